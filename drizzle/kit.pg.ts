@@ -1,0 +1,36 @@
+import {
+  bigint,
+  bigserial,
+  boolean,
+  doublePrecision,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+} from "drizzle-orm/pg-core";
+
+/**
+ * Column helpers of the one table definition. Repositories see the Postgres types, so that a call which only
+ * one dialect has is a compile error; `kit.sqlite.ts` offers the same names.
+ */
+export const pgKit = {
+  table: pgTable,
+  str: (name: string) => text(name),
+  int: (name: string) => integer(name),
+  /** Whole numbers beyond 2^31: sizes in bytes, tokens, and epoch milliseconds (see `time`). */
+  big: (name: string) => bigint(name, { mode: "number" }),
+  float: (name: string) => doublePrecision(name),
+  bool: (name: string) => boolean(name),
+  /** Epoch milliseconds in both dialects; the wire has ISO 8601. */
+  time: (name: string) => bigint(name, { mode: "number" }),
+  json: <T>(name: string) => jsonb(name).$type<T>(),
+  serial: (name: string) => bigserial(name, { mode: "number" }),
+  index,
+  uniqueIndex,
+  primaryKey,
+};
+
+export type ColumnKit = typeof pgKit;

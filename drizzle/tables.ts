@@ -1,0 +1,113 @@
+import type { AssetKind, ByteRange } from "#shared/schema/asset.ts";
+import type { CaptureReport, JobEvent, JobMode, JobOptions, JobStatus } from "#shared/schema/job.ts";
+import type { WorkerStatus } from "#shared/schema/worker.ts";
+import type { ColumnKit } from "./kit.pg.ts";
+
+/** The only table definition; `schema.pg.ts` and `schema.sqlite.ts` call it for their dialect. */
+export function defineTables(c: ColumnKit) {
+  /** Job record (fleet spec §2.1). `lease_token` names the current assignment; null while queued. */
+  const jobs = c.table(
+    "jobs",
+    {
+      job_id: c.str("job_id").primaryKey(),
+      status: c.str("status").$type<JobStatus>().notNull(),
+      mode: c.str("mode").$type<JobMode>().notNull(),
+      url: c.str("url").notNull(),
+      host: c.str("host").notNull(),
+      options: c.json<JobOptions>("options").notNull(),
+      novnc_url: c.str("novnc_url"),
+      worker_id: c.str("worker_id"),
+      lane_idx: c.int("lane_idx"),
+      session_id: c.str("session_id"),
+      lease_token: c.big("lease_token"),
+      error: c.str("error"),
+      stage: c.str("stage"),
+      http_status: c.int("http_status"),
+      final_url: c.str("final_url"),
+      title: c.str("title"),
+      created_at: c.time("created_at").notNull(),
+      started_at: c.time("started_at"),
+      finished_at: c.time("finished_at"),
+      asset_count: c.int("asset_count").notNull().default(0),
+      asset_bytes: c.big("asset_bytes").notNull().default(0),
+      attempts: c.int("attempts").notNull().default(0),
+      capture: c.json<CaptureReport>("capture"),
+      idempotency_key: c.str("idempotency_key"),
+    },
+    (t) => [
+      c.index("jobs_created_idx").on(t.created_at, t.job_id),
+      c.index("jobs_status_created_idx").on(t.status, t.created_at, t.job_id),
+      c.index("jobs_worker_idx").on(t.worker_id, t.status),
+      c.index("jobs_host_idx").on(t.host, t.created_at),
+    ],
+  );
+
+  /** Asset item (fleet spec §2.3); the body is in the object store under `jobs/<job_id>/assets/<name>`. */
+  const assets = c.table(
+    "assets",
+    {
+      job_id: c.str("job_id").notNull(),
+      name: c.str("name").notNull(),
+      position: c.int("position").notNull(),
+      kind: c.str("kind").$type<AssetKind>().notNull(),
+      mime: c.str("mime").notNull(),
+      ext: c.str("ext").notNull(),
+      size: c.big("size").notNull(),
+      sha256: c.str("sha256").notNull(),
+      source_url: c.str("source_url").notNull(),
+      page_url: c.str("page_url").notNull(),
+      status: c.int("status"),
+      from_cache: c.bool("from_cache").notNull(),
+      from_service_worker: c.bool("from_service_worker").notNull(),
+      partial: c.bool("partial").notNull(),
+      ranges: c.json<ByteRange[]>("ranges").notNull(),
+    },
+    (t) => [c.primaryKey({ columns: [t.job_id, t.name] })],
+  );
+
+  /** Stored events of a job (fleet spec §6.1); log.txt is rendered from them. */
+  const job_events = c.table(
+    "job_events",
+    {
+      job_id: c.str("job_id").notNull(),
+      seq: c.int("seq").notNull(),
+      ts: c.time("ts").notNull(),
+      type: c.str("type").$type<JobEvent["type"]>().notNull(),
+      data: c.json<Record<string, unknown>>("data").notNull(),
+    },
+    (t) => [c.primaryKey({ columns: [t.job_id, t.seq] })],
+  );
+
+  /** What must outlive a worker's registration: the operator's status and the last time it was seen. */
+  const workers = c.table("workers", {
+    worker_id: c.str("worker_id").primaryKey(),
+    status: c.str("status").$type<WorkerStatus>().notNull(),
+    address: c.str("address").notNull(),
+    hostname: c.str("hostname").notNull(),
+    version: c.str("version").notNull(),
+    first_seen_at: c.time("first_seen_at").notNull(),
+    last_seen_at: c.time("last_seen_at").notNull(),
+  });
+
+  const settings = c.table("settings", {
+    key: c.str("key").primaryKey(),
+    value: c.json<unknown>("value").notNull(),
+    updated_at: c.time("updated_at").notNull(),
+  });
+
+  /** First answers of calls with an Idempotency-Key (design/api.md), kept 24 h. `answer` is null while the call runs. */
+  const idempotency_keys = c.table(
+    "idempotency_keys",
+    {
+      key: c.str("key").primaryKey(),
+      fingerprint: c.str("fingerprint").notNull(),
+      answer: c.json<{ status: number; body: unknown; headers: Record<string, string> }>("answer"),
+      created_at: c.time("created_at").notNull(),
+    },
+    (t) => [c.index("idempotency_created_idx").on(t.created_at)],
+  );
+
+  return { jobs, assets, job_events, workers, settings, idempotency_keys };
+}
+
+export type Tables = ReturnType<typeof defineTables>;

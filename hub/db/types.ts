@@ -1,0 +1,118 @@
+import type { Tables } from "#drizzle/tables.ts";
+import type { JobListQuery } from "#shared/schema/job.ts";
+import type { WorkerStatus } from "#shared/schema/worker.ts";
+
+/** Rows as the database holds them: the wire's names, times in epoch milliseconds. */
+export type JobRow = Tables["jobs"]["$inferSelect"];
+export type AssetRow = Tables["assets"]["$inferSelect"];
+export type EventRow = Tables["job_events"]["$inferSelect"];
+export type WorkerRow = Tables["workers"]["$inferSelect"];
+export type IdempotencyRow = Tables["idempotency_keys"]["$inferSelect"];
+
+/** What a claim writes on the row (fleet spec §3.1). */
+export interface ClaimJob {
+  job_id: string;
+  worker_id: string;
+  lane_idx: number;
+  session_id: string;
+  novnc_url: string;
+  lease_token: number;
+  now: number;
+}
+
+/** What ends a job. */
+export interface FinishJob {
+  status: "completed" | "failed" | "cancelled";
+  error: string | null;
+  now: number;
+  stage?: string | null;
+  http_status?: number | null;
+  final_url?: string | null;
+  title?: string | null;
+  capture?: JobRow["capture"];
+}
+
+/**
+ * Job storage. Every write of `status` is one conditional statement that returns the row it changed, or null when it
+ * lost the race; callers never read and then write.
+ */
+export interface JobsRepo {
+  insert(row: JobRow): Promise<void>;
+  get(job_id: string): Promise<JobRow | null>;
+  /** Newest first by (created_at, job_id), one more than `limit` is never returned. `before` is the last row of the page before. */
+  list(filter: Omit<JobListQuery, "cursor">, before: { created_at: number; job_id: string } | null): Promise<JobRow[]>;
+  /** queued and unassigned → running. */
+  claim(input: ClaimJob): Promise<JobRow | null>;
+  /** running under this lease → queued, unassigned (the assignment was not delivered). */
+  unclaim(job_id: string, lease_token: number): Promise<JobRow | null>;
+  /** running under this lease → terminal. */
+  finish(job_id: string, lease_token: number, end: FinishJob): Promise<JobRow | null>;
+  /** queued and unassigned → terminal (cancel, queue timeout). */
+  finishQueued(job_id: string, end: FinishJob): Promise<JobRow | null>;
+  /** Every running job of this worker → failed; the rows it changed. */
+  failRunningOf(worker_id: string, error: string, now: number): Promise<JobRow[]>;
+  /** Every running job → failed (hub start, no other hub alive). */
+  failAllRunning(error: string, now: number): Promise<JobRow[]>;
+  /** Running jobs created at or before `created_before`, oldest first (reconciler). */
+  runningBefore(created_before: number, limit: number): Promise<JobRow[]>;
+  /** Oldest queued, unassigned jobs created at or before `created_before`. */
+  oldestQueued(created_before: number, limit: number): Promise<JobRow[]>;
+  /** 1 for the next one to run; null when the job is not queued. */
+  queuePosition(job_id: string): Promise<number | null>;
+  setStage(job_id: string, lease_token: number, stage: string): Promise<void>;
+  /** Deletes the row with its assets and events when it is terminal; false when it is not, or not there. */
+  deleteTerminal(job_id: string): Promise<boolean>;
+}
+
+export interface AssetsRepo {
+  /** Inserts or replaces (job_id, name) while the job's lease is `lease_token`, and brings the job's asset_count and
+   * asset_bytes up to date, in one transaction; false when the lease is another's. `position` is given by the repo. */
+  put(row: Omit<AssetRow, "position">, lease_token: number): Promise<boolean>;
+  list(job_id: string): Promise<AssetRow[]>;
+  get(job_id: string, name: string): Promise<AssetRow | null>;
+}
+
+export interface EventsRepo {
+  /** Appends in order and gives each its seq (1, 2, … within the job); concurrent appends never share a seq. */
+  append(job_id: string, events: Pick<EventRow, "ts" | "type" | "data">[]): Promise<EventRow[]>;
+  /** Events with seq > since, in order, at most `limit`. */
+  list(job_id: string, since: number, limit: number): Promise<EventRow[]>;
+}
+
+export interface WorkersRepo {
+  /** First sight inserts with status active; later ones keep the operator's status. The stored row. */
+  seen(row: Omit<WorkerRow, "status" | "first_seen_at">): Promise<WorkerRow>;
+  touch(worker_ids: string[], now: number): Promise<void>;
+  setStatus(worker_id: string, status: WorkerStatus): Promise<WorkerRow | null>;
+  get(worker_id: string): Promise<WorkerRow | null>;
+  list(): Promise<WorkerRow[]>;
+  delete(worker_id: string): Promise<boolean>;
+}
+
+export interface SettingsRepo {
+  get(key: string): Promise<unknown>;
+  set(key: string, value: unknown, now: number): Promise<void>;
+}
+
+export interface IdempotencyRepo {
+  /** Takes the key; null when it was free, else the row that has it. */
+  begin(key: string, fingerprint: string, now: number): Promise<IdempotencyRow | null>;
+  complete(key: string, answer: NonNullable<IdempotencyRow["answer"]>): Promise<void>;
+  /** Gives the key back after a call that stored nothing. */
+  abandon(key: string): Promise<void>;
+  expire(created_before: number): Promise<number>;
+}
+
+/** The whole storage of a hub; opened by `openDb(url)`. */
+export interface Db {
+  dialect: "sqlite" | "postgres";
+  jobs: JobsRepo;
+  assets: AssetsRepo;
+  events: EventsRepo;
+  workers: WorkersRepo;
+  settings: SettingsRepo;
+  idempotency: IdempotencyRepo;
+  /** Answers when the database does; rejects otherwise (for /health). */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,16 @@
+/**
+ * Shared short-lived state (design/architecture.md §4): worker registrations, hub registry, session map, preview frames.
+ * Values are JSON. Every key expires. Calls reject when the store does not answer within its own deadline.
+ */
+export interface Kv {
+  get<T>(key: string): Promise<T | null>;
+  set(key: string, value: unknown, ttl_ms: number): Promise<void>;
+  /** Sets only when the key does not exist; true when it did. */
+  setIfAbsent(key: string, value: unknown, ttl_ms: number): Promise<boolean>;
+  /** Extends the expiry of an existing key; false when it is gone. */
+  touch(key: string, ttl_ms: number): Promise<boolean>;
+  delete(key: string): Promise<void>;
+  /** Every live entry whose key starts with `prefix`, sorted by key. */
+  list<T>(prefix: string): Promise<{ key: string; value: T }[]>;
+  close(): Promise<void>;
+}

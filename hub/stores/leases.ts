@@ -1,0 +1,37 @@
+/** A held lane. `token` rises with every lease ever given, so a late holder is told from the current one. */
+export interface LaneLease {
+  worker_id: string;
+  lane_idx: number;
+  token: number;
+  job_id: string;
+  session_id: string;
+}
+
+export interface AcquireLane {
+  worker_id: string;
+  /** Lanes the worker reports warm, in order of preference. */
+  lanes: number[];
+  /** No lease is given when the worker holds this many already (fleet spec §8 rule 1). */
+  max_concurrent: number;
+  job_id: string;
+  session_id: string;
+  ttl_ms: number;
+}
+
+/**
+ * Lane leases: the only place where capacity is decided, in one atomic step each (design/architecture.md §5), so two
+ * hubs never overfill a worker. `in_flight` of a worker is the number of its leases, never a counter of its own.
+ */
+export interface LaneLeases {
+  /** The lease of the first free lane, or null when none is free or the worker is at max_concurrent. */
+  acquire(input: AcquireLane): Promise<LaneLease | null>;
+  /** True when `token` still holds that lane. */
+  holds(worker_id: string, lane_idx: number, token: number): Promise<boolean>;
+  /** Renews every lease of a worker (on its heartbeat). */
+  renew(worker_id: string, ttl_ms: number): Promise<void>;
+  /** Frees the lane if `token` still holds it; true when it did. */
+  release(worker_id: string, lane_idx: number, token: number): Promise<boolean>;
+  /** Frees every lane of a worker that went away; the leases it held. */
+  releaseAll(worker_id: string): Promise<LaneLease[]>;
+  list(worker_id: string): Promise<LaneLease[]>;
+}

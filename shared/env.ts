@@ -1,0 +1,74 @@
+import { z } from "zod";
+
+/** zod parts for environment variables: blank means unset, units are converted once, here. */
+
+export type EnvSource = Record<string, string | undefined>;
+
+export const blankIsUnset = (env: EnvSource): EnvSource =>
+  Object.fromEntries(Object.entries(env).filter(([, v]) => v !== undefined && v.trim() !== ""));
+
+const number = z
+  .string()
+  .transform((raw, ctx) => {
+    const value = Number(raw.trim());
+    if (Number.isFinite(value)) return value;
+    ctx.addIssue({ code: "custom", message: `"${raw}" is not a number` });
+    return z.NEVER;
+  });
+
+/** A whole number within [min, max]. */
+export const integer = (fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER) =>
+  number.pipe(z.number().int().min(min).max(max)).default(fallback);
+
+/** Seconds in the variable (fractions allowed), milliseconds in the code. */
+export const seconds = (fallbackSeconds: number, minSeconds = 0) =>
+  number
+    .pipe(z.number().min(minSeconds).max(86_400_000))
+    .transform((s) => Math.round(s * 1000))
+    .default(Math.round(fallbackSeconds * 1000));
+
+/** 1/0, true/false, yes/no, on/off. */
+export const flag = (fallback: boolean) =>
+  z
+    .string()
+    .transform((raw, ctx) => {
+      const value = raw.trim().toLowerCase();
+      if (["1", "true", "yes", "on"].includes(value)) return true;
+      if (["0", "false", "no", "off"].includes(value)) return false;
+      ctx.addIssue({ code: "custom", message: `"${raw}" is not 0 or 1` });
+      return z.NEVER;
+    })
+    .default(fallback);
+
+export const text = (fallback: string) => z.string().default(fallback);
+export const optionalText = () => z.string().optional();
+
+/** Comma-separated words. */
+export const list = () =>
+  z
+    .string()
+    .transform((raw) =>
+      raw
+        .split(",")
+        .map((s) => s.trim())
+        .filter((s) => s !== ""),
+    )
+    .default([]);
+
+export class ConfigError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "ConfigError";
+  }
+}
+
+/**
+ * Parses `env` with `schema`.
+ * @throws ConfigError naming every bad variable, e.g. `LANE_POOL: "two" is not a number`.
+ */
+export function parseEnv<T extends z.ZodType>(schema: T, env: EnvSource): z.output<T> {
+  const result = schema.safeParse(blankIsUnset(env));
+  if (result.success) return result.data;
+  const lines = result.error.issues.map((i) => `${i.path.join(".")}: ${i.message}`);
+  throw new ConfigError(lines.join("\n"));
+}

@@ -1,0 +1,25 @@
+import { customAlphabet, nanoid } from "nanoid";
+
+const short = customAlphabet("0123456789abcdefghijklmnopqrstuvwxyz", 14);
+
+/** Opaque short job id (fleet spec §2.1): 14 of [0-9a-z], about 72 bits. */
+export const newJobId = (): string => short();
+
+/** URL-safe session id with 132 bits of randomness (fleet spec §2.4 asks for 128). */
+export const newSessionId = (): string => nanoid(22);
+
+/** Bearer token for uploads and bridges, 192 bits. */
+export const newToken = (): string => nanoid(32);
+
+/**
+ * Worker id from a LAN IPv4 address: `w` and the last two octets written one after the other
+ * (fleet spec §2.5): 192.168.1.23 → `w123`.
+ */
+export function workerIdFromAddress(ipv4: string): string {
+  const [, , third, fourth] = ipv4.split(".");
+  if (third === undefined || fourth === undefined) throw new Error(`not an IPv4 address: ${ipv4}`);
+  return `w${third}${fourth}`;
+}
+
+/** What may stand in a path as a worker id. */
+export const WORKER_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;

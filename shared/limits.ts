@@ -1,0 +1,43 @@
+/** Every constant of the fleet spec that is not a variable, with the section it comes from. */
+
+/** §2.2, counted in bytes of UTF-8. */
+export const MAX_CODE_BYTES = 200 * 1024;
+export const CODEGEN_ATTEMPTS = { min: 1, max: 10, default: 3 } as const;
+export const ATTEMPT_TIMEOUT_S = { min: 30, max: 864_000, default: 180 } as const;
+
+/** §2.5: lane i uses display :100+i, CDP 9223+i, VNC 5901+i; its viewer bridge is NOVNC_BASE_PORT+i. */
+export const DISPLAY_BASE = 100;
+export const CDP_PORT_BASE = 9223;
+export const VNC_PORT_BASE = 5901;
+export const RESOLUTION = { width: 1920, height: 1080 } as const;
+
+/** §8: how long a worker counts as alive after its last heartbeat, and how often it sends one. */
+export const WORKER_LIVENESS_MS = 120_000;
+export const HEARTBEAT_INTERVAL_MS = 15_000;
+/** §8 scheduling rule 1: a worker at or above this share of its disk takes no job. */
+export const MAX_DISK_PCT = 90;
+/** §8: how long POST /jobs waits for capacity before it answers 503. */
+export const SUBMIT_WAIT_MS = 8_000;
+/** §8: fleet view fallback for a slow key-value store. */
+export const KV_READ_TIMEOUT_MS = 1_500;
+export const FLEET_VIEW_MAX_AGE_MS = 60_000;
+
+/** §3.1: the message of a job whose worker went away. */
+export const WORKER_LOST_ERROR = "orchestrator killed by hub restart";
+
+/** Ours (design/api.md is silent): no wait of a job may be longer than an hour. */
+export const MAX_WAIT_S = 3_600;
+/** Ours: longest target URL; Chromium itself refuses to display more than 2 MB. */
+export const MAX_URL_LENGTH = 16_384;
+/** Ours: a JSON request body. Holds 200 KB of code with every byte escaped. */
+export const MAX_JSON_BODY_BYTES = 2 * 1024 * 1024;
+/** Ours: one message of the worker link. */
+export const MAX_LINK_FRAME_BYTES = 4 * 1024 * 1024;
+/** Ours: how long a worker may take to accept an assignment. */
+export const ASSIGN_ACK_MS = 5_000;
+/** Ours (design/api.md): list paging. */
+export const LIST_LIMIT = { default: 50, max: 200 } as const;
+/** Ours (design/api.md): how long an Idempotency-Key is kept. */
+export const IDEMPOTENCY_TTL_MS = 86_400_000;
+/** Ours: an asset name is at most this many bytes, so it fits every file system beside a suffix. */
+export const MAX_ASSET_NAME_BYTES = 180;

@@ -1,0 +1,38 @@
+import type { Clock } from "./clock.ts";
+import type { Log } from "./log.ts";
+
+export interface LoopOptions {
+  name: string;
+  everyMs: number;
+  clock: Clock;
+  log: Log;
+  /** One pass. A rejection is logged and the loop goes on. */
+  pass: (signal: AbortSignal) => Promise<void>;
+}
+
+export interface Loop {
+  /** Aborts the sleep and the running pass, and waits for the pass to end. Safe to call twice. */
+  stop(): Promise<void>;
+}
+
+/** Runs `pass`, then sleeps `everyMs`, for ever: passes never overlap. The only timer loop in the code. */
+export function startLoop(options: LoopOptions): Loop {
+  const abort = new AbortController();
+  const done = (async () => {
+    while (!abort.signal.aborted) {
+      try {
+        await options.pass(abort.signal);
+      } catch (err) {
+        if (!abort.signal.aborted)
+          options.log.error({ loop: options.name, err }, "loop pass failed");
+      }
+      if (!abort.signal.aborted) await options.clock.sleep(options.everyMs, abort.signal);
+    }
+  })();
+  return {
+    stop: async () => {
+      abort.abort();
+      await done;
+    },
+  };
+}

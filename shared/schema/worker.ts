@@ -1,0 +1,73 @@
+import { z } from "@hono/zod-openapi";
+
+export const LANE_STATES = ["booting", "warm", "running", "resetting", "recycling", "quarantined", "dead"] as const;
+/** `warm`: plain and free. `running`: a job holds it. `resetting`: Chromium is being replaced after a job. */
+export const LaneState = z.enum(LANE_STATES);
+export type LaneState = z.infer<typeof LaneState>;
+
+/** A lane as its worker reports it. `sandbox`: whether Chromium's own sandbox is on; `reason` explains a bad state. */
+export const Lane = z
+  .object({
+    lane_idx: z.int().min(0).max(999),
+    state: LaneState,
+    session_id: z.string().nullable(),
+    job_id: z.string().nullable(),
+    mode: z.enum(["headful", "headless"]),
+    sandbox: z.enum(["on", "off"]),
+    reason: z.string().nullable(),
+  })
+  .openapi("Lane");
+export type Lane = z.infer<typeof Lane>;
+
+export const WORKER_STATUSES = ["active", "drain", "standby"] as const;
+export const WorkerStatus = z.enum(WORKER_STATUSES);
+export type WorkerStatus = z.infer<typeof WorkerStatus>;
+
+/** §2.5: what the scheduler reads. */
+export const Capabilities = z
+  .object({
+    max_concurrent: z.int().min(0).max(1_000),
+    lane_novnc_urls: z.array(z.string().max(500)).max(1_000),
+    novnc_url: z.string().max(500).nullable().default(null),
+    browser: z.string().max(200).nullable().default(null),
+    capture: z.enum(["durable", "buffered"]).default("durable"),
+  })
+  .openapi("Capabilities");
+export type Capabilities = z.infer<typeof Capabilities>;
+
+/** Host figures of a heartbeat, in percent of the machine (or of its cgroup). */
+export const HostLoad = z.object({
+  cpu_percent: z.number(),
+  mem_percent: z.number(),
+  disk_pct: z.number(),
+});
+export type HostLoad = z.infer<typeof HostLoad>;
+
+/** Item of GET /workers (fleet spec §2.5, design/api.md). Times ISO 8601. */
+export const Worker = z
+  .object({
+    worker_id: z.string(),
+    address: z.string(),
+    hostname: z.string(),
+    version: z.string(),
+    alive: z.boolean(),
+    status: WorkerStatus,
+    in_flight: z.int(),
+    capabilities: Capabilities,
+    lane_novnc_urls: z.array(z.string()),
+    cpu_percent: z.number().nullable(),
+    mem_percent: z.number().nullable(),
+    disk_pct: z.number().nullable(),
+    profiles: z.array(z.string()),
+    lanes: z.array(Lane),
+    connected_at: z.string().nullable(),
+    last_heartbeat_at: z.string().nullable(),
+    link_hub: z.string().nullable(),
+  })
+  .openapi("Worker");
+export type Worker = z.infer<typeof Worker>;
+
+export const WorkerList = z.object({ workers: z.array(Worker) }).openapi("WorkerList");
+
+/** Body of POST /workers/{id}/status. */
+export const SetWorkerStatus = z.strictObject({ status: WorkerStatus }).openapi("SetWorkerStatus");

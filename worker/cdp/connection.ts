@@ -1,0 +1,214 @@
+import type { Protocol } from "devtools-protocol";
+import type { ProtocolMapping } from "devtools-protocol/types/protocol-mapping.js";
+import { DeadlineError } from "#shared/clock.ts";
+import type { CdpTransport } from "./transport.ts";
+
+export type { Protocol };
+type Commands = ProtocolMapping.Commands;
+type Events = ProtocolMapping.Events;
+
+/** A command was answered with an error, or its session, target or browser is gone (`gone: true`). */
+export class CdpError extends Error {
+  readonly method: string;
+  readonly code: number | null;
+  readonly gone: boolean;
+  constructor(method: string, message: string, code: number | null, gone: boolean) {
+    super(`${method}: ${message}`);
+    this.name = "CdpError";
+    this.method = method;
+    this.code = code;
+    this.gone = gone;
+  }
+}
+
+/** Chromium's error code for a session id that it does not know (any more). */
+const SESSION_NOT_FOUND = -32001;
+const DEFAULT_TIMEOUT_MS = 10_000;
+
+interface Pending {
+  session: CdpSession;
+  error: CdpError;
+  timer: ReturnType<typeof setTimeout>;
+  resolve(result: unknown): void;
+  reject(err: Error): void;
+}
+
+export interface SendOptions {
+  /** Deadline of this command; a `DeadlineError` names the method. Default 10 s. */
+  timeout_ms?: number;
+}
+
+type Handler = (params: unknown, session: CdpSession) => void;
+
+/**
+ * One attached target, or the browser itself (`session_id` null). Handlers run in the order of the wire, synchronously, so
+ * a command sent from one reaches the browser before anything that a later event causes.
+ */
+export class CdpSession {
+  readonly session_id: string | null;
+  /** What was attached; null for the browser. */
+  readonly target: Protocol.Target.TargetInfo | null;
+  readonly parent: CdpSession | null;
+  /** Resolves when the session is detached or the browser is gone. */
+  readonly closed: Promise<void>;
+  is_closed = false;
+  /** Called by the connection only. */
+  readonly markClosed: () => void;
+  private readonly connection: CdpConnection;
+  private readonly handlers = new Map<string, Set<Handler>>();
+
+  constructor(
+    connection: CdpConnection,
+    session_id: string | null,
+    target: Protocol.Target.TargetInfo | null,
+    parent: CdpSession | null,
+  ) {
+    this.connection = connection;
+    this.session_id = session_id;
+    this.target = target;
+    this.parent = parent;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.closed = promise;
+    this.markClosed = () => {
+      this.is_closed = true;
+      resolve();
+    };
+  }
+
+  /** @throws CdpError when the browser refuses or is gone; DeadlineError when it does not answer in time. */
+  send<M extends keyof Commands>(
+    method: M,
+    ...[params, options]: Commands[M]["paramsType"] extends [infer P]
+      ? [params: P, options?: SendOptions]
+      : [params?: Commands[M]["paramsType"][0], options?: SendOptions]
+  ): Promise<Commands[M]["returnType"]> {
+    return this.connection.send(this, method, params, options?.timeout_ms ?? DEFAULT_TIMEOUT_MS) as Promise<
+      Commands[M]["returnType"]
+    >;
+  }
+
+  /** Sends without waiting; whatever comes back is dropped. For commands whose failure another event tells. */
+  post<M extends keyof Commands>(method: M, params?: Commands[M]["paramsType"][0]): void {
+    this.connection.send(this, method, params, DEFAULT_TIMEOUT_MS).catch(() => {});
+  }
+
+  /** Listens for an event of this session; gives back the function that stops it. */
+  on<E extends keyof Events>(
+    event: E,
+    handler: (params: Events[E] extends [infer P] ? P : undefined, session: CdpSession) => void,
+  ): () => void {
+    const set = this.handlers.get(event) ?? new Set<Handler>();
+    this.handlers.set(event, set);
+    set.add(handler as Handler);
+    return () => set.delete(handler as Handler);
+  }
+
+  /** Called by the connection only. */
+  emit(event: string, params: unknown): void {
+    for (const handler of this.handlers.get(event) ?? []) handler(params, this);
+  }
+}
+
+interface Message {
+  id?: number;
+  method?: string;
+  params?: unknown;
+  result?: unknown;
+  error?: { code: number; message: string };
+  sessionId?: string;
+}
+
+/** A browser over one transport: the root session and every session attached below it (flat mode). */
+export class CdpConnection {
+  readonly root: CdpSession;
+  readonly closed: Promise<void>;
+  private readonly transport: CdpTransport;
+  private readonly sessions = new Map<string, CdpSession>();
+  private readonly pending = new Map<number, Pending>();
+  private nextId = 0;
+
+  constructor(transport: CdpTransport) {
+    this.transport = transport;
+    this.root = new CdpSession(this, null, null, null);
+    this.closed = this.root.closed;
+    transport.onMessage = (text) => this.receive(JSON.parse(text) as Message);
+    transport.onClose = () => this.onTransportClosed();
+  }
+
+  /** The attached session with this id, if it still is. */
+  session(session_id: string): CdpSession | null {
+    return this.sessions.get(session_id) ?? null;
+  }
+
+  send(session: CdpSession, method: string, params: unknown, timeout_ms: number): Promise<unknown> {
+    // Made here so that its stack shows the caller.
+    const error = new CdpError(method, "target is gone", null, true);
+    if (session.is_closed) return Promise.reject(error);
+    const id = ++this.nextId;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const timer = setTimeout(() => {
+      this.pending.delete(id);
+      reject(new DeadlineError(`CDP ${method}`, timeout_ms));
+    }, timeout_ms);
+    this.pending.set(id, { session, error, timer, resolve, reject });
+    this.transport.send(
+      JSON.stringify({ id, method, params, sessionId: session.session_id ?? undefined }),
+    );
+    return promise;
+  }
+
+  close(): void {
+    this.transport.close();
+  }
+
+  private receive(message: Message): void {
+    if (message.id !== undefined) return this.settle(message.id, message);
+    const session = message.sessionId ? this.sessions.get(message.sessionId) : this.root;
+    if (!session || !message.method) return;
+    if (message.method === "Target.attachedToTarget") {
+      const { sessionId, targetInfo } = message.params as Protocol.Target.AttachedToTargetEvent;
+      this.sessions.set(sessionId, new CdpSession(this, sessionId, targetInfo, session));
+    }
+    session.emit(message.method, message.params);
+    if (message.method === "Target.detachedFromTarget")
+      this.detach((message.params as Protocol.Target.DetachedFromTargetEvent).sessionId);
+  }
+
+  private settle(id: number, message: Message): void {
+    const entry = this.pending.get(id);
+    if (!entry) return;
+    this.pending.delete(id);
+    clearTimeout(entry.timer);
+    if (!message.error) return entry.resolve(message.result);
+    const { code, message: text } = message.error;
+    entry.reject(
+      Object.assign(new CdpError(entry.error.method, text, code, code === SESSION_NOT_FOUND), {
+        stack: entry.error.stack,
+      }),
+    );
+  }
+
+  private detach(session_id: string): void {
+    const session = this.sessions.get(session_id);
+    if (!session) return;
+    this.sessions.delete(session_id);
+    session.markClosed();
+    this.rejectPending((entry) => entry.session === session);
+  }
+
+  private onTransportClosed(): void {
+    for (const session of this.sessions.values()) session.markClosed();
+    this.sessions.clear();
+    this.root.markClosed();
+    this.rejectPending(() => true);
+  }
+
+  private rejectPending(match: (entry: Pending) => boolean): void {
+    for (const [id, entry] of this.pending) {
+      if (!match(entry)) continue;
+      this.pending.delete(id);
+      clearTimeout(entry.timer);
+      entry.reject(entry.error);
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import type { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
+import type { CaptureReport, JobLogEntry, JobOptions } from "#shared/schema/job.ts";
+import type { CdpConnection } from "../cdp/connection.ts";
+
+/** Why a browser process ended. */
+export interface BrowserExit {
+  code: number | null;
+  signal: string | null;
+  /** Last lines of the browser's stderr, for the error of whatever was waiting. */
+  log_tail: string;
+}
+
+/** Own directories of one browser run; everything below `root` is removed when the run ends. */
+export interface RunDirs {
+  root: string;
+  user_data: string;
+  tmp: string;
+  downloads: string;
+  spool: string;
+}
+
+/** A started Chromium, its CDP pipe and its process group. */
+export interface LaneBrowser {
+  connection: CdpConnection;
+  pid: number;
+  /** e.g. `Chrome/156.0.8078.73`. */
+  product: string;
+  user_agent: string;
+  headless: boolean;
+  sandbox: "on" | "off";
+  /** `durable`: Network.configureDurableMessages exists (feature-detected at start). */
+  capture: "durable" | "buffered";
+  dirs: RunDirs;
+  /** Resolves once, when the process is gone, however it went. */
+  exited: Promise<BrowserExit>;
+  /** Ends the whole process group: close over CDP (1 s) → TERM (1 s) → KILL, then removes `dirs.root`. Idempotent. */
+  kill(): Promise<void>;
+}
+
+/** Tells the job's story: numbered lines with timings (spec: log.txt). Never throws, never blocks. */
+export interface JobStory {
+  log(level: JobLogEntry["level"], stage: string, message: string, fields?: Record<string, unknown>): void;
+}
+
+/** A captured body in the spool, whole and closed. `sha256` lower-case hex. */
+export interface SpooledBody {
+  path: string;
+  size: number;
+  sha256: string;
+}
+
+/** Where captured bodies go. `put…` returns at once; the body's file is removed once it is stored or given up. */
+export interface AssetSink {
+  putAsset(meta: AssetMeta, body: SpooledBody): void;
+  putDocument(name: DocumentName, content: string): void;
+  /** Waits until everything put so far is stored; what failed for good, by name with its reason. */
+  flush(signal: AbortSignal): Promise<{ stored: number; failed: { name: string; reason: string }[] }>;
+}
+
+/** One job as a lane runs it. */
+export interface JobRun {
+  job_id: string;
+  url: string;
+  options: JobOptions;
+  browser: LaneBrowser;
+  story: JobStory;
+  sink: AssetSink;
+  /** Aborts when the job is cancelled, the link is lost or the worker stops. */
+  signal: AbortSignal;
+}
+
+/** What a run came to. `failed` needs an `error` a person can act on. */
+export interface JobOutcome {
+  status: "completed" | "failed";
+  error: string | null;
+  stage: string | null;
+  http_status: number | null;
+  final_url: string | null;
+  title: string | null;
+  capture: CaptureReport | null;
+}
