@@ -1,0 +1,256 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Job } from "#shared/schema/job.ts";
+
+/** A hub and a worker as real processes of the program, restarted when they die like a supervisor would. */
+
+const MAIN = join(import.meta.dir, "../../hub/main.ts");
+
+export interface ManagedProcess {
+  readonly name: string;
+  readonly pid: number;
+  readonly starts: number;
+  /** Last lines of its log. */
+  tail(): string;
+  kill(signal: NodeJS.Signals): void;
+  /** SIGTERM, no restart; the exit code (137 when it had to be killed after `deadline_ms`). */
+  stop(deadline_ms?: number): Promise<number>;
+}
+
+/** Keeps `argv` running until `stop`. A death is followed by a new start after `restart_ms`. */
+export function superviseProcess(
+  name: string,
+  argv: string[],
+  env: Record<string, string>,
+  restart_ms = 300,
+): ManagedProcess {
+  let stopping = false;
+  let starts = 0;
+  let lines: string[] = [];
+  let child = start();
+
+  function start() {
+    starts += 1;
+    const proc = Bun.spawn(argv, {
+      env: { ...process.env, ...env },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    for (const stream of [proc.stdout, proc.stderr]) void keepTail(stream);
+    void proc.exited.then(async () => {
+      if (stopping) return;
+      await Bun.sleep(restart_ms);
+      if (!stopping) child = start();
+    });
+    return proc;
+  }
+  async function keepTail(stream: ReadableStream<Uint8Array>) {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) {
+      lines.push(...decoder.decode(chunk, { stream: true }).split("\n").filter(Boolean));
+      lines = lines.slice(-200);
+    }
+  }
+  return {
+    name,
+    get pid() {
+      return child.pid;
+    },
+    get starts() {
+      return starts;
+    },
+    tail: () => lines.slice(-40).join("\n"),
+    kill: (signal) => child.kill(signal),
+    stop: async (deadline_ms = 30_000) => {
+      stopping = true;
+      child.kill("SIGTERM");
+      const timer = setTimeout(() => child.kill("SIGKILL"), deadline_ms);
+      const code = await child.exited;
+      clearTimeout(timer);
+      return code;
+    },
+  };
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}
+
+/** Polls `check` every 50 ms until it gives a value; rejects after `ms` naming `what`. */
+export async function until<T>(
+  what: string,
+  ms: number,
+  check: () => Promise<T | null | undefined | false> | T | null | undefined | false,
+): Promise<T> {
+  const end = Date.now() + ms;
+  for (;;) {
+    const value = await check();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`waited ${ms} ms in vain for ${what}`);
+    await Bun.sleep(50);
+  }
+}
+
+export interface ProcessInfo {
+  pid: number;
+  ppid: number;
+  state: string;
+  command: string;
+}
+
+/** Every process whose environment carries `tag` (children inherit it, whatever group they moved to). */
+export function taggedProcesses(tag: string): ProcessInfo[] {
+  const found: ProcessInfo[] = [];
+  for (const entry of readdirSync("/proc")) {
+    if (!/^\d+$/.test(entry)) continue;
+    try {
+      if (!readFileSync(`/proc/${entry}/environ`, "latin1").includes(tag)) continue;
+      const stat = readFileSync(`/proc/${entry}/stat`, "latin1");
+      const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      const command = readFileSync(`/proc/${entry}/cmdline`, "latin1").replaceAll("\0", " ");
+      found.push({ pid: Number(entry), ppid: Number(fields[1]), state: fields[0] ?? "?", command });
+    } catch {
+      // gone between the listing and the read
+    }
+  }
+  return found;
+}
+
+/** Zombie children of `pid`. */
+export function zombiesOf(pid: number): number[] {
+  const zombies: number[] = [];
+  for (const entry of readdirSync("/proc")) {
+    if (!/^\d+$/.test(entry)) continue;
+    try {
+      const stat = readFileSync(`/proc/${entry}/stat`, "latin1");
+      const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      if (fields[0] === "Z" && Number(fields[1]) === pid) zombies.push(Number(entry));
+    } catch {
+      // gone meanwhile
+    }
+  }
+  return zombies;
+}
+
+/** Resident set of one process in bytes. */
+export function rssOf(pid: number): number {
+  const match = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
+  return Number(match?.[1] ?? 0) * 1024;
+}
+
+export const openFdsOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
+
+export interface FleetProcesses {
+  url: string;
+  tag: string;
+  dir: string;
+  hub: ManagedProcess;
+  worker: ManagedProcess;
+  submit(url: string, options?: Record<string, unknown>): Promise<Job>;
+  job(job_id: string): Promise<Job>;
+  /** The job's record once it is terminal. */
+  finished(job_id: string, ms?: number): Promise<Job>;
+  /** Resolves when `lanes` lanes are warm and free. */
+  lanesWarm(ms?: number): Promise<void>;
+  /** Stops both; the processes that are left with the fleet's tag afterwards. */
+  stop(): Promise<ProcessInfo[]>;
+}
+
+export interface FleetOptions {
+  lanes?: number;
+  /** Command that starts the program; from source by default. */
+  program?: string[];
+  env?: Record<string, string>;
+  headless?: boolean;
+}
+
+export async function startFleet(options: FleetOptions = {}): Promise<FleetProcesses> {
+  const lanes = options.lanes ?? 2;
+  const program = options.program ?? [process.execPath, MAIN];
+  const dir = mkdtempSync(join(tmpdir(), "flotilla-fleet-"));
+  const tag = `FLOTILLA_TEST=${dir}`;
+  const port = await freePort();
+  const base = 20_000 + Math.floor(Math.random() * 20_000);
+  const env = {
+    FLOTILLA_TEST: dir,
+    SVC_HOST: "127.0.0.1",
+    SVC_LOG_LEVEL: "info",
+    SVC_QUEUE_REDRIVE_INTERVAL_S: "1",
+    SVC_QUEUE_REDRIVE_MIN_AGE_S: "2",
+    ...(options.headless ? { SVC_HEADLESS_LANES: "1" } : {}),
+    ...options.env,
+  };
+  const url = `http://127.0.0.1:${port}`;
+  const hub = superviseProcess("hub", [...program, "hub"], {
+    ...env,
+    SVC_PORT: String(port),
+    SVC_DATA_DIR: join(dir, "hub"),
+  });
+  const worker = superviseProcess("worker", [...program, "worker"], {
+    ...env,
+    HUB_URL: `ws://127.0.0.1:${port}`,
+    SVC_DATA_DIR: join(dir, "worker"),
+    LANE_POOL: String(lanes),
+    MAX_CONCURRENT: String(lanes),
+    SVC_DISPLAY_BASE: String(200 + (base % 300)),
+    SVC_CDP_PORT_BASE: String(base),
+    SVC_VNC_PORT_BASE: String(base + 20),
+    NOVNC_BASE_PORT: String(base + 40),
+  });
+
+  const request = async (path: string, init?: RequestInit) => {
+    const answer = await fetch(url + path, { ...init, signal: AbortSignal.timeout(20_000) });
+    return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+  };
+  const job = async (job_id: string) => (await request(`/jobs/${job_id}`)).body as unknown as Job;
+  const fleet: FleetProcesses = {
+    url,
+    tag,
+    dir,
+    hub,
+    worker,
+    job,
+    submit: async (target, jobOptions = {}) => {
+      const { status, body } = await request("/jobs", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ url: target, options: jobOptions }),
+      });
+      if (status === 503) return job(String(body.job_id));
+      if (status !== 200) throw new Error(`POST /jobs: ${status} ${JSON.stringify(body)}`);
+      return body as unknown as Job;
+    },
+    finished: (job_id, ms = 120_000) =>
+      until(`the end of job ${job_id}`, ms, async () => {
+        const record = await job(job_id).catch(() => null);
+        return record && !["queued", "running"].includes(record.status) ? record : null;
+      }),
+    lanesWarm: async (ms = 30_000) => {
+      await until(`${lanes} warm lanes`, ms, async () => {
+        const { body } = await request("/workers").catch(() => ({ body: { workers: [] } }));
+        const workers = body.workers as { alive: boolean; in_flight: number; lanes: { state: string }[] }[];
+        const alive = workers.filter((w) => w.alive);
+        const warm = alive.flatMap((w) => w.lanes).filter((l) => l.state === "warm").length;
+        return warm === lanes && alive.every((w) => w.in_flight === 0);
+      }).catch((err) => {
+        throw new Error(`${err.message}\nworker log:\n${worker.tail()}\nhub log:\n${hub.tail()}`);
+      });
+    },
+    stop: async () => {
+      await worker.stop();
+      await hub.stop();
+      const left = taggedProcesses(tag).filter((p) => p.pid !== process.pid && p.state !== "Z");
+      rmSync(dir, { recursive: true, force: true });
+      return left;
+    },
+  };
+  return fleet;
+}

@@ -1,0 +1,171 @@
+import { describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync, mkdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { z } from "zod";
+import { DeadlineError, withDeadline } from "#shared/clock.ts";
+import { ConfigError, flag, integer, list, optionalText, parseEnv, seconds } from "#shared/env.ts";
+import { newJobId, newSessionId, workerIdFromAddress } from "#shared/ids.ts";
+import { createLog, silentLog } from "#shared/log.ts";
+import { startLoop } from "#shared/loop.ts";
+import { humanSize, isSafeName } from "#shared/names.ts";
+import { createScope } from "#shared/scope.ts";
+import { hashSources } from "#shared/version.ts";
+
+describe("environment variables", () => {
+  const Env = z.object({
+    COUNT: integer(2, 1, 10),
+    WAIT_S: seconds(1.5),
+    ON: flag(false),
+    NAMES: list(),
+    SECRET: optionalText(),
+  });
+
+  test("blank means unset", () => {
+    expect(parseEnv(Env, { COUNT: "", WAIT_S: "  ", SECRET: "" })).toEqual({
+      COUNT: 2,
+      WAIT_S: 1_500,
+      ON: false,
+      NAMES: [],
+    });
+  });
+
+  test("seconds become milliseconds once", () => {
+    expect(parseEnv(Env, { WAIT_S: "0.25" }).WAIT_S).toBe(250);
+  });
+
+  test("a bad value names every bad variable", () => {
+    const parse = () => parseEnv(Env, { COUNT: "two", ON: "maybe" });
+    expect(parse).toThrow(ConfigError);
+    expect(parse).toThrow('COUNT: "two" is not a number\nON: "maybe" is not 0 or 1');
+    expect(() => parseEnv(Env, { COUNT: "11" })).toThrow(/^COUNT: /);
+  });
+});
+
+describe("ids", () => {
+  test("a worker id is w and the last two octets written one after the other (fleet spec §2.5)", () => {
+    expect(workerIdFromAddress("192.168.1.23")).toBe("w123");
+    expect(workerIdFromAddress("10.0.12.3")).toBe("w123");
+    expect(() => workerIdFromAddress("fe80::1")).toThrow("not an IPv4 address");
+  });
+
+  test("a session id is URL-safe and carries at least 128 bits (fleet spec §2.4)", () => {
+    const id = newSessionId();
+    expect(id).toMatch(/^[A-Za-z0-9_-]{22}$/);
+    expect(22 * 6).toBeGreaterThanOrEqual(128);
+    expect(new Set(Array.from({ length: 2_000 }, newSessionId)).size).toBe(2_000);
+    expect(newJobId()).toMatch(/^[a-z0-9]{14}$/);
+  });
+});
+
+describe("names and sizes", () => {
+  for (const name of ["a.png", "führer-übung.txt", "a b.html", "x".repeat(180)])
+    test(`${name.slice(0, 30)} is a safe name`, () => expect(isSafeName(name)).toBe(true));
+  for (const name of ["", ".", "..", "../x", "a/b", "a\\b", "a\u0000", "con", "NUL.txt", ".hidden", "a.", "a ", "x".repeat(181)])
+    test(`${JSON.stringify(name.slice(0, 20))} is not`, () => expect(isSafeName(name)).toBe(false));
+
+  test("no safe name leaves its folder, whatever it is made of", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (name) => {
+        if (!isSafeName(name)) return;
+        expect(join("/folder", name)).toBe(`/folder/${name}`);
+      }),
+    );
+  });
+
+  test("sizes are written for people", () => {
+    expect([0, 1023, 1024, 1536, 1_048_576, 1_048_570].map(humanSize)).toEqual([
+      "0 B",
+      "1023 B",
+      "1.0 KB",
+      "1.5 KB",
+      "1.0 MB",
+      "1.0 MB",
+    ]);
+  });
+});
+
+describe("lifecycle", () => {
+  test("a scope closes in reverse order, once, and past a closer that fails", async () => {
+    const closed: string[] = [];
+    const scope = createScope(silentLog);
+    scope.add("db", 1, () => closed.push("db"));
+    scope.add("bad", 2, () => Promise.reject(new Error("no")));
+    scope.add("server", 3, () => closed.push("server"));
+    await Promise.all([scope.close(), scope.close()]);
+    expect(closed).toEqual(["server", "db"]);
+  });
+
+  test("a loop survives a failing pass, never overlaps and stops while it sleeps", async () => {
+    let passes = 0;
+    const twice = Promise.withResolvers<void>();
+    const loop = startLoop({
+      name: "test",
+      everyMs: 1,
+      clock: {
+        now: () => 0,
+        // A sleep that lasts until it is aborted after the second pass.
+        sleep: (_, signal) =>
+          passes < 2
+            ? Promise.resolve()
+            : new Promise((resolve) => signal?.addEventListener("abort", () => resolve())),
+      },
+      log: silentLog,
+      pass: async () => {
+        passes += 1;
+        if (passes === 2) twice.resolve();
+        throw new Error("a bad pass");
+      },
+    });
+    await twice.promise;
+    await loop.stop();
+    await loop.stop();
+    expect(passes).toBe(2);
+  });
+
+  test("a deadline names what was late", async () => {
+    const late = withDeadline("the answer", 1, new Promise(() => {}));
+    await expect(late).rejects.toThrow(new DeadlineError("the answer", 1).message);
+    expect(await withDeadline("the answer", 1_000, Promise.resolve(42))).toBe(42);
+  });
+
+  test("a log line carries its bound fields and an error with its stack", () => {
+    const lines: string[] = [];
+    const log = createLog("info", (line) => lines.push(line)).child({ job_id: "j1" });
+    log.debug({}, "left out");
+    log.error({ err: new Error("broken") }, "job failed");
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+      level: "error",
+      job_id: "j1",
+      message: "job failed",
+      err: { message: "broken" },
+    });
+  });
+});
+
+describe("version (fleet spec §9)", () => {
+  test("is the hash of path, zero byte and content over the sorted sources, and nothing else", () => {
+    const root = mkdtempSync(join(tmpdir(), "flotilla-version-"));
+    try {
+      for (const dir of ["drizzle", "hub", "shared", "worker/link"])
+        mkdirSync(join(root, dir), { recursive: true });
+      writeFileSync(join(root, "hub/b.ts"), "b");
+      writeFileSync(join(root, "worker/link/a.tsx"), "a");
+      const expected = new Bun.CryptoHasher("sha256")
+        .update("hub/b.ts\0b")
+        .update("worker/link/a.tsx\0a")
+        .digest("hex")
+        .slice(0, 12);
+      expect(hashSources(root)).toBe(expected);
+      writeFileSync(join(root, "hub/notes.md"), "no source");
+      writeFileSync(join(root, "hub/.hidden.ts"), "hidden");
+      expect(hashSources(root)).toBe(expected);
+      writeFileSync(join(root, "hub/b.ts"), "changed");
+      expect(hashSources(root)).not.toBe(expected);
+    } finally {
+      rmSync(root, { recursive: true });
+    }
+  });
+});
