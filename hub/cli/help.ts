@@ -1,0 +1,67 @@
+import {
+  COMMAND_FLAGS,
+  COMMAND_WORDS,
+  COMMANDS,
+  type Command,
+  type Flag,
+  MODE_FLAGS,
+  MODES,
+  type Mode,
+} from "./flags.ts";
+
+const ABOUT: Record<Mode | Command, string> = {
+  dev: "hub, control and one browser worker on this machine, http://127.0.0.1:8000",
+  hub: "the fleet's HTTP and WebSocket API",
+  worker: "browser lanes that join a hub",
+  control: "the pipeline's API under /api/v1",
+  fetch: "run one fetch job and list what the browser downloaded",
+  jobs: "list jobs, newest first",
+  workers: "list workers and their lanes",
+  cancel: "cancel a job",
+};
+
+const isMode = (topic: Mode | Command): topic is Mode => MODES.some((m) => m === topic);
+
+function flagLines(flags: Flag[]): string[] {
+  const shown = flags.filter((f) => !f.reserved);
+  const heads = shown.map(
+    (f) => `${f.short ? `-${f.short}, ` : ""}--${f.name}${f.value ? ` ${f.value}` : ""}`,
+  );
+  const width = Math.max(...heads.map((h) => h.length));
+  return shown.map(
+    (f, i) => `  ${(heads[i] ?? "").padEnd(width)}  ${f.help}${f.env ? ` [${f.env}]` : ""}`,
+  );
+}
+
+/** The text of `--help`, for everything or for one mode or command. */
+export function helpText(topic: Mode | Command | null): string {
+  if (topic !== null) {
+    const mode = isMode(topic);
+    const words = isMode(topic) ? [] : COMMAND_WORDS[topic];
+    return [
+      `flotilla ${[topic, ...words].join(" ")} [flags]: ${ABOUT[topic]}`,
+      "",
+      "Flags [variable they set; the flag wins]:",
+      ...flagLines(isMode(topic) ? MODE_FLAGS[topic] : COMMAND_FLAGS[topic]),
+      ...(mode ? ["", "All variables are listed in the README."] : []),
+    ].join("\n");
+  }
+  const about = (names: readonly (Mode | Command)[]) =>
+    names.map((n) => `  ${n.padEnd(8)} ${ABOUT[n]}`);
+  return [
+    "flotilla MODE [flags]     (or flotilla --mode MODE)",
+    "flotilla COMMAND [flags]",
+    "",
+    "Modes:",
+    ...about(MODES),
+    "",
+    "Commands, against the hub at SVC_HUB (http://localhost:8000):",
+    ...about(COMMANDS),
+    "",
+    "  --help      this text, or that of one mode or command",
+    "  --version   version of the sources",
+    "",
+    "Exit codes: 0 done, 1 job failed, 2 wrong usage or configuration,",
+    "3 hub unreachable (commands) or a program is missing (worker), 70 internal error.",
+  ].join("\n");
+}

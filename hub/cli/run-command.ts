@@ -1,0 +1,61 @@
+import { systemClock } from "#shared/clock.ts";
+import type { EnvSource } from "#shared/env.ts";
+import { type FlagValues, flagOverrides } from "./args.ts";
+import { EXIT, UsageError } from "./exit.ts";
+import { parseOption, runFetchCommand } from "./fetch.ts";
+import type { Command } from "./flags.ts";
+import { createHubClient, HubUnreachable } from "./hub-client.ts";
+import { runCancelCommand, runJobsCommand, runWorkersCommand } from "./list-commands.ts";
+import type { Terminal } from "./print.ts";
+
+const DEFAULT_HUB = "http://localhost:8000";
+
+/** @throws UsageError unless `raw` is an absolute http(s) URL. */
+export function checkTarget(raw: string): string {
+  if (!URL.canParse(raw) || !/^https?:/i.test(raw))
+    throw new UsageError(`"${raw}" is not an http or https URL`);
+  return raw;
+}
+
+/**
+ * Runs a client command against the hub at SVC_HUB (spec §8), and prints what goes wrong.
+ * @returns the exit code (`EXIT`).
+ */
+export async function runClientCommand(
+  command: Command,
+  words: string[],
+  flags: FlagValues,
+  env: EnvSource,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<number> {
+  const json = flags.json !== undefined;
+  const address = { ...env, ...flagOverrides(flags, command) }.SVC_HUB?.trim() || DEFAULT_HUB;
+  const client = createHubClient(address, env.SVC_API_TOKEN?.trim());
+  const deps = { client, terminal };
+  const word = words[0] ?? "";
+  try {
+    switch (command) {
+      case "fetch": {
+        const options = Object.fromEntries((flags.option ?? []).map(parseOption));
+        if (flags.headless) options.headless = true;
+        const request = { url: checkTarget(word), options, out: flags.out?.at(-1) ?? null, json };
+        return await runFetchCommand({ ...deps, clock: systemClock, signal }, request);
+      }
+      case "jobs":
+        return await runJobsCommand(
+          deps,
+          { status: flags.status?.at(-1), limit: flags.limit?.at(-1) },
+          json,
+        );
+      case "workers":
+        return await runWorkersCommand(deps, json);
+      case "cancel":
+        return await runCancelCommand(deps, word, json);
+    }
+  } catch (err) {
+    if (err instanceof UsageError) throw err;
+    terminal.err(`flotilla: ${err instanceof Error ? err.message : String(err)}\n`);
+    return err instanceof HubUnreachable ? EXIT.hub_unreachable : EXIT.failed;
+  }
+}

@@ -1,0 +1,81 @@
+import { withDeadline } from "#shared/clock.ts";
+import { errorMessage } from "#shared/errors.ts";
+import type { Log } from "#shared/log.ts";
+import { EXIT } from "./exit.ts";
+
+/** Draining waits for running jobs' lanes to be reset; what takes longer is a bug. */
+const STOP_DEADLINE_MS = 60_000;
+/** After a bug reached the top, the browsers are still to be ended. */
+const CRASH_STOP_MS = 5_000;
+
+export interface Service {
+  /** Stops in order; idempotent, and safe while half started. */
+  stop(): Promise<void>;
+  /** Resolves with an exit code when the service ends by itself (a watchdog, an update). */
+  exited?: Promise<number>;
+}
+
+/** What a process offers to a service; `hub/main.ts` passes the real one. */
+export interface Host {
+  on(event: string, listener: (reason: unknown) => void): unknown;
+  exit(code: number): never;
+  stdin: { on(event: "end" | "close" | "error", listener: () => void): unknown; resume(): unknown };
+}
+
+const SIGNALS = { SIGINT: 2, SIGTERM: 15 } as const;
+
+/**
+ * Runs a service until a signal, the end of standard input (when asked), or its own end.
+ * The first signal drains, the second exits at once with 128 + its number.
+ * @returns the exit code: 0 after a drain, the service's own when it ended by itself, 70 when it would not stop.
+ * @throws what `start` threw.
+ */
+export async function runService(
+  host: Host,
+  log: Log,
+  start: () => Promise<Service>,
+  exitOnStdinClose: boolean,
+): Promise<number> {
+  let asked: (code: number) => void = () => {};
+  const stopAsked = new Promise<number>((resolve) => {
+    asked = resolve;
+  });
+  let draining = false;
+  const drain = (why: string) => {
+    draining = true;
+    log.info({ reason: why }, "stop asked for");
+    asked(EXIT.ok);
+  };
+  for (const [signal, number] of Object.entries(SIGNALS))
+    host.on(signal, () => (draining ? host.exit(128 + number) : drain(signal)));
+  if (exitOnStdinClose) {
+    const closed = () => {
+      if (!draining) drain("standard input closed");
+    };
+    for (const event of ["end", "close", "error"] as const) host.stdin.on(event, closed);
+    host.stdin.resume();
+  }
+
+  let service: Service | undefined;
+  const crash = (kind: string) => (err: unknown) => {
+    log.error({ err }, kind);
+    const stopped = service?.stop() ?? Promise.resolve();
+    void withDeadline("stop", CRASH_STOP_MS, stopped)
+      .catch(() => {})
+      .then(() => host.exit(EXIT.internal));
+  };
+  host.on("unhandledRejection", crash("unhandled rejection"));
+  host.on("uncaughtException", crash("uncaught exception"));
+
+  service = await start();
+  const code = await Promise.race([stopAsked, ...(service.exited ? [service.exited] : [])]);
+  draining = true;
+  try {
+    await withDeadline("stop", STOP_DEADLINE_MS, service.stop());
+  } catch (err) {
+    log.error({ err: errorMessage(err) }, "stop failed");
+    return EXIT.internal;
+  }
+  log.info({ code }, "stopped");
+  return code;
+}

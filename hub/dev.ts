@@ -1,0 +1,152 @@
+import { join } from "node:path";
+import { type Clock, withDeadline } from "#shared/clock.ts";
+import type { EnvSource } from "#shared/env.ts";
+import type { Log } from "#shared/log.ts";
+import { createScope } from "#shared/scope.ts";
+import type { FlagValues } from "./cli/args.ts";
+import { EXIT, UsageError } from "./cli/exit.ts";
+import { runFetchCommand } from "./cli/fetch.ts";
+import { createHubClient, type HubClient, HubUnreachable } from "./cli/hub-client.ts";
+import type { Terminal } from "./cli/print.ts";
+import { checkTarget } from "./cli/run-command.ts";
+import type { Service } from "./cli/run-service.ts";
+import type { HubConfig } from "./config.ts";
+import { startHub } from "./serve.ts";
+import { type SupervisedChild, superviseChild } from "./supervise-child.ts";
+
+/** A first start compiles nothing, but Chromium's first launch on a cold disk was seen to take 6 s. */
+const WORKER_READY_MS = 90_000;
+
+export interface DevDeps {
+  config: HubConfig;
+  log: Log;
+  clock: Clock;
+  version: string;
+  /** Command that starts this program. */
+  self: string[];
+  env: EnvSource;
+  flags: FlagValues;
+  terminal: Terminal;
+}
+
+/** The worker is the same program in another process and joins over the same socket as in production. */
+function startWorkerChild(deps: DevDeps, hubUrl: string): SupervisedChild {
+  const given = (name: string) => {
+    const value = deps.flags[name]?.at(-1);
+    return value === undefined ? [] : [`--${name}=${value}`];
+  };
+  return superviseChild({
+    name: "worker",
+    argv: [
+      ...deps.self,
+      "worker",
+      `--hub-url=${hubUrl.replace(/^http/, "ws")}`,
+      `--data-dir=${join(deps.config.data_dir, "worker")}`,
+      `--log-level=${deps.config.log_level}`,
+      "--exit-on-stdin-close",
+      ...["lanes", "headless-lanes", "worker-id"].flatMap(given),
+    ],
+    env: deps.env,
+    log: deps.log,
+    clock: deps.clock,
+  });
+}
+
+/** Where this machine reaches a server that listens on `host`. */
+function reachableHost(host: string): string {
+  if (host === "0.0.0.0") return "127.0.0.1";
+  if (host === "::") return "[::1]";
+  return host.includes(":") ? `[${host.replace(/^\[|\]$/g, "")}]` : host;
+}
+
+async function hasWarmLane(client: HubClient): Promise<boolean> {
+  const { status, body } = await client.call("GET", "/workers", undefined, 5_000);
+  if (status !== 200) return false;
+  const { workers } = body as { workers: { alive: boolean; lanes: { state: string }[] }[] };
+  return workers.some((w) => w.alive && w.lanes.some((lane) => lane.state === "warm"));
+}
+
+async function waitForLane(deps: DevDeps, client: HubClient, signal: AbortSignal): Promise<void> {
+  const end = deps.clock.now() + WORKER_READY_MS;
+  while (!signal.aborted && deps.clock.now() < end) {
+    const ready = await hasWarmLane(client).catch((err) => {
+      if (err instanceof HubUnreachable) return false;
+      throw err;
+    });
+    if (ready) return;
+    await deps.clock.sleep(100, signal);
+  }
+  if (!signal.aborted) throw new Error(`no lane was ready within ${WORKER_READY_MS / 1000} s`);
+}
+
+/** The one job of `--fetch` or `--demo`; its exit code. */
+async function runFirstJob(
+  deps: DevDeps,
+  url: string,
+  hubUrl: string,
+  worker: SupervisedChild,
+  signal: AbortSignal,
+): Promise<number> {
+  const { terminal, clock } = deps;
+  const client = createHubClient(hubUrl, deps.config.api_token ?? undefined);
+  const gone = worker.gaveUp.then((code) => ({ code }));
+  terminal.err("waiting for the worker's browsers\n");
+  const waited = await Promise.race([waitForLane(deps, client, signal), gone]);
+  if (waited) return waited.code;
+  terminal.err(`fetching ${url}\n`);
+  const request = { url, options: {}, out: deps.flags.out?.at(-1) ?? null, json: false };
+  return runFetchCommand({ client, terminal, clock, signal }, request);
+}
+
+function banner(deps: DevDeps, url: string): string {
+  const program = deps.self.length > 1 ? "bun hub/main.ts" : "flotilla";
+  return [
+    `Flotilla ${deps.version}, development mode`,
+    `  API        ${url}   explorer ${url}/docs`,
+    `  demo page  ${url}/demo/`,
+    `  data       ${deps.config.data_dir}`,
+    `  fetch      SVC_HUB=${url} ${program} fetch ${url}/demo/`,
+    "  stop       Ctrl-C",
+    "",
+  ].join("\n");
+}
+
+/**
+ * Dev mode: the hub with the control plane on one port in this process, and one browser worker as a child process.
+ * `exited` resolves when `--once` ends with its job.
+ */
+export async function startDev(deps: DevDeps): Promise<Service> {
+  const wanted = deps.flags.fetch?.at(-1);
+  if (deps.flags.once && wanted === undefined && !deps.flags.demo)
+    throw new UsageError("--once needs --fetch URL or --demo");
+  if (wanted !== undefined) checkTarget(wanted);
+  const scope = createScope(deps.log);
+  const abort = new AbortController();
+  try {
+    const hub = scope.add("hub", await startHub(deps), (h) => h.stop());
+    const url = `http://${reachableHost(deps.config.host)}:${hub.port}`;
+    deps.terminal.out(banner(deps, url));
+    const worker = scope.add("worker", startWorkerChild(deps, url), (w) => w.stop());
+    const target = wanted ?? (deps.flags.demo ? `${url}/demo/` : null);
+    const job =
+      target === null
+        ? null
+        : runFirstJob(deps, target, url, worker, abort.signal).catch((err) => {
+            deps.terminal.err(`flotilla: ${err instanceof Error ? err.message : String(err)}\n`);
+            return err instanceof UsageError ? EXIT.usage : EXIT.failed;
+          });
+    const once = deps.flags.once && job;
+    if (job && !once) void job.then(() => deps.terminal.err(`serving on ${url}, Ctrl-C stops\n`));
+    return {
+      stop: async () => {
+        abort.abort();
+        if (job) await withDeadline("job", 15_000, job).catch(() => {});
+        await scope.close();
+      },
+      ...(once ? { exited: job } : {}),
+    };
+  } catch (err) {
+    await scope.close();
+    throw err;
+  }
+}

@@ -1,0 +1,113 @@
+#!/usr/bin/env bun
+import { systemClock } from "#shared/clock.ts";
+import { ConfigError, type EnvSource } from "#shared/env.ts";
+import { createLog, type LogLevel } from "#shared/log.ts";
+import { nodeVersion } from "#shared/version.ts";
+import { blameFlags, type FlagValues, flagOverrides, parseCommandLine } from "./cli/args.ts";
+import { EXIT, UsageError } from "./cli/exit.ts";
+import type { Mode } from "./cli/flags.ts";
+import { helpText } from "./cli/help.ts";
+import { runService, type Service } from "./cli/run-service.ts";
+import { systemTerminal } from "./cli/terminal.ts";
+
+/**
+ * The program: one mode or one client command per process. What a mode needs is imported only when it runs, so that
+ * --version and the client commands start without a database driver or a browser library.
+ */
+
+const env: EnvSource = process.env;
+const terminal = systemTerminal(process.stdout, process.stderr);
+
+/** How this program starts itself again: the compiled binary alone, or Bun with this file. */
+const SELF = import.meta.path.startsWith("/$bunfs/")
+  ? [process.execPath]
+  : [process.execPath, import.meta.path];
+
+const logTo = (level: LogLevel) => createLog(level, (line) => void process.stderr.write(`${line}\n`));
+
+const isOn = (value: string | undefined): boolean =>
+  value !== undefined && ["1", "true", "yes", "on"].includes(value.trim().toLowerCase());
+
+/** A worker's way of saying that Chromium, Xvnc or the like is not installed. */
+const missingPackages = (err: unknown): string[] | null =>
+  err instanceof Error && err.name === "MissingProgramError" && "packages" in err
+    ? (err.packages as string[])
+    : null;
+
+async function prepareService(mode: Mode, flags: FlagValues) {
+  const overrides = flagOverrides(flags, mode);
+  const clock = systemClock;
+  if (mode === "worker") {
+    const { loadWorkerConfig } = await import("#worker/config.ts");
+    const config = loadWorkerConfig(env, overrides);
+    const log = logTo(config.log_level).child({ mode });
+    const { startWorker } = await import("#worker/start.ts");
+    const version = nodeVersion(env.WORKER_VERSION);
+    return { log, start: (): Promise<Service> => startWorker({ config, log, clock, version }) };
+  }
+  const { loadHubConfig } = await import("./config.ts");
+  const config = loadHubConfig(env, overrides, mode);
+  const log = logTo(config.log_level).child({ mode });
+  const version = nodeVersion(config.version_fallback);
+  const deps = { config, log, clock, version };
+  if (mode === "dev") {
+    const { startDev } = await import("./dev.ts");
+    return { log, start: () => startDev({ ...deps, self: SELF, env, flags, terminal }) };
+  }
+  const { startHub } = await import("./serve.ts");
+  return { log, start: (): Promise<Service> => startHub(deps) };
+}
+
+async function runMode(mode: Mode, flags: FlagValues): Promise<number> {
+  try {
+    const { log, start } = await prepareService(mode, flags);
+    const watchStdin = isOn({ ...env, ...flagOverrides(flags, mode) }.SVC_EXIT_ON_STDIN_CLOSE);
+    return await runService(process, log, start, watchStdin);
+  } catch (err) {
+    if (err instanceof ConfigError) throw new UsageError(blameFlags(err.message, flags, mode));
+    const packages = missingPackages(err);
+    if (packages === null) throw err;
+    terminal.err(`flotilla: ${(err as Error).message}\n`);
+    terminal.err(`flotilla: install ${packages.join(" ")}\n`);
+    return EXIT.missing_program;
+  }
+}
+
+async function runCommand(words: Parameters<typeof parseCommandLine>[0]): Promise<number> {
+  const invocation = parseCommandLine(words, env);
+  switch (invocation.kind) {
+    case "help":
+      terminal.out(`${helpText(invocation.topic)}\n`);
+      return EXIT.ok;
+    case "version":
+      terminal.out(`flotilla ${nodeVersion(env.SVC_VERSION)}\n`);
+      return EXIT.ok;
+    case "mode":
+      return runMode(invocation.mode, invocation.flags);
+    case "command": {
+      const { runClientCommand } = await import("./cli/run-command.ts");
+      const interrupt = new AbortController();
+      for (const signal of ["SIGINT", "SIGTERM"] as const)
+        process.on(signal, () => {
+          if (interrupt.signal.aborted) process.exit(EXIT.interrupted);
+          interrupt.abort();
+        });
+      const { command, flags } = invocation;
+      return runClientCommand(command, invocation.words, flags, env, terminal, interrupt.signal);
+    }
+  }
+}
+
+try {
+  process.exitCode = await runCommand(process.argv.slice(2));
+} catch (err) {
+  if (err instanceof UsageError) {
+    for (const line of err.message.split("\n")) terminal.err(`flotilla: ${line}\n`);
+    process.exitCode = EXIT.usage;
+  } else {
+    logTo("error").error({ err }, "start failed");
+    process.exitCode = EXIT.internal;
+  }
+}
+// A stray handle (a kept-alive connection) must not hold a process that is done.
+process.exit(process.exitCode);
