@@ -1,0 +1,149 @@
+import { resolve } from "node:path";
+import { z } from "zod";
+import {
+  ConfigError,
+  type EnvSource,
+  flag,
+  integer,
+  list,
+  optionalText,
+  parseEnv,
+  seconds,
+  text,
+} from "#shared/env.ts";
+import { WORKER_ID } from "#shared/ids.ts";
+import { CDP_PORT_BASE, DISPLAY_BASE, VNC_PORT_BASE } from "#shared/limits.ts";
+import { LOG_LEVELS } from "#shared/log.ts";
+
+const GIB = 1024 ** 3;
+const NAVIGATION_BLOCKS = ["loopback", "private"] as const;
+
+const linkUrl = z
+  .string()
+  .refine((raw) => /^(ws|http)s?:$/.test(URL.parse(raw)?.protocol ?? ""), "not a ws:// or http:// URL");
+
+/** Every variable a worker reads, with its unit and default; the README's table is generated from it. */
+export const WorkerEnv = z.object({
+  HUB_URL: linkUrl.optional().describe("Address of the hub, e.g. `ws://hub:8000`."),
+  WORKER_SECRET: optionalText().describe("Shared secret of the worker link; unset means none."),
+  SVC_WORKER_ID: z
+    .string()
+    .regex(WORKER_ID, "not a worker id (letters, digits, - and _; at most 64)")
+    .optional()
+    .describe("Name of this worker; by default `w` and the last two octets of its LAN address."),
+  LANE_POOL: integer(2, 1, 100).describe("Lanes (browsers) of this worker."),
+  MAX_CONCURRENT: integer(2, 0, 1_000).describe("Jobs this worker runs at once."),
+  NOVNC_PUBLIC_HOST: text("localhost").describe("Host used in viewer links; the hub corrects it."),
+  NOVNC_BASE_PORT: integer(6080, 1, 65_535).describe("Viewer port of lane 0; lane i uses this + i."),
+  SVC_DATA_DIR: text("./data").describe("Directory for everything this worker writes."),
+  SVC_LOG_LEVEL: z.enum(LOG_LEVELS).default("info").describe("debug, info, warn or error."),
+  SVC_CHROMIUM: optionalText().describe(
+    "Path of the browser; by default the first of chromium, chromium-browser and google-chrome in PATH.",
+  ),
+  SVC_BROWSER_USER: optionalText().describe(
+    "User that Chromium runs as when the worker is root. Unset: Chromium runs as root without its sandbox.",
+  ),
+  SVC_HEADLESS_LANES: flag(false).describe("1: lanes without a display; no Xvnc needed, nothing to watch."),
+  SVC_DISPLAY_BASE: integer(DISPLAY_BASE, 1, 60_000).describe("X display of lane 0; lane i uses this + i."),
+  SVC_CDP_PORT_BASE: integer(CDP_PORT_BASE, 1, 65_535).describe(
+    "Debugging port of lane 0 (loopback only); lane i uses this + i.",
+  ),
+  SVC_VNC_PORT_BASE: integer(VNC_PORT_BASE, 1, 65_535).describe(
+    "VNC port of lane 0 (loopback only); lane i uses this + i.",
+  ),
+  SVC_SPOOL_MAX_BYTES: integer(4 * GIB, 1).describe("Bytes one job may spool on the worker's disk."),
+  SVC_LANE_SOFT_BYTES: integer(1.5 * GIB, 1).describe("Memory of an idle lane above which its Chromium is replaced."),
+  SVC_LANE_HARD_BYTES: integer(2.5 * GIB, 1).describe("Memory of a lane above which its Chromium is killed."),
+  SVC_NAVIGATION_BLOCK: list()
+    .pipe(z.array(z.enum(NAVIGATION_BLOCKS)))
+    .describe("Address ranges jobs may not open: loopback, private."),
+  SVC_WORKER_WATCHDOG_THRESHOLD_S: seconds(300, 1).describe("Stall of the event loop after which the worker exits."),
+  SVC_WORKER_WATCHDOG_LINK_THRESHOLD_S: seconds(600).describe(
+    "Silence of the hub after which the worker exits; 0 turns it off.",
+  ),
+  WORKER_VERSION: optionalText().describe("Version to report when none can be computed."),
+  SVC_IGNORE_CERTIFICATE_ERRORS: flag(false).describe("1: jobs open sites with bad TLS certificates."),
+});
+
+/** What Chromium and Xvnc see of the worker's environment: never a secret. */
+const INHERITED = /^(PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ|FONTCONFIG_[A-Z]+|LD_LIBRARY_PATH|(https?|no|all)_proxy|FLOTILLA_[A-Z_]+)$/i;
+
+type Values = z.output<typeof WorkerEnv>;
+
+/** Port ranges [first, first + lanes) by the variable that sets them. */
+const portRanges = (v: Values): [string, number][] => [
+  ["SVC_CDP_PORT_BASE", v.SVC_CDP_PORT_BASE],
+  ["SVC_VNC_PORT_BASE", v.SVC_VNC_PORT_BASE],
+  ["NOVNC_BASE_PORT", v.NOVNC_BASE_PORT],
+];
+
+function checkTogether(v: Values): void {
+  const ranges = portRanges(v);
+  for (const [name, first] of ranges)
+    if (first + v.LANE_POOL - 1 > 65_535)
+      throw new ConfigError(`${name}: ${first} leaves no room for ${v.LANE_POOL} lanes below 65536`);
+  for (const [i, [name, first]] of ranges.entries())
+    for (const [other, otherFirst] of ranges.slice(i + 1))
+      if (Math.abs(first - otherFirst) < v.LANE_POOL)
+        throw new ConfigError(`${other}: overlaps ${name} with ${v.LANE_POOL} lanes`);
+  if (v.SVC_LANE_HARD_BYTES < v.SVC_LANE_SOFT_BYTES)
+    throw new ConfigError("SVC_LANE_HARD_BYTES: is below SVC_LANE_SOFT_BYTES");
+}
+
+/**
+ * Reads the worker's configuration (fleet spec §8). `overrides` are command-line flags under their variable's name and win
+ * over `env`. Sizes are bytes, times milliseconds, `data_dir` absolute; null means unset.
+ * @throws ConfigError naming every bad variable.
+ */
+export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
+  const merged = { ...env };
+  for (const [name, value] of Object.entries(overrides)) if (value !== undefined) merged[name] = value;
+  const v = parseEnv(WorkerEnv, merged);
+  checkTogether(v);
+  return deepFreeze({
+    hub_url: v.HUB_URL ?? null,
+    worker_secret: v.WORKER_SECRET ?? null,
+    worker_id: v.SVC_WORKER_ID ?? null,
+    version: v.WORKER_VERSION ?? null,
+    data_dir: resolve(v.SVC_DATA_DIR),
+    log_level: v.SVC_LOG_LEVEL,
+    max_concurrent: v.MAX_CONCURRENT,
+    novnc: { public_host: v.NOVNC_PUBLIC_HOST, base_port: v.NOVNC_BASE_PORT },
+    lanes: {
+      count: v.LANE_POOL,
+      headless: v.SVC_HEADLESS_LANES,
+      display_base: v.SVC_DISPLAY_BASE,
+      cdp_port_base: v.SVC_CDP_PORT_BASE,
+      vnc_port_base: v.SVC_VNC_PORT_BASE,
+      soft_bytes: v.SVC_LANE_SOFT_BYTES,
+      hard_bytes: v.SVC_LANE_HARD_BYTES,
+    },
+    browser: {
+      program: v.SVC_CHROMIUM ?? null,
+      user: v.SVC_BROWSER_USER ?? null,
+      ignore_certificate_errors: v.SVC_IGNORE_CERTIFICATE_ERRORS,
+      environment: inheritedEnvironment(env),
+    },
+    fetch: { spool_max_bytes: v.SVC_SPOOL_MAX_BYTES, navigation_block: v.SVC_NAVIGATION_BLOCK },
+    watchdog: {
+      stall_ms: v.SVC_WORKER_WATCHDOG_THRESHOLD_S,
+      /** 0: off. */
+      link_ms: v.SVC_WORKER_WATCHDOG_LINK_THRESHOLD_S,
+    },
+  });
+}
+
+export type WorkerConfig = ReturnType<typeof loadWorkerConfig>;
+
+function inheritedEnvironment(env: EnvSource): Record<string, string> {
+  const picked: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env))
+    if (value !== undefined && INHERITED.test(name)) picked[name] = value;
+  return picked;
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const member of Object.values(value))
+    if (typeof member === "object" && member !== null) deepFreeze(member);
+  return Object.freeze(value);
+}
