@@ -1,7 +1,8 @@
 import type { Protocol } from "devtools-protocol";
 import type { ProtocolMapping } from "devtools-protocol/types/protocol-mapping.js";
 import { DeadlineError } from "#shared/clock.ts";
-import type { CdpTransport } from "./transport.ts";
+import { AmbiguousBodyError, type BodySink, createBodyDecoder } from "./body-decoder.ts";
+import type { CdpTransport, LargeTaker } from "./transport.ts";
 
 export type { Protocol };
 type Commands = ProtocolMapping.Commands;
@@ -27,6 +28,8 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 
 interface Pending {
   session: CdpSession;
+  /** Set for `sendBody`: where the bytes of a large answer go as they arrive. */
+  sink: BodySink | null;
   error: CdpError;
   timer: ReturnType<typeof setTimeout>;
   resolve(result: unknown): void;
@@ -87,6 +90,31 @@ export class CdpSession {
     >;
   }
 
+  /**
+   * Reads a response body into `sink`, decoded and byte for byte; a large one is never held in memory as a whole.
+   * @throws CdpError, DeadlineError as `send`; whatever the sink throws.
+   */
+  async sendBody(
+    method: "Network.getResponseBody" | "Fetch.getResponseBody",
+    params: { requestId: string },
+    sink: BodySink,
+    options?: SendOptions,
+  ): Promise<void> {
+    const timeout = options?.timeout_ms ?? DEFAULT_TIMEOUT_MS;
+    let answer: unknown;
+    try {
+      answer = await this.connection.send(this, method, params, timeout, sink);
+    } catch (err) {
+      if (!(err instanceof AmbiguousBodyError)) throw err;
+      sink.restart();
+      answer = await this.connection.send(this, method, params, timeout);
+    }
+    // Undefined: the sink has had everything already.
+    if (!answer) return;
+    const { body, base64Encoded } = answer as Protocol.Network.GetResponseBodyResponse;
+    sink.write(Buffer.from(body, base64Encoded ? "base64" : "utf8"));
+  }
+
   /** Sends without waiting; whatever comes back is dropped. For commands whose failure another event tells. */
   post<M extends keyof Commands>(method: M, params?: Commands[M]["paramsType"][0]): void {
     this.connection.send(this, method, params, DEFAULT_TIMEOUT_MS).catch(() => {});
@@ -131,6 +159,7 @@ export class CdpConnection {
     this.transport = transport;
     this.root = new CdpSession(this, null, null, null);
     this.closed = this.root.closed;
+    transport.takeLarge = (head) => this.takeLarge(head);
     transport.onMessage = (text) => this.receive(JSON.parse(text) as Message);
     transport.onClose = () => this.onTransportClosed();
   }
@@ -140,7 +169,13 @@ export class CdpConnection {
     return this.sessions.get(session_id) ?? null;
   }
 
-  send(session: CdpSession, method: string, params: unknown, timeout_ms: number): Promise<unknown> {
+  send(
+    session: CdpSession,
+    method: string,
+    params: unknown,
+    timeout_ms: number,
+    sink: BodySink | null = null,
+  ): Promise<unknown> {
     // Made here so that its stack shows the caller.
     const error = new CdpError(method, "target is gone", null, true);
     if (session.is_closed) return Promise.reject(error);
@@ -150,7 +185,7 @@ export class CdpConnection {
       this.pending.delete(id);
       reject(new DeadlineError(`CDP ${method}`, timeout_ms));
     }, timeout_ms);
-    this.pending.set(id, { session, error, timer, resolve, reject });
+    this.pending.set(id, { session, sink, error, timer, resolve, reject });
     this.transport.send(
       JSON.stringify({ id, method, params, sessionId: session.session_id ?? undefined }),
     );
@@ -186,6 +221,25 @@ export class CdpConnection {
         stack: entry.error.stack,
       }),
     );
+  }
+
+  /** `{"id":1,"result":{"body":"…` with a sink waiting is decoded on the way; anything else is assembled. */
+  private takeLarge(head: Buffer): LargeTaker | null {
+    const match = /^\{"id":(\d+),"result":\{"body":"/.exec(head.toString("latin1", 0, 64));
+    const id = Number(match?.[1]);
+    const sink = this.pending.get(id)?.sink;
+    if (!match || !sink) return null;
+    const decoder = createBodyDecoder(match[0].length, sink);
+    return (bytes) => {
+      if (bytes) return decoder.feed(bytes);
+      const entry = this.pending.get(id);
+      if (!entry) return;
+      this.pending.delete(id);
+      clearTimeout(entry.timer);
+      const failure = decoder.end();
+      if (failure) entry.reject(failure);
+      else entry.resolve(undefined);
+    };
   }
 
   private detach(session_id: string): void {

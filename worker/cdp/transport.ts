@@ -1,12 +1,22 @@
 import type { Readable, Writable } from "node:stream";
 
+/** Gets the bytes of one large message piece by piece, and null at its end. */
+export type LargeTaker = (bytes: Buffer | null) => void;
+
 /** Carries whole CDP messages. `onClose` is called once, after the last message. */
 export interface CdpTransport {
   send(message: string): void;
   onMessage: (message: string) => void;
   onClose: () => void;
+  /**
+   * Asked with the first bytes of a message that has grown past `LARGE_MESSAGE_BYTES`: a taker gets the message as it
+   * arrives instead of `onMessage` at its end. Bodies of 100 MB cost six times their size when assembled and parsed.
+   */
+  takeLarge?: (head: Buffer) => LargeTaker | null;
   close(): void;
 }
+
+export const LARGE_MESSAGE_BYTES = 256 * 1024;
 
 /**
  * `--remote-debugging-pipe`: NUL-terminated JSON on fd 3 (to the browser) and fd 4 (from it). Preferred over the websocket
@@ -14,6 +24,9 @@ export interface CdpTransport {
  */
 export function pipeTransport(toBrowser: Writable, fromBrowser: Readable): CdpTransport {
   let parts: Buffer[] = [];
+  let size = 0;
+  let asked = false;
+  let taker: LargeTaker | null = null;
   let closed = false;
   const transport: CdpTransport = {
     send: (message) => {
@@ -35,12 +48,32 @@ export function pipeTransport(toBrowser: Writable, fromBrowser: Readable): CdpTr
     for (let end = chunk.indexOf(0); end !== -1; end = chunk.indexOf(0, start)) {
       const tail = chunk.subarray(start, end);
       start = end + 1;
+      asked = false;
+      if (taker) {
+        taker(tail);
+        taker(null);
+        taker = null;
+        continue;
+      }
       const message = parts.length === 0 ? tail : Buffer.concat([...parts, tail]);
       parts = [];
+      size = 0;
       transport.onMessage(message.toString("utf8"));
     }
-    if (start < chunk.length) parts.push(chunk.subarray(start));
+    if (start < chunk.length) keep(chunk.subarray(start));
   });
+  function keep(rest: Buffer): void {
+    if (taker) return taker(rest);
+    parts.push(rest);
+    size += rest.length;
+    if (asked || size < LARGE_MESSAGE_BYTES) return;
+    asked = true;
+    taker = transport.takeLarge?.(parts[0] ?? rest) ?? null;
+    if (!taker) return;
+    for (const part of parts) taker(part);
+    parts = [];
+    size = 0;
+  }
   // A killed browser shows as EPIPE on one side and end of file on the other; both mean the same thing here.
   for (const stream of [toBrowser, fromBrowser]) {
     stream.on("error", () => transport.close());

@@ -1,0 +1,142 @@
+import type { AssetMeta, ByteRange } from "#shared/schema/asset.ts";
+import type { CaptureReport } from "#shared/schema/job.ts";
+import { assetKind, createNamer } from "./asset-names.ts";
+import type { SpooledBody } from "./spool.ts";
+
+/** Why a body is not whole. The list of `CaptureReport`. */
+export type LossReason =
+  | "evicted"
+  | "target_gone"
+  | "aborted"
+  | "empty_reply"
+  | "too_large"
+  | "timeout"
+  | "protected"
+  | "upload_failed"
+  | "spool_full";
+
+/** Where a body came from: what its asset will say. */
+export interface BodySource {
+  url: string;
+  page_url: string;
+  mime: string;
+  status: number | null;
+  from_cache: boolean;
+  from_service_worker: boolean;
+  /** The name a download was given. */
+  suggested_name?: string;
+}
+
+/** Every body that was seen ends here, once: stored, stored in part, lost, or left out on purpose. */
+export interface Ledger {
+  captured(source: BodySource, body: SpooledBody): void;
+  partial(source: BodySource, body: SpooledBody, ranges: ByteRange[], reason: LossReason): void;
+  lost(source: BodySource, reason: LossReason): void;
+  skipped(): void;
+  /** Bodies stored so far, with their bytes. */
+  readonly stored: { count: number; bytes: number };
+  /** Uploads that failed for good turn captured or partial bodies into lost ones. */
+  report(method: CaptureReport["method"], failed_uploads: readonly string[]): CaptureReport;
+}
+
+export interface LedgerDeps {
+  /** Takes the file over. */
+  store(meta: AssetMeta, body: SpooledBody): void;
+  /** Removes a body's file that is not needed. */
+  drop(body: SpooledBody): void;
+  /** Tells the story of what could not be kept whole. */
+  onLoss(kind: "partial" | "lost", source: BodySource, reason: LossReason): void;
+}
+
+const MAX_URL = 70_000;
+/** A longer data: URL says nothing more about where a download came from. */
+const MAX_DATA_URL = 2_048;
+
+export function createLedger(deps: LedgerDeps): Ledger {
+  const namer = createNamer();
+  /** Stored names; the reason why a body is not whole, null when it is. */
+  const names = new Map<string, LossReason | null>();
+  const whole = new Set<string>();
+  const whole_urls = new Set<string>();
+  const losses: { source: BodySource; reason: LossReason }[] = [];
+  let skipped = 0;
+  const stored = { count: 0, bytes: 0 };
+
+  const put = (
+    source: BodySource,
+    body: SpooledBody,
+    ranges: ByteRange[],
+    reason: LossReason | null,
+  ) => {
+    const { name, mime, ext } = namer.take(source.url, source.mime, source.suggested_name);
+    names.set(name, reason);
+    stored.count += 1;
+    stored.bytes += body.size;
+    const url_limit = source.url.startsWith("data:") ? MAX_DATA_URL : MAX_URL;
+    const meta: AssetMeta = {
+      name,
+      kind: assetKind(mime),
+      mime,
+      ext,
+      source_url: source.url.slice(0, url_limit),
+      page_url: source.page_url.slice(0, MAX_URL),
+      status: source.status,
+      from_cache: source.from_cache,
+      from_service_worker: source.from_service_worker,
+      partial: reason !== null,
+      ranges: ranges.slice(0, 1_000),
+    };
+    deps.store(meta, body);
+  };
+  return {
+    stored,
+    captured: (source, body) => {
+      // A page and its service worker both see one body, and a second visit loads the first one's files again.
+      const key = `${body.sha256} ${source.url}`;
+      if (whole.has(key)) return deps.drop(body);
+      whole.add(key);
+      whole_urls.add(source.url);
+      put(source, body, [], null);
+    },
+    partial: (source, body, ranges, reason) => {
+      deps.onLoss("partial", source, reason);
+      put(source, body, ranges, reason);
+    },
+    lost: (source, reason) => {
+      losses.push({ source, reason });
+      deps.onLoss("lost", source, reason);
+    },
+    skipped: () => {
+      skipped += 1;
+    },
+    report: (method, failed_uploads) => {
+      const reasons: Record<string, number> = {};
+      const count = (reason: LossReason) => {
+        reasons[reason] = (reasons[reason] ?? 0) + 1;
+      };
+      // One side of a service worker's pair may be unreadable while the other side was kept.
+      const lost = losses.filter(
+        (loss) => !(loss.source.from_service_worker && whole_urls.has(loss.source.url)),
+      );
+      const failed = failed_uploads.filter((name) => names.delete(name));
+      for (const loss of lost) count(loss.reason);
+      for (const _ of failed) count("upload_failed");
+      const partials = [...names.values()].filter((reason) => reason !== null);
+      for (const reason of partials) count(reason);
+      const partial = partials.length;
+      const captured = names.size - partial;
+      const total_lost = lost.length + failed.length;
+      const seen = captured + partial + total_lost;
+      return {
+        seen,
+        captured,
+        partial,
+        lost: total_lost,
+        skipped,
+        ratio: seen === 0 ? 1 : captured / seen,
+        reasons,
+        method,
+      };
+    },
+  };
+}
