@@ -2,15 +2,26 @@ import {
   bigint,
   bigserial,
   boolean,
+  customType,
   doublePrecision,
   index,
   integer,
-  jsonb,
   pgTable,
   primaryKey,
-  text,
   uniqueIndex,
 } from "drizzle-orm/pg-core";
+import { cleanJson, cleanText } from "./clean.ts";
+
+const text = customType<{ data: string; driverData: string }>({
+  dataType: () => "text",
+  toDriver: cleanText,
+});
+
+/** postgres-js parses jsonb itself; Drizzle's own column would parse a stored string like "123" once more. */
+const jsonb = customType<{ data: unknown; driverData: unknown }>({
+  dataType: () => "jsonb",
+  toDriver: cleanJson,
+});
 
 /**
  * Column helpers of the one table definition. Repositories see the Postgres types, so that a call which only

@@ -1,5 +1,25 @@
-import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import {
+  customType,
+  index,
+  integer,
+  primaryKey,
+  real,
+  sqliteTable,
+  uniqueIndex,
+} from "drizzle-orm/sqlite-core";
+import { cleanJson, cleanText } from "./clean.ts";
 import type { ColumnKit } from "./kit.pg.ts";
+
+const text = customType<{ data: string; driverData: string }>({
+  dataType: () => "text",
+  toDriver: cleanText,
+});
+
+const json = customType<{ data: unknown; driverData: string }>({
+  dataType: () => "text",
+  toDriver: cleanJson,
+  fromDriver: (value) => JSON.parse(value),
+});
 
 const kit = {
   table: sqliteTable,
@@ -9,7 +29,7 @@ const kit = {
   float: (name: string) => real(name),
   bool: (name: string) => integer(name, { mode: "boolean" }),
   time: (name: string) => integer(name),
-  json: <T>(name: string) => text(name, { mode: "json" }).$type<T>(),
+  json: <T>(name: string) => json(name).$type<T>(),
   serial: (name: string) => integer(name),
   index,
   uniqueIndex,

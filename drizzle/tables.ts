@@ -38,7 +38,8 @@ export function defineTables(c: ColumnKit) {
       c.index("jobs_created_idx").on(t.created_at, t.job_id),
       c.index("jobs_status_created_idx").on(t.status, t.created_at, t.job_id),
       c.index("jobs_worker_idx").on(t.worker_id, t.status),
-      c.index("jobs_host_idx").on(t.host, t.created_at),
+      c.index("jobs_worker_created_idx").on(t.worker_id, t.created_at, t.job_id),
+      c.index("jobs_host_created_idx").on(t.host, t.created_at, t.job_id),
     ],
   );
 
@@ -46,7 +47,10 @@ export function defineTables(c: ColumnKit) {
   const assets = c.table(
     "assets",
     {
-      job_id: c.str("job_id").notNull(),
+      job_id: c
+        .str("job_id")
+        .notNull()
+        .references(() => jobs.job_id, { onDelete: "cascade" }),
       name: c.str("name").notNull(),
       position: c.int("position").notNull(),
       kind: c.str("kind").$type<AssetKind>().notNull(),
@@ -69,7 +73,10 @@ export function defineTables(c: ColumnKit) {
   const job_events = c.table(
     "job_events",
     {
-      job_id: c.str("job_id").notNull(),
+      job_id: c
+        .str("job_id")
+        .notNull()
+        .references(() => jobs.job_id, { onDelete: "cascade" }),
       seq: c.int("seq").notNull(),
       ts: c.time("ts").notNull(),
       type: c.str("type").$type<JobEvent["type"]>().notNull(),

@@ -1,0 +1,16 @@
+// Written by scripts/gen-migrations.ts.
+import pg0 from "./pg/0000_init.sql" with { type: "text" };
+import sqlite0 from "./sqlite/0000_init.sql" with { type: "text" };
+
+export interface Migration {
+  name: string;
+  sql: string;
+}
+
+export const pgMigrations: Migration[] = [
+  { name: "0000_init", sql: pg0 },
+];
+
+export const sqliteMigrations: Migration[] = [
+  { name: "0000_init", sql: sqlite0 },
+];

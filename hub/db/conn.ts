@@ -1,0 +1,32 @@
+import type { PgDatabase } from "drizzle-orm/pg-core";
+import type { PostgresJsQueryResultHKT } from "drizzle-orm/postgres-js";
+import type { Tables } from "#drizzle/tables.ts";
+import type { AppError } from "#shared/errors.ts";
+
+type Queries = PgDatabase<PostgresJsQueryResultHKT>;
+
+/** A built statement, as every Drizzle query builder offers it. */
+export interface Statement {
+  toSQL(): { sql: string; params: unknown[] };
+}
+
+/** A row as the driver gives it: whole numbers beyond 2^31 may be strings, json is text in SQLite. */
+export type RawRow = Record<string, unknown>;
+
+/**
+ * One open database, the same for both dialects; repositories are written against this and nothing else. Postgres types
+ * on purpose: what only one dialect has does not compile or fails in the SQLite suite.
+ */
+export interface Conn {
+  dialect: "sqlite" | "postgres";
+  q: Pick<Queries, "select" | "insert" | "update" | "delete">;
+  t: Tables;
+  /** Runs the statements in order in one transaction; the rows of each. No callback: nobody can await inside. */
+  atomic(statements: Statement[]): Promise<RawRow[][]>;
+  /** Makes `select` lock its rows until the end of its `atomic`. SQLite has one writer, so there it is a plain read. */
+  lockRows<S extends Statement>(select: S): S;
+  /** What an API answers for a driver's error: `unavailable` when the database cannot be reached or written; else null. */
+  toAppError(err: unknown): AppError | null;
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,75 @@
+import { ConfigError } from "#shared/env.ts";
+import type { Log } from "#shared/log.ts";
+import { assetsRepo } from "./assets.ts";
+import type { Conn } from "./conn.ts";
+import { eventsRepo } from "./events.ts";
+import { idempotencyRepo } from "./idempotency.ts";
+import { jobsRepo } from "./jobs.ts";
+import { openPostgres } from "./postgres.ts";
+import { settingsRepo } from "./settings.ts";
+import { openSqlite } from "./sqlite.ts";
+import type { Db } from "./types.ts";
+import { workersRepo } from "./workers.ts";
+
+export interface OpenDbOptions {
+  log: Log;
+  /** How long a SQLite file may still be in use by a hub that is closing. */
+  lock_wait_ms?: number;
+}
+
+/**
+ * Opens the storage of a hub and applies missing migrations. `url`: `postgres://…`, or `sqlite:<path>`, `file:<path>`,
+ * a bare path, `sqlite::memory:`.
+ * @throws ConfigError naming SVC_DB_URL when it cannot be opened.
+ */
+export async function openDb(url: string, options: OpenDbOptions): Promise<Db> {
+  return toDb(await openConn(url, options));
+}
+
+async function openConn(url: string, { log, lock_wait_ms = 3_000 }: OpenDbOptions): Promise<Conn> {
+  if (/^postgres(ql)?:\/\//i.test(url)) return openPostgres(url, { log });
+  const path = sqlitePath(url);
+  if (path !== null) return openSqlite(path, { log, lock_wait_ms });
+  const scheme = /^[a-z0-9+.-]+:/i.exec(url)?.[0] ?? '""';
+  throw new ConfigError(
+    `SVC_DB_URL: ${scheme} is not supported; use sqlite:<path> or postgres://<user>:<password>@<host>/<database>`,
+  );
+}
+
+/** `sqlite:///abs/path` and `file:///abs/path` are read as well as the forms without slashes. */
+function sqlitePath(url: string): string | null {
+  const [, scheme, rest = ""] = /^(?:(sqlite|file):)?(.*)$/is.exec(url.trim()) ?? [];
+  if (scheme === undefined && /^[a-z][a-z0-9+.-]*:/i.test(rest)) return null;
+  const path = rest.startsWith("//") ? rest.slice(2) : rest;
+  return path === "" ? null : path;
+}
+
+/** Every repository over one connection, with the driver's errors told as the product's. */
+export function toDb(conn: Conn): Db {
+  const guarded = <T extends object>(repo: T): T => guard(repo, conn);
+  return {
+    dialect: conn.dialect,
+    jobs: guarded(jobsRepo(conn)),
+    assets: guarded(assetsRepo(conn)),
+    events: guarded(eventsRepo(conn)),
+    workers: guarded(workersRepo(conn)),
+    settings: guarded(settingsRepo(conn)),
+    idempotency: guarded(idempotencyRepo(conn)),
+    ...guarded({ ping: conn.ping }),
+    close: conn.close,
+  };
+}
+
+/** Repositories are plain records of async functions, which is what makes this cast true. */
+function guard<T extends object>(repo: T, conn: Conn): T {
+  const wrap =
+    (call: (...args: unknown[]) => Promise<unknown>) =>
+    async (...args: unknown[]) => {
+      try {
+        return await call(...args);
+      } catch (err) {
+        throw conn.toAppError(err) ?? err;
+      }
+    };
+  return Object.fromEntries(Object.entries(repo).map(([name, call]) => [name, wrap(call)])) as T;
+}

@@ -1,0 +1,132 @@
+import { and, asc, count, desc, eq, gte, inArray, isNull, like, lt, lte, or, sql, type SQL } from "drizzle-orm";
+import { TERMINAL } from "#shared/schema/job.ts";
+import type { Conn } from "./conn.ts";
+import type { FinishJob, JobRow, JobsRepo } from "./types.ts";
+
+const first = <T>(rows: T[]): T | null => rows[0] ?? null;
+
+/** `%` and `_` of the text mean themselves in a LIKE pattern (with `escape '\'`). */
+const likePart = (text: string): string => `%${text.replace(/[\\%_]/g, "\\$&")}%`;
+
+export function jobsRepo({ q, t: { jobs } }: Conn): JobsRepo {
+  const waiting = and(eq(jobs.status, "queued"), isNull(jobs.worker_id));
+  const heldBy = (job_id: string, lease_token: number) =>
+    and(eq(jobs.job_id, job_id), eq(jobs.status, "running"), eq(jobs.lease_token, lease_token));
+  /** SQLite's LIKE ignores the case of ASCII letters, Postgres' does not: lower both; other letters match as written. */
+  const urlHas = (text: string): SQL =>
+    sql`(${like(sql`lower(${jobs.url})`, likePart(text.toLowerCase()))} escape '\\' or ${like(jobs.url, likePart(text))} escape '\\')`;
+  /** A row value uses the index on both dialects; `a < x or (a = x and b < y)` does not. */
+  const position = sql`(${jobs.created_at}, ${jobs.job_id})`;
+  const ended = ({ now, ...end }: FinishJob) => ({ ...end, finished_at: now });
+
+  return {
+    insert: async (row) => {
+      await q.insert(jobs).values(row);
+    },
+    get: (job_id) => q.select().from(jobs).where(eq(jobs.job_id, job_id)).then(first<JobRow>),
+    list: async (filter, before) =>
+      q
+        .select()
+        .from(jobs)
+        .where(
+          and(
+            filter.status === undefined ? undefined : eq(jobs.status, filter.status),
+            filter.mode === undefined ? undefined : eq(jobs.mode, filter.mode),
+            filter.host === undefined ? undefined : eq(jobs.host, filter.host),
+            filter.worker_id === undefined ? undefined : eq(jobs.worker_id, filter.worker_id),
+            filter.q === undefined || filter.q === "" ? undefined : urlHas(filter.q),
+            filter.since === undefined ? undefined : gte(jobs.created_at, filter.since),
+            filter.until === undefined ? undefined : lte(jobs.created_at, filter.until),
+            before === null
+              ? undefined
+              : sql`${position} < (${sql.param(before.created_at, jobs.created_at)}, ${sql.param(before.job_id, jobs.job_id)})`,
+          ),
+        )
+        .orderBy(desc(jobs.created_at), desc(jobs.job_id))
+        .limit(filter.limit),
+    claim: ({ job_id, now, ...lane }) =>
+      q
+        .update(jobs)
+        .set({ ...lane, status: "running", started_at: now })
+        .where(and(eq(jobs.job_id, job_id), waiting))
+        .returning()
+        .then(first<JobRow>),
+    unclaim: (job_id, lease_token) =>
+      q
+        .update(jobs)
+        .set({
+          status: "queued",
+          worker_id: null,
+          lane_idx: null,
+          session_id: null,
+          novnc_url: null,
+          lease_token: null,
+          started_at: null,
+          stage: null,
+        })
+        .where(heldBy(job_id, lease_token))
+        .returning()
+        .then(first<JobRow>),
+    finish: (job_id, lease_token, end) =>
+      q
+        .update(jobs)
+        .set(ended(end))
+        .where(heldBy(job_id, lease_token))
+        .returning()
+        .then(first<JobRow>),
+    finishQueued: (job_id, end) =>
+      q
+        .update(jobs)
+        .set(ended(end))
+        .where(and(eq(jobs.job_id, job_id), waiting))
+        .returning()
+        .then(first<JobRow>),
+    failRunningOf: async (worker_id, error, now) =>
+      q
+        .update(jobs)
+        .set({ status: "failed", error, finished_at: now })
+        .where(and(eq(jobs.worker_id, worker_id), eq(jobs.status, "running")))
+        .returning(),
+    failAllRunning: async (error, now) =>
+      q
+        .update(jobs)
+        .set({ status: "failed", error, finished_at: now })
+        .where(eq(jobs.status, "running"))
+        .returning(),
+    runningBefore: async (created_before, limit) =>
+      q
+        .select()
+        .from(jobs)
+        .where(and(eq(jobs.status, "running"), lte(jobs.created_at, created_before)))
+        .orderBy(asc(jobs.created_at), asc(jobs.job_id))
+        .limit(limit),
+    oldestQueued: async (created_before, limit) =>
+      q
+        .select()
+        .from(jobs)
+        .where(and(waiting, lte(jobs.created_at, created_before)))
+        .orderBy(asc(jobs.created_at), asc(jobs.job_id))
+        .limit(limit),
+    queuePosition: async (job_id) => {
+      const own = q
+        .select({ created_at: jobs.created_at, job_id: jobs.job_id })
+        .from(jobs)
+        .where(and(eq(jobs.job_id, job_id), waiting));
+      const [row] = await q
+        .select({ ahead: count() })
+        .from(jobs)
+        .where(and(waiting, sql`${position} <= ${own}`));
+      return row?.ahead || null;
+    },
+    setStage: async (job_id, lease_token, stage) => {
+      await q.update(jobs).set({ stage }).where(heldBy(job_id, lease_token));
+    },
+    deleteTerminal: async (job_id) => {
+      const gone = await q
+        .delete(jobs)
+        .where(and(eq(jobs.job_id, job_id), inArray(jobs.status, [...TERMINAL])))
+        .returning({ job_id: jobs.job_id });
+      return gone.length > 0;
+    },
+  };
+}

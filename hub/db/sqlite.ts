@@ -1,0 +1,145 @@
+import { existsSync, mkdirSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import type Client from "better-sqlite3";
+import { drizzle } from "drizzle-orm/better-sqlite3";
+import { sqliteKit } from "#drizzle/kit.sqlite.ts";
+import { sqliteMigrations } from "#drizzle/migrations.gen.ts";
+import { defineTables } from "#drizzle/tables.ts";
+import { ConfigError } from "#shared/env.ts";
+import { AppError, errorMessage } from "#shared/errors.ts";
+import type { Log } from "#shared/log.ts";
+import type { Conn, RawRow, Statement } from "./conn.ts";
+import { MIGRATIONS_TABLE, type AppliedMigration, migrate } from "./migrate.ts";
+import { loadDriver } from "./sqlite-driver.ts";
+import { lockFile } from "./sqlite-lock.ts";
+
+const BUSY_TIMEOUT_MS = 5_000;
+/** Filters and batch lengths make a few hundred different texts; beyond that the oldest goes. */
+const MAX_CACHED_STATEMENTS = 500;
+
+export interface SqliteOptions {
+  log: Log;
+  /** How long to wait for a hub that is still closing the same file. */
+  lock_wait_ms: number;
+}
+
+/** Opens (and creates) the database file `path`, or `:memory:`, and brings it up to date. */
+export async function openSqlite(path: string, { log, lock_wait_ms }: SqliteOptions): Promise<Conn> {
+  const Driver = await loadDriver();
+  const file = path === ":memory:" ? path : resolve(path);
+  let unlock = () => {};
+  let client: Client.Database | undefined;
+  try {
+    if (file !== ":memory:") {
+      prepareDir(file);
+      unlock = await lockFile(Driver, file, lock_wait_ms);
+    }
+    client = openClient(Driver, file);
+    await migrate(migrationTarget(client), sqliteMigrations, log);
+  } catch (err) {
+    client?.close();
+    unlock();
+    if (err instanceof ConfigError) throw err;
+    throw new ConfigError(`SVC_DB_URL: cannot open ${file}: ${errorMessage(err)}`);
+  }
+  return toConn(client, unlock);
+}
+
+function prepareDir(file: string): void {
+  const dir = dirname(file);
+  try {
+    if (!existsSync(dir)) mkdirSync(dir, { recursive: true });
+  } catch (err) {
+    throw new ConfigError(`SVC_DB_URL: cannot create ${dir}: ${errorMessage(err)}`);
+  }
+}
+
+function openClient(Driver: typeof Client, file: string): Client.Database {
+  const client = new Driver(file, { timeout: BUSY_TIMEOUT_MS });
+  client.pragma("journal_mode = WAL");
+  // WAL with NORMAL: a power cut can lose the newest commits but never corrupts; a process crash loses nothing.
+  client.pragma("synchronous = NORMAL");
+  client.pragma("foreign_keys = ON");
+  return client;
+}
+
+const migrationTarget = (client: Client.Database) => ({
+  prepare: async () => {
+    client.exec(MIGRATIONS_TABLE);
+  },
+  applied: async () =>
+    client
+      .prepare<[], AppliedMigration>("select name, hash from schema_migrations order by name")
+      .all(),
+  apply: async (statements: string[], m: AppliedMigration & { applied_at: number }) => {
+    client
+      .transaction(() => {
+        for (const statement of statements) client.exec(statement);
+        client.prepare("insert into schema_migrations values (?, ?, ?)").run(m.name, m.hash, m.applied_at);
+      })
+      .immediate();
+  },
+});
+
+function toConn(client: Client.Database, unlock: () => void): Conn {
+  const prepare = statementCache(client);
+  const db = drizzle(withCache(client, prepare));
+  const run = (statement: Statement): RawRow[] => {
+    const { sql, params } = statement.toSQL();
+    const prepared = prepare(sql);
+    if (prepared.reader) return prepared.all(...params) as RawRow[];
+    prepared.run(...params);
+    return [];
+  };
+  return {
+    dialect: "sqlite",
+    // Same builder calls in both dialects; the contract suite runs every repository on a real Postgres too.
+    q: db as unknown as Conn["q"],
+    t: defineTables(sqliteKit),
+    atomic: async (statements) => client.transaction(() => statements.map(run)).immediate(),
+    lockRows: (select) => select,
+    toAppError,
+    ping: async () => {
+      client.prepare("select 1").get();
+    },
+    close: async () => {
+      if (!client.open) return;
+      client.close();
+      unlock();
+    },
+  };
+}
+
+/** Prepared statements by their text, in rows-as-objects mode when handed out. */
+function statementCache(client: Client.Database): (sql: string) => Client.Statement<unknown[]> {
+  const cache = new Map<string, Client.Statement<unknown[]>>();
+  return (sql) => {
+    const cached = cache.get(sql);
+    if (cached) return cached.reader ? cached.raw(false) : cached;
+    const prepared = client.prepare<unknown[]>(sql);
+    if (cache.size >= MAX_CACHED_STATEMENTS) {
+      const [oldest] = cache.keys();
+      if (oldest !== undefined) cache.delete(oldest);
+    }
+    cache.set(sql, prepared);
+    return prepared;
+  };
+}
+
+/** The client as Drizzle uses it (`prepare` and `transaction`), with prepared statements kept. */
+const withCache = (
+  client: Client.Database,
+  prepare: (sql: string) => Client.Statement<unknown[]>,
+): Client.Database =>
+  new Proxy(client, {
+    get: (target, key) => (key === "prepare" ? prepare : Reflect.get(target, key, target)),
+  });
+
+function toAppError(err: unknown): AppError | null {
+  const code = err instanceof Error && "code" in err ? String(err.code) : "";
+  if (code === "SQLITE_FULL")
+    return new AppError("unavailable", "the disk of the database is full", { cause: err });
+  if (/^SQLITE_(BUSY|LOCKED|IOERR|CANTOPEN|READONLY)/.test(code))
+    return new AppError("unavailable", `the database cannot be used: ${errorMessage(err)}`, { cause: err });
+  return null;
+}

@@ -1,0 +1,44 @@
+import { mkdir, open } from "node:fs/promises";
+import { dirname } from "node:path";
+
+async function syncNow(dir: string): Promise<void> {
+  const handle = await open(dir, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * fsync of directories, shared: callers that ask while one runs are served together by the next, so many uploads into
+ * one directory cost a few syncs instead of one each.
+ */
+export function createDirSync(): (dir: string) => Promise<void> {
+  const waiting = new Map<string, Promise<void>>();
+  const running = new Map<string, Promise<void>>();
+  return (dir) => {
+    const joined = waiting.get(dir);
+    if (joined) return joined;
+    const next = (async () => {
+      await running.get(dir)?.catch(() => {});
+      waiting.delete(dir);
+      const sync = syncNow(dir);
+      running.set(dir, sync);
+      try {
+        await sync;
+      } finally {
+        if (running.get(dir) === sync) running.delete(dir);
+      }
+    })();
+    waiting.set(dir, next);
+    return next;
+  };
+}
+
+/** Creates `dir` and syncs the parent of every level that was missing, so the path survives a power cut. */
+export async function makeDir(dir: string, syncDir: (dir: string) => Promise<void>): Promise<void> {
+  const first = await mkdir(dir, { recursive: true });
+  if (first === undefined) return;
+  for (let made = dir; made.length >= first.length; made = dirname(made)) await syncDir(dirname(made));
+}

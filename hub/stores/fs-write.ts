@@ -1,0 +1,111 @@
+import { createHash } from "node:crypto";
+import { type FileHandle, open, rm } from "node:fs/promises";
+import { AppError } from "#shared/errors.ts";
+import type { ObjectInfo, PutOptions } from "./objects.ts";
+
+/** Small chunks are gathered to writes of at least this many bytes; a body never takes much more memory than two. */
+const GATHER_BYTES = 256 * 1024;
+
+/**
+ * Writes the whole body to the new file `path`, on disk when it resolves, checked against `options`. On any failure the
+ * file is gone.
+ */
+export async function writeBody(
+  path: string,
+  body: ReadableStream<Uint8Array> | Uint8Array,
+  options: PutOptions,
+): Promise<ObjectInfo> {
+  const handle = await open(path, "wx").catch((err: unknown) => {
+    if (body instanceof ReadableStream) void body.cancel(err).catch(() => {});
+    throw err;
+  });
+  try {
+    const info = await writeAll(handle, chunksOf(body, options.signal), options);
+    check(info, options);
+    await handle.datasync();
+    await handle.close();
+    return info;
+  } catch (err) {
+    await handle.close().catch(() => {});
+    await rm(path, { force: true });
+    throw err;
+  }
+}
+
+async function writeAll(
+  handle: FileHandle,
+  chunks: AsyncIterable<Uint8Array>,
+  { max_bytes = Number.POSITIVE_INFINITY }: PutOptions,
+): Promise<ObjectInfo> {
+  const hash = createHash("sha256");
+  let size = 0;
+  let gathered: Uint8Array[] = [];
+  let waiting = 0;
+  const flush = async () => {
+    const [only] = gathered;
+    if (!only) return;
+    const block = gathered.length === 1 ? only : Buffer.concat(gathered, waiting);
+    gathered = [];
+    waiting = 0;
+    // The disk works on this block while it is hashed here.
+    const writing = writeWhole(handle, block);
+    hash.update(block);
+    await writing;
+  };
+  for await (const chunk of chunks) {
+    size += chunk.byteLength;
+    if (size > max_bytes) throw new AppError("too_large", `body is longer than ${max_bytes} bytes`);
+    gathered.push(chunk);
+    waiting += chunk.byteLength;
+    if (waiting >= GATHER_BYTES) await flush();
+  }
+  await flush();
+  return { size, sha256: hash.digest("hex") };
+}
+
+/** One write may take only a part, for example on a disk that gets full. */
+async function writeWhole(handle: FileHandle, block: Uint8Array): Promise<void> {
+  for (let at = 0; at < block.byteLength; ) {
+    const { bytesWritten } = await handle.write(block, at, block.byteLength - at);
+    if (bytesWritten === 0) throw new AppError("unavailable", "the disk took no more bytes");
+    at += bytesWritten;
+  }
+}
+
+/** The chunks of a body; ends the source in every case, and turns its failure into a bad request. */
+async function* chunksOf(
+  body: ReadableStream<Uint8Array> | Uint8Array,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array> {
+  if (body instanceof Uint8Array) {
+    signal?.throwIfAborted();
+    yield body;
+    return;
+  }
+  const reader = body.getReader();
+  const abort = () => void reader.cancel(signal?.reason).catch(() => {});
+  signal?.addEventListener("abort", abort, { once: true });
+  if (signal?.aborted) abort();
+  let done = false;
+  try {
+    while (!done) {
+      const next = await reader.read().catch((cause: unknown) => {
+        signal?.throwIfAborted();
+        throw new AppError("bad_request", "the body broke off before its end", { cause });
+      });
+      signal?.throwIfAborted();
+      done = next.done;
+      if (next.value) yield next.value;
+    }
+  } finally {
+    signal?.removeEventListener("abort", abort);
+    if (!done) void reader.cancel().catch(() => {});
+  }
+}
+
+function check(info: ObjectInfo, { size, sha256 }: PutOptions): void {
+  if (size !== undefined && info.size !== size)
+    throw new AppError("invalid", `body has ${info.size} bytes, ${size} were announced`);
+  if (sha256 !== undefined && info.sha256 !== sha256.toLowerCase())
+    throw new AppError("invalid", `body has sha256 ${info.sha256}, ${sha256} was announced`);
+}

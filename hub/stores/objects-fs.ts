@@ -1,0 +1,132 @@
+import { mkdir, open, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { AppError, conflict } from "#shared/errors.ts";
+import type { Log } from "#shared/log.ts";
+import { createDirSync, makeDir } from "./fs-sync.ts";
+import { openTempDir } from "./fs-temp.ts";
+import { streamFile } from "./fs-read.ts";
+import { writeBody } from "./fs-write.ts";
+import { keySegments } from "./object-keys.ts";
+import type { ObjectStore } from "./objects.ts";
+
+/** A directory can vanish between its creation and the rename into it when its last object was just deleted. */
+const PLACE_TRIES = 10;
+
+const codeOf = (err: unknown): string =>
+  err instanceof Error && "code" in err ? String(err.code) : "";
+const isMissing = (err: unknown): boolean => ["ENOENT", "ENOTDIR"].includes(codeOf(err));
+
+/** The object store on disk: the object `a/b` is the file `<dir>/a/b`. */
+export async function openFsObjects(dir: string, { log }: { log: Log }): Promise<ObjectStore> {
+  const root = resolve(dir);
+  await mkdir(root, { recursive: true });
+  const temp = await openTempDir(root, log);
+  const syncDir = createDirSync();
+  const pathOf = (key: string): string => join(root, ...keySegments(key));
+
+  const place = async (from: string, to: string): Promise<void> => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await makeDir(dirname(to), syncDir);
+        await rename(from, to);
+        break;
+      } catch (err) {
+        if (codeOf(err) !== "ENOENT" || tries >= PLACE_TRIES) throw err;
+      }
+    }
+    await syncDir(dirname(to)).catch((err: unknown) => {
+      // Placed and already deleted by somebody else.
+      if (!isMissing(err)) throw err;
+    });
+  };
+  /** Removes directories that became empty, upwards. */
+  const prune = async (from: string): Promise<void> => {
+    for (let empty = from; empty !== root && empty.startsWith(root); empty = dirname(empty)) {
+      try {
+        await rmdir(empty);
+      } catch (err) {
+        if (!isMissing(err)) return;
+      }
+    }
+  };
+
+  return {
+    put: async (key, body, options = {}) => {
+      const path = temp.path();
+      try {
+        const target = pathOf(key);
+        const info = await writeBody(path, body, options);
+        await place(path, target);
+        return info;
+      } catch (err) {
+        await rm(path, { force: true });
+        throw toPutError(err, key);
+      }
+    },
+    stat: async (key) => {
+      try {
+        const found = await stat(pathOf(key));
+        return found.isFile() ? { size: found.size } : null;
+      } catch (err) {
+        if (isMissing(err)) return null;
+        throw err;
+      }
+    },
+    read: async (key, range) => {
+      const path = pathOf(key);
+      try {
+        return await streamFile(path, range);
+      } catch (err) {
+        if (isMissing(err)) return null;
+        throw err;
+      }
+    },
+    delete: async (key) => {
+      const path = pathOf(key);
+      const found = await stat(path).catch(() => null);
+      if (!found?.isFile()) return;
+      await rm(path, { force: true });
+      await prune(dirname(path));
+    },
+    deletePrefix: async (prefix) => {
+      const path = pathOf(prefix);
+      const found = await stat(path).catch(() => null);
+      if (!found?.isDirectory()) return;
+      // Gone in one step for every reader; the files themselves are removed afterwards, by the next start if need be.
+      const trash = temp.path();
+      try {
+        await rename(path, trash);
+      } catch (err) {
+        if (isMissing(err)) return;
+        throw err;
+      }
+      await rm(trash, { recursive: true, force: true });
+      await prune(dirname(path));
+    },
+    list: async (prefix) => {
+      const keys: string[] = [];
+      const walk = async (path: string, key: string): Promise<void> => {
+        const entries = await readdir(path, { withFileTypes: true }).catch((err: unknown) => {
+          if (isMissing(err)) return [];
+          throw err;
+        });
+        for (const entry of entries) {
+          if (entry.isDirectory()) await walk(join(path, entry.name), `${key}/${entry.name}`);
+          else keys.push(`${key}/${entry.name}`);
+        }
+      };
+      await walk(pathOf(prefix), prefix);
+      return keys.sort();
+    },
+    close: () => temp.close(),
+  };
+}
+
+function toPutError(err: unknown, key: string): unknown {
+  const code = codeOf(err);
+  if (code === "ENOSPC" || code === "EDQUOT")
+    return new AppError("unavailable", "the disk of the object store is full", { cause: err });
+  if (["EISDIR", "ENOTDIR", "EEXIST", "ENOTEMPTY"].includes(code))
+    return conflict(`object key ${key} lies above or below another object`);
+  return err;
+}
