@@ -61,6 +61,7 @@ export const WorkerEnv = z.object({
   SVC_WORKER_WATCHDOG_LINK_THRESHOLD_S: seconds(600).describe(
     "Silence of the hub after which the worker exits; 0 turns it off.",
   ),
+  SVC_DRAIN_TIMEOUT_S: seconds(30).describe("How long a stopping worker waits for its running jobs."),
   WORKER_VERSION: optionalText().describe("Version to report when none can be computed."),
   SVC_IGNORE_CERTIFICATE_ERRORS: flag(false).describe("1: jobs open sites with bad TLS certificates."),
 });
@@ -108,6 +109,7 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
     data_dir: resolve(v.SVC_DATA_DIR),
     log_level: v.SVC_LOG_LEVEL,
     max_concurrent: v.MAX_CONCURRENT,
+    drain_ms: v.SVC_DRAIN_TIMEOUT_S,
     novnc: { public_host: v.NOVNC_PUBLIC_HOST, base_port: v.NOVNC_BASE_PORT },
     lanes: {
       count: v.LANE_POOL,
@@ -136,7 +138,7 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
 export type WorkerConfig = ReturnType<typeof loadWorkerConfig>;
 
 function inheritedEnvironment(env: EnvSource): Record<string, string> {
-  const picked: Record<string, string> = {};
+  const picked: Record<string, string> = { PATH: "/usr/local/bin:/usr/bin:/bin" };
   for (const [name, value] of Object.entries(env))
     if (value !== undefined && INHERITED.test(name)) picked[name] = value;
   return picked;
