@@ -1,0 +1,28 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freePort, superviseProcess, until } from "#test/support/fleet-process.ts";
+
+const MAIN = join(import.meta.dir, "../../hub/main.ts");
+
+/** A hub of its own process and data directory, from source. */
+export async function startHubOnly(): Promise<{ url: string; pid: number; stop(): Promise<void> }> {
+  const dir = mkdtempSync(join(tmpdir(), "flotilla-bench-hub-"));
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const hub = superviseProcess("hub", [process.execPath, MAIN, "hub"], {
+    SVC_HOST: "127.0.0.1",
+    SVC_PORT: String(port),
+    SVC_DATA_DIR: dir,
+    SVC_LOG_LEVEL: "warn",
+  });
+  await until("the hub's health", 20_000, async () => (await fetch(`${url}/health`).catch(() => null))?.ok);
+  return {
+    url,
+    pid: hub.pid,
+    stop: async () => {
+      await hub.stop();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "#shared/clock.ts";
+import { silentLog } from "#shared/log.ts";
+import { CdpConnection } from "#worker/cdp/connection.ts";
+import { pipeTransport } from "#worker/cdp/transport.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
+import { createLanePool } from "#worker/lanes/pool.ts";
+import { spawn } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import { type Bench, showMs, statsOf, timed } from "./harness.ts";
+
+/** What a lane cannot beat: the same Chromium on the same display, killed and started with a page, nothing else done. */
+async function bareRestart(chromium: string, display: string, dir: string): Promise<() => Promise<void>> {
+  const child = spawn(
+    chromium,
+    [
+      "--remote-debugging-pipe",
+      `--user-data-dir=${dir}`,
+      "--no-sandbox",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-quic",
+      "--disable-sync",
+      "about:blank",
+    ],
+    { env: { ...process.env, DISPLAY: display }, detached: true, stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] },
+  );
+  const cdp = new CdpConnection(pipeTransport(child.stdio[3] as Writable, child.stdio[4] as Readable));
+  const pageThere = Promise.withResolvers<void>();
+  cdp.root.on("Target.targetCreated", (e) => {
+    if (e.targetInfo.type === "page") pageThere.resolve();
+  });
+  await cdp.root.send("Target.setDiscoverTargets", { discover: true });
+  await pageThere.promise;
+  return async () => {
+    const gone = new Promise((resolve) => child.once("exit", resolve));
+    process.kill(-(child.pid ?? 0), "SIGKILL");
+    await gone;
+    rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+  };
+}
+
+export const laneTurnaround: Bench = async ({ runs }) => {
+  const dir = mkdtempSync(join(tmpdir(), "flotilla-lane-bench-"));
+  const config = loadWorkerConfig(
+    {
+      ...process.env,
+      SVC_DATA_DIR: dir,
+      LANE_POOL: "1",
+      SVC_DISPLAY_BASE: "470",
+      SVC_CDP_PORT_BASE: "27223",
+      SVC_VNC_PORT_BASE: "27901",
+      HUB_URL: "ws://127.0.0.1:1",
+    },
+    {},
+  );
+  const pool = await createLanePool({ config, log: silentLog, clock: systemClock });
+  const lane: number[] = [];
+  const bare: number[] = [];
+  try {
+    for (let i = 0; i < runs; i += 1) {
+      const hold = pool.hold(0, { job_id: `bench${i}`, session_id: `bench${i}` });
+      if (!hold) throw new Error("lane 0 is not warm");
+      await hold.browser({ headless: false });
+      lane.push((await timed(() => hold.release())).ms);
+      let stop = await bareRestart("/usr/bin/chromium", ":470", join(dir, `bare${i}a`));
+      bare.push(
+        (
+          await timed(async () => {
+            await stop();
+            stop = await bareRestart("/usr/bin/chromium", ":470", join(dir, `bare${i}b`));
+          })
+        ).ms,
+      );
+      await stop();
+    }
+  } finally {
+    await pool.close();
+    rmSync(dir, { recursive: true, force: true });
+  }
+  const l = statsOf(lane);
+  const b = statsOf(bare);
+  return [
+    {
+      bench: "lane-turnaround",
+      metric: "job end → lane offered again",
+      value: showMs(l),
+      reference: `bare Chromium restart ${showMs(b)}`,
+      ratio: l.median / b.median,
+      target: "≤ 1.50",
+    },
+  ];
+};

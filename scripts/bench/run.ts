@@ -1,0 +1,40 @@
+import type { Bench, Figure } from "./harness.ts";
+import { printTable } from "./harness.ts";
+
+/**
+ * `bun run bench [name…] [--runs N] [--tiny]`: every benchmark, or those named. JSON lines, then a table.
+ * `--tiny` is one small iteration of each, for the suite.
+ */
+const BENCHES: Record<string, () => Promise<Bench>> = {
+  "fetch-job": async () => (await import("./fetch-job.ts")).fetchJob,
+  capture: async () => (await import("./capture.ts")).capture,
+  assign: async () => (await import("./assign.ts")).assign,
+  "lane-turnaround": async () => (await import("./lane-turnaround.ts")).laneTurnaround,
+  boot: async () => (await import("./boot.ts")).boot,
+};
+
+const args = process.argv.slice(2);
+const tiny = args.includes("--tiny");
+const runsAt = args.indexOf("--runs");
+const runs = runsAt >= 0 ? Number(args[runsAt + 1]) : tiny ? 1 : 7;
+const names = args.filter((a, i) => !a.startsWith("--") && i !== runsAt + 1);
+const unknown = names.find((n) => !(n in BENCHES));
+if (unknown || !Number.isInteger(runs) || runs < 1) {
+  console.error(
+    unknown
+      ? `unknown benchmark ${unknown}: one of ${Object.keys(BENCHES).join(", ")}`
+      : "--runs needs a whole number, 1 or more",
+  );
+  process.exit(2);
+}
+
+const figures: Figure[] = [];
+for (const [name, load] of Object.entries(BENCHES)) {
+  if (names.length > 0 && !names.includes(name)) continue;
+  const bench = await load();
+  for (const figure of await bench({ runs, tiny })) {
+    console.log(JSON.stringify(figure));
+    figures.push(figure);
+  }
+}
+printTable(figures);
