@@ -10,7 +10,7 @@ const bytesOf = (seed: number, size: number): Uint8Array => {
   return bytes;
 };
 
-const respond = (body: BodyInit, type: string) =>
+const respond = (body: string | Uint8Array<ArrayBuffer>, type: string) =>
   new Response(body, { headers: { "content-type": type, "cache-control": "no-store" } });
 
 const many = (count: number, each: (i: number) => string) => Array.from({ length: count }, (_, i) => each(i)).join("");
