@@ -1,0 +1,92 @@
+import { RESOLUTION } from "#shared/limits.ts";
+import { TAG_SWITCH } from "./proc.ts";
+
+export interface FlagOptions {
+  headless: boolean;
+  /** Debugging port on loopback, beside the pipe. */
+  cdp_port: number;
+  user_data: string;
+  /** Unknown to Chromium; names the run in its command line. */
+  tag: string;
+  sandbox: "on" | "off";
+  /** Whether /dev/shm is too small to be used. */
+  small_shm: boolean;
+  ignore_certificate_errors: boolean;
+}
+
+/** One list: a second --disable-features would overwrite the first. */
+const DISABLED_FEATURES = [
+  "AutofillServerCommunication",
+  "BackForwardCache",
+  "CertificateTransparencyComponentUpdater",
+  "DestroyProfileOnBrowserClose",
+  "DialMediaRouteProvider",
+  "GlobalMediaControls",
+  // Asks for https before the http URL that the job named.
+  "HttpsUpgrades",
+  "InterestFeedContentSuggestions",
+  "MediaRouter",
+  "OptimizationHints",
+  "Translate",
+];
+
+const QUIET = [
+  "--no-first-run",
+  "--no-default-browser-check",
+  "--no-service-autorun",
+  "--disable-background-networking",
+  "--disable-breakpad",
+  "--disable-client-side-phishing-detection",
+  "--disable-component-update",
+  "--disable-default-apps",
+  "--disable-domain-reliability",
+  "--disable-search-engine-choice-screen",
+  "--disable-sync",
+  "--hide-crash-restore-bubble",
+  "--metrics-recording-only",
+  "--no-pings",
+  "--noerrdialogs",
+  "--password-store=basic",
+];
+
+/** Pages behind others, and pages nobody looks at, run like the one in front; media plays without a click. */
+const FULL_SPEED = [
+  "--autoplay-policy=no-user-gesture-required",
+  "--disable-background-media-suspend",
+  "--disable-background-timer-throttling",
+  "--disable-backgrounding-occluded-windows",
+  "--disable-hang-monitor",
+  "--disable-ipc-flooding-protection",
+  "--disable-renderer-backgrounding",
+];
+
+/** The command line of a lane's Chromium, ending with its first page. The port takes no foreign web origin. */
+export function browserFlags(options: FlagOptions): string[] {
+  return [
+    "--remote-debugging-pipe",
+    `--remote-debugging-port=${options.cdp_port}`,
+    `--user-data-dir=${options.user_data}`,
+    `${TAG_SWITCH}${options.tag}`,
+    ...QUIET,
+    ...FULL_SPEED,
+    "--disable-quic",
+    `--disable-features=${DISABLED_FEATURES.join(",")}`,
+    ...windowFlags(options.headless),
+    ...(options.small_shm ? ["--disable-dev-shm-usage"] : []),
+    // --test-type takes the warning bar about --no-sandbox off the page.
+    ...(options.sandbox === "off" ? ["--no-sandbox", "--test-type"] : []),
+    ...(options.ignore_certificate_errors ? ["--ignore-certificate-errors"] : []),
+    "about:blank",
+  ];
+}
+
+/**
+ * Without a window manager a window as large as the screen is made one pixel smaller by Chromium, which shows as a black
+ * line; one pixel larger fills the screen.
+ */
+function windowFlags(headless: boolean): string[] {
+  const { width, height } = RESOLUTION;
+  return headless
+    ? ["--headless=new", `--window-size=${width},${height}`, `--screen-info={${width}x${height}}`]
+    : ["--window-position=0,0", `--window-size=${width + 1},${height + 1}`];
+}

@@ -1,0 +1,187 @@
+import type { Readable, Writable } from "node:stream";
+import { withDeadline } from "#shared/clock.ts";
+import { errorMessage } from "#shared/errors.ts";
+import { CdpConnection, CdpError } from "../cdp/connection.ts";
+import { pipeTransport } from "../cdp/transport.ts";
+import type { LaneBrowser, RunDirs } from "../lanes/types.ts";
+import { removeRunDirs } from "./dirs.ts";
+import { browserFlags } from "./flags.ts";
+import { endGroup } from "./kill.ts";
+import { type Spawned, spawnTagged } from "./spawn.ts";
+import type { BrowserUser } from "./user.ts";
+
+export interface LaunchOptions {
+  program: string;
+  headless: boolean;
+  /** X display such as `:100`; null only when headless. */
+  display: string | null;
+  cdp_port: number;
+  tag: string;
+  dirs: RunDirs;
+  sandbox: "on" | "off";
+  small_shm: boolean;
+  user: BrowserUser | null;
+  environment: Record<string, string>;
+  ignore_certificate_errors: boolean;
+  /** Known from an earlier start of the same program; null detects it. */
+  capture: LaneBrowser["capture"] | null;
+  signal: AbortSignal;
+}
+
+/** A Chromium that is up, with a kill for those who need it gone at once. */
+export interface StartedBrowser extends LaneBrowser {
+  tag: string;
+  /** As `kill`, without asking: for a browser whose state is thrown away or that does not answer. */
+  killNow(): Promise<void>;
+}
+
+/** Chromium did not come up; `log_tail` holds its last words. */
+export class BrowserStartError extends Error {
+  readonly log_tail: string;
+  constructor(reason: string, log_tail: string) {
+    super(`Chromium did not start: ${reason}${log_tail === "" ? "" : `; it said: ${log_tail.slice(-600)}`}`);
+    this.name = "BrowserStartError";
+    this.log_tail = log_tail;
+  }
+}
+
+const START_MS = 20_000;
+
+/**
+ * Starts a Chromium in its own session with `dirs` as its whole world, and waits for its pipe, its debugging port and its
+ * first page. On failure nothing is left, `dirs` included.
+ * @throws BrowserStartError
+ */
+export async function launchBrowser(options: LaunchOptions): Promise<StartedBrowser> {
+  const spawned = await spawnBrowser(options);
+  const connection = new CdpConnection(
+    pipeTransport(
+      spawned.child.stdio[3] as unknown as Writable, // a pipe, as asked for in spawnTagged
+      spawned.child.stdio[4] as unknown as Readable,
+    ),
+  );
+  let ended: Promise<void> | undefined;
+  const end = async (ask: boolean) => {
+    await endGroup(
+      { pid: spawned.pid, tag: options.tag, exited: spawned.exited },
+      { ask: ask ? () => connection.root.send("Browser.close") : null, term: ask },
+    );
+    connection.close();
+    await removeRunDirs(options.dirs);
+  };
+  const endOnce = (ask: boolean) => (ended ??= end(ask));
+  try {
+    const facts = await untilReady(spawned, connection, options);
+    return {
+      ...facts,
+      connection,
+      pid: spawned.pid,
+      tag: options.tag,
+      headless: options.headless,
+      sandbox: options.sandbox,
+      dirs: options.dirs,
+      exited: spawned.exited,
+      kill: () => endOnce(true),
+      killNow: () => endOnce(false),
+    };
+  } catch (err) {
+    const reason = errorMessage(err);
+    await endOnce(false);
+    throw new BrowserStartError(reason, spawned.tail());
+  }
+}
+
+async function spawnBrowser(options: LaunchOptions): Promise<Spawned> {
+  const { dirs } = options;
+  try {
+    return await spawnTagged({
+      program: options.program,
+      args: browserFlags({ ...options, user_data: dirs.user_data }),
+      environment: {
+        ...options.environment,
+        HOME: dirs.root,
+        TMPDIR: dirs.tmp,
+        XDG_CONFIG_HOME: dirs.tmp,
+        XDG_CACHE_HOME: dirs.tmp,
+        // Stops the search for a session bus, which may start one that outlives the browser.
+        DBUS_SESSION_BUS_ADDRESS: "disabled:",
+        ...(options.display === null ? {} : { DISPLAY: options.display }),
+      },
+      tag: options.tag,
+      user: options.user,
+      pipe: true,
+      cwd: dirs.root,
+    });
+  } catch (err) {
+    await removeRunDirs(dirs);
+    throw new BrowserStartError(errorMessage(err), "");
+  }
+}
+
+async function untilReady(spawned: Spawned, connection: CdpConnection, options: LaunchOptions) {
+  const stop = Promise.withResolvers<never>();
+  const onAbort = () => stop.reject(new Error("the lane is closing"));
+  options.signal.addEventListener("abort", onAbort, { once: true });
+  if (options.signal.aborted) onAbort();
+  void spawned.exited.then(({ code, signal }) => stop.reject(new Error(`it exited with ${signal ?? code}`)));
+  try {
+    return await Promise.race([
+      withDeadline("start of Chromium", START_MS, becomeReady(spawned, connection, options)),
+      stop.promise,
+    ]);
+  } finally {
+    options.signal.removeEventListener("abort", onAbort);
+  }
+}
+
+async function becomeReady(spawned: Spawned, connection: CdpConnection, options: LaunchOptions) {
+  const [version, page_id] = await Promise.all([
+    connection.root.send("Browser.getVersion", undefined, { timeout_ms: START_MS }),
+    firstPage(connection),
+    portOpened(spawned, options.cdp_port),
+  ]);
+  return {
+    product: version.product,
+    user_agent: version.userAgent,
+    capture: options.capture ?? (await detectCapture(connection, page_id)),
+  };
+}
+
+/** Chromium goes on without its debugging port when another process has it. */
+async function portOpened(spawned: Spawned, port: number): Promise<void> {
+  const line = await spawned.line(/DevTools listening on|Cannot start http server for devtools/);
+  if (!line.includes("listening on")) throw new Error(`port ${port} is taken (SVC_CDP_PORT_BASE)`);
+}
+
+async function firstPage({ root }: CdpConnection): Promise<string> {
+  const there = Promise.withResolvers<string>();
+  const stop = root.on("Target.targetCreated", ({ targetInfo }) => {
+    if (targetInfo.type === "page") there.resolve(targetInfo.targetId);
+  });
+  await root.send("Target.setDiscoverTargets", { discover: true }, { timeout_ms: START_MS });
+  const target_id = await there.promise;
+  stop();
+  await root.send("Target.setDiscoverTargets", { discover: false });
+  return target_id;
+}
+
+const NO_SUCH_METHOD = -32_601;
+
+/** Durable messages are experimental, and exist on page sessions only, so one is opened for the question. */
+async function detectCapture(
+  connection: CdpConnection,
+  target_id: string,
+): Promise<LaneBrowser["capture"]> {
+  const { root } = connection;
+  const { sessionId } = await root.send("Target.attachToTarget", { targetId: target_id, flatten: true });
+  const session = connection.session(sessionId);
+  try {
+    await session?.send("Network.configureDurableMessages", { maxTotalBufferSize: 1, maxResourceBufferSize: 1 });
+    return "durable";
+  } catch (err) {
+    if (err instanceof CdpError && err.code === NO_SUCH_METHOD) return "buffered";
+    throw err;
+  } finally {
+    await root.send("Target.detachFromTarget", { sessionId });
+  }
+}

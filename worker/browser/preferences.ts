@@ -1,0 +1,33 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+const BLOCK = 2;
+
+/**
+ * First-run state of a plain profile: nothing that pops up over a page. Enterprise policies would be stronger (pages could
+ * not be talked out of them), but Chromium reads those from root's directories only.
+ */
+const PREFERENCES = {
+  autofill: { credit_card_enabled: false, profile_enabled: false },
+  browser: { check_default_browser: false, has_seen_welcome_page: true },
+  credentials_enable_service: false,
+  credentials_enable_autosignin: false,
+  download: { prompt_for_download: false },
+  plugins: { always_open_pdf_externally: true },
+  profile: {
+    default_content_setting_values: { geolocation: BLOCK, notifications: BLOCK },
+    exit_type: "Normal",
+    password_manager_enabled: false,
+    password_manager_leak_detection: false,
+  },
+  safebrowsing: { enabled: false },
+  signin: { allowed: false },
+  translate: { enabled: false },
+};
+
+/** Writes the preferences of a new user-data directory. */
+export async function writePreferences(user_data: string): Promise<void> {
+  const dir = join(user_data, "Default");
+  await mkdir(dir, { recursive: true });
+  await writeFile(join(dir, "Preferences"), JSON.stringify(PREFERENCES));
+}

@@ -1,0 +1,127 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** Reading /proc: who belongs to a lane, and how much memory it holds. Linux only, like the lanes. */
+
+/** Variable that names the run a process belongs to; inherited by whatever it starts in turn. */
+export const LANE_TAG = "FLOTILLA_LANE";
+/** The same on a command line, because Chromium's processes write their titles over their environment. */
+export const TAG_SWITCH = "--flotilla-lane=";
+
+export interface ProcStat {
+  pid: number;
+  comm: string;
+  /** One letter: R, S, D, Z (zombie), X (dead), … */
+  state: string;
+  ppid: number;
+  pgrp: number;
+  session: number;
+  rss_pages: number;
+}
+
+const PAGE_BYTES = 4096;
+
+/** Parses /proc/<pid>/stat; the command may hold spaces and parentheses. Null when the text is not one. */
+export function parseStat(text: string): ProcStat | null {
+  const open = text.indexOf("(");
+  const close = text.lastIndexOf(")");
+  if (open < 0 || close < open) return null;
+  const fields = text.slice(close + 2).split(" ");
+  const at = (index: number) => Number(fields[index]);
+  return {
+    pid: Number(text.slice(0, open)),
+    comm: text.slice(open + 1, close),
+    state: fields[0] ?? "?",
+    ppid: at(1),
+    pgrp: at(2),
+    session: at(3),
+    rss_pages: at(21),
+  };
+}
+
+/** A file of /proc; null when the process is gone or not ours to read. */
+function readProc(pid: number, file: string): string | null {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "latin1");
+  } catch {
+    return null;
+  }
+}
+
+export function readStat(pid: number): ProcStat | null {
+  const text = readProc(pid, "stat");
+  return text === null ? null : parseStat(text);
+}
+
+export const isAlive = (stat: ProcStat | null): stat is ProcStat =>
+  stat !== null && stat.state !== "Z" && stat.state !== "X";
+
+export function listProcesses(): ProcStat[] {
+  const found: ProcStat[] = [];
+  for (const entry of readdirSync("/proc")) {
+    if (!/^\d+$/.test(entry)) continue;
+    const stat = readStat(Number(entry));
+    if (stat) found.push(stat);
+  }
+  return found;
+}
+
+/** The value of one variable of a process's environment, null when absent or unreadable. */
+export function environmentOf(pid: number, name: string): string | null {
+  const text = readProc(pid, "environ");
+  const entry = text?.split("\0").find((pair) => pair.startsWith(`${name}=`));
+  return entry?.slice(name.length + 1) ?? null;
+}
+
+/** The lane tag of a process, from its command line or its environment; null when it has none. */
+export function tagOf(pid: number): string | null {
+  // A rewritten title has spaces where the arguments had their NULs.
+  const words = readProc(pid, "cmdline")?.split(/[\0 ]/) ?? [];
+  const word = words.find((w) => w.startsWith(TAG_SWITCH));
+  return word?.slice(TAG_SWITCH.length) ?? environmentOf(pid, LANE_TAG);
+}
+
+/**
+ * Processes, zombies included, whose lane tag satisfies `match` or that are in one of `sessions`, and everything in the
+ * sessions they lead or below them.
+ */
+export function findByTag(match: (tag: string) => boolean, sessions: number[] = []): ProcStat[] {
+  const all = listProcesses();
+  const tagged = all.filter((p) => {
+    const tag = tagOf(p.pid);
+    return tag !== null && match(tag);
+  });
+  const ours = new Set(tagged.map((p) => p.pid));
+  const ourSessions = new Set([
+    ...sessions,
+    ...tagged.filter((p) => p.session === p.pid).map((p) => p.session),
+  ]);
+  for (let grown = true; grown; ) {
+    grown = false;
+    for (const p of all) {
+      if (ours.has(p.pid)) continue;
+      if (!ours.has(p.ppid) && !ourSessions.has(p.session) && !ourSessions.has(p.pgrp)) continue;
+      ours.add(p.pid);
+      grown = true;
+    }
+  }
+  return all.filter((p) => ours.has(p.pid) && p.pid !== process.pid);
+}
+
+/** Resident bytes of a session's processes as the sum counts them: shared pages once per process, so too much. */
+export const sumResident = (members: ProcStat[]): number =>
+  members.reduce((sum, p) => sum + p.rss_pages * PAGE_BYTES, 0);
+
+/** Proportional set size (shared pages divided among their users) in bytes; resident minus shared where it is unreadable. */
+export function sumProportional(members: ProcStat[]): number {
+  return members.reduce((sum, p) => sum + (proportional(p.pid) ?? unshared(p)), 0);
+}
+
+function proportional(pid: number): number | null {
+  const kb = /^Pss:\s+(\d+) kB/m.exec(readProc(pid, "smaps_rollup") ?? "")?.[1];
+  return kb === undefined ? null : Number(kb) * 1024;
+}
+
+function unshared(p: ProcStat): number {
+  const shared = Number(readProc(p.pid, "statm")?.split(" ")[2] ?? 0);
+  return Math.max(0, p.rss_pages - shared) * PAGE_BYTES;
+}
