@@ -1,7 +1,6 @@
 import type { PgDatabase } from "drizzle-orm/pg-core";
 import type { PostgresJsQueryResultHKT } from "drizzle-orm/postgres-js";
 import type { Tables } from "#drizzle/tables.ts";
-import type { AppError } from "#shared/errors.ts";
 
 type Queries = PgDatabase<PostgresJsQueryResultHKT>;
 
@@ -25,8 +24,10 @@ export interface Conn {
   atomic(statements: Statement[]): Promise<RawRow[][]>;
   /** Makes `select` lock its rows until the end of its `atomic`. SQLite has one writer, so there it is a plain read. */
   lockRows<S extends Statement>(select: S): S;
-  /** What an API answers for a driver's error: `unavailable` when the database cannot be reached or written; else null. */
-  toAppError(err: unknown): AppError | null;
+  /** True for the error of an insert whose key another row has. */
+  isConflict(err: unknown): boolean;
+  /** Runs a repository call within its deadline; rejects with AppError unavailable when the database cannot be used. */
+  call<T>(work: () => Promise<T>): Promise<T>;
   ping(): Promise<void>;
   close(): Promise<void>;
 }

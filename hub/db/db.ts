@@ -64,12 +64,7 @@ export function toDb(conn: Conn): Db {
 function guard<T extends object>(repo: T, conn: Conn): T {
   const wrap =
     (call: (...args: unknown[]) => Promise<unknown>) =>
-    async (...args: unknown[]) => {
-      try {
-        return await call(...args);
-      } catch (err) {
-        throw conn.toAppError(err) ?? err;
-      }
-    };
+    (...args: unknown[]) =>
+      conn.call(() => call(...args));
   return Object.fromEntries(Object.entries(repo).map(([name, call]) => [name, wrap(call)])) as T;
 }

@@ -1,15 +1,138 @@
 import { drizzle } from "drizzle-orm/postgres-js";
-import postgres, { type Sql } from "postgres";
+import postgres, { type Options, type Sql } from "postgres";
 import { pgKit } from "#drizzle/kit.pg.ts";
 import { pgMigrations } from "#drizzle/migrations.gen.ts";
 import { defineTables } from "#drizzle/tables.ts";
 import { withDeadline } from "#shared/clock.ts";
 import { ConfigError } from "#shared/env.ts";
-import { AppError, errorMessage } from "#shared/errors.ts";
+import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import type { Conn, RawRow } from "./conn.ts";
-import { MIGRATIONS_TABLE, type AppliedMigration, migrate } from "./migrate.ts";
+import { type AppliedMigration, MIGRATIONS_TABLE, migrate } from "./migrate.ts";
+import { errorCode, toUnavailable } from "./postgres-errors.ts";
 
+const POOL_SIZE = 10;
+const CONNECT_TIMEOUT_S = 5;
+const IDLE_TIMEOUT_S = 60;
+/** Between tries to reach a server that is away. Short, so that calls fail at once instead of piling up. */
+const RECONNECT_S = 0.1;
+const STATEMENT_TIMEOUT_MS = 10_000;
+/** For a server that stopped answering without closing: above its own statement timeout. */
+const CALL_DEADLINE_MS = 15_000;
+const CLOSE_TIMEOUT_S = 5;
+/** Another hub may be applying a long migration. */
+const MIGRATION_LOCK_TIMEOUT_MS = 120_000;
+const MIGRATION_LOCK_ID = 0x666c6f74;
+/** Longer statements are batches of any length: preparing each would fill the server with one-time statements. */
+const MAX_PREPARED_PARAMS = 64;
+
+/** Connects to the server of `url` and brings the database up to date. */
 export async function openPostgres(url: string, { log }: { log: Log }): Promise<Conn> {
-  throw new ConfigError("SVC_DB_URL: postgres is not here yet");
+  try {
+    await migratePostgres(url, log);
+  } catch (err) {
+    if (err instanceof ConfigError) throw err;
+    throw new ConfigError(`SVC_DB_URL: cannot use the Postgres database: ${errorMessage(err)}`);
+  }
+  const client = connect(url, {
+    max: POOL_SIZE,
+    idle_timeout: IDLE_TIMEOUT_S,
+    connection: {
+      application_name: "flotilla",
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
+    },
+  });
+  return toConn(client);
 }
+
+const connect = (url: string, options: Options<Record<string, never>>): Sql =>
+  postgres(url, {
+    connect_timeout: CONNECT_TIMEOUT_S,
+    backoff: () => RECONNECT_S,
+    // Saves a query per connection; no column is an array.
+    fetch_types: false,
+    onnotice: () => {},
+    ...options,
+  });
+
+async function migratePostgres(url: string, log: Log): Promise<void> {
+  const client = connect(url, {
+    max: 1,
+    connection: { application_name: "flotilla migrate", lock_timeout: MIGRATION_LOCK_TIMEOUT_MS },
+  });
+  try {
+    // Held until this session ends, so of several hubs that start together one migrates and the others find it done.
+    await client`select pg_advisory_lock(${MIGRATION_LOCK_ID})`;
+    await migrate(
+      {
+        prepare: async () => {
+          await client.unsafe(MIGRATIONS_TABLE);
+        },
+        applied: async () =>
+          client<AppliedMigration[]>`select name, hash from schema_migrations order by name`,
+        apply: async (statements, { name, hash, applied_at }) => {
+          await client.begin(async (tx) => {
+            for (const statement of statements) await tx.unsafe(statement);
+            await tx`insert into schema_migrations values (${name}, ${hash}, ${applied_at})`;
+          });
+        },
+      },
+      pgMigrations,
+      log,
+    );
+  } finally {
+    await client.end({ timeout: CLOSE_TIMEOUT_S });
+  }
+}
+
+function toConn(client: Sql): Conn {
+  const db = drizzle(withPrepare(client));
+  return {
+    dialect: "postgres",
+    q: db,
+    t: defineTables(pgKit),
+    atomic: (statements) =>
+      client.begin((tx) =>
+        Promise.all(
+          statements.map(async (statement): Promise<RawRow[]> => {
+            const { sql, params } = statement.toSQL();
+            return tx.unsafe<RawRow[]>(sql, asParams(params), prepared(params));
+          }),
+        ),
+      ),
+    lockRows: (select) => {
+      // NO KEY UPDATE: foreign keys of rows that other transactions insert meanwhile need not wait.
+      (select as unknown as { for(strength: "no key update"): void }).for("no key update");
+      return select;
+    },
+    isConflict: (err) => errorCode(err) === "23505",
+    call: async (work) => {
+      try {
+        return await withDeadline("the database", CALL_DEADLINE_MS, work());
+      } catch (err) {
+        throw toUnavailable(err) ?? err;
+      }
+    },
+    ping: async () => {
+      await client`select 1`;
+    },
+    close: () => client.end({ timeout: CLOSE_TIMEOUT_S }),
+  };
+}
+
+type Params = NonNullable<Parameters<Sql["unsafe"]>[1]>;
+
+const prepared = (params: readonly unknown[]) => ({ prepare: params.length <= MAX_PREPARED_PARAMS });
+
+/** Drizzle has encoded every parameter to what the driver takes. */
+const asParams = (params: unknown[]): Params => params as Params;
+
+/** Drizzle asks for unprepared statements unless each is named; this client prepares the short ones by their text. */
+const withPrepare = (client: Sql): Sql =>
+  new Proxy(client, {
+    get: (target, key) =>
+      key === "unsafe"
+        ? (sql: string, params: unknown[] = []) => target.unsafe(sql, asParams(params), prepared(params))
+        : Reflect.get(target, key, target),
+  });

@@ -98,7 +98,14 @@ function toConn(client: Client.Database, unlock: () => void): Conn {
     t: defineTables(sqliteKit),
     atomic: async (statements) => client.transaction(() => statements.map(run)).immediate(),
     lockRows: (select) => select,
-    toAppError,
+    isConflict: (err) => codeOf(err).startsWith("SQLITE_CONSTRAINT_PRIMARYKEY"),
+    call: async (work) => {
+      try {
+        return await work();
+      } catch (err) {
+        throw toUnavailable(err) ?? err;
+      }
+    },
     ping: async () => {
       client.prepare("select 1").get();
     },
@@ -135,11 +142,16 @@ const withCache = (
     get: (target, key) => (key === "prepare" ? prepare : Reflect.get(target, key, target)),
   });
 
-function toAppError(err: unknown): AppError | null {
-  const code = err instanceof Error && "code" in err ? String(err.code) : "";
+const codeOf = (err: unknown): string =>
+  err instanceof Error && "code" in err ? String(err.code) : "";
+
+function toUnavailable(err: unknown): AppError | null {
+  const code = codeOf(err);
   if (code === "SQLITE_FULL")
     return new AppError("unavailable", "the disk of the database is full", { cause: err });
   if (/^SQLITE_(BUSY|LOCKED|IOERR|CANTOPEN|READONLY)/.test(code))
-    return new AppError("unavailable", `the database cannot be used: ${errorMessage(err)}`, { cause: err });
+    return new AppError("unavailable", `the database cannot be used: ${errorMessage(err)}`, {
+      cause: err,
+    });
   return null;
 }

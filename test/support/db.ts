@@ -1,0 +1,103 @@
+import { afterEach, beforeAll, describe } from "bun:test";
+import { openDb } from "#hub/db/db.ts";
+import type { AssetRow, Db, JobRow } from "#hub/db/types.ts";
+import { silentLog } from "#shared/log.ts";
+import { JobOptions } from "#shared/schema/job.ts";
+import { sharedPostgres } from "./postgres.ts";
+
+export type Dialect = Db["dialect"];
+const DIALECTS: Dialect[] = ["sqlite", "postgres"];
+const START_TIMEOUT_MS = 60_000;
+
+/**
+ * Runs a suite on SQLite in memory and on a real Postgres. `open` gives a fresh, migrated database, closed after the
+ * test.
+ */
+export function eachDialect(suite: (open: () => Promise<Db>, dialect: Dialect) => void): void {
+  for (const dialect of DIALECTS)
+    describe(dialect, () => {
+      const opened: Db[] = [];
+      if (dialect === "postgres") beforeAll(async () => void (await sharedPostgres()), START_TIMEOUT_MS);
+      afterEach(async () => {
+        for (const db of opened.splice(0)) await db.close();
+      });
+      suite(async () => {
+        const url =
+          dialect === "postgres"
+            ? await (await sharedPostgres()).createDatabase()
+            : "sqlite::memory:";
+        const db = await openDb(url, { log: silentLog });
+        opened.push(db);
+        return db;
+      }, dialect);
+    });
+}
+
+let jobs = 0;
+
+/** A queued job as POST /jobs stores it. */
+export function jobRow(fields: Partial<JobRow> = {}): JobRow {
+  jobs += 1;
+  return {
+    job_id: `job${String(jobs).padStart(8, "0")}`,
+    status: "queued",
+    mode: "fetch",
+    url: "https://example.com/page",
+    host: "example.com",
+    options: JobOptions.parse({}),
+    novnc_url: null,
+    worker_id: null,
+    lane_idx: null,
+    session_id: null,
+    lease_token: null,
+    error: null,
+    stage: null,
+    http_status: null,
+    final_url: null,
+    title: null,
+    created_at: 1_700_000_000_000 + jobs,
+    started_at: null,
+    finished_at: null,
+    asset_count: 0,
+    asset_bytes: 0,
+    attempts: 0,
+    capture: null,
+    idempotency_key: null,
+    ...fields,
+  };
+}
+
+export function assetRow(
+  job_id: string,
+  name: string,
+  fields: Partial<AssetRow> = {},
+): Omit<AssetRow, "position"> {
+  return {
+    job_id,
+    name,
+    kind: "image",
+    mime: "image/png",
+    ext: "png",
+    size: 100,
+    sha256: "0".repeat(64),
+    source_url: `https://example.com/${name}`,
+    page_url: "https://example.com/page",
+    status: 200,
+    from_cache: false,
+    from_service_worker: false,
+    partial: false,
+    ranges: [],
+    ...fields,
+  };
+}
+
+/** The claim of a lane for `job_id` under `lease_token`. */
+export const claimOf = (job_id: string, lease_token = 1, worker_id = "w10") => ({
+  job_id,
+  worker_id,
+  lane_idx: 0,
+  session_id: `session-${lease_token}`,
+  novnc_url: `/sessions/session-${lease_token}/novnc/`,
+  lease_token,
+  now: 1_700_000_100_000,
+});

@@ -1,0 +1,209 @@
+import { spawn, spawnSync } from "node:child_process";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import postgres from "postgres";
+import { openDb } from "#hub/db/db.ts";
+import { systemClock } from "#shared/clock.ts";
+import { silentLog } from "#shared/log.ts";
+
+/** A private Postgres server on a free port, with its data in a temporary directory. */
+export interface TestPostgres {
+  /** Of the maintenance database. */
+  url: string;
+  /** A new database with every migration applied, or with nothing in it; its URL. */
+  createDatabase(kind?: "migrated" | "empty"): Promise<string>;
+  /** Stops the server as a power cut would; clients see their connections break. */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const USER = "flotilla";
+const PREFIX = "flotilla-pg-";
+const START_DEADLINE_MS = 30_000;
+
+let shared: Promise<TestPostgres> | undefined;
+
+/** The one server of this test process; stopped and removed when the process ends. */
+export function sharedPostgres(): Promise<TestPostgres> {
+  shared ??= startPostgres();
+  return shared;
+}
+
+/**
+ * Starts a server of its own.
+ * @throws when Postgres is not installed: the suite is not complete without it.
+ */
+export async function startPostgres(): Promise<TestPostgres> {
+  removeLeftovers();
+  const bin = findBin();
+  const dir = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
+  const remove = () => rmSync(dir, { recursive: true, force: true });
+  try {
+    const asUser = unprivileged(dir);
+    const init = ["initdb", "-D", join(dir, "data"), "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
+    runOrThrow([...asUser([]), join(bin, "initdb"), ...init.slice(1)]);
+    const port = await freePort();
+    const settings = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200", "shared_buffers=64MB", "autovacuum=off", `unix_socket_directories=${dir}`, "listen_addresses=127.0.0.1"];
+    const [command = "", ...args] = [
+      ...asUser(["--pdeathsig", "QUIT"]),
+      join(bin, "postgres"),
+      "-D",
+      join(dir, "data"),
+      "-p",
+      String(port),
+      ...settings.flatMap((setting) => ["-c", setting]),
+    ];
+    const child = spawn(command, args, { stdio: ["ignore", "ignore", "pipe"] });
+    let output = "";
+    child.stderr.on("data", (chunk: Buffer) => {
+      output = (output + chunk.toString()).slice(-4_000);
+    });
+    const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+    const end = async (signal: NodeJS.Signals) => {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      await exited;
+    };
+    const atExit = () => {
+      child.kill("SIGQUIT");
+      remove();
+    };
+    process.once("exit", atExit);
+    const url = `postgres://${USER}@127.0.0.1:${port}/postgres`;
+    const stop = async () => {
+      await end("SIGQUIT");
+      process.off("exit", atExit);
+      remove();
+    };
+    try {
+      await answers(url, () => child.exitCode !== null);
+    } catch (err) {
+      await stop();
+      throw new Error(`Postgres did not start: ${String(err)}\n${output}`);
+    }
+    return { url, createDatabase: databaseMaker(url), kill: () => end("SIGQUIT"), stop };
+  } catch (err) {
+    remove();
+    throw err;
+  }
+}
+
+function findBin(): string {
+  const versions = "/usr/lib/postgresql";
+  const installed = existsSync(versions)
+    ? readdirSync(versions).sort((a, b) => Number(b) - Number(a)).map((v) => join(versions, v, "bin"))
+    : [];
+  const inPath = (process.env.PATH ?? "").split(":");
+  const bin = [...installed, ...inPath].find(
+    (dir) => existsSync(join(dir, "initdb")) && existsSync(join(dir, "postgres")),
+  );
+  if (!bin)
+    throw new Error("Postgres is not installed, and this suite needs it: apt-get install postgresql");
+  return bin;
+}
+
+/** Postgres refuses to run as root: gives the directory to another user and the command that becomes it. */
+function unprivileged(dir: string): (options: string[]) => string[] {
+  const setpriv = Bun.which("setpriv");
+  if (process.getuid?.() !== 0) return (options) => (setpriv && options.length > 0 ? [setpriv, ...options] : []);
+  if (!setpriv) throw new Error("as root this suite needs setpriv: apt-get install util-linux");
+  const ids = ["postgres", "nobody"].map(idsOf).find((found) => found !== null);
+  if (!ids) throw new Error("neither the user postgres nor nobody exists");
+  chownSync(dir, ids.uid, ids.gid);
+  chmodSync(dir, 0o700);
+  return (options) => [
+    setpriv,
+    `--reuid=${ids.uid}`,
+    `--regid=${ids.gid}`,
+    "--clear-groups",
+    ...options,
+  ];
+}
+
+function idsOf(user: string): { uid: number; gid: number } | null {
+  const [uid, gid] = ["-u", "-g"].map((flag) => {
+    const { status, stdout } = spawnSync("id", [flag, user], { encoding: "utf8" });
+    return status === 0 ? Number(stdout.trim()) : null;
+  });
+  return typeof uid === "number" && typeof gid === "number" ? { uid, gid } : null;
+}
+
+function runOrThrow([command = "", ...args]: string[]): void {
+  const done = spawnSync(command, args, { encoding: "utf8", cwd: "/", timeout: START_DEADLINE_MS });
+  if (done.status !== 0) throw new Error(`${command} failed: ${done.stderr || String(done.error)}`);
+}
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => (typeof address === "object" && address ? resolve(address.port) : reject(new Error("no port"))));
+    });
+  });
+
+async function answers(url: string, hasExited: () => boolean): Promise<void> {
+  const giveUpAt = performance.now() + START_DEADLINE_MS;
+  for (;;) {
+    const client = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
+    try {
+      await client`select 1`;
+      return;
+    } catch (err) {
+      if (hasExited() || performance.now() > giveUpAt) throw err;
+      await systemClock.sleep(20);
+    } finally {
+      await client.end({ timeout: 1 });
+    }
+  }
+}
+
+/** Copies of one migrated template: a copy takes some 30 ms, migrating anew several times that. */
+function databaseMaker(url: string): TestPostgres["createDatabase"] {
+  const urlOf = (name: string) => url.replace(/\/postgres$/, `/${name}`);
+  const run = async (sql: string) => {
+    const client = postgres(url, { max: 1, onnotice: () => {} });
+    try {
+      await client.unsafe(sql);
+    } finally {
+      await client.end({ timeout: 1 });
+    }
+  };
+  let template: Promise<void> | undefined;
+  let copying: Promise<unknown> = Promise.resolve();
+  let count = 0;
+  const makeTemplate = async () => {
+    await run("create database migrated");
+    const db = await openDb(urlOf("migrated"), { log: silentLog });
+    await db.close();
+  };
+  return async (kind = "migrated") => {
+    count += 1;
+    const name = `test_${count}`;
+    if (kind === "empty") await run(`create database ${name}`);
+    else {
+      template ??= makeTemplate();
+      await template;
+      // A template can be copied by one session at a time.
+      const copy = copying.catch(() => {}).then(() => run(`create database ${name} template migrated`));
+      copying = copy;
+      await copy;
+    }
+    return urlOf(name);
+  };
+}
+
+/** Data of test processes that were killed; their servers died with them. */
+function removeLeftovers(): void {
+  for (const name of readdirSync(tmpdir())) {
+    if (!name.startsWith(PREFIX)) continue;
+    const pid = Number(name.slice(PREFIX.length).split("-")[0]);
+    try {
+      process.kill(pid, 0);
+    } catch {
+      rmSync(join(tmpdir(), name), { recursive: true, force: true });
+    }
+  }
+}
