@@ -1,0 +1,161 @@
+import { errorMessage } from "#shared/errors.ts";
+import type { HubAssignJob, HubCancelJob, HubResultAck } from "#shared/link/messages.ts";
+import type { Log } from "#shared/log.ts";
+import { JobOptions } from "#shared/schema/job.ts";
+import type { LaneHold, LanePool } from "../lanes/pool.ts";
+import type { LinkSession } from "./connection.ts";
+
+/** Why a run was stopped before its end. Travels as the reason of its signal. */
+export class RunStopped extends Error {
+  readonly kind: "cancelled" | "link_lost" | "worker_stopping";
+  constructor(kind: RunStopped["kind"], detail: string) {
+    super(detail);
+    this.name = "RunStopped";
+    this.kind = kind;
+  }
+}
+
+/** An accepted job with everything its run needs. `options` is an error text when the hub's did not validate. */
+export interface AcceptedJob {
+  assignment: HubAssignJob;
+  options: JobOptions | { invalid: string };
+  hold: LaneHold;
+  session: LinkSession;
+  /** Aborts with a `RunStopped`. */
+  signal: AbortSignal;
+  /** Resolves with `accepted` of the hub's HubResultAck. */
+  acknowledged: Promise<boolean>;
+}
+
+export interface AssignmentsDeps {
+  log: Log;
+  pool: Pick<LanePool, "hold">;
+  max_concurrent: number;
+  /** Runs a job to its end and gives the lane back; must not reject. */
+  run(job: AcceptedJob): Promise<void>;
+}
+
+export interface Assignments {
+  assign(session: LinkSession, message: HubAssignJob): void;
+  cancel(message: HubCancelJob): void;
+  acknowledge(message: HubResultAck): void;
+  /** From now on every assignment is refused with `reason`. */
+  refuse(reason: string): void;
+  /** Stops every running job. */
+  stopAll(why: RunStopped): void;
+  /** Jobs whose lane is not yet being given back. */
+  in_flight(): number;
+  /** Resolves when no job runs and every lane was given back. */
+  idle(): Promise<void>;
+}
+
+interface Running {
+  stop: AbortController;
+  acknowledge(accepted: boolean): void;
+  releasing: boolean;
+  done: Promise<void>;
+}
+
+const keyOf = (m: { job_id: string; lease_token: number }) => `${m.job_id}#${m.lease_token}`;
+
+function readOptions(raw: Record<string, unknown>): AcceptedJob["options"] {
+  const parsed = JobOptions.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  return { invalid: `options.${issue?.path.join(".")}: ${issue?.message}` };
+}
+
+/**
+ * The jobs this worker runs, by job and lease token: a message that names another token is stale and changes
+ * nothing. Taking the lane is synchronous and so decides every race between two assignments.
+ */
+export function createAssignments(deps: AssignmentsDeps): Assignments {
+  const running = new Map<string, Running>();
+  let refusal: string | null = null;
+
+  const inFlight = () => [...running.values()].filter((job) => !job.releasing).length;
+  const reasonToRefuse = (): string | null =>
+    refusal ?? (inFlight() >= deps.max_concurrent ? "worker runs MAX_CONCURRENT jobs" : null);
+
+  const begin = (session: LinkSession, assignment: HubAssignJob, hold: LaneHold) => {
+    const key = keyOf(assignment);
+    const stop = new AbortController();
+    const ack = Promise.withResolvers<boolean>();
+    const entry: Running = {
+      stop,
+      acknowledge: ack.resolve,
+      releasing: false,
+      done: Promise.resolve(),
+    };
+    running.set(key, entry);
+    const job: AcceptedJob = {
+      assignment,
+      options: readOptions(assignment.options),
+      hold: {
+        lane_idx: hold.lane_idx,
+        browser: (wanted) => hold.browser(wanted),
+        release: () => {
+          // The hub may answer the lane's `warm` with its next job before this promise is settled.
+          entry.releasing = true;
+          return hold.release();
+        },
+      },
+      session,
+      signal: stop.signal,
+      acknowledged: ack.promise,
+    };
+    entry.done = deps
+      .run(job)
+      .catch((err) => deps.log.error({ job_id: assignment.job_id, err }, "job run broke"))
+      .finally(() => running.delete(key));
+  };
+
+  return {
+    assign: (session, message) => {
+      const { job_id, lease_token, lane_idx, session_id } = message;
+      if (running.has(keyOf(message))) return;
+      const held = reasonToRefuse() ?? takeLane(deps.pool, lane_idx, { job_id, session_id });
+      if (typeof held === "string") {
+        deps.log.warn({ job_id, lane_idx, reason: held }, "job refused");
+        session.send({ type: "JobRefused", job_id, lease_token, reason: held });
+        return;
+      }
+      session.send({ type: "JobAccepted", job_id, lease_token });
+      deps.log.info({ job_id, lane_idx }, "job accepted");
+      begin(session, message, held);
+    },
+    cancel: (message) => {
+      const job = running.get(keyOf(message));
+      if (job) job.stop.abort(new RunStopped("cancelled", message.reason));
+      else deps.log.debug({ job_id: message.job_id }, "stale cancel ignored");
+    },
+    acknowledge: (message) => {
+      const { job_id, lease_token, accepted } = message;
+      if (!accepted) deps.log.warn({ job_id, lease_token }, "result refused: the lease had moved on");
+      running.get(keyOf(message))?.acknowledge(accepted);
+    },
+    refuse: (reason) => {
+      refusal = reason;
+    },
+    stopAll: (why) => {
+      for (const job of running.values()) job.stop.abort(why);
+    },
+    in_flight: inFlight,
+    idle: async () => {
+      while (running.size > 0) await Promise.all([...running.values()].map((job) => job.done));
+    },
+  };
+}
+
+/** The lane, or why it cannot be had. */
+function takeLane(
+  pool: AssignmentsDeps["pool"],
+  lane_idx: number,
+  holder: { job_id: string; session_id: string },
+): LaneHold | string {
+  try {
+    return pool.hold(lane_idx, holder) ?? `lane ${lane_idx} is not warm and free`;
+  } catch (err) {
+    return errorMessage(err);
+  }
+}

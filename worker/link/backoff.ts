@@ -1,0 +1,29 @@
+import { LINK_CLOSE } from "#shared/link/messages.ts";
+
+const FIRST_MS = 200;
+const LONGEST_MS = 10_000;
+/** A link that stood this long ends a series of failures. */
+export const STABLE_MS = 10_000;
+/** Only a person can mend these, and may do so at any time: keep asking, slowly. */
+const REFUSED_MS = 30_000;
+
+const REFUSALS: Record<number, string> = {
+  [LINK_CLOSE.bad_secret]: "set WORKER_SECRET to the value the hub has",
+  [LINK_CLOSE.duplicate_worker]:
+    "another live host has this worker_id: set SVC_WORKER_ID to a name of its own on one of them",
+  [LINK_CLOSE.replaced]:
+    "another worker took this worker_id over: set SVC_WORKER_ID to a name of its own on one of them",
+};
+
+/** What a person has to do about a close code, or null when time alone may help. */
+export const refusalAdvice = (code: number): string | null => REFUSALS[code] ?? null;
+
+/**
+ * Milliseconds to wait before the next dial: 0.2 s doubling up to 10 s after `failures` failures in a row, 30 s
+ * after a refusal; half of it is jitter, so that a fleet does not come back in step after a hub restart.
+ */
+export function reconnectDelay(failures: number, code: number, random: () => number): number {
+  const full =
+    refusalAdvice(code) === null ? Math.min(LONGEST_MS, FIRST_MS * 2 ** failures) : REFUSED_MS;
+  return Math.round(full * (0.5 + random() / 2));
+}

@@ -1,0 +1,158 @@
+import type { Clock } from "#shared/clock.ts";
+import { MAX_LINK_FRAME_BYTES } from "#shared/limits.ts";
+import { decoderOf } from "#shared/link/codec.ts";
+import {
+  type HubRegistered,
+  HubToWorker,
+  LINK_CLOSE,
+  type Registration,
+  type WorkerToHub,
+} from "#shared/link/messages.ts";
+import type { Log } from "#shared/log.ts";
+
+/** Each half of the handshake: dialling, then waiting for HubRegistered. */
+const HANDSHAKE_MS = 10_000;
+/** How long the hub may take to answer a close frame before the socket is dropped. */
+const CLOSE_MS = 1_000;
+/** A hub that stops reading must not fill the worker's memory. */
+const MAX_UNSENT_BYTES = 4 * MAX_LINK_FRAME_BYTES;
+
+const decode = decoderOf<HubToWorker>(HubToWorker);
+
+/** How a link came to its end. `up_ms`: how long it stood after HubRegistered, null when it never did. */
+export interface LinkEnd {
+  code: number;
+  reason: string;
+  up_ms: number | null;
+}
+
+/** One registered link as a job sees it: it keeps its session, so nothing of an old link reaches a new one. */
+export interface LinkSession {
+  readonly hub: HubRegistered;
+  /** Aborts when the link is gone. */
+  readonly signal: AbortSignal;
+  /** False when the link is gone; the message is dropped then. */
+  send(message: WorkerToHub): boolean;
+}
+
+export interface ConnectionDeps {
+  url: string;
+  clock: Clock;
+  log: Log;
+  registration: Registration;
+  onRegistered(session: LinkSession): void;
+  onMessage(session: LinkSession, message: HubToWorker): void;
+}
+
+/** One WebSocket to the hub, from dialling to its close. */
+export class LinkConnection {
+  /** Resolves once, when the socket is gone; never rejects. */
+  readonly ended: Promise<LinkEnd>;
+  /** Wall clock of the last frame received, null before the first. */
+  last_received_at: number | null = null;
+  session: LinkSession | null = null;
+
+  readonly #deps: ConnectionDeps;
+  readonly #socket: WebSocket;
+  readonly #lost = new AbortController();
+  readonly #opened = new AbortController();
+  readonly #answered = new AbortController();
+  #registered_at: number | null = null;
+  #closing: { code: number; reason: string } | null = null;
+  #failure = "";
+
+  constructor(deps: ConnectionDeps) {
+    this.#deps = deps;
+    this.#socket = new WebSocket(deps.url);
+    this.ended = new Promise((resolve) => {
+      this.#socket.onclose = (event) => {
+        this.#lost.abort();
+        const seen = this.#closing ?? { code: event.code, reason: event.reason || this.#failure };
+        const up_ms = this.#registered_at === null ? null : deps.clock.now() - this.#registered_at;
+        this.session = null;
+        resolve({ ...seen, up_ms });
+      };
+    });
+    // Bun reports a refused or failed dial here and then closes with 1006 and no reason.
+    this.#socket.onerror = (event) => {
+      this.#failure = (event as Event & { message?: string }).message ?? "connection failed";
+    };
+    this.#socket.onopen = () => this.#open();
+    this.#socket.onmessage = (event) => this.#receive(event.data);
+    this.#deadline(this.#opened.signal, "the hub did not answer the dial");
+  }
+
+  /** Says goodbye and drops the socket; a hub that does not answer is not waited for. Idempotent. */
+  close(code: number, reason: string): void {
+    if (this.#closing || this.#lost.signal.aborted) return;
+    this.#closing = { code, reason };
+    this.session = null;
+    const standing = this.#socket.readyState === WebSocket.OPEN;
+    this.#lost.abort();
+    if (!standing) return this.#socket.terminate();
+    this.#socket.close(code, reason.slice(0, 120));
+    const gone = new AbortController();
+    void this.ended.then(() => gone.abort());
+    void this.#deps.clock.sleep(CLOSE_MS, gone.signal).then(() => {
+      if (!gone.signal.aborted) this.#socket.terminate();
+    });
+  }
+
+  #deadline(met: AbortSignal, reason: string): void {
+    const signal = AbortSignal.any([met, this.#lost.signal]);
+    void this.#deps.clock.sleep(HANDSHAKE_MS, signal).then(() => {
+      if (!signal.aborted) this.close(LINK_CLOSE.liveness, `${reason} within ${HANDSHAKE_MS} ms`);
+    });
+  }
+
+  #open(): void {
+    this.#opened.abort();
+    this.#socket.send(JSON.stringify(this.#deps.registration));
+    this.#deadline(this.#answered.signal, "the hub did not answer the registration");
+  }
+
+  #receive(data: unknown): void {
+    if (this.#lost.signal.aborted) return;
+    this.last_received_at = this.#deps.clock.now();
+    if (typeof data !== "string")
+      return this.close(LINK_CLOSE.bad_message, "binary frames are not part of the link");
+    if (data.length > MAX_LINK_FRAME_BYTES)
+      return this.close(LINK_CLOSE.too_big, `a frame is at most ${MAX_LINK_FRAME_BYTES} bytes`);
+    const decoded = decode(data);
+    if (decoded.kind === "unknown")
+      return this.#deps.log.debug({ type: decoded.type }, "link message of unknown type skipped");
+    if (decoded.kind === "bad") {
+      this.#deps.log.error({ reason: decoded.reason }, "hub sent a malformed link message");
+      return this.close(LINK_CLOSE.bad_message, decoded.reason);
+    }
+    try {
+      this.#handle(decoded.message);
+    } catch (err) {
+      this.#deps.log.error({ type: decoded.message.type, err }, "link message not handled");
+    }
+  }
+
+  #handle(message: HubToWorker): void {
+    if (this.session) return this.#deps.onMessage(this.session, message);
+    if (message.type !== "HubRegistered")
+      return this.close(LINK_CLOSE.bad_message, `${message.type} before HubRegistered`);
+    this.#answered.abort();
+    this.#registered_at = this.#deps.clock.now();
+    this.session = {
+      hub: message,
+      signal: this.#lost.signal,
+      send: (out) => this.#send(out),
+    };
+    this.#deps.onRegistered(this.session);
+  }
+
+  #send(message: WorkerToHub): boolean {
+    if (this.#lost.signal.aborted) return false;
+    if (this.#socket.bufferedAmount > MAX_UNSENT_BYTES) {
+      this.close(LINK_CLOSE.too_big, "the hub does not read its link");
+      return false;
+    }
+    this.#socket.send(JSON.stringify(message));
+    return true;
+  }
+}

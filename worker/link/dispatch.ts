@@ -1,0 +1,30 @@
+import type { HubToWorker } from "#shared/link/messages.ts";
+import type { Log } from "#shared/log.ts";
+import type { Assignments } from "./assignments.ts";
+import type { LinkSession } from "./connection.ts";
+
+function assertNever(message: never): never {
+  throw new Error(`no handler for ${JSON.stringify(message)}`);
+}
+
+/** Hands a message of a registered link to what it is about (fleet spec §6.2). */
+export function dispatch(
+  ctx: { assignments: Assignments; log: Log },
+  session: LinkSession,
+  message: HubToWorker,
+): void {
+  switch (message.type) {
+    case "HubAssignJob":
+      return ctx.assignments.assign(session, message);
+    case "HubCancelJob":
+      return ctx.assignments.cancel(message);
+    case "HubResultAck":
+      return ctx.assignments.acknowledge(message);
+    case "HubHeartbeatAck":
+      return;
+    case "HubRegistered":
+      return ctx.log.warn({}, "second HubRegistered on one link skipped");
+    default:
+      return assertNever(message);
+  }
+}

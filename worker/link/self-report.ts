@@ -1,0 +1,82 @@
+import type { Registration, WorkerHeartbeat } from "#shared/link/messages.ts";
+import type { Lane } from "#shared/schema/worker.ts";
+import type { HostLoadSampler } from "../host-load.ts";
+import type { LanePool } from "../lanes/pool.ts";
+
+export interface SelfReportDeps {
+  worker_id: string;
+  instance_id: string;
+  version: string;
+  secret: string | null;
+  address: string;
+  hostname: string;
+  lane_novnc_urls: string[];
+  max_concurrent: number;
+  pool: Pick<LanePool, "lanes" | "product" | "capture">;
+  in_flight(): number;
+  load: HostLoadSampler;
+}
+
+/** What a worker tells the hub about itself. */
+export interface SelfReport {
+  registration(): Promise<Registration>;
+  heartbeat(): Promise<WorkerHeartbeat>;
+  /** A lane as the hub is to see it. */
+  laneAsTold(lane: Lane): Lane;
+  /** Lanes that differ from what was told last, by a registration or by this call. */
+  changedLanes(): Lane[];
+  /** From now on free lanes are shown as gone, so that the hub offers them to nobody. */
+  drain(): void;
+}
+
+export function createSelfReport(deps: SelfReportDeps): SelfReport {
+  let draining = false;
+  let told = new Map<number, string>();
+
+  const laneAsTold = (lane: Lane): Lane =>
+    draining && lane.state === "warm"
+      ? { ...lane, state: "dead", reason: "worker is stopping" }
+      : lane;
+  const lanes = () => deps.pool.lanes().map(laneAsTold);
+  const remember = (now: Lane[]) => {
+    told = new Map(now.map((lane) => [lane.lane_idx, JSON.stringify(lane)]));
+    return now;
+  };
+
+  return {
+    registration: async () => ({
+      type: "registration",
+      worker_id: deps.worker_id,
+      instance_id: deps.instance_id,
+      version: deps.version,
+      ...(deps.secret === null ? {} : { secret: deps.secret }),
+      address: deps.address,
+      hostname: deps.hostname.slice(0, 253),
+      capabilities: {
+        max_concurrent: deps.max_concurrent,
+        lane_novnc_urls: deps.lane_novnc_urls,
+        novnc_url: null,
+        browser: deps.pool.product,
+        capture: deps.pool.capture,
+      },
+      load: await deps.load.sample(),
+      lanes: remember(lanes()),
+      profiles: [],
+    }),
+    heartbeat: async () => ({
+      type: "WorkerHeartbeat",
+      load: await deps.load.sample(),
+      in_flight: deps.in_flight(),
+      lanes: lanes(),
+      profiles: [],
+    }),
+    laneAsTold,
+    changedLanes: () => {
+      const before = told;
+      return remember(lanes()).filter((lane) => before.get(lane.lane_idx) !== JSON.stringify(lane));
+    },
+    drain: () => {
+      draining = true;
+    },
+  };
+}

@@ -1,0 +1,242 @@
+import { hostname } from "node:os";
+import { type Clock, withDeadline } from "#shared/clock.ts";
+import { ConfigError } from "#shared/env.ts";
+import { errorMessage } from "#shared/errors.ts";
+import { newToken, workerIdFromAddress } from "#shared/ids.ts";
+import type { Log } from "#shared/log.ts";
+import { createScope } from "#shared/scope.ts";
+import type { WorkerConfig } from "./config.ts";
+import { type FetchSettings, runFetch } from "./fetch/run-fetch.ts";
+import { createHostLoad } from "./host-load.ts";
+import { createLanePool, type LanePool } from "./lanes/pool.ts";
+import type { JobOutcome, JobRun } from "./lanes/types.ts";
+import { lanAddress } from "./link/address.ts";
+import { type Assignments, createAssignments, RunStopped } from "./link/assignments.ts";
+import { startLink } from "./link/client.ts";
+import type { LinkSession } from "./link/connection.ts";
+import { dispatch } from "./link/dispatch.ts";
+import { type HubAddress, parseHubUrl } from "./link/hub-url.ts";
+import { createSelfReport } from "./link/self-report.ts";
+import { runJob } from "./run-job.ts";
+import { EXIT_WATCHDOG, startLinkWatchdog, startStallWatchdog } from "./update/watchdog.ts";
+import { settleUploadBase } from "./upload/base-url.ts";
+import { createHttpSink } from "./upload/http-sink.ts";
+
+/** §8: a fleet whose loops stalled together does not come back in step. */
+const EXIT_JITTER_MS = 60_000;
+/** Cancelled runs: page 5 s, uploads 2 s, lane reset. */
+const CANCEL_MS = 20_000;
+
+export interface WorkerDeps {
+  config: WorkerConfig;
+  log: Log;
+  clock: Clock;
+  version: string;
+}
+
+/** What a worker is made of beside its link; tests put their own in. */
+export interface WorkerParts {
+  createLanePool(deps: { config: WorkerConfig; log: Log; clock: Clock }): Promise<LanePool>;
+  runFetch(run: JobRun, settings: FetchSettings): Promise<JobOutcome>;
+  random(): number;
+}
+
+export interface RunningWorker {
+  /** Drains in order: no new jobs, running ones to their end or the deadline, link (1001), lanes. Idempotent. */
+  stop(): Promise<void>;
+  /** Resolves with an exit code when the worker ends: 0 stopped, 70 watchdog. */
+  exited: Promise<number>;
+}
+
+const REAL_PARTS: WorkerParts = { createLanePool, runFetch, random: Math.random };
+
+/**
+ * Starts lanes and link (fleet spec §1, §6.2).
+ * @throws ConfigError without HUB_URL; MissingProgramError (exit 3) when a program the lanes need is not installed.
+ */
+export async function startWorker(
+  deps: WorkerDeps,
+  parts: WorkerParts = REAL_PARTS,
+): Promise<RunningWorker> {
+  const { config, clock, version } = deps;
+  if (config.hub_url === null) throw new ConfigError("HUB_URL: is required to run a worker");
+  const hub = parseHubUrl(config.hub_url);
+  const address = await lanAddress(hub);
+  const worker_id = config.worker_id ?? workerIdFromAddress(address);
+  const log = deps.log.child({ worker_id });
+  const scope = createScope(log);
+  const exit = Promise.withResolvers<number>();
+  try {
+    const pool = scope.add(
+      "lanes",
+      await parts.createLanePool({ config, log, clock }),
+      (p) => p.close(),
+    );
+    const uploadBases = new WeakMap<LinkSession, Promise<string>>();
+    const assignments = createAssignments({
+      log,
+      pool,
+      max_concurrent: config.max_concurrent,
+      run: (job) =>
+        runJob(
+          {
+            clock,
+            log,
+            worker_id,
+            runFetch: (run) => parts.runFetch(run, fetchSettings(config, clock)),
+            openSink: ({ session, assignment }, story) =>
+              createHttpSink({
+                base_url: uploadBases.get(session) ?? Promise.resolve(hub.http),
+                worker_id,
+                job_id: assignment.job_id,
+                lease_token: assignment.lease_token,
+                upload_token: session.hub.upload_token,
+                story,
+                clock,
+                random: parts.random,
+              }),
+          },
+          job,
+        ),
+    });
+    const report = createSelfReport({
+      worker_id,
+      instance_id: newToken(),
+      version,
+      secret: config.worker_secret,
+      address,
+      hostname: hostname(),
+      lane_novnc_urls: viewerUrls(config),
+      max_concurrent: config.max_concurrent,
+      pool,
+      in_flight: assignments.in_flight,
+      load: createHostLoad({ data_dir: config.data_dir, clock }),
+    });
+    const link = scope.add(
+      "link",
+      startLink({
+        url: hub.link(worker_id),
+        clock,
+        log,
+        random: parts.random,
+        registration: report.registration,
+        heartbeat: report.heartbeat,
+        onRegistered: (session) => {
+          uploadBases.set(session, uploadBase(session, hub, log));
+          session.signal.addEventListener("abort", () =>
+            assignments.stopAll(new RunStopped("link_lost", "the link to the hub was lost")),
+          );
+          warnOfVersion(log, version, session.hub.expected_worker_version);
+          for (const lane of report.changedLanes()) session.send({ type: "LaneChanged", lane });
+        },
+        onMessage: (session, message) => dispatch({ assignments, log }, session, message),
+      }),
+      (l) => l.stop(),
+    );
+    scope.add(
+      "lane reports",
+      pool.onChange((lane) => {
+        link.session()?.send({ type: "LaneChanged", lane: report.laneAsTold(lane) });
+      }),
+      (stopListening) => stopListening(),
+    );
+    startWatchdogs();
+    log.info({ hub: hub.http, version, lanes: pool.lanes().length }, "worker started");
+
+    function startWatchdogs() {
+      const { stall_ms, link_ms } = config.watchdog;
+      scope.add(
+        "stall watchdog",
+        startStallWatchdog({ threshold_ms: stall_ms, jitter_ms: EXIT_JITTER_MS, clock, log }),
+        (w) => w.stop(),
+      );
+      scope.add(
+        "link watchdog",
+        startLinkWatchdog({
+          threshold_ms: link_ms,
+          clock,
+          log,
+          lastReceivedAt: link.last_received_at,
+          expire: () => {
+            assignments.stopAll(new RunStopped("link_lost", "the hub was silent"));
+            exit.resolve(EXIT_WATCHDOG);
+          },
+        }),
+        (w) => w.stop(),
+      );
+    }
+
+    const drain = async () => {
+      log.info({ in_flight: assignments.in_flight() }, "worker draining");
+      assignments.refuse("worker is stopping");
+      report.drain();
+      for (const lane of report.changedLanes()) link.session()?.send({ type: "LaneChanged", lane });
+      await finishJobs(assignments, config.drain_ms, clock, log);
+      await scope.close();
+      log.info({}, "worker stopped");
+      exit.resolve(0);
+    };
+    let stopping: Promise<void> | undefined;
+    return {
+      stop: () => {
+        stopping ??= drain();
+        return stopping;
+      },
+      exited: exit.promise,
+    };
+  } catch (err) {
+    await scope.close();
+    throw err;
+  }
+}
+
+/** Lets running jobs end within `drain_ms`, then cancels what is left. */
+async function finishJobs(
+  assignments: Assignments,
+  drain_ms: number,
+  clock: Clock,
+  log: Log,
+): Promise<void> {
+  const over = new AbortController();
+  const idle = assignments.idle().then(() => over.abort());
+  await clock.sleep(drain_ms, over.signal);
+  if (over.signal.aborted) return;
+  log.warn({ in_flight: assignments.in_flight(), drain_ms }, "running jobs cancelled");
+  assignments.stopAll(new RunStopped("worker_stopping", "the worker is stopping"));
+  await withDeadline("ending cancelled jobs", CANCEL_MS, idle).catch((err) =>
+    log.error({ err: errorMessage(err) }, "jobs left behind"),
+  );
+}
+
+const uploadBase = (session: LinkSession, hub: HubAddress, log: Log): Promise<string> =>
+  settleUploadBase({
+    public_base_url: session.hub.public_base_url,
+    dialled: hub.http,
+    expected_version: session.hub.expected_worker_version,
+    log,
+  });
+
+const laneIndexes = (config: WorkerConfig) => [...Array(config.lanes.count).keys()];
+
+/** Viewer bridges of the lanes (fleet spec §2.5); the hub puts in the address it sees. */
+const viewerUrls = (config: WorkerConfig): string[] =>
+  laneIndexes(config).map((i) => `http://${config.novnc.public_host}:${config.novnc.base_port + i}/`);
+
+function fetchSettings(config: WorkerConfig, clock: Clock): FetchSettings {
+  const { cdp_port_base, vnc_port_base } = config.lanes;
+  return {
+    clock,
+    spool_max_bytes: config.fetch.spool_max_bytes,
+    navigation_block: [...config.fetch.navigation_block],
+    own_ports: laneIndexes(config).flatMap((i) => [
+      cdp_port_base + i,
+      vnc_port_base + i,
+      config.novnc.base_port + i,
+    ]),
+  };
+}
+
+/** §3.5, §9.3: without self-update a mismatch is a warning. */
+function warnOfVersion(log: Log, version: string, expected: string): void {
+  if (version !== expected) log.warn({ version, expected }, "worker version differs from the hub's");
+}

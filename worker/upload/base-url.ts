@@ -1,0 +1,30 @@
+import type { Log } from "#shared/log.ts";
+
+const PROBE_MS = 1_500;
+
+/**
+ * HTTP base for uploads: the hub's public address when a hub of the expected version answers there, else the address
+ * this worker dialled, which is known to work. One request per link; never rejects.
+ */
+export async function settleUploadBase(deps: {
+  public_base_url: string | null;
+  dialled: string;
+  expected_version: string;
+  log: Log;
+}): Promise<string> {
+  const wanted = deps.public_base_url?.replace(/\/+$/, "");
+  if (wanted === undefined || wanted === "" || wanted === deps.dialled) return deps.dialled;
+  try {
+    const response = await fetch(`${wanted}/health`, {
+      redirect: "manual",
+      signal: AbortSignal.timeout(PROBE_MS),
+    });
+    const health = (await response.json()) as { version?: unknown } | null;
+    // Something else may listen there, e.g. on the worker's own localhost.
+    if (response.ok && health?.version === deps.expected_version) return wanted;
+    deps.log.info({ public_base_url: wanted }, "public address is not this hub, using the dialled one");
+  } catch {
+    deps.log.info({ public_base_url: wanted }, "public address did not answer, using the dialled one");
+  }
+  return deps.dialled;
+}

@@ -1,0 +1,118 @@
+import { type Clock, DeadlineError } from "#shared/clock.ts";
+import { errorMessage } from "#shared/errors.ts";
+import { SpoolError, type UploadBody } from "./body.ts";
+
+/** No byte taken and no answer for this long: the attempt is given up. */
+const STALL_MS = 30_000;
+/** How long failures are retried, from the first one on. */
+const RETRY_MS = 30_000;
+const FIRST_WAIT_MS = 200;
+const LONGEST_WAIT_MS = 5_000;
+/** A checksum that fails this often is not the network's doing. */
+const CHECKSUM_TRIES = 4;
+
+/** One body with the place it goes to; sent again, it has the same name and checksum, so it is never doubled. */
+export interface Upload {
+  url: string;
+  headers: Record<string, string>;
+  size: number;
+  sha256: string;
+  open(): Promise<UploadBody>;
+}
+
+/** `stop`: nothing of this job will be accepted any more (lease or token gone). */
+export type UploadEnd =
+  | { kind: "stored" }
+  | { kind: "failed"; reason: string }
+  | { kind: "stop"; reason: string };
+
+export interface UploadDeps {
+  clock: Clock;
+  random: () => number;
+  signal: AbortSignal;
+  /** Told before each wait. */
+  onRetry(reason: string, wait_ms: number): void;
+}
+
+type Attempt = UploadEnd | { kind: "retry"; reason: string; checksum: boolean };
+
+const retry = (reason: string, checksum = false): Attempt => ({ kind: "retry", reason, checksum });
+
+async function readAnswer(response: Response, upload: Upload): Promise<Attempt> {
+  const text = await response.text();
+  const said = text.slice(0, 200);
+  const { status } = response;
+  if (status === 200) {
+    const sha256 = (JSON.parse(text) as { sha256?: unknown } | null)?.sha256;
+    if (sha256 === upload.sha256) return { kind: "stored" };
+    return retry(`the hub stored checksum ${String(sha256).slice(0, 64)}`, true);
+  }
+  if (status === 409) return { kind: "stop", reason: "stale lease" };
+  if (status === 401) return { kind: "stop", reason: "upload token refused" };
+  if (status === 413) return { kind: "failed", reason: "too large for the hub" };
+  if (status === 422) return retry(`refused: ${said}`, true);
+  if (status >= 500 || status === 408 || status === 429) return retry(`HTTP ${status}: ${said}`);
+  return { kind: "failed", reason: `HTTP ${status}: ${said}` };
+}
+
+/** Aborts an attempt that makes no progress. */
+async function watchProgress(
+  clock: Clock,
+  body: UploadBody,
+  attempt: AbortController,
+  over: AbortSignal,
+): Promise<void> {
+  for (let seen = -1; !over.aborted; ) {
+    const now = body.sent();
+    if (now === seen) return attempt.abort(new DeadlineError("upload progress", STALL_MS));
+    seen = now;
+    await clock.sleep(STALL_MS, over);
+  }
+}
+
+async function attemptUpload(deps: UploadDeps, upload: Upload): Promise<Attempt> {
+  const attempt = new AbortController();
+  const over = new AbortController();
+  const stop = () => attempt.abort(deps.signal.reason);
+  deps.signal.addEventListener("abort", stop, { once: true });
+  let body: UploadBody | null = null;
+  try {
+    body = await upload.open();
+    void watchProgress(deps.clock, body, attempt, over.signal);
+    const response = await fetch(upload.url, {
+      method: "PUT",
+      headers: { ...upload.headers, "content-length": String(upload.size) },
+      body: body.content,
+      redirect: "manual",
+      signal: attempt.signal,
+    });
+    return await readAnswer(response, upload);
+  } catch (err) {
+    if (err instanceof SpoolError) return { kind: "failed", reason: err.message };
+    return retry(errorMessage(attempt.signal.reason ?? err));
+  } finally {
+    over.abort();
+    deps.signal.removeEventListener("abort", stop);
+    await body?.close();
+  }
+}
+
+/** Sends one body, with retries; never rejects. Ends early as `failed` when the signal aborts. */
+export async function putUpload(deps: UploadDeps, upload: Upload): Promise<UploadEnd> {
+  let first_failure_at: number | null = null;
+  let checksums = 0;
+  for (let failures = 0; !deps.signal.aborted; failures += 1) {
+    const end = await attemptUpload(deps, upload);
+    if (end.kind !== "retry") return end;
+    if (deps.signal.aborted) break;
+    checksums += end.checksum ? 1 : 0;
+    first_failure_at ??= deps.clock.now();
+    const full = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures);
+    const wait = Math.round(full * (0.5 + deps.random() / 2));
+    const late = deps.clock.now() + wait - first_failure_at > RETRY_MS;
+    if (late || checksums >= CHECKSUM_TRIES) return { kind: "failed", reason: end.reason };
+    deps.onRetry(end.reason, wait);
+    await deps.clock.sleep(wait, deps.signal);
+  }
+  return { kind: "failed", reason: errorMessage(deps.signal.reason) };
+}
