@@ -135,15 +135,16 @@ export async function startDev(deps: DevDeps): Promise<Service> {
             deps.terminal.err(`flotilla: ${err instanceof Error ? err.message : String(err)}\n`);
             return err instanceof UsageError ? EXIT.usage : EXIT.failed;
           });
-    const once = deps.flags.once && job;
-    if (job && !once) void job.then(() => deps.terminal.err(`serving on ${url}, Ctrl-C stops\n`));
+    const once = deps.flags.once !== undefined;
+    if (job !== null && !once)
+      void job.then(() => deps.terminal.err(`serving on ${url}, Ctrl-C stops\n`));
     return {
       stop: async () => {
         abort.abort();
-        if (job) await withDeadline("job", 15_000, job).catch(() => {});
+        if (job !== null) await withDeadline("job", 15_000, job).catch(() => {});
         await scope.close();
       },
-      ...(once ? { exited: job } : {}),
+      ...(once && job !== null ? { exited: job } : {}),
     };
   } catch (err) {
     await scope.close();

@@ -1,4 +1,3 @@
-#!/usr/bin/env bun
 import { systemClock } from "#shared/clock.ts";
 import { ConfigError, type EnvSource } from "#shared/env.ts";
 import { createLog, type LogLevel } from "#shared/log.ts";
@@ -23,7 +22,8 @@ const SELF = import.meta.path.startsWith("/$bunfs/")
   ? [process.execPath]
   : [process.execPath, import.meta.path];
 
-const logTo = (level: LogLevel) => createLog(level, (line) => void process.stderr.write(`${line}\n`));
+const logTo = (level: LogLevel) =>
+  createLog(level, (line) => void process.stderr.write(`${line}\n`));
 
 const isOn = (value: string | undefined): boolean =>
   value !== undefined && ["1", "true", "yes", "on"].includes(value.trim().toLowerCase());

@@ -86,7 +86,9 @@ export function superviseChild(options: ChildOptions): SupervisedChild {
     const running = child;
     if (running) {
       running.kill("SIGTERM");
-      await withDeadline(name, TERM_DEADLINE_MS, running.exited).catch(() => running.kill("SIGKILL"));
+      await withDeadline(name, TERM_DEADLINE_MS, running.exited).catch(() =>
+        running.kill("SIGKILL"),
+      );
     }
     await loop;
   };

@@ -27,7 +27,9 @@ const isCommand = (word: string): word is Command => COMMANDS.some((c) => c === 
 const ALL_FLAGS: Flag[] = [...Object.values(MODE_FLAGS), ...Object.values(COMMAND_FLAGS)].flat();
 /** Switches must be known before the topic is, to tell a flag's value from the first word. */
 const TAKES_VALUE = new Set(
-  ALL_FLAGS.filter((f) => f.value).flatMap((f) => (f.short ? [`--${f.name}`, `-${f.short}`] : [`--${f.name}`])),
+  ALL_FLAGS.filter((f) => f.value).flatMap((f) =>
+    f.short ? [`--${f.name}`, `-${f.short}`] : [`--${f.name}`],
+  ),
 ).add("--mode");
 
 interface Token {
@@ -54,7 +56,8 @@ function tokenize(argv: string[]): Token[] {
     else if (TAKES_VALUE.has(flag)) {
       const value = argv[i + 1];
       // A value may start with a dash (-o -dir); one that is itself a known flag was forgotten.
-      if (value === undefined || TAKES_VALUE.has(value)) throw new UsageError(`${flag} needs a value`);
+      if (value === undefined || TAKES_VALUE.has(value))
+        throw new UsageError(`${flag} needs a value`);
       tokens.push({ flag, value });
       i += 1;
     } else tokens.push({ flag, value: null });
@@ -62,11 +65,15 @@ function tokenize(argv: string[]): Token[] {
   return tokens;
 }
 
-function readTopic(tokens: Token[], env: EnvSource): { topic: Mode | Command | null; words: string[] } {
+function readTopic(
+  tokens: Token[],
+  env: EnvSource,
+): { topic: Mode | Command | null; words: string[] } {
   const words = tokens.filter((t) => t.flag === null).map((t) => t.value ?? "");
   const given = tokens.findLast((t) => t.flag === "--mode")?.value;
   if (given !== undefined && given !== null) {
-    if (!isMode(given)) throw new UsageError(`--mode: "${given}" is not one of ${MODES.join(", ")}`);
+    if (!isMode(given))
+      throw new UsageError(`--mode: "${given}" is not one of ${MODES.join(", ")}`);
     return { topic: given, words };
   }
   const first = words[0];
@@ -78,7 +85,8 @@ function readTopic(tokens: Token[], env: EnvSource): { topic: Mode | Command | n
   }
   const fromEnv = env.SVC_MODE?.trim();
   if (!fromEnv) return { topic: null, words };
-  if (!isMode(fromEnv)) throw new UsageError(`SVC_MODE: "${fromEnv}" is not one of ${MODES.join(", ")}`);
+  if (!isMode(fromEnv))
+    throw new UsageError(`SVC_MODE: "${fromEnv}" is not one of ${MODES.join(", ")}`);
   return { topic: fromEnv, words };
 }
 
@@ -110,14 +118,20 @@ export function parseCommandLine(argv: string[], env: EnvSource): Invocation {
   };
   if (wants("--help", "-h")) {
     const topic = argv.find((arg) => isMode(arg) || isCommand(arg));
-    return { kind: "help", topic: topic !== undefined && (isMode(topic) || isCommand(topic)) ? topic : null };
+    return {
+      kind: "help",
+      topic: topic !== undefined && (isMode(topic) || isCommand(topic)) ? topic : null,
+    };
   }
   if (wants("--version", "-V")) return { kind: "version" };
   const tokens = tokenize(argv);
   const { topic, words } = readTopic(tokens, env);
   if (topic === null) {
     const stray = tokens.find((t) => t.flag !== null);
-    if (stray && !ALL_FLAGS.some((f) => `--${f.name}` === stray.flag || `-${f.short}` === stray.flag))
+    if (
+      stray &&
+      !ALL_FLAGS.some((f) => `--${f.name}` === stray.flag || `-${f.short}` === stray.flag)
+    )
       throw new UsageError(`unknown flag ${stray.flag}`);
     throw new UsageError(`no mode given: one of ${MODES.join(", ")}, or a command`);
   }
@@ -149,7 +163,9 @@ export function blameFlags(message: string, flags: FlagValues, mode: Mode): stri
   return message
     .split("\n")
     .map((line) => {
-      const flag = MODE_FLAGS[mode].find((f) => f.env && flags[f.name] && line.startsWith(`${f.env}:`));
+      const flag = MODE_FLAGS[mode].find(
+        (f) => f.env && flags[f.name] && line.startsWith(`${f.env}:`),
+      );
       return flag?.env ? `--${flag.name}${line.slice(flag.env.length)}` : line;
     })
     .join("\n");

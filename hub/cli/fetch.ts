@@ -58,7 +58,12 @@ export function captureLine(job: Job): string {
 
 export const assetTable = (assets: Asset[], width: number | null): string =>
   formatTable(
-    [{ title: "name", shrink: 16 }, { title: "kind" }, { title: "size", right: true }, { title: "url", shrink: 16 }],
+    [
+      { title: "name", shrink: 16 },
+      { title: "kind" },
+      { title: "size", right: true },
+      { title: "url", shrink: 16 },
+    ],
     assets.map((a) => [
       a.name,
       a.partial ? `${a.kind} (partial)` : a.kind,
@@ -72,12 +77,20 @@ const shellExit = (job: Job): number => (job.status === "completed" ? EXIT.ok : 
 
 function showEvent(progress: Progress, event: JobEvent): void {
   if (event.type !== "log") return;
-  const { level, stage, message } = event.data as { level?: string; stage?: string; message?: string };
+  const { level, stage, message } = event.data as {
+    level?: string;
+    stage?: string;
+    message?: string;
+  };
   if (level !== "debug") progress.step(stage ?? "", message ?? "");
 }
 
 /** Submits; the job's id, whether the hub took it at once or keeps it queued (503, fleet spec §3.1). */
-async function submit(client: HubClient, request: FetchRequest, progress: Progress): Promise<string> {
+async function submit(
+  client: HubClient,
+  request: FetchRequest,
+  progress: Progress,
+): Promise<string> {
   const answer = await client.call("POST", "/jobs", { url: request.url, options: request.options });
   const body = answer.body as { job_id?: string } | null;
   if (answer.status === 200 && body?.job_id) return body.job_id;
@@ -86,7 +99,9 @@ async function submit(client: HubClient, request: FetchRequest, progress: Progre
     return body.job_id;
   }
   const message = printable(describeError(answer));
-  throw answer.status === 400 || answer.status === 422 ? new UsageError(message) : new Error(message);
+  throw answer.status === 400 || answer.status === 422
+    ? new UsageError(message)
+    : new Error(message);
 }
 
 async function listAssets(client: HubClient, job_id: string): Promise<Asset[]> {
@@ -119,11 +134,21 @@ export async function runFetchCommand(deps: FetchDeps, request: FetchRequest): P
   try {
     const job_id = await submit(client, request, progress);
     progress.step("queued", `job ${job_id}`);
-    const job = await followJob(client, job_id, (event) => showEvent(progress, event), clock, signal);
+    const job = await followJob(
+      client,
+      job_id,
+      (event) => showEvent(progress, event),
+      clock,
+      signal,
+    );
     progress.end();
     if (!job) {
       const answer = await client.call("POST", `/jobs/${job_id}/cancel`, undefined, 10_000);
-      progress.note(answer.status === 200 ? `job ${job_id} cancelled` : `job ${job_id}: ${describeError(answer)}`);
+      progress.note(
+        answer.status === 200
+          ? `job ${job_id} cancelled`
+          : `job ${job_id}: ${describeError(answer)}`,
+      );
       return EXIT.interrupted;
     }
     const assets = await listAssets(client, job_id);

@@ -23,7 +23,12 @@ export interface Flag {
   help: string;
 }
 
-const HOST: Flag = { name: "host", env: "SVC_HOST", value: "ADDRESS", help: "address to listen on" };
+const HOST: Flag = {
+  name: "host",
+  env: "SVC_HOST",
+  value: "ADDRESS",
+  help: "address to listen on",
+};
 const PORT: Flag = { name: "port", env: "SVC_PORT", value: "N", help: "port to listen on" };
 const DB: Flag = {
   name: "db-url",
@@ -125,7 +130,12 @@ const JSON_OUT: Flag = { name: "json", help: "print JSON" };
 export const COMMAND_FLAGS: Record<Command, Flag[]> = {
   fetch: [
     HUB,
-    { name: "out", short: "o", value: "DIR", help: "write page.html, log.txt, links.json and assets/ here" },
+    {
+      name: "out",
+      short: "o",
+      value: "DIR",
+      help: "write page.html, log.txt, links.json and assets/ here",
+    },
     JSON_OUT,
     { name: "headless", help: "run the browser without a screen" },
     {

@@ -54,7 +54,10 @@ export async function runJobsCommand(
 }
 
 /** `flotilla workers`: every known worker and what its lanes do. */
-export async function runWorkersCommand({ client, terminal }: ListDeps, json: boolean): Promise<number> {
+export async function runWorkersCommand(
+  { client, terminal }: ListDeps,
+  json: boolean,
+): Promise<number> {
   const answer = await client.call("GET", "/workers");
   return show(terminal, answer, json, () => {
     const { workers } = answer.body as { workers: Worker[] };

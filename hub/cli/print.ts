@@ -59,13 +59,18 @@ export function formatTable(columns: Column[], rows: string[][], width: number |
         .map((column, i) => (column.shrink !== undefined && i !== widest.i ? (widths[i] ?? 0) : 0))
         .filter((w) => w < (widths[widest.i] ?? 0));
       const toNext = (widths[widest.i] ?? 0) - Math.max(0, ...others);
-      widths[widest.i] = (widths[widest.i] ?? 0) - Math.max(1, Math.min(over, widest.spare, toNext));
+      widths[widest.i] =
+        (widths[widest.i] ?? 0) - Math.max(1, Math.min(over, widest.spare, toNext));
     }
   }
   const line = (values: string[]) =>
     columns
       .map((column, i) =>
-        padTo(fitText(values[i] ?? "", widths[i] ?? 0, true), widths[i] ?? 0, column.right === true),
+        padTo(
+          fitText(values[i] ?? "", widths[i] ?? 0, true),
+          widths[i] ?? 0,
+          column.right === true,
+        ),
       )
       .join("  ")
       .trimEnd();

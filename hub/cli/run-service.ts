@@ -68,7 +68,10 @@ export async function runService(
   host.on("uncaughtException", crash("uncaught exception"));
 
   service = await start();
-  const code = await Promise.race([stopAsked, ...(service.exited ? [service.exited] : [])]);
+  const code = await Promise.race([
+    stopAsked,
+    ...(service.exited !== undefined ? [service.exited] : []),
+  ]);
   draining = true;
   try {
     await withDeadline("stop", STOP_DEADLINE_MS, service.stop());

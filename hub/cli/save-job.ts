@@ -71,7 +71,13 @@ export async function saveJob(
   ownDirectory(assetDir);
   const saved: SavedFiles = { dir, files: [], problems: [] };
   const work = [
-    ...DOCUMENTS.map((name) => ({ name, path: `/jobs/${job_id}/${name}`, to: dir, sha: null, shown: name })),
+    ...DOCUMENTS.map((name) => ({
+      name,
+      path: `/jobs/${job_id}/${name}`,
+      to: dir,
+      sha: null,
+      shown: name,
+    })),
     ...assets.map((asset) => ({
       name: asset.name,
       path: `/jobs/${job_id}/assets/${encodeURIComponent(asset.name)}`,
@@ -84,9 +90,13 @@ export async function saveJob(
     for (let item = work.shift(); item; item = work.shift()) {
       try {
         if (!isSafeName(item.name)) throw new Error("is not a safe file name");
-        if (await saveFile(client, item.path, item.to, item.name, item.sha)) saved.files.push(item.shown);
+        if (await saveFile(client, item.path, item.to, item.name, item.sha))
+          saved.files.push(item.shown);
       } catch (err) {
-        saved.problems.push({ name: item.shown, reason: err instanceof Error ? err.message : String(err) });
+        saved.problems.push({
+          name: item.shown,
+          reason: err instanceof Error ? err.message : String(err),
+        });
       }
     }
   };

@@ -1,15 +1,36 @@
+import { writeSync } from "node:fs";
 import type { Terminal } from "./print.ts";
 
 interface Stream {
+  fd: number;
   isTTY?: boolean;
   columns?: number;
-  write(text: string): unknown;
+}
+
+const codeOf = (err: unknown): unknown => (err instanceof Error && "code" in err ? err.code : null);
+
+/**
+ * Writes all of `text` before it returns. Bun 1.4.5 calls the callback of a stream's write before a slow pipe took
+ * everything, so a process that exits then loses what is left: 3 MB into a pipe ended after 64 KB.
+ */
+function writeAll(fd: number, text: string): void {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(fd, bytes, at);
+    } catch (err) {
+      // The reader left (`| head`): nobody is there to be told.
+      if (codeOf(err) === "EPIPE") return;
+      if (codeOf(err) !== "EAGAIN") throw err;
+      Bun.sleepSync(5);
+    }
+  }
 }
 
 /** The process's own streams as the client commands see them. */
 export const systemTerminal = (stdout: Stream, stderr: Stream): Terminal => ({
-  out: (text) => void stdout.write(text),
-  err: (text) => void stderr.write(text),
+  out: (text) => writeAll(stdout.fd, text),
+  err: (text) => writeAll(stderr.fd, text),
   width: stdout.isTTY ? (stdout.columns ?? 80) : null,
   live: stderr.isTTY === true,
   liveWidth: stderr.columns ?? 80,

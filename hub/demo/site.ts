@@ -46,7 +46,10 @@ const svg = (body: string) =>
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 240 160">${body}</svg>\n`;
 const WAVES = svg(
   [0, 1, 2, 3]
-    .map((i) => `<path d="M0 ${40 + i * 28} q30 -24 60 0 t60 0 t60 0 t60 0" fill="none" stroke="#2070${9 + i}0" stroke-width="6"/>`)
+    .map(
+      (i) =>
+        `<path d="M0 ${40 + i * 28} q30 -24 60 0 t60 0 t60 0 t60 0" fill="none" stroke="#2070${9 + i}0" stroke-width="6"/>`,
+    )
     .join(""),
 );
 const ICON = svg(`<circle cx="120" cy="80" r="70" fill="#205080"/>`);
@@ -61,7 +64,11 @@ function chunk(type: string, data: Uint8Array): Buffer {
 }
 
 /** An RGB PNG whose pixels `paint` gives. */
-function png(width: number, height: number, paint: (x: number, y: number) => [number, number, number]): Uint8Array {
+function png(
+  width: number,
+  height: number,
+  paint: (x: number, y: number) => [number, number, number],
+): Uint8Array {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
@@ -120,7 +127,8 @@ const FILES: Record<string, DemoFile> = {
   },
   "squares.png": {
     type: "image/png",
-    body: () => png(96, 48, (x, y) => ((x >> 3) + (y >> 3)) % 2 ? [32, 80, 128] : [240, 240, 240]),
+    body: () =>
+      png(96, 48, (x, y) => (((x >> 3) + (y >> 3)) % 2 ? [32, 80, 128] : [240, 240, 240])),
   },
   "paper.png": {
     type: "image/png",
@@ -136,7 +144,8 @@ export const DEMO_PATHS: readonly string[] = Object.keys(FILES);
 export function serveDemo(request: Request): Response | null {
   const { pathname } = new URL(request.url);
   if (pathname !== "/demo" && !pathname.startsWith("/demo/")) return null;
-  if (pathname === "/demo") return new Response(null, { status: 308, headers: { location: "/demo/" } });
+  if (pathname === "/demo")
+    return new Response(null, { status: 308, headers: { location: "/demo/" } });
   const name = pathname.slice("/demo/".length);
   const file = Object.hasOwn(FILES, name) ? FILES[name] : undefined;
   if (!file) return new Response("not found\n", { status: 404 });
@@ -153,7 +162,10 @@ function rangeOf(request: Request, bytes: Uint8Array, type: string): Response {
   const start = Number(match[1]);
   const end = match[2] ? Math.min(Number(match[2]), bytes.length - 1) : bytes.length - 1;
   if (start > end)
-    return new Response(null, { status: 416, headers: { "content-range": `bytes */${bytes.length}` } });
+    return new Response(null, {
+      status: 416,
+      headers: { "content-range": `bytes */${bytes.length}` },
+    });
   headers["content-range"] = `bytes ${start}-${end}/${bytes.length}`;
   return new Response(Buffer.from(bytes.subarray(start, end + 1)), { status: 206, headers });
 }

@@ -1,0 +1,27 @@
+import { join } from "node:path";
+import { Glob } from "bun";
+
+/** Only these read the environment; everything else gets a config. */
+const READERS = /^(hub\/main|hub\/config|worker\/config)\.ts$/;
+const READS = /\b(process|Bun)\.env\b|import\.meta\.env\b/;
+
+/** `file:line` of every read of the environment outside the config files, below `root`. */
+export async function checkEnvironment(root: string): Promise<string[]> {
+  const problems: string[] = [];
+  for (const file of await Array.fromAsync(
+    new Glob("{hub,worker,shared,drizzle}/**/*.{ts,tsx}").scan(root),
+  )) {
+    if (READERS.test(file)) continue;
+    const lines = (await Bun.file(join(root, file)).text()).split("\n");
+    for (const [i, line] of lines.entries())
+      if (READS.test(line))
+        problems.push(`${file}:${i + 1}: only config.ts files read the environment`);
+  }
+  return problems.sort();
+}
+
+if (import.meta.main) {
+  const problems = await checkEnvironment(join(import.meta.dir, ".."));
+  for (const problem of problems) console.error(problem);
+  process.exit(problems.length > 0 ? 1 : 0);
+}

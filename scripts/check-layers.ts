@@ -1,0 +1,241 @@
+import { dirname, join, normalize } from "node:path";
+import { Glob, Transpiler } from "bun";
+
+/** The layer rule: who may import whom at run time. Type-only imports are free. */
+
+interface Layer {
+  name: string;
+  /** Files of the layer; the first match in the list decides. */
+  files: RegExp;
+  /** Layers it may import besides itself. */
+  may: readonly string[];
+  /** Packages it may import besides `node:` and `bun`. */
+  packages: readonly string[];
+}
+
+const ZOD = ["zod", "@hono/zod-openapi"];
+const HONO = [...ZOD, "hono"];
+const DOMAIN = ["shared", "fleet-pure"];
+
+export const LAYERS: readonly Layer[] = [
+  // Type declarations of text imports have no run time.
+  { name: "types", files: /\.d\.ts$/, may: [], packages: [] },
+  { name: "shared", files: /^shared\//, may: [], packages: [...ZOD, "nanoid"] },
+  {
+    name: "drizzle",
+    files: /^drizzle\//,
+    may: ["shared"],
+    packages: ["drizzle-orm", "drizzle-kit"],
+  },
+
+  {
+    name: "hub-db",
+    files: /^hub\/db\//,
+    may: ["drizzle", "shared"],
+    packages: ["drizzle-orm", "better-sqlite3", "postgres"],
+  },
+  { name: "hub-stores", files: /^hub\/stores\//, may: ["shared"], packages: [] },
+  {
+    name: "fleet-pure",
+    files: /^hub\/(fleet\/schedule|registries\/recipe-match)\.ts$/,
+    may: ["shared"],
+    packages: [],
+  },
+  { name: "hub-registries", files: /^hub\/registries\//, may: DOMAIN, packages: ZOD },
+  {
+    name: "hub-fleet",
+    files: /^hub\/fleet\//,
+    may: [...DOMAIN, "hub-registries"],
+    packages: ZOD,
+  },
+  {
+    name: "hub-sessions",
+    files: /^hub\/sessions\//,
+    may: [...DOMAIN, "hub-registries", "hub-fleet"],
+    packages: ZOD,
+  },
+  {
+    name: "hub-jobs",
+    files: /^hub\/jobs\//,
+    may: [...DOMAIN, "hub-registries", "hub-fleet", "hub-sessions"],
+    packages: ZOD,
+  },
+  {
+    name: "hub-http",
+    files: /^hub\/http\//,
+    may: ["shared"],
+    packages: [...HONO, "swagger-ui-dist"],
+  },
+  {
+    name: "hub-routes",
+    files: /^hub\/(control\/)?routes\//,
+    may: [
+      ...DOMAIN,
+      "hub-http",
+      "hub-jobs",
+      "hub-sessions",
+      "hub-fleet",
+      "hub-registries",
+      "hub-control",
+    ],
+    packages: [...HONO, "mime"],
+  },
+  {
+    name: "hub-assembly",
+    files: /^hub\/(app|serve|context|control\/app)\.ts$/,
+    may: [
+      ...DOMAIN,
+      "hub-db",
+      "hub-stores",
+      "hub-registries",
+      "hub-fleet",
+      "hub-sessions",
+      "hub-jobs",
+      "hub-http",
+      "hub-routes",
+      "hub-control",
+      "hub-config",
+    ],
+    packages: HONO,
+  },
+  { name: "hub-config", files: /^hub\/config\.ts$/, may: ["shared"], packages: ZOD },
+  { name: "hub-control", files: /^hub\/control\//, may: DOMAIN, packages: ZOD },
+  { name: "hub-ui", files: /^hub\/ui\//, may: ["shared"], packages: [] },
+  // The client starts in milliseconds: nothing of the hub, not even zod.
+  { name: "hub-cli", files: /^hub\/cli\//, may: ["shared"], packages: [] },
+  { name: "hub-demo", files: /^hub\/demo\//, may: [], packages: [] },
+  {
+    name: "dev-child",
+    files: /^hub\/supervise-child\.ts$/,
+    may: ["shared", "hub-cli"],
+    packages: [],
+  },
+  {
+    name: "dev",
+    files: /^hub\/dev\.ts$/,
+    may: ["shared", "hub-cli", "hub-demo", "hub-config", "hub-assembly", "dev-child"],
+    packages: [],
+  },
+  {
+    name: "main",
+    files: /^hub\/main\.ts$/,
+    may: [
+      "shared",
+      "hub-cli",
+      "hub-config",
+      "hub-assembly",
+      "dev",
+      "worker-start",
+      "worker-config",
+    ],
+    packages: [],
+  },
+
+  { name: "worker-config", files: /^worker\/config\.ts$/, may: ["shared"], packages: ZOD },
+  { name: "cdp", files: /^worker\/cdp\//, may: ["shared"], packages: ["devtools-protocol"] },
+  { name: "browser", files: /^worker\/browser\//, may: ["shared", "cdp"], packages: [] },
+  { name: "record", files: /^worker\/record\//, may: ["shared", "cdp"], packages: ["mime"] },
+  {
+    name: "lanes",
+    files: /^worker\/lanes\//,
+    may: ["shared", "cdp", "browser", "record"],
+    packages: [],
+  },
+  {
+    name: "fetch",
+    files: /^worker\/fetch\//,
+    may: ["shared", "cdp", "browser", "record", "lanes"],
+    packages: [],
+  },
+  { name: "upload", files: /^worker\/upload\//, may: ["shared"], packages: [] },
+  { name: "link", files: /^worker\/link\//, may: ["shared"], packages: [] },
+  {
+    name: "worker-parts",
+    files: /^worker\/(host-load|address)\.ts$/,
+    may: ["shared"],
+    packages: [],
+  },
+  {
+    name: "worker-start",
+    files: /^worker\/(start|run-job|context)\.ts$/,
+    may: [
+      "shared",
+      "worker-config",
+      "worker-parts",
+      "link",
+      "upload",
+      "fetch",
+      "lanes",
+      "record",
+      "browser",
+      "cdp",
+    ],
+    packages: [],
+  },
+];
+
+export const layerOf = (file: string): Layer | null =>
+  LAYERS.find((layer) => layer.files.test(file)) ?? null;
+
+const ALIAS = /^#(shared|hub|worker|drizzle|test)\//;
+
+/** The imported file relative to the root, or null for a package. */
+function resolveSpecifier(file: string, specifier: string): string | null {
+  if (ALIAS.test(specifier)) return specifier.slice(1);
+  if (specifier.startsWith(".")) return normalize(join(dirname(file), specifier));
+  return null;
+}
+
+const packageOf = (specifier: string): string =>
+  specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
+
+/** A file's own words against the rule, given what it imports. */
+export function judgeImports(file: string, specifiers: string[]): string[] {
+  const from = layerOf(file);
+  if (!from) return [`${file}: belongs to no layer`];
+  const problems: string[] = [];
+  for (const specifier of specifiers) {
+    const target = resolveSpecifier(file, specifier);
+    if (target === null) {
+      if (/^(node:|bun(:|$))/.test(specifier)) continue;
+      if (!from.packages.includes(packageOf(specifier)))
+        problems.push(`${file} (${from.name}) must not import the package ${specifier}`);
+      continue;
+    }
+    if (!/\.tsx?$/.test(target)) continue; // text and style imports carry no code
+    const to = layerOf(target);
+    if (!to) problems.push(`${file} (${from.name}) imports ${target}, which belongs to no layer`);
+    else if (to !== from && !from.may.includes(to.name))
+      problems.push(`${file} (${from.name}) must not import ${specifier} (${to.name})`);
+  }
+  return problems;
+}
+
+/** Every violation below `root`, one line each. */
+export async function checkLayers(root: string): Promise<string[]> {
+  const transpiler = {
+    ts: new Transpiler({ loader: "ts" }),
+    tsx: new Transpiler({ loader: "tsx" }),
+  };
+  const files = await Array.fromAsync(
+    new Glob("{hub,worker,shared,drizzle}/**/*.{ts,tsx}").scan(root),
+  );
+  const problems: string[] = [];
+  for (const file of files.sort()) {
+    const source = await Bun.file(join(root, file)).text();
+    const imports = transpiler[file.endsWith("x") ? "tsx" : "ts"].scanImports(source);
+    problems.push(
+      ...judgeImports(
+        file,
+        imports.map((i) => i.path),
+      ),
+    );
+  }
+  return problems;
+}
+
+if (import.meta.main) {
+  const problems = await checkLayers(join(import.meta.dir, ".."));
+  for (const problem of problems) console.error(problem);
+  process.exit(problems.length > 0 ? 1 : 0);
+}

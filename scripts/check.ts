@@ -1,0 +1,50 @@
+import { join } from "node:path";
+import { runTool, type ToolResult } from "./run-tool.ts";
+
+const ROOT = join(import.meta.dir, "..");
+const TIMEOUT_MS = 120_000;
+const BIOME = [join(ROOT, "node_modules/.bin/biome")];
+const BIOME_FLAGS = [
+  "--config-path=scripts/biome.jsonc",
+  "--error-on-warnings",
+  "--max-diagnostics=100",
+];
+const script = (name: string, ...flags: string[]) => [
+  process.execPath,
+  `scripts/${name}.ts`,
+  ...flags,
+];
+
+/** Every gate of a change; each is one command that fails with what to mend. */
+const CHECKS: [string, string[]][] = [
+  ["format", [...BIOME, "format", ...BIOME_FLAGS, "."]],
+  ["lint", [...BIOME, "lint", ...BIOME_FLAGS, "."]],
+  ["types", [join(ROOT, "node_modules/.bin/tsc"), "--noEmit"]],
+  ["layers", script("check-layers")],
+  ["environment", script("check-environment")],
+  ["migrations", script("gen-migrations", "--check")],
+  ["env-table", script("gen-env-table", "--check")],
+  [
+    "shell",
+    ["sh", "-n", "scripts/setup.sh", "scripts/quickstart", "scripts/test", "scripts/build"],
+  ],
+];
+
+/** Runs every check at the same time and prints what the failed ones said. */
+export async function runChecks(): Promise<ToolResult[]> {
+  const results = await Promise.all(
+    CHECKS.map(([name, argv]) => runTool(name, argv, ROOT, TIMEOUT_MS)),
+  );
+  for (const result of results) {
+    console.log(
+      `${result.ok ? "ok  " : "FAIL"} ${result.name} (${(result.ms / 1000).toFixed(1)} s)`,
+    );
+    if (!result.ok) console.log(result.output.trimEnd());
+  }
+  return results;
+}
+
+if (import.meta.main) {
+  const results = await runChecks();
+  process.exit(results.every((r) => r.ok) ? 0 : 1);
+}

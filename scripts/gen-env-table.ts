@@ -1,0 +1,108 @@
+import { join } from "node:path";
+import type { z } from "zod";
+import { COMMAND_FLAGS, MODE_FLAGS, MODES } from "#hub/cli/flags.ts";
+import { HubEnv } from "#hub/config.ts";
+import { WorkerEnv } from "#worker/config.ts";
+
+/** Writes the README's table of variables from the schemas that read them; `--check` only compares. */
+
+const README = join(import.meta.dir, "../README.md");
+const BEGIN = "<!-- env-table:begin (scripts/gen-env-table.ts) -->";
+const END = "<!-- env-table:end -->";
+
+interface Variable {
+  name: string;
+  readers: string[];
+  fallback: string;
+  meaning: string;
+}
+
+const GIB = 1024 ** 3;
+
+/** The default as somebody would write it into the variable. */
+function spell(name: string, value: unknown): string {
+  if (value === undefined) return "unset";
+  if (Array.isArray(value)) return value.length === 0 ? "unset" : value.join(",");
+  if (typeof value === "boolean") return value ? "1" : "0";
+  if (typeof value === "number" && name.endsWith("_S")) return String(value / 1000);
+  if (typeof value === "number" && value >= GIB / 4 && name.endsWith("_BYTES"))
+    return `${value} (${value / GIB} GiB)`;
+  return String(value);
+}
+
+const variablesOf = (reader: string, schema: z.ZodObject): Variable[] =>
+  Object.entries(schema.shape).map(([name, field]) => {
+    const parsed = (field as z.ZodType).safeParse(undefined);
+    const meaning = (field as z.ZodType).description;
+    if (!meaning) throw new Error(`${name} has no description`);
+    return { name, readers: [reader], fallback: spell(name, parsed.data), meaning };
+  });
+
+const COMMAND_LINE: Variable[] = [
+  {
+    name: "SVC_MODE",
+    readers: ["all"],
+    fallback: "unset",
+    meaning: `Mode to run when the command line names none: ${MODES.join(", ")}`,
+  },
+  {
+    name: "SVC_HUB",
+    readers: ["client"],
+    fallback: "http://localhost:8000",
+    meaning: "Hub the commands talk to",
+  },
+  {
+    name: "SVC_EXIT_ON_STDIN_CLOSE",
+    readers: ["hub", "worker"],
+    fallback: "0",
+    meaning: "1: stop when standard input closes, for a supervisor that may die",
+  },
+];
+
+function merge(all: Variable[]): Variable[] {
+  const byName = new Map<string, Variable>();
+  for (const variable of all) {
+    const known = byName.get(variable.name);
+    if (known) known.readers = [...new Set([...known.readers, ...variable.readers])];
+    else byName.set(variable.name, { ...variable });
+  }
+  return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** The table as it stands in the README, markers not included. */
+export function envTable(): string {
+  const flags = [...Object.values(MODE_FLAGS), ...Object.values(COMMAND_FLAGS)].flat();
+  const rows = merge([
+    ...variablesOf("hub", HubEnv),
+    ...variablesOf("worker", WorkerEnv),
+    ...COMMAND_LINE,
+  ]).map((v) => {
+    const flag = flags.find((f) => f.env === v.name && !f.reserved);
+    const cells = [
+      `\`${v.name}\`${flag ? ` \`--${flag.name}\`` : ""}`,
+      v.readers.join(", "),
+      v.fallback,
+      v.meaning.replace(/\.$/, ""),
+    ];
+    return `| ${cells.map((c) => c.replaceAll("|", "\\|")).join(" | ")} |`;
+  });
+  return ["| Variable, flag | Read by | Default | Meaning |", "|---|---|---|---|", ...rows].join(
+    "\n",
+  );
+}
+
+if (import.meta.main) {
+  const readme = await Bun.file(README).text();
+  const [begin, end] = [readme.indexOf(BEGIN), readme.indexOf(END)];
+  if (begin < 0 || end < begin) {
+    console.error(`README.md lacks the markers ${BEGIN} … ${END}`);
+    process.exit(1);
+  }
+  const next = `${readme.slice(0, begin + BEGIN.length)}\n${envTable()}\n${readme.slice(end)}`;
+  if (process.argv.includes("--check")) {
+    if (next !== readme)
+      console.error("The README's table of variables is out of date. Run: bun run gen");
+    process.exit(next === readme ? 0 : 1);
+  }
+  await Bun.write(README, next);
+}

@@ -1,0 +1,151 @@
+# Sourced by quickstart and test: finds or installs what they need, and asks for nothing when it is all there.
+# shellcheck shell=sh
+
+ROOT=$(cd "$(dirname "$0")/.." && pwd)
+BUN_VERSION=$(sed -n 's/.*"packageManager": *"bun@\([^"]*\)".*/\1/p' "$ROOT/package.json")
+MISSING=""
+
+say() { printf '%s\n' "$*" >&2; }
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+installed() { have dpkg-query && dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q '^install ok installed'; }
+
+# want_command PACKAGE COMMAND...: the package is missing unless one of the commands is there.
+want_command() {
+  package=$1
+  shift
+  for candidate in "$@"; do
+    have "$candidate" && return 0
+  done
+  MISSING="$MISSING $package"
+}
+
+want_package() { installed "$1" || MISSING="$MISSING $1"; }
+
+# Ubuntu's chromium packages only point to a snap, which cannot run in a container and sees neither /tmp nor hidden
+# directories; there the browser's own package is taken.
+want_browser() {
+  [ -n "${SVC_CHROMIUM:-}" ] && have "$SVC_CHROMIUM" && return 0
+  for candidate in chromium google-chrome google-chrome-stable chromium-browser; do
+    have "$candidate" || continue
+    path=$(readlink -f "$(command -v "$candidate")")
+    case $path in /snap/*|/usr/bin/snap) continue ;; esac
+    [ -f "$path" ] && grep -aqs 'snap install chromium' "$path" && continue
+    [ "$candidate" = chromium ] || SVC_CHROMIUM=$(command -v "$candidate")
+    [ -z "${SVC_CHROMIUM:-}" ] || export SVC_CHROMIUM
+    return 0
+  done
+  MISSING="$MISSING chromium chromium-sandbox"
+}
+
+# Runs a command as root, or says why that cannot be.
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  elif have sudo && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
+    sudo "$@"
+  else
+    return 126
+  fi
+}
+
+may_be_root() { [ "$(id -u)" = 0 ] || { have sudo && { sudo -n true 2>/dev/null || [ -t 0 ]; }; }; }
+
+apt() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@" >&2; }
+
+is_ubuntu() { grep -q '^ID=ubuntu' /etc/os-release 2>/dev/null; }
+
+install_chrome_on_ubuntu() {
+  [ "$(dpkg --print-architecture)" = amd64 ] || {
+    say "Ubuntu has no chromium package outside snap for this processor: install Chromium and set SVC_CHROMIUM."
+    exit 1
+  }
+  apt install -y --no-install-recommends ca-certificates curl
+  package=$(mktemp -d)/chrome.deb
+  curl -fsSL -o "$package" https://dl.google.com/linux/direct/google-chrome-stable_current_amd64.deb
+  chmod 755 "$(dirname "$package")"
+  apt install -y --no-install-recommends "$package"
+  rm -rf "$(dirname "$package")"
+  SVC_CHROMIUM=$(command -v google-chrome-stable)
+  export SVC_CHROMIUM
+}
+
+install_missing() {
+  [ -n "$MISSING" ] || return 0
+  if ! have apt-get; then
+    say "Please install what these Debian packages hold, then run this again:$MISSING"
+    exit 1
+  fi
+  if ! may_be_root; then
+    say "These packages are missing and need root to install:$MISSING"
+    say "Run: apt-get install -y --no-install-recommends$MISSING"
+    exit 1
+  fi
+  say "installing:$MISSING"
+  apt update
+  chrome=""
+  case " $MISSING " in
+    *" chromium "*)
+      if is_ubuntu; then
+        chrome=1
+        MISSING=$(printf ' %s ' "$MISSING" | sed 's/ chromium chromium-sandbox / /')
+      fi
+      ;;
+  esac
+  # shellcheck disable=SC2086
+  [ -z "$(printf %s "$MISSING" | tr -d ' ')" ] || apt install -y --no-install-recommends $MISSING
+  [ -z "$chrome" ] || install_chrome_on_ubuntu
+  MISSING=""
+}
+
+bun_runs() { [ "$("$1" --version 2>/dev/null)" = "$BUN_VERSION" ]; }
+
+# Bun of the pinned version: the one on PATH, or one inside the project.
+find_bun() {
+  if have bun && bun_runs bun; then return 0; fi
+  bun_runs "$ROOT/.bun/bin/bun" || return 1
+  PATH="$ROOT/.bun/bin:$PATH"
+  export PATH
+}
+
+# The npm package's install script only moves a platform package's executable into place, and many setups forbid
+# install scripts: the executable is taken from the platform package itself.
+install_bun() {
+  say "installing bun $BUN_VERSION"
+  mkdir -p "$ROOT/.bun/bin"
+  [ -f "$ROOT/.bun/package.json" ] || echo '{ "private": true }' >"$ROOT/.bun/package.json"
+  npm install --prefix "$ROOT/.bun" --no-save --ignore-scripts --include=optional --no-audit --no-fund \
+    --loglevel=error "bun@$BUN_VERSION" >&2
+  for candidate in "$ROOT"/.bun/node_modules/@oven/bun-*/bin/bun; do
+    bun_runs "$candidate" || continue
+    ln -sf "$candidate" "$ROOT/.bun/bin/bun"
+    ln -sf "$candidate" "$ROOT/.bun/bin/bunx"
+    find_bun && return 0
+  done
+  say "bun $BUN_VERSION was installed but does not run on this machine"
+  exit 1
+}
+
+# The packages of the lock file; a stamp says that these very ones are there.
+install_packages() {
+  stamp="$ROOT/node_modules/.flotilla-lock"
+  want=$(cat "$ROOT/bun.lock" "$ROOT/package.json" | cksum)
+  [ "$(cat "$stamp" 2>/dev/null)" = "$want" ] && return 0
+  (cd "$ROOT" && bun install --frozen-lockfile >&2)
+  printf '%s' "$want" >"$stamp"
+}
+
+# setup EXTRA...: everything the program needs, and the extra wants given as functions.
+setup() {
+  want_browser
+  want_command tigervnc-standalone-server Xvnc Xtigervnc
+  want_command fontconfig fc-match
+  want_package fonts-liberation
+  for extra in "$@"; do "$extra"; done
+  find_bun || want_command npm npm
+  [ "$MISSING" != "" ] && want_package ca-certificates
+  install_missing
+  find_bun || install_bun
+  install_packages
+}

@@ -1,0 +1,68 @@
+import { afterAll, afterEach, beforeEach } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+
+process.env.TZ = "UTC";
+
+/**
+ * A test file ends every process it started. Hooks of a preload run around every test, and `afterAll` once at the
+ * very end, so a file is judged when the next one begins: what lived after its last test must be gone by then.
+ */
+
+/** A killed child may still have to be reaped by this process. */
+const GRACE_MS = 2_000;
+
+interface Child {
+  pid: number;
+  command: string;
+}
+
+function readProc(path: string): string {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return ""; // ended meanwhile
+  }
+}
+
+function children(): Child[] {
+  const pids = readdirSync("/proc/self/task").flatMap((thread) =>
+    readProc(`/proc/self/task/${thread}/children`).split(" ").filter(Boolean).map(Number),
+  );
+  return pids
+    .map((pid) => ({ pid, command: readProc(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim() }))
+    .filter((child) => child.command !== "");
+}
+
+async function stillThere(suspects: Child[]): Promise<Child[]> {
+  const end = Date.now() + GRACE_MS;
+  for (;;) {
+    const alive = new Set(children().map((c) => c.pid));
+    const left = suspects.filter((c) => alive.has(c.pid));
+    if (left.length === 0 || Date.now() > end) return left;
+    await Bun.sleep(20);
+  }
+}
+
+async function demandNone(file: string, suspects: Child[]): Promise<void> {
+  if (suspects.length === 0) return;
+  const left = await stillThere(suspects);
+  if (left.length > 0)
+    throw new Error(`${file} left running: ${left.map((c) => `${c.pid} ${c.command}`).join("; ")}`);
+}
+
+let file = Bun.main;
+let afterLastTest: Child[] = [];
+
+beforeEach(async () => {
+  if (Bun.main === file) return;
+  const [previous, suspects] = [file, afterLastTest];
+  file = Bun.main;
+  afterLastTest = [];
+  await demandNone(previous, suspects);
+});
+
+afterEach(() => {
+  afterLastTest = children();
+});
+
+afterAll(() => demandNone(file, children()));
