@@ -27,8 +27,9 @@ const GONE_MS = 5_000;
  */
 export async function endGroup(group: ProcessGroup, options: EndOptions): Promise<void> {
   const gone = group.exited.then(() => true);
-  let left = false;
-  if (options.ask) {
+  // A leader that is gone already must not be signalled: its number may be another's by now.
+  let left = await within(0, gone);
+  if (!left && options.ask) {
     const asked = options.ask().then(
       () => gone,
       () => gone,

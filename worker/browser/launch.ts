@@ -28,11 +28,13 @@ export interface LaunchOptions {
   signal: AbortSignal;
 }
 
-/** A Chromium that is up, with a kill for those who need it gone at once. */
+/** A Chromium that is up, with ways to be rid of it without asking. */
 export interface StartedBrowser extends LaneBrowser {
   tag: string;
-  /** As `kill`, without asking: for a browser whose state is thrown away or that does not answer. */
+  /** As `kill`, without asking: for a browser whose state is thrown away. */
   killNow(): Promise<void>;
+  /** Ends the processes only: its job may still be sending what lies in the spool. */
+  endProcesses(): Promise<void>;
 }
 
 /** Chromium did not come up; `log_tail` holds its last words. */
@@ -61,15 +63,19 @@ export async function launchBrowser(options: LaunchOptions): Promise<StartedBrow
     ),
   );
   let ended: Promise<void> | undefined;
+  let removed: Promise<void> | undefined;
   const end = async (ask: boolean) => {
     await endGroup(
       { pid: spawned.pid, tag: options.tag, exited: spawned.exited },
       { ask: ask ? () => connection.root.send("Browser.close") : null, term: ask },
     );
     connection.close();
-    await removeRunDirs(options.dirs);
   };
   const endOnce = (ask: boolean) => (ended ??= end(ask));
+  const kill = async (ask: boolean) => {
+    await endOnce(ask);
+    await (removed ??= removeRunDirs(options.dirs));
+  };
   try {
     const facts = await untilReady(spawned, connection, options);
     return {
@@ -81,12 +87,13 @@ export async function launchBrowser(options: LaunchOptions): Promise<StartedBrow
       sandbox: options.sandbox,
       dirs: options.dirs,
       exited: spawned.exited,
-      kill: () => endOnce(true),
-      killNow: () => endOnce(false),
+      kill: () => kill(true),
+      killNow: () => kill(false),
+      endProcesses: () => endOnce(false),
     };
   } catch (err) {
     const reason = errorMessage(err);
-    await endOnce(false);
+    await kill(false);
     throw new BrowserStartError(reason, spawned.tail());
   }
 }

@@ -1,0 +1,166 @@
+import { readFileSync, rmSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { type Clock, DeadlineError } from "#shared/clock.ts";
+import { RESOLUTION } from "#shared/limits.ts";
+import { endGroup } from "../browser/kill.ts";
+import { isAlive, readStat } from "../browser/proc.ts";
+import { spawnTagged } from "../browser/spawn.ts";
+import type { BrowserExit } from "./types.ts";
+
+export interface DisplayOptions {
+  /** Path of Xvnc. */
+  program: string;
+  /** X display number. */
+  number: number;
+  vnc_port: number;
+  tag: string;
+  /** HOME and working directory. */
+  dir: string;
+  environment: Record<string, string>;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+/** A running Xvnc: X display and VNC server in one. */
+export interface Display {
+  /** e.g. `:100`. */
+  name: string;
+  pid: number;
+  exited: Promise<BrowserExit>;
+  /** Rejects unless the VNC server greets within 3 s. */
+  greet(): Promise<void>;
+  /** TERM (1 s) → KILL, and the lock and socket files it may have left. Idempotent. */
+  stop(): Promise<void>;
+}
+
+const GREETING_MS = 3_000;
+/** A VNC server that walks every possible descriptor at each connection takes minutes under a large limit. */
+const OPEN_FILES = 4_096;
+
+/**
+ * Starts Xvnc on loopback, without a password: only this machine reaches it. The blacklist is off because a probe looks
+ * like a failed login to it, and it would lock out every viewer.
+ * @throws when the display or the port is taken, or when it does not greet in time.
+ */
+export async function startDisplay(options: DisplayOptions): Promise<Display> {
+  const { number, vnc_port, clock } = options;
+  clearStaleLock(number);
+  // Else the greeting could be that of whoever has the port, while Xvnc is giving up.
+  await checkPortFree(vnc_port);
+  const spawned = await spawnTagged({
+    program: "/bin/sh",
+    args: ["-c", `ulimit -Sn ${OPEN_FILES}; exec "$0" "$@"`, options.program, ...xvncArgs(number, vnc_port)],
+    environment: { ...options.environment, HOME: options.dir },
+    tag: options.tag,
+    user: null,
+    pipe: false,
+    cwd: options.dir,
+  });
+  let stopped: Promise<void> | undefined;
+  const stop = async () => {
+    await endGroup({ pid: spawned.pid, tag: options.tag, exited: spawned.exited }, { ask: null, term: true });
+    removeFiles(number, spawned.pid);
+  };
+  const display: Display = {
+    name: `:${number}`,
+    pid: spawned.pid,
+    exited: spawned.exited,
+    greet: () => readGreeting(vnc_port, GREETING_MS),
+    stop: () => (stopped ??= stop()),
+  };
+  let over: string | null = null;
+  void spawned.exited.then(({ code, signal }) => {
+    over = `it exited with ${signal ?? code}`;
+  });
+  const end = performance.now() + GREETING_MS;
+  for (let wait = 5; ; wait = Math.min(wait * 2, 50)) {
+    try {
+      if (options.signal.aborted) throw new Error("the lane is closing");
+      if (over === null) await readGreeting(vnc_port, Math.max(1, end - performance.now()));
+      if (over === null) return display;
+      throw new Error(over);
+    } catch (err) {
+      if (over === null && !options.signal.aborted && performance.now() < end) {
+        await clock.sleep(wait, options.signal);
+        continue;
+      }
+      await display.stop();
+      throw new Error(`Xvnc ${display.name} did not start: ${over ?? err}; it said: ${spawned.tail().slice(-600)}`);
+    }
+  }
+}
+
+const xvncArgs = (number: number, vnc_port: number): string[] => [
+  `:${number}`,
+  "-geometry",
+  `${RESOLUTION.width}x${RESOLUTION.height}`,
+  "-depth",
+  "24",
+  "-rfbport",
+  String(vnc_port),
+  "-localhost",
+  "-SecurityTypes",
+  "None",
+  "-BlacklistThreshold",
+  "1000000",
+  "-AlwaysShared",
+  "-AcceptSetDesktopSize",
+  "-nolisten",
+  "tcp",
+];
+
+/** Resolves when `RFB ` arrives; a server that accepts and stays mute is not healthy. */
+export function readGreeting(port: number, ms: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: "127.0.0.1", port });
+    const finish = (err?: Error) => {
+      clearTimeout(timer);
+      socket.destroy();
+      if (err) reject(err);
+      else resolve();
+    };
+    const timer = setTimeout(() => finish(new DeadlineError("VNC greeting", ms)), ms);
+    socket.once("data", (chunk: Buffer) =>
+      finish(chunk.toString("latin1").startsWith("RFB ") ? undefined : new Error("not a VNC server")),
+    );
+    socket.once("error", (err) => finish(err));
+    socket.once("close", () => finish(new Error("VNC connection closed without a greeting")));
+  });
+}
+
+function checkPortFree(port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", () => reject(new Error(`port ${port} is taken (SVC_VNC_PORT_BASE)`)));
+    server.listen({ host: "127.0.0.1", port, exclusive: true }, () => server.close(() => resolve()));
+  });
+}
+
+const lockPath = (number: number) => `/tmp/.X${number}-lock`;
+const socketPath = (number: number) => `/tmp/.X11-unix/X${number}`;
+
+function lockOwner(number: number): number | null {
+  try {
+    const pid = Number(readFileSync(lockPath(number), "utf8"));
+    return Number.isInteger(pid) && pid > 0 ? pid : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Removes what a dead X server left. @throws when a live process has the display. */
+function clearStaleLock(number: number): void {
+  const owner = lockOwner(number);
+  if (owner === null) return;
+  const stat = readStat(owner);
+  if (isAlive(stat))
+    throw new Error(`display :${number} is in use by process ${owner} (${stat.comm}); see SVC_DISPLAY_BASE`);
+  removeFiles(number, owner);
+}
+
+/** Only while the lock still names `pid`: by now the display may be another server's. */
+function removeFiles(number: number, pid: number): void {
+  if (lockOwner(number) !== pid) return;
+  rmSync(socketPath(number), { force: true });
+  rmSync(lockPath(number), { force: true });
+}

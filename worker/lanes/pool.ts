@@ -1,0 +1,190 @@
+import type { Clock } from "#shared/clock.ts";
+import type { Log } from "#shared/log.ts";
+import type { Lane as LaneRecord } from "#shared/schema/worker.ts";
+import { createRunDirs, isShmSmall } from "../browser/dirs.ts";
+import { BrowserStartError, launchBrowser, type StartedBrowser } from "../browser/launch.ts";
+import { findChromium, findXvnc } from "../browser/program.ts";
+import { type BrowserUser, findBrowserUser } from "../browser/user.ts";
+import type { WorkerConfig } from "../config.ts";
+import { type Display, startDisplay } from "./display.ts";
+import { Lane, type LaneHold, type Occupant } from "./lane.ts";
+import { openScratch, type Scratch } from "./scratch.ts";
+import type { LaneBrowser } from "./types.ts";
+
+export { MissingProgramError } from "../browser/program.ts";
+export type { LaneHold, Occupant } from "./lane.ts";
+export { DataDirInUseError } from "./scratch.ts";
+
+export interface LanePoolDeps {
+  config: WorkerConfig;
+  log: Log;
+  clock: Clock;
+}
+
+export interface LanePool {
+  lanes(): LaneRecord[];
+  /** Calls back at every change of a lane, in order; gives the function that stops it. */
+  onChange(callback: (lane: LaneRecord) => void): () => void;
+  /** e.g. `Chrome/156.0.8078.79`; `unknown` until a browser has started. */
+  readonly product: string;
+  readonly capture: LaneBrowser["capture"];
+  /** Takes a lane for a job; null unless it is warm and free. */
+  hold(lane_idx: number, occupant: Occupant): LaneHold | null;
+  /** Ends every process the pool has started and removes its directories. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** What the lanes of a worker share. */
+interface Workshop {
+  config: WorkerConfig;
+  log: Log;
+  clock: Clock;
+  scratch: Scratch;
+  chromium: string;
+  /** Null on headless lanes. */
+  xvnc: string | null;
+  user: BrowserUser | null;
+  small_shm: boolean;
+  /** Turns to `off` when Chromium says that its sandbox cannot work here. */
+  sandbox: LaneRecord["sandbox"];
+  /** Learned from the first browser. */
+  product: string | null;
+  capture: LaneBrowser["capture"] | null;
+  runs: number;
+}
+
+/** Two lanes that boot in the same instant slow each other down. */
+const STAGGER_MS = 100;
+
+/**
+ * Sweeps what an earlier incarnation left, starts displays and browsers, and resolves when every lane is warm or
+ * quarantined (fleet spec §2.5).
+ * @throws MissingProgramError, DataDirInUseError, ConfigError
+ */
+export async function createLanePool(deps: LanePoolDeps): Promise<LanePool> {
+  const shop = await openWorkshop(deps);
+  const listeners = new Set<(lane: LaneRecord) => void>();
+  const lanes = Array.from({ length: deps.config.lanes.count }, (_, lane_idx) =>
+    createLane(shop, lane_idx, (record) => {
+      for (const listener of listeners) listener(record);
+    }),
+  );
+  await Promise.all(
+    lanes.map(async (lane, lane_idx) => {
+      await deps.clock.sleep(lane_idx * STAGGER_MS * (1 + Math.random() / 2));
+      await lane.boot();
+    }),
+  );
+  const close = async () => {
+    const closed = await Promise.allSettled(lanes.map((lane) => lane.close()));
+    await shop.scratch.close();
+    for (const result of closed) if (result.status === "rejected") throw result.reason;
+  };
+  let closing: Promise<void> | undefined;
+  return {
+    lanes: () => lanes.map((lane) => lane.record()),
+    onChange: (callback) => {
+      listeners.add(callback);
+      return () => listeners.delete(callback);
+    },
+    get product() {
+      return shop.product ?? "unknown";
+    },
+    get capture() {
+      return shop.capture ?? "durable";
+    },
+    hold: (lane_idx, occupant) => lanes[lane_idx]?.hold(occupant) ?? null,
+    close: () => (closing ??= close()),
+  };
+}
+
+async function openWorkshop({ config, log, clock }: LanePoolDeps): Promise<Workshop> {
+  const path = config.browser.environment.PATH ?? "";
+  const chromium = findChromium(config.browser.program, path);
+  const xvnc = config.lanes.headless ? null : findXvnc(path);
+  const user = findBrowserUser(config.browser.user);
+  const as_root = process.getuid?.() === 0 && user === null;
+  if (as_root) log.warn({}, "chromium runs as root without its sandbox; set SVC_BROWSER_USER");
+  return {
+    config,
+    log,
+    clock,
+    chromium,
+    xvnc,
+    user,
+    scratch: await openScratch(config.data_dir, user),
+    small_shm: await isShmSmall(),
+    sandbox: as_root ? "off" : "on",
+    product: null,
+    capture: null,
+    runs: 0,
+  };
+}
+
+function createLane(shop: Workshop, lane_idx: number, onChange: (lane: LaneRecord) => void): Lane {
+  const { config, clock } = shop;
+  return new Lane({
+    lane_idx,
+    headless: config.lanes.headless,
+    limits: config.lanes,
+    clock,
+    log: shop.log.child({ lane_idx }),
+    sandbox: () => shop.sandbox,
+    startBrowser: (headless, display, signal) => startBrowser(shop, lane_idx, headless, display, signal),
+    startDisplay: (signal) => {
+      if (shop.xvnc === null) throw new Error("a headless lane has no display");
+      return startDisplay({
+        program: shop.xvnc,
+        number: config.lanes.display_base + lane_idx,
+        vnc_port: config.lanes.vnc_port_base + lane_idx,
+        tag: `${shop.scratch.id}:${lane_idx}:display-${++shop.runs}`,
+        dir: shop.scratch.dir,
+        environment: config.browser.environment,
+        clock,
+        signal,
+      });
+    },
+    onChange,
+  });
+}
+
+async function startBrowser(
+  shop: Workshop,
+  lane_idx: number,
+  headless: boolean,
+  display: Display | null,
+  signal: AbortSignal,
+): Promise<StartedBrowser> {
+  const { config, scratch } = shop;
+  const start = async (sandbox: LaneRecord["sandbox"]) => {
+    const run = `${lane_idx}-${++shop.runs}`;
+    return launchBrowser({
+      program: shop.chromium,
+      headless,
+      display: display?.name ?? null,
+      cdp_port: config.lanes.cdp_port_base + lane_idx,
+      tag: `${scratch.id}:${run}`,
+      dirs: await createRunDirs(scratch.runs, run, shop.user),
+      sandbox,
+      small_shm: shop.small_shm,
+      user: shop.user,
+      environment: config.browser.environment,
+      ignore_certificate_errors: config.browser.ignore_certificate_errors,
+      capture: shop.capture,
+      signal,
+    });
+  };
+  const browser = await start(shop.sandbox).catch((err) => {
+    if (shop.sandbox === "off" || !saysNoSandbox(err)) throw err;
+    shop.log.warn({ err }, "chromium cannot use its sandbox here; running without");
+    shop.sandbox = "off";
+    return start("off");
+  });
+  shop.product = browser.product;
+  shop.capture = browser.capture;
+  return browser;
+}
+
+/** Chromium's own words when the kernel or the container refuses it namespaces. */
+const saysNoSandbox = (err: unknown): boolean =>
+  err instanceof BrowserStartError && /no usable sandbox|sandbox.*(fatal|abort)|move to new namespace|setuid_sandbox|zygote_host_impl_linux/i.test(err.log_tail);

@@ -1,0 +1,111 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { Database } from "bun:sqlite";
+import { ConfigError } from "#shared/env.ts";
+import { errorMessage } from "#shared/errors.ts";
+import { fitsSocketPath, type RunsRoot, removeTree } from "../browser/dirs.ts";
+import { endStragglers } from "../browser/kill.ts";
+import type { BrowserUser } from "../browser/user.ts";
+
+/** Another live worker uses this data directory. */
+export class DataDirInUseError extends Error {
+  constructor(dir: string, owner: string) {
+    super(`SVC_DATA_DIR: ${dir} is in use by another worker${owner === "" ? "" : ` (pid ${owner})`}`);
+    this.name = "DataDirInUseError";
+  }
+}
+
+/** The part of the data directory that belongs to the lanes of one worker, locked for as long as it lives. */
+export interface Scratch {
+  /** First part of every lane tag; the same for every incarnation on this directory, and for no other directory. */
+  id: string;
+  dir: string;
+  runs: RunsRoot;
+  /** Removes what lies below and gives the lock back. */
+  close(): Promise<void>;
+}
+
+/**
+ * Takes the directory for this worker, then ends the processes and removes the directories an earlier incarnation left.
+ * @throws DataDirInUseError, ConfigError when SVC_BROWSER_USER cannot enter it.
+ */
+export async function openScratch(data_dir: string, user: BrowserUser | null): Promise<Scratch> {
+  const dir = join(data_dir, "lanes");
+  mkdirSync(dir, { recursive: true });
+  const unlock = lockDir(dir);
+  try {
+    const id = scratchId(dir);
+    const runs_dir = join(realpathSync(dir), "runs");
+    const short = join(tmpdir(), `flotilla-${id}`);
+    const runs = { dir: runs_dir, tmp_dir: fitsSocketPath(runs_dir) ? null : short };
+    const removeRuns = async () => {
+      await removeTree(runs_dir);
+      if (runs.tmp_dir !== null) await removeTree(short);
+    };
+    await endStragglers((tag) => tag.startsWith(`${id}:`));
+    await removeRuns();
+    mkdirSync(runs_dir, { mode: 0o755 });
+    if (runs.tmp_dir !== null) mkdirSync(short, { mode: 0o755 });
+    if (user !== null) checkReachable(runs_dir, user);
+    return {
+      id,
+      dir,
+      runs,
+      close: async () => {
+        try {
+          await removeRuns();
+        } finally {
+          unlock();
+        }
+      },
+    };
+  } catch (err) {
+    unlock();
+    throw err;
+  }
+}
+
+/** Device and inode tell two containers apart that call their directories the same. */
+function scratchId(dir: string): string {
+  const { dev, ino } = statSync(dir);
+  return createHash("sha256").update(`${realpathSync(dir)}:${dev}:${ino}`).digest("hex").slice(0, 12);
+}
+
+/**
+ * SQLite's exclusive lock is a kernel lock: it goes with the process, however that ends, so there is no stale lock to judge.
+ * The pid beside it is only for the message.
+ */
+function lockDir(dir: string): () => void {
+  const owner = join(dir, "owner");
+  const db = new Database(join(dir, "lock"));
+  try {
+    db.run("PRAGMA busy_timeout = 0");
+    db.run("BEGIN EXCLUSIVE");
+  } catch (err) {
+    db.close();
+    if (!/locked|busy/i.test(errorMessage(err))) throw err;
+    throw new DataDirInUseError(dirname(dir), readOwner(owner));
+  }
+  writeFileSync(owner, String(process.pid));
+  return () => db.close();
+}
+
+function readOwner(path: string): string {
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch {
+    return "";
+  }
+}
+
+function checkReachable(dir: string, user: BrowserUser): void {
+  for (let path = dir; ; path = dirname(path)) {
+    const { mode, uid, gid } = statSync(path);
+    const shift = uid === user.uid ? 6 : gid === user.gid ? 3 : 0;
+    if (((mode >> shift) & 1) === 0)
+      throw new ConfigError(`SVC_BROWSER_USER: ${user.name} may not enter ${path} (SVC_DATA_DIR)`);
+    if (path === dirname(path)) return;
+  }
+}
