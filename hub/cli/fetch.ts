@@ -49,11 +49,8 @@ export function captureLine(job: Job): string {
   const reasons = Object.entries(c.reasons)
     .filter(([, n]) => n > 0)
     .map(([reason, n]) => `${reason} ${n}`);
-  return [
-    `captured ${c.captured} of ${c.seen} bodies (${percent} %)`,
-    ...missing,
-    ...(reasons.length > 0 ? [`(${reasons.join(", ")})`] : []),
-  ].join(", ");
+  const line = [`captured ${c.captured} of ${c.seen} bodies (${percent} %)`, ...missing].join(", ");
+  return reasons.length > 0 ? `${line} (${reasons.join(", ")})` : line;
 }
 
 export const assetTable = (assets: Asset[], width: number | null): string =>

@@ -18,7 +18,7 @@ export interface Service {
 /** What a process offers to a service; `hub/main.ts` passes the real one. */
 export interface Host {
   on(event: string, listener: (reason: unknown) => void): unknown;
-  exit(code: number): never;
+  exit(code: number): unknown;
   stdin: { on(event: "end" | "close" | "error", listener: () => void): unknown; resume(): unknown };
 }
 

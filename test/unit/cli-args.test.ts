@@ -1,0 +1,108 @@
+import { describe, expect, test } from "bun:test";
+import { blameFlags, flagOverrides, parseCommandLine } from "#hub/cli/args.ts";
+import { UsageError } from "#hub/cli/exit.ts";
+import { COMMANDS, MODE_FLAGS, MODES } from "#hub/cli/flags.ts";
+import { helpText } from "#hub/cli/help.ts";
+
+const parse = (line: string, env: Record<string, string> = {}) =>
+  parseCommandLine(line.split(" ").filter(Boolean), env);
+const refusal = (line: string, env: Record<string, string> = {}): string => {
+  try {
+    parse(line, env);
+  } catch (err) {
+    if (err instanceof UsageError) return err.message;
+    throw err;
+  }
+  throw new Error(`${line} was accepted`);
+};
+
+describe("what to run", () => {
+  for (const mode of MODES)
+    test(`${mode} is taken as --mode, as the first word and from SVC_MODE`, () => {
+      const expected = { kind: "mode", mode, flags: { "log-level": ["warn"] } };
+      expect(parse(`--mode ${mode} --log-level warn`)).toEqual(expected as never);
+      expect(parse(`--log-level=warn --mode=${mode}`)).toEqual(expected as never);
+      expect(parse(`${mode} --log-level warn`)).toEqual(expected as never);
+      expect(parse("--log-level warn", { SVC_MODE: mode })).toEqual(expected as never);
+    });
+
+  test("the flag --mode wins over SVC_MODE", () => {
+    expect(parse("--mode hub", { SVC_MODE: "worker" })).toMatchObject({ mode: "hub" });
+  });
+
+  test("a command takes its words and its flags in any order", () => {
+    const expected = {
+      kind: "command",
+      command: "fetch",
+      words: ["http://a.test/"],
+      flags: { out: ["d"], option: ["idle_seconds=1", "goal=x"], json: ["1"] },
+    };
+    const flags = "--option idle_seconds=1 --option=goal=x --json";
+    expect(parse(`fetch http://a.test/ -o d ${flags}`)).toEqual(expected as never);
+    expect(parse(`fetch --out d ${flags} http://a.test/`)).toEqual(expected as never);
+  });
+
+  test("what follows -- is a word even when it starts with a dash", () => {
+    expect(parse("cancel -- -x")).toMatchObject({ words: ["-x"] });
+  });
+
+  test("--help and --version win over everything else on the line", () => {
+    expect(parse("hub --nonsense --help")).toEqual({ kind: "help", topic: "hub" });
+    expect(parse("--help")).toEqual({ kind: "help", topic: null });
+    expect(parse("worker --version")).toEqual({ kind: "version" });
+  });
+});
+
+describe("what is refused, by name", () => {
+  const rows: [string, string][] = [
+    ["hub --prot 1", "unknown flag --prot for hub"],
+    ["hub --lanes 1", "unknown flag --lanes for hub"],
+    ["--prot", "unknown flag --prot"],
+    ["hub --port", "--port needs a value"],
+    ["hub --port --host x", "--port needs a value"],
+    ["hub --port=", "--port needs a value"],
+    ["--mode huub", '--mode: "huub" is not one of dev, hub, worker, control'],
+    ["huub", 'unknown mode or command "huub"'],
+    ["", "no mode given: one of dev, hub, worker, control, or a command"],
+    ["hub extra", 'unexpected word "extra" after hub'],
+    ["fetch", "fetch needs URL"],
+    ["cancel a b", 'unexpected word "b" after cancel'],
+    ["fetch http://a/ --json=1", "--json takes no value"],
+    ["submit x", "the command submit is not part of this version"],
+    ["worker --agent", "--agent is not part of this version"],
+  ];
+  for (const [line, message] of rows)
+    test(`"${line}": ${message}`, () => expect(refusal(line)).toBe(message));
+
+  test("a bad SVC_MODE names the variable", () => {
+    expect(refusal("", { SVC_MODE: "x" })).toBe(
+      'SVC_MODE: "x" is not one of dev, hub, worker, control',
+    );
+  });
+});
+
+test("a flag becomes its variable, the last one given wins, and a switch can be switched off", () => {
+  const invocation = parse("dev --port 1 --port 2 --headless-lanes=0 --once");
+  if (invocation.kind !== "mode") throw new Error("not a mode");
+  expect(flagOverrides(invocation.flags, "dev")).toEqual({
+    SVC_PORT: "2",
+    SVC_HEADLESS_LANES: "0",
+  });
+});
+
+test("a config error names the flag where the flag set the value, else the variable", () => {
+  const message = 'SVC_PORT: "x" is not a number\nSVC_LOG_LEVEL: bad';
+  expect(blameFlags(message, { port: ["x"] }, "hub")).toBe(
+    '--port: "x" is not a number\nSVC_LOG_LEVEL: bad',
+  );
+});
+
+test("--help names every mode and command, and each mode's help every flag with its variable", () => {
+  const all = helpText(null);
+  for (const name of [...MODES, ...COMMANDS]) expect(all).toContain(`  ${name} `);
+  for (const mode of MODES)
+    for (const flag of MODE_FLAGS[mode].filter((f) => !f.reserved)) {
+      expect(helpText(mode)).toContain(`--${flag.name}`);
+      if (flag.env) expect(helpText(mode)).toContain(`[${flag.env}]`);
+    }
+});
