@@ -133,7 +133,16 @@ export class CdpSession {
 
   /** Called by the connection only. */
   emit(event: string, params: unknown): void {
-    for (const handler of this.handlers.get(event) ?? []) handler(params, this);
+    for (const handler of this.handlers.get(event) ?? []) {
+      try {
+        handler(params, this);
+      } catch (err) {
+        // A handler's bug belongs to the process, but must not cost the messages behind this one.
+        queueMicrotask(() => {
+          throw err;
+        });
+      }
+    }
   }
 }
 
@@ -245,6 +254,9 @@ export class CdpConnection {
   private detach(session_id: string): void {
     const session = this.sessions.get(session_id);
     if (!session) return;
+    // Sessions attached through this one go with it, and no event tells of them.
+    for (const child of [...this.sessions.values()])
+      if (child.parent === session && child.session_id !== null) this.detach(child.session_id);
     this.sessions.delete(session_id);
     session.markClosed();
     this.rejectPending((entry) => entry.session === session);

@@ -1,0 +1,132 @@
+import { describe, expect, test } from "bun:test";
+import { fitsSocketPath } from "#worker/browser/dirs.ts";
+import { browserFlags, type FlagOptions } from "#worker/browser/flags.ts";
+import { environmentOf, findByTag, isAlive, parseStat, readStat, tagOf } from "#worker/browser/proc.ts";
+import { findChromium, findXvnc, MissingProgramError } from "#worker/browser/program.ts";
+import { findBrowserUser } from "#worker/browser/user.ts";
+
+const flags = (change: Partial<FlagOptions> = {}) =>
+  browserFlags({
+    headless: false,
+    cdp_port: 9223,
+    user_data: "/run/0-1/user-data",
+    tag: "abc:0-1",
+    sandbox: "on",
+    small_shm: false,
+    ignore_certificate_errors: false,
+    ...change,
+  });
+
+describe("command line of Chromium", () => {
+  test("the pipe and the port are both open, and no web origin may use the port", () => {
+    expect(flags()).toContain("--remote-debugging-pipe");
+    expect(flags()).toContain("--remote-debugging-port=9223");
+    expect(flags().filter((f) => f.startsWith("--remote-allow-origins"))).toEqual([]);
+  });
+
+  test("every switch is given once, so that none overwrites another", () => {
+    const names = flags({ sandbox: "off", small_shm: true, headless: true }).map((f) => f.split("=")[0]);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  test("disabled features are one merged list", () => {
+    expect(flags().find((f) => f.startsWith("--disable-features="))).toMatch(/BackForwardCache,.*Translate/);
+  });
+
+  test("the sandbox is given up only when told so", () => {
+    expect(flags()).not.toContain("--no-sandbox");
+    expect(flags({ sandbox: "off" })).toContain("--no-sandbox");
+  });
+
+  test("/dev/shm is avoided only when it is small", () => {
+    expect(flags()).not.toContain("--disable-dev-shm-usage");
+    expect(flags({ small_shm: true })).toContain("--disable-dev-shm-usage");
+  });
+
+  test("the run is named on the command line", () => {
+    expect(flags()).toContain("--flotilla-lane=abc:0-1");
+  });
+});
+
+describe("/proc", () => {
+  test("a command with spaces and parentheses does not shift the fields of stat", () => {
+    const stat = "42 (a) (b c) S 1 42 7 0 -1 4194560 10 0 0 0 1 2 0 0 20 0 1 0 100 2000 300 18446744073709551615";
+    expect(parseStat(stat)).toEqual({
+      pid: 42,
+      comm: "a) (b c",
+      state: "S",
+      ppid: 1,
+      pgrp: 42,
+      session: 7,
+      rss_pages: 300,
+    });
+  });
+
+  test("text that is no stat gives null", () => {
+    expect(parseStat("")).toBeNull();
+    expect(parseStat(") 1 (")).toBeNull();
+  });
+
+  test("a process that does not exist is not alive and has no tag", () => {
+    const pid = 2 ** 22 + 1;
+    expect(isAlive(readStat(pid))).toBe(false);
+    expect(tagOf(pid)).toBeNull();
+    expect(environmentOf(pid, "PATH")).toBeNull();
+  });
+
+  test("a tagged process is found with what it started in a session of its own", async () => {
+    const tag = `test${process.pid}:find`;
+    // The inner sleep leaves the session, takes the variable along and outlives nobody.
+    const child = Bun.spawn(["sh", "-c", "setsid sleep 60 & echo ready; wait"], {
+      env: { PATH: process.env.PATH ?? "", FLOTILLA_LANE: tag },
+      stdout: "pipe",
+    });
+    const reader = child.stdout.getReader();
+    await reader.read();
+    const match = (found: string) => found === tag;
+    let found = findByTag(match);
+    while (!found.some((p) => p.comm === "sleep" && p.session === p.pid)) {
+      await Bun.sleep(1); // setsid forks and execs after the line was written
+      found = findByTag(match);
+    }
+    expect(found.map((p) => p.pid)).toContain(child.pid);
+    expect(findByTag((other) => other === `${tag}x`)).toEqual([]);
+    for (const p of found) process.kill(p.pid, "SIGKILL");
+    await child.exited;
+    while (findByTag(match).some(isAlive)) await Bun.sleep(1);
+    await reader.cancel();
+  });
+});
+
+describe("programs and users", () => {
+  test("a missing program is named with its package", () => {
+    const err = catchError(() => findXvnc("/nowhere"));
+    expect(err).toBeInstanceOf(MissingProgramError);
+    expect(err).toMatchObject({ packages: ["tigervnc-standalone-server"] });
+    expect(catchError(() => findChromium(null, "/nowhere"))).toMatchObject({ packages: ["chromium"] });
+  });
+
+  test("a configured browser that is no program is refused naming SVC_CHROMIUM", () => {
+    expect(() => findChromium("/etc/passwd", "/bin")).toThrow(/^SVC_CHROMIUM: \/etc\/passwd/);
+  });
+
+  test("an unknown user is refused naming SVC_BROWSER_USER", () => {
+    expect(() => findBrowserUser("no-such-user-here")).toThrow(/^SVC_BROWSER_USER: no user/);
+    expect(() => findBrowserUser("--help")).toThrow(/^SVC_BROWSER_USER/);
+    expect(findBrowserUser(null)).toBeNull();
+  });
+});
+
+test("a run directory is deep when Chromium's singleton socket would not fit below it", () => {
+  expect(fitsSocketPath("/var/lib/flotilla/worker/lanes/runs")).toBe(true);
+  expect(fitsSocketPath(`/${"d".repeat(60)}`)).toBe(false);
+});
+
+function catchError(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (err) {
+    return err;
+  }
+  throw new Error("nothing was thrown");
+}

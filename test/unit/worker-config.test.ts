@@ -1,0 +1,67 @@
+import { describe, expect, test } from "bun:test";
+import { ConfigError, type EnvSource } from "#shared/env.ts";
+import { loadWorkerConfig, WorkerEnv } from "#worker/config.ts";
+
+describe("worker configuration (fleet spec §8)", () => {
+  test("defaults are the spec's: two lanes, two jobs, display :100, ports 9223 and 5901 and 6080", () => {
+    const config = loadWorkerConfig({}, {});
+    expect(config.lanes).toMatchObject({ count: 2, display_base: 100, cdp_port_base: 9223, vnc_port_base: 5901 });
+    expect(config.max_concurrent).toBe(2);
+    expect(config.novnc).toEqual({ public_host: "localhost", base_port: 6080 });
+    expect(config.watchdog).toEqual({ stall_ms: 300_000, link_ms: 600_000 });
+    expect(config.hub_url).toBeNull();
+  });
+
+  test("blank means unset, and a flag wins over the environment", () => {
+    const config = loadWorkerConfig({ LANE_POOL: " ", SVC_LOG_LEVEL: "warn" }, { SVC_LOG_LEVEL: "debug" });
+    expect(config.lanes.count).toBe(2);
+    expect(config.log_level).toBe("debug");
+  });
+
+  test("an absent flag leaves the environment's value", () => {
+    expect(loadWorkerConfig({ LANE_POOL: "5" }, { LANE_POOL: undefined }).lanes.count).toBe(5);
+  });
+
+  const bad: [string, EnvSource][] = [
+    ["LANE_POOL", { LANE_POOL: "two" }],
+    ["LANE_POOL", { LANE_POOL: "0" }],
+    ["HUB_URL", { HUB_URL: "ftp://hub" }],
+    ["HUB_URL", { HUB_URL: "hub:8000" }],
+    ["SVC_WORKER_ID", { SVC_WORKER_ID: "../w1" }],
+    ["SVC_LOG_LEVEL", { SVC_LOG_LEVEL: "loud" }],
+    ["SVC_NAVIGATION_BLOCK", { SVC_NAVIGATION_BLOCK: "loopback,moon" }],
+    ["SVC_HEADLESS_LANES", { SVC_HEADLESS_LANES: "maybe" }],
+    ["SVC_CDP_PORT_BASE", { SVC_CDP_PORT_BASE: "65530", LANE_POOL: "10" }],
+    ["SVC_VNC_PORT_BASE", { SVC_VNC_PORT_BASE: "9224" }],
+    ["NOVNC_BASE_PORT", { NOVNC_BASE_PORT: "5900" }],
+    ["SVC_LANE_HARD_BYTES", { SVC_LANE_HARD_BYTES: "1000" }],
+  ];
+  test.each(bad)("a bad value is refused naming %s", (name, env) => {
+    expect(() => loadWorkerConfig(env, {})).toThrow(ConfigError);
+    expect(() => loadWorkerConfig(env, {})).toThrow(new RegExp(`^${name}`));
+  });
+
+  test("every bad variable is named at once", () => {
+    expect(() => loadWorkerConfig({ LANE_POOL: "x", MAX_CONCURRENT: "y" }, {})).toThrow(
+      /LANE_POOL.*\nMAX_CONCURRENT/,
+    );
+  });
+
+  test("browsers inherit paths, locale and proxies, and no secret", () => {
+    const { environment } = loadWorkerConfig(
+      { PATH: "/bin", TZ: "UTC", LC_ALL: "C", https_proxy: "http://p", WORKER_SECRET: "s", AWS_TOKEN: "t", HOME: "/h" },
+      {},
+    ).browser;
+    expect(environment).toEqual({ PATH: "/bin", TZ: "UTC", LC_ALL: "C", https_proxy: "http://p" });
+  });
+
+  test("the configuration is frozen to its leaves", () => {
+    const config = loadWorkerConfig({}, {});
+    expect(() => Object.assign(config.lanes, { count: 3 })).toThrow(TypeError);
+    expect(Object.isFrozen(config.fetch.navigation_block)).toBe(true);
+  });
+
+  test("every variable has a description for the README's table", () => {
+    for (const [name, schema] of Object.entries(WorkerEnv.shape)) expect([name, !!schema.description]).toEqual([name, true]);
+  });
+});
