@@ -13,3 +13,9 @@ export function cleanJson(value: unknown): string {
   if (!text.includes("\\u")) return text;
   return text.replace(ESCAPE, (escape, bad) => (bad === undefined ? escape : "\ufffd"));
 }
+
+/** Prepared statements hand null to the encoder of a column, built ones do not; either way it is NULL. */
+export const orNull =
+  <T>(encode: (value: T) => string) =>
+  (value: T): string =>
+    value === null ? (null as never) : encode(value);

@@ -10,17 +10,17 @@ import {
   primaryKey,
   uniqueIndex,
 } from "drizzle-orm/pg-core";
-import { cleanJson, cleanText } from "./clean.ts";
+import { cleanJson, cleanText, orNull } from "./clean.ts";
 
 const text = customType<{ data: string; driverData: string }>({
   dataType: () => "text",
-  toDriver: cleanText,
+  toDriver: orNull(cleanText),
 });
 
 /** postgres-js parses jsonb itself; Drizzle's own column would parse a stored string like "123" once more. */
 const jsonb = customType<{ data: unknown; driverData: unknown }>({
   dataType: () => "jsonb",
-  toDriver: cleanJson,
+  toDriver: orNull(cleanJson),
 });
 
 /**

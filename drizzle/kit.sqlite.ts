@@ -7,17 +7,17 @@ import {
   sqliteTable,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
-import { cleanJson, cleanText } from "./clean.ts";
+import { cleanJson, cleanText, orNull } from "./clean.ts";
 import type { ColumnKit } from "./kit.pg.ts";
 
 const text = customType<{ data: string; driverData: string }>({
   dataType: () => "text",
-  toDriver: cleanText,
+  toDriver: orNull(cleanText),
 });
 
 const json = customType<{ data: unknown; driverData: string }>({
   dataType: () => "text",
-  toDriver: cleanJson,
+  toDriver: orNull(cleanJson),
   fromDriver: (value) => JSON.parse(value),
 });
 

@@ -37,7 +37,6 @@ export function defineTables(c: ColumnKit) {
     (t) => [
       c.index("jobs_created_idx").on(t.created_at, t.job_id),
       c.index("jobs_status_created_idx").on(t.status, t.created_at, t.job_id),
-      c.index("jobs_worker_idx").on(t.worker_id, t.status),
       c.index("jobs_worker_created_idx").on(t.worker_id, t.created_at, t.job_id),
       c.index("jobs_host_created_idx").on(t.host, t.created_at, t.job_id),
     ],

@@ -81,6 +81,5 @@ ALTER TABLE "job_events" ADD CONSTRAINT "job_events_job_id_jobs_job_id_fk" FOREI
 CREATE INDEX "idempotency_created_idx" ON "idempotency_keys" USING btree ("created_at");--> statement-breakpoint
 CREATE INDEX "jobs_created_idx" ON "jobs" USING btree ("created_at","job_id");--> statement-breakpoint
 CREATE INDEX "jobs_status_created_idx" ON "jobs" USING btree ("status","created_at","job_id");--> statement-breakpoint
-CREATE INDEX "jobs_worker_idx" ON "jobs" USING btree ("worker_id","status");--> statement-breakpoint
 CREATE INDEX "jobs_worker_created_idx" ON "jobs" USING btree ("worker_id","created_at","job_id");--> statement-breakpoint
 CREATE INDEX "jobs_host_created_idx" ON "jobs" USING btree ("host","created_at","job_id");

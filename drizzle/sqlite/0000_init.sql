@@ -65,7 +65,6 @@ CREATE TABLE `jobs` (
 --> statement-breakpoint
 CREATE INDEX `jobs_created_idx` ON `jobs` (`created_at`,`job_id`);--> statement-breakpoint
 CREATE INDEX `jobs_status_created_idx` ON `jobs` (`status`,`created_at`,`job_id`);--> statement-breakpoint
-CREATE INDEX `jobs_worker_idx` ON `jobs` (`worker_id`,`status`);--> statement-breakpoint
 CREATE INDEX `jobs_worker_created_idx` ON `jobs` (`worker_id`,`created_at`,`job_id`);--> statement-breakpoint
 CREATE INDEX `jobs_host_created_idx` ON `jobs` (`host`,`created_at`,`job_id`);--> statement-breakpoint
 CREATE TABLE `settings` (

@@ -1,4 +1,5 @@
-import { and, asc, count, desc, eq, gte, inArray, isNull, like, lt, lte, or, sql, type SQL } from "drizzle-orm";
+import { and, asc, count, desc, eq, getTableColumns, gte, inArray, isNull, like, lt, lte, sql, type SQL } from "drizzle-orm";
+import { cleanText } from "#drizzle/clean.ts";
 import { TERMINAL } from "#shared/schema/job.ts";
 import type { Conn } from "./conn.ts";
 import type { FinishJob, JobRow, JobsRepo } from "./types.ts";
@@ -6,7 +7,22 @@ import type { FinishJob, JobRow, JobsRepo } from "./types.ts";
 const first = <T>(rows: T[]): T | null => rows[0] ?? null;
 
 /** `%` and `_` of the text mean themselves in a LIKE pattern (with `escape '\'`). */
-const likePart = (text: string): string => `%${text.replace(/[\\%_]/g, "\\$&")}%`;
+const likePart = (text: string): string =>
+  `%${cleanText(text).replace(/[\\%_]/g, "\\$&")}%`;
+
+const CLAIMED = {
+  worker_id: true,
+  lane_idx: true,
+  session_id: true,
+  novnc_url: true,
+  lease_token: true,
+  started_at: true,
+};
+type Claimed = Pick<JobRow, keyof typeof CLAIMED>;
+
+/** A named hole for each column. Drizzle takes one wherever a value of any type may stand. */
+const placeholders = <T>(columns: Record<keyof T & string, unknown>): T =>
+  Object.fromEntries(Object.keys(columns).map((name) => [name, sql.placeholder(name)])) as T;
 
 export function jobsRepo({ q, t: { jobs } }: Conn): JobsRepo {
   const waiting = and(eq(jobs.status, "queued"), isNull(jobs.worker_id));
@@ -19,11 +35,23 @@ export function jobsRepo({ q, t: { jobs } }: Conn): JobsRepo {
   const position = sql`(${jobs.created_at}, ${jobs.job_id})`;
   const ended = ({ now, ...end }: FinishJob) => ({ ...end, finished_at: now });
 
+  /** Few at any time; said as a subquery so that the planner starts here, not at the worker's whole history. */
+  const running = q.select({ job_id: jobs.job_id }).from(jobs).where(eq(jobs.status, "running"));
+
+  // The three statements of every job are built once: building one takes longer than running it.
+  const insert = q.insert(jobs).values(placeholders<JobRow>(getTableColumns(jobs))).prepare("insert_job");
+  const get = q.select().from(jobs).where(eq(jobs.job_id, sql.placeholder("job_id"))).prepare("get_job");
+  const claim = q
+    .update(jobs)
+    .set({ ...placeholders<Claimed>(CLAIMED), status: "running" })
+    .where(and(eq(jobs.job_id, sql.placeholder("job_id")), waiting))
+    .returning()
+    .prepare("claim_job");
   return {
     insert: async (row) => {
-      await q.insert(jobs).values(row);
+      await insert.execute(row);
     },
-    get: (job_id) => q.select().from(jobs).where(eq(jobs.job_id, job_id)).then(first<JobRow>),
+    get: async (job_id) => first(await get.execute({ job_id })),
     list: async (filter, before) =>
       q
         .select()
@@ -44,13 +72,7 @@ export function jobsRepo({ q, t: { jobs } }: Conn): JobsRepo {
         )
         .orderBy(desc(jobs.created_at), desc(jobs.job_id))
         .limit(filter.limit),
-    claim: ({ job_id, now, ...lane }) =>
-      q
-        .update(jobs)
-        .set({ ...lane, status: "running", started_at: now })
-        .where(and(eq(jobs.job_id, job_id), waiting))
-        .returning()
-        .then(first<JobRow>),
+    claim: async ({ now, ...lane }) => first(await claim.execute({ ...lane, started_at: now })),
     unclaim: (job_id, lease_token) =>
       q
         .update(jobs)
@@ -85,7 +107,7 @@ export function jobsRepo({ q, t: { jobs } }: Conn): JobsRepo {
       q
         .update(jobs)
         .set({ status: "failed", error, finished_at: now })
-        .where(and(eq(jobs.worker_id, worker_id), eq(jobs.status, "running")))
+        .where(and(eq(jobs.worker_id, worker_id), eq(jobs.status, "running"), inArray(jobs.job_id, running)))
         .returning(),
     failAllRunning: async (error, now) =>
       q

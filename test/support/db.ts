@@ -1,36 +1,82 @@
-import { afterEach, beforeAll, describe } from "bun:test";
+import { afterAll, afterEach, beforeAll, describe } from "bun:test";
+import postgres from "postgres";
 import { openDb } from "#hub/db/db.ts";
 import type { AssetRow, Db, JobRow } from "#hub/db/types.ts";
 import { silentLog } from "#shared/log.ts";
 import { JobOptions } from "#shared/schema/job.ts";
-import { sharedPostgres } from "./postgres.ts";
+import { startPostgres, type TestPostgres } from "./postgres.ts";
 
 export type Dialect = Db["dialect"];
 const DIALECTS: Dialect[] = ["sqlite", "postgres"];
 const START_TIMEOUT_MS = 60_000;
 
 /**
- * Runs a suite on SQLite in memory and on a real Postgres. `open` gives a fresh, migrated database, closed after the
- * test.
+ * Runs a suite on SQLite in memory and on a private Postgres. `open` gives an empty, migrated database, closed after the
+ * test. Call it once per file: each call has a server of its own.
  */
 export function eachDialect(suite: (open: () => Promise<Db>, dialect: Dialect) => void): void {
   for (const dialect of DIALECTS)
     describe(dialect, () => {
       const opened: Db[] = [];
-      if (dialect === "postgres") beforeAll(async () => void (await sharedPostgres()), START_TIMEOUT_MS);
+      let databases: DatabasePool | undefined;
+      if (dialect === "postgres")
+        beforeAll(async () => {
+          databases = poolOf(await startPostgres());
+        }, START_TIMEOUT_MS);
+      afterAll(async () => {
+        await databases?.stop();
+      });
       afterEach(async () => {
         for (const db of opened.splice(0)) await db.close();
+        databases?.giveBack();
       });
       suite(async () => {
-        const url =
-          dialect === "postgres"
-            ? await (await sharedPostgres()).createDatabase()
-            : "sqlite::memory:";
+        const url = databases ? await databases.take() : "sqlite::memory:";
         const db = await openDb(url, { log: silentLog });
         opened.push(db);
         return db;
       }, dialect);
     });
+}
+
+interface DatabasePool {
+  /** An empty database that no other part of this test has. */
+  take(): Promise<string>;
+  /** Every database may be taken again. */
+  giveBack(): void;
+  stop(): Promise<void>;
+}
+
+/** Emptying a used database takes a few milliseconds, making a new one more than a hundred. */
+function poolOf(server: TestPostgres): DatabasePool {
+  const all: string[] = [];
+  let taken = 0;
+  return {
+    take: async () => {
+      const used = all[taken];
+      const url = used ?? (await server.createDatabase());
+      if (used) await empty(used);
+      else all.push(url);
+      taken += 1;
+      return url;
+    },
+    giveBack: () => {
+      taken = 0;
+    },
+    stop: () => server.stop(),
+  };
+}
+
+async function empty(url: string): Promise<void> {
+  const client = postgres(url, { max: 1, onnotice: () => {} });
+  try {
+    const tables = await client<{ name: string }[]>`
+      select quote_ident(tablename) as name from pg_tables
+      where schemaname = 'public' and tablename <> 'schema_migrations'`;
+    await client.unsafe(`truncate ${tables.map((table) => table.name).join(", ")}`);
+  } finally {
+    await client.end({ timeout: 1 });
+  }
 }
 
 let jobs = 0;

@@ -23,16 +23,8 @@ const USER = "flotilla";
 const PREFIX = "flotilla-pg-";
 const START_DEADLINE_MS = 30_000;
 
-let shared: Promise<TestPostgres> | undefined;
-
-/** The one server of this test process; stopped and removed when the process ends. */
-export function sharedPostgres(): Promise<TestPostgres> {
-  shared ??= startPostgres();
-  return shared;
-}
-
 /**
- * Starts a server of its own.
+ * Starts a server; about a second. It dies with this process (also when that is killed), but `stop` it after the suite.
  * @throws when Postgres is not installed: the suite is not complete without it.
  */
 export async function startPostgres(): Promise<TestPostgres> {

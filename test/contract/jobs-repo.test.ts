@@ -1,0 +1,330 @@
+import { describe, expect, test } from "bun:test";
+import type { Db, JobRow } from "#hub/db/types.ts";
+import type { CaptureReport } from "#shared/schema/job.ts";
+import { assetRow, claimOf, eachDialect, jobRow } from "#test/support/db.ts";
+
+const END = { status: "completed", error: null, now: 1_700_000_200_000 } as const;
+const FAILED = { status: "failed", error: "broke", now: 1_700_000_300_000 } as const;
+const times = (n: number) => Array.from({ length: n }, (_, i) => i);
+const winners = (rows: (JobRow | null)[]) => rows.filter((row) => row !== null);
+
+async function insertJobs(db: Db, rows: JobRow[]): Promise<JobRow[]> {
+  for (const row of rows) await db.jobs.insert(row);
+  return rows;
+}
+
+async function running(db: Db, lease_token = 1, fields: Partial<JobRow> = {}): Promise<JobRow> {
+  const row = jobRow(fields);
+  await db.jobs.insert(row);
+  const claimed = await db.jobs.claim(claimOf(row.job_id, lease_token));
+  if (!claimed) throw new Error("claim of a new job was lost");
+  return claimed;
+}
+
+eachDialect((open) => {
+  describe("a stored job", () => {
+    test("comes back as it was inserted, with every kind of value", async () => {
+      const db = await open();
+      const row = jobRow({
+        url: "https://example.com/ü?q=%00",
+        title: "quotes ' \" and 漢字 🎉",
+        asset_bytes: Number.MAX_SAFE_INTEGER,
+        lease_token: 1_700_000_000_000_123,
+        capture: {
+          seen: 3,
+          captured: 2,
+          partial: 1,
+          lost: 0,
+          skipped: 0,
+          ratio: 2 / 3,
+          reasons: { evicted: 1 },
+          method: "durable",
+        } satisfies CaptureReport,
+      });
+      await db.jobs.insert(row);
+      expect(await db.jobs.get(row.job_id)).toEqual(row);
+      expect(await db.jobs.get("nope")).toBeNull();
+    });
+
+    test("may hold text that no database takes as it is: NUL and half a surrogate pair become U+FFFD", async () => {
+      const db = await open();
+      const row = jobRow({ title: "a\u0000b\ud800c", host: "x\u0000" });
+      await db.jobs.insert(row);
+      expect((await db.jobs.get(row.job_id))?.title).toBe("a\ufffdb\ufffdc");
+      expect(await db.jobs.list({ limit: 10, host: "x\u0000" }, null)).toHaveLength(1);
+      expect(await db.jobs.list({ limit: 10, q: "\u0000" }, null)).toHaveLength(0);
+    });
+  });
+
+  describe("claim (fleet spec §3.1: one conditional update, one winner)", () => {
+    test("of 30 claims of one job one wins, and the row carries the winner's lane", async () => {
+      const db = await open();
+      const [job] = await insertJobs(db, [jobRow()]);
+      const id = job?.job_id ?? "";
+      const won = winners(await Promise.all(times(30).map((i) => db.jobs.claim(claimOf(id, i + 1, `w${i}`)))));
+      expect(won).toHaveLength(1);
+      expect(await db.jobs.get(id)).toEqual(won[0] ?? null);
+      expect(won[0]).toMatchObject({ status: "running", started_at: claimOf(id).now, lane_idx: 0 });
+    });
+
+    test("of a job that runs, ended or does not exist gives null", async () => {
+      const db = await open();
+      const job = await running(db);
+      expect(await db.jobs.claim(claimOf(job.job_id, 2))).toBeNull();
+      await db.jobs.finish(job.job_id, 1, END);
+      expect(await db.jobs.claim(claimOf(job.job_id, 2))).toBeNull();
+      expect(await db.jobs.claim(claimOf("nope", 2))).toBeNull();
+    });
+
+    test("against cancelling the queued job: one of both wins", async () => {
+      const db = await open();
+      for (const round of times(20)) {
+        const [job] = await insertJobs(db, [jobRow()]);
+        const id = job?.job_id ?? "";
+        const cancel = () => db.jobs.finishQueued(id, { ...END, status: "cancelled" });
+        const claim = () => db.jobs.claim(claimOf(id));
+        const calls = round % 2 === 0 ? [claim(), cancel()] : [cancel(), claim()];
+        expect(winners(await Promise.all(calls))).toHaveLength(1);
+      }
+    });
+  });
+
+  describe("unclaim (fleet spec §3.1: an assignment that was not sent is reverted)", () => {
+    test("gives the job back as it was queued", async () => {
+      const db = await open();
+      const [job] = await insertJobs(db, [jobRow()]);
+      const id = job?.job_id ?? "";
+      await db.jobs.claim(claimOf(id, 5));
+      await db.jobs.setStage(id, 5, "lane");
+      expect(await db.jobs.unclaim(id, 5)).toEqual(job ?? null);
+      expect(await db.jobs.claim(claimOf(id, 6))).toMatchObject({ lease_token: 6 });
+    });
+
+    test("under another lease changes nothing", async () => {
+      const db = await open();
+      const job = await running(db, 5);
+      expect(await db.jobs.unclaim(job.job_id, 4)).toBeNull();
+      expect(await db.jobs.get(job.job_id)).toEqual(job);
+    });
+
+    test("against finish: one of both wins", async () => {
+      const db = await open();
+      for (const round of times(20)) {
+        const { job_id } = await running(db);
+        const calls = [() => db.jobs.unclaim(job_id, 1), () => db.jobs.finish(job_id, 1, END)];
+        if (round % 2 === 1) calls.reverse();
+        expect(winners(await Promise.all(calls.map((call) => call())))).toHaveLength(1);
+      }
+    });
+  });
+
+  describe("finish", () => {
+    test("writes the outcome, keeps what it is not told, and leaves the lease on the row", async () => {
+      const db = await open();
+      const job = await running(db, 9);
+      await db.jobs.setStage(job.job_id, 9, "idle");
+      const done = await db.jobs.finish(job.job_id, 9, { ...END, http_status: 404, title: "Not here" });
+      expect(done).toEqual({
+        ...job,
+        status: "completed",
+        stage: "idle",
+        http_status: 404,
+        title: "Not here",
+        finished_at: END.now,
+      });
+    });
+
+    test("with a stale token is refused and changes nothing", async () => {
+      const db = await open();
+      const { job_id } = await running(db, 1);
+      await db.jobs.unclaim(job_id, 1);
+      const current = await db.jobs.claim(claimOf(job_id, 2));
+      expect(await db.jobs.finish(job_id, 1, END)).toBeNull();
+      expect(await db.jobs.get(job_id)).toEqual(current);
+    });
+
+    test("of 20 with different ends one wins and the row shows its end", async () => {
+      const db = await open();
+      const { job_id } = await running(db);
+      const ends = times(20).map((i) => db.jobs.finish(job_id, 1, { ...FAILED, error: `error ${i}` }));
+      const won = winners(await Promise.all(ends));
+      expect(won).toHaveLength(1);
+      expect((await db.jobs.get(job_id))?.error).toBe(won[0]?.error ?? "");
+    });
+
+    test("a queued job cannot be finished under a lease, nor a running one as queued", async () => {
+      const db = await open();
+      const [queued] = await insertJobs(db, [jobRow()]);
+      expect(await db.jobs.finish(queued?.job_id ?? "", 1, END)).toBeNull();
+      const { job_id } = await running(db);
+      expect(await db.jobs.finishQueued(job_id, FAILED)).toBeNull();
+      expect((await db.jobs.get(job_id))?.status).toBe("running");
+    });
+
+    test("of a queued job by timeout and by cancel at once: one wins", async () => {
+      const db = await open();
+      const [job] = await insertJobs(db, [jobRow()]);
+      const id = job?.job_id ?? "";
+      const calls = times(10).map((i) => db.jobs.finishQueued(id, { ...FAILED, error: `e${i}` }));
+      expect(winners(await Promise.all(calls))).toHaveLength(1);
+    });
+
+    test("setStage under a stale token changes nothing", async () => {
+      const db = await open();
+      const job = await running(db, 2);
+      await db.jobs.setStage(job.job_id, 1, "page");
+      expect(await db.jobs.get(job.job_id)).toEqual(job);
+    });
+  });
+
+  describe("failing what ran (fleet spec §3.1: disconnect, hub start)", () => {
+    test("failRunningOf fails the running jobs of that worker only, and returns them", async () => {
+      const db = await open();
+      const mine = await running(db, 1);
+      const done = await running(db, 2);
+      await db.jobs.finish(done.job_id, 2, END);
+      const [queued] = await insertJobs(db, [jobRow()]);
+      const other = jobRow();
+      await db.jobs.insert(other);
+      await db.jobs.claim(claimOf(other.job_id, 3, "w99"));
+      const failed = await db.jobs.failRunningOf("w10", "gone", 5);
+      expect(failed).toEqual([{ ...mine, status: "failed", error: "gone", finished_at: 5 }]);
+      expect((await db.jobs.get(done.job_id))?.status).toBe("completed");
+      expect((await db.jobs.get(queued?.job_id ?? ""))?.status).toBe("queued");
+      expect((await db.jobs.get(other.job_id))?.status).toBe("running");
+    });
+
+    test("failRunningOf against finish: every job ends once", async () => {
+      const db = await open();
+      const jobs = await Promise.all(times(10).map((i) => running(db, i + 1)));
+      const [failed, ...finished] = await Promise.all([
+        db.jobs.failRunningOf("w10", "gone", 5),
+        ...jobs.map((job, i) => db.jobs.finish(job.job_id, i + 1, END)),
+      ]);
+      expect((failed as JobRow[]).length + winners(finished as (JobRow | null)[]).length).toBe(10);
+    });
+
+    test("failAllRunning fails every running job and nothing else", async () => {
+      const db = await open();
+      await running(db, 1);
+      await running(db, 2);
+      const [queued] = await insertJobs(db, [jobRow()]);
+      expect((await db.jobs.failAllRunning("hub restart", 5)).map((job) => job.status)).toEqual(["failed", "failed"]);
+      expect(await db.jobs.failAllRunning("hub restart", 6)).toEqual([]);
+      expect((await db.jobs.get(queued?.job_id ?? ""))?.status).toBe("queued");
+    });
+  });
+
+  describe("the queue", () => {
+    test("positions count from 1, oldest first, and close up when one leaves", async () => {
+      const db = await open();
+      const [a, b, c] = await insertJobs(db, [jobRow({ created_at: 10 }), jobRow({ created_at: 10 }), jobRow({ created_at: 5 })]);
+      const positions = () => Promise.all([a, b, c].map((job) => db.jobs.queuePosition(job?.job_id ?? "")));
+      expect(await positions()).toEqual([2, 3, 1]);
+      await db.jobs.claim(claimOf(c?.job_id ?? ""));
+      expect(await positions()).toEqual([1, 2, null]);
+      expect(await db.jobs.queuePosition("nope")).toBeNull();
+    });
+
+    test("oldestQueued and runningBefore give the oldest first, up to the age and the limit", async () => {
+      const db = await open();
+      const rows = await insertJobs(db, [30, 10, 20, 40].map((created_at) => jobRow({ created_at })));
+      expect((await db.jobs.oldestQueued(30, 2)).map((job) => job.created_at)).toEqual([10, 20]);
+      for (const row of rows) await db.jobs.claim(claimOf(row.job_id));
+      expect(await db.jobs.oldestQueued(100, 10)).toEqual([]);
+      expect((await db.jobs.runningBefore(30, 10)).map((job) => job.created_at)).toEqual([10, 20, 30]);
+    });
+  });
+
+  describe("list", () => {
+    const page = async (db: Db, limit: number, from: JobRow | null) =>
+      db.jobs.list({ limit }, from && { created_at: from.created_at, job_id: from.job_id });
+
+    test("is newest first, and pages stay put while jobs arrive, end and leave", async () => {
+      const db = await open();
+      // Four jobs share each millisecond, so the id has to break the tie.
+      const rows = await insertJobs(db, times(40).map((i) => jobRow({ created_at: 1_000 + Math.floor(i / 4) })));
+      const expected = [...rows].reverse().map((job) => job.job_id);
+      const seen: string[] = [];
+      for (let last: JobRow | null = null; ; ) {
+        const rowsOfPage = await page(db, 7, last);
+        seen.push(...rowsOfPage.map((job) => job.job_id));
+        last = rowsOfPage.at(-1) ?? null;
+        if (!last) break;
+        await db.jobs.insert(jobRow({ created_at: 9_999 }));
+        await db.jobs.finishQueued(last.job_id, END);
+        // Even the row the cursor names may go.
+        await db.jobs.deleteTerminal(last.job_id);
+      }
+      expect(seen).toEqual(expected);
+    });
+
+    test("filters by status, mode, host, worker and time, all at once", async () => {
+      const db = await open();
+      const target = await running(db, 1, { mode: "rerun", host: "a.test", created_at: 500 });
+      await running(db, 2, { mode: "rerun", host: "a.test", created_at: 400 });
+      await insertJobs(db, [
+        jobRow({ mode: "rerun", host: "a.test", created_at: 500 }),
+        jobRow({ mode: "fetch", host: "a.test", created_at: 500 }),
+        jobRow({ mode: "rerun", host: "b.test", created_at: 500 }),
+      ]);
+      const found = await db.jobs.list(
+        { status: "running", mode: "rerun", host: "a.test", worker_id: "w10", since: 500, until: 500, limit: 10 },
+        null,
+      );
+      expect(found).toEqual([target]);
+      expect(await db.jobs.list({ since: 401, until: 499, limit: 10 }, null)).toEqual([]);
+    });
+
+    test("q is a part of the URL in any case, and %, _ and \\ mean themselves", async () => {
+      const db = await open();
+      const urls = ["http://x/100%", "http://x/100x", "http://x/a_b", "http://x/aXb", "http://x/c\\d", "http://x/É"];
+      await insertJobs(db, urls.map((url) => jobRow({ url })));
+      const find = async (q: string) => (await db.jobs.list({ q, limit: 10 }, null)).map((job) => job.url);
+      expect(await find("100%")).toEqual(["http://x/100%"]);
+      expect(await find("a_B")).toEqual(["http://x/a_b"]);
+      expect(await find("c\\D")).toEqual(["http://x/c\\d"]);
+      expect(await find("É")).toEqual(["http://x/É"]);
+      expect(await find("HTTP://X/")).toHaveLength(6);
+      expect(await find("%")).toHaveLength(1);
+      expect(await find("")).toHaveLength(6);
+    });
+  });
+
+  describe("deleteTerminal", () => {
+    test("takes assets and events with it", async () => {
+      const db = await open();
+      const kept = await running(db, 1);
+      const gone = await running(db, 2);
+      for (const [i, { job_id }] of [kept, gone].entries()) {
+        await db.assets.put(assetRow(job_id, "a.png"), i + 1);
+        await db.events.append(job_id, [{ ts: 1, type: "log", data: {} }]);
+      }
+      await db.jobs.finish(gone.job_id, 2, END);
+      expect(await db.jobs.deleteTerminal(gone.job_id)).toBe(true);
+      expect(await db.jobs.get(gone.job_id)).toBeNull();
+      expect(await db.assets.list(gone.job_id)).toEqual([]);
+      expect(await db.events.list(gone.job_id, 0, 10)).toEqual([]);
+      expect(await db.assets.list(kept.job_id)).toHaveLength(1);
+      expect(await db.events.list(kept.job_id, 0, 10)).toHaveLength(1);
+    });
+
+    test("leaves queued and running jobs alone", async () => {
+      const db = await open();
+      const { job_id } = await running(db);
+      const [queued] = await insertJobs(db, [jobRow()]);
+      expect(await db.jobs.deleteTerminal(job_id)).toBe(false);
+      expect(await db.jobs.deleteTerminal(queued?.job_id ?? "")).toBe(false);
+      expect(await db.jobs.deleteTerminal("nope")).toBe(false);
+      expect(await db.jobs.list({ limit: 10 }, null)).toHaveLength(2);
+    });
+
+    test("of 10 at once one removes the job", async () => {
+      const db = await open();
+      const { job_id } = await running(db);
+      await db.jobs.finish(job_id, 1, END);
+      const results = await Promise.all(times(10).map(() => db.jobs.deleteTerminal(job_id)));
+      expect(results.filter(Boolean)).toHaveLength(1);
+    });
+  });
+});
