@@ -1,0 +1,77 @@
+import type { StartedBrowser } from "#worker/browser/launch.ts";
+import type { Display } from "#worker/lanes/display.ts";
+import type { BrowserExit } from "#worker/lanes/types.ts";
+
+export interface FakeBrowser extends StartedBrowser {
+  /** Ends it as a crash would. */
+  crash(): void;
+  /** Answers pings, or leaves them to fail. */
+  answers: boolean;
+  removed: boolean;
+}
+
+const CRASH: BrowserExit = { code: null, signal: "SIGKILL", log_tail: "" };
+
+/** What a lane sees of a Chromium, without one. */
+export function createFakeBrowser(headless: boolean): FakeBrowser {
+  const exited = Promise.withResolvers<BrowserExit>();
+  const closed = Promise.withResolvers<void>();
+  const end = async () => {
+    closed.resolve();
+    exited.resolve(CRASH);
+  };
+  const kill = async () => {
+    await end();
+    browser.removed = true;
+  };
+  const ping = async () => {
+    if (!browser.answers) throw new Error("no answer");
+  };
+  const browser: FakeBrowser = {
+    // The lane uses nothing else of a connection.
+    connection: { closed: closed.promise, root: { send: ping } } as unknown as StartedBrowser["connection"],
+    // No process has this number, so nothing is measured.
+    pid: 2 ** 22 + 1,
+    tag: "fake:0-0",
+    product: "Chrome/156.0.1.2",
+    user_agent: "",
+    headless,
+    sandbox: "off",
+    capture: "durable",
+    dirs: { root: "", user_data: "", tmp: "", downloads: "", spool: "" },
+    exited: exited.promise,
+    kill,
+    killNow: kill,
+    endProcesses: end,
+    crash: () => void end(),
+    answers: true,
+    removed: false,
+  };
+  return browser;
+}
+
+export interface FakeDisplay extends Display {
+  crash(): void;
+  stopped: boolean;
+  greets: boolean;
+}
+
+export function createFakeDisplay(): FakeDisplay {
+  const exited = Promise.withResolvers<BrowserExit>();
+  const display: FakeDisplay = {
+    name: ":1",
+    pid: 2 ** 22 + 2,
+    exited: exited.promise,
+    greet: async () => {
+      if (!display.greets) throw new Error("VNC greeting timed out");
+    },
+    stop: async () => {
+      display.stopped = true;
+      exited.resolve(CRASH);
+    },
+    crash: () => exited.resolve(CRASH),
+    stopped: false,
+    greets: true,
+  };
+  return display;
+}

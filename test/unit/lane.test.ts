@@ -1,0 +1,336 @@
+import { describe, expect, test } from "bun:test";
+import { silentLog } from "#shared/log.ts";
+import type { Lane as LaneRecord, LaneState } from "#shared/schema/worker.ts";
+import {
+  createFakeBrowser,
+  createFakeDisplay,
+  type FakeBrowser,
+  type FakeDisplay,
+} from "#test/support/fake-browser.ts";
+import { createFakeClock } from "#test/support/fake-clock.ts";
+import { Lane, retryDelay } from "#worker/lanes/lane.ts";
+
+const OCCUPANT = { job_id: "job1", session_id: "sess1" };
+
+function openLane(options: { headless?: boolean } = {}) {
+  const clock = createFakeClock();
+  const browsers: FakeBrowser[] = [];
+  const displays: FakeDisplay[] = [];
+  const states: LaneState[] = [];
+  const waiting: { state: LaneState; found(record: LaneRecord): void }[] = [];
+  const world = {
+    clock,
+    browsers,
+    displays,
+    states,
+    /** Starts that fail, counted down. */
+    failures: 0,
+    /** Called with each browser before the lane gets it. */
+    onStart: async (_browser: FakeBrowser) => {},
+    /** The next time the lane reports `state`. */
+    next: (state: LaneState) => new Promise<LaneRecord>((found) => waiting.push({ state, found })),
+  };
+  const lane = new Lane({
+    lane_idx: 0,
+    headless: options.headless ?? false,
+    limits: { soft_bytes: 1e9, hard_bytes: 2e9 },
+    clock,
+    log: silentLog,
+    sandbox: () => "off",
+    startBrowser: async (headless, _display, signal) => {
+      if (world.failures > 0) {
+        world.failures -= 1;
+        throw new Error("Chromium did not start: no reason");
+      }
+      const browser = createFakeBrowser(headless);
+      browsers.push(browser);
+      await world.onStart(browser);
+      if (signal.aborted) {
+        await browser.killNow();
+        throw new Error("the lane is closing");
+      }
+      return browser;
+    },
+    startDisplay: async () => {
+      const display = createFakeDisplay();
+      displays.push(display);
+      return display;
+    },
+    onChange: (record) => {
+      states.push(record.state);
+      for (const w of waiting.filter((w) => w.state === record.state)) {
+        waiting.splice(waiting.indexOf(w), 1);
+        w.found(record);
+      }
+    },
+  });
+  return Object.assign(world, { lane });
+}
+
+describe("states of a lane", () => {
+  test("booting → warm → running → resetting → warm, with the job's ids until it is warm", async () => {
+    const world = openLane();
+    await world.lane.boot();
+    const hold = world.lane.hold(OCCUPANT);
+    expect(world.lane.record()).toMatchObject({ state: "running", job_id: "job1", session_id: "sess1" });
+    await hold?.release();
+    expect(world.states).toEqual(["booting", "warm", "running", "resetting", "warm"]);
+    expect(world.lane.record()).toMatchObject({ state: "warm", job_id: null, session_id: null });
+    await world.lane.close();
+  });
+
+  test("only one of two holders gets the lane", async () => {
+    const { lane } = openLane();
+    expect(lane.hold(OCCUPANT)).toBeNull();
+    await lane.boot();
+    expect(lane.hold(OCCUPANT)).not.toBeNull();
+    expect(lane.hold({ job_id: "job2", session_id: "s2" })).toBeNull();
+    await lane.close();
+    expect(lane.hold(OCCUPANT)).toBeNull();
+  });
+
+  test("the display stays and the browser is another one after every job (R3)", async () => {
+    const { lane, browsers, displays } = openLane();
+    await lane.boot();
+    for (const n of [1, 2, 3]) {
+      const hold = lane.hold(OCCUPANT);
+      expect(await hold?.browser({ headless: false })).toBe(browsers[n - 1] as FakeBrowser);
+      await hold?.release();
+      expect(browsers[n - 1]?.removed).toBe(true);
+    }
+    expect(displays).toHaveLength(1);
+    await lane.close();
+    expect(displays[0]?.stopped).toBe(true);
+    expect(browsers.every((b) => b.removed)).toBe(true);
+  });
+
+  test("a second release joins the first", async () => {
+    const { lane, browsers } = openLane();
+    await lane.boot();
+    const hold = lane.hold(OCCUPANT);
+    await Promise.all([hold?.release(), hold?.release()]);
+    await hold?.release();
+    expect(browsers).toHaveLength(2);
+    await lane.close();
+  });
+
+  test("a job can start from the very report that the lane is warm", async () => {
+    const { lane, browsers, next } = openLane();
+    const warm = next("warm").then(() => lane.hold(OCCUPANT));
+    await lane.boot();
+    const hold = await warm;
+    await hold?.release();
+    expect(browsers).toHaveLength(2);
+    expect(lane.record().state).toBe("warm");
+    await lane.close();
+  });
+});
+
+describe("failures", () => {
+  test("three failures in a row quarantine the lane with the reason; it is tried again and recovers", async () => {
+    const world = openLane();
+    world.failures = 3;
+    const booted = world.lane.boot();
+    await world.clock.advance(retryDelay(1));
+    await world.clock.advance(retryDelay(2));
+    await booted;
+    expect(world.lane.record()).toMatchObject({ state: "quarantined", reason: "Chromium did not start: no reason" });
+    expect(world.lane.hold(OCCUPANT)).toBeNull();
+    const warm = world.next("warm");
+    await world.clock.advance(retryDelay(3));
+    expect(await warm).toMatchObject({ reason: null });
+    await world.lane.close();
+  });
+
+  test("the display is restarted together with a browser that did not start (R4)", async () => {
+    const world = openLane();
+    world.failures = 1;
+    const booted = world.lane.boot();
+    await world.clock.advance(retryDelay(1));
+    await booted;
+    expect(world.displays.map((d) => d.stopped)).toEqual([true, false]);
+    await world.lane.close();
+  });
+
+  test("the pause between tries grows to five minutes and stays there", () => {
+    expect([1, 2, 3, 4, 5, 20].map(retryDelay)).toEqual([250, 500, 5_000, 10_000, 20_000, 300_000]);
+  });
+
+  test("release resolves for a lane that cannot come back", async () => {
+    const world = openLane();
+    await world.lane.boot();
+    const hold = world.lane.hold(OCCUPANT);
+    world.failures = 3;
+    const released = hold?.release();
+    await world.clock.advance(retryDelay(1));
+    await world.clock.advance(retryDelay(2));
+    await released;
+    expect(world.lane.record()).toMatchObject({ state: "quarantined", job_id: null });
+    await world.lane.close();
+  });
+
+  test("an idle browser that dies is replaced at once", async () => {
+    const world = openLane();
+    await world.lane.boot();
+    const warm = world.next("warm");
+    world.browsers[0]?.crash();
+    await warm;
+    expect(world.states.slice(2)).toEqual(["recycling", "warm"]);
+    expect(world.browsers[0]?.removed).toBe(true);
+    await world.lane.close();
+  });
+
+  test("a browser that dies under a job leaves the lane to the job", async () => {
+    const { lane, browsers } = openLane();
+    await lane.boot();
+    const hold = lane.hold(OCCUPANT);
+    const browser = await hold?.browser({ headless: false });
+    browsers[0]?.crash();
+    await browser?.exited;
+    expect(lane.record().state).toBe("running");
+    // Its spool may still be on the way to the hub.
+    expect(browsers[0]?.removed).toBe(false);
+    await hold?.release();
+    expect(lane.record().state).toBe("warm");
+    expect(browsers[0]?.removed).toBe(true);
+    await lane.close();
+  });
+
+  test("a browser that dies before the lane is warm is never offered", async () => {
+    const world = openLane();
+    world.onStart = async (browser) => {
+      if (world.browsers.length === 1) browser.crash();
+    };
+    const booted = world.lane.boot();
+    await world.clock.advance(retryDelay(1));
+    await booted;
+    const hold = world.lane.hold(OCCUPANT);
+    expect(await hold?.browser({ headless: false })).toBe(world.browsers.at(-1) as FakeBrowser);
+    expect(world.browsers.length).toBeGreaterThan(1);
+    await world.lane.close();
+  });
+
+  test("a dead display brings a new one and a new browser, idle or not", async () => {
+    const world = openLane();
+    await world.lane.boot();
+    const warm = world.next("warm");
+    world.displays[0]?.crash();
+    await warm;
+    expect([world.displays.length, world.browsers.length]).toEqual([2, 2]);
+    const hold = world.lane.hold(OCCUPANT);
+    const browser = await hold?.browser({ headless: false });
+    world.displays[1]?.crash();
+    await browser?.exited;
+    await hold?.release();
+    expect([world.displays.length, world.browsers.length]).toEqual([3, 3]);
+    await world.lane.close();
+  });
+});
+
+describe("the browser of a job", () => {
+  test("a headless job on a headful lane gets a headless browser, and the lane is headful afterwards", async () => {
+    const { lane, browsers } = openLane();
+    await lane.boot();
+    const hold = lane.hold(OCCUPANT);
+    const browser = await hold?.browser({ headless: true });
+    expect(browser?.headless).toBe(true);
+    expect(lane.record().mode).toBe("headless");
+    expect(browsers[0]?.removed).toBe(true);
+    await hold?.release();
+    expect(lane.record().mode).toBe("headful");
+    await lane.close();
+  });
+
+  test("on a headless lane everything is headless and no display is started", async () => {
+    const { lane, browsers, displays } = openLane({ headless: true });
+    await lane.boot();
+    const hold = lane.hold(OCCUPANT);
+    expect(await hold?.browser({ headless: false })).toBe(browsers[0] as FakeBrowser);
+    expect(browsers[0]?.headless).toBe(true);
+    expect(displays).toEqual([]);
+    await lane.close();
+  });
+
+  test("a warm browser that died in the instant of the hold is replaced before the job sees it", async () => {
+    const { lane, browsers } = openLane();
+    await lane.boot();
+    const hold = lane.hold(OCCUPANT);
+    browsers[0]?.crash();
+    await browsers[0]?.exited;
+    expect(await hold?.browser({ headless: false })).toBe(browsers[1] as FakeBrowser);
+    await lane.close();
+  });
+
+  test("a start that fails is tried once more, then the job gets the error", async () => {
+    const world = openLane();
+    await world.lane.boot();
+    const hold = world.lane.hold(OCCUPANT);
+    world.failures = 1;
+    expect((await hold?.browser({ headless: true }))?.headless).toBe(true);
+    world.failures = 2;
+    await expect(hold?.browser({ headless: false })).rejects.toThrow("Chromium did not start");
+    await world.lane.close();
+  });
+
+  test("a hold that is over gives no browser", async () => {
+    const { lane } = openLane();
+    await lane.boot();
+    const hold = lane.hold(OCCUPANT);
+    await hold?.release();
+    await expect(hold?.browser({ headless: false })).rejects.toThrow("released");
+    await lane.close();
+  });
+
+  test("releasing while the job's browser starts leaves exactly one browser", async () => {
+    const world = openLane();
+    await world.lane.boot();
+    const hold = world.lane.hold(OCCUPANT);
+    const gate = Promise.withResolvers<void>();
+    const starting = Promise.withResolvers<void>();
+    world.onStart = async () => {
+      starting.resolve();
+      await gate.promise;
+    };
+    const browser = hold?.browser({ headless: true }).catch((e) => e);
+    await starting.promise;
+    world.onStart = async () => {};
+    const released = hold?.release();
+    gate.resolve();
+    await released;
+    expect((await browser) instanceof Error).toBe(true);
+    expect(world.browsers.filter((b) => !b.removed)).toHaveLength(1);
+    await world.lane.close();
+    expect(world.browsers.filter((b) => !b.removed)).toHaveLength(0);
+  });
+});
+
+describe("closing", () => {
+  test("a lane that is still booting ends what it was starting", async () => {
+    const world = openLane();
+    const starting = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    world.onStart = async () => {
+      starting.resolve();
+      await gate.promise;
+    };
+    const booted = world.lane.boot();
+    await starting.promise;
+    const closed = world.lane.close();
+    gate.resolve();
+    await Promise.all([booted, closed]);
+    expect(world.browsers.every((b) => b.removed)).toBe(true);
+    expect(world.displays.every((d) => d.stopped)).toBe(true);
+    expect(world.lane.record().state).toBe("dead");
+  });
+
+  test("a quarantined lane closes without waiting for its next try", async () => {
+    const world = openLane();
+    world.failures = 100;
+    const booted = world.lane.boot();
+    await world.clock.advance(retryDelay(1));
+    await world.clock.advance(retryDelay(2));
+    await booted;
+    await world.lane.close();
+    expect(world.clock.sleepers()).toEqual([]);
+  });
+});
