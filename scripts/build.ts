@@ -15,6 +15,8 @@ export async function buildBinary(outfile = BINARY): Promise<string> {
     target: "bun",
     compile: { outfile },
     minify: { whitespace: true, syntax: true },
+    bytecode: true,
+    format: "esm",
     sourcemap: "inline",
     define: {
       FLOTILLA_VERSION: JSON.stringify(version),

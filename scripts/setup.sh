@@ -52,7 +52,17 @@ as_root() {
 
 may_be_root() { [ "$(id -u)" = 0 ] || { have sudo && { sudo -n true 2>/dev/null || [ -t 0 ]; }; }; }
 
-apt() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@" >&2; }
+# apt-get with its talk kept for the case that it fails.
+apt() {
+  talk=$(mktemp)
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@" >"$talk" 2>&1 || {
+    cat "$talk" >&2
+    rm -f "$talk"
+    say "apt-get $* failed"
+    exit 1
+  }
+  rm -f "$talk"
+}
 
 is_ubuntu() { grep -q '^ID=ubuntu' /etc/os-release 2>/dev/null; }
 
