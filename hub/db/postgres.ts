@@ -1,7 +1,7 @@
 import { drizzle } from "drizzle-orm/postgres-js";
 import postgres, { type Options, type Sql } from "postgres";
 import { pgKit } from "#drizzle/kit.pg.ts";
-import { pgMigrations } from "#drizzle/migrations.gen.ts";
+import { type Migration, pgMigrations } from "#drizzle/migrations.gen.ts";
 import { defineTables } from "#drizzle/tables.ts";
 import { withDeadline } from "#shared/clock.ts";
 import { ConfigError } from "#shared/env.ts";
@@ -26,10 +26,18 @@ const MIGRATION_LOCK_ID = 0x666c6f74;
 /** Longer statements are batches of any length: preparing each would fill the server with one-time statements. */
 const MAX_PREPARED_PARAMS = 64;
 
+export interface PostgresOptions {
+  log: Log;
+  /** How long a call may take in all before it is given up. */
+  call_deadline_ms?: number;
+  migrations?: readonly Migration[];
+}
+
 /** Connects to the server of `url` and brings the database up to date. */
-export async function openPostgres(url: string, { log }: { log: Log }): Promise<Conn> {
+export async function openPostgres(url: string, options: PostgresOptions): Promise<Conn> {
+  const { log, call_deadline_ms = CALL_DEADLINE_MS, migrations = pgMigrations } = options;
   try {
-    await migratePostgres(url, log);
+    await migratePostgres(url, migrations, log);
   } catch (err) {
     if (err instanceof ConfigError) throw err;
     throw new ConfigError(`SVC_DB_URL: cannot use the Postgres database: ${errorMessage(err)}`);
@@ -43,7 +51,7 @@ export async function openPostgres(url: string, { log }: { log: Log }): Promise<
       idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     },
   });
-  return toConn(client);
+  return toConn(client, call_deadline_ms);
 }
 
 const connect = (url: string, options: Options<Record<string, never>>): Sql =>
@@ -56,7 +64,11 @@ const connect = (url: string, options: Options<Record<string, never>>): Sql =>
     ...options,
   });
 
-async function migratePostgres(url: string, log: Log): Promise<void> {
+async function migratePostgres(
+  url: string,
+  migrations: readonly Migration[],
+  log: Log,
+): Promise<void> {
   const client = connect(url, {
     max: 1,
     connection: { application_name: "flotilla migrate", lock_timeout: MIGRATION_LOCK_TIMEOUT_MS },
@@ -78,7 +90,7 @@ async function migratePostgres(url: string, log: Log): Promise<void> {
           });
         },
       },
-      pgMigrations,
+      migrations,
       log,
     );
   } finally {
@@ -86,7 +98,7 @@ async function migratePostgres(url: string, log: Log): Promise<void> {
   }
 }
 
-function toConn(client: Sql): Conn {
+function toConn(client: Sql, call_deadline_ms: number): Conn {
   const db = drizzle(withPrepare(client));
   return {
     dialect: "postgres",
@@ -109,7 +121,7 @@ function toConn(client: Sql): Conn {
     isConflict: (err) => errorCode(err) === "23505",
     call: async (work) => {
       try {
-        return await withDeadline("the database", CALL_DEADLINE_MS, work());
+        return await withDeadline("the database", call_deadline_ms, work());
       } catch (err) {
         throw toUnavailable(err) ?? err;
       }

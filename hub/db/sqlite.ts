@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import type Client from "better-sqlite3";
 import { drizzle } from "drizzle-orm/better-sqlite3";
 import { sqliteKit } from "#drizzle/kit.sqlite.ts";
-import { sqliteMigrations } from "#drizzle/migrations.gen.ts";
+import { type Migration, sqliteMigrations } from "#drizzle/migrations.gen.ts";
 import { defineTables } from "#drizzle/tables.ts";
 import { ConfigError } from "#shared/env.ts";
 import { AppError, errorMessage } from "#shared/errors.ts";
@@ -21,10 +21,12 @@ export interface SqliteOptions {
   log: Log;
   /** How long to wait for a hub that is still closing the same file. */
   lock_wait_ms: number;
+  migrations?: readonly Migration[];
 }
 
 /** Opens (and creates) the database file `path`, or `:memory:`, and brings it up to date. */
-export async function openSqlite(path: string, { log, lock_wait_ms }: SqliteOptions): Promise<Conn> {
+export async function openSqlite(path: string, options: SqliteOptions): Promise<Conn> {
+  const { log, lock_wait_ms, migrations = sqliteMigrations } = options;
   const Driver = await loadDriver();
   const file = path === ":memory:" ? path : resolve(path);
   let unlock = () => {};
@@ -35,7 +37,7 @@ export async function openSqlite(path: string, { log, lock_wait_ms }: SqliteOpti
       unlock = await lockFile(Driver, file, lock_wait_ms);
     }
     client = openClient(Driver, file);
-    await migrate(migrationTarget(client), sqliteMigrations, log);
+    await migrate(migrationTarget(client), migrations, log);
   } catch (err) {
     client?.close();
     unlock();

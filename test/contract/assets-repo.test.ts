@@ -14,7 +14,7 @@ async function runningJob(db: Db, lease_token = 1): Promise<string> {
 
 async function totals(db: Db, job_id: string) {
   const job = await db.jobs.get(job_id);
-  return { asset_count: job?.asset_count, asset_bytes: job?.asset_bytes };
+  return { asset_count: job?.asset_count ?? -1, asset_bytes: job?.asset_bytes ?? -1 };
 }
 
 async function recount(db: Db, job_id: string) {

@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,8 +14,13 @@ export interface TestPostgres {
   url: string;
   /** A new database with every migration applied, or with nothing in it; its URL. */
   createDatabase(kind?: "migrated" | "empty"): Promise<string>;
-  /** Stops the server as a power cut would; clients see their connections break. */
+  /** Ends the server at once; clients see their connections break. */
   kill(): Promise<void>;
+  /** After `kill`: the same databases at the same address. */
+  restart(): Promise<void>;
+  /** Stops the server's processes without ending them, so that it is reachable and silent; and lets them go on. */
+  freeze(): void;
+  thaw(): void;
   stop(): Promise<void>;
 }
 
@@ -37,8 +42,9 @@ export async function startPostgres(): Promise<TestPostgres> {
     const init = ["initdb", "-D", join(dir, "data"), "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
     runOrThrow([...asUser([]), join(bin, "initdb"), ...init.slice(1)]);
     const port = await freePort();
-    const settings = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200", "shared_buffers=64MB", "autovacuum=off", `unix_socket_directories=${dir}`, "listen_addresses=127.0.0.1"];
-    const [command = "", ...args] = [
+    const settings = ["fsync=off", "full_page_writes=off", "max_connections=200", "shared_buffers=64MB", "autovacuum=off", `unix_socket_directories=${dir}`, "listen_addresses=127.0.0.1"];
+    const url = `postgres://${USER}@127.0.0.1:${port}/postgres`;
+    const command = [
       ...asUser(["--pdeathsig", "QUIT"]),
       join(bin, "postgres"),
       "-D",
@@ -47,38 +53,53 @@ export async function startPostgres(): Promise<TestPostgres> {
       String(port),
       ...settings.flatMap((setting) => ["-c", setting]),
     ];
-    const child = spawn(command, args, { stdio: ["ignore", "ignore", "pipe"] });
-    let output = "";
-    child.stderr.on("data", (chunk: Buffer) => {
-      output = (output + chunk.toString()).slice(-4_000);
-    });
-    const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-    const end = async (signal: NodeJS.Signals) => {
-      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
-      await exited;
+    let server = await launch(command, url);
+    return {
+      url,
+      createDatabase: databaseMaker(url),
+      kill: () => server.end(),
+      restart: async () => {
+        server = await launch(command, url);
+      },
+      freeze: () => signalAll(server.pid, "SIGSTOP"),
+      thaw: () => signalAll(server.pid, "SIGCONT"),
+      stop: async () => {
+        await server.end();
+        remove();
+      },
     };
-    const atExit = () => {
-      child.kill("SIGQUIT");
-      remove();
-    };
-    process.once("exit", atExit);
-    const url = `postgres://${USER}@127.0.0.1:${port}/postgres`;
-    const stop = async () => {
-      await end("SIGQUIT");
-      process.off("exit", atExit);
-      remove();
-    };
-    try {
-      await answers(url, () => child.exitCode !== null);
-    } catch (err) {
-      await stop();
-      throw new Error(`Postgres did not start: ${String(err)}\n${output}`);
-    }
-    return { url, createDatabase: databaseMaker(url), kill: () => end("SIGQUIT"), stop };
   } catch (err) {
     remove();
     throw err;
   }
+}
+
+/** Starts the server and waits until it answers. */
+async function launch([command = "", ...args]: string[], url: string) {
+  const child = spawn(command, args, { stdio: ["ignore", "ignore", "pipe"] });
+  let output = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    output = (output + chunk.toString()).slice(-4_000);
+  });
+  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const end = async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill("SIGQUIT");
+    await exited;
+  };
+  try {
+    await answers(url, () => child.exitCode !== null);
+  } catch (err) {
+    await end();
+    throw new Error(`Postgres did not start: ${String(err)}\n${output}`);
+  }
+  return { pid: child.pid ?? 0, end };
+}
+
+/** Every connection has a process of its own, a child of the server. */
+function signalAll(pid: number, signal: NodeJS.Signals): void {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+  for (const each of [pid, ...children.split(" ").filter(Boolean).map(Number)])
+    process.kill(each, signal);
 }
 
 function findBin(): string {
