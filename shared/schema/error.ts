@@ -15,3 +15,8 @@ export const ErrorBody = z
     ]),
   })
   .openapi("Error");
+
+/** 503 of POST /jobs (design/api.md): the job is stored and stays queued, when it was stored at all. */
+export const TooBusy = z
+  .object({ detail: z.string(), job_id: z.string().optional() })
+  .openapi("TooBusy");

@@ -1,0 +1,100 @@
+import type { MiddlewareHandler } from "hono";
+import { cors } from "hono/cors";
+import { HTTPException } from "hono/http-exception";
+import type { Log } from "#shared/log.ts";
+import type { HubConfig } from "./config.ts";
+import type { HubContext } from "./context.ts";
+import { type ControlContext, controlRoutes } from "./control/app.ts";
+import { serveDemo } from "./demo/site.ts";
+import { accessLog } from "./http/access-log.ts";
+import { addDocs } from "./http/docs.ts";
+import type { HttpEnv } from "./http/env.ts";
+import { loopbackHostsOnly, requireToken } from "./http/guards.ts";
+import { type App, newApp } from "./http/new-app.ts";
+import { onError } from "./http/on-error.ts";
+import { healthRoutes } from "./routes/health.ts";
+import { jobEventRoutes } from "./routes/job-events.ts";
+import { jobFileRoutes } from "./routes/job-files.ts";
+import { jobRoutes } from "./routes/jobs.ts";
+import { rootRoutes } from "./routes/root.ts";
+import { submitByPathRoutes } from "./routes/submit-by-path.ts";
+import { workerLinkRoutes } from "./routes/worker-link.ts";
+import { workerUploadRoutes } from "./routes/worker-uploads.ts";
+import { workerRoutes } from "./routes/workers.ts";
+
+/** An app with what every call passes: one log line, one error shape, and the guards the configuration asks for. */
+function baseApp(config: HubConfig, log: Log): App {
+  const app = newApp();
+  app.onError(onError(log));
+  app.notFound((c) => c.json({ detail: "no such path" }, 404));
+  app.use(accessLog(log));
+  if (config.loopback_hosts_only) app.use(loopbackHostsOnly);
+  if (config.cors_origins.length > 0)
+    app.use(
+      cors({
+        origin: [...config.cors_origins],
+        allowHeaders: ["Content-Type", "Authorization", "Idempotency-Key"],
+        exposeHeaders: ["Retry-After", "ETag", "Content-Range"],
+      }),
+    );
+  if (config.api_token !== null) app.use(requireToken(config.api_token));
+  return app;
+}
+
+/** 405 with Allow for the paths that exist, whatever the method. Call it after the last route but the catch-all. */
+function refuseOtherMethods(app: App): void {
+  const methods = new Map<string, Set<string>>();
+  for (const { path, method } of app.routes) {
+    if (method === "ALL" || path.includes("*")) continue;
+    const of = methods.get(path) ?? new Set();
+    methods.set(path, of.add(method));
+    if (method === "GET") of.add("HEAD");
+  }
+  for (const [path, allowed] of methods) {
+    const allow = [...allowed].sort().join(", ");
+    const refuse: MiddlewareHandler<HttpEnv> = async (c) => {
+      c.header("Allow", allow);
+      throw new HTTPException(405, { message: "method not allowed" });
+    };
+    app.all(path, refuse);
+  }
+}
+
+const INFO = {
+  title: "Flotilla",
+  description:
+    "Any call may be answered with 401 (SVC_API_TOKEN is set and missing), 403 (a host or origin that is not allowed) " +
+    "or 405 (the path has no such method). Errors are {detail}.",
+};
+
+/** The hub's HTTP side: the fleet at flat paths, the control plane below /api/v1 (fleet spec §4). */
+export function createHubApp(ctx: HubContext): App {
+  const app = baseApp(ctx.config, ctx.log);
+  const parts = [
+    rootRoutes(ctx),
+    healthRoutes(ctx),
+    jobRoutes(ctx),
+    jobFileRoutes(ctx),
+    jobEventRoutes(ctx),
+    workerRoutes(ctx),
+    workerLinkRoutes(ctx),
+    workerUploadRoutes(ctx),
+    controlRoutes(ctx),
+  ];
+  for (const part of parts) app.route("/", part);
+  addDocs(app, { ...INFO, version: ctx.version });
+  if (ctx.config.mode === "dev")
+    app.get("/demo/*", (c) => serveDemo(c.req.raw) ?? c.notFound());
+  refuseOtherMethods(app);
+  app.route("/", submitByPathRoutes(ctx));
+  return app;
+}
+
+/** The control plane alone. */
+export function createControlApp(ctx: ControlContext & { log: Log }): App {
+  const app = baseApp(ctx.config, ctx.log);
+  app.route("/", controlRoutes(ctx));
+  addDocs(app, { ...INFO, version: ctx.version });
+  refuseOtherMethods(app);
+  return app;
+}

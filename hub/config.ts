@@ -1,0 +1,154 @@
+import { join, resolve } from "node:path";
+import { z } from "zod";
+import {
+  blankIsUnset,
+  ConfigError,
+  type EnvSource,
+  flag,
+  integer,
+  list,
+  optionalText,
+  parseEnv,
+  seconds,
+  text,
+} from "#shared/env.ts";
+import { LOG_LEVELS } from "#shared/log.ts";
+
+const GIB = 1024 ** 3;
+
+const origin = list().pipe(
+  z.array(
+    z.string().refine((s) => s === "*" || (URL.canParse(s) && new URL(s).origin === s), {
+      error: "must be origins such as https://ops.example.org, or *",
+    }),
+  ),
+);
+const httpBase = optionalText().refine((s) => s === undefined || /^https?:\/\/./.test(s), {
+  error: "must be an http or https URL",
+});
+
+/** Every variable a hub reads; the README's table is generated from the descriptions. */
+export const HubEnv = z.object({
+  SVC_HOST: optionalText().describe(
+    "Address to listen on: default 127.0.0.1 in dev mode, 0.0.0.0 in hub and control mode",
+  ),
+  SVC_PORT: integer(8000, 0, 65_535).describe("Port to listen on; 0 takes a free one"),
+  SVC_DB_URL: optionalText().describe(
+    "Database: sqlite:PATH or postgres://…; default flotilla.db in the data directory",
+  ),
+  SVC_OBJECTS_URL: optionalText().describe(
+    "Where asset bodies go: file:PATH; default objects/ in the data directory",
+  ),
+  SVC_REDIS_URL: optionalText().describe(
+    "Shared key-value store of several hubs; not supported by this version",
+  ),
+  SVC_DATA_DIR: text("./data").describe("Database, objects and scratch files"),
+  SVC_LOG_LEVEL: z.enum(LOG_LEVELS).default("info").describe("debug, info, warn or error"),
+  WORKER_SECRET: optionalText().describe("Handshake secret of the worker link; unset = none"),
+  PUBLIC_BASE_URL: httpBase.describe(
+    "Hub URL told to workers: default http://hub:8000 in hub mode, none in dev mode",
+  ),
+  SVC_API_TOKEN: optionalText().describe(
+    "When set, every HTTP call needs Authorization: Bearer, but for health, viewers and workers",
+  ),
+  SVC_CORS_ORIGINS: origin.describe("Origins allowed by CORS, comma-separated; none by default"),
+  SVC_MIN_ASSET_SIZE_BYTES: integer(0).describe(
+    "Default of the setting min_asset_size_bytes: smaller assets are dropped (0 = none)",
+  ),
+  SVC_MAX_ASSET_BYTES: integer(4 * GIB, 1).describe("Largest asset body a worker may upload"),
+  SVC_SUBMIT_WAIT_S: seconds(8).describe("How long POST /jobs waits for a free lane before 503"),
+  SVC_VERSION: optionalText().describe("Version of the hub when its source hash is unavailable"),
+  SVC_QUEUE_PULL_ON_FREE: flag(true).describe(
+    "1: a lane that becomes free takes the oldest queued job at once",
+  ),
+  SVC_QUEUE_REDRIVE_INTERVAL_S: seconds(3, 0.01).describe("Redrive loop interval"),
+  SVC_QUEUE_REDRIVE_MIN_AGE_S: seconds(90).describe("Age at which redrive takes a queued job"),
+  SVC_QUEUE_REDRIVE_MAX_PER_PASS: integer(0).describe("Jobs per redrive pass; 0 = unlimited"),
+  SVC_QUEUE_REDRIVE_DISABLE: flag(false).describe("1 switches the redrive loop off"),
+  SVC_QUEUE_TIMEOUT_S: seconds(180).describe("A job queued this long without a worker fails"),
+  SVC_STALE_RECONCILE_INTERVAL_S: seconds(90, 0.01).describe("Reconciler interval"),
+  SVC_STALE_RUNNING_GRACE_S: seconds(300).describe(
+    "Age at which a running job fails when its worker is not alive",
+  ),
+});
+
+export const HUB_MODES = ["dev", "hub", "control"] as const;
+export type HubMode = (typeof HUB_MODES)[number];
+
+export interface HubConfig {
+  readonly mode: HubMode;
+  readonly host: string;
+  readonly port: number;
+  readonly db_url: string;
+  readonly objects_url: string;
+  readonly data_dir: string;
+  readonly log_level: (typeof LOG_LEVELS)[number];
+  readonly worker_secret: string | null;
+  readonly public_base_url: string | null;
+  readonly api_token: string | null;
+  readonly cors_origins: readonly string[];
+  readonly min_asset_size_bytes: number;
+  readonly max_asset_bytes: number;
+  readonly submit_wait_ms: number;
+  /** What `nodeVersion` falls back to (fleet spec §9.2). */
+  readonly version_fallback: string | undefined;
+  /** Dev mode answers only to loopback names, so that a web page cannot rebind its name to the hub. */
+  readonly loopback_hosts_only: boolean;
+  readonly queue: {
+    readonly pull_on_free: boolean;
+    readonly redrive: boolean;
+    readonly redrive_interval_ms: number;
+    readonly redrive_min_age_ms: number;
+    readonly redrive_max_per_pass: number;
+    readonly timeout_ms: number;
+  };
+  readonly stale: { readonly reconcile_interval_ms: number; readonly running_grace_ms: number };
+}
+
+const LOOPBACK = /^(localhost|127\.[0-9.]+|::1|\[::1\])$/;
+
+/**
+ * The configuration of a hub: `overrides` (flags, under the names of their variables) win over `env`; blank means unset.
+ * @throws ConfigError naming every bad variable.
+ */
+export function loadHubConfig(
+  env: EnvSource,
+  overrides: EnvSource = {},
+  mode: HubMode = "hub",
+): HubConfig {
+  const e = parseEnv(HubEnv, { ...blankIsUnset(env), ...blankIsUnset(overrides) });
+  if (e.SVC_REDIS_URL !== undefined)
+    throw new ConfigError("SVC_REDIS_URL: several hubs are not supported by this version; unset it");
+  const data_dir = resolve(e.SVC_DATA_DIR);
+  const host = e.SVC_HOST ?? (mode === "dev" ? "127.0.0.1" : "0.0.0.0");
+  return Object.freeze({
+    mode,
+    host,
+    port: e.SVC_PORT,
+    db_url: e.SVC_DB_URL ?? `sqlite:${join(data_dir, "flotilla.db")}`,
+    objects_url: e.SVC_OBJECTS_URL ?? `file:${join(data_dir, "objects")}`,
+    data_dir,
+    log_level: e.SVC_LOG_LEVEL,
+    worker_secret: e.WORKER_SECRET ?? null,
+    public_base_url: e.PUBLIC_BASE_URL ?? (mode === "hub" ? "http://hub:8000" : null),
+    api_token: e.SVC_API_TOKEN ?? null,
+    cors_origins: Object.freeze(e.SVC_CORS_ORIGINS),
+    min_asset_size_bytes: e.SVC_MIN_ASSET_SIZE_BYTES,
+    max_asset_bytes: e.SVC_MAX_ASSET_BYTES,
+    submit_wait_ms: e.SVC_SUBMIT_WAIT_S,
+    version_fallback: e.SVC_VERSION,
+    loopback_hosts_only: mode === "dev" && LOOPBACK.test(host),
+    queue: Object.freeze({
+      pull_on_free: e.SVC_QUEUE_PULL_ON_FREE,
+      redrive: !e.SVC_QUEUE_REDRIVE_DISABLE,
+      redrive_interval_ms: e.SVC_QUEUE_REDRIVE_INTERVAL_S,
+      redrive_min_age_ms: e.SVC_QUEUE_REDRIVE_MIN_AGE_S,
+      redrive_max_per_pass: e.SVC_QUEUE_REDRIVE_MAX_PER_PASS,
+      timeout_ms: e.SVC_QUEUE_TIMEOUT_S,
+    }),
+    stale: Object.freeze({
+      reconcile_interval_ms: e.SVC_STALE_RECONCILE_INTERVAL_S,
+      running_grace_ms: e.SVC_STALE_RUNNING_GRACE_S,
+    }),
+  });
+}

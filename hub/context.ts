@@ -1,0 +1,54 @@
+import type { Clock } from "#shared/clock.ts";
+import type { Log } from "#shared/log.ts";
+import type { HubConfig } from "./config.ts";
+import type { Db } from "./db/types.ts";
+import type { FleetHooks } from "./fleet/hooks.ts";
+import type { WorkerLink } from "./fleet/worker-link.ts";
+import type { FleetCache } from "./fleet/view.ts";
+import type { JobBus } from "./jobs/bus.ts";
+import type { Dispatcher } from "./jobs/dispatcher.ts";
+import type { Kv } from "./stores/kv.ts";
+import type { LaneLeases } from "./stores/leases.ts";
+import type { ObjectStore } from "./stores/objects.ts";
+
+/** Moments a test waits for instead of sleeping; production ignores them. */
+export type Signal =
+  | "worker registered"
+  | "link closed"
+  | "lane freed"
+  | "job assigned"
+  | "job requeued"
+  | "job finished";
+
+/** What the hub's functions are given; built once in `serve.ts`. */
+export interface HubContext {
+  readonly config: HubConfig;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Uniform in [0, 1): breaks ties between workers. */
+  readonly random: () => number;
+  readonly version: string;
+  /** Names this hub among several, new at every start. */
+  readonly hub_id: string;
+  readonly db: Db;
+  readonly kv: Kv;
+  readonly leases: LaneLeases;
+  readonly objects: ObjectStore;
+  /** Registered links by worker id. */
+  readonly links: Map<string, WorkerLink>;
+  /** Sockets that have not registered yet, with the time they were opened. */
+  readonly handshakes: Map<{ close(code: number, reason: string): void }, number>;
+  readonly fleet_cache: FleetCache;
+  readonly hooks: FleetHooks;
+  readonly bus: JobBus;
+  readonly dispatcher: Dispatcher;
+  /** POST /jobs calls waiting for their job to be assigned. */
+  readonly waiters: Map<string, () => void>;
+  /** Calls with an Idempotency-Key that run in this process. */
+  readonly running_calls: Map<string, Promise<unknown>>;
+  /** Ends the open event streams (1001) when the hub stops. */
+  readonly streams: Set<() => void>;
+  /** Aborts when the hub stops: nobody waits for capacity any longer. */
+  readonly stopping: AbortSignal;
+  readonly signal: (name: Signal, data: Record<string, unknown>) => void;
+}

@@ -1,0 +1,67 @@
+import { createRoute } from "@hono/zod-openapi";
+import { type Clock, isoTime } from "#shared/clock.ts";
+import { KV_READ_TIMEOUT_MS } from "#shared/limits.ts";
+import { ControlHealth, ControlStatus } from "#shared/schema/health.ts";
+import type { HubConfig } from "../config.ts";
+import type { Db } from "../db/types.ts";
+import { within } from "../fleet/deadline.ts";
+import { newApp } from "../http/new-app.ts";
+import { ok } from "../http/openapi-parts.ts";
+
+export interface ControlContext {
+  config: HubConfig;
+  clock: Clock;
+  version: string;
+  db: Pick<Db, "ping">;
+}
+
+const tags = ["control"];
+
+const health = createRoute({
+  method: "get",
+  path: "/api/v1/health",
+  tags,
+  summary: "Is the control plane well?",
+  responses: {
+    ...ok(ControlHealth),
+    503: {
+      description: "The database does not answer",
+      content: { "application/json": { schema: ControlHealth } },
+    },
+  },
+});
+const status = createRoute({
+  method: "get",
+  path: "/api/v1/status",
+  tags,
+  summary: "What runs here",
+  responses: ok(ControlStatus),
+});
+
+/** A database URL without the secrets it may hold. */
+export function maskDbUrl(db_url: string): string {
+  if (!/^postgres(ql)?:/i.test(db_url)) return db_url;
+  if (!URL.canParse(db_url)) return "postgres://***";
+  const url = new URL(db_url);
+  if (url.password !== "") url.password = "***";
+  for (const name of [...url.searchParams.keys()])
+    if (/pass|secret|key|token/i.test(name)) url.searchParams.set(name, "***");
+  return url.href;
+}
+
+/** The control plane below /api/v1; served alone in control mode, beside the hub in dev mode (pipeline spec §2.5). */
+export const controlRoutes = ({ config, clock, version, db }: ControlContext) =>
+  newApp()
+    .openapi(health, async (c) => {
+      const answered = await within(clock, "database", KV_READ_TIMEOUT_MS, db.ping()).then(
+        () => true,
+        () => false,
+      );
+      return c.json({ ok: answered, version }, answered ? 200 : 503);
+    })
+    .openapi(status, (c) =>
+      c.json(
+        { version, mode: config.mode, db_url: maskDbUrl(config.db_url), now: isoTime(clock.now()) },
+        200,
+      ),
+    );

@@ -1,0 +1,118 @@
+import { WORKER_LIVENESS_MS } from "#shared/limits.ts";
+import type { Lane } from "#shared/schema/worker.ts";
+import type { HubContext } from "../context.ts";
+import { chooseWorker } from "./schedule.ts";
+import type { HeldLane, WorkerLink } from "./worker-link.ts";
+
+function* withFreeLane(ctx: HubContext, skip: ReadonlySet<WorkerLink>): Generator<WorkerLink> {
+  for (const link of ctx.links.values())
+    if (link.ready && !link.closed && !skip.has(link) && link.hasFreeLane()) yield link;
+}
+
+/** Assignments that can be made right now, counted up to `most`. */
+export function freeCapacity(ctx: HubContext, most: number): number {
+  let free = 0;
+  for (const link of ctx.links.values()) {
+    if (!link.ready || link.closed || link.status !== "active") continue;
+    free += Math.max(0, Math.min(link.freeLanes().length, link.max_concurrent - link.in_flight));
+    if (free >= most) return most;
+  }
+  return free;
+}
+
+/**
+ * Leases a free lane for the job on the worker the scheduling rules choose (fleet spec §8). The lease store decides;
+ * what this hub believes of a worker only orders the asking.
+ * @returns null when no worker has a lane to give.
+ */
+export async function holdLane(
+  ctx: HubContext,
+  job_id: string,
+  session_id: string,
+): Promise<{ link: WorkerLink; held: HeldLane; settle: () => void } | null> {
+  const refused = new Set<WorkerLink>();
+  for (;;) {
+    const link = chooseWorker(withFreeLane(ctx, refused), ctx.clock.now(), ctx.random);
+    if (!link) return null;
+    const lease = await ctx.leases.acquire({
+      worker_id: link.worker_id,
+      lanes: link.freeLanes(),
+      max_concurrent: link.max_concurrent,
+      job_id,
+      session_id,
+      ttl_ms: WORKER_LIVENESS_MS,
+    });
+    if (!lease || link.closed) {
+      refused.add(link);
+      if (lease) await ctx.leases.release(lease.worker_id, lease.lane_idx, lease.token);
+      continue;
+    }
+    let settle = () => {};
+    const settled = new Promise<void>((resolve) => {
+      settle = resolve;
+    });
+    const held: HeldLane = {
+      lease,
+      accepted: false,
+      done: false,
+      stage: null,
+      idle_beats: 0,
+      answer: () => {},
+      settled,
+    };
+    link.held.set(lease.lane_idx, held);
+    return { link, held, settle };
+  }
+}
+
+/** Gives the lane back and asks for the next job. */
+export async function freeLane(ctx: HubContext, link: WorkerLink, held: HeldLane): Promise<void> {
+  const { lane_idx, token } = held.lease;
+  if (link.held.get(lane_idx) === held) link.held.delete(lane_idx);
+  await ctx.leases.release(link.worker_id, lane_idx, token);
+  ctx.signal("lane freed", { worker_id: link.worker_id, lane_idx });
+  if (!link.closed) ctx.hooks.laneFree();
+}
+
+/** A lane in one of these states, without a job, will not run what was leased on it. */
+const OVER: readonly Lane["state"][] = ["warm", "quarantined", "dead"];
+
+/** Takes in what the worker says of one lane; frees its lease when the run on it is over. */
+export async function laneChanged(ctx: HubContext, link: WorkerLink, lane: Lane): Promise<void> {
+  link.lanes.set(lane.lane_idx, lane);
+  const held = link.held.get(lane.lane_idx);
+  const over = OVER.includes(lane.state) && lane.job_id === null;
+  // Before JobAccepted the message is older than the assignment: the lane was warm, and is about to run.
+  if (held?.accepted && over) await endLease(ctx, link, held);
+  else if (!held && lane.state === "warm") ctx.hooks.laneFree();
+}
+
+async function endLease(ctx: HubContext, link: WorkerLink, held: HeldLane): Promise<void> {
+  if (!held.done) await ctx.hooks.jobAbandoned(link, held);
+  await freeLane(ctx, link, held);
+}
+
+/**
+ * Compares the leases with a heartbeat's lanes. A lane that two heartbeats in a row show without its job was missed
+ * (a lost LaneChanged); one heartbeat may have left before the assignment arrived.
+ */
+export async function reconcileLanes(
+  ctx: HubContext,
+  link: WorkerLink,
+  lanes: readonly Lane[],
+): Promise<void> {
+  const reported = new Map(lanes.map((lane) => [lane.lane_idx, lane]));
+  for (const lane_idx of link.lanes.keys()) if (!reported.has(lane_idx)) link.lanes.delete(lane_idx);
+  let opened = false;
+  for (const lane of lanes) {
+    opened ||= lane.state === "warm" && link.lanes.get(lane.lane_idx)?.state !== "warm";
+    link.lanes.set(lane.lane_idx, lane);
+  }
+  for (const held of [...link.held.values()]) {
+    const lane = reported.get(held.lease.lane_idx);
+    const idle = !lane || (OVER.includes(lane.state) && lane.job_id === null);
+    held.idle_beats = idle && held.accepted ? held.idle_beats + 1 : 0;
+    if (held.idle_beats >= 2) await endLease(ctx, link, held);
+  }
+  if (opened) ctx.hooks.laneFree();
+}

@@ -1,0 +1,171 @@
+import { decoderOf } from "#shared/link/codec.ts";
+import {
+  BAD_SECRET_REASON,
+  LINK_CLOSE,
+  type Registration,
+  WorkerToHub,
+  type WorkerHeartbeat,
+} from "#shared/link/messages.ts";
+import { WORKER_LIVENESS_MS } from "#shared/limits.ts";
+import { sameSecret } from "#shared/secret.ts";
+import type { HubContext } from "../context.ts";
+import { laneChanged, reconcileLanes } from "./lanes.ts";
+import { dropLink, publishWorker, registerWorker } from "./registry.ts";
+import type { LinkSocket, WorkerLink } from "./worker-link.ts";
+
+/** Frames received and not handled yet; a worker that runs ahead of the database by more is cut off. */
+const MAX_BACKLOG_BYTES = 64 * 1024 * 1024;
+
+const decode = decoderOf<WorkerToHub>(WorkerToHub);
+
+export interface LinkSession {
+  receive(frame: string | Uint8Array): void;
+  /** The socket is gone. */
+  closed(code: number, reason: string): void;
+}
+
+/**
+ * One socket of WS /workers/{worker_id}/link (fleet spec §6.2), from its first frame to its end. Frames are handled
+ * strictly in order, so that a result is stored before the lane it ran on is offered again.
+ */
+export function openLinkSession(
+  ctx: HubContext,
+  path_worker_id: string,
+  socket: LinkSocket,
+): LinkSession {
+  const log = ctx.log.child({ worker_id: path_worker_id });
+  let link: WorkerLink | null = null;
+  let backlog = 0;
+  let over = false;
+  /** The hub ended it: what is still queued does not count. After a close by the worker it does. */
+  let refused = false;
+  let handled: Promise<void> = Promise.resolve();
+  ctx.handshakes.set(socket, ctx.clock.now());
+
+  const failed = (err: unknown) => log.error({ err }, "link message failed");
+  const end = (code: number, reason: string) => {
+    if (over) return;
+    over = true;
+    ctx.handshakes.delete(socket);
+    if (link) void dropLink(ctx, link, code, reason).catch(failed);
+    else socket.close(code, reason);
+  };
+  const refuse = (code: number, reason: string) => {
+    refused = true;
+    end(code, reason);
+  };
+
+  const register = async (hello: Registration): Promise<void> => {
+    const no = checkRegistration(ctx, path_worker_id, hello);
+    if (no) return refuse(no.code, no.reason);
+    const registered = await registerWorker(ctx, socket, hello);
+    ctx.handshakes.delete(socket);
+    if (!registered) {
+      over = refused = true;
+      return;
+    }
+    link = registered;
+    link.handled = handled;
+    if (over) void dropLink(ctx, link, 1006, "closed while registering").catch(failed);
+  };
+  const handle = (message: WorkerToHub): Promise<void> | void => {
+    if (refused || (over && !link)) return;
+    if (link) return dispatch(ctx, link, message, refuse);
+    if (message.type === "registration") return register(message);
+    refuse(LINK_CLOSE.bad_message, "registration comes first");
+  };
+
+  return {
+    receive: (frame) => {
+      if (over) return;
+      if (typeof frame !== "string") return refuse(LINK_CLOSE.bad_message, "frames are text");
+      const decoded = decode(frame);
+      if (decoded.kind === "unknown")
+        return log.warn({ type: decoded.type.slice(0, 100) }, "unknown link message skipped");
+      if (decoded.kind === "bad")
+        return refuse(LINK_CLOSE.bad_message, closeReason(decoded.reason));
+      const { message } = decoded;
+      // Liveness is when the worker spoke, not when the database had time for it.
+      if (link && message.type === "WorkerHeartbeat") link.last_heartbeat_at = ctx.clock.now();
+      backlog += frame.length;
+      if (backlog > MAX_BACKLOG_BYTES)
+        return refuse(LINK_CLOSE.too_big, "too many unhandled messages");
+      handled = handled
+        .then(() => handle(message))
+        .catch(failed)
+        .then(() => {
+          backlog -= frame.length;
+        });
+      if (link) link.handled = handled;
+    },
+    closed: (code, reason) => end(code, reason),
+  };
+}
+
+/** A close reason holds at most 123 bytes. */
+const closeReason = (text: string) => text.replace(/[^\x20-\x7e]/g, "?").slice(0, 120);
+
+function checkRegistration(ctx: HubContext, path_worker_id: string, hello: Registration) {
+  const secret = ctx.config.worker_secret;
+  if (!sameSecret(hello.secret ?? "", secret ?? "")) {
+    ctx.log.warn({ worker_id: path_worker_id, address: hello.address }, "bad worker secret");
+    return { code: LINK_CLOSE.bad_secret, reason: BAD_SECRET_REASON };
+  }
+  if (hello.worker_id !== path_worker_id)
+    return { code: LINK_CLOSE.bad_message, reason: "worker_id is not the one of the path" };
+  return null;
+}
+
+async function dispatch(
+  ctx: HubContext,
+  link: WorkerLink,
+  message: WorkerToHub,
+  end: (code: number, reason: string) => void,
+): Promise<void> {
+  switch (message.type) {
+    case "registration":
+      return end(LINK_CLOSE.bad_message, "registered already");
+    case "WorkerHeartbeat":
+      return heartbeat(ctx, link, message);
+    case "LaneChanged":
+      return laneChanged(ctx, link, message.lane);
+    case "JobAccepted":
+    case "JobRefused": {
+      const held = link.heldBy(message.job_id, message.lease_token);
+      if (message.type === "JobRefused") held?.answer({ kind: "refused", reason: message.reason });
+      else if (held && !held.done) {
+        held.accepted = true;
+        held.answer({ kind: "accepted" });
+      } else
+        link.send({ ...assignmentOf(message), type: "HubCancelJob", reason: "the lease is stale" });
+      return;
+    }
+    case "JobLog": {
+      const held = link.heldBy(message.job_id, message.lease_token);
+      if (held && !held.done) await ctx.hooks.jobLog(held, message);
+      return;
+    }
+    case "result": {
+      const held = link.heldBy(message.job_id, message.lease_token);
+      const accepted = held && !held.done ? await ctx.hooks.jobResult(held, message) : false;
+      link.send({ ...assignmentOf(message), type: "HubResultAck", accepted });
+      return;
+    }
+    default:
+      message satisfies never;
+  }
+}
+
+const assignmentOf = ({ job_id, lease_token }: { job_id: string; lease_token: number }) => ({
+  job_id,
+  lease_token,
+});
+
+async function heartbeat(ctx: HubContext, link: WorkerLink, beat: WorkerHeartbeat): Promise<void> {
+  link.load = beat.load;
+  link.profiles = beat.profiles;
+  link.send({ type: "HubHeartbeatAck" });
+  await reconcileLanes(ctx, link, beat.lanes);
+  await ctx.leases.renew(link.worker_id, WORKER_LIVENESS_MS);
+  await publishWorker(ctx, link);
+}

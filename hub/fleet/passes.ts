@@ -1,0 +1,46 @@
+import { LINK_CLOSE } from "#shared/link/messages.ts";
+import { WORKER_LIVENESS_MS } from "#shared/limits.ts";
+import type { HubContext } from "../context.ts";
+import { dropLink } from "./registry.ts";
+
+/** How long a socket may stay without a registration. */
+const REGISTRATION_MS = 10_000;
+/** Fleet spec §8: the hub registry. */
+export const HUB_BEAT_MS = 30_000;
+const HUB_EXPIRY_MS = 90_000;
+const HUB_PREFIX = "hub:";
+
+/** Ends links without a heartbeat for 120 s (fleet spec §3.4) and sockets that never registered. */
+export async function livenessOnce(ctx: HubContext): Promise<void> {
+  const now = ctx.clock.now();
+  for (const [socket, opened_at] of [...ctx.handshakes]) {
+    if (now - opened_at <= REGISTRATION_MS) continue;
+    ctx.handshakes.delete(socket);
+    socket.close(LINK_CLOSE.bad_message, "no registration");
+  }
+  const silent = [...ctx.links.values()].filter(
+    (link) => now - link.last_heartbeat_at > WORKER_LIVENESS_MS,
+  );
+  await Promise.all(
+    silent.map((link) => dropLink(ctx, link, LINK_CLOSE.liveness, "no heartbeat for 120 s")),
+  );
+}
+
+/** Says that this hub lives. */
+export const beatHubOnce = (ctx: HubContext): Promise<void> =>
+  ctx.kv.set(`${HUB_PREFIX}${ctx.hub_id}`, { at: ctx.clock.now() }, HUB_EXPIRY_MS);
+
+export const leaveHubs = (ctx: HubContext): Promise<void> =>
+  ctx.kv.delete(`${HUB_PREFIX}${ctx.hub_id}`);
+
+export async function otherHubAlive(ctx: HubContext): Promise<boolean> {
+  const hubs = await ctx.kv.list(HUB_PREFIX);
+  return hubs.some((hub) => hub.key !== `${HUB_PREFIX}${ctx.hub_id}`);
+}
+
+/** Writes down which workers were heard of since `since`. */
+export async function touchWorkersOnce(ctx: HubContext, since: number): Promise<void> {
+  const heard = [...ctx.links.values()].filter((link) => link.last_heartbeat_at >= since);
+  const ids = heard.map((link) => link.worker_id);
+  if (ids.length > 0) await ctx.db.workers.touch(ids, ctx.clock.now());
+}

@@ -1,0 +1,148 @@
+import { isoTime } from "#shared/clock.ts";
+import { AppError, conflict, notFound } from "#shared/errors.ts";
+import { FLEET_VIEW_MAX_AGE_MS, KV_READ_TIMEOUT_MS, WORKER_LIVENESS_MS } from "#shared/limits.ts";
+import type { Worker, WorkerStatus } from "#shared/schema/worker.ts";
+import type { HubContext } from "../context.ts";
+import type { WorkerRow } from "../db/types.ts";
+import type { LaneLease } from "../stores/leases.ts";
+import { within } from "./deadline.ts";
+import { entryOf, WORKER_PREFIX, type WorkerEntry } from "./registry.ts";
+
+/** The last good fleet-wide view, for when the shared store does not answer (fleet spec §8). */
+export interface FleetCache {
+  last: { at: number; entries: WorkerEntry[] } | null;
+}
+
+/**
+ * Every registered worker of every hub. Reads of the shared store are given 1.5 s; then the last good view is used for
+ * up to 60 s (fleet spec §8).
+ * @throws AppError unavailable when there is no view young enough.
+ */
+export async function readFleet(ctx: HubContext): Promise<WorkerEntry[]> {
+  const cache = ctx.fleet_cache;
+  try {
+    const read = ctx.kv.list<WorkerEntry>(WORKER_PREFIX);
+    const found = await within(ctx.clock, "worker registry", KV_READ_TIMEOUT_MS, read);
+    cache.last = { at: ctx.clock.now(), entries: found.map((entry) => entry.value) };
+  } catch (err) {
+    ctx.log.warn({ err }, "worker registry did not answer");
+    if (!cache.last || ctx.clock.now() - cache.last.at > FLEET_VIEW_MAX_AGE_MS)
+      throw new AppError("unavailable", "the worker registry does not answer", { cause: err });
+  }
+  // This hub's own links are known first hand.
+  const others = cache.last.entries.filter((entry) => !ctx.links.has(entry.worker_id));
+  const own = [...ctx.links.values()].filter((link) => link.ready && !link.closed);
+  return [...others, ...own.map((link) => entryOf(ctx, link))];
+}
+
+export const isAlive = (ctx: HubContext, entry: WorkerEntry): boolean =>
+  ctx.clock.now() - entry.last_heartbeat_at <= WORKER_LIVENESS_MS;
+
+async function leasesOf(ctx: HubContext, worker_id: string): Promise<LaneLease[]> {
+  const link = ctx.links.get(worker_id);
+  if (link) return [...link.held.values()].map((held) => held.lease);
+  return ctx.leases.list(worker_id);
+}
+
+function connectedRecord(
+  ctx: HubContext,
+  row: WorkerRow | undefined,
+  entry: WorkerEntry,
+  leases: LaneLease[],
+): Worker {
+  const leased = new Map(leases.map((lease) => [lease.lane_idx, lease]));
+  const { worker_id, address, hostname, version, capabilities, load, profiles } = entry;
+  return {
+    worker_id,
+    address,
+    hostname,
+    version,
+    alive: isAlive(ctx, entry),
+    status: row?.status ?? "active",
+    in_flight: leases.length,
+    capabilities,
+    lane_novnc_urls: capabilities.lane_novnc_urls,
+    cpu_percent: load.cpu_percent,
+    mem_percent: load.mem_percent,
+    disk_pct: load.disk_pct,
+    profiles,
+    lanes: entry.lanes.map((lane) => {
+      const lease = leased.get(lane.lane_idx);
+      if (!lease || lane.job_id !== null) return lane;
+      return { ...lane, job_id: lease.job_id, session_id: lease.session_id };
+    }),
+    connected_at: isoTime(entry.connected_at),
+    last_heartbeat_at: isoTime(entry.last_heartbeat_at),
+    link_hub: entry.link_hub,
+  };
+}
+
+/** A worker that was seen once and is not connected now. */
+const absentRecord = (row: WorkerRow): Worker => ({
+  worker_id: row.worker_id,
+  address: row.address,
+  hostname: row.hostname,
+  version: row.version,
+  alive: false,
+  status: row.status,
+  in_flight: 0,
+  capabilities: {
+    max_concurrent: 0,
+    lane_novnc_urls: [],
+    novnc_url: null,
+    browser: null,
+    capture: "durable",
+  },
+  lane_novnc_urls: [],
+  cpu_percent: null,
+  mem_percent: null,
+  disk_pct: null,
+  profiles: [],
+  lanes: [],
+  connected_at: null,
+  last_heartbeat_at: isoTime(row.last_seen_at),
+  link_hub: null,
+});
+
+/** GET /workers: connected ones and those only remembered, by id. */
+export async function listWorkers(ctx: HubContext): Promise<Worker[]> {
+  const [entries, rows] = await Promise.all([readFleet(ctx), ctx.db.workers.list()]);
+  const remembered = new Map(rows.map((row) => [row.worker_id, row]));
+  const records = await Promise.all(
+    entries.map(async (entry) => {
+      const row = remembered.get(entry.worker_id);
+      remembered.delete(entry.worker_id);
+      return connectedRecord(ctx, row, entry, await leasesOf(ctx, entry.worker_id));
+    }),
+  );
+  for (const row of remembered.values()) records.push(absentRecord(row));
+  return records.sort((a, b) => (a.worker_id < b.worker_id ? -1 : 1));
+}
+
+/** POST /workers/{id}/status: any status to any other; drain finishes what runs (design/api.md). */
+export async function setWorkerStatus(
+  ctx: HubContext,
+  worker_id: string,
+  status: WorkerStatus,
+): Promise<Worker> {
+  const row = await ctx.db.workers.setStatus(worker_id, status);
+  if (!row) throw notFound("worker");
+  const link = ctx.links.get(worker_id);
+  if (link) link.status = status;
+  if (status === "active") ctx.hooks.laneFree();
+  const entry = (await readFleet(ctx)).find((e) => e.worker_id === worker_id);
+  return entry ? connectedRecord(ctx, row, entry, await leasesOf(ctx, worker_id)) : absentRecord(row);
+}
+
+/** DELETE /workers/{id}: forgets a worker that is not connected. */
+export async function forgetWorker(ctx: HubContext, worker_id: string): Promise<void> {
+  const connected = (await readFleet(ctx)).some((entry) => entry.worker_id === worker_id);
+  if (connected || ctx.links.has(worker_id))
+    throw conflict("worker is connected: drain and stop it first");
+  if (!(await ctx.db.workers.delete(worker_id))) throw notFound("worker");
+}
+
+/** Workers connected to any hub (fleet spec §2.6). */
+export async function countWorkers(ctx: HubContext): Promise<number> {
+  return (await readFleet(ctx)).filter((entry) => isAlive(ctx, entry)).length;
+}

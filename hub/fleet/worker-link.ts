@@ -1,0 +1,122 @@
+import { newToken } from "#shared/ids.ts";
+import type { HubToWorker, Registration } from "#shared/link/messages.ts";
+import type { Capabilities, HostLoad, Lane, WorkerStatus } from "#shared/schema/worker.ts";
+import type { LaneLease } from "../stores/leases.ts";
+import type { Candidate } from "./schedule.ts";
+
+/** What a link needs of its socket. */
+export interface LinkSocket {
+  /** As Bun's: 0 when the message was dropped, -1 when it waits in the buffer, else the bytes sent. */
+  send(text: string): number;
+  close(code: number, reason: string): void;
+}
+
+export type AssignAnswer =
+  | { kind: "accepted" }
+  | { kind: "refused"; reason: string }
+  | { kind: "closed" };
+
+/** A lane leased to a job on this link. */
+export interface HeldLane {
+  readonly lease: LaneLease;
+  /** The worker said JobAccepted: from now on `warm` means that the run is over. */
+  accepted: boolean;
+  /** The job has its end: nothing this lane still says about it counts. */
+  done: boolean;
+  /** Last stage written on the job's row. */
+  stage: string | null;
+  /** Heartbeats in a row that showed the lane free although it is leased. */
+  idle_beats: number;
+  /** Takes the worker's answer to the assignment. */
+  answer: (answer: AssignAnswer) => void;
+  /** Settles when the assignment was accepted or taken back. */
+  settled: Promise<void>;
+}
+
+/** One registered worker: what it said of itself, and the lanes this hub has leased on it. */
+export class WorkerLink implements Candidate {
+  readonly worker_id: string;
+  readonly instance_id: string;
+  readonly address: string;
+  readonly hostname: string;
+  readonly version: string;
+  readonly capabilities: Capabilities;
+  readonly connected_at: number;
+  /** Bearer of the worker's uploads; dies with the link. */
+  readonly upload_token = newToken();
+  readonly lanes = new Map<number, Lane>();
+  readonly held = new Map<number, HeldLane>();
+  load: HostLoad;
+  profiles: string[];
+  status: WorkerStatus = "standby";
+  last_heartbeat_at: number;
+  /** Set once the worker was told that it is registered; until then it takes no job. */
+  ready = false;
+  closed = false;
+  /** The one run of `dropLink`. */
+  dropped: Promise<void> | undefined;
+  /** Resolves when every message received so far was handled. */
+  handled: Promise<void> = Promise.resolve();
+  readonly #socket: LinkSocket;
+
+  constructor(socket: LinkSocket, hello: Registration, capabilities: Capabilities, now: number) {
+    this.#socket = socket;
+    this.worker_id = hello.worker_id;
+    this.instance_id = hello.instance_id;
+    this.address = hello.address;
+    this.hostname = hello.hostname;
+    this.version = hello.version;
+    this.capabilities = capabilities;
+    this.connected_at = now;
+    this.last_heartbeat_at = now;
+    this.load = hello.load;
+    this.profiles = hello.profiles;
+    for (const lane of hello.lanes) this.lanes.set(lane.lane_idx, lane);
+  }
+
+  get in_flight(): number {
+    return this.held.size;
+  }
+  get max_concurrent(): number {
+    return this.capabilities.max_concurrent;
+  }
+  get lane_novnc_urls(): string[] {
+    return this.capabilities.lane_novnc_urls;
+  }
+  get novnc_url(): string | null {
+    return this.capabilities.novnc_url;
+  }
+  get disk_pct(): number {
+    return this.load.disk_pct;
+  }
+
+  /** False when the message did not leave: the link is closed or its buffer is full. */
+  send(message: HubToWorker): boolean {
+    return !this.closed && this.#socket.send(JSON.stringify(message)) !== 0;
+  }
+
+  closeSocket(code: number, reason: string): void {
+    this.#socket.close(code, reason);
+  }
+
+  /** Lanes that are warm and not leased, in order. */
+  freeLanes(): number[] {
+    const free: number[] = [];
+    for (const lane of this.lanes.values())
+      if (lane.state === "warm" && !this.held.has(lane.lane_idx)) free.push(lane.lane_idx);
+    return free;
+  }
+
+  hasFreeLane(): boolean {
+    for (const lane of this.lanes.values())
+      if (lane.state === "warm" && !this.held.has(lane.lane_idx)) return true;
+    return false;
+  }
+
+  /** The held lane of this assignment, if this link still has it. */
+  heldBy(job_id: string, lease_token: number): HeldLane | undefined {
+    for (const held of this.held.values())
+      if (held.lease.token === lease_token && held.lease.job_id === job_id) return held;
+    return undefined;
+  }
+}

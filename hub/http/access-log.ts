@@ -1,0 +1,22 @@
+import type { MiddlewareHandler } from "hono";
+import type { Log } from "#shared/log.ts";
+import type { HttpEnv } from "./env.ts";
+
+const MAX_PATH = 300;
+
+/** A session id opens its viewer (fleet spec §5.2), so a log shows only its beginning. */
+const redact = (path: string) =>
+  path.replace(/(\/sessions\/[^/]{4})[^/]+/g, "$1…").slice(0, MAX_PATH);
+
+/** One line per request, and `nosniff` on every answer. */
+export const accessLog = (log: Log): MiddlewareHandler<HttpEnv> =>
+  async function accessLogged(c, next) {
+    const started = performance.now();
+    await next();
+    c.res.headers.set("X-Content-Type-Options", "nosniff");
+    const ms = Math.round((performance.now() - started) * 10) / 10;
+    log.info(
+      { method: c.req.method, path: redact(c.req.path), status: c.res.status, ms },
+      "request answered",
+    );
+  };

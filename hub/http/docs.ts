@@ -1,0 +1,51 @@
+import icon from "swagger-ui-dist/favicon-32x32.png" with { type: "file" };
+import css from "swagger-ui-dist/swagger-ui.css" with { type: "file" };
+import bundle from "swagger-ui-dist/swagger-ui-bundle.js" with { type: "file" };
+import type { App } from "./new-app.ts";
+
+const PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <title>Flotilla API</title>
+    <link rel="stylesheet" href="/docs/swagger-ui.css">
+    <link rel="icon" type="image/png" href="/docs/favicon.png">
+  </head>
+  <body>
+    <div id="swagger-ui"></div>
+    <script src="/docs/swagger-ui-bundle.js"></script>
+    <script src="/docs/start.js"></script>
+  </body>
+</html>
+`;
+const START = `SwaggerUIBundle({ url: "/openapi.json", dom_id: "#swagger-ui", deepLinking: true });\n`;
+
+/** Embedded in the compiled binary, so the explorer works without a network. */
+const FILES = {
+  "/docs/swagger-ui.css": { path: css, type: "text/css; charset=utf-8" },
+  "/docs/swagger-ui-bundle.js": { path: bundle, type: "text/javascript; charset=utf-8" },
+  "/docs/favicon.png": { path: icon, type: "image/png" },
+};
+
+const HEADERS = { "Cache-Control": "no-cache" };
+
+/**
+ * `/openapi.json` and its explorer at `/docs`. The document is made on the first call, from every route the app has
+ * by then.
+ */
+export function addDocs(app: App, info: { title: string; version: string; description: string }) {
+  let document: string | undefined;
+  app.get("/openapi.json", (c) => {
+    document ??= JSON.stringify(app.getOpenAPI31Document({ openapi: "3.1.0", info }));
+    return c.body(document, 200, { ...HEADERS, "Content-Type": "application/json" });
+  });
+  app.get("/docs", (c) => c.html(PAGE, 200, HEADERS));
+  app.get("/docs/start.js", (c) =>
+    c.body(START, 200, { ...HEADERS, "Content-Type": "text/javascript; charset=utf-8" }),
+  );
+  for (const [path, file] of Object.entries(FILES))
+    app.get(
+      path,
+      () => new Response(Bun.file(file.path), { headers: { ...HEADERS, "Content-Type": file.type } }),
+    );
+}

@@ -1,0 +1,54 @@
+import type { Context, MiddlewareHandler } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { AppError } from "#shared/errors.ts";
+import { MAX_JSON_BODY_BYTES } from "#shared/limits.ts";
+import { sameSecret } from "#shared/secret.ts";
+import type { HttpEnv } from "./env.ts";
+
+type Guard = MiddlewareHandler<HttpEnv>;
+
+export const bearerOf = (c: Context): string | null =>
+  /^Bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "")?.[1] ?? null;
+
+const LOOPBACK_HOST = /^(localhost|[a-z0-9-]+\.localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?$/i;
+
+/** Answers only when the Host header is a loopback name: a rebound DNS name is turned away. */
+export const loopbackHostsOnly: Guard = async (c, next) => {
+  if (!LOOPBACK_HOST.test(c.req.header("host") ?? ""))
+    throw new AppError("forbidden", "this hub answers to loopback names only");
+  await next();
+};
+
+/** Health, viewers, the worker's own calls and what lanes open never carry the token (design/architecture.md §7). */
+const TOKEN_FREE =
+  /^\/(health|api\/v1\/health|demo\/.*|sessions\/[^/]+\/novnc(\/.*)?|workers\/[^/]+\/(link|jobs\/.*))$/;
+
+/** Asks for `Authorization: Bearer <token>` on every other call. */
+export const requireToken = (token: string): Guard => {
+  return async function requireTokenGuard(c, next) {
+    const given = bearerOf(c);
+    if (!TOKEN_FREE.test(c.req.path) && !(given !== null && sameSecret(given, token)))
+      throw new AppError("unauthorized", "a bearer token is required", {
+        headers: { "WWW-Authenticate": "Bearer" },
+      });
+    await next();
+  };
+};
+
+/** Refuses a body longer than a JSON call may have, without reading it to its end. */
+export const jsonBodyLimit: Guard = bodyLimit({
+  maxSize: MAX_JSON_BODY_BYTES,
+  onError: () => {
+    throw new AppError("too_large", `body is larger than ${MAX_JSON_BODY_BYTES} bytes`);
+  },
+});
+
+/**
+ * A page of another site may not open this socket: browsers always send Origin, and no preflight protects WebSockets.
+ */
+export function refuseForeignOrigin(c: Context, allowed: readonly string[]): void {
+  const origin = c.req.header("origin");
+  if (origin === undefined || allowed.includes("*") || allowed.includes(origin)) return;
+  if (URL.canParse(origin) && new URL(origin).host === c.req.header("host")) return;
+  throw new AppError("forbidden", "this origin is not allowed");
+}

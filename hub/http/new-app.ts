@@ -1,0 +1,66 @@
+import { type Hook, OpenAPIHono } from "@hono/zod-openapi";
+import { AppError, type Issue } from "#shared/errors.ts";
+import type { HttpEnv } from "./env.ts";
+
+/** A stranger's body may break a rule a million times; the answer stays small. */
+const MAX_ISSUES = 50;
+const MAX_TEXT = 500;
+
+const LOC = { json: "body", form: "body", query: "query", param: "path", header: "header" } as const;
+
+interface ZodIssue {
+  code?: string;
+  message: string;
+  path: PropertyKey[];
+  keys?: string[];
+}
+
+const short = (text: string) =>
+  text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+const locPart = (part: PropertyKey) => (typeof part === "number" ? part : short(String(part)));
+
+function valueAt(data: unknown, path: PropertyKey[]): unknown {
+  let value = data;
+  for (const part of path) {
+    if (typeof value !== "object" || value === null) return value;
+    value = (value as Record<PropertyKey, unknown>)[part];
+  }
+  return value;
+}
+
+/** A required field that is not there is 400, a field that breaks a rule is 422 (fleet spec §7, design/api.md). */
+function isMissing(issue: ZodIssue, data: unknown): boolean {
+  if (issue.code !== "invalid_type" && issue.code !== "invalid_value") return false;
+  return issue.path.length > 0 && valueAt(data, issue.path) === undefined;
+}
+
+/** zod's issues as entries of a validation error, `loc` starting with `where`. */
+export function toIssues(issues: ZodIssue[], ...where: string[]): Issue[] {
+  const out: Issue[] = [];
+  for (const issue of issues) {
+    const loc = [...where, ...issue.path.map(locPart)];
+    const type = issue.code ?? "invalid";
+    if (issue.code === "unrecognized_keys" && issue.keys)
+      for (const key of issue.keys.slice(0, MAX_ISSUES))
+        out.push({ loc: [...loc, short(key)], msg: "unknown key", type });
+    else out.push({ loc, msg: short(issue.message), type });
+    if (out.length >= MAX_ISSUES) return out.slice(0, MAX_ISSUES);
+  }
+  return out;
+}
+
+const validationHook: Hook<unknown, HttpEnv, string, unknown> = (result) => {
+  if (result.success) return;
+  const where = LOC[result.target as keyof typeof LOC] ?? result.target;
+  const issues: ZodIssue[] = result.error.issues;
+  // zod-validator hands the raw input to the hook as `data` beside the error.
+  const data = (result as { data?: unknown }).data;
+  const missing = issues.find((issue) => isMissing(issue, data));
+  if (missing)
+    throw new AppError("bad_request", `${[where, ...missing.path.map(locPart)].join(".")} is required`);
+  throw new AppError("invalid", toIssues(issues, where));
+};
+
+/** A sub-app whose validation failures are thrown as `AppError`, for the one `onError`. */
+export const newApp = () => new OpenAPIHono<HttpEnv>({ defaultHook: validationHook });
+export type App = ReturnType<typeof newApp>;

@@ -1,0 +1,22 @@
+import type { Context } from "hono";
+import { HTTPException } from "hono/http-exception";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { AppError } from "#shared/errors.ts";
+import type { Log } from "#shared/log.ts";
+
+/** The one place that turns what was thrown into `{detail}` (fleet spec §7); internals stay in the log. */
+export const onError =
+  (log: Log) =>
+  (err: Error, c: Context): Response => {
+    if (err instanceof AppError) {
+      for (const [name, value] of Object.entries(err.headers)) c.header(name, value);
+      if (err.status >= 500 && err.kind === "internal") log.error({ err }, "request failed");
+      return c.json({ detail: err.detail, ...err.body }, err.status as ContentfulStatusCode);
+    }
+    if (err instanceof HTTPException) {
+      if (err.status === 426) c.header("Upgrade", "websocket");
+      return c.json({ detail: err.message || "request refused" }, err.status as ContentfulStatusCode);
+    }
+    log.error({ err, method: c.req.method, path: c.req.path.slice(0, 200) }, "request failed");
+    return c.json({ detail: "internal error" }, 500);
+  };

@@ -1,0 +1,53 @@
+import type { z } from "@hono/zod-openapi";
+import { ErrorBody } from "#shared/schema/error.ts";
+
+const REASONS = {
+  400: "Not JSON, or a required field is missing",
+  401: "The token is missing or wrong",
+  403: "This host or origin is not allowed",
+  404: "There is no such thing",
+  405: "The path has no such method",
+  409: "The state conflicts with the operation",
+  413: "The body is too large",
+  415: "The body must be application/json",
+  416: "The range lies outside the body",
+  422: "A field breaks a rule",
+  426: "This is a WebSocket endpoint",
+  503: "The fleet is at capacity, or the hub cannot answer now",
+} as const;
+export type FailStatus = keyof typeof REASONS;
+
+type Fails<S extends FailStatus> = {
+  [K in S]: { description: string; content: { "application/json": { schema: typeof ErrorBody } } };
+};
+
+const content = <T extends z.ZodType>(schema: T) => ({ "application/json": { schema } });
+
+/** Error answers, all `{detail}`. 401 and 403 may answer any call and are described once for the whole API. */
+export const fails = <S extends FailStatus>(...statuses: S[]): Fails<S> => {
+  const out: Record<number, { description: string; content: ReturnType<typeof content> }> = {};
+  for (const status of statuses)
+    out[status] = { description: REASONS[status], content: content(ErrorBody) };
+  return out as Fails<S>;
+};
+
+export const ok = <T extends z.ZodType>(schema: T, description = "Done") => ({
+  200: { description, content: content(schema) },
+});
+
+/** A required JSON body. */
+export const json = <T extends z.ZodType>(schema: T) => ({
+  body: { required: true, content: content(schema) },
+});
+
+/** A file body of any type. */
+export const bytes = (description: string) => ({
+  description,
+  content: { "*/*": { schema: { type: "string", format: "binary" } as const } },
+});
+
+/**
+ * A streamed answer has no type that the route's description could be compared with; the property test over
+ * /openapi.json compares what is really sent.
+ */
+export const streamed = (response: Response): never => response as never;

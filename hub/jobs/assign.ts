@@ -1,0 +1,147 @@
+import { newSessionId } from "#shared/ids.ts";
+import { ASSIGN_ACK_MS } from "#shared/limits.ts";
+import type { HubContext } from "../context.ts";
+import type { JobRow } from "../db/types.ts";
+import { freeCapacity, freeLane, holdLane } from "../fleet/lanes.ts";
+import type { AssignAnswer, HeldLane, WorkerLink } from "../fleet/worker-link.ts";
+import { logEvent, appendEvents, tell } from "./events.ts";
+import { viewerPath } from "./record.ts";
+import { minAssetSize } from "./settings.ts";
+
+/** Jobs looked at in one read of the queue. */
+const BATCH = 64;
+
+/**
+ * Gives queued jobs to free lanes, oldest first, while there are both. Deliveries go on in the background.
+ * Runs inside `ctx.dispatcher`.
+ * @returns how many jobs were given away.
+ */
+export async function assignQueued(
+  ctx: HubContext,
+  created_before: number,
+  most = Number.POSITIVE_INFINITY,
+): Promise<number> {
+  let given = 0;
+  for (;;) {
+    const room = freeCapacity(ctx, Math.min(BATCH, most - given));
+    if (room === 0) return given;
+    const rows = await ctx.db.jobs.oldestQueued(created_before, room);
+    for (const row of rows) {
+      const outcome = await assignJob(ctx, row);
+      if (outcome === "full") return given;
+      if (outcome === "given") given += 1;
+    }
+    if (rows.length < room) return given;
+  }
+}
+
+/** Without pull-on-free only jobs whose POST still waits get a lane here; the others are redriven (§3.1). */
+export async function assignWaiting(ctx: HubContext): Promise<void> {
+  for (const job_id of [...ctx.waiters.keys()]) {
+    if (freeCapacity(ctx, 1) === 0) return;
+    const row = await ctx.db.jobs.get(job_id);
+    if (row?.status === "queued" && (await assignJob(ctx, row)) === "full") return;
+  }
+}
+
+/** Claims the job for a free lane and sends it; the single conditional claim decides against other hubs (§3.1). */
+async function assignJob(ctx: HubContext, queued: JobRow): Promise<"given" | "lost" | "full"> {
+  const { job_id } = queued;
+  const session_id = newSessionId();
+  const place = await holdLane(ctx, job_id, session_id);
+  if (!place) return "full";
+  const { link, held, settle } = place;
+  try {
+    const row = await ctx.db.jobs.claim({
+      job_id,
+      worker_id: link.worker_id,
+      lane_idx: held.lease.lane_idx,
+      session_id,
+      novnc_url: viewerPath(session_id),
+      lease_token: held.lease.token,
+      now: ctx.clock.now(),
+    });
+    if (row) {
+      void deliver(ctx, link, held, row)
+        .catch((err) => ctx.log.error({ job_id, err }, "delivery failed"))
+        .finally(settle);
+      return "given";
+    }
+    await freeLane(ctx, link, held);
+  } catch (err) {
+    await freeLane(ctx, link, held).finally(settle);
+    throw err;
+  }
+  settle();
+  return "lost";
+}
+
+async function deliver(
+  ctx: HubContext,
+  link: WorkerLink,
+  held: HeldLane,
+  row: JobRow,
+): Promise<void> {
+  const { job_id } = row;
+  const { lane_idx, token, session_id } = held.lease;
+  const waited = new AbortController();
+  const answered = new Promise<AssignAnswer>((resolve) => {
+    held.answer = resolve;
+  });
+  const queued_ms = ctx.clock.now() - row.created_at;
+  const min_asset_size_bytes = row.options.min_asset_size_bytes || (await minAssetSize(ctx));
+  // Written before the message leaves, so that it stands before the worker's own first line.
+  const line = {
+    ts: ctx.clock.now(),
+    level: "info" as const,
+    stage: "assigned",
+    message: `assigned to worker ${link.worker_id}, lane ${lane_idx}`,
+    fields: { worker_id: link.worker_id, lane_idx, queued_ms },
+  };
+  await appendEvents(ctx, job_id, [logEvent(line)]);
+  const sent = link.send({
+    type: "HubAssignJob",
+    job_id,
+    lease_token: token,
+    lane_idx,
+    session_id,
+    url: row.url,
+    options: { ...row.options, min_asset_size_bytes },
+  });
+  const late = ctx.clock
+    .sleep(ASSIGN_ACK_MS, waited.signal)
+    .then(() => ({ kind: "refused", reason: `no answer within ${ASSIGN_ACK_MS} ms` }) as const);
+  const answer = sent ? await Promise.race([answered, late]) : ({ kind: "closed" } as const);
+  waited.abort();
+  if (answer.kind === "accepted") {
+    ctx.log.info({ job_id, worker_id: link.worker_id, lane_idx, queued_ms }, "job assigned");
+    ctx.waiters.get(job_id)?.();
+    ctx.signal("job assigned", { job_id, worker_id: link.worker_id, lane_idx });
+    return;
+  }
+  await takeBack(ctx, link, held, answer.kind === "closed" ? "the link closed" : answer.reason);
+}
+
+/** The assignment did not arrive: the claim is reverted and the next pass tries again (§3.1). */
+async function takeBack(
+  ctx: HubContext,
+  link: WorkerLink,
+  held: HeldLane,
+  reason: string,
+): Promise<void> {
+  const { job_id, token, lane_idx } = held.lease;
+  held.done = true;
+  // A worker that takes it after all must not run it beside the next one.
+  link.send({ type: "HubCancelJob", job_id, lease_token: token, reason });
+  // The lane said warm and was not: it counts as taken until the worker speaks of it again.
+  const lane = link.lanes.get(lane_idx);
+  if (lane) link.lanes.set(lane_idx, { ...lane, state: "resetting", reason });
+  const back = await ctx.db.jobs.unclaim(job_id, token);
+  ctx.log.warn({ job_id, worker_id: link.worker_id, lane_idx, reason }, "assignment taken back");
+  if (back) {
+    await tell(ctx, job_id, "warn", "assigned", `not delivered, back in the queue: ${reason}`);
+    ctx.signal("job requeued", { job_id });
+  }
+  await freeLane(ctx, link, held);
+  ctx.dispatcher.kick();
+}

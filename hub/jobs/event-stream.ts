@@ -1,0 +1,121 @@
+import { isTerminal } from "#shared/schema/job.ts";
+import type { HubContext } from "../context.ts";
+import type { EventRow, JobRow } from "../db/types.ts";
+import { terminalEvent } from "./events.ts";
+import { eventRecord } from "./record.ts";
+
+const PAGE = 500;
+/** A reader that takes nothing for so long is cut off. */
+const SLOW_READER_MS = 30_000;
+
+export const EVENT_CLOSE = { done: 1000, internal: 1011, going_away: 1001, too_slow: 4408, unknown_job: 4404 } as const;
+
+export interface EventSink {
+  /** False when the message waits in a buffer: send no more until `drained` was called. */
+  send(text: string): boolean;
+  close(code: number, reason: string): void;
+}
+
+export interface EventStream {
+  drained(): void;
+  stop(): void;
+}
+
+/**
+ * Sends every event of a job with seq > since: the stored ones, then new ones as they are stored, without gap or double,
+ * and closes with 1000 after the last (fleet spec §6.1). Events are read from the store in both cases and the bus only
+ * wakes the reader, so a slow reader costs one message of memory.
+ */
+export function startEventStream(
+  ctx: HubContext,
+  job: JobRow,
+  since: number,
+  sink: EventSink,
+): EventStream {
+  const stopped = new AbortController();
+  let last = since;
+  let reading = false;
+  let again = false;
+  let replayed = false;
+  let drain: (() => void) | null = null;
+
+  const stop = () => {
+    stopped.abort();
+    unsubscribe();
+    ctx.streams.delete(goAway);
+    drain?.();
+  };
+  const close = (code: number, reason: string) => {
+    if (stopped.signal.aborted) return;
+    stop();
+    sink.close(code, reason);
+  };
+
+  const goAway = () => close(EVENT_CLOSE.going_away, "hub is stopping");
+  ctx.streams.add(goAway);
+
+  /** False when the stream is over. */
+  const send = async (event: EventRow): Promise<boolean> => {
+    last = event.seq;
+    if (!sink.send(JSON.stringify(eventRecord(event)))) {
+      const late = new AbortController();
+      const emptied = new Promise<true>((resolve) => {
+        drain = () => resolve(true);
+      });
+      const timeout = ctx.clock.sleep(SLOW_READER_MS, late.signal).then(() => false as const);
+      const ok = await Promise.race([emptied, timeout]);
+      drain = null;
+      late.abort();
+      if (!ok) close(EVENT_CLOSE.too_slow, "reads too slowly");
+    }
+    if (event.type !== "log") close(EVENT_CLOSE.done, event.type);
+    return !stopped.signal.aborted;
+  };
+
+  const readOn = async (): Promise<void> => {
+    for (;;) {
+      const page = await ctx.db.events.list(job.job_id, last, PAGE);
+      for (const event of page) if (stopped.signal.aborted || !(await send(event))) return;
+      if (page.length < PAGE) return;
+    }
+  };
+
+  /** A job that ended without its last event (the hub died between the two writes), or whose last one was seen. */
+  const closeEnded = async (): Promise<void> => {
+    const row = await ctx.db.jobs.get(job.job_id);
+    if (stopped.signal.aborted || (row && !isTerminal(row.status))) return;
+    if (!row) return close(EVENT_CLOSE.done, "deleted");
+    await readOn();
+    if (stopped.signal.aborted) return;
+    const seen = since > 0 && last === since;
+    const [at] = seen ? await ctx.db.events.list(job.job_id, since - 1, 1) : [];
+    const { ts, type, data } = terminalEvent(row, ctx.clock.now());
+    if (!seen || at?.type === "log")
+      await send({ job_id: row.job_id, seq: last + 1, ts, type, data });
+    else close(EVENT_CLOSE.done, type);
+  };
+
+  const pump = async (): Promise<void> => {
+    if (reading) {
+      again = true;
+      return;
+    }
+    reading = true;
+    try {
+      do {
+        again = false;
+        await readOn();
+        if (!replayed) await closeEnded();
+        replayed = true;
+      } while (again && !stopped.signal.aborted);
+    } catch (err) {
+      ctx.log.error({ job_id: job.job_id, err }, "event stream failed");
+      close(EVENT_CLOSE.internal, "events cannot be read");
+    } finally {
+      reading = false;
+    }
+  };
+  const unsubscribe = ctx.bus.subscribe(job.job_id, () => void pump());
+  void pump();
+  return { drained: () => drain?.(), stop };
+}

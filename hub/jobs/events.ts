@@ -1,0 +1,51 @@
+import type { JobLogEntry } from "#shared/schema/job.ts";
+import type { HubContext } from "../context.ts";
+import type { EventRow, JobRow } from "../db/types.ts";
+import { jobRecord } from "./record.ts";
+
+type NewEvent = Pick<EventRow, "ts" | "type" | "data">;
+
+/** Stores events of a job in order and wakes whoever follows it. */
+export async function appendEvents(
+  ctx: HubContext,
+  job_id: string,
+  events: NewEvent[],
+): Promise<void> {
+  await ctx.db.events.append(job_id, events);
+  ctx.bus.publish(job_id);
+}
+
+export const logEvent = ({ ts, level, stage, message, fields }: JobLogEntry): NewEvent => ({
+  ts,
+  type: "log",
+  data: { level, stage, message, fields },
+});
+
+/** One line of the hub's own in the job's story. */
+export const tell = (
+  ctx: HubContext,
+  job_id: string,
+  level: JobLogEntry["level"],
+  stage: string,
+  message: string,
+  fields: Record<string, unknown> = {},
+): Promise<void> =>
+  appendEvents(ctx, job_id, [logEvent({ ts: ctx.clock.now(), level, stage, message, fields })]);
+
+/** The last event of a job: `error` for a failed one, `done` with the record for the others (fleet spec §6.1). */
+export function terminalEvent(row: JobRow, now: number): NewEvent {
+  const ts = row.finished_at ?? now;
+  if (row.status === "failed") return { ts, type: "error", data: { detail: row.error ?? "failed" } };
+  return { ts, type: "done", data: { ...jobRecord(row) } };
+}
+
+/** Everything that follows from a job's end, whoever ended it; call it only with the row your own statement changed. */
+export async function announceEnd(ctx: HubContext, row: JobRow): Promise<void> {
+  ctx.log.info(
+    { job_id: row.job_id, status: row.status, worker_id: row.worker_id, error: row.error },
+    "job finished",
+  );
+  await appendEvents(ctx, row.job_id, [terminalEvent(row, ctx.clock.now())]);
+  ctx.waiters.get(row.job_id)?.();
+  ctx.signal("job finished", { job_id: row.job_id, status: row.status });
+}

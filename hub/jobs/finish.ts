@@ -1,0 +1,72 @@
+import { WORKER_LOST_ERROR } from "#shared/limits.ts";
+import type { JobLog, WorkerResult } from "#shared/link/messages.ts";
+import type { HubContext } from "../context.ts";
+import type { HeldLane, WorkerLink } from "../fleet/worker-link.ts";
+import { announceEnd, appendEvents, logEvent } from "./events.ts";
+
+/** Stores the worker's lines and keeps the row's stage at the last of them. */
+export async function storeJobLog(
+  ctx: HubContext,
+  held: HeldLane,
+  message: JobLog,
+): Promise<void> {
+  const { job_id, token } = held.lease;
+  const last = message.entries.at(-1);
+  if (!last) return;
+  await appendEvents(ctx, job_id, message.entries.map(logEvent));
+  if (last.stage === held.stage) return;
+  held.stage = last.stage;
+  await ctx.db.jobs.setStage(job_id, token, last.stage);
+}
+
+/** running → completed or failed, as the worker reports (fleet spec §3.1). False when the lease was not the job's. */
+export async function finishJob(
+  ctx: HubContext,
+  held: HeldLane,
+  result: WorkerResult,
+): Promise<boolean> {
+  const { job_id, token } = held.lease;
+  held.done = true;
+  const { status, error, stage, http_status, final_url, title, capture } = result;
+  const row = await ctx.db.jobs.finish(job_id, token, {
+    status,
+    error: status === "failed" ? (error ?? "the worker gave no reason") : error,
+    now: ctx.clock.now(),
+    stage: stage ?? held.stage,
+    http_status,
+    final_url,
+    title,
+    capture,
+  });
+  if (row) await announceEnd(ctx, row);
+  return row !== null;
+}
+
+/** running → failed: the worker's lane is free again and no result ever came. */
+export async function failAbandoned(
+  ctx: HubContext,
+  link: WorkerLink,
+  held: HeldLane,
+): Promise<void> {
+  const { job_id, token } = held.lease;
+  held.done = true;
+  const row = await ctx.db.jobs.finish(job_id, token, {
+    status: "failed",
+    error: `worker ${link.worker_id} ended the run without a result`,
+    now: ctx.clock.now(),
+    stage: held.stage,
+  });
+  if (row) await announceEnd(ctx, row);
+}
+
+/** running → failed: its worker restarted or its link is gone (fleet spec §3.1). */
+export async function failJobsOf(ctx: HubContext, worker_id: string): Promise<void> {
+  const rows = await ctx.db.jobs.failRunningOf(worker_id, WORKER_LOST_ERROR, ctx.clock.now());
+  for (const row of rows) await announceEnd(ctx, row);
+}
+
+/** Hub start with no other hub alive: jobs left running are failed (fleet spec §3.1 note 1). */
+export async function failLeftovers(ctx: HubContext): Promise<void> {
+  const rows = await ctx.db.jobs.failAllRunning(WORKER_LOST_ERROR, ctx.clock.now());
+  for (const row of rows) await announceEnd(ctx, row);
+}

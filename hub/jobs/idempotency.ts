@@ -1,0 +1,82 @@
+import { AppError, conflict } from "#shared/errors.ts";
+import type { HubContext } from "../context.ts";
+import type { IdempotencyRow } from "../db/types.ts";
+import { recordOf } from "./read.ts";
+
+export type Answer = NonNullable<IdempotencyRow["answer"]>;
+
+/** Marks a key whose call has stored its job and not answered yet; a hub that died there left this behind. */
+const STORED = 0;
+/** A call that has stored nothing after so long is dead. */
+const DEAD_CALL_MS = 120_000;
+
+/** Remembers which job the call made, so that no crash afterwards makes a second one. */
+export const rememberJob = (ctx: HubContext, key: string, job_id: string): Promise<void> =>
+  ctx.db.idempotency.complete(key, { status: STORED, body: { job_id }, headers: {} });
+
+/**
+ * Runs `call` once per key (design/api.md): the same key and request again gets the first answer, also while the first
+ * still runs. Only answers that stored something are kept.
+ * @throws AppError conflict when the key was used with another request.
+ */
+export async function oncePerKey(
+  ctx: HubContext,
+  key: string,
+  fingerprint: string,
+  call: () => Promise<Answer>,
+): Promise<Answer> {
+  const taken = await ctx.db.idempotency.begin(key, fingerprint, ctx.clock.now());
+  if (!taken) return runCall(ctx, key, call);
+  if (taken.fingerprint !== fingerprint)
+    throw conflict("this Idempotency-Key was used with another request");
+  const running = ctx.running_calls.get(key);
+  if (running) {
+    await running.catch(() => {});
+    return oncePerKey(ctx, key, fingerprint, call);
+  }
+  if (taken.answer) return replay(ctx, taken.answer);
+  if (ctx.clock.now() - taken.created_at < DEAD_CALL_MS)
+    throw new AppError("conflict", "a call with this Idempotency-Key is still running", {
+      headers: { "Retry-After": "1" },
+    });
+  await ctx.db.idempotency.abandon(key);
+  return oncePerKey(ctx, key, fingerprint, call);
+}
+
+async function runCall(
+  ctx: HubContext,
+  key: string,
+  call: () => Promise<Answer>,
+): Promise<Answer> {
+  const run = (async () => {
+    const answer = await call();
+    if (isKept(answer)) await ctx.db.idempotency.complete(key, answer);
+    // After a 5xx nobody knows what was stored: the key stays with what `rememberJob` left, or until it counts as dead.
+    else if (answer.status < 500) await ctx.db.idempotency.abandon(key);
+    return answer;
+  })();
+  ctx.running_calls.set(key, run);
+  try {
+    return await run;
+  } finally {
+    ctx.running_calls.delete(key);
+  }
+}
+
+const jobIdOf = ({ body }: Answer): string | null => {
+  const job_id = (body as { job_id?: unknown } | null)?.job_id;
+  return typeof job_id === "string" ? job_id : null;
+};
+
+const isKept = (answer: Answer): boolean =>
+  answer.status < 300 || (answer.status === 503 && jobIdOf(answer) !== null);
+
+/** The first answer; but who retries after "fleet at capacity" is told of the job that has got a lane since. */
+async function replay(ctx: HubContext, answer: Answer): Promise<Answer> {
+  const job_id = jobIdOf(answer);
+  if ((answer.status !== 503 && answer.status !== STORED) || job_id === null) return answer;
+  const job = await ctx.db.jobs.get(job_id);
+  if (!job || (job.status === "queued" && answer.status === 503))
+    return answer.status === STORED ? { status: 404, body: { detail: "job not found" }, headers: {} } : answer;
+  return { status: 200, body: await recordOf(ctx, job), headers: {} };
+}

@@ -1,0 +1,68 @@
+import { IDEMPOTENCY_TTL_MS } from "#shared/limits.ts";
+import type { HubContext } from "../context.ts";
+import { isAlive, readFleet } from "../fleet/view.ts";
+import { assignQueued, assignWaiting } from "./assign.ts";
+import { announceEnd } from "./events.ts";
+
+/** Rows ended in one read; the pass goes on until there are none. */
+const BATCH = 200;
+/** More running jobs than lanes a fleet can have, so that none hides behind long ones. */
+const MAX_RUNNING = 20_000;
+
+/** Redrive (fleet spec §3.1, §8): jobs queued for `redrive_min_age_ms` get a free lane. */
+export function redriveOnce(ctx: HubContext): Promise<number> {
+  const { redrive_min_age_ms, redrive_max_per_pass } = ctx.config.queue;
+  const most = redrive_max_per_pass || Number.POSITIVE_INFINITY;
+  const before = ctx.clock.now() - redrive_min_age_ms;
+  return ctx.dispatcher.exclusive(() => assignQueued(ctx, before, most));
+}
+
+/** What a lane that became free, or a new job, sets off. */
+export function dispatchOnce(ctx: HubContext): Promise<unknown> {
+  if (ctx.config.queue.pull_on_free) return assignQueued(ctx, ctx.clock.now());
+  return assignWaiting(ctx);
+}
+
+/** Reconciler (fleet spec §3.1): fails what waited too long, and what runs on a worker that is not alive. */
+export async function reconcileOnce(ctx: HubContext): Promise<void> {
+  await failOverdue(ctx);
+  await failStale(ctx);
+}
+
+async function failOverdue(ctx: HubContext): Promise<void> {
+  const { timeout_ms } = ctx.config.queue;
+  const error = `queue timeout: no worker took the job within ${timeout_ms / 1000} s`;
+  for (;;) {
+    const now = ctx.clock.now();
+    const rows = await ctx.db.jobs.oldestQueued(now - timeout_ms, BATCH);
+    let ended = 0;
+    for (const { job_id } of rows) {
+      const row = await ctx.db.jobs.finishQueued(job_id, { status: "failed", error, now });
+      if (!row) continue;
+      ended += 1;
+      await announceEnd(ctx, row);
+    }
+    if (rows.length < BATCH || ended === 0) return;
+  }
+}
+
+async function failStale(ctx: HubContext): Promise<void> {
+  const now = ctx.clock.now();
+  const old = await ctx.db.jobs.runningBefore(now - ctx.config.stale.running_grace_ms, MAX_RUNNING);
+  if (old.length === 0) return;
+  const fleet = await readFleet(ctx);
+  const alive = new Set(fleet.filter((e) => isAlive(ctx, e)).map((e) => e.worker_id));
+  for (const { job_id, worker_id, lease_token } of old) {
+    if (lease_token === null || (worker_id !== null && alive.has(worker_id))) continue;
+    const row = await ctx.db.jobs.finish(job_id, lease_token, {
+      status: "failed",
+      error: `worker ${worker_id} is not alive`,
+      now,
+    });
+    if (row) await announceEnd(ctx, row);
+  }
+}
+
+export const expireKeysOnce = async (ctx: HubContext): Promise<void> => {
+  await ctx.db.idempotency.expire(ctx.clock.now() - IDEMPOTENCY_TTL_MS);
+};

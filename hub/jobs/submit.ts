@@ -1,0 +1,84 @@
+import { AppError } from "#shared/errors.ts";
+import { newJobId } from "#shared/ids.ts";
+import { type Job, isTerminal, type SubmitJob } from "#shared/schema/job.ts";
+import type { HubContext } from "../context.ts";
+import type { JobRow } from "../db/types.ts";
+import { jobRecord } from "./record.ts";
+import { refuseUnsupported } from "./unsupported.ts";
+
+/** What a client does with a 503: try again after so many seconds. */
+const RETRY_AFTER_S = 10;
+
+const newRow = (ctx: HubContext, input: SubmitJob, idempotency_key: string | null): JobRow => ({
+  job_id: newJobId(),
+  status: "queued",
+  mode: input.options.mode,
+  url: input.url,
+  host: new URL(input.url).hostname,
+  options: input.options,
+  novnc_url: null,
+  worker_id: null,
+  lane_idx: null,
+  session_id: null,
+  lease_token: null,
+  error: null,
+  stage: null,
+  http_status: null,
+  final_url: null,
+  title: null,
+  created_at: ctx.clock.now(),
+  started_at: null,
+  finished_at: null,
+  asset_count: 0,
+  asset_bytes: 0,
+  attempts: 0,
+  capture: null,
+  idempotency_key,
+});
+
+export interface SubmitOptions {
+  idempotency_key?: string | null;
+  /** Called once the row exists, before anything waits. */
+  stored?: (job_id: string) => Promise<void>;
+  /** False answers at once with the queued job. */
+  wait?: boolean;
+}
+
+/**
+ * Stores the job, asks for a lane and waits for it up to `config.submit_wait_ms` (fleet spec §3.1, §8).
+ * @returns the record, running or ended already.
+ * @throws AppError at_capacity with the job_id in its body; the job stays queued.
+ */
+export async function submitJob(
+  ctx: HubContext,
+  input: SubmitJob,
+  options: SubmitOptions = {},
+): Promise<Job> {
+  refuseUnsupported(input.options);
+  const row = newRow(ctx, input, options.idempotency_key ?? null);
+  const { job_id } = row;
+  const given_up = new AbortController();
+  const moved = new Promise<void>((resolve) => ctx.waiters.set(job_id, resolve));
+  try {
+    await ctx.db.jobs.insert(row);
+    await options.stored?.(job_id);
+    ctx.dispatcher.kick();
+    if (options.wait !== false && !ctx.stopping.aborted) {
+      const signal = AbortSignal.any([given_up.signal, ctx.stopping]);
+      await Promise.race([moved, ctx.clock.sleep(ctx.config.submit_wait_ms, signal)]);
+    }
+  } finally {
+    given_up.abort();
+    ctx.waiters.delete(job_id);
+  }
+  const now = (await ctx.db.jobs.get(job_id)) ?? row;
+  if (now.status === "running" || isTerminal(now.status)) return jobRecord(now);
+  if (options.wait === false) return jobRecord(now, await ctx.db.jobs.queuePosition(job_id));
+  throw atCapacity(job_id);
+}
+
+export const atCapacity = (job_id: string): AppError =>
+  new AppError("at_capacity", "fleet at capacity", {
+    body: { job_id },
+    headers: { "Retry-After": String(RETRY_AFTER_S) },
+  });

@@ -1,0 +1,39 @@
+import { createRoute } from "@hono/zod-openapi";
+import { KV_READ_TIMEOUT_MS } from "#shared/limits.ts";
+import { Health } from "#shared/schema/health.ts";
+import type { HubContext } from "../context.ts";
+import { within } from "../fleet/deadline.ts";
+import { countWorkers } from "../fleet/view.ts";
+import { newApp } from "../http/new-app.ts";
+import { ok } from "../http/openapi-parts.ts";
+
+const health = createRoute({
+  method: "get",
+  path: "/health",
+  tags: ["health"],
+  summary: "Is the hub well?",
+  responses: {
+    ...ok(Health),
+    503: {
+      description: "The database or the worker registry does not answer",
+      content: { "application/json": { schema: Health } },
+    },
+  },
+});
+
+/** GET /health (fleet spec §2.6). */
+export const healthRoutes = (ctx: HubContext) =>
+  newApp().openapi(health, async (c) => {
+    const [store, workers] = await Promise.allSettled([
+      within(ctx.clock, "database", KV_READ_TIMEOUT_MS, ctx.db.ping()),
+      countWorkers(ctx),
+    ]);
+    const well = store.status === "fulfilled" && workers.status === "fulfilled";
+    const body = {
+      status: well ? ("ok" as const) : ("degraded" as const),
+      store: store.status === "fulfilled" ? ctx.db.dialect : "error",
+      workers: workers.status === "fulfilled" ? workers.value : 0,
+      version: ctx.version,
+    };
+    return c.json(body, well ? 200 : 503);
+  });

@@ -1,0 +1,60 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { invalid } from "#shared/errors.ts";
+import type { HubContext } from "../context.ts";
+import { refuseForeignOrigin } from "../http/guards.ts";
+import { newApp } from "../http/new-app.ts";
+import { fails } from "../http/openapi-parts.ts";
+import { requireUpgrade, type Socket, upgrade } from "../http/sockets.ts";
+import { EVENT_CLOSE, type EventStream, startEventStream } from "../jobs/event-stream.ts";
+import { getRow } from "../jobs/read.ts";
+import { JobParams } from "./params.ts";
+
+const events = createRoute({
+  method: "get",
+  path: "/jobs/{id}/events",
+  tags: ["jobs"],
+  summary: "WebSocket: the events of a job",
+  description:
+    "One JSON object per message: {seq, ts, type: log|done|error, data}. `since` is the last seq already seen. " +
+    "Closed with 1000 after done or error, with 4404 when there is no such job.",
+  request: {
+    params: JobParams,
+    query: z.object({
+      since: z.int().min(0).optional().openapi({ param: { name: "since", in: "query" } }),
+    }),
+  },
+  responses: { 101: { description: "Switching to WebSocket" }, ...fails(403, 422, 426) },
+});
+
+function parseSince(raw: string | undefined): number {
+  if (raw === undefined) return 0;
+  if (!/^[0-9]{1,9}$/.test(raw))
+    throw invalid(["query", "since"], "must be a whole number from 0 to 999999999");
+  return Number(raw);
+}
+
+/** WS /jobs/{id}/events?since=n (fleet spec §6.1). */
+export function jobEventRoutes(ctx: HubContext) {
+  const app = newApp();
+  app.openAPIRegistry.registerPath(events);
+  app.get("/jobs/:id/events", async (c) => {
+    requireUpgrade(c);
+    refuseForeignOrigin(c, ctx.config.cors_origins);
+    const since = parseSince(c.req.query("since"));
+    const job = await getRow(ctx, c.req.param("id")).catch(() => null);
+    let stream: EventStream | null = null;
+    return upgrade(c, {
+      open: (socket: Socket) => {
+        if (!job) return socket.close(EVENT_CLOSE.unknown_job, "job not found");
+        stream = startEventStream(ctx, job, since, {
+          // -1: the message waits in the socket's buffer; 0: the socket is closed, which `close` tells.
+          send: (text) => socket.send(text) >= 0,
+          close: (code, reason) => socket.close(code, reason),
+        });
+      },
+      drain: () => stream?.drained(),
+      close: () => stream?.stop(),
+    });
+  });
+  return app;
+}

@@ -1,0 +1,122 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { notFound } from "#shared/errors.ts";
+import { AssetList, type DocumentName, JobResult, LinkList } from "#shared/schema/asset.ts";
+import type { HubContext } from "../context.ts";
+import { fileResponse } from "../http/file-response.ts";
+import { newApp } from "../http/new-app.ts";
+import { bytes, fails, ok, streamed } from "../http/openapi-parts.ts";
+import { assetKey, documentKey, getAsset, getResult, listAssets } from "../jobs/files.ts";
+import { logText } from "../jobs/log-text.ts";
+import { getRow } from "../jobs/read.ts";
+import { AssetParams, JobParams } from "./params.ts";
+
+const tags = ["job files"];
+const request = { params: JobParams };
+
+const result = createRoute({
+  method: "get",
+  path: "/jobs/{id}/result",
+  tags,
+  summary: "What a job came to",
+  request,
+  responses: { ...ok(JobResult), ...fails(404) },
+});
+const assets = createRoute({
+  method: "get",
+  path: "/jobs/{id}/assets.json",
+  tags,
+  summary: "List the assets of a job",
+  request,
+  responses: { ...ok(AssetList), ...fails(404) },
+});
+const asset = createRoute({
+  method: "get",
+  path: "/jobs/{id}/assets/{name}",
+  tags,
+  summary: "Read an asset body",
+  description: "With ETag (sha256), Range and If-None-Match.",
+  request: { params: AssetParams },
+  responses: {
+    200: bytes("The body, with its captured type"),
+    206: bytes("The range asked for"),
+    304: { description: "The client has it" },
+    ...fails(404, 416),
+  },
+});
+const page = createRoute({
+  method: "get",
+  path: "/jobs/{id}/page.html",
+  tags,
+  summary: "Read the captured HTML",
+  request,
+  responses: {
+    200: {
+      description: "The serialised page, sandboxed",
+      content: { "text/html": { schema: z.string() } },
+    },
+    ...fails(404),
+  },
+});
+const log = createRoute({
+  method: "get",
+  path: "/jobs/{id}/log.txt",
+  tags,
+  summary: "Read the execution log, also of a running job",
+  request,
+  responses: {
+    200: { description: "The log", content: { "text/plain": { schema: z.string() } } },
+    ...fails(404),
+  },
+});
+const links = createRoute({
+  method: "get",
+  path: "/jobs/{id}/links.json",
+  tags,
+  summary: "List the links of the page",
+  request,
+  responses: { ...ok(LinkList), ...fails(404) },
+});
+
+/** The files of a job (fleet spec §2.3, §4.1). */
+export function jobFileRoutes(ctx: HubContext) {
+  const readDocument = async (id: string, name: DocumentName) => {
+    const { job_id } = await getRow(ctx, id);
+    const body = await ctx.objects.read(documentKey(job_id, name));
+    if (!body) throw notFound(name);
+    return body;
+  };
+  return newApp()
+    .openapi(result, async (c) => c.json(await getResult(ctx, c.req.valid("param").id), 200))
+    .openapi(assets, async (c) => {
+      const { id } = c.req.valid("param");
+      const items = await listAssets(ctx, id);
+      return c.json({ job_id: id, count: items.length, items }, 200);
+    })
+    .openapi(asset, async (c) => {
+      const { id, name } = c.req.valid("param");
+      const row = await getAsset(ctx, id, name);
+      const read = (range?: { start: number; end: number }) =>
+        ctx.objects.read(assetKey(row.job_id, row.name), range);
+      const answer = await fileResponse(c, { ...row, read });
+      if (!answer) throw notFound("asset");
+      return answer;
+    })
+    .openapi(page, async (c) => {
+      const body = await readDocument(c.req.valid("param").id, "page.html");
+      return send(body, "text/html; charset=utf-8", { "Content-Security-Policy": "sandbox" });
+    })
+    .openapi(log, async (c) => {
+      const row = await getRow(ctx, c.req.valid("param").id);
+      return send(logText(ctx, row), "text/plain; charset=utf-8");
+    })
+    .openapi(links, async (c) =>
+      send(await readDocument(c.req.valid("param").id, "links.json"), "application/json"),
+    );
+}
+
+const send = (body: ReadableStream<Uint8Array>, type: string, headers?: Record<string, string>) =>
+  streamed(
+    new Response(body, {
+      headers: { "Content-Type": type, "Cache-Control": "private, no-cache", ...headers },
+    }),
+  );

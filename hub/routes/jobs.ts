@@ -1,0 +1,93 @@
+import { createRoute } from "@hono/zod-openapi";
+import { Job, JobList, JobListQuery, SubmitJob } from "#shared/schema/job.ts";
+import { TooBusy } from "#shared/schema/error.ts";
+import type { HubContext } from "../context.ts";
+import { jsonBodyLimit } from "../http/guards.ts";
+import { newApp } from "../http/new-app.ts";
+import { fails, json, ok } from "../http/openapi-parts.ts";
+import { cancelJob } from "../jobs/cancel.ts";
+import { rememberJob } from "../jobs/idempotency.ts";
+import { getJob, getRow, listJobs, recordOf } from "../jobs/read.ts";
+import { removeJob } from "../jobs/remove.ts";
+import { submitJob } from "../jobs/submit.ts";
+import { idempotencyKey, idempotent } from "./idempotent.ts";
+import { IdempotencyHeader, JobParams } from "./params.ts";
+
+const tags = ["jobs"];
+
+/** Jobs: submit, list, read, cancel, delete (fleet spec §4.1). */
+export function jobRoutes(ctx: HubContext) {
+  const middleware = [jsonBodyLimit, idempotent(ctx)];
+  const submit = createRoute({
+    method: "post",
+    path: "/jobs",
+    tags,
+    summary: "Submit a job",
+    description: "Waits about 8 s for a lane; after that 503, and the job stays queued.",
+    middleware,
+    request: { ...json(SubmitJob), headers: IdempotencyHeader },
+    responses: {
+      ...ok(Job, "The job, running or queued"),
+      ...fails(400, 409, 413, 415, 422),
+      503: {
+        description: "The fleet is at capacity; the job stays queued. Try again with backoff",
+        content: { "application/json": { schema: TooBusy } },
+      },
+    },
+  });
+  const list = createRoute({
+    method: "get",
+    path: "/jobs",
+    tags,
+    summary: "List jobs, newest first",
+    request: { query: JobListQuery },
+    responses: { ...ok(JobList), ...fails(422) },
+  });
+  const read = createRoute({
+    method: "get",
+    path: "/jobs/{id}",
+    tags,
+    summary: "Read a job",
+    request: { params: JobParams },
+    responses: { ...ok(Job), ...fails(404) },
+  });
+  const cancel = createRoute({
+    method: "post",
+    path: "/jobs/{id}/cancel",
+    tags,
+    summary: "Cancel a job; what a running one stored is kept",
+    middleware,
+    request: { params: JobParams, headers: IdempotencyHeader },
+    responses: { ...ok(Job), ...fails(404, 409, 413, 422) },
+  });
+  const remove = createRoute({
+    method: "delete",
+    path: "/jobs/{id}",
+    tags,
+    summary: "Delete a job and its files; a running one is cancelled first",
+    middleware,
+    request: { params: JobParams, headers: IdempotencyHeader },
+    responses: { 204: { description: "Deleted" }, ...fails(404, 409, 413, 422) },
+  });
+
+  return newApp()
+    .openapi(submit, async (c) => {
+      const key = idempotencyKey(c);
+      const job = await submitJob(ctx, c.req.valid("json"), {
+        idempotency_key: key,
+        ...(key === null ? {} : { stored: (job_id: string) => rememberJob(ctx, key, job_id) }),
+      });
+      return c.json(job, 200);
+    })
+    .openapi(list, async (c) => c.json(await listJobs(ctx, c.req.valid("query")), 200))
+    .openapi(read, async (c) => c.json(await getJob(ctx, c.req.valid("param").id), 200))
+    .openapi(cancel, async (c) => {
+      const { job_id } = await getRow(ctx, c.req.valid("param").id);
+      return c.json(await recordOf(ctx, await cancelJob(ctx, job_id)), 200);
+    })
+    .openapi(remove, async (c) => {
+      const { job_id } = await getRow(ctx, c.req.valid("param").id);
+      await removeJob(ctx, job_id);
+      return c.body(null, 204);
+    });
+}

@@ -1,0 +1,20 @@
+import { z } from "@hono/zod-openapi";
+
+/** Path parameters are any text here: what cannot name a thing is simply not found. */
+const param = (name: string, example: string) =>
+  z.string().openapi({ param: { name, in: "path" }, example });
+
+export const JobParams = z.object({ id: param("id", "k3v9x0a1b2c3d4") });
+export const AssetParams = JobParams.extend({ name: param("name", "logo.png") });
+export const WorkerParams = z.object({ id: param("id", "w123") });
+export const LinkParams = z.object({ worker_id: param("worker_id", "w123") });
+export const UploadParams = LinkParams.extend({
+  job_id: param("job_id", "k3v9x0a1b2c3d4"),
+  name: param("name", "logo.png"),
+});
+
+export const IdempotencyHeader = z.object({
+  "idempotency-key": z.string().optional().openapi({
+    description: "Same key and body within 24 h: the first answer again. Other body: 409.",
+  }),
+});

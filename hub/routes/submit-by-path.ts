@@ -1,0 +1,94 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import { AppError } from "#shared/errors.ts";
+import { TooBusy } from "#shared/schema/error.ts";
+import { Job, SubmitJob, TargetUrl } from "#shared/schema/job.ts";
+import type { HubContext } from "../context.ts";
+import type { HttpEnv } from "../http/env.ts";
+import { newApp, toIssues } from "../http/new-app.ts";
+import { fails, ok } from "../http/openapi-parts.ts";
+import { submitJob } from "../jobs/submit.ts";
+
+const submitByPath = createRoute({
+  method: "get",
+  path: "/{target_url}",
+  tags: ["jobs"],
+  summary: "Submit the URL that is the path, with default options",
+  description:
+    "The path is the target URL as it is, or percent-encoded: /https://example.org/a?b=1. A path whose // was folded " +
+    "to / is understood. With Accept: text/html the answer leads to the job's page.",
+  request: {
+    params: z.object({
+      target_url: z.string().openapi({
+        param: { name: "target_url", in: "path", allowReserved: true },
+        example: "https://example.org/",
+      }),
+    }),
+  },
+  responses: {
+    ...ok(Job, "The job"),
+    303: { description: "To the job's page (Accept: text/html)" },
+    ...fails(403, 404, 422),
+    503: {
+      description: "The fleet is at capacity; the job stays queued",
+      content: { "application/json": { schema: TooBusy } },
+    },
+  },
+});
+
+const SCHEME = /^\/+([a-z][a-z0-9+.-]*)(:|%3a)/i;
+
+/**
+ * The URL in a request line's path and query, or null when there is none. `//` may have been folded to `/` on the way,
+ * and clients may have encoded the whole of it. Everything else stays as it was sent.
+ */
+export function targetOf(path_and_query: string): string | null {
+  if (!SCHEME.test(path_and_query)) return null;
+  let target = path_and_query.replace(/^\/+/, "");
+  if (/^[a-z][a-z0-9+.-]*%3a/i.test(target)) {
+    const [path = "", ...query] = target.split("?");
+    try {
+      target = [decodeURIComponent(path), ...query].join("?");
+    } catch {
+      return target;
+    }
+  }
+  return target.replace(/^(https?):\/*(?=[^/])/i, "$1://");
+}
+
+/** A page of another site may lead a person here, but not make a browser send requests behind their back. */
+const isForeignSubresource = (c: Context): boolean =>
+  c.req.header("sec-fetch-site") === "cross-site" && c.req.header("sec-fetch-mode") !== "navigate";
+
+const wantsPage = (c: Context): boolean => /\btext\/html\b/i.test(c.req.header("accept") ?? "");
+
+/** GET /{target_url} (fleet spec §4.1). Registered last: every other path comes first. */
+export function submitByPathRoutes(ctx: HubContext) {
+  const submit = async (c: Context<HttpEnv>): Promise<Response> => {
+    const { pathname, search } = splitUrl(c.req.url);
+    const target = targetOf(pathname + search);
+    if (target === null || c.req.method === "HEAD")
+      throw new AppError("not_found", "no such path");
+    if (isForeignSubresource(c)) throw new AppError("forbidden", "this origin is not allowed");
+    const url = TargetUrl.safeParse(target);
+    if (!url.success) throw new AppError("invalid", toIssues(url.error.issues, "path", "target_url"));
+    const input = SubmitJob.parse({ url: url.data });
+    if (!wantsPage(c)) return c.json(await submitJob(ctx, input), 200);
+    const { job_id } = await submitJob(ctx, input, { wait: false });
+    return c.redirect(`/#/jobs/${job_id}`, 303);
+  };
+  const app = newApp();
+  app.openAPIRegistry.registerPath(submitByPath);
+  app.get("*", submit);
+  return app;
+}
+
+/** Path and query as they were sent: `URL` would normalise the target. */
+function splitUrl(url: string): { pathname: string; search: string } {
+  const start = url.indexOf("/", url.indexOf("//") + 2);
+  const rest = start === -1 ? "/" : url.slice(start);
+  const query = rest.indexOf("?");
+  return query === -1
+    ? { pathname: rest, search: "" }
+    : { pathname: rest.slice(0, query), search: rest.slice(query) };
+}

@@ -1,0 +1,48 @@
+import { createRoute } from "@hono/zod-openapi";
+import { notFound } from "#shared/errors.ts";
+import { WORKER_ID } from "#shared/ids.ts";
+import { LINK_CLOSE } from "#shared/link/messages.ts";
+import type { HubContext } from "../context.ts";
+import { type LinkSession, openLinkSession } from "../fleet/link-session.ts";
+import { refuseForeignOrigin } from "../http/guards.ts";
+import { newApp } from "../http/new-app.ts";
+import { fails } from "../http/openapi-parts.ts";
+import { requireUpgrade, upgrade } from "../http/sockets.ts";
+import { LinkParams } from "./params.ts";
+
+const link = createRoute({
+  method: "get",
+  path: "/workers/{worker_id}/link",
+  tags: ["workers"],
+  summary: "WebSocket: the worker's link",
+  description:
+    "The first frame is the registration. Close reasons: `bad worker secret`, `duplicate worker_id`.",
+  request: { params: LinkParams },
+  responses: { 101: { description: "Switching to WebSocket" }, ...fails(403, 404, 426) },
+});
+
+/** WS /workers/{worker_id}/link (fleet spec §4.3, §6.2). */
+export function workerLinkRoutes(ctx: HubContext) {
+  const app = newApp();
+  app.openAPIRegistry.registerPath(link);
+  app.get("/workers/:worker_id/link", (c) => {
+    requireUpgrade(c);
+    const worker_id = c.req.param("worker_id");
+    if (!WORKER_ID.test(worker_id)) throw notFound("worker");
+    // A worker is no browser: without a secret any web page could otherwise register one.
+    refuseForeignOrigin(c, []);
+    let session: LinkSession | null = null;
+    return upgrade(c, {
+      open: (socket) => {
+        if (ctx.stopping.aborted) return socket.close(LINK_CLOSE.going_away, "hub is stopping");
+        session = openLinkSession(ctx, worker_id, {
+          send: (text) => socket.send(text),
+          close: (code, reason) => socket.close(code, reason),
+        });
+      },
+      message: (_socket, frame) => session?.receive(frame),
+      close: (_socket, code, reason) => session?.closed(code, reason),
+    });
+  });
+  return app;
+}

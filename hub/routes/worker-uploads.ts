@@ -1,0 +1,104 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import { AppError, badRequest, invalid } from "#shared/errors.ts";
+import { sameSecret } from "#shared/secret.ts";
+import { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
+import type { HubContext } from "../context.ts";
+import { bearerOf } from "../http/guards.ts";
+import { newApp, toIssues } from "../http/new-app.ts";
+import { bytes, fails, ok } from "../http/openapi-parts.ts";
+import { requireLease, storeAsset, storeDocument, type Upload } from "../jobs/files.ts";
+import { UploadParams } from "./params.ts";
+
+const tags = ["worker uploads"];
+const StoredFile = z
+  .object({ name: z.string(), size: z.int(), sha256: z.string() })
+  .openapi("StoredFile");
+
+const UploadHeaders = z.object({
+  "x-lease-token": z.string().openapi({ description: "The lease_token of the assignment" }),
+  "x-sha256": z.string().openapi({ description: "SHA-256 of the body, lower-case hex" }),
+});
+const route = (path: string, summary: string, headers: typeof UploadHeaders) =>
+  createRoute({
+    method: "put",
+    path,
+    tags,
+    summary,
+    description: "With Authorization: Bearer <upload_token> of the link's registration.",
+    request: { params: UploadParams, headers, body: { required: true, ...bytes("The raw body") } },
+    responses: { ...ok(StoredFile), ...fails(400, 401, 409, 413, 422) },
+  });
+const putAsset = route(
+  "/workers/{worker_id}/jobs/{job_id}/assets/{name}",
+  "Upload a captured body",
+  UploadHeaders.extend({
+    "x-asset-meta": z.string().openapi({ description: "base64url of AssetMeta as JSON" }),
+  }),
+);
+const putDocument = route(
+  "/workers/{worker_id}/jobs/{job_id}/documents/{name}",
+  "Upload page.html or links.json",
+  UploadHeaders,
+);
+
+function header(c: Context, name: string, pattern: RegExp, rule: string): string {
+  const value = c.req.header(name);
+  if (value === undefined) throw badRequest(`header ${name} is required`);
+  if (!pattern.test(value)) throw invalid(["header", name], rule);
+  return value;
+}
+
+function uploadOf(c: Context): Upload {
+  const sha256 = header(c, "X-Sha256", /^[0-9a-f]{64}$/, "must be a SHA-256 in lower-case hex");
+  const length = c.req.header("content-length");
+  return {
+    // An empty body has no stream.
+    body: c.req.raw.body ?? new Blob([]).stream(),
+    sha256,
+    size: length === undefined ? undefined : Number(length),
+    signal: c.req.raw.signal,
+  };
+}
+
+function metaOf(c: Context, name: string): AssetMeta {
+  const encoded = header(c, "X-Asset-Meta", /^[A-Za-z0-9_-]+=*$/, "must be base64url");
+  let raw: unknown;
+  try {
+    raw = JSON.parse(Buffer.from(encoded, "base64url").toString());
+  } catch {
+    throw invalid(["header", "X-Asset-Meta"], "must be base64url of JSON");
+  }
+  if (typeof raw !== "object" || raw === null)
+    throw invalid(["header", "X-Asset-Meta"], "must be an object");
+  const meta = AssetMeta.safeParse({ ...raw, name });
+  if (!meta.success)
+    throw new AppError("invalid", toIssues(meta.error.issues, "header", "X-Asset-Meta"));
+  return meta.data;
+}
+
+/** Bodies from workers, streamed to the object store; only under the lease of a running job. */
+export function workerUploadRoutes(ctx: HubContext) {
+  const leaseOf = (c: Context) => {
+    const bearer = bearerOf(c);
+    if (bearer === null) throw new AppError("unauthorized", "bad upload token");
+    const { worker_id = "", job_id = "" } = c.req.param();
+    const token = header(c, "X-Lease-Token", /^[0-9]{1,16}$/, "must be a whole number");
+    const isToken = (upload_token: string) => sameSecret(upload_token, bearer);
+    return requireLease(ctx, worker_id, isToken, job_id, Number(token));
+  };
+  const app = newApp();
+  app.openAPIRegistry.registerPath(putAsset);
+  app.openAPIRegistry.registerPath(putDocument);
+  return app
+    .put("/workers/:worker_id/jobs/:job_id/assets/:name", async (c) => {
+      const held = leaseOf(c);
+      return c.json(await storeAsset(ctx, held, metaOf(c, c.req.param("name")), uploadOf(c)));
+    })
+    .put("/workers/:worker_id/jobs/:job_id/documents/:name", async (c) => {
+      const held = leaseOf(c);
+      const name = DocumentName.safeParse(c.req.param("name"));
+      if (!name.success) throw invalid(["path", "name"], "must be page.html or links.json");
+      return c.json(await storeDocument(ctx, held, name.data, uploadOf(c)));
+    });
+}

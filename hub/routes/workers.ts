@@ -1,0 +1,58 @@
+import { createRoute } from "@hono/zod-openapi";
+import { notFound } from "#shared/errors.ts";
+import { WORKER_ID } from "#shared/ids.ts";
+import { SetWorkerStatus, Worker, WorkerList } from "#shared/schema/worker.ts";
+import type { HubContext } from "../context.ts";
+import { forgetWorker, listWorkers, setWorkerStatus } from "../fleet/view.ts";
+import { jsonBodyLimit } from "../http/guards.ts";
+import { newApp } from "../http/new-app.ts";
+import { fails, json, ok } from "../http/openapi-parts.ts";
+import { idempotent } from "./idempotent.ts";
+import { IdempotencyHeader, WorkerParams } from "./params.ts";
+
+const tags = ["workers"];
+
+const checked = (id: string): string => {
+  if (!WORKER_ID.test(id)) throw notFound("worker");
+  return id;
+};
+
+/** Workers (fleet spec §2.5, §4.3). */
+export function workerRoutes(ctx: HubContext) {
+  const middleware = [jsonBodyLimit, idempotent(ctx)];
+  const list = createRoute({
+    method: "get",
+    path: "/workers",
+    tags,
+    summary: "List workers, connected or remembered",
+    responses: { ...ok(WorkerList), ...fails(503) },
+  });
+  const status = createRoute({
+    method: "post",
+    path: "/workers/{id}/status",
+    tags,
+    summary: "Set a worker to active, drain or standby",
+    middleware,
+    request: { params: WorkerParams, headers: IdempotencyHeader, ...json(SetWorkerStatus) },
+    responses: { ...ok(Worker), ...fails(400, 404, 409, 413, 415, 422, 503) },
+  });
+  const forget = createRoute({
+    method: "delete",
+    path: "/workers/{id}",
+    tags,
+    summary: "Forget a worker that is not connected",
+    middleware,
+    request: { params: WorkerParams, headers: IdempotencyHeader },
+    responses: { 204: { description: "Forgotten" }, ...fails(404, 409, 413, 422, 503) },
+  });
+  return newApp()
+    .openapi(list, async (c) => c.json({ workers: await listWorkers(ctx) }, 200))
+    .openapi(status, async (c) => {
+      const id = checked(c.req.valid("param").id);
+      return c.json(await setWorkerStatus(ctx, id, c.req.valid("json").status), 200);
+    })
+    .openapi(forget, async (c) => {
+      await forgetWorker(ctx, checked(c.req.valid("param").id));
+      return c.body(null, 204);
+    });
+}

@@ -1,0 +1,251 @@
+import { mkdirSync } from "node:fs";
+import http from "node:http";
+import { type Clock, withDeadline } from "#shared/clock.ts";
+import { ConfigError } from "#shared/env.ts";
+import { errorMessage } from "#shared/errors.ts";
+import { newToken } from "#shared/ids.ts";
+import { LINK_CLOSE } from "#shared/link/messages.ts";
+import type { Log } from "#shared/log.ts";
+import { startLoop } from "#shared/loop.ts";
+import { createScope, type Scope } from "#shared/scope.ts";
+import { createControlApp, createHubApp } from "./app.ts";
+import type { HubConfig } from "./config.ts";
+import type { HubContext, Signal } from "./context.ts";
+import { openDb } from "./db/db.ts";
+import {
+  beatHubOnce,
+  HUB_BEAT_MS,
+  leaveHubs,
+  livenessOnce,
+  otherHubAlive,
+  touchWorkersOnce,
+} from "./fleet/passes.ts";
+import { dropLink } from "./fleet/registry.ts";
+import type { App } from "./http/new-app.ts";
+import { type SocketHandlers, websocket } from "./http/sockets.ts";
+import { createJobBus } from "./jobs/bus.ts";
+import { createDispatcher } from "./jobs/dispatcher.ts";
+import { failAbandoned, failJobsOf, failLeftovers, finishJob, storeJobLog } from "./jobs/finish.ts";
+import { dispatchOnce, expireKeysOnce, reconcileOnce, redriveOnce } from "./jobs/passes.ts";
+import { createMemoryKv } from "./stores/kv-memory.ts";
+import { createMemoryLeases } from "./stores/leases-memory.ts";
+import { openObjects } from "./stores/open-objects.ts";
+
+export interface HubDeps {
+  config: HubConfig;
+  log: Log;
+  clock: Clock;
+  version: string;
+  /** Breaks ties between workers; Math.random by default. */
+  random?: () => number;
+  /** Pages beside the API, asked first: dev mode's demo. */
+  pages?: (request: Request) => Response | null;
+  /** For tests: told of moments that are otherwise invisible. */
+  signal?: (name: Signal, data: Record<string, unknown>) => void;
+}
+
+export interface RunningHub {
+  url: string;
+  port: number;
+  /** Stops in order; idempotent. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Request line and headers together; Bun's default is 16 KiB, and then it answers 431 without a body. A URL of 16 KiB
+ * and an X-Asset-Meta with two long URLs must come through to be judged by us.
+ */
+const MAX_HEADER_BYTES = 256 * 1024;
+/** Longer than any answer takes: 8 s of waiting and 5 s for the worker's. */
+const IDLE_TIMEOUT_S = 120;
+const LIVENESS_EVERY_MS = 5_000;
+const EXPIRE_EVERY_MS = 3_600_000;
+
+/** How long calls that are being answered may take once the hub stops. */
+const DRAIN_MS = 5_000;
+
+/** The listening server; `drain` waits for the calls being answered, `close` cuts what is left. */
+function serve(config: HubConfig, app: App, pages: HubDeps["pages"]) {
+  // Typed as read-only, but Bun reads it when a server starts.
+  Object.assign(http, { maxHeaderSize: MAX_HEADER_BYTES });
+  let active = 0;
+  let closing = false;
+  let idle = () => {};
+  const answer = async (request: Request, server: Bun.Server<SocketHandlers>) => {
+    active += 1;
+    try {
+      return await app.fetch(request, { server });
+    } finally {
+      active -= 1;
+      if (active === 0) idle();
+    }
+  };
+  try {
+    const server = Bun.serve({
+      hostname: config.host,
+      port: config.port,
+      idleTimeout: IDLE_TIMEOUT_S,
+      // JSON calls are limited by `jsonBodyLimit`; this is the ceiling of uploads.
+      maxRequestBodySize: config.max_asset_bytes + 1024,
+      fetch: (request, server) => {
+        // A Host header that is no host leaves the URL without one.
+        if (!request.url.startsWith("http"))
+          return Response.json({ detail: "bad Host header" }, { status: 400 });
+        // Listening has ended, but a kept-alive connection may bring another call.
+        if (closing)
+          return Response.json(
+            { detail: "hub is stopping" },
+            { status: 503, headers: { Connection: "close", "Retry-After": "5" } },
+          );
+        return answer(request, server);
+      },
+      websocket,
+    });
+    return {
+      port: server.port ?? config.port,
+      stopListening: () => {
+        closing = true;
+        void server.stop(false);
+      },
+      close: async () => {
+        const drained = new Promise<void>((resolve) => {
+          idle = resolve;
+          if (active === 0) resolve();
+        });
+        await withDeadline("open calls", DRAIN_MS, drained).catch(() => {});
+        await server.stop(true);
+      },
+    };
+  } catch (err) {
+    throw new ConfigError(`SVC_PORT: cannot listen on ${config.host}:${config.port}: ${errorMessage(err)}`);
+  }
+}
+
+type Server = ReturnType<typeof serve>;
+
+const running = (config: HubConfig, server: Server, stop: () => Promise<void>): RunningHub => {
+  const host = config.host.includes(":") ? `[${config.host}]` : config.host;
+  return { url: `http://${host}:${server.port}`, port: server.port, stop };
+};
+
+/**
+ * Starts a hub (with the control plane beside it), or the control plane alone in control mode.
+ * @throws ConfigError naming the variable when a store cannot be opened or the port is taken.
+ */
+export async function startHub(deps: HubDeps): Promise<RunningHub> {
+  const scope = createScope(deps.log);
+  try {
+    mkdirSync(deps.config.data_dir, { recursive: true });
+    return await (deps.config.mode === "control" ? openControl(deps, scope) : openHub(deps, scope));
+  } catch (err) {
+    await scope.close();
+    throw err;
+  }
+}
+
+async function openControl(deps: HubDeps, scope: Scope): Promise<RunningHub> {
+  const { config, log } = deps;
+  const db = scope.add("db", await openDb(config.db_url, { log }), (d) => d.close());
+  const server = serve(config, createControlApp({ ...deps, db }), deps.pages);
+  scope.add("server", server, (s) => s.close());
+  scope.add("listener", server, (s) => s.stopListening());
+  log.info({ host: config.host, port: server.port, version: deps.version }, "control plane started");
+  return running(config, server, () => scope.close());
+}
+
+/** Opens the stores and builds the context. `beforeStores` is closed after the links and before the stores. */
+async function openContext(
+  deps: HubDeps,
+  scope: Scope,
+  beforeStores: () => Promise<void>,
+): Promise<HubContext> {
+  const { config, log, clock, version } = deps;
+  const stopping = new AbortController();
+  const db = scope.add("db", await openDb(config.db_url, { log }), (d) => d.close());
+  const objects = scope.add("objects", await openObjects(config.objects_url, { log }), (o) =>
+    o.close(),
+  );
+  const kv = scope.add("key-value store", createMemoryKv(clock), (k) => k.close());
+  scope.add("connections", beforeStores, (close) => close());
+  const dispatcher = createDispatcher(log, () => dispatchOnce(ctx));
+  const ctx: HubContext = {
+    config,
+    log,
+    clock,
+    random: deps.random ?? Math.random,
+    version,
+    hub_id: newToken().slice(0, 12),
+    db,
+    kv,
+    leases: createMemoryLeases(clock),
+    objects,
+    links: new Map(),
+    handshakes: new Map(),
+    fleet_cache: { last: null },
+    hooks: {
+      laneFree: () => dispatcher.kick(),
+      workerLost: (worker_id) => failJobsOf(ctx, worker_id),
+      jobLog: (held, message) => storeJobLog(ctx, held, message),
+      jobResult: (held, message) => finishJob(ctx, held, message),
+      jobAbandoned: (link, held) => failAbandoned(ctx, link, held),
+    },
+    bus: createJobBus(),
+    dispatcher,
+    waiters: new Map(),
+    running_calls: new Map(),
+    streams: new Set(),
+    stopping: stopping.signal,
+    signal: deps.signal ?? (() => {}),
+  };
+  scope.add("event streams", ctx.streams, (streams) => {
+    for (const end of [...streams]) end();
+  });
+  scope.add("links", ctx, closeLinks);
+  scope.add("dispatcher", dispatcher, (d) => d.stop());
+  scope.add("stop signal", stopping, (s) => s.abort());
+  return ctx;
+}
+
+async function closeLinks(ctx: HubContext): Promise<void> {
+  for (const socket of ctx.handshakes.keys()) socket.close(LINK_CLOSE.going_away, "hub is stopping");
+  const links = [...ctx.links.values()];
+  await Promise.all(
+    links.map((link) => dropLink(ctx, link, LINK_CLOSE.going_away, "hub is stopping")),
+  );
+}
+
+function startLoops(ctx: HubContext, scope: Scope): void {
+  const { clock, log, config } = ctx;
+  const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) =>
+    scope.add(
+      name,
+      startLoop({ name, everyMs, clock, log, pass: async () => void (await pass()) }),
+      (l) => l.stop(),
+    );
+  let touched = 0;
+  loop("hub beat", HUB_BEAT_MS, async () => {
+    await beatHubOnce(ctx);
+    const since = touched;
+    touched = clock.now();
+    await touchWorkersOnce(ctx, since);
+  });
+  loop("liveness", LIVENESS_EVERY_MS, () => livenessOnce(ctx));
+  loop("reconciler", config.stale.reconcile_interval_ms, () => reconcileOnce(ctx));
+  loop("key expiry", EXPIRE_EVERY_MS, () => expireKeysOnce(ctx));
+  if (config.queue.redrive) loop("redrive", config.queue.redrive_interval_ms, () => redriveOnce(ctx));
+}
+
+async function openHub(deps: HubDeps, scope: Scope): Promise<RunningHub> {
+  const { config, log } = deps;
+  let server: Server | null = null;
+  const ctx = await openContext(deps, scope, async () => server?.close());
+  if (!(await otherHubAlive(ctx))) await failLeftovers(ctx);
+  scope.add("hub registry", ctx, leaveHubs);
+  await beatHubOnce(ctx);
+  // Closed in reverse: listener → loops → waiting calls → dispatcher → links (1001) → connections → stores → db.
+  server = serve(config, createHubApp(ctx), deps.pages);
+  startLoops(ctx, scope);
+  scope.add("listener", server, (s) => s.stopListening());
+  log.info({ host: config.host, port: server.port, version: deps.version }, "hub started");
+  return running(config, server, () => scope.close());
+}
