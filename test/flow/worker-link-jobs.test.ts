@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
+import { assetMeta } from "#test/support/asset-meta.ts";
 import { createFakeClock } from "#test/support/fake-clock.ts";
 import {
-  assetMeta,
   assignment,
   CAPTURE,
   startWorkerRig,

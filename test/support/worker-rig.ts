@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { type Clock, systemClock } from "#shared/clock.ts";
 import type { HubAssignJob } from "#shared/link/messages.ts";
 import { createLog } from "#shared/log.ts";
-import type { AssetMeta } from "#shared/schema/asset.ts";
 import { type CaptureReport, JobOptions } from "#shared/schema/job.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
 import type { JobOutcome, JobRun, SpooledBody } from "#worker/lanes/types.ts";
@@ -52,21 +51,6 @@ const COMPLETED: JobOutcome = {
   title: "Site",
   capture: null,
 };
-
-export const assetMeta = (name: string, more: Partial<AssetMeta> = {}): AssetMeta => ({
-  name,
-  kind: "image",
-  mime: "image/png",
-  ext: "png",
-  source_url: `http://site.test/${name}`,
-  page_url: "http://site.test/",
-  status: 200,
-  from_cache: false,
-  from_service_worker: false,
-  partial: false,
-  ranges: [],
-  ...more,
-});
 
 export const assignment = (job_id: string, lane_idx = 0, lease_token = 1): HubAssignJob => ({
   type: "HubAssignJob",

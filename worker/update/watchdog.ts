@@ -41,7 +41,7 @@ self.onmessage = ({ data }) => {
       seen = beat();
       since = performance.now();
     } else if (performance.now() - since >= data.threshold_ms) {
-      if (stopped(Math.random() * data.jitter_ms)) return;
+      if (stopped(Math.random() * data.jitter_ms)) break;
       if (beat() !== seen) continue;
       const stalled_ms = Math.round(performance.now() - since);
       try {

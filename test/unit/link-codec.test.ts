@@ -1,0 +1,74 @@
+import { describe, expect, test } from "bun:test";
+import { decoderOf } from "#shared/link/codec.ts";
+import { HubToWorker, WorkerToHub } from "#shared/link/messages.ts";
+
+describe("link frames (fleet spec §6.2)", () => {
+  const decode = decoderOf<HubToWorker>(HubToWorker);
+
+  test("a message of every known type is decoded", () => {
+    const job = { job_id: "j1", lease_token: 3 };
+    const messages: HubToWorker[] = [
+      {
+        type: "HubRegistered",
+        expected_worker_version: "v",
+        upload_token: "t",
+        public_base_url: null,
+        heartbeat_interval_ms: 15_000,
+      },
+      {
+        type: "HubAssignJob",
+        ...job,
+        lane_idx: 0,
+        session_id: "s",
+        url: "http://site.test/",
+        options: {},
+      },
+      { type: "HubCancelJob", ...job, reason: "" },
+      { type: "HubResultAck", ...job, accepted: true },
+      { type: "HubHeartbeatAck" },
+    ];
+    for (const message of messages)
+      expect(decode(JSON.stringify(message))).toEqual({ kind: "message", message });
+    expect(messages.length).toBe(HubToWorker.options.length);
+  });
+
+  test("a type of a newer version is unknown, not bad", () => {
+    expect(decode('{"type":"HubNews"}')).toEqual({ kind: "unknown", type: "HubNews" });
+    expect(decode('{"type":"__proto__"}')).toEqual({ kind: "unknown", type: "__proto__" });
+  });
+
+  test("a field of a newer version is dropped", () => {
+    expect(decode('{"type":"HubHeartbeatAck","new_field":1}')).toEqual({
+      kind: "message",
+      message: { type: "HubHeartbeatAck" },
+    });
+  });
+
+  for (const [frame, reason] of [
+    ["", "not JSON"],
+    ["null", "no type"],
+    ["[]", "no type"],
+    ['{"type":7}', "no type"],
+    ['{"type":"HubResultAck","job_id":"j1","lease_token":1.5,"accepted":true}', "HubResultAck.lease_token: "],
+  ] as const)
+    test(`${frame || "an empty frame"} is bad: ${reason}`, () => {
+      const decoded = decode(frame);
+      expect(decoded.kind === "bad" && decoded.reason).toStartWith(reason);
+    });
+
+  test("a result above its limits is bad for the hub", () => {
+    const result = {
+      type: "result",
+      job_id: "j1",
+      lease_token: 1,
+      status: "completed",
+      error: null,
+      stage: null,
+      http_status: 200,
+      final_url: null,
+      title: "t".repeat(4_097),
+      capture: null,
+    };
+    expect(decoderOf<WorkerToHub>(WorkerToHub)(JSON.stringify(result)).kind).toBe("bad");
+  });
+});
