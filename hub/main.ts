@@ -1,5 +1,6 @@
 import { systemClock } from "#shared/clock.ts";
 import { ConfigError, type EnvSource } from "#shared/env.ts";
+import { errorMessage } from "#shared/errors.ts";
 import { createLog, type LogLevel } from "#shared/log.ts";
 import { nodeVersion } from "#shared/version.ts";
 import { blameFlags, type FlagValues, flagOverrides, parseCommandLine } from "./cli/args.ts";
@@ -65,10 +66,14 @@ async function runMode(mode: Mode, flags: FlagValues): Promise<number> {
     return await runService(process, log, start, watchStdin);
   } catch (err) {
     if (err instanceof ConfigError) throw new UsageError(blameFlags(err.message, flags, mode));
+    if (err instanceof Error && err.name === "DataDirInUseError") {
+      terminal.err(`flotilla: --data-dir: ${err.message}\n`);
+      return EXIT.failed;
+    }
     const packages = missingPackages(err);
     if (packages === null) throw err;
-    terminal.err(`flotilla: ${(err as Error).message}\n`);
-    terminal.err(`flotilla: install ${packages.join(" ")}\n`);
+    terminal.err(`flotilla: ${errorMessage(err)}\n`);
+    terminal.err(`flotilla: on Debian: apt-get install ${packages.join(" ")}\n`);
     return EXIT.missing_program;
   }
 }

@@ -1,0 +1,261 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { until } from "#test/support/fleet-process.ts";
+import {
+  inEmptyDir,
+  laneEnv,
+  type Program,
+  runProgram,
+  startProgram,
+} from "#test/support/program.ts";
+import { ensureBinary } from "../../scripts/build.ts";
+
+/** The compiled binary in every mode, from an empty directory, with nothing of the sources beside it. */
+
+let flotilla: string;
+let programs: Program[] = [];
+
+beforeAll(async () => {
+  flotilla = await ensureBinary();
+}, 120_000);
+
+afterAll(async () => {
+  for (const program of programs) program.kill("SIGKILL");
+  await Promise.all(programs.map((p) => p.exited));
+});
+
+function start(
+  dir: string,
+  args: string[],
+  env: Record<string, string> = {},
+  prefix: string[] = [],
+) {
+  const program = startProgram([...prefix, flotilla, ...args], { cwd: dir, env });
+  programs.push(program);
+  return program;
+}
+
+/** The address in the log line or banner a listening mode begins with. */
+async function addressOf(program: Program): Promise<string> {
+  const port = await until("the listening port", 20_000, () => {
+    const line = /"port":(\d+)/.exec(program.stderr) ?? /127\.0\.0\.1:(\d+)/.exec(program.stdout);
+    return line?.[1];
+  });
+  return `http://127.0.0.1:${port}`;
+}
+
+const statusOf = async (url: string) =>
+  (await fetch(url, { signal: AbortSignal.timeout(5_000) })).status;
+
+async function endWith(program: Program, signal: NodeJS.Signals): Promise<number> {
+  program.kill(signal);
+  const code = await program.exited;
+  programs = programs.filter((p) => p !== program);
+  return code;
+}
+
+const LISTENING = [
+  { mode: "hub", paths: ["/health", "/openapi.json", "/docs", "/workers", "/api/v1/health"] },
+  { mode: "control", paths: ["/api/v1/health", "/api/v1/status", "/openapi.json", "/docs"] },
+];
+
+for (const { mode, paths } of LISTENING)
+  describe(`flotilla ${mode}`, () => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const)
+      test(`answers ${paths.join(", ")} and ends with 0 on ${signal}`, () =>
+        inEmptyDir(async (dir) => {
+          const program = start(dir, [mode, "--host", "127.0.0.1", "--port", "0"]);
+          const url = await addressOf(program);
+          for (const path of paths)
+            expect(`${path} ${await statusOf(url + path)}`).toBe(`${path} 200`);
+          expect(await endWith(program, signal)).toBe(0);
+          expect(readdirSync(dir)).toEqual(["data"]);
+        }));
+  });
+
+test("flotilla hub runs as an unprivileged user", () =>
+  inEmptyDir(async (dir) => {
+    const nobody = 65_534;
+    chownSync(dir, nobody, nobody);
+    const prefix = ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"];
+    const env = { HOME: dir };
+    const program = start(
+      dir,
+      ["hub", "--host", "127.0.0.1", "--port", "0"],
+      env,
+      unprivileged(prefix),
+    );
+    expect(await statusOf(`${await addressOf(program)}/health`)).toBe(200);
+    expect(await endWith(program, "SIGTERM")).toBe(0);
+  }));
+
+/** Only root can become somebody else; for anybody else the test itself runs unprivileged. */
+const unprivileged = (prefix: string[]) => (process.getuid?.() === 0 ? prefix : []);
+
+test("flotilla dev as an unprivileged user runs the demo job on headless lanes and ends with 0", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "flotilla-empty-"));
+  try {
+    chmodSync(dir, 0o755);
+    if (process.getuid?.() === 0) chownSync(dir, 65_534, 65_534);
+    const prefix = unprivileged(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]);
+    const args = [
+      "dev",
+      "--port",
+      "0",
+      "--headless-lanes",
+      "--lanes",
+      "1",
+      "--demo",
+      "--once",
+      "-o",
+      "out",
+    ];
+    const env = { HOME: dir, TMPDIR: dir, ...laneEnv() };
+    const program = start(dir, args, env, prefix);
+    const code = await program.exited;
+    programs = programs.filter((p) => p !== program);
+    expect({ code, log: code === 0 ? "" : program.stderr }).toEqual({ code: 0, log: "" });
+    expect(program.stdout).toContain("(100 %)");
+    expect(existsSync(join(dir, "out/assets/gradient.png"))).toBe(true);
+    expect(existsSync(join(dir, "out/page.html"))).toBe(true);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}, 90_000);
+
+test(
+  "flotilla worker joins flotilla hub as a process of its own, and a client fetches through both",
+  () =>
+    inEmptyDir(async (dir) => {
+      const hub = start(dir, ["--mode", "hub", "--host=127.0.0.1", "--port=0", "--data-dir=hub"], {
+        WORKER_SECRET: "s3cret",
+      });
+      const url = await addressOf(hub);
+      const worker = start(
+        dir,
+        [
+          "--mode",
+          "worker",
+          "--hub-url",
+          url.replace("http", "ws"),
+          "--lanes",
+          "1",
+          "--data-dir=worker",
+        ],
+        { WORKER_SECRET: "s3cret", SVC_HEADLESS_LANES: "1", ...laneEnv() },
+      );
+      await worker.says("lane warm", 60_000);
+      const site = Bun.serve({
+        port: 0,
+        hostname: "127.0.0.1",
+        fetch: () => new Response("<p>hello", { headers: { "content-type": "text/html" } }),
+      });
+      try {
+        const client = await runProgram(
+          [flotilla, "fetch", site.url.href, "--json", "--option", "idle_seconds=0.2"],
+          { cwd: dir, env: { SVC_HUB: url } },
+        );
+        expect({ code: client.code, err: client.code === 0 ? "" : client.stderr }).toEqual({
+          code: 0,
+          err: "",
+        });
+        expect(JSON.parse(client.stdout).job.status).toBe("completed");
+        const list = await runProgram([flotilla, "workers"], { cwd: dir, env: { SVC_HUB: url } });
+        expect(list.stdout).toContain("active");
+      } finally {
+        await site.stop(true);
+      }
+      expect(await endWith(worker, "SIGTERM")).toBe(0);
+      expect(await endWith(hub, "SIGTERM")).toBe(0);
+    }),
+  120_000,
+);
+
+test("a second signal ends a drain at once with 128 and its number", () =>
+  inEmptyDir(async (dir) => {
+    const program = start(dir, ["hub", "--host", "127.0.0.1", "--port", "0"]);
+    const url = await addressOf(program);
+    // A body that never ends keeps the drain busy for its whole 5 s.
+    const { port } = new URL(url);
+    const socket = connect(Number(port), "127.0.0.1");
+    socket.on("error", () => {});
+    socket.write("POST /jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n");
+    socket.write("Content-Length: 100\r\n\r\n{");
+    await until("the open call", 10_000, async () => (await statusOf(`${url}/health`)) === 200);
+    program.kill("SIGTERM");
+    await program.says("stop asked for");
+    program.kill("SIGTERM");
+    const code = await program.exited;
+    programs = programs.filter((p) => p !== program);
+    socket.destroy();
+    expect(code).toBe(143);
+  }));
+
+describe("a command line or variable that is wrong gives one clear line and 2", () => {
+  const rows: { args: string[]; env?: Record<string, string>; says: string }[] = [
+    { args: ["hub", "--nonsense"], says: "unknown flag --nonsense for hub" },
+    { args: ["hub", "--port", "x"], says: '--port: "x" is not a number' },
+    { args: ["hub"], env: { SVC_PORT: "70000" }, says: "SVC_PORT: " },
+    { args: ["worker", "--lanes", "none"], says: '--lanes: "none" is not a number' },
+    { args: ["worker"], env: { LANE_POOL: "two" }, says: 'LANE_POOL: "two" is not a number' },
+    { args: ["worker"], says: "HUB_URL" },
+    { args: ["--mode", "nothing"], says: '--mode: "nothing" is not one of' },
+    { args: ["control"], env: { SVC_LOG_LEVEL: "loud" }, says: "SVC_LOG_LEVEL: " },
+    { args: ["fetch", "file:///etc/passwd"], says: "is not an http or https URL" },
+  ];
+  for (const { args, env, says } of rows)
+    test(`${JSON.stringify(env ?? {})} flotilla ${args.join(" ")}`, () =>
+      inEmptyDir(async (dir) => {
+        const { code, stderr } = await runProgram([flotilla, ...args], { cwd: dir, env });
+        expect(code).toBe(2);
+        expect(stderr).toContain(says);
+        expect(stderr.trimEnd().split("\n")).toHaveLength(1);
+      }));
+});
+
+test("a worker without its browser names the package and exits 3", () =>
+  inEmptyDir(async (dir) => {
+    const { code, stderr } = await runProgram(
+      [flotilla, "worker", "--hub-url", "ws://127.0.0.1:1"],
+      {
+        cwd: dir,
+        env: { PATH: dir, ...laneEnv() },
+      },
+    );
+    expect(code).toBe(3);
+    expect(stderr).toContain("apt-get install chromium");
+  }));
+
+test("dev mode says once that a program is missing and keeps serving", () =>
+  inEmptyDir(async (dir) => {
+    const program = start(dir, ["dev", "--port", "0"], { PATH: dir, ...laneEnv() });
+    await program.says("child cannot run, not started again");
+    expect(await statusOf(`${await addressOf(program)}/health`)).toBe(200);
+    expect(program.stderr.match(/apt-get install/g)).toHaveLength(1);
+    expect(await endWith(program, "SIGTERM")).toBe(0);
+  }));
+
+test("--version gives the hash that /health gives", () =>
+  inEmptyDir(async (dir) => {
+    const { stdout } = await runProgram([flotilla, "--version"], { cwd: dir });
+    expect(stdout).toMatch(/^flotilla [0-9a-f]{12}\n$/);
+    const program = start(dir, ["hub", "--host", "127.0.0.1", "--port", "0"]);
+    const health = (await (await fetch(`${await addressOf(program)}/health`)).json()) as {
+      version: string;
+    };
+    expect(stdout.trim()).toBe(`flotilla ${health.version}`);
+    expect(await endWith(program, "SIGTERM")).toBe(0);
+  }));
+
+test("the client exits 3 when no hub answers", () =>
+  inEmptyDir(async (dir) => {
+    const { code, stderr } = await runProgram([flotilla, "jobs"], {
+      cwd: dir,
+      env: { SVC_HUB: "http://127.0.0.1:1" },
+    });
+    expect(code).toBe(3);
+    expect(stderr).toContain("not reachable");
+  }));
