@@ -23,6 +23,8 @@ export interface BodySource {
   status: number | null;
   from_cache: boolean;
   from_service_worker: boolean;
+  /** Seen twice: by a page and by the service worker that serves it. */
+  paired: boolean;
   /** The name a download was given. */
   suggested_name?: string;
 }
@@ -32,7 +34,7 @@ export interface Ledger {
   captured(source: BodySource, body: SpooledBody): void;
   partial(source: BodySource, body: SpooledBody, ranges: ByteRange[], reason: LossReason): void;
   lost(source: BodySource, reason: LossReason): void;
-  skipped(): void;
+  skipped(body: SpooledBody): void;
   /** Bodies stored so far, with their bytes. */
   readonly stored: { count: number; bytes: number };
   /** Uploads that failed for good turn captured or partial bodies into lost ones. */
@@ -106,8 +108,9 @@ export function createLedger(deps: LedgerDeps): Ledger {
       losses.push({ source, reason });
       deps.onLoss("lost", source, reason);
     },
-    skipped: () => {
+    skipped: (body) => {
       skipped += 1;
+      deps.drop(body);
     },
     report: (method, failed_uploads) => {
       const reasons: Record<string, number> = {};
@@ -116,7 +119,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
       };
       // One side of a service worker's pair may be unreadable while the other side was kept.
       const lost = losses.filter(
-        (loss) => !(loss.source.from_service_worker && whole_urls.has(loss.source.url)),
+        (loss) => !(loss.source.paired && whole_urls.has(loss.source.url)),
       );
       const failed = failed_uploads.filter((name) => names.delete(name));
       for (const loss of lost) count(loss.reason);

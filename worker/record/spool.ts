@@ -32,6 +32,8 @@ export interface BodyFile {
   /** @throws SpoolFullError */
   write(bytes: Uint8Array): void;
   readonly size: number;
+  /** Empties the file. */
+  restart(): void;
   /** Closes the file; null when nothing was written. */
   finish(): SpooledBody | null;
   discard(): void;
@@ -75,7 +77,7 @@ export function createSpool(options: { dir: string; max_bytes: number }): Spool 
 }
 
 function openBody(nextPath: () => string, reserve: (bytes: number) => void): BodyFile {
-  const hasher = new Bun.CryptoHasher("sha256");
+  let hasher = new Bun.CryptoHasher("sha256");
   let file: { path: string; fd: number } | null = null;
   let size = 0;
   const close = () => {
@@ -92,9 +94,14 @@ function openBody(nextPath: () => string, reserve: (bytes: number) => void): Bod
         const path = nextPath();
         file = { path, fd: openSync(path, "wx", 0o600) };
       }
-      writeAll(file.fd, bytes, null);
+      writeAll(file.fd, bytes, size);
       hasher.update(bytes);
       size += bytes.length;
+    },
+    restart: () => {
+      if (file) ftruncateSync(file.fd, 0);
+      hasher = new Bun.CryptoHasher("sha256");
+      size = 0;
     },
     finish: () => {
       close();
@@ -132,10 +139,10 @@ function openSparse(path: string, reserve: (bytes: number) => void): SparseFile 
   };
 }
 
-function writeAll(fd: number, bytes: Uint8Array, position: number | null): void {
+function writeAll(fd: number, bytes: Uint8Array, position: number): void {
   try {
     for (let done = 0; done < bytes.length; )
-      done += writeSync(fd, bytes, done, bytes.length - done, position === null ? null : position + done);
+      done += writeSync(fd, bytes, done, bytes.length - done, position + done);
   } catch (err) {
     if (err instanceof Error && "code" in err && (err.code === "ENOSPC" || err.code === "EDQUOT"))
       throw new SpoolFullError();

@@ -1,0 +1,110 @@
+import { DeadlineError } from "#shared/clock.ts";
+import type { Protocol } from "../cdp/connection.ts";
+import type { Tracked } from "../record/targets.ts";
+import { describeNetError, shortUrl } from "./net-errors.ts";
+import type { FetchContext } from "./run-fetch.ts";
+import { JobTrouble } from "./trouble.ts";
+
+/** A page that is to be looked at, a URL that was a file, or an answer without a page (204, an error without a body). */
+export type Opened = { kind: "page" | "download" | "no_page"; main: Tracked };
+
+/** How long an aborted navigation may take to turn out to be a download. */
+const DOWNLOAD_GRACE_MS = 1_000;
+
+/** Opens the job's URL and waits for its load event (fleet spec §2.2, `wait_seconds`, `referer`). */
+export async function openPage(ctx: FetchContext): Promise<Opened> {
+  const { run, trouble, settings, outcome } = ctx;
+  const { story, options } = run;
+  const main = await trouble.race(findPage(ctx));
+  trouble.setMain(main);
+  const loaded = Promise.withResolvers<void>();
+  main.session.on("Page.loadEventFired", () => loaded.resolve());
+
+  const started = settings.clock.now();
+  ctx.deadline = started + options.max_wait_seconds * 1_000;
+  const elapsed = () => settings.clock.now() - started;
+  story.log("info", "navigate", `opening ${shortUrl(run.url)}`);
+  const answer = await trouble.race(navigate(ctx, main));
+  if (answer.errorText) return explainFailure(ctx, main, answer);
+
+  outcome.stage = "wait";
+  const patience = Math.min(options.wait_seconds, options.max_wait_seconds) * 1_000 - elapsed();
+  const timer = new AbortController();
+  const in_time = await trouble.race(
+    Promise.race([
+      loaded.promise.then(() => true),
+      settings.clock.sleep(Math.max(0, patience), timer.signal).then(() => false),
+    ]),
+  );
+  timer.abort();
+  if (in_time) story.log("info", "wait", `load event after ${elapsed()} ms`, { ms: elapsed() });
+  else story.log("warn", "wait", `no load event within ${options.wait_seconds} s: going on with what there is`);
+  return { kind: "page", main };
+}
+
+/** The blank page the browser started with, or a new one. */
+async function findPage({ recorder, run }: FetchContext): Promise<Tracked> {
+  const blank = () => recorder.targets.pages().find(({ page }) => page?.url === "about:blank");
+  const first = blank();
+  if (first) return first;
+  const { targetId } = await run.browser.connection.root.send("Target.createTarget", {
+    url: "about:blank",
+  });
+  // The attach event comes before the answer.
+  const made = recorder.targets.pages().find((page) => page.target_id === targetId);
+  if (!made) throw new JobTrouble("Chromium opened no page: submit the job again");
+  return made;
+}
+
+async function navigate(ctx: FetchContext, main: Tracked): Promise<Protocol.Page.NavigateResponse> {
+  const { run } = ctx;
+  const { referer, max_wait_seconds } = run.options;
+  const wait = Math.max(1_000, max_wait_seconds * 1_000);
+  try {
+    return await main.session.send(
+      "Page.navigate",
+      // The whole referer, as it was asked for: the default policy would cut it to its origin.
+      { url: run.url, ...(referer && { referrer: referer, referrerPolicy: "unsafeUrl" }) },
+      { timeout_ms: wait },
+    );
+  } catch (err) {
+    if (!(err instanceof DeadlineError)) throw err;
+    throw new JobTrouble(
+      `could not open ${shortUrl(run.url)}: no answer within ${wait / 1_000} s: raise max_wait_seconds or check the server`,
+    );
+  }
+}
+
+async function explainFailure(
+  ctx: FetchContext,
+  main: Tracked,
+  answer: Protocol.Page.NavigateResponse,
+): Promise<Opened> {
+  const { run, outcome, recorder } = ctx;
+  const error = answer.errorText ?? "";
+  if (error === "net::ERR_ABORTED") {
+    if (answer.isDownload || (await beginsDownload(ctx))) {
+      outcome.final_url ??= run.url;
+      const stored = run.options.capture_assets ? "" : ", not stored because capture_assets is false";
+      run.story.log("info", "navigate", `the URL is a download, not a page${stored}`);
+      return { kind: "download", main };
+    }
+    if (outcome.http_status !== null) {
+      run.story.log("info", "navigate", `the answer (${outcome.http_status}) has no page`);
+      return { kind: "no_page", main };
+    }
+    if (recorder.activity.begun > 1) return { kind: "page", main };
+  }
+  if (error === "net::ERR_HTTP_RESPONSE_CODE_FAILURE" && outcome.http_status !== null) {
+    run.story.log("warn", "navigate", `HTTP ${outcome.http_status} with an empty body`);
+    return { kind: "no_page", main };
+  }
+  throw new JobTrouble(describeNetError(error, run.url));
+}
+
+async function beginsDownload({ recorder, settings, trouble }: FetchContext): Promise<boolean> {
+  const until = settings.clock.now() + DOWNLOAD_GRACE_MS;
+  while (recorder.downloads.count === 0 && settings.clock.now() < until && !trouble.signal.aborted)
+    await settings.clock.sleep(25, trouble.signal);
+  return recorder.downloads.count > 0;
+}

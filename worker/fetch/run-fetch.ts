@@ -1,0 +1,246 @@
+import { rmSync } from "node:fs";
+import { type Clock, DeadlineError } from "#shared/clock.ts";
+import { errorMessage } from "#shared/errors.ts";
+import { humanSize } from "#shared/names.ts";
+import type { LinkList } from "#shared/schema/asset.ts";
+import type { CaptureReport } from "#shared/schema/job.ts";
+import { CdpError } from "../cdp/connection.ts";
+import type { JobOutcome, JobRun } from "../lanes/types.ts";
+import { type Recorder, startRecorder } from "../record/recorder.ts";
+import type { Tracked } from "../record/targets.ts";
+import { createGuard } from "./guard.ts";
+import { shortUrl } from "./net-errors.ts";
+import { openPage } from "./open-page.ts";
+import { scrollPage } from "./scroll.ts";
+import { snapshotPage } from "./snapshot.ts";
+import { JobTrouble, type TroubleWatch, watchTrouble } from "./trouble.ts";
+
+export interface FetchSettings {
+  clock: Clock;
+  /** Bytes that bodies of one run may take on this machine's disk at a time. */
+  spool_max_bytes: number;
+  /** `loopback` and `private` when jobs must not open them. */
+  navigation_block: readonly string[];
+  /** The lanes' CDP, VNC and viewer ports: never opened by a job. */
+  own_ports: readonly number[];
+}
+
+/** Reads under way when a job ends: they come from memory, so this is for huge ones on a busy machine. */
+const DRAIN_MS = 20_000;
+/** What a cancelled job may still take, drain and uploads together (at most 2 s). */
+const CANCEL_DRAIN_MS = 300;
+const CANCEL_FLUSH_MS = 1_500;
+/** Uploads of a job that ran: the sink retries within this. */
+const FLUSH_MS = 600_000;
+
+/** One fetch job on its way: what the stages share. */
+export interface FetchContext {
+  run: JobRun;
+  settings: FetchSettings;
+  trouble: TroubleWatch;
+  recorder: Recorder;
+  outcome: JobOutcome;
+  /** Clock time at which `max_wait_seconds` are over. */
+  deadline: number;
+}
+
+/**
+ * Runs a fetch job: opens the URL, waits as the options say (fleet spec §2.2), and hands everything the browser received
+ * to the sink. Never throws for what a page or a browser does: that is a `failed` outcome with a sentence.
+ */
+export async function runFetch(run: JobRun, settings: FetchSettings): Promise<JobOutcome> {
+  const outcome: JobOutcome = {
+    status: "completed",
+    error: null,
+    stage: "navigate",
+    http_status: null,
+    final_url: null,
+    title: null,
+    capture: null,
+  };
+  const trouble = watchTrouble(run);
+  const deadline = settings.clock.now() + run.options.max_wait_seconds * 1_000;
+  let recorder: Recorder | null = null;
+  try {
+    const guard = createGuard(settings);
+    const [refusal, started] = await trouble.race(
+      Promise.all([guard.checkUrl(run.url), record(run, settings, trouble, outcome, guard)]),
+    );
+    recorder = started;
+    if (refusal) throw new JobTrouble(`refused to open ${shortUrl(run.url)}: ${refusal}`);
+    await visit({ run, settings, trouble, recorder, outcome, deadline });
+  } catch (err) {
+    Object.assign(outcome, { status: "failed", error: failureMessage(err, trouble, run) });
+    run.story.log("error", outcome.stage ?? "navigate", outcome.error ?? "failed");
+  }
+  if (recorder) outcome.capture = await collect(run, recorder, outcome);
+  return outcome;
+}
+
+type Guard = ReturnType<typeof createGuard>;
+
+function record(
+  run: JobRun,
+  settings: FetchSettings,
+  trouble: TroubleWatch,
+  outcome: JobOutcome,
+  guard: Guard,
+): Promise<Recorder> {
+  const { browser, options, sink, story } = run;
+  return startRecorder({
+    connection: browser.connection,
+    dirs: browser.dirs,
+    capture: browser.capture,
+    bodies: options.capture_assets,
+    min_size: options.min_asset_size_bytes,
+    spool_max_bytes: settings.spool_max_bytes,
+    clock: settings.clock,
+    store: (meta, body) => sink.putAsset(meta, body),
+    isRefused: (address, port, url, document) => {
+      const reason = guard.refusal(address, port);
+      if (reason && document) trouble.fail(`refused to open ${shortUrl(url)}: ${reason}`);
+      return reason !== null;
+    },
+    onTarget: (target) => trouble.watch(target),
+    onDocument: (target, response) => {
+      if (!trouble.isMain(target)) return;
+      outcome.http_status = response.status;
+      outcome.final_url = response.url;
+      story.log("info", "navigate", `${response.status} ${response.mimeType} from ${shortUrl(response.url)}`, {
+        address: response.remoteIPAddress,
+      });
+    },
+    onNote: (level, message, fields) => story.log(level, "capture", message, fields),
+  });
+}
+
+/** The stages of a visit, in order; `outcome.stage` names the one under way. */
+async function visit(ctx: FetchContext): Promise<void> {
+  const { outcome, run, trouble } = ctx;
+  const { options } = run;
+  const opened = await openPage(ctx);
+  if (opened.kind === "download") return waitForSilence(ctx);
+  outcome.stage = "settle";
+  if (options.settle_seconds > 0) {
+    run.story.log("info", "settle", `settling for ${options.settle_seconds} s`);
+    await pause(ctx, options.settle_seconds * 1_000);
+  }
+  if (options.scroll) await scroll(ctx, opened.main);
+  await waitForSilence(ctx);
+  if (opened.kind === "no_page") return;
+  outcome.stage = "page";
+  await trouble.race(savePage(ctx, opened.main));
+}
+
+const remaining = ({ settings, deadline }: FetchContext): number =>
+  Math.max(0, deadline - settings.clock.now());
+
+async function pause(ctx: FetchContext, ms: number): Promise<void> {
+  const { trouble, settings } = ctx;
+  await trouble.race(settings.clock.sleep(Math.min(ms, remaining(ctx)), trouble.signal));
+}
+
+async function scroll(ctx: FetchContext, main: Tracked): Promise<void> {
+  const { run, recorder, settings, trouble, outcome } = ctx;
+  const { scroll_step, scroll_max, scroll_early_after } = run.options;
+  outcome.stage = "scroll";
+  const signal = AbortSignal.any([trouble.signal, AbortSignal.timeout(remaining(ctx))]);
+  const options = { step: scroll_step, max: scroll_max, early_after_ms: scroll_early_after * 1_000 };
+  const work = scrollPage(main.session, options, recorder.activity, settings.clock, signal);
+  const { pixels, reason } = await trouble.race(work);
+  run.story.log("info", "scroll", `scrolled ${pixels} px: ${reason}`);
+}
+
+/** Network silence of `idle_seconds`, within `max_wait_seconds` (fleet spec §2.2). */
+async function waitForSilence(ctx: FetchContext): Promise<void> {
+  const { run, recorder, trouble, outcome } = ctx;
+  const { idle_seconds, max_wait_seconds } = run.options;
+  outcome.stage = "idle";
+  const out_of_time = AbortSignal.timeout(remaining(ctx));
+  const signal = AbortSignal.any([trouble.signal, out_of_time]);
+  await trouble.race(recorder.activity.idle(idle_seconds * 1_000, signal));
+  const { count, bytes } = recorder.stored;
+  const so_far = `${count} bodies, ${humanSize(bytes)} so far`;
+  if (!out_of_time.aborted) run.story.log("info", "idle", `network silent for ${idle_seconds} s: ${so_far}`);
+  else
+    run.story.log(
+      "warn",
+      "idle",
+      `max_wait_seconds (${max_wait_seconds} s) are over with ${recorder.activity.open()} requests open: ${so_far}`,
+    );
+}
+
+/** page.html, links.json, title and final URL. A page that is mute while the browser answers is hung. */
+async function savePage(ctx: FetchContext, main: Tracked): Promise<void> {
+  const { run, recorder, outcome } = ctx;
+  const frames = recorder.targets
+    .all()
+    .filter((t) => t.type === "iframe" && t.page?.target_id === main.target_id);
+  const { page, links } = await snapshotPage(main, frames).catch((err: unknown) =>
+    explainMutePage(ctx, main, err),
+  );
+  if (page.url.startsWith("chrome-error:")) {
+    run.story.log("warn", "page", "the page ended on an error of the browser: no page.html");
+    return;
+  }
+  outcome.final_url = page.url;
+  outcome.title = page.title;
+  run.sink.putDocument("page.html", page.html);
+  const list: LinkList = { job_id: run.job_id, count: links.length, links };
+  run.sink.putDocument("links.json", JSON.stringify(list));
+  run.story.log("info", "page", `saved the page (${humanSize(page.html.length)}) and ${links.length} links`);
+}
+
+async function explainMutePage(ctx: FetchContext, main: Tracked, err: unknown): Promise<never> {
+  if (err instanceof CdpError) throw new JobTrouble(`the page could not be read: ${err.message}`);
+  if (!(err instanceof DeadlineError)) throw err;
+  const { root } = ctx.run.browser.connection;
+  await root.send("Browser.getVersion", undefined, { timeout_ms: 2_000 }).catch(() => {
+    throw new JobTrouble("Chromium stopped answering: submit the job again");
+  });
+  root.post("Target.closeTarget", { targetId: main.target_id });
+  throw new JobTrouble(
+    `the page hung: its scripts kept it busy and it did not answer for ${err.ms / 1_000} s, so it was closed; ` +
+      `what it had loaded is kept (${shortUrl(main.page?.url ?? ctx.run.url)})`,
+  );
+}
+
+function failureMessage(err: unknown, trouble: TroubleWatch, run: JobRun): string {
+  if (run.signal.aborted) return "the job was cancelled while it ran";
+  if (trouble.trouble) return trouble.trouble.message;
+  return err instanceof JobTrouble ? err.message : `the job broke off: ${errorMessage(err)}`;
+}
+
+/** Reads what is still to be read, closes popups, waits for the uploads, and counts. */
+async function collect(run: JobRun, recorder: Recorder, outcome: JobOutcome): Promise<CaptureReport> {
+  const { story, sink, browser } = run;
+  const cancelled = run.signal.aborted;
+  if (outcome.status === "completed") outcome.stage = "upload";
+  recorder.seal();
+  const reads = recorder.pendingReads();
+  if (reads > 0) story.log("info", "upload", `${reads} bodies still to be read`);
+  await recorder.drain(
+    cancelled ? AbortSignal.timeout(CANCEL_DRAIN_MS) : AbortSignal.any([run.signal, AbortSignal.timeout(DRAIN_MS)]),
+  );
+  const [, ...popups] = recorder.targets.pages();
+  for (const popup of popups)
+    browser.connection.root.post("Target.closeTarget", { targetId: popup.target_id });
+  const { count, bytes } = recorder.stored;
+  story.log("info", "upload", `uploading: ${count} assets, ${humanSize(bytes)}`);
+  const patience = AbortSignal.timeout(cancelled ? CANCEL_FLUSH_MS : FLUSH_MS);
+  const { stored, failed } = await sink.flush(cancelled ? patience : AbortSignal.any([run.signal, patience]));
+  for (const { name, reason } of failed) story.log("warn", "upload", `${name} was not stored: ${reason}`);
+  const report = recorder.report(failed.map(({ name }) => name));
+  story.log("info", "upload", `${stored} files stored; ${describeReport(report)}`, { capture: report });
+  rmSync(browser.dirs.spool, { recursive: true, force: true });
+  return report;
+}
+
+function describeReport({ seen, captured, partial, lost, skipped, reasons }: CaptureReport): string {
+  const parts = [`${captured} of ${seen} bodies whole`];
+  if (partial > 0) parts.push(`${partial} in part`);
+  if (lost > 0) parts.push(`${lost} lost`);
+  if (skipped > 0) parts.push(`${skipped} below min_asset_size_bytes`);
+  const why = Object.entries(reasons).map(([reason, count]) => `${reason} ${count}`);
+  return why.length > 0 ? `${parts.join(", ")} (${why.join(", ")})` : parts.join(", ");
+}

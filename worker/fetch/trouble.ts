@@ -1,0 +1,101 @@
+import type { CdpSession } from "../cdp/connection.ts";
+import type { BrowserExit, JobRun } from "../lanes/types.ts";
+import type { Tracked } from "../record/targets.ts";
+import { shortUrl } from "./net-errors.ts";
+
+/** Something that ends the job: its message is for the person who submitted it. */
+export class JobTrouble extends Error {
+  override readonly name = "JobTrouble";
+}
+
+/** More dialogs than this are a loop, not a page that asks something (research §3, pain 10). */
+const MAX_DIALOGS = 10;
+
+/** Watches for what can end a job at any moment. The first trouble wins and aborts `signal`. */
+export interface TroubleWatch {
+  /** Aborts at the first trouble, or when the run is cancelled. */
+  readonly signal: AbortSignal;
+  readonly trouble: JobTrouble | null;
+  fail(message: string): void;
+  /** Called for every attached target, before it runs. */
+  watch(target: Tracked): void;
+  /** The page whose end is the job's end. */
+  setMain(target: Tracked): void;
+  isMain(target: Tracked): boolean;
+  /** Rejects with the trouble instead of waiting for a browser that will not answer. */
+  race<T>(work: Promise<T>): Promise<T>;
+}
+
+export function watchTrouble(run: JobRun): TroubleWatch {
+  const { browser, story } = run;
+  const { root } = browser.connection;
+  const abort = new AbortController();
+  const signal = AbortSignal.any([run.signal, abort.signal]);
+  let trouble: JobTrouble | null = null;
+  let main: Tracked | null = null;
+  let dialogs = 0;
+
+  const fail = (message: string) => {
+    if (trouble || run.signal.aborted) return;
+    trouble = new JobTrouble(message);
+    abort.abort(trouble);
+  };
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  ended.catch(() => {});
+  const onAbort = () => reject(trouble ?? new JobTrouble("the job was cancelled"));
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+
+  void browser.exited.then((exit) => fail(exitMessage(exit)));
+  void browser.connection.closed.then(async () => {
+    // The exit says more than the closed pipe; it follows at once when the process is gone.
+    await Promise.race([browser.exited, Bun.sleep(500)]);
+    fail("the connection to Chromium was lost: submit the job again");
+  });
+  root.on("Target.targetCrashed", (p) => {
+    if (p.targetId !== main?.target_id) {
+      story.log("warn", "browser", `a frame or worker crashed (${p.status})`, { code: p.errorCode });
+      return;
+    }
+    fail(`the page crashed in its renderer (${p.status}, code ${p.errorCode}): ${pageName(main)}`);
+  });
+  root.on("Target.targetDestroyed", (p) => {
+    if (p.targetId === main?.target_id) fail(`the page was closed: ${pageName(main)}`);
+  });
+
+  const onDialog = (target: Tracked, type: string, message: string) => {
+    dialogs += 1;
+    const accept = type === "beforeunload";
+    target.session.post("Page.handleJavaScriptDialog", { accept });
+    story.log("info", "browser", `${accept ? "accepted" : "dismissed"} a ${type} dialog: ${message.slice(0, 200)}`);
+    if (dialogs <= MAX_DIALOGS) return;
+    fail(`the page opened more than ${MAX_DIALOGS} dialogs (alert, confirm or prompt) and was closed: ${pageName(target)}`);
+    root.post("Target.closeTarget", { targetId: target.target_id });
+  };
+  return {
+    signal,
+    get trouble() {
+      return trouble;
+    },
+    fail,
+    setMain: (target) => {
+      main = target;
+    },
+    isMain: (target) => target.target_id === main?.target_id,
+    watch: (target) => {
+      if (target.type !== "page" && target.type !== "iframe") return;
+      const session: CdpSession = target.session;
+      session.on("Page.javascriptDialogOpening", (p) => onDialog(target, p.type, p.message));
+      session.post("Page.enable");
+    },
+    race: (work) => Promise.race([work, ended]),
+  };
+}
+
+const pageName = (target: Tracked): string => shortUrl(target.page?.url ?? "");
+
+function exitMessage({ code, signal, log_tail }: BrowserExit): string {
+  const how = signal ? `was killed by ${signal}` : `exited with code ${code}`;
+  const tail = log_tail.trim().split("\n").slice(-5).join(" | ").slice(-600);
+  return `Chromium ${how} during the job: submit it again${tail ? ` (last output: ${tail})` : ""}`;
+}

@@ -1,0 +1,152 @@
+import { renameSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { CdpConnection, Protocol } from "../cdp/connection.ts";
+import type { Activity } from "./activity.ts";
+import { hashFile } from "./coverage.ts";
+import type { BodySource, Ledger, LossReason } from "./ledger.ts";
+import { lossReason } from "./read-body.ts";
+import type { Spool, SpooledBody } from "./spool.ts";
+
+export interface DownloadDeps {
+  connection: CdpConnection;
+  dir: string;
+  spool: Spool;
+  ledger: Ledger;
+  activity: Activity;
+  min_size: number;
+  /** What the network told of this URL: type, status and page. */
+  describe(url: string): Pick<BodySource, "mime" | "status" | "page_url">;
+  onProgress(message: string): void;
+  onError(err: unknown): void;
+}
+
+export interface Downloads {
+  start(): Promise<void>;
+  /** URLs that became files, so that their aborted requests are no loss. */
+  has(url: string): boolean;
+  readonly count: number;
+  /** Cancels what still runs and waits for everything to be stored. */
+  finish(): Promise<void>;
+}
+
+interface Download {
+  guid: string;
+  source: BodySource;
+  received: number;
+  total: number;
+  stop_reason: LossReason | null;
+}
+
+/** How long a cancelled download may take to say so. */
+const CANCEL_MS = 1_000;
+
+/** Files the browser saves by itself: the network never shows their bodies, the browser's own events do. */
+export function watchDownloads(deps: DownloadDeps): Downloads {
+  const { connection, spool, ledger, activity } = deps;
+  const { root } = connection;
+  const active = new Map<string, Download>();
+  const urls = new Set<string>();
+  const storing = new Set<Promise<void>>();
+  let count = 0;
+
+  const onBegin = (p: Protocol.Browser.DownloadWillBeginEvent) => {
+    count += 1;
+    urls.add(p.url);
+    const source: BodySource = {
+      ...deps.describe(p.url),
+      url: p.url,
+      from_cache: false,
+      from_service_worker: false,
+      paired: false,
+      suggested_name: p.suggestedFilename,
+    };
+    active.set(p.guid, { guid: p.guid, source, received: 0, total: 0, stop_reason: null });
+    activity.begin(p.guid);
+    deps.onProgress(`download of ${p.suggestedFilename} began`);
+  };
+  const onProgress = (p: Protocol.Browser.DownloadProgressEvent) => {
+    const download = active.get(p.guid);
+    if (!download) return;
+    activity.progress(p.guid);
+    const grown = p.receivedBytes - download.received;
+    download.received = p.receivedBytes;
+    download.total = p.totalBytes;
+    if (p.state === "inProgress") return reserve(download, grown);
+    active.delete(p.guid);
+    activity.end(p.guid);
+    const work = store(download, p)
+      .catch(deps.onError)
+      .finally(() => storing.delete(work));
+    storing.add(work);
+  };
+  const reserve = (download: Download, bytes: number) => {
+    if (bytes <= 0 || download.stop_reason) return;
+    try {
+      spool.reserve(bytes);
+    } catch (err) {
+      cancel(download, lossReason(err));
+    }
+  };
+  const cancel = (download: Download, reason: LossReason) => {
+    download.stop_reason = reason;
+    root.post("Browser.cancelDownload", { guid: download.guid });
+  };
+  const store = async (download: Download, p: Protocol.Browser.DownloadProgressEvent) => {
+    const body = await moveToSpool(p.filePath ?? join(deps.dir, p.guid), spool.nextPath());
+    if (!body) return ledger.lost(download.source, download.stop_reason ?? "aborted");
+    if (body.size < deps.min_size) return ledger.skipped(body);
+    if (p.state === "completed") return ledger.captured(download.source, body);
+    const ranges = [{ start: 0, end: body.size - 1 }];
+    ledger.partial(download.source, body, ranges, download.stop_reason ?? "aborted");
+  };
+  return {
+    get count() {
+      return count;
+    },
+    has: (url) => urls.has(url),
+    start: async () => {
+      root.on("Browser.downloadWillBegin", onBegin);
+      root.on("Browser.downloadProgress", onProgress);
+      await root.send("Browser.setDownloadBehavior", {
+        behavior: "allowAndName",
+        downloadPath: deps.dir,
+        eventsEnabled: true,
+      });
+    },
+    finish: async () => {
+      for (const download of active.values())
+        if (!download.stop_reason) cancel(download, "timeout");
+      const deadline = Date.now() + CANCEL_MS;
+      while (active.size > 0 && Date.now() < deadline && !root.is_closed)
+        await Promise.race([root.closed, nextProgress(root)]);
+      for (const download of active.values())
+        ledger.lost(download.source, download.stop_reason ?? "target_gone");
+      active.clear();
+      await Promise.all(storing);
+    },
+  };
+}
+
+/** Resolves at the next word of a download, or after a while. */
+function nextProgress(root: CdpConnection["root"]): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      off();
+      resolve();
+    };
+    const timer = setTimeout(done, 100);
+    const off = root.on("Browser.downloadProgress", () => queueMicrotask(done));
+  });
+}
+
+/** Null when there is no file, or nothing in it. */
+async function moveToSpool(from: string, to: string): Promise<SpooledBody | null> {
+  const size = statSync(from, { throwIfNoEntry: false })?.size ?? 0;
+  if (size === 0) {
+    rmSync(from, { force: true });
+    return null;
+  }
+  renameSync(from, to);
+  return { path: to, size, sha256: await hashFile(to) };
+}

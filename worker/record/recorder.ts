@@ -1,0 +1,262 @@
+import { rmSync } from "node:fs";
+import type { Clock } from "#shared/clock.ts";
+import type { AssetMeta } from "#shared/schema/asset.ts";
+import type { CaptureReport } from "#shared/schema/job.ts";
+import type { CdpConnection, CdpSession, Protocol } from "../cdp/connection.ts";
+import { type Activity, createActivity } from "./activity.ts";
+import { type Downloads, watchDownloads } from "./downloads.ts";
+import { type BodySource, createLedger, type Ledger, type LossReason } from "./ledger.ts";
+import { tapMedia } from "./media.ts";
+import { createPartStore, partPosition, partSink } from "./parts.ts";
+import { type BodyRead, readBody } from "./read-body.ts";
+import { createReadQueue } from "./read-queue.ts";
+import { carriesBody, createRequestTable, declaredLength, hasBytes, type RequestEntry } from "./requests.ts";
+import { createSpool, type SpooledBody } from "./spool.ts";
+import { createStreams, isEndless, needsTail } from "./streams.ts";
+import { type TargetWatch, type Tracked, watchTargets } from "./targets.ts";
+
+export interface RecorderDeps {
+  connection: CdpConnection;
+  dirs: { spool: string; downloads: string };
+  capture: CaptureReport["method"];
+  /** False: nothing is read or stored, the network is only watched. */
+  bodies: boolean;
+  min_size: number;
+  spool_max_bytes: number;
+  clock: Clock;
+  /** Takes a whole body over; it removes the file. */
+  store(meta: AssetMeta, body: SpooledBody): void;
+  /** Whether a response from this address must not be kept; `document` responses end the job. */
+  isRefused(address: string, port: number, url: string, document: boolean): boolean;
+  /** A target was attached and does not run yet. */
+  onTarget(target: Tracked): void;
+  /** A document of a page's main frame was answered. */
+  onDocument(target: Tracked, response: Protocol.Network.Response): void;
+  onNote(level: "debug" | "info" | "warn", message: string, fields?: Record<string, unknown>): void;
+}
+
+export interface Recorder {
+  readonly activity: Activity;
+  readonly targets: TargetWatch;
+  readonly downloads: Downloads;
+  readonly stored: Ledger["stored"];
+  /** Reads that are under way or waiting. */
+  pendingReads(): number;
+  /** What begins from now on is not part of the job. */
+  seal(): void;
+  /** Waits for the reads under way, then closes what will not end: streams, ranges, downloads, stalled requests. */
+  drain(signal: AbortSignal): Promise<void>;
+  report(failed_uploads: readonly string[]): CaptureReport;
+}
+
+/** Records everything the browser receives, passively (research §4.3). One recorder per browser and run. */
+export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
+  const { connection, clock } = deps;
+  const spool = createSpool({ dir: deps.dirs.spool, max_bytes: deps.spool_max_bytes });
+  const activity = createActivity(clock);
+  const ledger = createLedger({
+    store: deps.store,
+    drop: (body) => rmSync(body.path, { force: true }),
+    onLoss: (kind, source, reason) =>
+      deps.onNote("warn", `${kind === "lost" ? "lost" : "kept only a part of"} ${source.url.slice(0, 500)}: ${reason}`, { reason }),
+  });
+  const parts = createPartStore(spool, ledger);
+  const reads = createReadQueue(clock, (err) =>
+    deps.onNote("warn", `reading a body failed: ${String(err)}`),
+  );
+  /** Aborted documents may turn out to be downloads; decided at the end. */
+  const aborted: { entry: RequestEntry; reason: LossReason }[] = [];
+  const described = new Map<string, Pick<BodySource, "mime" | "status" | "page_url">>();
+  let sealed = false;
+
+  const source = (entry: RequestEntry): BodySource => ({
+    url: entry.url,
+    page_url: entry.page_url,
+    mime: entry.response?.mimeType ?? "",
+    status: entry.response?.status ?? null,
+    from_cache: entry.from_cache,
+    from_service_worker: entry.response?.fromServiceWorker === true,
+    paired: entry.response?.fromServiceWorker === true || entry.target.type === "service_worker",
+  });
+  const checkAddress = (entry: RequestEntry, response: Protocol.Network.Response) => {
+    const { remoteIPAddress: address, remotePort: port } = response;
+    if (!address || !port) return;
+    if (deps.isRefused(address, port, response.url, entry.type === "Document")) entry.refused = true;
+  };
+  /** Where to read: the session that told the end, then the plain ones, then where it began. */
+  const sessionsFor = (entry: RequestEntry, by: Tracked): CdpSession[] => {
+    const candidates = [by.session, by.plain, entry.target.session, entry.target.plain];
+    const open = candidates.filter((s): s is CdpSession => s !== null && !s.is_closed);
+    return [...new Set(open.length > 0 ? open : [by.session])];
+  };
+
+  const downloads = watchDownloads({
+    connection,
+    dir: deps.dirs.downloads,
+    spool,
+    ledger,
+    activity,
+    min_size: deps.min_size,
+    describe: (url) =>
+      described.get(url) ?? { mime: "", status: null, page_url: targets.pages()[0]?.page?.url ?? "" },
+    onProgress: (message) => deps.onNote("info", message),
+    onError: (err) => deps.onNote("warn", `storing a download failed: ${String(err)}`),
+  });
+  const streams = createStreams({ parts, source });
+  const media = tapMedia({
+    connection,
+    parts,
+    find: (id) => table.get(id),
+    source,
+    isRefused: (entry) => entry.refused,
+  });
+
+  const isWanted = (entry: RequestEntry) => deps.bodies && !entry.late && !entry.handled;
+  /** Finished, and not read yet. */
+  const unread = new Set<RequestEntry>();
+  let closed = false;
+  const enqueue = (entry: RequestEntry, size: number, run: () => Promise<void>) => {
+    unread.add(entry);
+    reads.add(size, async () => {
+      if (!closed) await run();
+      unread.delete(entry);
+    });
+  };
+  /** Whether a read came too late: its body has been given up already. */
+  const isLate = (result: BodyRead): boolean => {
+    if (closed && "body" in result) rmSync(result.body.path, { force: true });
+    return closed;
+  };
+
+  const read = async (entry: RequestEntry, by: Tracked) => {
+    const position = entry.response?.status === 206 ? partPosition(206, entry.headers) : null;
+    const declared = entry.response?.fromServiceWorker ? null : declaredLength(entry.headers);
+    const result = await readBody(sessionsFor(entry, by), entry.id, spool, {
+      bytes: hasBytes(entry),
+      at_least: declared ?? 0,
+    });
+    if (isLate(result) || "empty" in result) return;
+    if ("reason" in result) return ledger.lost(source(entry), result.reason);
+    const { body } = result;
+    if (position) return joinPart(entry, body, position);
+    if (body.size < deps.min_size) return ledger.skipped(body);
+    ledger.captured(source(entry), body);
+  };
+  const joinPart = async (
+    entry: RequestEntry,
+    body: SpooledBody,
+    position: NonNullable<ReturnType<typeof partPosition>>,
+  ) => {
+    const file = parts.file(source(entry), position);
+    const sink = partSink(file.coverage, position.start);
+    for await (const chunk of Bun.file(body.path).stream()) sink.write(chunk);
+    rmSync(body.path, { force: true });
+  };
+  /** A body that broke off: what came is kept as a part, if the browser still has it. */
+  const readPrefix = async (entry: RequestEntry, by: Tracked, reason: LossReason) => {
+    const expected = { bytes: true, at_least: 0 };
+    const result = await readBody(sessionsFor(entry, by), entry.id, spool, expected);
+    if (isLate(result)) return;
+    if (!("body" in result)) return ledger.lost(source(entry), reason);
+    const { body } = result;
+    const start = partPosition(entry.response?.status ?? 0, entry.headers)?.start ?? 0;
+    ledger.partial(source(entry), body, [{ start, end: start + body.size - 1 }], reason);
+  };
+
+  const table = createRequestTable({
+    onRequest: (entry) => {
+      entry.late ||= sealed;
+      if (!entry.late) activity.begin(entry.id);
+    },
+    onRedirect: checkAddress,
+    onResponse: (entry) => {
+      activity.progress(entry.id);
+      const response = entry.response;
+      if (!response) return;
+      checkAddress(entry, response);
+      const { page_url } = entry;
+      if (entry.type === "Document") {
+        described.set(response.url, { mime: response.mimeType, status: response.status, page_url });
+        if (entry.target.type === "page") deps.onDocument(entry.target, response);
+      }
+      if (isEndless(entry)) activity.ignore(entry.id);
+      if (!isWanted(entry) || entry.refused || !needsTail(entry)) return;
+      entry.handled = true;
+      streams.follow(entry, entry.target.plain ?? entry.target.session);
+    },
+    onData: (entry) => activity.progress(entry.id),
+    onFinished: (entry, by) => {
+      activity.end(entry.id);
+      if (!isWanted(entry) || !carriesBody(entry)) return;
+      if (entry.refused) return ledger.lost(source(entry), "protected");
+      const size = Math.max(entry.received, declaredLength(entry.headers) ?? 0);
+      enqueue(entry, size, () => read(entry, by));
+    },
+    onFailed: (entry, by, _error, canceled) => {
+      activity.end(entry.id);
+      if (!isWanted(entry) || !entry.response || !carriesBody(entry)) return;
+      if (entry.refused) return ledger.lost(source(entry), "protected");
+      const reason: LossReason = by.session.is_closed ? "target_gone" : "aborted";
+      if (entry.type === "Document" && canceled) return void aborted.push({ entry, reason });
+      if (entry.received > 0)
+        enqueue(entry, entry.received, () => readPrefix(entry, by, reason));
+    },
+  });
+  const targets = watchTargets({
+    connection,
+    clock,
+    durable: deps.capture === "durable",
+    bodies: deps.bodies,
+    onTarget: (target) => {
+      table.watch(target);
+      if (target.type !== "service_worker") streams.watch(target.session);
+      deps.onTarget(target);
+    },
+    onPlain: (_owner, plain) => streams.watch(plain),
+  });
+
+  /** What is still open when the job ends. */
+  const closeOpen = () => {
+    for (const entry of table.open()) {
+      table.remove(entry.id);
+      if (!isWanted(entry) || !entry.response || !carriesBody(entry)) continue;
+      if (entry.received > 0) ledger.lost(source(entry), "timeout");
+    }
+    for (const { entry, reason } of aborted)
+      if (entry.received > 0 && !downloads.has(entry.url)) ledger.lost(source(entry), reason);
+  };
+
+  await Promise.all([
+    deps.bodies ? downloads.start() : denyDownloads(connection),
+    deps.bodies ? media.start() : undefined,
+    targets.start(),
+  ]);
+  return {
+    activity,
+    targets,
+    downloads,
+    stored: ledger.stored,
+    pendingReads: () => reads.pending,
+    seal: () => {
+      sealed = true;
+    },
+    drain: async (signal) => {
+      sealed = true;
+      const aborted_early = new Promise<void>((resolve) => {
+        if (signal.aborted) resolve();
+        signal.addEventListener("abort", () => resolve(), { once: true });
+      });
+      await Promise.race([Promise.all([reads.drained(), media.settled()]), aborted_early]);
+      closed = true;
+      for (const entry of unread) ledger.lost(source(entry), "timeout");
+      closeOpen();
+      await downloads.finish();
+      await parts.finish(deps.min_size);
+    },
+    report: (failed) => ledger.report(deps.capture, failed),
+  };
+}
+
+async function denyDownloads(connection: CdpConnection): Promise<void> {
+  await connection.root.send("Browser.setDownloadBehavior", { behavior: "deny", eventsEnabled: true });
+}

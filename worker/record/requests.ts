@@ -1,0 +1,194 @@
+import type { Clock } from "#shared/clock.ts";
+import type { CdpSession, Protocol } from "../cdp/connection.ts";
+import type { Tracked } from "./targets.ts";
+
+/** One request, from its first event to its end; a redirect's last hop stands for all. */
+export interface RequestEntry {
+  id: string;
+  url: string;
+  method: string;
+  type: string;
+  page_url: string;
+  /** Where it was asked for; the end may be told by another target (cross-process frames). */
+  target: Tracked;
+  /** Null until the response's headers are there. */
+  response: Protocol.Network.Response | null;
+  headers: Map<string, string>;
+  /** Status on the wire: 304 where the page is told 200. */
+  wire_status: number | null;
+  from_cache: boolean;
+  /** Decoded bytes told by data events. */
+  received: number;
+  /** Bytes on the wire with headers, at the end. */
+  encoded: number;
+  /** Its body is somebody else's work: a range, a stream, a download. */
+  handled: boolean;
+  /** From an address that jobs must not read. */
+  refused: boolean;
+  /** Began after the job had what it came for: not part of it. */
+  late: boolean;
+}
+
+export interface RequestEvents {
+  onRequest(entry: RequestEntry): void;
+  /** A hop of a redirect was answered: it has headers and an address, and never a body. */
+  onRedirect(entry: RequestEntry, response: Protocol.Network.Response): void;
+  onResponse(entry: RequestEntry): void;
+  onData(entry: RequestEntry): void;
+  /** `by`: the target that told the end; its session can read the body. */
+  onFinished(entry: RequestEntry, by: Tracked): void;
+  onFailed(entry: RequestEntry, by: Tracked, error: string, canceled: boolean): void;
+}
+
+export interface RequestTable {
+  watch(target: Tracked): void;
+  get(id: string): RequestEntry | null;
+  open(): RequestEntry[];
+  /** Forgets an entry whose end will not come. */
+  remove(id: string): void;
+}
+
+/** Keyed by request id for the whole browser: a frame in another process begins on one session and ends on another. */
+export function createRequestTable(events: RequestEvents): RequestTable {
+  const table = new Map<string, RequestEntry>();
+  /** Extra-info events may come before the request's own. */
+  const early = new Map<string, number>();
+
+  const onSent = (target: Tracked, p: Protocol.Network.RequestWillBeSentEvent) => {
+    const open = table.get(p.requestId);
+    if (open && p.redirectResponse) {
+      events.onRedirect(open, p.redirectResponse);
+      resetForNextHop(open, p);
+      return events.onRequest(open);
+    }
+    if (open || !/^https?:/i.test(p.request.url)) return;
+    const entry = newEntry(target, p);
+    table.set(p.requestId, entry);
+    events.onRequest(entry);
+  };
+  const onResponse = (target: Tracked, p: Protocol.Network.ResponseReceivedEvent) => {
+    const entry = table.get(p.requestId);
+    if (!entry) return;
+    entry.response = p.response;
+    entry.type = p.type;
+    entry.headers = lowerCased(p.response.headers);
+    entry.wire_status = early.get(p.requestId) ?? entry.wire_status;
+    entry.from_cache ||=
+      p.response.fromDiskCache === true ||
+      p.response.fromPrefetchCache === true ||
+      entry.wire_status === 304;
+    if (isMainDocument(entry, target, p.frameId)) {
+      if (target.page) target.page.url = p.response.url;
+      entry.page_url = p.response.url;
+    }
+    events.onResponse(entry);
+  };
+  const onExtraInfo = (p: Protocol.Network.ResponseReceivedExtraInfoEvent) => {
+    const entry = table.get(p.requestId);
+    if (!entry?.response) early.set(p.requestId, p.statusCode);
+    if (!entry) return;
+    entry.wire_status = p.statusCode;
+    if (p.statusCode === 304) entry.from_cache = true;
+  };
+  const close = (id: string): RequestEntry | null => {
+    const entry = table.get(id) ?? null;
+    table.delete(id);
+    early.delete(id);
+    return entry;
+  };
+  return {
+    get: (id) => table.get(id) ?? null,
+    open: () => [...table.values()],
+    remove: (id) => {
+      close(id);
+    },
+    watch: (target) => {
+      const s: CdpSession = target.session;
+      s.on("Network.requestWillBeSent", (p) => onSent(target, p));
+      s.on("Network.responseReceived", (p) => onResponse(target, p));
+      s.on("Network.responseReceivedExtraInfo", onExtraInfo);
+      s.on("Network.requestServedFromCache", ({ requestId }) => {
+        const entry = table.get(requestId);
+        if (entry) entry.from_cache = true;
+      });
+      s.on("Network.dataReceived", (p) => {
+        const entry = table.get(p.requestId);
+        if (!entry) return;
+        entry.received += p.dataLength;
+        events.onData(entry);
+      });
+      s.on("Network.loadingFinished", (p) => {
+        const entry = close(p.requestId);
+        if (!entry) return;
+        entry.encoded = p.encodedDataLength;
+        events.onFinished(entry, target);
+      });
+      s.on("Network.loadingFailed", (p) => {
+        const entry = close(p.requestId);
+        if (entry) events.onFailed(entry, target, p.errorText, p.canceled === true);
+      });
+    },
+  };
+}
+
+function newEntry(target: Tracked, p: Protocol.Network.RequestWillBeSentEvent): RequestEntry {
+  return {
+    id: p.requestId,
+    url: p.request.url,
+    method: p.request.method,
+    type: p.type ?? "Other",
+    page_url: target.page?.url || p.documentURL,
+    target,
+    response: null,
+    headers: new Map(),
+    wire_status: null,
+    from_cache: false,
+    received: 0,
+    encoded: 0,
+    handled: false,
+    refused: false,
+    late: false,
+  };
+}
+
+function resetForNextHop(entry: RequestEntry, p: Protocol.Network.RequestWillBeSentEvent): void {
+  entry.url = p.request.url;
+  entry.method = p.request.method;
+  entry.response = null;
+  entry.wire_status = null;
+  entry.from_cache = false;
+  entry.received = 0;
+}
+
+/** The main frame of a page has the id of its target. */
+const isMainDocument = (entry: RequestEntry, target: Tracked, frame_id?: string): boolean =>
+  entry.type === "Document" && target.type === "page" && frame_id === target.target_id;
+
+const lowerCased = (headers: Protocol.Network.Headers): Map<string, string> =>
+  new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]));
+
+/** The length the server promised, when it is the length of the decoded body too. */
+export function declaredLength(headers: ReadonlyMap<string, string>): number | null {
+  const encoding = headers.get("content-encoding");
+  const length = headers.get("content-length");
+  if (length === undefined || !/^\d{1,15}$/.test(length)) return null;
+  return encoding && encoding !== "identity" ? null : Number(length);
+}
+
+/** Responses that have no body by nature, so that its absence is no loss (research §4.3). */
+export function carriesBody(entry: RequestEntry): boolean {
+  const status = entry.response?.status ?? 0;
+  return (
+    entry.method !== "HEAD" &&
+    !["Preflight", "Ping", "CSPViolationReport", "WebSocket", "WebTransport"].includes(entry.type) &&
+    status >= 200 &&
+    ![204, 205, 304].includes(status)
+  );
+}
+
+/** Whether bytes of a body came over the wire or out of a cache, as far as events tell. */
+export function hasBytes(entry: RequestEntry): boolean {
+  if (entry.received > 0) return true;
+  if (entry.encoded - (entry.response?.encodedDataLength ?? 0) > 0) return true;
+  return (declaredLength(entry.headers) ?? 0) > 0;
+}

@@ -1,0 +1,146 @@
+import type { Clock } from "#shared/clock.ts";
+import type { CdpConnection, CdpSession, Protocol } from "../cdp/connection.ts";
+
+const MB = 1024 * 1024;
+/** Bodies survive a navigation in these (research §4.2: 50 MB kept only the newest ten of 5 MB). */
+const DURABLE = { maxTotalBufferSize: 256 * MB, maxResourceBufferSize: 128 * MB };
+const MAX_POST_DATA = 64 * 1024;
+const PRIMARY_BUFFERS = { maxTotalBufferSize: 10 * MB, maxResourceBufferSize: 2 * MB };
+const PLAIN_BUFFERS = { maxTotalBufferSize: 20 * MB, maxResourceBufferSize: 5 * MB };
+/** Without durable messages the renderer has to keep the bodies. */
+const FALLBACK_BUFFERS = { maxTotalBufferSize: 400 * MB, maxResourceBufferSize: 200 * MB };
+/** How long a service worker may be held back until the pages it serves have their second session. */
+const HOLD_MS = 1_000;
+
+/** A page tab: what its frames and workers call "the page". */
+export interface PageContext {
+  target_id: string;
+  url: string;
+}
+
+/** An attached target with its session of record. */
+export interface Tracked {
+  session: CdpSession;
+  target_id: string;
+  type: string;
+  page: PageContext | null;
+  /** Second session without durable messages: reads what a service worker made up. */
+  plain: CdpSession | null;
+}
+
+export interface TargetWatchDeps {
+  connection: CdpConnection;
+  clock: Clock;
+  durable: boolean;
+  /** Whether bodies will be read. */
+  bodies: boolean;
+  /** Called before the target runs, so that listeners and commands come first. */
+  onTarget(tracked: Tracked): void;
+  onPlain(tracked: Tracked, plain: CdpSession): void;
+}
+
+export interface TargetWatch {
+  all(): Tracked[];
+  pages(): Tracked[];
+  bySession(session: CdpSession): Tracked | null;
+  /** Attaches to everything there is and will be. */
+  start(): Promise<void>;
+}
+
+/** Browser pages that are no part of the web: the UI of Chromium, extensions, the inspector. */
+const isForeign = ({ type, url }: Protocol.Target.TargetInfo): boolean =>
+  type === "browser_ui" ||
+  type === "background_page" ||
+  /^(chrome|chrome-untrusted|chrome-extension|devtools):/.test(url);
+
+const AUTO_ATTACH = { autoAttach: true, waitForDebuggerOnStart: true, flatten: true };
+
+export function watchTargets(deps: TargetWatchDeps): TargetWatch {
+  const { connection, clock } = deps;
+  const { root } = connection;
+  const tracked = new Map<CdpSession, Tracked>();
+  /** Targets whose second session was asked for and has not come yet. */
+  const awaited = new Map<string, { owner: Tracked; attached: () => void }>();
+  let service_worker_seen = false;
+
+  const onAttached =
+    (parent: Tracked | null) =>
+    ({ sessionId, targetInfo }: Protocol.Target.AttachedToTargetEvent) => {
+      const session = connection.session(sessionId);
+      if (!session) return;
+      const waiting = parent === null ? awaited.get(targetInfo.targetId) : undefined;
+      if (waiting) return addPlain(waiting.owner, session, waiting.attached);
+      if (isForeign(targetInfo)) return session.post("Runtime.runIfWaitingForDebugger");
+      addTarget(session, targetInfo, parent);
+    };
+
+  function addTarget(
+    session: CdpSession,
+    info: Protocol.Target.TargetInfo,
+    parent: Tracked | null,
+  ): void {
+    const page =
+      info.type === "page" ? { target_id: info.targetId, url: info.url } : (parent?.page ?? null);
+    const entry = { session, target_id: info.targetId, type: info.type, page, plain: null };
+    tracked.set(session, entry);
+    session.on("Target.attachedToTarget", onAttached(entry));
+    void session.closed.then(() => tracked.delete(session));
+    deps.onTarget(entry);
+    // Posted, never awaited: awaiting one of these before the resume can deadlock with a paused target.
+    if (deps.bodies && deps.durable) session.post("Network.configureDurableMessages", DURABLE);
+    session.post("Network.enable", {
+      ...(deps.durable ? PRIMARY_BUFFERS : FALLBACK_BUFFERS),
+      maxPostDataSize: MAX_POST_DATA,
+    });
+    session.post("Target.setAutoAttach", AUTO_ATTACH);
+    if (deps.bodies && deps.durable && holdsBack(entry)) return;
+    session.post("Runtime.runIfWaitingForDebugger");
+  }
+
+  /** Second sessions exist from the first service worker on, and are there before it or its new clients run. */
+  function holdsBack(entry: Tracked): boolean {
+    const is_worker = entry.type === "service_worker";
+    if (is_worker) service_worker_seen = true;
+    if (!service_worker_seen) return false;
+    const owners = [...tracked.values()].filter(
+      (t) => t.type !== "service_worker" && t.plain === null && (is_worker || t === entry),
+    );
+    const ready = Promise.all(owners.map(attachPlain));
+    void Promise.race([ready, clock.sleep(HOLD_MS)]).then(() =>
+      entry.session.post("Runtime.runIfWaitingForDebugger"),
+    );
+    return true;
+  }
+
+  function attachPlain(owner: Tracked): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    if (awaited.has(owner.target_id)) return Promise.resolve();
+    awaited.set(owner.target_id, { owner, attached: resolve });
+    root
+      .send("Target.attachToTarget", { targetId: owner.target_id, flatten: true })
+      .catch(() => resolve())
+      .finally(() => awaited.delete(owner.target_id));
+    return promise;
+  }
+
+  function addPlain(owner: Tracked, plain: CdpSession, attached: () => void): void {
+    awaited.delete(owner.target_id);
+    owner.plain = plain;
+    deps.onPlain(owner, plain);
+    plain.post("Network.enable", PLAIN_BUFFERS);
+    attached();
+  }
+
+  return {
+    all: () => [...tracked.values()],
+    pages: () => [...tracked.values()].filter((t) => t.type === "page"),
+    bySession: (session) => tracked.get(session) ?? null,
+    start: async () => {
+      root.on("Target.attachedToTarget", onAttached(null));
+      await Promise.all([
+        root.send("Target.setDiscoverTargets", { discover: true }),
+        root.send("Target.setAutoAttach", AUTO_ATTACH),
+      ]);
+    },
+  };
+}
