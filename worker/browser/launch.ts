@@ -3,7 +3,7 @@ import { withDeadline } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { CdpConnection, CdpError } from "../cdp/connection.ts";
 import { pipeTransport } from "../cdp/transport.ts";
-import type { LaneBrowser, RunDirs } from "../lanes/types.ts";
+import type { BrowserExit, LaneBrowser, RunDirs } from "../lanes/types.ts";
 import { removeRunDirs } from "./dirs.ts";
 import { browserFlags } from "./flags.ts";
 import { endGroup } from "./kill.ts";
@@ -92,8 +92,10 @@ export async function launchBrowser(options: LaunchOptions): Promise<StartedBrow
       endProcesses: () => endOnce(false),
     };
   } catch (err) {
-    const reason = errorMessage(err);
+    // The pipe breaks before the exit is known, and the exit says more.
+    const died = err instanceof CdpError && err.gone;
     await kill(false);
+    const reason = died ? exitReason(await spawned.exited) : errorMessage(err);
     throw new BrowserStartError(reason, spawned.tail());
   }
 }
@@ -125,12 +127,14 @@ async function spawnBrowser(options: LaunchOptions): Promise<Spawned> {
   }
 }
 
+const exitReason = ({ code, signal }: BrowserExit): string => `it exited with ${signal ?? code}`;
+
 async function untilReady(spawned: Spawned, connection: CdpConnection, options: LaunchOptions) {
   const stop = Promise.withResolvers<never>();
   const onAbort = () => stop.reject(new Error("the lane is closing"));
   options.signal.addEventListener("abort", onAbort, { once: true });
   if (options.signal.aborted) onAbort();
-  void spawned.exited.then(({ code, signal }) => stop.reject(new Error(`it exited with ${signal ?? code}`)));
+  void spawned.exited.then((exit) => stop.reject(new Error(exitReason(exit))));
   try {
     return await Promise.race([
       withDeadline("start of Chromium", START_MS, becomeReady(spawned, connection, options)),
@@ -154,10 +158,10 @@ async function becomeReady(spawned: Spawned, connection: CdpConnection, options:
   };
 }
 
-/** Chromium goes on without its debugging port when another process has it. */
+/** Chromium moves on to ::1, or goes on without its debugging port, when another process has it. */
 async function portOpened(spawned: Spawned, port: number): Promise<void> {
   const line = await spawned.line(/DevTools listening on|Cannot start http server for devtools/);
-  if (!line.includes("listening on")) throw new Error(`port ${port} is taken (SVC_CDP_PORT_BASE)`);
+  if (!line.includes("ws://127.0.0.1:")) throw new Error(`port ${port} is taken (SVC_CDP_PORT_BASE)`);
 }
 
 async function firstPage({ root }: CdpConnection): Promise<string> {

@@ -67,8 +67,8 @@ export async function openScratch(data_dir: string, user: BrowserUser | null): P
   }
 }
 
-/** Device and inode tell two containers apart that call their directories the same. */
-function scratchId(dir: string): string {
+/** Names a directory for its lane tags. Device and inode tell two containers apart that call their directories the same. */
+export function scratchId(dir: string): string {
   const { dev, ino } = statSync(dir);
   return createHash("sha256").update(`${realpathSync(dir)}:${dev}:${ino}`).digest("hex").slice(0, 12);
 }
