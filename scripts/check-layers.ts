@@ -151,7 +151,7 @@ export const LAYERS: readonly Layer[] = [
   { name: "link", files: /^worker\/link\//, may: ["shared"], packages: [] },
   {
     name: "worker-parts",
-    files: /^worker\/(host-load|address)\.ts$/,
+    files: /^worker\/(host-load\.ts$|update\/)/,
     may: ["shared"],
     packages: [],
   },

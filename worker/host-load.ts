@@ -29,7 +29,10 @@ const numberIn = (text: string | null, pattern: RegExp): number | null => {
 async function cgroupFolders(read: ReadText, controller: string): Promise<string[]> {
   const lines = ((await read("/proc/self/cgroup")) ?? "").split("\n").map((l) => l.split(":"));
   const own = (match: (names: string) => boolean) =>
-    lines.find(([, names]) => match(names ?? "none"))?.slice(2).join(":");
+    lines
+      .find(([, names]) => match(names ?? "none"))
+      ?.slice(2)
+      .join(":");
   const v2 = own((names) => names === "");
   const v1 = own((names) => names.split(",").includes(controller));
   const folders: string[] = [];
@@ -82,8 +85,10 @@ async function memPercent(read: ReadText): Promise<number> {
     const used =
       numberIn(await read(`${dir}/memory.current`), /^(\d+)/) ??
       numberIn(await read(`${dir}/memory.usage_in_bytes`), /^(\d+)/);
-    if (limit === null || used === null || limit >= NO_LIMIT || (total > 0 && limit > total)) continue;
-    const cache = numberIn(stat, /^total_inactive_file (\d+)/m) ?? numberIn(stat, /^inactive_file (\d+)/m);
+    if (limit === null || used === null || limit >= NO_LIMIT || (total > 0 && limit > total))
+      continue;
+    const cache =
+      numberIn(stat, /^total_inactive_file (\d+)/m) ?? numberIn(stat, /^inactive_file (\d+)/m);
     return percent(used - (cache ?? 0), limit);
   }
   const available = (numberIn(info, /^MemAvailable: +(\d+)/m) ?? 0) * 1024;
@@ -123,7 +128,8 @@ export function createHostLoad(deps: {
     before = { at, use };
     if (since === null || at <= since.at) return last.cpu_percent;
     const now = percent(use.used_us - since.use.used_us, (at - since.at) * 1000 * use.cpus);
-    const smooth = last.cpu_percent === 0 ? now : last.cpu_percent * (1 - CPU_WEIGHT) + now * CPU_WEIGHT;
+    const smooth =
+      last.cpu_percent === 0 ? now : last.cpu_percent * (1 - CPU_WEIGHT) + now * CPU_WEIGHT;
     return Math.round(smooth * 10) / 10;
   };
   const within = (what: string, value: Promise<number>, fallback: number) =>

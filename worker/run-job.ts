@@ -73,14 +73,18 @@ async function runPage(
   sink: HttpSink,
 ): Promise<JobOutcome> {
   const { options, assignment, hold } = job;
-  if ("invalid" in options) return failure(`worker cannot run this job: ${options.invalid}`, "assigned");
+  if ("invalid" in options)
+    return failure(`worker cannot run this job: ${options.invalid}`, "assigned");
   let stage = "lane";
   const overdue = new AbortController();
   const stop = () => overdue.abort(job.signal.reason);
   const work = async (): Promise<JobOutcome> => {
     const browser = await hold.browser({ headless: options.headless });
     const { product, headless, sandbox } = browser;
-    story.log("info", "lane", `${product} is ready on lane ${hold.lane_idx}`, { headless, sandbox });
+    story.log("info", "lane", `${product} is ready on lane ${hold.lane_idx}`, {
+      headless,
+      sandbox,
+    });
     overdue.signal.throwIfAborted();
     stage = "run";
     const { job_id, url } = assignment;
@@ -98,10 +102,7 @@ async function runPage(
   job.signal.addEventListener("abort", stop, { once: true });
   if (job.signal.aborted) stop();
   try {
-    return await Promise.race([
-      work().catch((err) => failure(errorMessage(err), stage)),
-      guard(),
-    ]);
+    return await Promise.race([work().catch((err) => failure(errorMessage(err), stage)), guard()]);
   } finally {
     over.abort();
     job.signal.removeEventListener("abort", stop);
@@ -135,7 +136,12 @@ async function flushUploads(clock: Clock, job: AcceptedJob, sink: HttpSink): Pro
 }
 
 /** Tells what became of the uploads and corrects the outcome by it. */
-function settleUploads(outcome: JobOutcome, flushed: Flushed, ms: number, story: JobStory): JobOutcome {
+function settleUploads(
+  outcome: JobOutcome,
+  flushed: Flushed,
+  ms: number,
+  story: JobStory,
+): JobOutcome {
   const { stored, failed } = flushed;
   const size = humanSize(flushed.bytes);
   if (failed.length === 0) story.log("info", "upload", `${stored} files stored, ${size}`, { ms });
@@ -187,7 +193,10 @@ async function tellAndRun(
   else story.log("error", "done", `failed: ${outcome.error}`, { ms });
   story.end();
   job.session.send(resultOf(job, outcome));
-  deps.log.info({ job_id: job.assignment.job_id, lane_idx, status: outcome.status, ms }, "job ended");
+  deps.log.info(
+    { job_id: job.assignment.job_id, lane_idx, status: outcome.status, ms },
+    "job ended",
+  );
   const gone = new Promise<void>((resolve) => {
     if (job.session.signal.aborted) return resolve();
     job.signal.addEventListener("abort", () => resolve(), { once: true });

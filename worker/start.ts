@@ -67,10 +67,8 @@ export async function startWorker(
   const scope = createScope(log);
   const exit = Promise.withResolvers<number>();
   try {
-    const pool = scope.add(
-      "lanes",
-      await parts.createLanePool({ config, log, clock }),
-      (p) => p.close(),
+    const pool = scope.add("lanes", await parts.createLanePool({ config, log, clock }), (p) =>
+      p.close(),
     );
     const uploadBases = new WeakMap<LinkSession, Promise<string>>();
     const assignments = createAssignments({
@@ -220,7 +218,9 @@ const laneIndexes = (config: WorkerConfig) => [...Array(config.lanes.count).keys
 
 /** Viewer bridges of the lanes (fleet spec §2.5); the hub puts in the address it sees. */
 const viewerUrls = (config: WorkerConfig): string[] =>
-  laneIndexes(config).map((i) => `http://${config.novnc.public_host}:${config.novnc.base_port + i}/`);
+  laneIndexes(config).map(
+    (i) => `http://${config.novnc.public_host}:${config.novnc.base_port + i}/`,
+  );
 
 function fetchSettings(config: WorkerConfig, clock: Clock): FetchSettings {
   const { cdp_port_base, vnc_port_base } = config.lanes;
@@ -238,5 +238,6 @@ function fetchSettings(config: WorkerConfig, clock: Clock): FetchSettings {
 
 /** §3.5, §9.3: without self-update a mismatch is a warning. */
 function warnOfVersion(log: Log, version: string, expected: string): void {
-  if (version !== expected) log.warn({ version, expected }, "worker version differs from the hub's");
+  if (version !== expected)
+    log.warn({ version, expected }, "worker version differs from the hub's");
 }

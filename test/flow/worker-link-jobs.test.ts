@@ -2,12 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { assetMeta } from "#test/support/asset-meta.ts";
 import { createFakeClock } from "#test/support/fake-clock.ts";
-import {
-  assignment,
-  CAPTURE,
-  startWorkerRig,
-  type WorkerRig,
-} from "#test/support/worker-rig.ts";
+import { assignment, CAPTURE, startWorkerRig, type WorkerRig } from "#test/support/worker-rig.ts";
 
 let rig: WorkerRig;
 beforeEach(async () => {
@@ -41,7 +36,11 @@ describe("an assignment (fleet spec §3.1, §6.2)", () => {
       lease_token: 7,
     });
     const { run, end } = await rig.runs.next();
-    expect(run).toMatchObject({ job_id: "j1", url: "http://site.test/", options: { mode: "fetch" } });
+    expect(run).toMatchObject({
+      job_id: "j1",
+      url: "http://site.test/",
+      options: { mode: "fetch" },
+    });
     const body = await rig.spool("a.png", "pixels");
     run.sink.putAsset(assetMeta("a.png"), body);
     run.sink.putDocument("page.html", "<html>é</html>");

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { LINK_CLOSE, type HubToWorker } from "#shared/link/messages.ts";
+import { type HubToWorker, LINK_CLOSE } from "#shared/link/messages.ts";
 import { createLog } from "#shared/log.ts";
 import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
 import { type FakeHub, startFakeHub } from "#test/support/fake-hub.ts";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { silentLog } from "#shared/log.ts";
 import { assetMeta } from "#test/support/asset-meta.ts";
 import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
-import { type FakeHub, FAKE_VERSION, startFakeHub } from "#test/support/fake-hub.ts";
+import { FAKE_VERSION, type FakeHub, startFakeHub } from "#test/support/fake-hub.ts";
 import type { SpooledBody } from "#worker/lanes/types.ts";
 import { settleUploadBase } from "#worker/upload/base-url.ts";
 import { createHttpSink, type HttpSink } from "#worker/upload/http-sink.ts";
@@ -137,7 +137,8 @@ describe("an upload", () => {
     const sink = openSink();
     const body = await spool("a.png");
     sink.putAsset(assetMeta("a.png"), body);
-    for (const wait of [200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000, 5_000]) await retryAfter(wait);
+    for (const wait of [200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000, 5_000])
+      await retryAfter(wait);
     expect((await sink.flush(NEVER)).failed).toEqual([
       { name: "a.png", reason: 'HTTP 500: {"detail":"fault 500"}', was: "captured" },
     ]);
@@ -254,7 +255,14 @@ test("a 300 MB body is sent in bounded memory", async () => {
   await file.close();
   const sha256 = hash.digest("hex");
   const child = Bun.spawn(
-    [process.execPath, join(import.meta.dir, "../support/upload-once.ts"), hub.upload_url, join(dir, "big.bin"), String(size), sha256],
+    [
+      process.execPath,
+      join(import.meta.dir, "../support/upload-once.ts"),
+      hub.upload_url,
+      join(dir, "big.bin"),
+      String(size),
+      sha256,
+    ],
     { stdout: "pipe", stderr: "inherit" },
   );
   const said = JSON.parse(await new Response(child.stdout).text());
@@ -265,7 +273,12 @@ test("a 300 MB body is sent in bounded memory", async () => {
 
 describe("the base address for uploads", () => {
   const settle = (public_base_url: string | null, expected_version = FAKE_VERSION) =>
-    settleUploadBase({ public_base_url, dialled: "http://10.0.0.1:8000", expected_version, log: silentLog });
+    settleUploadBase({
+      public_base_url,
+      dialled: "http://10.0.0.1:8000",
+      expected_version,
+      log: silentLog,
+    });
 
   test("is the public one when the hub answers there", async () => {
     expect(await settle(`${hub.upload_url}/`)).toBe(hub.upload_url);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { WorkerToHub, type HubToWorker, type Registration } from "#shared/link/messages.ts";
+import { type HubToWorker, type Registration, WorkerToHub } from "#shared/link/messages.ts";
 import { AssetMeta } from "#shared/schema/asset.ts";
 import { createQueue, type Queue } from "./queue.ts";
 
@@ -19,6 +19,8 @@ export interface FakePeer {
   next<T extends WorkerToHub["type"]>(type: T): Promise<Frame<T>>;
   /** Everything received so far, in order. */
   frames: WorkerToHub[];
+  /** Forgets every frame so far. */
+  forget(): void;
   /** Waits for the registration and answers it. */
   register(): Promise<Registration>;
   /** Resolves with the close code and reason. */
@@ -78,7 +80,11 @@ export async function startFakeHub(): Promise<FakeHub> {
     fetch: (request, self) => {
       const worker_id = /^\/workers\/([^/]+)\/link$/.exec(new URL(request.url).pathname)?.[1];
       if (!worker_id) return new Response("not found", { status: 404 });
-      const data = { worker_id, frames: createQueue<WorkerToHub>(), closed: Promise.withResolvers<{ code: number; reason: string }>() };
+      const data = {
+        worker_id,
+        frames: createQueue<WorkerToHub>(),
+        closed: Promise.withResolvers<{ code: number; reason: string }>(),
+      };
       return self.upgrade(request, { data }) ? undefined : new Response("no", { status: 400 });
     },
     websocket: {
@@ -131,6 +137,7 @@ function peerOf(ws: Bun.ServerWebSocket<LinkData>, answer: () => HubToWorker): F
       // The queue's predicate has looked at the type.
       (await frames.next((f) => f.type === type)) as Frame<T>,
     frames: frames.all,
+    forget: frames.clear,
     register: async () => {
       const registration = await peer.next("registration");
       peer.send(answer());
@@ -170,7 +177,8 @@ async function startUploads() {
     answer(response, 200, { name: upload.path.split("/").at(-1), size, sha256 });
   };
   const server = createServer((request, response) => {
-    if (request.url === "/health") return answer(response, 200, { status: "ok", version: FAKE_VERSION });
+    if (request.url === "/health")
+      return answer(response, 200, { status: "ok", version: FAKE_VERSION });
     now += 1;
     most = Math.max(most, now);
     // A dropped client shows as an error of the request body.
@@ -218,6 +226,9 @@ function describe(request: IncomingMessage, seen: FakeUpload[]): FakeUpload {
     authorization: header("authorization"),
     content_length: header("content-length"),
     sha256: header("x-sha256"),
-    meta: meta === undefined ? null : AssetMeta.parse(JSON.parse(Buffer.from(meta, "base64url").toString())),
+    meta:
+      meta === undefined
+        ? null
+        : AssetMeta.parse(JSON.parse(Buffer.from(meta, "base64url").toString())),
   };
 }

@@ -5,6 +5,8 @@ export interface Queue<T> {
   next(match?: (value: T) => boolean): Promise<T>;
   /** Everything ever pushed, in order. */
   all: T[];
+  /** Forgets every value so far. */
+  clear(): void;
 }
 
 export function createQueue<T>(): Queue<T> {
@@ -13,6 +15,10 @@ export function createQueue<T>(): Queue<T> {
   let waiting: { match(value: T): boolean; resolve(value: T): void }[] = [];
   return {
     all,
+    clear: () => {
+      all.length = 0;
+      untaken = [];
+    },
     push: (value) => {
       all.push(value);
       const taker = waiting.find((w) => w.match(value));

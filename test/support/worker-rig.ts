@@ -8,7 +8,7 @@ import { type CaptureReport, JobOptions } from "#shared/schema/job.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
 import type { JobOutcome, JobRun, SpooledBody } from "#worker/lanes/types.ts";
 import { type RunningWorker, startWorker } from "#worker/start.ts";
-import { type FakeHub, type FakePeer, FAKE_VERSION, startFakeHub } from "./fake-hub.ts";
+import { FAKE_VERSION, type FakeHub, type FakePeer, startFakeHub } from "./fake-hub.ts";
 import { createFakePool, type FakePool } from "./fake-lanes.ts";
 import { createQueue, type Queue } from "./queue.ts";
 
@@ -71,7 +71,12 @@ export async function startWorkerRig(
   const pool = createFakePool(lanes);
   const runs = createQueue<FakeRun>();
   const log = createQueue<Record<string, unknown>>();
-  const env = { HUB_URL: hub.url, SVC_DATA_DIR: dir, SVC_WORKER_ID: "w1", LANE_POOL: String(lanes) };
+  const env = {
+    HUB_URL: hub.url,
+    SVC_DATA_DIR: dir,
+    SVC_WORKER_ID: "w1",
+    LANE_POOL: String(lanes),
+  };
   const starting = startWorker(
     {
       config: loadWorkerConfig({ ...env, ...options.env }, {}),

@@ -21,7 +21,13 @@ describe("job story", () => {
     await clock.advance(1);
     expect(batches).toEqual([
       [
-        { ts: clock.now() - 100, level: "info", stage: "navigate", message: "one", fields: { ms: 3 } },
+        {
+          ts: clock.now() - 100,
+          level: "info",
+          stage: "navigate",
+          message: "one",
+          fields: { ms: 3 },
+        },
         { ts: clock.now() - 1, level: "warn", stage: "wait", message: "two", fields: {} },
       ],
     ]);
@@ -58,7 +64,9 @@ describe("job story", () => {
     story.end();
     expect(batches.flat().length).toBe(300);
     for (const batch of batches) {
-      expect(new TextEncoder().encode(JSON.stringify(batch)).length).toBeLessThan(MAX_LINK_FRAME_BYTES / 2);
+      expect(new TextEncoder().encode(JSON.stringify(batch)).length).toBeLessThan(
+        MAX_LINK_FRAME_BYTES / 2,
+      );
       for (const entry of batch) expect(JobLogEntry.safeParse(entry).success).toBe(true);
     }
   });

@@ -49,7 +49,10 @@ describe("link frames (fleet spec §6.2)", () => {
     ["null", "no type"],
     ["[]", "no type"],
     ['{"type":7}', "no type"],
-    ['{"type":"HubResultAck","job_id":"j1","lease_token":1.5,"accepted":true}', "HubResultAck.lease_token: "],
+    [
+      '{"type":"HubResultAck","job_id":"j1","lease_token":1.5,"accepted":true}',
+      "HubResultAck.lease_token: ",
+    ],
   ] as const)
     test(`${frame || "an empty frame"} is bad: ${reason}`, () => {
       const decoded = decode(frame);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { ConfigError } from "#shared/env.ts";
 import { workerIdFromAddress } from "#shared/ids.ts";
-import { reconnectDelay, refusalAdvice } from "#worker/link/backoff.ts";
 import { firstLanAddress, lanAddress } from "#worker/link/address.ts";
+import { reconnectDelay, refusalAdvice } from "#worker/link/backoff.ts";
 import { parseHubUrl } from "#worker/link/hub-url.ts";
 
 describe("HUB_URL (fleet spec §8)", () => {
@@ -10,7 +10,11 @@ describe("HUB_URL (fleet spec §8)", () => {
     ["ws://hub:8000", "ws://hub:8000/workers/w1/link", "http://hub:8000"],
     ["http://hub:8000/", "ws://hub:8000/workers/w1/link", "http://hub:8000"],
     ["wss://hub.example", "wss://hub.example/workers/w1/link", "https://hub.example"],
-    ["https://hub.example/fleet/", "wss://hub.example/fleet/workers/w1/link", "https://hub.example/fleet"],
+    [
+      "https://hub.example/fleet/",
+      "wss://hub.example/fleet/workers/w1/link",
+      "https://hub.example/fleet",
+    ],
     ["ws://[::1]:9", "ws://[::1]:9/workers/w1/link", "http://[::1]:9"],
   ] as const)
     test(`${raw} is dialled at ${link}`, () => {
@@ -31,7 +35,8 @@ describe("HUB_URL (fleet spec §8)", () => {
 
 describe("reconnect backoff", () => {
   test("doubles from 0.2 s to 10 s, half of it jitter", () => {
-    const at = (random: number) => [0, 1, 5, 6, 50].map((n) => reconnectDelay(n, 1006, () => random));
+    const at = (random: number) =>
+      [0, 1, 5, 6, 50].map((n) => reconnectDelay(n, 1006, () => random));
     expect(at(1)).toEqual([200, 400, 6_400, 10_000, 10_000]);
     expect(at(0)).toEqual([100, 200, 3_200, 5_000, 5_000]);
   });

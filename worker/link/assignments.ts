@@ -131,7 +131,8 @@ export function createAssignments(deps: AssignmentsDeps): Assignments {
     },
     acknowledge: (message) => {
       const { job_id, lease_token, accepted } = message;
-      if (!accepted) deps.log.warn({ job_id, lease_token }, "result refused: the lease had moved on");
+      if (!accepted)
+        deps.log.warn({ job_id, lease_token }, "result refused: the lease had moved on");
       running.get(keyOf(message))?.acknowledge(accepted);
     },
     refuse: (reason) => {

@@ -89,8 +89,13 @@ export class LinkConnection {
     this.session = null;
     const standing = this.#socket.readyState === WebSocket.OPEN;
     this.#lost.abort();
-    if (!standing) return this.#socket.terminate();
-    this.#socket.close(code, reason.slice(0, 120));
+    if (standing) this.#sayGoodbye(code, reason);
+    else this.#socket.terminate();
+  }
+
+  #sayGoodbye(code: number, reason: string): void {
+    // A close frame holds 123 bytes of reason.
+    this.#socket.close(code, reason.replace(/[^ -~]/g, "?").slice(0, 120));
     const gone = new AbortController();
     void this.ended.then(() => gone.abort());
     void this.#deps.clock.sleep(CLOSE_MS, gone.signal).then(() => {
@@ -115,34 +120,42 @@ export class LinkConnection {
     if (this.#lost.signal.aborted) return;
     this.last_received_at = this.#deps.clock.now();
     if (typeof data !== "string")
-      return this.close(LINK_CLOSE.bad_message, "binary frames are not part of the link");
-    if (data.length > MAX_LINK_FRAME_BYTES)
-      return this.close(LINK_CLOSE.too_big, `a frame is at most ${MAX_LINK_FRAME_BYTES} bytes`);
-    const decoded = decode(data);
-    if (decoded.kind === "unknown")
-      return this.#deps.log.debug({ type: decoded.type }, "link message of unknown type skipped");
-    if (decoded.kind === "bad") {
-      this.#deps.log.error({ reason: decoded.reason }, "hub sent a malformed link message");
-      return this.close(LINK_CLOSE.bad_message, decoded.reason);
-    }
-    try {
-      this.#handle(decoded.message);
-    } catch (err) {
-      this.#deps.log.error({ type: decoded.message.type, err }, "link message not handled");
+      this.close(LINK_CLOSE.bad_message, "binary frames are not part of the link");
+    else if (data.length > MAX_LINK_FRAME_BYTES)
+      this.close(LINK_CLOSE.too_big, `a frame is at most ${MAX_LINK_FRAME_BYTES} bytes`);
+    else this.#read(data);
+  }
+
+  #read(frame: string): void {
+    const { log } = this.#deps;
+    const decoded = decode(frame);
+    switch (decoded.kind) {
+      case "unknown":
+        log.debug({ type: decoded.type }, "link message of unknown type skipped");
+        break;
+      case "bad":
+        log.error({ reason: decoded.reason }, "hub sent a malformed link message");
+        this.close(LINK_CLOSE.bad_message, decoded.reason);
+        break;
+      case "message":
+        try {
+          this.#handle(decoded.message);
+        } catch (err) {
+          log.error({ type: decoded.message.type, err }, "link message not handled");
+        }
     }
   }
 
   #handle(message: HubToWorker): void {
-    if (this.session) return this.#deps.onMessage(this.session, message);
-    if (message.type !== "HubRegistered")
-      return this.close(LINK_CLOSE.bad_message, `${message.type} before HubRegistered`);
+    if (this.session) this.#deps.onMessage(this.session, message);
+    else if (message.type === "HubRegistered") this.#registered(message);
+    else this.close(LINK_CLOSE.bad_message, `${message.type} before HubRegistered`);
+  }
+
+  #registered(hub: HubRegistered): void {
     this.#answered.abort();
     this.#registered_at = this.#deps.clock.now();
-    this.session = {
-      hub: message,
-      signal: this.#lost.signal,
-      send: (out) => this.#send(out),
-    };
+    this.session = { hub, signal: this.#lost.signal, send: (message) => this.#send(message) };
     this.#deps.onRegistered(this.session);
   }
 

@@ -15,16 +15,20 @@ export function dispatch(
 ): void {
   switch (message.type) {
     case "HubAssignJob":
-      return ctx.assignments.assign(session, message);
+      ctx.assignments.assign(session, message);
+      break;
     case "HubCancelJob":
-      return ctx.assignments.cancel(message);
+      ctx.assignments.cancel(message);
+      break;
     case "HubResultAck":
-      return ctx.assignments.acknowledge(message);
+      ctx.assignments.acknowledge(message);
+      break;
     case "HubHeartbeatAck":
-      return;
+      break;
     case "HubRegistered":
-      return ctx.log.warn({}, "second HubRegistered on one link skipped");
+      ctx.log.warn({}, "second HubRegistered on one link skipped");
+      break;
     default:
-      return assertNever(message);
+      assertNever(message);
   }
 }

@@ -10,7 +10,12 @@ export interface HubAddress {
   link(worker_id: string): string;
 }
 
-const SECURE: Record<string, boolean> = { "ws:": false, "http:": false, "wss:": true, "https:": true };
+const SECURE: Record<string, boolean> = {
+  "ws:": false,
+  "http:": false,
+  "wss:": true,
+  "https:": true,
+};
 
 /**
  * Reads a `HUB_URL` of any of the four schemes; a path is kept as a prefix.

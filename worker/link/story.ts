@@ -18,7 +18,10 @@ export function clip(text: string, max: number): string {
 }
 
 /** Plain JSON of `fields`; what cannot be sent is said instead of thrown. */
-function plainFields(fields: Record<string, unknown>): { fields: Record<string, unknown>; chars: number } {
+function plainFields(fields: Record<string, unknown>): {
+  fields: Record<string, unknown>;
+  chars: number;
+} {
   try {
     const json = JSON.stringify(fields, (_key, value: unknown) =>
       typeof value === "string" ? clip(value, MAX_MESSAGE) : value,

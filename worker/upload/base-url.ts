@@ -22,9 +22,15 @@ export async function settleUploadBase(deps: {
     const health = (await response.json()) as { version?: unknown } | null;
     // Something else may listen there, e.g. on the worker's own localhost.
     if (response.ok && health?.version === deps.expected_version) return wanted;
-    deps.log.info({ public_base_url: wanted }, "public address is not this hub, using the dialled one");
+    deps.log.info(
+      { public_base_url: wanted },
+      "public address is not this hub, using the dialled one",
+    );
   } catch {
-    deps.log.info({ public_base_url: wanted }, "public address did not answer, using the dialled one");
+    deps.log.info(
+      { public_base_url: wanted },
+      "public address did not answer, using the dialled one",
+    );
   }
   return deps.dialled;
 }

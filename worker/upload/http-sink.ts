@@ -75,7 +75,10 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
 
   const work = async () => {
     for (let entry = waiting.shift(); entry; entry = waiting.shift())
-      await settle(entry, await send(entry).catch((err) => ({ kind: "failed", reason: String(err) })));
+      await settle(
+        entry,
+        await send(entry).catch((err) => ({ kind: "failed", reason: String(err) })),
+      );
     running -= 1;
     if (running === 0) idle.resolve();
   };
@@ -88,7 +91,11 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
     void work();
   };
 
-  const uploadOf = (path: string, headers: Record<string, string>, body: Omit<Upload, "url" | "headers">) => ({
+  const uploadOf = (
+    path: string,
+    headers: Record<string, string>,
+    body: Omit<Upload, "url" | "headers">,
+  ) => ({
     url: `/workers/${deps.worker_id}/jobs/${deps.job_id}/${path}`,
     headers: {
       authorization: `Bearer ${deps.upload_token}`,
