@@ -42,6 +42,8 @@ export interface HubDeps {
   pages?: (request: Request) => Response | null;
   /** For tests: told of moments that are otherwise invisible. */
   signal?: (name: Signal, data: Record<string, unknown>) => void;
+  /** For tests: given the context, to run single passes on it. */
+  onContext?: (ctx: HubContext) => void;
 }
 
 export interface RunningHub {
@@ -197,6 +199,7 @@ async function openContext(
     stopping: stopping.signal,
     signal: deps.signal ?? (() => {}),
   };
+  deps.onContext?.(ctx);
   scope.add("event streams", ctx.streams, (streams) => {
     for (const end of [...streams]) end();
   });

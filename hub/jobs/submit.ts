@@ -71,10 +71,20 @@ export async function submitJob(
     given_up.abort();
     ctx.waiters.delete(job_id);
   }
-  const now = (await ctx.db.jobs.get(job_id)) ?? row;
+  const now = await settledRow(ctx, row);
   if (now.status === "running" || isTerminal(now.status)) return jobRecord(now);
   if (options.wait === false) return jobRecord(now, await ctx.db.jobs.queuePosition(job_id));
   throw atCapacity(job_id);
+}
+
+/** The row once no assignment of it waits for its worker's answer any more: that may still be taken back. */
+async function settledRow(ctx: HubContext, row: JobRow): Promise<JobRow> {
+  const now = (await ctx.db.jobs.get(row.job_id)) ?? row;
+  if (now.status !== "running" || now.worker_id === null || now.lease_token === null) return now;
+  const held = ctx.links.get(now.worker_id)?.heldBy(now.job_id, now.lease_token);
+  if (!held || held.accepted) return now;
+  await held.settled;
+  return (await ctx.db.jobs.get(row.job_id)) ?? row;
 }
 
 export const atCapacity = (job_id: string): AppError =>

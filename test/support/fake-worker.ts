@@ -1,0 +1,188 @@
+import { decoderOf } from "#shared/link/codec.ts";
+import {
+  type HubAssignJob,
+  type HubRegistered,
+  HubToWorker,
+  type Registration,
+  type WorkerResult,
+  type WorkerToHub,
+} from "#shared/link/messages.ts";
+import type { AssetMeta } from "#shared/schema/asset.ts";
+import type { Lane } from "#shared/schema/worker.ts";
+import { assetMeta } from "./asset-meta.ts";
+import { createQueue, type Queue } from "./queue.ts";
+
+const decode = decoderOf<HubToWorker>(HubToWorker);
+
+export interface FakeWorkerOptions extends Partial<Omit<Registration, "type" | "lanes">> {
+  /** How many lanes; max_concurrent is the same unless capabilities say otherwise. */
+  lanes?: number;
+  /** How assignments are answered: accepted by default, `never` leaves the hub waiting. */
+  on_assign?: "accept" | "refuse" | "never";
+  headers?: Record<string, string>;
+}
+
+/** A worker without browsers, speaking the real link over a real WebSocket. */
+export interface FakeWorker {
+  worker_id: string;
+  socket: WebSocket;
+  /** The hub's answer to the registration; rejects when the socket closes before it. */
+  registered: Promise<HubRegistered>;
+  assigned: Queue<HubAssignJob>;
+  messages: Queue<HubToWorker>;
+  closed: Promise<{ code: number; reason: string }>;
+  lanes: Lane[];
+  send(message: WorkerToHub | Record<string, unknown>): void;
+  heartbeat(more?: Record<string, unknown>): void;
+  lane(lane_idx: number, change: Partial<Lane>): void;
+  log(job: HubAssignJob, stage: string, message: string): void;
+  result(job: HubAssignJob, more?: Partial<WorkerResult>): void;
+  /** result → resetting → warm, as a lane does. */
+  finish(job: HubAssignJob, more?: Partial<WorkerResult>): void;
+  putAsset(job: HubAssignJob, body: string | Uint8Array, meta?: Partial<AssetMeta>): Promise<Response>;
+  putDocument(job: HubAssignJob, name: string, body: string): Promise<Response>;
+  /** A round trip: everything sent before was handled. */
+  settle(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const warm = (lane_idx: number): Lane => ({
+  lane_idx,
+  state: "warm",
+  session_id: null,
+  job_id: null,
+  mode: "headful",
+  sandbox: "off",
+  reason: null,
+});
+
+export const sha256 = (body: string | Uint8Array): string =>
+  new Bun.CryptoHasher("sha256").update(body).digest("hex");
+
+export function connectFakeWorker(
+  hub_url: string,
+  { lanes: count = 1, on_assign = "accept", headers = {}, ...hello }: FakeWorkerOptions = {},
+): FakeWorker {
+  const worker_id = hello.worker_id ?? "w11";
+  const lanes = Array.from({ length: count }, (_, i) => warm(i));
+  const load = { cpu_percent: 1, mem_percent: 2, disk_pct: 3 };
+  const messages = createQueue<HubToWorker>();
+  const assigned = createQueue<HubAssignJob>();
+  const socket = new WebSocket(`${hub_url.replace(/^http/, "ws")}/workers/${worker_id}/link`, {
+    headers,
+  });
+  const send = (message: Record<string, unknown>) => socket.send(JSON.stringify(message));
+  const assignment = ({ job_id, lease_token }: HubAssignJob) => ({ job_id, lease_token });
+
+  const answer = (job: HubAssignJob) => {
+    if (on_assign === "never") return;
+    if (on_assign === "refuse")
+      return send({ type: "JobRefused", ...assignment(job), reason: "lane is not warm" });
+    send({ type: "JobAccepted", ...assignment(job) });
+    worker.lane(job.lane_idx, { state: "running", job_id: job.job_id });
+  };
+  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
+    socket.onclose = ({ code, reason }) => resolve({ code, reason });
+  });
+  socket.onerror = () => {};
+  socket.onopen = () =>
+    send({
+      type: "registration",
+      worker_id,
+      instance_id: "instance-1",
+      version: "dev",
+      address: "192.168.1.1",
+      hostname: "host-1",
+      load,
+      ...hello,
+      capabilities: {
+        max_concurrent: count,
+        lane_novnc_urls: lanes.map((_, i) => `http://localhost:${6080 + i}/`),
+        ...hello.capabilities,
+      },
+      lanes,
+    });
+  socket.onmessage = ({ data }) => {
+    const decoded = decode(String(data));
+    if (decoded.kind !== "message") throw new Error(`bad frame from the hub: ${data}`);
+    messages.push(decoded.message);
+    if (decoded.message.type !== "HubAssignJob") return;
+    // Answered before it is shown, so that what a test sends next comes after the acceptance.
+    answer(decoded.message);
+    assigned.push(decoded.message);
+  };
+  const registered = Promise.race([
+    messages.next((m) => m.type === "HubRegistered") as Promise<HubRegistered>,
+    closed.then(({ code, reason }) => Promise.reject(new Error(`closed ${code} ${reason}`))),
+  ]);
+  registered.catch(() => {});
+
+  const put = async (path: string, body: string | Uint8Array, headers: Record<string, string>) => {
+    const { upload_token } = await registered;
+    return fetch(`${hub_url}/workers/${worker_id}/jobs/${path}`, {
+      method: "PUT",
+      body,
+      headers: { Authorization: `Bearer ${upload_token}`, "X-Sha256": sha256(body), ...headers },
+    });
+  };
+  const worker: FakeWorker = {
+    worker_id,
+    socket,
+    registered,
+    assigned,
+    messages,
+    closed,
+    lanes,
+    send,
+    heartbeat: (more = {}) => send({ type: "WorkerHeartbeat", in_flight: 0, load, lanes, ...more }),
+    lane: (lane_idx, change) => {
+      const lane = { ...(lanes[lane_idx] ?? warm(lane_idx)), ...change };
+      lanes[lane_idx] = lane;
+      send({ type: "LaneChanged", lane });
+    },
+    log: (job, stage, message) =>
+      send({
+        type: "JobLog",
+        ...assignment(job),
+        entries: [{ ts: Date.now(), level: "info", stage, message, fields: {} }],
+      }),
+    result: (job, more = {}) =>
+      send({
+        type: "result",
+        ...assignment(job),
+        status: "completed",
+        error: null,
+        stage: "done",
+        http_status: 200,
+        final_url: job.url,
+        title: "Title",
+        capture: null,
+        ...more,
+      }),
+    finish: (job, more) => {
+      worker.result(job, more);
+      worker.lane(job.lane_idx, { state: "resetting", job_id: null });
+      worker.lane(job.lane_idx, { state: "warm" });
+    },
+    putAsset: (job, body, meta = {}) => {
+      const { name, ...rest } = assetMeta(meta.name ?? "a.png", meta);
+      return put(`${job.job_id}/assets/${encodeURIComponent(name)}`, body, {
+        "X-Lease-Token": String(job.lease_token),
+        "X-Asset-Meta": Buffer.from(JSON.stringify(rest)).toString("base64url"),
+      });
+    },
+    putDocument: (job, name, body) =>
+      put(`${job.job_id}/documents/${encodeURIComponent(name)}`, body, {
+        "X-Lease-Token": String(job.lease_token),
+      }),
+    settle: async () => {
+      worker.heartbeat();
+      await messages.next((m) => m.type === "HubHeartbeatAck");
+    },
+    close: async () => {
+      socket.close();
+      await closed;
+    },
+  };
+  return worker;
+}

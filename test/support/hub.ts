@@ -1,0 +1,132 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type HubMode, loadHubConfig } from "#hub/config.ts";
+import type { HubContext } from "#hub/context.ts";
+import { startHub } from "#hub/serve.ts";
+import { type Clock, systemClock } from "#shared/clock.ts";
+import type { EnvSource } from "#shared/env.ts";
+import { createLog } from "#shared/log.ts";
+import { connectFakeWorker, type FakeWorker, type FakeWorkerOptions } from "./fake-worker.ts";
+import { createSignals, type Signals } from "./signals.ts";
+
+/** A served hub with a data directory of its own, on a free port. */
+export interface TestHub {
+  url: string;
+  ctx: HubContext;
+  data_dir: string;
+  signals: Signals;
+  /** Log lines, parsed. */
+  log: Record<string, unknown>[];
+  call(method: string, path: string, body?: unknown, init?: RequestInit): Promise<Answer>;
+  /** A registered fake worker; closed with the hub. */
+  worker(options?: FakeWorkerOptions): Promise<FakeWorker>;
+  /** The same without waiting for its registration. */
+  dial(options?: FakeWorkerOptions): FakeWorker;
+  stop(): Promise<void>;
+  /** Starts again on the same data; the fake workers are gone. */
+  restart(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  body: any;
+}
+
+export interface TestHubOptions {
+  env?: EnvSource;
+  mode?: HubMode;
+  clock?: Clock;
+  random?: () => number;
+}
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Short waits unless the test asks for others; a plain worker of one lane is one `hub.worker()` away. */
+export async function startTestHub(options: TestHubOptions = {}): Promise<TestHub> {
+  const data_dir = await mkdtemp(join(tmpdir(), "flotilla-hub-"));
+  const config = loadHubConfig(
+    { SVC_PORT: "0", SVC_HOST: "127.0.0.1", SVC_DATA_DIR: data_dir, SVC_SUBMIT_WAIT_S: "0.05", ...options.env },
+    {},
+    options.mode ?? "hub",
+  );
+  const signals = createSignals();
+  const log: Record<string, unknown>[] = [];
+  const workers: FakeWorker[] = [];
+  const start = () => {
+    let ctx: HubContext | undefined;
+    return startHub({
+      config,
+      log: createLog("debug", (line) => log.push(JSON.parse(line))),
+      clock: options.clock ?? systemClock,
+      version: "test",
+      random: options.random ?? Math.random,
+      signal: signals.emit,
+      onContext: (made) => {
+        ctx = made;
+      },
+    }).then((running) => ({ running, ctx: ctx as HubContext }));
+  };
+  let { running, ctx } = await start();
+  const hub: TestHub = {
+    url: running.url,
+    ctx,
+    data_dir,
+    signals,
+    log,
+    call: async (method, path, body, init = {}) => {
+      const headers = new Headers(init.headers);
+      if (body !== undefined && !headers.has("content-type"))
+        headers.set("content-type", "application/json");
+      const response = await fetch(hub.url + path, {
+        redirect: "manual",
+        ...init,
+        method,
+        headers,
+        ...(body === undefined
+          ? {}
+          : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, headers: response.headers, text, body: parse(text) };
+    },
+    dial: (worker) => {
+      const fake = connectFakeWorker(hub.url, worker);
+      workers.push(fake);
+      return fake;
+    },
+    worker: async (worker) => {
+      const fake = hub.dial(worker);
+      await fake.registered;
+      return fake;
+    },
+    stop: async () => {
+      await running.stop();
+      await Promise.all(workers.splice(0).map((w) => w.close()));
+    },
+    restart: async () => {
+      await hub.stop();
+      ({ running, ctx } = await start());
+      hub.url = running.url;
+      hub.ctx = ctx;
+    },
+    close: async () => {
+      await hub.stop();
+      await rm(data_dir, { recursive: true, force: true });
+    },
+  };
+  return hub;
+}
+
+/** The usual job of a test. */
+export const TARGET = "http://site.test/page";
