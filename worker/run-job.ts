@@ -17,8 +17,8 @@ const STOPPED_FLUSH_MS = 2_000;
 const FLUSH_MS = 900_000;
 /** The hub answers a result at once; a lane is not kept from its next job for longer than this. */
 const ACK_MS = 5_000;
-/** On top of every wait the options allow; a run that is still going then hangs. */
-const RUN_MARGIN_MS = 120_000;
+/** On top of every wait the options allow: reading and uploading big bodies. A run that is still going then hangs. */
+const RUN_MARGIN_MS = 900_000;
 
 export interface RunJobDeps {
   clock: Clock;
@@ -144,6 +144,7 @@ function settleUploads(
 ): JobOutcome {
   const { stored, failed } = flushed;
   const size = humanSize(flushed.bytes);
+  if (stored + failed.length === 0) return outcome; // the run has waited for its uploads itself
   if (failed.length === 0) story.log("info", "upload", `${stored} files stored, ${size}`, { ms });
   else
     story.log("warn", "upload", `${stored} files stored, ${size}; ${failed.length} were not`, {

@@ -88,7 +88,6 @@ describe("an assignment (fleet spec §3.1, §6.2)", () => {
       "assigned",
       "lane",
       "navigate",
-      "upload",
       "done",
     ]);
   });
@@ -170,6 +169,17 @@ describe("an assignment (fleet spec §3.1, §6.2)", () => {
       reasons: { upload_failed: 1 },
     });
   });
+});
+
+test("failures that the run has counted itself are not counted again", async () => {
+  rig.hub.fault = () => 413;
+  rig.peer.send(assignment("j1"));
+  const { run, end } = await rig.runs.next();
+  run.sink.putAsset(assetMeta("a.png"), await rig.spool("a.png", "a"));
+  expect((await run.sink.flush(new AbortController().signal)).failed.length).toBe(1);
+  const capture = { ...CAPTURE, captured: 1, lost: 1, ratio: 0.5, reasons: { upload_failed: 1 } };
+  end({ capture });
+  expect((await rig.peer.next("result")).capture).toEqual(capture);
 });
 
 describe("a cancel (design/api.md)", () => {
@@ -276,8 +286,8 @@ test("a run that ignores its abort is left behind after 5 s and its lane reset",
 test("a run that outlasts every wait its options allow is failed", async () => {
   await rig.close();
   const clock = createFakeClock();
-  rig = await startWorkerRig({ clock });
-  const budget_s = 20 + 3 + 60 + 5 + 120;
+  rig = await startWorkerRig({ clock, env: { SVC_WORKER_WATCHDOG_LINK_THRESHOLD_S: "0" } });
+  const budget_s = 20 + 3 + 60 + 5 + 900;
   rig.peer.send(assignment("j1"));
   const { run, end } = await rig.runs.next();
   run.signal.addEventListener("abort", () => end({ status: "failed", error: "overdue" }));

@@ -28,6 +28,7 @@ export interface FailedUpload {
 }
 
 export interface HttpSink extends AssetSink {
+  /** As `AssetSink.flush`; counts what ended since the flush before, so that each failure is told once. */
   flush(signal: AbortSignal): Promise<{ stored: number; bytes: number; failed: FailedUpload[] }>;
   /** Stops every upload and removes what is left in the spool. Idempotent. */
   close(): Promise<void>;
@@ -43,7 +44,7 @@ interface Entry extends FailedUpload {
 export function createHttpSink(deps: HttpSinkDeps): HttpSink {
   const stop = new AbortController();
   const waiting: Entry[] = [];
-  const failed: FailedUpload[] = [];
+  let failed: FailedUpload[] = [];
   let stored = 0;
   let bytes = 0;
   let running = 0;
@@ -59,8 +60,7 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
       if (end.kind === "stop" && !stop.signal.aborted) {
         deps.story.log("warn", "upload", `uploads stopped: ${end.reason}`);
         stop.abort(new Error(end.reason));
-      } else if (!stop.signal.aborted)
-        deps.story.log("warn", "upload", `${entry.name} was not stored: ${end.reason}`);
+      }
     }
     if (entry.spooled !== null) await rm(entry.spooled, { force: true }).catch(() => {});
   };
@@ -133,7 +133,9 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
       else signal.addEventListener("abort", giveUp, { once: true });
       await idle.promise;
       signal.removeEventListener("abort", giveUp);
-      return { stored, bytes, failed: [...failed] };
+      const ended = { stored, bytes, failed };
+      [stored, bytes, failed] = [0, 0, []];
+      return ended;
     },
     close: async () => {
       stop.abort(new Error("the run is over"));
