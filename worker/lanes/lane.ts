@@ -69,6 +69,8 @@ export class Lane implements Watched {
   private screen: Display | null = null;
   private renewing: Promise<void> | null = null;
   private swapping: Promise<unknown> | null = null;
+  /** Removal of directories that is under way. */
+  private clearing: Promise<unknown> = Promise.resolve();
   private resting = Promise.withResolvers<void>();
   private watch: Loop | null = null;
 
@@ -124,7 +126,7 @@ export class Lane implements Watched {
     try {
       await this.retire();
     } finally {
-      await this.dropDisplay();
+      await Promise.all([this.dropDisplay(), this.clearing]);
     }
   }
 
@@ -173,6 +175,7 @@ export class Lane implements Watched {
         await this.retire();
         if (failures > 0) await this.dropDisplay();
         await this.replaceBrowser(this.deps.headless, signal);
+        await this.clearing;
         if (signal.aborted) return;
         // Its exit may have come while the state was not yet warm, where nobody acts on it.
         if (this.gone) throw new Error("Chromium died as soon as it had started");
@@ -229,11 +232,16 @@ export class Lane implements Watched {
     return display;
   }
 
-  /** Ends the current browser, if there is one, and removes its directories. */
+  /** Ends the current browser, if there is one; its directories are removed beside what comes next. */
   private async retire(): Promise<void> {
     const browser = this.current;
     this.current = null;
-    await browser?.killNow();
+    if (!browser) return;
+    await browser.endProcesses();
+    const cleared = browser.killNow().catch((err) => {
+      this.deps.log.error({ err, dir: browser.dirs.root }, "run directory not removed");
+    });
+    this.clearing = Promise.all([this.clearing, cleared]);
   }
 
   private async dropDisplay(): Promise<void> {
