@@ -11,7 +11,7 @@ const ESCAPE = /\\(?:u(0000|d[89a-f][0-9a-f]{2})|.)/g;
 export function cleanJson(value: unknown): string {
   const text = JSON.stringify(value);
   if (!text.includes("\\u")) return text;
-  return text.replace(ESCAPE, (escape, bad) => (bad === undefined ? escape : "\ufffd"));
+  return text.replace(ESCAPE, (found, bad) => (bad === undefined ? found : "\ufffd"));
 }
 
 /** Prepared statements hand null to the encoder of a column, built ones do not; either way it is NULL. */

@@ -1,5 +1,11 @@
 import type { AssetKind, ByteRange } from "#shared/schema/asset.ts";
-import type { CaptureReport, JobEvent, JobMode, JobOptions, JobStatus } from "#shared/schema/job.ts";
+import type {
+  CaptureReport,
+  JobEvent,
+  JobMode,
+  JobOptions,
+  JobStatus,
+} from "#shared/schema/job.ts";
 import type { WorkerStatus } from "#shared/schema/worker.ts";
 import type { ColumnKit } from "./kit.pg.ts";
 

@@ -1,4 +1,18 @@
-import { and, asc, count, desc, eq, getTableColumns, gte, inArray, isNull, like, lt, lte, sql, type SQL } from "drizzle-orm";
+import {
+  and,
+  asc,
+  count,
+  desc,
+  eq,
+  getTableColumns,
+  gte,
+  inArray,
+  isNull,
+  like,
+  lte,
+  type SQL,
+  sql,
+} from "drizzle-orm";
 import { cleanText } from "#drizzle/clean.ts";
 import { TERMINAL } from "#shared/schema/job.ts";
 import type { Conn } from "./conn.ts";
@@ -7,8 +21,7 @@ import type { FinishJob, JobRow, JobsRepo } from "./types.ts";
 const first = <T>(rows: T[]): T | null => rows[0] ?? null;
 
 /** `%` and `_` of the text mean themselves in a LIKE pattern (with `escape '\'`). */
-const likePart = (text: string): string =>
-  `%${cleanText(text).replace(/[\\%_]/g, "\\$&")}%`;
+const likePart = (text: string): string => `%${cleanText(text).replace(/[\\%_]/g, "\\$&")}%`;
 
 const CLAIMED = {
   worker_id: true,
@@ -39,8 +52,15 @@ export function jobsRepo({ q, t: { jobs } }: Conn): JobsRepo {
   const running = q.select({ job_id: jobs.job_id }).from(jobs).where(eq(jobs.status, "running"));
 
   // The three statements of every job are built once: building one takes longer than running it.
-  const insert = q.insert(jobs).values(placeholders<JobRow>(getTableColumns(jobs))).prepare("insert_job");
-  const get = q.select().from(jobs).where(eq(jobs.job_id, sql.placeholder("job_id"))).prepare("get_job");
+  const insert = q
+    .insert(jobs)
+    .values(placeholders<JobRow>(getTableColumns(jobs)))
+    .prepare("insert_job");
+  const get = q
+    .select()
+    .from(jobs)
+    .where(eq(jobs.job_id, sql.placeholder("job_id")))
+    .prepare("get_job");
   const claim = q
     .update(jobs)
     .set({ ...placeholders<Claimed>(CLAIMED), status: "running" })
@@ -107,7 +127,13 @@ export function jobsRepo({ q, t: { jobs } }: Conn): JobsRepo {
       q
         .update(jobs)
         .set({ status: "failed", error, finished_at: now })
-        .where(and(eq(jobs.worker_id, worker_id), eq(jobs.status, "running"), inArray(jobs.job_id, running)))
+        .where(
+          and(
+            eq(jobs.worker_id, worker_id),
+            eq(jobs.status, "running"),
+            inArray(jobs.job_id, running),
+          ),
+        )
         .returning(),
     failAllRunning: async (error, now) =>
       q

@@ -135,7 +135,9 @@ function toConn(client: Sql, call_deadline_ms: number): Conn {
 
 type Params = NonNullable<Parameters<Sql["unsafe"]>[1]>;
 
-const prepared = (params: readonly unknown[]) => ({ prepare: params.length <= MAX_PREPARED_PARAMS });
+const prepared = (params: readonly unknown[]) => ({
+  prepare: params.length <= MAX_PREPARED_PARAMS,
+});
 
 /** Drizzle has encoded every parameter to what the driver takes. */
 const asParams = (params: unknown[]): Params => params as Params;
@@ -145,6 +147,7 @@ const withPrepare = (client: Sql): Sql =>
   new Proxy(client, {
     get: (target, key) =>
       key === "unsafe"
-        ? (sql: string, params: unknown[] = []) => target.unsafe(sql, asParams(params), prepared(params))
+        ? (sql: string, params: unknown[] = []) =>
+            target.unsafe(sql, asParams(params), prepared(params))
         : Reflect.get(target, key, target),
   });

@@ -1,6 +1,6 @@
 import type Client from "better-sqlite3";
-import { ConfigError } from "#shared/env.ts";
 import { systemClock } from "#shared/clock.ts";
+import { ConfigError } from "#shared/env.ts";
 
 const RETRY_MS = 50;
 

@@ -9,7 +9,7 @@ import { ConfigError } from "#shared/env.ts";
 import { AppError, errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import type { Conn, RawRow, Statement } from "./conn.ts";
-import { MIGRATIONS_TABLE, type AppliedMigration, migrate } from "./migrate.ts";
+import { type AppliedMigration, MIGRATIONS_TABLE, migrate } from "./migrate.ts";
 import { loadDriver } from "./sqlite-driver.ts";
 import { lockFile } from "./sqlite-lock.ts";
 
@@ -77,7 +77,9 @@ const migrationTarget = (client: Client.Database) => ({
     client
       .transaction(() => {
         for (const statement of statements) client.exec(statement);
-        client.prepare("insert into schema_migrations values (?, ?, ?)").run(m.name, m.hash, m.applied_at);
+        client
+          .prepare("insert into schema_migrations values (?, ?, ?)")
+          .run(m.name, m.hash, m.applied_at);
       })
       .immediate();
   },

@@ -40,12 +40,15 @@ export interface JobsRepo {
   insert(row: JobRow): Promise<void>;
   get(job_id: string): Promise<JobRow | null>;
   /** Newest first by (created_at, job_id), one more than `limit` is never returned. `before` is the last row of the page before. */
-  list(filter: Omit<JobListQuery, "cursor">, before: { created_at: number; job_id: string } | null): Promise<JobRow[]>;
+  list(
+    filter: Omit<JobListQuery, "cursor">,
+    before: { created_at: number; job_id: string } | null,
+  ): Promise<JobRow[]>;
   /** queued and unassigned → running. */
   claim(input: ClaimJob): Promise<JobRow | null>;
   /** running under this lease → queued, unassigned (the assignment was not delivered). */
   unclaim(job_id: string, lease_token: number): Promise<JobRow | null>;
-  /** running under this lease → terminal. */
+  /** running under this lease → terminal. What `end` leaves undefined stays; the lease stays on the row. */
   finish(job_id: string, lease_token: number, end: FinishJob): Promise<JobRow | null>;
   /** queued and unassigned → terminal (cancel, queue timeout). */
   finishQueued(job_id: string, end: FinishJob): Promise<JobRow | null>;
@@ -73,7 +76,10 @@ export interface AssetsRepo {
 }
 
 export interface EventsRepo {
-  /** Appends in order and gives each its seq (1, 2, … within the job); concurrent appends never share a seq. */
+  /**
+   * Appends in order and gives each its seq (1, 2, … within the job); concurrent appends never share a seq, and those of
+   * one process are stored in the order of the calls. Nothing is stored, and [] returned, when there is no such job.
+   */
   append(job_id: string, events: Pick<EventRow, "ts" | "type" | "data">[]): Promise<EventRow[]>;
   /** Events with seq > since, in order, at most `limit`. */
   list(job_id: string, since: number, limit: number): Promise<EventRow[]>;
@@ -90,7 +96,9 @@ export interface WorkersRepo {
 }
 
 export interface SettingsRepo {
+  /** null when it was never set. */
   get(key: string): Promise<unknown>;
+  /** null unsets. */
   set(key: string, value: unknown, now: number): Promise<void>;
 }
 
@@ -103,7 +111,10 @@ export interface IdempotencyRepo {
   expire(created_before: number): Promise<number>;
 }
 
-/** The whole storage of a hub; opened by `openDb(url)`. */
+/**
+ * The whole storage of a hub; opened by `openDb(url)`. Every call rejects with AppError unavailable (503) when the
+ * database cannot be reached, does not answer in time, or its disk is full.
+ */
 export interface Db {
   dialect: "sqlite" | "postgres";
   jobs: JobsRepo;

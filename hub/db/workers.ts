@@ -16,7 +16,10 @@ export function workersRepo({ q, t: { workers } }: Conn): WorkersRepo {
     },
     touch: async (worker_ids, now) => {
       if (worker_ids.length === 0) return;
-      await q.update(workers).set({ last_seen_at: now }).where(inArray(workers.worker_id, worker_ids));
+      await q
+        .update(workers)
+        .set({ last_seen_at: now })
+        .where(inArray(workers.worker_id, worker_ids));
     },
     setStatus: async (worker_id, status) => {
       const [row] = await q

@@ -17,20 +17,19 @@ async function syncNow(dir: string): Promise<void> {
 export function createDirSync(): (dir: string) => Promise<void> {
   const waiting = new Map<string, Promise<void>>();
   const running = new Map<string, Promise<void>>();
+  const syncAfterRunning = async (dir: string): Promise<void> => {
+    await Promise.allSettled([running.get(dir)]);
+    waiting.delete(dir);
+    const sync = syncNow(dir);
+    running.set(dir, sync);
+    try {
+      await sync;
+    } finally {
+      if (running.get(dir) === sync) running.delete(dir);
+    }
+  };
   return (dir) => {
-    const joined = waiting.get(dir);
-    if (joined) return joined;
-    const next = (async () => {
-      await running.get(dir)?.catch(() => {});
-      waiting.delete(dir);
-      const sync = syncNow(dir);
-      running.set(dir, sync);
-      try {
-        await sync;
-      } finally {
-        if (running.get(dir) === sync) running.delete(dir);
-      }
-    })();
+    const next = waiting.get(dir) ?? syncAfterRunning(dir);
     waiting.set(dir, next);
     return next;
   };
@@ -40,5 +39,6 @@ export function createDirSync(): (dir: string) => Promise<void> {
 export async function makeDir(dir: string, syncDir: (dir: string) => Promise<void>): Promise<void> {
   const first = await mkdir(dir, { recursive: true });
   if (first === undefined) return;
-  for (let made = dir; made.length >= first.length; made = dirname(made)) await syncDir(dirname(made));
+  for (let made = dir; made.length >= first.length; made = dirname(made))
+    await syncDir(dirname(made));
 }

@@ -37,7 +37,10 @@ export async function openTempDir(root: string, log: Log): Promise<TempDir> {
   await mkdir(dir);
   let count = 0;
   return {
-    path: () => join(dir, String((count += 1))),
+    path: () => {
+      count += 1;
+      return join(dir, String(count));
+    },
     close: async () => {
       await rm(dir, { recursive: true, force: true });
       ours.delete(dir);

@@ -1,10 +1,10 @@
-import { mkdir, open, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
+import { mkdir, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { AppError, conflict } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
+import { streamFile } from "./fs-read.ts";
 import { createDirSync, makeDir } from "./fs-sync.ts";
 import { openTempDir } from "./fs-temp.ts";
-import { streamFile } from "./fs-read.ts";
 import { writeBody } from "./fs-write.ts";
 import { keySegments } from "./object-keys.ts";
 import type { ObjectStore } from "./objects.ts";

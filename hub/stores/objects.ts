@@ -19,11 +19,18 @@ export interface PutOptions {
  */
 export interface ObjectStore {
   /** @throws AppError invalid when hash or size differ, too_large beyond max_bytes. */
-  put(key: string, body: ReadableStream<Uint8Array> | Uint8Array, options?: PutOptions): Promise<ObjectInfo>;
+  put(
+    key: string,
+    body: ReadableStream<Uint8Array> | Uint8Array,
+    options?: PutOptions,
+  ): Promise<ObjectInfo>;
   /** Size of the object, or null when there is none. */
   stat(key: string): Promise<{ size: number } | null>;
   /** Bytes `start..end` (both included) or all of it; null when there is no such object. */
-  read(key: string, range?: { start: number; end: number }): Promise<ReadableStream<Uint8Array> | null>;
+  read(
+    key: string,
+    range?: { start: number; end: number },
+  ): Promise<ReadableStream<Uint8Array> | null>;
   delete(key: string): Promise<void>;
   /** Deletes everything below `prefix/`. */
   deletePrefix(prefix: string): Promise<void>;

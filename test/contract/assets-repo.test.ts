@@ -51,7 +51,12 @@ eachDialect((open) => {
       const id = await runningJob(db);
       await db.assets.put(assetRow(id, "a", { size: 10 }), 1);
       await db.assets.put(assetRow(id, "b", { size: 20 }), 1);
-      const again = assetRow(id, "a", { size: 4, sha256: "f".repeat(64), ranges: [], mime: "text/css" });
+      const again = assetRow(id, "a", {
+        size: 4,
+        sha256: "f".repeat(64),
+        ranges: [],
+        mime: "text/css",
+      });
       expect(await db.assets.put(again, 1)).toBe(true);
       expect(await db.assets.get(id, "a")).toEqual({ ...again, position: 0 });
       expect(await totals(db, id)).toEqual({ asset_count: 2, asset_bytes: 24 });

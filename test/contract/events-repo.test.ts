@@ -21,7 +21,9 @@ eachDialect((open) => {
       const db = await open();
       const id = await newJob(db);
       const first = await db.events.append(id, [log("a", 5.4), log("b")]);
-      const second = await db.events.append(id, [{ ts: 9, type: "done", data: { nested: [1, { x: null }] } }]);
+      const second = await db.events.append(id, [
+        { ts: 9, type: "done", data: { nested: [1, { x: null }] } },
+      ]);
       expect([...first, ...second].map((event) => event.seq)).toEqual([1, 2, 3]);
       expect(first[0]?.ts).toBe(5);
       expect(await db.events.list(id, 0, 10)).toEqual([...first, ...second]);
@@ -47,15 +49,23 @@ eachDialect((open) => {
       const ids = await Promise.all(times(5).map(() => newJob(db)));
       await Promise.all(times(10).flatMap(() => ids.map((id) => db.events.append(id, [log("x")]))));
       for (const id of ids)
-        expect((await db.events.list(id, 0, 100)).map((event) => event.seq)).toEqual(times(10).map((i) => i + 1));
+        expect((await db.events.list(id, 0, 100)).map((event) => event.seq)).toEqual(
+          times(10).map((i) => i + 1),
+        );
     });
 
     test("takes a batch of thousands", async () => {
       const db = await open();
       const id = await newJob(db);
-      const stored = await db.events.append(id, times(2_500).map((i) => log(String(i))));
+      const stored = await db.events.append(
+        id,
+        times(2_500).map((i) => log(String(i))),
+      );
       expect(stored.at(-1)?.seq).toBe(2_500);
-      expect((await db.events.list(id, 2_498, 10)).map((event) => event.data.message)).toEqual(["2498", "2499"]);
+      expect((await db.events.list(id, 2_498, 10)).map((event) => event.data.message)).toEqual([
+        "2498",
+        "2499",
+      ]);
     });
 
     test("of nothing, or to a job that is not there, stores nothing", async () => {
@@ -78,7 +88,10 @@ eachDialect((open) => {
   test("events.list gives what comes after `since`, in order, at most `limit`", async () => {
     const db = await open();
     const id = await newJob(db);
-    await db.events.append(id, times(10).map((i) => log(String(i))));
+    await db.events.append(
+      id,
+      times(10).map((i) => log(String(i))),
+    );
     expect((await db.events.list(id, 4, 3)).map((event) => event.seq)).toEqual([5, 6, 7]);
     expect(await db.events.list(id, 10, 3)).toEqual([]);
   });

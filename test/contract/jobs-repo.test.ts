@@ -61,7 +61,9 @@ eachDialect((open) => {
       const db = await open();
       const [job] = await insertJobs(db, [jobRow()]);
       const id = job?.job_id ?? "";
-      const won = winners(await Promise.all(times(30).map((i) => db.jobs.claim(claimOf(id, i + 1, `w${i}`)))));
+      const won = winners(
+        await Promise.all(times(30).map((i) => db.jobs.claim(claimOf(id, i + 1, `w${i}`)))),
+      );
       expect(won).toHaveLength(1);
       expect(await db.jobs.get(id)).toEqual(won[0] ?? null);
       expect(won[0]).toMatchObject({ status: "running", started_at: claimOf(id).now, lane_idx: 0 });
@@ -123,7 +125,11 @@ eachDialect((open) => {
       const db = await open();
       const job = await running(db, 9);
       await db.jobs.setStage(job.job_id, 9, "idle");
-      const done = await db.jobs.finish(job.job_id, 9, { ...END, http_status: 404, title: "Not here" });
+      const done = await db.jobs.finish(job.job_id, 9, {
+        ...END,
+        http_status: 404,
+        title: "Not here",
+      });
       expect(done).toEqual({
         ...job,
         status: "completed",
@@ -146,7 +152,9 @@ eachDialect((open) => {
     test("of 20 with different ends one wins and the row shows its end", async () => {
       const db = await open();
       const { job_id } = await running(db);
-      const ends = times(20).map((i) => db.jobs.finish(job_id, 1, { ...FAILED, error: `error ${i}` }));
+      const ends = times(20).map((i) =>
+        db.jobs.finish(job_id, 1, { ...FAILED, error: `error ${i}` }),
+      );
       const won = winners(await Promise.all(ends));
       expect(won).toHaveLength(1);
       expect((await db.jobs.get(job_id))?.error).toBe(won[0]?.error ?? "");
@@ -209,7 +217,10 @@ eachDialect((open) => {
       await running(db, 1);
       await running(db, 2);
       const [queued] = await insertJobs(db, [jobRow()]);
-      expect((await db.jobs.failAllRunning("hub restart", 5)).map((job) => job.status)).toEqual(["failed", "failed"]);
+      expect((await db.jobs.failAllRunning("hub restart", 5)).map((job) => job.status)).toEqual([
+        "failed",
+        "failed",
+      ]);
       expect(await db.jobs.failAllRunning("hub restart", 6)).toEqual([]);
       expect((await db.jobs.get(queued?.job_id ?? ""))?.status).toBe("queued");
     });
@@ -218,8 +229,13 @@ eachDialect((open) => {
   describe("the queue", () => {
     test("positions count from 1, oldest first, and close up when one leaves", async () => {
       const db = await open();
-      const [a, b, c] = await insertJobs(db, [jobRow({ created_at: 10 }), jobRow({ created_at: 10 }), jobRow({ created_at: 5 })]);
-      const positions = () => Promise.all([a, b, c].map((job) => db.jobs.queuePosition(job?.job_id ?? "")));
+      const [a, b, c] = await insertJobs(db, [
+        jobRow({ created_at: 10 }),
+        jobRow({ created_at: 10 }),
+        jobRow({ created_at: 5 }),
+      ]);
+      const positions = () =>
+        Promise.all([a, b, c].map((job) => db.jobs.queuePosition(job?.job_id ?? "")));
       expect(await positions()).toEqual([2, 3, 1]);
       await db.jobs.claim(claimOf(c?.job_id ?? ""));
       expect(await positions()).toEqual([1, 2, null]);
@@ -228,11 +244,16 @@ eachDialect((open) => {
 
     test("oldestQueued and runningBefore give the oldest first, up to the age and the limit", async () => {
       const db = await open();
-      const rows = await insertJobs(db, [30, 10, 20, 40].map((created_at) => jobRow({ created_at })));
+      const rows = await insertJobs(
+        db,
+        [30, 10, 20, 40].map((created_at) => jobRow({ created_at })),
+      );
       expect((await db.jobs.oldestQueued(30, 2)).map((job) => job.created_at)).toEqual([10, 20]);
       for (const row of rows) await db.jobs.claim(claimOf(row.job_id));
       expect(await db.jobs.oldestQueued(100, 10)).toEqual([]);
-      expect((await db.jobs.runningBefore(30, 10)).map((job) => job.created_at)).toEqual([10, 20, 30]);
+      expect((await db.jobs.runningBefore(30, 10)).map((job) => job.created_at)).toEqual([
+        10, 20, 30,
+      ]);
     });
   });
 
@@ -243,7 +264,10 @@ eachDialect((open) => {
     test("is newest first, and pages stay put while jobs arrive, end and leave", async () => {
       const db = await open();
       // Four jobs share each millisecond, so the id has to break the tie.
-      const rows = await insertJobs(db, times(40).map((i) => jobRow({ created_at: 1_000 + Math.floor(i / 4) })));
+      const rows = await insertJobs(
+        db,
+        times(40).map((i) => jobRow({ created_at: 1_000 + Math.floor(i / 4) })),
+      );
       const expected = [...rows].reverse().map((job) => job.job_id);
       const seen: string[] = [];
       for (let last: JobRow | null = null; ; ) {
@@ -269,7 +293,15 @@ eachDialect((open) => {
         jobRow({ mode: "rerun", host: "b.test", created_at: 500 }),
       ]);
       const found = await db.jobs.list(
-        { status: "running", mode: "rerun", host: "a.test", worker_id: "w10", since: 500, until: 500, limit: 10 },
+        {
+          status: "running",
+          mode: "rerun",
+          host: "a.test",
+          worker_id: "w10",
+          since: 500,
+          until: 500,
+          limit: 10,
+        },
         null,
       );
       expect(found).toEqual([target]);
@@ -278,9 +310,20 @@ eachDialect((open) => {
 
     test("q is a part of the URL in any case, and %, _ and \\ mean themselves", async () => {
       const db = await open();
-      const urls = ["http://x/100%", "http://x/100x", "http://x/a_b", "http://x/aXb", "http://x/c\\d", "http://x/É"];
-      await insertJobs(db, urls.map((url) => jobRow({ url })));
-      const find = async (q: string) => (await db.jobs.list({ q, limit: 10 }, null)).map((job) => job.url);
+      const urls = [
+        "http://x/100%",
+        "http://x/100x",
+        "http://x/a_b",
+        "http://x/aXb",
+        "http://x/c\\d",
+        "http://x/É",
+      ];
+      await insertJobs(
+        db,
+        urls.map((url) => jobRow({ url })),
+      );
+      const find = async (q: string) =>
+        (await db.jobs.list({ q, limit: 10 }, null)).map((job) => job.url);
       expect(await find("100%")).toEqual(["http://x/100%"]);
       expect(await find("a_B")).toEqual(["http://x/a_b"]);
       expect(await find("c\\D")).toEqual(["http://x/c\\d"]);

@@ -96,14 +96,28 @@ for (const [name, create] of Object.entries(DRIVERS))
       );
       await kv.delete("worker:w1");
       await kv.set("worker:w3", "worker:w3", TTL);
-      expect((await kv.list("worker:")).map((entry) => entry.key)).toEqual(["worker:", "worker:w2", "worker:w3"]);
+      expect((await kv.list("worker:")).map((entry) => entry.key)).toEqual([
+        "worker:",
+        "worker:w2",
+        "worker:w3",
+      ]);
     });
 
     test("agrees with a plain map over any run of calls", async () => {
       const key = fc.constantFrom("a", "a:1", "a:2", "b", "b:1");
       const step = fc.oneof(
-        fc.record({ do: fc.constant("set" as const), key, value: fc.jsonValue(), ttl: fc.integer({ min: 1, max: 50 }) }),
-        fc.record({ do: fc.constant("absent" as const), key, value: fc.integer(), ttl: fc.integer({ min: 1, max: 50 }) }),
+        fc.record({
+          do: fc.constant("set" as const),
+          key,
+          value: fc.jsonValue(),
+          ttl: fc.integer({ min: 1, max: 50 }),
+        }),
+        fc.record({
+          do: fc.constant("absent" as const),
+          key,
+          value: fc.integer(),
+          ttl: fc.integer({ min: 1, max: 50 }),
+        }),
         fc.record({ do: fc.constant("touch" as const), key, ttl: fc.integer({ min: 1, max: 50 }) }),
         fc.record({ do: fc.constant("delete" as const), key }),
         fc.record({ do: fc.constant("wait" as const), ms: fc.integer({ min: 1, max: 30 }) }),

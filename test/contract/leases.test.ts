@@ -36,7 +36,12 @@ for (const [name, create] of Object.entries(DRIVERS))
     test("give the first free lane in the order of preference, with the job and session on it", async () => {
       const { leases } = await create();
       const first = await leases.acquire(want({ lanes: [1, 0] }));
-      expect(first).toMatchObject({ worker_id: "w1", lane_idx: 1, job_id: "job", session_id: "session" });
+      expect(first).toMatchObject({
+        worker_id: "w1",
+        lane_idx: 1,
+        job_id: "job",
+        session_id: "session",
+      });
       expect(await leases.acquire(want({ lanes: [1, 0] }))).toMatchObject({ lane_idx: 0 });
       expect(await leases.acquire(want({ lanes: [1, 0] }))).toBeNull();
       expect((await leases.list("w1")).map((lease) => lease.lane_idx)).toEqual([0, 1]);
@@ -45,7 +50,9 @@ for (const [name, create] of Object.entries(DRIVERS))
     test("never exceed max_concurrent (fleet spec §8 rule 1), and never give a lane twice, under 100 calls at once", async () => {
       const { leases } = await create();
       const lanes = times(8);
-      const got = await Promise.all(times(100).map(() => leases.acquire(want({ lanes, max_concurrent: 3 }))));
+      const got = await Promise.all(
+        times(100).map(() => leases.acquire(want({ lanes, max_concurrent: 3 }))),
+      );
       const held = got.filter((lease): lease is LaneLease => lease !== null);
       expect(held).toHaveLength(3);
       expect(new Set(held.map((lease) => lease.lane_idx)).size).toBe(3);
@@ -112,7 +119,13 @@ for (const [name, create] of Object.entries(DRIVERS))
 
     test("after any run of calls each lane has at most one holder and no worker more than it takes", async () => {
       const step = fc.record({
-        do: fc.constantFrom("acquire" as const, "release" as const, "renew" as const, "all" as const, "wait" as const),
+        do: fc.constantFrom(
+          "acquire" as const,
+          "release" as const,
+          "renew" as const,
+          "all" as const,
+          "wait" as const,
+        ),
         worker: fc.constantFrom("w1", "w2"),
         pick: fc.nat(20),
       });
@@ -122,11 +135,14 @@ for (const [name, create] of Object.entries(DRIVERS))
           const ever: LaneLease[] = [];
           for (const { do: action, worker: worker_id, pick } of steps) {
             if (action === "acquire") {
-              const lease = await leases.acquire(want({ worker_id, lanes: [0, 1, 2], max_concurrent: 2, ttl_ms: 50 }));
+              const lease = await leases.acquire(
+                want({ worker_id, lanes: [0, 1, 2], max_concurrent: 2, ttl_ms: 50 }),
+              );
               if (lease) ever.push(lease);
             }
             const old = ever[pick % (ever.length || 1)];
-            if (action === "release" && old) await leases.release(old.worker_id, old.lane_idx, old.token);
+            if (action === "release" && old)
+              await leases.release(old.worker_id, old.lane_idx, old.token);
             if (action === "renew") await leases.renew(worker_id, 50);
             if (action === "all") await leases.releaseAll(worker_id);
             if (action === "wait") await advance(pick);
@@ -134,7 +150,8 @@ for (const [name, create] of Object.entries(DRIVERS))
               const held = await leases.list(id);
               expect(held.length).toBeLessThanOrEqual(2);
               expect(new Set(held.map((lease) => lease.lane_idx)).size).toBe(held.length);
-              for (const lease of held) expect(await leases.holds(id, lease.lane_idx, lease.token)).toBe(true);
+              for (const lease of held)
+                expect(await leases.holds(id, lease.lane_idx, lease.token)).toBe(true);
             }
           }
         }),

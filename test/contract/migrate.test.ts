@@ -44,7 +44,10 @@ const keep = (conn: Conn): Conn => {
 const TARGETS: Record<Conn["dialect"], Target> = {
   sqlite: {
     embedded: sqliteMigrations,
-    create: async () => join(dir, `${(files += 1)}.db`),
+    create: async () => {
+      files += 1;
+      return join(dir, `${files}.db`);
+    },
     open: async (url, migrations) =>
       keep(await openSqlite(url, { log: silentLog, lock_wait_ms: 5_000, migrations })),
     run: async (url, sql) => {
@@ -120,7 +123,10 @@ for (const [dialect, target] of Object.entries(TARGETS))
 
     test("a migration that fails leaves nothing of itself", async () => {
       const url = await target.create();
-      const bad = { ...extra, sql: `${extra.sql}\n--> statement-breakpoint\ninsert into nowhere values (1);` };
+      const bad = {
+        ...extra,
+        sql: `${extra.sql}\n--> statement-breakpoint\ninsert into nowhere values (1);`,
+      };
       expect(await failsToOpen(target, url, [...target.embedded, bad])).toContain("nowhere");
       expect(await target.run(url, APPLIED)).toHaveLength(target.embedded.length);
       await (await target.open(url, [...target.embedded, extra])).close();

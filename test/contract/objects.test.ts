@@ -18,7 +18,12 @@ afterEach(async () => {
 });
 afterAll(() => rmSync(base, { recursive: true }));
 
-async function open(dir = join(base, `store-${(stores += 1)}`)): Promise<{ store: ObjectStore; dir: string }> {
+const newDir = () => {
+  stores += 1;
+  return join(base, `store-${stores}`);
+};
+
+async function open(dir = newDir()): Promise<{ store: ObjectStore; dir: string }> {
   const store = await openObjects(`file:${dir}`, { log: silentLog });
   opened.push(store);
   return { store, dir };
@@ -65,7 +70,17 @@ describe("put and read", () => {
     const body = new Uint8Array(1_000_003).map((_, i) => (i * 31) % 251);
     const info = { size: body.length, sha256: sha256(body) };
     expect(await store.put("a/bytes", body)).toEqual(info);
-    expect(await store.put("a/stream", streamOf(body.slice(0, 10), body.slice(10, 700_000), new Uint8Array(0), body.slice(700_000)))).toEqual(info);
+    expect(
+      await store.put(
+        "a/stream",
+        streamOf(
+          body.slice(0, 10),
+          body.slice(10, 700_000),
+          new Uint8Array(0),
+          body.slice(700_000),
+        ),
+      ),
+    ).toEqual(info);
     for (const key of ["a/bytes", "a/stream"]) {
       expect(await store.stat(key)).toEqual({ size: body.length });
       expect(sha256((await contentOf(store, key)) ?? bytes(""))).toBe(info.sha256);
@@ -83,19 +98,33 @@ describe("put and read", () => {
     await store.put("r", bytes("0123456789"));
     const part = async (start: number, end: number) =>
       new TextDecoder().decode((await contentOf(store, "r", { start, end })) ?? undefined);
-    expect([await part(0, 0), await part(3, 5), await part(8, 99), await part(10, 20)]).toEqual(["0", "345", "89", ""]);
-    for (const [start, end] of [[-1, 2], [3, 2], [0.5, 2]] as const)
+    expect([await part(0, 0), await part(3, 5), await part(8, 99), await part(10, 20)]).toEqual([
+      "0",
+      "345",
+      "89",
+      "",
+    ]);
+    for (const [start, end] of [
+      [-1, 2],
+      [3, 2],
+      [0.5, 2],
+    ] as const)
       expect(await errorOf(store.read("r", { start, end }))).toMatchObject({ kind: "bad_request" });
   });
 
   test("any range of any body is that part of it", async () => {
     const { store } = await open();
     await fc.assert(
-      fc.asyncProperty(fc.uint8Array({ maxLength: 2_000 }), fc.nat(2_100), fc.nat(2_100), async (body, a, b) => {
-        await store.put("any", body);
-        const [start, end] = [Math.min(a, b), Math.max(a, b)];
-        expect(await contentOf(store, "any", { start, end })).toEqual(body.slice(start, end + 1));
-      }),
+      fc.asyncProperty(
+        fc.uint8Array({ maxLength: 2_000 }),
+        fc.nat(2_100),
+        fc.nat(2_100),
+        async (body, a, b) => {
+          await store.put("any", body);
+          const [start, end] = [Math.min(a, b), Math.max(a, b)];
+          expect(await contentOf(store, "any", { start, end })).toEqual(body.slice(start, end + 1));
+        },
+      ),
       { numRuns: 50 },
     );
   });
@@ -152,7 +181,11 @@ describe("a put that is refused or fails leaves nothing behind", () => {
     ["another size", () => ({ size: 4 }), { kind: "invalid" }],
     ["another sha256", () => ({ sha256: "0".repeat(64) }), { kind: "invalid" }],
     ["more than max_bytes", () => ({ max_bytes: 4 }), { kind: "too_large" }],
-    ["an aborted signal", () => ({ signal: AbortSignal.abort(new Error("gave up")) }), { message: "gave up" }],
+    [
+      "an aborted signal",
+      () => ({ signal: AbortSignal.abort(new Error("gave up")) }),
+      { message: "gave up" },
+    ],
   ];
   for (const [name, options, error] of cases)
     test(`${name}: the object before stays`, async () => {
@@ -207,7 +240,9 @@ describe("a put that is refused or fails leaves nothing behind", () => {
       pull: (controller) => controller.enqueue(new Uint8Array(1_000)),
       cancel: () => cancelled.resolve(),
     });
-    expect(await errorOf(store.put("k", endless, { max_bytes: 10_000 }))).toMatchObject({ kind: "too_large" });
+    expect(await errorOf(store.put("k", endless, { max_bytes: 10_000 }))).toMatchObject({
+      kind: "too_large",
+    });
     await cancelled.promise;
   });
 
@@ -218,11 +253,19 @@ describe("a put that is refused or fails leaves nothing behind", () => {
       port: 0,
       hostname: "127.0.0.1",
       fetch: async (request) => {
-        outcome.resolve(await errorOf(store.put("k", request.body ?? new Uint8Array(0), { signal: request.signal })));
+        outcome.resolve(
+          await errorOf(
+            store.put("k", request.body ?? new Uint8Array(0), { signal: request.signal }),
+          ),
+        );
         return new Response("done");
       },
     });
-    const socket = await Bun.connect({ hostname: "127.0.0.1", port: server.port ?? 0, socket: { data() {} } });
+    const socket = await Bun.connect({
+      hostname: "127.0.0.1",
+      port: server.port ?? 0,
+      socket: { data() {} },
+    });
     socket.write("PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000\r\n\r\n");
     socket.write(new Uint8Array(300_000));
     socket.end();
@@ -237,7 +280,24 @@ describe("keys", () => {
     const { store, dir } = await open();
     const outside = join(base, "outside");
     mkdirSync(outside);
-    const piece = fc.constantFrom("..", ".", "", "a", "/", "\\", "\0", "~", "%2e%2e", ".tmp", "C:", "con", "ü", "\n", " ", "x".repeat(300));
+    const piece = fc.constantFrom(
+      "..",
+      ".",
+      "",
+      "a",
+      "/",
+      "\\",
+      "\0",
+      "~",
+      "%2e%2e",
+      ".tmp",
+      "C:",
+      "con",
+      "ü",
+      "\n",
+      " ",
+      "x".repeat(300),
+    );
     const key = fc.oneof(
       fc.array(piece, { maxLength: 6 }).map((parts) => parts.join("/")),
       fc.array(piece, { maxLength: 6 }).map((parts) => parts.join("")),
@@ -254,7 +314,8 @@ describe("keys", () => {
           errorOf(store.delete(hostile)),
           errorOf(store.deletePrefix(hostile)),
         ]);
-        if (!fine) for (const result of results) expect(result).toMatchObject({ kind: "bad_request" });
+        if (!fine)
+          for (const result of results) expect(result).toMatchObject({ kind: "bad_request" });
         else for (const result of results.slice(1)) expect(result).toBe("no error");
       }),
       { numRuns: 400 },
@@ -276,7 +337,8 @@ describe("keys", () => {
 describe("list and delete", () => {
   test("list is sorted, deep, and only below the prefix", async () => {
     const { store } = await open();
-    for (const key of ["jobs/1/b", "jobs/1/a/z", "jobs/10/a", "jobs/1.x", "other"]) await store.put(key, bytes(key));
+    for (const key of ["jobs/1/b", "jobs/1/a/z", "jobs/10/a", "jobs/1.x", "other"])
+      await store.put(key, bytes(key));
     expect(await store.list("jobs/1")).toEqual(["jobs/1/a/z", "jobs/1/b"]);
     expect(await store.list("jobs")).toEqual(["jobs/1.x", "jobs/1/a/z", "jobs/1/b", "jobs/10/a"]);
     expect(await store.list("nothing")).toEqual([]);
@@ -311,7 +373,8 @@ describe("list and delete", () => {
     const deletes = times(30).map(() => store.deletePrefix("jobs/x"));
     await Promise.all([...puts, ...deletes]);
     await store.put("jobs/x/last", bytes("last"));
-    for (const key of await store.list("jobs/x")) expect(await contentOf(store, key)).not.toBeNull();
+    for (const key of await store.list("jobs/x"))
+      expect(await contentOf(store, key)).not.toBeNull();
   });
 });
 
@@ -325,7 +388,11 @@ describe("all or nothing", () => {
       const i = body[0] ?? -1;
       return body.length === 200_000 + i && body.every((byte) => byte === i);
     };
-    const puts = Promise.all(times(30).map((i) => store.put("k", streamOf(version(i).slice(0, 100_000), version(i).slice(100_000)))));
+    const puts = Promise.all(
+      times(30).map((i) =>
+        store.put("k", streamOf(version(i).slice(0, 100_000), version(i).slice(100_000))),
+      ),
+    );
     const reads = Promise.all(times(30).map(isWhole));
     await puts;
     expect((await reads).every(Boolean)).toBe(true);
@@ -338,7 +405,13 @@ describe("all or nothing", () => {
     const size = 2_000_000;
     for (const round of times(6)) {
       const child = Bun.spawn(
-        [process.execPath, join(import.meta.dir, "../support/put-endlessly.ts"), dir, "jobs/k", String(size)],
+        [
+          process.execPath,
+          join(import.meta.dir, "../support/put-endlessly.ts"),
+          dir,
+          "jobs/k",
+          String(size),
+        ],
         { stdout: "pipe" },
       );
       const reader = child.stdout.getReader();
@@ -386,7 +459,9 @@ describe("all or nothing", () => {
 describe("SVC_OBJECTS_URL", () => {
   test("s3 is refused clearly in this version, anything else as unknown", async () => {
     const open = (url: string) => errorOf(openObjects(url, { log: silentLog }));
-    expect(String(await open("s3://bucket"))).toMatch(/^ConfigError: SVC_OBJECTS_URL: this version keeps objects on disk/);
+    expect(String(await open("s3://bucket"))).toMatch(
+      /^ConfigError: SVC_OBJECTS_URL: this version keeps objects on disk/,
+    );
     for (const url of ["", "ftp://x", "file:", "/bare/path"])
       expect(String(await open(url))).toMatch(/^ConfigError: SVC_OBJECTS_URL: .* not supported/);
   });

@@ -51,14 +51,23 @@ describe("SVC_DB_URL for SQLite", () => {
   });
 
   test("that cannot be opened is an error naming the variable and the reason", async () => {
-    expect(await failure("mysql://x/y")).toMatch(/^ConfigError: SVC_DB_URL: mysql: is not supported/);
+    expect(await failure("mysql://x/y")).toMatch(
+      /^ConfigError: SVC_DB_URL: mysql: is not supported/,
+    );
     expect(await failure("")).toMatch(/^ConfigError: SVC_DB_URL/);
     expect(await failure("sqlite:")).toMatch(/^ConfigError: SVC_DB_URL/);
-    writeFileSync(join(dir, "text.db"), "this is no database, but it is long enough to be looked at".repeat(20));
-    expect(await failure(join(dir, "text.db"))).toMatch(/^ConfigError: SVC_DB_URL: cannot open .*not a database/);
+    writeFileSync(
+      join(dir, "text.db"),
+      "this is no database, but it is long enough to be looked at".repeat(20),
+    );
+    expect(await failure(join(dir, "text.db"))).toMatch(
+      /^ConfigError: SVC_DB_URL: cannot open .*not a database/,
+    );
     mkdirSync(join(dir, "folder.db"));
     expect(await failure(join(dir, "folder.db"))).toMatch(/^ConfigError: SVC_DB_URL: cannot open/);
-    expect(await failure(join(dir, "text.db/inside.db"))).toMatch(/^ConfigError: SVC_DB_URL: cannot/);
+    expect(await failure(join(dir, "text.db/inside.db"))).toMatch(
+      /^ConfigError: SVC_DB_URL: cannot/,
+    );
   });
 });
 
@@ -129,9 +138,13 @@ describe("Postgres", () => {
 
   test("that is not there, or not as the URL says, is an error without the password", async () => {
     const nobody = await failure("postgres://me:hunter2@127.0.0.1:1/x");
-    expect(nobody).toMatch(/^ConfigError: SVC_DB_URL: cannot use the Postgres database: .*ECONNREFUSED/);
+    expect(nobody).toMatch(
+      /^ConfigError: SVC_DB_URL: cannot use the Postgres database: .*ECONNREFUSED/,
+    );
     expect(nobody).not.toContain("hunter2");
-    expect(await failure(server.url.replace(/\/postgres$/, "/nope"))).toMatch(/database "nope" does not exist/);
+    expect(await failure(server.url.replace(/\/postgres$/, "/nope"))).toMatch(
+      /database "nope" does not exist/,
+    );
     expect(await failure("postgres://a b:99999/x")).toMatch(/^ConfigError: SVC_DB_URL/);
   });
 
@@ -155,7 +168,9 @@ describe("Postgres", () => {
     const rows = times(25).map(() => jobRow());
     for (const row of rows) await hubs[0]?.jobs.insert(row);
     const claims = await Promise.all(
-      rows.flatMap((row) => hubs.map((hub, i) => hub.jobs.claim(claimOf(row.job_id, i + 1, `w${i}`)))),
+      rows.flatMap((row) =>
+        hubs.map((hub, i) => hub.jobs.claim(claimOf(row.job_id, i + 1, `w${i}`))),
+      ),
     );
     expect(claims.filter((claim) => claim !== null)).toHaveLength(25);
   });
@@ -171,8 +186,11 @@ describe("Postgres", () => {
       () => db.events.append(row.job_id, [{ ts: 1, type: "log", data: {} }]),
       () => db.ping(),
     ];
-    const told = await Promise.all([...calls, ...calls].map((call) => call().catch((err: unknown) => err)));
-    for (const err of told) expect(err).toMatchObject({ name: "AppError", kind: "unavailable", status: 503 });
+    const told = await Promise.all(
+      [...calls, ...calls].map((call) => call().catch((err: unknown) => err)),
+    );
+    for (const err of told)
+      expect(err).toMatchObject({ name: "AppError", kind: "unavailable", status: 503 });
     await server.restart();
     expect(await db.jobs.get(row.job_id)).toEqual(row);
     expect(await db.jobs.claim(claimOf(row.job_id))).toMatchObject({ status: "running" });
@@ -196,6 +214,8 @@ describe("Postgres", () => {
     const db = await open(await server.createDatabase());
     const row = jobRow();
     await db.jobs.insert(row);
-    expect(await db.jobs.insert(row).catch((err: unknown) => err)).not.toMatchObject({ name: "AppError" });
+    expect(await db.jobs.insert(row).catch((err: unknown) => err)).not.toMatchObject({
+      name: "AppError",
+    });
   });
 });

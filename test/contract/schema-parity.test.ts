@@ -1,9 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { getTableColumns, getTableName, type Table } from "drizzle-orm";
-import { getTableConfig as pgConfig, type PgTable } from "drizzle-orm/pg-core";
-import { getTableConfig as sqliteConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
-import * as pg from "#drizzle/schema.pg.ts";
-import * as sqlite from "#drizzle/schema.sqlite.ts";
+import { type PgTable, getTableConfig as pgConfig } from "drizzle-orm/pg-core";
+import { type SQLiteTable, getTableConfig as sqliteConfig } from "drizzle-orm/sqlite-core";
+import * as pgSchema from "#drizzle/schema.pg.ts";
+import * as sqliteSchema from "#drizzle/schema.sqlite.ts";
+
+const pg = { ...pgSchema };
+const sqlite = { ...sqliteSchema };
 
 /** What each Postgres column type is in SQLite. */
 const SQLITE_TYPE: Record<string, string> = {

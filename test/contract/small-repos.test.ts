@@ -80,7 +80,9 @@ eachDialect((open) => {
 
     test("of 20 calls with one key one takes it, the others see its row", async () => {
       const db = await open();
-      const results = await Promise.all(times(20).map((i) => db.idempotency.begin("k", `print-${i}`, i)));
+      const results = await Promise.all(
+        times(20).map((i) => db.idempotency.begin("k", `print-${i}`, i)),
+      );
       expect(results.filter((row) => row === null)).toHaveLength(1);
       const fingerprints = new Set(results.flatMap((row) => (row ? [row.fingerprint] : [])));
       expect(fingerprints.size).toBe(1);

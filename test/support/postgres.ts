@@ -1,5 +1,13 @@
 import { spawn, spawnSync } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,10 +47,30 @@ export async function startPostgres(): Promise<TestPostgres> {
   const remove = () => rmSync(dir, { recursive: true, force: true });
   try {
     const asUser = unprivileged(dir);
-    const init = ["initdb", "-D", join(dir, "data"), "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
+    const init = [
+      "initdb",
+      "-D",
+      join(dir, "data"),
+      "-U",
+      USER,
+      "-A",
+      "trust",
+      "-E",
+      "UTF8",
+      "--locale=C",
+      "--no-sync",
+    ];
     runOrThrow([...asUser([]), join(bin, "initdb"), ...init.slice(1)]);
     const port = await freePort();
-    const settings = ["fsync=off", "full_page_writes=off", "max_connections=200", "shared_buffers=64MB", "autovacuum=off", `unix_socket_directories=${dir}`, "listen_addresses=127.0.0.1"];
+    const settings = [
+      "fsync=off",
+      "full_page_writes=off",
+      "max_connections=200",
+      "shared_buffers=64MB",
+      "autovacuum=off",
+      `unix_socket_directories=${dir}`,
+      "listen_addresses=127.0.0.1",
+    ];
     const url = `postgres://${USER}@127.0.0.1:${port}/postgres`;
     const command = [
       ...asUser(["--pdeathsig", "QUIT"]),
@@ -105,21 +133,26 @@ function signalAll(pid: number, signal: NodeJS.Signals): void {
 function findBin(): string {
   const versions = "/usr/lib/postgresql";
   const installed = existsSync(versions)
-    ? readdirSync(versions).sort((a, b) => Number(b) - Number(a)).map((v) => join(versions, v, "bin"))
+    ? readdirSync(versions)
+        .sort((a, b) => Number(b) - Number(a))
+        .map((v) => join(versions, v, "bin"))
     : [];
   const inPath = (process.env.PATH ?? "").split(":");
   const bin = [...installed, ...inPath].find(
     (dir) => existsSync(join(dir, "initdb")) && existsSync(join(dir, "postgres")),
   );
   if (!bin)
-    throw new Error("Postgres is not installed, and this suite needs it: apt-get install postgresql");
+    throw new Error(
+      "Postgres is not installed, and this suite needs it: apt-get install postgresql",
+    );
   return bin;
 }
 
 /** Postgres refuses to run as root: gives the directory to another user and the command that becomes it. */
 function unprivileged(dir: string): (options: string[]) => string[] {
   const setpriv = Bun.which("setpriv");
-  if (process.getuid?.() !== 0) return (options) => (setpriv && options.length > 0 ? [setpriv, ...options] : []);
+  if (process.getuid?.() !== 0)
+    return (options) => (setpriv && options.length > 0 ? [setpriv, ...options] : []);
   if (!setpriv) throw new Error("as root this suite needs setpriv: apt-get install util-linux");
   const ids = ["postgres", "nobody"].map(idsOf).find((found) => found !== null);
   if (!ids) throw new Error("neither the user postgres nor nobody exists");
@@ -153,7 +186,11 @@ const freePort = (): Promise<number> =>
     server.once("error", reject);
     server.listen(0, "127.0.0.1", () => {
       const address = server.address();
-      server.close(() => (typeof address === "object" && address ? resolve(address.port) : reject(new Error("no port"))));
+      server.close(() =>
+        typeof address === "object" && address
+          ? resolve(address.port)
+          : reject(new Error("no port")),
+      );
     });
   });
 
@@ -200,7 +237,9 @@ function databaseMaker(url: string): TestPostgres["createDatabase"] {
       template ??= makeTemplate();
       await template;
       // A template can be copied by one session at a time.
-      const copy = copying.catch(() => {}).then(() => run(`create database ${name} template migrated`));
+      const copy = copying
+        .catch(() => {})
+        .then(() => run(`create database ${name} template migrated`));
       copying = copy;
       await copy;
     }
