@@ -23,7 +23,6 @@ const RUN_MARGIN_MS = 900_000;
 export interface RunJobDeps {
   clock: Clock;
   log: Log;
-  worker_id: string;
   runFetch(run: JobRun): Promise<JobOutcome>;
   openSink(job: AcceptedJob, story: JobStory): HttpSink;
 }
@@ -37,6 +36,9 @@ const failure = (error: string, stage: string | null = null): JobOutcome => ({
   title: null,
   capture: null,
 });
+
+const isLinkLost = (signal: AbortSignal): boolean =>
+  signal.reason instanceof RunStopped && signal.reason.kind === "link_lost";
 
 /** The longest a run with these options may take, in milliseconds. */
 function runBudgetMs(o: JobOptions): number {
@@ -102,7 +104,13 @@ async function runPage(
   job.signal.addEventListener("abort", stop, { once: true });
   if (job.signal.aborted) stop();
   try {
-    return await Promise.race([work().catch((err) => failure(errorMessage(err), stage)), guard()]);
+    const broken = (err: unknown) => failure(errorMessage(err), stage);
+    const outcome = await Promise.race([work().catch(broken), guard()]);
+    // A run takes every abort for a cancel; the one for time is told as what it is.
+    const late = overdue.signal.aborted && !job.signal.aborted;
+    return late
+      ? { ...outcome, status: "failed", error: errorMessage(overdue.signal.reason) }
+      : outcome;
   } finally {
     over.abort();
     job.signal.removeEventListener("abort", stop);
@@ -120,8 +128,7 @@ async function flushUploads(clock: Clock, job: AcceptedJob, sink: HttpSink): Pro
     if (!over.signal.aborted) late.abort(new Error(`not stored within ${ms / 1000} s`));
   };
   const stopped = () => {
-    const why: unknown = job.signal.reason;
-    if (why instanceof RunStopped && why.kind === "link_lost") late.abort(why);
+    if (isLinkLost(job.signal)) late.abort(job.signal.reason);
     else void giveUpAfter(STOPPED_FLUSH_MS);
   };
   job.signal.addEventListener("abort", stopped, { once: true });
@@ -179,7 +186,6 @@ async function tellAndRun(
   const { clock } = deps;
   const since = clock.now();
   const { lane_idx } = job.hold;
-  story.log("info", "assigned", `assigned to lane ${lane_idx} of worker ${deps.worker_id}`);
   const ran = await runPage(deps, job, story, sink);
   const uploading_since = clock.now();
   const flushed = await flushUploads(clock, job, sink);
@@ -190,8 +196,6 @@ async function tellAndRun(
     return;
   }
   const ms = clock.now() - since;
-  if (outcome.status === "completed") story.log("info", "done", "completed", { ms });
-  else story.log("error", "done", `failed: ${outcome.error}`, { ms });
   story.end();
   job.session.send(resultOf(job, outcome));
   deps.log.info(
@@ -219,6 +223,9 @@ export async function runJob(deps: RunJobDeps, job: AcceptedJob): Promise<void> 
     send: (entries) => void job.session.send({ type: "JobLog", job_id, lease_token, entries }),
   });
   const sink = deps.openSink(job, story);
+  // Without its link the upload token is dead.
+  const dropUploads = () => void (isLinkLost(job.signal) && sink.close());
+  job.signal.addEventListener("abort", dropUploads, { once: true });
   try {
     await tellAndRun(deps, job, story, sink);
   } catch (err) {

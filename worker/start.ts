@@ -80,7 +80,6 @@ export async function startWorker(
           {
             clock,
             log,
-            worker_id,
             runFetch: (run) => parts.runFetch(run, fetchSettings(config, clock)),
             openSink: ({ session, assignment }, story) =>
               createHttpSink({

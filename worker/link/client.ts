@@ -11,8 +11,8 @@ import { type Loop, startLoop } from "#shared/loop.ts";
 import { reconnectDelay, refusalAdvice, STABLE_MS } from "./backoff.ts";
 import { LinkConnection, type LinkEnd, type LinkSession } from "./connection.ts";
 
-/** A hub that acknowledges heartbeats and missed this many in a row is gone, whatever TCP says. */
-const MISSED_ACKS = 4;
+/** A hub that answers heartbeats and missed this many in a row (120 s, as long as it waits for us) is gone, whatever TCP says. */
+const MISSED_ACKS = 8;
 
 export interface LinkDeps {
   /** Address of this worker's link. */
