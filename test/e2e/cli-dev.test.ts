@@ -1,0 +1,154 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { taggedProcesses, until } from "#test/support/fleet-process.ts";
+import { laneEnv, type Program, runProgram, startProgram } from "#test/support/program.ts";
+
+/** Dev mode from source, with its worker as a child process. */
+
+const MAIN = join(import.meta.dir, "../../hub/main.ts");
+const SELF = [process.execPath, MAIN];
+
+let site: ReturnType<typeof Bun.serve>;
+/** Calls of /slow wait for this. */
+let gate = Promise.withResolvers<void>();
+let dir: string;
+let tag: string;
+let dev: Program | null = null;
+
+beforeAll(() => {
+  site = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async (request) => {
+      const { pathname } = new URL(request.url);
+      if (pathname === "/slow") await gate.promise;
+      return new Response("<p>hello<img src=/a.png>", { headers: { "content-type": "text/html" } });
+    },
+  });
+});
+afterAll(() => site.stop(true));
+beforeEach(() => {
+  gate = Promise.withResolvers<void>();
+  dir = mkdtempSync(join(tmpdir(), "flotilla-dev-"));
+  tag = `FLOTILLA_TEST=${dir}`;
+});
+afterEach(async () => {
+  gate.resolve();
+  dev?.kill("SIGKILL");
+  await dev?.exited;
+  dev = null;
+  await until("the end of every process", 20_000, () => ofThisTest().length === 0);
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** Children inherit the tag, whatever group they moved to. */
+const ofThisTest = () => taggedProcesses(tag).filter((p) => p.state !== "Z");
+const worker = () => ofThisTest().find((p) => p.command.includes("--exit-on-stdin-close"));
+
+const env = () => ({ FLOTILLA_TEST: dir, ...laneEnv() });
+const startDev = (...args: string[]) => {
+  dev = startProgram([...SELF, "dev", "--port", "0", "--lanes", "1", "--headless-lanes", ...args], {
+    cwd: dir,
+    env: env(),
+  });
+  return dev;
+};
+
+const urlOf = async (program: Program): Promise<string> =>
+  until("the banner", 20_000, () => /http:\/\/127\.0\.0\.1:\d+/.exec(program.stdout)?.[0]);
+
+const client = (hub: string, ...args: string[]) =>
+  startProgram([...SELF, ...args], { cwd: dir, env: { SVC_HUB: hub, FLOTILLA_TEST: dir } });
+
+async function expectSuccess(program: Program): Promise<void> {
+  const code = await program.exited;
+  expect({ code, log: code === 0 ? "" : program.stdout + program.stderr }).toEqual({
+    code: 0,
+    log: "",
+  });
+}
+
+test("--fetch URL keeps serving after its job, and SIGTERM ends everything with 0", async () => {
+  const program = startDev("--fetch", site.url.href);
+  await program.says("Ctrl-C stops", 60_000);
+  await program.says("captured");
+  const url = await urlOf(program);
+  const { stdout } = await runProgram([...SELF, "jobs", "--json"], {
+    cwd: dir,
+    env: { SVC_HUB: url },
+  });
+  expect(JSON.parse(stdout).jobs[0].status).toBe("completed");
+  program.kill("SIGTERM");
+  expect(await program.exited).toBe(0);
+  expect(ofThisTest()).toEqual([]);
+}, 90_000);
+
+test("--once exits 1 when the job fails", async () => {
+  const program = startDev("--fetch", "http://127.0.0.1:9/", "--once");
+  expect(await program.exited).toBe(1);
+  expect(program.stdout).toContain("failed");
+}, 90_000);
+
+test("a worker that is killed with -9 comes back and takes the next job", async () => {
+  const program = startDev();
+  const url = await urlOf(program);
+  await program.says("lane warm", 60_000);
+  const first = worker();
+  process.kill(first?.pid ?? 0, "SIGKILL");
+  await until("another worker", 20_000, () => {
+    const next = worker();
+    return next && next.pid !== first?.pid;
+  });
+  await expectSuccess(client(url, "fetch", site.url.href, "--option", "idle_seconds=0.2"));
+}, 120_000);
+
+test("kill -9 of dev mode takes the worker and its browsers along", async () => {
+  const program = startDev();
+  await program.says("lane warm", 60_000);
+  expect(ofThisTest().length).toBeGreaterThan(2);
+  program.kill("SIGKILL");
+  await until("the end of worker and browsers", 20_000, () => ofThisTest().length === 0);
+}, 90_000);
+
+test("Ctrl-C in fetch cancels the job and exits 130", async () => {
+  const program = startDev();
+  const url = await urlOf(program);
+  await program.says("lane warm", 60_000);
+  const fetching = client(url, "fetch", `${site.url}slow`);
+  await fetching.says("navigate");
+  fetching.kill("SIGINT");
+  expect(await fetching.exited).toBe(130);
+  expect(fetching.stderr).toContain("cancelled");
+  const { stdout } = await runProgram([...SELF, "jobs", "--status", "cancelled"], {
+    cwd: dir,
+    env: { SVC_HUB: url },
+  });
+  expect(stdout).toContain(`${site.url}slow`);
+}, 90_000);
+
+test("fetch waits for a lane while the fleet is full and says so", async () => {
+  const program = startDev();
+  const url = await urlOf(program);
+  await program.says("lane warm", 60_000);
+  const first = client(url, "fetch", `${site.url}slow`, "--option", "idle_seconds=0.2");
+  await first.says("navigate");
+  const second = client(url, "fetch", site.url.href, "--option", "idle_seconds=0.2");
+  await second.says("fleet at capacity", 20_000);
+  gate.resolve();
+  await expectSuccess(first);
+  await expectSuccess(second);
+}, 120_000);
+
+test("-o writes what the browser downloaded", async () => {
+  const program = startDev("--demo", "--once", "-o", "out");
+  await expectSuccess(program);
+  expect(readFileSync(join(dir, "out/page.html"), "utf8")).toContain("Flotilla demo page");
+  expect(JSON.parse(readFileSync(join(dir, "out/links.json"), "utf8")).links[0].url).toBe(
+    "https://www.example.com/",
+  );
+  expect(JSON.parse(readFileSync(join(dir, "out/assets/data.json"), "utf8")).product).toBe(
+    "flotilla",
+  );
+}, 90_000);
