@@ -15,10 +15,7 @@ export async function writeBody(
   body: ReadableStream<Uint8Array> | Uint8Array,
   options: PutOptions,
 ): Promise<ObjectInfo> {
-  const handle = await open(path, "wx").catch((err: unknown) => {
-    if (body instanceof ReadableStream) void body.cancel(err).catch(() => {});
-    throw err;
-  });
+  const handle = await open(path, "wx");
   try {
     const info = await writeAll(handle, chunksOf(body, options.signal), options);
     check(info, options);

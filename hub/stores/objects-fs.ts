@@ -1,6 +1,5 @@
 import { mkdir, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { AppError, conflict } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import { streamFile } from "./fs-read.ts";
 import { createDirSync, makeDir } from "./fs-sync.ts";
@@ -8,12 +7,11 @@ import { openTempDir } from "./fs-temp.ts";
 import { writeBody } from "./fs-write.ts";
 import { keySegments } from "./object-keys.ts";
 import type { ObjectStore } from "./objects.ts";
+import { codeOf, toPutError } from "./put-error.ts";
 
 /** A directory can vanish between its creation and the rename into it when its last object was just deleted. */
 const PLACE_TRIES = 10;
 
-const codeOf = (err: unknown): string =>
-  err instanceof Error && "code" in err ? String(err.code) : "";
 const isMissing = (err: unknown): boolean => ["ENOENT", "ENOTDIR"].includes(codeOf(err));
 
 /** The object store on disk: the object `a/b` is the file `<dir>/a/b`. */
@@ -60,6 +58,7 @@ export async function openFsObjects(dir: string, { log }: { log: Log }): Promise
         return info;
       } catch (err) {
         await rm(path, { force: true });
+        if (body instanceof ReadableStream && !body.locked) await body.cancel(err).catch(() => {});
         throw toPutError(err, key);
       }
     },
@@ -120,13 +119,4 @@ export async function openFsObjects(dir: string, { log }: { log: Log }): Promise
     },
     close: () => temp.close(),
   };
-}
-
-function toPutError(err: unknown, key: string): unknown {
-  const code = codeOf(err);
-  if (code === "ENOSPC" || code === "EDQUOT")
-    return new AppError("unavailable", "the disk of the object store is full", { cause: err });
-  if (["EISDIR", "ENOTDIR", "EEXIST", "ENOTEMPTY"].includes(code))
-    return conflict(`object key ${key} lies above or below another object`);
-  return err;
 }
