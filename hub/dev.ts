@@ -11,7 +11,6 @@ import type { Terminal } from "./cli/print.ts";
 import { checkTarget } from "./cli/run-command.ts";
 import type { Service } from "./cli/run-service.ts";
 import type { HubConfig } from "./config.ts";
-import { serveDemo } from "./demo/site.ts";
 import { startHub } from "./serve.ts";
 import { type SupervisedChild, superviseChild } from "./supervise-child.ts";
 
@@ -124,7 +123,7 @@ export async function startDev(deps: DevDeps): Promise<Service> {
   const scope = createScope(deps.log);
   const abort = new AbortController();
   try {
-    const hub = scope.add("hub", await startHub({ ...deps, pages: serveDemo }), (h) => h.stop());
+    const hub = scope.add("hub", await startHub(deps), (h) => h.stop());
     const url = `http://${reachableHost(deps.config.host)}:${hub.port}`;
     deps.terminal.out(banner(deps, url));
     const worker = scope.add("worker", startWorkerChild(deps, url), (w) => w.stop());

@@ -95,6 +95,7 @@ export const LAYERS: readonly Layer[] = [
       "hub-routes",
       "hub-control",
       "hub-config",
+      "hub-demo",
     ],
     packages: HONO,
   },
@@ -113,7 +114,7 @@ export const LAYERS: readonly Layer[] = [
   {
     name: "dev",
     files: /^hub\/dev\.ts$/,
-    may: ["shared", "hub-cli", "hub-demo", "hub-config", "hub-assembly", "dev-child"],
+    may: ["shared", "hub-cli", "hub-config", "hub-assembly", "dev-child"],
     packages: [],
   },
   {
