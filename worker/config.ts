@@ -20,7 +20,10 @@ const NAVIGATION_BLOCKS = ["loopback", "private"] as const;
 
 const linkUrl = z
   .string()
-  .refine((raw) => /^(ws|http)s?:$/.test(URL.parse(raw)?.protocol ?? ""), "not a ws:// or http:// URL");
+  .refine(
+    (raw) => /^(ws|http)s?:$/.test(URL.parse(raw)?.protocol ?? ""),
+    "not a ws:// or http:// URL",
+  );
 
 /** Every variable a worker reads, with its unit and default; the README's table is generated from it. */
 export const WorkerEnv = z.object({
@@ -34,7 +37,9 @@ export const WorkerEnv = z.object({
   LANE_POOL: integer(2, 1, 100).describe("Lanes (browsers) of this worker."),
   MAX_CONCURRENT: integer(2, 0, 1_000).describe("Jobs this worker runs at once."),
   NOVNC_PUBLIC_HOST: text("localhost").describe("Host used in viewer links; the hub corrects it."),
-  NOVNC_BASE_PORT: integer(6080, 1, 65_535).describe("Viewer port of lane 0; lane i uses this + i."),
+  NOVNC_BASE_PORT: integer(6080, 1, 65_535).describe(
+    "Viewer port of lane 0; lane i uses this + i.",
+  ),
   SVC_DATA_DIR: text("./data").describe("Directory for everything this worker writes."),
   SVC_LOG_LEVEL: z.enum(LOG_LEVELS).default("info").describe("debug, info, warn or error."),
   SVC_CHROMIUM: optionalText().describe(
@@ -43,31 +48,48 @@ export const WorkerEnv = z.object({
   SVC_BROWSER_USER: optionalText().describe(
     "User that Chromium runs as when the worker is root. Unset: Chromium runs as root without its sandbox.",
   ),
-  SVC_HEADLESS_LANES: flag(false).describe("1: lanes without a display; no Xvnc needed, nothing to watch."),
-  SVC_DISPLAY_BASE: integer(DISPLAY_BASE, 1, 60_000).describe("X display of lane 0; lane i uses this + i."),
+  SVC_HEADLESS_LANES: flag(false).describe(
+    "1: lanes without a display; no Xvnc needed, nothing to watch.",
+  ),
+  SVC_DISPLAY_BASE: integer(DISPLAY_BASE, 1, 60_000).describe(
+    "X display of lane 0; lane i uses this + i.",
+  ),
   SVC_CDP_PORT_BASE: integer(CDP_PORT_BASE, 1, 65_535).describe(
     "Debugging port of lane 0 (loopback only); lane i uses this + i.",
   ),
   SVC_VNC_PORT_BASE: integer(VNC_PORT_BASE, 1, 65_535).describe(
     "VNC port of lane 0 (loopback only); lane i uses this + i.",
   ),
-  SVC_SPOOL_MAX_BYTES: integer(4 * GIB, 1).describe("Bytes one job may spool on the worker's disk."),
-  SVC_LANE_SOFT_BYTES: integer(1.5 * GIB, 1).describe("Memory of an idle lane above which its Chromium is replaced."),
-  SVC_LANE_HARD_BYTES: integer(2.5 * GIB, 1).describe("Memory of a lane above which its Chromium is killed."),
+  SVC_SPOOL_MAX_BYTES: integer(4 * GIB, 1).describe(
+    "Bytes one job may spool on the worker's disk.",
+  ),
+  SVC_LANE_SOFT_BYTES: integer(1.5 * GIB, 1).describe(
+    "Memory of an idle lane above which its Chromium is replaced.",
+  ),
+  SVC_LANE_HARD_BYTES: integer(2.5 * GIB, 1).describe(
+    "Memory of a lane above which its Chromium is killed.",
+  ),
   SVC_NAVIGATION_BLOCK: list()
     .pipe(z.array(z.enum(NAVIGATION_BLOCKS)))
     .describe("Address ranges jobs may not open: loopback, private."),
-  SVC_WORKER_WATCHDOG_THRESHOLD_S: seconds(300, 1).describe("Stall of the event loop after which the worker exits."),
+  SVC_WORKER_WATCHDOG_THRESHOLD_S: seconds(300, 1).describe(
+    "Stall of the event loop after which the worker exits.",
+  ),
   SVC_WORKER_WATCHDOG_LINK_THRESHOLD_S: seconds(600).describe(
     "Silence of the hub after which the worker exits; 0 turns it off.",
   ),
-  SVC_DRAIN_TIMEOUT_S: seconds(30).describe("How long a stopping worker waits for its running jobs."),
+  SVC_DRAIN_TIMEOUT_S: seconds(30).describe(
+    "How long a stopping worker waits for its running jobs.",
+  ),
   WORKER_VERSION: optionalText().describe("Version to report when none can be computed."),
-  SVC_IGNORE_CERTIFICATE_ERRORS: flag(false).describe("1: jobs open sites with bad TLS certificates."),
+  SVC_IGNORE_CERTIFICATE_ERRORS: flag(false).describe(
+    "1: jobs open sites with bad TLS certificates.",
+  ),
 });
 
 /** What Chromium and Xvnc see of the worker's environment: never a secret. */
-const INHERITED = /^(PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ|FONTCONFIG_[A-Z]+|LD_LIBRARY_PATH|(https?|no|all)_proxy|FLOTILLA_[A-Z_]+)$/i;
+const INHERITED =
+  /^(PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ|FONTCONFIG_[A-Z]+|LD_LIBRARY_PATH|(https?|no|all)_proxy|FLOTILLA_[A-Z_]+)$/i;
 
 type Values = z.output<typeof WorkerEnv>;
 
@@ -82,7 +104,9 @@ function checkTogether(v: Values): void {
   const ranges = portRanges(v);
   for (const [name, first] of ranges)
     if (first + v.LANE_POOL - 1 > 65_535)
-      throw new ConfigError(`${name}: ${first} leaves no room for ${v.LANE_POOL} lanes below 65536`);
+      throw new ConfigError(
+        `${name}: ${first} leaves no room for ${v.LANE_POOL} lanes below 65536`,
+      );
   for (const [i, [name, first]] of ranges.entries())
     for (const [other, otherFirst] of ranges.slice(i + 1))
       if (Math.abs(first - otherFirst) < v.LANE_POOL)
@@ -98,7 +122,8 @@ function checkTogether(v: Values): void {
  */
 export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
   const merged = { ...env };
-  for (const [name, value] of Object.entries(overrides)) if (value !== undefined) merged[name] = value;
+  for (const [name, value] of Object.entries(overrides))
+    if (value !== undefined) merged[name] = value;
   const v = parseEnv(WorkerEnv, merged);
   checkTogether(v);
   return deepFreeze({

@@ -22,7 +22,12 @@ const as_root = process.getuid?.() === 0;
 
 /** A process that owns a pool; `line` is `up` or its error. */
 async function startOwner(env: Record<string, string>) {
-  const child = Bun.spawn([process.execPath, OWNER], { env, stdout: "pipe", stderr: "ignore", stdin: "ignore" });
+  const child = Bun.spawn([process.execPath, OWNER], {
+    env,
+    stdout: "pipe",
+    stderr: "ignore",
+    stdin: "ignore",
+  });
   const reader = child.stdout.getReader();
   const { value } = await reader.read();
   const line = new TextDecoder().decode(value).trim();
@@ -35,118 +40,188 @@ async function startOwner(env: Record<string, string>) {
 }
 
 describe("one data directory, one worker", () => {
-  test("a second worker on the same directory is refused, naming the directory and the owner", async () => {
-    await withPool({ LANE_POOL: "1", SVC_HEADLESS_LANES: "1" }, async ({ data_dir, pool }) => {
-      const second = await withPoolError({ SVC_DATA_DIR: data_dir });
-      expect(second).toBeInstanceOf(DataDirInUseError);
-      const other = await startOwner(laneEnv(data_dir, { SVC_HEADLESS_LANES: "1" }));
-      await other.kill();
-      expect(other.line).toBe(`DataDirInUseError: SVC_DATA_DIR: ${data_dir} is in use by another worker (pid ${process.pid})`);
-      expect(pool.lanes()[0]?.state).toBe("warm");
-    });
-  }, SLOW_MS);
-
-  test("two workers on one machine never end each other's lanes", async () => {
-    await withPool({ LANE_POOL: "1", SVC_HEADLESS_LANES: "1" }, async (first) => {
-      const pids = processesOf(first.data_dir).map((p) => p.pid);
-      await withPool({ LANE_POOL: "1", SVC_HEADLESS_LANES: "1" }, async (second) => {
-        expect(processesOf(second.data_dir).length).toBeGreaterThan(0);
+  test(
+    "a second worker on the same directory is refused, naming the directory and the owner",
+    async () => {
+      await withPool({ LANE_POOL: "1", SVC_HEADLESS_LANES: "1" }, async ({ data_dir, pool }) => {
+        const second = await withPoolError({ SVC_DATA_DIR: data_dir });
+        expect(second).toBeInstanceOf(DataDirInUseError);
+        const other = await startOwner(laneEnv(data_dir, { SVC_HEADLESS_LANES: "1" }));
+        await other.kill();
+        expect(other.line).toBe(
+          `DataDirInUseError: SVC_DATA_DIR: ${data_dir} is in use by another worker (pid ${process.pid})`,
+        );
+        expect(pool.lanes()[0]?.state).toBe("warm");
       });
-      expect(pids.every((pid) => isAlive(readStat(pid)))).toBe(true);
-      expect(first.pool.lanes()[0]?.state).toBe("warm");
-    });
-  }, SLOW_MS);
+    },
+    SLOW_MS,
+  );
 
-  test("after kill -9 of a worker the next one ends its processes, removes its directories and reuses its displays", async () => {
-    const data_dir = makeDataDir();
-    const env = laneEnv(data_dir, { LANE_POOL: "2" });
-    const owner = await startOwner(env);
-    expect(owner.line).toBe("up");
-    // Stopped, they cannot notice that their worker is gone, and stay for the sweep.
-    const left = processesOf(data_dir).map((p) => p.pid);
-    for (const pid of left) process.kill(pid, "SIGSTOP");
-    const dirs = runDirs(data_dir);
-    expect([left.length > 4, dirs.length]).toEqual([true, 2]);
-    await owner.kill();
-    writeFileSync(join(data_dir, "kept"), "not ours to remove");
-    await withPool(env, async ({ pool }) => {
-      expect(left.filter((pid) => isAlive(readStat(pid)))).toEqual([]);
-      expect(pool.lanes().map((l) => l.state)).toEqual(["warm", "warm"]);
-      expect(runDirs(data_dir)).toHaveLength(2);
-      expect(existsSync(join(data_dir, "kept"))).toBe(true);
-    });
-    expect(ownZombies()).toEqual([]);
-  }, SLOW_MS);
+  test(
+    "two workers on one machine never end each other's lanes",
+    async () => {
+      await withPool({ LANE_POOL: "1", SVC_HEADLESS_LANES: "1" }, async (first) => {
+        const pids = processesOf(first.data_dir).map((p) => p.pid);
+        await withPool({ LANE_POOL: "1", SVC_HEADLESS_LANES: "1" }, async (second) => {
+          expect(processesOf(second.data_dir).length).toBeGreaterThan(0);
+        });
+        expect(pids.every((pid) => isAlive(readStat(pid)))).toBe(true);
+        expect(first.pool.lanes()[0]?.state).toBe("warm");
+      });
+    },
+    SLOW_MS,
+  );
+
+  test(
+    "after kill -9 of a worker the next one ends its processes, removes its directories and reuses its displays",
+    async () => {
+      const data_dir = makeDataDir();
+      const env = laneEnv(data_dir, { LANE_POOL: "2" });
+      const owner = await startOwner(env);
+      expect(owner.line).toBe("up");
+      // Stopped, they cannot notice that their worker is gone, and stay for the sweep.
+      const left = processesOf(data_dir).map((p) => p.pid);
+      for (const pid of left) process.kill(pid, "SIGSTOP");
+      const dirs = runDirs(data_dir);
+      expect([left.length > 4, dirs.length]).toEqual([true, 2]);
+      await owner.kill();
+      writeFileSync(join(data_dir, "kept"), "not ours to remove");
+      await withPool(env, async ({ pool }) => {
+        expect(left.filter((pid) => isAlive(readStat(pid)))).toEqual([]);
+        expect(pool.lanes().map((l) => l.state)).toEqual(["warm", "warm"]);
+        expect(runDirs(data_dir)).toHaveLength(2);
+        expect(existsSync(join(data_dir, "kept"))).toBe(true);
+      });
+      expect(ownZombies()).toEqual([]);
+    },
+    SLOW_MS,
+  );
 });
 
-describe("where a run lives", () => {
-  test("everything of a run is below its own directory, and Chromium sees no secret", async () => {
-    await withPool({ LANE_POOL: "1", SVC_HEADLESS_LANES: "1", WORKER_SECRET: "hush" }, async ({ pool, data_dir }) => {
-      const hold = pool.hold(0, { job_id: "j", session_id: "s" });
-      const browser = await hold?.browser({ headless: true });
-      for (const dir of Object.values(browser?.dirs ?? {})) expect(dir.startsWith(`${data_dir}/lanes/runs/`)).toBe(true);
-      const preferences = join(browser?.dirs.user_data ?? "", "Default/Preferences");
-      expect(JSON.parse(readFileSync(preferences, "utf8"))).toMatchObject({ credentials_enable_service: false });
-      expect(readFileSync(`/proc/${browser?.pid}/environ`, "latin1")).not.toContain("hush");
-      await hold?.release();
-    });
-  }, SLOW_MS);
+test(
+  "a pool that is stopped while it starts leaves nothing",
+  async () => {
+    const data_dir = makeDataDir();
+    const config = loadWorkerConfig(laneEnv(data_dir, { LANE_POOL: "2" }), {});
+    const abort = new AbortController();
+    const opening = createLanePool({
+      config,
+      log: silentLog,
+      clock: systemClock,
+      signal: abort.signal,
+    }).catch((err) => err);
+    while (runDirs(data_dir).length === 0) await Bun.sleep(1); // until a Chromium is on its way
+    abort.abort();
+    expect(await opening).toMatchObject({ message: "stopped while the lanes were starting" });
+    expect(processesOf(data_dir)).toEqual([]);
+    expect(runDirs(data_dir)).toEqual([]);
+    rmSync(data_dir, { recursive: true });
+  },
+  SLOW_MS,
+);
 
-  test("a data directory too deep for Chromium's socket gets its TMPDIR elsewhere, removed as well", async () => {
-    const root = makeDataDir();
-    const data_dir = join(root, "d".repeat(90));
-    mkdirSync(data_dir);
-    let tmp = "";
-    await withPool({ LANE_POOL: "1", SVC_HEADLESS_LANES: "1", SVC_DATA_DIR: data_dir }, async ({ pool }) => {
-      const hold = pool.hold(0, { job_id: "j", session_id: "s" });
-      tmp = (await hold?.browser({ headless: true }))?.dirs.tmp ?? "";
-      expect(tmp.startsWith(`${tmpdir()}/flotilla-`)).toBe(true);
-      await hold?.release();
-      expect(existsSync(tmp)).toBe(false);
-    });
-    expect(existsSync(join(tmp, ".."))).toBe(false);
-    rmSync(root, { recursive: true });
-  }, SLOW_MS);
+describe("where a run lives", () => {
+  test(
+    "everything of a run is below its own directory, and Chromium sees no secret",
+    async () => {
+      await withPool(
+        { LANE_POOL: "1", SVC_HEADLESS_LANES: "1", WORKER_SECRET: "hush" },
+        async ({ pool, data_dir }) => {
+          const hold = pool.hold(0, { job_id: "j", session_id: "s" });
+          const browser = await hold?.browser({ headless: true });
+          for (const dir of Object.values(browser?.dirs ?? {}))
+            expect(dir.startsWith(`${data_dir}/lanes/runs/`)).toBe(true);
+          const preferences = join(browser?.dirs.user_data ?? "", "Default/Preferences");
+          expect(JSON.parse(readFileSync(preferences, "utf8"))).toMatchObject({
+            credentials_enable_service: false,
+          });
+          expect(readFileSync(`/proc/${browser?.pid}/environ`, "latin1")).not.toContain("hush");
+          await hold?.release();
+        },
+      );
+    },
+    SLOW_MS,
+  );
+
+  test(
+    "a data directory too deep for Chromium's socket gets its TMPDIR elsewhere, removed as well",
+    async () => {
+      const root = makeDataDir();
+      const data_dir = join(root, "d".repeat(90));
+      mkdirSync(data_dir);
+      let tmp = "";
+      await withPool(
+        { LANE_POOL: "1", SVC_HEADLESS_LANES: "1", SVC_DATA_DIR: data_dir },
+        async ({ pool }) => {
+          const hold = pool.hold(0, { job_id: "j", session_id: "s" });
+          tmp = (await hold?.browser({ headless: true }))?.dirs.tmp ?? "";
+          expect(tmp.startsWith(`${tmpdir()}/flotilla-`)).toBe(true);
+          await hold?.release();
+          expect(existsSync(tmp)).toBe(false);
+        },
+      );
+      expect(existsSync(join(tmp, ".."))).toBe(false);
+      rmSync(root, { recursive: true });
+    },
+    SLOW_MS,
+  );
 });
 
 describe("sandbox", () => {
-  test("SVC_BROWSER_USER: Chromium runs as that user with its sandbox on, and the lane says so", async () => {
-    const data_dir = makeDataDir();
-    chmodSync(data_dir, 0o755);
-    const env = { LANE_POOL: "1", SVC_BROWSER_USER: "nobody", SVC_DATA_DIR: data_dir };
-    if (!as_root) {
-      expect(await withPoolError(env)).toMatchObject({ message: expect.stringMatching(/^SVC_BROWSER_USER: only root/) });
-      return rmSync(data_dir, { recursive: true });
-    }
-    await withPool(env, async ({ pool }) => {
-      expect(pool.lanes()[0]).toMatchObject({ state: "warm", sandbox: "on", mode: "headful" });
-      const hold = pool.hold(0, { job_id: "j", session_id: "s" });
-      const browser = await hold?.browser({ headless: false });
-      const status = readFileSync(`/proc/${browser?.pid}/status`, "utf8");
-      expect(/^Uid:\s+(\d+)/m.exec(status)?.[1]).not.toBe("0");
-      expect(readFileSync(`/proc/${browser?.pid}/cmdline`, "latin1")).not.toContain("--no-sandbox");
-      await hold?.release();
-      expect(existsSync(browser?.dirs.root ?? "/")).toBe(false);
-    });
-  }, SLOW_MS);
+  test(
+    "SVC_BROWSER_USER: Chromium runs as that user with its sandbox on, and the lane says so",
+    async () => {
+      const data_dir = makeDataDir();
+      chmodSync(data_dir, 0o755);
+      const env = { LANE_POOL: "1", SVC_BROWSER_USER: "nobody", SVC_DATA_DIR: data_dir };
+      if (!as_root) {
+        expect(await withPoolError(env)).toMatchObject({
+          message: expect.stringMatching(/^SVC_BROWSER_USER: only root/),
+        });
+        return rmSync(data_dir, { recursive: true });
+      }
+      await withPool(env, async ({ pool }) => {
+        expect(pool.lanes()[0]).toMatchObject({ state: "warm", sandbox: "on", mode: "headful" });
+        const hold = pool.hold(0, { job_id: "j", session_id: "s" });
+        const browser = await hold?.browser({ headless: false });
+        const status = readFileSync(`/proc/${browser?.pid}/status`, "utf8");
+        expect(/^Uid:\s+(\d+)/m.exec(status)?.[1]).not.toBe("0");
+        expect(readFileSync(`/proc/${browser?.pid}/cmdline`, "latin1")).not.toContain(
+          "--no-sandbox",
+        );
+        await hold?.release();
+        expect(existsSync(browser?.dirs.root ?? "/")).toBe(false);
+      });
+    },
+    SLOW_MS,
+  );
 
   test("a data directory that the browser's user cannot enter is refused, naming both", async () => {
     const data_dir = makeDataDir();
     const err = await withPoolError({ SVC_BROWSER_USER: "nobody", SVC_DATA_DIR: data_dir });
     rmSync(data_dir, { recursive: true });
-    expect(err).toMatchObject({ name: "ConfigError", message: expect.stringMatching(/^SVC_BROWSER_USER/) });
+    expect(err).toMatchObject({
+      name: "ConfigError",
+      message: expect.stringMatching(/^SVC_BROWSER_USER/),
+    });
   });
 
-  test("without a user, root's Chromium runs without its sandbox and the lane says so", async () => {
-    await withPool({ LANE_POOL: "1", SVC_HEADLESS_LANES: "1" }, async ({ pool }) => {
-      const hold = pool.hold(0, { job_id: "j", session_id: "s" });
-      const browser = await hold?.browser({ headless: true });
-      const given_up = readFileSync(`/proc/${browser?.pid}/cmdline`, "latin1").includes("--no-sandbox");
-      expect(pool.lanes()[0]?.sandbox).toBe(given_up ? "off" : "on");
-      if (as_root) expect(given_up).toBe(true);
-      await hold?.release();
-    });
-  }, SLOW_MS);
+  test(
+    "without a user, root's Chromium runs without its sandbox and the lane says so",
+    async () => {
+      await withPool({ LANE_POOL: "1", SVC_HEADLESS_LANES: "1" }, async ({ pool }) => {
+        const hold = pool.hold(0, { job_id: "j", session_id: "s" });
+        const browser = await hold?.browser({ headless: true });
+        const given_up = readFileSync(`/proc/${browser?.pid}/cmdline`, "latin1").includes(
+          "--no-sandbox",
+        );
+        expect(pool.lanes()[0]?.sandbox).toBe(given_up ? "off" : "on");
+        if (as_root) expect(given_up).toBe(true);
+        await hold?.release();
+      });
+    },
+    SLOW_MS,
+  );
 });
 
 /** What opening a pool with `env` fails with. The directory stays when it is another pool's. */

@@ -29,7 +29,10 @@ export function createFakeBrowser(headless: boolean): FakeBrowser {
   };
   const browser: FakeBrowser = {
     // The lane uses nothing else of a connection.
-    connection: { closed: closed.promise, root: { send: ping } } as unknown as StartedBrowser["connection"],
+    connection: {
+      closed: closed.promise,
+      root: { send: ping },
+    } as unknown as StartedBrowser["connection"],
     // No process has this number, so nothing is measured.
     pid: 2 ** 22 + 1,
     tag: "fake:0-0",

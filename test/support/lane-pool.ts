@@ -28,7 +28,9 @@ export function laneEnv(data_dir: string, env: EnvSource = {}): Record<string, s
     SVC_CDP_PORT_BASE: String(20_000 + slot),
     SVC_VNC_PORT_BASE: String(24_000 + slot),
     NOVNC_BASE_PORT: String(28_000 + slot),
-    ...Object.fromEntries(Object.entries(env).flatMap(([k, v]) => (v === undefined ? [] : [[k, v]]))),
+    ...Object.fromEntries(
+      Object.entries(env).flatMap(([k, v]) => (v === undefined ? [] : [[k, v]])),
+    ),
   };
 }
 
@@ -76,7 +78,9 @@ export const hastyClock: Clock = {
 export function processesOf(data_dir: string): ProcStat[] {
   const id = scratchId(join(data_dir, "lanes"));
   const tagged = new Set(findByTag((tag) => tag.startsWith(`${id}:`)).map((p) => p.pid));
-  return listProcesses().filter((p) => isAlive(p) && (tagged.has(p.pid) || workDir(p.pid).startsWith(data_dir)));
+  return listProcesses().filter(
+    (p) => isAlive(p) && (tagged.has(p.pid) || workDir(p.pid).startsWith(data_dir)),
+  );
 }
 
 function workDir(pid: number): string {

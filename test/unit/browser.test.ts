@@ -1,7 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { fitsSocketPath } from "#worker/browser/dirs.ts";
 import { browserFlags, type FlagOptions } from "#worker/browser/flags.ts";
-import { environmentOf, findByTag, isAlive, parseStat, readStat, tagOf } from "#worker/browser/proc.ts";
+import {
+  environmentOf,
+  findByTag,
+  isAlive,
+  parseStat,
+  readStat,
+  tagOf,
+} from "#worker/browser/proc.ts";
 import { findChromium, findXvnc, MissingProgramError } from "#worker/browser/program.ts";
 import { findBrowserUser } from "#worker/browser/user.ts";
 
@@ -25,12 +32,16 @@ describe("command line of Chromium", () => {
   });
 
   test("every switch is given once, so that none overwrites another", () => {
-    const names = flags({ sandbox: "off", small_shm: true, headless: true }).map((f) => f.split("=")[0]);
+    const names = flags({ sandbox: "off", small_shm: true, headless: true }).map(
+      (f) => f.split("=")[0],
+    );
     expect(new Set(names).size).toBe(names.length);
   });
 
   test("disabled features are one merged list", () => {
-    expect(flags().find((f) => f.startsWith("--disable-features="))).toMatch(/BackForwardCache,.*Translate/);
+    expect(flags().find((f) => f.startsWith("--disable-features="))).toMatch(
+      /BackForwardCache,.*Translate/,
+    );
   });
 
   test("the sandbox is given up only when told so", () => {
@@ -50,7 +61,8 @@ describe("command line of Chromium", () => {
 
 describe("/proc", () => {
   test("a command with spaces and parentheses does not shift the fields of stat", () => {
-    const stat = "42 (a) (b c) S 1 42 7 0 -1 4194560 10 0 0 0 1 2 0 0 20 0 1 0 100 2000 300 18446744073709551615";
+    const stat =
+      "42 (a) (b c) S 1 42 7 0 -1 4194560 10 0 0 0 1 2 0 0 20 0 1 0 100 2000 300 18446744073709551615";
     expect(parseStat(stat)).toEqual({
       pid: 42,
       comm: "a) (b c",
@@ -103,7 +115,9 @@ describe("programs and users", () => {
     const err = catchError(() => findXvnc("/nowhere"));
     expect(err).toBeInstanceOf(MissingProgramError);
     expect(err).toMatchObject({ packages: ["tigervnc-standalone-server"] });
-    expect(catchError(() => findChromium(null, "/nowhere"))).toMatchObject({ packages: ["chromium"] });
+    expect(catchError(() => findChromium(null, "/nowhere"))).toMatchObject({
+      packages: ["chromium"],
+    });
   });
 
   test("a configured browser that is no program is refused naming SVC_CHROMIUM", () => {

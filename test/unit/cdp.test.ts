@@ -57,7 +57,10 @@ test("messages survive any cut of the byte stream, inside a character too", asyn
   const titles = ["größe", "日本語 🚢", ""];
   const bytes = Buffer.from(
     titles
-      .map((title) => `${JSON.stringify({ method: "Target.targetInfoChanged", params: { targetInfo: { title } } })}\0`)
+      .map(
+        (title) =>
+          `${JSON.stringify({ method: "Target.targetInfoChanged", params: { targetInfo: { title } } })}\0`,
+      )
       .join(""),
   );
   for (const byte of bytes) fromBrowser.write(Buffer.from([byte]));
@@ -71,13 +74,19 @@ test("an error answer names its method and code; an unknown session counts as go
   say({ id: (await nextSent()).id, error: { code: -32_601, message: "wasn't found" } });
   const lost = connection.root.send("Browser.getVersion");
   say({ id: (await nextSent()).id, error: { code: -32_001, message: "Session not found" } });
-  expect(await refused.catch((e) => e)).toMatchObject({ method: "Browser.getVersion", code: -32_601, gone: false });
+  expect(await refused.catch((e) => e)).toMatchObject({
+    method: "Browser.getVersion",
+    code: -32_601,
+    gone: false,
+  });
   expect(await lost.catch((e) => e)).toMatchObject({ gone: true });
 });
 
 test("a command without an answer fails at its deadline and names itself", async () => {
   const { connection } = openPair();
-  const err = await connection.root.send("Browser.getVersion", undefined, { timeout_ms: 5 }).catch((e) => e);
+  const err = await connection.root
+    .send("Browser.getVersion", undefined, { timeout_ms: 5 })
+    .catch((e) => e);
   expect(err).toBeInstanceOf(DeadlineError);
   expect(err.message).toContain("CDP Browser.getVersion");
 });
@@ -108,7 +117,9 @@ test("a detached session rejects its pending commands, and so do the sessions be
   const page = connection.session("page");
   const frame = connection.session("frame");
   expect(frame?.parent).toBe(page);
-  const pending = [page?.send("Page.enable"), frame?.send("Page.enable")].map((p) => p?.catch((e) => e));
+  const pending = [page?.send("Page.enable"), frame?.send("Page.enable")].map((p) =>
+    p?.catch((e) => e),
+  );
   say({ method: "Target.detachedFromTarget", params: { sessionId: "page" } });
   for (const err of await Promise.all(pending)) expect(err).toMatchObject({ gone: true });
   await frame?.closed;
@@ -128,7 +139,9 @@ test("when the pipe ends, every pending command fails as gone and every session 
   expect(await pending).toMatchObject({ method: "Page.enable", gone: true });
   await page?.closed;
   await connection.closed;
-  expect(await connection.root.send("Browser.getVersion").catch((e) => e)).toMatchObject({ gone: true });
+  expect(await connection.root.send("Browser.getVersion").catch((e) => e)).toMatchObject({
+    gone: true,
+  });
 });
 
 test("a broken write pipe closes the connection", async () => {

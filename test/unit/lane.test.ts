@@ -72,7 +72,11 @@ describe("states of a lane", () => {
     const world = openLane();
     await world.lane.boot();
     const hold = world.lane.hold(OCCUPANT);
-    expect(world.lane.record()).toMatchObject({ state: "running", job_id: "job1", session_id: "sess1" });
+    expect(world.lane.record()).toMatchObject({
+      state: "running",
+      job_id: "job1",
+      session_id: "sess1",
+    });
     await hold?.release();
     expect(world.states).toEqual(["booting", "warm", "running", "resetting", "warm"]);
     expect(world.lane.record()).toMatchObject({ state: "warm", job_id: null, session_id: null });
@@ -134,7 +138,10 @@ describe("failures", () => {
     await world.clock.advance(retryDelay(1));
     await world.clock.advance(retryDelay(2));
     await booted;
-    expect(world.lane.record()).toMatchObject({ state: "quarantined", reason: "Chromium did not start: no reason" });
+    expect(world.lane.record()).toMatchObject({
+      state: "quarantined",
+      reason: "Chromium did not start: no reason",
+    });
     expect(world.lane.hold(OCCUPANT)).toBeNull();
     const warm = world.next("warm");
     await world.clock.advance(retryDelay(3));

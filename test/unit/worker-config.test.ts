@@ -5,7 +5,12 @@ import { loadWorkerConfig, WorkerEnv } from "#worker/config.ts";
 describe("worker configuration (fleet spec §8)", () => {
   test("defaults are the spec's: two lanes, two jobs, display :100, ports 9223 and 5901 and 6080", () => {
     const config = loadWorkerConfig({}, {});
-    expect(config.lanes).toMatchObject({ count: 2, display_base: 100, cdp_port_base: 9223, vnc_port_base: 5901 });
+    expect(config.lanes).toMatchObject({
+      count: 2,
+      display_base: 100,
+      cdp_port_base: 9223,
+      vnc_port_base: 5901,
+    });
     expect(config.max_concurrent).toBe(2);
     expect(config.novnc).toEqual({ public_host: "localhost", base_port: 6080 });
     expect(config.watchdog).toEqual({ stall_ms: 300_000, link_ms: 600_000 });
@@ -13,7 +18,10 @@ describe("worker configuration (fleet spec §8)", () => {
   });
 
   test("blank means unset, and a flag wins over the environment", () => {
-    const config = loadWorkerConfig({ LANE_POOL: " ", SVC_LOG_LEVEL: "warn" }, { SVC_LOG_LEVEL: "debug" });
+    const config = loadWorkerConfig(
+      { LANE_POOL: " ", SVC_LOG_LEVEL: "warn" },
+      { SVC_LOG_LEVEL: "debug" },
+    );
     expect(config.lanes.count).toBe(2);
     expect(config.log_level).toBe("debug");
   });
@@ -49,7 +57,15 @@ describe("worker configuration (fleet spec §8)", () => {
 
   test("browsers inherit paths, locale and proxies, and no secret", () => {
     const { environment } = loadWorkerConfig(
-      { PATH: "/bin", TZ: "UTC", LC_ALL: "C", https_proxy: "http://p", WORKER_SECRET: "s", AWS_TOKEN: "t", HOME: "/h" },
+      {
+        PATH: "/bin",
+        TZ: "UTC",
+        LC_ALL: "C",
+        https_proxy: "http://p",
+        WORKER_SECRET: "s",
+        AWS_TOKEN: "t",
+        HOME: "/h",
+      },
       {},
     ).browser;
     expect(environment).toEqual({ PATH: "/bin", TZ: "UTC", LC_ALL: "C", https_proxy: "http://p" });
@@ -62,6 +78,7 @@ describe("worker configuration (fleet spec §8)", () => {
   });
 
   test("every variable has a description for the README's table", () => {
-    for (const [name, schema] of Object.entries(WorkerEnv.shape)) expect([name, !!schema.description]).toEqual([name, true]);
+    for (const [name, schema] of Object.entries(WorkerEnv.shape))
+      expect([name, !!schema.description]).toEqual([name, true]);
   });
 });

@@ -1,7 +1,7 @@
 import { chown, mkdir, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, systemClock } from "#shared/clock.ts";
-import type { RunDirs } from "../lanes/types.ts";
+import type { RunDirs } from "#worker/lanes/types.ts";
 import { writePreferences } from "./preferences.ts";
 import type { BrowserUser } from "./user.ts";
 
@@ -43,7 +43,14 @@ export async function createRunDirs(
 /** All but the spool, which is the worker's own. */
 async function giveTo(user: BrowserUser, dirs: RunDirs): Promise<void> {
   const profile = join(dirs.user_data, "Default");
-  const paths = [dirs.root, dirs.user_data, profile, join(profile, "Preferences"), dirs.tmp, dirs.downloads];
+  const paths = [
+    dirs.root,
+    dirs.user_data,
+    profile,
+    join(profile, "Preferences"),
+    dirs.tmp,
+    dirs.downloads,
+  ];
   for (const path of paths) await chown(path, user.uid, user.gid);
 }
 

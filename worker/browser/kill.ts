@@ -68,7 +68,8 @@ export async function endStragglers(
   }
 }
 
-const describe = (list: ProcStat[]) => list.map((p) => `${p.pid} ${p.comm} (${p.state})`).join(", ");
+const describe = (list: ProcStat[]) =>
+  list.map((p) => `${p.pid} ${p.comm} (${p.state})`).join(", ");
 
 async function within(ms: number, promise: Promise<boolean>): Promise<boolean> {
   const abort = new AbortController();

@@ -1,9 +1,9 @@
 import type { Readable, Writable } from "node:stream";
 import { withDeadline } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
-import { CdpConnection, CdpError } from "../cdp/connection.ts";
-import { pipeTransport } from "../cdp/transport.ts";
-import type { BrowserExit, LaneBrowser, RunDirs } from "../lanes/types.ts";
+import { CdpConnection, CdpError } from "#worker/cdp/connection.ts";
+import { pipeTransport } from "#worker/cdp/transport.ts";
+import type { BrowserExit, LaneBrowser, RunDirs } from "#worker/lanes/types.ts";
 import { removeRunDirs } from "./dirs.ts";
 import { browserFlags } from "./flags.ts";
 import { endGroup } from "./kill.ts";
@@ -41,7 +41,9 @@ export interface StartedBrowser extends LaneBrowser {
 export class BrowserStartError extends Error {
   readonly log_tail: string;
   constructor(reason: string, log_tail: string) {
-    super(`Chromium did not start: ${reason}${log_tail === "" ? "" : `; it said: ${log_tail.slice(-600)}`}`);
+    super(
+      `Chromium did not start: ${reason}${log_tail === "" ? "" : `; it said: ${log_tail.slice(-600)}`}`,
+    );
     this.name = "BrowserStartError";
     this.log_tail = log_tail;
   }
@@ -74,7 +76,8 @@ export async function launchBrowser(options: LaunchOptions): Promise<StartedBrow
   const endOnce = (ask: boolean) => (ended ??= end(ask));
   const kill = async (ask: boolean) => {
     await endOnce(ask);
-    await (removed ??= removeRunDirs(options.dirs));
+    removed ??= removeRunDirs(options.dirs);
+    await removed;
   };
   try {
     const facts = await untilReady(spawned, connection, options);
@@ -161,7 +164,8 @@ async function becomeReady(spawned: Spawned, connection: CdpConnection, options:
 /** Chromium moves on to ::1, or goes on without its debugging port, when another process has it. */
 async function portOpened(spawned: Spawned, port: number): Promise<void> {
   const line = await spawned.line(/DevTools listening on|Cannot start http server for devtools/);
-  if (!line.includes("ws://127.0.0.1:")) throw new Error(`port ${port} is taken (SVC_CDP_PORT_BASE)`);
+  if (!line.includes("ws://127.0.0.1:"))
+    throw new Error(`port ${port} is taken (SVC_CDP_PORT_BASE)`);
 }
 
 async function firstPage({ root }: CdpConnection): Promise<string> {
@@ -184,10 +188,16 @@ async function detectCapture(
   target_id: string,
 ): Promise<LaneBrowser["capture"]> {
   const { root } = connection;
-  const { sessionId } = await root.send("Target.attachToTarget", { targetId: target_id, flatten: true });
+  const { sessionId } = await root.send("Target.attachToTarget", {
+    targetId: target_id,
+    flatten: true,
+  });
   const session = connection.session(sessionId);
   try {
-    await session?.send("Network.configureDurableMessages", { maxTotalBufferSize: 1, maxResourceBufferSize: 1 });
+    await session?.send("Network.configureDurableMessages", {
+      maxTotalBufferSize: 1,
+      maxResourceBufferSize: 1,
+    });
     return "durable";
   } catch (err) {
     if (err instanceof CdpError && err.code === NO_SUCH_METHOD) return "buffered";

@@ -16,7 +16,9 @@ const BROWSERS = ["chromium", "chromium-browser", "google-chrome"];
 export function findChromium(configured: string | null, path: string): string {
   if (configured !== null) {
     if (isExecutable(configured)) return configured;
-    throw new MissingProgramError(`SVC_CHROMIUM: ${configured} is not an executable file`, ["chromium"]);
+    throw new MissingProgramError(`SVC_CHROMIUM: ${configured} is not an executable file`, [
+      "chromium",
+    ]);
   }
   for (const name of BROWSERS) {
     const found = Bun.which(name, { PATH: path });

@@ -1,5 +1,5 @@
 import { dlopen, FFIType } from "bun:ffi";
-import { listProcesses, type ProcStat } from "./proc.ts";
+import type { ProcStat } from "./proc.ts";
 
 const WNOHANG = 1;
 
@@ -33,6 +33,3 @@ export function reapOrphans(zombies: ProcStat[], spawned: (pid: number) => boole
   }
   return reaped;
 }
-
-/** Zombies on this machine, for the worker's health. */
-export const countZombies = (): number => listProcesses().filter((p) => p.state === "Z").length;

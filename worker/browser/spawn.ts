@@ -1,5 +1,5 @@
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
-import type { BrowserExit } from "../lanes/types.ts";
+import type { BrowserExit } from "#worker/lanes/types.ts";
 import { LANE_TAG } from "./proc.ts";
 import type { BrowserUser } from "./user.ts";
 
@@ -41,10 +41,13 @@ export async function spawnTagged(options: SpawnOptions): Promise<Spawned> {
   });
   const errors = keepTail(child);
   const exited = new Promise<BrowserExit>((resolve) =>
-    child.once("exit", (code, signal) => {
-      child.stderr?.destroy();
-      resolve({ code, signal, log_tail: errors.tail() });
-    }),
+    child.once("exit", (code, signal) =>
+      // Its last words are in the pipe already, but may not have been read in this turn.
+      setImmediate(() => {
+        child.stderr?.destroy();
+        resolve({ code, signal, log_tail: errors.tail() });
+      }),
+    ),
   );
   await new Promise<void>((resolve, reject) => {
     child.once("spawn", resolve);
@@ -56,12 +59,21 @@ export async function spawnTagged(options: SpawnOptions): Promise<Spawned> {
 
 function keepTail(child: ChildProcess) {
   let text = "";
-  let waiting: { pattern: RegExp; resolve(line: string): void }[] = [];
+  const waiting = new Set<{ pattern: RegExp; resolve(line: string): void }>();
+  // The last piece may be half a line.
+  const lines = () => text.split("\n").slice(0, -1);
+  const answer = () => {
+    for (const waiter of waiting) {
+      const line = lines().find((l) => waiter.pattern.test(l));
+      if (line === undefined) continue;
+      waiting.delete(waiter);
+      waiter.resolve(line);
+    }
+  };
   child.stderr?.setEncoding("utf8");
   child.stderr?.on("data", (chunk: string) => {
     text += chunk;
-    for (const line of waiting.length === 0 ? [] : text.split("\n"))
-      waiting = waiting.filter((w) => !w.pattern.test(line) || (w.resolve(line), false));
+    answer();
     if (text.length > TAIL_BYTES * 4) text = text.slice(-TAIL_BYTES);
   });
   child.stderr?.on("error", () => {});
@@ -74,9 +86,8 @@ function keepTail(child: ChildProcess) {
         .slice(-TAIL_BYTES),
     line: (pattern: RegExp) =>
       new Promise<string>((resolve) => {
-        const there = text.split("\n").find((line) => pattern.test(line));
-        if (there !== undefined) resolve(there);
-        else waiting.push({ pattern, resolve });
+        waiting.add({ pattern, resolve });
+        answer();
       }),
   };
 }

@@ -17,7 +17,8 @@ export function findBrowserUser(name: string | null): BrowserUser | null {
   if (uid === null || gid === null) throw new ConfigError(`SVC_BROWSER_USER: no user ${name}`);
   const self = process.getuid?.();
   if (uid === self) return null;
-  if (self !== 0) throw new ConfigError("SVC_BROWSER_USER: only root can run Chromium as another user");
+  if (self !== 0)
+    throw new ConfigError("SVC_BROWSER_USER: only root can run Chromium as another user");
   return { name, uid, gid };
 }
 

@@ -2,9 +2,9 @@ import { readFileSync, rmSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { type Clock, DeadlineError } from "#shared/clock.ts";
 import { RESOLUTION } from "#shared/limits.ts";
-import { endGroup } from "../browser/kill.ts";
-import { isAlive, readStat } from "../browser/proc.ts";
-import { spawnTagged } from "../browser/spawn.ts";
+import { endGroup } from "#worker/browser/kill.ts";
+import { isAlive, readStat } from "#worker/browser/proc.ts";
+import { spawnTagged } from "#worker/browser/spawn.ts";
 import type { BrowserExit } from "./types.ts";
 
 export interface DisplayOptions {
@@ -49,7 +49,12 @@ export async function startDisplay(options: DisplayOptions): Promise<Display> {
   await checkPortFree(vnc_port);
   const spawned = await spawnTagged({
     program: "/bin/sh",
-    args: ["-c", `ulimit -Sn ${OPEN_FILES}; exec "$0" "$@"`, options.program, ...xvncArgs(number, vnc_port)],
+    args: [
+      "-c",
+      `ulimit -Sn ${OPEN_FILES}; exec "$0" "$@"`,
+      options.program,
+      ...xvncArgs(number, vnc_port),
+    ],
     environment: { ...options.environment, HOME: options.dir },
     tag: options.tag,
     user: null,
@@ -58,7 +63,10 @@ export async function startDisplay(options: DisplayOptions): Promise<Display> {
   });
   let stopped: Promise<void> | undefined;
   const stop = async () => {
-    await endGroup({ pid: spawned.pid, tag: options.tag, exited: spawned.exited }, { ask: null, term: true });
+    await endGroup(
+      { pid: spawned.pid, tag: options.tag, exited: spawned.exited },
+      { ask: null, term: true },
+    );
     removeFiles(number, spawned.pid);
   };
   const display: Display = {
@@ -85,7 +93,9 @@ export async function startDisplay(options: DisplayOptions): Promise<Display> {
         continue;
       }
       await display.stop();
-      throw new Error(`Xvnc ${display.name} did not start: ${over ?? err}; it said: ${spawned.tail().slice(-600)}`);
+      throw new Error(
+        `Xvnc ${display.name} did not start: ${over ?? err}; it said: ${spawned.tail().slice(-600)}`,
+      );
     }
   }
 }
@@ -121,7 +131,9 @@ export function readGreeting(port: number, ms: number): Promise<void> {
     };
     const timer = setTimeout(() => finish(new DeadlineError("VNC greeting", ms)), ms);
     socket.once("data", (chunk: Buffer) =>
-      finish(chunk.toString("latin1").startsWith("RFB ") ? undefined : new Error("not a VNC server")),
+      finish(
+        chunk.toString("latin1").startsWith("RFB ") ? undefined : new Error("not a VNC server"),
+      ),
     );
     socket.once("error", (err) => finish(err));
     socket.once("close", () => finish(new Error("VNC connection closed without a greeting")));
@@ -132,7 +144,9 @@ function checkPortFree(port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once("error", () => reject(new Error(`port ${port} is taken (SVC_VNC_PORT_BASE)`)));
-    server.listen({ host: "127.0.0.1", port, exclusive: true }, () => server.close(() => resolve()));
+    server.listen({ host: "127.0.0.1", port, exclusive: true }, () =>
+      server.close(() => resolve()),
+    );
   });
 }
 
@@ -154,7 +168,9 @@ function clearStaleLock(number: number): void {
   if (owner === null) return;
   const stat = readStat(owner);
   if (isAlive(stat))
-    throw new Error(`display :${number} is in use by process ${owner} (${stat.comm}); see SVC_DISPLAY_BASE`);
+    throw new Error(
+      `display :${number} is in use by process ${owner} (${stat.comm}); see SVC_DISPLAY_BASE`,
+    );
   removeFiles(number, owner);
 }
 

@@ -3,10 +3,10 @@ import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import type { Loop } from "#shared/loop.ts";
 import type { Lane as LaneRecord, LaneState } from "#shared/schema/worker.ts";
-import type { StartedBrowser } from "../browser/launch.ts";
+import type { StartedBrowser } from "#worker/browser/launch.ts";
 import type { Display } from "./display.ts";
 import type { BrowserExit, LaneBrowser } from "./types.ts";
-import { startWatch, type WatchLimits, type Watched } from "./watch.ts";
+import { startWatch, type Watched, type WatchLimits } from "./watch.ts";
 
 export interface LaneDeps {
   lane_idx: number;
@@ -17,7 +17,11 @@ export interface LaneDeps {
   log: Log;
   /** What `sandbox` reports before a browser has told. */
   sandbox(): LaneRecord["sandbox"];
-  startBrowser(headless: boolean, display: Display | null, signal: AbortSignal): Promise<StartedBrowser>;
+  startBrowser(
+    headless: boolean,
+    display: Display | null,
+    signal: AbortSignal,
+  ): Promise<StartedBrowser>;
   startDisplay(signal: AbortSignal): Promise<Display>;
   onChange(lane: LaneRecord): void;
 }
@@ -92,6 +96,7 @@ export class Lane implements Watched {
 
   /** Starts the lane; resolves when it is warm or quarantined. */
   boot(): Promise<void> {
+    if (this.state === "dead") return Promise.resolve();
     this.watch = startWatch(this, this.deps.limits, this.deps.clock, this.deps.log);
     return this.renew("booting", null);
   }
@@ -265,7 +270,8 @@ export class Lane implements Watched {
     this.deps.log.warn({ ...exit, state: this.state }, "display exited unasked");
     // Removes what it left; the next start of a browser brings a new one.
     void display.stop().catch(() => {});
-    if (this.state === "warm") void this.renew("recycling", `Xvnc exited with ${exit.signal ?? exit.code}`);
+    if (this.state === "warm")
+      void this.renew("recycling", `Xvnc exited with ${exit.signal ?? exit.code}`);
     else if (this.state === "running") void this.current?.endProcesses().catch(() => {});
   }
 

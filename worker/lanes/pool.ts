@@ -1,17 +1,17 @@
 import type { Clock } from "#shared/clock.ts";
 import type { Log } from "#shared/log.ts";
 import type { Lane as LaneRecord } from "#shared/schema/worker.ts";
-import { createRunDirs, isShmSmall } from "../browser/dirs.ts";
-import { BrowserStartError, launchBrowser, type StartedBrowser } from "../browser/launch.ts";
-import { findChromium, findXvnc } from "../browser/program.ts";
-import { type BrowserUser, findBrowserUser } from "../browser/user.ts";
-import type { WorkerConfig } from "../config.ts";
+import { createRunDirs, isShmSmall } from "#worker/browser/dirs.ts";
+import { BrowserStartError, launchBrowser, type StartedBrowser } from "#worker/browser/launch.ts";
+import { findChromium, findXvnc } from "#worker/browser/program.ts";
+import { type BrowserUser, findBrowserUser } from "#worker/browser/user.ts";
+import type { WorkerConfig } from "#worker/config.ts";
 import { type Display, startDisplay } from "./display.ts";
 import { Lane, type LaneHold, type Occupant } from "./lane.ts";
 import { openScratch, type Scratch } from "./scratch.ts";
 import type { LaneBrowser } from "./types.ts";
 
-export { MissingProgramError } from "../browser/program.ts";
+export { MissingProgramError } from "#worker/browser/program.ts";
 export type { LaneHold, Occupant } from "./lane.ts";
 export { DataDirInUseError } from "./scratch.ts";
 
@@ -19,6 +19,8 @@ export interface LanePoolDeps {
   config: WorkerConfig;
   log: Log;
   clock: Clock;
+  /** Ends a start that is under way, with nothing left. */
+  signal?: AbortSignal;
 }
 
 export interface LanePool {
@@ -69,18 +71,21 @@ export async function createLanePool(deps: LanePoolDeps): Promise<LanePool> {
       for (const listener of listeners) listener(record);
     }),
   );
+  let closing: Promise<void> | undefined;
+  const close = () => (closing ??= closeAll(lanes, shop.scratch));
+  const stop = () => void close().catch((err) => deps.log.error({ err }, "lanes not closed"));
+  deps.signal?.addEventListener("abort", stop, { once: true });
   await Promise.all(
     lanes.map(async (lane, lane_idx) => {
-      await deps.clock.sleep(lane_idx * STAGGER_MS * (1 + Math.random() / 2));
+      await deps.clock.sleep(lane_idx * STAGGER_MS * (1 + Math.random() / 2), deps.signal);
       await lane.boot();
     }),
   );
-  const close = async () => {
-    const closed = await Promise.allSettled(lanes.map((lane) => lane.close()));
-    await shop.scratch.close();
-    for (const result of closed) if (result.status === "rejected") throw result.reason;
-  };
-  let closing: Promise<void> | undefined;
+  deps.signal?.removeEventListener("abort", stop);
+  if (deps.signal?.aborted) {
+    await close();
+    throw new Error("stopped while the lanes were starting");
+  }
   return {
     lanes: () => lanes.map((lane) => lane.record()),
     onChange: (callback) => {
@@ -94,8 +99,14 @@ export async function createLanePool(deps: LanePoolDeps): Promise<LanePool> {
       return shop.capture ?? "durable";
     },
     hold: (lane_idx, occupant) => lanes[lane_idx]?.hold(occupant) ?? null,
-    close: () => (closing ??= close()),
+    close,
   };
+}
+
+async function closeAll(lanes: Lane[], scratch: Scratch): Promise<void> {
+  const closed = await Promise.allSettled(lanes.map((lane) => lane.close()));
+  await scratch.close();
+  for (const result of closed) if (result.status === "rejected") throw result.reason;
 }
 
 async function openWorkshop({ config, log, clock }: LanePoolDeps): Promise<Workshop> {
@@ -130,7 +141,8 @@ function createLane(shop: Workshop, lane_idx: number, onChange: (lane: LaneRecor
     clock,
     log: shop.log.child({ lane_idx }),
     sandbox: () => shop.sandbox,
-    startBrowser: (headless, display, signal) => startBrowser(shop, lane_idx, headless, display, signal),
+    startBrowser: (headless, display, signal) =>
+      startBrowser(shop, lane_idx, headless, display, signal),
     startDisplay: (signal) => {
       if (shop.xvnc === null) throw new Error("a headless lane has no display");
       return startDisplay({
@@ -187,4 +199,7 @@ async function startBrowser(
 
 /** Chromium's own words when the kernel or the container refuses it namespaces. */
 const saysNoSandbox = (err: unknown): boolean =>
-  err instanceof BrowserStartError && /no usable sandbox|sandbox.*(fatal|abort)|move to new namespace|setuid_sandbox|zygote_host_impl_linux/i.test(err.log_tail);
+  err instanceof BrowserStartError &&
+  /no usable sandbox|sandbox.*(fatal|abort)|move to new namespace|setuid_sandbox|zygote_host_impl_linux/i.test(
+    err.log_tail,
+  );

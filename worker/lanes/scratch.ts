@@ -1,18 +1,20 @@
+import { Database } from "bun:sqlite";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { Database } from "bun:sqlite";
 import { ConfigError } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
-import { fitsSocketPath, type RunsRoot, removeTree } from "../browser/dirs.ts";
-import { endStragglers } from "../browser/kill.ts";
-import type { BrowserUser } from "../browser/user.ts";
+import { fitsSocketPath, type RunsRoot, removeTree } from "#worker/browser/dirs.ts";
+import { endStragglers } from "#worker/browser/kill.ts";
+import type { BrowserUser } from "#worker/browser/user.ts";
 
 /** Another live worker uses this data directory. */
 export class DataDirInUseError extends Error {
   constructor(dir: string, owner: string) {
-    super(`SVC_DATA_DIR: ${dir} is in use by another worker${owner === "" ? "" : ` (pid ${owner})`}`);
+    super(
+      `SVC_DATA_DIR: ${dir} is in use by another worker${owner === "" ? "" : ` (pid ${owner})`}`,
+    );
     this.name = "DataDirInUseError";
   }
 }
@@ -70,7 +72,10 @@ export async function openScratch(data_dir: string, user: BrowserUser | null): P
 /** Names a directory for its lane tags. Device and inode tell two containers apart that call their directories the same. */
 export function scratchId(dir: string): string {
   const { dev, ino } = statSync(dir);
-  return createHash("sha256").update(`${realpathSync(dir)}:${dev}:${ino}`).digest("hex").slice(0, 12);
+  return createHash("sha256")
+    .update(`${realpathSync(dir)}:${dev}:${ino}`)
+    .digest("hex")
+    .slice(0, 12);
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
 import type { CaptureReport, JobLogEntry, JobOptions } from "#shared/schema/job.ts";
-import type { CdpConnection } from "../cdp/connection.ts";
+import type { CdpConnection } from "#worker/cdp/connection.ts";
 
 /** Why a browser process ended. */
 export interface BrowserExit {
@@ -39,7 +39,12 @@ export interface LaneBrowser {
 
 /** Tells the job's story: numbered lines with timings (spec: log.txt). Never throws, never blocks. */
 export interface JobStory {
-  log(level: JobLogEntry["level"], stage: string, message: string, fields?: Record<string, unknown>): void;
+  log(
+    level: JobLogEntry["level"],
+    stage: string,
+    message: string,
+    fields?: Record<string, unknown>,
+  ): void;
 }
 
 /** A captured body in the spool, whole and closed. `sha256` lower-case hex. */
@@ -54,7 +59,9 @@ export interface AssetSink {
   putAsset(meta: AssetMeta, body: SpooledBody): void;
   putDocument(name: DocumentName, content: string): void;
   /** Waits until everything put so far is stored; what failed for good, by name with its reason. */
-  flush(signal: AbortSignal): Promise<{ stored: number; failed: { name: string; reason: string }[] }>;
+  flush(
+    signal: AbortSignal,
+  ): Promise<{ stored: number; failed: { name: string; reason: string }[] }>;
 }
 
 /** One job as a lane runs it. */

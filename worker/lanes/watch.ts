@@ -2,9 +2,9 @@ import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import { type Loop, startLoop } from "#shared/loop.ts";
-import type { StartedBrowser } from "../browser/launch.ts";
-import { findByTag, isAlive, sumProportional, sumResident } from "../browser/proc.ts";
-import { reapOrphans } from "../browser/reap.ts";
+import type { StartedBrowser } from "#worker/browser/launch.ts";
+import { findByTag, isAlive, sumProportional, sumResident } from "#worker/browser/proc.ts";
+import { reapOrphans } from "#worker/browser/reap.ts";
 import type { Display } from "./display.ts";
 
 const WATCH_MS = 5_000;
@@ -59,14 +59,20 @@ export async function watchOnce(
   const browser = lane.browser();
   if (browser !== memory.browser) Object.assign(memory, { browser, misses: 0 });
   if (!browser) return;
-  const ping = browser.connection.root.send("Browser.getVersion", undefined, { timeout_ms: PING_MS });
+  const ping = browser.connection.root.send("Browser.getVersion", undefined, {
+    timeout_ms: PING_MS,
+  });
   memory.misses = (await failureOf(ping)) === null ? 0 : memory.misses + 1;
   if (browser !== lane.browser()) return;
   if (memory.misses >= MAX_MISSES) return lane.endBrowser(`did not answer ${MAX_MISSES} pings`);
   await checkMemory(lane, browser, limits);
 }
 
-async function checkMemory(lane: Watched, browser: StartedBrowser, limits: WatchLimits): Promise<void> {
+async function checkMemory(
+  lane: Watched,
+  browser: StartedBrowser,
+  limits: WatchLimits,
+): Promise<void> {
   const members = findByTag((tag) => tag === browser.tag, [browser.pid]);
   reapOrphans(members, (pid) => pid === browser.pid);
   const alive = members.filter(isAlive);
@@ -74,7 +80,8 @@ async function checkMemory(lane: Watched, browser: StartedBrowser, limits: Watch
   if (sumResident(alive) <= limits.soft_bytes) return;
   const bytes = sumProportional(alive);
   const mb = Math.round(bytes / 1024 ** 2);
-  if (bytes > limits.hard_bytes) return lane.endBrowser(`used ${mb} MiB, above SVC_LANE_HARD_BYTES`);
+  if (bytes > limits.hard_bytes)
+    return lane.endBrowser(`used ${mb} MiB, above SVC_LANE_HARD_BYTES`);
   if (bytes > limits.soft_bytes && lane.isIdle())
     lane.recycle(`used ${mb} MiB while idle, above SVC_LANE_SOFT_BYTES`);
 }
