@@ -196,6 +196,23 @@ describe("a cancel (design/api.md)", () => {
     expect(logOf("j1").at(-1)?.message).toBe("stopped: by the client");
   });
 
+  test("does not wait for its uploads longer than 2 s", async () => {
+    await rig.close();
+    const clock = createFakeClock();
+    rig = await startWorkerRig({ clock });
+    rig.hub.fault = () => "hold";
+    rig.peer.send(assignment("j1"));
+    const { run, end } = await rig.runs.next();
+    run.sink.putAsset(assetMeta("a.png"), await rig.spool("a.png", "a"));
+    await rig.hub.uploadsBegun(1);
+    rig.peer.send({ type: "HubCancelJob", job_id: "j1", lease_token: 1, reason: "by the client" });
+    run.signal.addEventListener("abort", () => end());
+    await clock.sleeperIn(2_000);
+    await clock.advance(2_000);
+    await laneIs("warm");
+    expect(story("j1")).not.toContain("result");
+  });
+
   test("of another lease is stale and changes nothing", async () => {
     rig.peer.send(assignment("j1", 0, 5));
     const { run, end } = await rig.runs.next();

@@ -1,0 +1,108 @@
+import { heapStats } from "bun:jsc";
+import { afterEach, expect, test } from "bun:test";
+import { systemClock } from "#shared/clock.ts";
+import { ConfigError } from "#shared/env.ts";
+import { silentLog } from "#shared/log.ts";
+import { createFakePool } from "#test/support/fake-lanes.ts";
+import { createQueue } from "#test/support/queue.ts";
+import { assignment, startWorkerRig, type WorkerRig } from "#test/support/worker-rig.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
+import { startWorker, type WorkerParts } from "#worker/start.ts";
+
+let rig: WorkerRig | undefined;
+afterEach(async () => {
+  await rig?.close();
+  rig = undefined;
+});
+
+const deps = (env: Record<string, string>) => ({
+  config: loadWorkerConfig(env, {}),
+  log: silentLog,
+  clock: systemClock,
+  version: "v1",
+});
+const parts = (createLanePool: WorkerParts["createLanePool"]): WorkerParts => ({
+  createLanePool,
+  runFetch: () => Promise.reject(new Error("no job runs here")),
+  random: Math.random,
+});
+
+test("a worker without HUB_URL does not start its lanes", async () => {
+  const pools = createQueue<string>();
+  const never = async () => {
+    pools.push("created");
+    return createFakePool();
+  };
+  await expect(startWorker(deps({}), parts(never))).rejects.toThrow(ConfigError);
+  expect(pools.all).toEqual([]);
+});
+
+test("what the lanes cannot start with is passed on, for exit code 3", async () => {
+  class MissingProgramError extends Error {}
+  const missing = () => Promise.reject(new MissingProgramError("Xvnc is not installed"));
+  const starting = startWorker(deps({ HUB_URL: "ws://127.0.0.1:1" }), parts(missing));
+  await expect(starting).rejects.toThrow(MissingProgramError);
+});
+
+test("a worker that never reached its hub stops at once and closes its lanes", async () => {
+  const pool = createFakePool();
+  const worker = await startWorker(
+    deps({ HUB_URL: "ws://127.0.0.1:1" }),
+    parts(async () => pool),
+  );
+  await Promise.all([worker.stop(), worker.stop()]);
+  expect(await worker.exited).toBe(0);
+  expect(pool.closed).toBe(true);
+});
+
+test("viewer URLs follow NOVNC_PUBLIC_HOST and NOVNC_BASE_PORT, one per lane (fleet spec §2.5)", async () => {
+  rig = await startWorkerRig({
+    lanes: 3,
+    env: { NOVNC_PUBLIC_HOST: "lan", NOVNC_BASE_PORT: "7000" },
+  });
+  expect(rig.peer.frames[0]).toMatchObject({
+    worker_id: "w1",
+    capabilities: {
+      max_concurrent: 2,
+      lane_novnc_urls: ["http://lan:7000/", "http://lan:7001/", "http://lan:7002/"],
+    },
+  });
+});
+
+test("no more than MAX_CONCURRENT jobs run, whatever lanes are free (fleet spec §2.5)", async () => {
+  rig = await startWorkerRig({ lanes: 2, env: { MAX_CONCURRENT: "1" } });
+  rig.pool.holdResets();
+  rig.peer.send(assignment("j1", 0));
+  const first = await rig.runs.next();
+  rig.peer.send(assignment("j2", 1));
+  expect((await rig.peer.next("JobRefused")).reason).toContain("MAX_CONCURRENT");
+  first.end();
+  await rig.peer.next("result");
+  // A lane that is being reset does not count.
+  while ((await rig.peer.next("LaneChanged")).lane.state !== "resetting");
+  rig.peer.send(assignment("j3", 1));
+  expect((await rig.peer.next("JobAccepted")).job_id).toBe("j1");
+  expect((await rig.peer.next("JobAccepted")).job_id).toBe("j3");
+});
+
+test("memory is flat over 10,000 jobs", async () => {
+  const warm = await startWorkerRig();
+  rig = warm;
+  const runJobs = async (count: number) => {
+    for (let i = 0; i < count; i += 1) {
+      warm.peer.send(assignment(`j${i}`, i % 2, i));
+      (await warm.runs.next()).end();
+      await warm.peer.next("result");
+      while ((await warm.peer.next("LaneChanged")).lane.state !== "warm");
+      warm.peer.forget();
+      warm.runs.clear();
+      warm.log.clear();
+    }
+    Bun.gc(true);
+    return heapStats().objectCount;
+  };
+  const before = await runJobs(2_000);
+  const after = await runJobs(10_000);
+  // Even one object kept per job would be 10,000.
+  expect(after - before).toBeLessThan(3_000);
+}, 60_000);
