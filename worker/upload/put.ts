@@ -4,6 +4,8 @@ import { SpoolError, type UploadBody } from "./body.ts";
 
 /** No byte taken and no answer for this long: the attempt is given up. */
 const STALL_MS = 30_000;
+/** A hub may take the last byte into its buffers long before the whole body is on its disk. */
+const SLOW_DISK_BYTES_PER_MS = 20_000;
 /** How long failures are retried, from the first one on. */
 const RETRY_MS = 30_000;
 const FIRST_WAIT_MS = 200;
@@ -59,14 +61,16 @@ async function readAnswer(response: Response, upload: Upload): Promise<Attempt> 
 async function watchProgress(
   clock: Clock,
   body: UploadBody,
+  size: number,
   attempt: AbortController,
   over: AbortSignal,
 ): Promise<void> {
+  const stall_ms = STALL_MS + Math.floor(size / SLOW_DISK_BYTES_PER_MS);
   for (let seen = -1; !over.aborted; ) {
     const now = body.sent();
-    if (now === seen) return attempt.abort(new DeadlineError("upload progress", STALL_MS));
+    if (now === seen) return attempt.abort(new DeadlineError("upload progress", stall_ms));
     seen = now;
-    await clock.sleep(STALL_MS, over);
+    await clock.sleep(stall_ms, over);
   }
 }
 
@@ -78,7 +82,7 @@ async function attemptUpload(deps: UploadDeps, upload: Upload): Promise<Attempt>
   let body: UploadBody | null = null;
   try {
     body = await upload.open();
-    void watchProgress(deps.clock, body, attempt, over.signal);
+    void watchProgress(deps.clock, body, upload.size, attempt, over.signal);
     const response = await fetch(upload.url, {
       method: "PUT",
       headers: { ...upload.headers, "content-length": String(upload.size) },
