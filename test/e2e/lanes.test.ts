@@ -174,6 +174,40 @@ describe("lane pool", () => {
   );
 
   test(
+    "a page is asked nothing: permissions are refused, and a PDF is a download",
+    async () => {
+      const server = Bun.serve({
+        port: 0,
+        fetch: (req) =>
+          req.url.endsWith(".pdf")
+            ? new Response("%PDF-1.4\n", { headers: { "Content-Type": "application/pdf" } })
+            : new Response("<p>x", { headers: { "Content-Type": "text/html" } }),
+      });
+      const url = `http://127.0.0.1:${server.port}/`;
+      await withPool({ LANE_POOL: "1" }, async ({ pool }) => {
+        const hold = take(pool);
+        const browser = await hold.browser({ headless: false });
+        expect(await evaluate(browser, url, "Notification.permission")).toBe("denied");
+        const { root } = browser.connection;
+        const download = new Promise<string>((resolve) => {
+          root.on("Browser.downloadWillBegin", (event) => resolve(event.url));
+        });
+        const downloadPath = browser.dirs.downloads;
+        await root.send("Browser.setDownloadBehavior", {
+          behavior: "allowAndName",
+          downloadPath,
+          eventsEnabled: true,
+        });
+        await root.send("Target.createTarget", { url: `${url}a.pdf` });
+        expect(await download).toBe(`${url}a.pdf`);
+        await hold.release();
+      });
+      await server.stop(true);
+    },
+    SLOW_MS,
+  );
+
+  test(
     "a headless job on a headful lane gets headless Chromium; afterwards the lane is headful",
     async () => {
       await withPool({ LANE_POOL: "1" }, async ({ pool, data_dir }) => {

@@ -45,6 +45,7 @@ const QUIET = [
   "--hide-crash-restore-bubble",
   "--metrics-recording-only",
   "--no-pings",
+  "--mute-audio",
   "--noerrdialogs",
   "--password-store=basic",
 ];
@@ -57,6 +58,8 @@ const FULL_SPEED = [
   "--disable-backgrounding-occluded-windows",
   "--disable-hang-monitor",
   "--disable-ipc-flooding-protection",
+  // What a page opens belongs to its job, clicked or not.
+  "--disable-popup-blocking",
   "--disable-renderer-backgrounding",
 ];
 
