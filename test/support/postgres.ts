@@ -35,6 +35,7 @@ export interface TestPostgres {
 const USER = "flotilla";
 const PREFIX = "flotilla-pg-";
 const START_DEADLINE_MS = 30_000;
+const PORT_TRIES = 5;
 
 /**
  * Starts a server; about a second. It dies with this process (also when that is killed), but `stop` it after the suite.
@@ -47,21 +48,9 @@ export async function startPostgres(): Promise<TestPostgres> {
   const remove = () => rmSync(dir, { recursive: true, force: true });
   try {
     const asUser = unprivileged(dir);
-    const init = [
-      "initdb",
-      "-D",
-      join(dir, "data"),
-      "-U",
-      USER,
-      "-A",
-      "trust",
-      "-E",
-      "UTF8",
-      "--locale=C",
-      "--no-sync",
-    ];
-    runOrThrow([...asUser([]), join(bin, "initdb"), ...init.slice(1)]);
-    const port = await freePort();
+    const data = join(dir, "data");
+    const options = ["-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
+    runOrThrow([...asUser([]), join(bin, "initdb"), "-D", data, ...options]);
     const settings = [
       "fsync=off",
       "full_page_writes=off",
@@ -71,28 +60,37 @@ export async function startPostgres(): Promise<TestPostgres> {
       `unix_socket_directories=${dir}`,
       "listen_addresses=127.0.0.1",
     ];
-    const url = `postgres://${USER}@127.0.0.1:${port}/postgres`;
-    const command = [
+    const commandFor = (port: number) => [
       ...asUser(["--pdeathsig", "QUIT"]),
       join(bin, "postgres"),
-      "-D",
-      join(dir, "data"),
-      "-p",
-      String(port),
+      ...["-D", data, "-p", String(port)],
       ...settings.flatMap((setting) => ["-c", setting]),
     ];
-    let server = await launch(command, url);
+    const urlFor = (port: number) => `postgres://${USER}@127.0.0.1:${port}/postgres`;
+    let server: Server | undefined;
+    let port = 0;
+    for (let tries = 1; !server; tries += 1) {
+      port = await freePort();
+      try {
+        server = await launch(commandFor(port), urlFor(port), data);
+      } catch (err) {
+        // Somebody else may have taken the port between finding it free and listening on it.
+        if (tries === PORT_TRIES) throw err;
+      }
+    }
+    let running = server;
+    const url = urlFor(port);
     return {
       url,
       createDatabase: databaseMaker(url),
-      kill: () => server.end(),
+      kill: () => running.end(),
       restart: async () => {
-        server = await launch(command, url);
+        running = await launch(commandFor(port), url, data);
       },
-      freeze: () => signalAll(server.pid, "SIGSTOP"),
-      thaw: () => signalAll(server.pid, "SIGCONT"),
+      freeze: () => signalAll(running.pid, "SIGSTOP"),
+      thaw: () => signalAll(running.pid, "SIGCONT"),
       stop: async () => {
-        await server.end();
+        await running.end();
         remove();
       },
     };
@@ -102,8 +100,17 @@ export async function startPostgres(): Promise<TestPostgres> {
   }
 }
 
+interface Server {
+  pid: number;
+  end(): Promise<void>;
+}
+
 /** Starts the server and waits until it answers. */
-async function launch([command = "", ...args]: string[], url: string) {
+async function launch(
+  [command = "", ...args]: string[],
+  url: string,
+  data: string,
+): Promise<Server> {
   const child = spawn(command, args, { stdio: ["ignore", "ignore", "pipe"] });
   let output = "";
   child.stderr.on("data", (chunk: Buffer) => {
@@ -115,7 +122,7 @@ async function launch([command = "", ...args]: string[], url: string) {
     await exited;
   };
   try {
-    await answers(url, () => child.exitCode !== null);
+    await answers(url, data, () => child.exitCode !== null);
   } catch (err) {
     await end();
     throw new Error(`Postgres did not start: ${String(err)}\n${output}`);
@@ -127,7 +134,11 @@ async function launch([command = "", ...args]: string[], url: string) {
 function signalAll(pid: number, signal: NodeJS.Signals): void {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
   for (const each of [pid, ...children.split(" ").filter(Boolean).map(Number)])
-    process.kill(each, signal);
+    try {
+      process.kill(each, signal);
+    } catch {
+      // A connection that ended meanwhile.
+    }
 }
 
 function findBin(): string {
@@ -194,12 +205,14 @@ const freePort = (): Promise<number> =>
     });
   });
 
-async function answers(url: string, hasExited: () => boolean): Promise<void> {
+/** Waits for the server with this data directory: the port may be that of another one. */
+async function answers(url: string, data: string, hasExited: () => boolean): Promise<void> {
   const giveUpAt = performance.now() + START_DEADLINE_MS;
   for (;;) {
     const client = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
     try {
-      await client`select 1`;
+      const [row] = await client`select current_setting('data_directory') as data`;
+      if (row?.data !== data) throw new Error("another server has the port");
       return;
     } catch (err) {
       if (hasExited() || performance.now() > giveUpAt) throw err;
@@ -250,12 +263,12 @@ function databaseMaker(url: string): TestPostgres["createDatabase"] {
 /** Data of test processes that were killed; their servers died with them. */
 function removeLeftovers(): void {
   for (const name of readdirSync(tmpdir())) {
-    if (!name.startsWith(PREFIX)) continue;
     const pid = Number(name.slice(PREFIX.length).split("-")[0]);
+    if (!name.startsWith(PREFIX) || existsSync(`/proc/${pid}`)) continue;
     try {
-      process.kill(pid, 0);
-    } catch {
       rmSync(join(tmpdir(), name), { recursive: true, force: true });
+    } catch {
+      // Another user's, or another process is removing it now.
     }
   }
 }
