@@ -24,7 +24,7 @@ const CLOSE_TIMEOUT_S = 5;
 const MIGRATION_LOCK_TIMEOUT_MS = 120_000;
 const MIGRATION_LOCK_ID = 0x666c6f74;
 /** Longer statements are batches of any length: preparing each would fill the server with one-time statements. */
-const MAX_PREPARED_PARAMS = 64;
+const MAX_PREPARED_PARAMS = 256;
 
 export interface PostgresOptions {
   log: Log;
