@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { WORKER_LOST_ERROR } from "#shared/limits.ts";
 import type { Job } from "#shared/schema/job.ts";
-import { type FleetProcesses, startFleet, taggedProcesses } from "#test/support/fleet-process.ts";
+import { type FleetProcesses, startFleet, processesOf } from "#test/support/fleet-process.ts";
 
 /** Full size: `CHAOS_JOBS=50 bun test test/chaos/kill.test.ts`; the suite runs a short one. */
 const JOBS = Number(process.env.CHAOS_JOBS ?? 12);
@@ -38,7 +38,7 @@ function killOne(victim: (typeof VICTIMS)[number]): void {
   if (victim === "hub") return fleet.hub.kill("SIGKILL");
   if (victim === "worker") return fleet.worker.kill("SIGKILL");
   const pattern = victim === "xvnc" ? /Xvnc|Xtigervnc/ : /chrom.*--remote-debugging-pipe/;
-  const candidates = taggedProcesses(fleet.tag).filter(
+  const candidates = processesOf(fleet.dir).filter(
     (p) => pattern.test(p.command) && !p.command.includes("--type="),
   );
   const chosen = candidates[Math.floor(Math.random() * candidates.length)];

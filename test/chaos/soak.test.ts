@@ -7,7 +7,7 @@ import {
   openFdsOf,
   rssOf,
   startFleet,
-  taggedProcesses,
+  processesOf,
   zombiesOf,
 } from "#test/support/fleet-process.ts";
 
@@ -50,7 +50,7 @@ interface Reading {
 
 function read(): Reading {
   return {
-    processes: taggedProcesses(fleet.tag).length,
+    processes: processesOf(fleet.dir).length,
     zombies: zombiesOf(fleet.worker.pid).length + zombiesOf(fleet.hub.pid).length,
     hub_fds: openFdsOf(fleet.hub.pid),
     worker_fds: openFdsOf(fleet.worker.pid),

@@ -106,22 +106,31 @@ export interface ProcessInfo {
   command: string;
 }
 
-/** Every process whose environment carries `tag` (children inherit it, whatever group they moved to). */
-export function taggedProcesses(tag: string): ProcessInfo[] {
-  const found: ProcessInfo[] = [];
+/**
+ * Every process of the fleet in `dir`: those that name it in their environment or command line (Chromium writes its title
+ * over its environment, but names its user-data directory), and all that descend from one.
+ */
+export function processesOf(dir: string): ProcessInfo[] {
+  const all = new Map<number, ProcessInfo & { named: boolean }>();
   for (const entry of readdirSync("/proc")) {
     if (!/^\d+$/.test(entry)) continue;
     try {
-      if (!readFileSync(`/proc/${entry}/environ`, "latin1").includes(tag)) continue;
       const stat = readFileSync(`/proc/${entry}/stat`, "latin1");
       const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       const command = readFileSync(`/proc/${entry}/cmdline`, "latin1").replaceAll("\0", " ");
-      found.push({ pid: Number(entry), ppid: Number(fields[1]), state: fields[0] ?? "?", command });
+      const environ = readFileSync(`/proc/${entry}/environ`, "latin1");
+      const pid = Number(entry);
+      const named = pid !== process.pid && (command.includes(dir) || environ.includes(dir));
+      all.set(pid, { pid, ppid: Number(fields[1]), state: fields[0] ?? "?", command, named });
     } catch {
       // gone between the listing and the read
     }
   }
-  return found;
+  const belongs = (pid: number): boolean => {
+    const info = all.get(pid);
+    return info !== undefined && pid > 1 && (info.named || belongs(info.ppid));
+  };
+  return [...all.values()].filter((p) => belongs(p.pid));
 }
 
 /** Zombie children of `pid`. */
@@ -150,7 +159,6 @@ export const openFdsOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`)
 
 export interface FleetProcesses {
   url: string;
-  tag: string;
   dir: string;
   hub: ManagedProcess;
   worker: ManagedProcess;
@@ -160,7 +168,7 @@ export interface FleetProcesses {
   finished(job_id: string, ms?: number): Promise<Job>;
   /** Resolves when `lanes` lanes are warm and free. */
   lanesWarm(ms?: number): Promise<void>;
-  /** Stops both; the processes that are left with the fleet's tag afterwards. */
+  /** Stops both; the processes of the fleet that are left afterwards. */
   stop(): Promise<ProcessInfo[]>;
 }
 
@@ -176,7 +184,6 @@ export async function startFleet(options: FleetOptions = {}): Promise<FleetProce
   const lanes = options.lanes ?? 2;
   const program = options.program ?? [process.execPath, MAIN];
   const dir = mkdtempSync(join(tmpdir(), "flotilla-fleet-"));
-  const tag = `FLOTILLA_TEST=${dir}`;
   const port = await freePort();
   const base = 20_000 + Math.floor(Math.random() * 20_000);
   const env = {
@@ -213,7 +220,6 @@ export async function startFleet(options: FleetOptions = {}): Promise<FleetProce
   const job = async (job_id: string) => (await request(`/jobs/${job_id}`)).body as unknown as Job;
   const fleet: FleetProcesses = {
     url,
-    tag,
     dir,
     hub,
     worker,
@@ -247,7 +253,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<FleetProce
     stop: async () => {
       await worker.stop();
       await hub.stop();
-      const left = taggedProcesses(tag).filter((p) => p.pid !== process.pid && p.state !== "Z");
+      const left = processesOf(dir).filter((p) => p.state !== "Z");
       rmSync(dir, { recursive: true, force: true });
       return left;
     },
