@@ -1,12 +1,13 @@
 import type { Clock } from "#shared/clock.ts";
 import type { Log } from "#shared/log.ts";
 import type { HubConfig } from "./config.ts";
-import type { Db } from "./db/types.ts";
+import type { Db, JobRow } from "./db/types.ts";
 import type { FleetHooks } from "./fleet/hooks.ts";
 import type { WorkerLink } from "./fleet/worker-link.ts";
 import type { FleetCache } from "./fleet/view.ts";
 import type { JobBus } from "./jobs/bus.ts";
 import type { Dispatcher } from "./jobs/dispatcher.ts";
+import type { SettingsCache } from "./jobs/settings.ts";
 import type { Kv } from "./stores/kv.ts";
 import type { LaneLeases } from "./stores/leases.ts";
 import type { ObjectStore } from "./stores/objects.ts";
@@ -42,12 +43,13 @@ export interface HubContext {
   readonly hooks: FleetHooks;
   readonly bus: JobBus;
   readonly dispatcher: Dispatcher;
-  /** POST /jobs calls waiting for their job to be assigned. */
-  readonly waiters: Map<string, () => void>;
+  readonly settings_cache: SettingsCache;
+  /** POST /jobs calls waiting for their job: each is given the row once a worker has accepted it, or it has ended. */
+  readonly waiters: Map<string, (row: JobRow) => void>;
   /** Calls with an Idempotency-Key that run in this process. */
   readonly running_calls: Map<string, Promise<unknown>>;
   /** Ends the open event streams (1001) when the hub stops. */
-  readonly streams: Set<() => void>;
+  readonly streams: Set<() => Promise<void>>;
   /** Aborts when the hub stops: nobody waits for capacity any longer. */
   readonly stopping: AbortSignal;
   readonly signal: (name: Signal, data: Record<string, unknown>) => void;

@@ -38,8 +38,6 @@ export interface HubDeps {
   version: string;
   /** Breaks ties between workers; Math.random by default. */
   random?: () => number;
-  /** Pages beside the API, asked first: dev mode's demo. */
-  pages?: (request: Request) => Response | null;
   /** For tests: told of moments that are otherwise invisible. */
   signal?: (name: Signal, data: Record<string, unknown>) => void;
   /** For tests: given the context, to run single passes on it. */
@@ -67,7 +65,7 @@ const EXPIRE_EVERY_MS = 3_600_000;
 const DRAIN_MS = 5_000;
 
 /** The listening server; `drain` waits for the calls being answered, `close` cuts what is left. */
-function serve(config: HubConfig, app: App, pages: HubDeps["pages"]) {
+function serve(config: HubConfig, app: App, log: Log) {
   // Typed as read-only, but Bun reads it when a server starts.
   Object.assign(http, { maxHeaderSize: MAX_HEADER_BYTES });
   let active = 0;
@@ -101,6 +99,17 @@ function serve(config: HubConfig, app: App, pages: HubDeps["pages"]) {
           );
         return answer(request, server);
       },
+      // Reached only by what fails after the app has answered: a file that was deleted before it was sent.
+      error: (err) => {
+        const gone = "code" in err && err.code === "ENOENT";
+        if (!gone) log.error({ err }, "answer failed");
+        const detail = gone ? "asset not found" : "internal error";
+        return Response.json({ detail }, { status: gone ? 404 : 500 });
+      },
+      // Bun's own error page would show the source.
+      development: false,
+      // Bun's default outside development: a second hub would silently share the port.
+      reusePort: false,
       websocket,
     });
     return {
@@ -148,7 +157,7 @@ export async function startHub(deps: HubDeps): Promise<RunningHub> {
 async function openControl(deps: HubDeps, scope: Scope): Promise<RunningHub> {
   const { config, log } = deps;
   const db = scope.add("db", await openDb(config.db_url, { log }), (d) => d.close());
-  const server = serve(config, createControlApp({ ...deps, db }), deps.pages);
+  const server = serve(config, createControlApp({ ...deps, db }), log);
   scope.add("server", server, (s) => s.close());
   scope.add("listener", server, (s) => s.stopListening());
   log.info({ host: config.host, port: server.port, version: deps.version }, "control plane started");
@@ -193,6 +202,7 @@ async function openContext(
     },
     bus: createJobBus(),
     dispatcher,
+    settings_cache: { min_asset_size_bytes: null },
     waiters: new Map(),
     running_calls: new Map(),
     streams: new Set(),
@@ -200,9 +210,9 @@ async function openContext(
     signal: deps.signal ?? (() => {}),
   };
   deps.onContext?.(ctx);
-  scope.add("event streams", ctx.streams, (streams) => {
-    for (const end of [...streams]) end();
-  });
+  scope.add("event streams", ctx.streams, (streams) =>
+    Promise.all([...streams].map((end) => end())),
+  );
   scope.add("links", ctx, closeLinks);
   scope.add("dispatcher", dispatcher, (d) => d.stop());
   scope.add("stop signal", stopping, (s) => s.abort());
@@ -246,7 +256,7 @@ async function openHub(deps: HubDeps, scope: Scope): Promise<RunningHub> {
   scope.add("hub registry", ctx, leaveHubs);
   await beatHubOnce(ctx);
   // Closed in reverse: listener → loops → waiting calls → dispatcher → links (1001) → connections → stores → db.
-  server = serve(config, createHubApp(ctx), deps.pages);
+  server = serve(config, createHubApp(ctx), log);
   startLoops(ctx, scope);
   scope.add("listener", server, (s) => s.stopListening());
   log.info({ host: config.host, port: server.port, version: deps.version }, "hub started");

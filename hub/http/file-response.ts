@@ -1,5 +1,10 @@
 import type { Context } from "hono";
 
+interface ByteRange {
+  start: number;
+  end: number;
+}
+
 /** A stored body and what its headers need. */
 export interface FileBody {
   name: string;
@@ -8,7 +13,9 @@ export interface FileBody {
   /** Lower-case hex; the strong ETag. */
   sha256: string;
   /** The bytes start..end, both included; null when the body is gone. */
-  read(range: { start: number; end: number } | undefined): Promise<ReadableStream<Uint8Array> | null>;
+  read(range: ByteRange | undefined): Promise<ReadableStream<Uint8Array> | null>;
+  /** The whole body as a file, where there is one: Bun sends files with Content-Length, streams in chunks. */
+  file?(): Promise<Blob | null>;
 }
 
 const MIME = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(\s*;\s*[\w!#$&^.+-]+=("[\x20-\x21\x23-\x5b\x5d-\x7e]*"|[\w!#$&^.+-]+))*$/;
@@ -30,7 +37,7 @@ export function contentDisposition(name: string): string {
   return `inline; filename="${plain}"; filename*=UTF-8''${encoded}`;
 }
 
-type Range = { start: number; end: number } | "unsatisfiable" | undefined;
+type Range = ByteRange | "unsatisfiable" | undefined;
 
 /**
  * One byte range of RFC 9110 §14. Several ranges, other units and nonsense are ignored, as the RFC allows: the whole
@@ -85,6 +92,13 @@ export async function fileResponse(c: Context, file: FileBody): Promise<Response
   if (range) headers.set("Content-Range", `bytes ${range.start}-${range.end}/${file.size}`);
   const status = range ? 206 : 200;
   if (c.req.method === "HEAD") return new Response(null, { status, headers });
-  const body = await file.read(range);
+  const body = await openBody(c, file, range);
   return body && new Response(body, { status, headers });
+}
+
+/** Bun answers a Range header itself when the body is a whole file, so a range that we ignore must not meet one. */
+async function openBody(c: Context, file: FileBody, range: ByteRange | undefined) {
+  const whole = range || c.req.header("range") === undefined ? await file.file?.() : null;
+  if (!whole) return file.read(range);
+  return range ? whole.slice(range.start, range.end + 1) : whole;
 }

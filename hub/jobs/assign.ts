@@ -115,7 +115,7 @@ async function deliver(
   waited.abort();
   if (answer.kind === "accepted") {
     ctx.log.info({ job_id, worker_id: link.worker_id, lane_idx, queued_ms }, "job assigned");
-    ctx.waiters.get(job_id)?.();
+    ctx.waiters.get(job_id)?.(row);
     ctx.signal("job assigned", { job_id, worker_id: link.worker_id, lane_idx });
     return;
   }

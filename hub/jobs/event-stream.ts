@@ -37,7 +37,9 @@ export function startEventStream(
   let reading = false;
   let again = false;
   let replayed = false;
+  let leaving = false;
   let drain: (() => void) | null = null;
+  let pumped: Promise<void> = Promise.resolve();
 
   const stop = () => {
     stopped.abort();
@@ -51,13 +53,20 @@ export function startEventStream(
     sink.close(code, reason);
   };
 
-  const goAway = () => close(EVENT_CLOSE.going_away, "hub is stopping");
+  /** What is stored already is still sent, but to a slow reader. */
+  const goAway = async () => {
+    leaving = true;
+    drain?.();
+    await pumped;
+    close(EVENT_CLOSE.going_away, "hub is stopping");
+  };
   ctx.streams.add(goAway);
 
   /** False when the stream is over. */
   const send = async (event: EventRow): Promise<boolean> => {
     last = event.seq;
     if (!sink.send(JSON.stringify(eventRecord(event)))) {
+      if (leaving) return false;
       const late = new AbortController();
       const emptied = new Promise<true>((resolve) => {
         drain = () => resolve(true);
@@ -96,10 +105,6 @@ export function startEventStream(
   };
 
   const pump = async (): Promise<void> => {
-    if (reading) {
-      again = true;
-      return;
-    }
     reading = true;
     try {
       do {
@@ -115,7 +120,11 @@ export function startEventStream(
       reading = false;
     }
   };
-  const unsubscribe = ctx.bus.subscribe(job.job_id, () => void pump());
-  void pump();
+  const wake = () => {
+    if (reading) again = true;
+    else pumped = pump();
+  };
+  const unsubscribe = ctx.bus.subscribe(job.job_id, wake);
+  wake();
   return { drained: () => drain?.(), stop };
 }

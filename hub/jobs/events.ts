@@ -46,6 +46,6 @@ export async function announceEnd(ctx: HubContext, row: JobRow): Promise<void> {
     "job finished",
   );
   await appendEvents(ctx, row.job_id, [terminalEvent(row, ctx.clock.now())]);
-  ctx.waiters.get(row.job_id)?.();
+  ctx.waiters.get(row.job_id)?.(row);
   ctx.signal("job finished", { job_id: row.job_id, status: row.status });
 }

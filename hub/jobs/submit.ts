@@ -58,20 +58,21 @@ export async function submitJob(
   const row = newRow(ctx, input, options.idempotency_key ?? null);
   const { job_id } = row;
   const given_up = new AbortController();
-  const moved = new Promise<void>((resolve) => ctx.waiters.set(job_id, resolve));
+  const moved = new Promise<JobRow>((resolve) => ctx.waiters.set(job_id, resolve));
+  let now: JobRow | undefined | void;
   try {
     await ctx.db.jobs.insert(row);
     await options.stored?.(job_id);
     ctx.dispatcher.kick();
     if (options.wait !== false && !ctx.stopping.aborted) {
       const signal = AbortSignal.any([given_up.signal, ctx.stopping]);
-      await Promise.race([moved, ctx.clock.sleep(ctx.config.submit_wait_ms, signal)]);
+      now = await Promise.race([moved, ctx.clock.sleep(ctx.config.submit_wait_ms, signal)]);
     }
   } finally {
     given_up.abort();
     ctx.waiters.delete(job_id);
   }
-  const now = await settledRow(ctx, row);
+  now ??= await settledRow(ctx, row);
   if (now.status === "running" || isTerminal(now.status)) return jobRecord(now);
   if (options.wait === false) return jobRecord(now, await ctx.db.jobs.queuePosition(job_id));
   throw atCapacity(job_id);

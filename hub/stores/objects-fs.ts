@@ -80,6 +80,11 @@ export async function openFsObjects(dir: string, { log }: { log: Log }): Promise
         throw err;
       }
     },
+    localFile: async (key) => {
+      const path = pathOf(key);
+      const found = await stat(path).catch(() => null);
+      return found?.isFile() ? Bun.file(path) : null;
+    },
     delete: async (key) => {
       const path = pathOf(key);
       const found = await stat(path).catch(() => null);

@@ -31,6 +31,11 @@ export interface ObjectStore {
     key: string,
     range?: { start: number; end: number },
   ): Promise<ReadableStream<Uint8Array> | null>;
+  /**
+   * The object as a file, when it lies on this machine: Bun sends a file with its length, a stream only in chunks.
+   * Null when there is no such object; absent on stores elsewhere.
+   */
+  localFile?(key: string): Promise<Blob | null>;
   delete(key: string): Promise<void>;
   /** Deletes everything below `prefix/`. */
   deletePrefix(prefix: string): Promise<void>;

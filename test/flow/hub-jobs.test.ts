@@ -345,7 +345,8 @@ test("a stale result is refused by its lease token and changes nothing", async (
 });
 
 test("§2.2 min_asset_size_bytes 0 takes the hub's setting, another value stays", async () => {
-  await start({ env: { SVC_MIN_ASSET_SIZE_BYTES: "1000" } });
+  const clock = createFakeClock();
+  await start({ clock, env: { SVC_MIN_ASSET_SIZE_BYTES: "1000" } });
   const worker = await hub.worker({ lanes: 3 });
   const sent = async (options: object) => {
     await hub.call("POST", "/jobs", { url: TARGET, options });
@@ -354,6 +355,7 @@ test("§2.2 min_asset_size_bytes 0 takes the hub's setting, another value stays"
   expect(await sent({})).toBe(1000);
   expect(await sent({ min_asset_size_bytes: 5 })).toBe(5);
   await hub.ctx.db.settings.set("min_asset_size_bytes", 77, 1);
+  await clock.advance(1_000);
   expect(await sent({ min_asset_size_bytes: 0 })).toBe(77);
 });
 

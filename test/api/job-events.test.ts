@@ -1,0 +1,209 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { HubAssignJob } from "#shared/link/messages.ts";
+import type { JobEvent } from "#shared/schema/job.ts";
+import { startEventStream } from "#hub/jobs/event-stream.ts";
+import { createFakeClock } from "#test/support/fake-clock.ts";
+import type { FakeWorker } from "#test/support/fake-worker.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
+import { createQueue } from "#test/support/queue.ts";
+
+/** Fleet spec §6.1 and design/api.md: WS /jobs/{id}/events. */
+
+let hub: TestHub;
+let worker: FakeWorker;
+beforeAll(async () => {
+  hub = await startTestHub();
+  worker = await hub.worker({ lanes: 50 });
+});
+afterAll(() => hub.close());
+
+const run = async (): Promise<HubAssignJob> => {
+  const { job_id } = (await hub.call("POST", "/jobs", { url: TARGET })).body;
+  return worker.assigned.next((job) => job.job_id === job_id);
+};
+
+function follow(job_id: string, since?: string, headers: Record<string, string> = {}) {
+  const query = since === undefined ? "" : `?since=${since}`;
+  const url = `${hub.url.replace("http", "ws")}/jobs/${job_id}/events${query}`;
+  const socket = new WebSocket(url, { headers });
+  const events = createQueue<JobEvent>();
+  socket.onerror = () => {};
+  socket.onmessage = ({ data }) => events.push(JSON.parse(String(data)));
+  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
+    socket.onclose = ({ code, reason }) => resolve({ code, reason });
+  });
+  return { socket, events, closed };
+}
+
+test("stored events are replayed, live ones follow, and done closes with 1000", async () => {
+  const job = await run();
+  worker.log(job, "navigate", "one");
+  await worker.settle();
+  const stream = follow(job.job_id);
+  await stream.events.next((e) => e.data.message === "one");
+  worker.log(job, "idle", "two");
+  await stream.events.next((e) => e.data.message === "two");
+  worker.result(job);
+  expect(await stream.closed).toEqual({ code: 1000, reason: "done" });
+  expect(stream.events.all.map((e) => [e.seq, e.type])).toEqual([
+    [1, "log"],
+    [2, "log"],
+    [3, "log"],
+    [4, "done"],
+  ]);
+  expect(stream.events.all[1]).toEqual({
+    seq: 2,
+    ts: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    type: "log",
+    data: { level: "info", stage: "navigate", message: "one", fields: {} },
+  });
+  expect(stream.events.all[3]?.data).toMatchObject({ job_id: job.job_id, status: "completed" });
+});
+
+test("a failed job ends with error {detail}, a cancelled one with done", async () => {
+  const failing = await run();
+  const failed = follow(failing.job_id);
+  worker.result(failing, { status: "failed", error: "TLS error" });
+  expect((await failed.closed).code).toBe(1000);
+  expect(failed.events.all.at(-1)).toMatchObject({ type: "error", data: { detail: "TLS error" } });
+  const job = await run();
+  const cancelled = follow(job.job_id);
+  await hub.call("POST", `/jobs/${job.job_id}/cancel`);
+  await cancelled.closed;
+  expect(cancelled.events.all.at(-1)).toMatchObject({ type: "done", data: { status: "cancelled" } });
+});
+
+test("since is the last seq already seen; at the end of a finished job it closes without a message", async () => {
+  const job = await run();
+  worker.log(job, "navigate", "one");
+  worker.result(job);
+  await hub.signals.next("job finished", { job_id: job.job_id });
+  const seqs = async (since?: string) => {
+    const stream = follow(job.job_id, since);
+    expect((await stream.closed).code).toBe(1000);
+    return stream.events.all.map((e) => e.seq);
+  };
+  expect(await seqs()).toEqual([1, 2, 3]);
+  expect(await seqs("0")).toEqual([1, 2, 3]);
+  expect(await seqs("2")).toEqual([3]);
+  expect(await seqs("3")).toEqual([]);
+  expect(await seqs("999")).toEqual([]);
+});
+
+test("an unknown job closes with 4404", async () => {
+  expect(await follow("none").closed).toEqual({ code: 4404, reason: "job not found" });
+});
+
+test("a bad since is 422 and no socket; without an upgrade it is 426", async () => {
+  const job = await run();
+  const headers = {
+    connection: "upgrade",
+    upgrade: "websocket",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+  };
+  for (const since of ["x", "-1", "1.5", "1e3", "99999999999"]) {
+    const answer = await hub.call("GET", `/jobs/${job.job_id}/events?since=${since}`, undefined, { headers });
+    expect(answer).toMatchObject({ status: 422, body: { detail: [{ loc: ["query", "since"] }] } });
+  }
+  expect((await hub.call("GET", `/jobs/${job.job_id}/events`)).status).toBe(426);
+});
+
+test("a page of another origin cannot follow a job; the hub's own can", async () => {
+  const job = await run();
+  const foreign = follow(job.job_id, "0", { Origin: "https://evil.test" });
+  expect((await foreign.closed).code).not.toBe(1000);
+  expect(foreign.events.all).toEqual([]);
+  const own = follow(job.job_id, "0", { Origin: hub.url });
+  await own.events.next();
+  own.socket.close();
+});
+
+test("thousands of events while the replay still runs: none missing, none twice, in order", async () => {
+  const job = await run();
+  const entries = (from: number) =>
+    Array.from({ length: 100 }, (_, i) => ({
+      ts: 1, level: "info", stage: "page", message: `m${from + i}`, fields: {},
+    }));
+  const batch = (k: number) =>
+    worker.send({ type: "JobLog", job_id: job.job_id, lease_token: job.lease_token, entries: entries(k * 100) });
+  for (let k = 0; k < 20; k += 1) batch(k);
+  await worker.settle();
+  const streams = [follow(job.job_id), follow(job.job_id, "1000")];
+  for (let k = 20; k < 40; k += 1) batch(k);
+  worker.result(job);
+  for (const [i, stream] of streams.entries()) {
+    await stream.closed;
+    const first = i === 0 ? 1 : 1001;
+    expect(stream.events.all.map((e) => e.seq)).toEqual(
+      Array.from({ length: 4002 - first + 1 }, (_, k) => first + k),
+    );
+  }
+});
+
+test("a job that ended without its last event still ends its stream", async () => {
+  const job = await run();
+  // As after a crash between the two writes.
+  await hub.ctx.db.jobs.finish(job.job_id, job.lease_token, { status: "failed", error: "lost", now: 5 });
+  const stream = follow(job.job_id);
+  expect((await stream.closed).code).toBe(1000);
+  expect(stream.events.all.at(-1)).toMatchObject({ seq: 2, type: "error", data: { detail: "lost" } });
+});
+
+test("deleting a job ends the streams that follow it", async () => {
+  const job = await run();
+  const stream = follow(job.job_id);
+  await stream.events.next();
+  await hub.call("DELETE", `/jobs/${job.job_id}`);
+  expect((await stream.closed).code).toBe(1000);
+});
+
+test("a reader that takes nothing for 30 s is cut off, and holds one message of memory until then", async () => {
+  const clock = createFakeClock();
+  const job = await run();
+  for (let i = 0; i < 5; i += 1) worker.log(job, "page", `line ${i}`);
+  await worker.settle();
+  const row = await hub.ctx.db.jobs.get(job.job_id);
+  if (!row) throw new Error("no row");
+  const sent: string[] = [];
+  const closed = createQueue<number>();
+  startEventStream({ ...hub.ctx, clock }, row, 0, {
+    send: (text) => {
+      sent.push(text);
+      return false;
+    },
+    close: (code) => closed.push(code),
+  });
+  await clock.sleeperIn(30_000);
+  worker.log(job, "page", "more");
+  await worker.settle();
+  expect(sent.length).toBe(1);
+  await clock.advance(30_000);
+  expect(await closed.next()).toBe(4408);
+});
+
+test("the hub's stop closes streams with 1001 after the last event of what it failed", async () => {
+  const own = await startTestHub();
+  const fake = await own.worker();
+  const { job_id } = (await own.call("POST", "/jobs", { url: TARGET })).body;
+  const queued = (await own.call("POST", "/jobs", { url: TARGET })).body.job_id;
+  await fake.assigned.next();
+  const open = (id: string) => {
+    const socket = new WebSocket(`${own.url.replace("http", "ws")}/jobs/${id}/events`);
+    const events: JobEvent[] = [];
+    const ready = new Promise((resolve) => socket.addEventListener("open", resolve));
+    const closed = new Promise<number>((resolve) => {
+      socket.onclose = ({ code }) => resolve(code);
+    });
+    socket.onmessage = ({ data }) => events.push(JSON.parse(String(data)));
+    return { events, ready, closed };
+  };
+  const [running, waiting] = [open(job_id), open(queued)];
+  await Promise.all([running.ready, waiting.ready]);
+  await own.call("GET", "/health");
+  await own.stop();
+  expect(await running.closed).toBe(1000);
+  expect(running.events.at(-1)?.type).toBe("error");
+  expect(await waiting.closed).toBe(1001);
+  await own.close();
+});

@@ -1,0 +1,307 @@
+import { afterEach, expect, test } from "bun:test";
+import { connect } from "node:net";
+import { loadHubConfig } from "#hub/config.ts";
+import { maskDbUrl } from "#hub/control/app.ts";
+import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
+
+/** What every call passes: guards, headers, errors, documents. */
+
+let hub: TestHub;
+const start = async (options?: TestHubOptions) => {
+  hub = await startTestHub(options);
+  return hub;
+};
+afterEach(() => hub.close());
+
+/** One request as bytes, for what a client library would not send. */
+const raw = (request: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(hub.url);
+    const socket = connect(Number(port), hostname);
+    let answer = "";
+    socket.on("data", (chunk) => {
+      answer += chunk;
+    });
+    socket.on("close", () => resolve(answer));
+    socket.on("error", reject);
+    socket.write(request);
+  });
+
+test("§2.6 GET /health: status ok, store, connected workers, version", async () => {
+  await start();
+  expect((await hub.call("GET", "/health")).body).toEqual({
+    status: "ok",
+    store: "sqlite",
+    workers: 0,
+    version: "test",
+  });
+  await hub.worker();
+  expect((await hub.call("GET", "/health")).body.workers).toBe(1);
+});
+
+test("§2.6 GET /health is 503 degraded while the database does not answer", async () => {
+  await start();
+  hub.ctx.db.ping = () => Promise.reject(new Error("gone"));
+  expect(await hub.call("GET", "/health")).toMatchObject({
+    status: 503,
+    body: { status: "degraded", store: "error" },
+  });
+});
+
+test("§8 the fleet view falls back to the last good one for 60 s when the store does not answer", async () => {
+  await start();
+  await hub.worker();
+  expect((await hub.call("GET", "/workers")).body.workers.length).toBe(1);
+  hub.ctx.kv.list = () => Promise.reject(new Error("gone"));
+  expect((await hub.call("GET", "/workers")).body.workers.length).toBe(1);
+  if (hub.ctx.fleet_cache.last) hub.ctx.fleet_cache.last.at -= 61_000;
+  expect(await hub.call("GET", "/workers")).toMatchObject({
+    status: 503,
+    body: { detail: "the worker registry does not answer" },
+  });
+});
+
+test("/api/v1/health and /status answer beside the hub", async () => {
+  await start({ mode: "dev" });
+  expect((await hub.call("GET", "/api/v1/health")).body).toEqual({ ok: true, version: "test" });
+  expect((await hub.call("GET", "/api/v1/status")).body).toMatchObject({
+    version: "test",
+    mode: "dev",
+    db_url: expect.stringContaining("sqlite:"),
+    now: expect.stringMatching(/Z$/),
+  });
+});
+
+test("control mode answers /api/v1, its documents and nothing of the fleet", async () => {
+  await start({ mode: "control" });
+  expect((await hub.call("GET", "/api/v1/status")).body.mode).toBe("control");
+  expect((await hub.call("GET", "/openapi.json")).body.paths).not.toHaveProperty("/jobs");
+  expect((await hub.call("GET", "/jobs")).status).toBe(404);
+});
+
+test("a database URL is shown without its password", () => {
+  expect(maskDbUrl("postgres://user:pw@h/db?sslpassword=x")).toBe(
+    "postgres://user:***@h/db?sslpassword=***",
+  );
+  expect(maskDbUrl("sqlite:/data/flotilla.db")).toBe("sqlite:/data/flotilla.db");
+});
+
+test("every answer is nosniff JSON with {detail} on errors; unknown paths are 404, other methods 405", async () => {
+  await start();
+  for (const [method, path, status] of [
+    ["GET", "/nope", 404],
+    ["POST", "/nope", 404],
+    ["DELETE", "/jobs", 405],
+    ["PATCH", "/jobs/x", 405],
+    ["POST", "/health", 405],
+    ["POST", "/docs", 405],
+  ] as const) {
+    const answer = await hub.call(method, path);
+    expect(answer).toMatchObject({ status, body: { detail: expect.any(String) } });
+    expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+    if (status === 405) expect(answer.headers.get("allow")).toBeTruthy();
+  }
+});
+
+test("a 500 says nothing of its cause; the log does", async () => {
+  await start();
+  hub.ctx.db.jobs.list = () => Promise.reject(new Error("secret internals"));
+  expect(await hub.call("GET", "/jobs")).toMatchObject({
+    status: 500,
+    body: { detail: "internal error" },
+  });
+  expect(JSON.stringify(hub.log)).toContain("secret internals");
+});
+
+test("§5.5 neither X-Frame-Options nor frame-ancestors is set", async () => {
+  await start();
+  for (const path of ["/", "/docs", "/health"]) {
+    const { headers } = await hub.call("GET", path);
+    expect(headers.get("x-frame-options")).toBeNull();
+    expect(headers.get("content-security-policy") ?? "").not.toContain("frame-ancestors");
+  }
+});
+
+test("the log has one line per request, and shows of a session id only its beginning", async () => {
+  await start();
+  await hub.call("GET", "/sessions/abcdefghijkl/novnc/");
+  const lines = hub.log.filter((line) => line.message === "request answered");
+  expect(lines.length).toBe(1);
+  expect(lines[0]).toMatchObject({ method: "GET", path: "/sessions/abcd…/novnc/", status: 404 });
+});
+
+test("/docs and its files come from the program itself, /openapi.json lists every route of the issue", async () => {
+  await start();
+  const page = await hub.call("GET", "/docs");
+  expect(page.headers.get("content-type")).toContain("text/html");
+  const linked = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map((m) => String(m[1]));
+  expect(linked.length).toBe(4);
+  for (const path of linked) {
+    expect(path).toStartWith("/docs/");
+    expect((await hub.call("GET", path)).status).toBe(200);
+  }
+  expect((await hub.call("GET", "/docs/swagger-ui-bundle.js")).text.length).toBeGreaterThan(500_000);
+  const { paths } = (await hub.call("GET", "/openapi.json")).body;
+  const operations = Object.entries(paths as Record<string, object>).flatMap(([path, of]) =>
+    Object.keys(of).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  expect(operations.sort()).toEqual(
+    [
+      "DELETE /jobs/{id}",
+      "DELETE /workers/{id}",
+      "GET /",
+      "GET /api/v1/health",
+      "GET /api/v1/status",
+      "GET /health",
+      "GET /jobs",
+      "GET /jobs/{id}",
+      "GET /jobs/{id}/assets.json",
+      "GET /jobs/{id}/assets/{name}",
+      "GET /jobs/{id}/events",
+      "GET /jobs/{id}/links.json",
+      "GET /jobs/{id}/log.txt",
+      "GET /jobs/{id}/page.html",
+      "GET /jobs/{id}/result",
+      "GET /workers",
+      "GET /workers/{worker_id}/link",
+      "GET /{target_url}",
+      "POST /jobs",
+      "POST /jobs/{id}/cancel",
+      "POST /workers/{id}/status",
+      "PUT /workers/{worker_id}/jobs/{job_id}/assets/{name}",
+      "PUT /workers/{worker_id}/jobs/{job_id}/documents/{name}",
+    ].sort(),
+  );
+});
+
+test("§5.7 CORS is off by default and allows the origins of SVC_CORS_ORIGINS", async () => {
+  await start();
+  const origin = "https://ops.test";
+  const ask = () => hub.call("GET", "/health", undefined, { headers: { origin } });
+  expect((await ask()).headers.get("access-control-allow-origin")).toBeNull();
+  await hub.close();
+  await start({ env: { SVC_CORS_ORIGINS: "https://ops.test" } });
+  expect((await ask()).headers.get("access-control-allow-origin")).toBe(origin);
+  const preflight = await hub.call("OPTIONS", "/jobs", undefined, {
+    headers: { origin, "access-control-request-method": "POST" },
+  });
+  expect(preflight.status).toBe(204);
+  expect(preflight.headers.get("access-control-allow-headers")).toContain("Content-Type");
+});
+
+test("dev mode answers to loopback names only; hub mode to any", async () => {
+  await start({ mode: "dev" });
+  const ask = (host: string) => raw(`GET /health HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  for (const host of ["localhost", "localhost:8000", "127.0.0.1:80", "[::1]:8000", "hub.localhost"])
+    expect(await ask(host)).toStartWith("HTTP/1.1 200");
+  for (const host of ["evil.test", "127.0.0.1.evil.test", "localhost.evil.test:8000", "192.168.1.1"])
+    expect(await ask(host)).toStartWith("HTTP/1.1 403");
+  await hub.close();
+  await start();
+  expect(await ask("hub.lan:8000")).toStartWith("HTTP/1.1 200");
+});
+
+test("a Host header that is no host is 400, not a crash", async () => {
+  await start();
+  expect(await raw("GET /health HTTP/1.1\r\nHost: a b<>\r\nConnection: close\r\n\r\n")).toStartWith(
+    "HTTP/1.1 400",
+  );
+  expect((await hub.call("GET", "/health")).status).toBe(200);
+});
+
+test("SVC_API_TOKEN is asked for everywhere but health and the worker's own calls", async () => {
+  await start({ env: { SVC_API_TOKEN: "t0ken" } });
+  for (const [path, status] of [
+    ["/health", 200],
+    ["/api/v1/health", 200],
+    ["/sessions/abc/novnc/", 404],
+    ["/workers/w1/link", 426],
+    ["/jobs", 401],
+    ["/", 401],
+    ["/docs", 401],
+    ["/openapi.json", 401],
+    ["/workers", 401],
+    ["/api/v1/status", 401],
+    ["/http://example.com/", 401],
+    ["/sessions/abc/novncx", 401],
+  ] as const)
+    expect({ path, status: (await hub.call("GET", path)).status }).toEqual({ path, status });
+  const denied = await hub.call("GET", "/jobs", undefined, { headers: { authorization: "Bearer nope" } });
+  expect(denied).toMatchObject({ status: 401, body: { detail: "a bearer token is required" } });
+  expect(denied.headers.get("www-authenticate")).toBe("Bearer");
+  const headers = { authorization: "Bearer t0ken" };
+  expect((await hub.call("GET", "/jobs", undefined, { headers })).status).toBe(200);
+  const worker = await hub.worker();
+  expect((await hub.call("POST", "/jobs", { url: TARGET }, { headers })).status).toBe(200);
+  const job = await worker.assigned.next();
+  expect((await worker.putAsset(job, "x")).status).toBe(200);
+});
+
+test("a JSON body that is announced or grows too large is 413 before it was read", async () => {
+  await start();
+  const announced = await raw(
+    "POST /jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 900000000\r\nConnection: close\r\n\r\n{",
+  );
+  expect(announced).toStartWith("HTTP/1.1 413");
+  const endless = new ReadableStream({
+    pull: (c) => c.enqueue(new Uint8Array(65_536).fill(32)),
+  });
+  const grown = await fetch(`${hub.url}/jobs`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: endless,
+  });
+  expect(grown.status).toBe(413);
+});
+
+test("two hubs cannot share a port: the error names SVC_PORT", async () => {
+  await start();
+  const port = new URL(hub.url).port;
+  await expect(startTestHub({ env: { SVC_PORT: port } })).rejects.toThrow(/^SVC_PORT: cannot listen/);
+});
+
+test("§8 the configuration has the spec's defaults", () => {
+  const config = loadHubConfig({});
+  expect(config).toMatchObject({
+    host: "0.0.0.0",
+    port: 8000,
+    worker_secret: null,
+    public_base_url: "http://hub:8000",
+    min_asset_size_bytes: 0,
+    submit_wait_ms: 8_000,
+    cors_origins: [],
+    queue: {
+      pull_on_free: true,
+      redrive: true,
+      redrive_interval_ms: 3_000,
+      redrive_min_age_ms: 90_000,
+      redrive_max_per_pass: 0,
+      timeout_ms: 180_000,
+    },
+    stale: { reconcile_interval_ms: 90_000, running_grace_ms: 300_000 },
+  });
+  expect(loadHubConfig({}, {}, "dev")).toMatchObject({
+    host: "127.0.0.1",
+    public_base_url: null,
+    loopback_hosts_only: true,
+  });
+  expect(loadHubConfig({ SVC_PORT: "1", SVC_HOST: " " }, { SVC_PORT: "2" })).toMatchObject({
+    port: 2,
+    host: "0.0.0.0",
+  });
+});
+
+for (const [name, value] of [
+  ["SVC_PORT", "70000"],
+  ["SVC_PORT", "x"],
+  ["SVC_LOG_LEVEL", "loud"],
+  ["SVC_REDIS_URL", "redis://h"],
+  ["SVC_QUEUE_TIMEOUT_S", "soon"],
+  ["SVC_QUEUE_REDRIVE_DISABLE", "maybe"],
+  ["SVC_CORS_ORIGINS", "ops.test/path"],
+  ["PUBLIC_BASE_URL", "hub:8000"],
+  ["SVC_MAX_ASSET_BYTES", "-1"],
+] as const)
+  test(`a bad ${name} (${value}) is a ConfigError that names it`, () => {
+    expect(() => loadHubConfig({ [name]: value })).toThrow(new RegExp(`^${name}`));
+  });
