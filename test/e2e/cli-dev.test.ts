@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:te
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { taggedProcesses, until } from "#test/support/fleet-process.ts";
+import { processesOf, until } from "#test/support/fleet-process.ts";
 import { laneEnv, type Program, runProgram, startProgram } from "#test/support/program.ts";
 
 /** Dev mode from source, with its worker as a child process. */
@@ -14,7 +14,6 @@ let site: ReturnType<typeof Bun.serve>;
 /** Calls of /slow wait for this. */
 let gate = Promise.withResolvers<void>();
 let dir: string;
-let tag: string;
 let dev: Program | null = null;
 
 beforeAll(() => {
@@ -32,7 +31,6 @@ afterAll(() => site.stop(true));
 beforeEach(() => {
   gate = Promise.withResolvers<void>();
   dir = mkdtempSync(join(tmpdir(), "flotilla-dev-"));
-  tag = `FLOTILLA_TEST=${dir}`;
 });
 afterEach(async () => {
   gate.resolve();
@@ -43,8 +41,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Children inherit the tag, whatever group they moved to. */
-const ofThisTest = () => taggedProcesses(tag).filter((p) => p.state !== "Z");
+const ofThisTest = () => processesOf(dir).filter((p) => p.state !== "Z");
 const worker = () => ofThisTest().find((p) => p.command.includes("--exit-on-stdin-close"));
 
 const env = () => ({ FLOTILLA_TEST: dir, ...laneEnv() });
