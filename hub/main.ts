@@ -44,7 +44,11 @@ async function prepareService(mode: Mode, flags: FlagValues) {
     const log = logTo(config.log_level).child({ mode });
     const { startWorker } = await import("#worker/start.ts");
     const version = nodeVersion(env.WORKER_VERSION);
-    return { log, start: (): Promise<Service> => startWorker({ config, log, clock, version }) };
+    return {
+      log,
+      start: (signal: AbortSignal): Promise<Service> =>
+        startWorker({ config, log, clock, version, signal }),
+    };
   }
   const { loadHubConfig } = await import("./config.ts");
   const config = loadHubConfig(env, overrides, mode);

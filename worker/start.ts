@@ -8,7 +8,7 @@ import { createScope } from "#shared/scope.ts";
 import type { WorkerConfig } from "./config.ts";
 import { type FetchSettings, runFetch } from "./fetch/run-fetch.ts";
 import { createHostLoad } from "./host-load.ts";
-import { createLanePool, type LanePool } from "./lanes/pool.ts";
+import { createLanePool, type LanePool, type LanePoolDeps } from "./lanes/pool.ts";
 import type { JobOutcome, JobRun } from "./lanes/types.ts";
 import { lanAddress } from "./link/address.ts";
 import { type Assignments, createAssignments, RunStopped } from "./link/assignments.ts";
@@ -32,11 +32,13 @@ export interface WorkerDeps {
   log: Log;
   clock: Clock;
   version: string;
+  /** Aborting it ends a start that is under way; once started, `stop` ends the worker. */
+  signal?: AbortSignal;
 }
 
 /** What a worker is made of beside its link; tests put their own in. */
 export interface WorkerParts {
-  createLanePool(deps: { config: WorkerConfig; log: Log; clock: Clock }): Promise<LanePool>;
+  createLanePool(deps: LanePoolDeps): Promise<LanePool>;
   runFetch(run: JobRun, settings: FetchSettings): Promise<JobOutcome>;
   random(): number;
 }
@@ -58,7 +60,7 @@ export async function startWorker(
   deps: WorkerDeps,
   parts: WorkerParts = REAL_PARTS,
 ): Promise<RunningWorker> {
-  const { config, clock, version } = deps;
+  const { config, clock, version, signal } = deps;
   if (config.hub_url === null) throw new ConfigError("HUB_URL: is required to run a worker");
   const hub = parseHubUrl(config.hub_url);
   const address = await lanAddress(hub);
@@ -67,7 +69,7 @@ export async function startWorker(
   const scope = createScope(log);
   const exit = Promise.withResolvers<number>();
   try {
-    const pool = scope.add("lanes", await parts.createLanePool({ config, log, clock }), (p) =>
+    const pool = scope.add("lanes", await parts.createLanePool({ config, log, clock, signal }), (p) =>
       p.close(),
     );
     const uploadBases = new WeakMap<LinkSession, Promise<string>>();

@@ -26,25 +26,28 @@ const SIGNALS = { SIGINT: 2, SIGTERM: 15 } as const;
 
 /**
  * Runs a service until a signal, the end of standard input (when asked), or its own end.
- * The first signal drains, the second exits at once with 128 + its number.
+ * The first signal drains, the second exits at once with 128 + its number. `start` is given a signal that aborts when
+ * the stop is asked for, so that a slow start need not come to its end.
  * @returns the exit code: 0 after a drain, the service's own when it ended by itself, 70 when it would not stop.
  * @throws what `start` threw.
  */
 export async function runService(
   host: Host,
   log: Log,
-  start: () => Promise<Service>,
+  start: (stopping: AbortSignal) => Promise<Service>,
   exitOnStdinClose: boolean,
 ): Promise<number> {
   let asked: (code: number) => void = () => {};
   const stopAsked = new Promise<number>((resolve) => {
     asked = resolve;
   });
+  const stopping = new AbortController();
   let draining = false;
   const drain = (why: string) => {
     draining = true;
     log.info({ reason: why }, "stop asked for");
     asked(EXIT.ok);
+    stopping.abort();
   };
   for (const [signal, number] of Object.entries(SIGNALS))
     host.on(signal, () => (draining ? host.exit(128 + number) : drain(signal)));
@@ -67,7 +70,13 @@ export async function runService(
   host.on("unhandledRejection", crash("unhandled rejection"));
   host.on("uncaughtException", crash("uncaught exception"));
 
-  service = await start();
+  try {
+    service = await start(stopping.signal);
+  } catch (err) {
+    if (!stopping.signal.aborted) throw err;
+    log.info({ reason: errorMessage(err) }, "stopped while starting");
+    return EXIT.ok;
+  }
   const code = await Promise.race([
     stopAsked,
     ...(service.exited !== undefined ? [service.exited] : []),

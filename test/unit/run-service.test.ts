@@ -76,6 +76,21 @@ describe("signals", () => {
     expect(await code).toBe(0);
     expect(running.stopped).toBe(1);
   });
+
+  test("a start that gives up because a stop was asked for is no failure", async () => {
+    const { host, raise } = fakeHost();
+    const code = runService(
+      host,
+      silentLog,
+      (stopping) =>
+        new Promise((_, reject) =>
+          stopping.addEventListener("abort", () => reject(new Error("stopped"))),
+        ),
+      false,
+    );
+    raise("SIGTERM");
+    expect(await code).toBe(0);
+  });
 });
 
 test("the end of standard input drains when it was asked for, and only then", async () => {
