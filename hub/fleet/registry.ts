@@ -127,23 +127,31 @@ export function dropLink(
   code: number,
   reason: string,
 ): Promise<void> {
-  link.dropped ??= (async () => {
-    const { worker_id } = link;
-    link.closed = true;
-    link.closeSocket(code, reason);
-    await link.handled;
-    // Assignments without an answer go back to the queue; only what the worker accepted is lost with it.
-    for (const held of link.held.values()) held.answer({ kind: "closed" });
-    await Promise.all([...link.held.values()].map((held) => held.settled));
-    if (ctx.links.get(worker_id) === link) {
-      await ctx.hooks.workerLost(worker_id);
-      await ctx.leases.releaseAll(worker_id);
-      await ctx.kv.delete(keyOf(worker_id));
-      if (ctx.links.get(worker_id) === link) ctx.links.delete(worker_id);
-    }
-    link.held.clear();
-    ctx.log.info({ worker_id, code, reason }, "worker link closed");
-    ctx.signal("link closed", { worker_id, code, reason });
-  })();
+  link.closed = true;
+  // In a later microtask: closing the socket calls back here before it returns.
+  link.dropped ??= Promise.resolve().then(() => endLink(ctx, link, code, reason));
   return link.dropped;
+}
+
+async function endLink(
+  ctx: HubContext,
+  link: WorkerLink,
+  code: number,
+  reason: string,
+): Promise<void> {
+  const { worker_id } = link;
+  link.closeSocket(code, reason);
+  await link.handled;
+  // Assignments without an answer go back to the queue; only what the worker accepted is lost with it.
+  for (const held of link.held.values()) held.answer({ kind: "closed" });
+  await Promise.all([...link.held.values()].map((held) => held.settled));
+  if (ctx.links.get(worker_id) === link) {
+    await ctx.hooks.workerLost(worker_id);
+    await ctx.leases.releaseAll(worker_id);
+    await ctx.kv.delete(keyOf(worker_id));
+    ctx.links.delete(worker_id);
+  }
+  link.held.clear();
+  ctx.log.info({ worker_id, code, reason }, "worker link closed");
+  ctx.signal("link closed", { worker_id, code, reason });
 }

@@ -14,6 +14,8 @@ import { createSignals, type Signals } from "./signals.ts";
 export interface TestHub {
   url: string;
   ctx: HubContext;
+  /** Holds the data directory and nothing else. */
+  root: string;
   data_dir: string;
   signals: Signals;
   /** Log lines, parsed. */
@@ -54,7 +56,8 @@ const parse = (text: string): unknown => {
 
 /** Short waits unless the test asks for others; a plain worker of one lane is one `hub.worker()` away. */
 export async function startTestHub(options: TestHubOptions = {}): Promise<TestHub> {
-  const data_dir = await mkdtemp(join(tmpdir(), "flotilla-hub-"));
+  const root = await mkdtemp(join(tmpdir(), "flotilla-hub-"));
+  const data_dir = join(root, "data");
   const config = loadHubConfig(
     { SVC_PORT: "0", SVC_HOST: "127.0.0.1", SVC_DATA_DIR: data_dir, SVC_SUBMIT_WAIT_S: "0.05", ...options.env },
     {},
@@ -81,6 +84,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
   const hub: TestHub = {
     url: running.url,
     ctx,
+    root,
     data_dir,
     signals,
     log,
@@ -122,7 +126,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
     },
     close: async () => {
       await hub.stop();
-      await rm(data_dir, { recursive: true, force: true });
+      await rm(root, { recursive: true, force: true });
     },
   };
   return hub;
