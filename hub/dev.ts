@@ -11,11 +11,16 @@ import type { Terminal } from "./cli/print.ts";
 import { checkTarget } from "./cli/run-command.ts";
 import type { Service } from "./cli/run-service.ts";
 import type { HubConfig } from "./config.ts";
+import { pickLanePorts } from "./lane-ports.ts";
 import { startHub } from "./serve.ts";
 import { type SupervisedChild, superviseChild } from "./supervise-child.ts";
 
 /** A first start compiles nothing, but Chromium's first launch on a cold disk was seen to take 6 s. */
 const WORKER_READY_MS = 90_000;
+
+/** The worker judges LANE_POOL; this only says how many ports to look at. */
+const DEFAULT_LANES = 2;
+const MAX_LANES = 100;
 
 export interface DevDeps {
   config: HubConfig;
@@ -30,11 +35,13 @@ export interface DevDeps {
 }
 
 /** The worker is the same program in another process and joins over the same socket as in production. */
-function startWorkerChild(deps: DevDeps, hubUrl: string): SupervisedChild {
+async function startWorkerChild(deps: DevDeps, hubUrl: string): Promise<SupervisedChild> {
   const given = (name: string) => {
     const value = deps.flags[name]?.at(-1);
     return value === undefined ? [] : [`--${name}=${value}`];
   };
+  const lanes = Number(deps.flags.lanes?.at(-1) ?? deps.env.LANE_POOL) || DEFAULT_LANES;
+  const ports = await pickLanePorts(deps.env, Math.min(lanes, MAX_LANES));
   return superviseChild({
     name: "worker",
     argv: [
@@ -46,7 +53,7 @@ function startWorkerChild(deps: DevDeps, hubUrl: string): SupervisedChild {
       "--exit-on-stdin-close",
       ...["lanes", "headless-lanes", "worker-id"].flatMap(given),
     ],
-    env: deps.env,
+    env: { ...deps.env, ...ports },
     log: deps.log,
     clock: deps.clock,
   });
@@ -126,7 +133,7 @@ export async function startDev(deps: DevDeps): Promise<Service> {
     const hub = scope.add("hub", await startHub(deps), (h) => h.stop());
     const url = `http://${reachableHost(deps.config.host)}:${hub.port}`;
     deps.terminal.out(banner(deps, url));
-    const worker = scope.add("worker", startWorkerChild(deps, url), (w) => w.stop());
+    const worker = scope.add("worker", await startWorkerChild(deps, url), (w) => w.stop());
     const target = wanted ?? (deps.flags.demo ? `${url}/demo/` : null);
     const job =
       target === null

@@ -51,6 +51,9 @@ async function prepareService(mode: Mode, flags: FlagValues) {
     };
   }
   const { loadHubConfig } = await import("./config.ts");
+  // A hub that lives for one job needs no address anybody knows, so a busy port does not stop it.
+  if (mode === "dev" && flags.once && !overrides.SVC_PORT && !env.SVC_PORT?.trim())
+    overrides.SVC_PORT = "0";
   const config = loadHubConfig(env, overrides, mode);
   const log = logTo(config.log_level).child({ mode });
   const version = nodeVersion(config.version_fallback);

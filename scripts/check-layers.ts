@@ -107,7 +107,7 @@ export const LAYERS: readonly Layer[] = [
   { name: "hub-demo", files: /^hub\/demo\//, may: [], packages: [] },
   {
     name: "dev-child",
-    files: /^hub\/supervise-child\.ts$/,
+    files: /^hub\/(supervise-child|lane-ports)\.ts$/,
     may: ["shared", "hub-cli"],
     packages: [],
   },

@@ -1,7 +1,11 @@
 import type { Clock } from "#shared/clock.ts";
+import { silentLog } from "#shared/log.ts";
+import { startLoop } from "#shared/loop.ts";
 import { fitText, printable, type Terminal } from "./print.ts";
 
 const SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
+/** Often enough to look alive. */
+const FRAME_MS = 120;
 
 export interface Progress {
   /** A line that stays. */
@@ -17,27 +21,43 @@ export function startProgress(terminal: Terminal, clock: Clock): Progress {
   const started = clock.now();
   const elapsed = () => `${((clock.now() - started) / 1000).toFixed(1).padStart(5)} s`;
   let frame = 0;
-  let shown = false;
-  const draw = (text: string) => {
+  let current: string | null = null;
+  const draw = () => {
+    if (current === null) return;
     frame += 1;
-    const line = `${SPINNER[frame % SPINNER.length]} ${elapsed()}  ${printable(text)}`;
+    const line = `${SPINNER[frame % SPINNER.length]} ${elapsed()}  ${printable(current)}`;
     terminal.err(`\r\u001b[K${fitText(line, terminal.liveWidth - 1)}`);
-    shown = true;
   };
-  const end = () => {
-    if (shown) terminal.err("\r\u001b[K");
-    shown = false;
+  const loop = terminal.live
+    ? startLoop({
+        name: "progress",
+        everyMs: FRAME_MS,
+        clock,
+        log: silentLog,
+        pass: async () => draw(),
+      })
+    : null;
+  const clear = () => {
+    if (current !== null) terminal.err("\r\u001b[K");
+    current = null;
   };
   return {
     note: (text) => {
-      end();
+      clear();
       terminal.err(`${printable(text)}\n`);
     },
     step: (stage, message) => {
       const text = `${stage.padEnd(8)} ${message}`;
-      if (terminal.live) draw(text);
-      else terminal.err(`${elapsed()}  ${printable(text)}\n`);
+      if (!terminal.live) {
+        terminal.err(`${elapsed()}  ${printable(text)}\n`);
+        return;
+      }
+      current = text;
+      draw();
     },
-    end,
+    end: () => {
+      clear();
+      void loop?.stop();
+    },
   };
 }
