@@ -33,6 +33,7 @@ const BASE_ARGS = [
   "--autoplay-policy=no-user-gesture-required",
   "--mute-audio",
   "--site-per-process",
+  "--disable-popup-blocking",
 ];
 
 /** A bare Chromium that satisfies `LaneBrowser`: what capture tests need and no more. */

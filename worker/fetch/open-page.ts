@@ -17,6 +17,9 @@ export async function openPage(ctx: FetchContext): Promise<Opened> {
   const { story, options } = run;
   const main = await trouble.race(findPage(ctx));
   trouble.setMain(main);
+  // The page must have acted on what was posted before: a new renderer starts from what the old one has confirmed, and
+  // one that confirmed nothing in time lost the first 14 requests of every second page.
+  await trouble.race(main.session.send("Page.enable"));
   const loaded = Promise.withResolvers<void>();
   main.session.on("Page.loadEventFired", () => loaded.resolve());
 

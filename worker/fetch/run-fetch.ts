@@ -161,6 +161,11 @@ async function waitForSilence(ctx: FetchContext): Promise<void> {
   await trouble.race(recorder.activity.idle(idle_seconds * 1_000, signal));
   const { count, bytes } = recorder.stored;
   const so_far = `${count} bodies, ${humanSize(bytes)} so far`;
+  const stuck = recorder.openUrls();
+  if (stuck.length > 0) {
+    const names = stuck.slice(0, 5).map((url) => shortUrl(url)).join(", ");
+    run.story.log("info", "idle", `no longer waiting for ${stuck.length} requests: ${names}`);
+  }
   if (!out_of_time.aborted) run.story.log("info", "idle", `network silent for ${idle_seconds} s: ${so_far}`);
   else
     run.story.log(
@@ -176,6 +181,10 @@ async function savePage(ctx: FetchContext, main: Tracked): Promise<void> {
   const frames = recorder.targets
     .all()
     .filter((t) => t.type === "iframe" && t.page?.target_id === main.target_id);
+  if (recorder.isNavigating(main)) {
+    run.story.log("info", "page", "stopped a navigation that was not answered");
+    await main.session.send("Page.stopLoading");
+  }
   const { page, links } = await snapshotPage(main, frames).catch((err: unknown) =>
     explainMutePage(ctx, main, err),
   );

@@ -87,6 +87,8 @@ export function watchTrouble(run: JobRun): TroubleWatch {
       const session: CdpSession = target.session;
       session.on("Page.javascriptDialogOpening", (p) => onDialog(target, p.type, p.message));
       session.post("Page.enable");
+      // A popup in front hides the page, and Chromium does not load the media of hidden pages.
+      if (target.type === "page") session.post("Emulation.setFocusEmulationEnabled", { enabled: true });
     },
     race: (work) => Promise.race([work, ended]),
   };

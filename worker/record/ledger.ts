@@ -23,7 +23,7 @@ export interface BodySource {
   status: number | null;
   from_cache: boolean;
   from_service_worker: boolean;
-  /** Seen twice: by a page and by the service worker that serves it. */
+  /** Seen twice by nature: out of a cache, or by a page and by the service worker that serves it. */
   paired: boolean;
   /** The name a download was given. */
   suggested_name?: string;
@@ -106,7 +106,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
     },
     lost: (source, reason) => {
       losses.push({ source, reason });
-      deps.onLoss("lost", source, reason);
+      if (!source.paired) deps.onLoss("lost", source, reason);
     },
     skipped: (body) => {
       skipped += 1;
@@ -117,7 +117,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
       const count = (reason: LossReason) => {
         reasons[reason] = (reasons[reason] ?? 0) + 1;
       };
-      // One side of a service worker's pair may be unreadable while the other side was kept.
+      // Of two that are one body, the second may be unreadable while the first was kept.
       const lost = losses.filter(
         (loss) => !(loss.source.paired && whole_urls.has(loss.source.url)),
       );

@@ -42,6 +42,10 @@ export interface Recorder {
   readonly stored: Ledger["stored"];
   /** Reads that are under way or waiting. */
   pendingReads(): number;
+  /** Requests without an end yet, for the story. */
+  openUrls(): string[];
+  /** Whether this page waits for the answer to a navigation; it takes no commands meanwhile. */
+  isNavigating(page: Tracked): boolean;
   /** What begins from now on is not part of the job. */
   seal(): void;
   /** Waits for the reads under way, then closes what will not end: streams, ranges, downloads, stalled requests. */
@@ -72,22 +76,25 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
   const source = (entry: RequestEntry): BodySource => ({
     url: entry.url,
     page_url: entry.page_url,
-    mime: entry.response?.mimeType ?? "",
-    status: entry.response?.status ?? null,
+    mime: entry.mime,
+    status: entry.response?.status ?? entry.wire_status,
     from_cache: entry.from_cache,
     from_service_worker: entry.response?.fromServiceWorker === true,
-    paired: entry.response?.fromServiceWorker === true || entry.target.type === "service_worker",
+    paired:
+      entry.from_cache ||
+      entry.response?.fromServiceWorker === true ||
+      entry.target.type === "service_worker",
   });
   const checkAddress = (entry: RequestEntry, response: Protocol.Network.Response) => {
     const { remoteIPAddress: address, remotePort: port } = response;
     if (!address || !port) return;
     if (deps.isRefused(address, port, response.url, entry.type === "Document")) entry.refused = true;
   };
-  /** Where to read: the session that told the end, then the plain ones, then where it began. */
+  /** Where to read: the session that told the end, its plain one, where it began, then what that belongs to. */
   const sessionsFor = (entry: RequestEntry, by: Tracked): CdpSession[] => {
     const candidates = [by.session, by.plain, entry.target.session, entry.target.plain];
-    const open = candidates.filter((s): s is CdpSession => s !== null && !s.is_closed);
-    return [...new Set(open.length > 0 ? open : [by.session])];
+    for (let t = entry.target.parent; t; t = t.parent) candidates.push(t.session);
+    return [...new Set(candidates)].filter((session) => session !== null);
   };
 
   const downloads = watchDownloads({
@@ -112,6 +119,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
   });
 
   const isWanted = (entry: RequestEntry) => deps.bodies && !entry.late && !entry.handled;
+  const orphans = new Set<RequestEntry>();
   /** Finished, and not read yet. */
   const unread = new Set<RequestEntry>();
   let closed = false;
@@ -157,10 +165,28 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     const expected = { bytes: true, at_least: 0 };
     const result = await readBody(sessionsFor(entry, by), entry.id, spool, expected);
     if (isLate(result)) return;
+    const position = entry.response?.status === 206 ? partPosition(206, entry.headers) : null;
+    // A range that broke off is no loss of its own: players do that, and other ranges may hold the bytes.
+    if (position && !("body" in result)) return void parts.file(source(entry), position);
     if (!("body" in result)) return ledger.lost(source(entry), reason);
     const { body } = result;
-    const start = partPosition(entry.response?.status ?? 0, entry.headers)?.start ?? 0;
-    ledger.partial(source(entry), body, [{ start, end: start + body.size - 1 }], reason);
+    if (position) return joinPart(entry, body, position);
+    ledger.partial(source(entry), body, [{ start: 0, end: body.size - 1 }], reason);
+  };
+
+  /** The end was not told, but the durable buffer answers only for what has arrived whole, or broke off. */
+  const readOrphan = async (entry: RequestEntry) => {
+    const declared = declaredLength(entry.headers);
+    const expected = { bytes: true, at_least: declared ?? 0 };
+    const result = await readBody(sessionsFor(entry, entry.target), entry.id, spool, expected);
+    if (isLate(result) || !("body" in result)) return;
+    const { body } = result;
+    if (!table.take(entry.id)) return rmSync(body.path, { force: true });
+    const position = partPosition(entry.wire_status ?? 0, entry.headers);
+    if (position && entry.wire_status === 206) return joinPart(entry, body, position);
+    if (body.size < deps.min_size) return ledger.skipped(body);
+    if (declared !== null) return ledger.captured(source(entry), body);
+    ledger.partial(source(entry), body, [{ start: 0, end: body.size - 1 }], "target_gone");
   };
 
   const table = createRequestTable({
@@ -177,7 +203,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
       const { page_url } = entry;
       if (entry.type === "Document") {
         described.set(response.url, { mime: response.mimeType, status: response.status, page_url });
-        if (entry.target.type === "page") deps.onDocument(entry.target, response);
+        if (entry.is_main_document) deps.onDocument(entry.target, response);
       }
       if (isEndless(entry)) activity.ignore(entry.id);
       if (!isWanted(entry) || entry.refused || !needsTail(entry)) return;
@@ -191,6 +217,12 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
       if (entry.refused) return ledger.lost(source(entry), "protected");
       const size = Math.max(entry.received, declaredLength(entry.headers) ?? 0);
       enqueue(entry, size, () => read(entry, by));
+    },
+    onOrphan: (entry) => {
+      activity.end(entry.id);
+      if (!isWanted(entry) || entry.refused || !carriesBody(entry)) return;
+      orphans.add(entry);
+      reads.add(declaredLength(entry.headers) ?? 0, () => readOrphan(entry));
     },
     onFailed: (entry, by, _error, canceled) => {
       activity.end(entry.id);
@@ -215,10 +247,15 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     onPlain: (_owner, plain) => streams.watch(plain),
   });
 
+  /** An orphan's bytes may have been on their way still when it was read first. */
+  const retryOrphans = () => {
+    for (const entry of orphans)
+      if (table.get(entry.id) === entry) reads.add(0, () => readOrphan(entry));
+  };
   /** What is still open when the job ends. */
   const closeOpen = () => {
     for (const entry of table.open()) {
-      table.remove(entry.id);
+      table.take(entry.id);
       if (!isWanted(entry) || !entry.response || !carriesBody(entry)) continue;
       if (entry.received > 0) ledger.lost(source(entry), "timeout");
     }
@@ -237,11 +274,15 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     downloads,
     stored: ledger.stored,
     pendingReads: () => reads.pending,
+    openUrls: () => table.open().map(({ url }) => url),
+    isNavigating: (page) =>
+      table.open().some((e) => e.is_main_document && e.target === page && e.response === null),
     seal: () => {
       sealed = true;
     },
     drain: async (signal) => {
       sealed = true;
+      retryOrphans();
       const aborted_early = new Promise<void>((resolve) => {
         if (signal.aborted) resolve();
         signal.addEventListener("abort", () => resolve(), { once: true });

@@ -9,11 +9,18 @@ export interface RequestEntry {
   method: string;
   type: string;
   page_url: string;
+  frame_id: string | null;
+  /** The document it was asked for by; a navigation's own request has its id. */
+  loader_id: string;
+  /** The document of a page's main frame. */
+  is_main_document: boolean;
   /** Where it was asked for; the end may be told by another target (cross-process frames). */
   target: Tracked;
   /** Null until the response's headers are there. */
   response: Protocol.Network.Response | null;
   headers: Map<string, string>;
+  /** Type told by the response, or by its raw headers when the response was never told. */
+  mime: string;
   /** Status on the wire: 304 where the page is told 200. */
   wire_status: number | null;
   from_cache: boolean;
@@ -27,6 +34,8 @@ export interface RequestEntry {
   refused: boolean;
   /** Began after the job had what it came for: not part of it. */
   late: boolean;
+  /** Its document or worker is gone. */
+  orphaned: boolean;
 }
 
 export interface RequestEvents {
@@ -38,21 +47,23 @@ export interface RequestEvents {
   /** `by`: the target that told the end; its session can read the body. */
   onFinished(entry: RequestEntry, by: Tracked): void;
   onFailed(entry: RequestEntry, by: Tracked, error: string, canceled: boolean): void;
+  /** Its document or worker is gone: the end may never be told, whatever came. */
+  onOrphan(entry: RequestEntry): void;
 }
 
 export interface RequestTable {
   watch(target: Tracked): void;
   get(id: string): RequestEntry | null;
   open(): RequestEntry[];
-  /** Forgets an entry whose end will not come. */
-  remove(id: string): void;
+  /** Takes an entry out whose end will not come; null when it has come. */
+  take(id: string): RequestEntry | null;
 }
 
 /** Keyed by request id for the whole browser: a frame in another process begins on one session and ends on another. */
 export function createRequestTable(events: RequestEvents): RequestTable {
   const table = new Map<string, RequestEntry>();
   /** Extra-info events may come before the request's own. */
-  const early = new Map<string, number>();
+  const early = new Map<string, Protocol.Network.ResponseReceivedExtraInfoEvent>();
 
   const onSent = (target: Tracked, p: Protocol.Network.RequestWillBeSentEvent) => {
     const open = table.get(p.requestId);
@@ -72,12 +83,13 @@ export function createRequestTable(events: RequestEvents): RequestTable {
     entry.response = p.response;
     entry.type = p.type;
     entry.headers = lowerCased(p.response.headers);
-    entry.wire_status = early.get(p.requestId) ?? entry.wire_status;
+    entry.mime = p.response.mimeType;
+    entry.wire_status = early.get(p.requestId)?.statusCode ?? entry.wire_status;
     entry.from_cache ||=
       p.response.fromDiskCache === true ||
       p.response.fromPrefetchCache === true ||
       entry.wire_status === 304;
-    if (isMainDocument(entry, target, p.frameId)) {
+    if (entry.is_main_document) {
       if (target.page) target.page.url = p.response.url;
       entry.page_url = p.response.url;
     }
@@ -85,9 +97,13 @@ export function createRequestTable(events: RequestEvents): RequestTable {
   };
   const onExtraInfo = (p: Protocol.Network.ResponseReceivedExtraInfoEvent) => {
     const entry = table.get(p.requestId);
-    if (!entry?.response) early.set(p.requestId, p.statusCode);
-    if (!entry) return;
+    if (!entry) return void early.set(p.requestId, p);
     entry.wire_status = p.statusCode;
+    if (!entry.response) {
+      // Until the response itself is told; a navigation may come first and it never is.
+      entry.headers = lowerCased(p.headers);
+      entry.mime = entry.headers.get("content-type")?.split(";")[0] ?? "";
+    }
     if (p.statusCode === 304) entry.from_cache = true;
   };
   const close = (id: string): RequestEntry | null => {
@@ -96,14 +112,31 @@ export function createRequestTable(events: RequestEvents): RequestTable {
     early.delete(id);
     return entry;
   };
+  const orphan = (matches: (entry: RequestEntry) => boolean) => {
+    for (const entry of [...table.values()]) {
+      if (entry.orphaned || !matches(entry)) continue;
+      entry.orphaned = true;
+      events.onOrphan(entry);
+    }
+  };
+  /** A document took another's place: what the old one asked for may never end. */
+  const onCommit = (target: Tracked, frame_id: string, loader_id: string, is_root: boolean) =>
+    orphan(
+      (entry) =>
+        entry.target === target &&
+        entry.loader_id !== loader_id &&
+        (is_root ? frame_id === target.target_id : entry.frame_id === frame_id),
+    );
   return {
     get: (id) => table.get(id) ?? null,
     open: () => [...table.values()],
-    remove: (id) => {
-      close(id);
-    },
+    take: close,
     watch: (target) => {
       const s: CdpSession = target.session;
+      s.on("Page.frameNavigated", ({ frame: { id, loaderId, parentId } }) =>
+        onCommit(target, id, loaderId, parentId === undefined),
+      );
+      void s.closed.then(() => orphan((entry) => entry.target === target));
       s.on("Network.requestWillBeSent", (p) => onSent(target, p));
       s.on("Network.responseReceived", (p) => onResponse(target, p));
       s.on("Network.responseReceivedExtraInfo", onExtraInfo);
@@ -122,6 +155,8 @@ export function createRequestTable(events: RequestEvents): RequestTable {
         if (!entry) return;
         entry.encoded = p.encodedDataLength;
         events.onFinished(entry, target);
+        // A new renderer may commit before it tells navigations: the document's end tells it too.
+        if (entry.is_main_document) onCommit(target, target.target_id, entry.loader_id, true);
       });
       s.on("Network.loadingFailed", (p) => {
         const entry = close(p.requestId);
@@ -138,9 +173,13 @@ function newEntry(target: Tracked, p: Protocol.Network.RequestWillBeSentEvent): 
     method: p.request.method,
     type: p.type ?? "Other",
     page_url: target.page?.url || p.documentURL,
+    frame_id: p.frameId ?? null,
+    loader_id: p.loaderId,
+    is_main_document: isMainDocument(target, p.type, p.frameId),
     target,
     response: null,
     headers: new Map(),
+    mime: "",
     wire_status: null,
     from_cache: false,
     received: 0,
@@ -148,6 +187,7 @@ function newEntry(target: Tracked, p: Protocol.Network.RequestWillBeSentEvent): 
     handled: false,
     refused: false,
     late: false,
+    orphaned: false,
   };
 }
 
@@ -161,8 +201,8 @@ function resetForNextHop(entry: RequestEntry, p: Protocol.Network.RequestWillBeS
 }
 
 /** The main frame of a page has the id of its target. */
-const isMainDocument = (entry: RequestEntry, target: Tracked, frame_id?: string): boolean =>
-  entry.type === "Document" && target.type === "page" && frame_id === target.target_id;
+const isMainDocument = (target: Tracked, type?: string, frame_id?: string): boolean =>
+  type === "Document" && target.type === "page" && frame_id === target.target_id;
 
 const lowerCased = (headers: Protocol.Network.Headers): Map<string, string> =>
   new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]));
@@ -177,7 +217,7 @@ export function declaredLength(headers: ReadonlyMap<string, string>): number | n
 
 /** Responses that have no body by nature, so that its absence is no loss (research §4.3). */
 export function carriesBody(entry: RequestEntry): boolean {
-  const status = entry.response?.status ?? 0;
+  const status = entry.response?.status ?? entry.wire_status ?? 0;
   return (
     entry.method !== "HEAD" &&
     !["Preflight", "Ping", "CSPViolationReport", "WebSocket", "WebTransport"].includes(entry.type) &&

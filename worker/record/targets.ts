@@ -24,6 +24,8 @@ export interface Tracked {
   target_id: string;
   type: string;
   page: PageContext | null;
+  /** The target it belongs to: its buffers hold this one's bodies too, also after its end. */
+  parent: Tracked | null;
   /** Second session without durable messages: reads what a service worker made up. */
   plain: CdpSession | null;
 }
@@ -81,7 +83,7 @@ export function watchTargets(deps: TargetWatchDeps): TargetWatch {
   ): void {
     const page =
       info.type === "page" ? { target_id: info.targetId, url: info.url } : (parent?.page ?? null);
-    const entry = { session, target_id: info.targetId, type: info.type, page, plain: null };
+    const entry = { session, target_id: info.targetId, type: info.type, page, parent, plain: null };
     tracked.set(session, entry);
     session.on("Target.attachedToTarget", onAttached(entry));
     void session.closed.then(() => tracked.delete(session));

@@ -34,8 +34,9 @@ export interface SiteServer {
   body(path: string, body: StaticBody): void;
   on(path: string, handler: Handler): void;
   expect(path: string, bytes: Uint8Array): void;
-  /** Resolves when the answer to this path has been sent whole. */
+  /** Resolves when the answer to this path has been sent whole since the last `forget`. */
   sent(path: string): Promise<void>;
+  forget(): void;
   stop(): Promise<void>;
 }
 
@@ -78,6 +79,7 @@ export async function startServer(host: string): Promise<SiteServer> {
       handlers.set(path, (req, res) => serveStatic(req, res, body));
       if (!body.extra) expectBody(path, body.bytes);
     },
+    forget: () => waiting.clear(),
     sent: (path) => sentOf(path).promise,
     stop: () =>
       new Promise((resolve) => {

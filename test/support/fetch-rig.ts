@@ -1,0 +1,90 @@
+import { rmSync } from "node:fs";
+import { systemClock } from "#shared/clock.ts";
+import type { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
+import { JobOptions } from "#shared/schema/job.ts";
+import type { AssetSink, JobOutcome, JobRun, LaneBrowser } from "#worker/lanes/types.ts";
+import { type FetchSettings, runFetch } from "#worker/fetch/run-fetch.ts";
+
+export interface StoredAsset extends AssetMeta {
+  size: number;
+  sha256: string;
+}
+
+export interface FetchResult {
+  outcome: JobOutcome;
+  assets: StoredAsset[];
+  documents: Map<DocumentName, string>;
+  /** The story, a line each: `stage: message`. */
+  log: string[];
+}
+
+export interface FetchRequest {
+  url: string;
+  options?: Partial<Record<keyof JobOptions, unknown>>;
+  settings?: Partial<FetchSettings>;
+  signal?: AbortSignal;
+  /** Hashes the stored file again instead of believing the recorder. */
+  verify?: boolean;
+  /** Each line of the story as it is told. */
+  onLog?: (line: string) => void;
+}
+
+/** Runs one fetch job on `browser`, storing what it captures in memory. */
+export async function runFetchJob(browser: LaneBrowser, request: FetchRequest): Promise<FetchResult> {
+  const result: Omit<FetchResult, "outcome"> = { assets: [], documents: new Map(), log: [] };
+  const run: JobRun = {
+    job_id: "job1",
+    url: request.url,
+    options: JobOptions.parse({ idle_seconds: 0.5, headless: browser.headless, ...request.options }),
+    browser,
+    sink: memorySink(result, request.verify ?? true),
+    signal: request.signal ?? new AbortController().signal,
+    story: {
+      log: (level, stage, message) => {
+        result.log.push(`${level} ${stage}: ${message}`);
+        request.onLog?.(`${stage}: ${message}`);
+      },
+    },
+  };
+  const settings: FetchSettings = {
+    clock: systemClock,
+    spool_max_bytes: 4 * 1024 ** 3,
+    navigation_block: [],
+    own_ports: [],
+    ...request.settings,
+  };
+  const outcome = await runFetch(run, settings);
+  return { outcome, ...result };
+}
+
+/** Keeps what is told of the assets, and hashes their files before it removes them. */
+function memorySink(result: Omit<FetchResult, "outcome">, verify: boolean): AssetSink {
+  const work: Promise<void>[] = [];
+  let stored = 0;
+  return {
+    putAsset: (meta, { path, size, sha256 }) => {
+      const store = async () => {
+        const hash = verify ? await hash256(path) : sha256;
+        if (hash !== sha256) throw new Error(`${meta.name}: the spooled file is not what was hashed`);
+        rmSync(path);
+        result.assets.push({ ...meta, size, sha256 });
+        stored += 1;
+      };
+      work.push(store());
+    },
+    putDocument: (name, content) => {
+      result.documents.set(name, content);
+      stored += 1;
+    },
+    flush: async () => {
+      await Promise.all(work);
+      return { stored, failed: [] };
+    },
+  };
+}
+
+async function hash256(path: string): Promise<string> {
+  const hasher = new Bun.CryptoHasher("sha256");
+  for await (const chunk of Bun.file(path).stream()) hasher.update(chunk);
+  return hasher.digest("hex");
+}
