@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { type Clock, DeadlineError } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { humanSize } from "#shared/names.ts";
@@ -241,7 +240,6 @@ async function collect(run: JobRun, recorder: Recorder, outcome: JobOutcome): Pr
   for (const { name, reason } of failed) story.log("warn", "upload", `${name} was not stored: ${reason}`);
   const report = recorder.report(failed.map(({ name }) => name));
   story.log("info", "upload", `${stored} files stored; ${describeReport(report)}`, { capture: report });
-  rmSync(browser.dirs.spool, { recursive: true, force: true });
   return report;
 }
 

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
+import { type Site, startSite } from "#test/support/site/site.ts";
+
+/** `CAPTURE_RUNS=10` repeats each mode ten times. */
+const RUNS = Number(Bun.env.CAPTURE_RUNS ?? 2);
+const RUN_MS = 90_000;
+
+let site: Site;
+let lane: JobLane;
+beforeAll(async () => {
+  [site, lane] = await Promise.all([startSite(), openJobLane()]);
+}, 30_000);
+afterAll(async () => {
+  await lane.close();
+  await site.stop();
+});
+
+const rounds = [true, false].flatMap((headless) =>
+  Array.from({ length: RUNS }, (_, i) => ({ headless, round: i + 1 })),
+);
+
+describe("the conformance page", () => {
+  test.each(rounds)(
+    "every network body is captured byte for byte, media joined (headless $headless, run $round)",
+    async ({ headless }) => {
+      const { outcome, assets, documents, log } = await lane.run({
+        url: site.url,
+        headless,
+        options: { idle_seconds: 2 },
+      });
+      const identity = (body: { sha256: string }, url: string) => `${url} ${body.sha256}`;
+      const whole = assets.filter((a) => !a.partial);
+      const held = new Set(whole.map((a) => identity(a, a.source_url)));
+      const missing = site.expected.filter((e) => !held.has(identity(e, e.url)));
+      expect({ missing, log: missing.length > 0 ? log : [] }).toEqual({ missing: [], log: [] });
+
+      // Nothing is whole that is not: a whole asset of a known URL has the bytes of that URL.
+      const known = new Map(site.expected.map((e) => [e.url, e]));
+      const wrong = whole.filter((a) => known.has(a.source_url) && known.get(a.source_url)?.sha256 !== a.sha256);
+      expect(wrong).toEqual([]);
+      expect(assets.filter((a) => a.partial)).toEqual([]);
+      expect(outcome).toMatchObject({ status: "completed", error: null, http_status: 200 });
+      expect(outcome.capture).toMatchObject({ lost: 0, partial: 0, ratio: 1, method: "durable" });
+      expect(outcome.capture?.captured).toBe(assets.length);
+      expect(new Set(assets.map((a) => a.name)).size).toBe(assets.length);
+
+      expect(outcome.final_url).toBe(`${site.origins.cross}/last.html`);
+      expect(documents.get("page.html")).toStartWith("<!DOCTYPE html>\n<html>");
+      expect(JSON.parse(documents.get("links.json") ?? "")).toEqual({
+        job_id: "job1",
+        count: 1,
+        links: [
+          {
+            url: `${site.origins.cross}/after`,
+            text: "the end",
+            rel: "nofollow",
+            page_url: `${site.origins.cross}/last.html`,
+          },
+        ],
+      });
+    },
+    RUN_MS,
+  );
+
+  test("assets say where they came from (api.md, Fleet: asset items)", async () => {
+    const { assets } = await lane.run({ url: site.url, options: { idle_seconds: 2 } });
+    const { main, third } = site.origins;
+    const find = (url: string) => assets.find((a) => a.source_url === url);
+    expect(find(`${main}/video.mp4`)).toMatchObject({ kind: "video", mime: "video/mp4", ext: "mp4" });
+    expect(find(`${main}/sound.ogg`)).toMatchObject({ kind: "audio" });
+    expect(find(`${main}/image-1.bmp`)).toMatchObject({
+      kind: "image",
+      name: "image-1.bmp",
+      page_url: `${main}/`,
+      status: 200,
+      from_cache: false,
+    });
+    expect(find(`${main}/`)).toMatchObject({ kind: "other", mime: "text/html", name: "index.html" });
+    expect(find(`${third}/nested.bmp`)).toMatchObject({ page_url: `${main}/` });
+    expect(find(`${third}/popup.bmp`)).toMatchObject({ page_url: `${third}/popup.html` });
+    expect(find(`${main}/sw/made-up.json`)).toMatchObject({ from_service_worker: true });
+    expect(find(`${main}/download.bin`)).toMatchObject({ name: "report 2026.bin" });
+  }, RUN_MS);
+});

@@ -1,0 +1,42 @@
+import { silentLog } from "#shared/log.ts";
+import { systemClock } from "#shared/clock.ts";
+import { laneEnv, makeDataDir } from "#test/support/lane-pool.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
+import { createLanePool } from "#worker/lanes/pool.ts";
+import type { LaneBrowser } from "#worker/lanes/types.ts";
+import { rmSync } from "node:fs";
+import { type FetchRequest, type FetchResult, runFetchJob } from "./fetch-rig.ts";
+
+/** A lane of a real pool that runs fetch jobs, one after the other. */
+export interface JobLane {
+  /** Runs a job on a fresh browser and resets the lane; rejects when the lane does not come back warm. */
+  run(
+    request: FetchRequest & { headless?: boolean; onBrowser?: (browser: LaneBrowser) => void },
+  ): Promise<FetchResult>;
+  close(): Promise<void>;
+}
+
+export async function openJobLane(): Promise<JobLane> {
+  const data_dir = makeDataDir();
+  const config = loadWorkerConfig(laneEnv(data_dir, { LANE_POOL: "1" }), {});
+  const pool = await createLanePool({ config, log: silentLog, clock: systemClock });
+  return {
+    run: async ({ headless = true, onBrowser, ...request }) => {
+      const hold = pool.hold(0, { job_id: "job1", session_id: "session1" });
+      if (!hold) throw new Error(`the lane is not free: ${JSON.stringify(pool.lanes())}`);
+      try {
+        const browser = await hold.browser({ headless });
+        onBrowser?.(browser);
+        return await runFetchJob(browser, request);
+      } finally {
+        await hold.release();
+        const [lane] = pool.lanes();
+        if (lane?.state !== "warm") throw new Error(`not warm again: ${JSON.stringify(lane)}`);
+      }
+    },
+    close: async () => {
+      await pool.close();
+      rmSync(data_dir, { recursive: true, force: true });
+    },
+  };
+}
