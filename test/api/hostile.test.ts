@@ -102,6 +102,7 @@ const toText = (v: unknown): string => {
     return "unserialisable"; // bigint, cycles
   }
 };
+const asText = value.map((v) => (typeof v === "string" ? v : toText(v)));
 const body = fc.oneof(
   { weight: 6, arbitrary: json.map(toText) },
   {
@@ -151,7 +152,7 @@ function callOf(operation: Operation): fc.Arbitrary<Call> {
   );
   const queries = fc.record(
     Object.fromEntries(
-      operation.parameters.filter((p) => p.in === "query").map((p) => [p.name, value.map(String)]),
+      operation.parameters.filter((p) => p.in === "query").map((p) => [p.name, asText]),
     ),
     { requiredKeys: [] },
   );
@@ -164,7 +165,7 @@ function callOf(operation: Operation): fc.Arbitrary<Call> {
     for (const [at, text] of Object.entries(input.paths))
       path = path.replace(`{${at}}`, () => (operation.path === "/{target_url}" ? text.toWellFormed() : encode(text)));
     const query = Object.entries(input.queries)
-      .map(([k, v]) => `${k}=${encode(String(v).slice(0, 2_000))}`)
+      .map(([k, v]) => `${k}=${encode((v ?? "").slice(0, 2_000))}`)
       .join("&");
     const sends = operation.has_body || operation.method === "POST" || operation.method === "DELETE";
     return {
