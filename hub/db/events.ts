@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, sql } from "drizzle-orm";
+import { and, asc, eq, gt, type Placeholder, sql } from "drizzle-orm";
 import type { Conn, RawRow } from "./conn.ts";
 import type { EventRow, EventsRepo } from "./types.ts";
 
@@ -9,6 +9,17 @@ const TRIES = 20;
 
 type NewEvent = Pick<EventRow, "ts" | "type" | "data">;
 
+/** Appends up to this length use a statement that was built at start. */
+const PREPARED_ROWS = 8;
+const EVENT_COLUMNS = ["ts", "type", "data"] as const;
+
+/** A row of holes, `ts0`, `type0`, …; Drizzle takes one wherever a value of any type may stand. */
+const placeholderRow = (row: number) =>
+  Object.fromEntries([
+    ["job_id", sql.placeholder("job_id")],
+    ...EVENT_COLUMNS.map((name) => [name, sql.placeholder(`${name}${row}`)]),
+  ]) as Omit<EventRow, "seq">;
+
 export function eventsRepo({ q, t, atomic, lockRows, isConflict }: Conn): EventsRepo {
   const { job_events, jobs } = t;
   const inTurn = createTurns();
@@ -16,7 +27,7 @@ export function eventsRepo({ q, t, atomic, lockRows, isConflict }: Conn): Events
     q.select({ job_id: jobs.job_id }).from(jobs).where(eq(jobs.job_id, job_id));
 
   /** One statement, one round trip. Two hubs may compute the same numbers; the primary key lets one of them in. */
-  const insert = (rows: Omit<EventRow, "seq">[], job_id: string) => {
+  const insert = (rows: Omit<EventRow, "seq">[], job_id: string | Placeholder) => {
     const last = q
       .select({ last: sql`coalesce(max(${job_events.seq}), 0)` })
       .from(job_events)
@@ -26,13 +37,28 @@ export function eventsRepo({ q, t, atomic, lockRows, isConflict }: Conn): Events
       .values(rows.map((row, i) => ({ ...row, seq: sql`${last} + ${sql.raw(String(i + 1))}` })))
       .returning({ seq: job_events.seq });
   };
+  // Most appends hold a line or two; building their statement takes longer than running it.
+  const prepared = Array.from({ length: PREPARED_ROWS }, (_, i) =>
+    insert(
+      Array.from({ length: i + 1 }, (_, row) => placeholderRow(row)),
+      sql.placeholder("job_id"),
+    ).prepare(`append_${i + 1}_events`),
+  );
+  const insertFirst = (rows: Omit<EventRow, "seq">[], job_id: string): Promise<RawRow[]> => {
+    const known = prepared[rows.length - 1];
+    if (!known) return insert(rows, job_id);
+    const values: Record<string, unknown> = { job_id };
+    for (const [row, event] of rows.entries())
+      for (const name of EVENT_COLUMNS) values[`${name}${row}`] = event[name];
+    return known.execute(values);
+  };
   const appendBatch = async (job_id: string, events: NewEvent[]): Promise<EventRow[]> => {
     const rows = events.map((event) => ({ ...event, job_id, ts: Math.round(event.ts) }));
     for (let tries = 1; ; tries += 1) {
       try {
         const inserted: RawRow[] =
           tries === 1
-            ? await insert(rows, job_id)
+            ? await insertFirst(rows, job_id)
             : ((await atomic([lockRows(ofJob(job_id)), insert(rows, job_id)]))[1] ?? []);
         const seqs = inserted.map((row) => Number(row.seq)).sort((a, b) => a - b);
         return rows.map((row, i) => ({ ...row, seq: seqs[i] ?? 0 }));

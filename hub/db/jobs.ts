@@ -33,6 +33,18 @@ const CLAIMED = {
 };
 type Claimed = Pick<JobRow, keyof typeof CLAIMED>;
 
+const ENDED = {
+  status: true,
+  error: true,
+  finished_at: true,
+  stage: true,
+  http_status: true,
+  final_url: true,
+  title: true,
+  capture: true,
+};
+type Ended = Pick<JobRow, keyof typeof ENDED>;
+
 /** A named hole for each column. Drizzle takes one wherever a value of any type may stand. */
 const placeholders = <T>(columns: Record<keyof T & string, unknown>): T =>
   Object.fromEntries(Object.keys(columns).map((name) => [name, sql.placeholder(name)])) as T;
@@ -51,7 +63,7 @@ export function jobsRepo({ q, t: { jobs } }: Conn): JobsRepo {
   /** Few at any time; said as a subquery so that the planner starts here, not at the worker's whole history. */
   const running = q.select({ job_id: jobs.job_id }).from(jobs).where(eq(jobs.status, "running"));
 
-  // The three statements of every job are built once: building one takes longer than running it.
+  // The statements of every job are built once: building one takes longer than running it.
   const insert = q
     .insert(jobs)
     .values(placeholders<JobRow>(getTableColumns(jobs)))
@@ -67,6 +79,29 @@ export function jobsRepo({ q, t: { jobs } }: Conn): JobsRepo {
     .where(and(eq(jobs.job_id, sql.placeholder("job_id")), waiting))
     .returning()
     .prepare("claim_job");
+  const oldestQueued = q
+    .select()
+    .from(jobs)
+    .where(and(waiting, lte(jobs.created_at, sql.placeholder("created_before"))))
+    .orderBy(asc(jobs.created_at), asc(jobs.job_id))
+    .limit(sql.placeholder("limit"))
+    .prepare("oldest_queued");
+  const heldByGiven = and(
+    eq(jobs.job_id, sql.placeholder("job_id")),
+    eq(jobs.status, "running"),
+    eq(jobs.lease_token, sql.placeholder("held_token")),
+  );
+  const setStage = q
+    .update(jobs)
+    .set(placeholders<Pick<JobRow, "stage">>({ stage: true }))
+    .where(heldByGiven)
+    .prepare("set_stage");
+  const finishWhole = q
+    .update(jobs)
+    .set(placeholders<Ended>(ENDED))
+    .where(heldByGiven)
+    .returning()
+    .prepare("finish_job");
   return {
     insert: async (row) => {
       await insert.execute(row);
@@ -109,13 +144,18 @@ export function jobsRepo({ q, t: { jobs } }: Conn): JobsRepo {
         .where(heldBy(job_id, lease_token))
         .returning()
         .then(first<JobRow>),
-    finish: (job_id, lease_token, end) =>
-      q
+    finish: async (job_id, lease_token, end) => {
+      const set = ended(end);
+      // A worker's result says everything; who fails a job for it leaves what is known of the page alone.
+      if (Object.keys(ENDED).every((name) => set[name as keyof Ended] !== undefined))
+        return first(await finishWhole.execute({ ...set, job_id, held_token: lease_token }));
+      return q
         .update(jobs)
-        .set(ended(end))
+        .set(set)
         .where(heldBy(job_id, lease_token))
         .returning()
-        .then(first<JobRow>),
+        .then(first<JobRow>);
+    },
     finishQueued: (job_id, end) =>
       q
         .update(jobs)
@@ -148,13 +188,7 @@ export function jobsRepo({ q, t: { jobs } }: Conn): JobsRepo {
         .where(and(eq(jobs.status, "running"), lte(jobs.created_at, created_before)))
         .orderBy(asc(jobs.created_at), asc(jobs.job_id))
         .limit(limit),
-    oldestQueued: async (created_before, limit) =>
-      q
-        .select()
-        .from(jobs)
-        .where(and(waiting, lte(jobs.created_at, created_before)))
-        .orderBy(asc(jobs.created_at), asc(jobs.job_id))
-        .limit(limit),
+    oldestQueued: async (created_before, limit) => oldestQueued.execute({ created_before, limit }),
     queuePosition: async (job_id) => {
       const own = q
         .select({ created_at: jobs.created_at, job_id: jobs.job_id })
@@ -167,7 +201,7 @@ export function jobsRepo({ q, t: { jobs } }: Conn): JobsRepo {
       return row?.ahead || null;
     },
     setStage: async (job_id, lease_token, stage) => {
-      await q.update(jobs).set({ stage }).where(heldBy(job_id, lease_token));
+      await setStage.execute({ stage, job_id, held_token: lease_token });
     },
     deleteTerminal: async (job_id) => {
       const gone = await q
