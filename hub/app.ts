@@ -83,8 +83,7 @@ export function createHubApp(ctx: HubContext): App {
   ];
   for (const part of parts) app.route("/", part);
   addDocs(app, { ...INFO, version: ctx.version });
-  if (ctx.config.mode === "dev")
-    app.get("/demo/*", (c) => serveDemo(c.req.raw) ?? c.notFound());
+  if (ctx.config.mode === "dev") app.get("/demo/*", (c) => serveDemo(c.req.raw) ?? c.notFound());
   refuseOtherMethods(app);
   app.route("/", submitByPathRoutes(ctx));
   return app;

@@ -118,7 +118,9 @@ export function loadHubConfig(
 ): HubConfig {
   const e = parseEnv(HubEnv, { ...blankIsUnset(env), ...blankIsUnset(overrides) });
   if (e.SVC_REDIS_URL !== undefined)
-    throw new ConfigError("SVC_REDIS_URL: several hubs are not supported by this version; unset it");
+    throw new ConfigError(
+      "SVC_REDIS_URL: several hubs are not supported by this version; unset it",
+    );
   const data_dir = resolve(e.SVC_DATA_DIR);
   const host = e.SVC_HOST ?? (mode === "dev" ? "127.0.0.1" : "0.0.0.0");
   return Object.freeze({

@@ -128,7 +128,9 @@ function serve(config: HubConfig, app: App, log: Log) {
       },
     };
   } catch (err) {
-    throw new ConfigError(`SVC_PORT: cannot listen on ${config.host}:${config.port}: ${errorMessage(err)}`);
+    throw new ConfigError(
+      `SVC_PORT: cannot listen on ${config.host}:${config.port}: ${errorMessage(err)}`,
+    );
   }
 }
 
@@ -160,7 +162,10 @@ async function openControl(deps: HubDeps, scope: Scope): Promise<RunningHub> {
   const server = serve(config, createControlApp({ ...deps, db }), log);
   scope.add("server", server, (s) => s.close());
   scope.add("listener", server, (s) => s.stopListening());
-  log.info({ host: config.host, port: server.port, version: deps.version }, "control plane started");
+  log.info(
+    { host: config.host, port: server.port, version: deps.version },
+    "control plane started",
+  );
   return running(config, server, () => scope.close());
 }
 
@@ -220,7 +225,8 @@ async function openContext(
 }
 
 async function closeLinks(ctx: HubContext): Promise<void> {
-  for (const socket of ctx.handshakes.keys()) socket.close(LINK_CLOSE.going_away, "hub is stopping");
+  for (const socket of ctx.handshakes.keys())
+    socket.close(LINK_CLOSE.going_away, "hub is stopping");
   const links = [...ctx.links.values()];
   await Promise.all(
     links.map((link) => dropLink(ctx, link, LINK_CLOSE.going_away, "hub is stopping")),
@@ -242,10 +248,14 @@ function startLoops(ctx: HubContext, scope: Scope): void {
     touched = clock.now();
     await touchWorkersOnce(ctx, since);
   });
-  loop("liveness", LIVENESS_EVERY_MS, () => livenessOnce(ctx));
+  loop("liveness", LIVENESS_EVERY_MS, async () => {
+    await livenessOnce(ctx);
+    ctx.dispatcher.retryFailed();
+  });
   loop("reconciler", config.stale.reconcile_interval_ms, () => reconcileOnce(ctx));
   loop("key expiry", EXPIRE_EVERY_MS, () => expireKeysOnce(ctx));
-  if (config.queue.redrive) loop("redrive", config.queue.redrive_interval_ms, () => redriveOnce(ctx));
+  if (config.queue.redrive)
+    loop("redrive", config.queue.redrive_interval_ms, () => redriveOnce(ctx));
 }
 
 async function openHub(deps: HubDeps, scope: Scope): Promise<RunningHub> {

@@ -102,7 +102,8 @@ export async function reconcileLanes(
   lanes: readonly Lane[],
 ): Promise<void> {
   const reported = new Map(lanes.map((lane) => [lane.lane_idx, lane]));
-  for (const lane_idx of link.lanes.keys()) if (!reported.has(lane_idx)) link.lanes.delete(lane_idx);
+  for (const lane_idx of link.lanes.keys())
+    if (!reported.has(lane_idx)) link.lanes.delete(lane_idx);
   let opened = false;
   for (const lane of lanes) {
     opened ||= lane.state === "warm" && link.lanes.get(lane.lane_idx)?.state !== "warm";

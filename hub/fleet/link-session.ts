@@ -1,12 +1,12 @@
+import { WORKER_LIVENESS_MS } from "#shared/limits.ts";
 import { decoderOf } from "#shared/link/codec.ts";
 import {
   BAD_SECRET_REASON,
   LINK_CLOSE,
   type Registration,
-  WorkerToHub,
   type WorkerHeartbeat,
+  WorkerToHub,
 } from "#shared/link/messages.ts";
-import { WORKER_LIVENESS_MS } from "#shared/limits.ts";
 import { sameSecret } from "#shared/secret.ts";
 import type { HubContext } from "../context.ts";
 import { laneChanged, reconcileLanes } from "./lanes.ts";

@@ -1,5 +1,5 @@
-import { LINK_CLOSE } from "#shared/link/messages.ts";
 import { WORKER_LIVENESS_MS } from "#shared/limits.ts";
+import { LINK_CLOSE } from "#shared/link/messages.ts";
 import type { HubContext } from "../context.ts";
 import { dropLink } from "./registry.ts";
 

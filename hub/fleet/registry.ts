@@ -1,6 +1,6 @@
-import { DUPLICATE_WORKER_REASON, LINK_CLOSE } from "#shared/link/messages.ts";
 import { HEARTBEAT_INTERVAL_MS, WORKER_LIVENESS_MS } from "#shared/limits.ts";
 import type { Registration } from "#shared/link/messages.ts";
+import { DUPLICATE_WORKER_REASON, LINK_CLOSE } from "#shared/link/messages.ts";
 import type { Capabilities, HostLoad, Lane } from "#shared/schema/worker.ts";
 import type { HubContext } from "../context.ts";
 import { type LinkSocket, WorkerLink } from "./worker-link.ts";
@@ -20,6 +20,9 @@ export interface WorkerEntry {
   last_heartbeat_at: number;
   link_hub: string;
 }
+
+/** RFC 6455: the server met an unexpected condition. */
+const INTERNAL_CLOSE = 1011;
 
 export const WORKER_PREFIX = "worker:";
 const keyOf = (worker_id: string) => `${WORKER_PREFIX}${worker_id}`;
@@ -91,17 +94,22 @@ export async function registerWorker(
   }
   const link = new WorkerLink(socket, hello, correctCapabilities(hello), ctx.clock.now());
   ctx.links.set(worker_id, link);
+  try {
+    await admit(ctx, link);
+  } catch (err) {
+    void dropLink(ctx, link, INTERNAL_CLOSE, "the hub cannot register workers now");
+    throw err;
+  }
+  return link;
+}
+
+async function admit(ctx: HubContext, link: WorkerLink): Promise<void> {
+  const { worker_id, address, hostname, version } = link;
   await ctx.hooks.workerLost(worker_id);
   await ctx.leases.releaseAll(worker_id);
-  const { address, hostname, version } = hello;
-  const row = await ctx.db.workers.seen({
-    worker_id,
-    address,
-    hostname,
-    version,
-    last_seen_at: ctx.clock.now(),
-  });
-  if (link.closed) return link;
+  const last_seen_at = ctx.clock.now();
+  const row = await ctx.db.workers.seen({ worker_id, address, hostname, version, last_seen_at });
+  if (link.closed) return;
   link.status = row.status;
   await publishWorker(ctx, link);
   link.ready = link.send({
@@ -114,7 +122,6 @@ export async function registerWorker(
   ctx.log.info({ worker_id, address, version, lanes: link.lanes.size }, "worker registered");
   ctx.signal("worker registered", { worker_id });
   ctx.hooks.laneFree();
-  return link;
 }
 
 /**
@@ -146,9 +153,14 @@ async function endLink(
   for (const held of link.held.values()) held.answer({ kind: "closed" });
   await Promise.all([...link.held.values()].map((held) => held.settled));
   if (ctx.links.get(worker_id) === link) {
-    await ctx.hooks.workerLost(worker_id);
-    await ctx.leases.releaseAll(worker_id);
-    await ctx.kv.delete(keyOf(worker_id));
+    // The database may be away: the link ends all the same, and its next registration, or the reconciler, does the rest.
+    const steps = [
+      () => ctx.hooks.workerLost(worker_id),
+      () => ctx.leases.releaseAll(worker_id),
+      () => ctx.kv.delete(keyOf(worker_id)),
+    ];
+    for (const step of steps)
+      await step().catch((err) => ctx.log.error({ worker_id, err }, "link was not cleared up"));
     ctx.links.delete(worker_id);
   }
   link.held.clear();

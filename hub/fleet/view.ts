@@ -131,7 +131,9 @@ export async function setWorkerStatus(
   if (link) link.status = status;
   if (status === "active") ctx.hooks.laneFree();
   const entry = (await readFleet(ctx)).find((e) => e.worker_id === worker_id);
-  return entry ? connectedRecord(ctx, row, entry, await leasesOf(ctx, worker_id)) : absentRecord(row);
+  return entry
+    ? connectedRecord(ctx, row, entry, await leasesOf(ctx, worker_id))
+    : absentRecord(row);
 }
 
 /** DELETE /workers/{id}: forgets a worker that is not connected. */

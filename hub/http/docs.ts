@@ -46,6 +46,7 @@ export function addDocs(app: App, info: { title: string; version: string; descri
   for (const [path, file] of Object.entries(FILES))
     app.get(
       path,
-      () => new Response(Bun.file(file.path), { headers: { ...HEADERS, "Content-Type": file.type } }),
+      () =>
+        new Response(Bun.file(file.path), { headers: { ...HEADERS, "Content-Type": file.type } }),
     );
 }

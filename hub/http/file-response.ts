@@ -18,7 +18,8 @@ export interface FileBody {
   file?(): Promise<Blob | null>;
 }
 
-const MIME = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(\s*;\s*[\w!#$&^.+-]+=("[\x20-\x21\x23-\x5b\x5d-\x7e]*"|[\w!#$&^.+-]+))*$/;
+const MIME =
+  /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(\s*;\s*[\w!#$&^.+-]+=("[\x20-\x21\x23-\x5b\x5d-\x7e]*"|[\w!#$&^.+-]+))*$/;
 
 /** The captured type, when it can stand in a header. */
 export const safeMime = (mime: string): string =>

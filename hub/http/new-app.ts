@@ -6,7 +6,13 @@ import type { HttpEnv } from "./env.ts";
 const MAX_ISSUES = 50;
 const MAX_TEXT = 500;
 
-const LOC = { json: "body", form: "body", query: "query", param: "path", header: "header" } as const;
+const LOC = {
+  json: "body",
+  form: "body",
+  query: "query",
+  param: "path",
+  header: "header",
+} as const;
 
 interface ZodIssue {
   code?: string;
@@ -15,8 +21,7 @@ interface ZodIssue {
   keys?: string[];
 }
 
-const short = (text: string) =>
-  text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+const short = (text: string) => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text);
 const locPart = (part: PropertyKey) => (typeof part === "number" ? part : short(String(part)));
 
 function valueAt(data: unknown, path: PropertyKey[]): unknown {
@@ -57,7 +62,10 @@ const validationHook: Hook<unknown, HttpEnv, string, unknown> = (result) => {
   const data = (result as { data?: unknown }).data;
   const missing = issues.find((issue) => isMissing(issue, data));
   if (missing)
-    throw new AppError("bad_request", `${[where, ...missing.path.map(locPart)].join(".")} is required`);
+    throw new AppError(
+      "bad_request",
+      `${[where, ...missing.path.map(locPart)].join(".")} is required`,
+    );
   throw new AppError("invalid", toIssues(issues, where));
 };
 

@@ -15,7 +15,10 @@ export const onError =
     }
     if (err instanceof HTTPException) {
       if (err.status === 426) c.header("Upgrade", "websocket");
-      return c.json({ detail: err.message || "request refused" }, err.status as ContentfulStatusCode);
+      return c.json(
+        { detail: err.message || "request refused" },
+        err.status as ContentfulStatusCode,
+      );
     }
     log.error({ err, method: c.req.method, path: c.req.path.slice(0, 200) }, "request failed");
     return c.json({ detail: "internal error" }, 500);

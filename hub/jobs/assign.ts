@@ -4,7 +4,7 @@ import type { HubContext } from "../context.ts";
 import type { JobRow } from "../db/types.ts";
 import { freeCapacity, freeLane, holdLane } from "../fleet/lanes.ts";
 import type { AssignAnswer, HeldLane, WorkerLink } from "../fleet/worker-link.ts";
-import { logEvent, appendEvents, tell } from "./events.ts";
+import { tell } from "./events.ts";
 import { viewerPath } from "./record.ts";
 import { minAssetSize } from "./settings.ts";
 
@@ -76,29 +76,49 @@ async function assignJob(ctx: HubContext, queued: JobRow): Promise<"given" | "lo
   return "lost";
 }
 
+/** Offers the claimed job to its worker; what is not accepted goes back to the queue, whatever the reason. */
 async function deliver(
   ctx: HubContext,
   link: WorkerLink,
   held: HeldLane,
   row: JobRow,
 ): Promise<void> {
+  let reason: string;
+  try {
+    const answer = await offer(ctx, link, held, row);
+    if (answer.kind === "accepted") {
+      const { job_id, lane_idx, worker_id } = row;
+      ctx.log.info({ job_id, worker_id, lane_idx }, "job assigned");
+      ctx.waiters.get(job_id)?.(row);
+      ctx.signal("job assigned", { job_id, worker_id, lane_idx });
+      return;
+    }
+    reason = answer.kind === "closed" ? "the link closed" : answer.reason;
+  } catch (err) {
+    ctx.log.error({ job_id: row.job_id, err }, "delivery failed");
+    reason = "the hub could not send it";
+  }
+  await takeBack(ctx, link, held, reason);
+}
+
+async function offer(
+  ctx: HubContext,
+  link: WorkerLink,
+  held: HeldLane,
+  row: JobRow,
+): Promise<AssignAnswer> {
   const { job_id } = row;
-  const { lane_idx, token, session_id } = held.lease;
-  const waited = new AbortController();
+  const { lane_idx, token, session_id, worker_id } = held.lease;
   const answered = new Promise<AssignAnswer>((resolve) => {
     held.answer = resolve;
   });
-  const queued_ms = ctx.clock.now() - row.created_at;
   const min_asset_size_bytes = row.options.min_asset_size_bytes || (await minAssetSize(ctx));
   // Written before the message leaves, so that it stands before the worker's own first line.
-  const line = {
-    ts: ctx.clock.now(),
-    level: "info" as const,
-    stage: "assigned",
-    message: `assigned to worker ${link.worker_id}, lane ${lane_idx}`,
-    fields: { worker_id: link.worker_id, lane_idx, queued_ms },
-  };
-  await appendEvents(ctx, job_id, [logEvent(line)]);
+  await tell(ctx, job_id, "info", "assigned", `assigned to worker ${worker_id}, lane ${lane_idx}`, {
+    worker_id,
+    lane_idx,
+    queued_ms: ctx.clock.now() - row.created_at,
+  });
   const sent = link.send({
     type: "HubAssignJob",
     job_id,
@@ -108,18 +128,14 @@ async function deliver(
     url: row.url,
     options: { ...row.options, min_asset_size_bytes },
   });
+  if (!sent) return { kind: "closed" };
+  const over = new AbortController();
   const late = ctx.clock
-    .sleep(ASSIGN_ACK_MS, waited.signal)
-    .then(() => ({ kind: "refused", reason: `no answer within ${ASSIGN_ACK_MS} ms` }) as const);
-  const answer = sent ? await Promise.race([answered, late]) : ({ kind: "closed" } as const);
-  waited.abort();
-  if (answer.kind === "accepted") {
-    ctx.log.info({ job_id, worker_id: link.worker_id, lane_idx, queued_ms }, "job assigned");
-    ctx.waiters.get(job_id)?.(row);
-    ctx.signal("job assigned", { job_id, worker_id: link.worker_id, lane_idx });
-    return;
-  }
-  await takeBack(ctx, link, held, answer.kind === "closed" ? "the link closed" : answer.reason);
+    .sleep(ASSIGN_ACK_MS, over.signal)
+    .then((): AssignAnswer => ({ kind: "refused", reason: `no answer for ${ASSIGN_ACK_MS} ms` }));
+  const answer = await Promise.race([answered, late]);
+  over.abort();
+  return answer;
 }
 
 /** The assignment did not arrive: the claim is reverted and the next pass tries again (§3.1). */
@@ -136,12 +152,15 @@ async function takeBack(
   // The lane said warm and was not: it counts as taken until the worker speaks of it again.
   const lane = link.lanes.get(lane_idx);
   if (lane) link.lanes.set(lane_idx, { ...lane, state: "resetting", reason });
-  const back = await ctx.db.jobs.unclaim(job_id, token);
   ctx.log.warn({ job_id, worker_id: link.worker_id, lane_idx, reason }, "assignment taken back");
-  if (back) {
-    await tell(ctx, job_id, "warn", "assigned", `not delivered, back in the queue: ${reason}`);
-    ctx.signal("job requeued", { job_id });
+  try {
+    if (await ctx.db.jobs.unclaim(job_id, token)) {
+      await tell(ctx, job_id, "warn", "assigned", `not delivered, back in the queue: ${reason}`);
+      ctx.signal("job requeued", { job_id });
+    }
+  } finally {
+    // A row that could not be reverted is found by the reconciler: it runs and no lane holds it.
+    await freeLane(ctx, link, held);
+    ctx.dispatcher.kick();
   }
-  await freeLane(ctx, link, held);
-  ctx.dispatcher.kick();
 }

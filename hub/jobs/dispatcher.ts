@@ -4,6 +4,8 @@ import type { Log } from "#shared/log.ts";
 export interface Dispatcher {
   /** Asks for a pass soon; calls made while one runs are answered by one more pass. */
   kick(): void;
+  /** Asks again when the last pass failed: the database was away, and nothing else may wake the queue soon. */
+  retryFailed(): void;
   /** Runs `pass` alone. */
   exclusive<T>(pass: () => Promise<T>): Promise<T>;
   /** No pass starts any more; resolves when the running one has ended. */
@@ -14,20 +16,28 @@ export function createDispatcher(log: Log, pass: () => Promise<unknown>): Dispat
   let tail: Promise<unknown> = Promise.resolve();
   let asked = false;
   let stopped = false;
+  let failed = false;
   const exclusive = <T>(work: () => Promise<T>): Promise<T> => {
     const run = tail.then(work);
     tail = run.catch(() => {});
     return run;
   };
+  const kick = () => {
+    if (asked || stopped) return;
+    asked = true;
+    exclusive(async () => {
+      asked = failed = false;
+      if (!stopped) await pass();
+    }).catch((err) => {
+      failed = true;
+      log.error({ err }, "dispatch failed");
+    });
+  };
   return {
     exclusive,
-    kick: () => {
-      if (asked || stopped) return;
-      asked = true;
-      exclusive(async () => {
-        asked = false;
-        if (!stopped) await pass();
-      }).catch((err) => log.error({ err }, "dispatch failed"));
+    kick,
+    retryFailed: () => {
+      if (failed) kick();
     },
     stop: async () => {
       stopped = true;

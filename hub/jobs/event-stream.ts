@@ -8,7 +8,13 @@ const PAGE = 500;
 /** A reader that takes nothing for so long is cut off. */
 const SLOW_READER_MS = 30_000;
 
-export const EVENT_CLOSE = { done: 1000, internal: 1011, going_away: 1001, too_slow: 4408, unknown_job: 4404 } as const;
+export const EVENT_CLOSE = {
+  done: 1000,
+  internal: 1011,
+  going_away: 1001,
+  too_slow: 4408,
+  unknown_job: 4404,
+} as const;
 
 export interface EventSink {
   /** False when the message waits in a buffer: send no more until `drained` was called. */

@@ -35,7 +35,8 @@ export const tell = (
 /** The last event of a job: `error` for a failed one, `done` with the record for the others (fleet spec §6.1). */
 export function terminalEvent(row: JobRow, now: number): NewEvent {
   const ts = row.finished_at ?? now;
-  if (row.status === "failed") return { ts, type: "error", data: { detail: row.error ?? "failed" } };
+  if (row.status === "failed")
+    return { ts, type: "error", data: { detail: row.error ?? "failed" } };
   return { ts, type: "done", data: { ...jobRecord(row) } };
 }
 

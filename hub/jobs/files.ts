@@ -88,8 +88,7 @@ export function requireLease(
   lease_token: number,
 ): HeldLane {
   const link = ctx.links.get(worker_id);
-  if (!link || !isToken(link.upload_token))
-    throw new AppError("unauthorized", "bad upload token");
+  if (!link || !isToken(link.upload_token)) throw new AppError("unauthorized", "bad upload token");
   const held = link.heldBy(job_id, lease_token);
   if (!held || held.done) throw staleLease();
   return held;

@@ -1,15 +1,12 @@
 import { WORKER_LOST_ERROR } from "#shared/limits.ts";
 import type { JobLog, WorkerResult } from "#shared/link/messages.ts";
 import type { HubContext } from "../context.ts";
+import type { FinishJob } from "../db/types.ts";
 import type { HeldLane, WorkerLink } from "../fleet/worker-link.ts";
 import { announceEnd, appendEvents, logEvent } from "./events.ts";
 
 /** Stores the worker's lines and keeps the row's stage at the last of them. */
-export async function storeJobLog(
-  ctx: HubContext,
-  held: HeldLane,
-  message: JobLog,
-): Promise<void> {
+export async function storeJobLog(ctx: HubContext, held: HeldLane, message: JobLog): Promise<void> {
   const { job_id, token } = held.lease;
   const last = message.entries.at(-1);
   if (!last) return;
@@ -20,27 +17,24 @@ export async function storeJobLog(
 }
 
 /** running → completed or failed, as the worker reports (fleet spec §3.1). False when the lease was not the job's. */
-export async function finishJob(
+export const finishJob = (
   ctx: HubContext,
   held: HeldLane,
   result: WorkerResult,
-): Promise<boolean> {
-  const { job_id, token } = held.lease;
-  held.done = true;
+): Promise<boolean> => {
   const { status, error, stage, http_status, final_url, title, capture } = result;
-  const row = await ctx.db.jobs.finish(job_id, token, {
+  return endHeld(ctx, held, {
     status,
     error: status === "failed" ? (error ?? "the worker gave no reason") : error,
     now: ctx.clock.now(),
     stage: stage ?? held.stage,
-    http_status,
+    http_status:
+      http_status !== null && http_status >= 0 && http_status < 1000 ? http_status : null,
     final_url,
     title,
     capture,
   });
-  if (row) await announceEnd(ctx, row);
-  return row !== null;
-}
+};
 
 /** running → failed: the worker's lane is free again and no result ever came. */
 export async function failAbandoned(
@@ -48,15 +42,27 @@ export async function failAbandoned(
   link: WorkerLink,
   held: HeldLane,
 ): Promise<void> {
-  const { job_id, token } = held.lease;
-  held.done = true;
-  const row = await ctx.db.jobs.finish(job_id, token, {
+  await endHeld(ctx, held, {
     status: "failed",
     error: `worker ${link.worker_id} ended the run without a result`,
     now: ctx.clock.now(),
     stage: held.stage,
   });
-  if (row) await announceEnd(ctx, row);
+}
+
+/** False when the job was not this lease's any more. */
+async function endHeld(ctx: HubContext, held: HeldLane, end: FinishJob): Promise<boolean> {
+  const { job_id, token } = held.lease;
+  held.done = true;
+  try {
+    const row = await ctx.db.jobs.finish(job_id, token, end);
+    if (row) await announceEnd(ctx, row);
+    return row !== null;
+  } catch (err) {
+    // Not stored: the lane that becomes warm, or two heartbeats that show it free, end the job after all.
+    held.done = false;
+    throw err;
+  }
 }
 
 /** running → failed: its worker restarted or its link is gone (fleet spec §3.1). */

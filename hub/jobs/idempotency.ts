@@ -30,7 +30,7 @@ export async function oncePerKey(
   if (taken.fingerprint !== fingerprint)
     throw conflict("this Idempotency-Key was used with another request");
   const running = ctx.running_calls.get(key);
-  if (running) {
+  if (running !== undefined) {
     await running.catch(() => {});
     return oncePerKey(ctx, key, fingerprint, call);
   }
@@ -43,11 +43,7 @@ export async function oncePerKey(
   return oncePerKey(ctx, key, fingerprint, call);
 }
 
-async function runCall(
-  ctx: HubContext,
-  key: string,
-  call: () => Promise<Answer>,
-): Promise<Answer> {
+async function runCall(ctx: HubContext, key: string, call: () => Promise<Answer>): Promise<Answer> {
   const run = (async () => {
     const answer = await call();
     if (isKept(answer)) await ctx.db.idempotency.complete(key, answer);
@@ -77,6 +73,8 @@ async function replay(ctx: HubContext, answer: Answer): Promise<Answer> {
   if ((answer.status !== 503 && answer.status !== STORED) || job_id === null) return answer;
   const job = await ctx.db.jobs.get(job_id);
   if (!job || (job.status === "queued" && answer.status === 503))
-    return answer.status === STORED ? { status: 404, body: { detail: "job not found" }, headers: {} } : answer;
+    return answer.status === STORED
+      ? { status: 404, body: { detail: "job not found" }, headers: {} }
+      : answer;
   return { status: 200, body: await recordOf(ctx, job), headers: {} };
 }

@@ -6,7 +6,7 @@ const PAGE = 500;
 
 /** A page may log anything: no line of it may look like two, or move a terminal's cursor. */
 const oneLine = (text: string): string =>
-  text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (c) =>
+  text.replace(/[\p{Cc}\u2028\u2029]/gu, (c) =>
     c === "\n" ? "\\n" : `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 

@@ -53,10 +53,16 @@ async function failStale(ctx: HubContext): Promise<void> {
   const fleet = await readFleet(ctx);
   const alive = new Set(fleet.filter((e) => isAlive(ctx, e)).map((e) => e.worker_id));
   for (const { job_id, worker_id, lease_token } of old) {
-    if (lease_token === null || (worker_id !== null && alive.has(worker_id))) continue;
+    if (lease_token === null || worker_id === null) continue;
+    const link = ctx.links.get(worker_id);
+    // A worker of this hub that lives and holds no lane for it: the write that ended the job was lost.
+    const orphaned = link?.ready === true && !link.heldBy(job_id, lease_token);
+    if (alive.has(worker_id) && !orphaned) continue;
     const row = await ctx.db.jobs.finish(job_id, lease_token, {
       status: "failed",
-      error: `worker ${worker_id} is not alive`,
+      error: orphaned
+        ? `worker ${worker_id} holds no lane for the job`
+        : `worker ${worker_id} is not alive`,
       now,
     });
     if (row) await announceEnd(ctx, row);

@@ -12,7 +12,10 @@ export async function getRow(ctx: HubContext, job_id: string): Promise<JobRow> {
 }
 
 export async function recordOf(ctx: HubContext, row: JobRow): Promise<Job> {
-  return jobRecord(row, row.status === "queued" ? await ctx.db.jobs.queuePosition(row.job_id) : null);
+  return jobRecord(
+    row,
+    row.status === "queued" ? await ctx.db.jobs.queuePosition(row.job_id) : null,
+  );
 }
 
 export const getJob = async (ctx: HubContext, job_id: string): Promise<Job> =>

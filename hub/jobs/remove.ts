@@ -22,7 +22,8 @@ async function cancelUnlessEnded(ctx: HubContext, job_id: string): Promise<void>
   try {
     await cancelJob(ctx, job_id);
   } catch (err) {
-    const job = err instanceof AppError && err.kind === "conflict" && (await ctx.db.jobs.get(job_id));
+    const job =
+      err instanceof AppError && err.kind === "conflict" && (await ctx.db.jobs.get(job_id));
     if (!job || !isTerminal(job.status)) throw err;
   }
 }

@@ -1,6 +1,6 @@
 import { AppError } from "#shared/errors.ts";
 import { newJobId } from "#shared/ids.ts";
-import { type Job, isTerminal, type SubmitJob } from "#shared/schema/job.ts";
+import { isTerminal, type Job, type SubmitJob } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import type { JobRow } from "../db/types.ts";
 import { jobRecord } from "./record.ts";
@@ -59,14 +59,15 @@ export async function submitJob(
   const { job_id } = row;
   const given_up = new AbortController();
   const moved = new Promise<JobRow>((resolve) => ctx.waiters.set(job_id, resolve));
-  let now: JobRow | undefined | void;
+  let now: JobRow | undefined;
   try {
     await ctx.db.jobs.insert(row);
     await options.stored?.(job_id);
     ctx.dispatcher.kick();
     if (options.wait !== false && !ctx.stopping.aborted) {
       const signal = AbortSignal.any([given_up.signal, ctx.stopping]);
-      now = await Promise.race([moved, ctx.clock.sleep(ctx.config.submit_wait_ms, signal)]);
+      const late = ctx.clock.sleep(ctx.config.submit_wait_ms, signal).then(() => undefined);
+      now = await Promise.race([moved, late]);
     }
   } finally {
     given_up.abort();
@@ -78,8 +79,12 @@ export async function submitJob(
   throw atCapacity(job_id);
 }
 
-/** The row once no assignment of it waits for its worker's answer any more: that may still be taken back. */
+/**
+ * The row once it is decided: the pass that runs right now may be about to claim it, and a claimed one whose worker has
+ * not answered yet may still be taken back.
+ */
 async function settledRow(ctx: HubContext, row: JobRow): Promise<JobRow> {
+  await ctx.dispatcher.exclusive(async () => {});
   const now = (await ctx.db.jobs.get(row.job_id)) ?? row;
   if (now.status !== "running" || now.worker_id === null || now.lease_token === null) return now;
   const held = ctx.links.get(now.worker_id)?.heldBy(now.job_id, now.lease_token);

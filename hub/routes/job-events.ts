@@ -20,7 +20,11 @@ const events = createRoute({
   request: {
     params: JobParams,
     query: z.object({
-      since: z.int().min(0).optional().openapi({ param: { name: "since", in: "query" } }),
+      since: z
+        .int()
+        .min(0)
+        .optional()
+        .openapi({ param: { name: "since", in: "query" } }),
     }),
   },
   responses: { 101: { description: "Switching to WebSocket" }, ...fails(403, 422, 426) },

@@ -121,7 +121,11 @@ export function jobFileRoutes(ctx: HubContext) {
     );
 }
 
-const send = (body: ReadableStream<Uint8Array> | Blob, type: string, headers?: Record<string, string>) =>
+const send = (
+  body: ReadableStream<Uint8Array> | Blob,
+  type: string,
+  headers?: Record<string, string>,
+) =>
   streamed(
     new Response(body, {
       headers: { "Content-Type": type, "Cache-Control": "private, no-cache", ...headers },

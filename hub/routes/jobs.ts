@@ -1,6 +1,6 @@
 import { createRoute } from "@hono/zod-openapi";
-import { Job, JobList, JobListQuery, SubmitJob } from "#shared/schema/job.ts";
 import { TooBusy } from "#shared/schema/error.ts";
+import { Job, JobList, JobListQuery, SubmitJob } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";

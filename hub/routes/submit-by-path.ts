@@ -67,11 +67,11 @@ export function submitByPathRoutes(ctx: HubContext) {
   const submit = async (c: Context<HttpEnv>): Promise<Response> => {
     const { pathname, search } = splitUrl(c.req.url);
     const target = targetOf(pathname + search);
-    if (target === null || c.req.method === "HEAD")
-      throw new AppError("not_found", "no such path");
+    if (target === null || c.req.method === "HEAD") throw new AppError("not_found", "no such path");
     if (isForeignSubresource(c)) throw new AppError("forbidden", "this origin is not allowed");
     const url = TargetUrl.safeParse(target);
-    if (!url.success) throw new AppError("invalid", toIssues(url.error.issues, "path", "target_url"));
+    if (!url.success)
+      throw new AppError("invalid", toIssues(url.error.issues, "path", "target_url"));
     const input = SubmitJob.parse({ url: url.data });
     if (!wantsPage(c)) return c.json(await submitJob(ctx, input), 200);
     const { job_id } = await submitJob(ctx, input, { wait: false });

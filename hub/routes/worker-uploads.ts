@@ -1,8 +1,8 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { AppError, badRequest, invalid } from "#shared/errors.ts";
-import { sameSecret } from "#shared/secret.ts";
 import { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
+import { sameSecret } from "#shared/secret.ts";
 import type { HubContext } from "../context.ts";
 import { bearerOf } from "../http/guards.ts";
 import { newApp, toIssues } from "../http/new-app.ts";

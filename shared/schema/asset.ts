@@ -20,7 +20,7 @@ export const AssetMeta = z.object({
   ext: z.string().max(32),
   source_url: z.string().max(70_000),
   page_url: z.string().max(70_000),
-  status: z.int().nullable(),
+  status: z.int().min(0).max(999).nullable(),
   from_cache: z.boolean(),
   from_service_worker: z.boolean(),
   partial: z.boolean(),

@@ -41,7 +41,10 @@ export const JobOptions = z
     rerun_from: z
       .string()
       .max(200)
-      .regex(/^[A-Za-z0-9_-]+(\/attempts\/[1-9][0-9]*)?$/, "must be <job_id> or <job_id>/attempts/<N>")
+      .regex(
+        /^[A-Za-z0-9_-]+(\/attempts\/[1-9][0-9]*)?$/,
+        "must be <job_id> or <job_id>/attempts/<N>",
+      )
       .nullable()
       .default(null),
     code: z
@@ -64,7 +67,12 @@ export const JobOptions = z
     capture_assets: z.boolean().default(true),
     min_asset_size_bytes: z.int().min(0).default(0),
     headless: z.boolean().default(false),
-    referer: nullableText(MAX_URL_LENGTH),
+    referer: z
+      .string()
+      .max(MAX_URL_LENGTH)
+      .regex(/^\P{Cc}*$/u, "must not contain control characters")
+      .nullable()
+      .default(null),
     cookies_from: nullableText(253),
     use_profile: z
       .string()
@@ -89,7 +97,10 @@ export const JobOptions = z
       ctx.addIssue({ code: "custom", path: [field], message });
     const sources = BROWSER_SOURCES.filter((name) => o[name] !== null);
     for (const name of sources.slice(1))
-      fail(name, `cannot be combined with ${sources[0]}: at most one of ${BROWSER_SOURCES.join(", ")}`);
+      fail(
+        name,
+        `cannot be combined with ${sources[0]}: at most one of ${BROWSER_SOURCES.join(", ")}`,
+      );
     if (o.mode === "codegen-loop" && !o.goal?.trim())
       fail("goal", "is required when mode is codegen-loop");
     if (o.mode === "rerun" && o.rerun_from === null && !o.code?.trim())
@@ -154,7 +165,9 @@ export const Job = z
     status: JobStatus,
     mode: JobMode,
     url: z.string(),
-    options: z.record(z.string(), z.unknown()).openapi({ description: "JobOptions with every default filled in" }),
+    options: z
+      .record(z.string(), z.unknown())
+      .openapi({ description: "JobOptions with every default filled in" }),
     novnc_url: z.string().nullable(),
     worker_id: z.string().nullable(),
     lane_idx: z.int().nullable(),
@@ -183,9 +196,7 @@ export const JobList = z
   .openapi("JobList");
 export type JobList = z.infer<typeof JobList>;
 
-const isoMs = z.iso
-  .datetime({ offset: true })
-  .transform((s) => Date.parse(s));
+const isoMs = z.iso.datetime({ offset: true }).transform((s) => Date.parse(s));
 
 /** Query of GET /jobs: filters, newest first. `host` is the target's host name, `q` a part of the URL. */
 export const JobListQuery = z.object({

@@ -1,6 +1,14 @@
 import { z } from "@hono/zod-openapi";
 
-export const LANE_STATES = ["booting", "warm", "running", "resetting", "recycling", "quarantined", "dead"] as const;
+export const LANE_STATES = [
+  "booting",
+  "warm",
+  "running",
+  "resetting",
+  "recycling",
+  "quarantined",
+  "dead",
+] as const;
 /** `warm`: plain and free. `running`: a job holds it. `resetting`: Chromium is being replaced after a job. */
 export const LaneState = z.enum(LANE_STATES);
 export type LaneState = z.infer<typeof LaneState>;

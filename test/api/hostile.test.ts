@@ -65,29 +65,98 @@ beforeAll(async () => {
 afterAll(() => hub.close());
 
 const NAMES = [
-  "..", "../..", "../../etc/passwd", "..\\..\\x", "%2e%2e", "%252e%252e%252f", ".", "", " ", "a\u0000b", "\u0000",
-  "con", "nul.txt", "a/b/c", "*", "?", "#", "%", "%zz", "'; drop table jobs; --", "${x}", "\ud800", "ＡＢＣ", "é́",
-  "💥".repeat(40), "x".repeat(5_000), "-1", "1e309", "9007199254740993", "null", "undefined", "__proto__",
-  "constructor", "file:///etc/passwd", "javascript:alert(1)", "http://site.test/", "https://[::1", "http://%00/",
-  "http://site.test:99999/", "//site.test", "data:text/html,x", "https:/a b", `http://site.test/${"y".repeat(3_000)}`,
+  "..",
+  "../..",
+  "../../etc/passwd",
+  "..\\..\\x",
+  "%2e%2e",
+  "%252e%252e%252f",
+  ".",
+  "",
+  " ",
+  "a\u0000b",
+  "\u0000",
+  "con",
+  "nul.txt",
+  "a/b/c",
+  "*",
+  "?",
+  "#",
+  "%",
+  "%zz",
+  "'; drop table jobs; --",
+  "$(x)`x`",
+  "\ud800",
+  "ＡＢＣ",
+  "é́",
+  "💥".repeat(40),
+  "x".repeat(5_000),
+  "-1",
+  "1e309",
+  "9007199254740993",
+  "null",
+  "undefined",
+  "__proto__",
+  "constructor",
+  "file:///etc/passwd",
+  "javascript:alert(1)",
+  "http://site.test/",
+  "https://[::1",
+  "http://%00/",
+  "http://site.test:99999/",
+  "//site.test",
+  "data:text/html,x",
+  "https:/a b",
+  `http://site.test/${"y".repeat(3_000)}`,
 ];
 const name = fc.oneof(fc.constantFrom(...NAMES), fc.string({ unit: "binary", maxLength: 40 }));
 const value = fc.oneof(
   name,
   fc.anything({ withNullPrototype: false, maxDepth: 2 }),
-  fc.constantFrom<unknown>(-1, 0, 1.5, 1e308, -1e308, 2 ** 53, Number.MAX_VALUE, true, [], {}, null),
+  fc.constantFrom<unknown>(
+    -1,
+    0,
+    1.5,
+    1e308,
+    -1e308,
+    2 ** 53,
+    Number.MAX_VALUE,
+    true,
+    [],
+    {},
+    null,
+  ),
   fc.constantFrom("x".repeat(100_000), `http://site.test/${"a".repeat(100_000)}`),
 );
 const OPTION_KEYS = [
-  "mode", "goal", "max_codegen_attempts", "attempt_timeout_s", "rerun_from", "code", "wait_seconds", "scroll",
-  "scroll_step", "referer", "cookies_from", "use_profile", "attach", "fetch_recipe", "keep_session", "headless",
-  "min_asset_size_bytes", "toString", "__proto__",
+  "mode",
+  "goal",
+  "max_codegen_attempts",
+  "attempt_timeout_s",
+  "rerun_from",
+  "code",
+  "wait_seconds",
+  "scroll",
+  "scroll_step",
+  "referer",
+  "cookies_from",
+  "use_profile",
+  "attach",
+  "fetch_recipe",
+  "keep_session",
+  "headless",
+  "min_asset_size_bytes",
+  "toString",
+  "__proto__",
 ];
 const json = fc.oneof(
   fc.record(
     {
       url: fc.oneof(value, fc.constant("http://site.test/")),
-      options: fc.oneof(value, fc.dictionary(fc.constantFrom(...OPTION_KEYS), value, { maxKeys: 4 })),
+      options: fc.oneof(
+        value,
+        fc.dictionary(fc.constantFrom(...OPTION_KEYS), value, { maxKeys: 4 }),
+      ),
       status: fc.oneof(value, fc.constantFrom("active", "drain")),
       extra: value,
     },
@@ -108,8 +177,18 @@ const body = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.constantFrom(
-      "", "{", "nope", "[".repeat(50_000), '{"url":"http://x/","url":1}', '{"__proto__":{"url":1}}', "\u0000", "\ufeff{}",
-      '{"url":"\\ud800"}', '{"url":"http://x/\\u0000"}', "1e999", '"',
+      "",
+      "{",
+      "nope",
+      "[".repeat(50_000),
+      '{"url":"http://x/","url":1}',
+      '{"__proto__":{"url":1}}',
+      "\u0000",
+      "\ufeff{}",
+      '{"url":"\\ud800"}',
+      '{"url":"http://x/\\u0000"}',
+      "1e999",
+      '"',
     ),
   },
   { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 200 }) },
@@ -119,14 +198,28 @@ const contentType = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.constantFrom(
-      "", "text/plain", "application/json; charset=utf-16", "multipart/form-data; boundary=x", "APPLICATION/JSON", "x",
+      "",
+      "text/plain",
+      "application/json; charset=utf-16",
+      "multipart/form-data; boundary=x",
+      "APPLICATION/JSON",
+      "x",
       "application/x-www-form-urlencoded",
     ),
   },
 );
 /** What a header can carry at all. */
 const headerValue = fc.oneof(
-  fc.constantFrom("*", "bytes=0-0", "bytes=-1", "bytes=99999999999999999999-", "W/\"x\"", "a".repeat(2_000), "ÿ", "1"),
+  fc.constantFrom(
+    "*",
+    "bytes=0-0",
+    "bytes=-1",
+    "bytes=99999999999999999999-",
+    'W/"x"',
+    "a".repeat(2_000),
+    "ÿ",
+    "1",
+  ),
   fc.string({ maxLength: 30 }).map((s) => s.replace(/[^\x20-\x7e]/g, "").trim()),
 );
 
@@ -156,18 +249,31 @@ function callOf(operation: Operation): fc.Arbitrary<Call> {
     ),
     { requiredKeys: [] },
   );
-  const names = ["idempotency-key", "range", "if-range", "if-none-match", "accept", "x-lease-token", "x-sha256", "x-asset-meta", "authorization"];
+  const names = [
+    "idempotency-key",
+    "range",
+    "if-range",
+    "if-none-match",
+    "accept",
+    "x-lease-token",
+    "x-sha256",
+    "x-asset-meta",
+    "authorization",
+  ];
   const headers = fc.record(Object.fromEntries(names.map((n) => [n, headerValue])), {
     requiredKeys: [],
   });
   return fc.record({ paths, queries, headers, body, contentType }).map((input) => {
     let path = operation.path;
     for (const [at, text] of Object.entries(input.paths))
-      path = path.replace(`{${at}}`, () => (operation.path === "/{target_url}" ? text.toWellFormed() : encode(text)));
+      path = path.replace(`{${at}}`, () =>
+        operation.path === "/{target_url}" ? text.toWellFormed() : encode(text),
+      );
     const query = Object.entries(input.queries)
       .map(([k, v]) => `${k}=${encode((v ?? "").slice(0, 2_000))}`)
       .join("&");
-    const sends = operation.has_body || operation.method === "POST" || operation.method === "DELETE";
+    const sends =
+      operation.has_body || operation.method === "POST" || operation.method === "DELETE";
     return {
       url: `${path}${query && `?${query}`}`,
       init: {
@@ -231,37 +337,52 @@ test("with the worker's own token every upload of hostile names and metadata is 
   const { upload_token } = await uploader.registered;
   const meta = fc.record(
     {
-      name, kind: fc.oneof(value, fc.constantFrom("image", "other")), mime: value, ext: value,
-      source_url: fc.oneof(name, fc.constant("x")), page_url: fc.oneof(name, fc.constant("x")),
-      status: fc.oneof(value, fc.constantFrom<unknown>(null, 200, 2 ** 40)), from_cache: fc.boolean(),
-      from_service_worker: fc.boolean(), partial: fc.boolean(), ranges: fc.oneof(value, fc.constant([])),
+      name,
+      kind: fc.oneof(value, fc.constantFrom("image", "other")),
+      mime: value,
+      ext: value,
+      source_url: fc.oneof(name, fc.constant("x")),
+      page_url: fc.oneof(name, fc.constant("x")),
+      status: fc.oneof(value, fc.constantFrom<unknown>(null, 200, 2 ** 40)),
+      from_cache: fc.boolean(),
+      from_service_worker: fc.boolean(),
+      partial: fc.boolean(),
+      ranges: fc.oneof(value, fc.constant([])),
     },
     { requiredKeys: ["from_cache", "from_service_worker", "partial"] },
   );
   const kind = fc.constantFrom("assets", "documents");
   await fc.assert(
-    fc.asyncProperty(name, meta, kind, fc.uint8Array({ maxLength: 50 }), async (at, m, of, bytes) => {
-      const url = `${own.url}/workers/w11/jobs/${job.job_id}/${of}/${encode(at)}`;
-      const response = await fetch(url, {
-        method: "PUT",
-        body: bytes,
-        headers: {
-          Authorization: `Bearer ${upload_token}`,
-          "X-Lease-Token": String(job.lease_token),
-          "X-Sha256": sha256(bytes),
-          "X-Asset-Meta": Buffer.from(toText(m)).toString("base64url").slice(0, 100_000),
-        },
-      });
-      await response.text();
-      expect([200, 400, 404, 405, 422]).toContain(response.status);
-    }),
+    fc.asyncProperty(
+      name,
+      meta,
+      kind,
+      fc.uint8Array({ maxLength: 50 }),
+      async (at, m, of, bytes) => {
+        const url = `${own.url}/workers/w11/jobs/${job.job_id}/${of}/${encode(at)}`;
+        const response = await fetch(url, {
+          method: "PUT",
+          body: bytes,
+          headers: {
+            Authorization: `Bearer ${upload_token}`,
+            "X-Lease-Token": String(job.lease_token),
+            "X-Sha256": sha256(bytes),
+            "X-Asset-Meta": Buffer.from(toText(m)).toString("base64url").slice(0, 100_000),
+          },
+        });
+        await response.text();
+        expect([200, 400, 404, 405, 422]).toContain(response.status);
+      },
+    ),
     { numRuns: RUNS * 5 },
   );
   const files = await readdir(own.data_dir, { recursive: true });
   expect(await readdir(own.root)).toEqual(["data"]);
   await own.close();
   for (const file of files)
-    expect(file).toMatch(/^(flotilla\.db.*|objects(\/jobs(\/[0-9a-z]{14}(\/(page\.html|links\.json|assets(\/[^/]+)?))?)?)?|objects\/\.[^/]+(\/.*)?)$/);
+    expect(file).toMatch(
+      /^(flotilla\.db.*|objects(\/jobs(\/[0-9a-z]{14}(\/(page\.html|links\.json|assets(\/[^/]+)?))?)?)?|objects\/\.[^/]+(\/.*)?)$/,
+    );
 }, 120_000);
 
 test("a body of 10 MB is 413 or refused for what it is, on every operation that reads one", async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startEventStream } from "#hub/jobs/event-stream.ts";
 import type { HubAssignJob } from "#shared/link/messages.ts";
 import type { JobEvent } from "#shared/schema/job.ts";
-import { startEventStream } from "#hub/jobs/event-stream.ts";
 import { createFakeClock } from "#test/support/fake-clock.ts";
 import type { FakeWorker } from "#test/support/fake-worker.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
@@ -70,7 +70,10 @@ test("a failed job ends with error {detail}, a cancelled one with done", async (
   const cancelled = follow(job.job_id);
   await hub.call("POST", `/jobs/${job.job_id}/cancel`);
   await cancelled.closed;
-  expect(cancelled.events.all.at(-1)).toMatchObject({ type: "done", data: { status: "cancelled" } });
+  expect(cancelled.events.all.at(-1)).toMatchObject({
+    type: "done",
+    data: { status: "cancelled" },
+  });
 });
 
 test("since is the last seq already seen; at the end of a finished job it closes without a message", async () => {
@@ -103,7 +106,9 @@ test("a bad since is 422 and no socket; without an upgrade it is 426", async () 
     "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
   };
   for (const since of ["x", "-1", "1.5", "1e3", "99999999999"]) {
-    const answer = await hub.call("GET", `/jobs/${job.job_id}/events?since=${since}`, undefined, { headers });
+    const answer = await hub.call("GET", `/jobs/${job.job_id}/events?since=${since}`, undefined, {
+      headers,
+    });
     expect(answer).toMatchObject({ status: 422, body: { detail: [{ loc: ["query", "since"] }] } });
   }
   expect((await hub.call("GET", `/jobs/${job.job_id}/events`)).status).toBe(426);
@@ -123,10 +128,19 @@ test("thousands of events while the replay still runs: none missing, none twice,
   const job = await run();
   const entries = (from: number) =>
     Array.from({ length: 100 }, (_, i) => ({
-      ts: 1, level: "info", stage: "page", message: `m${from + i}`, fields: {},
+      ts: 1,
+      level: "info",
+      stage: "page",
+      message: `m${from + i}`,
+      fields: {},
     }));
   const batch = (k: number) =>
-    worker.send({ type: "JobLog", job_id: job.job_id, lease_token: job.lease_token, entries: entries(k * 100) });
+    worker.send({
+      type: "JobLog",
+      job_id: job.job_id,
+      lease_token: job.lease_token,
+      entries: entries(k * 100),
+    });
   for (let k = 0; k < 20; k += 1) batch(k);
   await worker.settle();
   const streams = [follow(job.job_id), follow(job.job_id, "1000")];
@@ -144,10 +158,18 @@ test("thousands of events while the replay still runs: none missing, none twice,
 test("a job that ended without its last event still ends its stream", async () => {
   const job = await run();
   // As after a crash between the two writes.
-  await hub.ctx.db.jobs.finish(job.job_id, job.lease_token, { status: "failed", error: "lost", now: 5 });
+  await hub.ctx.db.jobs.finish(job.job_id, job.lease_token, {
+    status: "failed",
+    error: "lost",
+    now: 5,
+  });
   const stream = follow(job.job_id);
   expect((await stream.closed).code).toBe(1000);
-  expect(stream.events.all.at(-1)).toMatchObject({ seq: 2, type: "error", data: { detail: "lost" } });
+  expect(stream.events.all.at(-1)).toMatchObject({
+    seq: 2,
+    type: "error",
+    data: { detail: "lost" },
+  });
 });
 
 test("deleting a job ends the streams that follow it", async () => {

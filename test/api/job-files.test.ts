@@ -29,7 +29,12 @@ test("§2.3 assets.json lists what was uploaded, with name, href, kind, mime, si
   const put = await worker.putAsset(job, BODY, { name: "logo.png" });
   expect(put.status).toBe(200);
   expect(await put.json()).toEqual({ name: "logo.png", size: 10, sha256: sha256(BODY) });
-  await worker.putAsset(job, "x".repeat(1536), { name: "ünï.bin", kind: "other", mime: "x/y", ext: "bin" });
+  await worker.putAsset(job, "x".repeat(1536), {
+    name: "ünï.bin",
+    kind: "other",
+    mime: "x/y",
+    ext: "bin",
+  });
   const { body } = await hub.call("GET", `/jobs/${job.job_id}/assets.json`);
   expect(body).toMatchObject({ job_id: job.job_id, count: 2 });
   expect(body.items[0]).toEqual({
@@ -79,8 +84,21 @@ test("§4.1 GET /jobs/{id}/result has html_href, log_href and the asset list", a
   });
   await worker.putAsset(job, BODY);
   await worker.putDocument(job, "page.html", "<h1>hi</h1>");
-  await worker.putDocument(job, "links.json", JSON.stringify({ job_id: job.job_id, count: 0, links: [] }));
-  const capture = { seen: 1, captured: 1, partial: 0, lost: 0, skipped: 0, ratio: 1, reasons: {}, method: "durable" } as const;
+  await worker.putDocument(
+    job,
+    "links.json",
+    JSON.stringify({ job_id: job.job_id, count: 0, links: [] }),
+  );
+  const capture = {
+    seen: 1,
+    captured: 1,
+    partial: 0,
+    lost: 0,
+    skipped: 0,
+    ratio: 1,
+    reasons: {},
+    method: "durable",
+  } as const;
   worker.finish(job, { capture });
   await hub.signals.next("job finished", { job_id: job.job_id });
   const { body } = await hub.call("GET", `${path}/result`);
@@ -115,7 +133,9 @@ test("log.txt reads like a story, also while the job runs", async () => {
   expect(headers.get("content-type")).toBe("text/plain; charset=utf-8");
   const lines = text.trimEnd().split("\n");
   expect(lines[0]).toBe(`# job ${job.job_id} ${TARGET}`);
-  expect(lines[2]).toMatch(/^ +1 +\+[0-9.]+s {2}info {2}assigned {2}assigned to worker w11, lane [0-9]+ .*queued_ms=/);
+  expect(lines[2]).toMatch(
+    /^ +1 +\+[0-9.]+s {2}info {2}assigned {2}assigned to worker w11, lane [0-9]+ .*queued_ms=/,
+  );
   expect(lines[3]).toMatch(/ navigate {2}opening\\nhttp:\/\/site.test\/ \\u001b\[31m$/);
   expect(lines.length).toBe(4);
 });
@@ -128,7 +148,11 @@ test("log.txt holds thousands of lines in order", async () => {
       job_id: job.job_id,
       lease_token: job.lease_token,
       entries: Array.from({ length: 100 }, (_, k) => ({
-        ts: 1, level: "info", stage: "page", message: `line ${i * 100 + k}`, fields: {},
+        ts: 1,
+        level: "info",
+        stage: "page",
+        message: `line ${i * 100 + k}`,
+        fields: {},
       })),
     });
   await worker.settle();
@@ -137,7 +161,12 @@ test("log.txt holds thousands of lines in order", async () => {
   expect(numbers).toEqual(Array.from({ length: 1300 }, (_, i) => i));
 });
 
-const fetchAsset = async (headers: Record<string, string>, body = BODY, method = "GET", mime = "image/png") => {
+const fetchAsset = async (
+  headers: Record<string, string>,
+  body = BODY,
+  method = "GET",
+  mime = "image/png",
+) => {
   const job = await run();
   await worker.putAsset(job, body, { name: "a.bin", mime });
   return fetch(`${hub.url}/jobs/${job.job_id}/assets/a.bin`, { headers, method });
@@ -157,7 +186,12 @@ test("asset bodies: type as captured, nosniff, ETag of the sha256, safe disposit
   expect(await answer.text()).toBe(BODY);
 });
 
-for (const mime of ["text/html", "image/svg+xml", "application/xhtml+xml", "text/xml; charset=utf-8"])
+for (const mime of [
+  "text/html",
+  "image/svg+xml",
+  "application/xhtml+xml",
+  "text/xml; charset=utf-8",
+])
   test(`an asset of type ${mime} is shown in a sandbox`, async () => {
     const answer = await fetchAsset({}, BODY, "GET", mime);
     expect(answer.headers.get("content-type")).toBe(mime);
@@ -198,7 +232,8 @@ for (const [range, status, text, content_range] of RANGES)
     const answer = await fetchAsset({ range });
     expect(answer.status).toBe(status);
     expect(answer.headers.get("content-range")).toBe(content_range);
-    if (status === 416) expect(await answer.json()).toEqual({ detail: "the range lies outside the body" });
+    if (status === 416)
+      expect(await answer.json()).toEqual({ detail: "the range lies outside the body" });
     else expect(await answer.text()).toBe(text);
   });
 
@@ -227,41 +262,94 @@ test("uploads: 401 without the link's token, 409 stale lease for another token, 
   const meta = Buffer.from("{}").toString("base64url");
   const { upload_token } = await worker.registered;
   const put = (headers: Record<string, string>, at = path) =>
-    hub.call("PUT", at, "x", { headers: { "X-Sha256": sha256("x"), "X-Asset-Meta": meta, ...headers } });
+    hub.call("PUT", at, "x", {
+      headers: { "X-Sha256": sha256("x"), "X-Asset-Meta": meta, ...headers },
+    });
   const lease = { "X-Lease-Token": String(job.lease_token) };
   const bearer = { Authorization: `Bearer ${upload_token}` };
   expect((await put(lease)).status).toBe(401);
   expect((await put({ ...lease, Authorization: "Bearer nope" })).status).toBe(401);
   expect((await put({ ...lease, ...bearer }, path.replace("w11", "w12"))).status).toBe(401);
   expect((await put(bearer)).status).toBe(400);
-  expect(await put({ ...bearer, "X-Lease-Token": "1" })).toMatchObject({ status: 409, body: { detail: "stale lease" } });
-  expect((await put({ ...bearer, ...lease })).body.detail[0].loc).toEqual(["header", "X-Asset-Meta", "kind"]);
+  expect(await put({ ...bearer, "X-Lease-Token": "1" })).toMatchObject({
+    status: 409,
+    body: { detail: "stale lease" },
+  });
+  expect((await put({ ...bearer, ...lease })).body.detail[0].loc).toEqual([
+    "header",
+    "X-Asset-Meta",
+    "kind",
+  ]);
   const wrong = await worker.putAsset({ ...job }, BODY, {});
   expect(wrong.status).toBe(200);
   const bad = await fetch(`${hub.url}${path.replace("a.png", "b.png")}`, {
     method: "PUT",
     body: "y",
     headers: {
-      ...bearer, ...lease, "X-Sha256": sha256("x"),
-      "X-Asset-Meta": Buffer.from(JSON.stringify({ kind: "other", mime: "", ext: "", source_url: "", page_url: "", status: null, from_cache: false, from_service_worker: false, partial: false, ranges: [] })).toString("base64url"),
+      ...bearer,
+      ...lease,
+      "X-Sha256": sha256("x"),
+      "X-Asset-Meta": Buffer.from(
+        JSON.stringify({
+          kind: "other",
+          mime: "",
+          ext: "",
+          source_url: "",
+          page_url: "",
+          status: null,
+          from_cache: false,
+          from_service_worker: false,
+          partial: false,
+          ranges: [],
+        }),
+      ).toString("base64url"),
     },
   });
   expect(bad.status).toBe(422);
   expect(await objects(job)).toEqual(["assets", "assets/a.png"]);
 });
 
-for (const name of ["..", "../x", "..%2fx", "a/b", "a\\b", ".hidden", "x\u0000", "con", "x".repeat(300), "%2e%2e"])
+for (const name of [
+  "..",
+  "../x",
+  "..%2fx",
+  "a/b",
+  "a\\b",
+  ".hidden",
+  "x\u0000",
+  "con",
+  "x".repeat(300),
+  "%2e%2e",
+])
   test(`an upload named ${JSON.stringify(name.slice(0, 20))} is refused and leaves nothing`, async () => {
     const job = await run();
     const { upload_token } = await worker.registered;
-    const answer = await hub.call("PUT", `/workers/w11/jobs/${job.job_id}/assets/${encodeURIComponent(name)}`, "x", {
-      headers: {
-        Authorization: `Bearer ${upload_token}`,
-        "X-Lease-Token": String(job.lease_token),
-        "X-Sha256": sha256("x"),
-        "X-Asset-Meta": Buffer.from(JSON.stringify({ kind: "other", mime: "", ext: "", source_url: "", page_url: "", status: null, from_cache: false, from_service_worker: false, partial: false, ranges: [] })).toString("base64url"),
+    const answer = await hub.call(
+      "PUT",
+      `/workers/w11/jobs/${job.job_id}/assets/${encodeURIComponent(name)}`,
+      "x",
+      {
+        headers: {
+          Authorization: `Bearer ${upload_token}`,
+          "X-Lease-Token": String(job.lease_token),
+          "X-Sha256": sha256("x"),
+          "X-Asset-Meta": Buffer.from(
+            JSON.stringify({
+              kind: "other",
+              mime: "",
+              ext: "",
+              source_url: "",
+              page_url: "",
+              status: null,
+              from_cache: false,
+              from_service_worker: false,
+              partial: false,
+              ranges: [],
+            }),
+          ).toString("base64url"),
+        },
       },
-    });
+    );
     // The URL of `..` never reaches the route: clients and server fold it away.
     expect([404, 405, 422]).toContain(answer.status);
     expect(await objects(job)).toEqual([]);

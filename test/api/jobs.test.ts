@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type Scenario, issueAt, scenarios } from "#test/support/api.ts";
+import { issueAt, type Scenario, scenarios } from "#test/support/api.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
 
 let hub: TestHub;
@@ -23,42 +23,139 @@ const accepted = (name: string, o: Record<string, unknown>): Scenario => ({
 });
 
 scenarios("POST /jobs", () => hub, [
-  { name: "400 when the body is not JSON", send: "{nope", status: 400, body: { detail: expect.any(String) } },
+  {
+    name: "400 when the body is not JSON",
+    send: "{nope",
+    status: 400,
+    body: { detail: expect.any(String) },
+  },
   { name: "400 when the body is empty", send: "", status: 400 },
-  { name: "400 when url is missing (§7)", send: {}, status: 400, body: { detail: "body.url is required" } },
-  { name: "415 when the content type is not JSON", send: "{}", headers: { "content-type": "text/plain" }, status: 415 },
+  {
+    name: "400 when url is missing (§7)",
+    send: {},
+    status: 400,
+    body: { detail: "body.url is required" },
+  },
+  {
+    name: "415 when the content type is not JSON",
+    send: "{}",
+    headers: { "content-type": "text/plain" },
+    status: 415,
+  },
   {
     name: "415 for a form, which a web page could send without asking",
     send: "url=http://x/",
     headers: { "content-type": "application/x-www-form-urlencoded" },
     status: 415,
   },
-  { name: "413 when the body is larger than 2 MiB", send: JSON.stringify({ url: "x".repeat(10_000_000) }), status: 413 },
+  {
+    name: "413 when the body is larger than 2 MiB",
+    send: JSON.stringify({ url: "x".repeat(10_000_000) }),
+    status: 413,
+  },
   { name: "422 when the body is not an object", send: [], status: 422, body: issueAt("body") },
-  { name: "422 for an unknown key", send: { url: TARGET, extra: 1 }, status: 422, body: issueAt("body", "extra") },
+  {
+    name: "422 for an unknown key",
+    send: { url: TARGET, extra: 1 },
+    status: 422,
+    body: issueAt("body", "extra"),
+  },
   rule("422 for an unknown option", { nope: 1 }, "nope"),
-  { name: "422 when url is no string", send: { url: 5 }, status: 422, body: issueAt("body", "url") },
-  ...["file:///etc/passwd", "javascript:alert(1)", "ftp://x/", "data:text/html,x", "chrome://version", "about:blank"].map(
-    (url): Scenario => ({ name: `422 for ${url}`, send: { url }, status: 422, body: issueAt("body", "url") }),
+  {
+    name: "422 when url is no string",
+    send: { url: 5 },
+    status: 422,
+    body: issueAt("body", "url"),
+  },
+  ...[
+    "file:///etc/passwd",
+    "javascript:alert(1)",
+    "ftp://x/",
+    "data:text/html,x",
+    "chrome://version",
+    "about:blank",
+  ].map(
+    (url): Scenario => ({
+      name: `422 for ${url}`,
+      send: { url },
+      status: 422,
+      body: issueAt("body", "url"),
+    }),
   ),
-  ...["", "example.com", "//example.com", "http://", "http:///", "http://a b/", "http://x/\u0000", "http://x/\n"].map(
-    (url): Scenario => ({ name: `422 for the URL ${JSON.stringify(url)}`, send: { url }, status: 422, body: issueAt("body", "url") }),
+  ...[
+    "",
+    "example.com",
+    "//example.com",
+    "http://",
+    "http:///",
+    "http://a b/",
+    "http://x/\u0000",
+    "http://x/\n",
+  ].map(
+    (url): Scenario => ({
+      name: `422 for the URL ${JSON.stringify(url)}`,
+      send: { url },
+      status: 422,
+      body: issueAt("body", "url"),
+    }),
   ),
-  { name: "422 for a URL of 100 kB", send: { url: `http://x/${"a".repeat(100_000)}` }, status: 422, body: issueAt("body", "url") },
-  { name: "503 with the job_id when no worker is free (§4.1)", send: { url: TARGET }, status: 503, body: { detail: "fleet at capacity", job_id: expect.any(String) } },
-  rule("§2.2 rule 1: use_profile with attach is 422", { use_profile: "a", attach: "9222" }, "attach"),
-  rule("§2.2 rule 1: attach with attach_to_job is 422", { attach: "9222", attach_to_job: "j" }, "attach_to_job"),
+  {
+    name: "422 for a URL of 100 kB",
+    send: { url: `http://x/${"a".repeat(100_000)}` },
+    status: 422,
+    body: issueAt("body", "url"),
+  },
+  {
+    name: "503 with the job_id when no worker is free (§4.1)",
+    send: { url: TARGET },
+    status: 503,
+    body: { detail: "fleet at capacity", job_id: expect.any(String) },
+  },
+  rule(
+    "§2.2 rule 1: use_profile with attach is 422",
+    { use_profile: "a", attach: "9222" },
+    "attach",
+  ),
+  rule(
+    "§2.2 rule 1: attach with attach_to_job is 422",
+    { attach: "9222", attach_to_job: "j" },
+    "attach_to_job",
+  ),
   rule("§2.2 rule 3: codegen-loop without goal is 422", { mode: "codegen-loop" }, "goal"),
   rule("§2.2 rule 3: rerun without rerun_from or code is 422", { mode: "rerun" }, "rerun_from"),
-  rule("§2.2 rule 4: max_codegen_attempts 0 is 422", { max_codegen_attempts: 0 }, "max_codegen_attempts"),
-  rule("§2.2 rule 4: max_codegen_attempts 11 is 422", { max_codegen_attempts: 11 }, "max_codegen_attempts"),
+  rule(
+    "§2.2 rule 4: max_codegen_attempts 0 is 422",
+    { max_codegen_attempts: 0 },
+    "max_codegen_attempts",
+  ),
+  rule(
+    "§2.2 rule 4: max_codegen_attempts 11 is 422",
+    { max_codegen_attempts: 11 },
+    "max_codegen_attempts",
+  ),
   rule("§2.2 rule 4: attempt_timeout_s 29 is 422", { attempt_timeout_s: 29 }, "attempt_timeout_s"),
-  rule("§2.2 rule 4: attempt_timeout_s 864001 is 422", { attempt_timeout_s: 864_001 }, "attempt_timeout_s"),
-  rule("§2.2 rule 4: code over 200 KB is 422", { mode: "rerun", code: "é".repeat(102_401) }, "code"),
-  rule("§2.2 rule 4: negative min_asset_size_bytes is 422", { min_asset_size_bytes: -1 }, "min_asset_size_bytes"),
+  rule(
+    "§2.2 rule 4: attempt_timeout_s 864001 is 422",
+    { attempt_timeout_s: 864_001 },
+    "attempt_timeout_s",
+  ),
+  rule(
+    "§2.2 rule 4: code over 200 KB is 422",
+    { mode: "rerun", code: "é".repeat(102_401) },
+    "code",
+  ),
+  rule(
+    "§2.2 rule 4: negative min_asset_size_bytes is 422",
+    { min_asset_size_bytes: -1 },
+    "min_asset_size_bytes",
+  ),
   rule("§2.2 fetch_recipe from a client is 422", { fetch_recipe: {} }, "fetch_recipe"),
   rule("§2.2 an unknown mode is 422", { mode: "ai" }, "mode"),
-  rule("§2.2 rule 5: AI investigation is no fetch_strategy", { fetch_strategy: "ai" }, "fetch_strategy"),
+  rule(
+    "§2.2 rule 5: AI investigation is no fetch_strategy",
+    { fetch_strategy: "ai" },
+    "fetch_strategy",
+  ),
   rule("a wrong type is 422", { scroll: "yes" }, "scroll"),
   rule("a huge number is 422", { wait_seconds: 1e308 }, "wait_seconds"),
   rule("not yet: mode codegen-loop", { mode: "codegen-loop", goal: "g" }, "mode"),
@@ -72,33 +169,72 @@ scenarios("POST /jobs", () => hub, [
   rule("not yet: keep_session", { keep_session: true }, "keep_session"),
   accepted("every option with its default is accepted", {}),
   accepted("download_video is accepted", { download_video: true, capture_assets: false }),
-  { name: "405 names the methods for PUT", method: "PUT", status: 405, after: async (_, a) => expect(a.headers.get("allow")).toBe("GET, HEAD, POST") },
+  {
+    name: "405 names the methods for PUT",
+    method: "PUT",
+    status: 405,
+    after: async (_, a) => expect(a.headers.get("allow")).toBe("GET, HEAD, POST"),
+  },
 ]);
 
 test("an option this version cannot honour is refused with msg 'is not supported by this version'", async () => {
   const answer = await hub.call("POST", "/jobs", options({ keep_session: true }));
   expect(answer.body.detail).toEqual([
-    { loc: ["body", "options", "keep_session"], msg: "is not supported by this version", type: "unsupported" },
+    {
+      loc: ["body", "options", "keep_session"],
+      msg: "is not supported by this version",
+      type: "unsupported",
+    },
   ]);
 });
 
 test("§2.2 defaults are filled in, and download_video forces capture_assets", async () => {
-  const { job_id } = (await hub.call("POST", "/jobs", options({ download_video: true, capture_assets: false }))).body;
+  const { job_id } = (
+    await hub.call("POST", "/jobs", options({ download_video: true, capture_assets: false }))
+  ).body;
   const job = (await hub.call("GET", `/jobs/${job_id}`)).body;
   expect(job.options).toMatchObject({
-    mode: "fetch", goal: null, max_codegen_attempts: 3, attempt_timeout_s: 180, rerun_from: null, code: null,
-    wait_seconds: 20, settle_seconds: 0, idle_seconds: 3, max_wait_seconds: 60, post_click_seconds: 5,
-    scroll: false, scroll_step: 50, scroll_max: 3000, scroll_early_after: 5, download_video: true,
-    capture_assets: true, min_asset_size_bytes: 0, headless: false, referer: null, cookies_from: null,
-    use_profile: null, attach: null, clone_chrome_profile: null, attach_to_job: null, codegen_engine: null,
-    fetch_strategy: "recipe", fetch_recipe: null, keep_session: false,
+    mode: "fetch",
+    goal: null,
+    max_codegen_attempts: 3,
+    attempt_timeout_s: 180,
+    rerun_from: null,
+    code: null,
+    wait_seconds: 20,
+    settle_seconds: 0,
+    idle_seconds: 3,
+    max_wait_seconds: 60,
+    post_click_seconds: 5,
+    scroll: false,
+    scroll_step: 50,
+    scroll_max: 3000,
+    scroll_early_after: 5,
+    download_video: true,
+    capture_assets: true,
+    min_asset_size_bytes: 0,
+    headless: false,
+    referer: null,
+    cookies_from: null,
+    use_profile: null,
+    attach: null,
+    clone_chrome_profile: null,
+    attach_to_job: null,
+    codegen_engine: null,
+    fetch_strategy: "recipe",
+    fetch_recipe: null,
+    keep_session: false,
   });
 });
 
 scenarios("GET /jobs/none", () => hub, [
   { name: "404 with detail job not found (§4.1)", status: 404, body: { detail: "job not found" } },
   ...["result", "assets.json", "assets/x", "page.html", "log.txt", "links.json"].map(
-    (file): Scenario => ({ name: `404 for /${file}`, path: `/jobs/none/${file}`, status: 404, body: { detail: "job not found" } }),
+    (file): Scenario => ({
+      name: `404 for /${file}`,
+      path: `/jobs/none/${file}`,
+      status: 404,
+      body: { detail: "job not found" },
+    }),
   ),
   { name: "404 for cancel", method: "POST", path: "/jobs/none/cancel", status: 404 },
   { name: "404 for DELETE", method: "DELETE", status: 404 },
@@ -108,10 +244,30 @@ scenarios("GET /jobs/none", () => hub, [
 
 scenarios("GET /jobs", () => hub, [
   { name: "422 for limit 0", path: "/jobs?limit=0", status: 422, body: issueAt("query", "limit") },
-  { name: "422 for limit 201", path: "/jobs?limit=201", status: 422, body: issueAt("query", "limit") },
-  { name: "422 for an unknown status", path: "/jobs?status=x", status: 422, body: issueAt("query", "status") },
-  { name: "422 for a bad cursor", path: "/jobs?cursor=!!", status: 422, body: issueAt("query", "cursor") },
-  { name: "422 for a bad time", path: "/jobs?since=yesterday", status: 422, body: issueAt("query", "since") },
+  {
+    name: "422 for limit 201",
+    path: "/jobs?limit=201",
+    status: 422,
+    body: issueAt("query", "limit"),
+  },
+  {
+    name: "422 for an unknown status",
+    path: "/jobs?status=x",
+    status: 422,
+    body: issueAt("query", "status"),
+  },
+  {
+    name: "422 for a bad cursor",
+    path: "/jobs?cursor=!!",
+    status: 422,
+    body: issueAt("query", "cursor"),
+  },
+  {
+    name: "422 for a bad time",
+    path: "/jobs?since=yesterday",
+    status: 422,
+    body: issueAt("query", "since"),
+  },
   { name: "an unknown query parameter is ignored", path: "/jobs?nope=1", status: 200 },
 ]);
 
@@ -131,7 +287,8 @@ test("GET /jobs pages through everything newest first, without gap or double", a
       cursor = body.next_cursor;
     }
     expect([...seen].sort()).toEqual([...ids].sort());
-    const count = async (query: string) => (await fresh.call("GET", `/jobs?${query}`)).body.jobs.length;
+    const count = async (query: string) =>
+      (await fresh.call("GET", `/jobs?${query}`)).body.jobs.length;
     expect(await count("host=host1.test")).toBe(3);
     expect(await count("q=test/6")).toBe(1);
     expect(await count("status=running")).toBe(0);
@@ -177,7 +334,10 @@ test("Idempotency-Key: who retries after 503 is told of the job that got a lane 
     await worker.assigned.next();
     await own.signals.next("job assigned", { job_id: first.body.job_id });
     const retry = await own.call("POST", "/jobs", { url: TARGET }, { headers });
-    expect(retry).toMatchObject({ status: 200, body: { job_id: first.body.job_id, status: "running" } });
+    expect(retry).toMatchObject({
+      status: 200,
+      body: { job_id: first.body.job_id, status: "running" },
+    });
     expect(worker.assigned.all.length).toBe(1);
   } finally {
     await own.close();
@@ -194,14 +354,35 @@ test("Idempotency-Key: a second DELETE with the key answers 204 again", async ()
 
 scenarios("GET /{target_url}", () => hub, [
   { name: "submits the URL after the slash", path: "/https://example.com/", status: 503 },
-  { name: "422 for another scheme", path: "/ftp://example.com/", status: 422, body: issueAt("path", "target_url") },
+  {
+    name: "422 for another scheme",
+    path: "/ftp://example.com/",
+    status: 422,
+    body: issueAt("path", "target_url"),
+  },
   { name: "422 for file:", path: "/file:///etc/passwd", status: 422 },
   { name: "422 for javascript:", path: "/javascript:alert(1)", status: 422 },
   { name: "422 for a URL of 100 kB", path: `/http://x/${"a".repeat(100_000)}`, status: 422 },
-  { name: "404 for a path that is no URL", path: "/example.com", status: 404, body: { detail: "no such path" } },
+  {
+    name: "404 for a path that is no URL",
+    path: "/example.com",
+    status: 404,
+    body: { detail: "no such path" },
+  },
   { name: "404 for favicon.ico", path: "/favicon.ico", status: 404 },
-  { name: "403 for a picture tag on another site", path: "/http://example.com/", headers: { "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors" }, status: 403 },
-  { name: "303 to the job's page for a browser", path: "/http://example.com/", headers: { accept: "text/html,*/*" }, status: 303, after: async (_, a) => expect(a.headers.get("location")).toMatch(/^\/#\/jobs\/[0-9a-z]{14}$/) },
+  {
+    name: "403 for a picture tag on another site",
+    path: "/http://example.com/",
+    headers: { "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors" },
+    status: 403,
+  },
+  {
+    name: "303 to the job's page for a browser",
+    path: "/http://example.com/",
+    headers: { accept: "text/html,*/*" },
+    status: 303,
+    after: async (_, a) => expect(a.headers.get("location")).toMatch(/^\/#\/jobs\/[0-9a-z]{14}$/),
+  },
 ]);
 
 const TARGETS: [string, string][] = [

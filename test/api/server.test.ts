@@ -140,7 +140,9 @@ test("/docs and its files come from the program itself, /openapi.json lists ever
     expect(path).toStartWith("/docs/");
     expect((await hub.call("GET", path)).status).toBe(200);
   }
-  expect((await hub.call("GET", "/docs/swagger-ui-bundle.js")).text.length).toBeGreaterThan(500_000);
+  expect((await hub.call("GET", "/docs/swagger-ui-bundle.js")).text.length).toBeGreaterThan(
+    500_000,
+  );
   const { paths } = (await hub.call("GET", "/openapi.json")).body;
   const operations = Object.entries(paths as Record<string, object>).flatMap(([path, of]) =>
     Object.keys(of).map((method) => `${method.toUpperCase()} ${path}`),
@@ -191,10 +193,16 @@ test("§5.7 CORS is off by default and allows the origins of SVC_CORS_ORIGINS", 
 
 test("dev mode answers to loopback names only; hub mode to any", async () => {
   await start({ mode: "dev" });
-  const ask = (host: string) => raw(`GET /health HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  const ask = (host: string) =>
+    raw(`GET /health HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
   for (const host of ["localhost", "localhost:8000", "127.0.0.1:80", "[::1]:8000", "hub.localhost"])
     expect(await ask(host)).toStartWith("HTTP/1.1 200");
-  for (const host of ["evil.test", "127.0.0.1.evil.test", "localhost.evil.test:8000", "192.168.1.1"])
+  for (const host of [
+    "evil.test",
+    "127.0.0.1.evil.test",
+    "localhost.evil.test:8000",
+    "192.168.1.1",
+  ])
     expect(await ask(host)).toStartWith("HTTP/1.1 403");
   await hub.close();
   await start();
@@ -226,7 +234,9 @@ test("SVC_API_TOKEN is asked for everywhere but health and the worker's own call
     ["/sessions/abc/novncx", 401],
   ] as const)
     expect({ path, status: (await hub.call("GET", path)).status }).toEqual({ path, status });
-  const denied = await hub.call("GET", "/jobs", undefined, { headers: { authorization: "Bearer nope" } });
+  const denied = await hub.call("GET", "/jobs", undefined, {
+    headers: { authorization: "Bearer nope" },
+  });
   expect(denied).toMatchObject({ status: 401, body: { detail: "a bearer token is required" } });
   expect(denied.headers.get("www-authenticate")).toBe("Bearer");
   const headers = { authorization: "Bearer t0ken" };
@@ -257,7 +267,9 @@ test("a JSON body that is announced or grows too large is 413 before it was read
 test("two hubs cannot share a port: the error names SVC_PORT", async () => {
   await start();
   const port = new URL(hub.url).port;
-  await expect(startTestHub({ env: { SVC_PORT: port } })).rejects.toThrow(/^SVC_PORT: cannot listen/);
+  await expect(startTestHub({ env: { SVC_PORT: port } })).rejects.toThrow(
+    /^SVC_PORT: cannot listen/,
+  );
 });
 
 test("§8 the configuration has the spec's defaults", () => {

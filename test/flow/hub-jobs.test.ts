@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
-import { redriveOnce, reconcileOnce } from "#hub/jobs/passes.ts";
+import { reconcileOnce, redriveOnce } from "#hub/jobs/passes.ts";
 import { WORKER_LOST_ERROR } from "#shared/limits.ts";
 import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
 import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
@@ -196,7 +196,10 @@ test("§3.1 the reconciler runs every 90 s and fails a job queued for 180 s", as
 
 test("§3.1 the reconciler fails a running job of 300 s whose worker is not alive, and no younger one", async () => {
   const clock = createFakeClock();
-  await start({ clock, env: { SVC_STALE_RECONCILE_INTERVAL_S: "100000", SVC_QUEUE_REDRIVE_DISABLE: "1" } });
+  await start({
+    clock,
+    env: { SVC_STALE_RECONCILE_INTERVAL_S: "100000", SVC_QUEUE_REDRIVE_DISABLE: "1" },
+  });
   const worker = await hub.worker();
   const { job_id } = (await submit()).body;
   await clock.advance(1);

@@ -154,7 +154,10 @@ test("§2.5 in_flight counts leases: assigned jobs, until their lane is warm aga
   const { job_id } = (await hub.call("POST", "/jobs", { url: TARGET })).body;
   const job = await worker.assigned.next();
   await worker.settle();
-  expect((await workers())[0]).toMatchObject({ in_flight: 1, lanes: [{ job_id }, { job_id: null }] });
+  expect((await workers())[0]).toMatchObject({
+    in_flight: 1,
+    lanes: [{ job_id }, { job_id: null }],
+  });
   worker.result(job);
   worker.lane(0, { state: "resetting", job_id: null });
   await worker.settle();
@@ -190,7 +193,11 @@ test("§7 a connected worker cannot be deleted (409), one that left can, an unkn
 const REFUSED: [string, unknown[], number][] = [
   ["bytes that are not JSON", ["nonsense"], 1008],
   ["a frame without type", [{}], 1008],
-  ["a message before the registration", [{ type: "WorkerHeartbeat", in_flight: 0, load: {}, lanes: [] }], 1008],
+  [
+    "a message before the registration",
+    [{ type: "WorkerHeartbeat", in_flight: 0, load: {}, lanes: [] }],
+    1008,
+  ],
 ];
 for (const [what, frames, code] of REFUSED)
   test(`§6.2 a socket that opens with ${what} is closed with ${code}`, async () => {

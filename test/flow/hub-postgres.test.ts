@@ -39,7 +39,9 @@ test("a job runs from POST to its files, with its log and events", async () => {
   });
   const { items } = (await hub.call("GET", `/jobs/${body.job_id}/assets.json`)).body;
   expect((await hub.call("GET", items[0].href)).text).toBe("0123456789");
-  expect((await hub.call("GET", `/jobs/${body.job_id}/log.txt`)).text).toContain("navigate  opening");
+  expect((await hub.call("GET", `/jobs/${body.job_id}/log.txt`)).text).toContain(
+    "navigate  opening",
+  );
   expect((await hub.call("DELETE", `/jobs/${body.job_id}`)).status).toBe(204);
   await worker.close();
   await hub.signals.next("link closed");
@@ -77,7 +79,9 @@ test("many at once: every job is claimed by exactly one lane, all end", async ()
       }
     })();
   const answers = await Promise.all(
-    Array.from({ length: 60 }, (_, i) => hub.call("POST", "/jobs", { url: `http://site.test/${i}` })),
+    Array.from({ length: 60 }, (_, i) =>
+      hub.call("POST", "/jobs", { url: `http://site.test/${i}` }),
+    ),
   );
   for (const { body } of answers) {
     const now = await job(body.job_id);

@@ -39,7 +39,11 @@ export interface FakeWorker {
   result(job: HubAssignJob, more?: Partial<WorkerResult>): void;
   /** result → resetting → warm, as a lane does. */
   finish(job: HubAssignJob, more?: Partial<WorkerResult>): void;
-  putAsset(job: HubAssignJob, body: string | Uint8Array, meta?: Partial<AssetMeta>): Promise<Response>;
+  putAsset(
+    job: HubAssignJob,
+    body: string | Uint8Array,
+    meta?: Partial<AssetMeta>,
+  ): Promise<Response>;
   putDocument(job: HubAssignJob, name: string, body: string): Promise<Response>;
   /** A round trip: everything sent before was handled. */
   settle(): Promise<void>;

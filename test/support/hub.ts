@@ -59,7 +59,13 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
   const root = await mkdtemp(join(tmpdir(), "flotilla-hub-"));
   const data_dir = join(root, "data");
   const config = loadHubConfig(
-    { SVC_PORT: "0", SVC_HOST: "127.0.0.1", SVC_DATA_DIR: data_dir, SVC_SUBMIT_WAIT_S: "0.05", ...options.env },
+    {
+      SVC_PORT: "0",
+      SVC_HOST: "127.0.0.1",
+      SVC_DATA_DIR: data_dir,
+      SVC_SUBMIT_WAIT_S: "0.05",
+      ...options.env,
+    },
     {},
     options.mode ?? "hub",
   );
