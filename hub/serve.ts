@@ -1,6 +1,5 @@
 import { mkdirSync } from "node:fs";
-import http from "node:http";
-import { type Clock, withDeadline } from "#shared/clock.ts";
+import type { Clock } from "#shared/clock.ts";
 import { ConfigError } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { newToken } from "#shared/ids.ts";
@@ -21,8 +20,8 @@ import {
   touchWorkersOnce,
 } from "./fleet/passes.ts";
 import { dropLink } from "./fleet/registry.ts";
+import { type HttpServer, listen } from "./http/listen.ts";
 import type { App } from "./http/new-app.ts";
-import { type SocketHandlers, websocket } from "./http/sockets.ts";
 import { createJobBus } from "./jobs/bus.ts";
 import { createDispatcher } from "./jobs/dispatcher.ts";
 import { failAbandoned, failJobsOf, failLeftovers, finishJob, storeJobLog } from "./jobs/finish.ts";
@@ -51,92 +50,13 @@ export interface RunningHub {
   stop(): Promise<void>;
 }
 
-/**
- * Request line and headers together; Bun's default is 16 KiB, and then it answers 431 without a body. A URL of 16 KiB
- * and an X-Asset-Meta with two long URLs must come through to be judged by us.
- */
-const MAX_HEADER_BYTES = 256 * 1024;
-/** Longer than any answer takes: 8 s of waiting and 5 s for the worker's. */
-const IDLE_TIMEOUT_S = 120;
 const LIVENESS_EVERY_MS = 5_000;
 const EXPIRE_EVERY_MS = 3_600_000;
 
-/** How long calls that are being answered may take once the hub stops. */
-const DRAIN_MS = 5_000;
+const serve = (config: HubConfig, app: App, log: Log): HttpServer =>
+  listen(app, { ...config, max_body_bytes: config.max_asset_bytes }, log);
 
-/** The listening server; `drain` waits for the calls being answered, `close` cuts what is left. */
-function serve(config: HubConfig, app: App, log: Log) {
-  // Typed as read-only, but Bun reads it when a server starts.
-  Object.assign(http, { maxHeaderSize: MAX_HEADER_BYTES });
-  let active = 0;
-  let closing = false;
-  let idle = () => {};
-  const answer = async (request: Request, server: Bun.Server<SocketHandlers>) => {
-    active += 1;
-    try {
-      return await app.fetch(request, { server });
-    } finally {
-      active -= 1;
-      if (active === 0) idle();
-    }
-  };
-  try {
-    const server = Bun.serve({
-      hostname: config.host,
-      port: config.port,
-      idleTimeout: IDLE_TIMEOUT_S,
-      // JSON calls are limited by `jsonBodyLimit`; this is the ceiling of uploads.
-      maxRequestBodySize: config.max_asset_bytes + 1024,
-      fetch: (request, server) => {
-        // A Host header that is no host leaves the URL without one.
-        if (!request.url.startsWith("http"))
-          return Response.json({ detail: "bad Host header" }, { status: 400 });
-        // Listening has ended, but a kept-alive connection may bring another call.
-        if (closing)
-          return Response.json(
-            { detail: "hub is stopping" },
-            { status: 503, headers: { Connection: "close", "Retry-After": "5" } },
-          );
-        return answer(request, server);
-      },
-      // Reached only by what fails after the app has answered: a file that was deleted before it was sent.
-      error: (err) => {
-        const gone = "code" in err && err.code === "ENOENT";
-        if (!gone) log.error({ err }, "answer failed");
-        const detail = gone ? "asset not found" : "internal error";
-        return Response.json({ detail }, { status: gone ? 404 : 500 });
-      },
-      // Bun's own error page would show the source.
-      development: false,
-      // Bun's default outside development: a second hub would silently share the port.
-      reusePort: false,
-      websocket,
-    });
-    return {
-      port: server.port ?? config.port,
-      stopListening: () => {
-        closing = true;
-        void server.stop(false);
-      },
-      close: async () => {
-        const drained = new Promise<void>((resolve) => {
-          idle = resolve;
-          if (active === 0) resolve();
-        });
-        await withDeadline("open calls", DRAIN_MS, drained).catch(() => {});
-        await server.stop(true);
-      },
-    };
-  } catch (err) {
-    throw new ConfigError(
-      `SVC_PORT: cannot listen on ${config.host}:${config.port}: ${errorMessage(err)}`,
-    );
-  }
-}
-
-type Server = ReturnType<typeof serve>;
-
-const running = (config: HubConfig, server: Server, stop: () => Promise<void>): RunningHub => {
+const running = (config: HubConfig, server: HttpServer, stop: () => Promise<void>): RunningHub => {
   const host = config.host.includes(":") ? `[${config.host}]` : config.host;
   return { url: `http://${host}:${server.port}`, port: server.port, stop };
 };
@@ -148,11 +68,19 @@ const running = (config: HubConfig, server: Server, stop: () => Promise<void>): 
 export async function startHub(deps: HubDeps): Promise<RunningHub> {
   const scope = createScope(deps.log);
   try {
-    mkdirSync(deps.config.data_dir, { recursive: true });
+    makeDataDir(deps.config.data_dir);
     return await (deps.config.mode === "control" ? openControl(deps, scope) : openHub(deps, scope));
   } catch (err) {
     await scope.close();
     throw err;
+  }
+}
+
+function makeDataDir(dir: string): void {
+  try {
+    mkdirSync(dir, { recursive: true });
+  } catch (err) {
+    throw new ConfigError(`SVC_DATA_DIR: cannot create ${dir}: ${errorMessage(err)}`);
   }
 }
 
@@ -260,7 +188,7 @@ function startLoops(ctx: HubContext, scope: Scope): void {
 
 async function openHub(deps: HubDeps, scope: Scope): Promise<RunningHub> {
   const { config, log } = deps;
-  let server: Server | null = null;
+  let server: HttpServer | null = null;
   const ctx = await openContext(deps, scope, async () => server?.close());
   if (!(await otherHubAlive(ctx))) await failLeftovers(ctx);
   scope.add("hub registry", ctx, leaveHubs);

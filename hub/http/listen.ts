@@ -1,0 +1,109 @@
+import http from "node:http";
+import type { Server } from "bun";
+import { withDeadline } from "#shared/clock.ts";
+import { ConfigError } from "#shared/env.ts";
+import { errorMessage } from "#shared/errors.ts";
+import type { Log } from "#shared/log.ts";
+import type { App } from "./new-app.ts";
+import { type SocketHandlers, websocket } from "./sockets.ts";
+
+/**
+ * Request line and headers together; Bun's default is 16 KiB, and then it answers 431 without a body. A URL of 16 KiB
+ * and an X-Asset-Meta with two long URLs must come through to be judged by us.
+ */
+const MAX_HEADER_BYTES = 256 * 1024;
+/** Longer than any answer takes: 8 s of waiting and 5 s for the worker's. */
+const IDLE_TIMEOUT_S = 120;
+/** How long calls that are being answered may take once the hub stops. */
+const DRAIN_MS = 5_000;
+
+export interface ListenOptions {
+  host: string;
+  port: number;
+  /** Ceiling of uploads; JSON calls have a limit of their own. */
+  max_body_bytes: number;
+}
+
+export interface HttpServer {
+  port: number;
+  /** No new connection is accepted; calls on old ones are answered 503. */
+  stopListening(): void;
+  /** Waits for the calls being answered, then cuts what is left. */
+  close(): Promise<void>;
+}
+
+const stoppingAnswer = () =>
+  Response.json(
+    { detail: "hub is stopping" },
+    { status: 503, headers: { Connection: "close", "Retry-After": "5" } },
+  );
+
+/** Reached only by what fails after the app has answered, such as a file that was deleted before it was sent. */
+function lateError(log: Log, err: Error): Response {
+  if ("code" in err && err.code === "ENOENT")
+    return Response.json({ detail: "asset not found" }, { status: 404 });
+  log.error({ err }, "answer failed");
+  return Response.json({ detail: "internal error" }, { status: 500 });
+}
+
+/** Serves `app`. @throws ConfigError naming SVC_PORT when the address is taken. */
+export function listen(
+  app: App,
+  { host, port, max_body_bytes }: ListenOptions,
+  log: Log,
+): HttpServer {
+  // Typed as read-only, but Bun reads it when a server starts.
+  Object.assign(http, { maxHeaderSize: MAX_HEADER_BYTES });
+  let active = 0;
+  let closing = false;
+  let idle = () => {};
+  const answer = async (request: Request, server: Server<SocketHandlers>): Promise<Response> => {
+    active += 1;
+    try {
+      return await app.fetch(request, { server });
+    } finally {
+      active -= 1;
+      if (active === 0) idle();
+    }
+  };
+  const serve = () =>
+    Bun.serve({
+      hostname: host,
+      port,
+      idleTimeout: IDLE_TIMEOUT_S,
+      maxRequestBodySize: max_body_bytes + 1024,
+      fetch: (request, server) => {
+        // A Host header that is no host leaves the URL without one.
+        if (!request.url.startsWith("http"))
+          return Response.json({ detail: "bad Host header" }, { status: 400 });
+        return closing ? stoppingAnswer() : answer(request, server);
+      },
+      error: (err) => lateError(log, err),
+      // Bun's own error page would show the source.
+      development: false,
+      // Bun's default outside development: a second hub would silently share the port.
+      reusePort: false,
+      websocket,
+    });
+  let server: ReturnType<typeof serve>;
+  try {
+    server = serve();
+  } catch (err) {
+    throw new ConfigError(`SVC_PORT: cannot listen on ${host}:${port}: ${errorMessage(err)}`);
+  }
+  return {
+    port: server.port ?? port,
+    stopListening: () => {
+      closing = true;
+      void server.stop(false);
+    },
+    close: async () => {
+      const drained = new Promise<void>((resolve) => {
+        idle = resolve;
+        if (active === 0) resolve();
+      });
+      await withDeadline("open calls", DRAIN_MS, drained).catch(() => {});
+      await server.stop(true);
+    },
+  };
+}
