@@ -8,6 +8,12 @@ import { JobTrouble } from "./trouble.ts";
 /** A page that is to be looked at, a URL that was a file, or an answer without a page (204, an error without a body). */
 export type Opened = { kind: "page" | "download" | "no_page"; main: Tracked };
 
+/** Failed navigations that had an answer: the job completes with its status. */
+const ANSWERED: Record<string, string | undefined> = {
+  "net::ERR_HTTP_RESPONSE_CODE_FAILURE": "with an empty body",
+  "net::ERR_INVALID_AUTH_CREDENTIALS": "asks for a user name and a password",
+};
+
 /** How long an aborted navigation may take to turn out to be a download. */
 const DOWNLOAD_GRACE_MS = 1_000;
 
@@ -17,9 +23,8 @@ export async function openPage(ctx: FetchContext): Promise<Opened> {
   const { story, options } = run;
   const main = await trouble.race(findPage(ctx));
   trouble.setMain(main);
-  // The page must have acted on what was posted before: a new renderer starts from what the old one has confirmed, and
-  // one that confirmed nothing in time lost the first 14 requests of every second page.
-  await trouble.race(main.session.send("Page.enable"));
+  // A new renderer starts from what the old one has confirmed: navigating earlier lost the first 14 requests of a page.
+  await trouble.race(main.ready);
   const loaded = Promise.withResolvers<void>();
   main.session.on("Page.loadEventFired", () => loaded.resolve());
 
@@ -98,8 +103,8 @@ async function explainFailure(
     }
     if (recorder.activity.begun > 1) return { kind: "page", main };
   }
-  if (error === "net::ERR_HTTP_RESPONSE_CODE_FAILURE" && outcome.http_status !== null) {
-    run.story.log("warn", "navigate", `HTTP ${outcome.http_status} with an empty body`);
+  if (outcome.http_status !== null && ANSWERED[error]) {
+    run.story.log("warn", "navigate", `HTTP ${outcome.http_status} ${ANSWERED[error]}`);
     return { kind: "no_page", main };
   }
   throw new JobTrouble(describeNetError(error, run.url));
