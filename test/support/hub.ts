@@ -86,7 +86,11 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
       },
     }).then((running) => ({ running, ctx: ctx as HubContext }));
   };
-  let { running, ctx } = await start();
+  const removeRoot = () => rm(root, { recursive: true, force: true });
+  let { running, ctx } = await start().catch(async (err) => {
+    await removeRoot();
+    throw err;
+  });
   const hub: TestHub = {
     url: running.url,
     ctx,
@@ -132,7 +136,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
     },
     close: async () => {
       await hub.stop();
-      await rm(root, { recursive: true, force: true });
+      await removeRoot();
     },
   };
   return hub;
