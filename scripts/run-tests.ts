@@ -31,8 +31,8 @@ const GROUPS: Group[] = [
   { name: "contract", files: ["test/contract/**/*.test.ts"], timeout_s: 180 },
   { name: "api", files: ["test/api/**/*.test.ts"], timeout_s: 180 },
   { name: "flow", files: ["test/flow/**/*.test.ts"], timeout_s: 180 },
-  { name: "e2e", files: ["test/e2e/**/*.test.ts"], except: [BINARY_TESTS], timeout_s: 480 },
-  { name: "chaos", files: ["test/chaos/**/*.test.ts"], timeout_s: 300 },
+  { name: "e2e", files: ["test/e2e/**/*.test.ts"], except: [BINARY_TESTS], timeout_s: 600 },
+  { name: "chaos", files: ["test/chaos/**/*.test.ts"], timeout_s: 480 },
   { name: "binary", files: [BINARY_TESTS], timeout_s: 180 },
 ];
 
