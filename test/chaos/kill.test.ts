@@ -59,27 +59,30 @@ const ALLOWED_ERRORS = [
 
 test(`kill -9 of Chromium, Xvnc, worker and hub during ${JOBS} jobs leaves no stuck job and no lost lane`, async () => {
   const ids: string[] = [];
-  let submitting = true;
-  const killer = (async () => {
-    for (let i = 0; submitting; i += 1) {
-      await Bun.sleep(700 + Math.random() * 1_500);
-      killOne(VICTIMS[i % VICTIMS.length] as (typeof VICTIMS)[number]);
-    }
-  })();
+  const kills: Promise<void>[] = [];
   while (ids.length < JOBS) {
     // A client of a hub that is being killed sees refused connections; it tries again, as ours do.
-    const job = await fleet.submit(`${site.url}?n=${ids.length}`, { idle_seconds: 0.3, max_wait_seconds: 15 }).catch(() => null);
-    if (job?.job_id) ids.push(job.job_id);
-    else await Bun.sleep(100);
+    const job = await fleet
+      .submit(`${site.url}?n=${ids.length}`, { idle_seconds: 0.3, max_wait_seconds: 15 })
+      .catch(() => null);
+    if (!job?.job_id) {
+      await Bun.sleep(100);
+      continue;
+    }
+    ids.push(job.job_id);
+    if (ids.length % 3 !== 1) continue;
+    const victim = VICTIMS[kills.length % VICTIMS.length] as (typeof VICTIMS)[number];
+    kills.push(Bun.sleep(Math.random() * 1_500).then(() => killOne(victim)));
   }
-  submitting = false;
-  await killer;
+  await Promise.all(kills);
 
   const jobs: Job[] = [];
-  for (const id of ids) jobs.push(await fleet.finished(id, 200_000));
+  for (const id of ids) jobs.push(await fleet.finished(id, 60_000));
   const statuses = Object.groupBy(jobs, (j) => j.status);
-  for (const failed of statuses.failed ?? [])
-    expect(ALLOWED_ERRORS.some((part) => failed.error?.includes(part)) ? "" : `${failed.job_id}: ${failed.error}`).toBe("");
+  const strange = (statuses.failed ?? []).filter(
+    (job) => !ALLOWED_ERRORS.some((part) => job.error?.includes(part)),
+  );
+  expect(strange.map((job) => job.error)).toEqual([]);
   expect(jobs.every((j) => j.status === "completed" || j.status === "failed")).toBe(true);
 
   await fleet.lanesWarm(60_000);
@@ -88,14 +91,15 @@ test(`kill -9 of Chromium, Xvnc, worker and hub during ${JOBS} jobs leaves no st
   expect({ status: last.status, error: last.error }).toEqual({ status: "completed", error: null });
   await fleet.lanesWarm();
   console.log(
-    `chaos: ${JOBS} jobs, ${statuses.completed?.length ?? 0} completed, ${statuses.failed?.length ?? 0} failed; ` +
+    `chaos: ${JOBS} jobs, ${kills.length} kills, ${statuses.completed?.length ?? 0} completed, ${statuses.failed?.length ?? 0} failed; ` +
       `hub started ${fleet.hub.starts}×, worker ${fleet.worker.starts}×`,
   );
 }, 600_000);
 
 test("after the chaos a stop leaves no process and no run directory", async () => {
   const runs = join(fleet.dir, "worker", "runs");
+  await fleet.lanesWarm(60_000);
   const left = await fleet.stop();
-  expect(left.map((p) => p.command)).toEqual([]);
+  expect(left.map((p) => p.command.slice(0, 200))).toEqual([]);
   expect(existsSync(runs) ? readdirSync(runs) : []).toEqual([]);
 }, 60_000);

@@ -238,6 +238,13 @@ export async function startFleet(options: FleetOptions = {}): Promise<FleetProce
       until(`the end of job ${job_id}`, ms, async () => {
         const record = await job(job_id).catch(() => null);
         return record && !["queued", "running"].includes(record.status) ? record : null;
+      }).catch(async (err) => {
+        const record = await job(job_id).catch(String);
+        const workers = await request("/workers").catch(String);
+        throw new Error(
+          `${err.message}\njob: ${JSON.stringify(record)}\nworkers: ${JSON.stringify(workers)}\n` +
+            `worker log:\n${worker.tail()}\nhub log:\n${hub.tail()}`,
+        );
       }),
     lanesWarm: async (ms = 30_000) => {
       await until(`${lanes} warm lanes`, ms, async () => {

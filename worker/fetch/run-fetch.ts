@@ -69,6 +69,7 @@ export async function runFetch(run: JobRun, settings: FetchSettings): Promise<Jo
     if (refusal) throw new JobTrouble(`refused to open ${shortUrl(run.url)}: ${refusal}`);
     await visit({ run, settings, trouble, recorder, outcome, deadline });
   } catch (err) {
+    if (err instanceof CdpError && err.gone) await trouble.explainGone();
     Object.assign(outcome, { status: "failed", error: failureMessage(err, trouble, run) });
     run.story.log("error", outcome.stage ?? "navigate", outcome.error ?? "failed");
   }
@@ -105,9 +106,14 @@ function record(
       if (!trouble.isMain(target)) return;
       outcome.http_status = response.status;
       outcome.final_url = response.url;
-      story.log("info", "navigate", `${response.status} ${response.mimeType} from ${shortUrl(response.url)}`, {
-        address: response.remoteIPAddress,
-      });
+      story.log(
+        "info",
+        "navigate",
+        `${response.status} ${response.mimeType} from ${shortUrl(response.url)}`,
+        {
+          address: response.remoteIPAddress,
+        },
+      );
     },
     onNote: (level, message, fields) => story.log(level, "capture", message, fields),
   });
@@ -115,7 +121,7 @@ function record(
 
 /** The stages of a visit, in order; `outcome.stage` names the one under way. */
 async function visit(ctx: FetchContext): Promise<void> {
-  const { outcome, run, trouble } = ctx;
+  const { outcome, run, trouble, recorder } = ctx;
   const { options } = run;
   const opened = await openPage(ctx);
   if (opened.kind === "download") return waitForSilence(ctx);
@@ -126,6 +132,7 @@ async function visit(ctx: FetchContext): Promise<void> {
   }
   if (options.scroll) await scroll(ctx, opened.main);
   await waitForSilence(ctx);
+  recorder.seal();
   if (opened.kind === "no_page") return;
   outcome.stage = "page";
   await trouble.race(savePage(ctx, opened.main));
@@ -144,7 +151,11 @@ async function scroll(ctx: FetchContext, main: Tracked): Promise<void> {
   const { scroll_step, scroll_max, scroll_early_after } = run.options;
   outcome.stage = "scroll";
   const signal = AbortSignal.any([trouble.signal, AbortSignal.timeout(remaining(ctx))]);
-  const options = { step: scroll_step, max: scroll_max, early_after_ms: scroll_early_after * 1_000 };
+  const options = {
+    step: scroll_step,
+    max: scroll_max,
+    early_after_ms: scroll_early_after * 1_000,
+  };
   const work = scrollPage(main.session, options, recorder.activity, settings.clock, signal);
   const { pixels, reason } = await trouble.race(work);
   run.story.log("info", "scroll", `scrolled ${pixels} px: ${reason}`);
@@ -162,10 +173,14 @@ async function waitForSilence(ctx: FetchContext): Promise<void> {
   const so_far = `${count} bodies, ${humanSize(bytes)} so far`;
   const stuck = recorder.openUrls();
   if (stuck.length > 0) {
-    const names = stuck.slice(0, 5).map((url) => shortUrl(url)).join(", ");
+    const names = stuck
+      .slice(0, 5)
+      .map((url) => shortUrl(url))
+      .join(", ");
     run.story.log("info", "idle", `no longer waiting for ${stuck.length} requests: ${names}`);
   }
-  if (!out_of_time.aborted) run.story.log("info", "idle", `network silent for ${idle_seconds} s: ${so_far}`);
+  if (!out_of_time.aborted)
+    run.story.log("info", "idle", `network silent for ${idle_seconds} s: ${so_far}`);
   else
     run.story.log(
       "warn",
@@ -196,11 +211,16 @@ async function savePage(ctx: FetchContext, main: Tracked): Promise<void> {
   run.sink.putDocument("page.html", page.html);
   const list: LinkList = { job_id: run.job_id, count: links.length, links };
   run.sink.putDocument("links.json", JSON.stringify(list));
-  run.story.log("info", "page", `saved the page (${humanSize(page.html.length)}) and ${links.length} links`);
+  run.story.log(
+    "info",
+    "page",
+    `saved the page (${humanSize(page.html.length)}) and ${links.length} links`,
+  );
 }
 
 async function explainMutePage(ctx: FetchContext, main: Tracked, err: unknown): Promise<never> {
-  if (err instanceof CdpError) throw new JobTrouble(`the page could not be read: ${err.message}`);
+  if (err instanceof CdpError && !err.gone)
+    throw new JobTrouble(`the page could not be read: ${err.message}`);
   if (!(err instanceof DeadlineError)) throw err;
   const { root } = ctx.run.browser.connection;
   await root.send("Browser.getVersion", undefined, { timeout_ms: 2_000 }).catch(() => {
@@ -220,7 +240,11 @@ function failureMessage(err: unknown, trouble: TroubleWatch, run: JobRun): strin
 }
 
 /** Reads what is still to be read, closes popups, waits for the uploads, and counts. */
-async function collect(run: JobRun, recorder: Recorder, outcome: JobOutcome): Promise<CaptureReport> {
+async function collect(
+  run: JobRun,
+  recorder: Recorder,
+  outcome: JobOutcome,
+): Promise<CaptureReport> {
   const { story, sink, browser } = run;
   const cancelled = run.signal.aborted;
   if (outcome.status === "completed") outcome.stage = "upload";
@@ -228,7 +252,9 @@ async function collect(run: JobRun, recorder: Recorder, outcome: JobOutcome): Pr
   const reads = recorder.pendingReads();
   if (reads > 0) story.log("info", "upload", `${reads} bodies still to be read`);
   await recorder.drain(
-    cancelled ? AbortSignal.timeout(CANCEL_DRAIN_MS) : AbortSignal.any([run.signal, AbortSignal.timeout(DRAIN_MS)]),
+    cancelled
+      ? AbortSignal.timeout(CANCEL_DRAIN_MS)
+      : AbortSignal.any([run.signal, AbortSignal.timeout(DRAIN_MS)]),
   );
   const [, ...popups] = recorder.targets.pages();
   for (const popup of popups)
@@ -236,14 +262,26 @@ async function collect(run: JobRun, recorder: Recorder, outcome: JobOutcome): Pr
   const { count, bytes } = recorder.stored;
   story.log("info", "upload", `uploading: ${count} assets, ${humanSize(bytes)}`);
   const patience = AbortSignal.timeout(cancelled ? CANCEL_FLUSH_MS : FLUSH_MS);
-  const { stored, failed } = await sink.flush(cancelled ? patience : AbortSignal.any([run.signal, patience]));
-  for (const { name, reason } of failed) story.log("warn", "upload", `${name} was not stored: ${reason}`);
+  const { stored, failed } = await sink.flush(
+    cancelled ? patience : AbortSignal.any([run.signal, patience]),
+  );
+  for (const { name, reason } of failed)
+    story.log("warn", "upload", `${name} was not stored: ${reason}`);
   const report = recorder.report(failed.map(({ name }) => name));
-  story.log("info", "upload", `${stored} files stored; ${describeReport(report)}`, { capture: report });
+  story.log("info", "upload", `${stored} files stored; ${describeReport(report)}`, {
+    capture: report,
+  });
   return report;
 }
 
-function describeReport({ seen, captured, partial, lost, skipped, reasons }: CaptureReport): string {
+function describeReport({
+  seen,
+  captured,
+  partial,
+  lost,
+  skipped,
+  reasons,
+}: CaptureReport): string {
   const parts = [`${captured} of ${seen} bodies whole`];
   if (partial > 0) parts.push(`${partial} in part`);
   if (lost > 0) parts.push(`${lost} lost`);

@@ -11,6 +11,9 @@ export class JobTrouble extends Error {
 /** More dialogs than this are a loop, not a page that asks something (research §3, pain 10). */
 const MAX_DIALOGS = 10;
 
+/** Between the end of Chromium's pipe and the news of its exit, on a machine that is busy. */
+const EXIT_FOLLOWS_MS = 2_000;
+
 /** Watches for what can end a job at any moment. The first trouble wins and aborts `signal`. */
 export interface TroubleWatch {
   /** Aborts at the first trouble, or when the run is cancelled. */
@@ -24,6 +27,8 @@ export interface TroubleWatch {
   isMain(target: Tracked): boolean;
   /** Rejects with the trouble instead of waiting for a browser that will not answer. */
   race<T>(work: Promise<T>): Promise<T>;
+  /** Waits for what took a target away: a command that failed with it comes first and says less. */
+  explainGone(): Promise<void>;
 }
 
 export function watchTrouble(run: JobRun): TroubleWatch {
@@ -49,12 +54,14 @@ export function watchTrouble(run: JobRun): TroubleWatch {
   void browser.exited.then((exit) => fail(exitMessage(exit)));
   void browser.connection.closed.then(async () => {
     // The exit says more than the closed pipe; it follows at once when the process is gone.
-    await Promise.race([browser.exited, Bun.sleep(500)]);
+    await Promise.race([browser.exited, Bun.sleep(EXIT_FOLLOWS_MS)]);
     fail("the connection to Chromium was lost: submit the job again");
   });
   root.on("Target.targetCrashed", (p) => {
     if (p.targetId !== main?.target_id) {
-      story.log("warn", "browser", `a frame or worker crashed (${p.status})`, { code: p.errorCode });
+      story.log("warn", "browser", `a frame or worker crashed (${p.status})`, {
+        code: p.errorCode,
+      });
       return;
     }
     fail(`the page crashed in its renderer (${p.status}, code ${p.errorCode}): ${pageName(main)}`);
@@ -67,9 +74,15 @@ export function watchTrouble(run: JobRun): TroubleWatch {
     dialogs += 1;
     const accept = type === "beforeunload";
     target.session.post("Page.handleJavaScriptDialog", { accept });
-    story.log("info", "browser", `${accept ? "accepted" : "dismissed"} a ${type} dialog: ${message.slice(0, 200)}`);
+    story.log(
+      "info",
+      "browser",
+      `${accept ? "accepted" : "dismissed"} a ${type} dialog: ${message.slice(0, 200)}`,
+    );
     if (dialogs <= MAX_DIALOGS) return;
-    fail(`the page opened more than ${MAX_DIALOGS} dialogs (alert, confirm or prompt) and was closed: ${pageName(target)}`);
+    fail(
+      `the page opened more than ${MAX_DIALOGS} dialogs (alert, confirm or prompt) and was closed: ${pageName(target)}`,
+    );
     root.post("Target.closeTarget", { targetId: target.target_id });
   };
   return {
@@ -88,9 +101,12 @@ export function watchTrouble(run: JobRun): TroubleWatch {
       session.on("Page.javascriptDialogOpening", (p) => onDialog(target, p.type, p.message));
       session.post("Page.enable");
       // A popup in front hides the page, and Chromium does not load the media of hidden pages.
-      if (target.type === "page") session.post("Emulation.setFocusEmulationEnabled", { enabled: true });
+      if (target.type === "page")
+        session.post("Emulation.setFocusEmulationEnabled", { enabled: true });
     },
     race: (work) => Promise.race([work, ended]),
+    explainGone: () =>
+      Promise.race([ended.catch(() => {}), Bun.sleep(EXIT_FOLLOWS_MS + 500)]),
   };
 }
 
