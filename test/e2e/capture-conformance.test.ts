@@ -37,7 +37,9 @@ describe("the conformance page", () => {
 
       // Nothing is whole that is not: a whole asset of a known URL has the bytes of that URL.
       const known = new Map(site.expected.map((e) => [e.url, e]));
-      const wrong = whole.filter((a) => known.has(a.source_url) && known.get(a.source_url)?.sha256 !== a.sha256);
+      const wrong = whole.filter(
+        (a) => known.has(a.source_url) && known.get(a.source_url)?.sha256 !== a.sha256,
+      );
       expect(wrong).toEqual([]);
       expect(assets.filter((a) => a.partial)).toEqual([]);
       expect(outcome).toMatchObject({ status: "completed", error: null, http_status: 200 });
@@ -63,23 +65,35 @@ describe("the conformance page", () => {
     RUN_MS,
   );
 
-  test("assets say where they came from (api.md, Fleet: asset items)", async () => {
-    const { assets } = await lane.run({ url: site.url, options: { idle_seconds: 2 } });
-    const { main, third } = site.origins;
-    const find = (url: string) => assets.find((a) => a.source_url === url);
-    expect(find(`${main}/video.mp4`)).toMatchObject({ kind: "video", mime: "video/mp4", ext: "mp4" });
-    expect(find(`${main}/sound.ogg`)).toMatchObject({ kind: "audio" });
-    expect(find(`${main}/image-1.bmp`)).toMatchObject({
-      kind: "image",
-      name: "image-1.bmp",
-      page_url: `${main}/`,
-      status: 200,
-      from_cache: false,
-    });
-    expect(find(`${main}/`)).toMatchObject({ kind: "other", mime: "text/html", name: "index.html" });
-    expect(find(`${third}/nested.bmp`)).toMatchObject({ page_url: `${main}/` });
-    expect(find(`${third}/popup.bmp`)).toMatchObject({ page_url: `${third}/popup.html` });
-    expect(find(`${main}/sw/made-up.json`)).toMatchObject({ from_service_worker: true });
-    expect(find(`${main}/download.bin`)).toMatchObject({ name: "report 2026.bin" });
-  }, RUN_MS);
+  test(
+    "assets say where they came from (api.md, Fleet: asset items)",
+    async () => {
+      const { assets } = await lane.run({ url: site.url, options: { idle_seconds: 2 } });
+      const { main, third } = site.origins;
+      const find = (url: string) => assets.find((a) => a.source_url === url);
+      expect(find(`${main}/video.mp4`)).toMatchObject({
+        kind: "video",
+        mime: "video/mp4",
+        ext: "mp4",
+      });
+      expect(find(`${main}/sound.ogg`)).toMatchObject({ kind: "audio" });
+      expect(find(`${main}/image-1.bmp`)).toMatchObject({
+        kind: "image",
+        name: "image-1.bmp",
+        page_url: `${main}/`,
+        status: 200,
+        from_cache: false,
+      });
+      expect(find(`${main}/`)).toMatchObject({
+        kind: "other",
+        mime: "text/html",
+        name: "index.html",
+      });
+      expect(find(`${third}/nested.bmp`)).toMatchObject({ page_url: `${main}/` });
+      expect(find(`${third}/popup.bmp`)).toMatchObject({ page_url: `${third}/popup.html` });
+      expect(find(`${main}/sw/made-up.json`)).toMatchObject({ from_service_worker: true });
+      expect(find(`${main}/download.bin`)).toMatchObject({ name: "report 2026.bin" });
+    },
+    RUN_MS,
+  );
 });

@@ -33,225 +33,334 @@ async function closedPort(): Promise<number> {
 }
 
 describe("a job whose page cannot be opened fails with a sentence and leaves the lane warm", () => {
-  test("DNS failure", async () => {
-    const url = "http://no-such-host.invalid/";
-    const { outcome } = await lane.run({ url });
-    expect(outcome).toMatchObject({ status: "failed", stage: "navigate", http_status: null });
-    expect(outcome.error).toStartWith(`could not open ${url}: the host name no-such-host.invalid does not resolve`);
-  }, SLOW_MS);
+  test(
+    "DNS failure",
+    async () => {
+      const url = "http://no-such-host.invalid/";
+      const { outcome } = await lane.run({ url });
+      expect(outcome).toMatchObject({ status: "failed", stage: "navigate", http_status: null });
+      expect(outcome.error).toStartWith(
+        `could not open ${url}: the host name no-such-host.invalid does not resolve`,
+      );
+    },
+    SLOW_MS,
+  );
 
-  test("refused connection", async () => {
-    const { outcome } = await lane.run({ url: `http://127.0.0.1:${await closedPort()}/` });
-    expect(outcome.status).toBe("failed");
-    expect(outcome.error).toContain("refused the connection");
-  }, SLOW_MS);
+  test(
+    "refused connection",
+    async () => {
+      const { outcome } = await lane.run({ url: `http://127.0.0.1:${await closedPort()}/` });
+      expect(outcome.status).toBe("failed");
+      expect(outcome.error).toContain("refused the connection");
+    },
+    SLOW_MS,
+  );
 
-  test("TLS error", async () => {
-    const { outcome } = await lane.run({ url: site.origin.replace("http:", "https:") });
-    expect(outcome.status).toBe("failed");
-    expect(outcome.error).toContain("the TLS connection to 127.0.0.1");
-  }, SLOW_MS);
+  test(
+    "TLS error",
+    async () => {
+      const { outcome } = await lane.run({ url: site.origin.replace("http:", "https:") });
+      expect(outcome.status).toBe("failed");
+      expect(outcome.error).toContain("the TLS connection to 127.0.0.1");
+    },
+    SLOW_MS,
+  );
 
-  test("redirect loop", async () => {
-    const { outcome } = await lane.run({ url: `${site.origin}/loop` });
-    expect(outcome.status).toBe("failed");
-    expect(outcome.error).toContain("redirects in a loop");
-  }, SLOW_MS);
+  test(
+    "redirect loop",
+    async () => {
+      const { outcome } = await lane.run({ url: `${site.origin}/loop` });
+      expect(outcome.status).toBe("failed");
+      expect(outcome.error).toContain("redirects in a loop");
+    },
+    SLOW_MS,
+  );
 
-  test("no answer within max_wait_seconds", async () => {
-    const { outcome } = await lane.run({
-      url: `${site.origin}/silent`,
-      options: { max_wait_seconds: 1 },
-    });
-    expect(outcome.status).toBe("failed");
-    expect(outcome.error).toContain("no answer within 1 s");
-  }, SLOW_MS);
+  test(
+    "no answer within max_wait_seconds",
+    async () => {
+      const { outcome } = await lane.run({
+        url: `${site.origin}/silent`,
+        options: { max_wait_seconds: 1 },
+      });
+      expect(outcome.status).toBe("failed");
+      expect(outcome.error).toContain("no answer within 1 s");
+    },
+    SLOW_MS,
+  );
 });
 
 describe("an HTTP error is an answer: the job completes with its status", () => {
-  test("404 with a page", async () => {
-    const { outcome, assets, documents } = await lane.run({ url: `${site.origin}/missing` });
-    expect(outcome).toMatchObject({ status: "completed", error: null, http_status: 404 });
-    expect(assets.some((a) => a.source_url === `${site.origin}/missing` && a.status === 404)).toBe(true);
-    expect(documents.get("page.html")).toContain("not found");
-  }, SLOW_MS);
+  test(
+    "404 with a page",
+    async () => {
+      const { outcome, assets, documents } = await lane.run({ url: `${site.origin}/missing` });
+      expect(outcome).toMatchObject({ status: "completed", error: null, http_status: 404 });
+      expect(
+        assets.some((a) => a.source_url === `${site.origin}/missing` && a.status === 404),
+      ).toBe(true);
+      expect(documents.get("page.html")).toContain("not found");
+    },
+    SLOW_MS,
+  );
 
-  test("500 without a body", async () => {
-    const { outcome } = await lane.run({ url: `${site.origin}/broken` });
-    expect(outcome).toMatchObject({ status: "completed", http_status: 500 });
-  }, SLOW_MS);
+  test(
+    "500 without a body",
+    async () => {
+      const { outcome } = await lane.run({ url: `${site.origin}/broken` });
+      expect(outcome).toMatchObject({ status: "completed", http_status: 500 });
+    },
+    SLOW_MS,
+  );
 
-  test("204", async () => {
-    const { outcome } = await lane.run({ url: `${site.origin}/no-content` });
-    expect(outcome).toMatchObject({ status: "completed", http_status: 204 });
-  }, SLOW_MS);
+  test(
+    "204",
+    async () => {
+      const { outcome } = await lane.run({ url: `${site.origin}/no-content` });
+      expect(outcome).toMatchObject({ status: "completed", http_status: 204 });
+    },
+    SLOW_MS,
+  );
 
   test.each([
     { headless: true, capture_assets: true },
     { headless: false, capture_assets: true },
     { headless: false, capture_assets: false },
-  ])("401 that asks for a password (%o)", async ({ headless, capture_assets }) => {
-    const { outcome, log } = await lane.run({
-      url: `${site.origin}/login`,
-      headless,
-      options: { capture_assets, max_wait_seconds: 5 },
-    });
-    expect(outcome).toMatchObject({ status: "completed", http_status: 401 });
-    expect(log.join()).toContain("asks for a user name and a password");
-  }, SLOW_MS);
+  ])(
+    "401 that asks for a password (%o)",
+    async ({ headless, capture_assets }) => {
+      const { outcome, log } = await lane.run({
+        url: `${site.origin}/login`,
+        headless,
+        options: { capture_assets, max_wait_seconds: 5 },
+      });
+      expect(outcome).toMatchObject({ status: "completed", http_status: 401 });
+      expect(log.join()).toContain("asks for a user name and a password");
+    },
+    SLOW_MS,
+  );
 });
 
 describe("a URL that is a download", () => {
-  test("completes with the file as its asset", async () => {
-    const { outcome, assets } = await lane.run({ url: `${site.origin}/file.zip` });
-    expect(outcome).toMatchObject({ status: "completed", http_status: 200 });
-    expect(assets).toHaveLength(1);
-    expect(assets[0]).toMatchObject({ name: "archive.zip", size: 3 * 2 ** 20, partial: false });
-    expect(outcome.capture).toMatchObject({ seen: 1, captured: 1 });
-  }, SLOW_MS);
+  test(
+    "completes with the file as its asset",
+    async () => {
+      const { outcome, assets } = await lane.run({ url: `${site.origin}/file.zip` });
+      expect(outcome).toMatchObject({ status: "completed", http_status: 200 });
+      expect(assets).toHaveLength(1);
+      expect(assets[0]).toMatchObject({ name: "archive.zip", size: 3 * 2 ** 20, partial: false });
+      expect(outcome.capture).toMatchObject({ seen: 1, captured: 1 });
+    },
+    SLOW_MS,
+  );
 
-  test("is waited for", async () => {
-    const { outcome, assets } = await lane.run({
-      url: `${site.origin}/gated.zip`,
-      onLog: (line) => line.includes("download of") && site.openGate(),
-    });
-    expect(outcome.status).toBe("completed");
-    expect(assets[0]).toMatchObject({ name: "gated.zip", size: 2 ** 20 });
-  }, SLOW_MS);
+  test(
+    "is waited for",
+    async () => {
+      const { outcome, assets } = await lane.run({
+        url: `${site.origin}/gated.zip`,
+        onLog: (line) => line.includes("download of") && site.openGate(),
+      });
+      expect(outcome.status).toBe("completed");
+      expect(assets[0]).toMatchObject({ name: "gated.zip", size: 2 ** 20 });
+    },
+    SLOW_MS,
+  );
 
-  test("is not stored with capture_assets false", async () => {
-    const { outcome, assets } = await lane.run({
-      url: `${site.origin}/file.zip`,
-      options: { capture_assets: false },
-    });
-    expect(outcome.status).toBe("completed");
-    expect(assets).toEqual([]);
-  }, SLOW_MS);
+  test(
+    "is not stored with capture_assets false",
+    async () => {
+      const { outcome, assets } = await lane.run({
+        url: `${site.origin}/file.zip`,
+        options: { capture_assets: false },
+      });
+      expect(outcome.status).toBe("completed");
+      expect(assets).toEqual([]);
+    },
+    SLOW_MS,
+  );
 });
 
 describe("a page that misbehaves", () => {
-  test("in an alert loop is closed; what it had loaded is kept", async () => {
-    const { outcome, assets } = await lane.run({ url: `${site.origin}/alerts` });
-    expect(outcome.status).toBe("failed");
-    expect(outcome.error).toContain("opened more than 10 dialogs");
-    expect(hasImage(assets)).toBe(true);
-  }, SLOW_MS);
+  test(
+    "in an alert loop is closed; what it had loaded is kept",
+    async () => {
+      const { outcome, assets } = await lane.run({ url: `${site.origin}/alerts` });
+      expect(outcome.status).toBe("failed");
+      expect(outcome.error).toContain("opened more than 10 dialogs");
+      expect(hasImage(assets)).toBe(true);
+    },
+    SLOW_MS,
+  );
 
-  test("that asks a few times is answered no and goes on", async () => {
-    const { outcome, log } = await lane.run({ url: `${site.origin}/asks` });
-    expect(outcome).toMatchObject({ status: "completed", title: "false null" });
-    expect(log.filter((line) => line.includes("dismissed a"))).toHaveLength(3);
-  }, SLOW_MS);
+  test(
+    "that asks a few times is answered no and goes on",
+    async () => {
+      const { outcome, log } = await lane.run({ url: `${site.origin}/asks` });
+      expect(outcome).toMatchObject({ status: "completed", title: "false null" });
+      expect(log.filter((line) => line.includes("dismissed a"))).toHaveLength(3);
+    },
+    SLOW_MS,
+  );
 
-  test("that asks to stay is left", async () => {
-    const { outcome } = await lane.run({ url: `${site.origin}/unload` });
-    expect(outcome).toMatchObject({ status: "completed", final_url: `${site.origin}/plain` });
-  }, SLOW_MS);
+  test(
+    "that asks to stay is left",
+    async () => {
+      const { outcome } = await lane.run({ url: `${site.origin}/unload` });
+      expect(outcome).toMatchObject({ status: "completed", final_url: `${site.origin}/plain` });
+    },
+    SLOW_MS,
+  );
 
-  test("in a CPU loop is closed as hung while the browser answers; what it had loaded is kept", async () => {
-    const { outcome, assets } = await lane.run({ url: `${site.origin}/busy` });
-    expect(outcome.status).toBe("failed");
-    expect(outcome.error).toContain("the page hung");
-    expect(hasImage(assets)).toBe(true);
-  }, SLOW_MS);
+  test(
+    "in a CPU loop is closed as hung while the browser answers; what it had loaded is kept",
+    async () => {
+      const { outcome, assets } = await lane.run({ url: `${site.origin}/busy` });
+      expect(outcome.status).toBe("failed");
+      expect(outcome.error).toContain("the page hung");
+      expect(hasImage(assets)).toBe(true);
+    },
+    SLOW_MS,
+  );
 
-  test("whose renderer is killed fails with what happened", async () => {
-    let browser: LaneBrowser | undefined;
-    const { outcome, assets } = await lane.run({
-      url: `${site.origin}/waits`,
-      onBrowser: (b) => {
-        browser = b;
-      },
-      onLog: (line) => line.startsWith("wait: load event") && browser && void killRenderers(browser),
-    });
-    expect(outcome.status).toBe("failed");
-    expect(outcome.error).toContain("the page crashed in its renderer");
-    expect(hasImage(assets)).toBe(true);
-  }, SLOW_MS);
+  test(
+    "whose renderer is killed fails with what happened",
+    async () => {
+      let browser: LaneBrowser | undefined;
+      const { outcome, assets } = await lane.run({
+        url: `${site.origin}/waits`,
+        onBrowser: (b) => {
+          browser = b;
+        },
+        onLog: (line) =>
+          line.startsWith("wait: load event") && browser && void killRenderers(browser),
+      });
+      expect(outcome.status).toBe("failed");
+      expect(outcome.error).toContain("the page crashed in its renderer");
+      expect(hasImage(assets)).toBe(true);
+    },
+    SLOW_MS,
+  );
 
-  test("whose Chromium is killed fails with the signal", async () => {
-    let browser: LaneBrowser | undefined;
-    const { outcome } = await lane.run({
-      url: `${site.origin}/waits`,
-      onBrowser: (b) => {
-        browser = b;
-      },
-      onLog: (line) => line.startsWith("wait: load event") && browser && process.kill(browser.pid, "SIGKILL"),
-    });
-    expect(outcome.status).toBe("failed");
-    expect(outcome.error).toContain("Chromium was killed by SIGKILL");
-  }, SLOW_MS);
+  test(
+    "whose Chromium is killed fails with the signal",
+    async () => {
+      let browser: LaneBrowser | undefined;
+      const { outcome } = await lane.run({
+        url: `${site.origin}/waits`,
+        onBrowser: (b) => {
+          browser = b;
+        },
+        onLog: (line) =>
+          line.startsWith("wait: load event") && browser && process.kill(browser.pid, "SIGKILL"),
+      });
+      expect(outcome.status).toBe("failed");
+      expect(outcome.error).toContain("Chromium was killed by SIGKILL");
+    },
+    SLOW_MS,
+  );
 
-  test("that leaves for a server that never answers is saved as it was", async () => {
-    const { outcome, assets, documents } = await lane.run({
-      url: `${site.origin}/to-silence`,
-      options: { max_wait_seconds: 3 },
-    });
-    expect(outcome.status).toBe("completed");
-    expect(documents.get("page.html")).toContain("/image.bmp");
-    expect(hasImage(assets)).toBe(true);
-  }, SLOW_MS);
+  test(
+    "that leaves for a server that never answers is saved as it was",
+    async () => {
+      const { outcome, assets, documents } = await lane.run({
+        url: `${site.origin}/to-silence`,
+        options: { max_wait_seconds: 3 },
+      });
+      expect(outcome.status).toBe("completed");
+      expect(documents.get("page.html")).toContain("/image.bmp");
+      expect(hasImage(assets)).toBe(true);
+    },
+    SLOW_MS,
+  );
 
-  test("is left within 2 s when the job is cancelled, and what it had loaded is kept", async () => {
-    const cancel = new AbortController();
-    let cancelled_at = 0;
-    const { outcome, assets } = await lane.run({
-      url: `${site.origin}/waits`,
-      signal: cancel.signal,
-      onLog: (line) => {
-        if (!line.startsWith("wait: load event")) return;
-        cancelled_at = performance.now();
-        cancel.abort();
-      },
-    });
-    expect(cancelled_at).toBeGreaterThan(0);
-    expect(outcome).toMatchObject({ status: "failed", error: "the job was cancelled while it ran" });
-    expect(hasImage(assets)).toBe(true);
-  }, SLOW_MS);
+  test(
+    "is left within 2 s when the job is cancelled, and what it had loaded is kept",
+    async () => {
+      const cancel = new AbortController();
+      let cancelled_at = 0;
+      const { outcome, assets } = await lane.run({
+        url: `${site.origin}/waits`,
+        signal: cancel.signal,
+        onLog: (line) => {
+          if (!line.startsWith("wait: load event")) return;
+          cancelled_at = performance.now();
+          cancel.abort();
+        },
+      });
+      expect(cancelled_at).toBeGreaterThan(0);
+      expect(outcome).toMatchObject({
+        status: "failed",
+        error: "the job was cancelled while it ran",
+      });
+      expect(hasImage(assets)).toBe(true);
+    },
+    SLOW_MS,
+  );
 });
 
 describe("a body that does not end, or is too large", () => {
-  test("an endless document is a partial asset at max_wait_seconds", async () => {
-    const { outcome, documents } = await lane.run({
-      url: `${site.origin}/endless`,
-      options: { wait_seconds: 1, max_wait_seconds: 2 },
-    });
-    expect(outcome).toMatchObject({ status: "completed", title: "Endless" });
-    expect(outcome.capture?.captured).toBeLessThan(outcome.capture?.seen ?? 0);
-    expect(documents.get("page.html")).toContain("<p>0</p>");
-  }, SLOW_MS);
+  test(
+    "an endless document is a partial asset at max_wait_seconds",
+    async () => {
+      const { outcome, documents } = await lane.run({
+        url: `${site.origin}/endless`,
+        options: { wait_seconds: 1, max_wait_seconds: 2 },
+      });
+      expect(outcome).toMatchObject({ status: "completed", title: "Endless" });
+      expect(outcome.capture?.captured).toBeLessThan(outcome.capture?.seen ?? 0);
+      expect(documents.get("page.html")).toContain("<p>0</p>");
+    },
+    SLOW_MS,
+  );
 
-  test("an event stream is never waited for, and kept in part", async () => {
-    const { outcome, assets } = await lane.run({ url: `${site.origin}/events-page` });
-    expect(outcome.status).toBe("completed");
-    const stream = assets.find((a) => a.source_url.endsWith("/events"));
-    expect(stream).toMatchObject({ partial: true, mime: "text/event-stream" });
-    expect(stream?.ranges).toEqual([{ start: 0, end: (stream?.size ?? 0) - 1 }]);
-    expect(outcome.capture?.reasons).toEqual({ timeout: 1 });
-  }, SLOW_MS);
+  test(
+    "an event stream is never waited for, and kept in part",
+    async () => {
+      const { outcome, assets } = await lane.run({ url: `${site.origin}/events-page` });
+      expect(outcome.status).toBe("completed");
+      const stream = assets.find((a) => a.source_url.endsWith("/events"));
+      expect(stream).toMatchObject({ partial: true, mime: "text/event-stream" });
+      expect(stream?.ranges).toEqual([{ start: 0, end: (stream?.size ?? 0) - 1 }]);
+      expect(outcome.capture?.reasons).toEqual({ timeout: 1 });
+    },
+    SLOW_MS,
+  );
 
-  test("a camera stream is never waited for", async () => {
-    const { outcome, assets } = await lane.run({ url: `${site.origin}/camera-page` });
-    expect(outcome.status).toBe("completed");
-    expect(assets.filter((a) => a.source_url.endsWith("/camera") && !a.partial)).toEqual([]);
-  }, SLOW_MS);
+  test(
+    "a camera stream is never waited for",
+    async () => {
+      const { outcome, assets } = await lane.run({ url: `${site.origin}/camera-page` });
+      expect(outcome.status).toBe("completed");
+      expect(assets.filter((a) => a.source_url.endsWith("/camera") && !a.partial)).toEqual([]);
+    },
+    SLOW_MS,
+  );
 
-  test("a body that broke off is a partial asset with what came", async () => {
-    const { outcome, assets } = await lane.run({ url: `${site.origin}/cut-page` });
-    expect(outcome).toMatchObject({ status: "completed", title: "TypeError" });
-    const cut = assets.find((a) => a.source_url.endsWith("/cut"));
-    expect(cut).toMatchObject({ partial: true, ranges: [{ start: 0, end: 2 ** 20 - 1 }] });
-    expect(outcome.capture?.reasons).toEqual({ aborted: 1 });
-  }, SLOW_MS);
+  test(
+    "a body that broke off is a partial asset with what came",
+    async () => {
+      const { outcome, assets } = await lane.run({ url: `${site.origin}/cut-page` });
+      expect(outcome).toMatchObject({ status: "completed", title: "TypeError" });
+      const cut = assets.find((a) => a.source_url.endsWith("/cut"));
+      expect(cut).toMatchObject({ partial: true, ranges: [{ start: 0, end: 2 ** 20 - 1 }] });
+      expect(outcome.capture?.reasons).toEqual({ aborted: 1 });
+    },
+    SLOW_MS,
+  );
 
-  test("beyond the spool's limit bodies are lost as spool_full and the job goes on", async () => {
-    const { outcome, assets } = await lane.run({
-      url: `${site.origin}/large-page`,
-      settings: { spool_max_bytes: 5 * 2 ** 20 },
-      options: { max_wait_seconds: 3, wait_seconds: 1 },
-    });
-    expect(outcome.status).toBe("completed");
-    expect(assets.every((a) => !a.source_url.endsWith("/large") || a.partial)).toBe(true);
-    expect(outcome.capture?.reasons).toHaveProperty("spool_full");
-  }, SLOW_MS);
+  test(
+    "beyond the spool's limit bodies are lost as spool_full and the job goes on",
+    async () => {
+      const { outcome, assets } = await lane.run({
+        url: `${site.origin}/large-page`,
+        settings: { spool_max_bytes: 5 * 2 ** 20 },
+        options: { max_wait_seconds: 3, wait_seconds: 1 },
+      });
+      expect(outcome.status).toBe("completed");
+      expect(assets.every((a) => !a.source_url.endsWith("/large") || a.partial)).toBe(true);
+      expect(outcome.capture?.reasons).toHaveProperty("spool_full");
+    },
+    SLOW_MS,
+  );
 });

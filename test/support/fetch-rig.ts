@@ -2,8 +2,8 @@ import { rmSync } from "node:fs";
 import { systemClock } from "#shared/clock.ts";
 import type { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
 import { JobOptions } from "#shared/schema/job.ts";
-import type { AssetSink, JobOutcome, JobRun, LaneBrowser } from "#worker/lanes/types.ts";
 import { type FetchSettings, runFetch } from "#worker/fetch/run-fetch.ts";
+import type { AssetSink, JobOutcome, JobRun, LaneBrowser } from "#worker/lanes/types.ts";
 
 export interface StoredAsset extends AssetMeta {
   size: number;
@@ -30,12 +30,19 @@ export interface FetchRequest {
 }
 
 /** Runs one fetch job on `browser`, storing what it captures in memory. */
-export async function runFetchJob(browser: LaneBrowser, request: FetchRequest): Promise<FetchResult> {
+export async function runFetchJob(
+  browser: LaneBrowser,
+  request: FetchRequest,
+): Promise<FetchResult> {
   const result: Omit<FetchResult, "outcome"> = { assets: [], documents: new Map(), log: [] };
   const run: JobRun = {
     job_id: "job1",
     url: request.url,
-    options: JobOptions.parse({ idle_seconds: 0.5, headless: browser.headless, ...request.options }),
+    options: JobOptions.parse({
+      idle_seconds: 0.5,
+      headless: browser.headless,
+      ...request.options,
+    }),
     browser,
     sink: memorySink(result, request.verify ?? true),
     signal: request.signal ?? new AbortController().signal,
@@ -65,7 +72,8 @@ function memorySink(result: Omit<FetchResult, "outcome">, verify: boolean): Asse
     putAsset: (meta, { path, size, sha256 }) => {
       const store = async () => {
         const hash = verify ? await hash256(path) : sha256;
-        if (hash !== sha256) throw new Error(`${meta.name}: the spooled file is not what was hashed`);
+        if (hash !== sha256)
+          throw new Error(`${meta.name}: the spooled file is not what was hashed`);
         rmSync(path);
         result.assets.push({ ...meta, size, sha256 });
         stored += 1;

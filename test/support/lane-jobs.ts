@@ -1,10 +1,10 @@
-import { silentLog } from "#shared/log.ts";
+import { rmSync } from "node:fs";
 import { systemClock } from "#shared/clock.ts";
+import { silentLog } from "#shared/log.ts";
 import { laneEnv, makeDataDir } from "#test/support/lane-pool.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
 import { createLanePool } from "#worker/lanes/pool.ts";
 import type { LaneBrowser } from "#worker/lanes/types.ts";
-import { rmSync } from "node:fs";
 import { type FetchRequest, type FetchResult, runFetchJob } from "./fetch-rig.ts";
 
 /** A lane of a real pool that runs fetch jobs, one after the other. */
@@ -24,15 +24,15 @@ export async function openJobLane(): Promise<JobLane> {
     run: async ({ headless = true, onBrowser, ...request }) => {
       const hold = pool.hold(0, { job_id: "job1", session_id: "session1" });
       if (!hold) throw new Error(`the lane is not free: ${JSON.stringify(pool.lanes())}`);
-      try {
+      const work = async () => {
         const browser = await hold.browser({ headless });
         onBrowser?.(browser);
-        return await runFetchJob(browser, request);
-      } finally {
-        await hold.release();
-        const [lane] = pool.lanes();
-        if (lane?.state !== "warm") throw new Error(`not warm again: ${JSON.stringify(lane)}`);
-      }
+        return runFetchJob(browser, request);
+      };
+      const result = await work().finally(() => hold.release());
+      const [lane] = pool.lanes();
+      if (lane?.state !== "warm") throw new Error(`not warm again: ${JSON.stringify(lane)}`);
+      return result;
     },
     close: async () => {
       await pool.close();

@@ -17,7 +17,10 @@ function decode(message: Buffer, cuts: number[]): { bytes: Buffer; failure: Erro
     restart: () => {},
   });
   let from = 0;
-  for (const cut of [...cuts.map((c) => c % message.length).sort((a, b) => a - b), message.length]) {
+  for (const cut of [
+    ...cuts.map((c) => c % message.length).sort((a, b) => a - b),
+    message.length,
+  ]) {
     decoder.feed(message.subarray(from, cut));
     from = cut;
   }

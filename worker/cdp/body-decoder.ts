@@ -1,5 +1,6 @@
 /** Where a body goes, piece by piece. What `write` throws ends the read with that error. */
 export interface BodySink {
+  /** The bytes are only valid during the call: their memory is used again. */
   write(bytes: Uint8Array): void;
   /** Forgets what was written: the body comes again from its start. */
   restart(): void;
@@ -46,7 +47,7 @@ export function createBodyDecoder(prefix_length: number, sink: BodySink): BodyDe
     const end = bytes.indexOf(QUOTE);
     // The last group is held back while the end is not seen: it may be the padded one.
     const length = end === -1 ? Math.max(0, Math.floor((bytes.length - 1) / 4) * 4) : end;
-    const decoded = Buffer.from(bytes.toString("latin1", 0, length), "base64");
+    const decoded = decodeBase64(bytes.toString("latin1", 0, length));
     // The decoder skips what is not base64, so anything else shows as too few bytes.
     if (decoded.length < Math.floor((length * 3) / 4) - 2) throw new AmbiguousBodyError();
     if (end === -1 && decoded.length !== (length * 3) / 4) throw new AmbiguousBodyError();
@@ -92,6 +93,14 @@ export function createBodyDecoder(prefix_length: number, sink: BodySink): BodyDe
       return told === (was === "base64" ? "true" : "false") ? null : new AmbiguousBodyError();
     },
   };
+}
+
+/** One buffer for all decoders: a gigabyte in pieces of 64 KB would otherwise be a gigabyte of garbage. */
+let scratch = Buffer.allocUnsafe(128 * 1024);
+
+function decodeBase64(text: string): Buffer {
+  if (scratch.length < text.length) scratch = Buffer.allocUnsafe(text.length);
+  return scratch.subarray(0, scratch.write(text, "base64"));
 }
 
 /**

@@ -5,6 +5,7 @@ import { AmbiguousBodyError, type BodySink, createBodyDecoder } from "./body-dec
 import type { CdpTransport, LargeTaker } from "./transport.ts";
 
 export type { Protocol };
+
 type Commands = ProtocolMapping.Commands;
 type Events = ProtocolMapping.Events;
 
@@ -85,9 +86,12 @@ export class CdpSession {
       ? [params: P, options?: SendOptions]
       : [params?: Commands[M]["paramsType"][0], options?: SendOptions]
   ): Promise<Commands[M]["returnType"]> {
-    return this.connection.send(this, method, params, options?.timeout_ms ?? DEFAULT_TIMEOUT_MS) as Promise<
-      Commands[M]["returnType"]
-    >;
+    return this.connection.send(
+      this,
+      method,
+      params,
+      options?.timeout_ms ?? DEFAULT_TIMEOUT_MS,
+    ) as Promise<Commands[M]["returnType"]>;
   }
 
   /**
@@ -206,7 +210,10 @@ export class CdpConnection {
   }
 
   private receive(message: Message): void {
-    if (message.id !== undefined) return this.settle(message.id, message);
+    if (message.id !== undefined) {
+      this.settle(message.id, message);
+      return;
+    }
     const session = message.sessionId ? this.sessions.get(message.sessionId) : this.root;
     if (!session || !message.method) return;
     if (message.method === "Target.attachedToTarget") {
@@ -223,7 +230,10 @@ export class CdpConnection {
     if (!entry) return;
     this.pending.delete(id);
     clearTimeout(entry.timer);
-    if (!message.error) return entry.resolve(message.result);
+    if (!message.error) {
+      entry.resolve(message.result);
+      return;
+    }
     const { code, message: text } = message.error;
     entry.reject(
       Object.assign(new CdpError(entry.error.method, text, code, code === SESSION_NOT_FOUND), {

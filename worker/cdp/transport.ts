@@ -63,7 +63,10 @@ export function pipeTransport(toBrowser: Writable, fromBrowser: Readable): CdpTr
     if (start < chunk.length) keep(chunk.subarray(start));
   });
   function keep(rest: Buffer): void {
-    if (taker) return taker(rest);
+    if (taker) {
+      taker(rest);
+      return;
+    }
     parts.push(rest);
     size += rest.length;
     if (asked || size < LARGE_MESSAGE_BYTES) return;

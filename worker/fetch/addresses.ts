@@ -1,7 +1,13 @@
 import { isIP } from "node:net";
 
 /** `public` is everything that is none of the others. */
-export type AddressClass = "loopback" | "private" | "link_local" | "metadata" | "unspecified" | "public";
+export type AddressClass =
+  | "loopback"
+  | "private"
+  | "link_local"
+  | "metadata"
+  | "unspecified"
+  | "public";
 
 /** Cloud metadata services; the link-local one is named so that the error says what it is. */
 const METADATA_V4 = ["169.254.169.254", "169.254.170.2", "100.100.100.200", "192.0.0.192"];
@@ -57,7 +63,8 @@ function classifyV6(address: string): AddressClass {
 /** Eight numbers from the canonical form. */
 function expandV6(address: string): number[] {
   const [head = "", tail] = address.split("::");
-  const parse = (part: string) => (part === "" ? [] : part.split(":").map((g) => Number.parseInt(g, 16)));
+  const parse = (part: string) =>
+    part === "" ? [] : part.split(":").map((g) => Number.parseInt(g, 16));
   const left = parse(head);
   if (tail === undefined) return left;
   const right = parse(tail);

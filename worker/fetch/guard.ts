@@ -1,7 +1,12 @@
 import { lookup } from "node:dns/promises";
 import { networkInterfaces } from "node:os";
 import { withDeadline } from "#shared/clock.ts";
-import { type AddressClass, canonicalAddress, classifyAddress, isMetadataHost } from "./addresses.ts";
+import {
+  type AddressClass,
+  canonicalAddress,
+  classifyAddress,
+  isMetadataHost,
+} from "./addresses.ts";
 
 /** What jobs must not reach (architecture §7). */
 export interface GuardSettings {

@@ -1,23 +1,49 @@
 /** What Chromium's error names mean to the person who submitted the URL, and what to try. */
 const TEXTS: [RegExp, (host: string) => string][] = [
-  [/NAME_NOT_RESOLVED|NAME_RESOLUTION_FAILED/, (host) =>
-    `the host name ${host} does not resolve (DNS): check its spelling and the worker's DNS`],
-  [/CONNECTION_REFUSED/, (host) =>
-    `${host} refused the connection: check the port and that the server is running`],
-  [/CONNECTION_TIMED_OUT|TIMED_OUT/, (host) =>
-    `${host} did not answer in time: check that the worker can reach it`],
-  [/ADDRESS_UNREACHABLE|INTERNET_DISCONNECTED|NETWORK_CHANGED|NETWORK_ACCESS_DENIED/, (host) =>
-    `${host} cannot be reached from the worker: check its network`],
-  [/CERT_|SSL_|BAD_SSL/, (host) =>
-    `the TLS connection to ${host} failed: fix its certificate, or set SVC_IGNORE_CERTIFICATE_ERRORS=1 on the worker`],
-  [/TOO_MANY_REDIRECTS/, () => "the URL redirects in a loop: open it by hand, it may need cookies or a login"],
-  [/UNSAFE_PORT/, () => "the port is one that browsers never open (ERR_UNSAFE_PORT): use another port"],
-  [/EMPTY_RESPONSE|CONNECTION_RESET|CONNECTION_CLOSED|SOCKET_NOT_CONNECTED/, (host) =>
-    `${host} closed the connection without an answer: try again, or check the server's log`],
-  [/INVALID_HTTP_RESPONSE|INVALID_RESPONSE|HTTP2_PROTOCOL|RESPONSE_HEADERS/, (host) =>
-    `${host} answered with something that is not valid HTTP: check that the port speaks HTTP`],
-  [/CONTENT_LENGTH_MISMATCH|INCOMPLETE_CHUNKED/, (host) =>
-    `${host} broke off in the middle of the page: try again`],
+  [
+    /NAME_NOT_RESOLVED|NAME_RESOLUTION_FAILED/,
+    (host) =>
+      `the host name ${host} does not resolve (DNS): check its spelling and the worker's DNS`,
+  ],
+  [
+    /CONNECTION_REFUSED/,
+    (host) => `${host} refused the connection: check the port and that the server is running`,
+  ],
+  [
+    /CONNECTION_TIMED_OUT|TIMED_OUT/,
+    (host) => `${host} did not answer in time: check that the worker can reach it`,
+  ],
+  [
+    /ADDRESS_UNREACHABLE|INTERNET_DISCONNECTED|NETWORK_CHANGED|NETWORK_ACCESS_DENIED/,
+    (host) => `${host} cannot be reached from the worker: check its network`,
+  ],
+  [
+    /CERT_|SSL_|BAD_SSL/,
+    (host) =>
+      `the TLS connection to ${host} failed: fix its certificate, or set SVC_IGNORE_CERTIFICATE_ERRORS=1 on the worker`,
+  ],
+  [
+    /TOO_MANY_REDIRECTS/,
+    () => "the URL redirects in a loop: open it by hand, it may need cookies or a login",
+  ],
+  [
+    /UNSAFE_PORT/,
+    () => "the port is one that browsers never open (ERR_UNSAFE_PORT): use another port",
+  ],
+  [
+    /EMPTY_RESPONSE|CONNECTION_RESET|CONNECTION_CLOSED|SOCKET_NOT_CONNECTED/,
+    (host) =>
+      `${host} closed the connection without an answer: try again, or check the server's log`,
+  ],
+  [
+    /INVALID_HTTP_RESPONSE|INVALID_RESPONSE|HTTP2_PROTOCOL|RESPONSE_HEADERS/,
+    (host) =>
+      `${host} answered with something that is not valid HTTP: check that the port speaks HTTP`,
+  ],
+  [
+    /CONTENT_LENGTH_MISMATCH|INCOMPLETE_CHUNKED/,
+    (host) => `${host} broke off in the middle of the page: try again`,
+  ],
   [/BLOCKED_BY/, () => "the browser blocked the page: a policy or a header forbids to open it"],
   [/PROXY|TUNNEL/, () => "the proxy refused or failed: check the worker's proxy settings"],
 ];

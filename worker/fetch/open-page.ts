@@ -46,7 +46,12 @@ export async function openPage(ctx: FetchContext): Promise<Opened> {
   );
   timer.abort();
   if (in_time) story.log("info", "wait", `load event after ${elapsed()} ms`, { ms: elapsed() });
-  else story.log("warn", "wait", `no load event within ${options.wait_seconds} s: going on with what there is`);
+  else
+    story.log(
+      "warn",
+      "wait",
+      `no load event within ${options.wait_seconds} s: going on with what there is`,
+    );
   return { kind: "page", main };
 }
 
@@ -93,7 +98,9 @@ async function explainFailure(
   if (error === "net::ERR_ABORTED") {
     if (answer.isDownload || (await beginsDownload(ctx))) {
       outcome.final_url ??= run.url;
-      const stored = run.options.capture_assets ? "" : ", not stored because capture_assets is false";
+      const stored = run.options.capture_assets
+        ? ""
+        : ", not stored because capture_assets is false";
       run.story.log("info", "navigate", `the URL is a download, not a page${stored}`);
       return { kind: "download", main };
     }

@@ -54,7 +54,12 @@ export async function snapshotPage(
   main: Tracked,
   frames: readonly Tracked[],
 ): Promise<{ page: PageSnapshot; links: Link[] }> {
-  const { links: main_links, ...page } = await evaluate(main.session, main.target_id, true, PAGE_TIMEOUT_MS);
+  const { links: main_links, ...page } = await evaluate(
+    main.session,
+    main.target_id,
+    true,
+    PAGE_TIMEOUT_MS,
+  );
   const links = new Map<string, Link>();
   const add = (answer: Pick<FrameAnswer, "links" | "url">) => {
     for (const link of answer.links)
@@ -116,6 +121,7 @@ async function evaluate(
     },
     { timeout_ms },
   );
-  if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+  if (exceptionDetails)
+    throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
   return result.value as FrameAnswer;
 }

@@ -8,8 +8,7 @@ const FALLBACK_MIME = "application/octet-stream";
 const GENERIC = new Set(["", FALLBACK_MIME, "binary/octet-stream", "application/unknown"]);
 const EXTENSION = /\.([A-Za-z0-9]{1,16})$/;
 
-export const extensionOf = (name: string): string =>
-  EXTENSION.exec(name)?.[1]?.toLowerCase() ?? "";
+export const extensionOf = (name: string): string => EXTENSION.exec(name)?.[1]?.toLowerCase() ?? "";
 
 /** The media type to store: what the browser was told, or what the name says when it was told nothing useful. */
 export function resolveMime(told: string, name: string): string {
@@ -27,7 +26,11 @@ export function assetKind(type: string): AssetKind {
 /** Hands out names that are safe on every file system and unique within a job, letter case aside. */
 export interface Namer {
   /** `suggested`: what the server or page called a download. */
-  take(url: string, told_mime: string, suggested?: string): { name: string; mime: string; ext: string };
+  take(
+    url: string,
+    told_mime: string,
+    suggested?: string,
+  ): { name: string; mime: string; ext: string };
 }
 
 export function createNamer(): Namer {

@@ -37,7 +37,9 @@ export function tapMedia(deps: MediaDeps): MediaTap {
     const headers = new Map(
       (p.responseHeaders ?? []).map(({ name, value }) => [name.toLowerCase(), value]),
     );
-    const position = p.responseErrorReason ? null : partPosition(p.responseStatusCode ?? 0, headers);
+    const position = p.responseErrorReason
+      ? null
+      : partPosition(p.responseStatusCode ?? 0, headers);
     if (entry && !entry.handled && position && isTakeable(position) && !deps.isRefused(entry))
       await take(entry, p, headers, position);
     root.post("Fetch.continueRequest", { requestId: p.requestId });

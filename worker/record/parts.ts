@@ -1,6 +1,6 @@
+import type { BodySink } from "../cdp/body-decoder.ts";
 import { type Coverage, createCoverage } from "./coverage.ts";
 import type { BodySource, Ledger, LossReason } from "./ledger.ts";
-import type { BodySink } from "../cdp/body-decoder.ts";
 import { parseContentRange, withoutVolatileParams } from "./ranges.ts";
 import { declaredLength } from "./requests.ts";
 import { type Spool, SpoolFullError } from "./spool.ts";
@@ -42,9 +42,7 @@ export function partPosition(
     return { start, length: end - start + 1, total, validator };
   }
   const length = declaredLength(headers);
-  return status === 200 && length !== null
-    ? { start: 0, length, total: length, validator }
-    : null;
+  return status === 200 && length !== null ? { start: 0, length, total: length, validator } : null;
 }
 
 /** Writes a response's bytes to their place. */

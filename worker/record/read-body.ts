@@ -1,6 +1,6 @@
 import { DeadlineError } from "#shared/clock.ts";
-import { CdpError, type CdpSession } from "../cdp/connection.ts";
 import type { BodySink } from "../cdp/body-decoder.ts";
+import { CdpError, type CdpSession } from "../cdp/connection.ts";
 import type { LossReason } from "./ledger.ts";
 import { type BodyFile, type Spool, type SpooledBody, SpoolFullError } from "./spool.ts";
 
@@ -23,12 +23,9 @@ export async function readBody(
   for (const session of sessions) {
     const file = spool.open();
     try {
-      await session.sendBody(
-        "Network.getResponseBody",
-        { requestId: request_id },
-        fileSink(file),
-        { timeout_ms: READ_TIMEOUT_MS },
-      );
+      await session.sendBody("Network.getResponseBody", { requestId: request_id }, fileSink(file), {
+        timeout_ms: READ_TIMEOUT_MS,
+      });
       if (file.size === 0 && !expected.bytes) return { empty: true };
       if (file.size > 0 && file.size >= expected.at_least) {
         const body = file.finish();

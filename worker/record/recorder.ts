@@ -10,7 +10,13 @@ import { tapMedia } from "./media.ts";
 import { createPartStore, partPosition, partSink } from "./parts.ts";
 import { type BodyRead, readBody } from "./read-body.ts";
 import { createReadQueue } from "./read-queue.ts";
-import { carriesBody, createRequestTable, declaredLength, hasBytes, type RequestEntry } from "./requests.ts";
+import {
+  carriesBody,
+  createRequestTable,
+  declaredLength,
+  hasBytes,
+  type RequestEntry,
+} from "./requests.ts";
 import { createSpool, type SpooledBody } from "./spool.ts";
 import { createStreams, isEndless, needsTail } from "./streams.ts";
 import { type TargetWatch, type Tracked, watchTargets } from "./targets.ts";
@@ -62,7 +68,11 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     store: deps.store,
     drop: (body) => rmSync(body.path, { force: true }),
     onLoss: (kind, source, reason) =>
-      deps.onNote("warn", `${kind === "lost" ? "lost" : "kept only a part of"} ${source.url.slice(0, 500)}: ${reason}`, { reason }),
+      deps.onNote(
+        "warn",
+        `${kind === "lost" ? "lost" : "kept only a part of"} ${source.url.slice(0, 500)}: ${reason}`,
+        { reason },
+      ),
   });
   const parts = createPartStore(spool, ledger);
   const reads = createReadQueue(clock, (err) =>
@@ -88,7 +98,8 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
   const checkAddress = (entry: RequestEntry, response: Protocol.Network.Response) => {
     const { remoteIPAddress: address, remotePort: port } = response;
     if (!address || !port) return;
-    if (deps.isRefused(address, port, response.url, entry.type === "Document")) entry.refused = true;
+    if (deps.isRefused(address, port, response.url, entry.type === "Document"))
+      entry.refused = true;
   };
   /** Where to read: the session that told the end, its plain one, where it began, then what that belongs to. */
   const sessionsFor = (entry: RequestEntry, by: Tracked): CdpSession[] => {
@@ -105,7 +116,11 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     activity,
     min_size: deps.min_size,
     describe: (url) =>
-      described.get(url) ?? { mime: "", status: null, page_url: targets.pages()[0]?.page?.url ?? "" },
+      described.get(url) ?? {
+        mime: "",
+        status: null,
+        page_url: targets.pages()[0]?.page?.url ?? "",
+      },
     onProgress: (message) => deps.onNote("info", message),
     onError: (err) => deps.onNote("warn", `storing a download failed: ${String(err)}`),
   });
@@ -230,8 +245,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
       if (entry.refused) return ledger.lost(source(entry), "protected");
       const reason: LossReason = by.session.is_closed ? "target_gone" : "aborted";
       if (entry.type === "Document" && canceled) return void aborted.push({ entry, reason });
-      if (entry.received > 0)
-        enqueue(entry, entry.received, () => readPrefix(entry, by, reason));
+      if (entry.received > 0) enqueue(entry, entry.received, () => readPrefix(entry, by, reason));
     },
   });
   const targets = watchTargets({
@@ -299,5 +313,8 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
 }
 
 async function denyDownloads(connection: CdpConnection): Promise<void> {
-  await connection.root.send("Browser.setDownloadBehavior", { behavior: "deny", eventsEnabled: true });
+  await connection.root.send("Browser.setDownloadBehavior", {
+    behavior: "deny",
+    eventsEnabled: true,
+  });
 }

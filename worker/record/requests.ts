@@ -1,4 +1,3 @@
-import type { Clock } from "#shared/clock.ts";
 import type { CdpSession, Protocol } from "../cdp/connection.ts";
 import type { Tracked } from "./targets.ts";
 
@@ -220,7 +219,9 @@ export function carriesBody(entry: RequestEntry): boolean {
   const status = entry.response?.status ?? entry.wire_status ?? 0;
   return (
     entry.method !== "HEAD" &&
-    !["Preflight", "Ping", "CSPViolationReport", "WebSocket", "WebTransport"].includes(entry.type) &&
+    !["Preflight", "Ping", "CSPViolationReport", "WebSocket", "WebTransport"].includes(
+      entry.type,
+    ) &&
     status >= 200 &&
     ![204, 205, 304].includes(status)
   );

@@ -1,9 +1,9 @@
 import type { CdpSession, Protocol } from "../cdp/connection.ts";
+import type { BodySource } from "./ledger.ts";
 import type { PartialFile, PartPosition, PartStore } from "./parts.ts";
 import { partPosition } from "./parts.ts";
 import { lossReason } from "./read-body.ts";
 import { declaredLength, type RequestEntry } from "./requests.ts";
-import type { BodySource } from "./ledger.ts";
 
 /** Above this the durable buffer (128 MB) may drop the body before it can be read. */
 const MAX_BUFFERED_BYTES = 100 * 1024 * 1024;

@@ -18,14 +18,21 @@ const KB = 1024;
 export async function startBenchSite(): Promise<BenchSite> {
   const server = await startServer("127.0.0.1");
   const headers = { "cache-control": "no-store" };
-  const put = (path: string, mime: string, bytes: Uint8Array) => server.body(path, { mime, bytes, headers });
+  const put = (path: string, mime: string, bytes: Uint8Array) =>
+    server.body(path, { mime, bytes, headers });
   const html = (body: string) => utf8(`<!doctype html><title>Bench</title>${body}`);
   const tags: string[] = [];
   for (let i = 0; i < 10; i += 1) {
     put(`/style-${i}.css`, "text/css", utf8(`.c${i}{color:#12${i}}${" ".repeat(i * 2 * KB)}`));
     put(`/script-${i}.js`, "text/javascript", utf8(`globalThis.s${i}=1;${" ".repeat(i * 8 * KB)}`));
-    put(`/data-${i}.json`, "application/json", utf8(JSON.stringify(Buffer.from(seededBytes(i + 1, (i + 1) * 2 * KB)).toString("hex"))));
-    tags.push(`<link rel="stylesheet" href="/style-${i}.css"><script src="/script-${i}.js"></script>`);
+    put(
+      `/data-${i}.json`,
+      "application/json",
+      utf8(JSON.stringify(Buffer.from(seededBytes(i + 1, (i + 1) * 2 * KB)).toString("hex"))),
+    );
+    tags.push(
+      `<link rel="stylesheet" href="/style-${i}.css"><script src="/script-${i}.js"></script>`,
+    );
     tags.push(`<script>fetch("/data-${i}.json").then((r) => r.json())</script>`);
   }
   for (let i = 0; i < 29; i += 1) {
@@ -42,7 +49,9 @@ export async function startBenchSite(): Promise<BenchSite> {
   put(
     "/gigabyte",
     "text/html",
-    html(`<script>(async () => { for (let i = 0; i < 200; i++) await (await fetch("/five.bin?" + i)).arrayBuffer(); })()</script>`),
+    html(
+      `<script>(async () => { for (let i = 0; i < 200; i++) await (await fetch("/five.bin?" + i)).arrayBuffer(); })()</script>`,
+    ),
   );
   return {
     sixty: `${server.origin}/sixty`,

@@ -7,7 +7,9 @@ const noCors = { "access-control-allow-origin": "*" };
 
 const html = (body: string): StaticBody => ({
   mime: "text/html; charset=utf-8",
-  bytes: utf8(`<!doctype html>\n<html><head><title>Conformance</title></head><body>${body}</body></html>\n`),
+  bytes: utf8(
+    `<!doctype html>\n<html><head><title>Conformance</title></head><body>${body}</body></html>\n`,
+  ),
 });
 const script = (code: string): StaticBody => ({ mime: "text/javascript", bytes: utf8(code) });
 const bmp = (seed: number, size: number, headers?: Record<string, string>): StaticBody => ({
@@ -71,7 +73,9 @@ function addAssets(main: SiteServer, media: ConformanceMedia): void {
   main.body("/module-lazy.js", script("export const lazy = 1;"));
   main.body("/picture.svg", {
     mime: "image/svg+xml",
-    bytes: utf8('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>'),
+    bytes: utf8(
+      '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>',
+    ),
   });
   for (let i = 1; i <= 6; i += 1) main.body(`/image-${i}.bmp`, bmp(10 + i, i * 50 * KB));
   main.body("/image-large.bmp", bmp(20, 24 * MB));
@@ -110,12 +114,18 @@ function addFetches(main: SiteServer): void {
     bytes: utf8(Buffer.from(seededBytes(41, 600 * KB)).toString("base64")),
   });
   main.body("/ranged.bin", binary(42, 300 * KB, { ranges: true, headers: { etag: '"ranged"' } }));
-  main.body("/download.bin", binary(43, 700 * KB, {
-    headers: { "content-disposition": 'attachment; filename="report 2026.bin"' },
-  }));
-  main.body("/framed-download.bin", binary(44, 300 * KB, {
-    headers: { "content-disposition": "attachment" },
-  }));
+  main.body(
+    "/download.bin",
+    binary(43, 700 * KB, {
+      headers: { "content-disposition": 'attachment; filename="report 2026.bin"' },
+    }),
+  );
+  main.body(
+    "/framed-download.bin",
+    binary(44, 300 * KB, {
+      headers: { "content-disposition": "attachment" },
+    }),
+  );
   main.body("/redirected.txt", { mime: "text/plain", bytes: utf8("the end of three redirects") });
   for (let hop = 1; hop <= 3; hop += 1)
     main.on(`/redirect-${hop}`, (_req, res) => {
@@ -187,29 +197,40 @@ function addFrames({ main, cross, third }: ConformanceServers): void {
   third.body("/nested.bmp", bmp(53, 25 * KB));
   third.body(
     "/popup.html",
-    html('<img src="/popup.bmp" onload="opener.postMessage(\'popup\', \'*\')">'),
+    html("<img src=\"/popup.bmp\" onload=\"opener.postMessage('popup', '*')\">"),
   );
   third.body("/popup.bmp", bmp(54, 45 * KB));
 }
 
 function addWorkers({ main, cross }: ConformanceServers): void {
-  main.body("/worker.js", script(
-    'importScripts("/worker-lib.js"); fetch("/worker.bin").then((r) => r.arrayBuffer()).then(() => postMessage("worker"));',
-  ));
+  main.body(
+    "/worker.js",
+    script(
+      'importScripts("/worker-lib.js"); fetch("/worker.bin").then((r) => r.arrayBuffer()).then(() => postMessage("worker"));',
+    ),
+  );
   main.body("/worker-lib.js", script("self.lib = 1;"));
   main.body("/worker.bin", binary(60, 120 * KB));
-  cross.body("/worker.js", script(
-    'fetch("/worker.bin").then((r) => r.arrayBuffer()).then(() => { postMessage("done"); close(); });',
-  ));
+  cross.body(
+    "/worker.js",
+    script(
+      'fetch("/worker.bin").then((r) => r.arrayBuffer()).then(() => { postMessage("done"); close(); });',
+    ),
+  );
   cross.body("/worker.bin", binary(61, 80 * KB));
-  main.body("/shared.js", script(
-    'onconnect = (e) => fetch("/shared.bin").then((r) => r.arrayBuffer()).then(() => e.ports[0].postMessage("shared"));',
-  ));
+  main.body(
+    "/shared.js",
+    script(
+      'onconnect = (e) => fetch("/shared.bin").then((r) => r.arrayBuffer()).then(() => e.ports[0].postMessage("shared"));',
+    ),
+  );
   main.body("/shared.bin", binary(62, 70 * KB));
 }
 
 function addServiceWorker(main: SiteServer): void {
-  main.body("/sw/page.html", html(`<script>
+  main.body(
+    "/sw/page.html",
+    html(`<script>
     const load = async () => {
       for (const path of ["passed.bin", "cached.bin", "made-up.json"]) await (await fetch(path)).arrayBuffer();
       parent.postMessage("service-worker", "*");
@@ -218,8 +239,11 @@ function addServiceWorker(main: SiteServer): void {
       if (navigator.serviceWorker.controller) load();
       else navigator.serviceWorker.oncontrollerchange = load;
     });
-  </script>`));
-  main.body("/sw/worker.js", script(`
+  </script>`),
+  );
+  main.body(
+    "/sw/worker.js",
+    script(`
     oninstall = (e) => e.waitUntil(caches.open("c").then((c) => c.add("cached.bin")).then(() => skipWaiting()));
     onactivate = (e) => e.waitUntil(clients.claim());
     onfetch = (e) => {
@@ -227,7 +251,8 @@ function addServiceWorker(main: SiteServer): void {
       else if (e.request.url.endsWith("cached.bin")) e.respondWith(caches.match("cached.bin"));
       else if (e.request.url.endsWith("made-up.json"))
         e.respondWith(new Response('{"made":"up"}', { headers: { "content-type": "application/json" } }));
-    };`));
+    };`),
+  );
   main.body("/sw/passed.bin", binary(70, 55 * KB));
   main.body("/sw/cached.bin", binary(71, 65 * KB));
   main.expect("/sw/made-up.json", utf8('{"made":"up"}'));
@@ -251,7 +276,10 @@ function addNavigation({ main, cross }: ConformanceServers): void {
     res.writeHead(200, { "content-type": second.mime });
     res.end(second.bytes);
   });
-  cross.body("/last.html", html('<img src="/last.bmp"><a href="/after" rel="nofollow">the end</a>'));
+  cross.body(
+    "/last.html",
+    html('<img src="/last.bmp"><a href="/after" rel="nofollow">the end</a>'),
+  );
   cross.body("/last.bmp", bmp(90, 20 * KB));
   main.on("/raced", (_req, res) => void res.writeHead(204).end());
   const last = html('<img src="/last.bmp"><a href="/after" rel="nofollow">the end</a>');

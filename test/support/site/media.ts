@@ -10,7 +10,16 @@ export async function makeMedia(): Promise<{ mp4: Uint8Array; ogg: Uint8Array }>
     const ogg = join(dir, "sound.ogg");
     // Constant rate with filler: the size is known, whatever the picture.
     await ffmpeg(
-      ["-f", "lavfi", "-i", "testsrc2=s=640x360:r=25:d=20", "-c:v", "libx264", "-preset", "ultrafast"],
+      [
+        "-f",
+        "lavfi",
+        "-i",
+        "testsrc2=s=640x360:r=25:d=20",
+        "-c:v",
+        "libx264",
+        "-preset",
+        "ultrafast",
+      ],
       ["-pix_fmt", "yuv420p", "-b:v", "4M", "-maxrate", "4M", "-bufsize", "4M"],
       ["-x264-params", "nal-hrd=cbr:force-cfr=1", mp4],
     );

@@ -42,26 +42,37 @@ export async function startTroubleSite(): Promise<TroubleSite> {
 function addPages(server: SiteServer): void {
   const pages: Record<string, string> = {
     "/plain": '<img src="/image.bmp"><a href="/next#part">Next</a><a href="mailto:a@b.c">Mail</a>',
-    "/alerts": '<img src="/image.bmp"><script>onload = () => { for (;;) alert("again"); };</script>',
-    "/asks": '<script>alert("a"); document.title = `${confirm("b")} ${prompt("c")}`;</script>',
-    "/unload": '<script>onbeforeunload = (e) => e.preventDefault(); onload = () => { location = "/plain"; };</script>',
-    "/busy": '<img src="/image.bmp"><script>onload = () => setTimeout(() => { for (;;); }, 200);</script>',
+    "/alerts":
+      '<img src="/image.bmp"><script>onload = () => { for (;;) alert("again"); };</script>',
+    "/asks": '<script>alert("a"); document.title = confirm("b") + " " + prompt("c");</script>',
+    "/unload":
+      '<script>onbeforeunload = (e) => e.preventDefault(); onload = () => { location = "/plain"; };</script>',
+    "/busy":
+      '<img src="/image.bmp"><script>onload = () => setTimeout(() => { for (;;); }, 200);</script>',
     "/waits": '<img src="/image.bmp" onload="fetch(\'/silent\')">',
     "/to-silence": '<img src="/image.bmp" onload="location = \'/silent\'">',
-    "/events-page": '<script>new EventSource("/events").onmessage = (e) => { document.title = e.data; };</script>',
+    "/events-page":
+      '<script>new EventSource("/events").onmessage = (e) => { document.title = e.data; };</script>',
     "/camera-page": '<img src="/camera">',
-    "/large-page": '<script>fetch("/large").then(async (r) => { for (const reader = r.body.getReader(); !(await reader.read()).done;); document.title = "read"; });</script>',
-    "/cut-page": '<script>fetch("/cut").then((r) => r.arrayBuffer()).catch((e) => { document.title = e.name; });</script>',
-    "/head-page": '<script>Promise.all([fetch("/image.bmp", { method: "HEAD" }), fetch("/no-content"), fetch("/empty")]).then(() => { document.title = "done"; });</script>',
+    "/large-page":
+      '<script>fetch("/large").then(async (r) => { for (const reader = r.body.getReader(); !(await reader.read()).done;); document.title = "read"; });</script>',
+    "/cut-page":
+      '<script>fetch("/cut").then((r) => r.arrayBuffer()).catch((e) => { document.title = e.name; });</script>',
+    "/head-page":
+      '<script>Promise.all([fetch("/image.bmp", { method: "HEAD" }), fetch("/no-content"), fetch("/empty")]).then(() => { document.title = "done"; });</script>',
     "/many": Array.from({ length: 12 }, (_, i) => `<img src="/block-${i}.bmp">`).join(""),
     "/scroll": '<div style="height:6000px"></div><img loading="lazy" src="/image.bmp">',
-    "/popups": `<script>open("/plain"); open("/asks");</script>`,
+    "/popups": '<script>open("/plain"); open("/asks");</script>',
     "/sized": '<img src="/image.bmp"><script src="/tiny.js"></script>',
-    "/media-part": '<video id="v" src="/part.mp4" preload="auto" muted></video>',
-    "/pdf-page": '<iframe src="/file.pdf"></iframe>',
+    "/half-ranged":
+      '<script>fetch("/ranged.bin", { headers: { range: "bytes=1000-1999" } }).then((r) => r.arrayBuffer());</script>',
+    "/svg-links":
+      '<base href="/base/"><a href="rel?x#y">Rel</a><svg><a href="/svg"><text>Svg</text></a></svg><a href="rel?x#y">twice</a><iframe srcdoc="<a href=/inner>Inner</a>"></iframe>',
   };
   for (const [path, body] of Object.entries(pages))
     server.body(path, { mime: "text/html", bytes: utf8(page(body)), extra: true });
+  const ranged = { mime: "application/octet-stream", bytes: seededBytes(3, 9000), ranges: true };
+  server.body("/ranged.bin", { ...ranged, extra: true });
   server.body("/tiny.js", { mime: "text/javascript", bytes: utf8("1;"), extra: true });
   for (let i = 0; i < 12; i += 1)
     server.body(`/block-${i}.bmp`, { mime: "image/bmp", bytes: seededBmp(i, MB), extra: true });
@@ -79,7 +90,14 @@ function addAnswers(server: SiteServer, gate: Promise<void>): void {
   server.on("/empty", answer(200, { "content-type": "text/plain" }));
   server.on("/missing", answer(404, { "content-type": "text/html" }, page("<h1>not found</h1>")));
   server.on("/broken", answer(500, { "content-length": "0" }));
-  server.on("/login", answer(401, { "www-authenticate": 'Basic realm="r"', "content-type": "text/html" }, page("<h1>login</h1>")));
+  server.on(
+    "/login",
+    answer(
+      401,
+      { "www-authenticate": 'Basic realm="r"', "content-type": "text/html" },
+      page("<h1>login</h1>"),
+    ),
+  );
   server.on("/silent", () => {});
   server.on("/referer", (req, res) => {
     res.writeHead(200, { "content-type": "text/html" });
@@ -139,13 +157,19 @@ function addStreams(server: SiteServer): void {
   server.on("/large", async (_req, res, url) => {
     const size = Number(url.searchParams.get("mb") ?? 1024) * MB;
     const block = seededBytes(7, MB);
-    res.writeHead(200, { "content-type": "application/octet-stream", "content-length": String(size) });
+    res.writeHead(200, {
+      "content-type": "application/octet-stream",
+      "content-length": String(size),
+    });
     for (let sent = 0; sent < size && !res.destroyed; sent += MB)
       if (!res.write(block)) await drained(res);
     res.end();
   });
   server.on("/cut", async (_req, res) => {
-    res.writeHead(200, { "content-type": "application/octet-stream", "content-length": String(2 * MB) });
+    res.writeHead(200, {
+      "content-type": "application/octet-stream",
+      "content-length": String(2 * MB),
+    });
     if (!res.write(seededBytes(8, MB))) await drained(res);
     res.socket?.end();
   });
