@@ -69,10 +69,18 @@ function correctCapabilities(hello: Registration): Capabilities {
 const isLive = (ctx: HubContext, link: WorkerLink) =>
   !link.closed && ctx.clock.now() - link.last_heartbeat_at <= WORKER_LIVENESS_MS;
 
-/** Two live hosts with one worker_id: the second is refused. A restart on the same host takes over. */
-const isOtherHost = (link: WorkerLink, hello: Registration) =>
-  link.instance_id !== hello.instance_id &&
-  (link.address !== hello.address || link.hostname !== hello.hostname);
+/** A process that ended has its socket closed by the kernel; one that still sent heartbeats this long ago lives. */
+const STILL_SENDING_MS = 2 * HEARTBEAT_INTERVAL_MS;
+
+/**
+ * Whether the link is held by another live process: on another host, or a twin on the same host, which would
+ * otherwise take the worker_id from each other for ever. A restart, or the same process dialling again, takes over.
+ */
+function isTaken(ctx: HubContext, link: WorkerLink, hello: Registration): boolean {
+  if (!isLive(ctx, link) || link.instance_id === hello.instance_id) return false;
+  const same_host = link.address === hello.address && link.hostname === hello.hostname;
+  return !same_host || ctx.clock.now() - link.last_heartbeat_at <= STILL_SENDING_MS;
+}
 
 /**
  * Registers a worker whose secret was checked. What an earlier incarnation was running is failed first.
@@ -85,7 +93,7 @@ export async function registerWorker(
 ): Promise<WorkerLink | null> {
   const { worker_id } = hello;
   for (let other = ctx.links.get(worker_id); other; other = ctx.links.get(worker_id)) {
-    if (isLive(ctx, other) && isOtherHost(other, hello)) {
+    if (isTaken(ctx, other, hello)) {
       ctx.log.warn({ worker_id, address: hello.address }, "duplicate worker refused");
       socket.close(LINK_CLOSE.duplicate_worker, DUPLICATE_WORKER_REASON);
       return null;

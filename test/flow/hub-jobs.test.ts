@@ -241,10 +241,12 @@ test("§3.1 a link that disconnects fails the in-flight jobs of its worker with 
   expect(WORKER_LOST_ERROR).toBe("orchestrator killed by hub restart");
 });
 
-test("§3.1 a worker that restarts on the same host replaces its link; what it ran is failed", async () => {
-  await start();
+test("§3.1 a worker that restarts on the same host replaces its silent link; what it ran is failed", async () => {
+  const clock = createFakeClock();
+  await start({ clock });
   const before = await hub.worker({ instance_id: "one" });
   const { job_id } = (await submit()).body;
+  await clock.advance(30_001);
   await hub.worker({ instance_id: "two" });
   expect((await before.closed).code).toBe(4410);
   expect(await job(job_id)).toMatchObject({ status: "failed", error: WORKER_LOST_ERROR });

@@ -59,6 +59,15 @@ test("design/api.md: a second live host with one worker_id is refused, the first
   expect((await hub.call("GET", `/jobs/${job_id}`)).body.status).toBe("running");
 });
 
+test("a second worker on one host is told of its worker_id while the first still sends heartbeats", async () => {
+  await start();
+  const first = await hub.worker({ instance_id: "1" });
+  const twin = hub.dial({ instance_id: "2" });
+  expect(await twin.closed).toEqual({ code: 4409, reason: "duplicate worker_id" });
+  await first.settle();
+  expect((await hub.call("GET", "/workers")).body.workers[0].alive).toBe(true);
+});
+
 test("a host that was silent for more than 120 s gives its worker_id to another", async () => {
   const clock = createFakeClock();
   await start({ clock });
