@@ -105,8 +105,7 @@ export function watchTrouble(run: JobRun): TroubleWatch {
         session.post("Emulation.setFocusEmulationEnabled", { enabled: true });
     },
     race: (work) => Promise.race([work, ended]),
-    explainGone: () =>
-      Promise.race([ended.catch(() => {}), Bun.sleep(EXIT_FOLLOWS_MS + 500)]),
+    explainGone: () => Promise.race([ended.catch(() => {}), Bun.sleep(EXIT_FOLLOWS_MS + 500)]),
   };
 }
 

@@ -21,7 +21,7 @@ export const coveredBytes = (ranges: readonly ByteRange[]): number =>
 
 /** Whether the ranges are the whole body of `total` bytes. An unknown total is never whole. */
 export const isWhole = (ranges: readonly ByteRange[], total: number | null): boolean =>
-  total !== null && total > 0 && ranges.length === 1 && coveredBytes(ranges) === total;
+  total !== null && ranges.length === 1 && ranges[0]?.start === 0 && coveredBytes(ranges) === total;
 
 export interface ContentRange {
   start: number;

@@ -62,7 +62,7 @@ export interface Recorder {
 /** Records everything the browser receives, passively (research §4.3). One recorder per browser and run. */
 export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
   const { connection, clock } = deps;
-  const spool = createSpool({ dir: deps.dirs.spool, max_bytes: deps.spool_max_bytes });
+  const spool = createSpool({ dir: deps.dirs.spool, max_bytes: deps.spool_max_bytes, clock });
   const activity = createActivity(clock);
   const ledger = createLedger({
     store: deps.store,

@@ -8,6 +8,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
+import type { Clock } from "#shared/clock.ts";
 
 /** A body in the spool, whole and closed. `sha256` lower-case hex. */
 export interface SpooledBody {
@@ -59,16 +60,16 @@ export interface SparseFile {
 /** How long a full spool stays full before the directory is measured again: uploads empty it. */
 const MEASURE_EVERY_MS = 250;
 
-export function createSpool(options: { dir: string; max_bytes: number }): Spool {
-  const { dir, max_bytes } = options;
+export function createSpool(options: { dir: string; max_bytes: number; clock: Clock }): Spool {
+  const { dir, max_bytes, clock } = options;
   let count = 0;
   let used = 0;
-  let measured_at = 0;
+  let measured_at = Number.NEGATIVE_INFINITY;
 
   const nextPath = () => join(dir, `body-${++count}`);
   const reserve = (bytes: number) => {
     if (used + bytes > max_bytes) {
-      const now = performance.now();
+      const now = clock.now();
       if (now - measured_at < MEASURE_EVERY_MS) throw new SpoolFullError();
       measured_at = now;
       used = directorySize(dir);

@@ -1,0 +1,124 @@
+import { describe, expect, test } from "bun:test";
+import { createFakeClock } from "#test/support/fake-clock.ts";
+import { createActivity, STALL_MS } from "#worker/record/activity.ts";
+import { createReadQueue } from "#worker/record/read-queue.ts";
+
+describe("network silence (fleet spec §2.2, idle_seconds)", () => {
+  const open = () => {
+    const clock = createFakeClock();
+    const activity = createActivity(clock);
+    const abort = new AbortController();
+    let done_at: number | null = null;
+    const start = clock.now();
+    const idle = () =>
+      void activity.idle(500, abort.signal).then(() => {
+        done_at = clock.now() - start;
+      });
+    return { clock, activity, abort, idle, done: () => done_at };
+  };
+
+  test("is reached idle_seconds after the last request ended", async () => {
+    const { clock, activity, idle, done } = open();
+    activity.begin("1");
+    idle();
+    await clock.advance(2_000);
+    activity.end("1");
+    await clock.advance(499);
+    expect(done()).toBeNull();
+    await clock.advance(1);
+    expect(done()).toBe(2_500);
+  });
+
+  test("starts again with every request", async () => {
+    const { clock, activity, idle, done } = open();
+    idle();
+    await clock.advance(400);
+    activity.begin("1");
+    activity.end("1");
+    await clock.advance(400);
+    expect(done()).toBeNull();
+    await clock.advance(100);
+    expect(done()).toBe(900);
+  });
+
+  test("counts an open request as noise as long as it makes progress, and gives it up after 20 s without", async () => {
+    const { clock, activity, idle, done } = open();
+    activity.begin("1");
+    idle();
+    await clock.advance(15_000);
+    activity.progress("1");
+    await clock.advance(STALL_MS - 1);
+    expect(done()).toBeNull();
+    await clock.advance(1);
+    expect(done()).toBe(15_000 + STALL_MS);
+  });
+
+  test("does not wait for streams, nor for a stalled request beside one that ends", async () => {
+    const { clock, activity, idle, done } = open();
+    activity.begin("stream");
+    activity.ignore("stream");
+    activity.begin("stalled");
+    await clock.advance(STALL_MS);
+    activity.begin("1");
+    idle();
+    await clock.advance(100);
+    activity.end("1");
+    await clock.advance(500);
+    expect(done()).toBe(STALL_MS + 600);
+  });
+
+  test("ends with the signal", async () => {
+    const { clock, activity, abort, idle, done } = open();
+    activity.begin("1");
+    idle();
+    abort.abort();
+    await clock.advance(0);
+    expect(done()).toBe(0);
+  });
+});
+
+describe("reads (research §4.3, read policy)", () => {
+  test("at most eight at once, smallest first, none kept back longer than 2 s", async () => {
+    const clock = createFakeClock();
+    const queue = createReadQueue(clock, () => {});
+    const started: string[] = [];
+    const ends: (() => void)[] = [];
+    const add = (name: string, size: number) =>
+      queue.add(size, () => {
+        started.push(name);
+        return new Promise((resolve) => ends.push(resolve));
+      });
+    const endOne = async () => {
+      ends.shift()?.();
+      await clock.advance(0);
+    };
+    for (let i = 0; i < 8; i += 1) add(`first-${i}`, 1);
+    add("large", 100);
+    add("middle", 50);
+    add("small", 10);
+    expect(started).toHaveLength(8);
+    await endOne();
+    expect(started.at(-1)).toBe("small");
+    await clock.advance(2_000);
+    add("tiny", 1);
+    await endOne();
+    expect(started.at(-1)).toBe("large");
+    expect(queue.pending).toBe(10);
+    while (queue.pending > 0) await endOne();
+    await queue.drained();
+    expect(started).toHaveLength(12);
+  });
+
+  test("a read that throws is told, and the others go on", async () => {
+    const errors: unknown[] = [];
+    const queue = createReadQueue(createFakeClock(), (err) => errors.push(err));
+    queue.add(1, () => Promise.reject(new Error("x")));
+    let ran = false;
+    queue.add(2, async () => {
+      ran = true;
+    });
+    await queue.drained();
+    expect(errors).toHaveLength(1);
+    expect(ran).toBe(true);
+  });
+});
