@@ -7,14 +7,12 @@ export type EnvSource = Record<string, string | undefined>;
 export const blankIsUnset = (env: EnvSource): EnvSource =>
   Object.fromEntries(Object.entries(env).filter(([, v]) => v !== undefined && v.trim() !== ""));
 
-const number = z
-  .string()
-  .transform((raw, ctx) => {
-    const value = Number(raw.trim());
-    if (Number.isFinite(value)) return value;
-    ctx.addIssue({ code: "custom", message: `"${raw}" is not a number` });
-    return z.NEVER;
-  });
+const number = z.string().transform((raw, ctx) => {
+  const value = Number(raw.trim());
+  if (Number.isFinite(value)) return value;
+  ctx.addIssue({ code: "custom", message: `"${raw}" is not a number` });
+  return z.NEVER;
+});
 
 /** A whole number within [min, max]. */
 export const integer = (fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER) =>

@@ -24,7 +24,11 @@ function* sourceFiles(root: string, dir: string): Generator<string> {
 export function hashSources(root: string): string {
   const paths = SOURCE_DIRS.flatMap((dir) => [...sourceFiles(root, dir)]).sort();
   const hash = createHash("sha256");
-  for (const path of paths) hash.update(path).update("\0").update(readFileSync(join(root, path)));
+  for (const path of paths)
+    hash
+      .update(path)
+      .update("\0")
+      .update(readFileSync(join(root, path)));
   return hash.digest("hex").slice(0, 12);
 }
 

@@ -69,8 +69,10 @@ export async function startWorker(
   const scope = createScope(log);
   const exit = Promise.withResolvers<number>();
   try {
-    const pool = scope.add("lanes", await parts.createLanePool({ config, log, clock, signal }), (p) =>
-      p.close(),
+    const pool = scope.add(
+      "lanes",
+      await parts.createLanePool({ config, log, clock, signal }),
+      (p) => p.close(),
     );
     const uploadBases = new WeakMap<LinkSession, Promise<string>>();
     const assignments = createAssignments({

@@ -64,7 +64,9 @@ const line = (metric: string, stats: ReturnType<typeof statsOf>, target: string)
 
 async function queuedOne(url: string): Promise<void> {
   for (;;) {
-    const { jobs } = (await (await fetch(`${url}/jobs?status=queued`)).json()) as { jobs: unknown[] };
+    const { jobs } = (await (await fetch(`${url}/jobs?status=queued`)).json()) as {
+      jobs: unknown[];
+    };
     if (jobs.length === 1) return;
   }
 }

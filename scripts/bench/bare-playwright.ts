@@ -14,16 +14,43 @@ export interface BareBrowser {
 
 export async function startBareBrowser(display: number): Promise<BareBrowser> {
   const xvnc = Bun.spawn(
-    ["Xvnc", `:${display}`, "-SecurityTypes", "None", "-localhost", "-rfbport", String(38_000 + display), "-geometry", "1920x1080", "-depth", "24"],
+    [
+      "Xvnc",
+      `:${display}`,
+      "-SecurityTypes",
+      "None",
+      "-localhost",
+      "-rfbport",
+      String(38_000 + display),
+      "-geometry",
+      "1920x1080",
+      "-depth",
+      "24",
+    ],
     { stdout: "ignore", stderr: "ignore" },
   );
   const socket = `/tmp/.X11-unix/X${display}`;
-  await until("the display", 5_000, () => Bun.file(socket).stat().then(() => true, () => false));
+  await until("the display", 5_000, () =>
+    Bun.file(socket)
+      .stat()
+      .then(
+        () => true,
+        () => false,
+      ),
+  );
   const browser = await chromium.launch({
     executablePath: "/usr/bin/chromium",
     headless: false,
     env: { ...process.env, DISPLAY: `:${display}` } as Record<string, string>,
-    args: ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-quic", "--no-first-run", "--disable-sync", "--window-size=1920,1080"],
+    args: [
+      "--no-sandbox",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-sync",
+      "--window-size=1920,1080",
+    ],
   });
   return {
     browser,

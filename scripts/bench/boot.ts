@@ -67,7 +67,12 @@ export const boot: Bench = async ({ runs, tiny }) => {
 
   const v = statsOf(version);
   const r = statsOf(reference);
-  const line = (metric: string, value: string, target: string, more: Partial<Figure> = {}): Figure => ({
+  const line = (
+    metric: string,
+    value: string,
+    target: string,
+    more: Partial<Figure> = {},
+  ): Figure => ({
     bench: "boot",
     metric,
     value,
@@ -82,6 +87,10 @@ export const boot: Bench = async ({ runs, tiny }) => {
     line("hub ready to answer /health", showMs(statsOf(ready)), "≤ 300 ms"),
     line("hub idle RSS", humanSize(idle), "≤ 120 MB"),
     line("binary size", humanSize(statSync(BINARY).size), "–"),
-    line(`hub RSS growth over ${jobs} stub jobs, after warm-up`, humanSize(Math.max(0, grown - warm)), "≤ 10 MB"),
+    line(
+      `hub RSS growth over ${jobs} stub jobs, after warm-up`,
+      humanSize(Math.max(0, grown - warm)),
+      "≤ 10 MB",
+    ),
   ];
 };

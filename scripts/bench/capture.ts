@@ -36,7 +36,11 @@ export const capture: Bench = async ({ runs, tiny }) => {
         await Bun.sleep(20);
       }
     })();
-    const big = await runJob(fleet, `${site.url}big?n=${bodies}`, { idle_seconds: 1, max_wait_seconds: 300, wait_seconds: 300 });
+    const big = await runJob(fleet, `${site.url}big?n=${bodies}`, {
+      idle_seconds: 1,
+      max_wait_seconds: 300,
+      wait_seconds: 300,
+    });
     watch.on = false;
     await watcher;
     await fleet.lanesWarm();

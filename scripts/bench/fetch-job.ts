@@ -6,7 +6,9 @@ import { servePages } from "./pages.ts";
 /** POST /jobs until the event stream says `done`. */
 export async function runJob(fleet: FleetProcesses, url: string, options: Record<string, unknown>) {
   const job = await fleet.submit(url, options);
-  const socket = new WebSocket(`${fleet.url.replace(/^http/, "ws")}/jobs/${job.job_id}/events?since=0`);
+  const socket = new WebSocket(
+    `${fleet.url.replace(/^http/, "ws")}/jobs/${job.job_id}/events?since=0`,
+  );
   await new Promise<void>((resolve) => socket.addEventListener("close", () => resolve()));
   return fleet.job(job.job_id);
 }

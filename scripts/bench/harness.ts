@@ -13,7 +13,8 @@ export interface Stats {
 
 export function statsOf(values: number[]): Stats {
   const sorted = values.toSorted((a, b) => a - b);
-  const at = (q: number) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? NaN;
+  const at = (q: number) =>
+    sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? NaN;
   return {
     median: at(0.5),
     min: sorted[0] ?? NaN,

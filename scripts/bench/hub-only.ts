@@ -16,7 +16,11 @@ export async function startHubOnly(): Promise<{ url: string; pid: number; stop()
     SVC_DATA_DIR: dir,
     SVC_LOG_LEVEL: "warn",
   });
-  await until("the hub's health", 20_000, async () => (await fetch(`${url}/health`).catch(() => null))?.ok);
+  await until(
+    "the hub's health",
+    20_000,
+    async () => (await fetch(`${url}/health`).catch(() => null))?.ok,
+  );
   return {
     url,
     pid: hub.pid,

@@ -12,7 +12,11 @@ import type { Readable, Writable } from "node:stream";
 import { type Bench, showMs, statsOf, timed } from "./harness.ts";
 
 /** What a lane cannot beat: the same Chromium on the same display, killed and started with a page, nothing else done. */
-async function bareRestart(chromium: string, display: string, dir: string): Promise<() => Promise<void>> {
+async function bareRestart(
+  chromium: string,
+  display: string,
+  dir: string,
+): Promise<() => Promise<void>> {
   const child = spawn(
     chromium,
     [
@@ -26,9 +30,15 @@ async function bareRestart(chromium: string, display: string, dir: string): Prom
       "--disable-sync",
       "about:blank",
     ],
-    { env: { ...process.env, DISPLAY: display }, detached: true, stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] },
+    {
+      env: { ...process.env, DISPLAY: display },
+      detached: true,
+      stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
+    },
   );
-  const cdp = new CdpConnection(pipeTransport(child.stdio[3] as Writable, child.stdio[4] as Readable));
+  const cdp = new CdpConnection(
+    pipeTransport(child.stdio[3] as Writable, child.stdio[4] as Readable),
+  );
   const pageThere = Promise.withResolvers<void>();
   cdp.root.on("Target.targetCreated", (e) => {
     if (e.targetInfo.type === "page") pageThere.resolve();

@@ -13,7 +13,8 @@ const bytesOf = (seed: number, size: number): Uint8Array => {
 const respond = (body: string | Uint8Array<ArrayBuffer>, type: string) =>
   new Response(body, { headers: { "content-type": type, "cache-control": "no-store" } });
 
-const many = (count: number, each: (i: number) => string) => Array.from({ length: count }, (_, i) => each(i)).join("");
+const many = (count: number, each: (i: number) => string) =>
+  Array.from({ length: count }, (_, i) => each(i)).join("");
 
 /** 60 resources beside the document: 35 images, 8 style sheets, 9 scripts, 8 fetched JSON files. */
 const sixty = `<!doctype html><title>sixty</title>
@@ -45,12 +46,16 @@ export function servePages() {
     fetch: (request) => {
       const { pathname, searchParams } = new URL(request.url);
       if (pathname === "/sixty") return respond(sixty, "text/html");
-      if (pathname === "/images") return respond(images(Number(searchParams.get("n"))), "text/html");
+      if (pathname === "/images")
+        return respond(images(Number(searchParams.get("n"))), "text/html");
       if (pathname === "/big") return respond(big(Number(searchParams.get("n"))), "text/html");
-      if (pathname.startsWith("/big")) return respond(bigBody as Uint8Array<ArrayBuffer>, "application/octet-stream");
-      if (pathname.endsWith(".css")) return respond(`.a{color:red}/*${"x".repeat(4_000)}*/`, "text/css");
+      if (pathname.startsWith("/big"))
+        return respond(bigBody as Uint8Array<ArrayBuffer>, "application/octet-stream");
+      if (pathname.endsWith(".css"))
+        return respond(`.a{color:red}/*${"x".repeat(4_000)}*/`, "text/css");
       if (pathname.endsWith(".js")) return respond(`/*${"x".repeat(12_000)}*/`, "text/javascript");
-      if (pathname.endsWith(".json")) return respond(`{"a":"${"x".repeat(2_000)}"}`, "application/json");
+      if (pathname.endsWith(".json"))
+        return respond(`{"a":"${"x".repeat(2_000)}"}`, "application/json");
       return respond(body(pathname, 20_000), "image/png");
     },
   });

@@ -35,8 +35,10 @@ afterAll(async () => {
 const VICTIMS = ["chromium", "xvnc", "worker", "hub"] as const;
 
 function killOne(victim: (typeof VICTIMS)[number]): void {
-  if (victim === "hub") return fleet.hub.kill("SIGKILL");
-  if (victim === "worker") return fleet.worker.kill("SIGKILL");
+  if (victim === "hub" || victim === "worker") {
+    fleet[victim].kill("SIGKILL");
+    return;
+  }
   const pattern = victim === "xvnc" ? /Xvnc|Xtigervnc/ : /chrom.*--remote-debugging-pipe/;
   const candidates = processesOf(fleet.dir).filter(
     (p) => pattern.test(p.command) && !p.command.includes("--type="),
@@ -50,12 +52,7 @@ function killOne(victim: (typeof VICTIMS)[number]): void {
   }
 }
 
-const ALLOWED_ERRORS = [
-  WORKER_LOST_ERROR,
-  "queue timeout",
-  "browser",
-  "Chromium",
-];
+const ALLOWED_ERRORS = [WORKER_LOST_ERROR, "queue timeout", "browser", "Chromium"];
 
 test(`kill -9 of Chromium, Xvnc, worker and hub during ${JOBS} jobs leaves no stuck job and no lost lane`, async () => {
   const ids: string[] = [];

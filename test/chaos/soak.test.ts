@@ -27,7 +27,9 @@ beforeAll(async () => {
       if (pathname !== "/")
         return new Response("y".repeat(30_000), { headers: { "content-type": "image/png" } });
       const images = Array.from({ length: 8 }, (_, i) => `<img src=/i${i}.png>`).join("");
-      return new Response(`<title>soak</title>${images}`, { headers: { "content-type": "text/html" } });
+      return new Response(`<title>soak</title>${images}`, {
+        headers: { "content-type": "text/html" },
+      });
     },
   });
   fleet = await startFleet({ lanes: 2 });
@@ -66,7 +68,10 @@ async function runJobs(count: number): Promise<void> {
       next += 1;
       const job = await fleet.submit(site.url.href, { idle_seconds: 0.2, max_wait_seconds: 20 });
       const end = await fleet.finished(job.job_id);
-      expect({ status: end.status, error: end.error }).toEqual({ status: "completed", error: null });
+      expect({ status: end.status, error: end.error }).toEqual({
+        status: "completed",
+        error: null,
+      });
       expect(end.capture?.ratio).toBe(1);
     }
   };

@@ -38,7 +38,8 @@ interface Found {
 let fleet: FleetProcesses;
 let site: ReturnType<typeof Bun.serve>;
 const found = new Map<string, Found>();
-const requests: { mark: string; path: string; cookie: string | null; validator: string | null }[] = [];
+const requests: { mark: string; path: string; cookie: string | null; validator: string | null }[] =
+  [];
 let currentMark = "";
 
 beforeAll(async () => {
@@ -56,7 +57,10 @@ beforeAll(async () => {
       });
       if (url.pathname === "/")
         return new Response(MARKING_PAGE(currentMark), {
-          headers: { "content-type": "text/html", "set-cookie": "server=1; Max-Age=86400; HttpOnly" },
+          headers: {
+            "content-type": "text/html",
+            "set-cookie": "server=1; Max-Age=86400; HttpOnly",
+          },
         });
       if (url.pathname === "/found") {
         found.set(url.searchParams.get("mark") ?? "", (await request.json()) as Found);
@@ -67,7 +71,11 @@ beforeAll(async () => {
           headers: { "content-type": "text/javascript" },
         });
       return new Response("z".repeat(5_000), {
-        headers: { "content-type": "image/png", "cache-control": "max-age=86400, immutable", etag: '"one"' },
+        headers: {
+          "content-type": "image/png",
+          "cache-control": "max-age=86400, immutable",
+          etag: '"one"',
+        },
       });
     },
   });

@@ -249,7 +249,11 @@ export async function startFleet(options: FleetOptions = {}): Promise<FleetProce
     lanesWarm: async (ms = 30_000) => {
       await until(`${lanes} warm lanes`, ms, async () => {
         const { body } = await request("/workers").catch(() => ({ body: { workers: [] } }));
-        const workers = body.workers as { alive: boolean; in_flight: number; lanes: { state: string }[] }[];
+        const workers = body.workers as {
+          alive: boolean;
+          in_flight: number;
+          lanes: { state: string }[];
+        }[];
         const alive = workers.filter((w) => w.alive);
         const warm = alive.flatMap((w) => w.lanes).filter((l) => l.state === "warm").length;
         return warm === lanes && alive.every((w) => w.in_flight === 0);

@@ -67,7 +67,11 @@ describe("JobOptions rules (fleet spec §2.2)", () => {
       });
 
   test("rule 2: rerun_from wins when code is there too", () => {
-    const options = JobOptions.parse({ mode: "rerun", rerun_from: "abc/attempts/2", code: "log(1)" });
+    const options = JobOptions.parse({
+      mode: "rerun",
+      rerun_from: "abc/attempts/2",
+      code: "log(1)",
+    });
     expect([options.rerun_from, options.code]).toEqual(["abc/attempts/2", null]);
   });
 
@@ -125,7 +129,12 @@ describe("JobOptions rules (fleet spec §2.2)", () => {
 });
 
 describe("the target URL", () => {
-  for (const url of ["http://a.test", "https://a.test:8443/x?y=1#z", "HTTP://A.test/", "http://[::1]:80/"])
+  for (const url of [
+    "http://a.test",
+    "https://a.test:8443/x?y=1#z",
+    "HTTP://A.test/",
+    "http://[::1]:80/",
+  ])
     test(`${url} is taken as it is`, () => expect(TargetUrl.parse(url)).toBe(url));
   for (const url of [
     "file:///etc/passwd",

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync, mkdirSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -62,7 +62,21 @@ describe("ids", () => {
 describe("names and sizes", () => {
   for (const name of ["a.png", "führer-übung.txt", "a b.html", "x".repeat(180)])
     test(`${name.slice(0, 30)} is a safe name`, () => expect(isSafeName(name)).toBe(true));
-  for (const name of ["", ".", "..", "../x", "a/b", "a\\b", "a\u0000", "con", "NUL.txt", ".hidden", "a.", "a ", "x".repeat(181)])
+  for (const name of [
+    "",
+    ".",
+    "..",
+    "../x",
+    "a/b",
+    "a\\b",
+    "a\u0000",
+    "con",
+    "NUL.txt",
+    ".hidden",
+    "a.",
+    "a ",
+    "x".repeat(181),
+  ])
     test(`${JSON.stringify(name.slice(0, 20))} is not`, () => expect(isSafeName(name)).toBe(false));
 
   test("no safe name leaves its folder, whatever it is made of", () => {
