@@ -1,3 +1,5 @@
+import { crc32, deflateSync } from "node:zlib";
+
 /** Pages the benchmarks open: deterministic, on loopback, never cached between runs. */
 
 const bytesOf = (seed: number, size: number): Uint8Array => {
@@ -9,6 +11,35 @@ const bytesOf = (seed: number, size: number): Uint8Array => {
   }
   return bytes;
 };
+
+/** A valid PNG of about `side²` × 3 bytes: Chromium stops reading an image that it cannot decode. */
+function pngOf(seed: number, side: number): Uint8Array<ArrayBuffer> {
+  const rows = Buffer.alloc(side * (side * 3 + 1));
+  for (let y = 0; y < side; y += 1) {
+    const pixels = bytesOf(seed * 1_000 + y, side * 3);
+    rows.set(pixels, y * (side * 3 + 1) + 1);
+  }
+  const chunk = (type: string, data: Uint8Array) => {
+    const body = Buffer.concat([Buffer.from(type), data]);
+    const ends = Buffer.alloc(8);
+    ends.writeUInt32BE(data.length, 0);
+    ends.writeUInt32BE(crc32(body), 4);
+    return Buffer.concat([ends.subarray(0, 4), body, ends.subarray(4)]);
+  };
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(side, 0);
+  header.writeUInt32BE(side, 4);
+  header.set([8, 2, 0, 0, 0], 8);
+  const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  return new Uint8Array(
+    Buffer.concat([
+      signature,
+      chunk("IHDR", header),
+      chunk("IDAT", deflateSync(rows)),
+      chunk("IEND", Buffer.alloc(0)),
+    ]),
+  );
+}
 
 const respond = (body: string | Uint8Array<ArrayBuffer>, type: string) =>
   new Response(body, { headers: { "content-type": type, "cache-control": "no-store" } });
@@ -33,12 +64,12 @@ document.title = "done";</script>`;
 export const BIG_BYTES = 25 * 1024 * 1024;
 
 export function servePages() {
-  const small = new Map<string, Uint8Array>();
+  const pictures = new Map<string, Uint8Array<ArrayBuffer>>();
   const bigBody = bytesOf(7, BIG_BYTES);
-  const body = (path: string, size: number) => {
-    const known = small.get(path) ?? bytesOf(path.length * 31 + (path.charCodeAt(2) || 0), size);
-    small.set(path, known);
-    return known as Uint8Array<ArrayBuffer>;
+  const picture = (path: string) => {
+    const known = pictures.get(path) ?? pngOf(pictures.size, 80);
+    pictures.set(path, known);
+    return known;
   };
   return Bun.serve({
     port: 0,
@@ -56,7 +87,7 @@ export function servePages() {
       if (pathname.endsWith(".js")) return respond(`/*${"x".repeat(12_000)}*/`, "text/javascript");
       if (pathname.endsWith(".json"))
         return respond(`{"a":"${"x".repeat(2_000)}"}`, "application/json");
-      return respond(body(pathname, 20_000), "image/png");
+      return respond(picture(pathname), "image/png");
     },
   });
 }

@@ -159,7 +159,11 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
       at_least: declared ?? 0,
     });
     if (isLate(result) || "empty" in result) return;
-    if ("reason" in result) return ledger.lost(source(entry), result.reason);
+    if ("reason" in result) {
+      // Blink stops reading an image at the first bytes that it cannot decode, and throws them away.
+      const cut_short = result.reason === "empty_reply" && entry.received < (declared ?? 0);
+      return ledger.lost(source(entry), cut_short ? "aborted" : result.reason);
+    }
     const { body } = result;
     if (position) return joinPart(entry, body, position);
     if (body.size < deps.min_size) return ledger.skipped(body);
