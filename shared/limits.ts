@@ -31,6 +31,8 @@ export const MAX_WAIT_S = 3_600;
 export const MAX_URL_LENGTH = 16_384;
 /** Ours: a JSON request body. Holds 200 KB of code with every byte escaped. */
 export const MAX_JSON_BODY_BYTES = 2 * 1024 * 1024;
+/** Ours: page.html or links.json of one job. */
+export const MAX_DOCUMENT_BYTES = 256 * 1024 * 1024;
 /** Ours: one message of the worker link. */
 export const MAX_LINK_FRAME_BYTES = 4 * 1024 * 1024;
 /** Ours: how long a worker may take to accept an assignment. */

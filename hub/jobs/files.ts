@@ -1,10 +1,12 @@
 import type { z } from "@hono/zod-openapi";
 import { AppError, conflict, notFound } from "#shared/errors.ts";
+import { MAX_DOCUMENT_BYTES } from "#shared/limits.ts";
 import { isSafeName } from "#shared/names.ts";
 import type { Asset, AssetMeta, DocumentName, JobResult } from "#shared/schema/asset.ts";
 import type { HubContext } from "../context.ts";
 import type { AssetRow } from "../db/types.ts";
 import type { HeldLane } from "../fleet/worker-link.ts";
+import type { ObjectInfo } from "../stores/objects.ts";
 import { getRow } from "./read.ts";
 import { assetHref, assetRecord } from "./record.ts";
 
@@ -47,11 +49,10 @@ export async function storeAsset(
     return { name, size: stored.size, sha256: stored.sha256 };
   }
   const key = assetKey(job_id, name);
-  const info = await putObject(ctx, key, upload);
-  const { sha256, size } = info;
-  if (!held.done && (await ctx.db.assets.put({ ...meta, job_id, size, sha256 }, token)))
+  const { sha256, size } = await putObject(ctx, held, key, upload, ctx.config.max_asset_bytes);
+  if (await ctx.db.assets.put({ ...meta, job_id, size, sha256 }, token))
     return { name, size, sha256 };
-  // The job ended while its body came in: nothing of it may stay behind.
+  // The job ended since the check right before: a body without its row may not stay behind.
   if (!(await ctx.db.assets.get(job_id, name))) await ctx.objects.delete(key);
   throw staleLease();
 }
@@ -65,19 +66,34 @@ export async function storeDocument(
 ): Promise<StoredFile> {
   const { job_id } = held.lease;
   const key = documentKey(job_id, name);
-  const { size, sha256 } = await putObject(ctx, key, upload);
+  const max_bytes = Math.min(MAX_DOCUMENT_BYTES, ctx.config.max_asset_bytes);
+  const { size, sha256 } = await putObject(ctx, held, key, upload, max_bytes);
+  // Deleted since the check right before.
   if (await ctx.db.jobs.get(job_id)) return { name, size, sha256 };
   await ctx.objects.delete(key);
   throw staleLease();
 }
 
-const putObject = (ctx: HubContext, key: string, upload: Upload) =>
-  ctx.objects.put(key, upload.body, {
-    sha256: upload.sha256,
-    ...(upload.size === undefined ? {} : { size: upload.size }),
-    max_bytes: ctx.config.max_asset_bytes,
-    signal: upload.signal,
-  });
+/** A body may take minutes to come in, and replaces what is there only while the lease is still the job's. */
+async function putObject(
+  ctx: HubContext,
+  held: HeldLane,
+  key: string,
+  { body, sha256, size, signal }: Upload,
+  max_bytes: number,
+): Promise<ObjectInfo> {
+  if (size !== undefined && size > max_bytes) {
+    await body.cancel();
+    throw new AppError("too_large", `body is longer than ${max_bytes} bytes`);
+  }
+  const confirm = async () => {
+    const row = await ctx.db.jobs.get(held.lease.job_id);
+    const leased = row?.status === "running" && row.lease_token === held.lease.token;
+    if (!leased || held.done) throw staleLease();
+  };
+  const checks = { sha256, ...(size === undefined ? {} : { size }), max_bytes };
+  return ctx.objects.put(key, body, { ...checks, signal, confirm });
+}
 
 /** The lane an upload belongs to. @throws AppError unauthorized, or conflict "stale lease". */
 export function requireLease(

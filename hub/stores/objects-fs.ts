@@ -54,6 +54,7 @@ export async function openFsObjects(dir: string, { log }: { log: Log }): Promise
       try {
         const target = pathOf(key);
         const info = await writeBody(path, body, options);
+        await options.confirm?.();
         await place(path, target);
         return info;
       } catch (err) {

@@ -11,6 +11,8 @@ export interface PutOptions {
   /** Refuse a longer body with AppError too_large; nothing stays behind. */
   max_bytes?: number;
   signal?: AbortSignal;
+  /** Called when the body is whole and verified, right before it becomes the object; rejects to leave nothing behind. */
+  confirm?: () => Promise<void>;
 }
 
 /**

@@ -3,8 +3,10 @@ import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { HubAssignJob } from "#shared/link/messages.ts";
+import { assetMeta } from "#test/support/asset-meta.ts";
 import { type FakeWorker, sha256 } from "#test/support/fake-worker.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
+import { rawRequest } from "#test/support/raw-request.ts";
 
 let hub: TestHub;
 let worker: FakeWorker;
@@ -400,30 +402,91 @@ test("§4.1 DELETE removes the job with its files, a running one is cancelled fi
   expect(await objects(job)).toEqual([]);
 });
 
-test("a body that is still coming in when its job is deleted leaves nothing behind", async () => {
-  const job = await run();
+/** An upload whose second half is sent by `end`, for what happens in between. */
+const uploadInHalves = async (job: HubAssignJob, path: string, meta = {}) => {
   const { upload_token } = await worker.registered;
-  let more: (chunk: string | null) => void = () => {};
-  const body = new ReadableStream({
+  let out: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const text = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
     start: (c) => {
-      more = (chunk) => (chunk === null ? c.close() : c.enqueue(new TextEncoder().encode(chunk)));
-      more("first half ");
+      out = c;
+      c.enqueue(text.encode("first half "));
     },
   });
-  const upload = fetch(`${hub.url}/workers/w11/jobs/${job.job_id}/documents/page.html`, {
+  const answer = fetch(`${hub.url}/workers/w11/jobs/${job.job_id}/${path}`, {
     method: "PUT",
     body,
     headers: {
       Authorization: `Bearer ${upload_token}`,
       "X-Lease-Token": String(job.lease_token),
       "X-Sha256": sha256("first half second half"),
+      "X-Asset-Meta": Buffer.from(JSON.stringify(meta)).toString("base64url"),
     },
   });
   // Answered by the same server after the upload began.
   await hub.call("GET", "/health");
+  return async () => {
+    out?.enqueue(text.encode("second half"));
+    out?.close();
+    return (await answer).status;
+  };
+};
+
+test("a body that is still coming in when its job is deleted leaves nothing behind", async () => {
+  const job = await run();
+  const end = await uploadInHalves(job, "documents/page.html");
   expect((await hub.call("DELETE", `/jobs/${job.job_id}`)).status).toBe(204);
-  more("second half");
-  more(null);
-  expect((await upload).status).toBe(409);
+  expect(await end()).toBe(409);
+  expect(await objects(job)).toEqual([]);
+});
+
+const ENDS: [string, (job: HubAssignJob) => Promise<unknown>][] = [
+  ["cancelled", (job) => hub.call("POST", `/jobs/${job.job_id}/cancel`)],
+  [
+    "finished",
+    (job) => {
+      worker.result(job);
+      return hub.signals.next("job finished", { job_id: job.job_id });
+    },
+  ],
+  ["given back to the queue", (job) => hub.ctx.db.jobs.unclaim(job.job_id, job.lease_token)],
+];
+for (const [what, happen] of ENDS)
+  test(`a stale upload of a job that was ${what} meanwhile replaces no byte`, async () => {
+    const job = await run();
+    const { name, ...meta } = assetMeta("a.png", {});
+    await worker.putAsset(job, BODY, { name });
+    await worker.putDocument(job, "page.html", "<h1>hi</h1>");
+    const ends = await Promise.all([
+      uploadInHalves(job, `assets/${name}`, meta),
+      uploadInHalves(job, "documents/page.html"),
+      uploadInHalves(job, "documents/links.json"),
+    ]);
+    await happen(job);
+    for (const end of ends) expect(await end()).toBe(409);
+    expect((await hub.call("GET", `/jobs/${job.job_id}/assets/${name}`)).text).toBe(BODY);
+    expect((await hub.call("GET", `/jobs/${job.job_id}/page.html`)).text).toBe("<h1>hi</h1>");
+    expect(await objects(job)).toEqual(["assets", "assets/a.png", "page.html"]);
+    if (what === "given back to the queue") await hub.call("POST", `/jobs/${job.job_id}/cancel`);
+  });
+
+test("a document longer than 256 MiB is 413 before it was read", async () => {
+  const job = await run();
+  const { upload_token } = await worker.registered;
+  const answer = await rawRequest(
+    hub.url,
+    [
+      `PUT /workers/w11/jobs/${job.job_id}/documents/page.html HTTP/1.1`,
+      "Host: hub",
+      "Connection: close",
+      `Authorization: Bearer ${upload_token}`,
+      `X-Lease-Token: ${job.lease_token}`,
+      `X-Sha256: ${sha256("")}`,
+      `Content-Length: ${256 * 1024 * 1024 + 1}`,
+      "",
+      "begin",
+    ].join("\r\n"),
+  );
+  expect(answer).toStartWith("HTTP/1.1 413");
   expect(await objects(job)).toEqual([]);
 });

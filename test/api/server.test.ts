@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "bun:test";
-import { connect } from "node:net";
 import { loadHubConfig } from "#hub/config.ts";
 import { maskDbUrl } from "#hub/control/app.ts";
 import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
+import { rawRequest } from "#test/support/raw-request.ts";
 
 /** What every call passes: guards, headers, errors, documents. */
 
@@ -13,19 +13,7 @@ const start = async (options?: TestHubOptions) => {
 };
 afterEach(() => hub.close());
 
-/** One request as bytes, for what a client library would not send. */
-const raw = (request: string): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const { hostname, port } = new URL(hub.url);
-    const socket = connect(Number(port), hostname);
-    let answer = "";
-    socket.on("data", (chunk) => {
-      answer += chunk;
-    });
-    socket.on("close", () => resolve(answer));
-    socket.on("error", reject);
-    socket.write(request);
-  });
+const raw = (request: string): Promise<string> => rawRequest(hub.url, request);
 
 test("§2.6 GET /health: status ok, store, connected workers, version", async () => {
   await start();
@@ -130,7 +118,7 @@ test("the log has one line per request, and shows of a session id only its begin
   expect(lines[0]).toMatchObject({ method: "GET", path: "/sessions/abcd…/novnc/", status: 404 });
 });
 
-test("/docs and its files come from the program itself, /openapi.json lists every route of the issue", async () => {
+test("/docs and its files come from the program itself, /openapi.json lists every route", async () => {
   await start();
   const page = await hub.call("GET", "/docs");
   expect(page.headers.get("content-type")).toContain("text/html");

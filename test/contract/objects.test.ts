@@ -135,6 +135,32 @@ describe("put and read", () => {
   });
 });
 
+describe("confirm", () => {
+  test("is called with the body whole and verified, before a reader sees anything of it", async () => {
+    const { store } = await open();
+    await store.put("k", bytes("old"));
+    const seen: unknown[] = [];
+    const confirm = async () => void seen.push(await contentOf(store, "k"));
+    await store.put("k", streamOf(bytes("ne"), bytes("w")), { confirm });
+    expect(seen).toEqual([bytes("old")]);
+    expect(await contentOf(store, "k")).toEqual(bytes("new"));
+    const broken = { sha256: sha256(bytes("other")), confirm };
+    expect(await errorOf(store.put("k", bytes("x"), broken))).toMatchObject({ kind: "invalid" });
+    expect(seen).toHaveLength(1);
+  });
+
+  test("that rejects leaves the object as it was and nothing behind", async () => {
+    const { store, dir } = await open();
+    await store.put("a/old", bytes("old"));
+    const confirm = () => Promise.reject(new Error("not any more"));
+    for (const key of ["a/old", "b/new"])
+      expect(String(await errorOf(store.put(key, bytes("new"), { confirm })))).toContain("not any");
+    expect(await contentOf(store, "a/old")).toEqual(bytes("old"));
+    expect(filesIn(dir)).toEqual(["a/old"]);
+    expect(existsSync(join(dir, "b"))).toBe(false);
+  });
+});
+
 describe("keys", () => {
   test("made of safe names only: anything else is a bad request and touches nothing (fast-check)", async () => {
     const { store, dir } = await open();
