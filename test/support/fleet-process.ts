@@ -1,8 +1,9 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Job } from "#shared/schema/job.ts";
+import { scratchId } from "#worker/lanes/scratch.ts";
 
 /** A hub and a worker as real processes of the program, restarted when they die like a supervisor would. */
 
@@ -12,6 +13,8 @@ export interface ManagedProcess {
   readonly name: string;
   readonly pid: number;
   readonly starts: number;
+  /** False between a death and the next start. */
+  readonly alive: boolean;
   /** Last lines of its log. */
   tail(): string;
   kill(signal: NodeJS.Signals): void;
@@ -61,6 +64,9 @@ export function superviseProcess(
     },
     get starts() {
       return starts;
+    },
+    get alive() {
+      return child.exitCode === null && child.signalCode === null;
     },
     tail: () => lines.slice(-40).join("\n"),
     kill: (signal) => child.kill(signal),
@@ -157,6 +163,17 @@ export function rssOf(pid: number): number {
 
 export const openFdsOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 
+/** What the worker of the fleet in `dir` keeps on disk for its runs: below its data directory and, if it is deep, below tmpdir. */
+export function runDirsOf(dir: string): string[] {
+  const lanes = join(dir, "worker", "lanes");
+  const runs = join(lanes, "runs");
+  const id = scratchId(lanes);
+  return [
+    ...(existsSync(runs) ? readdirSync(runs) : []),
+    ...readdirSync(tmpdir()).filter((name) => name.includes(id)),
+  ];
+}
+
 export interface FleetProcesses {
   url: string;
   dir: string;
@@ -168,7 +185,9 @@ export interface FleetProcesses {
   finished(job_id: string, ms?: number): Promise<Job>;
   /** Resolves when `lanes` lanes are warm and free. */
   lanesWarm(ms?: number): Promise<void>;
-  /** Stops both; the processes of the fleet that are left afterwards. */
+  /** Stops both and keeps the directory; the processes of the fleet that are left afterwards. */
+  halt(): Promise<ProcessInfo[]>;
+  /** `halt`, and the directory is removed. */
   stop(): Promise<ProcessInfo[]>;
 }
 
@@ -261,10 +280,13 @@ export async function startFleet(options: FleetOptions = {}): Promise<FleetProce
         throw new Error(`${err.message}\nworker log:\n${worker.tail()}\nhub log:\n${hub.tail()}`);
       });
     },
-    stop: async () => {
+    halt: async () => {
       await worker.stop();
       await hub.stop();
-      const left = processesOf(dir).filter((p) => p.state !== "Z");
+      return processesOf(dir).filter((p) => p.state !== "Z");
+    },
+    stop: async () => {
+      const left = await fleet.halt();
       rmSync(dir, { recursive: true, force: true });
       return left;
     },
