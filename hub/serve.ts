@@ -105,7 +105,7 @@ async function openContext(
 ): Promise<HubContext> {
   const { config, log, clock, version } = deps;
   const stopping = new AbortController();
-  const db = scope.add("db", await openDb(config.db_url, { log }), (d) => d.close());
+  const db = scope.add("db", await openDb(config.db_url, { log, as_hub: true }), (d) => d.close());
   const objects = scope.add("objects", await openObjects(config.objects_url, { log }), (o) =>
     o.close(),
   );

@@ -13,7 +13,9 @@ import { workersRepo } from "./workers.ts";
 
 export interface OpenDbOptions {
   log: Log;
-  /** How long a SQLite file may still be in use by a hub that is closing. */
+  /** Refuse a Postgres database that another hub uses. A SQLite file has one owner in any case. */
+  as_hub?: boolean;
+  /** How long the database may still be in use by a hub that is closing. */
   lock_wait_ms?: number;
 }
 
@@ -26,8 +28,12 @@ export async function openDb(url: string, options: OpenDbOptions): Promise<Db> {
   return toDb(await openConn(url, options));
 }
 
-async function openConn(url: string, { log, lock_wait_ms = 3_000 }: OpenDbOptions): Promise<Conn> {
-  if (/^postgres(ql)?:\/\//i.test(url)) return openPostgres(url, { log });
+async function openConn(
+  url: string,
+  { log, as_hub = false, lock_wait_ms = 3_000 }: OpenDbOptions,
+): Promise<Conn> {
+  if (/^postgres(ql)?:\/\//i.test(url))
+    return openPostgres(url, { log, hub_lock_wait_ms: as_hub ? lock_wait_ms : undefined });
   const path = sqlitePath(url);
   if (path !== null) return openSqlite(path, { log, lock_wait_ms });
   const scheme = /^[a-z0-9+.-]+:/i.exec(url)?.[0] ?? '""';

@@ -10,6 +10,7 @@ import type { Log } from "#shared/log.ts";
 import type { Conn, RawRow } from "./conn.ts";
 import { type AppliedMigration, MIGRATIONS_TABLE, migrate } from "./migrate.ts";
 import { errorCode, toUnavailable } from "./postgres-errors.ts";
+import { holdHubLock, LOCK_SESSION } from "./postgres-lock.ts";
 
 const POOL_SIZE = 10;
 const CONNECT_TIMEOUT_S = 5;
@@ -31,14 +32,21 @@ export interface PostgresOptions {
   /** How long a call may take in all before it is given up. */
   call_deadline_ms?: number;
   migrations?: readonly Migration[];
+  /** Be the only hub on the database; waits so long for one that is closing. */
+  hub_lock_wait_ms?: number | undefined;
 }
 
 /** Connects to the server of `url` and brings the database up to date. */
 export async function openPostgres(url: string, options: PostgresOptions): Promise<Conn> {
   const { log, call_deadline_ms = CALL_DEADLINE_MS, migrations = pgMigrations } = options;
+  let unlock = async () => {};
   try {
+    // Before the migrations: a hub that may not run changes nothing under the one that does.
+    if (options.hub_lock_wait_ms !== undefined)
+      unlock = await holdHubLock(connect(url, LOCK_SESSION), options.hub_lock_wait_ms, log);
     await migratePostgres(url, migrations, log);
   } catch (err) {
+    await unlock();
     if (err instanceof ConfigError) throw err;
     throw new ConfigError(`SVC_DB_URL: cannot use the Postgres database: ${errorMessage(err)}`);
   }
@@ -51,7 +59,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
       idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     },
   });
-  return toConn(client, call_deadline_ms);
+  return toConn(client, call_deadline_ms, unlock);
 }
 
 const connect = (url: string, options: Options<Record<string, never>>): Sql =>
@@ -98,7 +106,7 @@ async function migratePostgres(
   }
 }
 
-function toConn(client: Sql, call_deadline_ms: number): Conn {
+function toConn(client: Sql, call_deadline_ms: number, unlock: () => Promise<void>): Conn {
   const db = drizzle(withPrepare(client));
   return {
     dialect: "postgres",
@@ -129,7 +137,10 @@ function toConn(client: Sql, call_deadline_ms: number): Conn {
     ping: async () => {
       await client`select 1`;
     },
-    close: () => client.end({ timeout: CLOSE_TIMEOUT_S }),
+    close: async () => {
+      await client.end({ timeout: CLOSE_TIMEOUT_S });
+      await unlock();
+    },
   };
 }
 

@@ -27,7 +27,7 @@ export async function lockFile(
         lock.close();
         if (!busy) throw err;
         throw new ConfigError(
-          `SVC_DB_URL: ${file} is in use by another hub; several hubs need a Postgres database`,
+          `SVC_DB_URL: ${file} is in use by another hub; several hubs on one database are not supported by this version`,
         );
       }
       await systemClock.sleep(RETRY_MS);

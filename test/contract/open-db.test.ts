@@ -2,24 +2,26 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openDb, toDb } from "#hub/db/db.ts";
+import postgres from "postgres";
+import { type OpenDbOptions, openDb, toDb } from "#hub/db/db.ts";
 import { openPostgres } from "#hub/db/postgres.ts";
 import type { Db } from "#hub/db/types.ts";
-import { silentLog } from "#shared/log.ts";
+import { createLog, silentLog } from "#shared/log.ts";
 import { claimOf, jobRow } from "#test/support/db.ts";
 import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
+import { createQueue } from "#test/support/queue.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "flotilla-open-"));
 const opened: Db[] = [];
 const times = (n: number) => Array.from({ length: n }, (_, i) => i);
 
-const open = async (url: string, lock_wait_ms = 0): Promise<Db> => {
-  const db = await openDb(url, { log: silentLog, lock_wait_ms });
+const open = async (url: string, options: Partial<OpenDbOptions> = {}): Promise<Db> => {
+  const db = await openDb(url, { log: silentLog, lock_wait_ms: 0, ...options });
   opened.push(db);
   return db;
 };
-const failure = (url: string): Promise<string> =>
-  open(url).then(
+const failure = (url: string, options?: Partial<OpenDbOptions>): Promise<string> =>
+  open(url, options).then(
     () => "it opened",
     (err: unknown) => String(err),
   );
@@ -28,6 +30,23 @@ afterEach(async () => {
   for (const db of opened.splice(0)) await db.close();
 });
 afterAll(() => rmSync(dir, { recursive: true }));
+
+/** A hub that has the database open in a process of its own. */
+const child = async (url: string, lock_wait_ms = 0) => {
+  const script = join(import.meta.dir, "../support/open-db.ts");
+  const spawned = Bun.spawn([process.execPath, script, url, String(lock_wait_ms)], {
+    stdin: "pipe",
+    stdout: "pipe",
+  });
+  const reader = spawned.stdout.getReader();
+  const { value } = await reader.read();
+  const end = async (signal?: NodeJS.Signals) => {
+    if (signal) spawned.kill(signal);
+    else await spawned.stdin.end();
+    await spawned.exited;
+  };
+  return { said: new TextDecoder().decode(value).trim(), end };
+};
 
 describe("SVC_DB_URL for SQLite", () => {
   test("may be sqlite:, file: or a bare path; the directory is made; the data is there next time", async () => {
@@ -72,28 +91,12 @@ describe("SVC_DB_URL for SQLite", () => {
 });
 
 describe("one hub per SQLite file", () => {
-  const child = async (url: string, lock_wait_ms = 0) => {
-    const script = join(import.meta.dir, "../support/open-db.ts");
-    const spawned = Bun.spawn([process.execPath, script, url, String(lock_wait_ms)], {
-      stdin: "pipe",
-      stdout: "pipe",
-    });
-    const reader = spawned.stdout.getReader();
-    const { value } = await reader.read();
-    const end = async (signal?: NodeJS.Signals) => {
-      if (signal) spawned.kill(signal);
-      else await spawned.stdin.end();
-      await spawned.exited;
-    };
-    return { said: new TextDecoder().decode(value).trim(), end };
-  };
-
   test("a second process, and a second opening in this one, are refused while the first has it", async () => {
     const file = join(dir, "two.db");
     const first = await child(file);
     expect(first.said).toBe("open");
     const second = await child(file);
-    expect(second.said).toMatch(/SVC_DB_URL: .*two\.db is in use by another hub.*Postgres/);
+    expect(second.said).toMatch(/SVC_DB_URL: .*two\.db is in use by another hub.*not supported/);
     await second.end();
     expect(await failure(file)).toContain("in use by another hub");
     await first.end();
@@ -104,7 +107,7 @@ describe("one hub per SQLite file", () => {
   test("the next hub waits for one that is closing", async () => {
     const file = join(dir, "handover.db");
     const first = await child(file);
-    const next = open(file, 20_000);
+    const next = open(file, { lock_wait_ms: 20_000 });
     await first.end();
     await (await next).ping();
   });
@@ -208,6 +211,63 @@ describe("Postgres", () => {
       server.thaw();
     }
     await db.ping();
+  });
+
+  describe("has one hub", () => {
+    const as_hub = true;
+    const TAKEN =
+      "ConfigError: SVC_DB_URL: another hub uses this database; several hubs need SVC_REDIS_URL, which this version does not have yet";
+
+    test("a second hub is refused and changes nothing, until the first has closed", async () => {
+      const url = await server.createDatabase("empty");
+      const first = await open(url, { as_hub });
+      expect(await failure(url, { as_hub })).toBe(TAKEN);
+      await first.ping();
+      // The control plane, a backup or a console may open it beside the hub.
+      await (await open(url)).ping();
+      await first.close();
+      await (await open(url, { as_hub })).ping();
+      await open(await server.createDatabase(), { as_hub });
+    });
+
+    test("the next hub waits for one that is closing", async () => {
+      const url = await server.createDatabase();
+      const first = await open(url, { as_hub });
+      const next = open(url, { as_hub, lock_wait_ms: 20_000 });
+      await first.close();
+      await (await next).ping();
+    });
+
+    test("after kill -9 of the hub another one may start", async () => {
+      const url = await server.createDatabase();
+      const first = await child(url);
+      expect(first.said).toBe("open");
+      expect(await failure(url, { as_hub })).toBe(TAKEN);
+      await first.end("SIGKILL");
+      await (await open(url, { as_hub, lock_wait_ms: 20_000 })).ping();
+    });
+
+    test("a hub whose connection broke takes the lock again, or says that another one has it", async () => {
+      const url = await server.createDatabase();
+      const lines = createQueue<string>();
+      const log = createLog("info", (line) => lines.push(line));
+      const first = await open(url, { as_hub, log });
+      await server.kill();
+      await server.restart();
+      await lines.next((line) => line.includes("was lost and is taken again"));
+      expect(await failure(url, { as_hub })).toBe(TAKEN);
+      await first.ping();
+      const thief = postgres(url, { max: 1, onnotice: () => {} });
+      try {
+        // Its session ends, and another takes the lock in the same moment.
+        await thief`select pg_terminate_backend(pid), pg_advisory_lock(${0x666c6f75})
+          from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`;
+        await lines.next((line) => line.includes("another hub has taken this hub's database"));
+      } finally {
+        await thief.end({ timeout: 1 });
+      }
+      await lines.next((line) => line.includes("was lost and is taken again"));
+    });
   });
 
   test("a broken promise of the schema stays an error of its own", async () => {

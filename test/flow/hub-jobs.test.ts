@@ -1,6 +1,9 @@
 import { afterEach, expect, test } from "bun:test";
+import { openDb } from "#hub/db/db.ts";
 import { reconcileOnce, redriveOnce } from "#hub/jobs/passes.ts";
 import { WORKER_LOST_ERROR } from "#shared/limits.ts";
+import { silentLog } from "#shared/log.ts";
+import { claimOf } from "#test/support/db.ts";
 import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
 import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
 
@@ -282,14 +285,35 @@ test("§3.1 a worker's failure ends the job as failed with its error", async () 
   expect(await job(job_id)).toMatchObject({ status: "failed", error: "DNS lookup failed" });
 });
 
+/** As after kill -9 of a hub: its stop leaves a row that says running. */
+const leaveRunning = async (): Promise<string> => {
+  const job_id = await queue();
+  await hub.stop();
+  const db = await openDb(hub.ctx.config.db_url, { log: silentLog });
+  expect(await db.jobs.claim(claimOf(job_id))).toMatchObject({ status: "running" });
+  await db.close();
+  return job_id;
+};
+
 test("§3.1 note 1: a hub that starts fails the jobs an earlier one left running", async () => {
   await start();
-  await hub.worker();
-  const { job_id } = (await submit()).body;
-  // As after kill -9: the row is running when the next hub opens the database.
-  const { db } = hub.ctx;
-  await hub.stop();
-  expect(db.dialect).toBe("sqlite");
+  const job_id = await leaveRunning();
+  await hub.restart();
+  expect(await job(job_id)).toMatchObject({ status: "failed", error: WORKER_LOST_ERROR });
+});
+
+test("§3.1 note 1: at hub start nothing is failed when another live hub key exists", async () => {
+  let other_lives = false;
+  await start({
+    onContext: ({ kv }) => {
+      if (other_lives) void kv.set("hub:other", { at: 0 }, 90_000);
+    },
+  });
+  const job_id = await leaveRunning();
+  other_lives = true;
+  await hub.restart();
+  expect((await job(job_id)).status).toBe("running");
+  other_lives = false;
   await hub.restart();
   expect(await job(job_id)).toMatchObject({ status: "failed", error: WORKER_LOST_ERROR });
 });

@@ -44,6 +44,8 @@ export interface TestHubOptions {
   mode?: HubMode;
   clock?: Clock;
   random?: () => number;
+  /** Given the context of each start, before the hub does anything with it. */
+  onContext?: (ctx: HubContext) => void;
 }
 
 const parse = (text: string): unknown => {
@@ -83,6 +85,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
       signal: signals.emit,
       onContext: (made) => {
         ctx = made;
+        options.onContext?.(made);
       },
     }).then((running) => ({ running, ctx: ctx as HubContext }));
   };
