@@ -1,4 +1,5 @@
-import { eq, lt } from "drizzle-orm";
+import { and, eq, isNull, lt } from "drizzle-orm";
+import { IDEMPOTENCY_TTL_MS } from "#shared/limits.ts";
 import type { Conn } from "./conn.ts";
 import type { IdempotencyRepo } from "./types.ts";
 
@@ -12,7 +13,11 @@ export function idempotencyRepo({ q, t: { idempotency_keys: keys } }: Conn): Ide
         const taken = await q
           .insert(keys)
           .values({ key, fingerprint, created_at: now })
-          .onConflictDoNothing()
+          .onConflictDoUpdate({
+            target: keys.key,
+            set: { fingerprint, created_at: now, answer: null },
+            setWhere: lt(keys.created_at, now - IDEMPOTENCY_TTL_MS),
+          })
           .returning({ key: keys.key });
         if (taken.length > 0) return null;
         const [row] = await q.select().from(keys).where(eq(keys.key, key));
@@ -23,8 +28,10 @@ export function idempotencyRepo({ q, t: { idempotency_keys: keys } }: Conn): Ide
     complete: async (key, answer) => {
       await q.update(keys).set({ answer }).where(eq(keys.key, key));
     },
-    abandon: async (key) => {
-      await q.delete(keys).where(eq(keys.key, key));
+    abandon: async (key, created_at) => {
+      await q
+        .delete(keys)
+        .where(and(eq(keys.key, key), eq(keys.created_at, created_at), isNull(keys.answer)));
     },
     expire: async (created_before) => {
       const gone = await q

@@ -103,11 +103,11 @@ export interface SettingsRepo {
 }
 
 export interface IdempotencyRepo {
-  /** Takes the key; null when it was free, else the row that has it. */
+  /** Takes the key; null when it was free or older than 24 h, else the row that has it. */
   begin(key: string, fingerprint: string, now: number): Promise<IdempotencyRow | null>;
   complete(key: string, answer: NonNullable<IdempotencyRow["answer"]>): Promise<void>;
-  /** Gives the key back after a call that stored nothing. */
-  abandon(key: string): Promise<void>;
+  /** Gives the key back after a call that stored nothing: only while it is that call's and has no answer. */
+  abandon(key: string, created_at: number): Promise<void>;
   expire(created_before: number): Promise<number>;
 }
 

@@ -25,8 +25,9 @@ export async function oncePerKey(
   fingerprint: string,
   call: () => Promise<Answer>,
 ): Promise<Answer> {
-  const taken = await ctx.db.idempotency.begin(key, fingerprint, ctx.clock.now());
-  if (!taken) return runCall(ctx, key, call);
+  const now = ctx.clock.now();
+  const taken = await ctx.db.idempotency.begin(key, fingerprint, now);
+  if (!taken) return runCall(ctx, key, now, call);
   if (taken.fingerprint !== fingerprint)
     throw conflict("this Idempotency-Key was used with another request");
   const running = ctx.running_calls.get(key);
@@ -35,20 +36,25 @@ export async function oncePerKey(
     return oncePerKey(ctx, key, fingerprint, call);
   }
   if (taken.answer) return replay(ctx, taken.answer);
-  if (ctx.clock.now() - taken.created_at < DEAD_CALL_MS)
+  if (now - taken.created_at < DEAD_CALL_MS)
     throw new AppError("conflict", "a call with this Idempotency-Key is still running", {
       headers: { "Retry-After": "1" },
     });
-  await ctx.db.idempotency.abandon(key);
+  await ctx.db.idempotency.abandon(key, taken.created_at);
   return oncePerKey(ctx, key, fingerprint, call);
 }
 
-async function runCall(ctx: HubContext, key: string, call: () => Promise<Answer>): Promise<Answer> {
+async function runCall(
+  ctx: HubContext,
+  key: string,
+  created_at: number,
+  call: () => Promise<Answer>,
+): Promise<Answer> {
   const run = (async () => {
     const answer = await call();
     if (isKept(answer)) await ctx.db.idempotency.complete(key, answer);
     // After a 5xx nobody knows what was stored: the key stays with what `rememberJob` left, or until it counts as dead.
-    else if (answer.status < 500) await ctx.db.idempotency.abandon(key);
+    else if (answer.status < 500) await ctx.db.idempotency.abandon(key, created_at);
     return answer;
   })();
   ctx.running_calls.set(key, run);

@@ -104,13 +104,38 @@ eachDialect((open) => {
     test("given back or expired ones are free again", async () => {
       const db = await open();
       await db.idempotency.begin("a", "print", 1);
-      await db.idempotency.abandon("a");
+      await db.idempotency.abandon("a", 1);
       expect(await db.idempotency.begin("a", "print", 10)).toBeNull();
       await db.idempotency.begin("b", "print", 20);
       expect(await db.idempotency.expire(20)).toBe(1);
       expect(await db.idempotency.begin("a", "print", 30)).toBeNull();
       expect(await db.idempotency.begin("b", "print", 30)).not.toBeNull();
     });
+  });
+
+  test("idempotency keys: only the call that took a key and has no answer yet can give it back", async () => {
+    const db = await open();
+    const answer = { status: 200, body: {}, headers: {} };
+    await db.idempotency.begin("k", "print", 1);
+    await db.idempotency.abandon("k", 2);
+    expect(await db.idempotency.begin("k", "print", 3)).toMatchObject({ created_at: 1 });
+    await db.idempotency.complete("k", answer);
+    await db.idempotency.abandon("k", 1);
+    expect(await db.idempotency.begin("k", "print", 4)).toMatchObject({ created_at: 1, answer });
+  });
+
+  test("idempotency keys older than 24 h are free, and of 20 calls one takes such a key", async () => {
+    const db = await open();
+    const day = 86_400_000;
+    await db.idempotency.begin("k", "old", 1);
+    await db.idempotency.complete("k", { status: 200, body: {}, headers: {} });
+    expect(await db.idempotency.begin("k", "new", 1 + day)).toMatchObject({ fingerprint: "old" });
+    const results = await Promise.all(
+      times(20).map((i) => db.idempotency.begin("k", `new-${i}`, 2 + day)),
+    );
+    expect(results.filter((row) => row === null)).toHaveLength(1);
+    for (const row of results)
+      if (row) expect(row).toMatchObject({ created_at: 2 + day, answer: null });
   });
 
   test("ping answers while the database is open, and closing twice is fine", async () => {
