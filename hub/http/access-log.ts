@@ -1,12 +1,18 @@
 import type { MiddlewareHandler } from "hono";
+import { hideCredentials } from "#shared/hide-credentials.ts";
 import type { Log } from "#shared/log.ts";
 import type { HttpEnv } from "./env.ts";
 
 const MAX_PATH = 300;
 
-/** A session id opens its viewer (fleet spec §5.2), so a log shows only its beginning. */
+/** A session id opens its viewer (fleet spec §5.2), so a log shows only its beginning; a path may be a target URL. */
 const redact = (path: string) =>
-  path.replace(/(\/sessions\/[^/]{4})[^/]+/g, "$1…").slice(0, MAX_PATH);
+  hideCredentials(path)
+    .replace(/(\/sessions\/[^/]{4})[^/]+/g, "$1…")
+    .slice(0, MAX_PATH);
+
+/** As it was sent: decoded, a password in it could look like the end of it. */
+const rawPath = (url: string) => url.replace(/^[a-z]+:\/\/[^/?#]*/i, "").replace(/\?.*$/s, "");
 
 /** One line per request, and `nosniff` on every answer. */
 export const accessLog = (log: Log): MiddlewareHandler<HttpEnv> =>
@@ -16,7 +22,7 @@ export const accessLog = (log: Log): MiddlewareHandler<HttpEnv> =>
     c.res.headers.set("X-Content-Type-Options", "nosniff");
     const ms = Math.round((performance.now() - started) * 10) / 10;
     log.info(
-      { method: c.req.method, path: redact(c.req.path), status: c.res.status, ms },
+      { method: c.req.method, path: redact(rawPath(c.req.url)), status: c.res.status, ms },
       "request answered",
     );
   };

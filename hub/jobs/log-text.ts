@@ -1,4 +1,5 @@
 import { isoTime } from "#shared/clock.ts";
+import { hideCredentials } from "#shared/hide-credentials.ts";
 import type { HubContext } from "../context.ts";
 import type { EventRow, JobRow } from "../db/types.ts";
 
@@ -38,7 +39,7 @@ export function logText(ctx: HubContext, job: JobRow): ReadableStream<Uint8Array
   let over = false;
   return new ReadableStream<Uint8Array>({
     start: (out) => {
-      const head = `# job ${job.job_id} ${job.url}\n# submitted ${isoTime(job.created_at)}\n`;
+      const head = `# job ${job.job_id} ${hideCredentials(job.url)}\n# submitted ${isoTime(job.created_at)}\n`;
       out.enqueue(encoder.encode(oneLine(head).replaceAll("\\n", "\n")));
     },
     pull: async (out) => {

@@ -118,6 +118,18 @@ test("the log has one line per request, and shows of a session id only its begin
   expect(lines[0]).toMatchObject({ method: "GET", path: "/sessions/abcd…/novnc/", status: 404 });
 });
 
+test("the access log and log.txt show no password of a target URL", async () => {
+  await start();
+  const { body } = await hub.call("GET", "/http://user:hunter2@site.test/");
+  expect((await hub.call("GET", `/jobs/${body.job_id}/log.txt`)).text).toStartWith(
+    `# job ${body.job_id} http://***@site.test/\n`,
+  );
+  for (const user of ["u%3Fs", "u%5Cs", "u%20s", "u%2Fs"])
+    await hub.call("GET", `/http://${user}:hunter2@site.test/`);
+  await hub.call("GET", "/http%3A%2F%2Fuser%3Ahunter2%40site.test%2F");
+  expect(JSON.stringify(hub.log)).not.toContain("hunter2");
+});
+
 test("/docs and its files come from the program itself, /openapi.json lists every route", async () => {
   await start();
   const page = await hub.call("GET", "/docs");

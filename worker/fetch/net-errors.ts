@@ -1,3 +1,5 @@
+import { hideCredentials } from "#shared/hide-credentials.ts";
+
 /** What Chromium's error names mean to the person who submitted the URL, and what to try. */
 const TEXTS: [RegExp, (host: string) => string][] = [
   [
@@ -55,5 +57,8 @@ export function describeNetError(error_text: string, url: string): string {
   return `could not open ${shortUrl(url)}: ${known ?? "the navigation failed"} (${error_text})`;
 }
 
-/** For sentences: long URLs are cut in the middle of nothing. */
-export const shortUrl = (url: string): string => (url.length > 300 ? `${url.slice(0, 300)}…` : url);
+/** For sentences: no password, and long URLs are cut in the middle of nothing. */
+export const shortUrl = (url: string): string => {
+  const shown = hideCredentials(url);
+  return shown.length > 300 ? `${shown.slice(0, 300)}…` : shown;
+};
