@@ -75,7 +75,8 @@ export function submitByPathRoutes(ctx: HubContext) {
     const input = SubmitJob.parse({ url: url.data });
     if (!wantsPage(c)) return c.json(await submitJob(ctx, input), 200);
     const { job_id } = await submitJob(ctx, input, { wait: false });
-    return c.redirect(`/#/jobs/${job_id}`, 303);
+    // The UI's page of a job is /#/jobs/{id}; until there is a UI, that would show a browser the API's index.
+    return c.redirect(`/jobs/${job_id}`, 303);
   };
   const app = newApp();
   app.openAPIRegistry.registerPath(submitByPath);
