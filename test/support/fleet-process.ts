@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -161,7 +161,19 @@ export function rssOf(pid: number): number {
   return Number(match?.[1] ?? 0) * 1024;
 }
 
-export const openFdsOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
+/** Open descriptors of one process. */
+export function openFdsOf(pid: number): { sockets: number; others: number } {
+  const targets = readdirSync(`/proc/${pid}/fd`).map((fd) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${fd}`);
+    } catch {
+      return null; // closed between the listing and the look
+    }
+  });
+  const open = targets.filter((target) => target !== null);
+  const sockets = open.filter((target) => target.startsWith("socket:")).length;
+  return { sockets, others: open.length - sockets };
+}
 
 /** What the worker of the fleet in `dir` keeps on disk for its runs: below its data directory and, if it is deep, below tmpdir. */
 export function runDirsOf(dir: string): string[] {
