@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { z } from "zod";
 import { COMMAND_FLAGS, MODE_FLAGS, MODES } from "#hub/cli/flags.ts";
-import { HubEnv } from "#hub/config.ts";
+import { HubEnv, loadHubConfig } from "#hub/config.ts";
 import { WorkerEnv } from "#worker/config.ts";
 
 /** Writes the README's table of variables from the schemas that read them; `--check` only compares. */
@@ -30,14 +30,26 @@ function spell(name: string, value: unknown): string {
   return String(value);
 }
 
+/** Defaults that hang on the mode: the schema has none, the configuration does. */
+const BY_MODE: Record<string, string> = {
+  PUBLIC_BASE_URL: `${loadHubConfig({}, {}, "hub").public_base_url} (hub mode)`,
+  SVC_HOST: `${loadHubConfig({}, {}, "hub").host}; ${loadHubConfig({}, {}, "dev").host} (dev mode)`,
+};
+
 const variablesOf = (reader: string, schema: z.ZodObject): Variable[] =>
   Object.entries(schema.shape).map(([name, field]) => {
     const parsed = (field as z.ZodType).safeParse(undefined);
     const meaning = (field as z.ZodType).description;
     if (!meaning) throw new Error(`${name} has no description`);
-    return { name, readers: [reader], fallback: spell(name, parsed.data), meaning };
+    return {
+      name,
+      readers: [reader],
+      fallback: BY_MODE[name] ?? spell(name, parsed.data),
+      meaning,
+    };
   });
 
+/** What the program and its commands read by themselves. */
 const COMMAND_LINE: Variable[] = [
   {
     name: "SVC_MODE",
@@ -52,6 +64,12 @@ const COMMAND_LINE: Variable[] = [
     meaning: "Hub the commands talk to",
   },
   {
+    name: "SVC_API_TOKEN",
+    readers: ["client"],
+    fallback: "unset",
+    meaning: "sent by the commands",
+  },
+  {
     name: "SVC_EXIT_ON_STDIN_CLOSE",
     readers: ["hub", "worker"],
     fallback: "0",
@@ -63,8 +81,10 @@ function merge(all: Variable[]): Variable[] {
   const byName = new Map<string, Variable>();
   for (const variable of all) {
     const known = byName.get(variable.name);
-    if (known) known.readers = [...new Set([...known.readers, ...variable.readers])];
-    else byName.set(variable.name, { ...variable });
+    if (known) {
+      known.readers = [...new Set([...known.readers, ...variable.readers])];
+      if (COMMAND_LINE.includes(variable)) known.meaning += `; ${variable.meaning}`;
+    } else byName.set(variable.name, { ...variable });
   }
   return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
