@@ -19,6 +19,10 @@ const script = (name: string, ...flags: string[]) => [
 const CHECKS: [string, string[]][] = [
   ["format", [...BIOME, "format", ...BIOME_FLAGS, "."]],
   ["lint", [...BIOME, "lint", ...BIOME_FLAGS, "."]],
+  [
+    "imports",
+    [...BIOME, "check", ...BIOME_FLAGS, "--formatter-enabled=false", "--linter-enabled=false", "."],
+  ],
   ["types", [join(ROOT, "node_modules/.bin/tsc"), "--noEmit"]],
   ["layers", script("check-layers")],
   ["environment", script("check-environment")],
