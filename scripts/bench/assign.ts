@@ -1,7 +1,11 @@
-import { startFleet } from "#test/support/fleet-process.ts";
+import { withDeadline } from "#shared/clock.ts";
+import { startFleet, until } from "#test/support/fleet-process.ts";
 import { type Bench, showMs, statsOf } from "./harness.ts";
-import { connectStubWorker, stubJobs, submitStub } from "./stub-jobs.ts";
 import { startHubOnly } from "./hub-only.ts";
+import { connectStubWorker, stubJobs, submitStub } from "./stub-jobs.ts";
+
+/** Everything measured here takes milliseconds. */
+const EVENT_MS = 20_000;
 
 /** POST /jobs → the worker has the assignment; a lane reported free → the next queued job is assigned. */
 export const assign: Bench = async ({ runs, tiny }) => {
@@ -16,7 +20,7 @@ export const assign: Bench = async ({ runs, tiny }) => {
       worker.onAssigned = (job_id, at) => first.resolve({ job_id, at });
       const sent = performance.now();
       const answer = submitStub(hub.url);
-      const one = await first.promise;
+      const one = await withDeadline("the assignment of a job", EVENT_MS, first.promise);
       direct.push(one.at - sent);
       await (await answer).arrayBuffer();
 
@@ -30,7 +34,7 @@ export const assign: Bench = async ({ runs, tiny }) => {
         freed = at;
       };
       worker.finish(one.job_id);
-      const two = await second.promise;
+      const two = await withDeadline("the assignment of the queued job", EVENT_MS, second.promise);
       pulled.push(two.at - freed);
       await (await waiting).arrayBuffer();
       worker.finish(two.job_id);
@@ -63,12 +67,11 @@ const line = (metric: string, stats: ReturnType<typeof statsOf>, target: string)
 });
 
 async function queuedOne(url: string): Promise<void> {
-  for (;;) {
-    const { jobs } = (await (await fetch(`${url}/jobs?status=queued`)).json()) as {
-      jobs: unknown[];
-    };
-    if (jobs.length === 1) return;
-  }
+  await until("one queued job", EVENT_MS, async () => {
+    const answer = await fetch(`${url}/jobs?status=queued`);
+    const { jobs } = (await answer.json()) as { jobs: unknown[] };
+    return jobs.length === 1;
+  });
 }
 
 /** The same with a real worker: POST sent → first line of the job's log written by the worker. */
@@ -98,10 +101,13 @@ async function realStart(runs: number) {
 
 async function firstEvent(url: string, job_id: string): Promise<{ ts: string }> {
   const socket = new WebSocket(`${url.replace(/^http/, "ws")}/jobs/${job_id}/events?since=0`);
-  const first = await new Promise<{ ts: string }>((resolve, reject) => {
+  const first = new Promise<{ ts: string }>((resolve, reject) => {
     socket.addEventListener("message", (e) => resolve(JSON.parse(String(e.data))));
     socket.addEventListener("close", () => reject(new Error("events closed")));
   });
-  socket.close();
-  return first;
+  try {
+    return await withDeadline(`the first event of job ${job_id}`, EVENT_MS, first);
+  } finally {
+    socket.close();
+  }
 }

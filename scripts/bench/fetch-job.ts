@@ -1,7 +1,11 @@
+import { withDeadline } from "#shared/clock.ts";
 import { type FleetProcesses, startFleet } from "#test/support/fleet-process.ts";
 import { bareFetch, startBareBrowser } from "./bare-playwright.ts";
 import { type Bench, showMs, statsOf, timed } from "./harness.ts";
 import { servePages } from "./pages.ts";
+
+/** The longest a measured job may take, its uploads included. */
+const JOB_MS = 400_000;
 
 /** POST /jobs until the event stream says `done`. */
 export async function runJob(fleet: FleetProcesses, url: string, options: Record<string, unknown>) {
@@ -9,7 +13,14 @@ export async function runJob(fleet: FleetProcesses, url: string, options: Record
   const socket = new WebSocket(
     `${fleet.url.replace(/^http/, "ws")}/jobs/${job.job_id}/events?since=0`,
   );
-  await new Promise<void>((resolve) => socket.addEventListener("close", () => resolve()));
+  const closed = new Promise<void>((resolve) =>
+    socket.addEventListener("close", () => resolve(), { once: true }),
+  );
+  try {
+    await withDeadline(`the last event of job ${job.job_id}`, JOB_MS, closed);
+  } finally {
+    socket.close();
+  }
   return fleet.job(job.job_id);
 }
 

@@ -1,14 +1,14 @@
+import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "#shared/clock.ts";
+import type { Readable, Writable } from "node:stream";
+import { systemClock, withDeadline } from "#shared/clock.ts";
 import { silentLog } from "#shared/log.ts";
 import { CdpConnection } from "#worker/cdp/connection.ts";
 import { pipeTransport } from "#worker/cdp/transport.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
 import { createLanePool } from "#worker/lanes/pool.ts";
-import { spawn } from "node:child_process";
-import type { Readable, Writable } from "node:stream";
 import { type Bench, showMs, statsOf, timed } from "./harness.ts";
 
 /** What a lane cannot beat: the same Chromium on the same display, killed and started with a page, nothing else done. */
@@ -44,11 +44,11 @@ async function bareRestart(
     if (e.targetInfo.type === "page") pageThere.resolve();
   });
   await cdp.root.send("Target.setDiscoverTargets", { discover: true });
-  await pageThere.promise;
+  await withDeadline("the first page of Chromium", 20_000, pageThere.promise);
   return async () => {
     const gone = new Promise((resolve) => child.once("exit", resolve));
     process.kill(-(child.pid ?? 0), "SIGKILL");
-    await gone;
+    await withDeadline("the end of Chromium", 20_000, gone);
     rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   };
 }

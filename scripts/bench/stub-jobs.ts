@@ -1,8 +1,11 @@
+import { withDeadline } from "#shared/clock.ts";
 import { decoderOf } from "#shared/link/codec.ts";
 import { HubToWorker, type WorkerToHub } from "#shared/link/messages.ts";
 import type { Lane } from "#shared/schema/worker.ts";
 
 /** Workers without browsers, over the real link, for figures of the hub alone. */
+
+const LINK_MS = 20_000;
 
 export interface StubWorker {
   worker_id: string;
@@ -61,7 +64,7 @@ export async function connectStubWorker(
     close: async () => {
       const closed = new Promise((resolve) => socket.addEventListener("close", resolve));
       socket.close();
-      await closed;
+      await withDeadline("the end of the link", LINK_MS, closed);
     },
   };
   socket.addEventListener("open", () =>
@@ -98,7 +101,7 @@ export async function connectStubWorker(
     worker.onAssigned(job_id, at);
     if (!manual) worker.finish(job_id);
   });
-  await registered.promise;
+  await withDeadline("the hub's answer to the registration", LINK_MS, registered.promise);
   return worker;
 }
 
