@@ -1,27 +1,11 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Glob } from "bun";
+import { BENCH_NAMES } from "./bench/names.ts";
 import { buildBinary, ROOT } from "./build.ts";
 import { runChecks } from "./check.ts";
-import { killGroup } from "./run-tool.ts";
-
-/** One line of the summary. A group that crashed or ran nothing counts as one failure. */
-interface Tally {
-  name: string;
-  passed: number;
-  failed: number;
-  ms: number;
-  note: string;
-}
-
-interface Group {
-  name: string;
-  /** Globs below the root, and what they leave out. */
-  files: string[];
-  except?: string[];
-  timeout_s: number;
-}
+import { runTool, type ToolResult } from "./run-tool.ts";
+import { endLeftovers, type Group, runGroup, summarize, TAG, type Tally } from "./test-group.ts";
 
 const BINARY_TESTS = "test/e2e/binary*.test.ts";
 
@@ -33,117 +17,32 @@ const GROUPS: Group[] = [
   { name: "flow", files: ["test/flow/**/*.test.ts"], timeout_s: 180 },
   { name: "e2e", files: ["test/e2e/**/*.test.ts"], except: [BINARY_TESTS], timeout_s: 600 },
   { name: "chaos", files: ["test/chaos/**/*.test.ts"], timeout_s: 480 },
-  { name: "binary", files: [BINARY_TESTS], timeout_s: 180 },
 ];
+/** Judges what the build made. */
+const BINARY: Group = { name: "binary", files: [BINARY_TESTS], timeout_s: 180 };
 
-/** A test that needs longer says so itself. */
-const TEST_TIMEOUT_MS = 30_000;
-/** Every process of a group inherits this variable, wherever it moves to. */
-const TAG = "FLOTILLA_TEST_GROUP";
+/** Each benchmark in its smallest form: it must end well, its figures are not judged. */
+const BENCH_TIMEOUT_MS = 90_000;
 
-const attribute = (tag: string, name: string): number =>
-  Number(new RegExp(`\\b${name}="(\\d+)"`).exec(tag)?.[1] ?? 0);
-
-/** Counts of a JUnit report; null when the run ended before it was written. */
-export function readJunit(
-  report: string,
-): { passed: number; failed: number; skipped: number } | null {
-  const root = /<testsuites\b[^>]*>/.exec(report)?.[0];
-  if (!root) return null;
-  const failed = attribute(root, "failures") + attribute(root, "errors");
-  const skipped = attribute(root, "skipped");
-  return { failed, skipped, passed: attribute(root, "tests") - failed - skipped };
+async function runBench(name: string): Promise<ToolResult> {
+  const tag = `bench-${name}-${process.pid}-${Date.now()}`;
+  const argv = [process.execPath, "scripts/bench/run.ts", name, "--tiny"];
+  const result = await runTool(name, argv, ROOT, BENCH_TIMEOUT_MS, { [TAG]: tag });
+  const left = endLeftovers(`${TAG}=${tag}`).map((process) => `left running: ${process}\n`);
+  return { ...result, ok: result.ok && left.length === 0, output: result.output + left.join("") };
 }
 
-function taggedProcesses(tag: string): { pid: number; command: string }[] {
-  const found: { pid: number; command: string }[] = [];
-  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
-    try {
-      if (!readFileSync(`/proc/${pid}/environ`, "latin1").includes(tag)) continue;
-      const command = readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ").trim();
-      if (command !== "") found.push({ pid: Number(pid), command });
-    } catch {
-      // gone between the listing and the read
-    }
+async function runBenches(): Promise<Omit<Tally, "name" | "ms">> {
+  const bad: string[] = [];
+  // One after the other, like the groups.
+  for (const name of BENCH_NAMES) {
+    const { ok, ms, output } = await runBench(name);
+    console.log(`${ok ? "ok  " : "FAIL"} ${name} (${(ms / 1000).toFixed(1)} s)`);
+    if (ok) continue;
+    console.log(output.trimEnd());
+    bad.push(name);
   }
-  return found;
-}
-
-/** What a group left running; ended here, so that the next group starts clean. */
-function endLeftovers(tag: string): string[] {
-  const left = taggedProcesses(tag);
-  for (const { pid } of left) {
-    try {
-      process.kill(pid, "SIGKILL");
-    } catch {
-      // ended meanwhile
-    }
-  }
-  return left.map((p) => `${p.pid} ${p.command.slice(0, 120)}`);
-}
-
-async function filesOf(group: Group): Promise<string[]> {
-  const scan = (patterns: string[]) =>
-    Promise.all(patterns.map((p) => Array.fromAsync(new Glob(p).scan(ROOT))));
-  const skipped = new Set((await scan(group.except ?? [])).flat());
-  return (await scan(group.files))
-    .flat()
-    .filter((file) => !skipped.has(file))
-    .sort();
-}
-
-async function runGroup(group: Group, scratch: string): Promise<Tally> {
-  const started = performance.now();
-  const tally = (passed: number, failed: number, note: string): Tally => {
-    return { name: group.name, passed, failed, ms: performance.now() - started, note };
-  };
-  const files = await filesOf(group);
-  if (files.length === 0) return tally(0, 1, "no test files");
-  console.log(`\n== ${group.name}: ${files.length} files`);
-  const report = join(scratch, `${group.name}.xml`);
-  const tag = `${group.name}-${process.pid}-${Date.now()}`;
-  const child = Bun.spawn(
-    [
-      process.execPath,
-      "test",
-      `--timeout=${TEST_TIMEOUT_MS}`,
-      "--reporter=junit",
-      `--reporter-outfile=${report}`,
-      ...files.map((file) => `./${file}`),
-    ],
-    {
-      cwd: ROOT,
-      env: { ...process.env, [TAG]: tag },
-      stdin: "ignore",
-      stdout: "inherit",
-      stderr: "inherit",
-      detached: true,
-    },
-  );
-  let late = false;
-  const timer = setTimeout(() => {
-    late = true;
-    killGroup(child.pid);
-  }, group.timeout_s * 1000);
-  const code = await child.exited;
-  clearTimeout(timer);
-  const left = endLeftovers(`${TAG}=${tag}`);
-  const counts = readJunit(
-    await Bun.file(report)
-      .text()
-      .catch(() => ""),
-  );
-  if (late) return tally(counts?.passed ?? 0, 1, `killed after ${group.timeout_s} s`);
-  if (!counts) return tally(0, 1, `ended with ${code} and no report`);
-  const notes: string[] = [];
-  if (counts.skipped > 0) notes.push(`${counts.skipped} skipped`);
-  if (left.length > 0) notes.push(`left running: ${left.join("; ")}`);
-  if (counts.passed + counts.failed === 0) notes.push("ran no test");
-  else if (code !== 0 && counts.failed === 0)
-    notes.push(`ended with ${code} though no test failed`);
-  const wrong =
-    left.length > 0 || counts.passed + counts.failed === 0 || (code !== 0 && counts.failed === 0);
-  return tally(counts.passed, counts.failed + (wrong ? 1 : 0), notes.join(", "));
+  return { passed: BENCH_NAMES.length - bad.length, failed: bad.length, note: bad.join(", ") };
 }
 
 async function step(name: string, work: () => Promise<Omit<Tally, "name" | "ms">>): Promise<Tally> {
@@ -164,7 +63,9 @@ async function step(name: string, work: () => Promise<Omit<Tally, "name" | "ms">
 
 async function runAll(only: string[]): Promise<Tally[]> {
   const wanted = (name: string) => only.length === 0 || only.includes(name);
-  const unknown = only.filter((o) => !["check", "build", ...GROUPS.map((g) => g.name)].includes(o));
+  const unknown = only.filter(
+    (o) => !["check", "build", "bench", "binary", ...GROUPS.map((g) => g.name)].includes(o),
+  );
   if (unknown.length > 0) throw new Error(`no such group: ${unknown.join(", ")}`);
   const scratch = mkdtempSync(join(tmpdir(), "flotilla-tests-"));
   const tallies: Tally[] = [];
@@ -177,17 +78,17 @@ async function runAll(only: string[]): Promise<Tally[]> {
           return { passed: results.length - failed, failed, note: "" };
         }),
       );
-    for (const group of GROUPS) {
-      if (!wanted(group.name)) continue;
-      if (group.name === "binary")
-        tallies.push(
-          await step("build", async () => {
-            await buildBinary();
-            return { passed: 1, failed: 0, note: "" };
-          }),
-        );
-      tallies.push(await runGroup(group, scratch));
-    }
+    for (const group of GROUPS)
+      if (wanted(group.name)) tallies.push(await runGroup(group, scratch));
+    if (["build", "binary", "bench"].some(wanted))
+      tallies.push(
+        await step("build", async () => {
+          await buildBinary();
+          return { passed: 1, failed: 0, note: "" };
+        }),
+      );
+    if (wanted("binary")) tallies.push(await runGroup(BINARY, scratch));
+    if (wanted("bench")) tallies.push(await step("bench", runBenches));
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
@@ -195,15 +96,5 @@ async function runAll(only: string[]): Promise<Tally[]> {
 }
 
 if (import.meta.main) {
-  const tallies = await runAll(process.argv.slice(2));
-  console.log("");
-  for (const t of tallies)
-    console.log(
-      `${t.name.padEnd(9)} ${String(t.passed).padStart(5)} passed ${String(t.failed).padStart(4)} failed ` +
-        `${(t.ms / 1000).toFixed(1).padStart(7)} s${t.note ? `  ${t.note}` : ""}`,
-    );
-  const passed = tallies.reduce((sum, t) => sum + t.passed, 0);
-  const failed = tallies.reduce((sum, t) => sum + t.failed, 0);
-  console.log(`${passed} passed, ${failed} failed`);
-  process.exit(failed === 0 && passed > 0 ? 0 : 1);
+  process.exit(summarize(await runAll(process.argv.slice(2))));
 }

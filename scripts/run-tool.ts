@@ -12,10 +12,12 @@ export async function runTool(
   argv: string[],
   cwd: string,
   timeout_ms: number,
+  env: Record<string, string> = {},
 ): Promise<ToolResult> {
   const started = performance.now();
   const child = Bun.spawn(argv, {
     cwd,
+    env: { ...process.env, ...env },
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",

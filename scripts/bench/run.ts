@@ -1,11 +1,12 @@
 import type { Bench, Figure } from "./harness.ts";
 import { printTable } from "./harness.ts";
+import { BENCH_NAMES, type BenchName } from "./names.ts";
 
 /**
  * `bun run bench [name…] [--runs N] [--tiny]`: every benchmark, or those named. JSON lines, then a table.
  * `--tiny` is one small iteration of each, for the suite.
  */
-const BENCHES: Record<string, () => Promise<Bench>> = {
+const BENCHES: Record<BenchName, () => Promise<Bench>> = {
   "fetch-job": async () => (await import("./fetch-job.ts")).fetchJob,
   capture: async () => (await import("./capture.ts")).capture,
   assign: async () => (await import("./assign.ts")).assign,
@@ -29,9 +30,9 @@ if (unknown || !Number.isInteger(runs) || runs < 1) {
 }
 
 const figures: Figure[] = [];
-for (const [name, load] of Object.entries(BENCHES)) {
+for (const name of BENCH_NAMES) {
   if (names.length > 0 && !names.includes(name)) continue;
-  const bench = await load();
+  const bench = await BENCHES[name]();
   for (const figure of await bench({ runs, tiny })) {
     console.log(JSON.stringify(figure));
     figures.push(figure);

@@ -1,0 +1,3 @@
+/** Every benchmark, in the order in which they run. */
+export const BENCH_NAMES = ["fetch-job", "capture", "assign", "lane-turnaround", "boot"] as const;
+export type BenchName = (typeof BENCH_NAMES)[number];

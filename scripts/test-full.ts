@@ -1,0 +1,35 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Group, runGroup, summarize, type Tally } from "./test-group.ts";
+
+/** The tests that the suite runs in short form, at the sizes a release is judged by. Takes most of an hour. */
+const FULL: Group[] = [
+  {
+    name: "conformance",
+    files: ["test/e2e/capture-conformance.test.ts"],
+    timeout_s: 1_200,
+    env: { CAPTURE_RUNS: "10" },
+  },
+  {
+    name: "soak",
+    files: ["test/chaos/soak.test.ts"],
+    timeout_s: 1_800,
+    env: { SOAK_JOBS: "200" },
+  },
+  {
+    name: "chaos",
+    files: ["test/chaos/kill.test.ts"],
+    timeout_s: 900,
+    env: { CHAOS_JOBS: "50" },
+  },
+];
+
+const scratch = mkdtempSync(join(tmpdir(), "flotilla-tests-"));
+const tallies: Tally[] = [];
+try {
+  for (const group of FULL) tallies.push(await runGroup(group, scratch));
+} finally {
+  rmSync(scratch, { recursive: true, force: true });
+}
+process.exit(summarize(tallies));

@@ -1,0 +1,148 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Glob } from "bun";
+import { ROOT } from "./build.ts";
+import { killGroup } from "./run-tool.ts";
+
+/** One line of the summary. A group that crashed or ran nothing counts as one failure. */
+export interface Tally {
+  name: string;
+  passed: number;
+  failed: number;
+  ms: number;
+  note: string;
+}
+
+export interface Group {
+  name: string;
+  /** Globs below the root, and what they leave out. */
+  files: string[];
+  except?: string[];
+  timeout_s: number;
+  env?: Record<string, string>;
+}
+
+/** A test that needs longer says so itself. */
+const TEST_TIMEOUT_MS = 30_000;
+/** Every process of a group inherits this variable, wherever it moves to. */
+export const TAG = "FLOTILLA_TEST_GROUP";
+
+const attribute = (tag: string, name: string): number =>
+  Number(new RegExp(`\\b${name}="(\\d+)"`).exec(tag)?.[1] ?? 0);
+
+/** Counts of a JUnit report; null when the run ended before it was written. */
+export function readJunit(
+  report: string,
+): { passed: number; failed: number; skipped: number } | null {
+  const root = /<testsuites\b[^>]*>/.exec(report)?.[0];
+  if (!root) return null;
+  const failed = attribute(root, "failures") + attribute(root, "errors");
+  const skipped = attribute(root, "skipped");
+  return { failed, skipped, passed: attribute(root, "tests") - failed - skipped };
+}
+
+function taggedProcesses(tag: string): { pid: number; command: string }[] {
+  const found: { pid: number; command: string }[] = [];
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    try {
+      if (!readFileSync(`/proc/${pid}/environ`, "latin1").includes(tag)) continue;
+      const command = readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ").trim();
+      if (command !== "") found.push({ pid: Number(pid), command });
+    } catch {
+      // gone between the listing and the read
+    }
+  }
+  return found;
+}
+
+/** What a group left running; ended here, so that the next group starts clean. */
+export function endLeftovers(tag: string): string[] {
+  const left = taggedProcesses(tag);
+  for (const { pid } of left) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // ended meanwhile
+    }
+  }
+  return left.map((p) => `${p.pid} ${p.command.slice(0, 120)}`);
+}
+
+async function filesOf(group: Group): Promise<string[]> {
+  const scan = (patterns: string[]) =>
+    Promise.all(patterns.map((p) => Array.fromAsync(new Glob(p).scan(ROOT))));
+  const skipped = new Set((await scan(group.except ?? [])).flat());
+  return (await scan(group.files))
+    .flat()
+    .filter((file) => !skipped.has(file))
+    .sort();
+}
+
+/** Runs the files of a group in one process of their own; whatever lives on after it is ended and told. */
+export async function runGroup(group: Group, scratch: string): Promise<Tally> {
+  const started = performance.now();
+  const tally = (passed: number, failed: number, note: string): Tally => {
+    return { name: group.name, passed, failed, ms: performance.now() - started, note };
+  };
+  const files = await filesOf(group);
+  if (files.length === 0) return tally(0, 1, "no test files");
+  console.log(`\n== ${group.name}: ${files.length} files`);
+  const report = join(scratch, `${group.name}.xml`);
+  const tag = `${group.name}-${process.pid}-${Date.now()}`;
+  const child = Bun.spawn(
+    [
+      process.execPath,
+      "test",
+      `--timeout=${TEST_TIMEOUT_MS}`,
+      "--reporter=junit",
+      `--reporter-outfile=${report}`,
+      ...files.map((file) => `./${file}`),
+    ],
+    {
+      cwd: ROOT,
+      env: { ...process.env, ...group.env, [TAG]: tag },
+      stdin: "ignore",
+      stdout: "inherit",
+      stderr: "inherit",
+      detached: true,
+    },
+  );
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    killGroup(child.pid);
+  }, group.timeout_s * 1000);
+  const code = await child.exited;
+  clearTimeout(timer);
+  const left = endLeftovers(`${TAG}=${tag}`);
+  const counts = readJunit(
+    await Bun.file(report)
+      .text()
+      .catch(() => ""),
+  );
+  if (late) return tally(counts?.passed ?? 0, 1, `killed after ${group.timeout_s} s`);
+  if (!counts) return tally(0, 1, `ended with ${code} and no report`);
+  const notes: string[] = [];
+  // A test that did not run proves nothing.
+  const failed = counts.failed + counts.skipped;
+  if (counts.skipped > 0) notes.push(`${counts.skipped} skipped`);
+  if (left.length > 0) notes.push(`left running: ${left.join("; ")}`);
+  if (counts.passed + failed === 0) notes.push("ran no test");
+  else if (code !== 0 && failed === 0) notes.push(`ended with ${code} though no test failed`);
+  const wrong = left.length > 0 || counts.passed + failed === 0 || (code !== 0 && failed === 0);
+  return tally(counts.passed, failed + (wrong ? 1 : 0), notes.join(", "));
+}
+
+/** One line each, then the sum; the exit code of the whole run. */
+export function summarize(tallies: Tally[]): number {
+  console.log("");
+  for (const t of tallies)
+    console.log(
+      `${t.name.padEnd(11)} ${String(t.passed).padStart(5)} passed ${String(t.failed).padStart(4)} failed ` +
+        `${(t.ms / 1000).toFixed(1).padStart(7)} s${t.note ? `  ${t.note}` : ""}`,
+    );
+  const passed = tallies.reduce((sum, t) => sum + t.passed, 0);
+  const failed = tallies.reduce((sum, t) => sum + t.failed, 0);
+  console.log(`${passed} passed, ${failed} failed`);
+  return failed === 0 && passed > 0 ? 0 : 1;
+}
