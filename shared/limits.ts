@@ -18,6 +18,8 @@ export const HEARTBEAT_INTERVAL_MS = 15_000;
 export const MAX_DISK_PCT = 90;
 /** §8: how long POST /jobs waits for capacity before it answers 503. */
 export const SUBMIT_WAIT_MS = 8_000;
+/** Ours: so many POST /jobs may wait at a time; further ones are answered 503 at once. */
+export const MAX_WAITING_SUBMITS = 1_000;
 /** §8: fleet view fallback for a slow key-value store. */
 export const KV_READ_TIMEOUT_MS = 1_500;
 export const FLEET_VIEW_MAX_AGE_MS = 60_000;

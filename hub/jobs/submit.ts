@@ -1,13 +1,18 @@
+import { DeadlineError } from "#shared/clock.ts";
 import { AppError } from "#shared/errors.ts";
 import { newJobId } from "#shared/ids.ts";
+import { ASSIGN_ACK_MS, MAX_WAITING_SUBMITS } from "#shared/limits.ts";
 import { isTerminal, type Job, type SubmitJob } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import type { JobRow } from "../db/types.ts";
+import { within } from "../fleet/deadline.ts";
 import { jobRecord } from "./record.ts";
 import { refuseUnsupported } from "./unsupported.ts";
 
 /** What a client does with a 503: try again after so many seconds. */
 const RETRY_AFTER_S = 10;
+/** A worker answers an assignment, or loses it, within ASSIGN_ACK_MS; the rest is for a pass and the database. */
+export const SETTLE_MS = ASSIGN_ACK_MS + 1_000;
 
 const newRow = (ctx: HubContext, input: SubmitJob, idempotency_key: string | null): JobRow => ({
   job_id: newJobId(),
@@ -58,13 +63,16 @@ export async function submitJob(
   const row = newRow(ctx, input, options.idempotency_key ?? null);
   const { job_id } = row;
   const given_up = new AbortController();
-  const moved = new Promise<JobRow>((resolve) => ctx.waiters.set(job_id, resolve));
+  const crowded = ctx.waiters.size >= MAX_WAITING_SUBMITS;
+  const moved = new Promise<JobRow>((resolve) => {
+    if (!crowded) ctx.waiters.set(job_id, resolve);
+  });
   let now: JobRow | undefined;
   try {
     await ctx.db.jobs.insert(row);
     await options.stored?.(job_id);
     ctx.dispatcher.kick();
-    if (options.wait !== false && !ctx.stopping.aborted) {
+    if (options.wait !== false && !crowded && !ctx.stopping.aborted) {
       const signal = AbortSignal.any([given_up.signal, ctx.stopping]);
       const late = ctx.clock.sleep(ctx.config.submit_wait_ms, signal).then(() => undefined);
       now = await Promise.race([moved, late]);
@@ -73,7 +81,14 @@ export async function submitJob(
     given_up.abort();
     ctx.waiters.delete(job_id);
   }
-  now ??= await settledRow(ctx, row);
+  if (crowded && options.wait !== false) throw atCapacity(job_id);
+  // Undecided for too long: still queued, for all that the caller can know.
+  now ??= await within(ctx.clock, "the assignment", SETTLE_MS, settledRow(ctx, row)).catch(
+    (err) => {
+      if (err instanceof DeadlineError) return row;
+      throw err;
+    },
+  );
   if (now.status === "running" || isTerminal(now.status)) return jobRecord(now);
   if (options.wait === false) return jobRecord(now, await ctx.db.jobs.queuePosition(job_id));
   throw atCapacity(job_id);

@@ -1,7 +1,8 @@
 import { afterEach, expect, test } from "bun:test";
 import { openDb } from "#hub/db/db.ts";
 import { reconcileOnce, redriveOnce } from "#hub/jobs/passes.ts";
-import { WORKER_LOST_ERROR } from "#shared/limits.ts";
+import { SETTLE_MS } from "#hub/jobs/submit.ts";
+import { MAX_WAITING_SUBMITS, WORKER_LOST_ERROR } from "#shared/limits.ts";
 import { silentLog } from "#shared/log.ts";
 import { claimOf } from "#test/support/db.ts";
 import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
@@ -94,6 +95,38 @@ test("§3.1 a lane that becomes free within the wait takes the job of the waitin
   expect(answer.body.status).toBe("running");
 });
 
+test("POST /jobs above 1,000 waiting ones answers 503 with the job_id at once; the job stays queued", async () => {
+  const clock = createFakeClock();
+  await start({ clock, env: { SVC_SUBMIT_WAIT_S: "" } });
+  for (let i = 0; i < MAX_WAITING_SUBMITS; i += 1) hub.ctx.waiters.set(`job${i}`, () => {});
+  const refused = await submit();
+  expect(refused.body).toEqual({ detail: "fleet at capacity", job_id: expect.any(String) });
+  expect((await job(refused.body.job_id)).status).toBe("queued");
+  expect(hub.ctx.waiters.size).toBe(MAX_WAITING_SUBMITS);
+  // One fewer, and the next call waits again.
+  hub.ctx.waiters.delete("job0");
+  const waiting = submit();
+  await clock.sleeperIn(8_000);
+  await clock.advance(8_000);
+  expect((await waiting).status).toBe(503);
+});
+
+test("POST /jobs whose job is undecided 6 s after the wait answers 503 with its job_id", async () => {
+  const clock = createFakeClock();
+  await start({ clock, env: { SVC_SUBMIT_WAIT_S: "" } });
+  const never = Promise.withResolvers<void>();
+  void hub.ctx.dispatcher.exclusive(() => never.promise);
+  const waiting = submit();
+  await clock.sleeperIn(8_000);
+  await clock.advance(8_000);
+  await clock.sleeperIn(SETTLE_MS);
+  await clock.advance(SETTLE_MS);
+  const answer = await waiting;
+  expect(answer.status).toBe(503);
+  expect((await job(answer.body.job_id)).status).toBe("queued");
+  never.resolve();
+});
+
 test("§3.1 redrive leaves a job younger than 90 s, and assigns it at 90 s", async () => {
   const clock = createFakeClock();
   await start({ clock, env: { SVC_QUEUE_PULL_ON_FREE: "0" } });
@@ -135,6 +168,33 @@ test("§8 redrive takes at most SVC_QUEUE_REDRIVE_MAX_PER_PASS jobs per pass", a
   await hub.worker({ lanes: 5 });
   expect(await redriveOnce(hub.ctx)).toBe(2);
   expect(await redriveOnce(hub.ctx)).toBe(1);
+});
+
+test("§3.1 redrive whose sending fails reverts the claim, and the next pass takes the job", async () => {
+  const clock = createFakeClock();
+  await start({
+    clock,
+    env: { SVC_QUEUE_PULL_ON_FREE: "0", SVC_QUEUE_REDRIVE_INTERVAL_S: "1000" },
+  });
+  const job_id = await queue(TARGET, clock);
+  const worker = await hub.worker();
+  await clock.advance(90_000);
+  const link = hub.ctx.links.get("w11");
+  if (!link) throw new Error("no link");
+  const send = link.send.bind(link);
+  link.send = (message) => message.type !== "HubAssignJob" && send(message);
+  expect(await redriveOnce(hub.ctx)).toBe(1);
+  await hub.signals.next("job requeued", { job_id });
+  expect(await job(job_id)).toMatchObject({ status: "queued", worker_id: null, novnc_url: null });
+  expect(worker.assigned.all).toEqual([]);
+  link.send = send;
+  worker.lane(0, { state: "warm" });
+  await worker.settle();
+  // Nothing pulls it meanwhile: only the next pass does.
+  expect((await job(job_id)).status).toBe("queued");
+  expect(await redriveOnce(hub.ctx)).toBe(1);
+  expect((await worker.assigned.next()).job_id).toBe(job_id);
+  await hub.signals.next("job assigned", { job_id });
 });
 
 test("§3.1 an assignment the worker refuses is reverted and retried once the lane says warm again", async () => {
