@@ -4,6 +4,13 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AppError } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 
+/** The framework's own refusals, told in the words of the API. */
+function detailOf({ status, message }: HTTPException): string {
+  if (status === 415) return "content-type must be application/json";
+  if (status === 400 && /malformed json/i.test(message)) return "body is not valid JSON";
+  return message || "request refused";
+}
+
 /** The one place that turns what was thrown into `{detail}` (fleet spec §7); internals stay in the log. */
 export const onError =
   (log: Log) =>
@@ -15,10 +22,7 @@ export const onError =
     }
     if (err instanceof HTTPException) {
       if (err.status === 426) c.header("Upgrade", "websocket");
-      return c.json(
-        { detail: err.message || "request refused" },
-        err.status as ContentfulStatusCode,
-      );
+      return c.json({ detail: detailOf(err) }, err.status as ContentfulStatusCode);
     }
     log.error({ err, method: c.req.method, path: c.req.path.slice(0, 200) }, "request failed");
     return c.json({ detail: "internal error" }, 500);

@@ -27,9 +27,14 @@ scenarios("POST /jobs", () => hub, [
     name: "400 when the body is not JSON",
     send: "{nope",
     status: 400,
-    body: { detail: expect.any(String) },
+    body: { detail: "body is not valid JSON" },
   },
-  { name: "400 when the body is empty", send: "", status: 400 },
+  {
+    name: "400 when the body is empty",
+    send: "",
+    status: 400,
+    body: { detail: "body is not valid JSON" },
+  },
   {
     name: "400 when url is missing (§7)",
     send: {},
@@ -41,12 +46,14 @@ scenarios("POST /jobs", () => hub, [
     send: "{}",
     headers: { "content-type": "text/plain" },
     status: 415,
+    body: { detail: "content-type must be application/json" },
   },
   {
     name: "415 for a form, which a web page could send without asking",
     send: "url=http://x/",
     headers: { "content-type": "application/x-www-form-urlencoded" },
     status: 415,
+    body: { detail: "content-type must be application/json" },
   },
   {
     name: "413 when the body is larger than 2 MiB",
