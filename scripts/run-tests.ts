@@ -28,8 +28,9 @@ async function runBench(name: string): Promise<ToolResult> {
   const tag = `bench-${name}-${process.pid}-${Date.now()}`;
   const argv = [process.execPath, "scripts/bench/run.ts", name, "--tiny"];
   const result = await runTool(name, argv, ROOT, BENCH_TIMEOUT_MS, { [TAG]: tag });
-  const left = endLeftovers(`${TAG}=${tag}`).map((process) => `left running: ${process}\n`);
-  return { ...result, ok: result.ok && left.length === 0, output: result.output + left.join("") };
+  const left = await endLeftovers(`${TAG}=${tag}`);
+  const told = left.map((process) => `left running: ${process}\n`).join("");
+  return { ...result, ok: result.ok && left.length === 0, output: result.output + told };
 }
 
 async function runBenches(): Promise<Omit<Tally, "name" | "ms">> {

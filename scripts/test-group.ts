@@ -55,8 +55,13 @@ function taggedProcesses(tag: string): { pid: number; command: string }[] {
   return found;
 }
 
+/** A process that was told to end may need a moment on a busy machine. */
+const GRACE_MS = 2_000;
+
 /** What a group left running; ended here, so that the next group starts clean. */
-export function endLeftovers(tag: string): string[] {
+export async function endLeftovers(tag: string): Promise<string[]> {
+  const end = Date.now() + GRACE_MS;
+  while (taggedProcesses(tag).length > 0 && Date.now() < end) await Bun.sleep(50);
   const left = taggedProcesses(tag);
   for (const { pid } of left) {
     try {
@@ -114,7 +119,7 @@ export async function runGroup(group: Group, scratch: string): Promise<Tally> {
   }, group.timeout_s * 1000);
   const code = await child.exited;
   clearTimeout(timer);
-  const left = endLeftovers(`${TAG}=${tag}`);
+  const left = await endLeftovers(`${TAG}=${tag}`);
   const counts = readJunit(
     await Bun.file(report)
       .text()

@@ -18,7 +18,7 @@ const args = process.argv.slice(2);
 const tiny = args.includes("--tiny");
 const runsAt = args.indexOf("--runs");
 const runs = runsAt >= 0 ? Number(args[runsAt + 1]) : tiny ? 1 : 7;
-const names = args.filter((a, i) => !a.startsWith("--") && i !== runsAt + 1);
+const names = args.filter((a, i) => !a.startsWith("--") && (runsAt < 0 || i !== runsAt + 1));
 const unknown = names.find((n) => !(n in BENCHES));
 if (unknown || !Number.isInteger(runs) || runs < 1) {
   console.error(
