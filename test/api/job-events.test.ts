@@ -35,7 +35,7 @@ function follow(job_id: string, since?: string, headers: Record<string, string> 
   return { socket, events, closed };
 }
 
-test("stored events are replayed, live ones follow, and done closes with 1000", async () => {
+test("§4.1 WS /jobs/{id}/events?since=<n>: stored events are replayed, live ones follow, and done closes with 1000", async () => {
   const job = await run();
   worker.log(job, "navigate", "one");
   await worker.settle();
@@ -60,7 +60,7 @@ test("stored events are replayed, live ones follow, and done closes with 1000", 
   expect(stream.events.all[3]?.data).toMatchObject({ job_id: job.job_id, status: "completed" });
 });
 
-test("a failed job ends with error {detail}, a cancelled one with done", async () => {
+test("§4.1 WS /jobs/{id}/events?since=<n>: a failed job ends with error {detail}, a cancelled one with done", async () => {
   const failing = await run();
   const failed = follow(failing.job_id);
   worker.result(failing, { status: "failed", error: "TLS error" });
@@ -76,7 +76,7 @@ test("a failed job ends with error {detail}, a cancelled one with done", async (
   });
 });
 
-test("since is the last seq already seen; at the end of a finished job it closes without a message", async () => {
+test("§4.1 WS /jobs/{id}/events?since=<n>: since is the last seq already seen; at the end of a finished job it closes without a message", async () => {
   const job = await run();
   worker.log(job, "navigate", "one");
   worker.result(job);
@@ -93,11 +93,11 @@ test("since is the last seq already seen; at the end of a finished job it closes
   expect(await seqs("999")).toEqual([]);
 });
 
-test("an unknown job closes with 4404", async () => {
+test("§4.1 WS /jobs/{id}/events?since=<n>: an unknown job closes with 4404", async () => {
   expect(await follow("none").closed).toEqual({ code: 4404, reason: "job not found" });
 });
 
-test("a bad since is 422 and no socket; without an upgrade it is 426", async () => {
+test("§4.1 WS /jobs/{id}/events?since=<n>: a bad since is 422 and no socket; without an upgrade it is 426", async () => {
   const job = await run();
   const headers = {
     connection: "upgrade",

@@ -26,7 +26,7 @@ const objects = async (job: HubAssignJob) => {
 };
 const BODY = "0123456789";
 
-test("§2.3 assets.json lists what was uploaded, with name, href, kind, mime, size, size_h, ext and URLs", async () => {
+test("§4.1 GET /jobs/{id}/assets.json (§2.3) lists what was uploaded, with name, href, kind, mime, size, size_h, ext and URLs", async () => {
   const job = await run();
   const put = await worker.putAsset(job, BODY, { name: "logo.png" });
   expect(put.status).toBe(200);
@@ -111,15 +111,21 @@ test("§4.1 GET /jobs/{id}/result has html_href, log_href and the asset list", a
     assets: [{ name: "a.png", href: `${path}/assets/a.png`, kind: "image", size: 10 }],
     capture,
   });
-  const page = await hub.call("GET", body.html_href);
+  expect((await hub.call("GET", body.html_href)).text).toBe("<h1>hi</h1>");
+  expect((await hub.call("GET", body.links_href)).body.count).toBe(0);
+});
+
+test("§4.1 GET /jobs/{id}/page.html is the captured HTML, in a sandbox", async () => {
+  const job = await run();
+  await worker.putDocument(job, "page.html", "<h1>hi</h1>");
+  const page = await hub.call("GET", `/jobs/${job.job_id}/page.html`);
   expect(page.text).toBe("<h1>hi</h1>");
   expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
   expect(page.headers.get("content-security-policy")).toBe("sandbox");
   expect(page.headers.get("x-content-type-options")).toBe("nosniff");
-  expect((await hub.call("GET", body.links_href)).body.count).toBe(0);
 });
 
-test("page.html and links.json are 404 before they exist", async () => {
+test("§4.1 GET /jobs/{id}/page.html and links.json are 404 before they exist", async () => {
   const job = await run();
   for (const file of ["page.html", "links.json"])
     expect((await hub.call("GET", `/jobs/${job.job_id}/${file}`)).body).toEqual({
@@ -127,7 +133,7 @@ test("page.html and links.json are 404 before they exist", async () => {
     });
 });
 
-test("log.txt reads like a story, also while the job runs", async () => {
+test("§4.1 GET /jobs/{id}/log.txt reads like a story, also while the job runs", async () => {
   const job = await run();
   worker.log(job, "navigate", "opening\nhttp://site.test/ \u001b[31m");
   await worker.settle();
@@ -142,7 +148,7 @@ test("log.txt reads like a story, also while the job runs", async () => {
   expect(lines.length).toBe(4);
 });
 
-test("log.txt holds thousands of lines in order", async () => {
+test("§4.1 GET /jobs/{id}/log.txt holds thousands of lines in order", async () => {
   const job = await run();
   for (let i = 0; i < 13; i += 1)
     worker.send({
@@ -174,7 +180,7 @@ const fetchAsset = async (
   return fetch(`${hub.url}/jobs/${job.job_id}/assets/a.bin`, { headers, method });
 };
 
-test("asset bodies: type as captured, nosniff, ETag of the sha256, safe disposition", async () => {
+test("§4.1 GET /jobs/{id}/assets/{name}: type as captured, nosniff, ETag of the sha256, safe disposition", async () => {
   const answer = await fetchAsset({});
   expect(Object.fromEntries(answer.headers)).toMatchObject({
     "content-type": "image/png",
@@ -207,7 +213,7 @@ for (const mime of ["", "text/html\r\nX-Evil: 1", "no slash", "a/b;c", "ä/ö"])
     expect(answer.headers.get("x-evil")).toBeNull();
   });
 
-test("HEAD of an asset has the headers and no body", async () => {
+test("§4.1 HEAD of an asset has the headers and no body", async () => {
   const answer = await fetchAsset({}, BODY, "HEAD");
   expect(answer.status).toBe(200);
   expect(answer.headers.get("content-length")).toBe("10");
@@ -390,7 +396,7 @@ test("uploads of a cancelled job are answered 409 stale lease; what was stored b
   expect(await objects(job)).toEqual(["assets", "assets/a.png"]);
 });
 
-test("§4.1 DELETE removes the job with its files, a running one is cancelled first", async () => {
+test("§4.1 DELETE /jobs/{id} removes the job with its files, a running one is cancelled first", async () => {
   const job = await run();
   await worker.putAsset(job, BODY);
   await worker.putDocument(job, "page.html", "x");

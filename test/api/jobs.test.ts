@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { Job } from "#shared/schema/job.ts";
 import { issueAt, type Scenario, scenarios } from "#test/support/api.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
 
@@ -22,7 +23,7 @@ const accepted = (name: string, o: Record<string, unknown>): Scenario => ({
   body: { detail: "fleet at capacity" },
 });
 
-scenarios("POST /jobs", () => hub, [
+scenarios("§4.1 POST /jobs", () => hub, [
   {
     name: "400 when the body is not JSON",
     send: "{nope",
@@ -113,7 +114,7 @@ scenarios("POST /jobs", () => hub, [
     body: issueAt("body", "url"),
   },
   {
-    name: "503 with the job_id when no worker is free (§4.1)",
+    name: "503 with the job_id when no worker is free",
     send: { url: TARGET },
     status: 503,
     body: { detail: "fleet at capacity", job_id: expect.any(String) },
@@ -233,23 +234,29 @@ test("§2.2 defaults are filled in, and download_video forces capture_assets", a
   });
 });
 
-scenarios("GET /jobs/none", () => hub, [
-  { name: "404 with detail job not found (§4.1)", status: 404, body: { detail: "job not found" } },
-  ...["result", "assets.json", "assets/x", "page.html", "log.txt", "links.json"].map(
-    (file): Scenario => ({
-      name: `404 for /${file}`,
-      path: `/jobs/none/${file}`,
-      status: 404,
-      body: { detail: "job not found" },
-    }),
-  ),
-  { name: "404 for cancel", method: "POST", path: "/jobs/none/cancel", status: 404 },
-  { name: "404 for DELETE", method: "DELETE", status: 404 },
+scenarios("§4.1 GET /jobs/none", () => hub, [
+  { name: "404 with detail job not found", status: 404, body: { detail: "job not found" } },
   { name: "404 for an id with NUL", path: "/jobs/%00", status: 404 },
   { name: "404 for an id with dots", path: "/jobs/%2e%2e%2fx", status: 404 },
 ]);
 
-scenarios("GET /jobs", () => hub, [
+for (const file of ["result", "assets.json", "assets/x", "page.html", "log.txt", "links.json"])
+  scenarios(`§4.1 GET /jobs/none/${file}`, () => hub, [
+    { name: "404 with detail job not found", status: 404, body: { detail: "job not found" } },
+  ]);
+for (const call of ["POST /jobs/none/cancel", "DELETE /jobs/none"])
+  scenarios(`§4.1 ${call}`, () => hub, [
+    { name: "404 with detail job not found", status: 404, body: { detail: "job not found" } },
+  ]);
+
+test("§4.1 GET /jobs/{id} answers the job record (§2.1)", async () => {
+  const { job_id } = (await hub.call("POST", "/jobs", { url: TARGET })).body;
+  const { status, body } = await hub.call("GET", `/jobs/${job_id}`);
+  expect(status).toBe(200);
+  expect(Job.strict().parse(body)).toMatchObject({ job_id, status: "queued", url: TARGET });
+});
+
+scenarios("§4.1 GET /jobs", () => hub, [
   { name: "422 for limit 0", path: "/jobs?limit=0", status: 422, body: issueAt("query", "limit") },
   {
     name: "422 for limit 201",
@@ -278,7 +285,7 @@ scenarios("GET /jobs", () => hub, [
   { name: "an unknown query parameter is ignored", path: "/jobs?nope=1", status: 200 },
 ]);
 
-test("GET /jobs pages through everything newest first, without gap or double", async () => {
+test("§4.1 GET /jobs pages through everything newest first, without gap or double", async () => {
   const fresh = await startTestHub({ env: { SVC_SUBMIT_WAIT_S: "0" } });
   try {
     const ids: string[] = [];
@@ -359,7 +366,7 @@ test("Idempotency-Key: a second DELETE with the key answers 204 again", async ()
   expect((await hub.call("DELETE", `/jobs/${job_id}`)).status).toBe(404);
 });
 
-scenarios("GET /{target_url}", () => hub, [
+scenarios("§4.1 GET /{target_url}", () => hub, [
   { name: "submits the URL after the slash", path: "/https://example.com/", status: 503 },
   {
     name: "422 for another scheme",
@@ -403,12 +410,12 @@ const TARGETS: [string, string][] = [
   ["/http://[::1]:80/x", "http://[::1]:80/x"],
 ];
 for (const [path, url] of TARGETS)
-  test(`GET ${path} submits ${url}`, async () => {
+  test(`§4.1 GET /{target_url}: ${path} submits ${url}`, async () => {
     const { body } = await hub.call("GET", path);
     expect((await hub.call("GET", `/jobs/${body.job_id}`)).body).toMatchObject({ url });
   });
 
-test("GET /{target_url} answers 200 with the job record when a lane is free", async () => {
+test("§4.1 GET /{target_url} answers 200 with the job record when a lane is free", async () => {
   const own = await startTestHub();
   try {
     await own.worker();

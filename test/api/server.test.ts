@@ -15,7 +15,7 @@ afterEach(() => hub.close());
 
 const raw = (request: string): Promise<string> => rawRequest(hub.url, request);
 
-test("§2.6 GET /health: status ok, store, connected workers, version", async () => {
+test("§4.3 GET /health (§2.6): status ok, store, connected workers, version", async () => {
   await start();
   expect((await hub.call("GET", "/health")).body).toEqual({
     status: "ok",
@@ -27,7 +27,7 @@ test("§2.6 GET /health: status ok, store, connected workers, version", async ()
   expect((await hub.call("GET", "/health")).body.workers).toBe(1);
 });
 
-test("§2.6 GET /health is 503 degraded while the database does not answer", async () => {
+test("§4.3 GET /health (§2.6) is 503 degraded while the database does not answer", async () => {
   await start();
   hub.ctx.db.ping = () => Promise.reject(new Error("gone"));
   expect(await hub.call("GET", "/health")).toMatchObject({

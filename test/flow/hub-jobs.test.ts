@@ -459,7 +459,7 @@ test("§8 rules 1 to 3: the least busy worker gets the next job, counted at once
   expect(b.assigned.all.length).toBe(3);
 });
 
-test("a drained worker finishes what it runs and takes nothing more", async () => {
+test("§4.3 POST /workers/{id}/status: a drained worker finishes what it runs and takes nothing more", async () => {
   await start();
   const worker = await hub.worker({ lanes: 2 });
   await submit();
@@ -473,7 +473,7 @@ test("a drained worker finishes what it runs and takes nothing more", async () =
   await worker.assigned.next();
 });
 
-test("cancel: a queued job never runs; a running one is stopped and its late result refused", async () => {
+test("§4.1 POST /jobs/{id}/cancel: a queued job never runs; a running one is stopped and its late result refused", async () => {
   await start();
   const queued = await queue();
   expect((await hub.call("POST", `/jobs/${queued}/cancel`)).body).toMatchObject({

@@ -14,7 +14,7 @@ afterEach(() => hub.close());
 
 const workers = async () => (await hub.call("GET", "/workers")).body.workers;
 
-test("§6.2 a registration is answered with the hub's version, an upload token and the base URL", async () => {
+test("§4.3 WS /workers/{worker_id}/link (§6.2): a registration is answered with the hub's version, an upload token and the base URL", async () => {
   await start({ env: { PUBLIC_BASE_URL: "http://hub.test:8000" } });
   const worker = await hub.worker();
   expect(await worker.registered).toEqual({
@@ -119,7 +119,7 @@ test("§6.2 every heartbeat is acknowledged and shown in GET /workers", async ()
   });
 });
 
-test("§2.5 GET /workers carries address, lane_novnc_urls, version, alive and what the scheduler reads", async () => {
+test("§4.3 GET /workers (§2.5) carries address, lane_novnc_urls, version, alive and what the scheduler reads", async () => {
   await start();
   await hub.worker({ worker_id: "w123", address: "192.168.1.23", version: "abc", lanes: 2 });
   const [worker] = await workers();
@@ -176,7 +176,7 @@ test("§2.5 in_flight counts leases: assigned jobs, until their lane is warm aga
   expect((await workers())[0].in_flight).toBe(0);
 });
 
-test("the operator's status outlives the link and decides what the worker is given", async () => {
+test("§4.3 POST /workers/{id}/status: the operator's status outlives the link and decides what the worker is given", async () => {
   await start();
   const worker = await hub.worker();
   await hub.call("POST", "/workers/w11/status", { status: "standby" });
@@ -257,7 +257,7 @@ test("a registration for another worker_id than the path's is refused", async ()
   expect((await worker.closed).code).toBe(1008);
 });
 
-test("a socket that does not register within 10 s is closed", async () => {
+test("§4.3 WS /workers/{worker_id}/link: a socket that does not register within 10 s is closed", async () => {
   const clock = createFakeClock();
   await start({ clock });
   const worker = hub.dial();
@@ -269,7 +269,7 @@ test("a socket that does not register within 10 s is closed", async () => {
   expect(hub.ctx.handshakes.size).toBe(0);
 });
 
-test("a web page cannot open a link: an Origin is refused before the handshake", async () => {
+test("§4.3 WS /workers/{worker_id}/link: a web page cannot open a link: an Origin is refused before the handshake", async () => {
   await start();
   const worker = hub.dial({ headers: { Origin: "https://evil.test" } });
   expect((await worker.closed).code).not.toBe(1000);

@@ -16,9 +16,9 @@ export interface Scenario {
   after?: (hub: TestHub, answer: Answer) => Promise<unknown>;
 }
 
-/** `scenarios("POST /jobs", () => hub, [...])`: one test per row, all against the hub the file keeps. */
+/** `scenarios("§4.1 POST /jobs", () => hub, [...])`: one test per row, all against the hub the file keeps. */
 export function scenarios(operation: string, hub: () => TestHub, rows: Scenario[]): void {
-  const [method = "GET", path = "/"] = operation.split(" ");
+  const [method = "GET", path = "/"] = operation.replace(/^§\S+ /, "").split(" ");
   for (const row of rows)
     test(`${operation}: ${row.name}`, async () => {
       await row.before?.(hub());

@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { issueAt, scenarios } from "#test/support/api.ts";
+import { startTestHub, type TestHub } from "#test/support/hub.ts";
+
+let hub: TestHub;
+beforeAll(async () => {
+  hub = await startTestHub();
+  await hub.worker();
+});
+afterAll(() => hub.close());
+
+scenarios("§4.3 POST /workers/w11/status", () => hub, [
+  {
+    name: "200 with the worker as it is now",
+    send: { status: "standby" },
+    status: 200,
+    body: { worker_id: "w11", status: "standby" },
+  },
+  {
+    name: "400 when status is missing",
+    send: {},
+    status: 400,
+    body: { detail: "body.status is required" },
+  },
+  {
+    name: "422 for an unknown status",
+    send: { status: "asleep" },
+    status: 422,
+    body: issueAt("body", "status"),
+  },
+  {
+    name: "415 when the content type is not JSON",
+    send: "{}",
+    headers: { "content-type": "text/plain" },
+    status: 415,
+    body: { detail: "content-type must be application/json" },
+  },
+  {
+    name: "404 for a worker nobody knows",
+    path: "/workers/w12/status",
+    send: { status: "active" },
+    status: 404,
+    body: { detail: "worker not found" },
+  },
+]);
+
+test("§4.3 WS /workers/{worker_id}/link: 426 without an upgrade", async () => {
+  const answer = await hub.call("GET", "/workers/w11/link");
+  expect(answer.status).toBe(426);
+  expect(answer.headers.get("upgrade")).toBe("websocket");
+});
