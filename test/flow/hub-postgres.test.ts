@@ -65,6 +65,20 @@ test("503, pull when a worker comes, requeue, cancel, and loss of the worker", a
   expect(await redriveOnce(hub.ctx)).toBe(0);
 });
 
+test("a second hub on the database is refused and fails no job; a control plane may run beside", async () => {
+  const worker = await hub.worker();
+  const { job_id } = (await hub.call("POST", "/jobs", { url: TARGET })).body;
+  const env = { SVC_DB_URL: hub.ctx.config.db_url };
+  await expect(startTestHub({ env })).rejects.toThrow(/^SVC_DB_URL: another hub uses this/);
+  const control = await startTestHub({ env, mode: "control" });
+  expect((await control.call("GET", "/api/v1/health")).status).toBe(200);
+  await control.close();
+  expect((await job(job_id)).status).toBe("running");
+  await worker.close();
+  await hub.signals.next("link closed");
+  // The second one waits 3 s for a hub that may be closing.
+}, 30_000);
+
 test("many at once: every job is claimed by exactly one lane, all end", async () => {
   const workers = await Promise.all(
     [1, 2, 3, 4].map((i) => hub.worker({ worker_id: `w${i}`, address: `10.0.0.${i}`, lanes: 3 })),
