@@ -30,10 +30,12 @@ export interface MediaTap {
  */
 export function tapMedia(deps: MediaDeps): MediaTap {
   const { root } = deps.connection;
-  const active = new Set<Promise<void>>();
+  const active = new Map<Promise<void>, RequestEntry | null>();
 
-  const onPaused = async (p: Protocol.Fetch.RequestPausedEvent): Promise<void> => {
-    const entry = p.networkId ? deps.find(p.networkId) : null;
+  const onPaused = async (
+    entry: RequestEntry | null,
+    p: Protocol.Fetch.RequestPausedEvent,
+  ): Promise<void> => {
     const headers = new Map(
       (p.responseHeaders ?? []).map(({ name, value }) => [name.toLowerCase(), value]),
     );
@@ -70,15 +72,17 @@ export function tapMedia(deps: MediaDeps): MediaTap {
   return {
     start: async () => {
       root.on("Fetch.requestPaused", (p) => {
-        const work = onPaused(p).finally(() => active.delete(work));
-        active.add(work);
+        const entry = p.networkId ? deps.find(p.networkId) : null;
+        const work = onPaused(entry, p).finally(() => active.delete(work));
+        active.set(work, entry);
       });
       await root.send("Fetch.enable", {
         patterns: [{ resourceType: "Media", requestStage: "Response" }],
       });
     },
     settled: async () => {
-      await Promise.all(active);
+      // The body of a player that is gone is never answered.
+      await Promise.all([...active].map(([work, entry]) => (entry?.orphaned ? undefined : work)));
     },
   };
 }

@@ -293,6 +293,16 @@ function addNavigation({ main, cross }: ConformanceServers): void {
 
 function indexPage({ cross, third }: ConformanceServers): string {
   return `
+<script>
+// Frames may be done before the rest of this page is there.
+const told = new Map();
+const word = (name) => {
+  if (!told.has(name)) told.set(name, Promise.withResolvers());
+  return told.get(name);
+};
+const when = (name) => word(name).promise;
+onmessage = (e) => word(e.data).resolve();
+</script>
 <link rel="stylesheet" href="/style.css"><link rel="stylesheet" href="/utf16.css">
 <link rel="preload" as="script" href="/preload.js"><link rel="icon" href="/favicon.ico">
 <script src="/classic.js"></script><script src="/shift-jis.js"></script><script src="/preload.js"></script>
@@ -304,9 +314,6 @@ ${[1, 2, 3, 4, 5, 6].map((i) => `<img src="/image-${i}.bmp">`).join("")}
 <iframe src="${cross.origin}/frame.html"></iframe><iframe src="/sw/page.html"></iframe>
 <video id="video" src="/video.mp4" preload="auto" muted></video><audio id="audio" src="/sound.ogg" preload="auto"></audio>
 <script>
-const told = new Map();
-const when = (name) => new Promise((resolve) => told.set(name, resolve));
-onmessage = (e) => told.get(e.data)?.();
 const bytes = (path, init) => fetch(path, init).then((r) => r.arrayBuffer());
 const event = (id, name) => new Promise((resolve) => document.getElementById(id).addEventListener(name, resolve, { once: true }));
 const seek = async (id) => {
@@ -344,6 +351,12 @@ const steps = [
   new Promise((resolve) => { new Worker("/worker.js").onmessage = resolve; }),
   new Promise((resolve) => { new SharedWorker("/shared.js").port.onmessage = resolve; }),
 ];
+// The title of a visit that got stuck names the steps it got stuck on.
+const left = new Set(steps.keys());
+steps.forEach((step, i) => step.then(() => {
+  left.delete(i);
+  document.title = "Conformance: waiting for steps " + [...left].join();
+}));
 navigator.sendBeacon("/beacon", "b");
 open("${third.origin}/popup.html");
 const link = document.createElement("a");
