@@ -9,6 +9,7 @@ import type { WorkerConfig } from "./config.ts";
 import { type FetchSettings, runFetch } from "./fetch/run-fetch.ts";
 import { createHostLoad } from "./host-load.ts";
 import { createLanePool, type LanePool, type LanePoolDeps } from "./lanes/pool.ts";
+import { lanePorts } from "./lanes/ports.ts";
 import type { JobOutcome, JobRun } from "./lanes/types.ts";
 import { lanAddress } from "./link/address.ts";
 import { type Assignments, createAssignments, RunStopped } from "./link/assignments.ts";
@@ -225,19 +226,12 @@ const viewerUrls = (config: WorkerConfig): string[] =>
     (i) => `http://${config.novnc.public_host}:${config.novnc.base_port + i}/`,
   );
 
-function fetchSettings(config: WorkerConfig, clock: Clock): FetchSettings {
-  const { cdp_port_base, vnc_port_base } = config.lanes;
-  return {
-    clock,
-    spool_max_bytes: config.fetch.spool_max_bytes,
-    navigation_block: [...config.fetch.navigation_block],
-    own_ports: laneIndexes(config).flatMap((i) => [
-      cdp_port_base + i,
-      vnc_port_base + i,
-      config.novnc.base_port + i,
-    ]),
-  };
-}
+const fetchSettings = (config: WorkerConfig, clock: Clock): FetchSettings => ({
+  clock,
+  spool_max_bytes: config.fetch.spool_max_bytes,
+  navigation_block: [...config.fetch.navigation_block],
+  own_ports: lanePorts(config),
+});
 
 /** §3.5, §9.3: without self-update a mismatch is a warning. */
 function warnOfVersion(log: Log, version: string, expected: string): void {

@@ -193,6 +193,46 @@ describe("the navigation guard (architecture §7)", () => {
   );
 
   test(
+    "lets no script of a page connect to a port of the lanes",
+    async () => {
+      const hits: string[] = [];
+      const bridge = Bun.serve({
+        port: 0,
+        hostname: "127.0.0.1",
+        fetch: (request) => {
+          hits.push(request.url);
+          return new Response("secret");
+        },
+      });
+      const guarded = await openJobLane({ NOVNC_BASE_PORT: String(bridge.port) });
+      try {
+        const page = `<title>trying</title><script type=module>
+          const tries = ["127.0.0.1", "localhost", "a.localhost", "[::ffff:127.0.0.1]"].flatMap((host) => [
+            fetch("http://" + host + ":${bridge.port}/f", { mode: "no-cors" }).then(() => "open", () => "shut"),
+            new Promise((done) => {
+              const socket = new WebSocket("ws://" + host + ":${bridge.port}/w");
+              socket.onopen = socket.onmessage = () => done("open");
+              socket.onclose = () => done("shut");
+            }),
+          ]);
+          document.title = [...new Set(await Promise.all(tries))].join();
+        </script>`;
+        site.server.body("/tries-ports", {
+          mime: "text/html",
+          bytes: new TextEncoder().encode(page),
+        });
+        const { outcome } = await guarded.run({ url: `${site.origin}/tries-ports` });
+        expect(outcome).toMatchObject({ status: "completed", title: "shut" });
+        expect(hits).toEqual([]);
+      } finally {
+        await guarded.close();
+        await bridge.stop(true);
+      }
+    },
+    SLOW_MS,
+  );
+
+  test(
     "ends the job when a redirect or a frame leads to a refused address, and drops other bodies",
     async () => {
       const other = await startServer("127.0.0.1");

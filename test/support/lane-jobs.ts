@@ -16,9 +16,9 @@ export interface JobLane {
   close(): Promise<void>;
 }
 
-export async function openJobLane(): Promise<JobLane> {
+export async function openJobLane(env: Record<string, string> = {}): Promise<JobLane> {
   const data_dir = makeDataDir();
-  const config = loadWorkerConfig(laneEnv(data_dir, { LANE_POOL: "1" }), {});
+  const config = loadWorkerConfig(laneEnv(data_dir, { LANE_POOL: "1", ...env }), {});
   const pool = await createLanePool({ config, log: silentLog, clock: systemClock });
   return {
     run: async ({ headless = true, onBrowser, ...request }) => {

@@ -21,10 +21,17 @@ const flags = (change: Partial<FlagOptions> = {}) =>
     sandbox: "on",
     small_shm: false,
     ignore_certificate_errors: false,
+    unreachable: ["169.254.*", "127.*:9223"],
     ...change,
   });
 
 describe("command line of Chromium", () => {
+  test("hosts that no page may reach are not resolved", () => {
+    expect(flags()).toContain(
+      "--host-resolver-rules=MAP 169.254.* ~NOTFOUND,MAP 127.*:9223 ~NOTFOUND",
+    );
+  });
+
   test("the pipe and the port are both open, and no web origin may use the port", () => {
     expect(flags()).toContain("--remote-debugging-pipe");
     expect(flags()).toContain("--remote-debugging-port=9223");

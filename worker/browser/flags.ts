@@ -12,6 +12,8 @@ export interface FlagOptions {
   /** Whether /dev/shm is too small to be used. */
   small_shm: boolean;
   ignore_certificate_errors: boolean;
+  /** Hosts that pages cannot connect to, as patterns of --host-resolver-rules. */
+  unreachable: readonly string[];
 }
 
 /** One list: a second --disable-features would overwrite the first. */
@@ -74,6 +76,7 @@ export function browserFlags(options: FlagOptions): string[] {
     ...FULL_SPEED,
     "--disable-quic",
     `--disable-features=${DISABLED_FEATURES.join(",")}`,
+    `--host-resolver-rules=${options.unreachable.map((host) => `MAP ${host} ~NOTFOUND`).join(",")}`,
     ...windowFlags(options.headless),
     ...(options.small_shm ? ["--disable-dev-shm-usage"] : []),
     // --test-type takes the warning bar about --no-sandbox off the page.

@@ -23,6 +23,7 @@ export interface LaunchOptions {
   user: BrowserUser | null;
   environment: Record<string, string>;
   ignore_certificate_errors: boolean;
+  unreachable: readonly string[];
   /** Known from an earlier start of the same program; null detects it. */
   capture: LaneBrowser["capture"] | null;
   signal: AbortSignal;

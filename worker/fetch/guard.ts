@@ -19,7 +19,9 @@ export interface GuardSettings {
 export interface Guard {
   /** Why a connection to this address is refused, as a clause of a sentence; null when it is allowed. */
   refusal(address: string, port: number): string | null;
-  /** The same for a URL before it is opened: its literal address, or all that its name resolves to. */
+  /** The same for a URL whose host is an address, a `localhost` name or a metadata host; null for other names. */
+  refusalOfUrl(url: string): string | null;
+  /** The same for a URL before it is opened, with all that its name resolves to. */
   checkUrl(url: string): Promise<string | null>;
 }
 
@@ -47,25 +49,46 @@ export function createGuard(settings: GuardSettings): Guard {
     const setting = kind === "unspecified" ? "loopback" : kind;
     return blocked.has(setting) ? `${address} ${BY_SETTING[kind]}` : null;
   };
-  const checkUrl = async (raw: string): Promise<string | null> => {
-    const url = new URL(raw);
-    const host = url.hostname.replace(/^\[|\]$/g, "");
-    const port = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
-    if (isMetadataHost(host)) return `${host} is a cloud metadata host`;
-    for (const address of await resolve(host)) {
+  const refusalOfAny = (addresses: string[], { host, port }: Place): string | null => {
+    for (const address of addresses) {
       const reason = refusal(address, port);
       if (reason) return address === host ? reason : `${host}: ${reason}`;
     }
     return null;
   };
-  return { refusal, checkUrl };
+  const refusalOfUrl = (url: string): string | null => {
+    const place = placeOf(url);
+    if (isMetadataHost(place.host)) return `${place.host} is a cloud metadata host`;
+    return refusalOfAny(knownAddresses(place.host), place);
+  };
+  const checkUrl = async (url: string): Promise<string | null> => {
+    const place = placeOf(url);
+    return refusalOfUrl(url) ?? refusalOfAny(await resolve(place.host), place);
+  };
+  return { refusal, refusalOfUrl, checkUrl };
 }
 
-/** The browser resolves `localhost` names by itself. A name that does not resolve here is the browser's to report. */
-async function resolve(host: string): Promise<string[]> {
+interface Place {
+  host: string;
+  port: number;
+}
+
+function placeOf(raw: string): Place {
+  const url = new URL(raw);
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  return { host, port: Number(url.port) || (/^(https|wss):$/.test(url.protocol) ? 443 : 80) };
+}
+
+/** What needs no question to anybody: the browser resolves `localhost` names by itself. */
+function knownAddresses(host: string): string[] {
   const literal = canonicalAddress(host);
   if (literal) return [literal];
-  if (/(^|\.)localhost\.?$/i.test(host)) return ["127.0.0.1", "::1"];
+  return /(^|\.)localhost\.?$/i.test(host) ? ["127.0.0.1", "::1"] : [];
+}
+
+/** A name that does not resolve here is the browser's to report. */
+async function resolve(host: string): Promise<string[]> {
+  if (knownAddresses(host).length > 0) return [];
   try {
     const answers = await withDeadline("DNS", DNS_TIMEOUT_MS, lookup(host, { all: true }));
     return answers.map(({ address }) => address);

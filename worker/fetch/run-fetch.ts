@@ -101,6 +101,10 @@ function record(
       if (reason && document) trouble.fail(`refused to open ${shortUrl(url)}: ${reason}`);
       return reason !== null;
     },
+    onDocumentRequest: (url) => {
+      const reason = guard.refusalOfUrl(url);
+      if (reason) trouble.fail(`refused to open ${shortUrl(url)}: ${reason}`);
+    },
     onTarget: (target) => trouble.watch(target),
     onDocument: (target, response) => {
       if (!trouble.isMain(target)) return;

@@ -4,10 +4,12 @@ import type { Lane as LaneRecord } from "#shared/schema/worker.ts";
 import { createRunDirs, isShmSmall } from "#worker/browser/dirs.ts";
 import { BrowserStartError, launchBrowser, type StartedBrowser } from "#worker/browser/launch.ts";
 import { findChromium, findXvnc } from "#worker/browser/program.ts";
+import { unreachableHosts } from "#worker/browser/unreachable.ts";
 import { type BrowserUser, findBrowserUser } from "#worker/browser/user.ts";
 import type { WorkerConfig } from "#worker/config.ts";
 import { type Display, startDisplay } from "./display.ts";
 import { Lane, type LaneHold, type Occupant } from "./lane.ts";
+import { lanePorts } from "./ports.ts";
 import { openScratch, type Scratch } from "./scratch.ts";
 import type { LaneBrowser } from "./types.ts";
 
@@ -182,6 +184,7 @@ async function startBrowser(
       user: shop.user,
       environment: config.browser.environment,
       ignore_certificate_errors: config.browser.ignore_certificate_errors,
+      unreachable: unreachableHosts(lanePorts(config)),
       capture: shop.capture,
       signal,
     });

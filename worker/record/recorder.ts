@@ -34,6 +34,8 @@ export interface RecorderDeps {
   store(meta: AssetMeta, body: SpooledBody): void;
   /** Whether a response from this address must not be kept; `document` responses end the job. */
   isRefused(address: string, port: number, url: string, document: boolean): boolean;
+  /** A document is asked for, or a hop of its redirects is. */
+  onDocumentRequest(url: string): void;
   /** A target was attached and does not run yet. */
   onTarget(target: Tracked): void;
   /** A document of a page's main frame was answered. */
@@ -212,6 +214,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     onRequest: (entry) => {
       entry.late ||= sealed;
       if (!entry.late) activity.begin(entry.id);
+      if (entry.type === "Document") deps.onDocumentRequest(entry.url);
     },
     onRedirect: checkAddress,
     onResponse: (entry) => {
