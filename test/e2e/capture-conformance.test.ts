@@ -27,7 +27,7 @@ describe("the conformance page", () => {
       const { outcome, assets, documents, log } = await lane.run({
         url: site.url,
         headless,
-        options: { idle_seconds: 2 },
+        options: { idle_seconds: 3 },
       });
       const identity = (body: { sha256: string }, url: string) => `${url} ${body.sha256}`;
       const whole = assets.filter((a) => !a.partial);
@@ -68,7 +68,7 @@ describe("the conformance page", () => {
   test(
     "assets say where they came from (api.md, Fleet: asset items)",
     async () => {
-      const { assets } = await lane.run({ url: site.url, options: { idle_seconds: 2 } });
+      const { assets } = await lane.run({ url: site.url, options: { idle_seconds: 3 } });
       const { main, third } = site.origins;
       const find = (url: string) => assets.find((a) => a.source_url === url);
       expect(find(`${main}/video.mp4`)).toMatchObject({

@@ -120,6 +120,19 @@ describe("what is stored (api.md, Fleet)", () => {
   );
 
   test(
+    "without durable messages the renderer's buffers are read, and the report says so",
+    async () => {
+      const { assets, outcome } = await lane.run({
+        url: `${site.origin}/many`,
+        adapt: (browser) => ({ ...browser, capture: "buffered" }),
+      });
+      expect(outcome.capture).toMatchObject({ lost: 0, partial: 0, method: "buffered" });
+      expect(assets.filter((a) => a.source_url.includes("/block-"))).toHaveLength(12);
+    },
+    SLOW_MS,
+  );
+
+  test(
     "a range of a file is a partial asset with its ranges",
     async () => {
       const { assets, outcome } = await lane.run({ url: `${site.origin}/half-ranged` });

@@ -11,7 +11,12 @@ import { type FetchRequest, type FetchResult, runFetchJob } from "./fetch-rig.ts
 export interface JobLane {
   /** Runs a job on a fresh browser and resets the lane; rejects when the lane does not come back warm. */
   run(
-    request: FetchRequest & { headless?: boolean; onBrowser?: (browser: LaneBrowser) => void },
+    request: FetchRequest & {
+      headless?: boolean;
+      onBrowser?: (browser: LaneBrowser) => void;
+      /** Passes the browser off as another one. */
+      adapt?: (browser: LaneBrowser) => LaneBrowser;
+    },
   ): Promise<FetchResult>;
   close(): Promise<void>;
 }
@@ -21,13 +26,13 @@ export async function openJobLane(env: Record<string, string> = {}): Promise<Job
   const config = loadWorkerConfig(laneEnv(data_dir, { LANE_POOL: "1", ...env }), {});
   const pool = await createLanePool({ config, log: silentLog, clock: systemClock });
   return {
-    run: async ({ headless = true, onBrowser, ...request }) => {
+    run: async ({ headless = true, onBrowser, adapt = (browser) => browser, ...request }) => {
       const hold = pool.hold(0, { job_id: "job1", session_id: "session1" });
       if (!hold) throw new Error(`the lane is not free: ${JSON.stringify(pool.lanes())}`);
       const work = async () => {
         const browser = await hold.browser({ headless });
         onBrowser?.(browser);
-        return runFetchJob(browser, request);
+        return runFetchJob(adapt(browser), request);
       };
       const result = await work().finally(() => hold.release());
       const [lane] = pool.lanes();

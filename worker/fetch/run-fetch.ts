@@ -73,7 +73,8 @@ export async function runFetch(run: JobRun, settings: FetchSettings): Promise<Jo
     Object.assign(outcome, { status: "failed", error: failureMessage(err, trouble, run) });
     run.story.log("error", outcome.stage ?? "navigate", outcome.error ?? "failed");
   }
-  if (recorder) outcome.capture = await collect(run, recorder, outcome);
+  if (recorder) outcome.capture = await collect(run, recorder, trouble, outcome);
+  if (outcome.status === "completed") outcome.stage = "done";
   return outcome;
 }
 
@@ -247,6 +248,7 @@ function failureMessage(err: unknown, trouble: TroubleWatch, run: JobRun): strin
 async function collect(
   run: JobRun,
   recorder: Recorder,
+  trouble: TroubleWatch,
   outcome: JobOutcome,
 ): Promise<CaptureReport> {
   const { story, sink, browser } = run;
@@ -260,7 +262,7 @@ async function collect(
       ? AbortSignal.timeout(CANCEL_DRAIN_MS)
       : AbortSignal.any([run.signal, AbortSignal.timeout(DRAIN_MS)]),
   );
-  const [, ...popups] = recorder.targets.pages();
+  const popups = recorder.targets.pages().filter((page) => !trouble.isMain(page));
   for (const popup of popups)
     browser.connection.root.post("Target.closeTarget", { targetId: popup.target_id });
   const { count, bytes } = recorder.stored;

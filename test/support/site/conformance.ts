@@ -174,7 +174,13 @@ function addFrames({ main, cross, third }: ConformanceServers): void {
     html(
       `<script src="/frame.js"></script><img src="/frame.bmp"><a href="/from-oopif">other site</a>
        <iframe src="${third.origin}/nested.html"></iframe>
-       <script>new Worker("/worker.js").onmessage = () => parent.postMessage("cross", "*");</script>`,
+       <script>
+         const worker = new Worker("/worker.js");
+         worker.onmessage = () => {
+           worker.postMessage("close");
+           parent.postMessage("cross", "*");
+         };
+       </script>`,
     ),
   );
   cross.body("/frame.js", script("globalThis.inFrame = 1;"));
@@ -214,7 +220,7 @@ function addWorkers({ main, cross }: ConformanceServers): void {
   cross.body(
     "/worker.js",
     script(
-      'fetch("/worker.bin").then((r) => r.arrayBuffer()).then(() => { postMessage("done"); close(); });',
+      'fetch("/worker.bin").then((r) => r.arrayBuffer()).then(() => postMessage("done")); onmessage = () => close();',
     ),
   );
   cross.body("/worker.bin", binary(61, 80 * KB));
