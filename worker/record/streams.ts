@@ -47,10 +47,6 @@ export interface Streams {
   watch(session: CdpSession): void;
   /** Follows a response from its headers on. */
   follow(entry: RequestEntry, session: CdpSession): void;
-  /** The request ended, as another session tells. */
-  isFollowed(request_id: string): boolean;
-  /** Resolves when the streams that did end have delivered their last bytes. */
-  settle(request_id: string): void;
 }
 
 /**
@@ -97,11 +93,6 @@ export function createStreams(deps: StreamDeps): Streams {
     else store(tail, bytes);
   };
   return {
-    isFollowed: (request_id) => tails.has(request_id),
-    settle: (request_id) => {
-      const tail = tails.get(request_id);
-      if (tail) tail.over = true;
-    },
     watch: (session) => {
       session.on("Network.dataReceived", (p) => onData(session, p));
       session.on("Network.loadingFinished", (p) => {
