@@ -1,15 +1,12 @@
 import { networkInterfaces } from "node:os";
+import { METADATA_NAMES, METADATA_V4, METADATA_V6 } from "#shared/metadata-hosts.ts";
 
-/** Names and addresses of cloud metadata services, and all of link-local (architecture §7). */
+/** Metadata services and all of link-local. */
 const ALWAYS = [
+  ...METADATA_V4,
+  ...METADATA_V6.map((address) => `[${address}]`),
+  ...METADATA_NAMES,
   "169.254.*",
-  "100.100.100.200",
-  "192.0.0.192",
-  "metadata.google.internal",
-  "metadata.goog",
-  "instance-data",
-  "[fd00:ec2::254]",
-  "[fd20:ce::254]",
   "[::ffff:a9fe:*]",
   "[fe80:*]",
 ];

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { METADATA_NAMES, METADATA_V4, METADATA_V6 } from "#shared/metadata-hosts.ts";
 
 /** `public` is everything that is none of the others. */
 export type AddressClass =
@@ -9,14 +10,13 @@ export type AddressClass =
   | "unspecified"
   | "public";
 
-/** Cloud metadata services; the link-local one is named so that the error says what it is. */
-const METADATA_V4 = ["169.254.169.254", "169.254.170.2", "100.100.100.200", "192.0.0.192"];
-const METADATA_V6 = ["fd00:ec2::254", "fd20:ce::254"];
-const METADATA_HOSTS = ["metadata.google.internal", "metadata.goog", "instance-data"];
+const metadata_v4 = new Set<string>(METADATA_V4);
+const metadata_v6 = new Set<string>(METADATA_V6);
+const metadata_names = new Set<string>(METADATA_NAMES);
 
 /** Whether this host name belongs to a cloud's metadata service, however it resolves. */
 export const isMetadataHost = (host: string): boolean =>
-  METADATA_HOSTS.includes(host.toLowerCase().replace(/\.$/, ""));
+  metadata_names.has(host.toLowerCase().replace(/\.$/, ""));
 
 /**
  * The class of an IP address, with or without brackets or zone. Decimal, octal, hexadecimal and short forms of IPv4 are
@@ -38,7 +38,7 @@ export function canonicalAddress(raw: string): string | null {
 }
 
 function classifyV4(address: string): AddressClass {
-  if (METADATA_V4.includes(address)) return "metadata";
+  if (metadata_v4.has(address)) return "metadata";
   const [a = 0, b = 0] = address.split(".").map(Number);
   if (a === 0) return "unspecified";
   if (a === 127) return "loopback";
@@ -49,7 +49,7 @@ function classifyV4(address: string): AddressClass {
 }
 
 function classifyV6(address: string): AddressClass {
-  if (METADATA_V6.includes(address)) return "metadata";
+  if (metadata_v6.has(address)) return "metadata";
   const groups = expandV6(address);
   const [first = 0] = groups;
   const embedded = embeddedV4(groups);
