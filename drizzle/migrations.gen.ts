@@ -1,6 +1,8 @@
 // Written by scripts/gen-migrations.ts.
 import pg0 from "./pg/0000_init.sql" with { type: "text" };
+import pg1 from "./pg/0001_hosts_profiles.sql" with { type: "text" };
 import sqlite0 from "./sqlite/0000_init.sql" with { type: "text" };
+import sqlite1 from "./sqlite/0001_hosts_profiles.sql" with { type: "text" };
 
 export interface Migration {
   name: string;
@@ -9,8 +11,10 @@ export interface Migration {
 
 export const pgMigrations: Migration[] = [
   { name: "0000_init", sql: pg0 },
+  { name: "0001_hosts_profiles", sql: pg1 },
 ];
 
 export const sqliteMigrations: Migration[] = [
   { name: "0000_init", sql: sqlite0 },
+  { name: "0001_hosts_profiles", sql: sqlite1 },
 ];

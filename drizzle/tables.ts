@@ -1,4 +1,5 @@
 import type { AssetKind, ByteRange } from "#shared/schema/asset.ts";
+import type { StoredCookie } from "#shared/schema/cookie.ts";
 import type {
   CaptureReport,
   JobEvent,
@@ -6,6 +7,7 @@ import type {
   JobOptions,
   JobStatus,
 } from "#shared/schema/job.ts";
+import type { LoginRecipe, PopupPolicy, Recipe } from "#shared/schema/recipe.ts";
 import type { WorkerStatus } from "#shared/schema/worker.ts";
 import type { ColumnKit } from "./kit.pg.ts";
 
@@ -69,6 +71,7 @@ export function defineTables(c: ColumnKit) {
       from_cache: c.bool("from_cache").notNull(),
       from_service_worker: c.bool("from_service_worker").notNull(),
       partial: c.bool("partial").notNull(),
+      refetched: c.bool("refetched").notNull().default(false),
       ranges: c.json<ByteRange[]>("ranges").notNull(),
     },
     (t) => [c.primaryKey({ columns: [t.job_id, t.name] })],
@@ -119,7 +122,30 @@ export function defineTables(c: ColumnKit) {
     (t) => [c.index("idempotency_created_idx").on(t.created_at)],
   );
 
-  return { jobs, assets, job_events, workers, settings, idempotency_keys };
+  /** Host settings (fleet spec §2.7). Cookie values are kept here and never leave but to a worker. */
+  const hosts = c.table("hosts", {
+    host: c.str("host").primaryKey(),
+    recipes: c.json<Recipe[]>("recipes").notNull(),
+    login_recipe: c.json<LoginRecipe>("login_recipe"),
+    popup_policy: c.str("popup_policy").$type<PopupPolicy>().notNull(),
+    notes: c.str("notes").notNull(),
+    cookies: c.json<StoredCookie[]>("cookies").notNull(),
+    updated_at: c.time("updated_at").notNull(),
+  });
+
+  /** Browser profile (fleet spec §2.8); its archive is in the object store under `profiles/<name>/<sha256>.tar.gz`. */
+  const profiles = c.table("profiles", {
+    name: c.str("name").primaryKey(),
+    size: c.big("size").notNull(),
+    files: c.int("files").notNull(),
+    sha256: c.str("sha256").notNull(),
+    is_default: c.bool("is_default").notNull(),
+    source_browser: c.str("source_browser"),
+    created_at: c.time("created_at").notNull(),
+    updated_at: c.time("updated_at").notNull(),
+  });
+
+  return { jobs, assets, job_events, workers, settings, idempotency_keys, hosts, profiles };
 }
 
 export type Tables = ReturnType<typeof defineTables>;

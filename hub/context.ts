@@ -8,6 +8,7 @@ import type { WorkerLink } from "./fleet/worker-link.ts";
 import type { JobBus } from "./jobs/bus.ts";
 import type { Dispatcher } from "./jobs/dispatcher.ts";
 import type { SettingsCache } from "./jobs/settings.ts";
+import type { HubSession } from "./sessions/types.ts";
 import type { Kv } from "./stores/kv.ts";
 import type { LaneLeases } from "./stores/leases.ts";
 import type { ObjectStore } from "./stores/objects.ts";
@@ -39,6 +40,8 @@ export interface HubContext {
   readonly links: Map<string, WorkerLink>;
   /** Sockets that have not registered yet, with the time they were opened. */
   readonly handshakes: Map<{ close(code: number, reason: string): void }, number>;
+  /** Sessions whose lane is on one of `links`, by id. */
+  readonly sessions: Map<string, HubSession>;
   readonly fleet_cache: FleetCache;
   readonly hooks: FleetHooks;
   readonly bus: JobBus;

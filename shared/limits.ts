@@ -45,3 +45,27 @@ export const LIST_LIMIT = { default: 50, max: 200 } as const;
 export const IDEMPOTENCY_TTL_MS = 86_400_000;
 /** Ours: an asset name is at most this many bytes, so it fits every file system beside a suffix. */
 export const MAX_ASSET_NAME_BYTES = 180;
+
+/** §3.3, §8: session lifetimes in seconds; the bounds of design/api.md. */
+export const SESSION_TTL_S = {
+  idle_min: 5,
+  idle_max: 86_400,
+  idle_default: 300,
+  kept_default: 60,
+  ttl_default: 14_400,
+  ttl_max: 864_000,
+} as const;
+/** Ours: what an action may take when the caller does not say, and at most. */
+export const ACTION_TIMEOUT_S = { default: 30, max: 3_600 } as const;
+/** Ours: what the hub waits for a worker beyond an action's own timeout. */
+export const ACTION_GRACE_MS = 3_000;
+/** Ours: actions of one session that may run at a time. */
+export const MAX_ACTIONS_AT_ONCE = 32;
+/** Ours: the files of one set_input_files call. */
+export const MAX_INPUT_FILES_BYTES = 100 * 1024 * 1024;
+/** Ours: an action's result up to this size travels on the link, a larger one through the worker's bridge. */
+export const MAX_INLINE_RESULT_BYTES = 256 * 1024;
+/** Ours: recipes of a host, actions of a recipe, cookies of a host. */
+export const MAX_RECIPES = 500;
+export const MAX_RECIPE_ACTIONS = 500;
+export const MAX_HOST_COOKIES = 5_000;

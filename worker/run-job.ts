@@ -89,8 +89,17 @@ async function runPage(
     });
     overdue.signal.throwIfAborted();
     stage = "run";
-    const { job_id, url } = assignment;
-    return deps.runFetch({ job_id, url, options, browser, story, sink, signal: overdue.signal });
+    const { job_id, url, extras } = assignment;
+    return deps.runFetch({
+      job_id,
+      url,
+      options,
+      extras,
+      browser,
+      story,
+      sink,
+      signal: overdue.signal,
+    });
   };
   const over = new AbortController();
   const guard = async (): Promise<JobOutcome> => {

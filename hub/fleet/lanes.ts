@@ -2,7 +2,7 @@ import { WORKER_LIVENESS_MS } from "#shared/limits.ts";
 import type { Lane } from "#shared/schema/worker.ts";
 import type { HubContext } from "../context.ts";
 import { chooseWorker } from "./schedule.ts";
-import type { HeldLane, WorkerLink } from "./worker-link.ts";
+import { type HeldLane, isJobLane, type JobLane, type WorkerLink } from "./worker-link.ts";
 
 function* withFreeLane(ctx: HubContext, skip: ReadonlySet<WorkerLink>): Generator<WorkerLink> {
   for (const link of ctx.links.values())
@@ -29,7 +29,7 @@ export async function holdLane(
   ctx: HubContext,
   job_id: string,
   session_id: string,
-): Promise<{ link: WorkerLink; held: HeldLane; settle: () => void } | null> {
+): Promise<{ link: WorkerLink; held: JobLane; settle: () => void } | null> {
   const refused = new Set<WorkerLink>();
   for (;;) {
     const link = chooseWorker(withFreeLane(ctx, refused), ctx.clock.now(), ctx.random);
@@ -51,8 +51,8 @@ export async function holdLane(
     const settled = new Promise<void>((resolve) => {
       settle = resolve;
     });
-    const held: HeldLane = {
-      lease,
+    const held: JobLane = {
+      lease: { ...lease, job_id },
       accepted: false,
       done: false,
       stage: null,
@@ -88,7 +88,7 @@ export async function laneChanged(ctx: HubContext, link: WorkerLink, lane: Lane)
 }
 
 async function endLease(ctx: HubContext, link: WorkerLink, held: HeldLane): Promise<void> {
-  if (!held.done) await ctx.hooks.jobAbandoned(link, held);
+  if (!held.done && isJobLane(held)) await ctx.hooks.jobAbandoned(link, held);
   await freeLane(ctx, link, held);
 }
 

@@ -151,6 +151,11 @@ async function dispatch(
       link.send({ ...assignmentOf(message), type: "HubResultAck", accepted });
       return;
     }
+    case "SessionOpened":
+    case "SessionRefused":
+    case "SessionEnded":
+    case "SessionReply":
+      return ctx.hooks.sessionMessage(link, message);
     default:
       message satisfies never;
   }

@@ -16,7 +16,7 @@ export type AssignAnswer =
   | { kind: "refused"; reason: string }
   | { kind: "closed" };
 
-/** A lane leased to a job on this link. */
+/** A lane leased on this link, to a job or to a session of its own. */
 export interface HeldLane {
   readonly lease: LaneLease;
   /** The worker said JobAccepted: from now on `warm` means that the run is over. */
@@ -32,6 +32,11 @@ export interface HeldLane {
   /** Settles when the assignment was accepted or taken back. */
   settled: Promise<void>;
 }
+
+/** A lane leased to a job. */
+export type JobLane = HeldLane & { readonly lease: LaneLease & { job_id: string } };
+
+export const isJobLane = (held: HeldLane): held is JobLane => held.lease.job_id !== null;
 
 /** One registered worker: what it said of itself, and the lanes this hub has leased on it. */
 export class WorkerLink implements Candidate {
@@ -114,9 +119,10 @@ export class WorkerLink implements Candidate {
   }
 
   /** The held lane of this assignment, if this link still has it. */
-  heldBy(job_id: string, lease_token: number): HeldLane | undefined {
+  heldBy(job_id: string, lease_token: number): JobLane | undefined {
     for (const held of this.held.values())
-      if (held.lease.token === lease_token && held.lease.job_id === job_id) return held;
+      if (held.lease.token === lease_token && held.lease.job_id === job_id && isJobLane(held))
+        return held;
     return undefined;
   }
 }

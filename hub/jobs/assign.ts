@@ -3,9 +3,10 @@ import { ASSIGN_ACK_MS } from "#shared/limits.ts";
 import type { HubContext } from "../context.ts";
 import type { JobRow } from "../db/types.ts";
 import { freeCapacity, freeLane, holdLane } from "../fleet/lanes.ts";
-import type { AssignAnswer, HeldLane, WorkerLink } from "../fleet/worker-link.ts";
+import type { AssignAnswer, JobLane, WorkerLink } from "../fleet/worker-link.ts";
+import { viewerPath } from "../sessions/registry.ts";
 import { tell } from "./events.ts";
-import { viewerPath } from "./record.ts";
+import { runExtras } from "./extras.ts";
 import { minAssetSize } from "./settings.ts";
 
 /** Jobs looked at in one read of the queue. */
@@ -80,7 +81,7 @@ async function assignJob(ctx: HubContext, queued: JobRow): Promise<"given" | "lo
 async function deliver(
   ctx: HubContext,
   link: WorkerLink,
-  held: HeldLane,
+  held: JobLane,
   row: JobRow,
 ): Promise<void> {
   let reason: string;
@@ -104,7 +105,7 @@ async function deliver(
 async function offer(
   ctx: HubContext,
   link: WorkerLink,
-  held: HeldLane,
+  held: JobLane,
   row: JobRow,
 ): Promise<AssignAnswer> {
   const { job_id } = row;
@@ -127,6 +128,7 @@ async function offer(
     session_id,
     url: row.url,
     options: { ...row.options, min_asset_size_bytes },
+    extras: await runExtras(ctx, row),
   });
   if (!sent) return { kind: "closed" };
   const over = new AbortController();
@@ -142,7 +144,7 @@ async function offer(
 async function takeBack(
   ctx: HubContext,
   link: WorkerLink,
-  held: HeldLane,
+  held: JobLane,
   reason: string,
 ): Promise<void> {
   const { job_id, token, lane_idx } = held.lease;

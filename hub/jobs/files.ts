@@ -5,7 +5,7 @@ import { isSafeName } from "#shared/names.ts";
 import type { Asset, AssetMeta, DocumentName, JobResult } from "#shared/schema/asset.ts";
 import type { HubContext } from "../context.ts";
 import type { AssetRow } from "../db/types.ts";
-import type { HeldLane } from "../fleet/worker-link.ts";
+import type { JobLane } from "../fleet/worker-link.ts";
 import type { ObjectInfo } from "../stores/objects.ts";
 import { getRow } from "./read.ts";
 import { assetHref, assetRecord } from "./record.ts";
@@ -37,7 +37,7 @@ const staleLease = () => conflict("stale lease");
  */
 export async function storeAsset(
   ctx: HubContext,
-  held: HeldLane,
+  held: JobLane,
   meta: AssetMeta,
   upload: Upload,
 ): Promise<StoredFile> {
@@ -60,7 +60,7 @@ export async function storeAsset(
 /** Stores page.html or links.json. @throws as `storeAsset`. */
 export async function storeDocument(
   ctx: HubContext,
-  held: HeldLane,
+  held: JobLane,
   name: DocumentName,
   upload: Upload,
 ): Promise<StoredFile> {
@@ -77,7 +77,7 @@ export async function storeDocument(
 /** A body may take minutes to come in, and replaces what is there only while the lease is still the job's. */
 async function putObject(
   ctx: HubContext,
-  held: HeldLane,
+  held: JobLane,
   key: string,
   { body, sha256, size, signal }: Upload,
   max_bytes: number,
@@ -102,7 +102,7 @@ export function requireLease(
   isToken: (upload_token: string) => boolean,
   job_id: string,
   lease_token: number,
-): HeldLane {
+): JobLane {
   const link = ctx.links.get(worker_id);
   if (!link || !isToken(link.upload_token)) throw new AppError("unauthorized", "bad upload token");
   const held = link.heldBy(job_id, lease_token);

@@ -2,11 +2,11 @@ import { WORKER_LOST_ERROR } from "#shared/limits.ts";
 import type { JobLog, WorkerResult } from "#shared/link/messages.ts";
 import type { HubContext } from "../context.ts";
 import type { FinishJob } from "../db/types.ts";
-import type { HeldLane, WorkerLink } from "../fleet/worker-link.ts";
+import type { JobLane, WorkerLink } from "../fleet/worker-link.ts";
 import { announceEnd, appendEvents, logEvent } from "./events.ts";
 
 /** Stores the worker's lines and keeps the row's stage at the last of them. */
-export async function storeJobLog(ctx: HubContext, held: HeldLane, message: JobLog): Promise<void> {
+export async function storeJobLog(ctx: HubContext, held: JobLane, message: JobLog): Promise<void> {
   const { job_id, token } = held.lease;
   const last = message.entries.at(-1);
   if (!last) return;
@@ -19,7 +19,7 @@ export async function storeJobLog(ctx: HubContext, held: HeldLane, message: JobL
 /** running → completed or failed, as the worker reports (fleet spec §3.1). False when the lease was not the job's. */
 export const finishJob = (
   ctx: HubContext,
-  held: HeldLane,
+  held: JobLane,
   result: WorkerResult,
 ): Promise<boolean> => {
   const { status, error, stage, http_status, final_url, title, capture } = result;
@@ -40,7 +40,7 @@ export const finishJob = (
 export async function failAbandoned(
   ctx: HubContext,
   link: WorkerLink,
-  held: HeldLane,
+  held: JobLane,
 ): Promise<void> {
   await endHeld(ctx, held, {
     status: "failed",
@@ -51,7 +51,7 @@ export async function failAbandoned(
 }
 
 /** False when the job was not this lease's any more. */
-async function endHeld(ctx: HubContext, held: HeldLane, end: FinishJob): Promise<boolean> {
+async function endHeld(ctx: HubContext, held: JobLane, end: FinishJob): Promise<boolean> {
   const { job_id, token } = held.lease;
   held.done = true;
   try {

@@ -4,11 +4,6 @@ import type { Asset } from "#shared/schema/asset.ts";
 import type { Job, JobEvent } from "#shared/schema/job.ts";
 import type { AssetRow, EventRow, JobRow } from "../db/types.ts";
 
-/** The viewer of a session, relative to the hub (fleet spec §2.1). */
-export const viewerPath = (session_id: string): string =>
-  `/sessions/${session_id}/novnc/?path=sessions/${session_id}/novnc/websockify` +
-  "&autoconnect=1&resize=scale&reconnect=1";
-
 /** A row as the wire shows it. */
 export function jobRecord(row: JobRow, queue_position: number | null = null): Job {
   const { host: _host, lease_token: _token, ...rest } = row;

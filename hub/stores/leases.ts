@@ -3,7 +3,8 @@ export interface LaneLease {
   worker_id: string;
   lane_idx: number;
   token: number;
-  job_id: string;
+  /** Null for a session that no job opened. */
+  job_id: string | null;
   session_id: string;
 }
 
@@ -13,7 +14,7 @@ export interface AcquireLane {
   lanes: number[];
   /** No lease is given when the worker holds this many already (fleet spec §8 rule 1). */
   max_concurrent: number;
-  job_id: string;
+  job_id: string | null;
   session_id: string;
   ttl_ms: number;
 }

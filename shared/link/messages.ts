@@ -1,7 +1,11 @@
 import { z } from "zod";
 import { WORKER_ID } from "../ids.ts";
 import { MAX_URL_LENGTH } from "../limits.ts";
+import { StoredCookie } from "../schema/cookie.ts";
 import { CaptureReport, JobLogEntry } from "../schema/job.ts";
+import { ProfileRef } from "../schema/profile.ts";
+import { LoginRecipe, PopupPolicy, Recipe } from "../schema/recipe.ts";
+import { ActionError, Viewport } from "../schema/session.ts";
 import { Capabilities, HostLoad, Lane } from "../schema/worker.ts";
 
 /**
@@ -73,6 +77,57 @@ export const WorkerResult = Assignment.extend({
 });
 export type WorkerResult = z.infer<typeof WorkerResult>;
 
+/** Names a session opened on a lane; a message whose token is not the lane's current lease is stale. */
+const SessionOnLane = z.object({ session_id: z.string().max(64), lease_token: z.int() });
+
+/** The lane's browser is up and the session's page open; actions, CDP and viewer may come. */
+export const SessionOpened = SessionOnLane.extend({
+  type: z.literal("SessionOpened"),
+  url: z.string().max(70_000),
+  title: z.string().max(4_096),
+});
+export type SessionOpened = z.infer<typeof SessionOpened>;
+
+/** The session could not be opened: `lane` the lane was not free (try another), `page` its request failed. */
+export const SessionRefused = SessionOnLane.extend({
+  type: z.literal("SessionRefused"),
+  kind: z.enum(["lane", "page"]),
+  reason: z.string().max(4_096),
+});
+export type SessionRefused = z.infer<typeof SessionRefused>;
+
+/** The session ended on the worker's side: its browser died, or its lane was taken away. The lane resets afterwards. */
+export const SessionEnded = SessionOnLane.extend({
+  type: z.literal("SessionEnded"),
+  reason: z.string().max(1_000),
+});
+export type SessionEnded = z.infer<typeof SessionEnded>;
+
+/** Where a session's active tab is. */
+const SessionPlace = {
+  url: z.string().max(70_000),
+  title: z.string().max(4_096),
+  tabs: z.int().min(0),
+};
+
+/**
+ * The answer to a HubSessionCall. `result` inline, or `blob`: the id under which the worker's bridge gives the bytes of
+ * the JSON result. `kind` of a failure: `page` what the page refused (422), `timeout` (504), `gone` the session is not
+ * on this worker (404), `invalid` arguments (422), `broken` anything else (502).
+ */
+export const SessionReply = z.object({
+  type: z.literal("SessionReply"),
+  call_id: z.string().max(64),
+  ok: z.boolean(),
+  result: z.unknown(),
+  blob: z.string().max(64).nullable().default(null),
+  kind: z.enum(["page", "timeout", "gone", "invalid", "broken"]).nullable().default(null),
+  error: ActionError.nullable().default(null),
+  place: z.object(SessionPlace).nullable().default(null),
+  ms: z.number(),
+});
+export type SessionReply = z.infer<typeof SessionReply>;
+
 export const WorkerToHub = z.discriminatedUnion("type", [
   Registration,
   WorkerHeartbeat,
@@ -81,6 +136,10 @@ export const WorkerToHub = z.discriminatedUnion("type", [
   JobRefused,
   JobLog,
   WorkerResult,
+  SessionOpened,
+  SessionRefused,
+  SessionEnded,
+  SessionReply,
 ]);
 export type WorkerToHub = z.infer<typeof WorkerToHub>;
 
@@ -95,6 +154,21 @@ export const HubRegistered = z.object({
 });
 export type HubRegistered = z.infer<typeof HubRegistered>;
 
+/** What the hub adds to a run from its registries. Secrets live in memory only: they are never stored or logged. */
+export const RunExtras = z.object({
+  profile: ProfileRef.nullable().default(null),
+  /** Cookies of the host registry, injected before the first navigation. */
+  cookies: z.array(StoredCookie).default([]),
+  recipe: Recipe.nullable().default(null),
+  login_recipe: LoginRecipe.nullable().default(null),
+  popup_policy: PopupPolicy.default("allow"),
+  /** Values of the `${ENV:NAME}` placeholders the recipes use. */
+  secrets: z.record(z.string(), z.string()).default({}),
+  /** attach_to_job: run in this live session's browser instead of a plain one. */
+  in_session: z.string().max(64).nullable().default(null),
+});
+export type RunExtras = z.infer<typeof RunExtras>;
+
 export const HubAssignJob = Assignment.extend({
   type: z.literal("HubAssignJob"),
   lane_idx: z.int(),
@@ -102,6 +176,7 @@ export const HubAssignJob = Assignment.extend({
   url: z.string().max(MAX_URL_LENGTH),
   /** JobOptions with every default filled in and min_asset_size_bytes already resolved against the hub's setting. */
   options: z.record(z.string(), z.unknown()),
+  extras: RunExtras.prefault({}),
 });
 export type HubAssignJob = z.infer<typeof HubAssignJob>;
 
@@ -122,12 +197,47 @@ export type HubResultAck = z.infer<typeof HubResultAck>;
 /** Answers every heartbeat, so that the worker's receive-side watchdog (§8) sees a living hub. */
 export const HubHeartbeatAck = z.object({ type: z.literal("HubHeartbeatAck") });
 
+/** Take the lane for a session that no job owns. Answered by SessionOpened or SessionRefused. */
+export const HubOpenSession = SessionOnLane.extend({
+  type: z.literal("HubOpenSession"),
+  lane_idx: z.int(),
+  url: z.string().max(MAX_URL_LENGTH).nullable(),
+  headless: z.boolean(),
+  viewport: Viewport.nullable(),
+  profile: ProfileRef.nullable(),
+});
+export type HubOpenSession = z.infer<typeof HubOpenSession>;
+
+/** End the session, whoever opened it, and reset its lane. */
+export const HubCloseSession = SessionOnLane.extend({
+  type: z.literal("HubCloseSession"),
+  reason: z.string().max(1_000),
+});
+export type HubCloseSession = z.infer<typeof HubCloseSession>;
+
+/**
+ * One operation on a session, answered by one SessionReply. `action`: a name of SESSION_ACTIONS, or one of the hub's own
+ * (`state`, `cookies_get`, `cookies_put`, `cookies_clear`, `network`, `files`, `preview`, `profile_save`).
+ */
+export const HubSessionCall = z.object({
+  type: z.literal("HubSessionCall"),
+  call_id: z.string().max(64),
+  session_id: z.string().max(64),
+  action: z.string().max(64),
+  args: z.record(z.string(), z.unknown()),
+  timeout_ms: z.int().positive(),
+});
+export type HubSessionCall = z.infer<typeof HubSessionCall>;
+
 export const HubToWorker = z.discriminatedUnion("type", [
   HubRegistered,
   HubAssignJob,
   HubCancelJob,
   HubResultAck,
   HubHeartbeatAck,
+  HubOpenSession,
+  HubCloseSession,
+  HubSessionCall,
 ]);
 export type HubToWorker = z.infer<typeof HubToWorker>;
 

@@ -24,6 +24,8 @@ export const AssetMeta = z.object({
   from_cache: z.boolean(),
   from_service_worker: z.boolean(),
   partial: z.boolean(),
+  /** Fetched again by the video downloader, not received by the browser. */
+  refetched: z.boolean().default(false),
   /** Ranges held of a partial body; empty for a whole one. */
   ranges: z.array(ByteRange).max(1_000),
 });
@@ -72,6 +74,6 @@ export const LinkList = z
 export type LinkList = z.infer<typeof LinkList>;
 
 /** Files of a job that are not assets. */
-export const DOCUMENT_NAMES = ["page.html", "links.json"] as const;
+export const DOCUMENT_NAMES = ["page.html", "links.json", "har.json"] as const;
 export const DocumentName = z.enum(DOCUMENT_NAMES);
 export type DocumentName = z.infer<typeof DocumentName>;

@@ -7,6 +7,7 @@ import {
   MAX_URL_LENGTH,
   MAX_WAIT_S,
 } from "../limits.ts";
+import { Recipe } from "./recipe.ts";
 
 export const JOB_MODES = ["fetch", "codegen-loop", "rerun"] as const;
 export const JOB_STATUSES = ["queued", "running", "completed", "failed", "cancelled"] as const;
@@ -89,7 +90,8 @@ export const JobOptions = z
     attach_to_job: nullableText(64),
     codegen_engine: nullableText(64),
     fetch_strategy: z.enum(["recipe", "normal"]).default("recipe"),
-    fetch_recipe: z.null({ error: "is set by the hub, not by clients" }).default(null),
+    /** Set by the hub from the matching host recipe; `SubmitJob` refuses it. */
+    fetch_recipe: Recipe.nullable().default(null),
     keep_session: z.boolean().default(false),
   })
   .superRefine((o, ctx) => {
@@ -133,7 +135,13 @@ export const TargetUrl = z
 
 /** Body of POST /jobs (fleet spec §4.1). */
 export const SubmitJob = z
-  .strictObject({ url: TargetUrl, options: JobOptions.prefault({}) })
+  .strictObject({
+    url: TargetUrl,
+    options: JobOptions.refine((o) => o.fetch_recipe === null, {
+      path: ["fetch_recipe"],
+      error: "is set by the hub, not by clients",
+    }).prefault({}),
+  })
   .openapi("SubmitJob");
 export type SubmitJob = z.infer<typeof SubmitJob>;
 

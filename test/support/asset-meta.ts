@@ -11,6 +11,7 @@ export const assetMeta = (name: string, more: Partial<AssetMeta> = {}): AssetMet
   from_cache: false,
   from_service_worker: false,
   partial: false,
+  refetched: false,
   ranges: [],
   ...more,
 });

@@ -132,6 +132,7 @@ export function assetRow(
     from_cache: false,
     from_service_worker: false,
     partial: false,
+    refetched: false,
     ranges: [],
     ...fields,
   };

@@ -1,5 +1,6 @@
 import { rmSync } from "node:fs";
 import { systemClock } from "#shared/clock.ts";
+import { RunExtras } from "#shared/link/messages.ts";
 import type { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
 import { JobOptions } from "#shared/schema/job.ts";
 import { type FetchSettings, runFetch } from "#worker/fetch/run-fetch.ts";
@@ -38,6 +39,7 @@ export async function runFetchJob(
   const run: JobRun = {
     job_id: "job1",
     url: request.url,
+    extras: RunExtras.parse({}),
     options: JobOptions.parse({
       idle_seconds: 0.5,
       headless: browser.headless,

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Clock, systemClock } from "#shared/clock.ts";
-import type { HubAssignJob } from "#shared/link/messages.ts";
+import { type HubAssignJob, RunExtras } from "#shared/link/messages.ts";
 import { createLog } from "#shared/log.ts";
 import { type CaptureReport, JobOptions } from "#shared/schema/job.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
@@ -60,6 +60,7 @@ export const assignment = (job_id: string, lane_idx = 0, lease_token = 1): HubAs
   session_id: `session-${job_id}`,
   url: "http://site.test/",
   options: { ...JobOptions.parse({}) },
+  extras: RunExtras.parse({}),
 });
 
 export async function startWorkerRig(

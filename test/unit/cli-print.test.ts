@@ -34,6 +34,7 @@ const asset = (name: string, source_url: string): Asset => ({
   from_cache: false,
   from_service_worker: false,
   partial: false,
+  refetched: false,
   ranges: [],
 });
 

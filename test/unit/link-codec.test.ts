@@ -1,12 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { decoderOf } from "#shared/link/codec.ts";
-import { HubToWorker, WorkerToHub } from "#shared/link/messages.ts";
+import { HubToWorker, RunExtras, WorkerToHub } from "#shared/link/messages.ts";
 
 describe("link frames (fleet spec §6.2)", () => {
   const decode = decoderOf<HubToWorker>(HubToWorker);
 
   test("a message of every known type is decoded", () => {
     const job = { job_id: "j1", lease_token: 3 };
+    const opened = { session_id: "s", lease_token: 3 };
     const messages: HubToWorker[] = [
       {
         type: "HubRegistered",
@@ -22,10 +23,29 @@ describe("link frames (fleet spec §6.2)", () => {
         session_id: "s",
         url: "http://site.test/",
         options: {},
+        extras: RunExtras.parse({}),
       },
       { type: "HubCancelJob", ...job, reason: "" },
       { type: "HubResultAck", ...job, accepted: true },
       { type: "HubHeartbeatAck" },
+      {
+        type: "HubOpenSession",
+        ...opened,
+        lane_idx: 0,
+        url: "http://site.test/",
+        headless: true,
+        viewport: { width: 800, height: 600 },
+        profile: null,
+      },
+      { type: "HubCloseSession", ...opened, reason: "deleted" },
+      {
+        type: "HubSessionCall",
+        call_id: "c",
+        session_id: "s",
+        action: "evaluate",
+        args: { code: "1" },
+        timeout_ms: 1_000,
+      },
     ];
     for (const message of messages)
       expect(decode(JSON.stringify(message))).toEqual({ kind: "message", message });

@@ -1,3 +1,4 @@
+import type { RunExtras } from "#shared/link/messages.ts";
 import type { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
 import type { CaptureReport, JobLogEntry, JobOptions } from "#shared/schema/job.ts";
 import type { CdpConnection } from "#worker/cdp/connection.ts";
@@ -69,6 +70,7 @@ export interface JobRun {
   job_id: string;
   url: string;
   options: JobOptions;
+  extras: RunExtras;
   browser: LaneBrowser;
   story: JobStory;
   sink: AssetSink;

@@ -23,6 +23,9 @@ export function dispatch(
     case "HubResultAck":
       ctx.assignments.acknowledge(message);
       break;
+    case "HubOpenSession":
+    case "HubCloseSession":
+    case "HubSessionCall":
     case "HubHeartbeatAck":
       break;
     case "HubRegistered":

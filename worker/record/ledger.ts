@@ -86,6 +86,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
       from_cache: source.from_cache,
       from_service_worker: source.from_service_worker,
       partial: reason !== null,
+      refetched: false,
       ranges: ranges.slice(0, 1_000),
     };
     deps.store(meta, body);

@@ -1,0 +1,1 @@
+ALTER TABLE "assets" ADD COLUMN "refetched" boolean DEFAULT false NOT NULL;

@@ -1,0 +1,1 @@
+ALTER TABLE `assets` ADD `refetched` integer DEFAULT false NOT NULL;

@@ -1,0 +1,117 @@
+import { isoTime } from "#shared/clock.ts";
+import { notFound } from "#shared/errors.ts";
+import { SESSION_TTL_S } from "#shared/limits.ts";
+import type { Session } from "#shared/schema/session.ts";
+import type { HubContext } from "../context.ts";
+import type { HeldLane, WorkerLink } from "../fleet/worker-link.ts";
+import { type HubSession, SessionOver } from "./types.ts";
+
+/** Where a session is: the value of `session:<id>` in the shared store. */
+export interface SessionPlace {
+  worker_id: string;
+  lane_idx: number;
+  job_id: string | null;
+  hub_id: string;
+}
+
+const keyOf = (session_id: string) => `session:${session_id}`;
+
+export interface AddSession {
+  session_id: string;
+  kind: HubSession["kind"];
+  link: WorkerLink;
+  held: HeldLane;
+  job_id: string | null;
+  headless: boolean;
+  idle_ttl_ms: number | null;
+  ttl_ms?: number;
+}
+
+/** The viewer of a session, relative to the hub (fleet spec §2.1). */
+export const viewerPath = (session_id: string): string =>
+  `/sessions/${session_id}/novnc/?path=sessions/${session_id}/novnc/websockify` +
+  "&autoconnect=1&resize=scale&reconnect=1";
+
+/** From now on the session's URLs answer. */
+export async function addSession(ctx: HubContext, input: AddSession): Promise<HubSession> {
+  const { ttl_ms = SESSION_TTL_S.ttl_default * 1_000, ...rest } = input;
+  const ended = new AbortController();
+  const now = ctx.clock.now();
+  const session: HubSession = {
+    ...rest,
+    lane_idx: input.held.lease.lane_idx,
+    created_at: now,
+    last_active_at: now,
+    expires_at: now + ttl_ms,
+    url: "about:blank",
+    title: "",
+    tabs: 1,
+    calls: 0,
+    ended: ended.signal,
+    over: (why) => ended.abort(why),
+  };
+  ctx.sessions.set(session.session_id, session);
+  const { worker_id } = input.link;
+  const place: SessionPlace = {
+    worker_id,
+    lane_idx: session.lane_idx,
+    job_id: session.job_id,
+    hub_id: ctx.hub_id,
+  };
+  await ctx.kv.set(keyOf(session.session_id), place, ttl_ms);
+  return session;
+}
+
+/** @throws AppError not_found: a session that ended is never found again (fleet spec §2.4). */
+export function requireSession(ctx: HubContext, session_id: string): HubSession {
+  const session = ctx.sessions.get(session_id);
+  if (!session || session.ended.aborted) throw notFound("session");
+  return session;
+}
+
+/** Something used the session: an action, CDP traffic, or a viewer's input. */
+export function touchSession(ctx: HubContext, session: HubSession): void {
+  session.last_active_at = ctx.clock.now();
+}
+
+/**
+ * Takes the session out of the registry: viewers and CDP clients are closed with `reason`, every later request is 404.
+ * The lane is not touched. False when it had ended already.
+ */
+export async function dropSession(
+  ctx: HubContext,
+  session: HubSession,
+  reason: string,
+): Promise<boolean> {
+  if (session.ended.aborted) return false;
+  ctx.sessions.delete(session.session_id);
+  session.over(new SessionOver(reason));
+  await ctx.kv.delete(keyOf(session.session_id));
+  return true;
+}
+
+/** Where this hub reaches the session's lane on its worker: `http://host:port` of its bridge, and the bearer it asks for. */
+export function bridgeOf(session: HubSession): { base: string; token: string } {
+  const viewer = session.link.capabilities.lane_novnc_urls[session.lane_idx];
+  if (viewer === undefined) throw notFound("bridge");
+  return { base: new URL(viewer).origin, token: session.link.upload_token };
+}
+
+/** The record of a session as the wire shows it (design/api.md). */
+export const sessionRecord = (session: HubSession): Session => ({
+  session_id: session.session_id,
+  state: "active",
+  worker_id: session.link.worker_id,
+  lane_idx: session.lane_idx,
+  job_id: session.job_id,
+  headless: session.headless,
+  novnc_url: viewerPath(session.session_id),
+  cdp_url: `/sessions/${session.session_id}/cdp`,
+  created_at: isoTime(session.created_at),
+  last_active_at: isoTime(session.last_active_at),
+  idle_ttl_s: session.idle_ttl_ms === null ? null : session.idle_ttl_ms / 1_000,
+  expires_at: isoTime(session.expires_at),
+  url: session.url,
+  title: session.title,
+  tabs: session.tabs,
+});

@@ -1,0 +1,38 @@
+import type { HeldLane, WorkerLink } from "../fleet/worker-link.ts";
+
+/**
+ * A session this hub owns because the worker's link is here (fleet spec §2.4, §3.3). Times epoch ms.
+ * `job`: a running job's own, which ends with it. `kept`: left open by a keep_session job. `sdk`: opened by POST /sessions.
+ */
+export interface HubSession {
+  readonly session_id: string;
+  kind: "job" | "kept" | "sdk";
+  readonly link: WorkerLink;
+  /** Replaced when a job is attached to the session: the lane then has a new lease. */
+  held: HeldLane;
+  readonly lane_idx: number;
+  job_id: string | null;
+  readonly headless: boolean;
+  readonly created_at: number;
+  last_active_at: number;
+  /** Null while a job owns it. */
+  idle_ttl_ms: number | null;
+  readonly expires_at: number;
+  url: string;
+  title: string;
+  tabs: number;
+  /** Calls on their way, for MAX_ACTIONS_AT_ONCE. */
+  calls: number;
+  /** Aborts once, with a `SessionOver`, when the session ends: viewers and CDP clients close by it. */
+  readonly ended: AbortSignal;
+  /** Aborts `ended`. Only `endSession` calls it. */
+  readonly over: (why: SessionOver) => void;
+}
+
+/** Why a session ended; `message` is what the viewer's page shows. */
+export class SessionOver extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "SessionOver";
+  }
+}

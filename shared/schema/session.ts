@@ -1,0 +1,254 @@
+import { z } from "@hono/zod-openapi";
+import { ACTION_TIMEOUT_S, MAX_CODE_BYTES, MAX_URL_LENGTH, SESSION_TTL_S } from "../limits.ts";
+import { SessionCookie } from "./cookie.ts";
+import { TargetUrl } from "./job.ts";
+import { RecipeAction } from "./recipe.ts";
+
+const idle_ttl_s = z.int().min(SESSION_TTL_S.idle_min).max(SESSION_TTL_S.idle_max);
+
+export const Viewport = z.strictObject({
+  width: z.int().min(100).max(7_680),
+  height: z.int().min(100).max(4_320),
+});
+export type Viewport = z.infer<typeof Viewport>;
+
+/** A session's first page: a web page, or the blank one. */
+const StartUrl = z.union([z.literal("about:blank"), TargetUrl]);
+
+/** Body of POST /sessions (design/api.md). Durations in seconds. */
+export const CreateSession = z
+  .strictObject({
+    url: StartUrl.nullable().default(null),
+    use_profile: z
+      .string()
+      .regex(/^[a-z0-9_-]{1,64}$/, "must be made of a-z, 0-9, hyphen and underscore")
+      .nullable()
+      .default(null),
+    headless: z.boolean().default(false),
+    idle_ttl_s: idle_ttl_s.default(SESSION_TTL_S.idle_default),
+    ttl_s: z
+      .int()
+      .min(SESSION_TTL_S.idle_min)
+      .max(SESSION_TTL_S.ttl_max)
+      .default(SESSION_TTL_S.ttl_default),
+    worker_id: z.string().max(64).nullable().default(null),
+    viewport: Viewport.nullable().default(null),
+  })
+  .openapi("CreateSession");
+export type CreateSession = z.infer<typeof CreateSession>;
+
+/** A session as the wire shows it (design/api.md). `job_id`: the job that runs in it or left it open. */
+export const Session = z
+  .object({
+    session_id: z.string(),
+    state: z.enum(["active"]),
+    worker_id: z.string(),
+    lane_idx: z.int(),
+    job_id: z.string().nullable(),
+    headless: z.boolean(),
+    novnc_url: z.string(),
+    cdp_url: z.string(),
+    created_at: z.string(),
+    last_active_at: z.string(),
+    /** Null while a job owns it: it ends with the job. */
+    idle_ttl_s: z.number().nullable(),
+    expires_at: z.string(),
+    url: z.string(),
+    title: z.string(),
+    tabs: z.int(),
+  })
+  .openapi("Session");
+export type Session = z.infer<typeof Session>;
+export const SessionList = z.object({ sessions: z.array(Session) }).openapi("SessionList");
+
+const selector = z.string().min(1).max(4_096);
+const button = z.enum(["left", "middle", "right"]).default("left");
+const load_state = z.enum(["load", "domcontentloaded", "networkidle", "commit"]);
+/** Every action takes it, in seconds. */
+const timeout = {
+  timeout_s: z.number().min(0.1).max(ACTION_TIMEOUT_S.max).default(ACTION_TIMEOUT_S.default),
+};
+const args = <S extends z.ZodRawShape>(shape: S) => z.strictObject({ ...shape, ...timeout });
+const none = args({});
+const picture = {
+  format: z.enum(["png", "jpeg", "webp"]).default("png"),
+  quality: z.int().min(1).max(100).optional(),
+  full_page: z.boolean().default(false),
+  selector: selector.optional(),
+};
+const text = z.string().max(1_000_000);
+
+/** Body of POST /jobs/{id}/screenshot/capture (fleet spec §4.1, design/api.md). */
+export const ScreenshotRequest = z.strictObject(picture).openapi("ScreenshotRequest");
+export type ScreenshotRequest = z.infer<typeof ScreenshotRequest>;
+
+/** A file given to an `input type=file`: inline, or (hub to worker) already on the worker under its upload id. */
+export const InputFile = z.strictObject({
+  name: z.string().min(1).max(255),
+  mime: z.string().max(255).default("application/octet-stream"),
+  content_base64: z.base64().max(3_000_000).optional(),
+  upload_id: z.string().max(64).optional(),
+});
+export type InputFile = z.infer<typeof InputFile>;
+
+/** Arguments of every POST /sessions/{sid}/<action> (design/api.md); names and meanings are Playwright's. */
+export const SESSION_ACTIONS = {
+  navigate: args({
+    url: StartUrl,
+    wait_until: load_state.default("load"),
+    referer: z.string().max(MAX_URL_LENGTH).optional(),
+  }),
+  click: args({
+    selector: selector.optional(),
+    x: z.number().optional(),
+    y: z.number().optional(),
+    button,
+    click_count: z.int().min(1).max(10).default(1),
+  }).refine((a) => (a.selector !== undefined) !== (a.x !== undefined && a.y !== undefined), {
+    error: "give either selector, or x and y",
+  }),
+  fill: args({ selector, text }),
+  type: args({
+    text,
+    selector: selector.optional(),
+    delay_ms: z.number().min(0).max(10_000).default(0),
+  }),
+  press: args({ key: z.string().min(1).max(100), selector: selector.optional() }),
+  hover: args({ selector }),
+  select_option: args({ selector, values: z.array(z.string().max(10_000)).max(1_000) }),
+  check: args({ selector }),
+  uncheck: args({ selector }),
+  scroll: args({
+    amount: z.number().min(-1e7).max(1e7).optional(),
+    selector: selector.optional(),
+  }).refine((a) => (a.selector !== undefined) !== (a.amount !== undefined), {
+    error: "give either amount or selector",
+  }),
+  wait: args({
+    selector: selector.optional(),
+    state: z.enum(["attached", "detached", "visible", "hidden"]).optional(),
+    load_state: load_state.exclude(["commit"]).optional(),
+    seconds: z.number().min(0).max(ACTION_TIMEOUT_S.max).optional(),
+  }).refine(
+    (a) => a.selector !== undefined || a.load_state !== undefined || a.seconds !== undefined,
+    {
+      error: "give selector, load_state or seconds",
+    },
+  ),
+  evaluate: args({
+    code: z.string().min(1).max(MAX_CODE_BYTES),
+    arg: z.json().optional(),
+  }),
+  set_input_files: args({ selector, files: z.array(InputFile).max(100) }),
+  screenshot: args(picture),
+  pdf: args({
+    format: z.string().max(20).default("A4"),
+    landscape: z.boolean().default(false),
+    print_background: z.boolean().default(true),
+  }),
+  content: none,
+  text: args({ selector: selector.optional() }),
+  markdown: args({ selector: selector.optional() }),
+  links: none,
+  back: none,
+  forward: none,
+  reload: args({ wait_until: load_state.default("load") }),
+  tabs: none,
+  tab: args({
+    op: z.enum(["new", "close", "select"]),
+    index: z.int().min(0).max(1_000).optional(),
+    url: StartUrl.optional(),
+  }),
+  keepalive: args({ idle_ttl_s: idle_ttl_s.optional() }),
+  recipe: args({ actions: z.array(RecipeAction).min(1).max(500) }),
+} as const;
+export type SessionActionName = keyof typeof SESSION_ACTIONS;
+export type SessionActionArgs<A extends SessionActionName> = z.infer<(typeof SESSION_ACTIONS)[A]>;
+export type SessionActionInput<A extends SessionActionName> = z.input<(typeof SESSION_ACTIONS)[A]>;
+
+/** Answer of every action. `url` and `title` are the active tab's after it; `ms` is what it took on the worker. */
+export const ActionReply = z
+  .object({
+    ok: z.literal(true),
+    result: z.unknown(),
+    url: z.string(),
+    title: z.string(),
+    ms: z.number(),
+  })
+  .openapi("ActionReply");
+export type ActionReply = z.infer<typeof ActionReply>;
+
+/** What the page refused: beside `detail` in the body of a 422. */
+export const ActionError = z
+  .object({ name: z.string(), message: z.string(), stack: z.string().optional() })
+  .openapi("ActionError");
+export type ActionError = z.infer<typeof ActionError>;
+export const ActionFailure = z
+  .object({
+    detail: z.unknown(),
+    error: ActionError.optional(),
+    screenshot_href: z.string().optional(),
+  })
+  .openapi("ActionFailure");
+
+/** Result of `screenshot` and `pdf`, unless the Accept header asks for the bytes themselves. */
+export const Picture = z.object({ mime: z.string(), content_base64: z.string() });
+
+export const Tab = z.object({
+  index: z.int(),
+  url: z.string(),
+  title: z.string(),
+  active: z.boolean(),
+});
+export type Tab = z.infer<typeof Tab>;
+
+export const CookieList = z.object({ cookies: z.array(SessionCookie) }).openapi("CookieList");
+/** Body of PUT /sessions/{sid}/cookies: adds or replaces these, keeps the others. */
+export const PutCookies = z
+  .strictObject({ cookies: z.array(SessionCookie).min(1).max(10_000) })
+  .openapi("PutCookies");
+
+/** One request of a session's network log. `seq` counts from 1; times epoch ms; null what is not known yet. */
+export const NetworkEntry = z
+  .object({
+    seq: z.int(),
+    method: z.string(),
+    url: z.string(),
+    type: z.string(),
+    status: z.int().nullable(),
+    mime: z.string().nullable(),
+    /** Bytes on the wire. */
+    size: z.int().nullable(),
+    started_at: z.number(),
+    ttfb_ms: z.number().nullable(),
+    ms: z.number().nullable(),
+    error: z.string().nullable(),
+  })
+  .openapi("NetworkEntry");
+export type NetworkEntry = z.infer<typeof NetworkEntry>;
+/** `next` is the `since` of the next call; `dropped` counts entries that were older than the log keeps. */
+export const NetworkLog = z
+  .object({ entries: z.array(NetworkEntry), next: z.int(), dropped: z.int() })
+  .openapi("NetworkLog");
+
+/** A file the session's browser downloaded. `state` tells a file that is still coming in. */
+export const SessionFile = z
+  .object({
+    name: z.string(),
+    size: z.int(),
+    mime: z.string(),
+    url: z.string(),
+    state: z.enum(["in_progress", "completed", "canceled"]),
+    href: z.string(),
+    created_at: z.string(),
+  })
+  .openapi("SessionFile");
+export type SessionFile = z.infer<typeof SessionFile>;
+export const SessionFileList = z.object({ files: z.array(SessionFile) }).openapi("SessionFileList");
+
+/** Body of POST /sessions/{sid}/profile/save. */
+export const SaveProfile = z
+  .strictObject({
+    name: z.string().regex(/^[a-z0-9_-]{1,64}$/, "must be made of a-z, 0-9, hyphen and underscore"),
+  })
+  .openapi("SaveProfile");

@@ -1,0 +1,44 @@
+import type { LaneHold } from "#worker/lanes/pool.ts";
+import type { LaneBrowser } from "#worker/lanes/types.ts";
+
+/**
+ * A lane's browser as sessions, viewer and CDP clients see it on the worker. Every running job has one, a `keep_session`
+ * job leaves it behind, and HubOpenSession makes one of its own. It is in `Sessions` exactly while calls may reach it.
+ */
+export interface LiveSession {
+  readonly session_id: string;
+  readonly lane_idx: number;
+  /** Of the lane's current lease; changes when a job is attached. */
+  lease_token: number;
+  job_id: string | null;
+  readonly hold: LaneHold;
+  /** The browser in use; replaced when a profile was saved from it. Null while there is none yet. */
+  browser(): LaneBrowser | null;
+  /** Aborts when the session ends; its reason's message is for people. */
+  readonly signal: AbortSignal;
+}
+
+/** The sessions of this worker, by id. The bridge and the calls of the hub look them up here and nowhere else. */
+export interface Sessions {
+  get(session_id: string): LiveSession | undefined;
+  /** The session that has this lane. */
+  onLane(lane_idx: number): LiveSession | undefined;
+  all(): readonly LiveSession[];
+  /** @returns the function that takes it out again. */
+  add(session: LiveSession): () => void;
+}
+
+export function createSessions(): Sessions {
+  const live = new Map<string, LiveSession>();
+  return {
+    get: (session_id) => live.get(session_id),
+    onLane: (lane_idx) => [...live.values()].find((s) => s.lane_idx === lane_idx),
+    all: () => [...live.values()],
+    add: (session) => {
+      live.set(session.session_id, session);
+      return () => {
+        if (live.get(session.session_id) === session) live.delete(session.session_id);
+      };
+    },
+  };
+}
