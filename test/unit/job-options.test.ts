@@ -98,7 +98,7 @@ describe("JobOptions rules (fleet spec §2.2)", () => {
     ["rerun_from", ["a b", "a/attempts/0", "../x"], []],
     ["use_profile", ["Work", "a/b", ""], ["my_profile-1"]],
     ["attach", ["host", "http://h:1"], ["9222", "10.0.0.5:9222", "[::1]:9222"]],
-    ["fetch_recipe", [{ pattern: 5 }, { kind: "x" }], [null]],
+    ["fetch_recipe", [5, "x", []], [null]],
     ["headless", ["yes", 1], [true]],
   ] as [string, unknown[], unknown[]][]) {
     for (const value of bad)
