@@ -1,5 +1,5 @@
 import { pgKit } from "./kit.pg.ts";
 import { defineTables } from "./tables.ts";
 
-export const { jobs, assets, job_events, workers, settings, idempotency_keys } =
+export const { jobs, assets, job_events, workers, settings, idempotency_keys, hosts, profiles } =
   defineTables(pgKit);

@@ -1,5 +1,5 @@
 import { sqliteKit } from "./kit.sqlite.ts";
 import { defineTables } from "./tables.ts";
 
-export const { jobs, assets, job_events, workers, settings, idempotency_keys } =
+export const { jobs, assets, job_events, workers, settings, idempotency_keys, hosts, profiles } =
   defineTables(sqliteKit);
