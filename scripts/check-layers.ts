@@ -58,7 +58,7 @@ export const LAYERS: readonly Layer[] = [
     name: "hub-jobs",
     files: /^hub\/jobs\//,
     may: [...DOMAIN, "hub-registries", "hub-fleet", "hub-sessions"],
-    packages: ZOD,
+    packages: [...ZOD, "client-zip"],
   },
   {
     name: "hub-http",

@@ -33,7 +33,7 @@ export const MAX_WAIT_S = 3_600;
 export const MAX_URL_LENGTH = 16_384;
 /** Ours: a JSON request body. Holds 200 KB of code with every byte escaped. */
 export const MAX_JSON_BODY_BYTES = 2 * 1024 * 1024;
-/** Ours: page.html or links.json of one job. */
+/** Ours: page.html, links.json or har.json of one job. */
 export const MAX_DOCUMENT_BYTES = 256 * 1024 * 1024;
 /** Ours: one message of the worker link. */
 export const MAX_LINK_FRAME_BYTES = 4 * 1024 * 1024;
@@ -69,3 +69,9 @@ export const MAX_INLINE_RESULT_BYTES = 256 * 1024;
 export const MAX_RECIPES = 500;
 export const MAX_RECIPE_ACTIONS = 500;
 export const MAX_HOST_COOKIES = 5_000;
+/** Ours: one recipe, and the login recipe, as JSON: a job's record and its assignment carry them. */
+export const MAX_RECIPE_BYTES = 256 * 1024;
+/** Ours: all recipes of a host as JSON. */
+export const MAX_HOST_RECIPES_BYTES = 8 * 1024 * 1024;
+/** Ours: the cookies of one job, as JSON; the assignment must fit into a frame of the link. */
+export const MAX_JOB_COOKIES_BYTES = 2 * 1024 * 1024;

@@ -57,7 +57,7 @@ export async function storeAsset(
   throw staleLease();
 }
 
-/** Stores page.html or links.json. @throws as `storeAsset`. */
+/** Stores page.html, links.json or har.json. @throws as `storeAsset`. */
 export async function storeDocument(
   ctx: HubContext,
   held: JobLane,
@@ -129,17 +129,18 @@ export async function getResult(
   job_id: string,
 ): Promise<z.infer<typeof JobResult>> {
   const row = await getRow(ctx, job_id);
-  const [assets, html, links] = await Promise.all([
+  const [assets, html, links, har] = await Promise.all([
     ctx.db.assets.list(job_id),
     ctx.objects.stat(documentKey(job_id, "page.html")),
     ctx.objects.stat(documentKey(job_id, "links.json")),
+    ctx.objects.stat(documentKey(job_id, "har.json")),
   ]);
   return {
     job_id,
     status: row.status,
     html_href: html && `/jobs/${job_id}/page.html`,
     log_href: `/jobs/${job_id}/log.txt`,
-    har_href: null,
+    har_href: har && `/jobs/${job_id}/har.json`,
     links_href: links && `/jobs/${job_id}/links.json`,
     assets: assets.map(({ name, kind, size }) => ({
       name,

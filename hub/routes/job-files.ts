@@ -9,6 +9,7 @@ import { bytes, fails, ok, streamed } from "../http/openapi-parts.ts";
 import { assetKey, documentKey, getAsset, getResult, listAssets } from "../jobs/files.ts";
 import { logText } from "../jobs/log-text.ts";
 import { getRow } from "../jobs/read.ts";
+import { zipJob } from "../jobs/zip.ts";
 import { AssetParams, JobParams } from "./params.ts";
 
 const tags = ["job files"];
@@ -77,6 +78,43 @@ const links = createRoute({
   request,
   responses: { ...ok(LinkList), ...fails(404) },
 });
+const har = createRoute({
+  method: "get",
+  path: "/jobs/{id}/har.json",
+  tags,
+  summary: "Read what the browser asked for and got, as HAR 1.2",
+  description:
+    "Without bodies: content._asset names the asset that holds one. Cookies and credentials are masked.",
+  request,
+  responses: {
+    200: {
+      description: "The HTTP archive",
+      content: {
+        "application/json": {
+          schema: z.object({ log: z.object({ version: z.literal("1.2") }).catchall(z.unknown()) }),
+        },
+      },
+    },
+    ...fails(404),
+  },
+});
+const zip = createRoute({
+  method: "get",
+  path: "/jobs/{id}/assets.zip",
+  tags,
+  summary: "Download every file of a job as one archive",
+  description:
+    "assets.json, log.txt, page.html, links.json, har.json and assets/, streamed and not compressed. " +
+    "A running job gives what is there.",
+  request,
+  responses: {
+    200: {
+      description: "The archive",
+      content: { "application/zip": { schema: { type: "string", format: "binary" } } },
+    },
+    ...fails(404),
+  },
+});
 
 /** The files of a job (fleet spec §2.3, §4.1). */
 export function jobFileRoutes(ctx: HubContext) {
@@ -118,7 +156,16 @@ export function jobFileRoutes(ctx: HubContext) {
     })
     .openapi(links, async (c) =>
       send(await readDocument(c, c.req.valid("param").id, "links.json"), "application/json"),
-    );
+    )
+    .openapi(har, async (c) =>
+      send(await readDocument(c, c.req.valid("param").id, "har.json"), "application/json"),
+    )
+    .openapi(zip, async (c) => {
+      const { filename, body } = await zipJob(ctx, c.req.valid("param").id);
+      return send(body, "application/zip", {
+        "Content-Disposition": `attachment; filename="${filename}"`,
+      });
+    });
 }
 
 const send = (

@@ -38,7 +38,7 @@ const putAsset = route(
 );
 const putDocument = route(
   "/workers/{worker_id}/jobs/{job_id}/documents/{name}",
-  "Upload page.html or links.json",
+  "Upload page.html, links.json or har.json",
   UploadHeaders,
 );
 
@@ -98,7 +98,8 @@ export function workerUploadRoutes(ctx: HubContext) {
     .put("/workers/:worker_id/jobs/:job_id/documents/:name", async (c) => {
       const held = leaseOf(c);
       const name = DocumentName.safeParse(c.req.param("name"));
-      if (!name.success) throw invalid(["path", "name"], "must be page.html or links.json");
+      if (!name.success)
+        throw invalid(["path", "name"], "must be page.html, links.json or har.json");
       return c.json(await storeDocument(ctx, held, name.data, uploadOf(c)));
     });
 }

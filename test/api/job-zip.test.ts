@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { $ } from "bun";
+import type { HubAssignJob } from "#shared/link/messages.ts";
+import { type FakeWorker, sha256 } from "#test/support/fake-worker.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
+
+let hub: TestHub;
+let worker: FakeWorker;
+let dir: string;
+beforeAll(async () => {
+  hub = await startTestHub();
+  worker = await hub.worker({ lanes: 20 });
+  dir = await mkdtemp(join(tmpdir(), "flotilla-zip-"));
+});
+afterAll(async () => {
+  await hub.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+const run = async (): Promise<HubAssignJob> => {
+  const { job_id } = (await hub.call("POST", "/jobs", { url: TARGET })).body;
+  return worker.assigned.next((job) => job.job_id === job_id);
+};
+const openFiles = async (): Promise<number> => (await readdir("/proc/self/fd")).length;
+
+test("§4.1 (design/api.md) GET /jobs/{id}/assets.zip holds the listing, the log, the documents and every body", async () => {
+  const job = await run();
+  const bodies: Record<string, string> = {
+    "logo.png": "0123456789",
+    "ünï 日本.bin": "y".repeat(100_000),
+    "empty.txt": "",
+  };
+  for (const [name, body] of Object.entries(bodies)) await worker.putAsset(job, body, { name });
+  await worker.putDocument(job, "page.html", "<h1>hi</h1>");
+  await worker.putDocument(job, "har.json", '{"log":{"version":"1.2"}}');
+  const answer = await fetch(`${hub.url}/jobs/${job.job_id}/assets.zip`);
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get("content-type")).toBe("application/zip");
+  expect(answer.headers.get("content-disposition")).toBe(
+    `attachment; filename="flotilla-${job.job_id}.zip"`,
+  );
+  const file = join(dir, "job.zip");
+  await writeFile(file, new Uint8Array(await answer.arrayBuffer()));
+  expect(await $`unzip -t ${file}`.text()).toContain("No errors detected");
+  const out = join(dir, "out");
+  await $`unzip -q ${file} -d ${out}`;
+  expect((await readdir(out)).sort()).toEqual([
+    "assets",
+    "assets.json",
+    "har.json",
+    "log.txt",
+    "page.html",
+  ]);
+  for (const [name, body] of Object.entries(bodies))
+    expect(await readFile(join(out, "assets", name), "utf8")).toBe(body);
+  const listing = JSON.parse(await readFile(join(out, "assets.json"), "utf8"));
+  expect(listing).toEqual((await hub.call("GET", `/jobs/${job.job_id}/assets.json`)).body);
+});
+
+test("§4.1 GET /jobs/{id}/har.json is the stored HAR, and result names it", async () => {
+  const job = await run();
+  const path = `/jobs/${job.job_id}`;
+  expect((await hub.call("GET", `${path}/har.json`)).status).toBe(404);
+  const text = '{"log":{"version":"1.2","entries":[]}}';
+  expect((await worker.putDocument(job, "har.json", text)).status).toBe(200);
+  const answer = await hub.call("GET", `${path}/har.json`);
+  expect(answer.headers.get("content-type")).toBe("application/json");
+  expect(answer.text).toBe(text);
+  expect((await hub.call("GET", `${path}/result`)).body.har_href).toBe(`${path}/har.json`);
+});
+
+test("§7 the archive of a job that is not there is 404; HEAD opens nothing", async () => {
+  expect((await hub.call("GET", "/jobs/nope/assets.zip")).body).toEqual({
+    detail: "job not found",
+  });
+  const job = await run();
+  await worker.putAsset(job, "x", { name: "x.bin" });
+  const before = await openFiles();
+  for (let i = 0; i < 20; i += 1) {
+    const head = await hub.call("HEAD", `/jobs/${job.job_id}/assets.zip`);
+    expect(head.status).toBe(200);
+  }
+  expect(await openFiles()).toBeLessThan(before + 10);
+});
+
+test("an archive larger than memory should hold is streamed, and a reader that leaves closes the body it was at", async () => {
+  const job = await run();
+  // The store's own file is made large without the hub receiving it: 500 MB of holes.
+  await worker.putAsset(job, "small", { name: "big.mp4", kind: "video", mime: "video/mp4" });
+  const path = join(hub.data_dir, "objects", "jobs", job.job_id, "assets", "big.mp4");
+  await $`truncate -s 500M ${path}`;
+  const url = `${hub.url}/jobs/${job.job_id}/assets.zip`;
+  const rss = process.memoryUsage.rss();
+  let peak = 0;
+  let bytes = 0;
+  const answer = await fetch(url);
+  for await (const chunk of answer.body ?? []) {
+    bytes += chunk.length;
+    peak = Math.max(peak, process.memoryUsage.rss());
+  }
+  expect(bytes).toBeGreaterThan(500 * 1024 * 1024);
+  // Server and client are one process here.
+  expect((peak - rss) / 1024 / 1024).toBeLessThan(150);
+
+  const held = await openFiles();
+  const left = new AbortController();
+  const cut = await fetch(url, { signal: left.signal });
+  const reader = cut.body?.getReader();
+  await reader?.read();
+  left.abort();
+  await reader?.cancel().catch(() => {});
+  const isOpen = async () => {
+    const fds = await readdir("/proc/self/fd");
+    const links = await Promise.all(
+      fds.map((fd) => $`readlink /proc/self/fd/${fd}`.nothrow().quiet().text()),
+    );
+    return links.some((link) => link.includes("big.mp4"));
+  };
+  for (let i = 0; i < 100 && (await isOpen()); i += 1) await hub.call("GET", "/health");
+  expect(await isOpen()).toBe(false);
+  expect(await openFiles()).toBeLessThanOrEqual(held + 3);
+}, 60_000);
+
+test("a body is what its checksum says, also out of the archive", async () => {
+  const job = await run();
+  const body = new Uint8Array(3_000_000).map((_, i) => (i * 7919) % 251);
+  await worker.putAsset(job, body, { name: "data.bin" });
+  const file = join(dir, "data.zip");
+  await Bun.write(file, await fetch(`${hub.url}/jobs/${job.job_id}/assets.zip`));
+  const out = await $`unzip -p ${file} assets/data.bin`.arrayBuffer();
+  expect(sha256(new Uint8Array(out))).toBe(sha256(body));
+});
