@@ -38,6 +38,8 @@ export const pgKit = {
   /** Epoch milliseconds in both dialects; the wire has ISO 8601. */
   time: (name: string) => bigint(name, { mode: "number" }),
   json: <T>(name: string) => jsonb(name).$type<T>(),
+  /** A primary key that counts up and is never given twice, also not after a delete. */
+  key: (name: string) => bigint(name, { mode: "number" }).primaryKey().generatedAlwaysAsIdentity(),
   serial: (name: string) => bigserial(name, { mode: "number" }),
   index,
   uniqueIndex,

@@ -30,6 +30,8 @@ const kit = {
   bool: (name: string) => integer(name, { mode: "boolean" }),
   time: (name: string) => integer(name),
   json: <T>(name: string) => json(name).$type<T>(),
+  // Without AUTOINCREMENT SQLite gives the id of the newest row again once that row is deleted.
+  key: (name: string) => integer(name).primaryKey({ autoIncrement: true }),
   serial: (name: string) => integer(name),
   index,
   uniqueIndex,

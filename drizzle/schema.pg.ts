@@ -1,5 +1,20 @@
 import { pgKit } from "./kit.pg.ts";
 import { defineTables } from "./tables.ts";
 
-export const { jobs, assets, job_events, workers, settings, idempotency_keys, hosts, profiles } =
-  defineTables(pgKit);
+export const {
+  jobs,
+  assets,
+  job_events,
+  workers,
+  settings,
+  idempotency_keys,
+  hosts,
+  profiles,
+  workloads,
+  tasks,
+  runs,
+  run_logs,
+  workload_stats,
+  rate_minutes,
+  rate_windows,
+} = defineTables(pgKit);

@@ -1,5 +1,20 @@
 import { sqliteKit } from "./kit.sqlite.ts";
 import { defineTables } from "./tables.ts";
 
-export const { jobs, assets, job_events, workers, settings, idempotency_keys, hosts, profiles } =
-  defineTables(sqliteKit);
+export const {
+  jobs,
+  assets,
+  job_events,
+  workers,
+  settings,
+  idempotency_keys,
+  hosts,
+  profiles,
+  workloads,
+  tasks,
+  runs,
+  run_logs,
+  workload_stats,
+  rate_minutes,
+  rate_windows,
+} = defineTables(sqliteKit);

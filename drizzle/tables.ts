@@ -10,6 +10,7 @@ import type {
 import type { LoginRecipe, PopupPolicy, Recipe } from "#shared/schema/recipe.ts";
 import type { WorkerStatus } from "#shared/schema/worker.ts";
 import type { ColumnKit } from "./kit.pg.ts";
+import { defineQueueTables } from "./queue-tables.ts";
 
 /** The only table definition; `schema.pg.ts` and `schema.sqlite.ts` call it for their dialect. */
 export function defineTables(c: ColumnKit) {
@@ -145,7 +146,10 @@ export function defineTables(c: ColumnKit) {
     updated_at: c.time("updated_at").notNull(),
   });
 
-  return { jobs, assets, job_events, workers, settings, idempotency_keys, hosts, profiles };
+  return {
+    ...{ jobs, assets, job_events, workers, settings, idempotency_keys, hosts, profiles },
+    ...defineQueueTables(c),
+  };
 }
 
 export type Tables = ReturnType<typeof defineTables>;

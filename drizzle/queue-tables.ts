@@ -1,0 +1,167 @@
+import { sql } from "drizzle-orm";
+import type { Backoff, ExecutorConfig, ExecutorType, RateLimit } from "#shared/schema/workload.ts";
+import type { ColumnKit } from "./kit.pg.ts";
+
+/** `tasks.state` as stored. On the wire `pending` is ready and delayed together (pipeline spec §2.3). */
+export const TASK_STATE = { ready: 0, claimed: 1, failed: 2, delayed: 3 } as const;
+
+/** `runs.outcome` as stored, in the order of the wire's names. */
+export const RUN_OUTCOMES = [
+  "success",
+  "error",
+  "timeout",
+  "lease_expired",
+  "crashed",
+  "cancelled",
+] as const;
+
+/** The workload pipeline's tables (pipeline spec §2). Times epoch ms. */
+export function defineQueueTables(c: ColumnKit) {
+  const workloads = c.table(
+    "workloads",
+    {
+      workload_id: c.key("workload_id"),
+      slug: c.str("slug").notNull(),
+      name: c.str("name").notNull(),
+      description: c.str("description").notNull(),
+      enabled: c.bool("enabled").notNull(),
+      supervisor_enabled: c.bool("supervisor_enabled").notNull(),
+      executor_type: c.str("executor_type").$type<ExecutorType>().notNull(),
+      executor_config: c.json<ExecutorConfig>("executor_config").notNull(),
+      priority: c.int("priority").notNull(),
+      batch_size: c.int("batch_size").notNull(),
+      lease_secs: c.int("lease_secs").notNull(),
+      max_attempts: c.int("max_attempts").notNull(),
+      timeout_s: c.float("timeout_s"),
+      host_affinity: c.json<string[]>("host_affinity").notNull(),
+      backoff: c.json<Backoff>("backoff").notNull(),
+      rate_limit: c.json<RateLimit>("rate_limit"),
+      max_in_flight: c.int("max_in_flight"),
+      emits: c.json<string[]>("emits").notNull(),
+      schedule: c.str("schedule"),
+      schedule_tz: c.str("schedule_tz").notNull(),
+      created_at: c.time("created_at").notNull(),
+      updated_at: c.time("updated_at").notNull(),
+    },
+    (t) => [c.uniqueIndex("workloads_slug_idx").on(t.slug)],
+  );
+
+  /**
+   * The queue. A task leaves it when it succeeds or is cancelled; its runs stay. `epoch` is the fence: odd while claimed,
+   * even otherwise, never reset. `attempt` is consumed at claim. `worker` is the incarnation that holds it.
+   */
+  const tasks = c.table(
+    "tasks",
+    {
+      task_id: c.key("task_id"),
+      workload_id: c.big("workload_id").notNull(),
+      state: c.int("state").notNull(),
+      priority: c.int("priority").notNull(),
+      attempt: c.int("attempt").notNull().default(0),
+      max_attempts: c.int("max_attempts").notNull(),
+      crash_count: c.int("crash_count").notNull().default(0),
+      epoch: c.big("epoch").notNull().default(0),
+      worker: c.str("worker"),
+      worker_id: c.str("worker_id"),
+      claimed_at: c.time("claimed_at"),
+      lease_until: c.time("lease_until"),
+      deadline_at: c.time("deadline_at"),
+      run_at: c.time("run_at").notNull(),
+      pk: c.str("pk").notNull(),
+      extra: c.json<unknown>("extra"),
+      last_error: c.str("last_error"),
+      created_at: c.time("created_at").notNull(),
+    },
+    (t) => [
+      c.uniqueIndex("tasks_pk_idx").on(t.workload_id, t.pk),
+      c
+        .index("tasks_ready_idx")
+        .on(t.workload_id, sql`${t.priority} desc`, t.task_id)
+        .where(sql`state = 0`),
+      c.index("tasks_lease_idx").on(t.lease_until).where(sql`state = 1`),
+      c.index("tasks_due_idx").on(t.run_at).where(sql`state = 3`),
+      c.index("tasks_delayed_idx").on(t.workload_id, t.task_id).where(sql`state = 3`),
+      c.index("tasks_failed_idx").on(t.workload_id, t.task_id).where(sql`state = 2`),
+    ],
+  );
+
+  /** One row for every attempt that ended (pipeline spec §2.4). (task_id, epoch) names an attempt for ever. */
+  const runs = c.table(
+    "runs",
+    {
+      run_id: c.key("run_id"),
+      workload_id: c.big("workload_id").notNull(),
+      task_id: c.big("task_id").notNull(),
+      pk: c.str("pk").notNull(),
+      attempt: c.int("attempt").notNull(),
+      epoch: c.big("epoch").notNull(),
+      outcome: c.int("outcome").notNull(),
+      worker_id: c.str("worker_id"),
+      started_at: c.time("started_at").notNull(),
+      finished_at: c.time("finished_at").notNull(),
+      duration_ms: c.big("duration_ms").notNull(),
+      output: c.json<unknown>("output"),
+      error: c.str("error"),
+      truncated: c.bool("truncated").notNull().default(false),
+    },
+    (t) => [
+      c.uniqueIndex("runs_attempt_idx").on(t.task_id, t.epoch),
+      c.index("runs_workload_idx").on(t.workload_id, t.run_id),
+    ],
+  );
+
+  /** What a run printed; most print nothing and have no row. */
+  const run_logs = c.table(
+    "run_logs",
+    {
+      run_id: c.big("run_id").notNull(),
+      stdout: c.str("stdout").notNull(),
+      stderr: c.str("stderr").notNull(),
+    },
+    (t) => [c.primaryKey({ columns: [t.run_id] })],
+  );
+
+  /** Counters instead of count(*): one row for every workload and control process, summed when read. */
+  const workload_stats = c.table(
+    "workload_stats",
+    {
+      workload_id: c.big("workload_id").notNull(),
+      node: c.str("node").notNull(),
+      ready: c.big("ready").notNull().default(0),
+      claimed: c.big("claimed").notNull().default(0),
+      failed: c.big("failed").notNull().default(0),
+      delayed: c.big("delayed").notNull().default(0),
+      /** The last 20 runs as bits, the newest lowest; `last_n` of them count. */
+      last_runs: c.int("last_runs").notNull().default(0),
+      last_n: c.int("last_n").notNull().default(0),
+      last_at: c.time("last_at").notNull().default(0),
+    },
+    (t) => [c.primaryKey({ columns: [t.workload_id, t.node] })],
+  );
+
+  /** Events of a workload in one minute (`minute` is epoch ms of its start). */
+  const rate_minutes = c.table(
+    "rate_minutes",
+    {
+      minute: c.time("minute").notNull(),
+      workload_id: c.big("workload_id").notNull(),
+      metric: c.str("metric").notNull(),
+      node: c.str("node").notNull(),
+      n: c.big("n").notNull(),
+    },
+    (t) => [c.primaryKey({ columns: [t.minute, t.workload_id, t.metric, t.node] })],
+  );
+
+  /** The window of a rate limit that is running; one row for every limited workload. */
+  const rate_windows = c.table(
+    "rate_windows",
+    {
+      workload_id: c.big("workload_id").notNull(),
+      started_at: c.time("started_at").notNull(),
+      used: c.int("used").notNull(),
+    },
+    (t) => [c.primaryKey({ columns: [t.workload_id] })],
+  );
+
+  return { workloads, tasks, runs, run_logs, workload_stats, rate_minutes, rate_windows };
+}
