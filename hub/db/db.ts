@@ -6,6 +6,7 @@ import { eventsRepo } from "./events.ts";
 import { idempotencyRepo } from "./idempotency.ts";
 import { jobsRepo } from "./jobs.ts";
 import { openPostgres } from "./postgres.ts";
+import { profilesRepo } from "./profiles.ts";
 import { settingsRepo } from "./settings.ts";
 import { openSqlite } from "./sqlite.ts";
 import type { Db } from "./types.ts";
@@ -61,6 +62,7 @@ export function toDb(conn: Conn): Db {
     workers: guarded(workersRepo(conn)),
     settings: guarded(settingsRepo(conn)),
     idempotency: guarded(idempotencyRepo(conn)),
+    profiles: guarded(profilesRepo(conn)),
     ...guarded({ ping: conn.ping }),
     close: conn.close,
   };

@@ -8,6 +8,7 @@ export type AssetRow = Tables["assets"]["$inferSelect"];
 export type EventRow = Tables["job_events"]["$inferSelect"];
 export type WorkerRow = Tables["workers"]["$inferSelect"];
 export type IdempotencyRow = Tables["idempotency_keys"]["$inferSelect"];
+export type ProfileRow = Tables["profiles"]["$inferSelect"];
 
 /** What a claim writes on the row (fleet spec §3.1). */
 export interface ClaimJob {
@@ -111,6 +112,20 @@ export interface IdempotencyRepo {
   expire(created_before: number): Promise<number>;
 }
 
+export interface ProfilesRepo {
+  /** Inserts or replaces under the name; `created_at` and `is_default` of an earlier one stay. The stored row. */
+  put(row: Omit<ProfileRow, "is_default">): Promise<ProfileRow>;
+  get(name: string): Promise<ProfileRow | null>;
+  /** By name. */
+  list(): Promise<ProfileRow[]>;
+  getDefault(): Promise<ProfileRow | null>;
+  /** Makes it the only default; null, and nothing changed, when there is no such profile. */
+  setDefault(name: string): Promise<ProfileRow | null>;
+  clearDefault(): Promise<void>;
+  /** The row that was deleted, or null. */
+  delete(name: string): Promise<ProfileRow | null>;
+}
+
 /**
  * The whole storage of a hub; opened by `openDb(url)`. Every call rejects with AppError unavailable (503) when the
  * database cannot be reached, does not answer in time, or its disk is full.
@@ -123,6 +138,7 @@ export interface Db {
   workers: WorkersRepo;
   settings: SettingsRepo;
   idempotency: IdempotencyRepo;
+  profiles: ProfilesRepo;
   /** Answers when the database does; rejects otherwise (for /health). */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -1,0 +1,50 @@
+import { asc, eq, inArray, sql } from "drizzle-orm";
+import type { Conn } from "./conn.ts";
+import type { ProfilesRepo } from "./types.ts";
+
+export function profilesRepo({ dialect, q, t: { profiles } }: Conn): ProfilesRepo {
+  /**
+   * Every row, taken in the order of the names: a statement that touched the old and the new default only would let two
+   * of them each miss the other's row, and without an order they could wait for each other. SQLite has one writer.
+   */
+  const all = () =>
+    sql`(select name from ${profiles} order by name ${dialect === "postgres" ? sql`for update` : sql``})`;
+  return {
+    put: async (row) => {
+      const { name, created_at, ...fresh } = row;
+      const [stored] = await q
+        .insert(profiles)
+        .values({ name, created_at, is_default: false, ...fresh })
+        .onConflictDoUpdate({ target: profiles.name, set: fresh })
+        .returning();
+      if (!stored) throw new Error(`profile ${name} was neither inserted nor updated`);
+      return stored;
+    },
+    get: async (name) => {
+      const [row] = await q.select().from(profiles).where(eq(profiles.name, name));
+      return row ?? null;
+    },
+    list: async () => q.select().from(profiles).orderBy(asc(profiles.name)),
+    getDefault: async () => {
+      const [row] = await q.select().from(profiles).where(eq(profiles.is_default, true));
+      return row ?? null;
+    },
+    setDefault: async (name) => {
+      const rows = await q
+        .update(profiles)
+        .set({ is_default: sql`${profiles.name} = ${name}` })
+        .where(
+          sql`${inArray(profiles.name, all())} and exists (select 1 from ${profiles} p where p.name = ${name})`,
+        )
+        .returning();
+      return rows.find((row) => row.name === name) ?? null;
+    },
+    clearDefault: async () => {
+      await q.update(profiles).set({ is_default: false }).where(eq(profiles.is_default, true));
+    },
+    delete: async (name) => {
+      const gone = await q.delete(profiles).where(eq(profiles.name, name)).returning();
+      return gone[0] ?? null;
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import { isoTime } from "#shared/clock.ts";
+import { type Issue, invalid, notFound } from "#shared/errors.ts";
+import type { Profile, ProfileRef } from "#shared/schema/profile.ts";
+import type { HubContext } from "../context.ts";
+import type { ProfileRow } from "../db/types.ts";
+
+/** Object key of one version of a profile. The prefix keeps names such as `con`, which no object may have, out of the way. */
+export const profileKey = (name: string, sha256: string): string =>
+  `profiles/p-${name}/${sha256}.tar.gz`;
+
+export const profileRecord = (row: ProfileRow): Profile => ({
+  ...row,
+  created_at: isoTime(row.created_at),
+  updated_at: isoTime(row.updated_at),
+});
+
+const toRef = ({ name, sha256, size }: ProfileRow): ProfileRef => ({ name, sha256, size });
+
+/**
+ * The current version of the profile a job or a session asks for (fleet spec §2.2 `use_profile`).
+ * @throws AppError invalid naming `loc` when there is none.
+ */
+export async function profileRef(
+  ctx: HubContext,
+  name: string,
+  loc: Issue["loc"] = ["body", "use_profile"],
+): Promise<ProfileRef> {
+  const row = await ctx.db.profiles.get(name);
+  if (!row) throw invalid(loc, `there is no profile ${name}`, "unknown_profile");
+  return toRef(row);
+}
+
+/** What runs get that name no profile (fleet spec §2.8); null when no default is set. */
+export async function defaultProfile(ctx: HubContext): Promise<ProfileRef | null> {
+  const row = await ctx.db.profiles.getDefault();
+  return row && toRef(row);
+}
+
+export async function listProfiles(ctx: HubContext): Promise<Profile[]> {
+  return (await ctx.db.profiles.list()).map(profileRecord);
+}
+
+/** @throws AppError not_found */
+export async function getProfile(ctx: HubContext, name: string): Promise<Profile> {
+  const row = await ctx.db.profiles.get(name);
+  if (!row) throw notFound("profile");
+  return profileRecord(row);
+}
+
+/** @throws AppError not_found, and the default stays what it was. */
+export async function setDefaultProfile(ctx: HubContext, name: string): Promise<Profile> {
+  const row = await ctx.db.profiles.setDefault(name);
+  if (!row) throw notFound("profile");
+  return profileRecord(row);
+}
