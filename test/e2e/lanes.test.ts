@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { errorMessage } from "#shared/errors.ts";
 import {
   hastyClock,
@@ -49,6 +50,37 @@ function displayPid(data_dir: string): number {
   if (!xvnc) throw new Error("no Xvnc");
   return xvnc.pid;
 }
+
+describe("profiles in a lane (§2.8)", () => {
+  test(
+    "a browser starts on a seeded directory, keeps its cookies over a restart, and the lane is plain afterwards",
+    async () => {
+      await withPool({ LANE_POOL: "1", SVC_HEADLESS_LANES: "1" }, async ({ pool }) => {
+        const hold = take(pool);
+        const first = await hold.browser({
+          headless: true,
+          seed: async (dir) => writeFileSync(join(dir, "seeded"), "yes"),
+        });
+        expect(existsSync(join(first.dirs.user_data, "seeded"))).toBe(true);
+        const cookie = { name: "a", value: "1", domain: "site.test", expires: 2e9 };
+        await first.connection.root.send("Storage.setCookies", { cookies: [cookie] });
+        const again = await hold.restart(async (dir) => {
+          expect(isAlive(readStat(first.pid))).toBe(false);
+          expect(existsSync(join(dir, "Default", "Cookies"))).toBe(true);
+        });
+        expect(again.dirs).toEqual(first.dirs);
+        const { cookies } = await again.connection.root.send("Storage.getCookies", {});
+        expect(cookies.map(({ name, value }) => ({ name, value }))).toEqual([
+          { name: "a", value: "1" },
+        ]);
+        await hold.release();
+        expect(existsSync(first.dirs.root)).toBe(false);
+        expect(pool.lanes()[0]?.state).toBe("warm");
+      });
+    },
+    SLOW_MS,
+  );
+});
 
 describe("lane pool", () => {
   test(

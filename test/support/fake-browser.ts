@@ -46,6 +46,7 @@ export function createFakeBrowser(headless: boolean): FakeBrowser {
     kill,
     killNow: kill,
     endProcesses: end,
+    shutDown: end,
     crash: () => void end(),
     answers: true,
     removed: false,

@@ -51,6 +51,7 @@ export function createFakePool(count = 2): FakePool {
           if (failure !== null) throw new Error(failure);
           return fakeBrowser(headless);
         },
+        restart: async () => fakeBrowser(false),
         release: async () => {
           change(lane_idx, { state: "resetting" });
           await resets?.promise;

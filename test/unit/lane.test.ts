@@ -8,7 +8,7 @@ import {
   type FakeDisplay,
 } from "#test/support/fake-browser.ts";
 import { createFakeClock } from "#test/support/fake-clock.ts";
-import { Lane, retryDelay } from "#worker/lanes/lane.ts";
+import { Lane, type LaneHold, retryDelay } from "#worker/lanes/lane.ts";
 
 const OCCUPANT = { job_id: "job1", session_id: "sess1" };
 
@@ -37,7 +37,8 @@ function openLane(options: { headless?: boolean } = {}) {
     clock,
     log: silentLog,
     sandbox: () => "off",
-    startBrowser: async (headless, _display, signal) => {
+    startBrowser: async (headless, _display, signal, user_data) => {
+      await user_data.seed?.("/user-data");
       if (world.failures > 0) {
         world.failures -= 1;
         throw new Error("Chromium did not start: no reason");
@@ -125,6 +126,79 @@ describe("states of a lane", () => {
     const hold = await warm;
     await hold?.release();
     expect(browsers).toHaveLength(2);
+    expect(lane.record().state).toBe("warm");
+    await lane.close();
+  });
+});
+
+describe("profiles of a lane (§2.8)", () => {
+  test("a seeded browser is a new one, and the next plain one is its own again", async () => {
+    const { lane, browsers } = openLane();
+    await lane.boot();
+    const hold = lane.hold(OCCUPANT) as LaneHold;
+    const seeded: string[] = [];
+    const seed = async (dir: string) => void seeded.push(dir);
+    expect(await hold.browser({ headless: false, seed })).toBe(browsers[1] as FakeBrowser);
+    expect(await hold.browser({ headless: false })).toBe(browsers[1] as FakeBrowser);
+    expect(seeded).toEqual(["/user-data"]);
+    await hold.release();
+    expect(browsers).toHaveLength(3);
+    await lane.close();
+  });
+
+  test("a seed that fails is told at once, and the lane comes back", async () => {
+    const { lane } = openLane();
+    await lane.boot();
+    const hold = lane.hold(OCCUPANT) as LaneHold;
+    let calls = 0;
+    const seed = async () => {
+      calls += 1;
+      throw new Error("no such profile");
+    };
+    expect(hold.browser({ headless: false, seed })).rejects.toThrow("no such profile");
+    await hold.release();
+    expect(calls).toBe(1);
+    expect(lane.record().state).toBe("warm");
+    await lane.close();
+  });
+
+  test("a restart calls back between two browsers and keeps the hold", async () => {
+    const { lane, browsers, states } = openLane();
+    await lane.boot();
+    const hold = lane.hold(OCCUPANT) as LaneHold;
+    await hold.browser({ headless: false });
+    const again = await hold.restart(async () => {
+      expect(lane.browser()).toBeNull();
+    });
+    expect(again).toBe(browsers[1] as FakeBrowser);
+    expect(browsers[0]?.removed).toBe(false);
+    expect(states.filter((s) => s !== "running")).toEqual(["booting", "warm"]);
+    await hold.release();
+    await lane.close();
+  });
+
+  test("a restart brings the browser back when what came between threw", async () => {
+    const { lane, browsers } = openLane();
+    await lane.boot();
+    const hold = lane.hold(OCCUPANT) as LaneHold;
+    const broken = hold.restart(async () => {
+      throw new Error("the archive was refused");
+    });
+    await expect(broken).rejects.toThrow("the archive was refused");
+    expect(await hold.browser({ headless: false })).toBe(browsers[1] as FakeBrowser);
+    await hold.release();
+    await lane.close();
+  });
+
+  test("a release during a restart ends it and leaves nothing", async () => {
+    const { lane, browsers } = openLane();
+    await lane.boot();
+    const hold = lane.hold(OCCUPANT) as LaneHold;
+    const endless = hold.restart(() => new Promise(() => {}));
+    endless.catch(() => {});
+    await hold.release();
+    await expect(endless).rejects.toThrow();
+    expect(browsers.map((b) => b.removed)).toEqual([true, false]);
     expect(lane.record().state).toBe("warm");
     await lane.close();
   });

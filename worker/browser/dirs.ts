@@ -1,4 +1,4 @@
-import { chown, mkdir, rm, statfs } from "node:fs/promises";
+import { chown, lchown, mkdir, readdir, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, systemClock } from "#shared/clock.ts";
 import type { RunDirs } from "#worker/lanes/types.ts";
@@ -52,6 +52,13 @@ async function giveTo(user: BrowserUser, dirs: RunDirs): Promise<void> {
     dirs.downloads,
   ];
   for (const path of paths) await chown(path, user.uid, user.gid);
+}
+
+/** Gives `path` and everything below it to the user; links themselves, never what they name. */
+export async function giveTreeTo(user: BrowserUser, path: string): Promise<void> {
+  await lchown(path, user.uid, user.gid);
+  const entries = await readdir(path, { withFileTypes: true, recursive: true });
+  for (const entry of entries) await lchown(join(entry.parentPath, entry.name), user.uid, user.gid);
 }
 
 const REMOVE_RETRY_MS = [50, 200, 400, 800];

@@ -13,6 +13,8 @@ export interface ProcessGroup {
 export interface EndOptions {
   /** Asks the leader to go by itself; null skips to SIGKILL. */
   ask: (() => Promise<unknown>) | null;
+  /** How long it may take to go when asked; 1 s by default. */
+  ask_ms?: number;
   /** SIGTERM before SIGKILL. */
   term: boolean;
 }
@@ -34,7 +36,7 @@ export async function endGroup(group: ProcessGroup, options: EndOptions): Promis
       () => gone,
       () => gone,
     );
-    left = await within(STEP_MS, asked);
+    left = await within(options.ask_ms ?? STEP_MS, asked);
   }
   if (!left && options.term) {
     signalGroup(group.pid, "SIGTERM");

@@ -5,7 +5,7 @@ import type { Loop } from "#shared/loop.ts";
 import type { Lane as LaneRecord, LaneState } from "#shared/schema/worker.ts";
 import type { StartedBrowser } from "#worker/browser/launch.ts";
 import type { Display } from "./display.ts";
-import type { BrowserExit, LaneBrowser } from "./types.ts";
+import type { BrowserExit, LaneBrowser, RunDirs } from "./types.ts";
 import { startWatch, type Watched, type WatchLimits } from "./watch.ts";
 
 export interface LaneDeps {
@@ -21,19 +21,39 @@ export interface LaneDeps {
     headless: boolean,
     display: Display | null,
     signal: AbortSignal,
+    user_data: UserData,
   ): Promise<StartedBrowser>;
   startDisplay(signal: AbortSignal): Promise<Display>;
   onChange(lane: LaneRecord): void;
+}
+
+/** What a browser is started on: a plain profile, one that `seed` puts something into first, or a left one. */
+export interface UserData {
+  /** Gets the path of the user-data directory, with a plain profile in it. */
+  seed?: (user_data: string) => Promise<void>;
+  /** Directories of a browser that was shut down. */
+  dirs?: RunDirs;
+}
+
+export interface BrowserWish extends Pick<UserData, "seed"> {
+  headless: boolean;
 }
 
 export interface LaneHold {
   lane_idx: number;
   /**
    * The lane's warm browser when it fits, else a new one in its place (a headless job on a headful lane). On a headless
-   * lane everything is headless.
-   * @throws BrowserStartError, or an Error once the hold is over.
+   * lane everything is headless. With `seed` it is always a new one, started on the user-data directory that `seed`
+   * prepared; the release takes it away again (fleet spec §2.8).
+   * @throws BrowserStartError, what `seed` threw, or an Error once the hold is over.
    */
-  browser(options: { headless: boolean }): Promise<LaneBrowser>;
+  browser(wish: BrowserWish): Promise<LaneBrowser>;
+  /**
+   * Closes the browser cleanly, calls `between` with its user-data directory while nothing writes to it, and starts it
+   * again on the same one; its tabs are gone. It comes back also when `between` throws, which is thrown on afterwards.
+   * @throws when there is no browser, when it does not start again, or once the hold is over.
+   */
+  restart(between: (user_data: string) => Promise<void>): Promise<LaneBrowser>;
   /** Replaces the browser (R3) and resolves when the lane is warm again, quarantined or closed. Idempotent. */
   release(): Promise<void>;
 }
@@ -49,6 +69,16 @@ const MAX_FAILURES = 3;
 const MAX_SWAPS = 2;
 const RETRY_MS = 250;
 const QUARANTINE_MS = { first: 5_000, most: 300_000 };
+
+/** `work`, or the end of waiting for it. */
+function untilAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
+  const over = new Promise<never>((_, reject) => {
+    const stop = () => reject(new Error("the lane was released"));
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+  });
+  return Promise.race([work, over]);
+}
 
 /** How long after its `failures`-th failure in a row a lane is tried again. */
 export const retryDelay = (failures: number): number =>
@@ -110,7 +140,9 @@ export class Lane implements Watched {
     let released: Promise<void> | undefined;
     return {
       lane_idx: this.deps.lane_idx,
-      browser: ({ headless }) => this.browserFor(headless || this.deps.headless, over.signal),
+      browser: ({ headless, seed }) =>
+        this.browserFor(headless || this.deps.headless, seed, over.signal),
+      restart: (between) => this.restart(between, over.signal),
       release: () => {
         over.abort();
         released ??= this.renew("resetting", null);
@@ -202,29 +234,82 @@ export class Lane implements Watched {
     }
   }
 
-  private async browserFor(headless: boolean, over: AbortSignal): Promise<LaneBrowser> {
+  private async browserFor(
+    headless: boolean,
+    seed: UserData["seed"],
+    over: AbortSignal,
+  ): Promise<LaneBrowser> {
+    let seed_broke = false;
+    const user_data: UserData = {};
+    if (seed)
+      user_data.seed = (dir) =>
+        seed(dir).catch((err) => {
+          seed_broke = true;
+          throw err;
+        });
     for (let starts = 0; ; starts += 1) {
       await this.swapping?.catch(() => {});
       if (over.aborted || this.abort.signal.aborted) throw new Error("the lane was released");
-      if (this.current && !this.gone && this.current.headless === headless) return this.current;
+      const fits = this.current && !this.gone && this.current.headless === headless;
+      if (this.current && fits && (!seed || starts > 0)) return this.current;
       if (starts === MAX_SWAPS) throw new Error("Chromium died as soon as it had started");
       const signal = AbortSignal.any([over, this.abort.signal]);
-      const swap = this.retire().then(() => this.replaceBrowser(headless, signal));
-      this.swapping = swap;
       try {
-        await swap;
-        this.announce();
+        await this.swap(() =>
+          this.retire().then(() => this.replaceBrowser(headless, signal, user_data)),
+        );
       } catch (err) {
-        if (starts === MAX_SWAPS - 1) throw err;
-      } finally {
-        this.swapping = null;
+        if (starts === MAX_SWAPS - 1 || seed_broke) throw err;
       }
     }
   }
 
-  private async replaceBrowser(headless: boolean, signal: AbortSignal): Promise<void> {
+  private async restart(
+    between: (user_data: string) => Promise<void>,
+    over: AbortSignal,
+  ): Promise<LaneBrowser> {
+    await this.swapping?.catch(() => {});
+    if (over.aborted || this.abort.signal.aborted) throw new Error("the lane was released");
+    const old = this.current;
+    if (!old || this.gone) throw new Error("the lane has no browser to restart");
+    const signal = AbortSignal.any([over, this.abort.signal]);
+    // From here on its exit is meant, and its directories belong to the one that comes.
+    this.current = null;
+    let failure: { err: unknown } | null = null;
+    await this.swap(async () => {
+      await old.shutDown();
+      await untilAborted(signal, between(old.dirs.user_data)).catch((err) => {
+        failure = { err };
+      });
+      if (signal.aborted) await old.killNow();
+      signal.throwIfAborted();
+      await this.replaceBrowser(old.headless, signal, { dirs: old.dirs });
+    });
+    if (failure !== null) throw (failure as { err: unknown }).err;
+    if (!this.current) throw new Error("Chromium died as soon as it had started");
+    return this.current;
+  }
+
+  /** One change of browser at a time: `close` and `renew` wait for it. */
+  private async swap(work: () => Promise<void>): Promise<void> {
+    const swap = work();
+    this.swapping = swap;
+    try {
+      await swap;
+      this.announce();
+    } finally {
+      this.swapping = null;
+    }
+  }
+
+  private async replaceBrowser(
+    headless: boolean,
+    signal: AbortSignal,
+    user_data: UserData = {},
+  ): Promise<void> {
     if (!headless) this.screen ??= this.adoptDisplay(await this.deps.startDisplay(signal));
-    const browser = await this.deps.startBrowser(headless, headless ? null : this.screen, signal);
+    const display = headless ? null : this.screen;
+    const browser = await this.deps.startBrowser(headless, display, signal, user_data);
     this.current = browser;
     this.gone = false;
     void browser.exited.then((exit) => this.onBrowserExit(browser, exit));

@@ -1,20 +1,20 @@
 import type { Clock } from "#shared/clock.ts";
 import type { Log } from "#shared/log.ts";
 import type { Lane as LaneRecord } from "#shared/schema/worker.ts";
-import { createRunDirs, isShmSmall } from "#worker/browser/dirs.ts";
+import { createRunDirs, giveTreeTo, isShmSmall, removeRunDirs } from "#worker/browser/dirs.ts";
 import { BrowserStartError, launchBrowser, type StartedBrowser } from "#worker/browser/launch.ts";
 import { findChromium, findXvnc } from "#worker/browser/program.ts";
 import { unreachableHosts } from "#worker/browser/unreachable.ts";
 import { type BrowserUser, findBrowserUser } from "#worker/browser/user.ts";
 import type { WorkerConfig } from "#worker/config.ts";
 import { type Display, startDisplay } from "./display.ts";
-import { Lane, type LaneHold, type Occupant } from "./lane.ts";
+import { Lane, type LaneHold, type Occupant, type UserData } from "./lane.ts";
 import { lanePorts } from "./ports.ts";
 import { openScratch, type Scratch } from "./scratch.ts";
-import type { LaneBrowser } from "./types.ts";
+import type { LaneBrowser, RunDirs } from "./types.ts";
 
 export { MissingProgramError } from "#worker/browser/program.ts";
-export type { LaneHold, Occupant } from "./lane.ts";
+export type { BrowserWish, LaneHold, Occupant } from "./lane.ts";
 export { DataDirInUseError } from "./scratch.ts";
 
 export interface LanePoolDeps {
@@ -143,8 +143,8 @@ function createLane(shop: Workshop, lane_idx: number, onChange: (lane: LaneRecor
     clock,
     log: shop.log.child({ lane_idx }),
     sandbox: () => shop.sandbox,
-    startBrowser: (headless, display, signal) =>
-      startBrowser(shop, lane_idx, headless, display, signal),
+    startBrowser: (headless, display, signal, user_data) =>
+      startBrowser(shop, lane_idx, headless, display, signal, user_data),
     startDisplay: (signal) => {
       if (shop.xvnc === null) throw new Error("a headless lane has no display");
       return startDisplay({
@@ -168,6 +168,7 @@ async function startBrowser(
   headless: boolean,
   display: Display | null,
   signal: AbortSignal,
+  user_data: UserData,
 ): Promise<StartedBrowser> {
   const { config, scratch } = shop;
   const start = async (sandbox: LaneRecord["sandbox"]) => {
@@ -178,7 +179,7 @@ async function startBrowser(
       display: display?.name ?? null,
       cdp_port: config.lanes.cdp_port_base + lane_idx,
       tag: `${scratch.id}:${run}`,
-      dirs: await createRunDirs(scratch.runs, run, shop.user),
+      dirs: user_data.dirs ?? (await makeRunDirs(shop, run, user_data.seed)),
       sandbox,
       small_shm: shop.small_shm,
       user: shop.user,
@@ -190,7 +191,8 @@ async function startBrowser(
     });
   };
   const browser = await start(shop.sandbox).catch((err) => {
-    if (shop.sandbox === "off" || !saysNoSandbox(err)) throw err;
+    // A failed start has removed the directories it was given.
+    if (user_data.dirs || shop.sandbox === "off" || !saysNoSandbox(err)) throw err;
     shop.log.warn({ err }, "chromium cannot use its sandbox here; running without");
     shop.sandbox = "off";
     return start("off");
@@ -198,6 +200,19 @@ async function startBrowser(
   shop.product = browser.product;
   shop.capture = browser.capture;
   return browser;
+}
+
+async function makeRunDirs(shop: Workshop, run: string, seed: UserData["seed"]): Promise<RunDirs> {
+  const dirs = await createRunDirs(shop.scratch.runs, run, shop.user);
+  if (!seed) return dirs;
+  try {
+    await seed(dirs.user_data);
+    if (shop.user !== null) await giveTreeTo(shop.user, dirs.user_data);
+    return dirs;
+  } catch (err) {
+    await removeRunDirs(dirs);
+    throw err;
+  }
 }
 
 /** Chromium's own words when the kernel or the container refuses it namespaces. */

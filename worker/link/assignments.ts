@@ -94,6 +94,7 @@ export function createAssignments(deps: AssignmentsDeps): Assignments {
       hold: {
         lane_idx: hold.lane_idx,
         browser: (wanted) => hold.browser(wanted),
+        restart: (between) => hold.restart(between),
         release: () => {
           // The hub may answer the lane's `warm` with its next job before this promise is settled.
           entry.releasing = true;
