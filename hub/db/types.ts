@@ -68,12 +68,19 @@ export interface JobsRepo {
   deleteTerminal(job_id: string): Promise<boolean>;
 }
 
+/** An asset before the repository gave it its place. */
+export type NewAsset = Omit<AssetRow, "position">;
+
 export interface AssetsRepo {
   /** Inserts or replaces (job_id, name) while the job's lease is `lease_token`, and brings the job's asset_count and
    * asset_bytes up to date, in one transaction; false when the lease is another's. `position` is given by the repo. */
-  put(row: Omit<AssetRow, "position">, lease_token: number): Promise<boolean>;
+  put(row: NewAsset, lease_token: number): Promise<boolean>;
+  /** As `put`, for several assets of one job: all of them or, when the lease is another's, none. */
+  putMany(job_id: string, rows: NewAsset[], lease_token: number): Promise<boolean>;
   list(job_id: string): Promise<AssetRow[]>;
   get(job_id: string, name: string): Promise<AssetRow | null>;
+  /** Those of `names` that are there, in any order. */
+  find(job_id: string, names: string[]): Promise<AssetRow[]>;
 }
 
 export interface EventsRepo {

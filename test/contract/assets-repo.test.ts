@@ -133,4 +133,46 @@ eachDialect((open) => {
       expect(await db.assets.list(id)).toEqual([]);
     });
   });
+
+  describe("assets.putMany", () => {
+    test("stores all rows in order, counts new and replaced ones, and find gives them back", async () => {
+      const db = await open();
+      const id = await runningJob(db);
+      await db.assets.put(assetRow(id, "b", { size: 50 }), 1);
+      const rows = [
+        assetRow(id, "a", { size: 1 }),
+        assetRow(id, "b", { size: 2, ranges: [{ start: 0, end: 1 }], status: null }),
+        assetRow(id, "c", { size: 3, partial: true }),
+      ];
+      expect(await db.assets.putMany(id, rows, 1)).toBe(true);
+      expect((await db.assets.list(id)).map((row) => row.name)).toEqual(["b", "a", "c"]);
+      expect(await totals(db, id)).toEqual({ asset_count: 3, asset_bytes: 6 });
+      const found = await db.assets.find(id, ["b", "c", "nope"]);
+      expect(found.toSorted((x, y) => x.position - y.position)).toMatchObject(rows.slice(1));
+      expect(await db.assets.find(id, [])).toEqual([]);
+    });
+
+    test("under a stale lease, or once the job completed, stores none of them", async () => {
+      const db = await open();
+      const id = await runningJob(db, 1);
+      const rows = times(3).map((i) => assetRow(id, `a${i}`));
+      expect(await db.assets.putMany(id, rows, 2)).toBe(false);
+      await db.jobs.finish(id, 1, END);
+      expect(await db.assets.putMany(id, rows, 1)).toBe(false);
+      expect(await db.assets.list(id)).toEqual([]);
+      expect(await totals(db, id)).toEqual({ asset_count: 0, asset_bytes: 0 });
+    });
+
+    test("from several sides at once keeps count, bytes and positions exact", async () => {
+      const db = await open();
+      const id = await runningJob(db);
+      const batches = times(6).map((b) =>
+        times(10).map((i) => assetRow(id, i === 0 ? "same" : `b${b}-${i}`, { size: b + i })),
+      );
+      const puts = batches.map((rows) => db.assets.putMany(id, rows, 1));
+      expect((await Promise.all(puts)).every(Boolean)).toBe(true);
+      expect(await totals(db, id)).toEqual(await recount(db, id));
+      expect((await db.assets.list(id)).map((row) => row.position)).toEqual(times(55));
+    });
+  });
 });
