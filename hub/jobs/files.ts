@@ -29,7 +29,7 @@ export interface Upload {
 }
 
 /** Final for the worker: it stops uploading for this job. */
-const staleLease = () => conflict("stale lease");
+export const staleLease = () => conflict("stale lease");
 
 /**
  * Stores an asset body under the job's lease. The same name and checksum again is answered without storing it twice.
@@ -86,14 +86,20 @@ async function putObject(
     await body.cancel();
     throw new AppError("too_large", `body is longer than ${max_bytes} bytes`);
   }
-  const confirm = async () => {
-    const row = await ctx.db.jobs.get(held.lease.job_id);
-    const leased = row?.status === "running" && row.lease_token === held.lease.token;
-    if (!leased || held.done) throw staleLease();
-  };
   const checks = { sha256, ...(size === undefined ? {} : { size }), max_bytes };
-  return ctx.objects.put(key, body, { ...checks, signal, confirm });
+  return ctx.objects.put(key, body, {
+    ...checks,
+    signal,
+    confirm: confirmLease(ctx, held),
+  });
 }
+
+/** The check right before bodies become files. @throws AppError conflict "stale lease". */
+export const confirmLease = (ctx: HubContext, held: JobLane) => async (): Promise<void> => {
+  const row = await ctx.db.jobs.get(held.lease.job_id);
+  const leased = row?.status === "running" && row.lease_token === held.lease.token;
+  if (!leased || held.done) throw staleLease();
+};
 
 /** The lane an upload belongs to. @throws AppError unauthorized, or conflict "stale lease". */
 export function requireLease(

@@ -1,19 +1,35 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
+import { MAX_BATCH_BYTES, parseBatch } from "#shared/asset-batch.ts";
 import { AppError, badRequest, invalid } from "#shared/errors.ts";
 import { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
+import { ErrorBody } from "#shared/schema/error.ts";
 import { sameSecret } from "#shared/secret.ts";
 import type { HubContext } from "../context.ts";
 import { bearerOf } from "../http/guards.ts";
 import { newApp, toIssues } from "../http/new-app.ts";
 import { bytes, fails, ok } from "../http/openapi-parts.ts";
+import { storeAssets } from "../jobs/file-batch.ts";
 import { requireLease, storeAsset, storeDocument, type Upload } from "../jobs/files.ts";
-import { UploadParams } from "./params.ts";
+import { BatchParams, UploadParams } from "./params.ts";
 
 const tags = ["worker uploads"];
 const StoredFile = z
   .object({ name: z.string(), size: z.int(), sha256: z.string() })
   .openapi("StoredFile");
+const StoredFiles = z
+  .object({
+    items: z.array(
+      z.union([
+        StoredFile,
+        z.object({
+          name: z.string(),
+          error: z.object({ status: z.int(), detail: ErrorBody.shape.detail }),
+        }),
+      ]),
+    ),
+  })
+  .openapi("StoredFiles");
 
 const UploadHeaders = z.object({
   "x-lease-token": z.string().openapi({ description: "The lease_token of the assignment" }),
@@ -36,6 +52,22 @@ const putAsset = route(
     "x-asset-meta": z.string().openapi({ description: "base64url of AssetMeta as JSON" }),
   }),
 );
+const putAssets = createRoute({
+  method: "put",
+  path: "/workers/{worker_id}/jobs/{job_id}/assets",
+  tags,
+  summary: "Upload several small captured bodies at once",
+  description:
+    "With Authorization: Bearer <upload_token> of the link's registration. For each body: the length of its head " +
+    "(32 bits, big endian), the head (AssetMeta with size and sha256, as JSON) and its bytes. Every body is answered " +
+    "on its own; a batch that is not well formed is refused whole.",
+  request: {
+    params: BatchParams,
+    headers: UploadHeaders.pick({ "x-lease-token": true }),
+    body: { required: true, ...bytes("The bodies, each behind its head") },
+  },
+  responses: { ...ok(StoredFiles), ...fails(400, 401, 409, 413, 422) },
+});
 const putDocument = route(
   "/workers/{worker_id}/jobs/{job_id}/documents/{name}",
   "Upload page.html, links.json or har.json",
@@ -77,6 +109,25 @@ function metaOf(c: Context, name: string): AssetMeta {
   return meta.data;
 }
 
+/** The whole body of a batch, in memory. @throws AppError too_large. */
+async function batchOf(c: Context): Promise<Uint8Array> {
+  const tooLarge = () => new AppError("too_large", `batch is longer than ${MAX_BATCH_BYTES} bytes`);
+  if (Number(c.req.header("content-length") ?? 0) > MAX_BATCH_BYTES) throw tooLarge();
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const part of c.req.raw.body ?? []) {
+      size += part.length;
+      if (size > MAX_BATCH_BYTES) throw tooLarge();
+      parts.push(part);
+    }
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
+    throw new AppError("bad_request", "the body broke off before its end", { cause });
+  }
+  return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts, size);
+}
+
 /** Bodies from workers, streamed to the object store; only under the lease of a running job. */
 export function workerUploadRoutes(ctx: HubContext) {
   const leaseOf = (c: Context) => {
@@ -89,8 +140,13 @@ export function workerUploadRoutes(ctx: HubContext) {
   };
   const app = newApp();
   app.openAPIRegistry.registerPath(putAsset);
+  app.openAPIRegistry.registerPath(putAssets);
   app.openAPIRegistry.registerPath(putDocument);
   return app
+    .put("/workers/:worker_id/jobs/:job_id/assets", async (c) => {
+      const held = leaseOf(c);
+      return c.json({ items: await storeAssets(ctx, held, parseBatch(await batchOf(c))) });
+    })
     .put("/workers/:worker_id/jobs/:job_id/assets/:name", async (c) => {
       const held = leaseOf(c);
       return c.json(await storeAsset(ctx, held, metaOf(c, c.req.param("name")), uploadOf(c)));

@@ -1,6 +1,7 @@
 import { mkdir, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { Log } from "#shared/log.ts";
+import { putBatch } from "./fs-batch.ts";
 import { streamFile } from "./fs-read.ts";
 import { createDirSync, makeDir } from "./fs-sync.ts";
 import { openTempDir } from "./fs-temp.ts";
@@ -22,20 +23,25 @@ export async function openFsObjects(dir: string, { log }: { log: Log }): Promise
   const syncDir = createDirSync();
   const pathOf = (key: string): string => join(root, ...keySegments(key));
 
-  const place = async (from: string, to: string): Promise<void> => {
+  const move = async (from: string, to: string): Promise<void> => {
     for (let tries = 1; ; tries += 1) {
       try {
-        await makeDir(dirname(to), syncDir);
-        await rename(from, to);
-        break;
+        // Nearly always the directory is there.
+        if (tries > 1) await makeDir(dirname(to), syncDir);
+        return await rename(from, to);
       } catch (err) {
         if (codeOf(err) !== "ENOENT" || tries >= PLACE_TRIES) throw err;
       }
     }
-    await syncDir(dirname(to)).catch((err: unknown) => {
+  };
+  const syncPlaced = (dir: string): Promise<void> =>
+    syncDir(dir).catch((err: unknown) => {
       // Placed and already deleted by somebody else.
       if (!isMissing(err)) throw err;
     });
+  const place = async (from: string, to: string): Promise<void> => {
+    await move(from, to);
+    await syncPlaced(dirname(to));
   };
   /** Removes directories that became empty, upwards. */
   const prune = async (from: string): Promise<void> => {
@@ -63,6 +69,8 @@ export async function openFsObjects(dir: string, { log }: { log: Log }): Promise
         throw toPutError(err, key);
       }
     },
+    putMany: (objects, confirm) =>
+      putBatch({ path: temp.path, pathOf, move, syncPlaced }, objects, confirm),
     stat: async (key) => {
       try {
         const found = await stat(pathOf(key));

@@ -15,6 +15,14 @@ export interface PutOptions {
   confirm?: () => Promise<void>;
 }
 
+/** An object of a few hundred KB that is in memory, with what it must come to. */
+export interface SmallObject extends ObjectInfo {
+  key: string;
+  body: Uint8Array;
+}
+
+export type PutResult = ObjectInfo | { error: unknown };
+
 /**
  * Asset bodies and other files. Keys are `/`-separated safe names. A put is all or nothing: a reader sees the whole new
  * object or what was there before, also after a crash.
@@ -26,6 +34,12 @@ export interface ObjectStore {
     body: ReadableStream<Uint8Array> | Uint8Array,
     options?: PutOptions,
   ): Promise<ObjectInfo>;
+  /**
+   * Puts several small objects at once, which costs far less than one after the other. One that is refused or fails is
+   * told in its place of the answer and leaves nothing behind; the others are stored.
+   * @throws what `confirm` throws; then nothing is stored.
+   */
+  putMany(objects: SmallObject[], confirm?: () => Promise<void>): Promise<PutResult[]>;
   /** Size of the object, or null when there is none. */
   stat(key: string): Promise<{ size: number } | null>;
   /** Bytes `start..end` (both included) or all of it; null when there is no such object. */

@@ -172,6 +172,7 @@ test("/docs and its files come from the program itself, /openapi.json lists ever
       "POST /jobs",
       "POST /jobs/{id}/cancel",
       "POST /workers/{id}/status",
+      "PUT /workers/{worker_id}/jobs/{job_id}/assets",
       "PUT /workers/{worker_id}/jobs/{job_id}/assets/{name}",
       "PUT /workers/{worker_id}/jobs/{job_id}/documents/{name}",
     ].sort(),
