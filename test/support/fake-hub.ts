@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { parseBatch } from "#shared/asset-batch.ts";
 import { type HubToWorker, type Registration, WorkerToHub } from "#shared/link/messages.ts";
 import { AssetMeta } from "#shared/schema/asset.ts";
 import { createQueue, type Queue } from "./queue.ts";
@@ -50,6 +51,10 @@ export interface FakeHub {
   /** Decides about every upload before its body is read. */
   fault: (upload: FakeUpload) => Fault;
   uploads: FakeUpload[];
+  /** Decides about each body of a batch that is received: a status refuses it in its place of the answer. */
+  entry_fault: (name: string) => number | null;
+  /** The names of each batch that was received whole; the request itself is in `uploads` too. */
+  batches: string[][];
   /** What was stored, by path. */
   stored: Map<string, { size: number; sha256: string; meta: AssetMeta | null }>;
   /** Uploads that were being received at once, at most. */
@@ -105,6 +110,8 @@ export async function startFakeHub(): Promise<FakeHub> {
     nextPeer: () => peers.next(),
     fault: () => null,
     uploads: uploads.seen,
+    entry_fault: () => null,
+    batches: uploads.batches,
     stored: uploads.stored,
     most_at_once: uploads.most_at_once,
     uploadsBegun: uploads.begun,
@@ -121,7 +128,10 @@ export async function startFakeHub(): Promise<FakeHub> {
       await uploads.stop();
     },
   };
-  uploads.decide((upload) => hub.fault(upload));
+  uploads.decide(
+    (upload) => hub.fault(upload),
+    (name) => hub.entry_fault(name),
+  );
   return hub;
 }
 
@@ -152,7 +162,9 @@ async function startUploads() {
   const seen: FakeUpload[] = [];
   const stored: FakeHub["stored"] = new Map();
   const waiting: { count: number; resolve(): void }[] = [];
+  const batches: string[][] = [];
   let decide: FakeHub["fault"] = () => null;
+  let decideEntry: FakeHub["entry_fault"] = () => null;
   let now = 0;
   let most = 0;
 
@@ -164,17 +176,33 @@ async function startUploads() {
     if (fault === "hold") return;
     if (typeof fault === "number") return answer(response, fault, { detail: `fault ${fault}` });
     const hash = createHash("sha256");
+    const chunks: Buffer[] = [];
+    const is_batch = upload.path.endsWith("/assets");
     let size = 0;
     for await (const chunk of request) {
       if (fault === "drop") return void request.socket.destroy();
+      if (is_batch) chunks.push(chunk);
       hash.update(chunk);
       size += chunk.length;
     }
+    if (is_batch) return answer(response, 200, { items: storeBatch(upload.path, chunks) });
     const sha256 = hash.digest("hex");
     if (fault === "corrupt" || sha256 !== upload.sha256)
       return answer(response, 422, { detail: "checksum mismatch" });
     stored.set(upload.path, { size, sha256, meta: upload.meta });
     answer(response, 200, { name: upload.path.split("/").at(-1), size, sha256 });
+  };
+  const storeBatch = (path: string, chunks: Buffer[]) => {
+    const entries = parseBatch(Buffer.concat(chunks));
+    batches.push(entries.map(({ meta }) => meta.name));
+    return entries.map(({ meta, size, body, sha256 }) => {
+      const { name } = meta;
+      const sum = createHash("sha256").update(body).digest("hex");
+      const status = sum === sha256 ? decideEntry(name) : 422;
+      if (status !== null) return { name, error: { status, detail: `fault ${status}` } };
+      stored.set(`${path}/${name}`, { size, sha256, meta });
+      return { name, size, sha256 };
+    });
   };
   const server = createServer((request, response) => {
     if (request.url === "/health")
@@ -200,8 +228,10 @@ async function startUploads() {
         if (seen.length >= count) resolve();
         else waiting.push({ count, resolve });
       }),
-    decide: (fault: FakeHub["fault"]) => {
+    batches,
+    decide: (fault: FakeHub["fault"], entry_fault: FakeHub["entry_fault"]) => {
       decide = fault;
+      decideEntry = entry_fault;
     },
     stop: async () => {
       server.closeAllConnections();

@@ -1,8 +1,9 @@
-import { type FileHandle, open } from "node:fs/promises";
+import { closeSync, fstatSync, openSync, readSync, rmSync } from "node:fs";
+import { type FileHandle, open, rm } from "node:fs/promises";
 
 const CHUNK = 256 * 1024;
-/** Smaller bodies are sent from memory: four at a time, that is 1 MB. */
-const SMALL = CHUNK;
+/** Bodies up to this size are sent from memory, several in one request. */
+export const SMALL = CHUNK;
 
 /** What is sent as one request body. */
 export interface UploadBody {
@@ -85,4 +86,33 @@ function fileBody(file: FileHandle, size: number): UploadBody {
       await file.close();
     },
   };
+}
+
+/** Fills `into` with a small spool file; false when the file is gone or has another size. */
+export function readSmallFile(path: string, into: Uint8Array): boolean {
+  let fd: number | null = null;
+  try {
+    // Written a moment ago and so in memory: a round through the thread pool would cost ten times the read.
+    fd = openSync(path, "r");
+    if (fstatSync(fd).size !== into.length) return false;
+    let at = 0;
+    for (let count = 1; count > 0 && at < into.length; at += count)
+      count = readSync(fd, into, at, into.length - at, at);
+    return at === into.length;
+  } catch {
+    return false;
+  } finally {
+    if (fd !== null) closeSync(fd);
+  }
+}
+
+/** Removes what was uploaded or given up; never rejects. */
+export async function removeSpooled(path: string, size: number): Promise<void> {
+  try {
+    // Freeing the blocks of a large file may take a while.
+    if (size > SMALL) await rm(path, { force: true });
+    else rmSync(path, { force: true });
+  } catch {
+    // The run's directory goes with the run.
+  }
 }

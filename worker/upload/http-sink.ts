@@ -1,10 +1,11 @@
-import { rm } from "node:fs/promises";
 import type { Clock } from "#shared/clock.ts";
 import type { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
 import type { AssetSink, JobStory, SpooledBody } from "../lanes/types.ts";
-import { memoryBody, openSpoolBody } from "./body.ts";
+import { batchLength, batchUpload, type SmallBody, smallBody } from "./batch.ts";
+import { memoryBody, openSpoolBody, removeSpooled } from "./body.ts";
+import { createHold } from "./hold.ts";
 import { assetMetaHeader } from "./meta-header.ts";
-import { putUpload, type Upload, type UploadEnd } from "./put.ts";
+import { acceptChecksum, putUpload, type Upload, type UploadEnd } from "./put.ts";
 
 const AT_ONCE = 4;
 
@@ -38,12 +39,22 @@ interface Entry extends FailedUpload {
   upload: Upload;
   /** File to remove in the end. */
   spooled: string | null;
+  /** Set for a body that may travel with others. */
+  small: SmallBody | null;
 }
 
-/** Uploads the bodies of one job to the hub, four at a time, in bounded memory (worker/README.md). */
+/**
+ * Uploads the bodies of one job to the hub in bounded memory (worker/README.md): four requests at once, one of them with
+ * small bodies. Those that come in while it is under way form the next one, so that a lone body never waits and a page of
+ * pictures costs a few requests.
+ */
 export function createHttpSink(deps: HttpSinkDeps): HttpSink {
   const stop = new AbortController();
   const waiting: Entry[] = [];
+  const small: Entry[] = [];
+  let held: Entry[] = [];
+  let flushing = 0;
+  let batching = false;
   let failed: FailedUpload[] = [];
   let stored = 0;
   let bytes = 0;
@@ -62,50 +73,108 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
         stop.abort(new Error(end.reason));
       }
     }
-    if (entry.spooled !== null) await rm(entry.spooled, { force: true }).catch(() => {});
+    if (entry.spooled !== null) await removeSpooled(entry.spooled, entry.upload.size);
   };
 
-  const send = async (entry: Entry): Promise<UploadEnd> => {
-    const base = await deps.base_url;
+  const send = async (upload: Upload, what: string): Promise<UploadEnd> => {
     const onRetry = (reason: string, wait_ms: number) =>
-      deps.story.log("warn", "upload", `${entry.name} is sent again in ${wait_ms} ms: ${reason}`);
-    const url = `${base}${entry.upload.url}`;
-    return putUpload({ ...deps, signal: stop.signal, onRetry }, { ...entry.upload, url });
+      deps.story.log("warn", "upload", `${what} sent again in ${wait_ms} ms: ${reason}`);
+    try {
+      const url = `${await deps.base_url}${upload.url}`;
+      return await putUpload({ ...deps, signal: stop.signal, onRetry }, { ...upload, url });
+    } catch (err) {
+      return { kind: "failed", reason: String(err) };
+    }
+  };
+  const sendOne = async (entry: Entry) => {
+    await settle(entry, await send(entry.upload, `${entry.name} is`));
+  };
+  const sendBatch = async (entries: Entry[]) => {
+    const answers = new Set<string>();
+    const bodies = entries.flatMap((entry) => entry.small ?? []);
+    const { url, headers } = target("assets");
+    const upload = batchUpload(url, headers, bodies, answers);
+    const end: UploadEnd = upload
+      ? await send(upload, `${bodies.length} bodies are`)
+      : { kind: "stored" };
+    for (const entry of entries) {
+      if (end.kind !== "stored" || answers.has(entry.name)) await settle(entry, end);
+      // Refused or unreadable: what is wrong with it shows when it is sent alone.
+      else waiting.push({ ...entry, small: null });
+    }
   };
 
-  const work = async () => {
-    for (let entry = waiting.shift(); entry; entry = waiting.shift())
-      await settle(
-        entry,
-        await send(entry).catch((err) => ({ kind: "failed", reason: String(err) })),
-      );
+  const nextTask = (): (() => Promise<void>) | null => {
+    if (!batching && small.length > 0) {
+      const entries = small.splice(0, batchLength(small.map((entry) => entry.small)));
+      const [first] = entries;
+      batching = true;
+      const sent = () => (entries.length === 1 && first ? sendOne(first) : sendBatch(entries));
+      return () =>
+        sent().finally(() => {
+          batching = false;
+        });
+    }
+    const entry = waiting.shift();
+    return entry ? () => sendOne(entry) : null;
+  };
+  const pump = () => {
+    while (running < AT_ONCE) {
+      const task = nextTask();
+      if (!task) break;
+      running += 1;
+      void run(task);
+    }
+  };
+  const run = async (task: () => Promise<void>) => {
+    await task();
     running -= 1;
+    pump();
     if (running === 0) idle.resolve();
   };
 
-  const put = (entry: Entry) => {
-    waiting.push(entry);
-    if (running >= AT_ONCE) return;
+  const start = () => {
     if (running === 0) idle = Promise.withResolvers();
-    running += 1;
-    void work();
+    pump();
+    if (running === 0) idle.resolve();
+  };
+  const release = () => {
+    small.push(...held);
+    held = [];
+    start();
+  };
+  const hold = createHold(deps.clock, release);
+  const put = (entry: Entry) => {
+    const at_once = !entry.small || hold.arrived(entry.upload.size);
+    if (at_once || flushing > 0 || stop.signal.aborted) (entry.small ? small : waiting).push(entry);
+    else held.push(entry);
+    start();
   };
 
-  const uploadOf = (
-    path: string,
-    headers: Record<string, string>,
-    body: Omit<Upload, "url" | "headers">,
-  ) => ({
+  const target = (path: string) => ({
     url: `/workers/${deps.worker_id}/jobs/${deps.job_id}/${path}`,
     headers: {
       authorization: `Bearer ${deps.upload_token}`,
       "x-lease-token": String(deps.lease_token),
-      "x-sha256": body.sha256,
       "content-type": "application/octet-stream",
-      ...headers,
     },
-    ...body,
   });
+  const uploadOf = (
+    path: string,
+    headers: Record<string, string>,
+    body: { size: number; sha256: string; open: Upload["open"] },
+  ): Upload => {
+    const to = target(path);
+    const { size, sha256, open } = body;
+    const accept = acceptChecksum(sha256);
+    return {
+      ...to,
+      headers: { ...to.headers, "x-sha256": sha256, ...headers },
+      size,
+      open,
+      accept,
+    };
+  };
 
   return {
     putAsset: (meta: AssetMeta, body: SpooledBody) =>
@@ -114,6 +183,7 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
         reason: "",
         was: meta.partial ? "partial" : "captured",
         spooled: body.path,
+        small: smallBody(meta, body),
         upload: uploadOf(
           `assets/${encodeURIComponent(meta.name)}`,
           { "x-asset-meta": assetMetaHeader(meta) },
@@ -125,13 +195,16 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
       const sha256 = new Bun.CryptoHasher("sha256").update(data).digest("hex");
       const open = async () => memoryBody(data);
       const upload = uploadOf(`documents/${name}`, {}, { size: data.length, sha256, open });
-      put({ name, reason: "", was: "document", spooled: null, upload });
+      put({ name, reason: "", was: "document", spooled: null, small: null, upload });
     },
     flush: async (signal) => {
       const giveUp = () => stop.abort(signal.reason ?? new Error("uploads were not waited for"));
       if (signal.aborted) giveUp();
       else signal.addEventListener("abort", giveUp, { once: true });
+      flushing += 1;
+      hold.release();
       await idle.promise;
+      flushing -= 1;
       signal.removeEventListener("abort", giveUp);
       const ended = { stored, bytes, failed };
       [stored, bytes, failed] = [0, 0, []];
@@ -139,6 +212,7 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
     },
     close: async () => {
       stop.abort(new Error("the run is over"));
+      hold.release();
       await idle.promise;
     },
   };

@@ -13,13 +13,16 @@ const LONGEST_WAIT_MS = 5_000;
 /** A checksum that fails this often is not the network's doing. */
 const CHECKSUM_TRIES = 4;
 
-/** One body with the place it goes to; sent again, it has the same name and checksum, so it is never doubled. */
+/** One request with the place it goes to; sent again, names and checksums are the same, so nothing is ever doubled. */
 export interface Upload {
   url: string;
   headers: Record<string, string>;
   size: number;
-  sha256: string;
   open(): Promise<UploadBody>;
+  /** What the text of a 200 comes to. */
+  accept(text: string): Attempt;
+  /** What any other answer comes to that is none of the usual ones; given up when absent. */
+  refused?: (status: number) => UploadEnd;
 }
 
 /** `stop`: nothing of this job will be accepted any more (lease or token gone). */
@@ -36,24 +39,30 @@ export interface UploadDeps {
   onRetry(reason: string, wait_ms: number): void;
 }
 
-type Attempt = UploadEnd | { kind: "retry"; reason: string; checksum: boolean };
+export type Attempt = UploadEnd | { kind: "retry"; reason: string; checksum: boolean };
 
 const retry = (reason: string, checksum = false): Attempt => ({ kind: "retry", reason, checksum });
+
+/** Takes the answer to one body whose checksum is known. */
+export const acceptChecksum =
+  (expected: string) =>
+  (text: string): Attempt => {
+    const sha256 = (JSON.parse(text) as { sha256?: unknown } | null)?.sha256;
+    if (sha256 === expected) return { kind: "stored" };
+    return retry(`the hub stored checksum ${String(sha256).slice(0, 64)}`, true);
+  };
 
 async function readAnswer(response: Response, upload: Upload): Promise<Attempt> {
   const text = await response.text();
   const said = text.slice(0, 200);
   const { status } = response;
-  if (status === 200) {
-    const sha256 = (JSON.parse(text) as { sha256?: unknown } | null)?.sha256;
-    if (sha256 === upload.sha256) return { kind: "stored" };
-    return retry(`the hub stored checksum ${String(sha256).slice(0, 64)}`, true);
-  }
+  if (status === 200) return upload.accept(text);
   if (status === 409) return { kind: "stop", reason: "stale lease" };
   if (status === 401) return { kind: "stop", reason: "upload token refused" };
+  if (status >= 500 || status === 408 || status === 429) return retry(`HTTP ${status}: ${said}`);
+  if (upload.refused) return upload.refused(status);
   if (status === 413) return { kind: "failed", reason: "too large for the hub" };
   if (status === 422) return retry(`refused: ${said}`, true);
-  if (status >= 500 || status === 408 || status === 429) return retry(`HTTP ${status}: ${said}`);
   return { kind: "failed", reason: `HTTP ${status}: ${said}` };
 }
 
@@ -101,7 +110,7 @@ async function attemptUpload(deps: UploadDeps, upload: Upload): Promise<Attempt>
   }
 }
 
-/** Sends one body, with retries; never rejects. Ends early as `failed` when the signal aborts. */
+/** Sends one request, with retries; never rejects. Ends early as `failed` when the signal aborts. */
 export async function putUpload(deps: UploadDeps, upload: Upload): Promise<UploadEnd> {
   let first_failure_at: number | null = null;
   let checksums = 0;
