@@ -3,6 +3,7 @@ import type { Log } from "#shared/log.ts";
 import { assetsRepo } from "./assets.ts";
 import type { Conn } from "./conn.ts";
 import { eventsRepo } from "./events.ts";
+import { hostsRepo } from "./hosts.ts";
 import { idempotencyRepo } from "./idempotency.ts";
 import { jobsRepo } from "./jobs.ts";
 import { openPostgres } from "./postgres.ts";
@@ -61,6 +62,7 @@ export function toDb(conn: Conn): Db {
     events: guarded(eventsRepo(conn)),
     workers: guarded(workersRepo(conn)),
     settings: guarded(settingsRepo(conn)),
+    hosts: guarded(hostsRepo(conn)),
     idempotency: guarded(idempotencyRepo(conn)),
     profiles: guarded(profilesRepo(conn)),
     ...guarded({ ping: conn.ping }),

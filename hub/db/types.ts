@@ -7,6 +7,7 @@ export type JobRow = Tables["jobs"]["$inferSelect"];
 export type AssetRow = Tables["assets"]["$inferSelect"];
 export type EventRow = Tables["job_events"]["$inferSelect"];
 export type WorkerRow = Tables["workers"]["$inferSelect"];
+export type HostRow = Tables["hosts"]["$inferSelect"];
 export type IdempotencyRow = Tables["idempotency_keys"]["$inferSelect"];
 export type ProfileRow = Tables["profiles"]["$inferSelect"];
 
@@ -103,6 +104,50 @@ export interface WorkersRepo {
   delete(worker_id: string): Promise<boolean>;
 }
 
+/**
+ * Host settings. Every write is one statement that returns the row as it is afterwards; the ones that add something make
+ * the row when there is none. Cookies are told apart by (name, domain, path).
+ */
+export interface HostsRepo {
+  list(): Promise<HostRow[]>;
+  get(host: string): Promise<HostRow | null>;
+  /** Those of `hosts` that exist. */
+  find(hosts: string[]): Promise<HostRow[]>;
+  /** Replaces everything but the cookies. */
+  put(row: Omit<HostRow, "cookies">): Promise<HostRow>;
+  /** Replaces the cookies; one with the value `masked` keeps its stored value, and is dropped when there is none. */
+  putCookies(
+    host: string,
+    cookies: HostRow["cookies"],
+    masked: string,
+    now: number,
+  ): Promise<HostRow>;
+  /** Null when the host has `max` recipes, or they would be longer than `max_chars` of JSON. */
+  addRecipe(
+    host: string,
+    recipe: HostRow["recipes"][number],
+    limits: { max: number; max_chars: number },
+    now: number,
+  ): Promise<HostRow | null>;
+  /** Null when there is no such recipe. */
+  removeRecipe(host: string, index: number, now: number): Promise<HostRow | null>;
+  setLoginRecipe(
+    host: string,
+    login_recipe: NonNullable<HostRow["login_recipe"]>,
+    now: number,
+  ): Promise<HostRow>;
+  /**
+   * Adds or replaces cookies of several hosts in one transaction, and takes out what has expired; each host keeps the
+   * newest `max`. @returns how many each has now.
+   */
+  mergeCookies(
+    cookies: Record<string, HostRow["cookies"]>,
+    max: number,
+    now: number,
+  ): Promise<Record<string, number>>;
+  delete(host: string): Promise<boolean>;
+}
+
 export interface SettingsRepo {
   /** null when it was never set. */
   get(key: string): Promise<unknown>;
@@ -144,6 +189,7 @@ export interface Db {
   events: EventsRepo;
   workers: WorkersRepo;
   settings: SettingsRepo;
+  hosts: HostsRepo;
   idempotency: IdempotencyRepo;
   profiles: ProfilesRepo;
   /** Answers when the database does; rejects otherwise (for /health). */

@@ -1,15 +1,18 @@
 import { z } from "@hono/zod-openapi";
+import { canonicalHost } from "../host-name.ts";
 import { MAX_HOST_COOKIES } from "../limits.ts";
 import { StoredCookie } from "./cookie.ts";
 import { LoginRecipe, PopupPolicy, RecipeList } from "./recipe.ts";
 
-/** A host name as it stands in a URL, lower case, without a port. */
+/** Lower-cased and in punycode, without scheme, port or path. */
 export const HostName = z
   .string()
   .max(253)
-  .transform((s) => s.toLowerCase())
-  .refine((s) => /^(\[[0-9a-f:.]+\]|[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?)$/.test(s), {
-    error: "must be a host name without scheme, port or path",
+  .transform((raw, ctx) => {
+    const host = canonicalHost(raw);
+    if (host !== null) return host;
+    ctx.addIssue({ code: "custom", message: "must be a host name without scheme, port or path" });
+    return z.NEVER;
   });
 
 const cookies = z.array(StoredCookie).max(MAX_HOST_COOKIES);

@@ -1,0 +1,17 @@
+/** What a host name must not hold, so that reading it as a URL cannot take a port, a path or a user for a part of it. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: controls are part of what is refused
+const NOT_A_HOST = /[\u0000-\u0020\u007f/?#@\\%]/;
+
+const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?)$/;
+
+/**
+ * A host name as it stands in a URL: lower case, punycode, numeric addresses in their usual form, no dot at the end; null
+ * for what is none.
+ */
+export function canonicalHost(raw: string): string | null {
+  if (raw.length > 253 || NOT_A_HOST.test(raw)) return null;
+  if (raw.includes(":") && !/^\[[0-9a-f:.]+\]$/i.test(raw)) return null;
+  const url = `http://${raw}/`;
+  const host = URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, "") : "";
+  return host.length <= 253 && HOST.test(host) ? host : null;
+}
