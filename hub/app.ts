@@ -13,6 +13,7 @@ import { loopbackHostsOnly, requireToken } from "./http/guards.ts";
 import { type App, newApp } from "./http/new-app.ts";
 import { onError } from "./http/on-error.ts";
 import { healthRoutes } from "./routes/health.ts";
+import { hostRoutes } from "./routes/hosts.ts";
 import { jobEventRoutes } from "./routes/job-events.ts";
 import { jobFileRoutes } from "./routes/job-files.ts";
 import { jobRoutes } from "./routes/jobs.ts";
@@ -77,6 +78,7 @@ export function createHubApp(ctx: HubContext): App {
     jobFileRoutes(ctx),
     jobEventRoutes(ctx),
     workerRoutes(ctx),
+    hostRoutes(ctx),
     workerLinkRoutes(ctx),
     workerUploadRoutes(ctx),
     controlRoutes(ctx),

@@ -7,6 +7,8 @@ const param = (name: string, example: string) =>
 export const JobParams = z.object({ id: param("id", "k3v9x0a1b2c3d4") });
 export const AssetParams = JobParams.extend({ name: param("name", "logo.png") });
 export const WorkerParams = z.object({ id: param("id", "w123") });
+export const HostParams = z.object({ host: param("host", "example.org") });
+export const RecipeParams = HostParams.extend({ index: param("index", "0") });
 export const LinkParams = z.object({ worker_id: param("worker_id", "w123") });
 export const BatchParams = LinkParams.extend({ job_id: param("job_id", "k3v9x0a1b2c3d4") });
 export const UploadParams = BatchParams.extend({
