@@ -1,0 +1,121 @@
+import { systemClock, withDeadline } from "../clock.ts";
+import type { JobEvent } from "../schema/job.ts";
+import { FlotillaError } from "./errors.ts";
+import { backoffMs, type Http } from "./http.ts";
+
+export interface EventOptions {
+  /** The last `seq` already seen; 0 starts with the first event. */
+  since?: number;
+  signal?: AbortSignal;
+  /** How long the hub may be away before the stream fails; default 30,000. */
+  patience_ms?: number;
+}
+
+const OPEN_MS = 10_000;
+const PATIENCE_MS = 30_000;
+/** A stream that says nothing for so long is opened anew: a cut cable closes no socket. */
+const SILENCE_MS = 30_000;
+const DONE = 1000;
+const UNKNOWN_JOB = 4404;
+
+interface Stream {
+  /** The next event; null when the socket is closed and everything was read. */
+  next(): Promise<JobEvent | null>;
+  /** How it was closed, once it is. */
+  code(): number | null;
+  close(): void;
+}
+
+async function openStream(
+  url: string,
+  headers: Record<string, string>,
+  signal: AbortSignal | undefined,
+): Promise<Stream> {
+  const socket = new WebSocket(url, { headers } as unknown as string[]);
+  const events: JobEvent[] = [];
+  let code: number | null = null;
+  let wake = Promise.withResolvers<void>();
+  let silence = setTimeout(() => socket.close(), SILENCE_MS);
+  const opened = new Promise<void>((resolve, reject) => {
+    socket.onopen = () => resolve();
+    socket.onclose = (event) => {
+      clearTimeout(silence);
+      code = event.code;
+      wake.resolve();
+      reject(new FlotillaError(`the event stream was not opened (${event.code})`, {}));
+    };
+  });
+  socket.onerror = () => {};
+  socket.onmessage = ({ data }) => {
+    clearTimeout(silence);
+    silence = setTimeout(() => socket.close(), SILENCE_MS);
+    events.push(JSON.parse(String(data)) as JobEvent);
+    wake.resolve();
+  };
+  const close = () => {
+    clearTimeout(silence);
+    signal?.removeEventListener("abort", close);
+    socket.close();
+  };
+  signal?.addEventListener("abort", close, { once: true });
+  await withDeadline("opening the event stream", OPEN_MS, opened).catch((err) => {
+    close();
+    // An unknown job is told by the way it is closed, after it was opened or instead of it.
+    if (code !== UNKNOWN_JOB) throw err;
+  });
+  return {
+    next: async () => {
+      while (events.length === 0 && code === null) {
+        await wake.promise;
+        wake = Promise.withResolvers();
+      }
+      return events.shift() ?? null;
+    },
+    code: () => code,
+    close,
+  };
+}
+
+/**
+ * The events of a job in order, without gap or double, to its `done` or `error` (fleet spec §6.1). A stream that breaks
+ * is opened again where it was. Ends early, without an error, when `signal` aborts.
+ * @throws FlotillaError with status 404 for an unknown job, or when the hub stays away for `patience_ms`.
+ */
+export async function* followEvents(
+  http: Http,
+  job_id: string,
+  options: EventOptions = {},
+): AsyncGenerator<JobEvent, void, void> {
+  const { signal, patience_ms = PATIENCE_MS } = options;
+  let since = options.since ?? 0;
+  let heard_at = systemClock.now();
+  for (let tries = 0; !signal?.aborted; tries += 1) {
+    const path = `/jobs/${encodeURIComponent(job_id)}/events?since=${since}`;
+    let stream: Stream | null = null;
+    try {
+      const url = http.base_url.replace(/^http/, "ws") + path;
+      stream = await openStream(url, { ...http.headers }, signal);
+      heard_at = systemClock.now();
+      for (let event = await stream.next(); event; event = await stream.next()) {
+        tries = 0;
+        heard_at = systemClock.now();
+        since = event.seq;
+        yield event;
+        if (event.type !== "log") return;
+      }
+      if (stream.code() === DONE) return;
+      if (stream.code() === UNKNOWN_JOB)
+        throw new FlotillaError("job not found", {
+          status: 404,
+          body: { detail: "job not found" },
+        });
+    } catch (err) {
+      if (err instanceof FlotillaError && err.status !== 0) throw err;
+      if (signal?.aborted) return;
+      if (systemClock.now() - heard_at > patience_ms) throw err;
+    } finally {
+      stream?.close();
+    }
+    await systemClock.sleep(backoffMs(tries, null), signal);
+  }
+}

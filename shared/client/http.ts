@@ -1,0 +1,145 @@
+import { systemClock } from "../clock.ts";
+import { describeDetail, FlotillaError } from "./errors.ts";
+
+export interface ClientOptions {
+  /** Address of a hub, e.g. `http://hub:8000`. */
+  base_url: string;
+  /** SVC_API_TOKEN of the hub, when it has one. */
+  token?: string;
+  /** What a call may take unless it says otherwise; default 30,000. */
+  timeout_ms?: number;
+}
+
+/** Every call takes these. */
+export interface CallOptions {
+  signal?: AbortSignal;
+  timeout_ms?: number;
+}
+
+export type CallBody =
+  | string
+  | Blob
+  | FormData
+  | Uint8Array<ArrayBuffer>
+  | ReadableStream<Uint8Array>;
+
+export interface Call extends CallOptions {
+  /** Sent as JSON. */
+  json?: unknown;
+  /** Sent as it is. */
+  body?: CallBody;
+  headers?: Record<string, string>;
+}
+
+export interface Http {
+  readonly base_url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly timeout_ms: number;
+  /** The JSON of a 2xx answer. @throws FlotillaError. */
+  json<T>(method: string, path: string, call?: Call): Promise<T>;
+  /** A 2xx answer as it comes; the timeout covers its headers, the signal its body too. @throws FlotillaError. */
+  open(method: string, path: string, call?: Call): Promise<Response>;
+  /** Runs `attempt` again while it fails with 503, waiting as Retry-After says or 0.5 s doubling to 15 s. */
+  whileBusy<T>(options: BusyOptions, attempt: () => Promise<T>): Promise<T>;
+}
+
+export interface BusyOptions {
+  /** How long 503 is put up with; 0 throws the first one. */
+  patience_ms: number;
+  signal?: AbortSignal | undefined;
+}
+
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 15_000;
+const DEFAULT_TIMEOUT_MS = 30_000;
+
+/** The pause before try `n` (from 0) again: what the answer asks for, else doubling, half of it jitter. */
+export function backoffMs(n: number, retry_after: string | null, random = Math.random): number {
+  const asked = Number(retry_after ?? Number.NaN);
+  if (Number.isFinite(asked) && asked >= 0) return Math.min(asked * 1_000, 60_000);
+  const full = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** n);
+  return Math.round(full * (0.5 + random() / 2));
+}
+
+async function bodyOf(response: Response): Promise<unknown> {
+  const text = await response.text();
+  if (text === "") return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+async function failureOf(response: Response): Promise<FlotillaError> {
+  const { status, headers } = response;
+  const body = await bodyOf(response).catch(() => null);
+  const detail = (body as { detail?: unknown } | null)?.detail;
+  const message = describeDetail(detail) ?? `the hub answered ${status}`;
+  return new FlotillaError(message, { status, detail: detail ?? message, body, headers });
+}
+
+/** @throws TypeError when base_url is not an http or https URL. */
+export function createHttp({ base_url, token, timeout_ms }: ClientOptions): Http {
+  const base = new URL(base_url);
+  if (!/^https?:$/.test(base.protocol)) throw new TypeError(`${base_url} is not an http address`);
+  const url = base.href.replace(/\/+$/, "");
+  const headers: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {};
+  const usual_ms = timeout_ms ?? DEFAULT_TIMEOUT_MS;
+
+  /** `whole`: the timeout covers the body too. */
+  const request = async <T>(
+    method: string,
+    path: string,
+    call: Call,
+    read: (response: Response) => Promise<T>,
+  ): Promise<T> => {
+    const late = new AbortController();
+    const ms = call.timeout_ms ?? usual_ms;
+    const timer = setTimeout(() => late.abort(new Error(`no answer within ${ms} ms`)), ms);
+    const signals = call.signal ? [late.signal, call.signal] : [late.signal];
+    try {
+      const response = await fetch(url + path, {
+        method,
+        headers: {
+          ...headers,
+          ...(call.json === undefined ? {} : { "content-type": "application/json" }),
+          ...call.headers,
+        },
+        body: call.json === undefined ? (call.body ?? null) : JSON.stringify(call.json),
+        redirect: "manual",
+        signal: AbortSignal.any(signals),
+      });
+      if (!response.ok) throw await failureOf(response);
+      return await read(response);
+    } catch (err) {
+      if (err instanceof FlotillaError) throw err;
+      const cause = call.signal?.aborted ? call.signal.reason : (late.signal.reason ?? err);
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new FlotillaError(`${method} ${path.slice(0, 200)} failed: ${why}`, { cause });
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+  return {
+    base_url: url,
+    headers,
+    timeout_ms: usual_ms,
+    json: <T>(method: string, path: string, call: Call = {}) =>
+      request(method, path, call, async (response) => (await bodyOf(response)) as T),
+    open: (method, path, call = {}) => request(method, path, call, async (response) => response),
+    whileBusy: async ({ patience_ms, signal }, attempt) => {
+      const until = systemClock.now() + patience_ms;
+      for (let n = 0; ; n += 1) {
+        try {
+          return await attempt();
+        } catch (err) {
+          if (!(err instanceof FlotillaError) || err.status !== 503) throw err;
+          const wait = backoffMs(n, err.headers.get("retry-after"));
+          if (signal?.aborted || systemClock.now() + wait > until) throw err;
+          await systemClock.sleep(wait, signal);
+        }
+      }
+    },
+  };
+}

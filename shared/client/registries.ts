@@ -1,0 +1,72 @@
+import type { z } from "zod";
+import type { StoredCookie } from "../schema/cookie.ts";
+import type { Health } from "../schema/health.ts";
+import type { Host, PutHost } from "../schema/host.ts";
+import type { Profile } from "../schema/profile.ts";
+import type { LoginRecipe, Recipe } from "../schema/recipe.ts";
+import type { Worker, WorkerStatus } from "../schema/worker.ts";
+import type { CallBody, CallOptions, Http } from "./http.ts";
+
+/** An archive of hundreds of megabytes may take this long. */
+const UPLOAD_MS = 600_000;
+
+/** Host settings, recipes and cookies (fleet spec §4.4). */
+export function hostCalls(http: Http) {
+  const at = (host: string, rest = "") => `/hosts/${encodeURIComponent(host)}${rest}`;
+  return {
+    list: async (call?: CallOptions) =>
+      (await http.json<{ hosts: Host[] }>("GET", "/hosts", call)).hosts,
+    get: (host: string, call?: CallOptions) => http.json<Host>("GET", at(host), call),
+    /** Replaces everything but the cookies, which stay when they are not given. */
+    put: (host: string, settings: z.input<typeof PutHost>, call?: CallOptions) =>
+      http.json<Host>("PUT", at(host), { ...call, json: settings }),
+    delete: (host: string, call?: CallOptions) => http.json<null>("DELETE", at(host), call),
+    addRecipe: (host: string, recipe: z.input<typeof Recipe>, call?: CallOptions) =>
+      http.json<Host>("POST", at(host, "/recipes"), { ...call, json: recipe }),
+    deleteRecipe: (host: string, index: number, call?: CallOptions) =>
+      http.json<null>("DELETE", at(host, `/recipes/${index}`), call),
+    setLoginRecipe: (host: string, recipe: z.input<typeof LoginRecipe>, call?: CallOptions) =>
+      http.json<Host>("PUT", at(host, "/login_recipe"), { ...call, json: recipe }),
+    putCookies: (host: string, cookies: z.input<typeof StoredCookie>[], call?: CallOptions) =>
+      http.json<Host>("PUT", at(host, "/cookies"), { ...call, json: { cookies } }),
+  };
+}
+
+/** Browser profiles (fleet spec §4.5). */
+export function profileCalls(http: Http) {
+  const at = (name: string, rest = "") => `/profiles/${encodeURIComponent(name)}${rest}`;
+  return {
+    list: async (call?: CallOptions) =>
+      (await http.json<{ profiles: Profile[] }>("GET", "/profiles", call)).profiles,
+    get: (name: string, call?: CallOptions) => http.json<Profile>("GET", at(name), call),
+    /** `archive`: a tar, gzipped or not (§2.8). */
+    upload: (name: string, archive: CallBody, call: CallOptions = {}) =>
+      http.json<Profile>("POST", at(name), {
+        timeout_ms: UPLOAD_MS,
+        ...call,
+        body: archive,
+        headers: { "content-type": "application/x-tar" },
+      }),
+    delete: (name: string, call?: CallOptions) => http.json<null>("DELETE", at(name), call),
+    /** The name of the default profile, or null. */
+    getDefault: async (call?: CallOptions) =>
+      (await http.json<{ name: string | null }>("GET", "/profiles/default", call)).name,
+    setDefault: (name: string, call?: CallOptions) =>
+      http.json<unknown>("POST", at(name, "/default"), call),
+    clearDefault: (call?: CallOptions) => http.json<null>("DELETE", "/profiles/default", call),
+  };
+}
+
+/** Workers and health (fleet spec §4.3). */
+export function fleetCalls(http: Http) {
+  const at = (worker_id: string, rest = "") => `/workers/${encodeURIComponent(worker_id)}${rest}`;
+  return {
+    health: (call?: CallOptions) => http.json<z.infer<typeof Health>>("GET", "/health", call),
+    workers: async (call?: CallOptions) =>
+      (await http.json<{ workers: Worker[] }>("GET", "/workers", call)).workers,
+    setWorkerStatus: (worker_id: string, status: WorkerStatus, call?: CallOptions) =>
+      http.json<Worker>("POST", at(worker_id, "/status"), { ...call, json: { status } }),
+    deleteWorker: (worker_id: string, call?: CallOptions) =>
+      http.json<null>("DELETE", at(worker_id), call),
+  };
+}

@@ -1,0 +1,159 @@
+import type { z } from "zod";
+import type { SessionCookie } from "../schema/cookie.ts";
+import type { Profile } from "../schema/profile.ts";
+import type {
+  ActionReply,
+  CreateSession,
+  NetworkLog,
+  Session,
+  SessionActionInput,
+  SessionActionName,
+  SessionFile,
+} from "../schema/session.ts";
+import type { CallOptions, Http } from "./http.ts";
+
+/** Answer of an action; `R` is what its `result` is known to be. */
+export type Reply<R> = Omit<ActionReply, "result"> & { result: R };
+
+type Action<A extends SessionActionName> =
+  Record<never, never> extends SessionActionInput<A>
+    ? <R = unknown>(args?: SessionActionInput<A>, call?: CallOptions) => Promise<Reply<R>>
+    : <R = unknown>(args: SessionActionInput<A>, call?: CallOptions) => Promise<Reply<R>>;
+
+/** One method per action of design/api.md. */
+export type SessionActions = { [A in SessionActionName]: Action<A> };
+
+/** A held lane. With `await using` it ends with its block. */
+export interface OpenSession extends SessionActions, AsyncDisposable {
+  readonly session_id: string;
+  /** As it was when it was opened. */
+  readonly record: Session;
+  state(call?: CallOptions): Promise<Session>;
+  cookies: {
+    get(call?: CallOptions): Promise<SessionCookie[]>;
+    /** Adds or replaces these, keeps the others. */
+    put(cookies: SessionCookie[], call?: CallOptions): Promise<unknown>;
+    clear(call?: CallOptions): Promise<unknown>;
+  };
+  /** Requests from `since` on; `next` is the `since` of the next call. */
+  network(since?: number, call?: CallOptions): Promise<z.infer<typeof NetworkLog>>;
+  files(call?: CallOptions): Promise<SessionFile[]>;
+  /** A downloaded file, streamed. */
+  file(name: string, call?: CallOptions): Promise<Response>;
+  saveProfile(name: string, call?: CallOptions): Promise<Profile>;
+  /** Ends the session and its browser. */
+  close(call?: CallOptions): Promise<void>;
+}
+
+export interface OpenOptions extends CallOptions {
+  /** How long 503 (no free lane) is waited out; default 60,000. */
+  patience_ms?: number;
+}
+
+/** Every action once: the compiler refuses a list that misses one. */
+const ACTIONS: Record<SessionActionName, true> = {
+  navigate: true,
+  click: true,
+  fill: true,
+  type: true,
+  press: true,
+  hover: true,
+  select_option: true,
+  check: true,
+  uncheck: true,
+  scroll: true,
+  wait: true,
+  evaluate: true,
+  set_input_files: true,
+  screenshot: true,
+  pdf: true,
+  content: true,
+  text: true,
+  markdown: true,
+  links: true,
+  back: true,
+  forward: true,
+  reload: true,
+  tabs: true,
+  tab: true,
+  keepalive: true,
+  recipe: true,
+};
+
+const OPEN_MS = 60_000;
+const OPEN_PATIENCE_MS = 60_000;
+const ACTION_MS = 30_000;
+/** On top of an action's own timeout: the hub answers 504 by then. */
+const GRACE_MS = 10_000;
+
+/** Sessions (fleet spec §4.2). */
+export function sessionCalls(http: Http) {
+  const bind = (record: Session): OpenSession => openSession(http, record);
+  return {
+    open: async (
+      input: z.input<typeof CreateSession> = {},
+      options: OpenOptions = {},
+    ): Promise<OpenSession> => {
+      const { patience_ms = OPEN_PATIENCE_MS, signal } = options;
+      const call = { timeout_ms: OPEN_MS, ...options, json: input };
+      const record = await http.whileBusy({ patience_ms, signal }, () =>
+        http.json<Session>("POST", "/sessions", call),
+      );
+      return bind(record);
+    },
+    /** One that somebody else opened, by its id. */
+    get: async (session_id: string, call?: CallOptions): Promise<OpenSession> =>
+      bind(
+        await http.json<Session>("GET", `/sessions/${encodeURIComponent(session_id)}/state`, call),
+      ),
+    list: async (call?: CallOptions) =>
+      (await http.json<{ sessions: Session[] }>("GET", "/sessions", call)).sessions,
+  };
+}
+
+export type SessionCalls = ReturnType<typeof sessionCalls>;
+
+function openSession(http: Http, record: Session): OpenSession {
+  const base = `/sessions/${encodeURIComponent(record.session_id)}`;
+  const act =
+    (action: string) =>
+    (args: { timeout_s?: number } = {}, call: CallOptions = {}) => {
+      const timeout_ms = (args.timeout_s ?? ACTION_MS / 1_000) * 1_000 + GRACE_MS;
+      return http.json<Reply<never>>("POST", `${base}/${action}`, {
+        timeout_ms,
+        ...call,
+        json: args,
+      });
+    };
+  const actions = Object.fromEntries(
+    Object.keys(ACTIONS).map((action) => [action, act(action)]),
+  ) as unknown as SessionActions;
+  const close = async (call?: CallOptions) => {
+    await http.json<null>("DELETE", base, call);
+  };
+  return {
+    ...actions,
+    session_id: record.session_id,
+    record,
+    state: (call) => http.json("GET", `${base}/state`, call),
+    cookies: {
+      get: async (call) =>
+        (await http.json<{ cookies: SessionCookie[] }>("GET", `${base}/cookies`, call)).cookies,
+      put: (cookies, call) => http.json("PUT", `${base}/cookies`, { ...call, json: { cookies } }),
+      clear: (call) => http.json("DELETE", `${base}/cookies`, call),
+    },
+    network: (since = 0, call) => http.json("GET", `${base}/network?since=${since}`, call),
+    files: async (call) =>
+      (await http.json<{ files: SessionFile[] }>("GET", `${base}/files`, call)).files,
+    file: (name, call) => http.open("GET", `${base}/files/${encodeURIComponent(name)}`, call),
+    saveProfile: (name, call) =>
+      http.json("POST", `${base}/profile/save`, { timeout_ms: 600_000, ...call, json: { name } }),
+    close,
+    [Symbol.asyncDispose]: async () => {
+      await close().catch((err: { status?: number }) => {
+        // Reaped meanwhile: it is what was wanted.
+        if (err.status !== 404) throw err;
+      });
+    },
+  };
+}
