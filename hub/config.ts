@@ -56,8 +56,20 @@ export const HubEnv = z.object({
     "Default of the setting min_asset_size_bytes: smaller assets are dropped (0 = none)",
   ),
   SVC_MAX_ASSET_BYTES: integer(4 * GIB, 1).describe("Largest asset body a worker may upload"),
+  SVC_PROFILE_MAX_BYTES: integer(GIB, 1).describe(
+    "Largest profile archive; it may unpack to four times as much",
+  ),
   SVC_SUBMIT_WAIT_S: seconds(8).describe("How long POST /jobs waits for a free lane before 503"),
   SVC_VERSION: optionalText().describe("Version of the hub when its source hash is unavailable"),
+  SVC_RECIPE_ENV: list()
+    .pipe(
+      z.array(
+        z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be names of variables, comma-separated"),
+      ),
+    )
+    .describe(
+      "Names of the hub's variables whose values recipes may use, comma-separated; none by default",
+    ),
   SVC_QUEUE_PULL_ON_FREE: flag(true).describe(
     "1: a lane that becomes free takes the oldest queued job at once",
   ),
@@ -89,7 +101,10 @@ export interface HubConfig {
   readonly cors_origins: readonly string[];
   readonly min_asset_size_bytes: number;
   readonly max_asset_bytes: number;
+  readonly max_profile_bytes: number;
   readonly submit_wait_ms: number;
+  /** Values that recipes may use, by name. Never stored, logged or answered. */
+  readonly recipe_env: Readonly<Record<string, string>>;
   /** What `nodeVersion` falls back to (fleet spec §9.2). */
   readonly version_fallback: string | undefined;
   /** Dev mode answers only to loopback names, so that a web page cannot rebind its name to the hub. */
@@ -106,6 +121,11 @@ export interface HubConfig {
 }
 
 const LOOPBACK = /^(localhost|127\.[0-9.]+|::1|\[::1\])$/;
+
+const valuesOf = (env: EnvSource, names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(
+    names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const])),
+  );
 
 /**
  * The configuration of a hub: `overrides` (flags, under the names of their variables) win over `env`; blank means unset.
@@ -137,7 +157,9 @@ export function loadHubConfig(
     cors_origins: Object.freeze(e.SVC_CORS_ORIGINS),
     min_asset_size_bytes: e.SVC_MIN_ASSET_SIZE_BYTES,
     max_asset_bytes: e.SVC_MAX_ASSET_BYTES,
+    max_profile_bytes: e.SVC_PROFILE_MAX_BYTES,
     submit_wait_ms: e.SVC_SUBMIT_WAIT_S,
+    recipe_env: Object.freeze(valuesOf(blankIsUnset(env), e.SVC_RECIPE_ENV)),
     version_fallback: e.SVC_VERSION,
     loopback_hosts_only: mode === "dev" && LOOPBACK.test(host),
     queue: Object.freeze({

@@ -1,8 +1,67 @@
+import { MAX_JOB_COOKIES_BYTES } from "#shared/limits.ts";
 import { RunExtras } from "#shared/link/messages.ts";
+import { secretNames } from "#shared/recipe-secrets.ts";
+import type { StoredCookie } from "#shared/schema/cookie.ts";
+import type { JobOptions } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import type { JobRow } from "../db/types.ts";
+import { hostForJob } from "../registries/hosts.ts";
+import { tell } from "./events.ts";
 
-/** What the registries add to a run (fleet spec §2.7, §2.8, §4.5): recipe, login, cookies, secrets, profile. */
-export async function runExtras(_ctx: HubContext, _row: JobRow): Promise<RunExtras> {
-  return RunExtras.parse({});
+/**
+ * What the registries add to a run (fleet spec §2.7, §2.8, §4.5): the recipe that was chosen when the job was submitted,
+ * the host's login recipe and popup policy, the cookies of the host and of `cookies_from`, and the values the recipes'
+ * placeholders stand for. A value that is not there is missing here, and the worker fails the job by its name.
+ */
+export async function runExtras(ctx: HubContext, row: JobRow): Promise<RunExtras> {
+  const { options } = row;
+  const { settings, cookies } = await hostForJob(ctx, row.host);
+  const named = options.cookies_from;
+  const from = named === null ? [] : (await hostForJob(ctx, named)).cookies;
+  const recipe = options.fetch_recipe;
+  const login_recipe = usesRecipes(options) ? (settings?.login_recipe ?? null) : null;
+  const actions = [...(recipe?.actions ?? []), ...(login_recipe?.actions ?? [])];
+  return RunExtras.parse({
+    // Of two equal cookies a browser keeps the one it is given last: the job's own host's.
+    cookies: await withinFrame(ctx, row, [...from, ...cookies]),
+    recipe,
+    login_recipe,
+    popup_policy: settings?.popup_policy ?? "allow",
+    secrets: pickSecrets(ctx, secretNames(actions)),
+  });
+}
+
+/** Recipes belong to fetch jobs that do not refuse them (fleet spec §1, §2.2). */
+export const usesRecipes = ({ mode, fetch_strategy }: JobOptions): boolean =>
+  mode === "fetch" && fetch_strategy === "recipe";
+
+function pickSecrets({ config }: HubContext, names: string[]): Record<string, string> {
+  const values = names.flatMap((name) => {
+    const value = config.recipe_env[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return Object.fromEntries(values);
+}
+
+/** The last of the cookies, as many as an assignment can carry; the log says when some were left out. */
+async function withinFrame(
+  ctx: HubContext,
+  row: JobRow,
+  cookies: StoredCookie[],
+): Promise<StoredCookie[]> {
+  let bytes = 0;
+  const fits = (cookie: StoredCookie) => {
+    bytes += Buffer.byteLength(JSON.stringify(cookie));
+    return bytes <= MAX_JOB_COOKIES_BYTES;
+  };
+  const first = cookies.findLastIndex((cookie) => !fits(cookie)) + 1;
+  if (first > 0)
+    await tell(
+      ctx,
+      row.job_id,
+      "warn",
+      "assigned",
+      `${first} cookies are more than a job can be given and were left out`,
+    );
+  return cookies.slice(first);
 }

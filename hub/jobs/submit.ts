@@ -6,6 +6,7 @@ import { isTerminal, type Job, type SubmitJob } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import type { JobRow } from "../db/types.ts";
 import { within } from "../fleet/deadline.ts";
+import { withHostOptions } from "./host-options.ts";
 import { jobRecord } from "./record.ts";
 import { refuseUnsupported } from "./unsupported.ts";
 
@@ -60,7 +61,8 @@ export async function submitJob(
   options: SubmitOptions = {},
 ): Promise<Job> {
   refuseUnsupported(input.options);
-  const row = newRow(ctx, input, options.idempotency_key ?? null);
+  const resolved = await withHostOptions(ctx, input);
+  const row = newRow(ctx, { ...input, options: resolved }, options.idempotency_key ?? null);
   const { job_id } = row;
   const given_up = new AbortController();
   const crowded = ctx.waiters.size >= MAX_WAITING_SUBMITS;

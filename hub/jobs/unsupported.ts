@@ -7,7 +7,6 @@ const REFUSED = [
   "clone_chrome_profile",
   "attach_to_job",
   "use_profile",
-  "cookies_from",
   "codegen_engine",
 ] as const satisfies (keyof JobOptions)[];
 

@@ -12,7 +12,8 @@ export function hostAndParents(host: string): string[] {
 
 /**
  * The cookies a job to `host` is given out of the settings of `hostAndParents(host)`: all that the host itself has, and
- * those of its parent domains that are for subdomains too. Expired ones are left out.
+ * those of its parent domains that are for subdomains too. Expired ones are left out. The nearer host's come last: of two
+ * equal ones a browser keeps the one it is given last.
  */
 export function cookiesFor(
   host: string,
@@ -20,6 +21,7 @@ export function cookiesFor(
   now: number,
 ): StoredCookie[] {
   return rows
+    .toSorted((a, b) => a.host.length - b.host.length)
     .flatMap((row) => row.cookies.filter((c) => row.host === host || c.domain.startsWith(".")))
     .filter((c) => c.expires < 0 || c.expires > now / 1_000);
 }

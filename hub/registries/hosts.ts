@@ -12,7 +12,7 @@ import type { Host, PutHost, SyncCookies } from "#shared/schema/host.ts";
 import type { LoginRecipe, Recipe } from "#shared/schema/recipe.ts";
 import type { HubContext } from "../context.ts";
 import type { HostRow } from "../db/types.ts";
-import { hostAndParents, hostOfCookie } from "./host-cookies.ts";
+import { cookiesFor, hostAndParents, hostOfCookie } from "./host-cookies.ts";
 
 /** Stands for every value that is never returned (design/api.md). */
 export const MASK = "***";
@@ -141,4 +141,21 @@ export async function syncCookies(
     byHost.set(name, list);
   }
   return ctx.db.hosts.mergeCookies(Object.fromEntries(byHost), MAX_HOST_COOKIES, ctx.clock.now());
+}
+
+/** What the registry says for a job to a host: its settings, and the cookies of it and its parents (fleet spec §4.5). */
+export interface HostForJob {
+  settings: HostRow | null;
+  cookies: StoredCookie[];
+}
+
+/** Nothing is known of what is no host name. */
+export async function hostForJob(ctx: HubContext, raw: string): Promise<HostForJob> {
+  const host = canonicalHost(raw);
+  if (host === null) return { settings: null, cookies: [] };
+  const rows = await ctx.db.hosts.find(hostAndParents(host));
+  return {
+    settings: rows.find((row) => row.host === host) ?? null,
+    cookies: cookiesFor(host, rows, ctx.clock.now()),
+  };
 }
