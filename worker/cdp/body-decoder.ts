@@ -63,7 +63,7 @@ export function createBodyDecoder(prefix_length: number, sink: BodySink): BodyDe
     rest = Buffer.from(bytes.subarray(cut));
   };
   const feedBody = (chunk: Buffer) => {
-    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const bytes = rest.length === 0 ? chunk : joined(rest, chunk);
     if (mode === "unknown") {
       const end = bytes.indexOf(QUOTE);
       const sample = bytes.toString("latin1", 0, end === -1 ? bytes.length : end);
@@ -93,6 +93,17 @@ export function createBodyDecoder(prefix_length: number, sink: BodySink): BodyDe
       return told === (was === "base64" ? "true" : "false") ? null : new AmbiguousBodyError();
     },
   };
+}
+
+/** Where a piece and what was left of the one before stand side by side; used within one call only. */
+let joint = Buffer.allocUnsafe(128 * 1024);
+
+function joined(rest: Buffer, chunk: Buffer): Buffer {
+  const length = rest.length + chunk.length;
+  if (joint.length < length) joint = Buffer.allocUnsafe(length);
+  rest.copy(joint);
+  chunk.copy(joint, rest.length);
+  return joint.subarray(0, length);
 }
 
 /** One buffer for all decoders: a gigabyte in pieces of 64 KB would otherwise be a gigabyte of garbage. */
