@@ -35,6 +35,7 @@ export function createFakeBrowser(headless: boolean): FakeBrowser {
     } as unknown as StartedBrowser["connection"],
     // No process has this number, so nothing is measured.
     pid: 2 ** 22 + 1,
+    cdp_port: 9,
     tag: "fake:0-0",
     product: "Chrome/156.0.1.2",
     user_agent: "",

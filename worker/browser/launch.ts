@@ -90,6 +90,7 @@ export async function launchBrowser(options: LaunchOptions): Promise<StartedBrow
       ...facts,
       connection,
       pid: spawned.pid,
+      cdp_port: options.cdp_port,
       tag: options.tag,
       headless: options.headless,
       sandbox: options.sandbox,

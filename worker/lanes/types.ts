@@ -24,6 +24,8 @@ export interface RunDirs {
 export interface LaneBrowser {
   connection: CdpConnection;
   pid: number;
+  /** Debugging port on loopback, beside the pipe. */
+  cdp_port: number;
   /** e.g. `Chrome/156.0.8078.73`. */
   product: string;
   user_agent: string;

@@ -1,0 +1,80 @@
+import type { Browser, BrowserContext, ConnectOverCDPTransport, Page } from "playwright-core";
+import { withDeadline } from "#shared/clock.ts";
+import { errorMessage } from "#shared/errors.ts";
+import type { LaneBrowser } from "../lanes/types.ts";
+
+/** A lane's Chromium through Playwright. It has a debugging connection of its own, beside the pipe that records. */
+export interface ConnectedBrowser {
+  context: BrowserContext;
+  /** @throws Error when there is no such page (any more). */
+  page(target_id: string): Promise<Page>;
+  /** Lets go of the browser, which goes on as it is. Idempotent. */
+  close(): void;
+}
+
+/** Measured 12–25 ms on an idle machine. */
+const CONNECT_MS = 10_000;
+
+/**
+ * Connects Playwright to the browser's debugging port. Nothing of the browser is changed by it: no emulation, no
+ * behaviour of downloads, no viewport.
+ * @throws Error, DeadlineError
+ */
+export async function connectBrowser(browser: LaneBrowser): Promise<ConnectedBrowser> {
+  // Read when it is needed: a worker without recipes and sessions starts without it.
+  const { chromium } = await import("playwright-core");
+  const link = await withDeadline(
+    "the debugging port",
+    CONNECT_MS,
+    openTransport(browser.cdp_port),
+  );
+  let connected: Browser;
+  try {
+    const connecting = chromium.connectOverCDP(link.transport, {
+      noDefaults: true,
+      artifactsDir: browser.dirs.tmp,
+      timeout: CONNECT_MS,
+    });
+    connected = await withDeadline("Playwright", CONNECT_MS, connecting);
+  } catch (err) {
+    link.close();
+    throw new Error(`Playwright could not connect to Chromium: ${errorMessage(err)}`);
+  }
+  const [context] = connected.contexts();
+  if (!context) {
+    link.close();
+    throw new Error("Chromium has no context");
+  }
+  return { context, page: (target_id) => findPage(context, target_id), close: link.close };
+}
+
+/** Bun's own WebSocket: Playwright's would bring a second implementation of it into the process. */
+async function openTransport(
+  port: number,
+): Promise<{ transport: ConnectOverCDPTransport; close(): void }> {
+  const answer = await fetch(`http://127.0.0.1:${port}/json/version`);
+  const { webSocketDebuggerUrl } = (await answer.json()) as { webSocketDebuggerUrl: string };
+  const socket = new WebSocket(webSocketDebuggerUrl);
+  const transport: ConnectOverCDPTransport = {
+    send: (message) => socket.send(JSON.stringify(message)),
+    close: () => socket.close(),
+  };
+  socket.onmessage = ({ data }) => transport.onmessage?.(JSON.parse(String(data)) as object);
+  await new Promise<void>((resolve, reject) => {
+    socket.onopen = () => resolve();
+    socket.onclose = ({ code }) => reject(new Error(`closed with ${code}`));
+  });
+  socket.onclose = () => transport.onclose?.();
+  return { transport, close: () => socket.close() };
+}
+
+async function findPage(context: BrowserContext, target_id: string): Promise<Page> {
+  for (const page of context.pages()) {
+    const session = await context.newCDPSession(page).catch(() => null);
+    if (!session) continue; // closed meanwhile
+    const { targetInfo } = await session.send("Target.getTargetInfo");
+    await session.detach();
+    if (targetInfo.targetId === target_id) return page;
+  }
+  throw new Error("the page is gone");
+}
