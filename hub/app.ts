@@ -17,6 +17,7 @@ import { hostRoutes } from "./routes/hosts.ts";
 import { jobEventRoutes } from "./routes/job-events.ts";
 import { jobFileRoutes } from "./routes/job-files.ts";
 import { jobRoutes } from "./routes/jobs.ts";
+import { profileRoutes } from "./routes/profiles.ts";
 import { rootRoutes } from "./routes/root.ts";
 import { submitByPathRoutes } from "./routes/submit-by-path.ts";
 import { workerLinkRoutes } from "./routes/worker-link.ts";
@@ -83,6 +84,7 @@ export function createHubApp(ctx: HubContext): App {
     workerUploadRoutes(ctx),
     controlRoutes(ctx),
   ];
+    profileRoutes(ctx),
   for (const part of parts) app.route("/", part);
   addDocs(app, { ...INFO, version: ctx.version });
   if (ctx.config.mode === "dev") app.get("/demo/*", (c) => serveDemo(c.req.raw) ?? c.notFound());

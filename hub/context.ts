@@ -57,3 +57,5 @@ export interface HubContext {
   readonly stopping: AbortSignal;
   readonly signal: (name: Signal, data: Record<string, unknown>) => void;
 }
+  /** Profiles that are being written, with who writes: one writer per name. */
+  readonly profile_writers: Map<string, string>;

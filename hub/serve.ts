@@ -27,6 +27,15 @@ import { createDispatcher } from "./jobs/dispatcher.ts";
 import { failAbandoned, failJobsOf, failLeftovers, finishJob, storeJobLog } from "./jobs/finish.ts";
 import { dispatchOnce, expireKeysOnce, reconcileOnce, redriveOnce } from "./jobs/passes.ts";
 import { createMemoryKv } from "./stores/kv-memory.ts";
+import {
+  createProfileSweeper,
+  type ProfileSweeper,
+  SWEEP_EVERY_MS,
+} from "./registries/profile-sweep.ts";
+import { sessionReply } from "./sessions/calls.ts";
+import { dropSessionOn, dropSessionsOf } from "./sessions/end.ts";
+import { sessionMessage } from "./sessions/messages.ts";
+import { reapSessionsOnce } from "./sessions/reap.ts";
 import { createMemoryLeases } from "./stores/leases-memory.ts";
 import { openObjects } from "./stores/open-objects.ts";
 
@@ -54,7 +63,10 @@ const LIVENESS_EVERY_MS = 5_000;
 const EXPIRE_EVERY_MS = 3_600_000;
 
 const serve = (config: HubConfig, app: App, log: Log): HttpServer =>
-  listen(app, { ...config, max_body_bytes: config.max_asset_bytes }, log);
+  listen(app, { ...config, max_body_bytes: largestBody(config) }, log);
+const largestBody = (config: HubConfig) =>
+  Math.max(config.max_asset_bytes, config.max_profile_bytes);
+
 
 const running = (config: HubConfig, server: HttpServer, stop: () => Promise<void>): RunningHub => {
   const host = config.host.includes(":") ? `[${config.host}]` : config.host;
@@ -151,6 +163,7 @@ async function openContext(
   scope.add("links", ctx, closeLinks);
   scope.add("dispatcher", dispatcher, (d) => d.stop());
   scope.add("stop signal", stopping, (s) => s.abort());
+    profile_writers: new Map(),
   return ctx;
 }
 
@@ -163,7 +176,7 @@ async function closeLinks(ctx: HubContext): Promise<void> {
   );
 }
 
-function startLoops(ctx: HubContext, scope: Scope): void {
+function startLoops(ctx: HubContext, scope: Scope, sweeper: ProfileSweeper): void {
   const { clock, log, config } = ctx;
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) =>
     scope.add(
@@ -192,12 +205,17 @@ async function openHub(deps: HubDeps, scope: Scope): Promise<RunningHub> {
   const { config, log } = deps;
   let server: HttpServer | null = null;
   const ctx = await openContext(deps, scope, async () => server?.close());
-  if (!(await otherHubAlive(ctx))) await failLeftovers(ctx);
+  const sweeper = createProfileSweeper(ctx);
+  if (!(await otherHubAlive(ctx))) {
+    await failLeftovers(ctx);
+    await sweeper.sweepAll();
+  }
   scope.add("hub registry", ctx, leaveHubs);
   await beatHubOnce(ctx);
+  loop("profile sweep", SWEEP_EVERY_MS, () => sweeper.sweep());
   // Closed in reverse: listener → loops → waiting calls → dispatcher → links (1001) → connections → stores → db.
   server = serve(config, createHubApp(ctx), log);
-  startLoops(ctx, scope);
+  startLoops(ctx, scope, sweeper);
   scope.add("listener", server, (s) => s.stopListening());
   log.info({ host: config.host, port: server.port, version: deps.version }, "hub started");
   return running(config, server, () => scope.close());

@@ -20,6 +20,8 @@ const DOMAIN = ["shared", "fleet-pure"];
 export const LAYERS: readonly Layer[] = [
   // Type declarations of text imports have no run time.
   { name: "types", files: /\.d\.ts$/, may: [], packages: [] },
+  // What hub and worker both read and write: profile archives.
+  { name: "archive", files: /^shared\/archive\//, may: ["shared"], packages: ["tar-stream"] },
   { name: "shared", files: /^shared\//, may: [], packages: [...ZOD, "nanoid"] },
   {
     name: "drizzle",
@@ -41,7 +43,12 @@ export const LAYERS: readonly Layer[] = [
     may: ["shared"],
     packages: [],
   },
-  { name: "hub-registries", files: /^hub\/registries\//, may: DOMAIN, packages: ZOD },
+  {
+    name: "hub-registries",
+    files: /^hub\/registries\//,
+    may: [...DOMAIN, "archive"],
+    packages: ZOD,
+  },
   {
     name: "hub-fleet",
     files: /^hub\/fleet\//,
@@ -158,8 +165,8 @@ export const LAYERS: readonly Layer[] = [
   {
     name: "profile",
     files: /^worker\/profile\//,
-    may: ["shared", "browser", "lanes"],
-    packages: ["tar-stream"],
+    may: ["shared", "archive", "cdp", "browser", "lanes"],
+    packages: [],
   },
   {
     name: "fetch",

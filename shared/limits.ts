@@ -75,3 +75,7 @@ export const MAX_RECIPE_BYTES = 256 * 1024;
 export const MAX_HOST_RECIPES_BYTES = 8 * 1024 * 1024;
 /** Ours: the cookies of one job, as JSON; the assignment must fit into a frame of the link. */
 export const MAX_JOB_COOKIES_BYTES = 2 * 1024 * 1024;
+/** design/api.md: files and directories of a profile's archive. */
+export const MAX_PROFILE_ENTRIES = 200_000;
+/** Ours: a profile may unpack to so many times the bytes its archive may have. */
+export const PROFILE_UNPACK_FACTOR = 4;

@@ -1,0 +1,163 @@
+import { createRoute } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import { AppError, invalid } from "#shared/errors.ts";
+import { DefaultProfile, Profile, ProfileList, ProfileName } from "#shared/schema/profile.ts";
+import type { HubContext } from "../context.ts";
+import type { HttpEnv } from "../http/env.ts";
+import { jsonBodyLimit } from "../http/guards.ts";
+import { newApp, toIssues } from "../http/new-app.ts";
+import { fails, ok } from "../http/openapi-parts.ts";
+import {
+  beginWriting,
+  deleteProfile,
+  type ProfileUpload,
+  storeProfile,
+} from "../registries/profile-store.ts";
+import {
+  defaultProfile,
+  getProfile,
+  listProfiles,
+  setDefaultProfile,
+} from "../registries/profiles.ts";
+import { idempotent } from "./idempotent.ts";
+import { IdempotencyHeader, ProfileParams } from "./params.ts";
+
+const tags = ["profiles"];
+const ARCHIVE_TYPES = ["application/x-tar", "application/gzip", "application/x-gzip"];
+/** Uploading and repacking the largest profile over a slow network; then the call is over. */
+const UPLOAD_MS = 1_800_000;
+
+const list = createRoute({
+  method: "get",
+  path: "/profiles",
+  tags,
+  summary: "List profiles",
+  responses: { ...ok(ProfileList), ...fails(503) },
+});
+const showDefault = createRoute({
+  method: "get",
+  path: "/profiles/default",
+  tags,
+  summary: "Show the default profile",
+  responses: { ...ok(DefaultProfile), ...fails(503) },
+});
+const get = createRoute({
+  method: "get",
+  path: "/profiles/{name}",
+  tags,
+  summary: "Metadata of a profile",
+  request: { params: ProfileParams },
+  responses: { ...ok(Profile), ...fails(404, 503) },
+});
+const binary = { schema: { type: "string", format: "binary" } as const };
+const upload = createRoute({
+  method: "post",
+  path: "/profiles/{name}",
+  tags,
+  summary: "Store a profile",
+  description:
+    "A tar or tar.gz with Default/, with one Profile <N>/, or with a profile's files at its root; Local State may lie " +
+    "at the root. Caches, locks and open windows are left out.",
+  request: {
+    params: ProfileParams,
+    body: {
+      required: true,
+      description: "The archive",
+      content: { "application/x-tar": binary, "application/gzip": binary },
+    },
+  },
+  responses: {
+    ...ok(Profile, "Replaced"),
+    201: { description: "Stored", content: { "application/json": { schema: Profile } } },
+    ...fails(400, 409, 413, 415, 422, 503),
+  },
+});
+
+/** @throws AppError invalid naming the path's part. */
+export function profileName(name: string): string {
+  const parsed = ProfileName.safeParse(name);
+  if (!parsed.success) throw new AppError("invalid", toIssues(parsed.error.issues, "path", "name"));
+  return parsed.data;
+}
+
+/** The body of a call that sends an archive. The answer may take longer than a silent connection lives. */
+export function archiveUpload(ctx: HubContext, c: Context<HttpEnv>): ProfileUpload {
+  const { raw } = c.req;
+  if (!raw.body) throw invalid(["body"], "the archive is empty");
+  c.env.server?.timeout(raw, 0);
+  const length = c.req.header("content-length");
+  return {
+    body: raw.body,
+    size: length === undefined ? undefined : Number(length),
+    signal: AbortSignal.any([ctx.stopping, AbortSignal.timeout(UPLOAD_MS)]),
+  };
+}
+
+/** The registry of browser profiles (fleet spec §2.8, §4.5). */
+export function profileRoutes(ctx: HubContext) {
+  const middleware = [jsonBodyLimit, idempotent(ctx)];
+  const clear = createRoute({
+    method: "delete",
+    path: "/profiles/default",
+    tags,
+    summary: "Clear the default profile",
+    middleware,
+    request: { headers: IdempotencyHeader },
+    responses: { ...ok(DefaultProfile), ...fails(409, 413, 422, 503) },
+  });
+  const remove = createRoute({
+    method: "delete",
+    path: "/profiles/{name}",
+    tags,
+    summary: "Delete a profile",
+    middleware,
+    request: { params: ProfileParams, headers: IdempotencyHeader },
+    responses: { 204: { description: "Deleted" }, ...fails(404, 409, 413, 422, 503) },
+  });
+  const makeDefault = createRoute({
+    method: "post",
+    path: "/profiles/{name}/default",
+    tags,
+    summary: "Make it the default profile",
+    middleware,
+    request: { params: ProfileParams, headers: IdempotencyHeader },
+    responses: { ...ok(DefaultProfile), ...fails(404, 409, 413, 422, 503) },
+  });
+  const app = newApp();
+  app.openAPIRegistry.registerPath(upload);
+  return app
+    .openapi(list, async (c) => c.json({ profiles: await listProfiles(ctx) }, 200))
+    .openapi(showDefault, async (c) =>
+      c.json({ name: (await defaultProfile(ctx))?.name ?? null }, 200),
+    )
+    .openapi(clear, async (c) => {
+      await ctx.db.profiles.clearDefault();
+      return c.json({ name: null }, 200);
+    })
+    .openapi(get, async (c) => c.json(await getProfile(ctx, c.req.valid("param").name), 200))
+    .openapi(remove, async (c) => {
+      await deleteProfile(ctx, c.req.valid("param").name);
+      return c.body(null, 204);
+    })
+    .openapi(makeDefault, async (c) => {
+      const { name } = await setDefaultProfile(ctx, c.req.valid("param").name);
+      return c.json({ name }, 200);
+    })
+    .post("/profiles/:name", async (c) => {
+      const name = profileName(c.req.param("name"));
+      const type = c.req.header("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
+      if (!ARCHIVE_TYPES.includes(type))
+        throw new AppError(
+          "unsupported_media",
+          "Content-Type must be application/x-tar or application/gzip",
+        );
+      const done = beginWriting(ctx, name, "upload");
+      try {
+        const known = await ctx.db.profiles.get(name);
+        const stored = await storeProfile(ctx, name, archiveUpload(ctx, c));
+        return c.json(stored, known ? 200 : 201);
+      } finally {
+        done();
+      }
+    });
+}

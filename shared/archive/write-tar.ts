@@ -1,0 +1,46 @@
+import { createGzip } from "node:zlib";
+import { pack } from "tar-stream";
+import type { ArchiveFile } from "./read-tar.ts";
+import { through } from "./streams.ts";
+
+/** zlib level: 6 takes twice the time for 3 % of a profile. */
+const LEVEL = 4;
+
+/**
+ * A tar.gz of `files`, made while it is read. Same files, same bytes: no times, no owners.
+ */
+export async function* writeTarGz(files: AsyncIterable<ArchiveFile>): AsyncGenerator<Uint8Array> {
+  const tar = pack();
+  const filling = fill(tar, files).catch((err) =>
+    tar.destroy(err instanceof Error ? err : new Error(String(err))),
+  );
+  try {
+    yield* through(tar as AsyncIterable<Uint8Array>, createGzip({ level: LEVEL }));
+  } finally {
+    tar.destroy();
+    await filling;
+  }
+}
+
+async function fill(
+  tar: ReturnType<typeof pack>,
+  files: AsyncIterable<ArchiveFile>,
+): Promise<void> {
+  for await (const { path, size, body } of files) {
+    const done = Promise.withResolvers<null>();
+    const entry = tar.entry(
+      { name: path.join("/"), size, mode: 0o600, mtime: new Date(0) },
+      (err) => (err ? done.reject(err) : done.resolve(null)),
+    );
+    done.promise.catch(() => {});
+    for await (const chunk of body) {
+      if (entry.write(chunk)) continue;
+      // `done` as well: a reader that went away takes the entry with it.
+      const drained = new Promise<null>((resolve) => entry.once("drain", () => resolve(null)));
+      await Promise.race([drained, done.promise]);
+    }
+    entry.end(null);
+    await done.promise;
+  }
+  tar.finalize();
+}
