@@ -20,6 +20,7 @@ import { jobRoutes } from "./routes/jobs.ts";
 import { profileRoutes } from "./routes/profiles.ts";
 import { rootRoutes } from "./routes/root.ts";
 import { submitByPathRoutes } from "./routes/submit-by-path.ts";
+import { viewerRoutes } from "./routes/viewer.ts";
 import { workerLinkRoutes } from "./routes/worker-link.ts";
 import { workerUploadRoutes } from "./routes/worker-uploads.ts";
 import { workerRoutes } from "./routes/workers.ts";
@@ -80,11 +81,12 @@ export function createHubApp(ctx: HubContext): App {
     jobEventRoutes(ctx),
     workerRoutes(ctx),
     hostRoutes(ctx),
+    viewerRoutes(ctx),
     workerLinkRoutes(ctx),
     workerUploadRoutes(ctx),
+    profileRoutes(ctx),
     controlRoutes(ctx),
   ];
-    profileRoutes(ctx),
   for (const part of parts) app.route("/", part);
   addDocs(app, { ...INFO, version: ctx.version });
   if (ctx.config.mode === "dev") app.get("/demo/*", (c) => serveDemo(c.req.raw) ?? c.notFound());

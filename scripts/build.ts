@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { bundleViewerScript } from "#hub/viewer/script.ts";
 import { hashSources } from "#shared/version.ts";
 
 export const ROOT = join(import.meta.dir, "..");
@@ -20,6 +21,7 @@ export async function buildBinary(outfile = BINARY): Promise<string> {
     sourcemap: "inline",
     define: {
       FLOTILLA_VERSION: JSON.stringify(version),
+      FLOTILLA_VIEWER_SCRIPT: JSON.stringify(await bundleViewerScript()),
       // The database driver has a library per platform; only the one of this build goes into it.
       "process.platform": JSON.stringify(process.platform),
       "process.arch": JSON.stringify(process.arch),

@@ -61,6 +61,8 @@ export const LAYERS: readonly Layer[] = [
     may: [...DOMAIN, "hub-registries", "hub-fleet"],
     packages: ZOD,
   },
+  // Relays between a person's or a program's socket and the bridge of a worker.
+  { name: "hub-viewer", files: /^hub\/viewer\//, may: ["shared", "hub-sessions"], packages: [] },
   {
     name: "hub-jobs",
     files: /^hub\/jobs\//,
@@ -81,6 +83,7 @@ export const LAYERS: readonly Layer[] = [
       "hub-http",
       "hub-jobs",
       "hub-sessions",
+      "hub-viewer",
       "hub-fleet",
       "hub-registries",
       "hub-control",

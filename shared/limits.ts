@@ -37,6 +37,8 @@ export const MAX_JSON_BODY_BYTES = 2 * 1024 * 1024;
 export const MAX_DOCUMENT_BYTES = 256 * 1024 * 1024;
 /** Ours: one message of the worker link. */
 export const MAX_LINK_FRAME_BYTES = 4 * 1024 * 1024;
+/** Ours: one message of a CDP client or of the browser it talks to; a screenshot of a very long page takes 60 MB. */
+export const MAX_CDP_FRAME_BYTES = 128 * 1024 * 1024;
 /** Ours: how long a worker may take to accept an assignment. */
 export const ASSIGN_ACK_MS = 5_000;
 /** Ours (design/api.md): list paging. */

@@ -13,7 +13,9 @@ const REASONS = {
   416: "The range lies outside the body",
   422: "A field breaks a rule",
   426: "This is a WebSocket endpoint",
+  502: "The worker cannot be reached",
   503: "The fleet is at capacity, or the hub cannot answer now",
+  504: "It took too long",
 } as const;
 export type FailStatus = keyof typeof REASONS;
 

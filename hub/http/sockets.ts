@@ -1,7 +1,7 @@
 import type { ServerWebSocket, WebSocketHandler } from "bun";
 import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
-import { MAX_LINK_FRAME_BYTES } from "#shared/limits.ts";
+import { MAX_CDP_FRAME_BYTES, MAX_LINK_FRAME_BYTES } from "#shared/limits.ts";
 import type { HttpEnv } from "./env.ts";
 
 export type Socket = ServerWebSocket<SocketHandlers>;
@@ -11,17 +11,31 @@ export interface SocketHandlers {
   open?(socket: Socket): void;
   message?(socket: Socket, frame: string | Uint8Array): void;
   drain?(socket: Socket): void;
+  /** A ping of ours was answered. */
+  pong?(socket: Socket): void;
+  /** Largest frame taken; the link's limit unless said. */
+  max_frame_bytes?: number;
   close?(socket: Socket, code: number, reason: string): void;
 }
 
-/** Frames larger than the link's limit close the socket (1009); a dead peer is found by Bun's own pings. */
+const TOO_BIG = 1009;
+
+/**
+ * One limit for the whole server is what Bun has: that of CDP clients. Every other socket is closed with 1009 above the
+ * link's limit. A dead peer is found by Bun's own pings.
+ */
 export const websocket: WebSocketHandler<SocketHandlers> = {
-  maxPayloadLength: MAX_LINK_FRAME_BYTES,
+  maxPayloadLength: MAX_CDP_FRAME_BYTES,
   backpressureLimit: 16 * 1024 * 1024,
   idleTimeout: 120,
   sendPings: true,
   open: (socket) => socket.data.open?.(socket),
-  message: (socket, frame) => socket.data.message?.(socket, frame),
+  message: (socket, frame) => {
+    const limit = socket.data.max_frame_bytes ?? MAX_LINK_FRAME_BYTES;
+    if (frame.length > limit) socket.close(TOO_BIG, `a frame is at most ${limit} bytes`);
+    else socket.data.message?.(socket, frame);
+  },
+  pong: (socket) => socket.data.pong?.(socket),
   drain: (socket) => socket.data.drain?.(socket),
   close: (socket, code, reason) => socket.data.close?.(socket, code, reason),
 };
@@ -33,10 +47,19 @@ export function requireUpgrade(c: Context): void {
   if (!isUpgrade(c)) throw new HTTPException(426, { message: "this is a WebSocket endpoint" });
 }
 
-/** Turns the request into a WebSocket. @throws HTTPException 426 when it did not ask for one. */
-export function upgrade(c: Context<HttpEnv>, handlers: SocketHandlers): Response {
+/**
+ * Turns the request into a WebSocket. `protocol`: the subprotocol that was agreed on.
+ * @throws HTTPException 426 when it did not ask for one.
+ */
+export function upgrade(
+  c: Context<HttpEnv>,
+  handlers: SocketHandlers,
+  protocol: string | null = null,
+): Response {
   requireUpgrade(c);
-  if (!c.env.server?.upgrade(c.req.raw, { data: handlers }))
+  const headers: Record<string, string> =
+    protocol === null ? {} : { "Sec-WebSocket-Protocol": protocol };
+  if (!c.env.server?.upgrade(c.req.raw, { data: handlers, headers }))
     throw new HTTPException(400, { message: "not a WebSocket handshake" });
   // Bun has taken the connection; the value only has to be a Response for Hono.
   return new Response(null);

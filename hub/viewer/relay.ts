@@ -1,0 +1,116 @@
+import { errorMessage } from "#shared/errors.ts";
+import type { HubContext } from "../context.ts";
+import type { Socket, SocketHandlers } from "../http/sockets.ts";
+import { touchSession } from "../sessions/registry.ts";
+import type { HubSession } from "../sessions/types.ts";
+import { type BridgeStream, dialBridge } from "./dial.ts";
+import { type Keepalive, keepAlive } from "./keepalive.ts";
+import { createRfbFilter } from "./rfb-filter.ts";
+
+/** Close codes of viewer and CDP sockets; the reason is for people. */
+export const RELAY_CLOSE = {
+  /** The lane's browser or VNC server ended the stream. */
+  ended: 1000,
+  going_away: 1001,
+  bad_data: 1003,
+  too_much: 1009,
+  /** The session is over: its URL is 404 from now on. */
+  session_over: 4404,
+  /** The worker's bridge is not there; worth another try. */
+  unreachable: 4502,
+} as const;
+
+/** Bytes of a viewer's input that wait for a worker that does not read. */
+const MAX_WAITING_INPUT = 32 * 1024 * 1024;
+/** How often input is written down as activity. */
+const TOUCH_EVERY_MS = 1_000;
+
+/** A close frame holds 123 bytes of reason. */
+export const closeReason = (text: string): string => {
+  const bytes = Buffer.from(text);
+  return bytes.length <= 120 ? text : `${bytes.subarray(0, 117).toString().replace(/�$/, "")}…`;
+};
+
+/** What ends a relay from outside: the session, or the hub. Gives the function that forgets it. */
+export function endWith(ctx: HubContext, session: HubSession, socket: Socket): () => void {
+  const over = () =>
+    socket.close(
+      RELAY_CLOSE.session_over,
+      closeReason(`session ended: ${errorMessage(session.ended.reason)}`),
+    );
+  const goAway = async () => socket.close(RELAY_CLOSE.going_away, "hub is stopping");
+  ctx.streams.add(goAway);
+  session.ended.addEventListener("abort", over, { once: true });
+  if (session.ended.aborted) over();
+  return () => {
+    ctx.streams.delete(goAway);
+    session.ended.removeEventListener("abort", over);
+  };
+}
+
+/** Writes activity down, at most once a second. */
+export function activityOf(ctx: HubContext, session: HubSession): () => void {
+  let last = Number.NEGATIVE_INFINITY;
+  return () => {
+    const now = ctx.clock.now();
+    if (now - last < TOUCH_EVERY_MS) return;
+    last = now;
+    touchSession(ctx, session);
+  };
+}
+
+export const openScreen = (bridge: { base: string; token: string }, session: HubSession) =>
+  dialBridge(bridge, `/sessions/${session.session_id}/websockify`, "rfb");
+
+/**
+ * One viewer (fleet spec §4.2): bytes from the worker's bridge to the socket, and what the viewer may say back. The bridge is
+ * read only as fast as the viewer takes it. `bridge` may be the reason why there is none.
+ */
+export function viewerSocket(
+  ctx: HubContext,
+  session: HubSession,
+  bridge: BridgeStream | Error,
+  { view_only }: { view_only: boolean },
+): SocketHandlers {
+  const filter = createRfbFilter(view_only);
+  const touch = activityOf(ctx, session);
+  let forget = () => {};
+  let keepalive: Keepalive | null = null;
+  return {
+    open: (socket) => {
+      if (bridge instanceof Error)
+        return socket.close(RELAY_CLOSE.unreachable, closeReason(bridge.message));
+      forget = endWith(ctx, session, socket);
+      keepalive = keepAlive(ctx, socket);
+      bridge.start({
+        data: (chunk) => {
+          if (socket.sendBinary(chunk) < 0) bridge.pause();
+        },
+        close: () => socket.close(RELAY_CLOSE.ended, "the screen was closed"),
+      });
+    },
+    message: (socket, frame) => {
+      if (bridge instanceof Error) return;
+      if (typeof frame === "string")
+        return socket.close(RELAY_CLOSE.bad_data, "VNC is spoken in binary frames");
+      try {
+        const { forward, input } = filter.push(frame);
+        for (const bytes of forward)
+          if (bridge.write(bytes) > MAX_WAITING_INPUT)
+            return socket.close(RELAY_CLOSE.too_much, "the worker does not read the input");
+        if (input && !view_only) touch();
+      } catch (err) {
+        socket.close(RELAY_CLOSE.bad_data, closeReason(errorMessage(err)));
+      }
+    },
+    drain: () => {
+      if (!(bridge instanceof Error)) bridge.resume();
+    },
+    pong: () => keepalive?.heard(),
+    close: () => {
+      forget();
+      keepalive?.stop();
+      if (!(bridge instanceof Error)) bridge.close();
+    },
+  };
+}

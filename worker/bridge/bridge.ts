@@ -1,0 +1,171 @@
+import http, { type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { ConfigError } from "#shared/env.ts";
+import { errorMessage } from "#shared/errors.ts";
+import type { Log } from "#shared/log.ts";
+import { sameSecret } from "#shared/secret.ts";
+import type { LiveSession, Sessions } from "#worker/session/types.ts";
+import { relayBytes } from "./relay.ts";
+import { dialVnc } from "./vnc.ts";
+
+export interface BridgeDeps {
+  /** Where the bridges listen. */
+  host: string;
+  /** Lane i listens on `base_port + i` (fleet spec §2.5). */
+  base_port: number;
+  vnc_port_base: number;
+  cdp_port_base: number;
+  lanes: number;
+  sessions: Pick<Sessions, "get">;
+  /** What the hub has to show; null while there is no link, and then nothing is answered. */
+  token(): string | null;
+  log: Log;
+}
+
+export interface Bridges {
+  /** Cuts every viewer and client. Idempotent. */
+  close(): Promise<void>;
+}
+
+const STATUS: Record<number, string> = {
+  401: "Unauthorized",
+  404: "Not Found",
+  426: "Upgrade Required",
+  502: "Bad Gateway",
+};
+
+/** Why a call is refused. */
+class Refusal extends Error {
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+interface Call {
+  session: LiveSession;
+  rest: string;
+}
+
+/**
+ * The hub's way to the lanes for what is too large or too lively for the link: VNC and CDP streams, one HTTP server per
+ * lane. Nobody but the hub of the standing link gets an answer.
+ * @throws ConfigError when a port is taken.
+ */
+export async function startBridges(deps: BridgeDeps): Promise<Bridges> {
+  const bridges: { close(): Promise<void> }[] = [];
+  try {
+    for (let lane_idx = 0; lane_idx < deps.lanes; lane_idx += 1)
+      bridges.push(await startBridge(deps, lane_idx));
+  } catch (err) {
+    await Promise.all(bridges.map((b) => b.close()));
+    throw err;
+  }
+  return { close: async () => void (await Promise.all(bridges.map((b) => b.close()))) };
+}
+
+async function startBridge(deps: BridgeDeps, lane_idx: number): Promise<Bridges> {
+  const open = new Set<Duplex>();
+  const server = http.createServer((request, response) =>
+    answer(deps, lane_idx, request, response),
+  );
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+    socket.on("error", () => socket.destroy());
+    void openStream(deps, lane_idx, request, socket, head);
+  });
+  await listen(server, deps.host, deps.base_port + lane_idx);
+  return {
+    close: async () => {
+      for (const socket of open) socket.destroy();
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (err) =>
+      reject(
+        new ConfigError(`NOVNC_BASE_PORT: cannot listen on ${host}:${port}: ${errorMessage(err)}`),
+      ),
+    );
+    server.listen(port, host, () => resolve());
+  });
+}
+
+/** The session a call names. @throws Refusal 401 before it says anything about sessions, 404. */
+function admit(deps: BridgeDeps, lane_idx: number, request: IncomingMessage): Call {
+  const token = deps.token();
+  const given = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? "")?.[1];
+  if (token === null || given === undefined || !sameSecret(given, token))
+    throw new Refusal(401, "the token of the worker's link is required");
+  const match = /^\/sessions\/([^/?]+)\/([^?]*)/.exec(request.url ?? "");
+  const session = match?.[1] === undefined ? undefined : deps.sessions.get(match[1]);
+  if (!session || session.lane_idx !== lane_idx || session.signal.aborted)
+    throw new Refusal(404, "session not found");
+  return { session, rest: match?.[2] ?? "" };
+}
+
+const refusalOf = (err: unknown): Refusal =>
+  err instanceof Refusal ? err : new Refusal(502, errorMessage(err));
+
+function answer(
+  deps: BridgeDeps,
+  lane_idx: number,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const say = (status: number, body: unknown) => {
+    response.writeHead(status, { "Content-Type": "application/json" });
+    response.end(JSON.stringify(body));
+  };
+  // Tells that the bridge is reachable, and nothing else.
+  if (request.url === "/health") {
+    say(200, { status: "ok" });
+    return;
+  }
+  try {
+    admit(deps, lane_idx, request);
+    throw new Refusal(404, "no such path");
+  } catch (err) {
+    const { status, message } = refusalOf(err);
+    say(status, { detail: message });
+  }
+}
+
+async function openStream(
+  deps: BridgeDeps,
+  lane_idx: number,
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+): Promise<void> {
+  try {
+    const call = admit(deps, lane_idx, request);
+    if (head.length > 0) socket.unshift(head);
+    const end = () => socket.destroy();
+    call.session.signal.addEventListener("abort", end, { once: true });
+    socket.once("close", () => call.session.signal.removeEventListener("abort", end));
+    if (call.rest === "websockify") await showScreen(deps, call.session, socket);
+    else throw new Refusal(404, "no such path");
+  } catch (err) {
+    const { status, message } = refusalOf(err);
+    deps.log.debug({ lane_idx, url: request.url, status, err: message }, "bridge refused a stream");
+    if (!socket.destroyed)
+      socket.end(`HTTP/1.1 ${status} ${STATUS[status]}\r\nConnection: close\r\n\r\n`);
+  }
+}
+
+const SWITCHING = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ";
+
+/** The lane's screen as an RFB byte stream. */
+async function showScreen(deps: BridgeDeps, session: LiveSession, socket: Duplex): Promise<void> {
+  const vnc = await dialVnc(deps.vnc_port_base + session.lane_idx);
+  if (socket.destroyed) return void vnc.destroy();
+  socket.write(`${SWITCHING}rfb\r\n\r\n`);
+  relayBytes(socket, vnc);
+}
