@@ -1,6 +1,16 @@
 import type { PgDatabase } from "drizzle-orm/pg-core";
 import type { PostgresJsQueryResultHKT } from "drizzle-orm/postgres-js";
 import type { Tables } from "#drizzle/tables.ts";
+import type { QueueStore } from "./queue/types.ts";
+
+export interface QueueOptions {
+  /** Names this process in the counters. */
+  node: string;
+  /** Epoch ms without the jumps of the wall clock; Postgres uses its own. */
+  now: () => number;
+  /** In [0, 1): spreads retries. */
+  random: () => number;
+}
 
 type Queries = PgDatabase<PostgresJsQueryResultHKT>;
 
@@ -28,6 +38,8 @@ export interface Conn {
   isConflict(err: unknown): boolean;
   /** Runs a repository call within its deadline; rejects with AppError unavailable when the database cannot be used. */
   call<T>(work: () => Promise<T>): Promise<T>;
+  /** The workload pipeline's queue over this database, beside the repositories. Closed with the connection. */
+  openQueue(options: QueueOptions): QueueStore;
   ping(): Promise<void>;
   close(): Promise<void>;
 }

@@ -65,6 +65,7 @@ export function toDb(conn: Conn): Db {
     hosts: guarded(hostsRepo(conn)),
     idempotency: guarded(idempotencyRepo(conn)),
     profiles: guarded(profilesRepo(conn)),
+    openQueue: conn.openQueue,
     ...guarded({ ping: conn.ping }),
     close: conn.close,
   };

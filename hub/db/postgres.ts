@@ -11,8 +11,11 @@ import type { Conn, RawRow } from "./conn.ts";
 import { type AppliedMigration, MIGRATIONS_TABLE, migrate } from "./migrate.ts";
 import { errorCode, toUnavailable } from "./postgres-errors.ts";
 import { holdHubLock, LOCK_SESSION } from "./postgres-lock.ts";
+import { openPostgresQueue } from "./queue/postgres.ts";
 
 const POOL_SIZE = 10;
+/** The queue's own connections: two keep a server of two cores busy, more added nothing. */
+const QUEUE_POOL_SIZE = 2;
 const CONNECT_TIMEOUT_S = 5;
 const IDLE_TIMEOUT_S = 60;
 /** Between tries to reach a server that is away. Short, so that calls fail at once instead of piling up. */
@@ -59,18 +62,31 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
       idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     },
   });
-  return toConn(client, call_deadline_ms, unlock);
+  const openHot = () => openQueueClient(url, QUEUE_POOL_SIZE);
+  return toConn(client, { call_deadline_ms, unlock, openHot });
 }
 
+const RECONNECT = {
+  connect_timeout: CONNECT_TIMEOUT_S,
+  backoff: () => RECONNECT_S,
+  // Saves a query per connection; no column is an array.
+  fetch_types: false,
+  onnotice: () => {},
+};
+
 const connect = (url: string, options: Options<Record<string, never>>): Sql =>
-  postgres(url, {
-    connect_timeout: CONNECT_TIMEOUT_S,
-    backoff: () => RECONNECT_S,
-    // Saves a query per connection; no column is an array.
-    fetch_types: false,
-    onnotice: () => {},
-    ...options,
-  });
+  postgres(url, { ...RECONNECT, ...options });
+
+/** Connections as the queue needs them: its counts and ids are int8 and fit a number; the driver's own choice is text. */
+export const openQueueClient = (url: string, max: number): Sql => {
+  const bigint = { to: 20, from: [20], parse: Number, serialize: String };
+  const connection = {
+    application_name: "flotilla queue",
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+  };
+  const options = { ...RECONNECT, max, connection, types: { bigint } };
+  return postgres(url, options) as unknown as Sql;
+};
 
 async function migratePostgres(
   url: string,
@@ -106,7 +122,15 @@ async function migratePostgres(
   }
 }
 
-function toConn(client: Sql, call_deadline_ms: number, unlock: () => Promise<void>): Conn {
+function toConn(
+  client: Sql,
+  {
+    call_deadline_ms,
+    unlock,
+    openHot,
+  }: { call_deadline_ms: number; unlock: () => Promise<void>; openHot: () => Sql },
+): Conn {
+  const queues: Sql[] = [];
   const db = drizzle(withPrepare(client));
   return {
     dialect: "postgres",
@@ -134,11 +158,16 @@ function toConn(client: Sql, call_deadline_ms: number, unlock: () => Promise<voi
         throw toUnavailable(err) ?? err;
       }
     },
+    openQueue: ({ node, random }) => {
+      const hot = openHot();
+      queues.push(hot);
+      return openPostgresQueue({ client: hot, node, random });
+    },
     ping: async () => {
       await client`select 1`;
     },
     close: async () => {
-      await client.end({ timeout: CLOSE_TIMEOUT_S });
+      await Promise.all([client, ...queues].map((c) => c.end({ timeout: CLOSE_TIMEOUT_S })));
       await unlock();
     },
   };

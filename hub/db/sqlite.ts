@@ -10,6 +10,7 @@ import { AppError, errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import type { Conn, RawRow, Statement } from "./conn.ts";
 import { type AppliedMigration, MIGRATIONS_TABLE, migrate } from "./migrate.ts";
+import { openSqliteQueue } from "./queue/sqlite.ts";
 import { loadDriver } from "./sqlite-driver.ts";
 import { lockFile } from "./sqlite-lock.ts";
 
@@ -110,6 +111,7 @@ function toConn(client: Client.Database, unlock: () => void): Conn {
         throw toUnavailable(err) ?? err;
       }
     },
+    openQueue: (options) => openSqliteQueue({ client, ...options }),
     ping: async () => {
       client.prepare("select 1").get();
     },

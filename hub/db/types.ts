@@ -1,6 +1,8 @@
 import type { Tables } from "#drizzle/tables.ts";
 import type { JobListQuery } from "#shared/schema/job.ts";
 import type { WorkerStatus } from "#shared/schema/worker.ts";
+import type { QueueOptions } from "./conn.ts";
+import type { QueueStore } from "./queue/types.ts";
 
 /** Rows as the database holds them: the wire's names, times in epoch milliseconds. */
 export type JobRow = Tables["jobs"]["$inferSelect"];
@@ -192,6 +194,8 @@ export interface Db {
   hosts: HostsRepo;
   idempotency: IdempotencyRepo;
   profiles: ProfilesRepo;
+  /** The workload pipeline's queue over the same database; closed with it. */
+  openQueue(options: QueueOptions): QueueStore;
   /** Answers when the database does; rejects otherwise (for /health). */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -1,0 +1,479 @@
+import type { Sql, TransactionSql } from "postgres";
+import { RUN_OUTCOMES, TASK_STATE } from "#drizzle/queue-tables.ts";
+import type { Backoff } from "#shared/schema/workload.ts";
+import { backoffMs } from "./backoff.ts";
+import { type Counter, Deltas } from "./deltas.ts";
+import * as SQL from "./postgres-statements.ts";
+import {
+  type AttemptRef,
+  type CancelledTask,
+  type ClaimedTask,
+  type ClaimOp,
+  type DoneTask,
+  type ExpiredTask,
+  type FailedTask,
+  MAX_CRASHES,
+  type NewTask,
+  type OpResults,
+  type QueueCounts,
+  type QueueOp,
+  type QueueRow,
+  type QueueStore,
+  type Report,
+} from "./types.ts";
+
+export interface PostgresQueueOptions {
+  /** A pool of its own; its statements never wait behind a page of the dashboard. int8 must be parsed to numbers. */
+  client: Sql;
+  /** Names this process in the counters. */
+  node: string;
+  /** In [0, 1): spreads retries. */
+  random: () => number;
+}
+
+interface Tx {
+  q<R>(text: string, params?: Param[]): Promise<R[]>;
+  random: () => number;
+  deltas: Deltas;
+}
+type Param = string | number | null;
+
+const SUCCESS = RUN_OUTCOMES.indexOf("success");
+/** Outcomes a worker reports itself; the others are the control plane's. */
+const REPORTED = (["success", "error", "timeout", "crashed"] as const).map((name) =>
+  RUN_OUTCOMES.indexOf(name),
+);
+const COUNTERS: Counter[] = [];
+COUNTERS[TASK_STATE.ready] = "ready";
+COUNTERS[TASK_STATE.claimed] = "claimed";
+COUNTERS[TASK_STATE.failed] = "failed";
+COUNTERS[TASK_STATE.delayed] = "delayed";
+const counterOf = (state: number): Counter => COUNTERS[state] ?? "ready";
+
+/** An array as the text of its literal: the driver's own arrays need the server's list of types at every connection. */
+const list = (values: readonly (string | number | boolean | null)[]): string =>
+  `{${values
+    .map((v) =>
+      v === null ? "NULL" : typeof v === "string" ? `"${v.replace(/[\\"]/g, "\\$&")}"` : String(v),
+    )
+    .join(",")}}`;
+
+const opsOf = <K extends QueueOp["op"]>(ops: readonly QueueOp[], kind: K) =>
+  ops
+    .map((op, i) => ({ op, i }))
+    .filter(
+      (entry): entry is { op: Extract<QueueOp, { op: K }>; i: number } => entry.op.op === kind,
+    );
+
+/** The queue in Postgres: many control processes may flush at once; rows are locked in id order or skipped. */
+export function openPostgresQueue({ client, node, random }: PostgresQueueOptions): QueueStore {
+  const lanes = freeNames(node);
+  const inTransaction = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
+    // Two transactions of this process would wait for each other's counters if they shared a row.
+    const lane = lanes.take();
+    try {
+      return (await client.begin(async (sql) => {
+        const tx: Tx = { q: querier(sql), random, deltas: new Deltas() };
+        const result = await work(tx);
+        await writeDeltas(tx, lane);
+        return result;
+      })) as T;
+    } finally {
+      lanes.give(lane);
+    }
+  };
+  const read = querier(client);
+  return {
+    flush: (ops) => inTransaction((tx) => flush(tx, ops)),
+    expire: (limit) => inTransaction((tx) => expire(tx, limit)),
+    promote: (limit) => inTransaction((tx) => promote(tx, limit)),
+    cancel: (workload_id, pk) => inTransaction((tx) => cancel(tx, workload_id, pk)),
+    resetFailed: (workload_id, limit) =>
+      inTransaction(async (tx) => {
+        const rows = await tx.q(SQL.RESET_FAILED, [workload_id, limit]);
+        tx.deltas.move(workload_id, "failed", "ready", rows.length);
+        return rows.length;
+      }),
+    peek: (workload_id, states, limit, offset) =>
+      read<QueueRow>(SQL.PEEK, [workload_id, list(states), limit, offset]),
+    counts: (workload_id) => read<QueueCounts>(SQL.COUNTS, [workload_id ?? null]),
+    now: async () => (await read<{ now: number }>("select flotilla_now() as now"))[0]?.now ?? 0,
+    close: async () => {},
+  };
+}
+
+const querier =
+  (sql: Sql | TransactionSql) =>
+  async <R>(text: string, params: Param[] = []): Promise<R[]> =>
+    (await sql.unsafe(text, params, { prepare: true })) as unknown as R[];
+
+/** `n`, `n.1`, `n.2` …: as many as transactions ever ran at a time. */
+function freeNames(node: string) {
+  const free: string[] = [];
+  let made = 0;
+  return {
+    take: () => free.pop() ?? (made++ === 0 ? node : `${node}.${made - 1}`),
+    give: (name: string) => void free.push(name),
+  };
+}
+
+async function flush(tx: Tx, ops: QueueOp[]): Promise<OpResults[QueueOp["op"]][]> {
+  const results: OpResults[QueueOp["op"]][] = new Array(ops.length);
+  await completeAll(tx, ops, results);
+  await failAll(tx, ops, results);
+  for (const { op, i } of opsOf(ops, "release"))
+    results[i] = await release(tx, op.worker, op.items);
+  for (const { op, i } of opsOf(ops, "submit"))
+    results[i] = await submit(tx, op.workload_id, op.tasks, "submitted");
+  for (const { op, i } of opsOf(ops, "renew"))
+    results[i] = await renew(tx, op.worker, op.items, op.lease_ms);
+  await claimAll(tx, ops, results);
+  return results;
+}
+
+async function submit(
+  tx: Tx,
+  workload_id: number,
+  tasks: readonly NewTask[],
+  metric: "submitted" | "emitted",
+): Promise<OpResults["submit"]> {
+  const [row] = await tx.q<{ ready: number; delayed: number }>(SQL.SUBMIT, [
+    workload_id,
+    `[${tasks
+      .map(
+        (t) =>
+          `{"pk":${JSON.stringify(t.pk)},"extra":${t.extra ?? "null"},"priority":${t.priority},"max_attempts":${t.max_attempts},"run_at":${t.run_at}}`,
+      )
+      .join(",")}]`,
+  ]);
+  const { ready, delayed } = row ?? { ready: 0, delayed: 0 };
+  tx.deltas.move(workload_id, null, "ready", ready);
+  tx.deltas.move(workload_id, null, "delayed", delayed);
+  tx.deltas.count(workload_id, metric, ready + delayed);
+  return { submitted: ready + delayed, duplicates: tasks.length - ready - delayed };
+}
+
+interface Done {
+  task_id: number;
+  epoch: number;
+  run_id: number;
+  workload_id: number;
+}
+const keyOf = ({ task_id, epoch }: AttemptRef) => `${task_id}:${epoch}`;
+
+async function completeAll(tx: Tx, ops: QueueOp[], results: unknown[]): Promise<void> {
+  const calls = opsOf(ops, "complete");
+  const items = calls.flatMap(({ op }) => op.items.map((item) => ({ ...item, worker: op.worker })));
+  if (items.length === 0) {
+    for (const { i } of calls) results[i] = [];
+    return;
+  }
+  const rows = await tx.q<Done>(SQL.COMPLETE, [
+    list(items.map((x) => x.task_id)),
+    list(items.map((x) => x.epoch)),
+    list(items.map((x) => x.worker)),
+    list(items.map((x) => x.duration_ms)),
+    list(items.map((x) => x.output)),
+    list(items.map((x) => x.truncated)),
+  ]);
+  const done = new Map(rows.map((row) => [keyOf(row), row]));
+  for (const row of rows) {
+    tx.deltas.ran(row.workload_id, true);
+    tx.deltas.move(row.workload_id, "claimed", null);
+    tx.deltas.count(row.workload_id, "succeeded");
+  }
+  await writeLogs(tx, items, done);
+  for (const { op, i } of calls) results[i] = await answer(tx, op.items, done, true);
+  const emitted = new Set<string>();
+  for (const item of items) {
+    // The same report twice in one turn is one attempt.
+    if (!item.emit || !done.has(keyOf(item)) || emitted.has(keyOf(item))) continue;
+    emitted.add(keyOf(item));
+    for (const { workload_id, tasks } of item.emit) await submit(tx, workload_id, tasks, "emitted");
+  }
+}
+
+async function writeLogs(
+  tx: Tx,
+  items: readonly (DoneTask | FailedTask)[],
+  done: ReadonlyMap<string, Done>,
+): Promise<void> {
+  const printed = new Map<number, DoneTask | FailedTask>();
+  for (const item of items) {
+    const run = done.get(keyOf(item));
+    if (run && (item.stdout !== "" || item.stderr !== "")) printed.set(run.run_id, item);
+  }
+  if (printed.size === 0) return;
+  const logs = [...printed.values()];
+  await tx.q(SQL.INSERT_LOGS, [
+    list([...printed.keys()]),
+    list(logs.map((x) => x.stdout)),
+    list(logs.map((x) => x.stderr)),
+  ]);
+}
+
+/** A report of an attempt that is over already is answered as the first time when it is the same report. */
+async function answer(
+  tx: Tx,
+  items: readonly AttemptRef[],
+  done: ReadonlyMap<string, Done>,
+  success: boolean,
+): Promise<Report[]> {
+  const missed = items.filter((item) => !done.has(keyOf(item)));
+  const before = new Map<string, { run_id: number; outcome: number }>();
+  if (missed.length > 0) {
+    const rows = await tx.q<AttemptRef & { run_id: number; outcome: number }>(SQL.RUNS_OF, [
+      list(missed.map((x) => x.task_id)),
+      list(missed.map((x) => x.epoch)),
+    ]);
+    for (const row of rows)
+      if (REPORTED.includes(row.outcome) && (row.outcome === SUCCESS) === success)
+        before.set(keyOf(row), row);
+  }
+  return items.map((item) => {
+    const run = done.get(keyOf(item)) ?? before.get(keyOf(item));
+    const { task_id, epoch } = item;
+    return { task_id, epoch, status: run ? "ok" : "stale", run_id: run?.run_id ?? null };
+  });
+}
+
+interface Held extends AttemptRef {
+  workload_id: number;
+  pk: string;
+  attempt: number;
+  max_attempts: number;
+  crash_count: number;
+  worker: string;
+  worker_id: string | null;
+  claimed_at: number;
+}
+
+interface Failure {
+  task: Held;
+  outcome: number;
+  error: string;
+  duration_ms: number | null;
+  truncated: boolean;
+  final: boolean;
+  wait: number;
+  crashes: number;
+}
+
+async function failAll(tx: Tx, ops: QueueOp[], results: unknown[]): Promise<void> {
+  for (const { op, i } of opsOf(ops, "fail")) results[i] = await fail(tx, op);
+}
+
+async function fail(tx: Tx, op: Extract<QueueOp, { op: "fail" }>): Promise<Report[]> {
+  const unique = [...new Map(op.items.map((item) => [keyOf(item), item])).values()];
+  const rows = await tx.q<Held>(SQL.HELD, [
+    list(unique.map((x) => x.task_id)),
+    list(unique.map((x) => x.epoch)),
+    op.worker,
+  ]);
+  const held = new Map(rows.map((row) => [keyOf(row), row]));
+  const failures = unique.flatMap((item): Failure[] => {
+    const task = held.get(keyOf(item));
+    if (!task) return [];
+    const crashes = task.crash_count + (item.outcome === "crashed" ? 1 : 0);
+    const final = item.no_retry || task.attempt >= task.max_attempts || crashes >= MAX_CRASHES;
+    const wait = item.retry_after_ms ?? backoffMs(op.backoff, task.attempt, tx.random());
+    const outcome = RUN_OUTCOMES.indexOf(item.outcome);
+    const { error, duration_ms, truncated } = item;
+    return [{ task, outcome, error, duration_ms, truncated, final, wait, crashes }];
+  });
+  const done = await giveBack(tx, failures, "failed");
+  await writeLogs(tx, unique, done);
+  return answer(tx, op.items, done, false);
+}
+
+/** claimed → failed or delayed, with the run of the attempt. */
+async function giveBack(
+  tx: Tx,
+  failures: Failure[],
+  metric: "failed" | "expired",
+): Promise<Map<string, Done>> {
+  if (failures.length === 0) return new Map();
+  const rows = await tx.q<Done>(SQL.GIVE_BACK, [
+    list(failures.map((f) => f.task.task_id)),
+    list(failures.map((f) => f.task.epoch)),
+    list(failures.map((f) => (f.final ? TASK_STATE.failed : TASK_STATE.delayed))),
+    list(failures.map((f) => (f.final ? 0 : f.wait))),
+    list(failures.map((f) => f.crashes)),
+    list(failures.map((f) => f.error)),
+    list(failures.map((f) => f.outcome)),
+    list(failures.map((f) => f.duration_ms)),
+    list(failures.map((f) => f.truncated)),
+  ]);
+  for (const { task, final } of failures) {
+    tx.deltas.ran(task.workload_id, false);
+    tx.deltas.move(task.workload_id, "claimed", final ? "failed" : "delayed");
+    tx.deltas.count(task.workload_id, metric);
+  }
+  return new Map(rows.map((row) => [keyOf(row), row]));
+}
+
+async function release(tx: Tx, worker: string, items: AttemptRef[]): Promise<Report[]> {
+  const rows = await tx.q<AttemptRef & { workload_id: number }>(SQL.RELEASE, [
+    list(items.map((x) => x.task_id)),
+    list(items.map((x) => x.epoch)),
+    worker,
+  ]);
+  for (const { workload_id } of rows) tx.deltas.move(workload_id, "claimed", "ready");
+  // Its epoch is the next one now.
+  const released = new Set(rows.map((row) => `${row.task_id}:${row.epoch - 1}`));
+  return items.map((item) => {
+    const ok = released.delete(keyOf(item));
+    const { task_id, epoch } = item;
+    return { task_id, epoch, status: ok ? "ok" : "stale", run_id: null };
+  });
+}
+
+async function renew(
+  tx: Tx,
+  worker: string,
+  items: AttemptRef[],
+  lease_ms: number,
+): Promise<AttemptRef[]> {
+  const rows = await tx.q<AttemptRef>(SQL.RENEW, [
+    list(items.map((x) => x.task_id)),
+    list(items.map((x) => x.epoch)),
+    worker,
+    lease_ms,
+  ]);
+  const renewed = new Set(rows.map(keyOf));
+  return items.filter((item) => !renewed.has(keyOf(item)));
+}
+
+/** One statement serves every worker that claims of a workload in this turn. */
+async function claimAll(tx: Tx, ops: QueueOp[], results: unknown[]): Promise<void> {
+  const groups = new Map<number, { op: ClaimOp; i: number }[]>();
+  for (const entry of opsOf(ops, "claim")) {
+    const group = groups.get(entry.op.workload_id) ?? [];
+    group.push(entry);
+    groups.set(entry.op.workload_id, group);
+  }
+  for (const [workload_id, group] of [...groups].sort(([a], [b]) => a - b)) {
+    const op = (group[0] as { op: ClaimOp }).op;
+    let room = await roomFor(tx, op);
+    const wants = group.map((entry) => {
+      const n = Math.min(entry.op.max, room);
+      room -= n;
+      return n;
+    });
+    const total = wants.reduce((a, b) => a + b, 0);
+    const rows = total === 0 ? [] : await claim(tx, workload_id, group, wants, total);
+    for (const [k, { i }] of group.entries())
+      results[i] = rows
+        .filter((row) => row.o === k + 1)
+        .sort((a, b) => b.priority - a.priority || a.task_id - b.task_id)
+        .map(({ o: _o, ...row }): ClaimedTask => ({ ...row, workload_id }));
+    tx.deltas.move(workload_id, "ready", "claimed", rows.length);
+    tx.deltas.count(workload_id, "claimed", rows.length);
+    if (op.rate_limit && rows.length > 0)
+      await tx.q(SQL.USE_WINDOW, [workload_id, rows.length, op.rate_limit.per_s * 1_000]);
+  }
+}
+
+const claim = (
+  tx: Tx,
+  workload_id: number,
+  group: { op: ClaimOp }[],
+  wants: number[],
+  total: number,
+) => {
+  const { op } = group[0] as { op: ClaimOp };
+  return tx.q<Omit<ClaimedTask, "workload_id"> & { o: number }>(SQL.CLAIM, [
+    workload_id,
+    total,
+    list(group.map((g) => g.op.worker)),
+    list(group.map((g) => g.op.worker_id)),
+    list(wants),
+    op.lease_ms,
+    op.timeout_ms,
+  ]);
+};
+
+/** The claim's limit after max_in_flight and the rate limit; other control processes wait for this transaction's end. */
+async function roomFor(tx: Tx, op: ClaimOp): Promise<number> {
+  if (op.max_in_flight === null && op.rate_limit === null) return Number.MAX_SAFE_INTEGER;
+  const [, [row]] = await Promise.all([
+    tx.q(SQL.LOCK_ROOM, [op.workload_id]),
+    tx.q<{ claimed: number; used: number }>(SQL.ROOM, [
+      op.workload_id,
+      (op.rate_limit?.per_s ?? 0) * 1_000,
+    ]),
+  ]);
+  const claimed = (row?.claimed ?? 0) + tx.deltas.of(op.workload_id).counters.claimed;
+  return Math.max(
+    0,
+    Math.min(
+      op.max_in_flight === null ? Number.MAX_SAFE_INTEGER : op.max_in_flight - claimed,
+      op.rate_limit === null ? Number.MAX_SAFE_INTEGER : op.rate_limit.count - (row?.used ?? 0),
+    ),
+  );
+}
+
+async function expire(tx: Tx, limit: number): Promise<ExpiredTask[]> {
+  const rows = await tx.q<Held & { overdue: boolean; backoff: Backoff }>(SQL.EXPIRED, [limit]);
+  const failures = rows.map((task): Failure => {
+    const crashes = task.crash_count + 1;
+    return {
+      task,
+      outcome: RUN_OUTCOMES.indexOf(task.overdue ? "timeout" : "lease_expired"),
+      error: task.overdue ? "the run did not end within its timeout" : "lease expired",
+      duration_ms: null,
+      truncated: false,
+      final: task.attempt >= task.max_attempts || crashes >= MAX_CRASHES,
+      wait: backoffMs(task.backoff, task.attempt, tx.random()),
+      crashes,
+    };
+  });
+  await giveBack(tx, failures, "expired");
+  return rows.map(({ task_id, epoch, workload_id, worker }) => ({
+    task_id,
+    epoch,
+    workload_id,
+    worker,
+  }));
+}
+
+async function promote(tx: Tx, limit: number): Promise<Map<number, number>> {
+  const rows = await tx.q<{ workload_id: number; n: number }>(SQL.PROMOTE, [limit]);
+  for (const { workload_id, n } of rows) tx.deltas.move(workload_id, "delayed", "ready", n);
+  return new Map(rows.map(({ workload_id, n }) => [workload_id, n]));
+}
+
+async function cancel(tx: Tx, workload_id: number, pk: string): Promise<CancelledTask | null> {
+  const [task] = await tx.q<CancelledTask>(SQL.CANCEL, [workload_id, pk]);
+  if (!task) return null;
+  tx.deltas.move(workload_id, counterOf(task.state), null);
+  if (task.state === TASK_STATE.claimed) tx.deltas.ran(workload_id, false);
+  return task;
+}
+
+async function writeDeltas({ q, deltas }: Tx, node: string): Promise<void> {
+  const all = deltas.all();
+  if (all.length === 0) return;
+  const counter = (name: Counter) => list(all.map((d) => d.counters[name]));
+  const rates = all.flatMap((d) => [...d.metrics].map(([metric, n]) => ({ d, metric, n })));
+  await Promise.all([
+    q(SQL.ADD_STATS, [
+      node,
+      list(all.map((d) => d.workload_id)),
+      counter("ready"),
+      counter("claimed"),
+      counter("failed"),
+      counter("delayed"),
+      list(all.map((d) => d.bits)),
+      list(all.map((d) => d.runs)),
+    ]),
+    rates.length === 0
+      ? []
+      : q(SQL.ADD_RATES, [
+          node,
+          list(rates.map(({ d }) => d.workload_id)),
+          list(rates.map(({ metric }) => metric)),
+          list(rates.map(({ n }) => n)),
+        ]),
+  ]);
+}

@@ -1,0 +1,142 @@
+import type Client from "better-sqlite3";
+import type { QueueCounts, QueueRow } from "./types.ts";
+
+interface TaskFields {
+  task_id: number;
+  epoch: number;
+  workload_id: number;
+  pk: string;
+  attempt: number;
+  max_attempts: number;
+  crash_count: number;
+  worker_id: string | null;
+  claimed_at: number;
+}
+
+/** Outcomes a worker reports itself; the others are the control plane's. */
+const REPORTED = "(0, 1, 2, 4)";
+/** The fence: odd epochs are claimed ones, so a client cannot end a task that nobody claimed by sending its even epoch. */
+const HELD = "task_id = ? and epoch = ? and epoch % 2 = 1 and worker = ?";
+
+export type SqliteStatements = ReturnType<typeof prepareStatements>;
+
+/** Every statement of the queue, prepared once. Each inner select is a search on its partial index (test/contract/queue-plans). */
+export function prepareStatements(client: Client.Database) {
+  const prepare = <P extends unknown[] | object, R = unknown>(sql: string) =>
+    client.prepare<P extends unknown[] ? P : [P], R>(sql);
+  return {
+    submit: prepare<
+      [number, number, number, number, number, string, string | null, number]
+    >(`insert into tasks (workload_id, state, priority, max_attempts, run_at, pk, extra, created_at)
+       values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (workload_id, pk) do nothing`),
+    claim: prepare<
+      [string, string, number, number | null, number, number, number],
+      Pick<TaskFields, "task_id" | "pk" | "attempt" | "max_attempts" | "epoch"> & {
+        extra: string | null;
+        priority: number;
+      }
+    >(`update tasks set state = 1, attempt = attempt + 1, epoch = epoch + 1, worker = ?, worker_id = ?, claimed_at = ?,
+         deadline_at = ?, lease_until = ?
+       where task_id in (select task_id from tasks where workload_id = ? and state = 0
+                         order by priority desc, task_id limit ?)
+       returning task_id, pk, extra, attempt, max_attempts, epoch, priority`),
+    claimed: prepare<[number], { n: number }>(
+      "select coalesce(sum(claimed), 0) as n from workload_stats where workload_id = ?",
+    ),
+    window: prepare<[number], { started_at: number; used: number }>(
+      "select started_at, used from rate_windows where workload_id = ?",
+    ),
+    useWindow: prepare<{ workload_id: number; now: number; n: number; over: number }>(
+      `insert into rate_windows (workload_id, started_at, used) values (@workload_id, @now, @n)
+       on conflict (workload_id) do update set
+         used = case when started_at <= @over then @n else used + @n end,
+         started_at = case when started_at <= @over then @now else started_at end`,
+    ),
+    complete: prepare<
+      [number, number, string],
+      Pick<TaskFields, "workload_id" | "pk" | "attempt" | "worker_id" | "claimed_at">
+    >(`delete from tasks where ${HELD} returning workload_id, pk, attempt, worker_id, claimed_at`),
+    held: prepare<[number, number, string], TaskFields>(
+      `select task_id, epoch, workload_id, pk, attempt, max_attempts, crash_count, worker_id, claimed_at
+       from tasks where ${HELD}`,
+    ),
+    giveBack: prepare<{
+      task_id: number;
+      epoch: number;
+      state: number;
+      run_at: number;
+      crash_count: number;
+      last_error: string;
+    }>(`update tasks set state = @state, epoch = epoch + 1, run_at = @run_at, crash_count = @crash_count,
+         last_error = @last_error, worker = null, worker_id = null, lease_until = null, deadline_at = null,
+         claimed_at = null
+       where task_id = @task_id and epoch = @epoch`),
+    release: prepare<[number, number, number, string], { workload_id: number }>(
+      `update tasks set state = 0, attempt = attempt - 1, epoch = epoch + 1, run_at = ?, worker = null,
+         worker_id = null, lease_until = null, deadline_at = null, claimed_at = null
+       where ${HELD} returning workload_id`,
+    ),
+    renew: prepare<[number, number, number, string]>(
+      `update tasks set lease_until = min(?, ifnull(deadline_at, 9e15)) where ${HELD}`,
+    ),
+    expired: prepare<
+      [number, number],
+      TaskFields & { worker: string; deadline_at: number | null; backoff: string }
+    >(`select t.task_id, t.epoch, t.workload_id, t.pk, t.attempt, t.max_attempts, t.crash_count, t.worker, t.worker_id,
+         t.claimed_at, t.deadline_at, w.backoff
+       from tasks t join workloads w on w.workload_id = t.workload_id
+       where t.state = 1 and t.lease_until < ? order by t.lease_until limit ?`),
+    promote: prepare<[number, number], { workload_id: number }>(
+      `update tasks set state = 0 where task_id in
+         (select task_id from tasks where state = 3 and run_at <= ? order by run_at limit ?) returning workload_id`,
+    ),
+    cancel: prepare<
+      [number, string],
+      Omit<TaskFields, "claimed_at"> & {
+        state: number;
+        worker: string | null;
+        claimed_at: number | null;
+      }
+    >(`delete from tasks where workload_id = ? and pk = ?
+       returning state, task_id, epoch, workload_id, pk, attempt, max_attempts, crash_count, worker, worker_id, claimed_at`),
+    resetFailed: prepare<[number, number, number]>(
+      `update tasks set state = 0, attempt = 0, crash_count = 0, run_at = ? where task_id in
+         (select task_id from tasks where workload_id = ? and state = 2 order by task_id limit ?)`,
+    ),
+    insertRun: prepare<Record<string, unknown>>(
+      `insert into runs (workload_id, task_id, pk, attempt, epoch, outcome, worker_id, started_at, finished_at,
+         duration_ms, output, error, truncated)
+       values (@workload_id, @task_id, @pk, @attempt, @epoch, @outcome, @worker_id, @started_at, @finished_at,
+         @duration_ms, @output, @error, @truncated)`,
+    ),
+    insertLog: prepare<[number, string, string]>(
+      "insert into run_logs (run_id, stdout, stderr) values (?, ?, ?)",
+    ),
+    runOf: prepare<[number, number], { run_id: number; outcome: number; worker_reported: number }>(
+      `select run_id, outcome, outcome in ${REPORTED} as worker_reported from runs where task_id = ? and epoch = ?`,
+    ),
+    peek: prepare<[number, string, number, number], QueueRow>(
+      `select task_id, pk, state, attempt, max_attempts, priority, run_at, worker_id, claimed_at, lease_until, last_error,
+         extra, created_at
+       from tasks where workload_id = ? and state in (select value from json_each(?))
+       order by task_id limit ? offset ?`,
+    ),
+    counts: prepare<{ workload_id: number | null }, QueueCounts>(
+      `select workload_id, sum(ready) as ready, sum(claimed) as claimed, sum(failed) as failed, sum(delayed) as delayed,
+         last_runs, last_n, max(last_at) as last_at
+       from workload_stats where @workload_id is null or workload_id = @workload_id group by workload_id`,
+    ),
+    addStats: prepare<Record<string, unknown>>(
+      `insert into workload_stats (workload_id, node, ready, claimed, failed, delayed, last_runs, last_n, last_at)
+       values (@workload_id, @node, @ready, @claimed, @failed, @delayed, @bits, @runs, case when @runs > 0 then @now else 0 end)
+       on conflict (workload_id, node) do update set
+         ready = ready + @ready, claimed = claimed + @claimed, failed = failed + @failed, delayed = delayed + @delayed,
+         last_runs = ((last_runs << @runs) | @bits) & 1048575, last_n = min(20, last_n + @runs),
+         last_at = case when @runs > 0 then @now else last_at end`,
+    ),
+    addRate: prepare<[number, number, string, string, number]>(
+      `insert into rate_minutes (minute, workload_id, metric, node, n) values (?, ?, ?, ?, ?)
+       on conflict (minute, workload_id, metric, node) do update set n = n + excluded.n`,
+    ),
+  };
+}

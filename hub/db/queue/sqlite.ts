@@ -1,0 +1,354 @@
+import type Client from "better-sqlite3";
+import { RUN_OUTCOMES, TASK_STATE } from "#drizzle/queue-tables.ts";
+import type { Backoff } from "#shared/schema/workload.ts";
+import { backoffMs } from "./backoff.ts";
+import { type Counter, Deltas } from "./deltas.ts";
+import { prepareStatements, type SqliteStatements } from "./sqlite-statements.ts";
+import {
+  type AttemptRef,
+  type CancelledTask,
+  type ClaimedTask,
+  type ClaimOp,
+  type DoneTask,
+  type ExpiredTask,
+  type FailedTask,
+  MAX_CRASHES,
+  type NewTask,
+  type OpResults,
+  type QueueOp,
+  type QueueStore,
+  type Report,
+} from "./types.ts";
+
+export interface SqliteQueueOptions {
+  client: Client.Database;
+  /** Names this process in the counters. */
+  node: string;
+  /** Epoch ms. It must not follow jumps of the wall clock: leases would end by them. */
+  now: () => number;
+  /** In [0, 1): spreads retries. */
+  random: () => number;
+}
+
+interface Tx {
+  now: number;
+  s: SqliteStatements;
+  random: () => number;
+  deltas: Deltas;
+}
+
+const COUNTER_OF: Record<number, Counter> = {
+  [TASK_STATE.ready]: "ready",
+  [TASK_STATE.claimed]: "claimed",
+  [TASK_STATE.failed]: "failed",
+  [TASK_STATE.delayed]: "delayed",
+};
+export const counterOf = (state: number): Counter => COUNTER_OF[state] ?? "ready";
+
+const outcomeCode = (name: (typeof RUN_OUTCOMES)[number]): number => RUN_OUTCOMES.indexOf(name);
+const SUCCESS = outcomeCode("success");
+
+/** Reports first: the slots they free are filled by the claims of the same turn. */
+const ORDER: Record<QueueOp["op"], number> = {
+  complete: 0,
+  fail: 1,
+  release: 2,
+  submit: 3,
+  renew: 4,
+  claim: 5,
+};
+export const inFlushOrder = (ops: readonly QueueOp[]): number[] =>
+  ops
+    .map((_, i) => i)
+    .sort((a, b) => ORDER[(ops[a] as QueueOp).op] - ORDER[(ops[b] as QueueOp).op]);
+
+/** The queue in a SQLite file: one writer, so a transaction decides every race by itself. */
+export function openSqliteQueue({ client, node, now, random }: SqliteQueueOptions): QueueStore {
+  const s = prepareStatements(client);
+  const inTransaction = <T>(work: (tx: Tx) => T): T =>
+    client
+      .transaction(() => {
+        const tx: Tx = { now: now(), s, random, deltas: new Deltas() };
+        const result = work(tx);
+        writeDeltas(tx, node);
+        return result;
+      })
+      .immediate();
+
+  return {
+    flush: async (ops) =>
+      inTransaction((tx) => {
+        const results: OpResults[QueueOp["op"]][] = new Array(ops.length);
+        for (const i of inFlushOrder(ops)) results[i] = run(tx, ops[i] as QueueOp);
+        return results;
+      }),
+    expire: async (limit) => inTransaction((tx) => expire(tx, limit)),
+    promote: async (limit) => inTransaction((tx) => promote(tx, limit)),
+    cancel: async (workload_id, pk) => inTransaction((tx) => cancel(tx, workload_id, pk)),
+    resetFailed: async (workload_id, limit) =>
+      inTransaction((tx) => {
+        const { changes } = s.resetFailed.run(tx.now, workload_id, limit);
+        tx.deltas.move(workload_id, "failed", "ready", changes);
+        return changes;
+      }),
+    peek: async (workload_id, states, limit, offset) =>
+      s.peek.all(workload_id, JSON.stringify(states), limit, offset),
+    counts: async (workload_id) => s.counts.all({ workload_id: workload_id ?? null }),
+    now: async () => now(),
+    close: async () => {},
+  };
+}
+
+function run(tx: Tx, op: QueueOp): OpResults[QueueOp["op"]] {
+  switch (op.op) {
+    case "submit":
+      return submit(tx, op.workload_id, op.tasks, "submitted");
+    case "complete":
+      return op.items.map((item) => complete(tx, op.worker, item));
+    case "fail":
+      return op.items.map((item) => fail(tx, op.worker, op.backoff, item));
+    case "release":
+      return op.items.map((item) => release(tx, op.worker, item));
+    case "renew":
+      return op.items.filter((item) => !renew(tx, op.worker, item, op.lease_ms));
+    case "claim":
+      return claim(tx, op);
+  }
+}
+
+function submit(
+  tx: Tx,
+  workload_id: number,
+  tasks: readonly NewTask[],
+  metric: "submitted" | "emitted",
+): OpResults["submit"] {
+  let ready = 0;
+  let delayed = 0;
+  for (const task of tasks) {
+    const later = task.run_at !== null && task.run_at > tx.now;
+    const { changes } = tx.s.submit.run(
+      workload_id,
+      later ? TASK_STATE.delayed : TASK_STATE.ready,
+      task.priority,
+      task.max_attempts,
+      task.run_at ?? tx.now,
+      task.pk,
+      task.extra,
+      tx.now,
+    );
+    if (later) delayed += changes;
+    else ready += changes;
+  }
+  tx.deltas.move(workload_id, null, "ready", ready);
+  tx.deltas.move(workload_id, null, "delayed", delayed);
+  tx.deltas.count(workload_id, metric, ready + delayed);
+  const submitted = ready + delayed;
+  return { submitted, duplicates: tasks.length - submitted };
+}
+
+/** The claim's limit after max_in_flight and the rate limit. */
+function roomFor(tx: Tx, op: ClaimOp): number {
+  let room = op.max;
+  if (op.max_in_flight !== null) {
+    const claimed =
+      (tx.s.claimed.get(op.workload_id)?.n ?? 0) + tx.deltas.of(op.workload_id).counters.claimed;
+    room = Math.min(room, op.max_in_flight - claimed);
+  }
+  if (op.rate_limit) {
+    const window = tx.s.window.get(op.workload_id);
+    const over = !window || tx.now >= window.started_at + op.rate_limit.per_s * 1_000;
+    room = Math.min(room, op.rate_limit.count - (over ? 0 : window.used));
+  }
+  return Math.max(0, room);
+}
+
+function countWindow(tx: Tx, op: ClaimOp, n: number): void {
+  if (!op.rate_limit || n === 0) return;
+  tx.s.useWindow.run({
+    workload_id: op.workload_id,
+    now: tx.now,
+    n,
+    over: tx.now - op.rate_limit.per_s * 1_000,
+  });
+}
+
+function claim(tx: Tx, op: ClaimOp): ClaimedTask[] {
+  const room = roomFor(tx, op);
+  if (room === 0) return [];
+  const deadline = op.timeout_ms === null ? null : tx.now + op.timeout_ms;
+  const lease_until = Math.min(tx.now + op.lease_ms, deadline ?? Number.POSITIVE_INFINITY);
+  const rows = tx.s.claim.all(
+    op.worker,
+    op.worker_id,
+    tx.now,
+    deadline,
+    lease_until,
+    op.workload_id,
+    room,
+  );
+  tx.deltas.move(op.workload_id, "ready", "claimed", rows.length);
+  tx.deltas.count(op.workload_id, "claimed", rows.length);
+  countWindow(tx, op, rows.length);
+  // RETURNING has no order of its own.
+  rows.sort((a, b) => b.priority - a.priority || a.task_id - b.task_id);
+  return rows.map((row) => ({ ...row, workload_id: op.workload_id, claimed_at: tx.now }));
+}
+
+interface Ended {
+  workload_id: number;
+  pk: string;
+  attempt: number;
+  worker_id: string | null;
+  claimed_at: number;
+}
+
+function writeRun(
+  tx: Tx,
+  ref: AttemptRef,
+  task: Ended,
+  end: {
+    outcome: number;
+    duration_ms: number;
+    output?: string | null;
+    error?: string | null;
+    truncated?: boolean;
+    stdout?: string;
+    stderr?: string;
+  },
+): number {
+  const { stdout = "", stderr = "" } = end;
+  const { lastInsertRowid } = tx.s.insertRun.run({
+    workload_id: task.workload_id,
+    task_id: ref.task_id,
+    pk: task.pk,
+    attempt: task.attempt,
+    epoch: ref.epoch,
+    outcome: end.outcome,
+    worker_id: task.worker_id,
+    started_at: task.claimed_at,
+    finished_at: tx.now,
+    duration_ms: end.duration_ms,
+    output: end.output ?? null,
+    error: end.error ?? null,
+    truncated: end.truncated ? 1 : 0,
+  });
+  const run_id = Number(lastInsertRowid);
+  if (stdout !== "" || stderr !== "") tx.s.insertLog.run(run_id, stdout, stderr);
+  tx.deltas.ran(task.workload_id, end.outcome === SUCCESS);
+  return run_id;
+}
+
+/** The answer to a report whose attempt is over: the same as before when it is the same report. */
+function answerAgain(tx: Tx, ref: AttemptRef, success: boolean): Report {
+  const { task_id, epoch } = ref;
+  const row = tx.s.runOf.get(task_id, epoch);
+  const same = row && row.worker_reported === 1 && (row.outcome === SUCCESS) === success;
+  return { task_id, epoch, status: same ? "ok" : "stale", run_id: same ? row.run_id : null };
+}
+
+function complete(tx: Tx, worker: string, item: DoneTask): Report {
+  const { task_id, epoch } = item;
+  const task = tx.s.complete.get(task_id, epoch, worker);
+  if (!task) return answerAgain(tx, item, true);
+  const run_id = writeRun(tx, item, task, { ...item, outcome: SUCCESS });
+  tx.deltas.move(task.workload_id, "claimed", null);
+  tx.deltas.count(task.workload_id, "succeeded");
+  for (const { workload_id, tasks } of item.emit ?? []) submit(tx, workload_id, tasks, "emitted");
+  return { task_id, epoch, status: "ok", run_id };
+}
+
+function fail(tx: Tx, worker: string, backoff: Backoff, item: FailedTask): Report {
+  const { task_id, epoch } = item;
+  const task = tx.s.held.get(task_id, epoch, worker);
+  if (!task) return answerAgain(tx, item, false);
+  const crashes = task.crash_count + (item.outcome === "crashed" ? 1 : 0);
+  const final = item.no_retry || task.attempt >= task.max_attempts || crashes >= MAX_CRASHES;
+  const wait = item.retry_after_ms ?? backoffMs(backoff, task.attempt, tx.random());
+  giveBack(tx, task_id, epoch, { final, wait, crashes, error: item.error });
+  const run_id = writeRun(tx, item, task, { ...item, outcome: outcomeCode(item.outcome) });
+  tx.deltas.move(task.workload_id, "claimed", final ? "failed" : "delayed");
+  tx.deltas.count(task.workload_id, "failed");
+  return { task_id, epoch, status: "ok", run_id };
+}
+
+function giveBack(
+  tx: Tx,
+  task_id: number,
+  epoch: number,
+  end: { final: boolean; wait: number; crashes: number; error: string },
+): void {
+  tx.s.giveBack.run({
+    task_id,
+    epoch,
+    state: end.final ? TASK_STATE.failed : TASK_STATE.delayed,
+    run_at: tx.now + (end.final ? 0 : end.wait),
+    crash_count: end.crashes,
+    last_error: end.error,
+  });
+}
+
+function release(tx: Tx, worker: string, { task_id, epoch }: AttemptRef): Report {
+  const task = tx.s.release.get(tx.now, task_id, epoch, worker);
+  if (!task) return { task_id, epoch, status: "stale", run_id: null };
+  tx.deltas.move(task.workload_id, "claimed", "ready");
+  return { task_id, epoch, status: "ok", run_id: null };
+}
+
+const renew = (tx: Tx, worker: string, item: AttemptRef, lease_ms: number): boolean =>
+  tx.s.renew.run(tx.now + lease_ms, item.task_id, item.epoch, worker).changes === 1;
+
+function expire(tx: Tx, limit: number): ExpiredTask[] {
+  return tx.s.expired.all(tx.now, limit).map((task) => {
+    const { task_id, epoch, workload_id } = task;
+    const overdue = task.deadline_at !== null && task.deadline_at <= tx.now;
+    const error = overdue ? "the run did not end within its timeout" : "lease expired";
+    const crashes = task.crash_count + 1;
+    const final = task.attempt >= task.max_attempts || crashes >= MAX_CRASHES;
+    const backoff = JSON.parse(task.backoff) as Backoff;
+    const wait = backoffMs(backoff, task.attempt, tx.random());
+    giveBack(tx, task_id, epoch, { final, wait, crashes, error });
+    writeRun(tx, task, task, {
+      outcome: outcomeCode(overdue ? "timeout" : "lease_expired"),
+      duration_ms: tx.now - task.claimed_at,
+      error,
+    });
+    tx.deltas.move(workload_id, "claimed", final ? "failed" : "delayed");
+    tx.deltas.count(workload_id, "expired");
+    return { task_id, epoch, workload_id, worker: task.worker };
+  });
+}
+
+function promote(tx: Tx, limit: number): Map<number, number> {
+  const promoted = new Map<number, number>();
+  for (const { workload_id } of tx.s.promote.all(tx.now, limit))
+    promoted.set(workload_id, (promoted.get(workload_id) ?? 0) + 1);
+  for (const [workload_id, n] of promoted) tx.deltas.move(workload_id, "delayed", "ready", n);
+  return promoted;
+}
+
+function cancel(tx: Tx, workload_id: number, pk: string): CancelledTask | null {
+  const task = tx.s.cancel.get(workload_id, pk);
+  if (!task) return null;
+  tx.deltas.move(workload_id, counterOf(task.state), null);
+  if (task.state === TASK_STATE.claimed && task.claimed_at !== null)
+    writeRun(
+      tx,
+      task,
+      { ...task, claimed_at: task.claimed_at },
+      {
+        outcome: outcomeCode("cancelled"),
+        duration_ms: tx.now - task.claimed_at,
+        error: "cancelled",
+      },
+    );
+  const { state, task_id, epoch, worker } = task;
+  return { state, task_id, epoch, worker };
+}
+
+function writeDeltas({ s, now, deltas }: Tx, node: string): void {
+  const minute = now - (now % 60_000);
+  for (const { workload_id, counters, bits, runs, metrics } of deltas.all()) {
+    s.addStats.run({ workload_id, node, ...counters, bits, runs, now });
+    for (const [metric, n] of metrics) s.addRate.run(minute, workload_id, metric, node, n);
+  }
+}

@@ -1,0 +1,149 @@
+import { afterAll, afterEach, beforeAll, describe } from "bun:test";
+import type { Sql } from "postgres";
+import type { Conn } from "#hub/db/conn.ts";
+import { openPostgres, openQueueClient } from "#hub/db/postgres.ts";
+import { openPostgresQueue } from "#hub/db/queue/postgres.ts";
+import type { NewTask, OpResults, QueueOp, QueueStore, ResultOf } from "#hub/db/queue/types.ts";
+import { openSqlite } from "#hub/db/sqlite.ts";
+import { silentLog } from "#shared/log.ts";
+import { Backoff } from "#shared/schema/workload.ts";
+import { startPostgres, type TestPostgres } from "./postgres.ts";
+
+export const START = 1_700_000_000_000;
+/** Fails wait one second, without jitter. */
+export const BACKOFF = Backoff.parse({ kind: "fixed", base_s: 1, jitter: 0 });
+
+/** A queue on an empty database whose clock stands still until it is moved. */
+export interface QueueRig {
+  conn: Conn;
+  store: QueueStore;
+  now: number;
+  /** Moves the clock of the database. */
+  advance(ms: number): Promise<void>;
+  addWorkload(slug: string, backoff?: Backoff): Promise<number>;
+  /** One call, alone in its transaction. */
+  call<O extends QueueOp>(op: O): Promise<ResultOf<O>>;
+  close(): Promise<void>;
+}
+
+export const task = (pk: string, fields: Partial<NewTask> = {}): NewTask => ({
+  pk,
+  extra: null,
+  priority: 0,
+  max_attempts: 3,
+  run_at: null,
+  ...fields,
+});
+
+async function rigOf(
+  conn: Conn,
+  store: QueueStore,
+  moveClock: (now: number) => Promise<void>,
+  close: () => Promise<void>,
+): Promise<QueueRig> {
+  const rig: QueueRig = {
+    conn,
+    store,
+    now: START,
+    advance: async (ms) => {
+      rig.now += ms;
+      await moveClock(rig.now);
+    },
+    addWorkload: async (slug, backoff = BACKOFF) => {
+      const { workloads } = conn.t;
+      const [row] = await conn.q
+        .insert(workloads)
+        .values({
+          slug,
+          name: slug,
+          description: "",
+          enabled: true,
+          supervisor_enabled: false,
+          executor_type: "command",
+          executor_config: { argv: ["true"] },
+          priority: 0,
+          batch_size: 1,
+          lease_secs: 60,
+          max_attempts: 3,
+          timeout_s: null,
+          host_affinity: [],
+          backoff,
+          rate_limit: null,
+          max_in_flight: null,
+          emits: [],
+          schedule: null,
+          schedule_tz: "UTC",
+          created_at: START,
+          updated_at: START,
+        })
+        .returning();
+      return Number(row?.workload_id);
+    },
+    call: async <O extends QueueOp>(op: O) => {
+      const results: OpResults[QueueOp["op"]][] = await store.flush([op]);
+      return results[0] as ResultOf<O>;
+    },
+    close: async () => {
+      await close();
+      await conn.close();
+    },
+  };
+  await moveClock(START);
+  return rig;
+}
+
+async function openOnSqlite(): Promise<QueueRig> {
+  const conn = await openSqlite(":memory:", { log: silentLog, lock_wait_ms: 0 });
+  let now = START;
+  const store = conn.openQueue({ node: "n", now: () => now, random: () => 0.5 });
+  const move = async (to: number) => {
+    now = to;
+  };
+  return rigOf(conn, store, move, () => store.close());
+}
+
+async function openOnPostgres(url: string): Promise<QueueRig> {
+  const conn = await openPostgres(url, { log: silentLog });
+  const client: Sql = openQueueClient(url, 1);
+  const store = openPostgresQueue({ client, node: "n", random: () => 0.5 });
+  const move = async (to: number) => {
+    await client.unsafe("select set_config('flotilla.now_ms', $1, false)", [String(to)]);
+  };
+  return rigOf(conn, store, move, () => client.end({ timeout: 1 }));
+}
+
+const TABLES =
+  "workloads, tasks, runs, run_logs, workload_stats, rate_minutes, rate_windows restart identity";
+
+/** Runs a suite on SQLite and on a private Postgres. `open` gives an empty queue, closed after the test. */
+export function eachQueue(
+  suite: (open: () => Promise<QueueRig>, dialect: "sqlite" | "postgres") => void,
+): void {
+  for (const dialect of ["sqlite", "postgres"] as const)
+    describe(dialect, () => {
+      const opened: QueueRig[] = [];
+      let server: TestPostgres | undefined;
+      let url = "";
+      if (dialect === "postgres")
+        beforeAll(async () => {
+          server = await startPostgres();
+          url = await server.createDatabase();
+        }, 60_000);
+      afterAll(async () => {
+        await server?.stop();
+      });
+      afterEach(async () => {
+        for (const rig of opened.splice(0)) await rig.close();
+      });
+      suite(async () => {
+        if (dialect === "postgres") {
+          const client = openQueueClient(url, 1);
+          await client.unsafe(`truncate ${TABLES}`);
+          await client.end({ timeout: 1 });
+        }
+        const rig = await (dialect === "sqlite" ? openOnSqlite() : openOnPostgres(url));
+        opened.push(rig);
+        return rig;
+      }, dialect);
+    });
+}
