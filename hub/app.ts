@@ -17,11 +17,13 @@ import { hostRoutes } from "./routes/hosts.ts";
 import { jobEventRoutes } from "./routes/job-events.ts";
 import { jobFileRoutes } from "./routes/job-files.ts";
 import { jobRoutes } from "./routes/jobs.ts";
+import { profileSaveRoutes } from "./routes/profile-save.ts";
 import { profileRoutes } from "./routes/profiles.ts";
 import { rootRoutes } from "./routes/root.ts";
 import { submitByPathRoutes } from "./routes/submit-by-path.ts";
 import { viewerRoutes } from "./routes/viewer.ts";
 import { workerLinkRoutes } from "./routes/worker-link.ts";
+import { workerProfileRoutes } from "./routes/worker-profiles.ts";
 import { workerUploadRoutes } from "./routes/worker-uploads.ts";
 import { workerRoutes } from "./routes/workers.ts";
 
@@ -85,6 +87,8 @@ export function createHubApp(ctx: HubContext): App {
     workerLinkRoutes(ctx),
     workerUploadRoutes(ctx),
     profileRoutes(ctx),
+    profileSaveRoutes(ctx),
+    workerProfileRoutes(ctx),
     controlRoutes(ctx),
   ];
   for (const part of parts) app.route("/", part);

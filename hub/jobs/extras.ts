@@ -6,12 +6,13 @@ import type { JobOptions } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import type { JobRow } from "../db/types.ts";
 import { hostForJob } from "../registries/hosts.ts";
+import { profileForJob } from "../registries/profiles.ts";
 import { tell } from "./events.ts";
 
 /**
  * What the registries add to a run (fleet spec §2.7, §2.8, §4.5): the recipe that was chosen when the job was submitted,
  * the host's login recipe and popup policy, the cookies of the host and of `cookies_from`, and the values the recipes'
- * placeholders stand for. A value that is not there is missing here, and the worker fails the job by its name.
+ * placeholders stand for, and the profile. A value that is not there is missing here, and the worker fails the job by its name.
  */
 export async function runExtras(ctx: HubContext, row: JobRow): Promise<RunExtras> {
   const { options } = row;
@@ -26,6 +27,7 @@ export async function runExtras(ctx: HubContext, row: JobRow): Promise<RunExtras
     cookies: await withinFrame(ctx, row, [...from, ...cookies]),
     recipe,
     login_recipe,
+    profile: await profileForJob(ctx, options),
     popup_policy: settings?.popup_policy ?? "allow",
     secrets: pickSecrets(ctx, secretNames(actions)),
   });

@@ -6,6 +6,8 @@ import { isTerminal, type Job, type SubmitJob } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import type { JobRow } from "../db/types.ts";
 import { within } from "../fleet/deadline.ts";
+import { profileRef } from "../registries/profiles.ts";
+import { findAttachable, isAttached, runAttached } from "./attach.ts";
 import { withHostOptions } from "./host-options.ts";
 import { jobRecord } from "./record.ts";
 import { refuseUnsupported } from "./unsupported.ts";
@@ -62,6 +64,9 @@ export async function submitJob(
 ): Promise<Job> {
   refuseUnsupported(input.options);
   const resolved = await withHostOptions(ctx, input);
+  const { use_profile } = input.options;
+  if (use_profile !== null) await profileRef(ctx, use_profile, ["body", "options", "use_profile"]);
+  await findAttachable(ctx, input.options);
   const row = newRow(ctx, { ...input, options: resolved }, options.idempotency_key ?? null);
   const { job_id } = row;
   const given_up = new AbortController();

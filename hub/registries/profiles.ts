@@ -37,6 +37,25 @@ export async function defaultProfile(ctx: HubContext): Promise<ProfileRef | null
 }
 
 export async function listProfiles(ctx: HubContext): Promise<Profile[]> {
+/** Stands for a profile that is gone: the worker fails the run by its name. */
+const goneRef = (name: string): ProfileRef => ({ name, sha256: "0".repeat(64), size: 0 });
+
+/**
+ * The profile of a job's run (fleet spec §2.2, §2.8): the one it names, else the default one unless its browser comes
+ * from elsewhere.
+ */
+export async function profileForJob(
+  ctx: HubContext,
+  { use_profile, attach, attach_to_job, clone_chrome_profile }: JobOptions,
+): Promise<ProfileRef | null> {
+  if (use_profile !== null) {
+    const row = await ctx.db.profiles.get(use_profile);
+    return row ? toRef(row) : goneRef(use_profile);
+  }
+  const elsewhere = attach !== null || attach_to_job !== null || clone_chrome_profile !== null;
+  return elsewhere ? null : defaultProfile(ctx);
+}
+
   return (await ctx.db.profiles.list()).map(profileRecord);
 }
 

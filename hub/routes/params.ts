@@ -13,6 +13,15 @@ export const RecipeParams = HostParams.extend({ index: param("index", "0") });
 export const ProfileParams = z.object({ name: param("name", "work") });
 export const LinkParams = z.object({ worker_id: param("worker_id", "w123") });
 export const BatchParams = LinkParams.extend({ job_id: param("job_id", "k3v9x0a1b2c3d4") });
+export const WorkerProfileParams = LinkParams.extend({
+  name: param("name", "work"),
+  sha256: param("sha256", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"),
+});
+export const SaveProfileParams = z.object({ sid: param("sid", "V1StGXR8Z5jdHi6BmyT1aQ") });
+export const SessionProfileParams = LinkParams.extend({
+  session_id: param("session_id", "V1StGXR8Z5jdHi6BmyT1aQ"),
+  name: param("name", "work"),
+});
 export const UploadParams = BatchParams.extend({
   name: param("name", "logo.png"),
 });
