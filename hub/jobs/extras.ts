@@ -12,7 +12,8 @@ import { tell } from "./events.ts";
 /**
  * What the registries add to a run (fleet spec §2.7, §2.8, §4.5): the recipe that was chosen when the job was submitted,
  * the host's login recipe and popup policy, the cookies of the host and of `cookies_from`, and the values the recipes'
- * placeholders stand for, and the profile. A value that is not there is missing here, and the worker fails the job by its name.
+ * placeholders stand for, and the profile. A value that is not there is missing here, and the worker fails the job by its
+ * name.
  */
 export async function runExtras(ctx: HubContext, row: JobRow): Promise<RunExtras> {
   const { options } = row;

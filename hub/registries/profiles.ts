@@ -1,5 +1,6 @@
 import { isoTime } from "#shared/clock.ts";
 import { type Issue, invalid, notFound } from "#shared/errors.ts";
+import type { JobOptions } from "#shared/schema/job.ts";
 import type { Profile, ProfileRef } from "#shared/schema/profile.ts";
 import type { HubContext } from "../context.ts";
 import type { ProfileRow } from "../db/types.ts";
@@ -36,7 +37,6 @@ export async function defaultProfile(ctx: HubContext): Promise<ProfileRef | null
   return row && toRef(row);
 }
 
-export async function listProfiles(ctx: HubContext): Promise<Profile[]> {
 /** Stands for a profile that is gone: the worker fails the run by its name. */
 const goneRef = (name: string): ProfileRef => ({ name, sha256: "0".repeat(64), size: 0 });
 
@@ -56,6 +56,7 @@ export async function profileForJob(
   return elsewhere ? null : defaultProfile(ctx);
 }
 
+export async function listProfiles(ctx: HubContext): Promise<Profile[]> {
   return (await ctx.db.profiles.list()).map(profileRecord);
 }
 
