@@ -12,6 +12,7 @@ import type { HttpEnv } from "./http/env.ts";
 import { loopbackHostsOnly, requireToken } from "./http/guards.ts";
 import { type App, newApp } from "./http/new-app.ts";
 import { onError } from "./http/on-error.ts";
+import { cdpRoutes } from "./routes/cdp.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { hostRoutes } from "./routes/hosts.ts";
 import { jobEventRoutes } from "./routes/job-events.ts";
@@ -20,6 +21,9 @@ import { jobRoutes } from "./routes/jobs.ts";
 import { profileSaveRoutes } from "./routes/profile-save.ts";
 import { profileRoutes } from "./routes/profiles.ts";
 import { rootRoutes } from "./routes/root.ts";
+import { sessionActionRoutes } from "./routes/session-actions.ts";
+import { sessionFileRoutes } from "./routes/session-files.ts";
+import { liveSessionsOnly, sessionRoutes } from "./routes/sessions.ts";
 import { submitByPathRoutes } from "./routes/submit-by-path.ts";
 import { viewerRoutes } from "./routes/viewer.ts";
 import { workerLinkRoutes } from "./routes/worker-link.ts";
@@ -75,6 +79,7 @@ const INFO = {
 /** The hub's HTTP side: the fleet at flat paths, the control plane below /api/v1 (fleet spec §4). */
 export function createHubApp(ctx: HubContext): App {
   const app = baseApp(ctx.config, ctx.log);
+  app.use("/sessions/:sid/*", liveSessionsOnly(ctx));
   const parts = [
     rootRoutes(ctx),
     healthRoutes(ctx),
@@ -82,8 +87,12 @@ export function createHubApp(ctx: HubContext): App {
     jobFileRoutes(ctx),
     jobEventRoutes(ctx),
     workerRoutes(ctx),
+    sessionRoutes(ctx),
+    sessionActionRoutes(ctx),
+    sessionFileRoutes(ctx),
     hostRoutes(ctx),
     viewerRoutes(ctx),
+    cdpRoutes(ctx),
     workerLinkRoutes(ctx),
     workerUploadRoutes(ctx),
     profileRoutes(ctx),

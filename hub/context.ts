@@ -8,7 +8,9 @@ import type { WorkerLink } from "./fleet/worker-link.ts";
 import type { JobBus } from "./jobs/bus.ts";
 import type { Dispatcher } from "./jobs/dispatcher.ts";
 import type { SettingsCache } from "./jobs/settings.ts";
+import type { PendingCall } from "./sessions/calls.ts";
 import type { HubSession } from "./sessions/types.ts";
+import type { LaneWanted } from "./sessions/waiting.ts";
 import type { Kv } from "./stores/kv.ts";
 import type { LaneLeases } from "./stores/leases.ts";
 import type { ObjectStore } from "./stores/objects.ts";
@@ -20,7 +22,8 @@ export type Signal =
   | "lane freed"
   | "job assigned"
   | "job requeued"
-  | "job finished";
+  | "job finished"
+  | "session ended";
 
 /** What the hub's functions are given; built once in `serve.ts`. */
 export interface HubContext {
@@ -42,6 +45,12 @@ export interface HubContext {
   readonly handshakes: Map<{ close(code: number, reason: string): void }, number>;
   /** Sessions whose lane is on one of `links`, by id. */
   readonly sessions: Map<string, HubSession>;
+  /** Calls of sessions that a worker has not answered yet, by call id. */
+  readonly session_calls: Map<string, PendingCall>;
+  /** POST /sessions calls waiting for a lane, oldest first. */
+  readonly lanes_wanted: Set<LaneWanted>;
+  /** Previews being taken, by session id. */
+  readonly previews: Map<string, Promise<Uint8Array>>;
   readonly fleet_cache: FleetCache;
   readonly hooks: FleetHooks;
   readonly bus: JobBus;
@@ -49,6 +58,8 @@ export interface HubContext {
   readonly settings_cache: SettingsCache;
   /** POST /jobs calls waiting for their job: each is given the row once a worker has accepted it, or it has ended. */
   readonly waiters: Map<string, (row: JobRow) => void>;
+  /** Profiles that are being written, with who writes: one writer per name. */
+  readonly profile_writers: Map<string, string>;
   /** Calls with an Idempotency-Key that run in this process. */
   readonly running_calls: Map<string, Promise<unknown>>;
   /** Ends the open event streams (1001) when the hub stops. */
@@ -57,5 +68,3 @@ export interface HubContext {
   readonly stopping: AbortSignal;
   readonly signal: (name: Signal, data: Record<string, unknown>) => void;
 }
-  /** Profiles that are being written, with who writes: one writer per name. */
-  readonly profile_writers: Map<string, string>;

@@ -20,13 +20,13 @@ import {
   touchWorkersOnce,
 } from "./fleet/passes.ts";
 import { dropLink } from "./fleet/registry.ts";
+import { isJobLane } from "./fleet/worker-link.ts";
 import { type HttpServer, listen } from "./http/listen.ts";
 import type { App } from "./http/new-app.ts";
 import { createJobBus } from "./jobs/bus.ts";
 import { createDispatcher } from "./jobs/dispatcher.ts";
 import { failAbandoned, failJobsOf, failLeftovers, finishJob, storeJobLog } from "./jobs/finish.ts";
 import { dispatchOnce, expireKeysOnce, reconcileOnce, redriveOnce } from "./jobs/passes.ts";
-import { createMemoryKv } from "./stores/kv-memory.ts";
 import {
   createProfileSweeper,
   type ProfileSweeper,
@@ -36,6 +36,7 @@ import { sessionReply } from "./sessions/calls.ts";
 import { dropSessionOn, dropSessionsOf } from "./sessions/end.ts";
 import { sessionMessage } from "./sessions/messages.ts";
 import { reapSessionsOnce } from "./sessions/reap.ts";
+import { createMemoryKv } from "./stores/kv-memory.ts";
 import { createMemoryLeases } from "./stores/leases-memory.ts";
 import { openObjects } from "./stores/open-objects.ts";
 
@@ -60,13 +61,14 @@ export interface RunningHub {
 }
 
 const LIVENESS_EVERY_MS = 5_000;
+const REAP_EVERY_MS = 1_000;
 const EXPIRE_EVERY_MS = 3_600_000;
 
-const serve = (config: HubConfig, app: App, log: Log): HttpServer =>
-  listen(app, { ...config, max_body_bytes: largestBody(config) }, log);
 const largestBody = (config: HubConfig) =>
   Math.max(config.max_asset_bytes, config.max_profile_bytes);
 
+const serve = (config: HubConfig, app: App, log: Log): HttpServer =>
+  listen(app, { ...config, max_body_bytes: largestBody(config) }, log);
 
 const running = (config: HubConfig, server: HttpServer, stop: () => Promise<void>): RunningHub => {
   const host = config.host.includes(":") ? `[${config.host}]` : config.host;
@@ -138,19 +140,30 @@ async function openContext(
     links: new Map(),
     handshakes: new Map(),
     sessions: new Map(),
+    session_calls: new Map(),
+    lanes_wanted: new Set(),
+    previews: new Map(),
     fleet_cache: { last: null },
     hooks: {
       laneFree: () => dispatcher.kick(),
-      workerLost: (worker_id) => failJobsOf(ctx, worker_id),
+      workerLost: async (worker_id) => {
+        await dropSessionsOf(ctx, worker_id);
+        await failJobsOf(ctx, worker_id);
+      },
       jobLog: (held, message) => storeJobLog(ctx, held, message),
       jobResult: (held, message) => finishJob(ctx, held, message),
-      sessionMessage: () => {},
-      jobAbandoned: (link, held) => failAbandoned(ctx, link, held),
+      sessionMessage: (link, message) => sessionMessage(ctx, link, message),
+      sessionReply: (link, reply) => sessionReply(ctx, link, reply),
+      laneOver: async (link, held) => {
+        await dropSessionOn(ctx, held);
+        if (!held.done && isJobLane(held)) await failAbandoned(ctx, link, held);
+      },
     },
     bus: createJobBus(),
     dispatcher,
-    settings_cache: { min_asset_size_bytes: null },
+    settings_cache: { min_asset_size_bytes: null, preview_interval_s: null },
     waiters: new Map(),
+    profile_writers: new Map(),
     running_calls: new Map(),
     streams: new Set(),
     stopping: stopping.signal,
@@ -163,7 +176,6 @@ async function openContext(
   scope.add("links", ctx, closeLinks);
   scope.add("dispatcher", dispatcher, (d) => d.stop());
   scope.add("stop signal", stopping, (s) => s.abort());
-    profile_writers: new Map(),
   return ctx;
 }
 
@@ -196,7 +208,9 @@ function startLoops(ctx: HubContext, scope: Scope, sweeper: ProfileSweeper): voi
     ctx.dispatcher.retryFailed();
   });
   loop("reconciler", config.stale.reconcile_interval_ms, () => reconcileOnce(ctx));
+  loop("profile sweep", SWEEP_EVERY_MS, () => sweeper.sweep());
   loop("key expiry", EXPIRE_EVERY_MS, () => expireKeysOnce(ctx));
+  loop("session reaper", REAP_EVERY_MS, () => reapSessionsOnce(ctx));
   if (config.queue.redrive)
     loop("redrive", config.queue.redrive_interval_ms, () => redriveOnce(ctx));
 }
@@ -212,7 +226,6 @@ async function openHub(deps: HubDeps, scope: Scope): Promise<RunningHub> {
   }
   scope.add("hub registry", ctx, leaveHubs);
   await beatHubOnce(ctx);
-  loop("profile sweep", SWEEP_EVERY_MS, () => sweeper.sweep());
   // Closed in reverse: listener → loops → waiting calls → dispatcher → links (1001) → connections → stores → db.
   server = serve(config, createHubApp(ctx), log);
   startLoops(ctx, scope, sweeper);

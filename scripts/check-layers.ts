@@ -73,7 +73,7 @@ export const LAYERS: readonly Layer[] = [
     name: "hub-http",
     files: /^hub\/http\//,
     may: ["shared"],
-    packages: [...HONO, "swagger-ui-dist"],
+    packages: [...HONO, "swagger-ui-dist", "@fastify/busboy"],
   },
   {
     name: "hub-routes",

@@ -6,13 +6,13 @@ import type {
   SessionReply,
   WorkerResult,
 } from "#shared/link/messages.ts";
-import type { JobLane, WorkerLink } from "./worker-link.ts";
+import type { HeldLane, JobLane, WorkerLink } from "./worker-link.ts";
 
-/** Upward calls of the fleet, wired to `hub/jobs` in `serve.ts`: the fleet does not import the jobs. */
+/** Upward calls of the fleet, wired to `hub/jobs` and `hub/sessions` in `serve.ts`: the fleet imports neither. */
 export interface FleetHooks {
   /** A lane may be free: pull the oldest queued job. */
   laneFree(): void;
-  /** The worker is gone: its running jobs fail (fleet spec §3.1). */
+  /** The worker is gone: its running jobs fail and its sessions end (fleet spec §3.1). */
   workerLost(worker_id: string): Promise<void>;
   jobLog(held: JobLane, message: JobLog): Promise<void>;
   /** True when the result was the job's; false when the lease was no longer its own. */
@@ -20,8 +20,10 @@ export interface FleetHooks {
   /** What a worker says of its sessions. */
   sessionMessage(
     link: WorkerLink,
-    message: SessionOpened | SessionRefused | SessionEnded | SessionReply,
+    message: SessionOpened | SessionRefused | SessionEnded,
   ): Promise<void> | void;
-  /** The lane is free again and no result ever came. */
-  jobAbandoned(link: WorkerLink, held: JobLane): Promise<void>;
+  /** Comes out of order, before what the database still has to store: an action waits for nothing else. */
+  sessionReply(link: WorkerLink, message: SessionReply): void;
+  /** The lane is free again: its session is over, and so is its job if no result ever came. */
+  laneOver(link: WorkerLink, held: HeldLane): Promise<void>;
 }

@@ -1,12 +1,24 @@
 import { WORKER_LIVENESS_MS } from "#shared/limits.ts";
 import type { Lane } from "#shared/schema/worker.ts";
 import type { HubContext } from "../context.ts";
+import type { LaneLease } from "../stores/leases.ts";
 import { chooseWorker } from "./schedule.ts";
-import { type HeldLane, isJobLane, type JobLane, type WorkerLink } from "./worker-link.ts";
+import { type HeldLane, newHeld, type WorkerLink } from "./worker-link.ts";
 
-function* withFreeLane(ctx: HubContext, skip: ReadonlySet<WorkerLink>): Generator<WorkerLink> {
+function* withFreeLane(
+  ctx: HubContext,
+  skip: ReadonlySet<WorkerLink>,
+  only: string | null,
+): Generator<WorkerLink> {
   for (const link of ctx.links.values())
-    if (link.ready && !link.closed && !skip.has(link) && link.hasFreeLane()) yield link;
+    if (
+      link.ready &&
+      !link.closed &&
+      !skip.has(link) &&
+      (only === null || link.worker_id === only) &&
+      link.hasFreeLane()
+    )
+      yield link;
 }
 
 /** Assignments that can be made right now, counted up to `most`. */
@@ -20,19 +32,32 @@ export function freeCapacity(ctx: HubContext, most: number): number {
   return free;
 }
 
+/** Who wants a lane: a job, or with `job_id` null a session of its own. `only`: no other worker will do. */
+export interface WantedLane<J extends string | null> {
+  job_id: J;
+  session_id: string;
+  only?: string | null;
+}
+
+/** A lane leased on a worker that has not been told yet. `settle` says that the assignment was answered or taken back. */
+export interface LanePlace<J extends string | null> {
+  link: WorkerLink;
+  held: HeldLane & { readonly lease: LaneLease & { job_id: J } };
+  settle: () => void;
+}
+
 /**
- * Leases a free lane for the job on the worker the scheduling rules choose (fleet spec §8). The lease store decides;
- * what this hub believes of a worker only orders the asking.
+ * Leases a free lane on the worker the scheduling rules choose (fleet spec §8). The lease store decides; what this hub
+ * believes of a worker only orders the asking.
  * @returns null when no worker has a lane to give.
  */
-export async function holdLane(
+export async function holdLane<J extends string | null>(
   ctx: HubContext,
-  job_id: string,
-  session_id: string,
-): Promise<{ link: WorkerLink; held: JobLane; settle: () => void } | null> {
+  { job_id, session_id, only = null }: WantedLane<J>,
+): Promise<LanePlace<J> | null> {
   const refused = new Set<WorkerLink>();
   for (;;) {
-    const link = chooseWorker(withFreeLane(ctx, refused), ctx.clock.now(), ctx.random);
+    const link = chooseWorker(withFreeLane(ctx, refused, only), ctx.clock.now(), ctx.random);
     if (!link) return null;
     const lease = await ctx.leases.acquire({
       worker_id: link.worker_id,
@@ -47,22 +72,16 @@ export async function holdLane(
       if (lease) await ctx.leases.release(lease.worker_id, lease.lane_idx, lease.token);
       continue;
     }
-    let settle = () => {};
-    const settled = new Promise<void>((resolve) => {
-      settle = resolve;
-    });
-    const held: JobLane = {
-      lease: { ...lease, job_id },
-      accepted: false,
-      done: false,
-      stage: null,
-      idle_beats: 0,
-      answer: () => {},
-      settled,
-    };
+    const { held, settle } = newHeld({ ...lease, job_id });
     link.held.set(lease.lane_idx, held);
     return { link, held, settle };
   }
+}
+
+/** The lane said warm and did not take what it was given: it counts as taken until the worker speaks of it again. */
+export function distrustLane(link: WorkerLink, lane_idx: number, reason: string): void {
+  const lane = link.lanes.get(lane_idx);
+  if (lane) link.lanes.set(lane_idx, { ...lane, state: "resetting", reason });
 }
 
 /** Gives the lane back and asks for the next job. */
@@ -88,7 +107,7 @@ export async function laneChanged(ctx: HubContext, link: WorkerLink, lane: Lane)
 }
 
 async function endLease(ctx: HubContext, link: WorkerLink, held: HeldLane): Promise<void> {
-  if (!held.done && isJobLane(held)) await ctx.hooks.jobAbandoned(link, held);
+  await ctx.hooks.laneOver(link, held);
   await freeLane(ctx, link, held);
 }
 

@@ -26,7 +26,7 @@ export interface LinkSession {
 
 /**
  * One socket of WS /workers/{worker_id}/link (fleet spec §6.2), from its first frame to its end. Frames are handled
- * strictly in order, so that a result is stored before the lane it ran on is offered again.
+ * strictly in order, so that a result is stored before the lane it ran on is offered again; replies of sessions are not.
  */
 export function openLinkSession(
   ctx: HubContext,
@@ -87,6 +87,8 @@ export function openLinkSession(
       const { message } = decoded;
       // Liveness is when the worker spoke, not when the database had time for it.
       if (link && message.type === "WorkerHeartbeat") link.last_heartbeat_at = ctx.clock.now();
+      // Somebody waits for it in real time, and it changes nothing that is stored: not behind the database's writes.
+      if (link && message.type === "SessionReply") return ctx.hooks.sessionReply(link, message);
       backlog += frame.length;
       if (backlog > MAX_BACKLOG_BYTES)
         return refuse(LINK_CLOSE.too_big, "too many unhandled messages");
@@ -154,8 +156,9 @@ async function dispatch(
     case "SessionOpened":
     case "SessionRefused":
     case "SessionEnded":
-    case "SessionReply":
       return ctx.hooks.sessionMessage(link, message);
+    case "SessionReply":
+      return ctx.hooks.sessionReply(link, message);
     default:
       message satisfies never;
   }

@@ -11,17 +11,19 @@ export interface LinkSocket {
   close(code: number, reason: string): void;
 }
 
+/** What a worker says to HubAssignJob (`accepted`) or HubOpenSession (`opened`); `page`: the lane took it, its page failed. */
 export type AssignAnswer =
   | { kind: "accepted" }
-  | { kind: "refused"; reason: string }
+  | { kind: "opened"; url: string; title: string }
+  | { kind: "refused"; reason: string; page?: boolean }
   | { kind: "closed" };
 
 /** A lane leased on this link, to a job or to a session of its own. */
 export interface HeldLane {
   readonly lease: LaneLease;
-  /** The worker said JobAccepted: from now on `warm` means that the run is over. */
+  /** The worker has taken the lane for it: from now on `warm` means that the run, or the session, is over. */
   accepted: boolean;
-  /** The job has its end: nothing this lane still says about it counts. */
+  /** The job, or the session no job opened, has its end: nothing this lane still says about it counts. */
   done: boolean;
   /** Last stage written on the job's row. */
   stage: string | null;
@@ -35,6 +37,26 @@ export interface HeldLane {
 
 /** A lane leased to a job. */
 export type JobLane = HeldLane & { readonly lease: LaneLease & { job_id: string } };
+
+/** A lane leased just now; the worker does not know of it yet. */
+export function newHeld<L extends LaneLease>(
+  lease: L,
+): {
+  held: HeldLane & { readonly lease: L };
+  settle: () => void;
+} {
+  const { promise: settled, resolve: settle } = Promise.withResolvers<void>();
+  const held = {
+    lease,
+    accepted: false,
+    done: false,
+    stage: null,
+    idle_beats: 0,
+    answer: () => {},
+    settled,
+  };
+  return { held, settle };
+}
 
 export const isJobLane = (held: HeldLane): held is JobLane => held.lease.job_id !== null;
 
@@ -123,6 +145,13 @@ export class WorkerLink implements Candidate {
     for (const held of this.held.values())
       if (held.lease.token === lease_token && held.lease.job_id === job_id && isJobLane(held))
         return held;
+    return undefined;
+  }
+
+  /** The held lane of this session, if this link still has it under that lease. */
+  heldFor(session_id: string, lease_token: number): HeldLane | undefined {
+    for (const held of this.held.values())
+      if (held.lease.token === lease_token && held.lease.session_id === session_id) return held;
     return undefined;
   }
 }

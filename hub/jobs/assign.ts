@@ -1,13 +1,13 @@
 import { newSessionId } from "#shared/ids.ts";
-import { ASSIGN_ACK_MS } from "#shared/limits.ts";
 import type { HubContext } from "../context.ts";
 import type { JobRow } from "../db/types.ts";
-import { freeCapacity, freeLane, holdLane } from "../fleet/lanes.ts";
-import type { AssignAnswer, JobLane, WorkerLink } from "../fleet/worker-link.ts";
-import { viewerPath } from "../sessions/registry.ts";
+import { distrustLane, freeCapacity, freeLane, holdLane } from "../fleet/lanes.ts";
+import type { JobLane, WorkerLink } from "../fleet/worker-link.ts";
+import { dropSession, viewerPath } from "../sessions/registry.ts";
+import { isAttached, runAttached } from "./attach.ts";
 import { tell } from "./events.ts";
-import { runExtras } from "./extras.ts";
-import { minAssetSize } from "./settings.ts";
+import { addJobSession } from "./job-sessions.ts";
+import { sendJob } from "./offer.ts";
 
 /** Jobs looked at in one read of the queue. */
 const BATCH = 64;
@@ -47,9 +47,10 @@ export async function assignWaiting(ctx: HubContext): Promise<void> {
 
 /** Claims the job for a free lane and sends it; the single conditional claim decides against other hubs (§3.1). */
 async function assignJob(ctx: HubContext, queued: JobRow): Promise<"given" | "lost" | "full"> {
+  if (isAttached(queued)) return runAttached(ctx, queued);
   const { job_id } = queued;
   const session_id = newSessionId();
-  const place = await holdLane(ctx, job_id, session_id);
+  const place = await holdLane(ctx, { job_id, session_id });
   if (!place) return "full";
   const { link, held, settle } = place;
   try {
@@ -86,7 +87,9 @@ async function deliver(
 ): Promise<void> {
   let reason: string;
   try {
-    const answer = await offer(ctx, link, held, row);
+    const answer = await sendJob(ctx, link, held, row, null, () =>
+      addJobSession(ctx, link, held, row),
+    );
     if (answer.kind === "accepted") {
       const { job_id, lane_idx, worker_id } = row;
       ctx.log.info({ job_id, worker_id, lane_idx }, "job assigned");
@@ -94,50 +97,12 @@ async function deliver(
       ctx.signal("job assigned", { job_id, worker_id, lane_idx });
       return;
     }
-    reason = answer.kind === "closed" ? "the link closed" : answer.reason;
+    reason = answer.kind === "refused" ? answer.reason : "the link closed";
   } catch (err) {
     ctx.log.error({ job_id: row.job_id, err }, "delivery failed");
     reason = "the hub could not send it";
   }
   await takeBack(ctx, link, held, reason);
-}
-
-async function offer(
-  ctx: HubContext,
-  link: WorkerLink,
-  held: JobLane,
-  row: JobRow,
-): Promise<AssignAnswer> {
-  const { job_id } = row;
-  const { lane_idx, token, session_id, worker_id } = held.lease;
-  const answered = new Promise<AssignAnswer>((resolve) => {
-    held.answer = resolve;
-  });
-  const min_asset_size_bytes = row.options.min_asset_size_bytes || (await minAssetSize(ctx));
-  // Written before the message leaves, so that it stands before the worker's own first line.
-  await tell(ctx, job_id, "info", "assigned", `assigned to worker ${worker_id}, lane ${lane_idx}`, {
-    worker_id,
-    lane_idx,
-    queued_ms: ctx.clock.now() - row.created_at,
-  });
-  const sent = link.send({
-    type: "HubAssignJob",
-    job_id,
-    lease_token: token,
-    lane_idx,
-    session_id,
-    url: row.url,
-    options: { ...row.options, min_asset_size_bytes },
-    extras: await runExtras(ctx, row),
-  });
-  if (!sent) return { kind: "closed" };
-  const over = new AbortController();
-  const late = ctx.clock
-    .sleep(ASSIGN_ACK_MS, over.signal)
-    .then((): AssignAnswer => ({ kind: "refused", reason: `no answer for ${ASSIGN_ACK_MS} ms` }));
-  const answer = await Promise.race([answered, late]);
-  over.abort();
-  return answer;
 }
 
 /** The assignment did not arrive: the claim is reverted and the next pass tries again (§3.1). */
@@ -151,9 +116,9 @@ async function takeBack(
   held.done = true;
   // A worker that takes it after all must not run it beside the next one.
   link.send({ type: "HubCancelJob", job_id, lease_token: token, reason });
-  // The lane said warm and was not: it counts as taken until the worker speaks of it again.
-  const lane = link.lanes.get(lane_idx);
-  if (lane) link.lanes.set(lane_idx, { ...lane, state: "resetting", reason });
+  const session = ctx.sessions.get(held.lease.session_id);
+  if (session) await dropSession(ctx, session, reason);
+  distrustLane(link, lane_idx, reason);
   ctx.log.warn({ job_id, worker_id: link.worker_id, lane_idx, reason }, "assignment taken back");
   try {
     if (await ctx.db.jobs.unclaim(job_id, token)) {

@@ -1,6 +1,7 @@
 import type { JobLogEntry } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import type { EventRow, JobRow } from "../db/types.ts";
+import { releaseJobSession } from "./job-sessions.ts";
 import { jobRecord } from "./record.ts";
 
 type NewEvent = Pick<EventRow, "ts" | "type" | "data">;
@@ -40,12 +41,17 @@ export function terminalEvent(row: JobRow, now: number): NewEvent {
   return { ts, type: "done", data: { ...jobRecord(row) } };
 }
 
-/** Everything that follows from a job's end, whoever ended it; call it only with the row your own statement changed. */
-export async function announceEnd(ctx: HubContext, row: JobRow): Promise<void> {
+/**
+ * Everything that follows from a job's end, whoever ended it; call it only with the row your own statement changed.
+ * @param reported its worker said so and has the browser still: a keep_session job's session stays open.
+ */
+export async function announceEnd(ctx: HubContext, row: JobRow, reported = false): Promise<void> {
   ctx.log.info(
     { job_id: row.job_id, status: row.status, worker_id: row.worker_id, error: row.error },
     "job finished",
   );
+  // Before anybody hears of the end: the viewer of a job that has ended is 404 (fleet spec §3.2).
+  await releaseJobSession(ctx, row, reported);
   await appendEvents(ctx, row.job_id, [terminalEvent(row, ctx.clock.now())]);
   ctx.waiters.get(row.job_id)?.(row);
   ctx.signal("job finished", { job_id: row.job_id, status: row.status });

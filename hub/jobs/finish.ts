@@ -23,7 +23,7 @@ export const finishJob = (
   result: WorkerResult,
 ): Promise<boolean> => {
   const { status, error, stage, http_status, final_url, title, capture } = result;
-  return endHeld(ctx, held, {
+  const end: FinishJob = {
     status,
     error: status === "failed" ? (error ?? "the worker gave no reason") : error,
     now: ctx.clock.now(),
@@ -33,7 +33,8 @@ export const finishJob = (
     final_url,
     title,
     capture,
-  });
+  };
+  return endHeld(ctx, held, end, true);
 };
 
 /** running → failed: the worker's lane is free again and no result ever came. */
@@ -51,12 +52,17 @@ export async function failAbandoned(
 }
 
 /** False when the job was not this lease's any more. */
-async function endHeld(ctx: HubContext, held: JobLane, end: FinishJob): Promise<boolean> {
+async function endHeld(
+  ctx: HubContext,
+  held: JobLane,
+  end: FinishJob,
+  reported = false,
+): Promise<boolean> {
   const { job_id, token } = held.lease;
   held.done = true;
   try {
     const row = await ctx.db.jobs.finish(job_id, token, end);
-    if (row) await announceEnd(ctx, row);
+    if (row) await announceEnd(ctx, row, reported);
     return row !== null;
   } catch (err) {
     // Not stored: the lane that becomes warm, or two heartbeats that show it free, end the job after all.

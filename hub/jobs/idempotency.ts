@@ -16,7 +16,7 @@ export const rememberJob = (ctx: HubContext, key: string, job_id: string): Promi
 
 /**
  * Runs `call` once per key (design/api.md): the same key and request again gets the first answer, also while the first
- * still runs. Only answers that stored something are kept.
+ * still runs. Only answers that stored something are kept. `forget_503`: a 503 of this call stored nothing.
  * @throws AppError conflict when the key was used with another request.
  */
 export async function oncePerKey(
@@ -24,16 +24,17 @@ export async function oncePerKey(
   key: string,
   fingerprint: string,
   call: () => Promise<Answer>,
+  forget_503 = false,
 ): Promise<Answer> {
   const now = ctx.clock.now();
   const taken = await ctx.db.idempotency.begin(key, fingerprint, now);
-  if (!taken) return runCall(ctx, key, now, call);
+  if (!taken) return runCall(ctx, key, now, call, forget_503);
   if (taken.fingerprint !== fingerprint)
     throw conflict("this Idempotency-Key was used with another request");
   const running = ctx.running_calls.get(key);
   if (running !== undefined) {
     await running.catch(() => {});
-    return oncePerKey(ctx, key, fingerprint, call);
+    return oncePerKey(ctx, key, fingerprint, call, forget_503);
   }
   if (taken.answer) return replay(ctx, taken.answer);
   if (now - taken.created_at < DEAD_CALL_MS)
@@ -41,7 +42,7 @@ export async function oncePerKey(
       headers: { "Retry-After": "1" },
     });
   await ctx.db.idempotency.abandon(key, taken.created_at);
-  return oncePerKey(ctx, key, fingerprint, call);
+  return oncePerKey(ctx, key, fingerprint, call, forget_503);
 }
 
 async function runCall(
@@ -49,12 +50,14 @@ async function runCall(
   key: string,
   created_at: number,
   call: () => Promise<Answer>,
+  forget_503: boolean,
 ): Promise<Answer> {
   const run = (async () => {
     const answer = await call();
     if (isKept(answer)) await ctx.db.idempotency.complete(key, answer);
     // After a 5xx nobody knows what was stored: the key stays with what `rememberJob` left, or until it counts as dead.
-    else if (answer.status < 500) await ctx.db.idempotency.abandon(key, created_at);
+    else if (answer.status < 500 || (forget_503 && answer.status === 503))
+      await ctx.db.idempotency.abandon(key, created_at);
     return answer;
   })();
   ctx.running_calls.set(key, run);

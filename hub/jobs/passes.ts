@@ -1,6 +1,7 @@
 import { IDEMPOTENCY_TTL_MS } from "#shared/limits.ts";
 import type { HubContext } from "../context.ts";
 import { isAlive, readFleet } from "../fleet/view.ts";
+import { serveWaiting } from "../sessions/waiting.ts";
 import { assignQueued, assignWaiting } from "./assign.ts";
 import { announceEnd } from "./events.ts";
 
@@ -17,10 +18,15 @@ export function redriveOnce(ctx: HubContext): Promise<number> {
   return ctx.dispatcher.exclusive(() => assignQueued(ctx, before, most));
 }
 
-/** What a lane that became free, or a new job, sets off. */
-export function dispatchOnce(ctx: HubContext): Promise<unknown> {
-  if (ctx.config.queue.pull_on_free) return assignQueued(ctx, ctx.clock.now());
-  return assignWaiting(ctx);
+/** What a lane that became free, a new job, or a wanted session sets off: who waits longest is served first. */
+export async function dispatchOnce(ctx: HubContext): Promise<void> {
+  if (ctx.config.queue.pull_on_free) {
+    await serveWaiting(ctx, (since) => assignQueued(ctx, since));
+    await assignQueued(ctx, ctx.clock.now());
+  } else {
+    await assignWaiting(ctx);
+    await serveWaiting(ctx, async () => {});
+  }
 }
 
 /** Reconciler (fleet spec §3.1): fails what waited too long, and what runs on a worker that is not alive. */

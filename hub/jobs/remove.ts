@@ -3,6 +3,7 @@ import { isTerminal } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import { cancelJob } from "./cancel.ts";
 import { jobPrefix } from "./files.ts";
+import { endKeptSession } from "./job-sessions.ts";
 
 /**
  * Deletes the job, its events and its files (fleet spec §4.1); one that has not ended is cancelled first.
@@ -13,6 +14,7 @@ export async function removeJob(ctx: HubContext, job_id: string): Promise<void> 
   const job = await ctx.db.jobs.get(job_id);
   if (!job) throw notFound("job");
   if (!isTerminal(job.status)) await cancelUnlessEnded(ctx, job_id);
+  await endKeptSession(ctx, job);
   await ctx.objects.deletePrefix(jobPrefix(job_id));
   if (await ctx.db.jobs.deleteTerminal(job_id)) return;
   if (await ctx.db.jobs.get(job_id)) throw conflict("job has not ended");

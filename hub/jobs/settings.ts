@@ -5,6 +5,7 @@ const FRESH_MS = 1_000;
 
 export interface SettingsCache {
   min_asset_size_bytes: { value: number; read_at: number } | null;
+  preview_interval_s: { value: number; read_at: number } | null;
 }
 
 /** The setting min_asset_size_bytes, which stands in for a client's 0 (fleet spec §2.2). */

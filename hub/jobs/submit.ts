@@ -55,7 +55,8 @@ export interface SubmitOptions {
 /**
  * Stores the job, asks for a lane and waits for it up to `config.submit_wait_ms` (fleet spec §3.1, §8).
  * @returns the record, running or ended already.
- * @throws AppError at_capacity with the job_id in its body; the job stays queued.
+ * @throws AppError at_capacity with the job_id in its body; the job stays queued. conflict when the browser it is to be
+ *   attached to is gone or in use.
  */
 export async function submitJob(
   ctx: HubContext,
@@ -63,10 +64,10 @@ export async function submitJob(
   options: SubmitOptions = {},
 ): Promise<Job> {
   refuseUnsupported(input.options);
-  const resolved = await withHostOptions(ctx, input);
   const { use_profile } = input.options;
   if (use_profile !== null) await profileRef(ctx, use_profile, ["body", "options", "use_profile"]);
   await findAttachable(ctx, input.options);
+  const resolved = await withHostOptions(ctx, input);
   const row = newRow(ctx, { ...input, options: resolved }, options.idempotency_key ?? null);
   const { job_id } = row;
   const given_up = new AbortController();
@@ -78,7 +79,9 @@ export async function submitJob(
   try {
     await ctx.db.jobs.insert(row);
     await options.stored?.(job_id);
-    ctx.dispatcher.kick();
+    // It needs no free lane, so it waits for none; what happened to it is read like any other job's below.
+    if (isAttached(row)) await ctx.dispatcher.exclusive(() => runAttached(ctx, row));
+    else ctx.dispatcher.kick();
     if (options.wait !== false && !crowded && !ctx.stopping.aborted) {
       const signal = AbortSignal.any([given_up.signal, ctx.stopping]);
       const late = ctx.clock.sleep(ctx.config.submit_wait_ms, signal).then(() => undefined);

@@ -8,7 +8,6 @@ const REFUSED = ["clone_chrome_profile", "codegen_engine"] as const satisfies (k
 export function refuseUnsupported(options: JobOptions): void {
   const fields: string[] = REFUSED.filter((name) => options[name] !== null);
   if (options.mode !== "fetch") fields.unshift("mode");
-  if (options.keep_session) fields.push("keep_session");
   if (fields.length === 0) return;
   throw new AppError(
     "invalid",

@@ -32,8 +32,16 @@ const responseOf = ({ status, body, headers }: Answer): Response =>
     headers: body === null ? headers : { "Content-Type": "application/json", ...headers },
   });
 
+export interface IdempotentOptions {
+  /** A 503 of this call has stored nothing: it may be tried again with the same key at once. */
+  forget_503?: boolean;
+}
+
 /** Mutating calls may carry Idempotency-Key: same key and body, same answer; another body, 409 (design/api.md). */
-export const idempotent = (ctx: HubContext): MiddlewareHandler<HttpEnv> =>
+export const idempotent = (
+  ctx: HubContext,
+  { forget_503 = false }: IdempotentOptions = {},
+): MiddlewareHandler<HttpEnv> =>
   async function idempotentCall(c, next) {
     const key = idempotencyKey(c);
     if (key === null) return next();
@@ -42,10 +50,11 @@ export const idempotent = (ctx: HubContext): MiddlewareHandler<HttpEnv> =>
       .update(new Uint8Array(await c.req.arrayBuffer()))
       .digest("hex");
     let ran = false;
-    const answer = await oncePerKey(ctx, key, fingerprint, async () => {
+    const call = async () => {
       ran = true;
       await next();
       return answerOf(c.res);
-    });
+    };
+    const answer = await oncePerKey(ctx, key, fingerprint, call, forget_503);
     if (!ran) return responseOf(answer);
   };

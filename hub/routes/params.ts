@@ -7,6 +7,7 @@ const param = (name: string, example: string) =>
 export const JobParams = z.object({ id: param("id", "k3v9x0a1b2c3d4") });
 export const AssetParams = JobParams.extend({ name: param("name", "logo.png") });
 export const SessionParams = z.object({ sid: param("sid", "V1StGXR8Z5jdHi6BmyT3KA") });
+export const SessionFileParams = SessionParams.extend({ name: param("name", "report.pdf") });
 export const WorkerParams = z.object({ id: param("id", "w123") });
 export const HostParams = z.object({ host: param("host", "example.org") });
 export const RecipeParams = HostParams.extend({ index: param("index", "0") });

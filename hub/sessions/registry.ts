@@ -4,6 +4,7 @@ import { SESSION_TTL_S } from "#shared/limits.ts";
 import type { Session } from "#shared/schema/session.ts";
 import type { HubContext } from "../context.ts";
 import type { HeldLane, WorkerLink } from "../fleet/worker-link.ts";
+import { reachableOrigin } from "./reach.ts";
 import { type HubSession, SessionOver } from "./types.ts";
 
 /** Where a session is: the value of `session:<id>` in the shared store. */
@@ -24,7 +25,11 @@ export interface AddSession {
   job_id: string | null;
   headless: boolean;
   idle_ttl_ms: number | null;
+  /** For a job's: the idle TTL with which it outlives the job; null when it does not. */
+  keep_ms?: number | null;
   ttl_ms?: number;
+  url?: string;
+  title?: string;
 }
 
 /** The viewer of a session, relative to the hub (fleet spec §2.1). */
@@ -32,19 +37,21 @@ export const viewerPath = (session_id: string): string =>
   `/sessions/${session_id}/novnc/?path=sessions/${session_id}/novnc/websockify` +
   "&autoconnect=1&resize=scale&reconnect=1";
 
-/** From now on the session's URLs answer. */
+/** From now on, before the promise settles, the session's URLs answer. */
 export async function addSession(ctx: HubContext, input: AddSession): Promise<HubSession> {
   const { ttl_ms = SESSION_TTL_S.ttl_default * 1_000, ...rest } = input;
   const ended = new AbortController();
   const now = ctx.clock.now();
   const session: HubSession = {
+    keep_ms: null,
+    url: "about:blank",
+    title: "",
     ...rest,
     lane_idx: input.held.lease.lane_idx,
+    worker_token: input.held.lease.token,
     created_at: now,
     last_active_at: now,
     expires_at: now + ttl_ms,
-    url: "about:blank",
-    title: "",
     tabs: 1,
     calls: 0,
     ended: ended.signal,
@@ -75,17 +82,18 @@ export function touchSession(ctx: HubContext, session: HubSession): void {
 }
 
 /**
- * Takes the session out of the registry: viewers and CDP clients are closed with `reason`, every later request is 404.
+ * Takes the session out of the registry: viewers and CDP clients are closed with the reason, every later request is 404.
  * The lane is not touched. False when it had ended already.
  */
 export async function dropSession(
   ctx: HubContext,
   session: HubSession,
-  reason: string,
+  why: string | SessionOver,
 ): Promise<boolean> {
   if (session.ended.aborted) return false;
   ctx.sessions.delete(session.session_id);
-  session.over(new SessionOver(reason));
+  session.over(typeof why === "string" ? new SessionOver(why) : why);
+  ctx.signal("session ended", { session_id: session.session_id });
   await ctx.kv.delete(keyOf(session.session_id));
   return true;
 }
@@ -94,7 +102,7 @@ export async function dropSession(
 export function bridgeOf(session: HubSession): { base: string; token: string } {
   const viewer = session.link.capabilities.lane_novnc_urls[session.lane_idx];
   if (viewer === undefined) throw notFound("bridge");
-  return { base: new URL(viewer).origin, token: session.link.upload_token };
+  return { base: reachableOrigin(viewer), token: session.link.upload_token };
 }
 
 /** The record of a session as the wire shows it (design/api.md). */

@@ -10,6 +10,8 @@ export interface HubSession {
   readonly link: WorkerLink;
   /** Replaced when a job is attached to the session: the lane then has a new lease. */
   held: HeldLane;
+  /** The lease under which the worker knows it: `held`'s, but for the moment in which a job is being attached. */
+  worker_token: number;
   readonly lane_idx: number;
   job_id: string | null;
   readonly headless: boolean;
@@ -17,7 +19,10 @@ export interface HubSession {
   last_active_at: number;
   /** Null while a job owns it. */
   idle_ttl_ms: number | null;
-  readonly expires_at: number;
+  /** The idle TTL with which it outlives the job that owns it; null: it ends with the job. */
+  keep_ms: number | null;
+  /** Not looked at while a job owns it: the job has limits of its own. */
+  expires_at: number;
   url: string;
   title: string;
   tabs: number;
@@ -25,14 +30,17 @@ export interface HubSession {
   calls: number;
   /** Aborts once, with a `SessionOver`, when the session ends: viewers and CDP clients close by it. */
   readonly ended: AbortSignal;
-  /** Aborts `ended`. Only `endSession` calls it. */
+  /** Aborts `ended`. Only `dropSession` calls it. */
   readonly over: (why: SessionOver) => void;
 }
 
 /** Why a session ended; `message` is what the viewer's page shows. */
 export class SessionOver extends Error {
-  constructor(message: string) {
+  /** Its worker went away: what was on its way is 502, not 404 (design/api.md). */
+  readonly lost: boolean;
+  constructor(message: string, lost = false) {
     super(message);
     this.name = "SessionOver";
+    this.lost = lost;
   }
 }

@@ -34,6 +34,13 @@ export function createMemoryLeases(clock: Pick<Clock, "now">): LaneLeases {
       workers.set(worker_id, held);
       return { ...lease };
     },
+    handOver: async (worker_id, lane_idx, token, job_id) => {
+      const held = heldBy(worker_id).get(lane_idx);
+      if (held?.lease.token !== token) return null;
+      lastToken += 1;
+      held.lease = { ...held.lease, token: lastToken, job_id };
+      return { ...held.lease };
+    },
     holds: async (worker_id, lane_idx, token) =>
       heldBy(worker_id).get(lane_idx)?.lease.token === token,
     renew: async (worker_id, ttl_ms) => {

@@ -26,6 +26,16 @@ export interface AcquireLane {
 export interface LaneLeases {
   /** The lease of the first free lane, or null when none is free or the worker is at max_concurrent. */
   acquire(input: AcquireLane): Promise<LaneLease | null>;
+  /**
+   * The lane changes hands without being free in between: if `token` still holds it, the same session gets a new token
+   * under `job_id`. Null when it does not.
+   */
+  handOver(
+    worker_id: string,
+    lane_idx: number,
+    token: number,
+    job_id: string,
+  ): Promise<LaneLease | null>;
   /** True when `token` still holds that lane. */
   holds(worker_id: string, lane_idx: number, token: number): Promise<boolean>;
   /** Renews every lease of a worker (on its heartbeat). */

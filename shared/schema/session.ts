@@ -203,6 +203,7 @@ export const Tab = z.object({
 export type Tab = z.infer<typeof Tab>;
 
 export const CookieList = z.object({ cookies: z.array(SessionCookie) }).openapi("CookieList");
+export type CookieList = z.infer<typeof CookieList>;
 /** Body of PUT /sessions/{sid}/cookies: adds or replaces these, keeps the others. */
 export const PutCookies = z
   .strictObject({ cookies: z.array(SessionCookie).min(1).max(10_000) })
@@ -230,6 +231,7 @@ export type NetworkEntry = z.infer<typeof NetworkEntry>;
 export const NetworkLog = z
   .object({ entries: z.array(NetworkEntry), next: z.int(), dropped: z.int() })
   .openapi("NetworkLog");
+export type NetworkLog = z.infer<typeof NetworkLog>;
 
 /** A file the session's browser downloaded. `state` tells a file that is still coming in. */
 export const SessionFile = z
@@ -245,6 +247,7 @@ export const SessionFile = z
   .openapi("SessionFile");
 export type SessionFile = z.infer<typeof SessionFile>;
 export const SessionFileList = z.object({ files: z.array(SessionFile) }).openapi("SessionFileList");
+export type SessionFileList = z.infer<typeof SessionFileList>;
 
 /** Body of POST /sessions/{sid}/profile/save. */
 export const SaveProfile = z

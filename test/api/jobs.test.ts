@@ -168,13 +168,13 @@ scenarios("§4.1 POST /jobs", () => hub, [
   rule("a huge number is 422", { wait_seconds: 1e308 }, "wait_seconds"),
   rule("not yet: mode codegen-loop", { mode: "codegen-loop", goal: "g" }, "mode"),
   rule("not yet: mode rerun", { mode: "rerun", code: "1" }, "mode"),
-  rule("not yet: attach", { attach: "9222" }, "attach"),
+  accepted("§2.2 attach of a port is accepted", { attach: "9222" }),
   rule("not yet: clone_chrome_profile", { clone_chrome_profile: "p" }, "clone_chrome_profile"),
-  rule("not yet: attach_to_job", { attach_to_job: "j" }, "attach_to_job"),
+  rule("§2.2 attach_to_job of no job is 422", { attach_to_job: "j" }, "attach_to_job"),
   rule("not yet: use_profile", { use_profile: "p" }, "use_profile"),
   rule("not yet: cookies_from", { cookies_from: "h" }, "cookies_from"),
   rule("not yet: codegen_engine", { codegen_engine: "e" }, "codegen_engine"),
-  rule("not yet: keep_session", { keep_session: true }, "keep_session"),
+  accepted("§2.2 keep_session is accepted", { keep_session: true }),
   accepted("every option with its default is accepted", {}),
   accepted("download_video is accepted", { download_video: true, capture_assets: false }),
   {
@@ -186,10 +186,10 @@ scenarios("§4.1 POST /jobs", () => hub, [
 ]);
 
 test("an option this version cannot honour is refused with msg 'is not supported by this version'", async () => {
-  const answer = await hub.call("POST", "/jobs", options({ keep_session: true }));
+  const answer = await hub.call("POST", "/jobs", options({ codegen_engine: "e" }));
   expect(answer.body.detail).toEqual([
     {
-      loc: ["body", "options", "keep_session"],
+      loc: ["body", "options", "codegen_engine"],
       msg: "is not supported by this version",
       type: "unsupported",
     },

@@ -107,6 +107,27 @@ for (const [name, create] of Object.entries(DRIVERS))
       expect(await leases.acquire(want({ max_concurrent: 1 }))).toMatchObject({ lane_idx: 0 });
     });
 
+    test("handOver gives the lane a new token and job, once, and only to who still holds it (§2.2 attach_to_job)", async () => {
+      const { leases, advance } = await create();
+      const first = await leases.acquire(want({ lanes: [0] }));
+      const token = first?.token ?? 0;
+      const [one, two] = await Promise.all([
+        leases.handOver("w1", 0, token, "one"),
+        leases.handOver("w1", 0, token, "two"),
+      ]);
+      const next = one ?? two;
+      expect([one, two].filter((lease) => lease === null)).toHaveLength(1);
+      expect(next).toMatchObject({ worker_id: "w1", lane_idx: 0, session_id: "session" });
+      expect(["one", "two"]).toContain(next?.job_id ?? "");
+      expect(next?.token).toBeGreaterThan(token);
+      expect(await leases.holds("w1", 0, token)).toBe(false);
+      expect(await leases.release("w1", 0, token)).toBe(false);
+      expect(await leases.list("w1")).toEqual([next] as LaneLease[]);
+      expect(await leases.handOver("w1", 1, token, "one")).toBeNull();
+      await advance(60_000);
+      expect(await leases.handOver("w1", 0, next?.token ?? 0, "late")).toBeNull();
+    });
+
     test("releaseAll frees a worker's lanes and returns what was held", async () => {
       const { leases } = await create();
       const held = [await leases.acquire(want()), await leases.acquire(want())];
@@ -122,6 +143,7 @@ for (const [name, create] of Object.entries(DRIVERS))
         do: fc.constantFrom(
           "acquire" as const,
           "release" as const,
+          "handOver" as const,
           "renew" as const,
           "all" as const,
           "wait" as const,
@@ -143,6 +165,10 @@ for (const [name, create] of Object.entries(DRIVERS))
             const old = ever[pick % (ever.length || 1)];
             if (action === "release" && old)
               await leases.release(old.worker_id, old.lane_idx, old.token);
+            if (action === "handOver" && old) {
+              const next = await leases.handOver(old.worker_id, old.lane_idx, old.token, "next");
+              if (next) ever.push(next);
+            }
             if (action === "renew") await leases.renew(worker_id, 50);
             if (action === "all") await leases.releaseAll(worker_id);
             if (action === "wait") await advance(pick);

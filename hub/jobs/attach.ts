@@ -1,0 +1,170 @@
+import { conflict, invalid } from "#shared/errors.ts";
+import type { JobOptions } from "#shared/schema/job.ts";
+import type { HubContext } from "../context.ts";
+import type { JobRow } from "../db/types.ts";
+import { type JobLane, newHeld } from "../fleet/worker-link.ts";
+import { viewerPath } from "../sessions/registry.ts";
+import type { HubSession } from "../sessions/types.ts";
+import { announceEnd } from "./events.ts";
+import { KEPT_IDLE_MS, keepSession } from "./job-sessions.ts";
+import { sendJob } from "./offer.ts";
+
+/**
+ * `attach_to_job` (fleet spec §2.2): a job that runs in the browser an earlier keep_session job left open, on that lane,
+ * with its cookies and logins. The lane's lease goes from one job to the next without being free in between, so such a
+ * job needs no free lane. When it ends the session stays open as before.
+ */
+
+export const isAttached = (row: JobRow): boolean => row.options.attach_to_job !== null;
+
+/**
+ * The session a new job is to run in; null when it names no other job.
+ * @throws AppError invalid when there is no such job, conflict when its browser is gone or in use.
+ */
+export async function findAttachable(
+  ctx: HubContext,
+  { attach_to_job }: JobOptions,
+): Promise<HubSession | null> {
+  if (attach_to_job === null) return null;
+  const job = await ctx.db.jobs.get(attach_to_job);
+  if (!job) throw invalid(["body", "options", "attach_to_job"], "there is no such job");
+  const found = attachable(ctx, job);
+  if (typeof found === "string") throw conflict(found);
+  return found;
+}
+
+/** The kept session of the job, or a sentence that says why there is none to be had. */
+function attachable(ctx: HubContext, { job_id, session_id }: JobRow): HubSession | string {
+  const session = session_id === null ? undefined : ctx.sessions.get(session_id);
+  if (!session)
+    return `the session of job ${job_id} has ended: only a keep_session job leaves its browser open, until the session's TTL`;
+  if (session.kind === "job") return `the lane of job ${job_id} is busy with job ${session.job_id}`;
+  return session;
+}
+
+/**
+ * Hands the lane of the named job to this one and sends it. Runs inside `ctx.dispatcher`. A job whose browser has gone
+ * meanwhile fails: no other lane would do.
+ */
+export async function runAttached(ctx: HubContext, queued: JobRow): Promise<"given" | "lost"> {
+  const target = await ctx.db.jobs.get(queued.options.attach_to_job ?? "");
+  const session = target ? attachable(ctx, target) : "the job it was to be attached to is gone";
+  if (typeof session === "string") return failQueued(ctx, queued, session);
+  // In one step with the look: the reaper leaves a job's session alone.
+  session.kind = "job";
+  session.job_id = queued.job_id;
+  session.idle_ttl_ms = null;
+  session.keep_ms ??= KEPT_IDLE_MS;
+  const held = await takeOver(ctx, session, queued.job_id);
+  if (held === null) return failQueued(ctx, queued, "the session it was to run in has ended");
+  const row = await ctx.db.jobs
+    .claim({
+      job_id: queued.job_id,
+      worker_id: session.link.worker_id,
+      lane_idx: session.lane_idx,
+      session_id: session.session_id,
+      novnc_url: viewerPath(session.session_id),
+      lease_token: held.lane.lease.token,
+      now: ctx.clock.now(),
+    })
+    .catch((err) => {
+      giveBack(ctx, session, held);
+      throw err;
+    });
+  if (!row) {
+    giveBack(ctx, session, held);
+    return "lost";
+  }
+  void deliver(ctx, session, held.lane, row)
+    .catch((err) => ctx.log.error({ job_id: row.job_id, err }, "delivery failed"))
+    .finally(held.settle);
+  return "given";
+}
+
+interface TakenLane {
+  lane: JobLane;
+  settle: () => void;
+}
+
+/** The lane under a new lease; null when the session ended while the store decided. */
+async function takeOver(
+  ctx: HubContext,
+  session: HubSession,
+  job_id: string,
+): Promise<TakenLane | null> {
+  const { link, lane_idx, held: before } = session;
+  const lease = await ctx.leases.handOver(link.worker_id, lane_idx, before.lease.token, job_id);
+  if (lease === null) return null;
+  const { held: lane, settle } = newHeld({ ...lease, job_id });
+  if (session.ended.aborted || link.closed || link.held.get(lane_idx) !== before) {
+    // The old lease is being given back, and does not hold the lane any more: the new one is what becomes free.
+    lane.accepted = lane.done = true;
+    settle();
+    if (!link.closed) link.held.set(lane_idx, lane);
+    return null;
+  }
+  // The worker has the lane already: should the browser end now, `warm` gives it back.
+  lane.accepted = true;
+  link.held.set(lane_idx, lane);
+  session.held = lane;
+  return { lane, settle };
+}
+
+/** Nothing was sent: the session is what it was, under the new lease. */
+function giveBack(ctx: HubContext, session: HubSession, { lane, settle }: TakenLane): void {
+  lane.done = true;
+  if (!session.ended.aborted) keepSession(ctx, session);
+  settle();
+}
+
+async function deliver(
+  ctx: HubContext,
+  session: HubSession,
+  lane: JobLane,
+  row: JobRow,
+): Promise<void> {
+  const { job_id, worker_id, lane_idx } = row;
+  let reason: string;
+  try {
+    const answer = await sendJob(ctx, session.link, lane, row, session, async () => {
+      session.worker_token = lane.lease.token;
+    });
+    if (answer.kind === "accepted") {
+      ctx.log.info({ job_id, worker_id, lane_idx }, "job attached");
+      ctx.waiters.get(job_id)?.(row);
+      ctx.signal("job assigned", { job_id, worker_id, lane_idx });
+      return;
+    }
+    reason = answer.kind === "refused" ? answer.reason : "the link closed";
+  } catch (err) {
+    ctx.log.error({ job_id, err }, "delivery failed");
+    reason = "the hub could not send it";
+  }
+  await fail(ctx, session, lane, row, reason);
+}
+
+/** Not taken: the job fails, for no other lane would do; the session stays open if it still is. */
+async function fail(
+  ctx: HubContext,
+  session: HubSession,
+  lane: JobLane,
+  { job_id }: JobRow,
+  reason: string,
+): Promise<void> {
+  const { token } = lane.lease;
+  if (!lane.done) session.link.send({ type: "HubCancelJob", job_id, lease_token: token, reason });
+  lane.done = true;
+  const ended = await ctx.db.jobs.finish(job_id, token, {
+    status: "failed",
+    error: `could not be attached: ${reason}`,
+    now: ctx.clock.now(),
+  });
+  if (ended) await announceEnd(ctx, ended, true);
+}
+
+async function failQueued(ctx: HubContext, { job_id }: JobRow, error: string): Promise<"lost"> {
+  const now = ctx.clock.now();
+  const row = await ctx.db.jobs.finishQueued(job_id, { status: "failed", error, now });
+  if (row) await announceEnd(ctx, row);
+  return "lost";
+}

@@ -1,0 +1,103 @@
+import { createRoute } from "@hono/zod-openapi";
+import type { MiddlewareHandler } from "hono";
+import { AppError } from "#shared/errors.ts";
+import { CreateSession, Session, SessionList } from "#shared/schema/session.ts";
+import type { HubContext } from "../context.ts";
+import type { HttpEnv } from "../http/env.ts";
+import { jsonBodyLimit } from "../http/guards.ts";
+import { newApp } from "../http/new-app.ts";
+import { fails, json, ok } from "../http/openapi-parts.ts";
+import { cancelJob } from "../jobs/cancel.ts";
+import { endSession } from "../sessions/end.ts";
+import { openSession } from "../sessions/open.ts";
+import { listSessions, readState } from "../sessions/read.ts";
+import { requireSession, sessionRecord } from "../sessions/registry.ts";
+import type { HubSession } from "../sessions/types.ts";
+import { idempotent } from "./idempotent.ts";
+import { IdempotencyHeader, SessionParams } from "./params.ts";
+
+const tags = ["sessions"];
+
+/**
+ * Whatever is asked of a session that is not there is 404, before anything else is looked at (fleet spec §2.4, §3.3).
+ * A repeated call with an Idempotency-Key is let through: it gets its first answer.
+ */
+export const liveSessionsOnly = (ctx: HubContext): MiddlewareHandler<HttpEnv> =>
+  async function liveSession(c, next) {
+    if (c.req.header("idempotency-key") === undefined)
+      requireSession(ctx, c.req.param("sid") ?? "");
+    await next();
+  };
+
+/** The same inside a call that runs for the first time. */
+export const thisSession = (ctx: HubContext): MiddlewareHandler<HttpEnv> =>
+  async function thisLiveSession(c, next) {
+    requireSession(ctx, c.req.param("sid") ?? "");
+    await next();
+  };
+
+/** Sessions: open, list, look at, end (fleet spec §4.2, design/api.md). */
+export function sessionRoutes(ctx: HubContext) {
+  const middleware = [jsonBodyLimit, idempotent(ctx, { forget_503: true })];
+  const open = createRoute({
+    method: "post",
+    path: "/sessions",
+    tags,
+    summary: "Open a session on a free lane",
+    description: "Waits about 8 s for a lane; after that 503. Answered when its page is open.",
+    middleware,
+    request: { ...json(CreateSession), headers: IdempotencyHeader },
+    responses: {
+      201: {
+        description: "The session is open",
+        content: { "application/json": { schema: Session } },
+      },
+      ...fails(400, 404, 409, 413, 415, 422, 502, 503, 504),
+    },
+  });
+  const list = createRoute({
+    method: "get",
+    path: "/sessions",
+    tags,
+    summary: "List the sessions that are open, oldest first",
+    responses: ok(SessionList),
+  });
+  const state = createRoute({
+    method: "get",
+    path: "/sessions/{sid}/state",
+    tags,
+    summary: "Read a session; 404 for ever once it has ended",
+    request: { params: SessionParams },
+    responses: { ...ok(Session), ...fails(404) },
+  });
+  const end = createRoute({
+    method: "delete",
+    path: "/sessions/{sid}",
+    tags,
+    summary: "End a session and its browser; a job that runs in it is cancelled",
+    middleware,
+    request: { params: SessionParams, headers: IdempotencyHeader },
+    responses: { 204: { description: "Ended" }, ...fails(404, 409, 413, 422, 503) },
+  });
+  return newApp()
+    .openapi(open, async (c) => {
+      const session = await openSession(ctx, c.req.valid("json"), c.req.raw.signal);
+      return c.json(sessionRecord(session), 201);
+    })
+    .openapi(list, (c) => c.json({ sessions: listSessions(ctx) }, 200))
+    .openapi(state, async (c) => c.json(await readState(ctx, c.req.valid("param").sid), 200))
+    .openapi(end, async (c) => {
+      const session = requireSession(ctx, c.req.valid("param").sid);
+      if (session.kind === "job") await cancelIts(ctx, session);
+      await endSession(ctx, session, "it was deleted");
+      return c.body(null, 204);
+    });
+}
+
+/** The job may end by itself meanwhile, or leave its session behind: it is ended all the same. */
+async function cancelIts(ctx: HubContext, { job_id }: HubSession): Promise<void> {
+  if (job_id === null) return;
+  await cancelJob(ctx, job_id).catch((err) => {
+    if (!(err instanceof AppError) || err.status >= 500) throw err;
+  });
+}

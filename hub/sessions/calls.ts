@@ -1,0 +1,131 @@
+import { AppError, notFound } from "#shared/errors.ts";
+import { newToken } from "#shared/ids.ts";
+import { ACTION_GRACE_MS, MAX_ACTIONS_AT_ONCE } from "#shared/limits.ts";
+import type { SessionReply } from "#shared/link/messages.ts";
+import type { HubContext } from "../context.ts";
+import type { WorkerLink } from "../fleet/worker-link.ts";
+import { readBlob } from "./bridge.ts";
+import { touchSession } from "./registry.ts";
+import { type HubSession, SessionOver } from "./types.ts";
+
+/** A call that its worker has not answered yet, in `ctx.session_calls` by its id. */
+export interface PendingCall {
+  readonly link: WorkerLink;
+  answer(reply: SessionReply): void;
+}
+
+export interface SessionCall {
+  action: string;
+  args?: Record<string, unknown>;
+  timeout_ms: number;
+  /** What nobody did on purpose (a preview, a look at the state) does not keep the session alive. */
+  counts_as_activity?: boolean;
+}
+
+/**
+ * One operation on the session's page, done by its worker (fleet spec §4.2). The answer may hold its result or name a
+ * blob; `resultOf` reads either.
+ * @throws AppError at_capacity, relay_failed (502), timed_out (504), not_found (404), or invalid with
+ *   `{detail, error}` (422), as design/api.md says.
+ */
+export async function callSession(
+  ctx: HubContext,
+  session: HubSession,
+  { action, args = {}, timeout_ms, counts_as_activity = true }: SessionCall,
+): Promise<SessionReply & { ok: true }> {
+  if (session.calls >= MAX_ACTIONS_AT_ONCE)
+    throw new AppError(
+      "unavailable",
+      `${MAX_ACTIONS_AT_ONCE} actions of this session run already`,
+      {
+        headers: { "Retry-After": "1" },
+      },
+    );
+  const call_id = newToken();
+  if (counts_as_activity) touchSession(ctx, session);
+  session.calls += 1;
+  try {
+    const reply = await answerTo(ctx, session, {
+      type: "HubSessionCall",
+      call_id,
+      session_id: session.session_id,
+      action,
+      args,
+      timeout_ms: Math.ceil(timeout_ms),
+    });
+    if (reply.place) Object.assign(session, reply.place);
+    if (!reply.ok) throw failureOf(reply);
+    return { ...reply, ok: true };
+  } finally {
+    session.calls -= 1;
+    ctx.session_calls.delete(call_id);
+    if (counts_as_activity) touchSession(ctx, session);
+  }
+}
+
+/** Hands a reply to whoever waits for it; one that is late, or another worker's, is dropped. */
+export function sessionReply(ctx: HubContext, link: WorkerLink, reply: SessionReply): void {
+  const call = ctx.session_calls.get(reply.call_id);
+  if (call?.link === link) call.answer(reply);
+}
+
+type HubSessionCall = Extract<Parameters<WorkerLink["send"]>[0], { type: "HubSessionCall" }>;
+
+async function answerTo(
+  ctx: HubContext,
+  session: HubSession,
+  message: HubSessionCall,
+): Promise<SessionReply> {
+  const { link, ended } = session;
+  const settled = new AbortController();
+  const { promise, resolve, reject } = Promise.withResolvers<SessionReply>();
+  ctx.session_calls.set(message.call_id, { link, answer: resolve });
+  const over = () => reject(overError(ended.reason));
+  ended.addEventListener("abort", over, { once: true });
+  try {
+    if (ended.aborted) over();
+    else if (!link.send(message))
+      reject(new AppError("relay_failed", `worker ${link.worker_id} cannot be reached`));
+    const wait_ms = message.timeout_ms + ACTION_GRACE_MS;
+    void ctx.clock.sleep(wait_ms, settled.signal).then(() => reject(late(message)));
+    return await promise;
+  } finally {
+    settled.abort();
+    ended.removeEventListener("abort", over);
+  }
+}
+
+const late = ({ action, timeout_ms }: HubSessionCall): AppError =>
+  new AppError("timed_out", `${action} did not answer within ${timeout_ms / 1_000} s`);
+
+const overError = (why: unknown): AppError =>
+  why instanceof SessionOver && why.lost
+    ? new AppError("relay_failed", why.message)
+    : notFound("session");
+
+/** A failed action as design/api.md answers it. */
+function failureOf({ kind, error }: SessionReply): AppError {
+  const detail = error?.message || "the action failed";
+  const body = error ? { error } : {};
+  switch (kind) {
+    case "page":
+    case "invalid":
+      return new AppError("invalid", detail, { body });
+    case "timeout":
+      return new AppError("timed_out", detail, { body });
+    case "gone":
+      return notFound("session");
+    default:
+      return new AppError("relay_failed", detail, { body });
+  }
+}
+
+/** The result of a reply, read from the worker's bridge when it was too large for the link. */
+export async function resultOf(
+  ctx: HubContext,
+  session: HubSession,
+  { blob, result }: Pick<SessionReply, "blob" | "result">,
+): Promise<unknown> {
+  if (blob === null) return result;
+  return JSON.parse(await readBlob(ctx, session, blob));
+}

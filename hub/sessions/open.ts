@@ -1,0 +1,154 @@
+import { AppError, invalid, notFound } from "#shared/errors.ts";
+import { newSessionId } from "#shared/ids.ts";
+import type { ProfileRef } from "#shared/schema/profile.ts";
+import type { CreateSession } from "#shared/schema/session.ts";
+import type { HubContext } from "../context.ts";
+import { distrustLane, freeLane, type LanePlace, laneChanged } from "../fleet/lanes.ts";
+import type { AssignAnswer } from "../fleet/worker-link.ts";
+import { closeOnLane } from "./end.ts";
+import { addSession } from "./registry.ts";
+import type { HubSession } from "./types.ts";
+import { waitForLane } from "./waiting.ts";
+
+/** A lane's Chromium may have to be replaced (another mode, a profile), and then its page loads. */
+const OPEN_MS = 60_000;
+/** Lanes tried one after the other when a worker says that one is not free after all. */
+const TRIES = 5;
+/** What a client does with a 503: try again after so many seconds. */
+const RETRY_AFTER_S = 10;
+
+/** 503 (fleet spec §7): nothing is stored of the call, the client tries again. */
+const atCapacity = (): AppError =>
+  new AppError("at_capacity", "fleet at capacity", {
+    headers: { "Retry-After": String(RETRY_AFTER_S) },
+  });
+
+/**
+ * Takes a lane and opens a session on it (POST /sessions, fleet spec §4.2).
+ * @param signal aborts when the client has gone: whatever was taken by then is given back.
+ * @throws AppError not_found for an unknown worker_id, invalid when the page cannot be opened or the profile is unknown,
+ *   at_capacity when no lane is free within `submit_wait_ms`, relay_failed when the worker went away or cannot open it.
+ */
+export async function openSession(
+  ctx: HubContext,
+  input: CreateSession,
+  signal: AbortSignal,
+): Promise<HubSession> {
+  const { worker_id } = input;
+  if (worker_id !== null && !ctx.links.has(worker_id) && !(await ctx.db.workers.get(worker_id)))
+    throw notFound("worker");
+  const profile = await profileOf(ctx, input);
+  const session_id = newSessionId();
+  const gone = AbortSignal.any([signal, ctx.stopping]);
+  const until = ctx.clock.now() + ctx.config.submit_wait_ms;
+  for (let tried = 0; tried < TRIES; tried += 1) {
+    const left = Math.max(0, until - ctx.clock.now());
+    const place = await waitForLane(ctx, session_id, worker_id, left, gone);
+    if (!place) throw gone.aborted ? stopped(ctx) : atCapacity();
+    const session = await offerLane(ctx, place, input, profile, gone);
+    if (session) return session;
+  }
+  throw atCapacity();
+}
+
+/** The profile the session starts with: the one it names, and no other. */
+async function profileOf(
+  _ctx: HubContext,
+  { use_profile }: CreateSession,
+): Promise<ProfileRef | null> {
+  if (use_profile === null) return null;
+  throw invalid(["body", "use_profile"], "is not supported by this version", "unsupported");
+}
+
+const stopped = (ctx: HubContext): AppError =>
+  ctx.stopping.aborted
+    ? new AppError("unavailable", "hub is stopping", { headers: { "Retry-After": "5" } })
+    : new AppError("unavailable", "the client has gone");
+
+/** @returns null when the worker says that the lane was not free: another one may be. */
+async function offerLane(
+  ctx: HubContext,
+  place: LanePlace<null>,
+  input: CreateSession,
+  profile: ProfileRef | null,
+  gone: AbortSignal,
+): Promise<HubSession | null> {
+  const { link, held, settle } = place;
+  const { session_id, token: lease_token, lane_idx } = held.lease;
+  const opened: { session?: Promise<HubSession> } = {};
+  const answered = new Promise<AssignAnswer>((resolve) => {
+    held.answer = (answer) => {
+      // At once: the worker's next message may already say that it ended.
+      if (answer.kind === "opened") opened.session = add(ctx, place, input, answer);
+      resolve(answer);
+    };
+  });
+  const over = new AbortController();
+  try {
+    const sent = link.send({
+      type: "HubOpenSession",
+      session_id,
+      lease_token,
+      lane_idx,
+      url: input.url,
+      headless: input.headless,
+      viewport: input.viewport,
+      profile,
+    });
+    if (!sent) await freeLane(ctx, link, held);
+    if (!sent) throw away(link.worker_id);
+    const late = ctx.clock.sleep(OPEN_MS, AbortSignal.any([over.signal, gone])).then(() => null);
+    const answer = await Promise.race([answered, late]);
+    if (opened.session) return await opened.session;
+    if (answer?.kind === "closed") throw away(link.worker_id);
+    if (answer?.kind === "refused" && !answer.page) {
+      ctx.log.warn({ session_id, lane_idx, reason: answer.reason }, "session refused");
+      distrustLane(link, lane_idx, answer.reason);
+      await freeLane(ctx, link, held);
+      return null;
+    }
+    if (answer?.kind === "refused") {
+      await lanePasses(ctx, place);
+      throw invalid(["body", "url"], `cannot be opened: ${answer.reason}`, "page");
+    }
+    closeOnLane(link, held, gone.aborted ? "nobody waits for it" : "it took too long to open");
+    if (gone.aborted) throw stopped(ctx);
+    throw new AppError("timed_out", `the session did not open within ${OPEN_MS / 1_000} s`);
+  } finally {
+    over.abort();
+    settle();
+  }
+}
+
+const away = (worker_id: string): AppError =>
+  new AppError("relay_failed", `worker ${worker_id} went away`);
+
+const add = (
+  ctx: HubContext,
+  { link, held }: LanePlace<null>,
+  input: CreateSession,
+  { url, title }: { url: string; title: string },
+): Promise<HubSession> => {
+  const { session_id, lane_idx } = held.lease;
+  const { worker_id } = link;
+  ctx.log.info({ session_id, worker_id, lane_idx }, "session opened");
+  return addSession(ctx, {
+    session_id,
+    kind: "sdk",
+    link,
+    held,
+    job_id: null,
+    headless: input.headless,
+    idle_ttl_ms: input.idle_ttl_s * 1_000,
+    ttl_ms: input.ttl_s * 1_000,
+    url,
+    title,
+  });
+};
+
+/** The lane had begun: it resets, and is given back when it says warm, which it may have said already. */
+async function lanePasses(ctx: HubContext, { link, held }: LanePlace<null>): Promise<void> {
+  held.accepted = held.done = true;
+  const lane = link.lanes.get(held.lease.lane_idx);
+  if (lane) await laneChanged(ctx, link, lane);
+}

@@ -1,0 +1,21 @@
+import type { HubContext } from "../context.ts";
+import { endSession } from "./end.ts";
+import type { HubSession } from "./types.ts";
+
+/** Why the session's time is up, or null while it is not (fleet spec §3.3). A job's session lives as long as the job. */
+export function overdue(session: HubSession, now: number): string | null {
+  if (session.kind === "job" || session.idle_ttl_ms === null) return null;
+  if (now >= session.expires_at) return "its time is up";
+  // What runs is activity, however long it takes.
+  if (session.calls > 0 || now - session.last_active_at < session.idle_ttl_ms) return null;
+  return `idle for ${session.idle_ttl_ms / 1_000} s`;
+}
+
+/** Ends every session whose idle or absolute TTL has passed (fleet spec §3.3). */
+export async function reapSessionsOnce(ctx: HubContext): Promise<void> {
+  const now = ctx.clock.now();
+  for (const session of [...ctx.sessions.values()]) {
+    const reason = overdue(session, now);
+    if (reason !== null) await endSession(ctx, session, reason);
+  }
+}
