@@ -79,7 +79,7 @@ describe("JobOptions of a fetch (fleet spec §2.2)", () => {
         options: { capture_assets: false },
       });
       expect(assets).toEqual([]);
-      expect([...documents.keys()]).toEqual(["page.html", "links.json"]);
+      expect([...documents.keys()]).toEqual(["page.html", "links.json", "har.json"]);
       expect(outcome.capture).toMatchObject({ seen: 0, captured: 0, ratio: 1 });
     },
     SLOW_MS,

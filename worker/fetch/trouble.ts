@@ -24,7 +24,7 @@ export interface TroubleWatch {
   watch(target: Tracked): void;
   /** The page whose end is the job's end. */
   setMain(target: Tracked): void;
-  isMain(target: Tracked): boolean;
+  isMain(target: Pick<Tracked, "target_id">): boolean;
   /** Rejects with the trouble instead of waiting for a browser that will not answer. */
   race<T>(work: Promise<T>): Promise<T>;
   /** Waits for what took a target away: a command that failed with it comes first and says less. */

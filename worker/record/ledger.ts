@@ -27,6 +27,8 @@ export interface BodySource {
   paired: boolean;
   /** The name a download was given. */
   suggested_name?: string;
+  /** The request that brought it, where one did. */
+  request_id?: string;
 }
 
 /** Every body that was seen ends here, once: stored, stored in part, lost, or left out on purpose. */
@@ -35,6 +37,8 @@ export interface Ledger {
   partial(source: BodySource, body: SpooledBody, ranges: ByteRange[], reason: LossReason): void;
   lost(source: BodySource, reason: LossReason): void;
   skipped(body: SpooledBody): void;
+  /** Name of the asset that holds what this request, or else any of this URL, brought; null when none does. */
+  nameOf(request_id: string, url: string): string | null;
   /** Bodies stored so far, with their bytes. */
   readonly stored: { count: number; bytes: number };
   /** Uploads that failed for good turn captured or partial bodies into lost ones. */
@@ -58,18 +62,26 @@ export function createLedger(deps: LedgerDeps): Ledger {
   const namer = createNamer();
   /** Stored names; the reason why a body is not whole, null when it is. */
   const names = new Map<string, LossReason | null>();
-  const whole = new Set<string>();
+  /** Names of whole bodies by checksum and URL. */
+  const whole = new Map<string, string>();
   const whole_urls = new Set<string>();
+  const by_request = new Map<string, string>();
+  const by_url = new Map<string, string>();
   const losses: { source: BodySource; reason: LossReason }[] = [];
   let skipped = 0;
   const stored = { count: 0, bytes: 0 };
 
+  const remember = ({ request_id, url }: BodySource, name: string): string => {
+    if (request_id !== undefined) by_request.set(request_id, name);
+    by_url.set(url, name);
+    return name;
+  };
   const put = (
     source: BodySource,
     body: SpooledBody,
     ranges: ByteRange[],
     reason: LossReason | null,
-  ) => {
+  ): string => {
     const { name, mime, ext } = namer.take(source.url, source.mime, source.suggested_name);
     names.set(name, reason);
     stored.count += 1;
@@ -90,16 +102,20 @@ export function createLedger(deps: LedgerDeps): Ledger {
       ranges: ranges.slice(0, 1_000),
     };
     deps.store(meta, body);
+    return remember(source, name);
   };
   return {
     stored,
     captured: (source, body) => {
       // A page and its service worker both see one body, and a second visit loads the first one's files again.
       const key = `${body.sha256} ${source.url}`;
-      if (whole.has(key)) return deps.drop(body);
-      whole.add(key);
+      const known = whole.get(key);
+      if (known !== undefined) {
+        remember(source, known);
+        return deps.drop(body);
+      }
       whole_urls.add(source.url);
-      put(source, body, [], null);
+      whole.set(key, put(source, body, [], null));
     },
     partial: (source, body, ranges, reason) => {
       deps.onLoss("partial", source, reason);
@@ -109,6 +125,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
       losses.push({ source, reason });
       if (!source.paired) deps.onLoss("lost", source, reason);
     },
+    nameOf: (request_id, url) => by_request.get(request_id) ?? by_url.get(url) ?? null,
     skipped: (body) => {
       skipped += 1;
       deps.drop(body);

@@ -8,6 +8,7 @@ import { type Downloads, watchDownloads } from "./downloads.ts";
 import { type BodySource, createLedger, type Ledger, type LossReason } from "./ledger.ts";
 import { tapMedia } from "./media.ts";
 import { createPartStore, partPosition, partSink } from "./parts.ts";
+import { withoutVolatileParams } from "./ranges.ts";
 import { type BodyRead, readBody } from "./read-body.ts";
 import { createReadQueue } from "./read-queue.ts";
 import {
@@ -20,6 +21,7 @@ import {
 import { createSpool, type SpooledBody } from "./spool.ts";
 import { createStreams, isEndless, needsTail } from "./streams.ts";
 import { type TargetWatch, type Tracked, watchTargets } from "./targets.ts";
+import { createTrace, type Trace, type TraceEntry } from "./trace.ts";
 
 export interface RecorderDeps {
   connection: CdpConnection;
@@ -48,6 +50,10 @@ export interface Recorder {
   readonly targets: TargetWatch;
   readonly downloads: Downloads;
   readonly stored: Ledger["stored"];
+  /** Every request with its headers and timings; what begins after `seal` is not in it. */
+  readonly trace: Trace;
+  /** Name of the asset that holds the body of this request; null when none does. */
+  assetOf(entry: TraceEntry): string | null;
   /** Reads that are under way or waiting. */
   pendingReads(): number;
   /** Requests without an end yet, for the story. */
@@ -83,9 +89,11 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
   /** Aborted documents may turn out to be downloads; decided at the end. */
   const aborted: { entry: RequestEntry; reason: LossReason }[] = [];
   const described = new Map<string, Pick<BodySource, "mime" | "status" | "page_url">>();
+  const trace = createTrace();
   let sealed = false;
 
   const source = (entry: RequestEntry): BodySource => ({
+    request_id: entry.id,
     url: entry.url,
     page_url: entry.page_url,
     mime: entry.mime,
@@ -262,6 +270,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     bodies: deps.bodies,
     onTarget: (target) => {
       table.watch(target);
+      trace.watch(target);
       if (target.type !== "service_worker") streams.watch(target.session);
       deps.onTarget(target);
     },
@@ -294,12 +303,19 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     targets,
     downloads,
     stored: ledger.stored,
+    trace,
+    assetOf: ({ request_id, url, method, response, redirect_url }) => {
+      // A redirect's hop and a preflight have the id or the URL of what has a body.
+      if (method === "OPTIONS" || !response || redirect_url !== "") return null;
+      return ledger.nameOf(request_id, url) ?? ledger.nameOf("", withoutVolatileParams(url));
+    },
     pendingReads: () => reads.pending,
     openUrls: () => table.open().map(({ url }) => url),
     isNavigating: (page) =>
       table.open().some((e) => e.is_main_document && e.target === page && e.response === null),
     seal: () => {
       sealed = true;
+      trace.seal();
     },
     drain: async (signal) => {
       sealed = true;
