@@ -1,4 +1,5 @@
 import { rmSync } from "node:fs";
+import type { z } from "zod";
 import { systemClock } from "#shared/clock.ts";
 import { RunExtras } from "#shared/link/messages.ts";
 import type { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
@@ -23,6 +24,8 @@ export interface FetchRequest {
   url: string;
   options?: Partial<Record<keyof JobOptions, unknown>>;
   settings?: Partial<FetchSettings>;
+  /** What the hub's registries add. */
+  extras?: z.input<typeof RunExtras>;
   signal?: AbortSignal;
   /** Hashes the stored file again instead of believing the recorder. */
   verify?: boolean;
@@ -39,7 +42,7 @@ export async function runFetchJob(
   const run: JobRun = {
     job_id: "job1",
     url: request.url,
-    extras: RunExtras.parse({}),
+    extras: RunExtras.parse(request.extras ?? {}),
     options: JobOptions.parse({
       idle_seconds: 0.5,
       headless: browser.headless,

@@ -23,6 +23,7 @@ export async function openPage(ctx: FetchContext): Promise<Opened> {
   const { story, options } = run;
   const main = await trouble.race(findPage(ctx));
   trouble.setMain(main);
+  ctx.popups.setMain(main);
   // A new renderer starts from what the old one has confirmed: navigating earlier lost the first 14 requests of a page.
   await trouble.race(main.ready);
   const loaded = Promise.withResolvers<void>();
