@@ -46,15 +46,13 @@ function parseHead(bytes: Buffer): { status: number; rest: Buffer } | null {
 }
 
 /**
- * Opens `path` of the bridge as a byte stream (`Upgrade: upgrade`).
+ * Opens `path` of the bridge as a byte stream; `upgrade` names its protocol.
  * @throws AppError relay_failed (502) when it does not answer in time, or answers anything but 101.
  */
 export async function dialBridge(
   target: BridgeTarget,
   path: string,
   upgrade: string,
-  extraHeaders: Record<string, string> = {},
-  ms = DIAL_MS,
 ): Promise<BridgeStream> {
   const opened = Promise.withResolvers<BridgeStream>();
   const place = placeOf(target.base);
@@ -122,7 +120,6 @@ export async function dialBridge(
           "Connection: Upgrade",
           `Upgrade: ${upgrade}`,
           `Authorization: Bearer ${target.token}`,
-          ...Object.entries(extraHeaders).map(([name, value]) => `${name}: ${value}`),
         ];
         socket.write(lines.join("\r\n") + HEAD_END);
       },
@@ -154,7 +151,7 @@ export async function dialBridge(
   });
   connecting.catch((err) => over(errorMessage(err)));
   try {
-    return await withDeadline("the worker's viewer bridge", ms, opened.promise);
+    return await withDeadline("the worker's viewer bridge", DIAL_MS, opened.promise);
   } catch (err) {
     gone = true;
     void connecting.then((socket) => socket.terminate()).catch(() => {});

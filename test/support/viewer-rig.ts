@@ -7,7 +7,9 @@ import { newSessionId } from "#shared/ids.ts";
 import { createLog } from "#shared/log.ts";
 import { type Bridges, startBridges } from "#worker/bridge/bridge.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
+import { createGuard } from "#worker/fetch/guard.ts";
 import { createLanePool, type LanePool } from "#worker/lanes/pool.ts";
+import { lanePorts } from "#worker/lanes/ports.ts";
 import type { LaneBrowser } from "#worker/lanes/types.ts";
 import { createSessionFiles } from "#worker/session/files.ts";
 import { createSessions, type LiveSession, type Sessions } from "#worker/session/types.ts";
@@ -66,6 +68,7 @@ export async function startViewerRig(env: EnvSource = {}): Promise<ViewerRig> {
   });
   const link = hub.ctx.links.get(worker.worker_id);
   if (!link) throw new Error("the worker is not registered");
+  const guard = createGuard({ navigation_block: [], own_ports: lanePorts(config) });
   const bridges = await startBridges({
     host: "127.0.0.1",
     base_port: config.novnc.base_port,
@@ -73,6 +76,7 @@ export async function startViewerRig(env: EnvSource = {}): Promise<ViewerRig> {
     cdp_port_base: config.lanes.cdp_port_base,
     lanes: count,
     sessions,
+    refusalOfUrl: guard.refusalOfUrl,
     token: () => link.upload_token,
     log: workerLog,
   });

@@ -1,10 +1,12 @@
 import http, { type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { ConfigError } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import { sameSecret } from "#shared/secret.ts";
 import type { LiveSession, Sessions } from "#worker/session/types.ts";
+import { askBrowser, browserPath, dialTarget, relayCdp } from "./cdp.ts";
 import { relayBytes } from "./relay.ts";
 import { dialVnc } from "./vnc.ts";
 
@@ -17,6 +19,8 @@ export interface BridgeDeps {
   cdp_port_base: number;
   lanes: number;
   sessions: Pick<Sessions, "get">;
+  /** Why a page may not open this URL, as a clause of a sentence; null when it may. */
+  refusalOfUrl(url: string): string | null;
   /** What the hub has to show; null while there is no link, and then nothing is answered. */
   token(): string | null;
   log: Log;
@@ -33,6 +37,11 @@ const STATUS: Record<number, string> = {
   426: "Upgrade Required",
   502: "Bad Gateway",
 };
+
+/** What clients read before they connect; nothing that opens or closes a target. */
+const DISCOVERY = /^cdp\/json\/(version|list|protocol)$/;
+/** A target of the browser; `cdp` alone is the browser itself. */
+const TARGET = /^cdp(?:\/devtools\/(browser|page)\/([A-Za-z0-9-]{1,64}))?$/;
 
 /** Why a call is refused. */
 class Refusal extends Error {
@@ -128,13 +137,16 @@ function answer(
     say(200, { status: "ok" });
     return;
   }
-  try {
-    admit(deps, lane_idx, request);
+  const work = async () => {
+    const { rest } = admit(deps, lane_idx, request);
+    if (request.method === "GET" && DISCOVERY.test(rest))
+      return say(200, await askBrowser(deps.cdp_port_base + lane_idx, rest.replace(/^cdp/, "")));
     throw new Refusal(404, "no such path");
-  } catch (err) {
+  };
+  work().catch((err) => {
     const { status, message } = refusalOf(err);
     say(status, { detail: message });
-  }
+  });
 }
 
 async function openStream(
@@ -150,7 +162,9 @@ async function openStream(
     const end = () => socket.destroy();
     call.session.signal.addEventListener("abort", end, { once: true });
     socket.once("close", () => call.session.signal.removeEventListener("abort", end));
+    const target = TARGET.exec(call.rest);
     if (call.rest === "websockify") await showScreen(deps, call.session, socket);
+    else if (target) await openTarget(deps, call.session, socket, target);
     else throw new Refusal(404, "no such path");
   } catch (err) {
     const { status, message } = refusalOf(err);
@@ -168,4 +182,26 @@ async function showScreen(deps: BridgeDeps, session: LiveSession, socket: Duplex
   if (socket.destroyed) return void vnc.destroy();
   socket.write(`${SWITCHING}rfb\r\n\r\n`);
   relayBytes(socket, vnc);
+}
+
+/** One target of the lane's browser as WebSocket frames. A browser target is always the one that runs now. */
+async function openTarget(
+  deps: BridgeDeps,
+  session: LiveSession,
+  socket: Duplex,
+  [, kind, id]: RegExpExecArray,
+): Promise<void> {
+  const running = session.browser();
+  if (!running) throw new Refusal(502, "the lane has no browser at the moment");
+  const port = deps.cdp_port_base + session.lane_idx;
+  const path = kind === "page" ? `/devtools/page/${id}` : await browserPath(port);
+  const browser = await dialTarget(port, path);
+  if (socket.destroyed) return void browser.destroy();
+  const { root, downloads } = running.dirs;
+  socket.write(`${SWITCHING}cdp\r\n\r\n`);
+  relayCdp(socket, browser, {
+    downloads,
+    readable: [downloads, join(root, "uploads"), join(root, "inputs")],
+    refusalOfUrl: deps.refusalOfUrl,
+  });
 }

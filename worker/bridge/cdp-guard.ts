@@ -1,0 +1,158 @@
+import { resolve } from "node:path";
+
+/** What a CDP client may ask of a lane's browser. The lane's browser is its own; the worker around it is not. */
+
+export interface GuardRules {
+  /** Where downloads go, whatever the client says. */
+  downloads: string;
+  /** Directories below which a file may be given to a page. */
+  readable: readonly string[];
+  /** Why this http(s) URL may not be opened, as a clause of a sentence; null when it may. */
+  refusalOfUrl(url: string): string | null;
+}
+
+/** `pass`: as it is. `send`: this text in its place. `answer`: nothing to the browser, this to the client. */
+export type Verdict =
+  | { kind: "pass" }
+  | { kind: "send"; text: string }
+  | { kind: "answer"; text: string; close: boolean };
+
+interface Command {
+  id?: unknown;
+  sessionId?: unknown;
+  method?: unknown;
+  params?: Record<string, unknown>;
+}
+
+/** Why a command is not let through; the message goes to the client. */
+class Refused extends Error {}
+
+type Params = Record<string, unknown>;
+/** Gives the parameters with which the command may go on. @throws Refused */
+type Judge = (params: Params, rules: GuardRules) => Params;
+
+const PASS: Verdict = { kind: "pass" };
+const CODE = { parse: -32700, refused: -32000 } as const;
+
+const never =
+  (why: string): Judge =>
+  () => {
+    throw new Refused(why);
+  };
+
+const SCHEMES = new Set(["http:", "https:", "about:", "data:", "blob:", "javascript:"]);
+
+function checkUrl(url: unknown, rules: GuardRules): void {
+  if (url === undefined || url === "") return;
+  const parsed = typeof url === "string" ? URL.parse(url) : null;
+  if (!parsed) throw new Refused("not a URL");
+  if (!SCHEMES.has(parsed.protocol)) throw new Refused(`${parsed.protocol} URLs cannot be opened`);
+  if (!parsed.protocol.startsWith("http")) return;
+  const reason = rules.refusalOfUrl(parsed.href);
+  if (reason) throw new Refused(reason);
+}
+
+function checkFiles(files: unknown, { readable }: GuardRules): void {
+  if (files === undefined) return;
+  if (!Array.isArray(files)) throw new Refused("files must be a list");
+  for (const file of files) {
+    const path = resolve("/", String(file));
+    if (!readable.some((dir) => path.startsWith(`${dir}/`)))
+      throw new Refused(
+        `${file} is no file of this session: give the file's content, or upload it with set_input_files`,
+      );
+  }
+}
+
+const withUrl: Judge = (params, rules) => {
+  checkUrl(params.url, rules);
+  return params;
+};
+const withDownloads: Judge = (params, { downloads }) =>
+  params.downloadPath === undefined ? params : { ...params, downloadPath: downloads };
+
+const ESCAPE = "it would reach beyond the lane";
+
+const JUDGES: Record<string, Judge> = {
+  "Browser.crash": never("it would end the browser"),
+  "Browser.crashGpuProcess": never("it would end the browser"),
+  "Browser.setDownloadBehavior": withDownloads,
+  "DOM.setFileInputFiles": (params, rules) => {
+    checkFiles(params.files, rules);
+    return params;
+  },
+  "Extensions.loadUnpacked": never(ESCAPE),
+  "Fetch.continueRequest": withUrl,
+  "Input.dispatchDragEvent": (params, rules) => {
+    checkFiles((params.data as Params | undefined)?.files, rules);
+    return params;
+  },
+  "Network.loadNetworkResource": withUrl,
+  "PWA.install": never(ESCAPE),
+  "PWA.launch": never(ESCAPE),
+  "PWA.launchFilesInApp": never(ESCAPE),
+  "Page.navigate": withUrl,
+  "Page.setDownloadBehavior": withDownloads,
+  "Target.createTarget": withUrl,
+  "Target.exposeDevToolsProtocol": never("a page would get hold of the browser"),
+  "Target.openDevTools": never("devtools: URLs cannot be opened"),
+  // The old way to speak to a target: a command inside a command.
+  "Target.sendMessageToTarget": (params, rules) => {
+    const inner = judgeCommand(parse(String(params.message)), rules);
+    return { ...params, message: JSON.stringify(inner) };
+  },
+  "Target.setRemoteLocations": never(ESCAPE),
+};
+const CLOSE = "Browser.close";
+
+/**
+ * Whether a message can be anything but harmless: it names a judged method, or hides letters behind an escape. What does
+ * not match is forwarded unread.
+ */
+const SUSPECT = new RegExp(
+  [CLOSE, ...Object.keys(JUDGES)].map((m) => m.replace(".", "\\.")).join("|") + String.raw`|\\[ux]`,
+);
+
+function parse(text: string): Command {
+  let command: unknown;
+  try {
+    command = JSON.parse(text);
+  } catch {
+    throw new Refused("not JSON");
+  }
+  if (typeof command !== "object" || command === null || Array.isArray(command))
+    throw new Refused("not a command");
+  return command as Command;
+}
+
+/** The command as it may go on. @throws Refused */
+function judgeCommand(command: Command, rules: GuardRules): Command {
+  if (command.method === CLOSE) throw new Refused("it would end the browser");
+  const judge =
+    typeof command.method === "string" && Object.hasOwn(JUDGES, command.method)
+      ? JUDGES[command.method]
+      : undefined;
+  return judge ? { ...command, params: judge(command.params ?? {}, rules) } : command;
+}
+
+const answerTo = ({ id, sessionId }: Command, more: Record<string, unknown>): string =>
+  JSON.stringify({ id, ...(sessionId === undefined ? {} : { sessionId }), ...more });
+
+/** What becomes of one message of a client. Pure. */
+export function judgeMessage(payload: Buffer, rules: GuardRules): Verdict {
+  // Names are ASCII, so the bytes need no decoding to be searched.
+  if (!SUSPECT.test(payload.toString("latin1"))) return PASS;
+  let command: Command = {};
+  try {
+    command = parse(payload.toString());
+    if (command.method === CLOSE)
+      return { kind: "answer", text: answerTo(command, { result: {} }), close: true };
+    // Written anew, so that of two members of one name only the one that was judged is left.
+    return { kind: "send", text: JSON.stringify(judgeCommand(command, rules)) };
+  } catch (err) {
+    if (!(err instanceof Refused)) throw err;
+    const code = command.method === undefined ? CODE.parse : CODE.refused;
+    const message = `${command.method ?? "message"} refused: ${err.message}`;
+    return { kind: "answer", text: answerTo(command, { error: { code, message } }), close: false };
+  }
+}
