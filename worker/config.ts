@@ -63,6 +63,9 @@ export const WorkerEnv = z.object({
   SVC_SPOOL_MAX_BYTES: integer(4 * GIB, 1).describe(
     "Bytes one job may spool on the worker's disk.",
   ),
+  SVC_PROFILE_CACHE_BYTES: integer(4 * GIB).describe(
+    "Profile archives kept on the worker's disk; the ones not used for longest go first.",
+  ),
   SVC_LANE_SOFT_BYTES: integer(1.5 * GIB, 1).describe(
     "Memory of an idle lane above which its Chromium is replaced.",
   ),
@@ -145,6 +148,7 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
       soft_bytes: v.SVC_LANE_SOFT_BYTES,
       hard_bytes: v.SVC_LANE_HARD_BYTES,
     },
+    profile_cache_bytes: v.SVC_PROFILE_CACHE_BYTES,
     browser: {
       program: v.SVC_CHROMIUM ?? null,
       user: v.SVC_BROWSER_USER ?? null,

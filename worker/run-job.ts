@@ -7,6 +7,7 @@ import type { CaptureReport, JobOptions } from "#shared/schema/job.ts";
 import type { JobOutcome, JobRun, JobStory } from "./lanes/types.ts";
 import { type AcceptedJob, RunStopped } from "./link/assignments.ts";
 import { type BatchedStory, clip, createStory } from "./link/story.ts";
+import type { SeededProfile } from "./profile/profiles.ts";
 import type { FailedUpload, HttpSink } from "./upload/http-sink.ts";
 
 /** How long a stopped run may take to let go of its page; the lane's reset ends the rest. */
@@ -25,6 +26,8 @@ export interface RunJobDeps {
   log: Log;
   runFetch(run: JobRun): Promise<JobOutcome>;
   openSink(job: AcceptedJob, story: JobStory): HttpSink;
+  /** The profile the job's browser starts with, or null for a plain one (fleet spec §2.8). */
+  profileFor(job: AcceptedJob, signal: AbortSignal): SeededProfile | null;
 }
 
 const failure = (error: string, stage: string | null = null): JobOutcome => ({
@@ -81,12 +84,20 @@ async function runPage(
   const overdue = new AbortController();
   const stop = () => overdue.abort(job.signal.reason);
   const work = async (): Promise<JobOutcome> => {
-    const browser = await hold.browser({ headless: options.headless });
+    const profile = deps.profileFor(job, overdue.signal);
+    const browser = await hold.browser({
+      headless: options.headless,
+      ...(profile ? { seed: profile.seed } : {}),
+    });
     const { product, headless, sandbox } = browser;
     story.log("info", "lane", `${product} is ready on lane ${hold.lane_idx}`, {
       headless,
       sandbox,
     });
+    stage = "profile";
+    await profile?.settle(browser, (level, message, fields) =>
+      story.log(level, "profile", message, fields),
+    );
     overdue.signal.throwIfAborted();
     stage = "run";
     const { job_id, url, extras } = assignment;

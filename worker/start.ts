@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { join } from "node:path";
 import { type Clock, withDeadline } from "#shared/clock.ts";
 import { ConfigError } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
@@ -18,6 +19,8 @@ import type { LinkSession } from "./link/connection.ts";
 import { dispatch } from "./link/dispatch.ts";
 import { type HubAddress, parseHubUrl } from "./link/hub-url.ts";
 import { createSelfReport } from "./link/self-report.ts";
+import { type HubFiles, openProfileCache } from "./profile/cache.ts";
+import { applyProfile } from "./profile/profiles.ts";
 import { runJob } from "./run-job.ts";
 import { EXIT_WATCHDOG, startLinkWatchdog, startStallWatchdog } from "./update/watchdog.ts";
 import { settleUploadBase } from "./upload/base-url.ts";
@@ -76,6 +79,17 @@ export async function startWorker(
       (p) => p.close(),
     );
     const uploadBases = new WeakMap<LinkSession, Promise<string>>();
+    const profiles = await openProfileCache({
+      dir: join(config.data_dir, "profiles"),
+      max_bytes: config.profile_cache_bytes,
+      clock,
+      log,
+    });
+    const hubFiles = (session: LinkSession): HubFiles => ({
+      base_url: uploadBases.get(session) ?? Promise.resolve(hub.http),
+      worker_id,
+      upload_token: session.hub.upload_token,
+    });
     const assignments = createAssignments({
       log,
       pool,
@@ -85,6 +99,10 @@ export async function startWorker(
           {
             clock,
             log,
+            profileFor: ({ assignment, session }, signal) => {
+              const { profile } = assignment.extras;
+              return profile && applyProfile(profiles, profile, hubFiles(session), signal);
+            },
             runFetch: (run) => parts.runFetch(run, fetchSettings(config, clock)),
             openSink: ({ session, assignment }, story) =>
               createHttpSink({
@@ -112,6 +130,7 @@ export async function startWorker(
       max_concurrent: config.max_concurrent,
       pool,
       in_flight: assignments.in_flight,
+      profiles: profiles.names,
       load: createHostLoad({ data_dir: config.data_dir, clock }),
     });
     const link = scope.add(

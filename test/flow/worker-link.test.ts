@@ -41,6 +41,7 @@ function dial(options: { url?: string; secret?: string; in_flight?: () => number
     lane_novnc_urls: ["http://localhost:6080/", "http://localhost:6081/"],
     max_concurrent: 2,
     pool,
+    profiles: () => [],
     in_flight: options.in_flight ?? (() => 0),
     load: { sample: async () => LOAD },
   });

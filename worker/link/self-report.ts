@@ -15,6 +15,8 @@ export interface SelfReportDeps {
   pool: Pick<LanePool, "lanes" | "product" | "capture">;
   in_flight(): number;
   load: HostLoadSampler;
+  /** Names of the profiles in the cache (fleet spec §6.2). */
+  profiles(): string[];
 }
 
 /** What a worker tells the hub about itself. */
@@ -61,14 +63,14 @@ export function createSelfReport(deps: SelfReportDeps): SelfReport {
       },
       load: await deps.load.sample(),
       lanes: remember(lanes()),
-      profiles: [],
+      profiles: deps.profiles(),
     }),
     heartbeat: async () => ({
       type: "WorkerHeartbeat",
       load: await deps.load.sample(),
       in_flight: deps.in_flight(),
       lanes: lanes(),
-      profiles: [],
+      profiles: deps.profiles(),
     }),
     laneAsTold,
     changedLanes: () => {
