@@ -8,9 +8,12 @@ import type { JobOutcome, JobRun } from "../lanes/types.ts";
 import { harOf } from "../record/har.ts";
 import { type Recorder, startRecorder } from "../record/recorder.ts";
 import type { Tracked } from "../record/targets.ts";
+import { injectCookies } from "./cookies.ts";
 import { createGuard } from "./guard.ts";
 import { shortUrl } from "./net-errors.ts";
 import { openPage } from "./open-page.ts";
+import { type PopupWatch, watchPopups } from "./popups.ts";
+import { checkSecrets, runRecipes } from "./recipes.ts";
 import { scrollPage } from "./scroll.ts";
 import { snapshotPage } from "./snapshot.ts";
 import { JobTrouble, type TroubleWatch, watchTrouble } from "./trouble.ts";
@@ -38,6 +41,7 @@ export interface FetchContext {
   run: JobRun;
   settings: FetchSettings;
   trouble: TroubleWatch;
+  popups: PopupWatch;
   recorder: Recorder;
   outcome: JobOutcome;
   /** Clock time at which `max_wait_seconds` are over. */
@@ -59,16 +63,20 @@ export async function runFetch(run: JobRun, settings: FetchSettings): Promise<Jo
     capture: null,
   };
   const trouble = watchTrouble(run);
+  const popups = watchPopups(run.extras.popup_policy, run.browser.connection, run.story);
   const deadline = settings.clock.now() + run.options.max_wait_seconds * 1_000;
   let recorder: Recorder | null = null;
   try {
     const guard = createGuard(settings);
     const [refusal, started] = await trouble.race(
-      Promise.all([guard.checkUrl(run.url), record(run, settings, trouble, outcome, guard)]),
+      Promise.all([
+        guard.checkUrl(run.url),
+        record(run, settings, { trouble, popups, outcome, guard }),
+      ]),
     );
     recorder = started;
     if (refusal) throw new JobTrouble(`refused to open ${shortUrl(run.url)}: ${refusal}`);
-    await visit({ run, settings, trouble, recorder, outcome, deadline });
+    await visit({ run, settings, trouble, popups, recorder, outcome, deadline });
   } catch (err) {
     if (err instanceof CdpError && err.gone) await trouble.explainGone();
     Object.assign(outcome, { status: "failed", error: failureMessage(err, trouble, run) });
@@ -84,9 +92,12 @@ type Guard = ReturnType<typeof createGuard>;
 function record(
   run: JobRun,
   settings: FetchSettings,
-  trouble: TroubleWatch,
-  outcome: JobOutcome,
-  guard: Guard,
+  {
+    trouble,
+    popups,
+    outcome,
+    guard,
+  }: { trouble: TroubleWatch; popups: PopupWatch; outcome: JobOutcome; guard: Guard },
 ): Promise<Recorder> {
   const { browser, options, sink, story } = run;
   return startRecorder({
@@ -107,7 +118,10 @@ function record(
       const reason = guard.refusalOfUrl(url);
       if (reason) trouble.fail(`refused to open ${shortUrl(url)}: ${reason}`);
     },
-    onTarget: (target) => trouble.watch(target),
+    onTarget: (target) => {
+      popups.watch(target);
+      trouble.watch(target);
+    },
     onDocument: (target, response) => {
       if (!trouble.isMain(target)) return;
       outcome.http_status = response.status;
@@ -129,8 +143,18 @@ function record(
 async function visit(ctx: FetchContext): Promise<void> {
   const { outcome, run, trouble, recorder } = ctx;
   const { options } = run;
+  checkSecrets(ctx);
+  await trouble.race(injectCookies(run));
   const opened = await openPage(ctx);
   if (opened.kind === "download") return waitForSilence(ctx);
+  if (opened.kind === "page") {
+    try {
+      await runRecipes(ctx, opened.main);
+    } catch (err) {
+      await keepPage(ctx, opened.main);
+      throw err;
+    }
+  }
   outcome.stage = "settle";
   if (options.settle_seconds > 0) {
     run.story.log("info", "settle", `settling for ${options.settle_seconds} s`);
@@ -222,6 +246,17 @@ async function savePage(ctx: FetchContext, main: Tracked): Promise<void> {
     "page",
     `saved the page (${humanSize(page.html.length)}) and ${links.length} links`,
   );
+}
+
+/** The page on which a recipe failed shows why; a page that cannot be saved any more does not hide that. */
+async function keepPage(ctx: FetchContext, main: Tracked): Promise<void> {
+  const { trouble, recorder, run } = ctx;
+  recorder.seal();
+  try {
+    await trouble.race(savePage(ctx, main));
+  } catch (err) {
+    run.story.log("warn", "page", `the page could not be saved: ${errorMessage(err)}`);
+  }
 }
 
 async function explainMutePage(ctx: FetchContext, main: Tracked, err: unknown): Promise<never> {
