@@ -55,7 +55,11 @@ export async function readForm(
     stream.on("error", fail);
     const body = webStream(stream, (size) => {
       bytes += size;
-      if (bytes > max_bytes) throw tooLarge();
+      if (bytes <= max_bytes) return;
+      const err = tooLarge();
+      // Before the upload it ends fails in words of its own.
+      fail(err);
+      throw err;
     });
     // A part without a file name is still a file when its type says so.
     const work = take({ name: name || "file", mime: mime || "application/octet-stream", body });

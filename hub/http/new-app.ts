@@ -54,19 +54,22 @@ export function toIssues(issues: ZodIssue[], ...where: string[]): Issue[] {
   return out;
 }
 
-const validationHook: Hook<unknown, HttpEnv, string, unknown> = (result) => {
-  if (result.success) return;
-  const where = LOC[result.target as keyof typeof LOC] ?? result.target;
-  const issues: ZodIssue[] = result.error.issues;
-  // zod-validator hands the raw input to the hook as `data` beside the error.
-  const data = (result as { data?: unknown }).data;
+/** 400 naming the first required field that `data` lacks, else 422 with every rule it breaks. */
+export function validationError(issues: ZodIssue[], where: string, data: unknown): AppError {
   const missing = issues.find((issue) => isMissing(issue, data));
   if (missing)
-    throw new AppError(
+    return new AppError(
       "bad_request",
       `${[where, ...missing.path.map(locPart)].join(".")} is required`,
     );
-  throw new AppError("invalid", toIssues(issues, where));
+  return new AppError("invalid", toIssues(issues, where));
+}
+
+const validationHook: Hook<unknown, HttpEnv, string, unknown> = (result) => {
+  if (result.success) return;
+  const where = LOC[result.target as keyof typeof LOC] ?? result.target;
+  // zod-validator hands the raw input to the hook as `data` beside the error.
+  throw validationError(result.error.issues, where, (result as { data?: unknown }).data);
 };
 
 /** A sub-app whose validation failures are thrown as `AppError`, for the one `onError`. */

@@ -15,7 +15,7 @@ import type { HubContext } from "../context.ts";
 import type { HttpEnv } from "../http/env.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
 import { isMultipart, readForm } from "../http/multipart.ts";
-import { newApp, toIssues } from "../http/new-app.ts";
+import { newApp, validationError } from "../http/new-app.ts";
 import { fails } from "../http/openapi-parts.ts";
 import { actOn, checkInputFiles } from "../sessions/act.ts";
 import { askBridge } from "../sessions/bridge.ts";
@@ -176,7 +176,7 @@ async function argsOf<A extends SessionActionName>(
 
 function parseArgs<A extends SessionActionName>(action: A, raw: unknown): SessionActionArgs<A> {
   const parsed = SESSION_ACTIONS[action].safeParse(raw);
-  if (!parsed.success) throw new AppError("invalid", toIssues(parsed.error.issues, "body"));
+  if (!parsed.success) throw validationError(parsed.error.issues, "body", raw);
   return parsed.data as SessionActionArgs<A>; // that schema's output
 }
 

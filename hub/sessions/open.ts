@@ -5,6 +5,7 @@ import type { CreateSession } from "#shared/schema/session.ts";
 import type { HubContext } from "../context.ts";
 import { distrustLane, freeLane, type LanePlace, laneChanged } from "../fleet/lanes.ts";
 import type { AssignAnswer } from "../fleet/worker-link.ts";
+import { profileRef } from "../registries/profiles.ts";
 import { closeOnLane } from "./end.ts";
 import { addSession } from "./registry.ts";
 import type { HubSession } from "./types.ts";
@@ -37,7 +38,9 @@ export async function openSession(
   const { worker_id } = input;
   if (worker_id !== null && !ctx.links.has(worker_id) && !(await ctx.db.workers.get(worker_id)))
     throw notFound("worker");
-  const profile = await profileOf(ctx, input);
+  // The default profile is for jobs (fleet spec §2.8): a session has the one it names.
+  const { use_profile } = input;
+  const profile = use_profile === null ? null : await profileRef(ctx, use_profile);
   const session_id = newSessionId();
   const gone = AbortSignal.any([signal, ctx.stopping]);
   const until = ctx.clock.now() + ctx.config.submit_wait_ms;
@@ -49,15 +52,6 @@ export async function openSession(
     if (session) return session;
   }
   throw atCapacity();
-}
-
-/** The profile the session starts with: the one it names, and no other. */
-async function profileOf(
-  _ctx: HubContext,
-  { use_profile }: CreateSession,
-): Promise<ProfileRef | null> {
-  if (use_profile === null) return null;
-  throw invalid(["body", "use_profile"], "is not supported by this version", "unsupported");
 }
 
 const stopped = (ctx: HubContext): AppError =>

@@ -1,9 +1,13 @@
 import { decoderOf } from "#shared/link/codec.ts";
 import {
   type HubAssignJob,
+  type HubCloseSession,
+  type HubOpenSession,
   type HubRegistered,
+  type HubSessionCall,
   HubToWorker,
   type Registration,
+  type SessionReply,
   type WorkerResult,
   type WorkerToHub,
 } from "#shared/link/messages.ts";
@@ -19,6 +23,10 @@ export interface FakeWorkerOptions extends Partial<Omit<Registration, "type" | "
   lanes?: number;
   /** How assignments are answered: accepted by default, `never` leaves the hub waiting. */
   on_assign?: "accept" | "refuse" | "never";
+  /** How HubOpenSession is answered: opened by default; `lane` and `page` refuse it, `never` leaves the hub waiting. */
+  on_open?: "open" | "lane" | "page" | "never";
+  /** The reply to a session's call, null for none; by default the action and its arguments come back as the result. */
+  on_call?: (call: HubSessionCall) => Partial<SessionReply> | null;
   headers?: Record<string, string>;
 }
 
@@ -29,12 +37,22 @@ export interface FakeWorker {
   /** The hub's answer to the registration; rejects when the socket closes before it. */
   registered: Promise<HubRegistered>;
   assigned: Queue<HubAssignJob>;
+  /** HubOpenSession messages. */
+  opening: Queue<HubOpenSession>;
+  /** Sessions the hub has ended; their lanes reset at once. */
+  closing: Queue<HubCloseSession>;
+  calls: Queue<HubSessionCall>;
   messages: Queue<HubToWorker>;
   closed: Promise<{ code: number; reason: string }>;
   lanes: Lane[];
   send(message: WorkerToHub | Record<string, unknown>): void;
   heartbeat(more?: Record<string, unknown>): void;
   lane(lane_idx: number, change: Partial<Lane>): void;
+  /** SessionOpened, with the lane running before it. */
+  opened(session: HubOpenSession): void;
+  reply(call: HubSessionCall, reply?: Partial<SessionReply>): void;
+  /** resetting → warm. */
+  reset(lane_idx: number): void;
   log(job: HubAssignJob, stage: string, message: string): void;
   result(job: HubAssignJob, more?: Partial<WorkerResult>): void;
   /** result → resetting → warm, as a lane does. */
@@ -65,7 +83,14 @@ export const sha256 = (body: string | Uint8Array): string =>
 
 export function connectFakeWorker(
   hub_url: string,
-  { lanes: count = 1, on_assign = "accept", headers = {}, ...hello }: FakeWorkerOptions = {},
+  {
+    lanes: count = 1,
+    on_assign = "accept",
+    on_open = "open",
+    on_call = ({ action, args }) => ({ result: { action, args } }),
+    headers = {},
+    ...hello
+  }: FakeWorkerOptions = {},
 ): FakeWorker {
   const worker_id = hello.worker_id ?? "w11";
   const lanes = Array.from({ length: count }, (_, i) => warm(i));
@@ -83,7 +108,31 @@ export function connectFakeWorker(
     if (on_assign === "refuse")
       return send({ type: "JobRefused", ...assignment(job), reason: "lane is not warm" });
     send({ type: "JobAccepted", ...assignment(job) });
-    worker.lane(job.lane_idx, { state: "running", job_id: job.job_id });
+    const { job_id, session_id } = job;
+    worker.lane(job.lane_idx, { state: "running", job_id, session_id });
+  };
+  const open = (session: HubOpenSession) => {
+    if (on_open === "never") return;
+    const { session_id, lease_token, lane_idx } = session;
+    if (on_open === "open") return worker.opened(session);
+    send({ type: "SessionRefused", session_id, lease_token, kind: on_open, reason: "cannot" });
+    if (on_open === "page") worker.reset(lane_idx);
+  };
+  const sessionMessage = (message: HubToWorker) => {
+    if (message.type === "HubOpenSession") {
+      open(message);
+      worker.opening.push(message);
+    }
+    if (message.type === "HubCloseSession") {
+      const lane = lanes.find((l) => l.session_id === message.session_id);
+      if (lane) worker.reset(lane.lane_idx);
+      worker.closing.push(message);
+    }
+    if (message.type === "HubSessionCall") {
+      const reply = on_call(message);
+      if (reply) worker.reply(message, reply);
+      worker.calls.push(message);
+    }
   };
   const closed = new Promise<{ code: number; reason: string }>((resolve) => {
     socket.onclose = ({ code, reason }) => resolve({ code, reason });
@@ -110,6 +159,7 @@ export function connectFakeWorker(
     const decoded = decode(String(data));
     if (decoded.kind !== "message") throw new Error(`bad frame from the hub: ${data}`);
     messages.push(decoded.message);
+    sessionMessage(decoded.message);
     if (decoded.message.type !== "HubAssignJob") return;
     // Answered before it is shown, so that what a test sends next comes after the acceptance.
     answer(decoded.message);
@@ -134,6 +184,9 @@ export function connectFakeWorker(
     socket,
     registered,
     assigned,
+    opening: createQueue(),
+    closing: createQueue(),
+    calls: createQueue(),
     messages,
     closed,
     lanes,
@@ -143,6 +196,17 @@ export function connectFakeWorker(
       const lane = { ...(lanes[lane_idx] ?? warm(lane_idx)), ...change };
       lanes[lane_idx] = lane;
       send({ type: "LaneChanged", lane });
+    },
+    opened: ({ session_id, lease_token, lane_idx, url }) => {
+      worker.lane(lane_idx, { state: "running", session_id });
+      const page = url ?? "about:blank";
+      send({ type: "SessionOpened", session_id, lease_token, url: page, title: "Title" });
+    },
+    reply: ({ call_id }, reply = {}) =>
+      send({ type: "SessionReply", call_id, ok: true, result: null, ms: 1, ...reply }),
+    reset: (lane_idx) => {
+      worker.lane(lane_idx, { state: "resetting", job_id: null, session_id: null });
+      worker.lane(lane_idx, { state: "warm" });
     },
     log: (job, stage, message) =>
       send({
@@ -165,8 +229,7 @@ export function connectFakeWorker(
       }),
     finish: (job, more) => {
       worker.result(job, more);
-      worker.lane(job.lane_idx, { state: "resetting", job_id: null });
-      worker.lane(job.lane_idx, { state: "warm" });
+      worker.reset(job.lane_idx);
     },
     putAsset: (job, body, meta = {}) => {
       const { name, ...rest } = assetMeta(meta.name ?? "a.png", meta);
