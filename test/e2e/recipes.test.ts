@@ -6,6 +6,7 @@ import { type LoginSite, startLoginSite } from "#test/support/site/login.ts";
 import { type RecipeSite, startRecipeSite } from "#test/support/site/recipes.ts";
 
 const SLOW_MS = 60_000;
+const PLACEHOLDER = "$" + "{ENV:SITE_PASSWORD}";
 const FAST = { idle_seconds: 0.2, post_click_seconds: 0.1 };
 
 let login: LoginSite;
@@ -42,7 +43,7 @@ describe("recipes of a fetch job (fleet spec §2.7)", () => {
           { kind: "type", text: "typed" },
           { kind: "click", selector: "#more" },
           { kind: "scroll", amount: 400 },
-          { kind: "evaluate", code: "document.title = `${scrollY} ${document.title}`" },
+          { kind: "evaluate", code: "document.title = scrollY + ' ' + document.title" },
           { kind: "navigate", url: `${site.origin}/end?from=recipe` },
         ]),
       );
@@ -67,4 +68,257 @@ describe("recipes of a fetch job (fleet spec §2.7)", () => {
     },
     SLOW_MS,
   );
+
+  test(
+    "a job without one is untouched by Playwright, and goal and code alone run nothing",
+    async () => {
+      const { outcome, log } = await run("/end", { recipe: { goal: "g", code: "c" } });
+      expect(outcome.status).toBe("completed");
+      expect(story(log)).not.toContain("recipe");
+    },
+    SLOW_MS,
+  );
+
+  test(
+    "after a click post_click_seconds are waited",
+    async () => {
+      const extras = withActions([
+        { kind: "click", selector: "#more" },
+        { kind: "evaluate", code: "document.title = Math.round(performance.now() - clicked_at)" },
+      ]);
+      const { outcome } = await run("/form", extras, { post_click_seconds: 1 });
+      expect(Number(outcome.title)).toBeGreaterThanOrEqual(990);
+    },
+    SLOW_MS,
+  );
+
+  test(
+    "a step that fails ends the job with a sentence, and what was captured is kept, the page too",
+    async () => {
+      const { outcome, assets, documents } = await run(
+        "/covered",
+        withActions(
+          [
+            { kind: "wait", selector: "#under" },
+            { kind: "fill", selector: "#missing", text: "entered-text" },
+          ],
+          0.5,
+        ),
+      );
+      expect(outcome).toMatchObject({
+        status: "failed",
+        stage: "recipe",
+        error:
+          "recipe failed at step 2/2 fill #missing: no element matches; timeout_s of the recipe (0.5 s) is over",
+      });
+      expect(assets.length).toBeGreaterThan(0);
+      expect(documents.get("page.html")).toContain("under");
+    },
+    SLOW_MS,
+  );
+
+  test(
+    "a navigation to a port of the lanes is refused as any other",
+    async () => {
+      const { outcome } = await lane.run({
+        url: `${site.origin}/end`,
+        extras: withActions([{ kind: "navigate", url: `${login.origin}/` }]),
+        settings: { own_ports: [login.server.port] },
+        options: FAST,
+      });
+      expect(outcome.status).toBe("failed");
+      expect(outcome.error).toContain("is a port of this worker's own lanes");
+    },
+    SLOW_MS,
+  );
+
+  test(
+    "dialogs during a recipe neither stop it nor fail the job",
+    async () => {
+      const extras = withActions([
+        { kind: "evaluate", code: "alert('one'); document.title = 'after ' + confirm('two')" },
+      ]);
+      const { outcome, log } = await run("/end", extras);
+      expect({ outcome, log }).toMatchObject({
+        outcome: { status: "completed", title: "after false" },
+      });
+      expect(story(log)).toContain("dismissed a alert dialog: one");
+    },
+    SLOW_MS,
+  );
+});
+
+describe("popup_policy (fleet spec §2.7)", () => {
+  const clicks = withActions([
+    { kind: "click", selector: "#open" },
+    { kind: "evaluate", code: "document.querySelector('#blank')?.click()" },
+  ]);
+  const popupUrls = (assets: { source_url: string }[]) =>
+    assets.map((a) => a.source_url).filter((u) => u.includes("/popup?"));
+
+  test(
+    "allow captures what popups load",
+    async () => {
+      const { assets, outcome } = await run("/popups", { ...clicks, popup_policy: "allow" });
+      expect(popupUrls(assets).toSorted()).toEqual([
+        `${site.origin}/popup?by=link`,
+        `${site.origin}/popup?by=script`,
+      ]);
+      expect(outcome.title).toBe("Popups");
+    },
+    SLOW_MS,
+  );
+
+  test(
+    "block closes them before they ask for anything",
+    async () => {
+      site.server.hits.splice(0);
+      const { assets, outcome, log } = await run("/popups", { ...clicks, popup_policy: "block" });
+      expect(popupUrls(assets)).toEqual([]);
+      expect(site.server.hits.filter(({ path }) => path.startsWith("/popup?"))).toEqual([]);
+      expect(outcome).toMatchObject({ status: "completed", title: "Popups" });
+      expect(story(log)).toContain(`popup blocked: ${site.origin}/popup?by=script`);
+      expect(story(log)).toContain(`popup blocked: ${site.origin}/popup?by=link`);
+    },
+    SLOW_MS,
+  );
+
+  test(
+    "same_tab opens them in the job's tab, and leaves windows without a URL",
+    async () => {
+      const actions: Actions = [
+        { kind: "click", selector: "#empty" },
+        { kind: "click", selector: "#open" },
+      ];
+      const { assets, outcome, log } = await run("/popups", {
+        ...withActions(actions),
+        popup_policy: "same_tab",
+      });
+      expect(outcome).toMatchObject({
+        status: "completed",
+        title: "Popup",
+        final_url: `${site.origin}/popup?by=script`,
+      });
+      expect(popupUrls(assets)).toEqual([`${site.origin}/popup?by=script`]);
+      expect(story(log)).toContain(`popup opened in the same tab: ${site.origin}/popup?by=script`);
+    },
+    SLOW_MS,
+  );
+});
+
+describe("login recipes (fleet spec §2.7)", () => {
+  const login_recipe = () => ({
+    logged_in: "#logout",
+    timeout_s: 10,
+    actions: [
+      { kind: "navigate" as const, url: `${login.origin}/login` },
+      { kind: "fill" as const, selector: "#user", text: login.user },
+      { kind: "fill" as const, selector: "#password", text: PLACEHOLDER },
+      { kind: "click" as const, selector: "#submit" },
+    ],
+  });
+  const secrets = () => ({ SITE_PASSWORD: login.password });
+  const visit = (path: string, extras: Extras) =>
+    lane.run({ url: login.origin + path, extras, options: FAST });
+
+  test(
+    "logs in with a value of the hub's environment, goes back to the job's URL and shows the value nowhere",
+    async () => {
+      const extras = { login_recipe: login_recipe(), secrets: secrets() };
+      const result = await visit("/?page=home", extras);
+      const { outcome, documents, log } = result;
+      expect({ outcome, log }).toMatchObject({ outcome: { status: "completed" } });
+      expect(outcome.final_url).toBe(`${login.origin}/?page=home`);
+      expect(documents.get("page.html")).toContain(login.user);
+      expect(story(log)).toContain("login: logged in: #logout is there");
+      expect(story(log)).toContain(`back to ${login.origin}/?page=home`);
+      expect(JSON.stringify([result, ...documents.values()])).not.toContain(login.password);
+    },
+    SLOW_MS,
+  );
+
+  test(
+    "is skipped when somebody is logged in already, by cookies of the registry for one",
+    async () => {
+      const cookies = [{ name: "sid", value: login.newSession(), domain: "login.localhost" }];
+      const { outcome, log } = await visit("/private", {
+        login_recipe: login_recipe(),
+        secrets: secrets(),
+        cookies,
+      });
+      expect(outcome).toMatchObject({ status: "completed", title: "Private" });
+      expect(story(log)).toContain("1 cookie of login.localhost injected");
+      expect(story(log)).toContain("already logged in: #logout is there");
+      expect(story(log)).not.toContain("fill #user");
+    },
+    SLOW_MS,
+  );
+
+  test(
+    "a login that does not work fails the job, and says no more than it may",
+    async () => {
+      const { outcome, log } = await visit("/private", {
+        login_recipe: { ...login_recipe(), timeout_s: 2 },
+        secrets: { SITE_PASSWORD: "wrong-password" },
+      });
+      expect(outcome).toMatchObject({ status: "failed", stage: "login" });
+      expect(outcome.error).toBe(
+        `login failed: #logout is not there after the login recipe, on ${login.origin}/login`,
+      );
+      expect(story(log)).not.toContain("wrong-password");
+    },
+    SLOW_MS,
+  );
+
+  test(
+    "a placeholder without a value fails the job by its name before anything is opened",
+    async () => {
+      login.server.hits.splice(0);
+      const { outcome } = await visit("/private", { login_recipe: login_recipe() });
+      expect(outcome.status).toBe("failed");
+      expect(outcome.error).toBe(
+        `the recipe cannot run: ${PLACEHOLDER} has no value: SITE_PASSWORD must be listed in the hub's SVC_RECIPE_ENV and set in its environment`,
+      );
+      expect(login.server.hits).toEqual([]);
+    },
+    SLOW_MS,
+  );
+});
+
+describe("cookies of a job (fleet spec §4.5)", () => {
+  test(
+    "are sent to their host alone, or to its subdomains too with a dot; what Chromium refuses is named",
+    async () => {
+      const cookie = (name: string, domain: string, more = {}) => ({
+        name,
+        value: `v-${name}`,
+        domain,
+        ...more,
+      });
+      const { log } = await visitCookies("http://a.site.localhost", [
+        cookie("own", "a.site.localhost", { http_only: true, same_site: "Strict" }),
+        cookie("wide", ".site.localhost", { expires: Date.now() / 1_000 + 60 }),
+        cookie("parent", "site.localhost"),
+        cookie("path", "a.site.localhost", { path: "/other" }),
+        cookie("none", "a.site.localhost", { same_site: "None" }),
+        cookie("__Host-bad", "a.site.localhost", { path: "/x", secure: true }),
+      ]);
+      const sent = site.server.hits.find((hit) => hit.headers.host?.startsWith("a.site.localhost"));
+      const names = sent?.headers.cookie?.split("; ").toSorted();
+      expect(names).toEqual(["none=v-none", "own=v-own", "wide=v-wide"]);
+      expect(story(log)).toContain("5 cookies of a.site.localhost, site.localhost injected");
+      expect(story(log)).toContain("Chromium refused the cookie __Host-bad of a.site.localhost");
+      expect(story(log)).not.toContain("v-");
+    },
+    SLOW_MS,
+  );
+
+  const visitCookies = (origin: string, cookies: NonNullable<Extras["cookies"]>) => {
+    site.server.hits.splice(0);
+    return lane.run({
+      url: `${origin}:${site.server.port}/end`,
+      extras: { cookies },
+      options: FAST,
+    });
+  };
 });

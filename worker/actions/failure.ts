@@ -30,7 +30,7 @@ const COLOURS = /\u001b\[[0-9;]*m/g;
 const clean = (text: string): string =>
   text
     .replace(COLOURS, "")
-    .replace(/^(?:page|locator|frame|keyboard|mouse|elementHandle|browserContext)\.\w+: /, "")
+    .replace(/^(?:[a-zA-Z]+\.)?[a-z][a-zA-Z]*: /, "")
     .slice(0, MAX_MESSAGE);
 
 /** Sorts whatever an action threw. Messages are Playwright's, without colours. */

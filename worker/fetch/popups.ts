@@ -31,7 +31,10 @@ export function watchPopups(
 
   const onPopup = (target: Tracked, opened: Tracked) => {
     const url = asked.shift() ?? target.page?.url ?? "";
-    const close = () => connection.root.post("Target.closeTarget", { targetId: target.target_id });
+    const close = () => {
+      target.doomed = true;
+      connection.root.post("Target.closeTarget", { targetId: target.target_id });
+    };
     if (policy === "block") {
       close();
       story.log("info", "browser", `popup blocked: ${shortUrl(url)}`);

@@ -28,6 +28,8 @@ export interface Tracked {
   parent: Tracked | null;
   /** Second session without durable messages: reads what a service worker made up, and follows streams from their start. */
   plain: CdpSession | null;
+  /** Set by `onTarget`: it is being closed and must not run. */
+  doomed: boolean;
   /** Resolves when both sessions see the network; a navigation before that would be seen in part. Never rejects. */
   ready: Promise<unknown>;
 }
@@ -95,12 +97,14 @@ export function watchTargets(deps: TargetWatchDeps): TargetWatch {
       page,
       parent,
       plain: null,
+      doomed: false,
       ready: Promise.resolve(),
     };
     tracked.set(session, entry);
     session.on("Target.attachedToTarget", onAttached(entry));
     void session.closed.then(() => tracked.delete(session));
     deps.onTarget(entry);
+    if (entry.doomed) return;
     // Posted, never awaited: awaiting one of these before the resume can deadlock with a paused target.
     if (deps.bodies && deps.durable) session.post("Network.configureDurableMessages", DURABLE);
     const enabled = session.send("Network.enable", {

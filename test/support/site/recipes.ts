@@ -18,6 +18,7 @@ const FORM = `<input id="name"><input id="other">
 <script>
   document.querySelector("#more").onclick = () => {
     const [name, other] = document.querySelectorAll("input");
+    globalThis.clicked_at = performance.now();
     document.title = "Form " + name.value + "/" + other.value;
     fetch("/say?text=" + encodeURIComponent(name.value + "/" + other.value));
     for (const i of [1, 2]) document.body.append(Object.assign(new Image(), { src: "/picture-" + i + ".bmp" }));
@@ -36,7 +37,7 @@ const PAGES: Record<string, string> = {
   "/popup": page("Popup", '<img src="/picture-1.bmp">'),
   "/covered": page(
     "Covered",
-    `<button id="under">under</button><button id="off" disabled>off</button><p id="unseen" hidden>x</p>
+    `<button id="under">under</button><button id="off" disabled>off</button><p id="unseen" hidden>x</p><input id="field">
      <div style="position: fixed; inset: 0"></div>`,
   ),
 };
