@@ -110,7 +110,7 @@ export const LAYERS: readonly Layer[] = [
     packages: HONO,
   },
   { name: "hub-config", files: /^hub\/config\.ts$/, may: ["shared"], packages: ZOD },
-  { name: "hub-control", files: /^hub\/control\//, may: DOMAIN, packages: ZOD },
+  { name: "hub-control", files: /^hub\/control\//, may: [...DOMAIN, "drizzle"], packages: ZOD },
   { name: "hub-ui", files: /^hub\/ui\//, may: ["shared"], packages: [] },
   // The client starts in milliseconds: nothing of the hub, not even zod.
   { name: "hub-cli", files: /^hub\/cli\//, may: ["shared"], packages: [] },
@@ -157,7 +157,7 @@ export const LAYERS: readonly Layer[] = [
     name: "page-actions",
     files: /^worker\/actions\//,
     may: ["shared", "cdp", "browser", "lanes"],
-    packages: ["playwright-core"],
+    packages: ["playwright-core", "turndown", "@joplin/turndown-plugin-gfm"],
   },
   {
     name: "video",

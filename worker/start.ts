@@ -7,13 +7,14 @@ import { newToken, workerIdFromAddress } from "#shared/ids.ts";
 import type { Log } from "#shared/log.ts";
 import { createScope } from "#shared/scope.ts";
 import type { WorkerConfig } from "./config.ts";
+import { createGuard } from "./fetch/guard.ts";
 import { type FetchSettings, runFetch } from "./fetch/run-fetch.ts";
 import { createHostLoad } from "./host-load.ts";
 import { createLanePool, type LanePool, type LanePoolDeps } from "./lanes/pool.ts";
 import { lanePorts } from "./lanes/ports.ts";
 import type { JobOutcome, JobRun } from "./lanes/types.ts";
 import { lanAddress } from "./link/address.ts";
-import { type Assignments, createAssignments, RunStopped } from "./link/assignments.ts";
+import { createAssignments, RunStopped } from "./link/assignments.ts";
 import { startLink } from "./link/client.ts";
 import type { LinkSession } from "./link/connection.ts";
 import { dispatch } from "./link/dispatch.ts";
@@ -22,6 +23,8 @@ import { createSelfReport } from "./link/self-report.ts";
 import { type HubFiles, openProfileCache } from "./profile/cache.ts";
 import { applyProfile } from "./profile/profiles.ts";
 import { runJob } from "./run-job.ts";
+import { createSessionDesk, type SessionDesk } from "./session/desk.ts";
+import { createSessions } from "./session/types.ts";
 import { EXIT_WATCHDOG, startLinkWatchdog, startStallWatchdog } from "./update/watchdog.ts";
 import { settleUploadBase } from "./upload/base-url.ts";
 import { createHttpSink } from "./upload/http-sink.ts";
@@ -90,10 +93,16 @@ export async function startWorker(
       worker_id,
       upload_token: session.hub.upload_token,
     });
+    const sessions = createSessions();
+    const guard = createGuard({
+      navigation_block: config.fetch.navigation_block,
+      own_ports: lanePorts(config),
+    });
     const assignments = createAssignments({
       log,
       pool,
       max_concurrent: config.max_concurrent,
+      others_in_flight: () => desk.count(),
       run: (job) =>
         runJob(
           {
@@ -119,6 +128,23 @@ export async function startWorker(
           job,
         ),
     });
+    const desk: SessionDesk = createSessionDesk({
+      clock,
+      log,
+      pool,
+      live: { sessions, guard, log, download_max_bytes: config.fetch.spool_max_bytes },
+      refusal: guard.checkUrl,
+      reasonToRefuse: assignments.reasonToRefuse,
+      profileFor: (session, profile, ended) =>
+        applyProfile(profiles, profile, hubFiles(session), ended),
+      hubFiles,
+      endJob: (job_id, lease_token, reason) => assignments.cancel({ job_id, lease_token, reason }),
+    });
+    const in_flight = () => assignments.in_flight() + desk.count();
+    const stopAll = (why: RunStopped) => {
+      assignments.stopAll(why);
+      desk.stopAll(why);
+    };
     const report = createSelfReport({
       worker_id,
       instance_id: newToken(),
@@ -145,12 +171,12 @@ export async function startWorker(
         onRegistered: (session) => {
           uploadBases.set(session, uploadBase(session, hub, log));
           session.signal.addEventListener("abort", () =>
-            assignments.stopAll(new RunStopped("link_lost", "the link to the hub was lost")),
+            stopAll(new RunStopped("link_lost", "the link to the hub was lost")),
           );
           warnOfVersion(log, version, session.hub.expected_worker_version);
           for (const lane of report.changedLanes()) session.send({ type: "LaneChanged", lane });
         },
-        onMessage: (session, message) => dispatch({ assignments, log }, session, message),
+        onMessage: (session, message) => dispatch({ assignments, desk, log }, session, message),
       }),
       (l) => l.stop(),
     );
@@ -179,7 +205,7 @@ export async function startWorker(
           log,
           lastReceivedAt: link.last_received_at,
           expire: () => {
-            assignments.stopAll(new RunStopped("link_lost", "the hub was silent"));
+            stopAll(new RunStopped("link_lost", "the hub was silent"));
             exit.resolve(EXIT_WATCHDOG);
           },
         }),
@@ -188,11 +214,12 @@ export async function startWorker(
     }
 
     const drain = async () => {
-      log.info({ in_flight: assignments.in_flight() }, "worker draining");
+      log.info({ in_flight: in_flight() }, "worker draining");
       assignments.refuse("worker is stopping");
       report.drain();
       for (const lane of report.changedLanes()) link.session()?.send({ type: "LaneChanged", lane });
-      await finishJobs(assignments, config.drain_ms, clock, log);
+      const idle = Promise.all([assignments.idle(), desk.idle()]);
+      await finishWork({ idle, stopAll, in_flight }, config.drain_ms, clock, log);
       await scope.close();
       log.info({}, "worker stopped");
       exit.resolve(0);
@@ -211,19 +238,21 @@ export async function startWorker(
   }
 }
 
-/** Lets running jobs end within `drain_ms`, then cancels what is left. */
-async function finishJobs(
-  assignments: Assignments,
-  drain_ms: number,
-  clock: Clock,
-  log: Log,
-): Promise<void> {
+interface Work {
+  /** Resolves when nothing runs any more. */
+  idle: Promise<unknown>;
+  in_flight(): number;
+  stopAll(why: RunStopped): void;
+}
+
+/** Lets running jobs and open sessions end within `drain_ms`, then ends what is left. */
+async function finishWork(work: Work, drain_ms: number, clock: Clock, log: Log): Promise<void> {
   const over = new AbortController();
-  const idle = assignments.idle().then(() => over.abort());
+  const idle = work.idle.then(() => over.abort());
   await clock.sleep(drain_ms, over.signal);
   if (over.signal.aborted) return;
-  log.warn({ in_flight: assignments.in_flight(), drain_ms }, "running jobs cancelled");
-  assignments.stopAll(new RunStopped("worker_stopping", "the worker is stopping"));
+  log.warn({ in_flight: work.in_flight(), drain_ms }, "running jobs and sessions cancelled");
+  work.stopAll(new RunStopped("worker_stopping", "the worker is stopping"));
   await withDeadline("ending cancelled jobs", CANCEL_MS, idle).catch((err) =>
     log.error({ err: errorMessage(err) }, "jobs left behind"),
   );

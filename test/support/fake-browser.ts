@@ -36,6 +36,7 @@ export function createFakeBrowser(headless: boolean): FakeBrowser {
     // No process has this number, so nothing is measured.
     pid: 2 ** 22 + 1,
     cdp_port: 9,
+    cdp_url: "ws://127.0.0.1:1/devtools/browser/fake",
     tag: "fake:0-0",
     product: "Chrome/156.0.1.2",
     user_agent: "",

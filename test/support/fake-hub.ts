@@ -18,6 +18,11 @@ export interface FakePeer {
   terminate(): void;
   /** The next frame of this type; earlier frames of other types stay in `frames`. */
   next<T extends WorkerToHub["type"]>(type: T): Promise<Frame<T>>;
+  /** The next frame of one of these types that matches. */
+  nextWhere<T extends WorkerToHub["type"]>(
+    types: readonly T[],
+    match: (frame: Frame<T>) => boolean,
+  ): Promise<Frame<T>>;
   /** Everything received so far, in order. */
   frames: WorkerToHub[];
   /** Forgets every frame so far. */
@@ -146,6 +151,13 @@ function peerOf(ws: Bun.ServerWebSocket<LinkData>, answer: () => HubToWorker): F
     next: async <T extends WorkerToHub["type"]>(type: T) =>
       // The queue's predicate has looked at the type.
       (await frames.next((f) => f.type === type)) as Frame<T>,
+    nextWhere: async <T extends WorkerToHub["type"]>(
+      types: readonly T[],
+      match: (frame: Frame<T>) => boolean,
+    ) =>
+      (await frames.next(
+        (f) => (types as readonly string[]).includes(f.type) && match(f as Frame<T>),
+      )) as Frame<T>,
     frames: frames.all,
     forget: frames.clear,
     register: async () => {

@@ -101,7 +101,7 @@ export async function startViewerRig(env: EnvSource = {}): Promise<ViewerRig> {
       browser: () => browser,
       files,
       activeTarget: () => null,
-      restart: () => Promise.reject(new Error("not in this rig")),
+      replaceBrowser: () => Promise.reject(new Error("not in this rig")),
       signal: over.signal,
     };
     const remove = sessions.add(live);

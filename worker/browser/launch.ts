@@ -156,23 +156,25 @@ async function untilReady(spawned: Spawned, connection: CdpConnection, options: 
 }
 
 async function becomeReady(spawned: Spawned, connection: CdpConnection, options: LaunchOptions) {
-  const [version, page_id] = await Promise.all([
+  const [version, page_id, cdp_url] = await Promise.all([
     connection.root.send("Browser.getVersion", undefined, { timeout_ms: START_MS }),
     firstPage(connection),
     portOpened(spawned, options.cdp_port),
   ]);
   return {
     product: version.product,
+    cdp_url,
     user_agent: version.userAgent,
     capture: options.capture ?? (await detectCapture(connection, page_id)),
   };
 }
 
 /** Chromium moves on to ::1, or goes on without its debugging port, when another process has it. */
-async function portOpened(spawned: Spawned, port: number): Promise<void> {
+async function portOpened(spawned: Spawned, port: number): Promise<string> {
   const line = await spawned.line(/DevTools listening on|Cannot start http server for devtools/);
-  if (!line.includes("ws://127.0.0.1:"))
-    throw new Error(`port ${port} is taken (SVC_CDP_PORT_BASE)`);
+  const url = /ws:\/\/127\.0\.0\.1:\S+/.exec(line)?.[0];
+  if (url === undefined) throw new Error(`port ${port} is taken (SVC_CDP_PORT_BASE)`);
+  return url;
 }
 
 async function firstPage({ root }: CdpConnection): Promise<string> {

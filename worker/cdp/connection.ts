@@ -135,6 +135,9 @@ export class CdpSession {
     return () => set.delete(handler as Handler);
   }
 
+  /** Forgets every listener. Called by the connection only. */
+  readonly mute = (): void => this.handlers.clear();
+
   /** Called by the connection only. */
   emit(event: string, params: unknown): void {
     for (const handler of this.handlers.get(event) ?? []) {
@@ -203,6 +206,32 @@ export class CdpConnection {
       JSON.stringify({ id, method, params, sessionId: session.session_id ?? undefined }),
     );
     return promise;
+  }
+
+  /**
+   * Makes the connection as it was when it was opened: no listeners, nothing attached, nothing held back. For whoever
+   * drives the browser next.
+   */
+  async startOver(): Promise<void> {
+    const { root } = this;
+    root.mute();
+    const attached = [...this.sessions.values()];
+    for (const session of attached) session.mute();
+    await Promise.allSettled([
+      root.send("Target.setAutoAttach", {
+        autoAttach: false,
+        waitForDebuggerOnStart: false,
+        flatten: true,
+      }),
+      root.send("Fetch.disable"),
+      root.send("Target.setDiscoverTargets", { discover: false }),
+      // What was attached through another session goes with that one.
+      ...attached
+        .filter(({ parent }) => parent === root)
+        .map(({ session_id }) =>
+          root.send("Target.detachFromTarget", { sessionId: session_id ?? undefined }),
+        ),
+    ]);
   }
 
   close(): void {

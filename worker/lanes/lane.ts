@@ -59,7 +59,8 @@ export interface LaneHold {
 }
 
 export interface Occupant {
-  job_id: string;
+  /** Null: a session that no job owns. */
+  job_id: string | null;
   session_id: string;
 }
 

@@ -23,6 +23,8 @@ export interface RunDirs {
 /** A started Chromium, its CDP pipe and its process group. */
 export interface LaneBrowser {
   connection: CdpConnection;
+  /** Its DevTools socket on loopback, beside the pipe: `ws://127.0.0.1:9223/devtools/browser/…`. */
+  cdp_url: string;
   pid: number;
   /** Debugging port on loopback, beside the pipe. */
   cdp_port: number;

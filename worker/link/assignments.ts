@@ -31,18 +31,23 @@ export interface AssignmentsDeps {
   log: Log;
   pool: Pick<LanePool, "hold">;
   max_concurrent: number;
+  /** Sessions, which count against `max_concurrent` like jobs. */
+  others_in_flight(): number;
   /** Runs a job to its end and gives the lane back; must not reject. */
   run(job: AcceptedJob): Promise<void>;
 }
 
 export interface Assignments {
   assign(session: LinkSession, message: HubAssignJob): void;
-  cancel(message: HubCancelJob): void;
+  /** False when no such job runs (any more). */
+  cancel(message: Pick<HubCancelJob, "job_id" | "lease_token" | "reason">): boolean;
   acknowledge(message: HubResultAck): void;
   /** From now on every assignment is refused with `reason`. */
   refuse(reason: string): void;
   /** Stops every running job. */
   stopAll(why: RunStopped): void;
+  /** Why nothing more can be taken now, or null. */
+  reasonToRefuse(): string | null;
   /** Jobs whose lane is not yet being given back. */
   in_flight(): number;
   /** Resolves when no job runs and every lane was given back. */
@@ -75,7 +80,10 @@ export function createAssignments(deps: AssignmentsDeps): Assignments {
 
   const inFlight = () => [...running.values()].filter((job) => !job.releasing).length;
   const reasonToRefuse = (): string | null =>
-    refusal ?? (inFlight() >= deps.max_concurrent ? "worker runs MAX_CONCURRENT jobs" : null);
+    refusal ??
+    (inFlight() + deps.others_in_flight() >= deps.max_concurrent
+      ? "worker runs MAX_CONCURRENT jobs"
+      : null);
 
   const begin = (session: LinkSession, assignment: HubAssignJob, hold: LaneHold) => {
     const key = keyOf(assignment);
@@ -129,6 +137,7 @@ export function createAssignments(deps: AssignmentsDeps): Assignments {
       const job = running.get(keyOf(message));
       if (job) job.stop.abort(new RunStopped("cancelled", message.reason));
       else deps.log.debug({ job_id: message.job_id }, "stale cancel ignored");
+      return job !== undefined;
     },
     acknowledge: (message) => {
       const { job_id, lease_token, accepted } = message;
@@ -142,6 +151,7 @@ export function createAssignments(deps: AssignmentsDeps): Assignments {
     stopAll: (why) => {
       for (const job of running.values()) job.stop.abort(why);
     },
+    reasonToRefuse,
     in_flight: inFlight,
     idle: async () => {
       while (running.size > 0) await Promise.all([...running.values()].map((job) => job.done));

@@ -1,5 +1,6 @@
 import type { HubToWorker } from "#shared/link/messages.ts";
 import type { Log } from "#shared/log.ts";
+import type { SessionDesk } from "../session/desk.ts";
 import type { Assignments } from "./assignments.ts";
 import type { LinkSession } from "./connection.ts";
 
@@ -9,7 +10,7 @@ function assertNever(message: never): never {
 
 /** Hands a message of a registered link to what it is about (fleet spec §6.2). */
 export function dispatch(
-  ctx: { assignments: Assignments; log: Log },
+  ctx: { assignments: Assignments; desk: SessionDesk; log: Log },
   session: LinkSession,
   message: HubToWorker,
 ): void {
@@ -24,8 +25,14 @@ export function dispatch(
       ctx.assignments.acknowledge(message);
       break;
     case "HubOpenSession":
+      ctx.desk.open(session, message);
+      break;
     case "HubCloseSession":
+      ctx.desk.close(message);
+      break;
     case "HubSessionCall":
+      ctx.desk.call(session, message);
+      break;
     case "HubHeartbeatAck":
       break;
     case "HubRegistered":

@@ -1,5 +1,8 @@
 import type { LaneHold } from "#worker/lanes/pool.ts";
 import type { LaneBrowser } from "#worker/lanes/types.ts";
+import type { SessionFiles } from "./files.ts";
+
+export type { SessionFiles, StoredFile, Upload } from "./files.ts";
 
 /**
  * A lane's browser as sessions, viewer and CDP clients see it on the worker. Every running job has one, a `keep_session`
@@ -14,6 +17,14 @@ export interface LiveSession {
   readonly hold: LaneHold;
   /** The browser in use; replaced when a profile was saved from it. Null while there is none yet. */
   browser(): LaneBrowser | null;
+  readonly files: SessionFiles;
+  /** CDP target id of the tab that actions go to; null while there is no tab. */
+  activeTarget(): string | null;
+  /**
+   * Gives the browser away to be replaced by the one that `work` resolves with (`profile_save`): Playwright is let go
+   * before, the session does not end by the old one's exit, and calls wait.
+   */
+  replaceBrowser(work: (browser: LaneBrowser) => Promise<LaneBrowser>): Promise<void>;
   /** Aborts when the session ends; its reason's message is for people. */
   readonly signal: AbortSignal;
 }

@@ -1,0 +1,16 @@
+import type { Clock } from "#shared/clock.ts";
+import type { Pages } from "./pages.ts";
+
+/** What every action works with. */
+export interface ActionContext {
+  pages: Pages;
+  clock: Clock;
+  /** Playwright's own patience; the caller stops waiting a little later. */
+  timeout_ms: number;
+  /** Aborts when nobody waits for the action any more. */
+  signal: AbortSignal;
+  /** Why this URL may not be opened, or null. */
+  refusal(url: string): Promise<string | null>;
+  /** Puts a file where the browser can read it and gives its path. */
+  takeInput(name: string, content: { bytes: Uint8Array } | { upload_id: string }): string;
+}

@@ -1,0 +1,79 @@
+import type { Locator, Page } from "playwright-core";
+import type { SessionActionArgs } from "#shared/schema/session.ts";
+import type { ActionContext } from "./context.ts";
+import { ActionFailure, refused } from "./failure.ts";
+import { markdownOf } from "./markdown.ts";
+
+/** Actions that look at the page as it is: an element that is not there now is an error at once. */
+
+interface PictureResult {
+  mime: string;
+  content_base64: string;
+}
+
+async function present(page: Page, selector: string | undefined): Promise<Locator> {
+  const found = page.locator(selector ?? "body");
+  if ((await found.count()) === 0) throw refused(`no element matches ${selector ?? "body"}`);
+  return found.first();
+}
+
+export const content = ({ pages }: ActionContext): Promise<string> => pages.active().content();
+
+export async function text(ctx: ActionContext, a: SessionActionArgs<"text">): Promise<string> {
+  const element = await present(ctx.pages.active(), a.selector);
+  return element.innerText({ timeout: ctx.timeout_ms });
+}
+
+export async function markdown(
+  ctx: ActionContext,
+  a: SessionActionArgs<"markdown">,
+): Promise<string> {
+  const element = await present(ctx.pages.active(), a.selector);
+  return markdownOf(element, ctx.timeout_ms);
+}
+
+const MAX_LINKS = 20_000;
+const LINKS = `() => [...document.querySelectorAll("a[href], area[href]")].slice(0, ${MAX_LINKS}).map((a) => ({
+  href: typeof a.href === "string" ? a.href : a.href.baseVal,
+  text: (a.innerText ?? a.getAttribute("alt") ?? "").trim().slice(0, 500),
+}))`;
+
+export const links = ({ pages }: ActionContext): Promise<{ href: string; text: string }[]> =>
+  pages.active().evaluate(LINKS as unknown as () => { href: string; text: string }[]);
+
+const picture = (mime: string, bytes: Buffer): PictureResult => ({
+  mime,
+  content_base64: bytes.toString("base64"),
+});
+
+export async function screenshot(
+  ctx: ActionContext,
+  a: SessionActionArgs<"screenshot">,
+): Promise<PictureResult> {
+  const { format, full_page, selector } = a;
+  // A PNG has no quality; asking for one is no reason to give no picture.
+  const quality = format === "png" ? undefined : a.quality;
+  const how = { type: format, quality, timeout: ctx.timeout_ms };
+  const page = ctx.pages.active();
+  const bytes =
+    selector === undefined
+      ? await page.screenshot({ ...how, fullPage: full_page })
+      : await (await present(page, selector)).screenshot(how);
+  return picture(`image/${format}`, bytes);
+}
+
+export async function pdf(ctx: ActionContext, a: SessionActionArgs<"pdf">): Promise<PictureResult> {
+  const { format, landscape, print_background } = a;
+  try {
+    const page = ctx.pages.active();
+    const bytes = await page.pdf({ format, landscape, printBackground: print_background });
+    return picture("application/pdf", bytes);
+  } catch (err) {
+    if (err instanceof Error && /Unknown paper format/.test(err.message))
+      throw new ActionFailure("invalid", {
+        name: "Error",
+        message: `format: unknown paper size ${format}`,
+      });
+    throw err;
+  }
+}

@@ -1,0 +1,88 @@
+import { DeadlineError, withDeadline } from "#shared/clock.ts";
+import {
+  SESSION_ACTIONS,
+  type SessionActionArgs,
+  type SessionActionName,
+} from "#shared/schema/session.ts";
+import type { ActionContext } from "./context.ts";
+import { evaluate } from "./evaluate.ts";
+import { ActionFailure, failureOf } from "./failure.ts";
+import * as input from "./input.ts";
+import * as nav from "./navigate.ts";
+import * as read from "./read.ts";
+import { changeTab, listTabs } from "./tabs.ts";
+
+type Actions = {
+  [A in Exclude<SessionActionName, "recipe">]: (
+    ctx: ActionContext,
+    args: SessionActionArgs<A>,
+  ) => Promise<unknown>;
+};
+
+/** Every action of design/api.md, by its name. `recipe` is its own module's. */
+const ACTIONS: Actions = {
+  navigate: nav.navigate,
+  back: nav.back,
+  forward: nav.forward,
+  reload: nav.reload,
+  wait: nav.wait,
+  click: input.click,
+  fill: input.fill,
+  type: input.type,
+  press: input.press,
+  hover: input.hover,
+  select_option: input.selectOption,
+  check: (ctx, a) => input.setChecked(ctx, a, true),
+  uncheck: (ctx, a) => input.setChecked(ctx, a, false),
+  scroll: input.scroll,
+  set_input_files: input.setInputFiles,
+  evaluate: (ctx, a) => evaluate(ctx.pages.active(), a.code, a.arg),
+  screenshot: read.screenshot,
+  pdf: read.pdf,
+  content: read.content,
+  text: read.text,
+  markdown: read.markdown,
+  links: read.links,
+  tabs: listTabs,
+  tab: changeTab,
+  // Its idle time is the hub's.
+  keepalive: async () => null,
+};
+
+/** Playwright's own timeout says what it waited for; ours is for what has none. */
+const GRACE_MS = 300;
+
+export const isAction = (name: string): name is keyof Actions => name in ACTIONS;
+
+/**
+ * Runs one action on the active tab (design/api.md, Sessions).
+ * @throws ActionFailure, always: page, timeout, invalid or broken.
+ */
+export async function runAction(
+  ctx: Omit<ActionContext, "signal">,
+  name: keyof Actions,
+  raw: Record<string, unknown>,
+): Promise<unknown> {
+  const parsed = SESSION_ACTIONS[name].safeParse(raw);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const message = `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "is not valid"}`;
+    throw new ActionFailure("invalid", { name: "Error", message });
+  }
+  const over = new AbortController();
+  try {
+    // The arguments were parsed with the schema of this very name.
+    const action = ACTIONS[name] as (ctx: ActionContext, args: unknown) => Promise<unknown>;
+    const work = action({ ...ctx, signal: over.signal }, parsed.data);
+    return await withDeadline(name, ctx.timeout_ms + GRACE_MS, work);
+  } catch (err) {
+    if (err instanceof DeadlineError)
+      throw new ActionFailure("timeout", {
+        name: "TimeoutError",
+        message: `${name} did not end within ${ctx.timeout_ms} ms`,
+      });
+    throw failureOf(err);
+  } finally {
+    over.abort();
+  }
+}

@@ -1,0 +1,142 @@
+import { type Clock, DeadlineError, withDeadline } from "#shared/clock.ts";
+import { MAX_INLINE_RESULT_BYTES } from "#shared/limits.ts";
+import type { HubSessionCall, SessionReply } from "#shared/link/messages.ts";
+import { SaveProfile } from "#shared/schema/session.ts";
+import { ActionFailure, failureOf } from "#worker/actions/failure.ts";
+import { isAction, runAction } from "#worker/actions/run-action.ts";
+import type { HubFiles } from "#worker/profile/cache.ts";
+import { saveProfile } from "#worker/profile/save.ts";
+import { clearCookies, getCookies, putCookies } from "./cookies.ts";
+import type { SessionLink } from "./link.ts";
+import type { Live } from "./live.ts";
+import { previewOf } from "./preview.ts";
+
+export interface CallDeps {
+  clock: Clock;
+  /** Why this URL may not be opened, or null. */
+  refusal(url: string): Promise<string | null>;
+  /** Where the profiles of a session's link go; the link that asks is the one that gets them. */
+  hubFiles(link: SessionLink): HubFiles;
+}
+
+interface Call extends Pick<HubSessionCall, "action" | "args" | "timeout_ms"> {
+  link: SessionLink;
+}
+
+/** The hub's own operations beside the actions of design/api.md. */
+const OWN: Record<string, (live: Live, call: Call, deps: CallDeps) => Promise<unknown>> = {
+  state: async () => null,
+  cookies_get: getCookies,
+  cookies_put: putCookies,
+  cookies_clear: clearCookies,
+  network: async (live, { args }) => live.network.read(Number(args.since) || 0),
+  files: async (live) => ({ files: live.files.listDownloads() }),
+  preview: previewOf,
+  profile_save: storeProfile,
+};
+
+/** Body of POST /sessions/{sid}/profile/save. */
+async function storeProfile(
+  live: Live,
+  { args, link, timeout_ms }: Call,
+  deps: CallDeps,
+): Promise<null> {
+  const { name } = SaveProfile.parse(args);
+  const signal = AbortSignal.any([live.signal, AbortSignal.timeout(timeout_ms)]);
+  const hub = deps.hubFiles(link);
+  let refused: Error | null = null;
+  await live.replaceBrowser(async (browser) => {
+    const saved = await saveProfile({
+      session_id: live.session_id,
+      name,
+      hold: live.hold,
+      browser,
+      hub,
+      signal,
+    });
+    refused = saved.error;
+    return saved.browser;
+  });
+  if (refused !== null) throw refused as Error;
+  return null;
+}
+
+async function runCall(live: Live, call: Call, deps: CallDeps): Promise<unknown> {
+  const { action, args, timeout_ms } = call;
+  const own = OWN[action];
+  if (own) return own(live, call, deps);
+  if (!isAction(action))
+    throw new ActionFailure("invalid", { name: "Error", message: `unknown action ${action}` });
+  const pages = await live.pages();
+  return runAction(
+    {
+      pages,
+      clock: deps.clock,
+      timeout_ms,
+      refusal: deps.refusal,
+      takeInput: (name, content) => live.files.takeInput(name, content),
+    },
+    action,
+    args,
+  );
+}
+
+/** Beyond the action's own deadline: Playwright's error says more than ours. */
+const GRACE_MS = 600;
+
+/** Answers one call of the hub, always and once, within its deadline and a little more (design/api.md, Sessions). */
+export async function answerCall(
+  live: Live,
+  link: SessionLink,
+  message: HubSessionCall,
+  deps: CallDeps,
+): Promise<SessionReply> {
+  const since = deps.clock.now();
+  const reply = (more: Partial<SessionReply>): SessionReply => ({
+    type: "SessionReply",
+    call_id: message.call_id,
+    ok: true,
+    result: null,
+    blob: null,
+    kind: null,
+    error: null,
+    place: null,
+    ms: deps.clock.now() - since,
+    ...more,
+  });
+  const ended = new Promise<never>((_, reject) => {
+    const gone = () =>
+      reject(new ActionFailure("gone", { name: "Error", message: "the session has ended" }));
+    live.signal.addEventListener("abort", gone, { once: true });
+    if (live.signal.aborted) gone();
+  });
+  ended.catch(() => {});
+  try {
+    const work = withDeadline(
+      message.action,
+      message.timeout_ms + GRACE_MS,
+      runCall(live, { ...message, link }, deps),
+    );
+    const result = await Promise.race([work, ended]);
+    const ms = deps.clock.now() - since;
+    const place = await live.place();
+    const text = JSON.stringify(result ?? null);
+    // Counted in characters first: most results are small, and bytes are at most three times as many.
+    const large =
+      text.length * 3 > MAX_INLINE_RESULT_BYTES &&
+      Buffer.byteLength(text) > MAX_INLINE_RESULT_BYTES;
+    if (!large) return reply({ result: result ?? null, place, ms });
+    return reply({ blob: live.files.putBlob(text), place, ms });
+  } catch (err) {
+    const ms = deps.clock.now() - since;
+    const { kind, error } = err instanceof DeadlineError ? late(message) : failureOf(err);
+    const place = await live.place().catch(() => null);
+    return reply({ ok: false, kind, error, place, ms });
+  }
+}
+
+const late = ({ action, timeout_ms }: HubSessionCall): ActionFailure =>
+  new ActionFailure("timeout", {
+    name: "TimeoutError",
+    message: `${action} did not end within ${timeout_ms} ms`,
+  });

@@ -1,0 +1,214 @@
+import type { Clock } from "#shared/clock.ts";
+import { errorMessage } from "#shared/errors.ts";
+import type {
+  HubCloseSession,
+  HubOpenSession,
+  HubSessionCall,
+  WorkerToHub,
+} from "#shared/link/messages.ts";
+import type { Log } from "#shared/log.ts";
+import type { ProfileRef } from "#shared/schema/profile.ts";
+import { failureOf } from "#worker/actions/failure.ts";
+import { openFirst } from "#worker/actions/navigate.ts";
+import type { LaneHold, LanePool } from "#worker/lanes/pool.ts";
+import { ProfileError } from "#worker/profile/cache.ts";
+import type { SeededProfile } from "#worker/profile/profiles.ts";
+import { answerCall, type CallDeps } from "./calls.ts";
+import type { SessionLink } from "./link.ts";
+import { Live, type LiveDeps, SessionEnd } from "./live.ts";
+
+export interface DeskDeps extends CallDeps {
+  clock: Clock;
+  log: Log;
+  pool: Pick<LanePool, "hold">;
+  live: LiveDeps;
+  /** Why no session may be opened now, or null. */
+  reasonToRefuse(): string | null;
+  /** What puts a profile into a new browser (fleet spec §2.8). */
+  profileFor(link: SessionLink, profile: ProfileRef, signal: AbortSignal): SeededProfile;
+  /** Ends the job with this lease token whose session it is, running or kept open; false when there is none. */
+  endJob(job_id: string, lease_token: number, reason: string): boolean;
+}
+
+/** What the hub asks of sessions (fleet spec §3.3, §4.2). */
+export interface SessionDesk {
+  open(link: SessionLink, message: HubOpenSession): void;
+  close(message: HubCloseSession): void;
+  call(link: SessionLink, message: HubSessionCall): void;
+  /** Ends every session that was opened here. */
+  stopAll(why: Error): void;
+  /** Sessions whose lane is not yet being given back. */
+  count(): number;
+  /** Resolves when there is none and every lane was given back. */
+  idle(): Promise<void>;
+}
+
+/** A page that does not answer must be told before the hub stops waiting (60 s, with the start of a browser). */
+const OPEN_PAGE_MS = 30_000;
+
+interface Opened {
+  live: Live;
+  releasing: boolean;
+  done: Promise<void>;
+}
+
+export function createSessionDesk(deps: DeskDeps): SessionDesk {
+  const opened = new Map<string, Opened>();
+
+  /** A session from its first to its last moment: its lane is taken already, and is given back whatever happens. */
+  const keep = async (link: SessionLink, message: HubOpenSession, live: Live, entry: Opened) => {
+    const { session_id, lease_token } = message;
+    const linkLost = () => live.end(new SessionEnd("the link to the hub was lost"));
+    link.signal.addEventListener("abort", linkLost, { once: true });
+    if (link.signal.aborted) linkLost();
+    try {
+      const refusal = await openPage(deps, link, message, live);
+      if (refusal) {
+        link.send({ type: "SessionRefused", session_id, lease_token, ...refusal });
+        live.end(new SessionEnd(refusal.reason));
+        return;
+      }
+      const place = await live.place();
+      if (live.signal.aborted) throw live.signal.reason;
+      const { url = "about:blank", title = "" } = place ?? {};
+      link.send({ type: "SessionOpened", session_id, lease_token, url, title });
+      deps.log.info({ session_id, lane_idx: live.lane_idx }, "session opened");
+      await aborted(live.signal);
+      link.send({
+        type: "SessionEnded",
+        session_id,
+        lease_token: live.lease_token,
+        reason: errorMessage(live.signal.reason).slice(0, 1_000),
+      });
+    } catch (err) {
+      const reason = errorMessage(err).slice(0, 4_096);
+      // Another lane would not help a profile.
+      const kind = err instanceof ProfileError ? "page" : "lane";
+      link.send({ type: "SessionRefused", session_id, lease_token, kind, reason });
+      live.end(new SessionEnd(reason));
+    } finally {
+      link.signal.removeEventListener("abort", linkLost);
+      deps.log.info(
+        { session_id, lane_idx: live.lane_idx, reason: errorMessage(live.signal.reason) },
+        "session ended",
+      );
+      // A job that was attached must not go on without its browser.
+      if (live.job_id !== null) deps.endJob(live.job_id, live.lease_token, "its session ended");
+      entry.releasing = true;
+      await live.hold.release();
+    }
+  };
+
+  return {
+    open: (link, message) => {
+      const { session_id, lease_token, lane_idx } = message;
+      if (opened.has(session_id)) return;
+      const hold = deps.reasonToRefuse() ?? takeLane(deps.pool, lane_idx, session_id);
+      if (typeof hold === "string") {
+        deps.log.warn({ session_id, lane_idx, reason: hold }, "session refused");
+        link.send({ type: "SessionRefused", session_id, lease_token, kind: "lane", reason: hold });
+        return;
+      }
+      const live = new Live(deps.live, {
+        session_id,
+        lane_idx,
+        lease_token,
+        job_id: null,
+        hold,
+        viewport: message.viewport,
+      });
+      const entry: Opened = { live, releasing: false, done: Promise.resolve() };
+      opened.set(session_id, entry);
+      entry.done = keep(link, message, live, entry)
+        .catch((err) => deps.log.error({ session_id, err }, "lane of a session not released"))
+        .finally(() => opened.delete(session_id));
+    },
+    close: ({ session_id, lease_token, reason }) => {
+      const live = deps.live.sessions.get(session_id);
+      if (!live || live.lease_token !== lease_token) {
+        deps.log.debug({ session_id }, "stale close of a session ignored");
+        return;
+      }
+      const own = opened.get(session_id);
+      if (own) own.live.end(new SessionEnd(reason));
+      else if (live.job_id !== null) deps.endJob(live.job_id, lease_token, reason);
+    },
+    call: (link, message) => {
+      const live = deps.live.sessions.get(message.session_id);
+      if (!(live instanceof Live)) {
+        link.send(gone(message));
+        return;
+      }
+      void answerCall(live, link, message, deps).then((reply) => link.send(reply));
+    },
+    stopAll: (why) => {
+      for (const { live } of opened.values()) live.end(why);
+    },
+    count: () => [...opened.values()].filter((entry) => !entry.releasing).length,
+    idle: async () => {
+      while (opened.size > 0) await Promise.all([...opened.values()].map((entry) => entry.done));
+    },
+  };
+}
+
+const gone = ({ call_id }: HubSessionCall): WorkerToHub => ({
+  type: "SessionReply",
+  call_id,
+  ok: false,
+  result: null,
+  blob: null,
+  kind: "gone",
+  error: { name: "Error", message: "the session is not on this worker" },
+  place: null,
+  ms: 0,
+});
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    if (signal.aborted) resolve();
+  });
+}
+
+/** The browser, Playwright on it, and the first page. @returns why the page cannot be opened. @throws for the lane's part. */
+async function openPage(
+  deps: DeskDeps,
+  link: SessionLink,
+  message: HubOpenSession,
+  live: Live,
+): Promise<{ kind: "page"; reason: string } | null> {
+  const { url, headless, profile } = message;
+  const seeded = profile && deps.profileFor(link, profile, live.signal);
+  const stopped = aborted(live.signal).then(() => Promise.reject(live.signal.reason));
+  stopped.catch(() => {});
+  const work = async () => {
+    const browser = await live.hold.browser({ headless, ...(seeded && { seed: seeded.seed }) });
+    await live.attach(browser, { alone: true });
+    await seeded?.settle(browser, (level, text, fields) =>
+      deps.log[level]({ session_id: live.session_id, ...fields }, text),
+    );
+    const pages = await live.pages();
+    if (url === null || url === "about:blank") return null;
+    const reason = await deps.refusal(url);
+    if (reason !== null)
+      return { kind: "page" as const, reason: `refused to open ${url}: ${reason}` };
+    try {
+      await openFirst(pages.active(), url, OPEN_PAGE_MS);
+      return null;
+    } catch (err) {
+      return { kind: "page" as const, reason: failureOf(err).error.message.slice(0, 4_096) };
+    }
+  };
+  return Promise.race([work(), stopped]);
+}
+
+/** The lane, or why it cannot be had. */
+function takeLane(pool: DeskDeps["pool"], lane_idx: number, session_id: string): LaneHold | string {
+  try {
+    return (
+      pool.hold(lane_idx, { job_id: null, session_id }) ?? `lane ${lane_idx} is not warm and free`
+    );
+  } catch (err) {
+    return errorMessage(err);
+  }
+}

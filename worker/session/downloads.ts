@@ -1,0 +1,82 @@
+import { rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import mime from "mime";
+import type { Protocol } from "#worker/cdp/connection.ts";
+import type { LaneBrowser } from "#worker/lanes/types.ts";
+import { uniqueName } from "./file-names.ts";
+import type { DownloadedFile, SessionFiles } from "./files.ts";
+
+/** Files listed; the oldest go, with their bytes, when there are more. */
+const MAX_FILES = 1_000;
+
+interface Row extends DownloadedFile {
+  guid: string;
+  path: string;
+}
+
+export interface Downloads extends Pick<SessionFiles, "listDownloads" | "openDownload"> {
+  /** From now on what this browser downloads goes to its run directory, under numbers. */
+  start(browser: LaneBrowser): Promise<void>;
+}
+
+/** What a session's browser downloads (design/api.md, files), bounded in number and bytes. */
+export function createDownloads({ max_bytes }: { max_bytes: number }): Downloads {
+  const rows = new Map<string, Row>();
+
+  const bytes = () => [...rows.values()].reduce((sum, { size }) => sum + size, 0);
+  const drop = (row: Row): void => {
+    rows.delete(row.name);
+    rmSync(row.path, { force: true });
+  };
+  const start = async ({ connection, dirs }: LaneBrowser): Promise<void> => {
+    const { root } = connection;
+    const byGuid = new Map<string, Row>();
+    const onBegin = (p: Protocol.Browser.DownloadWillBeginEvent): void => {
+      const name = uniqueName(p.suggestedFilename || "download", (taken) => rows.has(taken));
+      const row: Row = {
+        guid: p.guid,
+        name,
+        path: join(dirs.downloads, p.guid),
+        size: 0,
+        mime: mime.getType(name) ?? "application/octet-stream",
+        url: p.url.slice(0, 4_096),
+        state: "in_progress",
+        created_at: Date.now(),
+      };
+      rows.set(name, row);
+      byGuid.set(p.guid, row);
+      const [oldest] = rows.values();
+      if (rows.size > MAX_FILES && oldest && oldest !== row) drop(oldest);
+    };
+    const onProgress = (p: Protocol.Browser.DownloadProgressEvent): void => {
+      const row = byGuid.get(p.guid);
+      if (!row || row.state !== "in_progress") return;
+      row.size = p.receivedBytes;
+      if (p.filePath) row.path = p.filePath;
+      if (p.state === "inProgress") {
+        if (bytes() > max_bytes) root.post("Browser.cancelDownload", { guid: p.guid });
+        return;
+      }
+      byGuid.delete(p.guid);
+      row.state = p.state === "completed" ? "completed" : "canceled";
+      row.size = statSync(row.path, { throwIfNoEntry: false })?.size ?? 0;
+    };
+    root.on("Browser.downloadWillBegin", onBegin);
+    root.on("Browser.downloadProgress", onProgress);
+    await root.send("Browser.setDownloadBehavior", {
+      behavior: "allowAndName",
+      downloadPath: dirs.downloads,
+      eventsEnabled: true,
+    });
+  };
+  return {
+    start,
+    listDownloads: () => [...rows.values()].map(({ guid: _guid, path: _path, ...file }) => file),
+    openDownload: (name) => {
+      const row = rows.get(name);
+      if (row?.state !== "completed") return null;
+      const size = statSync(row.path, { throwIfNoEntry: false })?.size;
+      return size === undefined ? null : { path: row.path, size, mime: row.mime };
+    },
+  };
+}

@@ -1,0 +1,227 @@
+import { errorMessage } from "#shared/errors.ts";
+import type { Log } from "#shared/log.ts";
+import type { Viewport } from "#shared/schema/session.ts";
+import { ActionFailure } from "#worker/actions/failure.ts";
+import { openPages, type Pages } from "#worker/actions/pages.ts";
+import type { Guard } from "#worker/fetch/guard.ts";
+import type { LaneHold } from "#worker/lanes/pool.ts";
+import type { LaneBrowser } from "#worker/lanes/types.ts";
+import { createDownloads, type Downloads } from "./downloads.ts";
+import { createSessionFiles, type OwnFiles } from "./files.ts";
+import { createNetworkLog } from "./network-log.ts";
+import type { LiveSession, Sessions } from "./types.ts";
+import { type BrowserWatch, watchBrowser } from "./watch.ts";
+
+/** Why a session ended; its message is for people. */
+export class SessionEnd extends Error {
+  override readonly name = "SessionEnd";
+}
+
+export interface LiveDeps {
+  sessions: Sessions;
+  guard: Guard;
+  log: Log;
+  /** Bytes that the downloads of one session may have in all. */
+  download_max_bytes: number;
+}
+
+export interface NewLive {
+  session_id: string;
+  lane_idx: number;
+  lease_token: number;
+  job_id: string | null;
+  hold: LaneHold;
+  viewport?: Viewport | null;
+}
+
+/** Where a session is, for the hub's record of it. */
+export interface Place {
+  url: string;
+  title: string;
+  tabs: number;
+}
+
+interface Use {
+  browser: LaneBrowser;
+  watch: BrowserWatch;
+  pages: Promise<Pages> | null;
+}
+
+const MAX_URL = 70_000;
+const MAX_TITLE = 4_096;
+
+/** One session and everything it has opened; `end` closes it all, and gives nothing back of the lane. */
+export class Live implements LiveSession {
+  readonly session_id: string;
+  readonly lane_idx: number;
+  lease_token: number;
+  job_id: string | null;
+  readonly hold: LaneHold;
+  readonly signal: AbortSignal;
+  readonly files: OwnFiles;
+  readonly network = createNetworkLog();
+  /** Set while actions must not touch the browser: it is somebody else's. */
+  refuse_actions: string | null = null;
+  private readonly deps: LiveDeps;
+  private readonly log: Log;
+  private readonly viewport: Viewport | null;
+  private readonly over = new AbortController();
+  private readonly downloads: Downloads;
+  private readonly remove: () => void;
+  private use: Use | null = null;
+  private target: string | null = null;
+  private restarting: Promise<void> | null = null;
+
+  constructor(deps: LiveDeps, input: NewLive) {
+    this.deps = deps;
+    this.session_id = input.session_id;
+    this.lane_idx = input.lane_idx;
+    this.lease_token = input.lease_token;
+    this.job_id = input.job_id;
+    this.hold = input.hold;
+    this.viewport = input.viewport ?? null;
+    this.signal = this.over.signal;
+    this.log = deps.log.child({ session_id: input.session_id, lane_idx: input.lane_idx });
+    this.downloads = createDownloads({ max_bytes: deps.download_max_bytes });
+    this.files = createSessionFiles({
+      root: () => this.use?.browser.dirs.root ?? null,
+      downloads: this.downloads,
+    });
+    this.remove = deps.sessions.add(this);
+  }
+
+  browser(): LaneBrowser | null {
+    return this.use?.browser ?? null;
+  }
+
+  /** The watch of the browser in use. @throws ActionFailure while there is none. */
+  watch(): BrowserWatch {
+    return this.inUse().watch;
+  }
+
+  /**
+   * Takes a browser into use. `alone`: no recorder drives it, so downloads, URLs and dialogs are this session's business;
+   * else it only listens, and must do so before the recorder attaches.
+   */
+  async attach(browser: LaneBrowser, { alone }: { alone: boolean }): Promise<void> {
+    const { guard } = this.deps;
+    const watch = await watchBrowser({
+      connection: browser.connection,
+      alone,
+      network: this.network,
+      refusal: (url) => (/^(https?|wss?):/.test(url) ? guard.refusalOfUrl(url) : null),
+      refusalOfAddress: (address, port) => guard.refusal(address, port),
+      onRefused: (url, reason) =>
+        this.log.warn({ url: url.slice(0, 500), reason }, "a tab was sent away from a page"),
+    });
+    const pages = this.use?.browser === browser ? this.use.pages : null;
+    this.use = { browser, watch, pages };
+    if (alone) await this.downloads.start(browser);
+    void browser.exited.then(({ code, signal }) => {
+      if (this.use?.browser === browser && this.restarting === null)
+        this.end(new SessionEnd(`the browser ended (${signal ?? `exit code ${code}`})`));
+    });
+  }
+
+  /** The recorder of the job that ran here is done: from now on this session drives the connection itself. */
+  async takeOver(): Promise<void> {
+    const { browser } = this.inUse();
+    await browser.connection.startOver();
+    await this.attach(browser, { alone: true });
+  }
+
+  /** The connection is a recorder's from now on, until `takeOver`. */
+  async handOver(): Promise<void> {
+    const { browser } = this.inUse();
+    await browser.connection.startOver();
+    await this.attach(browser, { alone: false });
+  }
+
+  activeTarget(): string | null {
+    const tabs = this.use?.watch.tabs() ?? [];
+    const known = tabs.find(({ target_id }) => target_id === this.target);
+    return (known ?? tabs[0])?.target_id ?? null;
+  }
+
+  /** Playwright on the browser in use; connected at the first call, and again when its socket was lost. */
+  async pages(): Promise<Pages> {
+    await this.restarting?.catch(() => {});
+    const use = this.inUse();
+    if (this.refuse_actions !== null)
+      throw new ActionFailure("invalid", { name: "Error", message: this.refuse_actions });
+    use.pages ??= this.connect(use);
+    return use.pages;
+  }
+
+  /** Where the active tab is, as the browser tells it, also when the page hangs. */
+  async place(): Promise<Place | null> {
+    if (!this.use || this.restarting !== null) return null;
+    const { watch, pages } = this.use;
+    const connected = await pages?.catch(() => null);
+    this.target = (await connected?.activeTarget().catch(() => null)) ?? this.target;
+    const target_id = this.activeTarget();
+    const tab = target_id === null ? null : await watch.describe(target_id);
+    return {
+      url: (tab?.url ?? "").slice(0, MAX_URL),
+      title: (tab?.title ?? "").slice(0, MAX_TITLE),
+      tabs: watch.tabs().length,
+    };
+  }
+
+  replaceBrowser(work: (browser: LaneBrowser) => Promise<LaneBrowser>): Promise<void> {
+    if (this.restarting !== null)
+      return Promise.reject(
+        new ActionFailure("invalid", { name: "Error", message: "the browser is restarting" }),
+      );
+    this.restarting = this.swap(work).finally(() => {
+      this.restarting = null;
+    });
+    return this.restarting;
+  }
+
+  /** Ends the session: nothing finds it any more. Idempotent; the lane is its caller's to release. */
+  end(why: Error): void {
+    if (this.over.signal.aborted) return;
+    this.remove();
+    this.over.abort(why);
+    const pages = this.use?.pages;
+    void pages?.then((p) => p.close()).catch(() => {});
+  }
+
+  private inUse(): Use {
+    if (this.use && !this.signal.aborted) return this.use;
+    throw new ActionFailure(this.signal.aborted ? "gone" : "broken", {
+      name: "Error",
+      message: this.signal.aborted ? "the session has ended" : "the browser is still starting",
+    });
+  }
+
+  private connect(use: Use): Promise<Pages> {
+    const { browser } = use;
+    const drop = () => {
+      if (use.pages === connecting) use.pages = null;
+    };
+    const options = { viewport: this.viewport, target_id: this.activeTarget() };
+    const connecting = openPages(browser, options).then((pages) => {
+      void pages.closed.then(drop);
+      if (this.signal.aborted) void pages.close();
+      return pages;
+    });
+    connecting.catch((err) => {
+      this.log.warn({ err: errorMessage(err) }, "playwright not connected");
+      drop();
+    });
+    return connecting;
+  }
+
+  private async swap(work: (browser: LaneBrowser) => Promise<LaneBrowser>): Promise<void> {
+    const { browser, pages } = this.inUse();
+    await pages?.then((p) => p.close()).catch(() => {});
+    try {
+      await this.attach(await work(browser), { alone: true });
+    } catch (err) {
+      this.end(new SessionEnd(`the browser did not start again: ${errorMessage(err)}`));
+      throw err;
+    }
+  }
+}

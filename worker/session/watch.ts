@@ -1,0 +1,155 @@
+import type { CdpConnection, CdpSession, Protocol } from "#worker/cdp/connection.ts";
+import { createNetworkLog, type NetworkWatch } from "./network-log.ts";
+
+/** A tab as the browser tells it. */
+export interface TabInfo {
+  target_id: string;
+  url: string;
+  title: string;
+}
+
+/** What the worker itself sees of a session's browser, over its pipe: also when a page hangs or nobody is connected. */
+export interface BrowserWatch {
+  readonly network: NetworkWatch;
+  /** Oldest first. */
+  tabs(): TabInfo[];
+  /** A CDP session of this tab; null when it is gone. */
+  sessionOf(target_id: string): CdpSession | null;
+  /** The tab as it is at this moment, asked for. */
+  describe(target_id: string): Promise<TabInfo | null>;
+}
+
+export interface WatchDeps {
+  connection: CdpConnection;
+  /** False while a recorder drives the connection: then its sessions are listened to, and nothing is sent. */
+  alone: boolean;
+  /** Why a URL may not be shown or asked for, or null. */
+  refusal(url: string): string | null;
+  /** The same for the address a document came from. */
+  refusalOfAddress(address: string, port: number): string | null;
+  onRefused(url: string, reason: string): void;
+  /** A log that goes on over a change of watch. */
+  network?: NetworkWatch;
+}
+
+const DESCRIBE_MS = 2_000;
+const AUTO_ATTACH = { autoAttach: true, waitForDebuggerOnStart: true, flatten: true };
+/** Bodies are not read here. */
+const BUFFERS = { maxTotalBufferSize: 1, maxResourceBufferSize: 1 };
+
+/** More dialogs than this within `DIALOG_MS` are a loop that no click gets out of (research §3, pain 10). */
+const MAX_DIALOGS = 20;
+const DIALOG_MS = 5_000;
+
+/** Pages that are no part of the web; a tab that ends on one is sent to the blank page. */
+const ALLOWED = /^(https?:|about:|blob:|data:|chrome-error:|$)/;
+
+export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
+  const { root } = deps.connection;
+  const network = deps.network ?? createNetworkLog();
+  const tabs = new Map<string, TabInfo>();
+  const sessions = new Map<string, CdpSession>();
+
+  const leave = (target_id: string, url: string, reason: string): void => {
+    deps.onRefused(url, reason);
+    // The inspector's own window cannot be sent anywhere.
+    if (url.startsWith("devtools:")) {
+      root.post("Target.closeTarget", { targetId: target_id });
+      return;
+    }
+    const session = sessions.get(target_id);
+    session?.post("Page.stopLoading");
+    session?.post("Page.navigate", { url: "about:blank" });
+  };
+  const onInfo = ({ targetInfo }: { targetInfo: Protocol.Target.TargetInfo }): void => {
+    const { targetId, type, url, title } = targetInfo;
+    const inspector = url.startsWith("devtools:");
+    if (type === "page" && !inspector) tabs.set(targetId, { target_id: targetId, url, title });
+    if (inspector) leave(targetId, url, "is the browser's inspector");
+    else if (type === "page" && !ALLOWED.test(url)) leave(targetId, url, "is no page of the web");
+  };
+  const onAttached = ({ sessionId, targetInfo }: Protocol.Target.AttachedToTargetEvent): void => {
+    const session = deps.connection.session(sessionId);
+    if (!session) return;
+    session.on("Target.attachedToTarget", onAttached);
+    network.listen(session);
+    if (targetInfo.type === "page" && !sessions.has(targetInfo.targetId)) {
+      const { targetId } = targetInfo;
+      sessions.set(targetId, session);
+      void session.closed.then(() => {
+        if (sessions.get(targetId) === session) sessions.delete(targetId);
+      });
+      onInfo({ targetInfo });
+    }
+    if (deps.alone) begin(session, targetInfo);
+  };
+
+  /** Posted, never awaited: the target is paused, and some commands are answered only when it runs. */
+  function begin(session: CdpSession, info: Protocol.Target.TargetInfo): void {
+    session.post("Network.enable", BUFFERS);
+    session.post("Target.setAutoAttach", AUTO_ATTACH);
+    if (info.type === "page" || info.type === "iframe") {
+      watchDocuments(session, info.targetId);
+      watchDialogs(session, info);
+      session.post("Page.enable");
+    }
+    // Tabs behind others take input and run like the one in front.
+    if (info.type === "page") session.post("Emulation.setFocusEmulationEnabled", { enabled: true });
+    session.post("Runtime.runIfWaitingForDebugger");
+  }
+  function watchDocuments(session: CdpSession, target_id: string): void {
+    session.on("Network.requestWillBeSent", ({ type, request }) => {
+      const reason = type === "Document" ? deps.refusal(request.url) : null;
+      if (reason) leave(target_id, request.url, reason);
+    });
+    session.on("Network.responseReceived", ({ type, response }) => {
+      const { remoteIPAddress: address, remotePort: port, url } = response;
+      if (type !== "Document" || !address || !port) return;
+      const reason = deps.refusalOfAddress(address, port);
+      if (reason) leave(target_id, url, reason);
+    });
+  }
+  function watchDialogs(session: CdpSession, { targetId, type }: Protocol.Target.TargetInfo): void {
+    let recent: number[] = [];
+    session.on("Page.javascriptDialogOpening", (p) => {
+      session.post("Page.handleJavaScriptDialog", { accept: p.type === "beforeunload" });
+      const now = performance.now();
+      recent = [...recent.filter((at) => now - at < DIALOG_MS), now];
+      if (recent.length <= MAX_DIALOGS || type !== "page") return;
+      recent = [];
+      deps.onRefused(p.url, `opened more than ${MAX_DIALOGS} dialogs in ${DIALOG_MS / 1_000} s`);
+      void closeTab(targetId);
+    });
+  }
+  /** The last tab takes the browser with it, so another comes first. */
+  async function closeTab(target_id: string): Promise<void> {
+    if (tabs.size < 2)
+      await root.send("Target.createTarget", { url: "about:blank" }).catch(() => {});
+    root.post("Target.closeTarget", { targetId: target_id });
+  }
+
+  root.on("Target.targetCreated", onInfo);
+  root.on("Target.targetInfoChanged", onInfo);
+  root.on("Target.targetDestroyed", ({ targetId }) => void tabs.delete(targetId));
+  root.on("Target.attachedToTarget", onAttached);
+  if (deps.alone)
+    await Promise.all([
+      root.send("Target.setDiscoverTargets", { discover: true }),
+      root.send("Target.setAutoAttach", AUTO_ATTACH),
+    ]);
+  return {
+    network,
+    tabs: () => [...tabs.values()],
+    sessionOf: (target_id) => sessions.get(target_id) ?? null,
+    describe: async (target_id) => {
+      if (!tabs.has(target_id)) return null;
+      const params = { targetId: target_id };
+      const answer = await root
+        .send("Target.getTargetInfo", params, { timeout_ms: DESCRIBE_MS })
+        .catch(() => null);
+      if (!answer) return tabs.get(target_id) ?? null;
+      const { url, title } = answer.targetInfo;
+      return { target_id, url, title };
+    },
+  };
+}
