@@ -1,6 +1,7 @@
 import type { Clock } from "#shared/clock.ts";
 import type { Log } from "#shared/log.ts";
 import type { HubConfig } from "./config.ts";
+import type { Pipeline } from "./control/context.ts";
 import type { Db, JobRow } from "./db/types.ts";
 import type { FleetHooks } from "./fleet/hooks.ts";
 import type { FleetCache } from "./fleet/view.ts";
@@ -51,6 +52,8 @@ export interface HubContext {
   readonly lanes_wanted: Set<LaneWanted>;
   /** Previews being taken, by session id. */
   readonly previews: Map<string, Promise<Uint8Array>>;
+  /** The workload pipeline beside the fleet. */
+  readonly pipeline: Pipeline;
   readonly fleet_cache: FleetCache;
   readonly hooks: FleetHooks;
   readonly bus: JobBus;

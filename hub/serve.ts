@@ -10,7 +10,10 @@ import { createScope, type Scope } from "#shared/scope.ts";
 import { createControlApp, createHubApp } from "./app.ts";
 import type { HubConfig } from "./config.ts";
 import type { HubContext, Signal } from "./context.ts";
+import type { Pipeline } from "./control/context.ts";
+import { startPipeline } from "./control/start.ts";
 import { openDb } from "./db/db.ts";
+import type { Db } from "./db/types.ts";
 import {
   beatHubOnce,
   HUB_BEAT_MS,
@@ -101,7 +104,8 @@ function makeDataDir(dir: string): void {
 async function openControl(deps: HubDeps, scope: Scope): Promise<RunningHub> {
   const { config, log } = deps;
   const db = scope.add("db", await openDb(config.db_url, { log }), (d) => d.close());
-  const server = serve(config, createControlApp({ ...deps, db }), log);
+  const pipeline = await openPipeline(deps, db, scope);
+  const server = serve(config, createControlApp({ ...deps, db, pipeline }), log);
   scope.add("server", server, (s) => s.close());
   scope.add("listener", server, (s) => s.stopListening());
   log.info(
@@ -110,6 +114,9 @@ async function openControl(deps: HubDeps, scope: Scope): Promise<RunningHub> {
   );
   return running(config, server, () => scope.close());
 }
+
+const openPipeline = ({ clock, log, random }: HubDeps, db: Db, scope: Scope): Promise<Pipeline> =>
+  startPipeline({ db, clock, log, node: "main", random: random ?? Math.random }, scope);
 
 /** Opens the stores and builds the context. `beforeStores` is closed after the links and before the stores. */
 async function openContext(
@@ -124,6 +131,7 @@ async function openContext(
     o.close(),
   );
   const kv = scope.add("key-value store", createMemoryKv(clock), (k) => k.close());
+  const pipeline = await openPipeline(deps, db, scope);
   scope.add("connections", beforeStores, (close) => close());
   const dispatcher = createDispatcher(log, () => dispatchOnce(ctx));
   const ctx: HubContext = {
@@ -143,6 +151,7 @@ async function openContext(
     session_calls: new Map(),
     lanes_wanted: new Set(),
     previews: new Map(),
+    pipeline,
     fleet_cache: { last: null },
     hooks: {
       laneFree: () => dispatcher.kick(),

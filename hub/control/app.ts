@@ -1,19 +1,12 @@
 import { createRoute } from "@hono/zod-openapi";
-import { type Clock, isoTime } from "#shared/clock.ts";
+import { isoTime } from "#shared/clock.ts";
 import { KV_READ_TIMEOUT_MS } from "#shared/limits.ts";
 import { ControlHealth, ControlStatus } from "#shared/schema/health.ts";
-import type { HubConfig } from "../config.ts";
-import type { Db } from "../db/types.ts";
 import { within } from "../fleet/deadline.ts";
 import { newApp } from "../http/new-app.ts";
 import { ok } from "../http/openapi-parts.ts";
-
-export interface ControlContext {
-  config: HubConfig;
-  clock: Clock;
-  version: string;
-  db: Pick<Db, "ping">;
-}
+import type { ControlContext } from "./context.ts";
+import { workloadRoutes } from "./routes/workloads.ts";
 
 const tags = ["control"];
 
@@ -50,7 +43,14 @@ export function maskDbUrl(db_url: string): string {
 }
 
 /** The control plane below /api/v1; served alone in control mode, beside the hub in dev mode (pipeline spec §2.5). */
-export const controlRoutes = ({ config, clock, version, db }: ControlContext) =>
+export function controlRoutes(ctx: ControlContext) {
+  const app = newApp();
+  app.route("/", systemRoutes(ctx));
+  app.route("/", workloadRoutes(ctx));
+  return app;
+}
+
+const systemRoutes = ({ config, clock, version, db }: ControlContext) =>
   newApp()
     .openapi(health, async (c) => {
       const answered = await within(clock, "database", KV_READ_TIMEOUT_MS, db.ping()).then(

@@ -8,10 +8,12 @@ import { idempotencyRepo } from "./idempotency.ts";
 import { jobsRepo } from "./jobs.ts";
 import { openPostgres } from "./postgres.ts";
 import { profilesRepo } from "./profiles.ts";
+import { runsRepo } from "./runs.ts";
 import { settingsRepo } from "./settings.ts";
 import { openSqlite } from "./sqlite.ts";
 import type { Db } from "./types.ts";
 import { workersRepo } from "./workers.ts";
+import { workloadsRepo } from "./workloads.ts";
 
 export interface OpenDbOptions {
   log: Log;
@@ -64,8 +66,10 @@ export function toDb(conn: Conn): Db {
     settings: guarded(settingsRepo(conn)),
     hosts: guarded(hostsRepo(conn)),
     idempotency: guarded(idempotencyRepo(conn)),
+    workloads: guarded(workloadsRepo(conn)),
+    runs: guarded(runsRepo(conn)),
     profiles: guarded(profilesRepo(conn)),
-    openQueue: conn.openQueue,
+    openQueue: (options) => guarded(conn.openQueue(options)),
     ...guarded({ ping: conn.ping }),
     close: conn.close,
   };

@@ -10,6 +10,13 @@ export type AssetRow = Tables["assets"]["$inferSelect"];
 export type EventRow = Tables["job_events"]["$inferSelect"];
 export type WorkerRow = Tables["workers"]["$inferSelect"];
 export type HostRow = Tables["hosts"]["$inferSelect"];
+export type WorkloadRow = Tables["workloads"]["$inferSelect"];
+/** `slug` is null when the workload was deleted; the streams are empty when nothing was printed. */
+export type RunRow = Tables["runs"]["$inferSelect"] & {
+  slug: string | null;
+  stdout: string;
+  stderr: string;
+};
 export type IdempotencyRow = Tables["idempotency_keys"]["$inferSelect"];
 export type ProfileRow = Tables["profiles"]["$inferSelect"];
 
@@ -180,6 +187,29 @@ export interface ProfilesRepo {
   delete(name: string): Promise<ProfileRow | null>;
 }
 
+/** Workloads of the pipeline (pipeline spec §2.1). */
+export interface WorkloadsRepo {
+  /** Null when the slug is taken. */
+  insert(row: Omit<WorkloadRow, "workload_id">): Promise<WorkloadRow | null>;
+  get(slug: string): Promise<WorkloadRow | null>;
+  list(): Promise<WorkloadRow[]>;
+  update(slug: string, set: Partial<WorkloadRow>): Promise<WorkloadRow | null>;
+  /** With its queue and counters; its runs stay. False when a task is claimed and `force` is not set, or it was gone. */
+  delete(workload_id: number, force: boolean): Promise<boolean>;
+}
+
+export interface RunsRepo {
+  /** Newest first. */
+  list(filter: {
+    workload_id?: number | undefined;
+    before?: number | undefined;
+    success?: boolean | undefined;
+    pk?: string | undefined;
+    limit: number;
+  }): Promise<RunRow[]>;
+  get(run_id: number): Promise<RunRow | null>;
+}
+
 /**
  * The whole storage of a hub; opened by `openDb(url)`. Every call rejects with AppError unavailable (503) when the
  * database cannot be reached, does not answer in time, or its disk is full.
@@ -193,6 +223,8 @@ export interface Db {
   settings: SettingsRepo;
   hosts: HostsRepo;
   idempotency: IdempotencyRepo;
+  workloads: WorkloadsRepo;
+  runs: RunsRepo;
   profiles: ProfilesRepo;
   /** The workload pipeline's queue over the same database; closed with it. */
   openQueue(options: QueueOptions): QueueStore;

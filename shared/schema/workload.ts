@@ -51,3 +51,77 @@ export const RateLimit = z
   })
   .openapi("RateLimit");
 export type RateLimit = z.infer<typeof RateLimit>;
+
+/** Settings of a workload that a client may write (pipeline spec §2.1, design/api.md). Durations in seconds. */
+const mutable = {
+  name: z.string().min(1).max(200),
+  description: z.string().max(10_000).default(""),
+  enabled: z.boolean().default(true),
+  supervisor_enabled: z.boolean().default(false),
+  executor_type: ExecutorType,
+  executor_config: ExecutorConfig.prefault({}),
+  priority: z.int().min(-1_000_000).max(1_000_000).default(0),
+  batch_size: z.int().min(1).max(10_000).default(1),
+  lease_secs: z.int().min(1).max(86_400).default(60),
+  max_attempts: z.int().min(1).max(1_000).default(3),
+  timeout_s: z.number().min(0.1).max(864_000).nullable().default(null),
+  host_affinity: z.array(z.string().min(1).max(253)).max(1_000).default([]),
+  backoff: Backoff.prefault({}),
+  rate_limit: RateLimit.nullable().default(null),
+  max_in_flight: z.int().min(1).max(1_000_000).nullable().default(null),
+  emits: z.array(Slug).max(100).default([]),
+  schedule: z.string().max(200).nullable().default(null),
+  schedule_tz: z.string().max(100).default("UTC"),
+};
+
+const NEEDS: Record<ExecutorType, readonly (keyof ExecutorConfig)[]> = {
+  python_module: ["module", "plugin"],
+  bun_module: ["module", "source_path", "plugin"],
+  command: ["argv"],
+  fleet_fetch: [],
+};
+
+const checkExecutor = (
+  w: { executor_type: ExecutorType; executor_config: ExecutorConfig },
+  ctx: z.RefinementCtx,
+) => {
+  const needs = NEEDS[w.executor_type];
+  if (needs.length > 0 && !needs.some((key) => w.executor_config[key] !== undefined))
+    ctx.addIssue({
+      code: "custom",
+      path: ["executor_config", needs[0] ?? ""],
+      message: `is needed by executor_type ${w.executor_type}${needs.length > 1 ? ` (or ${needs.slice(1).join(", ")})` : ""}`,
+    });
+};
+
+/** Body of POST /workloads (pipeline spec §2.1): unknown keys are refused. */
+export const WorkloadCreate = z
+  .strictObject({ slug: Slug, ...mutable, name: mutable.name.optional() })
+  .superRefine(checkExecutor)
+  .transform((w) => ({ ...w, name: w.name ?? w.slug }))
+  .openapi("WorkloadCreate");
+export type WorkloadCreate = z.infer<typeof WorkloadCreate>;
+
+/** Body of PUT /workloads/{slug}: replaces every mutable field; `slug`, when given, must be the path's. */
+export const WorkloadUpdate = z
+  .strictObject({ slug: Slug.optional(), ...mutable })
+  .superRefine(checkExecutor)
+  .openapi("WorkloadUpdate");
+export type WorkloadUpdate = z.infer<typeof WorkloadUpdate>;
+
+export const SetEnabled = z.strictObject({ enabled: z.boolean() }).openapi("SetEnabled");
+export const SetSupervisorEnabled = z
+  .strictObject({ supervisor_enabled: z.boolean() })
+  .openapi("SetSupervisorEnabled");
+
+/** A workload as the wire shows it. */
+export const Workload = z
+  .object({
+    slug: z.string(),
+    ...mutable,
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
+  .openapi("Workload");
+export type Workload = z.infer<typeof Workload>;
+export const WorkloadList = z.object({ workloads: z.array(Workload) }).openapi("WorkloadList");

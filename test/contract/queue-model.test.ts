@@ -32,11 +32,13 @@ class Sequence {
   /** Every attempt anybody was ever given: also long after it is over they are reported. */
   readonly known: Known[] = [];
   readonly ids = new Map<number, number>();
-  constructor(
-    readonly rig: QueueRig,
-    readonly workload_id: number,
-    readonly random: () => number,
-  ) {
+  readonly rig: QueueRig;
+  readonly workload_id: number;
+  readonly random: () => number;
+  constructor(rig: QueueRig, workload_id: number, random: () => number) {
+    this.rig = rig;
+    this.workload_id = workload_id;
+    this.random = random;
     this.model = new QueueModel(rig.now);
   }
 

@@ -1,0 +1,28 @@
+import type { Clock } from "#shared/clock.ts";
+import type { Log } from "#shared/log.ts";
+import type { HubConfig } from "../config.ts";
+import type { QueueStore } from "../db/queue/types.ts";
+import type { Db } from "../db/types.ts";
+import type { ReadyHints } from "./ready-hints.ts";
+import type { TurnQueue } from "./turn.ts";
+import type { WorkloadCache } from "./workload-cache.ts";
+
+/** The running pipeline: what the calls of /api/v1 share. Opened by `startPipeline`. */
+export interface Pipeline {
+  readonly store: QueueStore;
+  readonly turns: TurnQueue;
+  readonly workloads: WorkloadCache;
+  readonly ready: ReadyHints;
+  /** Told that a workload has ready tasks: claims that wait for some are answered. */
+  readonly wake: (workload_id: number, ready: number) => void;
+}
+
+/** What the control plane's functions are given. */
+export interface ControlContext {
+  readonly config: HubConfig;
+  readonly clock: Clock;
+  readonly version: string;
+  readonly log: Log;
+  readonly db: Pick<Db, "ping" | "workloads" | "runs">;
+  readonly pipeline: Pipeline;
+}

@@ -1,0 +1,82 @@
+import type { z } from "@hono/zod-openapi";
+import { TASK_STATE } from "#drizzle/queue-tables.ts";
+import { isoTime, isoTimeOrNull } from "#shared/clock.ts";
+import { notFound } from "#shared/errors.ts";
+import type { PeekQuery, QueueCounts, QueueRow } from "#shared/schema/queue.ts";
+import type { QueueCounts as StoredCounts, QueueRow as StoredRow } from "../db/queue/types.ts";
+import type { ControlContext } from "./context.ts";
+
+/** On the wire a delayed task is pending. */
+const STATES: Record<QueueRow["state"], readonly number[]> = {
+  pending: [TASK_STATE.ready, TASK_STATE.delayed],
+  claimed: [TASK_STATE.claimed],
+  failed: [TASK_STATE.failed],
+};
+const NAMES = new Map(
+  Object.entries(STATES).flatMap(([name, codes]) =>
+    codes.map((code) => [code, name as QueueRow["state"]] as const),
+  ),
+);
+/** Failed rows made ready in one transaction. */
+const RESET_BATCH = 5_000;
+
+export function queueCounts(row: StoredCounts | undefined): QueueCounts {
+  const { ready = 0, delayed = 0, claimed = 0, failed = 0 } = row ?? {};
+  const pending = ready + delayed;
+  return { pending, claimed, failed, total: pending + claimed + failed };
+}
+
+/** GET …/queue (pipeline spec §2.3): from counters, so it costs the same for ten tasks and ten million. */
+export async function getCounts(ctx: ControlContext, slug: string): Promise<QueueCounts> {
+  const { workload_id } = await ctx.pipeline.workloads.require(slug);
+  const [row] = await ctx.pipeline.store.counts(workload_id);
+  return queueCounts(row);
+}
+
+const queueRow = (row: StoredRow): QueueRow => {
+  const { task_id: _id, ...rest } = row;
+  return {
+    ...rest,
+    state: NAMES.get(row.state) ?? "pending",
+    extra: row.extra === null ? null : JSON.parse(row.extra),
+    run_at: isoTime(row.run_at),
+    claimed_at: isoTimeOrNull(row.claimed_at),
+    lease_until: isoTimeOrNull(row.lease_until),
+    created_at: isoTime(row.created_at),
+  };
+};
+
+/** GET …/queue/peek: oldest first. */
+export async function peekQueue(
+  ctx: ControlContext,
+  slug: string,
+  { state, limit, offset }: z.infer<typeof PeekQuery>,
+): Promise<{ rows: QueueRow[]; next_offset: number | null }> {
+  const { workload_id } = await ctx.pipeline.workloads.require(slug);
+  const states = state ? STATES[state] : Object.values(STATES).flat();
+  const rows = await ctx.pipeline.store.peek(workload_id, states, limit + 1, offset);
+  return {
+    rows: rows.slice(0, limit).map(queueRow),
+    next_offset: rows.length > limit ? offset + limit : null,
+  };
+}
+
+/** POST …/queue/reset-failed: every failed row becomes pending, with all its attempts (pipeline spec §3). */
+export async function resetFailed(ctx: ControlContext, slug: string): Promise<number> {
+  const { workload_id } = await ctx.pipeline.workloads.require(slug);
+  let reset = 0;
+  for (let n = RESET_BATCH; n === RESET_BATCH; ) {
+    n = await ctx.pipeline.store.resetFailed(workload_id, RESET_BATCH);
+    reset += n;
+    if (n > 0) ctx.pipeline.wake(workload_id, n);
+  }
+  return reset;
+}
+
+/** DELETE …/queue/{pk}: removes a pending or failed task, cancels a claimed one. @throws AppError not_found */
+export async function removeTask(ctx: ControlContext, slug: string, pk: string): Promise<void> {
+  const { workload_id } = await ctx.pipeline.workloads.require(slug);
+  const removed = await ctx.pipeline.store.cancel(workload_id, pk);
+  if (!removed) throw notFound("task");
+  ctx.log.info({ workload: slug, pk, was: NAMES.get(removed.state) }, "task removed");
+}

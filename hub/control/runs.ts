@@ -1,0 +1,46 @@
+import { RUN_OUTCOMES } from "#drizzle/queue-tables.ts";
+import { isoTime } from "#shared/clock.ts";
+import { notFound } from "#shared/errors.ts";
+import type { Run, RunsQuery } from "#shared/schema/queue.ts";
+import type { RunRow } from "../db/types.ts";
+import type { ControlContext } from "./context.ts";
+
+/** What stands for the workload of a run once that is deleted. */
+const DELETED = "(deleted)";
+
+/** A run as the wire shows it (pipeline spec §2.4). */
+export const runRecord = (row: RunRow): Run => ({
+  run_id: row.run_id,
+  workload: row.slug ?? DELETED,
+  pk: row.pk,
+  attempt: row.attempt,
+  success: RUN_OUTCOMES[row.outcome] === "success",
+  outcome: RUN_OUTCOMES[row.outcome] ?? "error",
+  worker_id: row.worker_id,
+  started_at: isoTime(row.started_at),
+  finished_at: isoTime(row.finished_at),
+  duration_ms: row.duration_ms,
+  output_json: row.output,
+  stdout: row.stdout,
+  stderr: row.stderr,
+  truncated: row.truncated,
+  error: row.error,
+});
+
+/** Newest first, of one workload or of all. @throws AppError not_found */
+export async function listRuns(
+  ctx: ControlContext,
+  query: RunsQuery,
+  slug?: string,
+): Promise<Run[]> {
+  const workload_id =
+    slug === undefined ? undefined : (await ctx.pipeline.workloads.require(slug)).workload_id;
+  return (await ctx.db.runs.list({ ...query, workload_id })).map(runRecord);
+}
+
+/** @throws AppError not_found */
+export async function getRun(ctx: ControlContext, run_id: number): Promise<Run> {
+  const row = Number.isSafeInteger(run_id) ? await ctx.db.runs.get(run_id) : null;
+  if (!row) throw notFound("run");
+  return runRecord(row);
+}

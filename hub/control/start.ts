@@ -1,0 +1,57 @@
+import type { Clock } from "#shared/clock.ts";
+import type { Log } from "#shared/log.ts";
+import { startLoop } from "#shared/loop.ts";
+import type { Scope } from "#shared/scope.ts";
+import type { Db } from "../db/types.ts";
+import type { Pipeline } from "./context.ts";
+import { createReadyHints } from "./ready-hints.ts";
+import { sweepOnce } from "./sweep.ts";
+import { createTurnQueue } from "./turn.ts";
+import { createWorkloadCache } from "./workload-cache.ts";
+
+export interface PipelineDeps {
+  db: Db;
+  clock: Clock;
+  log: Log;
+  /** Names this process in the counters. */
+  node: string;
+  random: () => number;
+  /** Epoch ms for leases; by default a clock that does not follow jumps of the wall clock. */
+  now?: () => number;
+}
+
+/** Leases end, retries begin and other control processes' workloads are seen this often. */
+const SWEEP_EVERY_MS = 500;
+/** Two transactions keep Postgres busy; SQLite has one writer. */
+const AT_ONCE = { sqlite: 1, postgres: 2 } as const;
+
+/** Opens the queue over the database and starts its sweeper; both end with `scope`. */
+export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<Pipeline> {
+  const { db, clock, log } = deps;
+  const now = deps.now ?? steadyClock(clock);
+  const store = db.openQueue({ node: deps.node, now, random: deps.random });
+  const turns = createTurnQueue(store, AT_ONCE[db.dialect]);
+  const workloads = createWorkloadCache(db);
+  const ready = createReadyHints();
+  await workloads.refresh();
+  const pipeline: Pipeline = { store, turns, workloads, ready, wake: ready.add };
+  scope.add("queue", turns, (t) => t.idle());
+  scope.add(
+    "queue sweeper",
+    startLoop({
+      name: "queue sweeper",
+      everyMs: SWEEP_EVERY_MS,
+      clock,
+      log,
+      pass: () => sweepOnce(pipeline, log),
+    }),
+    (l) => l.stop(),
+  );
+  return pipeline;
+}
+
+/** Wall time at the start, counted on by the monotonic clock: a jump of the wall clock ends no lease. */
+function steadyClock(clock: Clock): () => number {
+  const [wall, steady] = [clock.now(), performance.now()];
+  return () => Math.floor(wall + performance.now() - steady);
+}

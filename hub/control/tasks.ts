@@ -1,0 +1,51 @@
+import { cleanJson, cleanText } from "#drizzle/clean.ts";
+import { invalid } from "#shared/errors.ts";
+import { MAX_EXTRA_BYTES, type SubmitResult, type TaskIn } from "#shared/schema/queue.ts";
+import type { NewTask } from "../db/queue/types.ts";
+import type { WorkloadRow } from "../db/types.ts";
+import type { ControlContext } from "./context.ts";
+
+const encoder = new TextEncoder();
+
+/** JSON of `extra` as it is stored. @throws AppError invalid naming the item when it is too large. */
+function extraText(extra: TaskIn["extra"], loc: (string | number)[]): string | null {
+  if (extra === undefined || extra === null) return null;
+  const text = cleanJson(extra);
+  // UTF-8 takes at most three bytes for each unit of a string.
+  if (text.length * 3 > MAX_EXTRA_BYTES && encoder.encode(text).length > MAX_EXTRA_BYTES)
+    throw invalid([...loc, "extra"], `must be at most ${MAX_EXTRA_BYTES} bytes of JSON`);
+  return text;
+}
+
+export const newTask = (
+  workload: Pick<WorkloadRow, "max_attempts">,
+  item: TaskIn,
+  loc: (string | number)[],
+): NewTask => ({
+  pk: cleanText(item.pk),
+  extra: extraText(item.extra, loc),
+  priority: item.priority ?? 0,
+  max_attempts: item.max_attempts ?? workload.max_attempts,
+  run_at: item.run_at ? Date.parse(item.run_at) : null,
+});
+
+/**
+ * Puts tasks into the workload's queue (pipeline spec §4.2). A key that is pending, claimed or failed is left alone.
+ * @throws AppError not_found, invalid naming the item, at_capacity.
+ */
+export async function submitTasks(
+  ctx: ControlContext,
+  slug: string,
+  items: readonly TaskIn[],
+  loc: (index: number) => (string | number)[],
+): Promise<SubmitResult> {
+  const workload = await ctx.pipeline.workloads.require(slug);
+  const tasks = items.map((item, i) => newTask(workload, item, loc(i)));
+  const { workload_id } = workload;
+  const { submitted, duplicates } =
+    tasks.length === 0
+      ? { submitted: 0, duplicates: 0 }
+      : await ctx.pipeline.turns.call({ op: "submit", workload_id, tasks });
+  if (submitted > 0) ctx.pipeline.wake(workload_id, submitted);
+  return { submitted, duplicates, pks_rejected: [] };
+}

@@ -1,0 +1,74 @@
+import { isoTime } from "#shared/clock.ts";
+import { conflict, invalid, notFound } from "#shared/errors.ts";
+import type { Workload, WorkloadCreate, WorkloadUpdate } from "#shared/schema/workload.ts";
+import type { WorkloadRow } from "../db/types.ts";
+import type { ControlContext } from "./context.ts";
+
+/** A row as the wire shows it. */
+export function workloadRecord(row: WorkloadRow): Workload {
+  const { workload_id: _id, ...rest } = row;
+  return { ...rest, created_at: isoTime(row.created_at), updated_at: isoTime(row.updated_at) };
+}
+
+export const listWorkloads = async (ctx: ControlContext): Promise<Workload[]> =>
+  (await ctx.db.workloads.list()).map(workloadRecord);
+
+/** @throws AppError not_found */
+export const getWorkload = async (ctx: ControlContext, slug: string): Promise<Workload> =>
+  workloadRecord((await ctx.db.workloads.get(slug)) ?? missing());
+
+const missing = (): never => {
+  throw notFound("workload");
+};
+
+/** @throws AppError conflict when the slug is taken (pipeline spec §7). */
+export async function createWorkload(
+  ctx: ControlContext,
+  input: WorkloadCreate,
+): Promise<Workload> {
+  const now = ctx.clock.now();
+  const row = await ctx.db.workloads.insert({ ...input, created_at: now, updated_at: now });
+  if (!row) throw conflict(`workload ${input.slug} exists`);
+  ctx.pipeline.workloads.set(row.slug, row);
+  ctx.log.info({ workload: row.slug }, "workload created");
+  return workloadRecord(row);
+}
+
+/** Replaces every mutable field. @throws AppError not_found, invalid when the body names another slug. */
+export async function replaceWorkload(
+  ctx: ControlContext,
+  slug: string,
+  { slug: named, ...input }: WorkloadUpdate,
+): Promise<Workload> {
+  if (named !== undefined && named !== slug)
+    throw invalid(["body", "slug"], "must be the slug of the path: it cannot be changed");
+  return changeWorkload(ctx, slug, input);
+}
+
+/** @throws AppError not_found */
+export async function changeWorkload(
+  ctx: ControlContext,
+  slug: string,
+  set: Partial<Omit<WorkloadUpdate, "slug">>,
+): Promise<Workload> {
+  const row = await ctx.db.workloads.update(slug, { ...set, updated_at: ctx.clock.now() });
+  if (!row) throw notFound("workload");
+  ctx.pipeline.workloads.set(slug, row);
+  if (row.enabled) ctx.pipeline.wake(row.workload_id, Number.POSITIVE_INFINITY);
+  return workloadRecord(row);
+}
+
+/** With its queue; its runs stay. @throws AppError not_found, or conflict while a task is claimed. */
+export async function deleteWorkload(
+  ctx: ControlContext,
+  slug: string,
+  force: boolean,
+): Promise<void> {
+  const row = (await ctx.db.workloads.get(slug)) ?? missing();
+  if (!(await ctx.db.workloads.delete(row.workload_id, force))) {
+    if ((await ctx.db.workloads.get(slug)) === null) throw notFound("workload");
+    throw conflict("tasks of it are claimed; ?force=true deletes it all the same");
+  }
+  ctx.pipeline.workloads.set(slug, null);
+  ctx.log.info({ workload: slug, force }, "workload deleted");
+}

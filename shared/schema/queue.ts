@@ -1,0 +1,106 @@
+import { z } from "@hono/zod-openapi";
+
+/** Longest task key in characters, and the JSON of `extra` in bytes. */
+export const MAX_PK_LENGTH = 1_024;
+export const MAX_EXTRA_BYTES = 1024 * 1024;
+/** Pipeline spec §8. */
+export const MAX_BATCH_ITEMS = 10_000;
+export const MAX_RUNS = { all: 1_000, workload: 500 } as const;
+
+export const TaskKey = z
+  .string()
+  .min(1)
+  .max(MAX_PK_LENGTH)
+  .refine((pk) => !pk.includes("\u0000"), { error: "must not contain NUL" });
+
+/** A task as it is submitted (pipeline spec §2.2, design/api.md). */
+export const TaskIn = z
+  .strictObject({
+    pk: TaskKey,
+    extra: z.record(z.string(), z.unknown()).nullable().optional(),
+    priority: z.int().min(-1_000_000).max(1_000_000).optional(),
+    run_at: z.iso.datetime({ offset: true }).nullable().optional(),
+    max_attempts: z.int().min(1).max(1_000).optional(),
+  })
+  .openapi("TaskIn");
+export type TaskIn = z.infer<typeof TaskIn>;
+
+export const TaskBatch = z
+  .strictObject({ items: z.array(TaskIn).max(MAX_BATCH_ITEMS) })
+  .openapi("TaskBatch");
+
+/** `duplicates`: keys that are pending, claimed or failed already, or stand twice in the batch. */
+export const SubmitResult = z
+  .object({ submitted: z.int(), duplicates: z.int(), pks_rejected: z.array(z.string()) })
+  .openapi("SubmitResult");
+export type SubmitResult = z.infer<typeof SubmitResult>;
+
+/** GET …/queue (pipeline spec §2.3). */
+export const QueueCounts = z
+  .object({ pending: z.int(), claimed: z.int(), failed: z.int(), total: z.int() })
+  .openapi("QueueCounts");
+export type QueueCounts = z.infer<typeof QueueCounts>;
+
+export const QUEUE_STATES = ["pending", "claimed", "failed"] as const;
+export const QueueRow = z
+  .object({
+    pk: z.string(),
+    state: z.enum(QUEUE_STATES),
+    attempt: z.int(),
+    max_attempts: z.int(),
+    priority: z.int(),
+    run_at: z.string(),
+    worker_id: z.string().nullable(),
+    claimed_at: z.string().nullable(),
+    lease_until: z.string().nullable(),
+    last_error: z.string().nullable(),
+    extra: z.unknown(),
+    created_at: z.string(),
+  })
+  .openapi("QueueRow");
+export type QueueRow = z.infer<typeof QueueRow>;
+export const QueuePeek = z
+  .object({ rows: z.array(QueueRow), next_offset: z.int().nullable() })
+  .openapi("QueuePeek");
+export const PeekQuery = z.object({
+  state: z.enum(QUEUE_STATES).optional(),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  offset: z.coerce.number().int().min(0).max(1_000_000).default(0),
+});
+
+export const ResetFailed = z.object({ reset: z.int() }).openapi("ResetFailed");
+
+/** A run (pipeline spec §2.4, design/api.md). `output_json` on success, `error` otherwise. */
+export const Run = z
+  .object({
+    run_id: z.int(),
+    workload: z.string(),
+    pk: z.string(),
+    attempt: z.int(),
+    success: z.boolean(),
+    outcome: z.enum(["success", "error", "timeout", "lease_expired", "crashed", "cancelled"]),
+    worker_id: z.string().nullable(),
+    started_at: z.string(),
+    finished_at: z.string(),
+    duration_ms: z.int(),
+    output_json: z.unknown(),
+    stdout: z.string(),
+    stderr: z.string(),
+    truncated: z.boolean(),
+    error: z.string().nullable(),
+  })
+  .openapi("Run");
+export type Run = z.infer<typeof Run>;
+export const RunList = z.object({ runs: z.array(Run) }).openapi("RunList");
+
+const limitUpTo = (max: number) =>
+  z.object({
+    limit: z.coerce.number().int().min(1).max(max).default(50),
+    /** Runs older than this one. */
+    before: z.coerce.number().int().min(1).optional(),
+    success: z.stringbool().optional(),
+    pk: TaskKey.optional(),
+  });
+export const AllRunsQuery = limitUpTo(MAX_RUNS.all);
+export const WorkloadRunsQuery = limitUpTo(MAX_RUNS.workload);
+export type RunsQuery = z.infer<typeof AllRunsQuery>;

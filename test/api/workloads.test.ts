@@ -1,0 +1,282 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { ClaimedTask } from "#hub/db/queue/types.ts";
+import { startTestHub, type TestHub } from "#test/support/hub.ts";
+
+let hub: TestHub;
+beforeAll(async () => {
+  hub = await startTestHub();
+});
+afterAll(() => hub.close());
+
+const api = (method: string, path: string, body?: unknown) =>
+  hub.call(method, `/api/v1${path}`, body);
+
+let made = 0;
+const newSlug = () => `work-${++made}`;
+const command = { executor_type: "command", executor_config: { argv: ["true"] } };
+
+async function addWorkload(fields: Record<string, unknown> = {}): Promise<string> {
+  const slug = newSlug();
+  const answer = await api("POST", "/workloads", { slug, ...command, ...fields });
+  expect(answer.status).toBe(201);
+  return slug;
+}
+
+async function claim(slug: string, max = 10): Promise<ClaimedTask[]> {
+  const { pipeline } = hub.ctx;
+  const { workload_id } = await pipeline.workloads.require(slug);
+  return pipeline.turns.call({
+    ...{ op: "claim", worker: "w", worker_id: "worker-1", workload_id, max, lease_ms: 60_000 },
+    ...{ timeout_ms: null, max_in_flight: null, rate_limit: null },
+  });
+}
+const printed = { duration_ms: 3, stdout: "", stderr: "", truncated: false };
+const complete = (tasks: ClaimedTask[], output: string | null = null, stdout = "") =>
+  hub.ctx.pipeline.turns.call({
+    op: "complete",
+    worker: "w",
+    items: tasks.map(({ task_id, epoch }) => ({ task_id, epoch, ...printed, output, stdout })),
+  });
+async function fail(slug: string, tasks: ClaimedTask[], no_retry: boolean) {
+  const { workload_id, backoff } = await hub.ctx.pipeline.workloads.require(slug);
+  return hub.ctx.pipeline.turns.call({
+    ...{ op: "fail", worker: "w", workload_id, backoff },
+    items: tasks.map(({ task_id, epoch }) => ({
+      ...{ task_id, epoch, ...printed, outcome: "error" as const, error: "it broke" },
+      ...{ retry_after_ms: null, no_retry },
+    })),
+  });
+}
+
+describe("workloads (pipeline spec §4.2)", () => {
+  test("§2.1 a new one answers 201 with every default filled in, and is read and listed", async () => {
+    const slug = newSlug();
+    const { status, body } = await api("POST", "/workloads", { slug, ...command });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      slug,
+      name: slug,
+      enabled: true,
+      supervisor_enabled: false,
+      priority: 0,
+      batch_size: 1,
+      lease_secs: 60,
+      max_attempts: 3,
+      timeout_s: null,
+      host_affinity: [],
+      max_in_flight: null,
+      rate_limit: null,
+      schedule: null,
+      backoff: { kind: "exponential", base_s: 1, max_s: 300, jitter: 0.25 },
+    });
+    expect((await api("GET", `/workloads/${slug}`)).body).toEqual(body);
+    const { body: list } = await api("GET", "/workloads");
+    expect(list.workloads).toContainEqual(body);
+  });
+
+  test("§7 a slug that exists is 409", async () => {
+    const slug = await addWorkload();
+    const { status, body } = await api("POST", "/workloads", { slug, ...command });
+    expect(status).toBe(409);
+    expect(body.detail).toBe(`workload ${slug} exists`);
+  });
+
+  for (const [what, body, field] of [
+    ["an unknown key", { ...command, slug: "x", colour: "red" }, "colour"],
+    ["an unknown executor", { slug: "x", executor_type: "cobol" }, "executor_type"],
+    ["a command without argv", { slug: "x", executor_type: "command" }, "argv"],
+    ["a python_module without module", { slug: "x", executor_type: "python_module" }, "module"],
+    ["a slug with a slash", { ...command, slug: "a/b" }, "slug"],
+    ["lease_secs 0", { ...command, slug: "x", lease_secs: 0 }, "lease_secs"],
+    ["batch_size 10,001", { ...command, slug: "x", batch_size: 10_001 }, "batch_size"],
+  ] as const)
+    test(`§2.1 ${what} is 422 naming the field, and stores nothing`, async () => {
+      const answer = await api("POST", "/workloads", body);
+      expect(answer.status).toBe(422);
+      expect(answer.text).toContain(field);
+      expect((await api("GET", "/workloads/x")).status).toBe(404);
+    });
+
+  test("PUT replaces every mutable field; another slug in the body is 422", async () => {
+    const slug = await addWorkload({ priority: 5, description: "old" });
+    const put = (body: unknown) => api("PUT", `/workloads/${slug}`, body);
+    const { status, body } = await put({ ...command, name: "New", batch_size: 7 });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ name: "New", batch_size: 7, priority: 0, description: "" });
+    expect((await put({ ...command, name: "New", slug: "other" })).status).toBe(422);
+    expect((await api("PUT", "/workloads/none", { ...command, name: "n" })).status).toBe(404);
+  });
+
+  test("PATCH enabled and supervisor_enabled switch one flag and nothing else", async () => {
+    const slug = await addWorkload({ priority: 3 });
+    const off = await api("PATCH", `/workloads/${slug}/enabled`, { enabled: false });
+    expect(off.body).toMatchObject({ enabled: false, supervisor_enabled: false, priority: 3 });
+    const on = await api("PATCH", `/workloads/${slug}/supervisor_enabled`, {
+      supervisor_enabled: true,
+    });
+    expect(on.body).toMatchObject({ enabled: false, supervisor_enabled: true });
+    expect((await api("PATCH", `/workloads/${slug}/enabled`, { enabled: "no" })).status).toBe(422);
+  });
+
+  test("DELETE answers 204 once; 409 while a task is claimed unless it is forced", async () => {
+    const slug = await addWorkload();
+    await api("POST", `/workloads/${slug}/tasks`, { pk: "a" });
+    await claim(slug);
+    expect((await api("DELETE", `/workloads/${slug}`)).status).toBe(409);
+    expect((await api("DELETE", `/workloads/${slug}?force=true`)).status).toBe(204);
+    expect((await api("DELETE", `/workloads/${slug}`)).status).toBe(404);
+    expect((await api("GET", `/workloads/${slug}/queue`)).status).toBe(404);
+  });
+});
+
+describe("tasks (pipeline spec §2.2, §4.2)", () => {
+  test("a task answers 201 with what became of it; the same key again is a duplicate", async () => {
+    const slug = await addWorkload();
+    const submit = () => api("POST", `/workloads/${slug}/tasks`, { pk: "a/b c", extra: { n: 1 } });
+    const first = await submit();
+    expect(first.status).toBe(201);
+    expect(first.body).toEqual({ submitted: 1, duplicates: 0, pks_rejected: [] });
+    expect((await submit()).body).toEqual({ submitted: 0, duplicates: 1, pks_rejected: [] });
+    expect((await api("GET", `/workloads/${slug}/queue`)).body).toEqual({
+      pending: 1,
+      claimed: 0,
+      failed: 0,
+      total: 1,
+    });
+  });
+
+  test("§8 a batch of 10,000 is taken whole; 10,001 are 422 and none is stored", async () => {
+    const slug = await addWorkload();
+    const items = Array.from({ length: 10_000 }, (_, i) => ({ pk: `p${i}` }));
+    const batch = (list: unknown[]) =>
+      api("POST", `/workloads/${slug}/tasks/batch`, { items: list });
+    const tooMany = await batch([...items, { pk: "one more" }]);
+    expect(tooMany.status).toBe(422);
+    expect(tooMany.text).toContain("items");
+    expect((await api("GET", `/workloads/${slug}/queue`)).body.total).toBe(0);
+    expect((await batch(items)).body).toMatchObject({ submitted: 10_000, duplicates: 0 });
+    expect((await batch([])).body).toMatchObject({ submitted: 0 });
+    expect((await api("GET", `/workloads/${slug}/queue`)).body.pending).toBe(10_000);
+  });
+
+  test("a bad item is 422 naming its place, and no item of its batch is stored", async () => {
+    const slug = await addWorkload();
+    for (const bad of [
+      { pk: "" },
+      { pk: "x", extra: 5 },
+      { pk: "x", colour: 1 },
+      { pk: "\u0000" },
+    ]) {
+      const { status, body } = await api("POST", `/workloads/${slug}/tasks/batch`, {
+        items: [{ pk: "good" }, bad],
+      });
+      expect(status).toBe(422);
+      expect(body.detail[0].loc.slice(0, 3)).toEqual(["body", "items", 1]);
+    }
+    const large = { pk: "x", extra: { text: "é".repeat(600_000) } };
+    const { status, body } = await api("POST", `/workloads/${slug}/tasks/batch`, {
+      items: [{ pk: "good" }, large],
+    });
+    expect([status, body.detail[0].loc]).toEqual([422, ["body", "items", 1, "extra"]]);
+    expect((await api("GET", `/workloads/${slug}/queue`)).body.total).toBe(0);
+  });
+
+  test("an unknown workload is 404, a missing pk 400, a body that is not JSON 400", async () => {
+    expect((await api("POST", "/workloads/none/tasks", { pk: "a" })).status).toBe(404);
+    const slug = await addWorkload();
+    expect((await api("POST", `/workloads/${slug}/tasks`, {})).status).toBe(400);
+    expect((await api("POST", `/workloads/${slug}/tasks`, "{")).status).toBe(400);
+  });
+});
+
+describe("the queue (pipeline spec §2.3, §3, §4.2)", () => {
+  test("peek shows the rows of a state, page by page; a bad state or limit is 422", async () => {
+    const slug = await addWorkload();
+    await api("POST", `/workloads/${slug}/tasks/batch`, {
+      items: [{ pk: "a", extra: { n: 1 }, priority: 2 }, { pk: "b" }, { pk: "c" }],
+    });
+    await claim(slug, 1);
+    const peek = (query: string) => api("GET", `/workloads/${slug}/queue/peek?${query}`);
+    const { body } = await peek("state=claimed");
+    expect(body.rows).toMatchObject([
+      {
+        pk: "a",
+        state: "claimed",
+        attempt: 1,
+        extra: { n: 1 },
+        worker_id: "worker-1",
+        priority: 2,
+      },
+    ]);
+    const page = await peek("state=pending&limit=1");
+    expect(page.body).toMatchObject({ rows: [{ pk: "b" }], next_offset: 1 });
+    expect((await peek("state=pending&limit=1&offset=1")).body).toMatchObject({
+      rows: [{ pk: "c" }],
+      next_offset: null,
+    });
+    for (const bad of ["state=broken", "limit=0", "limit=-1", "limit=abc", "limit=100000"])
+      expect((await peek(bad)).status).toBe(422);
+  });
+
+  test("reset-failed moves every failed row to pending and says how many", async () => {
+    const slug = await addWorkload();
+    await api("POST", `/workloads/${slug}/tasks/batch`, { items: [{ pk: "a" }, { pk: "b" }] });
+    await fail(slug, await claim(slug), true);
+    expect((await api("GET", `/workloads/${slug}/queue`)).body.failed).toBe(2);
+    const { body } = await api("POST", `/workloads/${slug}/queue/reset-failed`);
+    expect(body).toEqual({ reset: 2 });
+    expect((await api("GET", `/workloads/${slug}/queue`)).body).toMatchObject({
+      pending: 2,
+      failed: 0,
+    });
+  });
+
+  test("a task is removed by its key, also one with slashes; the second time is 404", async () => {
+    const slug = await addWorkload();
+    await api("POST", `/workloads/${slug}/tasks`, { pk: "a/b?c" });
+    const drop = () => api("DELETE", `/workloads/${slug}/queue/${encodeURIComponent("a/b?c")}`);
+    expect((await drop()).status).toBe(204);
+    expect((await drop()).status).toBe(404);
+  });
+});
+
+describe("runs (pipeline spec §2.4, §4.1, §4.2)", () => {
+  test("are listed newest first with output, streams and error, of one workload or of all", async () => {
+    const slug = await addWorkload();
+    await api("POST", `/workloads/${slug}/tasks/batch`, { items: [{ pk: "a" }, { pk: "b" }] });
+    const [a, b] = (await claim(slug)) as [ClaimedTask, ClaimedTask];
+    await complete([a], '{"n":1}', "hello\n");
+    await fail(slug, [b], false);
+    const { body } = await api("GET", `/workloads/${slug}/runs`);
+    expect(body.runs).toMatchObject([
+      { pk: "b", success: false, outcome: "error", error: "it broke", output_json: null },
+      {
+        ...{ pk: "a", success: true, outcome: "success", error: null, output_json: { n: 1 } },
+        ...{ stdout: "hello\n", stderr: "", worker_id: "worker-1", workload: slug, attempt: 1 },
+      },
+    ]);
+    const { body: all } = await api("GET", "/runs?limit=1000");
+    expect(all.runs.slice(0, 2)).toEqual(body.runs);
+    const one = body.runs[1];
+    expect((await api("GET", `/runs/${one.run_id}`)).body).toEqual(one);
+    expect((await api("GET", `/workloads/${slug}/runs?success=true`)).body.runs).toEqual([one]);
+    expect((await api("GET", `/workloads/${slug}/runs?before=${one.run_id}`)).body.runs).toEqual(
+      [],
+    );
+    await api("DELETE", `/workloads/${slug}`);
+    expect((await api("GET", `/runs/${one.run_id}`)).body.workload).toBe("(deleted)");
+  });
+
+  for (const [path, over] of [
+    ["/runs", 1_001],
+    ["/workloads/SLUG/runs", 501],
+  ] as const)
+    test(`§8 limit=${over} on ${path} is 422, as are 0, -1 and abc`, async () => {
+      const slug = await addWorkload();
+      for (const limit of [over, 0, -1, "abc"])
+        expect((await api("GET", `${path.replace("SLUG", slug)}?limit=${limit}`)).status).toBe(422);
+      expect((await api("GET", `${path.replace("SLUG", slug)}?limit=${over - 1}`)).status).toBe(
+        200,
+      );
+    });
+});
