@@ -76,6 +76,8 @@ export async function startViewerRig(env: EnvSource = {}): Promise<ViewerRig> {
     cdp_port_base: config.lanes.cdp_port_base,
     lanes: count,
     sessions,
+    headless: config.lanes.headless,
+    clock: systemClock,
     refusalOfUrl: guard.refusalOfUrl,
     token: () => link.upload_token,
     log: workerLog,

@@ -1,6 +1,7 @@
 import http, { type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
+import type { Clock } from "#shared/clock.ts";
 import { ConfigError } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
@@ -8,6 +9,8 @@ import { sameSecret } from "#shared/secret.ts";
 import type { LiveSession, Sessions } from "#worker/session/types.ts";
 import { askBrowser, browserPath, dialTarget, relayCdp } from "./cdp.ts";
 import { relayBytes } from "./relay.ts";
+import { serveRfb } from "./rfb-server.ts";
+import { createSharedCasts, type SharedCasts } from "./shared-casts.ts";
 import { dialVnc } from "./vnc.ts";
 
 export interface BridgeDeps {
@@ -19,6 +22,9 @@ export interface BridgeDeps {
   cdp_port_base: number;
   lanes: number;
   sessions: Pick<Sessions, "get">;
+  /** Whether the lanes have no display. */
+  headless: boolean;
+  clock: Clock;
   /** Why a page may not open this URL, as a clause of a sentence; null when it may. */
   refusalOfUrl(url: string): string | null;
   /** What the hub has to show; null while there is no link, and then nothing is answered. */
@@ -52,6 +58,13 @@ class Refusal extends Error {
   }
 }
 
+/** One lane's. */
+interface Bridge {
+  deps: BridgeDeps;
+  lane_idx: number;
+  casts: SharedCasts;
+}
+
 interface Call {
   session: LiveSession;
   rest: string;
@@ -76,6 +89,9 @@ export async function startBridges(deps: BridgeDeps): Promise<Bridges> {
 
 async function startBridge(deps: BridgeDeps, lane_idx: number): Promise<Bridges> {
   const open = new Set<Duplex>();
+  const { clock, log, cdp_port_base } = deps;
+  const casts = createSharedCasts({ port: cdp_port_base + lane_idx, clock, log });
+  const bridge: Bridge = { deps, lane_idx, casts };
   const server = http.createServer((request, response) =>
     answer(deps, lane_idx, request, response),
   );
@@ -83,7 +99,7 @@ async function startBridge(deps: BridgeDeps, lane_idx: number): Promise<Bridges>
     open.add(socket);
     socket.once("close", () => open.delete(socket));
     socket.on("error", () => socket.destroy());
-    void openStream(deps, lane_idx, request, socket, head);
+    void openStream(bridge, request, socket, head);
   });
   await listen(server, deps.host, deps.base_port + lane_idx);
   return {
@@ -150,12 +166,12 @@ function answer(
 }
 
 async function openStream(
-  deps: BridgeDeps,
-  lane_idx: number,
+  bridge: Bridge,
   request: IncomingMessage,
   socket: Duplex,
   head: Buffer,
 ): Promise<void> {
+  const { deps, lane_idx } = bridge;
   try {
     const call = admit(deps, lane_idx, request);
     if (head.length > 0) socket.unshift(head);
@@ -163,7 +179,7 @@ async function openStream(
     call.session.signal.addEventListener("abort", end, { once: true });
     socket.once("close", () => call.session.signal.removeEventListener("abort", end));
     const target = TARGET.exec(call.rest);
-    if (call.rest === "websockify") await showScreen(deps, call.session, socket);
+    if (call.rest === "websockify") await showScreen(bridge, call.session, socket);
     else if (target) await openTarget(deps, call.session, socket, target);
     else throw new Refusal(404, "no such path");
   } catch (err) {
@@ -176,12 +192,32 @@ async function openStream(
 
 const SWITCHING = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ";
 
-/** The lane's screen as an RFB byte stream. */
-async function showScreen(deps: BridgeDeps, session: LiveSession, socket: Duplex): Promise<void> {
-  const vnc = await dialVnc(deps.vnc_port_base + session.lane_idx);
-  if (socket.destroyed) return void vnc.destroy();
+/** The lane's screen as an RFB byte stream: its VNC server's, or its page's when there is none that answers. */
+async function showScreen(
+  { deps, casts, lane_idx }: Bridge,
+  session: LiveSession,
+  socket: Duplex,
+): Promise<void> {
+  const headless = session.browser()?.headless ?? deps.headless;
+  const vnc = headless
+    ? null
+    : await dialVnc(deps.vnc_port_base + lane_idx).catch((err) => {
+        deps.log.warn(
+          { lane_idx, err: errorMessage(err) },
+          "VNC does not answer, showing the page",
+        );
+        return null;
+      });
+  if (vnc) {
+    if (socket.destroyed) return void vnc.destroy();
+    socket.write(`${SWITCHING}rfb\r\n\r\n`);
+    return relayBytes(socket, vnc);
+  }
+  const cast = await casts.take(session);
+  socket.once("close", cast.release);
+  if (socket.destroyed) return cast.release();
   socket.write(`${SWITCHING}rfb\r\n\r\n`);
-  relayBytes(socket, vnc);
+  serveRfb(socket, cast.screencast, deps);
 }
 
 /** One target of the lane's browser as WebSocket frames. A browser target is always the one that runs now. */

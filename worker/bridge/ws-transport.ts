@@ -1,0 +1,28 @@
+import type { CdpTransport } from "#worker/cdp/transport.ts";
+
+/** CDP over a WebSocket of the debugging port, apart from the lane's own pipe: what is attached here nobody records. */
+export function webSocketTransport(url: string): CdpTransport {
+  const socket = new WebSocket(url);
+  let early: string[] | null = [];
+  const transport: CdpTransport = {
+    send: (message) => {
+      if (early) early.push(message);
+      else socket.send(message);
+    },
+    onMessage: () => {},
+    onClose: () => {},
+    close: () => socket.close(),
+  };
+  socket.onopen = () => {
+    for (const message of early ?? []) socket.send(message);
+    early = null;
+  };
+  socket.onmessage = (event) => transport.onMessage(String(event.data));
+  // A failed dial is told by the close that follows.
+  socket.onerror = () => {};
+  socket.onclose = () => {
+    early = [];
+    transport.onClose();
+  };
+  return transport;
+}
