@@ -40,7 +40,7 @@ export async function waitForLane(
   ctx.lanes_wanted.add(wanted);
   try {
     ctx.dispatcher.kick();
-    await ctx.clock.sleep(wait_ms, AbortSignal.any([given.signal, signal]));
+    if (wait_ms > 0) await ctx.clock.sleep(wait_ms, AbortSignal.any([given.signal, signal]));
     // The pass that was asked for may not have run yet.
     if (!given.signal.aborted && !signal.aborted) await ctx.dispatcher.exclusive(async () => {});
     return place;

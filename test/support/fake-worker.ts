@@ -22,7 +22,7 @@ export interface FakeWorkerOptions extends Partial<Omit<Registration, "type" | "
   /** How many lanes; max_concurrent is the same unless capabilities say otherwise. */
   lanes?: number;
   /** How assignments are answered: accepted by default, `never` leaves the hub waiting. */
-  on_assign?: "accept" | "refuse" | "never";
+  on_assign?: "accept" | "refuse" | "never" | "by_hand";
   /** How HubOpenSession is answered: opened by default; `lane` and `page` refuse it, `never` leaves the hub waiting. */
   on_open?: "open" | "lane" | "page" | "never";
   /** The reply to a session's call, null for none; by default the action and its arguments come back as the result. */
@@ -48,6 +48,8 @@ export interface FakeWorker {
   send(message: WorkerToHub | Record<string, unknown>): void;
   heartbeat(more?: Record<string, unknown>): void;
   lane(lane_idx: number, change: Partial<Lane>): void;
+  /** JobAccepted, with the lane running after it. */
+  accept(job: HubAssignJob): void;
   /** SessionOpened, with the lane running before it. */
   opened(session: HubOpenSession): void;
   reply(call: HubSessionCall, reply?: Partial<SessionReply>): void;
@@ -104,12 +106,10 @@ export function connectFakeWorker(
   const assignment = ({ job_id, lease_token }: HubAssignJob) => ({ job_id, lease_token });
 
   const answer = (job: HubAssignJob) => {
-    if (on_assign === "never") return;
+    if (on_assign === "never" || on_assign === "by_hand") return;
     if (on_assign === "refuse")
       return send({ type: "JobRefused", ...assignment(job), reason: "lane is not warm" });
-    send({ type: "JobAccepted", ...assignment(job) });
-    const { job_id, session_id } = job;
-    worker.lane(job.lane_idx, { state: "running", job_id, session_id });
+    worker.accept(job);
   };
   const open = (session: HubOpenSession) => {
     if (on_open === "never") return;
@@ -196,6 +196,11 @@ export function connectFakeWorker(
       const lane = { ...(lanes[lane_idx] ?? warm(lane_idx)), ...change };
       lanes[lane_idx] = lane;
       send({ type: "LaneChanged", lane });
+    },
+    accept: (job) => {
+      send({ type: "JobAccepted", ...assignment(job) });
+      const { job_id, session_id } = job;
+      worker.lane(job.lane_idx, { state: "running", job_id, session_id });
     },
     opened: ({ session_id, lease_token, lane_idx, url }) => {
       worker.lane(lane_idx, { state: "running", session_id });
