@@ -1,5 +1,6 @@
-import { createRoute, z } from "@hono/zod-openapi";
-import { Profile, ProfileName } from "#shared/schema/profile.ts";
+import { createRoute } from "@hono/zod-openapi";
+import { Profile } from "#shared/schema/profile.ts";
+import { SaveProfile } from "#shared/schema/session.ts";
 import type { HubContext } from "../context.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
@@ -7,8 +8,6 @@ import { fails, json, ok } from "../http/openapi-parts.ts";
 import { requireSession } from "../sessions/registry.ts";
 import { saveProfile } from "../sessions/save-profile.ts";
 import { SaveProfileParams } from "./params.ts";
-
-const SaveProfile = z.strictObject({ name: ProfileName }).openapi("SaveProfile");
 
 /** POST /sessions/{sid}/profile/save (design/api.md, Profiles). */
 export function profileSaveRoutes(ctx: HubContext) {

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Job } from "#shared/schema/job.ts";
+import { type FleetProcesses, startFleet } from "#test/support/fleet-process.ts";
+import { type LoginSite, startLoginSite } from "#test/support/site/login.ts";
+
+const WAIT = 60_000;
+let site: LoginSite;
+let fleet: FleetProcesses;
+
+beforeAll(async () => {
+  [site, fleet] = await Promise.all([
+    startLoginSite("login.localhost"),
+    startFleet({ lanes: 1, headless: true }),
+  ]);
+  await fleet.lanesWarm();
+}, WAIT);
+afterAll(async () => {
+  await fleet?.stop();
+  await site?.stop();
+}, WAIT);
+
+async function call(method: string, path: string, body?: unknown) {
+  const response = await fetch(fleet.url + path, {
+    method,
+    headers: body === undefined ? {} : { "Content-Type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(30_000),
+  });
+  const text = await response.text();
+  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+  return { status: response.status, body: (text === "" ? null : JSON.parse(text)) as any };
+}
+
+/** Runs a fetch job on the private page: its record, the page it ended on, and its log. */
+async function fetchPrivate(options: Record<string, unknown> = {}) {
+  const { job_id } = await fleet.submit(`${site.origin}/private`, {
+    wait_seconds: 0,
+    idle_seconds: 0.3,
+    ...options,
+  });
+  const job: Job = await fleet.finished(job_id);
+  const log = await (await fetch(`${fleet.url}/jobs/${job_id}/log.txt`)).text();
+  const page = await (await fetch(`${fleet.url}/jobs/${job_id}/page.html`)).text();
+  await fleet.lanesWarm();
+  return { job, log, page };
+}
+
+describe("§2.8 a profile from a session", () => {
+  test(
+    "logged in in a session, saved, a job with use_profile is logged in and the next plain job is not",
+    async () => {
+      const opened = await call("POST", "/sessions", { url: `${site.origin}/login` });
+      expect(opened.status).toBe(201);
+      const sid = opened.body.session_id;
+      const act = (action: string, args: unknown) =>
+        call("POST", `/sessions/${sid}/${action}`, args);
+      await act("fill", { selector: "#user", text: site.user });
+      await act("fill", { selector: "#password", text: site.password });
+      await act("click", { selector: "#submit" });
+      await act("wait", { selector: "#hello" });
+
+      const saved = await call("POST", `/sessions/${sid}/profile/save`, { name: "ada" });
+      expect(saved).toMatchObject({ status: 201, body: { name: "ada", is_default: false } });
+      expect(saved.body.source_browser).toMatch(/^Chrome\/[0-9.]+$/);
+      // The person goes on where they were.
+      expect((await act("wait", { selector: "#hello" })).body).toMatchObject({
+        ok: true,
+        url: `${site.origin}/private`,
+      });
+      expect((await act("tabs", {})).body.result).toHaveLength(1);
+      const again = await call("POST", `/sessions/${sid}/profile/save`, { name: "ada" });
+      expect(again.status).toBe(200);
+      expect((await call("DELETE", `/sessions/${sid}`)).status).toBeLessThan(300);
+      await fleet.lanesWarm();
+
+      const used = await fetchPrivate({ use_profile: "ada" });
+      expect(used.log).toContain("profile ada: 1 cookies");
+      expect(used.page).toContain(`hello ${site.user}`);
+      const plain = await fetchPrivate();
+      expect(plain.page).not.toContain("hello");
+      expect(plain.job.final_url).toBe(`${site.origin}/login`);
+    },
+    WAIT,
+  );
+
+  test(
+    "the default profile is for jobs that name none; a session can name one",
+    async () => {
+      await call("POST", "/profiles/ada/default");
+      expect((await fetchPrivate()).page).toContain(`hello ${site.user}`);
+      await call("DELETE", "/profiles/default");
+      expect((await fetchPrivate()).page).not.toContain("hello");
+      const { body } = await call("POST", "/sessions", {
+        url: `${site.origin}/private`,
+        use_profile: "ada",
+      });
+      expect(body.url).toBe(`${site.origin}/private`);
+      await call("DELETE", `/sessions/${body.session_id}`);
+      await fleet.lanesWarm();
+      const workers = await call("GET", "/workers");
+      expect(workers.status).toBe(200);
+    },
+    WAIT,
+  );
+});
