@@ -6,6 +6,7 @@ import { errorMessage } from "#shared/errors.ts";
 import { newToken, workerIdFromAddress } from "#shared/ids.ts";
 import type { Log } from "#shared/log.ts";
 import { createScope } from "#shared/scope.ts";
+import { type BridgeDeps, type Bridges, bridgeHost, startBridges } from "./bridge/bridge.ts";
 import type { WorkerConfig } from "./config.ts";
 import { createGuard } from "./fetch/guard.ts";
 import { type FetchSettings, runFetch } from "./fetch/run-fetch.ts";
@@ -47,6 +48,7 @@ export interface WorkerDeps {
 export interface WorkerParts {
   createLanePool(deps: LanePoolDeps): Promise<LanePool>;
   runFetch(run: JobRun, settings: FetchSettings): Promise<JobOutcome>;
+  startBridges(deps: BridgeDeps): Promise<Bridges>;
   random(): number;
 }
 
@@ -57,7 +59,7 @@ export interface RunningWorker {
   exited: Promise<number>;
 }
 
-const REAL_PARTS: WorkerParts = { createLanePool, runFetch, random: Math.random };
+const REAL_PARTS: WorkerParts = { createLanePool, runFetch, startBridges, random: Math.random };
 
 /**
  * Starts lanes and link (fleet spec §1, §6.2).
@@ -98,6 +100,25 @@ export async function startWorker(
       navigation_block: config.fetch.navigation_block,
       own_ports: lanePorts(config),
     });
+    /** Of the standing link; without one the bridges answer nobody. */
+    let bridge_token: string | null = null;
+    scope.add(
+      "bridges",
+      await parts.startBridges({
+        host: bridgeHost(hub.host),
+        base_port: config.novnc.base_port,
+        vnc_port_base: config.lanes.vnc_port_base,
+        cdp_port_base: config.lanes.cdp_port_base,
+        lanes: config.lanes.count,
+        headless: config.lanes.headless,
+        sessions,
+        refusalOfUrl: guard.refusalOfUrl,
+        token: () => bridge_token,
+        clock,
+        log,
+      }),
+      (b) => b.close(),
+    );
     const assignments = createAssignments({
       log,
       pool,
@@ -170,9 +191,11 @@ export async function startWorker(
         heartbeat: report.heartbeat,
         onRegistered: (session) => {
           uploadBases.set(session, uploadBase(session, hub, log));
-          session.signal.addEventListener("abort", () =>
-            stopAll(new RunStopped("link_lost", "the link to the hub was lost")),
-          );
+          bridge_token = session.hub.upload_token;
+          session.signal.addEventListener("abort", () => {
+            if (bridge_token === session.hub.upload_token) bridge_token = null;
+            stopAll(new RunStopped("link_lost", "the link to the hub was lost"));
+          });
           warnOfVersion(log, version, session.hub.expected_worker_version);
           for (const lane of report.changedLanes()) session.send({ type: "LaneChanged", lane });
         },

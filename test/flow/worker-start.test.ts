@@ -24,6 +24,7 @@ const deps = (env: Record<string, string>) => ({
 const parts = (createLanePool: WorkerParts["createLanePool"]): WorkerParts => ({
   createLanePool,
   runFetch: () => Promise.reject(new Error("no job runs here")),
+  startBridges: async () => ({ close: async () => {} }),
   random: Math.random,
 });
 

@@ -91,6 +91,7 @@ export async function startWorkerRig(
         new Promise((resolve, reject) => {
           runs.push({ run, end: (o = {}) => resolve({ ...COMPLETED, ...o }), fail: reject });
         }),
+      startBridges: async () => ({ close: async () => {} }),
       random: () => 0,
     },
   );

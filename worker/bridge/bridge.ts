@@ -3,11 +3,12 @@ import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import type { Clock } from "#shared/clock.ts";
 import { ConfigError } from "#shared/env.ts";
-import { errorMessage } from "#shared/errors.ts";
+import { AppError, errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import { sameSecret } from "#shared/secret.ts";
 import type { LiveSession, Sessions } from "#worker/session/types.ts";
 import { askBrowser, browserPath, dialTarget, relayCdp } from "./cdp.ts";
+import { serveFiles } from "./files.ts";
 import { relayBytes } from "./relay.ts";
 import { serveRfb } from "./rfb-server.ts";
 import { createSharedCasts, type SharedCasts } from "./shared-casts.ts";
@@ -69,6 +70,10 @@ interface Call {
   session: LiveSession;
   rest: string;
 }
+
+/** Where to listen for this hub: one on loopback is on this machine, and then nobody else has to get here. */
+export const bridgeHost = (hub_host: string): string =>
+  /^(127\.[0-9.]+|::1|(.+\.)?localhost)$/i.test(hub_host) ? "127.0.0.1" : "0.0.0.0";
 
 /**
  * The hub's way to the lanes for what is too large or too lively for the link: VNC and CDP streams, one HTTP server per
@@ -135,8 +140,10 @@ function admit(deps: BridgeDeps, lane_idx: number, request: IncomingMessage): Ca
   return { session, rest: match?.[2] ?? "" };
 }
 
-const refusalOf = (err: unknown): Refusal =>
-  err instanceof Refusal ? err : new Refusal(502, errorMessage(err));
+function refusalOf(err: unknown): Refusal {
+  if (err instanceof Refusal) return err;
+  return new Refusal(err instanceof AppError ? err.status : 502, errorMessage(err));
+}
 
 function answer(
   deps: BridgeDeps,
@@ -154,14 +161,16 @@ function answer(
     return;
   }
   const work = async () => {
-    const { rest } = admit(deps, lane_idx, request);
+    const { session, rest } = admit(deps, lane_idx, request);
     if (request.method === "GET" && DISCOVERY.test(rest))
       return say(200, await askBrowser(deps.cdp_port_base + lane_idx, rest.replace(/^cdp/, "")));
+    if (await serveFiles(session.files, rest, request, response)) return;
     throw new Refusal(404, "no such path");
   };
   work().catch((err) => {
     const { status, message } = refusalOf(err);
-    say(status, { detail: message });
+    if (response.headersSent) response.destroy();
+    else say(status, { detail: message });
   });
 }
 

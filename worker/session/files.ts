@@ -54,6 +54,8 @@ export interface SessionFiles {
   openBlob(id: string): StoredFile | null;
   /** A second upload of one id replaces the first. @throws AppError conflict while there is no browser. */
   createUpload(id: string): Upload;
+  /** Takes back an upload that was not used. Without effect for an unknown id. */
+  dropUpload(id: string): void;
   listDownloads(): DownloadedFile[];
   /** A completed download; null for an unknown name. */
   openDownload(name: string): StoredFile | null;
@@ -135,6 +137,12 @@ export function createSessionFiles({ root, downloads }: FilesDeps): OwnFiles {
     ...downloads,
     openBlob: (id) => blobs.get(id) ?? null,
     createUpload,
+    dropUpload: (id) => {
+      const upload = uploads.get(id);
+      if (!upload) return;
+      uploads.delete(id);
+      rmSync(upload.path, { force: true });
+    },
     putBlob: (text, mime = "application/json") => {
       const id = newToken();
       const path = join(dir("blobs"), hashOf(id));
