@@ -36,6 +36,7 @@ export async function* readTar(chunks: Chunks, limits: ArchiveLimits): AsyncGene
   const source = Readable.from(limited(await plainTar(chunks), limits.max_unpacked_bytes));
   const tar = extract();
   source.on("error", (err) => tar.destroy(err));
+  tar.on("error", () => {});
   source.pipe(tar);
   const seen = createSeen();
   let entries = 0;
@@ -59,7 +60,12 @@ export async function* readTar(chunks: Chunks, limits: ArchiveLimits): AsyncGene
       let read = false;
       const body = async function* () {
         read = true;
-        for await (const chunk of entry) yield chunk as Uint8Array;
+        try {
+          for await (const chunk of entry) yield chunk as Uint8Array;
+        } catch (err) {
+          // It reaches the reader of the body, not this loop.
+          throw toArchiveError(err, header.name);
+        }
       };
       yield { path, size: header.size ?? 0, body: body() };
       if (!read) entry.resume();

@@ -6,6 +6,8 @@ export type Chunks = AsyncIterable<Uint8Array>;
 export async function* through(chunks: Chunks, transform: Transform): AsyncGenerator<Uint8Array> {
   const source = Readable.from(chunks);
   source.on("error", (err) => transform.destroy(err));
+  // Told by the loop below; what comes after its end has nobody else to hear it, and would end the process.
+  transform.on("error", () => {});
   source.pipe(transform);
   try {
     for await (const chunk of transform) yield chunk;

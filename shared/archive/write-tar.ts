@@ -11,6 +11,7 @@ const LEVEL = 4;
  */
 export async function* writeTarGz(files: AsyncIterable<ArchiveFile>): AsyncGenerator<Uint8Array> {
   const tar = pack();
+  tar.on("error", () => {});
   const filling = fill(tar, files).catch((err) =>
     tar.destroy(err instanceof Error ? err : new Error(String(err))),
   );

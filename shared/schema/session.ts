@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { ACTION_TIMEOUT_S, MAX_CODE_BYTES, MAX_URL_LENGTH, SESSION_TTL_S } from "../limits.ts";
 import { SessionCookie } from "./cookie.ts";
 import { TargetUrl } from "./job.ts";
+import { ProfileName } from "./profile.ts";
 import { RecipeAction } from "./recipe.ts";
 
 const idle_ttl_s = z.int().min(SESSION_TTL_S.idle_min).max(SESSION_TTL_S.idle_max);
@@ -137,7 +138,8 @@ export const SESSION_ACTIONS = {
   ),
   evaluate: args({
     code: z.string().min(1).max(MAX_CODE_BYTES),
-    arg: z.json().optional(),
+    /** Any JSON value. A recursive schema has no place in the OpenAPI document. */
+    arg: z.unknown().optional(),
   }),
   set_input_files: args({ selector, files: z.array(InputFile).max(100) }),
   screenshot: args(picture),
@@ -250,8 +252,4 @@ export const SessionFileList = z.object({ files: z.array(SessionFile) }).openapi
 export type SessionFileList = z.infer<typeof SessionFileList>;
 
 /** Body of POST /sessions/{sid}/profile/save. */
-export const SaveProfile = z
-  .strictObject({
-    name: z.string().regex(/^[a-z0-9_-]{1,64}$/, "must be made of a-z, 0-9, hyphen and underscore"),
-  })
-  .openapi("SaveProfile");
+export const SaveProfile = z.strictObject({ name: ProfileName }).openapi("SaveProfile");
