@@ -14,6 +14,7 @@ import { loopbackHostsOnly, requireToken } from "./http/guards.ts";
 import { type App, newApp } from "./http/new-app.ts";
 import { onError } from "./http/on-error.ts";
 import { cdpRoutes } from "./routes/cdp.ts";
+import { extensionRoutes } from "./routes/extension.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { hostRoutes } from "./routes/hosts.ts";
 import { jobEventRoutes } from "./routes/job-events.ts";
@@ -96,6 +97,7 @@ export function createHubApp(ctx: HubContext): App {
     cdpRoutes(ctx),
     workerLinkRoutes(ctx),
     workerUploadRoutes(ctx),
+    extensionRoutes(),
     profileRoutes(ctx),
     profileSaveRoutes(ctx),
     workerProfileRoutes(ctx),

@@ -63,6 +63,8 @@ export const LAYERS: readonly Layer[] = [
   },
   // Relays between a person's or a program's socket and the bridge of a worker.
   { name: "hub-viewer", files: /^hub\/viewer\//, may: ["shared", "hub-sessions"], packages: [] },
+  // Files for people's own browsers; nothing of it runs in the hub.
+  { name: "hub-extension", files: /^hub\/extension\//, may: [], packages: ["client-zip"] },
   {
     name: "hub-jobs",
     files: /^hub\/jobs\//,
@@ -84,6 +86,7 @@ export const LAYERS: readonly Layer[] = [
       "hub-jobs",
       "hub-sessions",
       "hub-viewer",
+      "hub-extension",
       "hub-fleet",
       "hub-registries",
       "hub-control",

@@ -10,6 +10,7 @@ export const SessionParams = z.object({ sid: param("sid", "V1StGXR8Z5jdHi6BmyT3K
 export const SessionFileParams = SessionParams.extend({ name: param("name", "report.pdf") });
 export const WorkerParams = z.object({ id: param("id", "w123") });
 export const HostParams = z.object({ host: param("host", "example.org") });
+export const ExtensionFileParams = z.object({ name: param("name", "manifest.json") });
 export const RecipeParams = HostParams.extend({ index: param("index", "0") });
 export const ProfileParams = z.object({ name: param("name", "work") });
 export const LinkParams = z.object({ worker_id: param("worker_id", "w123") });

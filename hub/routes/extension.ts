@@ -1,0 +1,71 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import { notFound } from "#shared/errors.ts";
+import { extensionFile, extensionZip, installPage } from "../extension/zip.ts";
+import { newApp } from "../http/new-app.ts";
+import { bytes, fails, streamed } from "../http/openapi-parts.ts";
+import { ExtensionFileParams } from "./params.ts";
+
+const tags = ["profiles"];
+
+/** Where the caller has reached this hub: the address its extension is to use. */
+function addressOf(c: Context): string {
+  const url = new URL(c.req.url);
+  const forwarded = c.req.header("x-forwarded-proto")?.split(",")[0]?.trim();
+  return `${forwarded === "https" ? "https:" : url.protocol}//${url.host}`;
+}
+
+const install = createRoute({
+  method: "get",
+  path: "/profiles/extension/install",
+  tags,
+  summary: "How to install the cookie-sync extension",
+  responses: {
+    200: { description: "The page", content: { "text/html": { schema: z.string() } } },
+  },
+});
+
+const zip = createRoute({
+  method: "get",
+  path: "/profiles/extension.zip",
+  tags,
+  summary: "The cookie-sync extension as a zip",
+  responses: { 200: bytes("The archive") },
+});
+
+const file = createRoute({
+  method: "get",
+  path: "/profiles/extension/files/{name}",
+  tags,
+  summary: "A file of the unpacked cookie-sync extension",
+  request: { params: ExtensionFileParams },
+  responses: { 200: bytes("The file"), ...fails(404) },
+});
+
+/** The cookie-sync extension (fleet spec §4.5). Its pages run in the person's own browser, never here. */
+export function extensionRoutes() {
+  const headers = { "Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff" };
+  return newApp()
+    .openapi(install, (c) => c.html(installPage(addressOf(c)), 200, headers))
+    .openapi(zip, async (c) =>
+      streamed(
+        c.body(await extensionZip(addressOf(c)), 200, {
+          ...headers,
+          "Content-Type": "application/zip",
+          "Content-Disposition": 'attachment; filename="flotilla-cookie-sync.zip"',
+        }),
+      ),
+    )
+    .openapi(file, (c) => {
+      const found = extensionFile(addressOf(c), c.req.valid("param").name);
+      if (!found) throw notFound("file");
+      return streamed(
+        c.body(found.text, 200, {
+          ...headers,
+          "Content-Type": found.type,
+          // Shown, its pages would be scripts of this hub.
+          "Content-Disposition": `attachment; filename="${found.name}"`,
+        }),
+      );
+    });
+}
