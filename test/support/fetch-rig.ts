@@ -31,6 +31,8 @@ export interface FetchRequest {
   verify?: boolean;
   /** Each line of the story as it is told. */
   onLog?: (line: string) => void;
+  /** Given each asset while its file is still there. */
+  onAsset?: (asset: StoredAsset, path: string) => Promise<void>;
 }
 
 /** Runs one fetch job on `browser`, storing what it captures in memory. */
@@ -49,7 +51,8 @@ export async function runFetchJob(
       ...request.options,
     }),
     browser,
-    sink: memorySink(result, request.verify ?? true),
+    tab: null,
+    sink: memorySink(result, request.verify ?? true, request.onAsset),
     signal: request.signal ?? new AbortController().signal,
     story: {
       log: (level, stage, message) => {
@@ -70,16 +73,21 @@ export async function runFetchJob(
 }
 
 /** Keeps what is told of the assets, and hashes their files before it removes them. */
-function memorySink(result: Omit<FetchResult, "outcome">, verify: boolean): AssetSink {
+function memorySink(
+  result: Omit<FetchResult, "outcome">,
+  verify: boolean,
+  onAsset: FetchRequest["onAsset"],
+): AssetSink {
   const work: Promise<void>[] = [];
   let stored = 0;
   return {
-    putAsset: (meta, { path, size, sha256 }) => {
+    putAsset: (meta, { path, bytes, size, sha256, free }) => {
       const store = async () => {
-        const hash = verify ? await hash256(path) : sha256;
+        const hash = verify ? await hash256(bytes ? new Blob([bytes]) : Bun.file(path)) : sha256;
         if (hash !== sha256)
           throw new Error(`${meta.name}: the spooled file is not what was hashed`);
-        rmSync(path);
+        if (bytes) free?.();
+        else rmSync(path);
         result.assets.push({ ...meta, size, sha256 });
         stored += 1;
       };
@@ -96,8 +104,8 @@ function memorySink(result: Omit<FetchResult, "outcome">, verify: boolean): Asse
   };
 }
 
-async function hash256(path: string): Promise<string> {
+async function hash256(body: Blob): Promise<string> {
   const hasher = new Bun.CryptoHasher("sha256");
-  for await (const chunk of Bun.file(path).stream()) hasher.update(chunk);
+  for await (const chunk of body.stream()) hasher.update(chunk);
   return hasher.digest("hex");
 }

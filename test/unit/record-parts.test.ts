@@ -108,23 +108,65 @@ describe("coverage", () => {
         sha256: sha256(Buffer.concat([bytes.subarray(100, 200), bytes.subarray(900)])),
       },
     });
-    expect(readdirSync(dir)).toHaveLength(1);
+    expect(readdirSync(dir)).toEqual([]);
   });
 });
 
 describe("spool", () => {
+  const openSpool = (max_bytes = 1e9) => createSpool({ dir, max_bytes, clock: createFakeClock() });
+  const sha256 = (bytes: Uint8Array) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+
   test("refuses what is over its limit, and takes it again when uploads have made room", async () => {
     const clock = createFakeClock();
-    const spool = createSpool({ dir, max_bytes: 100_000, clock });
+    const spool = createSpool({ dir, max_bytes: 200_000, clock });
     const first = spool.open();
-    first.write(seededBytes(1, 90_000));
+    first.write(seededBytes(1, 180_000));
     const body = first.finish();
-    expect(() => spool.open().write(seededBytes(2, 20_000))).toThrow(SpoolFullError);
+    expect(() => spool.open().write(seededBytes(2, 70_000))).toThrow(SpoolFullError);
     rmSync(body?.path ?? "");
     const second = spool.open();
     await clock.advance(1_000);
-    second.write(seededBytes(2, 20_000));
-    expect(second.finish()?.size).toBe(20_000);
+    second.write(seededBytes(2, 70_000));
+    expect(second.finish()?.size).toBe(70_000);
+  });
+
+  test("a small body stays in memory, also when the buffer it came in is used again", () => {
+    const file = openSpool().open();
+    const buffer = seededBytes(1, 10_000);
+    const whole = Buffer.concat([buffer, seededBytes(2, 10_000)]);
+    file.write(buffer);
+    buffer.set(seededBytes(2, 10_000));
+    file.write(buffer);
+    const body = file.finish();
+    expect(readdirSync(dir)).toEqual([]);
+    expect(body).toMatchObject({ path: "", size: 20_000, sha256: sha256(whole) });
+    expect(Buffer.from(body?.bytes ?? [])).toEqual(whole);
+  });
+
+  test("a body that grows beyond 64 KB goes to its file from its first byte on", () => {
+    const file = openSpool().open();
+    const chunks = Array.from({ length: 7 }, (_, i) => seededBytes(i, 10_000));
+    for (const chunk of chunks) file.write(chunk);
+    const body = file.finish();
+    expect(body?.bytes).toBeUndefined();
+    expect(readFileSync(body?.path ?? "")).toEqual(Buffer.concat(chunks));
+    expect(body?.sha256).toBe(sha256(Buffer.concat(chunks)));
+  });
+
+  test("a run keeps 4 MB of small bodies in memory, and more again when some are stored", () => {
+    const spool = openSpool();
+    const write = (n: number) => {
+      const file = spool.open();
+      file.write(seededBytes(n, 60_000));
+      return file.finish();
+    };
+    const bodies = Array.from({ length: 80 }, (_, i) => write(i));
+    const held = bodies.filter((body) => body?.bytes);
+    expect(held.length).toBe(Math.floor((4 * 1024 * 1024) / 60_000));
+    expect(readdirSync(dir)).toHaveLength(80 - held.length);
+    held[0]?.free?.();
+    expect(write(99)?.bytes).toBeDefined();
+    expect(write(100)?.bytes).toBeUndefined();
   });
 });
 

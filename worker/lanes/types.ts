@@ -54,9 +54,14 @@ export interface JobStory {
 
 /** A captured body in the spool, whole and closed. `sha256` lower-case hex. */
 export interface SpooledBody {
+  /** Its file; empty when `bytes` holds the body. */
   path: string;
+  /** A small body, which stays in memory on its way to the hub. */
+  bytes?: Uint8Array<ArrayBuffer> | undefined;
   size: number;
   sha256: string;
+  /** Gives the memory of `bytes` back; called once, when the body is stored or given up. */
+  free?: (() => void) | undefined;
 }
 
 /** Where captured bodies go. `put…` returns at once; the body's file is removed once it is stored or given up. */

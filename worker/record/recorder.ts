@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import type { Clock } from "#shared/clock.ts";
 import type { AssetMeta } from "#shared/schema/asset.ts";
 import type { CaptureReport } from "#shared/schema/job.ts";
@@ -18,7 +17,7 @@ import {
   hasBytes,
   type RequestEntry,
 } from "./requests.ts";
-import { createSpool, type SpooledBody } from "./spool.ts";
+import { createSpool, dropBody, type SpooledBody } from "./spool.ts";
 import { createStreams, isEndless, needsTail } from "./streams.ts";
 import { type TargetWatch, type Tracked, watchTargets } from "./targets.ts";
 import { createTrace, type Trace, type TraceEntry } from "./trace.ts";
@@ -74,7 +73,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
   const activity = createActivity(clock);
   const ledger = createLedger({
     store: deps.store,
-    drop: (body) => rmSync(body.path, { force: true }),
+    drop: dropBody,
     onLoss: (kind, source, reason) =>
       deps.onNote(
         "warn",
@@ -157,7 +156,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
   };
   /** Whether a read came too late: its body has been given up already. */
   const isLate = (result: BodyRead): boolean => {
-    if (closed && "body" in result) rmSync(result.body.path, { force: true });
+    if (closed && "body" in result) dropBody(result.body);
     return closed;
   };
 
@@ -186,8 +185,9 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
   ) => {
     const file = parts.file(source(entry), position);
     const sink = partSink(file.coverage, position.start);
-    for await (const chunk of Bun.file(body.path).stream()) sink.write(chunk);
-    rmSync(body.path, { force: true });
+    if (body.bytes) sink.write(body.bytes);
+    else for await (const chunk of Bun.file(body.path).stream()) sink.write(chunk);
+    dropBody(body);
   };
   /** A body that broke off: what came is kept as a part, if the browser still has it. */
   const readPrefix = async (entry: RequestEntry, by: Tracked, reason: LossReason) => {
@@ -210,7 +210,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     const result = await readBody(sessionsFor(entry, entry.target), entry.id, spool, expected);
     if (isLate(result) || !("body" in result)) return;
     const { body } = result;
-    if (!table.take(entry.id)) return rmSync(body.path, { force: true });
+    if (!table.take(entry.id)) return dropBody(body);
     const position = partPosition(entry.wire_status ?? 0, entry.headers);
     if (position && entry.wire_status === 206) return joinPart(entry, body, position);
     if (body.size < deps.min_size) return ledger.skipped(body);

@@ -75,7 +75,8 @@ function contentOf(bodies: SmallBody[]): Uint8Array<ArrayBuffer> {
   let at = 0;
   for (const { head, body } of bodies) {
     const into = content.subarray(at + head.length, at + head.length + body.size);
-    if (!readSmallFile(body.path, into)) continue;
+    if (body.bytes) into.set(body.bytes);
+    else if (!readSmallFile(body.path, into)) continue;
     content.set(head, at);
     at += head.length + body.size;
   }

@@ -37,8 +37,8 @@ export interface HttpSink extends AssetSink {
 
 interface Entry extends FailedUpload {
   upload: Upload;
-  /** File to remove in the end. */
-  spooled: string | null;
+  /** To be removed in the end. */
+  spooled: SpooledBody | null;
   /** Set for a body that may travel with others. */
   small: SmallBody | null;
 }
@@ -73,7 +73,8 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
         stop.abort(new Error(end.reason));
       }
     }
-    if (entry.spooled !== null) await removeSpooled(entry.spooled, entry.upload.size);
+    if (entry.spooled?.bytes) entry.spooled.free?.();
+    else if (entry.spooled) await removeSpooled(entry.spooled.path, entry.upload.size);
   };
 
   const send = async (upload: Upload, what: string): Promise<UploadEnd> => {
@@ -176,18 +177,21 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
     };
   };
 
+  const openBody = async ({ bytes, path, size }: SpooledBody) =>
+    bytes ? memoryBody(bytes) : openSpoolBody(path, size);
+
   return {
     putAsset: (meta: AssetMeta, body: SpooledBody) =>
       put({
         name: meta.name,
         reason: "",
         was: meta.partial ? "partial" : "captured",
-        spooled: body.path,
+        spooled: body,
         small: smallBody(meta, body),
         upload: uploadOf(
           `assets/${encodeURIComponent(meta.name)}`,
           { "x-asset-meta": assetMetaHeader(meta) },
-          { size: body.size, sha256: body.sha256, open: () => openSpoolBody(body.path, body.size) },
+          { size: body.size, sha256: body.sha256, open: () => openBody(body) },
         ),
       }),
     putDocument: (name: DocumentName, content: string) => {
