@@ -202,7 +202,7 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     name: "worker-start",
-    files: /^worker\/(start|run-job|context)\.ts$/,
+    files: /^worker\/(start|run-job|run-page|job-browser)\.ts$/,
     may: [
       "shared",
       "worker-config",

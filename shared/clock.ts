@@ -21,6 +21,18 @@ export const systemClock: Clock = {
     }),
 };
 
+/**
+ * A signal that aborts after `ms`, unless `done` aborts before; then it never does.
+ * Whoever asks for one ends it through `done`, or a clock keeps counting for nobody.
+ */
+export function abortAfter(clock: Clock, ms: number, done: AbortSignal): AbortSignal {
+  const over = new AbortController();
+  void clock.sleep(ms, done).then(() => {
+    if (!done.aborted) over.abort(new DeadlineError("waiting", ms));
+  });
+  return over.signal;
+}
+
 export class DeadlineError extends Error {
   readonly ms: number;
   constructor(what: string, ms: number) {

@@ -1,53 +1,33 @@
 import { type Clock, withDeadline } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
+import { VIDEO_LIMITS } from "#shared/limits.ts";
 import type { WorkerResult } from "#shared/link/messages.ts";
 import type { Log } from "#shared/log.ts";
 import { humanSize } from "#shared/names.ts";
-import type { CaptureReport, JobOptions } from "#shared/schema/job.ts";
-import type { JobOutcome, JobRun, JobStory } from "./lanes/types.ts";
+import type { CaptureReport } from "#shared/schema/job.ts";
+import type { JobOutcome, JobStory } from "./lanes/types.ts";
 import { type AcceptedJob, RunStopped } from "./link/assignments.ts";
 import { type BatchedStory, clip, createStory } from "./link/story.ts";
-import type { SeededProfile } from "./profile/profiles.ts";
+import { failure, type RunPageDeps, runPage } from "./run-page.ts";
+import { type Live, SessionEnd } from "./session/live.ts";
 import type { FailedUpload, HttpSink } from "./upload/http-sink.ts";
 
-/** How long a stopped run may take to let go of its page; the lane's reset ends the rest. */
-const SETTLE_MS = 5_000;
 /** How long a stopped run's partial uploads are still waited for. */
 const STOPPED_FLUSH_MS = 2_000;
 /** Uploads of a finished run: 4 GiB over a slow 50 Mbit/s network take 690 s. */
 const FLUSH_MS = 900_000;
 /** The hub answers a result at once; a lane is not kept from its next job for longer than this. */
 const ACK_MS = 5_000;
-/** On top of every wait the options allow: reading and uploading big bodies. A run that is still going then hangs. */
-const RUN_MARGIN_MS = 900_000;
 
-export interface RunJobDeps {
-  clock: Clock;
+export interface RunJobDeps extends RunPageDeps {
   log: Log;
-  runFetch(run: JobRun): Promise<JobOutcome>;
   openSink(job: AcceptedJob, story: JobStory): HttpSink;
-  /** The profile the job's browser starts with, or null for a plain one (fleet spec §2.8). */
-  profileFor(job: AcceptedJob, signal: AbortSignal): SeededProfile | null;
+  /** The session of the job: a new one, or the live one that it is attached to. */
+  sessionOf(job: AcceptedJob): Live;
 }
-
-const failure = (error: string, stage: string | null = null): JobOutcome => ({
-  status: "failed",
-  error,
-  stage,
-  http_status: null,
-  final_url: null,
-  title: null,
-  capture: null,
-});
 
 const isLinkLost = (signal: AbortSignal): boolean =>
   signal.reason instanceof RunStopped && signal.reason.kind === "link_lost";
-
-/** The longest a run with these options may take, in milliseconds. */
-function runBudgetMs(o: JobOptions): number {
-  const waits = o.wait_seconds + o.settle_seconds + o.idle_seconds + o.max_wait_seconds;
-  return (waits + o.post_click_seconds) * 1000 + RUN_MARGIN_MS;
-}
 
 /**
  * Moves bodies whose upload failed from `captured` (or `partial`) to `lost`, so that a report never claims what the hub
@@ -68,73 +48,6 @@ export function correctCapture(report: CaptureReport, failed: FailedUpload[]): C
     ratio: report.seen === 0 ? 1 : captured / report.seen,
     reasons,
   };
-}
-
-/** Runs the page and never rejects; comes back at the latest 5 s after the signal aborted. */
-async function runPage(
-  deps: RunJobDeps,
-  job: AcceptedJob,
-  story: JobStory,
-  sink: HttpSink,
-): Promise<JobOutcome> {
-  const { options, assignment, hold } = job;
-  if ("invalid" in options)
-    return failure(`worker cannot run this job: ${options.invalid}`, "assigned");
-  let stage = "lane";
-  const overdue = new AbortController();
-  const stop = () => overdue.abort(job.signal.reason);
-  const work = async (): Promise<JobOutcome> => {
-    const profile = deps.profileFor(job, overdue.signal);
-    const browser = await hold.browser({
-      headless: options.headless,
-      ...(profile ? { seed: profile.seed } : {}),
-    });
-    const { product, headless, sandbox } = browser;
-    story.log("info", "lane", `${product} is ready on lane ${hold.lane_idx}`, {
-      headless,
-      sandbox,
-    });
-    stage = "profile";
-    await profile?.settle(browser, (level, message, fields) =>
-      story.log(level, "profile", message, fields),
-    );
-    overdue.signal.throwIfAborted();
-    stage = "run";
-    const { job_id, url, extras } = assignment;
-    return deps.runFetch({
-      job_id,
-      url,
-      options,
-      extras,
-      browser,
-      story,
-      sink,
-      signal: overdue.signal,
-    });
-  };
-  const over = new AbortController();
-  const guard = async (): Promise<JobOutcome> => {
-    const budget_ms = runBudgetMs(options);
-    await deps.clock.sleep(budget_ms, AbortSignal.any([over.signal, overdue.signal]));
-    if (!overdue.signal.aborted && !over.signal.aborted)
-      overdue.abort(new Error(`the run did not end within ${budget_ms / 1000} s`));
-    await deps.clock.sleep(SETTLE_MS, over.signal);
-    return failure(errorMessage(overdue.signal.reason), stage);
-  };
-  job.signal.addEventListener("abort", stop, { once: true });
-  if (job.signal.aborted) stop();
-  try {
-    const broken = (err: unknown) => failure(errorMessage(err), stage);
-    const outcome = await Promise.race([work().catch(broken), guard()]);
-    // A run takes every abort for a cancel; the one for time is told as what it is.
-    const late = overdue.signal.aborted && !job.signal.aborted;
-    return late
-      ? { ...outcome, status: "failed", error: errorMessage(overdue.signal.reason) }
-      : outcome;
-  } finally {
-    over.abort();
-    job.signal.removeEventListener("abort", stop);
-  }
 }
 
 type Flushed = Awaited<ReturnType<HttpSink["flush"]>>;
@@ -197,23 +110,25 @@ function resultOf(job: AcceptedJob, outcome: JobOutcome): WorkerResult {
   };
 }
 
+/** @returns whether the hub took the result. */
 async function tellAndRun(
   deps: RunJobDeps,
   job: AcceptedJob,
+  live: Live,
   story: BatchedStory,
   sink: HttpSink,
-): Promise<void> {
+): Promise<boolean> {
   const { clock } = deps;
   const since = clock.now();
   const { lane_idx } = job.hold;
-  const ran = await runPage(deps, job, story, sink);
+  const ran = await runPage(deps, job, live, story, sink);
   const uploading_since = clock.now();
   const flushed = await flushUploads(clock, job, sink);
   const outcome = settleUploads(ran, flushed, clock.now() - uploading_since, story);
   if (job.signal.aborted) {
     // A stopped run sends no result: the hub has ended the job already, or will not hear of it.
     story.log("warn", "done", `stopped: ${errorMessage(job.signal.reason)}`);
-    return;
+    return false;
   }
   const ms = clock.now() - since;
   story.end();
@@ -222,14 +137,29 @@ async function tellAndRun(
     { job_id: job.assignment.job_id, lane_idx, status: outcome.status, ms },
     "job ended",
   );
-  const gone = new Promise<void>((resolve) => {
-    if (job.session.signal.aborted) return resolve();
-    job.signal.addEventListener("abort", () => resolve(), { once: true });
+  const gone = new Promise<boolean>((resolve) => {
+    if (job.session.signal.aborted) return resolve(false);
+    job.signal.addEventListener("abort", () => resolve(false), { once: true });
   });
   const answered = Promise.race([job.acknowledged, gone]);
-  await withDeadline("waiting for HubResultAck", ACK_MS, answered).catch((err) =>
-    deps.log.warn({ job_id: job.assignment.job_id, err: errorMessage(err) }, "result not answered"),
-  );
+  return withDeadline("waiting for HubResultAck", ACK_MS, answered).catch((err) => {
+    const { job_id } = job.assignment;
+    deps.log.warn({ job_id, err: errorMessage(err) }, "result not answered");
+    return false;
+  });
+}
+
+/** `keep_session` (fleet spec §2.2): from here on the browser is a person's, until the session ends. */
+async function keepOpen(deps: RunJobDeps, job: AcceptedJob, live: Live): Promise<void> {
+  const { session_id, lane_idx } = live;
+  if ("invalid" in job.options || !job.options.keep_session || job.attached) return;
+  if (live.signal.aborted || !live.canGoOn()) return;
+  await live.takeOver();
+  deps.log.info({ session_id, lane_idx }, "session kept");
+  await live.ended;
+  deps.log.info({ session_id, reason: errorMessage(live.signal.reason) }, "session ended");
+  const reason = errorMessage(live.signal.reason).slice(0, 1_000);
+  job.session.send({ type: "SessionEnded", session_id, lease_token: live.lease_token, reason });
 }
 
 /**
@@ -243,17 +173,29 @@ export async function runJob(deps: RunJobDeps, job: AcceptedJob): Promise<void> 
     send: (entries) => void job.session.send({ type: "JobLog", job_id, lease_token, entries }),
   });
   const sink = deps.openSink(job, story);
+  const live = deps.sessionOf(job);
+  // The session's end is the run's end, and a stopped run ends the session: its lane is reset.
+  const onSessionEnd = () =>
+    job.stop(new RunStopped("cancelled", errorMessage(live.signal.reason)));
+  live.signal.addEventListener("abort", onSessionEnd, { once: true });
+  const onStop = () => live.end(new SessionEnd(errorMessage(job.signal.reason)));
   // Without its link the upload token is dead.
   const dropUploads = () => void (isLinkLost(job.signal) && sink.close());
   job.signal.addEventListener("abort", dropUploads, { once: true });
   try {
-    await tellAndRun(deps, job, story, sink);
+    const taken = await tellAndRun(deps, job, live, story, sink);
+    job.signal.addEventListener("abort", onStop, { once: true });
+    if (job.signal.aborted) onStop();
+    if (taken) await keepOpen(deps, job, live);
   } catch (err) {
     deps.log.error({ job_id, err }, "job run broke");
     story.end();
     if (!job.signal.aborted) job.session.send(resultOf(job, failure(errorMessage(err))));
   } finally {
     story.end();
+    live.signal.removeEventListener("abort", onSessionEnd);
+    job.signal.removeEventListener("abort", onStop);
+    if (!job.attached) live.end(new SessionEnd("its job has ended"));
     await sink.close();
     await job.hold.release();
   }

@@ -124,11 +124,13 @@ export async function startWorker(
       pool,
       max_concurrent: config.max_concurrent,
       others_in_flight: () => desk.count(),
+      borrow: (message) => desk.borrow(message),
       run: (job) =>
         runJob(
           {
             clock,
             log,
+            sessionOf: ({ assignment, hold }) => desk.forJob(assignment, hold),
             profileFor: ({ assignment, session }, signal) => {
               const { profile } = assignment.extras;
               return profile && applyProfile(profiles, profile, hubFiles(session), signal);
@@ -159,7 +161,6 @@ export async function startWorker(
       profileFor: (session, profile, ended) =>
         applyProfile(profiles, profile, hubFiles(session), ended),
       hubFiles,
-      endJob: (job_id, lease_token, reason) => assignments.cancel({ job_id, lease_token, reason }),
     });
     const in_flight = () => assignments.in_flight() + desk.count();
     const stopAll = (why: RunStopped) => {

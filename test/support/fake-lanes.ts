@@ -13,7 +13,18 @@ export interface FakePool extends LanePool {
 
 /** What run-job reads of a browser; runs themselves are fakes too and touch nothing else. */
 const fakeBrowser = (headless: boolean): LaneBrowser =>
-  ({ product: "Chrome/156.0.1.2", headless, sandbox: "off", pid: 0 }) as unknown as LaneBrowser;
+  ({
+    product: "Chrome/156.0.1.2",
+    headless,
+    sandbox: "off",
+    pid: 0,
+    exited: new Promise(() => {}),
+    connection: {
+      root: { on: () => () => {}, send: async () => ({}), post: () => {}, is_closed: false },
+      startOver: async () => {},
+      session: () => null,
+    },
+  }) as unknown as LaneBrowser;
 
 /** Lanes without browsers, with the states and reports of the real pool. */
 export function createFakePool(count = 2): FakePool {

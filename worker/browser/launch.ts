@@ -192,7 +192,7 @@ async function firstPage({ root }: CdpConnection): Promise<string> {
 const NO_SUCH_METHOD = -32_601;
 
 /** Durable messages are experimental, and exist on page sessions only, so one is opened for the question. */
-async function detectCapture(
+export async function detectCapture(
   connection: CdpConnection,
   target_id: string,
 ): Promise<LaneBrowser["capture"]> {

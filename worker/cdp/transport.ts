@@ -18,6 +18,41 @@ export interface CdpTransport {
 
 export const LARGE_MESSAGE_BYTES = 256 * 1024;
 
+const CONNECT_MS = 5_000;
+
+/**
+ * A browser's DevTools socket, for browsers that this worker has not started.
+ * @throws Error when nothing answers within 5 s.
+ */
+export async function socketTransport(url: string): Promise<CdpTransport> {
+  const socket = new WebSocket(url);
+  const opened = Promise.withResolvers<void>();
+  const timer = setTimeout(() => {
+    opened.reject(new Error(`${url} did not answer within ${CONNECT_MS / 1_000} s`));
+    socket.close();
+  }, CONNECT_MS);
+  socket.onopen = () => opened.resolve();
+  socket.onclose = ({ code }) => opened.reject(new Error(`${url} closed with ${code}`));
+  await opened.promise.finally(() => clearTimeout(timer));
+  let closed = false;
+  const transport: CdpTransport = {
+    send: (message) => {
+      if (!closed) socket.send(message);
+    },
+    onMessage: () => {},
+    onClose: () => {},
+    close: () => {
+      if (closed) return;
+      closed = true;
+      socket.close();
+      transport.onClose();
+    },
+  };
+  socket.onmessage = ({ data }) => transport.onMessage(String(data));
+  socket.onclose = () => transport.close();
+  return transport;
+}
+
 /**
  * `--remote-debugging-pipe`: NUL-terminated JSON on fd 3 (to the browser) and fd 4 (from it). Preferred over the websocket
  * because long-lived DevTools sockets drop on their own while the browser is healthy.

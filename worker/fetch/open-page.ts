@@ -58,6 +58,10 @@ export async function openPage(ctx: FetchContext): Promise<Opened> {
 
 /** The blank page the browser started with, or a new one. */
 async function findPage({ recorder, run }: FetchContext): Promise<Tracked> {
+  const { tab } = run;
+  const own = recorder.targets.pages().find(({ target_id }) => target_id === tab?.target_id);
+  if (own) return own;
+  if (tab) throw new JobTrouble("the job's tab was closed before it began: submit the job again");
   const blank = () => recorder.targets.pages().find(({ page }) => page?.url === "about:blank");
   const first = blank();
   if (first) return first;

@@ -1,4 +1,4 @@
-import { type Clock, DeadlineError } from "#shared/clock.ts";
+import { abortAfter, type Clock, DeadlineError } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { humanSize } from "#shared/names.ts";
 import type { LinkList } from "#shared/schema/asset.ts";
@@ -62,7 +62,7 @@ export async function runFetch(run: JobRun, settings: FetchSettings): Promise<Jo
     title: null,
     capture: null,
   };
-  const trouble = watchTrouble(run);
+  const trouble = watchTrouble(run, settings.clock);
   const popups = watchPopups(run.extras.popup_policy, run.browser.connection, run.story);
   const deadline = settings.clock.now() + run.options.max_wait_seconds * 1_000;
   let recorder: Recorder | null = null;
@@ -82,7 +82,7 @@ export async function runFetch(run: JobRun, settings: FetchSettings): Promise<Jo
     Object.assign(outcome, { status: "failed", error: failureMessage(err, trouble, run) });
     run.story.log("error", outcome.stage ?? "navigate", outcome.error ?? "failed");
   }
-  if (recorder) outcome.capture = await collect(run, recorder, trouble, outcome);
+  if (recorder) outcome.capture = await collect(run, recorder, trouble, outcome, settings.clock);
   if (outcome.status === "completed") outcome.stage = "done";
   return outcome;
 }
@@ -104,6 +104,7 @@ function record(
     connection: browser.connection,
     dirs: browser.dirs,
     capture: browser.capture,
+    tab: run.tab,
     bodies: options.capture_assets,
     min_size: options.min_asset_size_bytes,
     spool_max_bytes: settings.spool_max_bytes,
@@ -180,25 +181,29 @@ async function scroll(ctx: FetchContext, main: Tracked): Promise<void> {
   const { run, recorder, settings, trouble, outcome } = ctx;
   const { scroll_step, scroll_max, scroll_early_after } = run.options;
   outcome.stage = "scroll";
-  const signal = AbortSignal.any([trouble.signal, AbortSignal.timeout(remaining(ctx))]);
+  const done = new AbortController();
+  const out_of_time = abortAfter(settings.clock, remaining(ctx), done.signal);
+  const signal = AbortSignal.any([trouble.signal, out_of_time]);
   const options = {
     step: scroll_step,
     max: scroll_max,
     early_after_ms: scroll_early_after * 1_000,
   };
   const work = scrollPage(main.session, options, recorder.activity, settings.clock, signal);
-  const { pixels, reason } = await trouble.race(work);
+  const { pixels, reason } = await trouble.race(work).finally(() => done.abort());
   run.story.log("info", "scroll", `scrolled ${pixels} px: ${reason}`);
 }
 
 /** Network silence of `idle_seconds`, within `max_wait_seconds` (fleet spec §2.2). */
 async function waitForSilence(ctx: FetchContext): Promise<void> {
-  const { run, recorder, trouble, outcome } = ctx;
+  const { run, recorder, settings, trouble, outcome } = ctx;
   const { idle_seconds, max_wait_seconds } = run.options;
   outcome.stage = "idle";
-  const out_of_time = AbortSignal.timeout(remaining(ctx));
+  const done = new AbortController();
+  const out_of_time = abortAfter(settings.clock, remaining(ctx), done.signal);
   const signal = AbortSignal.any([trouble.signal, out_of_time]);
-  await trouble.race(recorder.activity.idle(idle_seconds * 1_000, signal));
+  const silence = recorder.activity.idle(idle_seconds * 1_000, signal);
+  await trouble.race(silence).finally(() => done.abort());
   const { count, bytes } = recorder.stored;
   const so_far = `${count} bodies, ${humanSize(bytes)} so far`;
   const stuck = recorder.openUrls();
@@ -286,8 +291,11 @@ async function collect(
   recorder: Recorder,
   trouble: TroubleWatch,
   outcome: JobOutcome,
+  clock: Clock,
 ): Promise<CaptureReport> {
   const { story, sink, browser } = run;
+  const done = new AbortController();
+  const within = (ms: number) => abortAfter(clock, ms, done.signal);
   const cancelled = run.signal.aborted;
   if (outcome.status === "completed") outcome.stage = "upload";
   recorder.seal();
@@ -295,8 +303,8 @@ async function collect(
   if (reads > 0) story.log("info", "upload", `${reads} bodies still to be read`);
   await recorder.drain(
     cancelled
-      ? AbortSignal.timeout(CANCEL_DRAIN_MS)
-      : AbortSignal.any([run.signal, AbortSignal.timeout(DRAIN_MS)]),
+      ? within(CANCEL_DRAIN_MS)
+      : AbortSignal.any([run.signal, within(DRAIN_MS)]),
   );
   if (!cancelled) {
     const titleOf = (page_id: string) =>
@@ -309,10 +317,11 @@ async function collect(
     browser.connection.root.post("Target.closeTarget", { targetId: popup.target_id });
   const { count, bytes } = recorder.stored;
   story.log("info", "upload", `uploading: ${count} assets, ${humanSize(bytes)}`);
-  const patience = AbortSignal.timeout(cancelled ? CANCEL_FLUSH_MS : FLUSH_MS);
+  const patience = within(cancelled ? CANCEL_FLUSH_MS : FLUSH_MS);
   const { stored, failed } = await sink.flush(
     cancelled ? patience : AbortSignal.any([run.signal, patience]),
   );
+  done.abort();
   for (const { name, reason } of failed)
     story.log("warn", "upload", `${name} was not stored: ${reason}`);
   const report = recorder.report(failed.map(({ name }) => name));

@@ -1,3 +1,4 @@
+import type { Clock } from "#shared/clock.ts";
 import type { CdpSession } from "../cdp/connection.ts";
 import type { BrowserExit, JobRun } from "../lanes/types.ts";
 import type { Tracked } from "../record/targets.ts";
@@ -31,7 +32,7 @@ export interface TroubleWatch {
   explainGone(): Promise<void>;
 }
 
-export function watchTrouble(run: JobRun): TroubleWatch {
+export function watchTrouble(run: JobRun, clock: Clock): TroubleWatch {
   const { browser, story } = run;
   const { root } = browser.connection;
   const abort = new AbortController();
@@ -54,7 +55,7 @@ export function watchTrouble(run: JobRun): TroubleWatch {
   void browser.exited.then((exit) => fail(exitMessage(exit)));
   void browser.connection.closed.then(async () => {
     // The exit says more than the closed pipe; it follows at once when the process is gone.
-    await Promise.race([browser.exited, Bun.sleep(EXIT_FOLLOWS_MS)]);
+    await Promise.race([browser.exited, clock.sleep(EXIT_FOLLOWS_MS)]);
     fail("the connection to Chromium was lost: submit the job again");
   });
   root.on("Target.targetCrashed", (p) => {
@@ -105,7 +106,7 @@ export function watchTrouble(run: JobRun): TroubleWatch {
         session.post("Emulation.setFocusEmulationEnabled", { enabled: true });
     },
     race: (work) => Promise.race([work, ended]),
-    explainGone: () => Promise.race([ended.catch(() => {}), Bun.sleep(EXIT_FOLLOWS_MS + 500)]),
+    explainGone: () => Promise.race([ended.catch(() => {}), clock.sleep(EXIT_FOLLOWS_MS + 500)]),
   };
 }
 

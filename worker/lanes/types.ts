@@ -1,7 +1,7 @@
 import type { RunExtras } from "#shared/link/messages.ts";
 import type { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
 import type { CaptureReport, JobLogEntry, JobOptions } from "#shared/schema/job.ts";
-import type { CdpConnection } from "#worker/cdp/connection.ts";
+import type { CdpConnection, Protocol } from "#worker/cdp/connection.ts";
 
 /** Why a browser process ended. */
 export interface BrowserExit {
@@ -74,6 +74,14 @@ export interface AssetSink {
   ): Promise<{ stored: number; failed: { name: string; reason: string }[] }>;
 }
 
+/** A job's tab in a browser that others use as well: only what it opens itself is its own. */
+export interface JobTab {
+  target_id: string;
+  owns(target: Protocol.Target.TargetInfo): boolean;
+  /** False: what the browser downloads is none of the job's business. */
+  downloads: boolean;
+}
+
 /** One job as a lane runs it. */
 export interface JobRun {
   job_id: string;
@@ -81,6 +89,8 @@ export interface JobRun {
   options: JobOptions;
   extras: RunExtras;
   browser: LaneBrowser;
+  /** The tab it runs in, when the browser is not the job's alone. */
+  tab: JobTab | null;
   story: JobStory;
   sink: AssetSink;
   /** Aborts when the job is cancelled, the link is lost or the worker stops. */

@@ -21,8 +21,11 @@ export interface AcceptedJob {
   options: JobOptions | { invalid: string };
   hold: LaneHold;
   session: LinkSession;
+  /** It runs in a live session, whose lane it does not give back. */
+  attached: boolean;
   /** Aborts with a `RunStopped`. */
   signal: AbortSignal;
+  stop(why: RunStopped): void;
   /** Resolves with `accepted` of the hub's HubResultAck. */
   acknowledged: Promise<boolean>;
 }
@@ -33,6 +36,8 @@ export interface AssignmentsDeps {
   max_concurrent: number;
   /** Sessions, which count against `max_concurrent` like jobs. */
   others_in_flight(): number;
+  /** The hold of the live session that the job is to run in (attach_to_job), or why it cannot be had. */
+  borrow(message: HubAssignJob): LaneHold | string;
   /** Runs a job to its end and gives the lane back; must not reject. */
   run(job: AcceptedJob): Promise<void>;
 }
@@ -92,7 +97,8 @@ export function createAssignments(deps: AssignmentsDeps): Assignments {
     const entry: Running = {
       stop,
       acknowledge: ack.resolve,
-      releasing: false,
+      // Its session's lane is counted already.
+      releasing: assignment.extras.in_session !== null,
       done: Promise.resolve(),
     };
     running.set(key, entry);
@@ -110,7 +116,9 @@ export function createAssignments(deps: AssignmentsDeps): Assignments {
         },
       },
       session,
+      attached: assignment.extras.in_session !== null,
       signal: stop.signal,
+      stop: (why) => stop.abort(why),
       acknowledged: ack.promise,
     };
     entry.done = deps
@@ -123,7 +131,10 @@ export function createAssignments(deps: AssignmentsDeps): Assignments {
     assign: (session, message) => {
       const { job_id, lease_token, lane_idx, session_id } = message;
       if (running.has(keyOf(message))) return;
-      const held = reasonToRefuse() ?? takeLane(deps.pool, lane_idx, { job_id, session_id });
+      const attached = message.extras.in_session !== null;
+      const held = attached
+        ? (refusal ?? deps.borrow(message))
+        : (reasonToRefuse() ?? takeLane(deps.pool, lane_idx, { job_id, session_id }));
       if (typeof held === "string") {
         deps.log.warn({ job_id, lane_idx, reason: held }, "job refused");
         session.send({ type: "JobRefused", job_id, lease_token, reason: held });

@@ -2,6 +2,7 @@ import type { Clock } from "#shared/clock.ts";
 import type { AssetMeta } from "#shared/schema/asset.ts";
 import type { CaptureReport } from "#shared/schema/job.ts";
 import type { CdpConnection, CdpSession, Protocol } from "../cdp/connection.ts";
+import type { JobTab } from "../lanes/types.ts";
 import { type Activity, createActivity } from "./activity.ts";
 import { type Downloads, watchDownloads } from "./downloads.ts";
 import { type BodySource, createLedger, type Ledger, type LossReason } from "./ledger.ts";
@@ -26,6 +27,8 @@ export interface RecorderDeps {
   connection: CdpConnection;
   dirs: { spool: string; downloads: string };
   capture: CaptureReport["method"];
+  /** The job's tab in a browser that others use as well; null when the browser is the job's alone. */
+  tab: JobTab | null;
   /** False: nothing is read or stored, the network is only watched. */
   bodies: boolean;
   min_size: number;
@@ -268,6 +271,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     clock,
     durable: deps.capture === "durable",
     bodies: deps.bodies,
+    owns: (target) => deps.tab?.owns(target) ?? true,
     onTarget: (target) => {
       table.watch(target);
       trace.watch(target);
@@ -293,8 +297,9 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
       if (entry.received > 0 && !downloads.has(entry.url)) ledger.lost(source(entry), reason);
   };
 
+  const startDownloads = () => (deps.bodies ? downloads.start() : denyDownloads(connection));
   await Promise.all([
-    deps.bodies ? downloads.start() : denyDownloads(connection),
+    deps.tab?.downloads === false ? undefined : startDownloads(),
     deps.bodies ? media.start() : undefined,
     targets.start(),
   ]);

@@ -40,6 +40,8 @@ export interface TargetWatchDeps {
   durable: boolean;
   /** Whether bodies will be read. */
   bodies: boolean;
+  /** Whether a page or worker of the browser is watched. */
+  owns(target: Protocol.Target.TargetInfo): boolean;
   /** Called before the target runs, so that listeners and commands come first. */
   onTarget(tracked: Tracked): void;
   onPlain(tracked: Tracked, plain: CdpSession): void;
@@ -79,7 +81,8 @@ export function watchTargets(deps: TargetWatchDeps): TargetWatch {
         waiting.owner.plain = session;
         return deps.onPlain(waiting.owner, session);
       }
-      if (isForeign(targetInfo)) return session.post("Runtime.runIfWaitingForDebugger");
+      const foreign = isForeign(targetInfo) || (parent === null && !deps.owns(targetInfo));
+      if (foreign) return session.post("Runtime.runIfWaitingForDebugger");
       addTarget(session, targetInfo, parent);
     };
 

@@ -1,6 +1,7 @@
 import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type {
+  HubAssignJob,
   HubCloseSession,
   HubOpenSession,
   HubSessionCall,
@@ -26,8 +27,6 @@ export interface DeskDeps extends CallDeps {
   reasonToRefuse(): string | null;
   /** What puts a profile into a new browser (fleet spec §2.8). */
   profileFor(link: SessionLink, profile: ProfileRef, signal: AbortSignal): SeededProfile;
-  /** Ends the job with this lease token whose session it is, running or kept open; false when there is none. */
-  endJob(job_id: string, lease_token: number, reason: string): boolean;
 }
 
 /** What the hub asks of sessions (fleet spec §3.3, §4.2). */
@@ -35,6 +34,10 @@ export interface SessionDesk {
   open(link: SessionLink, message: HubOpenSession): void;
   close(message: HubCloseSession): void;
   call(link: SessionLink, message: HubSessionCall): void;
+  /** The session of an accepted job: a new one, or the live one it runs in. */
+  forJob(assignment: HubAssignJob, hold: LaneHold): Live;
+  /** Lends a live session to a job (attach_to_job): the hold to run it with, or why not. */
+  borrow(assignment: HubAssignJob): LaneHold | string;
   /** Ends every session that was opened here. */
   stopAll(why: Error): void;
   /** Sessions whose lane is not yet being given back. */
@@ -73,7 +76,7 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
       const { url = "about:blank", title = "" } = place ?? {};
       link.send({ type: "SessionOpened", session_id, lease_token, url, title });
       deps.log.info({ session_id, lane_idx: live.lane_idx }, "session opened");
-      await aborted(live.signal);
+      await live.ended;
       link.send({
         type: "SessionEnded",
         session_id,
@@ -92,13 +95,15 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
         { session_id, lane_idx: live.lane_idx, reason: errorMessage(live.signal.reason) },
         "session ended",
       );
-      // A job that was attached must not go on without its browser.
-      if (live.job_id !== null) deps.endJob(live.job_id, live.lease_token, "its session ended");
       entry.releasing = true;
       await live.hold.release();
     }
   };
 
+  const liveOf = (session_id: string | null): Live | null => {
+    const live = session_id === null ? undefined : deps.live.sessions.get(session_id);
+    return live instanceof Live ? live : null;
+  };
   return {
     open: (link, message) => {
       const { session_id, lease_token, lane_idx } = message;
@@ -129,9 +134,7 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
         deps.log.debug({ session_id }, "stale close of a session ignored");
         return;
       }
-      const own = opened.get(session_id);
-      if (own) own.live.end(new SessionEnd(reason));
-      else if (live.job_id !== null) deps.endJob(live.job_id, lease_token, reason);
+      if (live instanceof Live) live.end(new SessionEnd(reason));
     },
     call: (link, message) => {
       const live = deps.live.sessions.get(message.session_id);
@@ -140,6 +143,28 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
         return;
       }
       void answerCall(live, link, message, deps).then((reply) => link.send(reply));
+    },
+    forJob: ({ job_id, session_id, lease_token, extras }, hold) => {
+      const live = liveOf(extras.in_session);
+      return (
+        live ??
+        new Live(deps.live, { session_id, lane_idx: hold.lane_idx, lease_token, job_id, hold })
+      );
+    },
+    borrow: ({ job_id, lease_token, lane_idx, extras }) => {
+      const live = liveOf(extras.in_session);
+      if (live?.lane_idx !== lane_idx) return "the session is not on this lane (any more)";
+      const refusal = live.lend(job_id, lease_token);
+      if (refusal !== null) return refusal;
+      return {
+        ...live.hold,
+        browser: async () => {
+          const browser = live.browser();
+          if (!browser) throw new Error("the session has no browser");
+          return browser;
+        },
+        release: async () => live.giveBack(),
+      };
     },
     stopAll: (why) => {
       for (const { live } of opened.values()) live.end(why);
@@ -163,13 +188,6 @@ const gone = ({ call_id }: HubSessionCall): WorkerToHub => ({
   ms: 0,
 });
 
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    signal.addEventListener("abort", () => resolve(), { once: true });
-    if (signal.aborted) resolve();
-  });
-}
-
 /** The browser, Playwright on it, and the first page. @returns why the page cannot be opened. @throws for the lane's part. */
 async function openPage(
   deps: DeskDeps,
@@ -179,7 +197,7 @@ async function openPage(
 ): Promise<{ kind: "page"; reason: string } | null> {
   const { url, headless, profile } = message;
   const seeded = profile && deps.profileFor(link, profile, live.signal);
-  const stopped = aborted(live.signal).then(() => Promise.reject(live.signal.reason));
+  const stopped = live.ended.then(() => Promise.reject(live.signal.reason));
   stopped.catch(() => {});
   const work = async () => {
     const browser = await live.hold.browser({ headless, ...(seeded && { seed: seeded.seed }) });

@@ -5,7 +5,7 @@ import { ActionFailure } from "#worker/actions/failure.ts";
 import { openPages, type Pages } from "#worker/actions/pages.ts";
 import type { Guard } from "#worker/fetch/guard.ts";
 import type { LaneHold } from "#worker/lanes/pool.ts";
-import type { LaneBrowser } from "#worker/lanes/types.ts";
+import type { JobTab, LaneBrowser } from "#worker/lanes/types.ts";
 import { createDownloads, type Downloads } from "./downloads.ts";
 import { createSessionFiles, type OwnFiles } from "./files.ts";
 import { createNetworkLog } from "./network-log.ts";
@@ -45,6 +45,7 @@ interface Use {
   browser: LaneBrowser;
   watch: BrowserWatch;
   pages: Promise<Pages> | null;
+  alone: boolean;
 }
 
 const MAX_URL = 70_000;
@@ -60,8 +61,11 @@ export class Live implements LiveSession {
   readonly signal: AbortSignal;
   readonly files: OwnFiles;
   readonly network = createNetworkLog();
-  /** Set while actions must not touch the browser: it is somebody else's. */
-  refuse_actions: string | null = null;
+  /** The browser is somebody else's: nothing but its job touches it. */
+  foreign = false;
+  readonly guard: Guard;
+  /** Resolves when the session ends. */
+  readonly ended: Promise<void>;
   private readonly deps: LiveDeps;
   private readonly log: Log;
   private readonly viewport: Viewport | null;
@@ -69,6 +73,7 @@ export class Live implements LiveSession {
   private readonly downloads: Downloads;
   private readonly remove: () => void;
   private use: Use | null = null;
+  private lent = false;
   private target: string | null = null;
   private restarting: Promise<void> | null = null;
 
@@ -81,6 +86,10 @@ export class Live implements LiveSession {
     this.hold = input.hold;
     this.viewport = input.viewport ?? null;
     this.signal = this.over.signal;
+    this.guard = deps.guard;
+    this.ended = new Promise((resolve) => {
+      this.signal.addEventListener("abort", () => resolve(), { once: true });
+    });
     this.log = deps.log.child({ session_id: input.session_id, lane_idx: input.lane_idx });
     this.downloads = createDownloads({ max_bytes: deps.download_max_bytes });
     this.files = createSessionFiles({
@@ -103,11 +112,15 @@ export class Live implements LiveSession {
    * Takes a browser into use. `alone`: no recorder drives it, so downloads, URLs and dialogs are this session's business;
    * else it only listens, and must do so before the recorder attaches.
    */
-  async attach(browser: LaneBrowser, { alone }: { alone: boolean }): Promise<void> {
+  async attach(
+    browser: LaneBrowser,
+    { alone, only }: { alone: boolean; only?: JobTab },
+  ): Promise<void> {
     const { guard } = this.deps;
     const watch = await watchBrowser({
       connection: browser.connection,
       alone,
+      only: only ?? null,
       network: this.network,
       refusal: (url) => (/^(https?|wss?):/.test(url) ? guard.refusalOfUrl(url) : null),
       refusalOfAddress: (address, port) => guard.refusal(address, port),
@@ -115,26 +128,50 @@ export class Live implements LiveSession {
         this.log.warn({ url: url.slice(0, 500), reason }, "a tab was sent away from a page"),
     });
     const pages = this.use?.browser === browser ? this.use.pages : null;
-    this.use = { browser, watch, pages };
+    this.use = { browser, watch, pages, alone };
     if (alone) await this.downloads.start(browser);
     void browser.exited.then(({ code, signal }) => {
-      if (this.use?.browser === browser && this.restarting === null)
+      // A job tells itself how its browser ended.
+      if (this.use?.browser === browser && this.use.alone && this.restarting === null)
         this.end(new SessionEnd(`the browser ended (${signal ?? `exit code ${code}`})`));
     });
   }
 
+  /** Whether there is a browser that lives and is this worker's own. */
+  canGoOn(): boolean {
+    return this.use !== null && !this.use.browser.connection.root.is_closed && !this.foreign;
+  }
+
   /** The recorder of the job that ran here is done: from now on this session drives the connection itself. */
   async takeOver(): Promise<void> {
+    if (this.signal.aborted) return;
+    if (!this.canGoOn()) return this.end(new SessionEnd("the browser ended"));
     const { browser } = this.inUse();
     await browser.connection.startOver();
     await this.attach(browser, { alone: true });
   }
 
-  /** The connection is a recorder's from now on, until `takeOver`. */
-  async handOver(): Promise<void> {
+  /** The connection is a recorder's from now on, until `takeOver`. @throws ActionFailure once the session has ended. */
+  async handOver(): Promise<LaneBrowser> {
+    await this.restarting?.catch(() => {});
     const { browser } = this.inUse();
     await browser.connection.startOver();
     await this.attach(browser, { alone: false });
+    return browser;
+  }
+
+  /** Takes a job in (`attach_to_job`), under the lane's new lease. @returns why not, or null. */
+  lend(job_id: string, lease_token: number): string | null {
+    if (this.signal.aborted) return "the session has ended";
+    if (this.lent || !this.use?.alone) return "a job runs in the session already";
+    this.lent = true;
+    this.job_id = job_id;
+    this.lease_token = lease_token;
+    return null;
+  }
+
+  giveBack(): void {
+    this.lent = false;
   }
 
   activeTarget(): string | null {
@@ -147,8 +184,11 @@ export class Live implements LiveSession {
   async pages(): Promise<Pages> {
     await this.restarting?.catch(() => {});
     const use = this.inUse();
-    if (this.refuse_actions !== null)
-      throw new ActionFailure("invalid", { name: "Error", message: this.refuse_actions });
+    if (this.foreign)
+      throw new ActionFailure("invalid", {
+        name: "Error",
+        message: "a job that is attached to somebody else's browser takes no actions",
+      });
     use.pages ??= this.connect(use);
     return use.pages;
   }

@@ -1,4 +1,5 @@
 import type { CdpConnection, CdpSession, Protocol } from "#worker/cdp/connection.ts";
+import type { JobTab } from "#worker/lanes/types.ts";
 import { createNetworkLog, type NetworkWatch } from "./network-log.ts";
 
 /** A tab as the browser tells it. */
@@ -23,6 +24,8 @@ export interface WatchDeps {
   connection: CdpConnection;
   /** False while a recorder drives the connection: then its sessions are listened to, and nothing is sent. */
   alone: boolean;
+  /** In a browser that is somebody else's: the tabs that may be seen. All of them are left where they are. */
+  only: JobTab | null;
   /** Why a URL may not be shown or asked for, or null. */
   refusal(url: string): string | null;
   /** The same for the address a document came from. */
@@ -51,6 +54,7 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
   const sessions = new Map<string, CdpSession>();
 
   const leave = (target_id: string, url: string, reason: string): void => {
+    if (deps.only) return;
     deps.onRefused(url, reason);
     // The inspector's own window cannot be sent anywhere.
     if (url.startsWith("devtools:")) {
@@ -63,6 +67,7 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
   };
   const onInfo = ({ targetInfo }: { targetInfo: Protocol.Target.TargetInfo }): void => {
     const { targetId, type, url, title } = targetInfo;
+    if (deps.only && !deps.only.owns(targetInfo)) return;
     const inspector = url.startsWith("devtools:");
     if (type === "page" && !inspector) tabs.set(targetId, { target_id: targetId, url, title });
     if (inspector) leave(targetId, url, "is the browser's inspector");
@@ -71,6 +76,7 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
   const onAttached = ({ sessionId, targetInfo }: Protocol.Target.AttachedToTargetEvent): void => {
     const session = deps.connection.session(sessionId);
     if (!session) return;
+    if (deps.only && session.parent === root && !deps.only.owns(targetInfo)) return;
     session.on("Target.attachedToTarget", onAttached);
     network.listen(session);
     if (targetInfo.type === "page" && !sessions.has(targetInfo.targetId)) {

@@ -1,0 +1,99 @@
+import type { Clock } from "#shared/clock.ts";
+import { errorMessage } from "#shared/errors.ts";
+import type { JobOptions } from "#shared/schema/job.ts";
+import { type JobBrowser, takeBrowser } from "./job-browser.ts";
+import type { AssetSink, JobOutcome, JobRun, JobStory } from "./lanes/types.ts";
+import type { AcceptedJob } from "./link/assignments.ts";
+import type { SeededProfile } from "./profile/profiles.ts";
+import type { Live } from "./session/live.ts";
+
+/** How long a stopped run may take to let go of its page; the lane's reset ends the rest. */
+const SETTLE_MS = 5_000;
+/** On top of every wait the options allow: reading and uploading big bodies. A run that is still going then hangs. */
+const RUN_MARGIN_MS = 900_000;
+
+export interface RunPageDeps {
+  clock: Clock;
+  runFetch(run: JobRun): Promise<JobOutcome>;
+  /** The profile the job's browser starts with, or null for a plain one (fleet spec §2.8). */
+  profileFor(job: AcceptedJob, signal: AbortSignal): SeededProfile | null;
+}
+
+export const failure = (error: string, stage: string | null = null): JobOutcome => ({
+  status: "failed",
+  error,
+  stage,
+  http_status: null,
+  final_url: null,
+  title: null,
+  capture: null,
+});
+
+/** The longest a run with these options may take, in milliseconds. */
+function runBudgetMs(o: JobOptions): number {
+  const waits = o.wait_seconds + o.settle_seconds + o.idle_seconds + o.max_wait_seconds;
+  return (waits + o.post_click_seconds) * 1000 + RUN_MARGIN_MS;
+}
+
+/** Runs the page and never rejects; comes back at the latest 5 s after the signal aborted. */
+export async function runPage(
+  deps: RunPageDeps,
+  job: AcceptedJob,
+  live: Live,
+  story: JobStory,
+  sink: AssetSink,
+): Promise<JobOutcome> {
+  const { options, assignment } = job;
+  if ("invalid" in options)
+    return failure(`worker cannot run this job: ${options.invalid}`, "assigned");
+  let stage = "lane";
+  const overdue = new AbortController();
+  const stop = () => overdue.abort(job.signal.reason);
+  const run = async (taken: JobBrowser): Promise<JobOutcome> => {
+    overdue.signal.throwIfAborted();
+    stage = "run";
+    const { job_id, url, extras } = assignment;
+    const { browser, tab } = taken;
+    return deps.runFetch({
+      job_id,
+      url,
+      options,
+      extras,
+      browser,
+      tab,
+      story,
+      sink,
+      signal: overdue.signal,
+    });
+  };
+  const work = async (): Promise<JobOutcome> => {
+    const profile = deps.profileFor(job, overdue.signal);
+    const taken = await takeBrowser(job, options, live, profile, story, (next) => {
+      stage = next;
+    });
+    return run(taken).finally(() => taken.leave());
+  };
+  const over = new AbortController();
+  const guard = async (): Promise<JobOutcome> => {
+    const budget_ms = runBudgetMs(options);
+    await deps.clock.sleep(budget_ms, AbortSignal.any([over.signal, overdue.signal]));
+    if (!overdue.signal.aborted && !over.signal.aborted)
+      overdue.abort(new Error(`the run did not end within ${budget_ms / 1000} s`));
+    await deps.clock.sleep(SETTLE_MS, over.signal);
+    return failure(errorMessage(overdue.signal.reason), stage);
+  };
+  job.signal.addEventListener("abort", stop, { once: true });
+  if (job.signal.aborted) stop();
+  try {
+    const broken = (err: unknown) => failure(errorMessage(err), stage);
+    const outcome = await Promise.race([work().catch(broken), guard()]);
+    // A run takes every abort for a cancel; the one for time is told as what it is.
+    const late = overdue.signal.aborted && !job.signal.aborted;
+    return late
+      ? { ...outcome, status: "failed", error: errorMessage(overdue.signal.reason) }
+      : outcome;
+  } finally {
+    over.abort();
+    job.signal.removeEventListener("abort", stop);
+  }
+}
