@@ -35,6 +35,8 @@ export const MAX_URL_LENGTH = 16_384;
 export const MAX_JSON_BODY_BYTES = 2 * 1024 * 1024;
 /** Ours: page.html, links.json or har.json of one job. */
 export const MAX_DOCUMENT_BYTES = 256 * 1024 * 1024;
+/** Ours: videos of one job (`download_video`), and what downloading them may take in all. */
+export const VIDEO_LIMITS = { max_count: 10, total_ms: 1_800_000 } as const;
 /** Ours: one message of the worker link. */
 export const MAX_LINK_FRAME_BYTES = 4 * 1024 * 1024;
 /** Ours: one message of a CDP client or of the browser it talks to; a screenshot of a very long page takes 60 MB. */
@@ -74,7 +76,7 @@ export const MAX_HOST_COOKIES = 5_000;
 /** Ours: one recipe, and the login recipe, as JSON: a job's record and its assignment carry them. */
 export const MAX_RECIPE_BYTES = 256 * 1024;
 /** Ours: all recipes of a host as JSON. */
-export const MAX_HOST_RECIPES_BYTES = 8 * 1024 * 1024;
+export const MAX_HOST_RECIPES_BYTES = 2 * 1024 * 1024;
 /** Ours: the cookies of one job, as JSON; the assignment must fit into a frame of the link. */
 export const MAX_JOB_COOKIES_BYTES = 2 * 1024 * 1024;
 /** design/api.md: files and directories of a profile's archive. */

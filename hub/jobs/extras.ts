@@ -39,10 +39,9 @@ export const usesRecipes = ({ mode, fetch_strategy }: JobOptions): boolean =>
   mode === "fetch" && fetch_strategy === "recipe";
 
 function pickSecrets({ config }: HubContext, names: string[]): Record<string, string> {
-  const values = names.flatMap((name) => {
-    const value = config.recipe_env[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
+  const values = names
+    .filter((name) => Object.hasOwn(config.recipe_env, name))
+    .map((name) => [name, config.recipe_env[name]]);
   return Object.fromEntries(values);
 }
 
