@@ -1,4 +1,5 @@
-import { resolve } from "node:path";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
 import { z } from "zod";
 import {
   ConfigError,
@@ -65,6 +66,9 @@ export const WorkerEnv = z.object({
   ),
   SVC_PROFILE_CACHE_BYTES: integer(4 * GIB).describe(
     "Profile archives kept on the worker's disk; the ones not used for longest go first.",
+  ),
+  SVC_CHROME_CONFIG_DIR: optionalText().describe(
+    "Where clone_chrome_profile finds the browsers' directories; default XDG_CONFIG_HOME or ~/.config.",
   ),
   SVC_LANE_SOFT_BYTES: integer(1.5 * GIB, 1).describe(
     "Memory of an idle lane above which its Chromium is replaced.",
@@ -148,6 +152,7 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
       soft_bytes: v.SVC_LANE_SOFT_BYTES,
       hard_bytes: v.SVC_LANE_HARD_BYTES,
     },
+    chrome_config_dir: v.SVC_CHROME_CONFIG_DIR ?? configHome(env),
     profile_cache_bytes: v.SVC_PROFILE_CACHE_BYTES,
     browser: {
       program: v.SVC_CHROMIUM ?? null,
@@ -163,6 +168,9 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
     },
   });
 }
+
+/** The operator's own browsers keep their profiles below it. */
+const configHome = (env: EnvSource): string => env.XDG_CONFIG_HOME || join(homedir(), ".config");
 
 export type WorkerConfig = ReturnType<typeof loadWorkerConfig>;
 

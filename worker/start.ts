@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type Clock, withDeadline } from "#shared/clock.ts";
 import { ConfigError } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
+import { hostId } from "#shared/host-id.ts";
 import { newToken, workerIdFromAddress } from "#shared/ids.ts";
 import type { Log } from "#shared/log.ts";
 import { createScope } from "#shared/scope.ts";
@@ -22,6 +23,7 @@ import { dispatch } from "./link/dispatch.ts";
 import { type HubAddress, parseHubUrl } from "./link/hub-url.ts";
 import { createSelfReport } from "./link/self-report.ts";
 import { type HubFiles, openProfileCache } from "./profile/cache.ts";
+import { cloneProfile } from "./profile/clone.ts";
 import { applyProfile } from "./profile/profiles.ts";
 import { runJob } from "./run-job.ts";
 import { createSessionDesk, type SessionDesk } from "./session/desk.ts";
@@ -132,7 +134,11 @@ export async function startWorker(
             log,
             sessionOf: ({ assignment, hold }) => desk.forJob(assignment, hold),
             profileFor: ({ assignment, session }, signal) => {
-              const { profile } = assignment.extras;
+              const { extras, options } = assignment;
+              const clone = options.clone_chrome_profile;
+              if (typeof clone === "string")
+                return cloneProfile(config.chrome_config_dir, clone, signal);
+              const { profile } = extras;
               return profile && applyProfile(profiles, profile, hubFiles(session), signal);
             },
             runFetch: (run) => parts.runFetch(run, fetchSettings(config, clock)),
@@ -174,6 +180,7 @@ export async function startWorker(
       secret: config.worker_secret,
       address,
       hostname: hostname(),
+      host_id: hostId(),
       lane_novnc_urls: viewerUrls(config),
       max_concurrent: config.max_concurrent,
       pool,

@@ -9,6 +9,7 @@ function* withFreeLane(
   ctx: HubContext,
   skip: ReadonlySet<WorkerLink>,
   only: string | null,
+  fits: (link: WorkerLink) => boolean,
 ): Generator<WorkerLink> {
   for (const link of ctx.links.values())
     if (
@@ -16,6 +17,7 @@ function* withFreeLane(
       !link.closed &&
       !skip.has(link) &&
       (only === null || link.worker_id === only) &&
+      fits(link) &&
       link.hasFreeLane()
     )
       yield link;
@@ -32,11 +34,15 @@ export function freeCapacity(ctx: HubContext, most: number): number {
   return free;
 }
 
-/** Who wants a lane: a job, or with `job_id` null a session of its own. `only`: no other worker will do. */
+/**
+ * Who wants a lane: a job, or with `job_id` null a session of its own. `only`: no other worker will do; `fits`: which
+ * workers will.
+ */
 export interface WantedLane<J extends string | null> {
   job_id: J;
   session_id: string;
   only?: string | null;
+  fits?: (link: WorkerLink) => boolean;
 }
 
 /** A lane leased on a worker that has not been told yet. `settle` says that the assignment was answered or taken back. */
@@ -53,11 +59,11 @@ export interface LanePlace<J extends string | null> {
  */
 export async function holdLane<J extends string | null>(
   ctx: HubContext,
-  { job_id, session_id, only = null }: WantedLane<J>,
+  { job_id, session_id, only = null, fits = () => true }: WantedLane<J>,
 ): Promise<LanePlace<J> | null> {
   const refused = new Set<WorkerLink>();
   for (;;) {
-    const link = chooseWorker(withFreeLane(ctx, refused, only), ctx.clock.now(), ctx.random);
+    const link = chooseWorker(withFreeLane(ctx, refused, only, fits), ctx.clock.now(), ctx.random);
     if (!link) return null;
     const lease = await ctx.leases.acquire({
       worker_id: link.worker_id,

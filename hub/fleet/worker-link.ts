@@ -66,6 +66,7 @@ export class WorkerLink implements Candidate {
   readonly instance_id: string;
   readonly address: string;
   readonly hostname: string;
+  readonly host_id: string | null;
   readonly version: string;
   readonly capabilities: Capabilities;
   readonly connected_at: number;
@@ -92,6 +93,7 @@ export class WorkerLink implements Candidate {
     this.instance_id = hello.instance_id;
     this.address = hello.address;
     this.hostname = hello.hostname;
+    this.host_id = hello.host_id ?? null;
     this.version = hello.version;
     this.capabilities = capabilities;
     this.connected_at = now;

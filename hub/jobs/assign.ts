@@ -7,6 +7,7 @@ import { dropSession, viewerPath } from "../sessions/registry.ts";
 import { isAttached, runAttached } from "./attach.ts";
 import { tell } from "./events.ts";
 import { addJobSession } from "./job-sessions.ts";
+import { workersFor } from "./local-only.ts";
 import { sendJob } from "./offer.ts";
 
 /** Jobs looked at in one read of the queue. */
@@ -23,16 +24,21 @@ export async function assignQueued(
   most = Number.POSITIVE_INFINITY,
 ): Promise<number> {
   let given = 0;
+  // Jobs that only some workers can run, and those are busy: the ones behind them are not held up.
+  const waiting = new Set<string>();
   for (;;) {
     const room = freeCapacity(ctx, Math.min(BATCH, most - given));
     if (room === 0) return given;
-    const rows = await ctx.db.jobs.oldestQueued(created_before, room);
+    const wanted = room + waiting.size;
+    const rows = await ctx.db.jobs.oldestQueued(created_before, wanted);
     for (const row of rows) {
+      if (waiting.has(row.job_id)) continue;
       const outcome = await assignJob(ctx, row);
       if (outcome === "full") return given;
       if (outcome === "given") given += 1;
+      if (outcome === "waits") waiting.add(row.job_id);
     }
-    if (rows.length < room) return given;
+    if (rows.length < wanted) return given;
   }
 }
 
@@ -46,12 +52,16 @@ export async function assignWaiting(ctx: HubContext): Promise<void> {
 }
 
 /** Claims the job for a free lane and sends it; the single conditional claim decides against other hubs (§3.1). */
-async function assignJob(ctx: HubContext, queued: JobRow): Promise<"given" | "lost" | "full"> {
+async function assignJob(
+  ctx: HubContext,
+  queued: JobRow,
+): Promise<"given" | "lost" | "full" | "waits"> {
   if (isAttached(queued)) return runAttached(ctx, queued);
   const { job_id } = queued;
   const session_id = newSessionId();
-  const place = await holdLane(ctx, { job_id, session_id });
-  if (!place) return "full";
+  const fits = workersFor(queued);
+  const place = await holdLane(ctx, { job_id, session_id, ...(fits && { fits }) });
+  if (!place) return fits ? "waits" : "full";
   const { link, held, settle } = place;
   try {
     const row = await ctx.db.jobs.claim({

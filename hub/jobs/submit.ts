@@ -9,6 +9,7 @@ import { within } from "../fleet/deadline.ts";
 import { profileRef } from "../registries/profiles.ts";
 import { findAttachable, isAttached, runAttached } from "./attach.ts";
 import { withHostOptions } from "./host-options.ts";
+import { checkClone } from "./local-only.ts";
 import { jobRecord } from "./record.ts";
 import { refuseUnsupported } from "./unsupported.ts";
 
@@ -66,6 +67,7 @@ export async function submitJob(
   refuseUnsupported(input.options);
   const { use_profile } = input.options;
   if (use_profile !== null) await profileRef(ctx, use_profile, ["body", "options", "use_profile"]);
+  checkClone(ctx, input.options);
   await findAttachable(ctx, input.options);
   const resolved = await withHostOptions(ctx, input);
   const row = newRow(ctx, { ...input, options: resolved }, options.idempotency_key ?? null);

@@ -2,7 +2,7 @@ import { AppError, type Issue } from "#shared/errors.ts";
 import type { JobOptions } from "#shared/schema/job.ts";
 
 /** Options of the contract that this version cannot honour: refused after every rule of §2.2, never ignored. */
-const REFUSED = ["clone_chrome_profile", "codegen_engine"] as const satisfies (keyof JobOptions)[];
+const REFUSED = ["codegen_engine"] as const satisfies (keyof JobOptions)[];
 
 /** @throws AppError invalid naming each such field. */
 export function refuseUnsupported(options: JobOptions): void {

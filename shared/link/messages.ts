@@ -26,6 +26,8 @@ export const Registration = z.object({
   secret: z.string().max(1_024).optional(),
   address: z.string().max(253),
   hostname: z.string().max(253),
+  /** `hostId()` of the worker: whether it shares a host with its hub. */
+  host_id: z.string().max(64).nullish(),
   capabilities: Capabilities,
   lanes: z.array(Lane).max(1_000),
   load: HostLoad,

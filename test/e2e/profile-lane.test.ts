@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, rmSync } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { cp, readdir, rename, stat, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { normalPath } from "#shared/archive/profile-shape.ts";
 import { readTar } from "#shared/archive/read-tar.ts";
@@ -16,6 +16,7 @@ import { loadWorkerConfig } from "#worker/config.ts";
 import { createLanePool, type LaneHold, type LanePool } from "#worker/lanes/pool.ts";
 import type { LaneBrowser } from "#worker/lanes/types.ts";
 import { openProfileCache, type ProfileCache } from "#worker/profile/cache.ts";
+import { cloneProfile, findProfile } from "#worker/profile/clone.ts";
 import { applyProfile, type SeededProfile } from "#worker/profile/profiles.ts";
 import { saveProfile } from "#worker/profile/save.ts";
 
@@ -207,6 +208,56 @@ test(
   },
   WAIT,
 );
+
+test(
+  "§2.2 clone_chrome_profile copies the operator's profile and leaves it as it is",
+  async () => {
+    const config_dir = join(data_dir, "config");
+    const home = join(config_dir, "chromium");
+    await withLane(null, async (browser, hold) => {
+      await browser.connection.root.send("Storage.setCookies", {
+        cookies: [
+          {
+            name: "sid",
+            value: site.newSession(),
+            url: site.origin,
+            expires: Date.now() / 1e3 + 900,
+          },
+        ],
+      });
+      await hold.restart((dir) => cp(dir, home, { recursive: true }));
+    });
+    await rename(join(home, "Default"), join(home, "Profile 1"));
+    await symlink("/etc", join(home, "Profile 1", "elsewhere"));
+    const before = await snapshotOf(config_dir);
+
+    await withLane(
+      cloneProfile(config_dir, "chromium/Profile 1", signal),
+      async (browser, _, said) => {
+        expect((await visit(browser, `${site.origin}/private`)).text).toContain("hello");
+        expect(said).toEqual(["info clone of chromium/Profile 1: 1 cookies"]);
+        expect(existsSync(join(browser.dirs.user_data, "Default", "elsewhere"))).toBe(false);
+      },
+    );
+    expect(await snapshotOf(config_dir)).toEqual(before);
+    for (const name of ["Default", "chromium/../../x", "google-chrome/Profile 1", "../chromium/x"])
+      expect(await findProfile(config_dir, name).catch(String)).toContain("it has ");
+    expect((await findProfile(config_dir, "Profile 1")).name).toBe("chromium/Profile 1");
+  },
+  WAIT,
+);
+
+/** Every file below, with its bytes' hash and its time. */
+async function snapshotOf(dir: string): Promise<string[]> {
+  const lines: string[] = [];
+  for (const entry of await readdir(dir, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    const { mtimeMs } = await stat(path);
+    lines.push(`${path} ${mtimeMs} ${Bun.hash(await Bun.file(path).bytes())}`);
+  }
+  return lines.sort();
+}
 
 test(
   "§2.8 a profile that is gone, damaged or refused fails the run and leaves the lane plain",

@@ -42,6 +42,7 @@ function dial(options: { url?: string; secret?: string; in_flight?: () => number
     max_concurrent: 2,
     pool,
     profiles: () => [],
+    host_id: null,
     in_flight: options.in_flight ?? (() => 0),
     load: { sample: async () => LOAD },
   });
@@ -82,6 +83,7 @@ describe("handshake (fleet spec §6.2)", () => {
       version: "v1",
       address: "192.168.1.23",
       hostname: "host-a",
+      host_id: null,
       capabilities: {
         max_concurrent: 2,
         lane_novnc_urls: ["http://localhost:6080/", "http://localhost:6081/"],

@@ -10,6 +10,7 @@ export interface SelfReportDeps {
   secret: string | null;
   address: string;
   hostname: string;
+  host_id: string | null;
   lane_novnc_urls: string[];
   max_concurrent: number;
   pool: Pick<LanePool, "lanes" | "product" | "capture">;
@@ -54,6 +55,7 @@ export function createSelfReport(deps: SelfReportDeps): SelfReport {
       ...(deps.secret === null ? {} : { secret: deps.secret }),
       address: deps.address,
       hostname: deps.hostname.slice(0, 253),
+      host_id: deps.host_id,
       capabilities: {
         max_concurrent: deps.max_concurrent,
         lane_novnc_urls: deps.lane_novnc_urls,

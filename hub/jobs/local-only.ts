@@ -1,0 +1,37 @@
+import { invalid } from "#shared/errors.ts";
+import { hostId } from "#shared/host-id.ts";
+import type { JobOptions } from "#shared/schema/job.ts";
+import type { HubContext } from "../context.ts";
+import type { JobRow } from "../db/types.ts";
+import type { WorkerLink } from "../fleet/worker-link.ts";
+
+/**
+ * `clone_chrome_profile` (fleet spec §2.2) is for a hub and a browser on one host: the operator's profile is theirs, and
+ * a hub must not reach into other machines' home directories.
+ */
+
+const FIELD = ["body", "options", "clone_chrome_profile"];
+/** A profile's directory or its shown name, with the browser's directory before it or not. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: controls are exactly what is refused
+const NAME = /^([a-z-]{1,40}\/)?[^/\\\u0000-\u001f\u007f]{1,100}$/;
+
+const isLocal = (link: WorkerLink): boolean => link.host_id !== null && link.host_id === hostId();
+
+/** Which workers may run the job; null when any may. */
+export const workersFor = ({ options }: JobRow): ((link: WorkerLink) => boolean) | null =>
+  options.clone_chrome_profile === null ? null : isLocal;
+
+/** @throws AppError invalid when the name cannot be one, or no worker of this host is connected. */
+export function checkClone(ctx: HubContext, { clone_chrome_profile: name }: JobOptions): void {
+  if (name === null) return;
+  const last = name.split("/").at(-1);
+  if (!NAME.test(name) || last === "." || last === "..")
+    throw invalid(FIELD, 'must name a profile, such as "Default" or "chromium/Profile 1"');
+  const links = [...ctx.links.values()];
+  if (!links.some((link) => !link.closed && isLocal(link)))
+    throw invalid(
+      FIELD,
+      "needs a worker on the hub's own host, and none is connected",
+      "local_only",
+    );
+}
