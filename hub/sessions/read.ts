@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isoTime } from "#shared/clock.ts";
 import { AppError, notFound } from "#shared/errors.ts";
 import {
   CookieList,
@@ -75,13 +76,20 @@ export const readNetwork = (
   since: number,
 ): Promise<NetworkLog> => read(ctx, session, NetworkLog, "network", { since });
 
-const WorkerFiles = z.object({ files: z.array(SessionFile.omit({ href: true })) });
+/** As the worker tells them: times epoch ms. */
+const WorkerFiles = z.object({
+  files: z.array(SessionFile.omit({ href: true }).extend({ created_at: z.number() })),
+});
 
 /** What the session's browser has downloaded, or still does. */
 export async function listFiles(ctx: HubContext, session: HubSession): Promise<SessionFileList> {
   const { files } = await read(ctx, session, WorkerFiles, "files");
   return {
-    files: files.map((file) => ({ ...file, href: fileHref(session.session_id, file.name) })),
+    files: files.map((file) => ({
+      ...file,
+      href: fileHref(session.session_id, file.name),
+      created_at: isoTime(file.created_at),
+    })),
   };
 }
 

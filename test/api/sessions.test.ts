@@ -491,14 +491,14 @@ test("downloads: listed with their hrefs, read through the bridge as attachments
     mime: "text/html",
     url: TARGET,
     state: "completed",
-    created_at: "2026-01-01T00:00:00.000Z",
+    created_at: Date.UTC(2026, 0, 1),
   };
   await start({ on_call: () => ({ result: { files: [file] } }) });
   bridge.files.set("a b.html", { body: "<b>x</b>", mime: "text/html" });
   const { session_id: sid } = await open();
   const href = `/sessions/${sid}/files/a%20b.html`;
   expect((await hub.call("GET", `/sessions/${sid}/files`)).body).toEqual({
-    files: [{ ...file, href }],
+    files: [{ ...file, href, created_at: "2026-01-01T00:00:00.000Z" }],
   });
   const { status, text, headers } = await hub.call("GET", href);
   expect({ status, text }).toEqual({ status: 200, text: "<b>x</b>" });

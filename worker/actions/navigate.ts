@@ -22,13 +22,27 @@ export async function navigate(
 ): Promise<Gone> {
   await checkUrl(ctx, a.url);
   const page = ctx.pages.active();
-  return gone(
-    await page.goto(a.url, {
-      waitUntil: a.wait_until,
-      timeout: ctx.timeout_ms,
-      ...(a.referer === undefined ? {} : { referer: a.referer }),
-    }),
-  );
+  try {
+    return gone(
+      await page.goto(a.url, {
+        waitUntil: a.wait_until,
+        timeout: ctx.timeout_ms,
+        ...(a.referer === undefined ? {} : { referer: a.referer }),
+      }),
+    );
+  } catch (err) {
+    await errorPageOf(page, err);
+    throw err;
+  }
+}
+
+const ERROR_PAGE_MS = 1_000;
+
+/** Playwright says that a navigation failed before Chromium's page about it is there, which would interrupt the next one. */
+async function errorPageOf(page: Page, err: unknown): Promise<void> {
+  if (!(err instanceof Error) || !/net::ERR_(?!ABORTED)/.test(err.message)) return;
+  const wait = { timeout: ERROR_PAGE_MS, waitUntil: "commit" } as const;
+  await page.waitForURL("chrome-error://chromewebdata/", wait).catch(() => {});
 }
 
 export const back = async ({ pages, timeout_ms }: ActionContext): Promise<Gone> =>
