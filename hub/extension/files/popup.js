@@ -17,3 +17,4 @@ const settings = await readSettings();
 document.querySelector("#hub").textContent = settings.hub;
 for (const input of scopes) input.checked = input.value === settings.scope;
 showStatus(status, await readStatus());
+button.disabled = false;

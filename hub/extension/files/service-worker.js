@@ -35,6 +35,8 @@ async function push({ hub, token }, body) {
   throw new Error(`The hub refused it (${answer.status}): ${String(detail).slice(0, 300)}`);
 }
 
+const counted = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
+
 /** Sends the cookies of the active host, or of all; what came of it is kept for the popup. */
 async function sync(scope) {
   const settings = await readSettings();
@@ -47,8 +49,9 @@ async function sync(scope) {
         hosts,
         await push(settings, { scope, ...(host === null ? {} : { host }), cookies: part }),
       );
-    const of = host ?? `${Object.keys(hosts).length} hosts`;
-    return { ok: true, at: Date.now(), text: `sent ${cookies.length} cookies of ${of}`, hosts };
+    const of = host ?? counted(Object.keys(hosts).length, "host");
+    const text = `sent ${counted(cookies.length, "cookie")} of ${of}`;
+    return { ok: true, at: Date.now(), text, hosts };
   } catch (err) {
     return { ok: false, at: Date.now(), text: err.message, hosts: {} };
   }
