@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { deflateSync } from "node:zlib";
+import { constants, deflateSync } from "node:zlib";
 import { jpegSize } from "#worker/bridge/jpeg-size.ts";
 import { createRfbInput } from "#worker/bridge/rfb-input.ts";
 import { keyOf } from "#worker/bridge/rfb-keys.ts";
@@ -97,7 +97,10 @@ test("clipboard text is read as Latin-1, and as UTF-8 when it is the extended cl
   const text = Buffer.from("a\r\n€\0");
   const length = Buffer.alloc(4);
   length.writeUInt32BE(text.length);
-  const data = deflateSync(Buffer.concat([length, text]));
+  // Flushed but not ended, as noVNC does it.
+  const data = deflateSync(Buffer.concat([length, text]), {
+    finishFlush: constants.Z_SYNC_FLUSH,
+  });
   const head = Buffer.alloc(12);
   head[0] = 6;
   head.writeInt32BE(-(4 + data.length), 4);

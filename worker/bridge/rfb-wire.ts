@@ -1,4 +1,4 @@
-import { inflateSync } from "node:zlib";
+import { constants, inflateSync } from "node:zlib";
 
 /** Messages of an RFB server, as bytes (RFC 6143 §7.6, §7.7). */
 
@@ -145,7 +145,11 @@ export function readCutText(message: Buffer): { text: string } | "coming" | null
   if ((flags & CLIPBOARD.text) === 0) return null;
   if (flags & CLIPBOARD.notify) return "coming";
   if ((flags & CLIPBOARD.provide) === 0) return null;
-  const data = inflateSync(message.subarray(12), { maxOutputLength: MAX_TEXT_BYTES });
+  const data = inflateSync(message.subarray(12), {
+    maxOutputLength: MAX_TEXT_BYTES,
+    // Viewers flush their stream, they do not end it.
+    finishFlush: constants.Z_SYNC_FLUSH,
+  });
   const text = data.toString("utf8", 4, 4 + data.readUInt32BE(0)).replace(/\0$/, "");
   return { text: text.replaceAll("\r\n", "\n") };
 }
