@@ -1,3 +1,11 @@
 /** Every benchmark, in the order in which they run. */
-export const BENCH_NAMES = ["fetch-job", "capture", "assign", "lane-turnaround", "boot"] as const;
+export const BENCH_NAMES = [
+  "fetch-job",
+  "capture",
+  "assign",
+  "lane-turnaround",
+  "session-start",
+  "action",
+  "boot",
+] as const;
 export type BenchName = (typeof BENCH_NAMES)[number];

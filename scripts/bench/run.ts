@@ -11,6 +11,8 @@ const BENCHES: Record<BenchName, () => Promise<Bench>> = {
   capture: async () => (await import("./capture.ts")).capture,
   assign: async () => (await import("./assign.ts")).assign,
   "lane-turnaround": async () => (await import("./lane-turnaround.ts")).laneTurnaround,
+  "session-start": async () => (await import("./action.ts")).sessionStart,
+  action: async () => (await import("./action.ts")).action,
   boot: async () => (await import("./boot.ts")).boot,
 };
 
