@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import type { GpuReading } from "#shared/schema/pull.ts";
 import type { Backoff, ExecutorConfig, ExecutorType, RateLimit } from "#shared/schema/workload.ts";
 import type { ColumnKit } from "./kit.pg.ts";
 
@@ -163,5 +164,33 @@ export function defineQueueTables(c: ColumnKit) {
     (t) => [c.primaryKey({ columns: [t.workload_id] })],
   );
 
-  return { workloads, tasks, runs, run_logs, workload_stats, rate_minutes, rate_windows };
+  /** A pull worker as it last spoke (pipeline spec §2.5). `incarnation` is new at every start of its process. */
+  const pull_workers = c.table("pull_workers", {
+    worker_id: c.str("worker_id").primaryKey(),
+    incarnation: c.str("incarnation").notNull(),
+    host: c.str("host").notNull(),
+    version: c.str("version").notNull(),
+    slots: c.int("slots").notNull(),
+    labels: c.json<Record<string, string>>("labels").notNull(),
+    /** Slugs it may run; null: all. Set by an operator, so it outlives the process. */
+    filter: c.json<string[]>("filter"),
+    draining: c.bool("draining").notNull(),
+    in_flight: c.int("in_flight").notNull(),
+    cpu_percent: c.float("cpu_percent"),
+    mem_percent: c.float("mem_percent"),
+    gpus: c.json<GpuReading[]>("gpus").notNull(),
+    started_at: c.time("started_at").notNull(),
+    last_heartbeat_at: c.time("last_heartbeat_at").notNull(),
+  });
+
+  return {
+    pull_workers,
+    workloads,
+    tasks,
+    runs,
+    run_logs,
+    workload_stats,
+    rate_minutes,
+    rate_windows,
+  };
 }

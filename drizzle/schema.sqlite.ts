@@ -10,6 +10,7 @@ export const {
   idempotency_keys,
   hosts,
   profiles,
+  pull_workers,
   workloads,
   tasks,
   runs,

@@ -2,7 +2,7 @@ import type { Clock } from "#shared/clock.ts";
 import type { Log } from "#shared/log.ts";
 import type { HubConfig } from "../config.ts";
 import type { QueueStore } from "../db/queue/types.ts";
-import type { Db } from "../db/types.ts";
+import type { Db, PullWorkerRow } from "../db/types.ts";
 import type { ReadyHints } from "./ready-hints.ts";
 import type { TurnQueue } from "./turn.ts";
 import type { WorkloadCache } from "./workload-cache.ts";
@@ -13,6 +13,10 @@ export interface Pipeline {
   readonly turns: TurnQueue;
   readonly workloads: WorkloadCache;
   readonly ready: ReadyHints;
+  /** Pull workers this process has heard of, by id: who a claim or report comes from. */
+  readonly pullers: Map<string, PullWorkerRow>;
+  /** Aborts when the control plane stops: waiting claims are answered with nothing. */
+  readonly stopping: AbortSignal;
   /** Told that a workload has ready tasks: claims that wait for some are answered. */
   readonly wake: (workload_id: number, ready: number) => void;
 }
@@ -23,6 +27,6 @@ export interface ControlContext {
   readonly clock: Clock;
   readonly version: string;
   readonly log: Log;
-  readonly db: Pick<Db, "ping" | "workloads" | "runs">;
+  readonly db: Pick<Db, "ping" | "workloads" | "runs" | "pull_workers">;
   readonly pipeline: Pipeline;
 }

@@ -33,8 +33,12 @@ export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<P
   const turns = createTurnQueue(store, AT_ONCE[db.dialect]);
   const workloads = createWorkloadCache(db);
   const ready = createReadyHints();
+  const stopping = new AbortController();
   await workloads.refresh();
-  const pipeline: Pipeline = { store, turns, workloads, ready, wake: ready.add };
+  const pipeline: Pipeline = {
+    ...{ store, turns, workloads, ready, pullers: new Map(), stopping: stopping.signal },
+    wake: ready.add,
+  };
   scope.add("queue", turns, (t) => t.idle());
   scope.add(
     "queue sweeper",
@@ -47,6 +51,7 @@ export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<P
     }),
     (l) => l.stop(),
   );
+  scope.add("waiting claims", stopping, (s) => s.abort());
   return pipeline;
 }
 

@@ -4,6 +4,7 @@ import type { Db, WorkloadRow } from "../db/types.ts";
 /** Every claim asks for its workloads: they are read from here, not from the database. */
 export interface WorkloadCache {
   all(): readonly WorkloadRow[];
+  bySlug(slug: string): WorkloadRow | undefined;
   byId(workload_id: number): WorkloadRow | undefined;
   /** Reads the database when the slug is not known here. @throws AppError not_found */
   require(slug: string): Promise<WorkloadRow>;
@@ -26,6 +27,7 @@ export function createWorkloadCache(db: Pick<Db, "workloads">): WorkloadCache {
   };
   return {
     all: () => [...bySlug.values()],
+    bySlug: (slug) => bySlug.get(slug),
     byId: (workload_id) => byId.get(workload_id),
     require: async (slug) => {
       const known = bySlug.get(slug);

@@ -8,6 +8,7 @@ import { idempotencyRepo } from "./idempotency.ts";
 import { jobsRepo } from "./jobs.ts";
 import { openPostgres } from "./postgres.ts";
 import { profilesRepo } from "./profiles.ts";
+import { pullWorkersRepo } from "./pull-workers.ts";
 import { runsRepo } from "./runs.ts";
 import { settingsRepo } from "./settings.ts";
 import { openSqlite } from "./sqlite.ts";
@@ -68,6 +69,7 @@ export function toDb(conn: Conn): Db {
     idempotency: guarded(idempotencyRepo(conn)),
     workloads: guarded(workloadsRepo(conn)),
     runs: guarded(runsRepo(conn)),
+    pull_workers: guarded(pullWorkersRepo(conn)),
     profiles: guarded(profilesRepo(conn)),
     openQueue: (options) => guarded(conn.openQueue(options)),
     ...guarded({ ping: conn.ping }),

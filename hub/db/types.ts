@@ -10,6 +10,7 @@ export type AssetRow = Tables["assets"]["$inferSelect"];
 export type EventRow = Tables["job_events"]["$inferSelect"];
 export type WorkerRow = Tables["workers"]["$inferSelect"];
 export type HostRow = Tables["hosts"]["$inferSelect"];
+export type PullWorkerRow = Tables["pull_workers"]["$inferSelect"];
 export type WorkloadRow = Tables["workloads"]["$inferSelect"];
 /** `slug` is null when the workload was deleted; the streams are empty when nothing was printed. */
 export type RunRow = Tables["runs"]["$inferSelect"] & {
@@ -210,6 +211,21 @@ export interface RunsRepo {
   get(run_id: number): Promise<RunRow | null>;
 }
 
+/** Pull workers of the pipeline as they last spoke. */
+export interface PullWorkersRepo {
+  /** Null when another live process on another host has the name. The operator's filter stays. */
+  register(row: PullWorkerRow, dead_before: number): Promise<PullWorkerRow | null>;
+  /** Null when this incarnation is not the registered one any more. */
+  beat(
+    worker_id: string,
+    incarnation: string,
+    set: Partial<PullWorkerRow>,
+  ): Promise<PullWorkerRow | null>;
+  setFilter(worker_id: string, filter: string[] | null): Promise<PullWorkerRow | null>;
+  get(worker_id: string): Promise<PullWorkerRow | null>;
+  list(): Promise<PullWorkerRow[]>;
+}
+
 /**
  * The whole storage of a hub; opened by `openDb(url)`. Every call rejects with AppError unavailable (503) when the
  * database cannot be reached, does not answer in time, or its disk is full.
@@ -225,6 +241,7 @@ export interface Db {
   idempotency: IdempotencyRepo;
   workloads: WorkloadsRepo;
   runs: RunsRepo;
+  pull_workers: PullWorkersRepo;
   profiles: ProfilesRepo;
   /** The workload pipeline's queue over the same database; closed with it. */
   openQueue(options: QueueOptions): QueueStore;

@@ -1,0 +1,37 @@
+import type { WorkloadSettings } from "#shared/schema/pull.ts";
+import type { WorkloadRow } from "../../db/types.ts";
+import type { SlotTasks } from "./claims.ts";
+
+/** Changes whenever the workload's settings do. */
+const revisionOf = (workload: WorkloadRow): string =>
+  `${workload.workload_id}.${workload.updated_at}`;
+
+const settingsOf = (workload: WorkloadRow): WorkloadSettings => ({
+  slug: workload.slug,
+  revision: revisionOf(workload),
+  executor_type: workload.executor_type,
+  executor_config: workload.executor_config,
+  batch_size: workload.batch_size,
+  lease_ms: workload.lease_secs * 1_000,
+  timeout_ms: workload.timeout_s === null ? null : Math.round(workload.timeout_s * 1_000),
+});
+
+/**
+ * The JSON of `Claimed`, without its closing brace. Written by hand because a task's `extra` is JSON text already, and
+ * this is what the pipeline does most.
+ */
+export function claimedJson(batches: readonly SlotTasks[], known: Record<string, string>): string {
+  const unknown = new Map<string, WorkloadRow>();
+  const parts = batches.map(({ workload, tasks }) => {
+    const revision = revisionOf(workload);
+    if (known[workload.slug] !== revision) unknown.set(workload.slug, workload);
+    const { lease_ms, timeout_ms } = settingsOf(workload);
+    const list = tasks.map(
+      (t) =>
+        `{"task_id":${t.task_id},"epoch":${t.epoch},"attempt":${t.attempt},"max_attempts":${t.max_attempts},"pk":${JSON.stringify(t.pk)},"extra":${t.extra ?? "null"}}`,
+    );
+    return `{"workload":"${workload.slug}","revision":"${revision}","lease_ms":${lease_ms},"timeout_ms":${timeout_ms},"tasks":[${list.join(",")}]}`;
+  });
+  const workloads = JSON.stringify([...unknown.values()].map(settingsOf));
+  return `{"batches":[${parts.join(",")}],"workloads":${workloads}`;
+}

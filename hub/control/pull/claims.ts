@@ -1,0 +1,132 @@
+import type { ClaimedTask } from "../../db/queue/types.ts";
+import type { PullWorkerRow, WorkloadRow } from "../../db/types.ts";
+import type { ControlContext } from "../context.ts";
+import { mayRun } from "./workers.ts";
+
+/** Tasks of one workload for one slot. */
+export interface SlotTasks {
+  workload: WorkloadRow;
+  tasks: ClaimedTask[];
+}
+
+/**
+ * Claims for up to `slots` slots, each with up to batch_size tasks of one workload: workloads of the highest priority
+ * first, and those of one priority take turns, so that a flooded one does not starve its neighbours.
+ */
+export async function claimTasks(
+  ctx: ControlContext,
+  worker: PullWorkerRow,
+  slots: number,
+): Promise<SlotTasks[]> {
+  const batches: SlotTasks[] = [];
+  while (batches.length < slots) {
+    const plan = planSlots(candidates(ctx, worker), slots - batches.length);
+    if (plan.length === 0) break;
+    const claimed = await Promise.all(
+      plan.map(({ workload, share }) => claimShare(ctx, worker, workload, share)),
+    );
+    batches.push(...claimed.flat());
+  }
+  return batches;
+}
+
+/** Workloads this worker may run that may have ready tasks, of the highest priority among them. */
+function candidates({ pipeline }: ControlContext, worker: PullWorkerRow): WorkloadRow[] {
+  if (worker.draining) return [];
+  let best: WorkloadRow[] = [];
+  for (const workload of pipeline.workloads.all()) {
+    const ready = workload.enabled && pipeline.ready.has(workload.workload_id);
+    if (!ready || !mayRun(worker, workload)) continue;
+    const than = best[0]?.priority ?? Number.NEGATIVE_INFINITY;
+    if (workload.priority > than) best = [workload];
+    else if (workload.priority === than) best.push(workload);
+  }
+  return best;
+}
+
+let turn = 0;
+
+/** Slots dealt out one by one, beginning with another workload at every call. */
+function planSlots(
+  workloads: readonly WorkloadRow[],
+  slots: number,
+): { workload: WorkloadRow; share: number }[] {
+  if (workloads.length === 0) return [];
+  turn = (turn + 1) % 1_000_000;
+  const first = turn % workloads.length;
+  const even = Math.floor(slots / workloads.length);
+  const rest = slots % workloads.length;
+  return workloads
+    .map((_, i) => ({
+      workload: workloads[(first + i) % workloads.length] as WorkloadRow,
+      share: even + (i < rest ? 1 : 0),
+    }))
+    .filter(({ share }) => share > 0);
+}
+
+async function claimShare(
+  { pipeline }: ControlContext,
+  worker: PullWorkerRow,
+  workload: WorkloadRow,
+  share: number,
+): Promise<SlotTasks[]> {
+  const { workload_id, batch_size } = workload;
+  const max = share * batch_size;
+  const mark = pipeline.ready.mark(workload_id);
+  const tasks = await pipeline.turns.call({
+    op: "claim",
+    worker: worker.incarnation,
+    worker_id: worker.worker_id,
+    workload_id,
+    max,
+    lease_ms: workload.lease_secs * 1_000,
+    timeout_ms: workload.timeout_s === null ? null : Math.round(workload.timeout_s * 1_000),
+    max_in_flight: workload.max_in_flight,
+    rate_limit: workload.rate_limit,
+  });
+  if (tasks.length < max) pipeline.ready.empty(workload_id, mark);
+  const batches: SlotTasks[] = [];
+  for (let at = 0; at < tasks.length; at += batch_size)
+    batches.push({ workload, tasks: tasks.slice(at, at + batch_size) });
+  return batches;
+}
+
+/** As `claimTasks`; with nothing to do it waits for work up to `wait_ms`, or until `gone` aborts. */
+export async function awaitTasks(
+  ctx: ControlContext,
+  worker: PullWorkerRow,
+  want: { slots: number; wait_ms: number },
+  gone: AbortSignal,
+): Promise<SlotTasks[]> {
+  const until = ctx.clock.now() + want.wait_ms;
+  const over = AbortSignal.any([gone, ctx.pipeline.stopping]);
+  for (;;) {
+    // Whoever left must not take tasks with it.
+    if (over.aborted || want.slots === 0) return [];
+    const batches = await claimTasks(ctx, worker, want.slots);
+    const left = until - ctx.clock.now();
+    if (batches.length > 0 || left <= 0) return batches;
+    await workFor(ctx, worker, left, over);
+  }
+}
+
+/** Resolves when a workload this worker may run has work, when `ms` are over, or when `over` aborts. */
+async function workFor(
+  { clock, pipeline }: ControlContext,
+  worker: PullWorkerRow,
+  ms: number,
+  over: AbortSignal,
+): Promise<void> {
+  const woken = new AbortController();
+  const stop = pipeline.ready.onWork((workload_id) => {
+    const workload = pipeline.workloads.byId(workload_id);
+    if (woken.signal.aborted || !workload?.enabled || !mayRun(worker, workload)) return false;
+    woken.abort();
+    return true;
+  });
+  try {
+    await clock.sleep(ms, AbortSignal.any([woken.signal, over]));
+  } finally {
+    stop();
+  }
+}

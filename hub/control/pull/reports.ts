@@ -1,0 +1,108 @@
+import { cleanJson, cleanText } from "#drizzle/clean.ts";
+import { type DoneItem, EmitList, type FailedItem } from "#shared/schema/pull.ts";
+import type { AttemptRef, DoneTask, NewTask, Report } from "../../db/queue/types.ts";
+import type { ControlContext } from "../context.ts";
+import { newTask } from "../tasks.ts";
+
+const printed = ({ duration_ms, stdout, stderr, truncated }: DoneItem | FailedItem) => ({
+  duration_ms,
+  stdout: cleanText(stdout),
+  stderr: cleanText(stderr),
+  truncated,
+});
+
+/** Records what succeeded; an answer per item, in order. A report of an attempt that is over is `stale`. */
+export async function completeTasks(
+  ctx: ControlContext,
+  worker: string,
+  items: readonly DoneItem[],
+): Promise<Report[]> {
+  if (items.length === 0) return [];
+  const tasks = items.map((item): DoneTask => {
+    const { task_id, epoch, output } = item;
+    const emit = emitted(ctx, output);
+    return {
+      ...{ task_id, epoch, ...printed(item) },
+      output: output === undefined ? null : cleanJson(output),
+      ...(emit.length > 0 ? { emit } : {}),
+    };
+  });
+  const reports = await ctx.pipeline.turns.call({ op: "complete", worker, items: tasks });
+  for (const { emit = [] } of tasks)
+    for (const { workload_id, tasks: more } of emit) ctx.pipeline.wake(workload_id, more.length);
+  return reports;
+}
+
+/** Tasks of `output.emit`, by workload; one that is malformed or names no workload is not submitted. */
+function emitted(
+  ctx: ControlContext,
+  output: unknown,
+): { workload_id: number; tasks: NewTask[] }[] {
+  const raw = (output as { emit?: unknown } | null | undefined)?.emit;
+  if (raw === undefined) return [];
+  const parsed = EmitList.safeParse(raw);
+  if (!parsed.success) {
+    ctx.log.warn({ reason: parsed.error.issues[0]?.message }, "emit of a run is malformed");
+    return [];
+  }
+  const groups = new Map<number, NewTask[]>();
+  for (const { workload: slug, ...item } of parsed.data) {
+    const workload = ctx.pipeline.workloads.bySlug(slug);
+    if (!workload) {
+      ctx.log.warn({ workload: slug }, "a run emits to a workload that does not exist");
+      continue;
+    }
+    const group = groups.get(workload.workload_id) ?? [];
+    group.push(newTask(workload, item, ["emit"]));
+    groups.set(workload.workload_id, group);
+  }
+  return [...groups].map(([workload_id, tasks]) => ({ workload_id, tasks }));
+}
+
+/** Records what failed: each waits by its workload's backoff, or is failed for good. */
+export async function failTasks(
+  ctx: ControlContext,
+  worker: string,
+  items: readonly FailedItem[],
+): Promise<Report[]> {
+  const groups = new Map<string, FailedItem[]>();
+  for (const item of items) {
+    const group = groups.get(item.workload) ?? [];
+    group.push(item);
+    groups.set(item.workload, group);
+  }
+  const answers = await Promise.all(
+    [...groups].map(async ([slug, group]): Promise<Report[]> => {
+      const workload = ctx.pipeline.workloads.bySlug(slug);
+      if (!workload)
+        return group.map(({ task_id, epoch }) => ({
+          ...{ task_id, epoch, run_id: null },
+          status: "stale" as const,
+        }));
+      const { workload_id, backoff } = workload;
+      return ctx.pipeline.turns.call({
+        ...{ op: "fail", worker, workload_id, backoff },
+        items: group.map((item) => ({
+          ...{ task_id: item.task_id, epoch: item.epoch, ...printed(item) },
+          outcome: item.outcome,
+          error: cleanText(item.error),
+          retry_after_ms: item.retry_after_ms,
+          no_retry: item.no_retry,
+        })),
+      });
+    }),
+  );
+  const of = new Map(answers.flat().map((report) => [`${report.task_id}:${report.epoch}`, report]));
+  return items.map(
+    ({ task_id, epoch }) =>
+      of.get(`${task_id}:${epoch}`) ?? { task_id, epoch, status: "stale", run_id: null },
+  );
+}
+
+/** Gives back what was not begun, with its attempt. */
+export const releaseTasks = async (
+  ctx: ControlContext,
+  worker: string,
+  items: AttemptRef[],
+): Promise<Report[]> =>
+  items.length === 0 ? [] : ctx.pipeline.turns.call({ op: "release", worker, items });

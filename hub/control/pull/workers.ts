@@ -1,0 +1,163 @@
+import { isoTime } from "#shared/clock.ts";
+import { AppError, conflict, notFound } from "#shared/errors.ts";
+import {
+  type ChangeFilter,
+  PULL_HEARTBEAT_MS,
+  PULL_OFFLINE_MS,
+  type PullHeartbeat,
+  type PullWorker,
+  type RegisterPull,
+} from "#shared/schema/pull.ts";
+import type { AttemptRef } from "../../db/queue/types.ts";
+import type { PullWorkerRow } from "../../db/types.ts";
+import type { ControlContext } from "../context.ts";
+
+/** The worker has to register (again): its process is not the one this control plane knows. */
+const unregistered = () =>
+  new AppError("conflict", "this incarnation is not registered; register and try again");
+
+/**
+ * Takes a worker in. The same name on another host is refused while the other one is alive.
+ * @throws AppError conflict
+ */
+export async function registerPuller(
+  ctx: ControlContext,
+  worker_id: string,
+  hello: RegisterPull,
+): Promise<{ worker_id: string; heartbeat_ms: number; version: string }> {
+  const now = ctx.clock.now();
+  const row = await ctx.db.pull_workers.register(
+    {
+      worker_id,
+      incarnation: hello.incarnation,
+      host: hello.host,
+      version: hello.version,
+      slots: hello.slots,
+      labels: hello.labels,
+      filter: null,
+      draining: false,
+      in_flight: 0,
+      cpu_percent: null,
+      mem_percent: null,
+      gpus: [],
+      started_at: hello.started_at ? Date.parse(hello.started_at) : now,
+      last_heartbeat_at: now,
+    },
+    now - PULL_OFFLINE_MS,
+  );
+  if (!row) throw conflict(`duplicate worker id: ${worker_id} runs on another host`);
+  ctx.pipeline.pullers.set(worker_id, row);
+  ctx.log.info({ worker_id, host: row.host, slots: row.slots }, "pull worker registered");
+  return { worker_id, heartbeat_ms: PULL_HEARTBEAT_MS, version: ctx.version };
+}
+
+/** The registered process behind a call. @throws AppError conflict when it is not (any more). */
+export async function requirePuller(
+  ctx: ControlContext,
+  worker_id: string,
+  incarnation: string,
+): Promise<PullWorkerRow> {
+  const known = ctx.pipeline.pullers.get(worker_id);
+  if (known?.incarnation === incarnation) return known;
+  // Registered with another control process, or with this one before its restart.
+  const row = await ctx.db.pull_workers.get(worker_id);
+  if (row?.incarnation !== incarnation) throw unregistered();
+  ctx.pipeline.pullers.set(worker_id, row);
+  return row;
+}
+
+/** Renews the leases of everything in flight, each by its workload's lease; tells what is lost. */
+export async function beatPuller(
+  ctx: ControlContext,
+  worker_id: string,
+  beat: PullHeartbeat,
+): Promise<{ lost: AttemptRef[]; drain: boolean }> {
+  const { incarnation, in_flight, cpu_percent, mem_percent, gpus } = beat;
+  const groups = new Map<string, AttemptRef[]>();
+  for (const { workload, task_id, epoch } of in_flight) {
+    const group = groups.get(workload) ?? [];
+    group.push({ task_id, epoch });
+    groups.set(workload, group);
+  }
+  const renewals = [...groups].map(async ([slug, items]) => {
+    const workload = ctx.pipeline.workloads.bySlug(slug);
+    if (!workload) return items;
+    const lease_ms = workload.lease_secs * 1_000;
+    return ctx.pipeline.turns.call({ op: "renew", worker: incarnation, items, lease_ms });
+  });
+  const [row, ...lost] = await Promise.all([
+    ctx.db.pull_workers.beat(worker_id, incarnation, {
+      cpu_percent,
+      mem_percent,
+      gpus,
+      in_flight: in_flight.length,
+      last_heartbeat_at: ctx.clock.now(),
+    }),
+    ...renewals,
+  ]);
+  if (!row) {
+    ctx.pipeline.pullers.delete(worker_id);
+    throw unregistered();
+  }
+  ctx.pipeline.pullers.set(worker_id, row);
+  return { lost: lost.flat(), drain: row.draining };
+}
+
+/** No new tasks from now on; what runs may end. @throws AppError conflict */
+export async function drainPuller(
+  ctx: ControlContext,
+  worker_id: string,
+  incarnation: string,
+): Promise<void> {
+  const row = await ctx.db.pull_workers.beat(worker_id, incarnation, { draining: true });
+  if (!row) throw unregistered();
+  ctx.pipeline.pullers.set(worker_id, row);
+}
+
+/** Whether the worker may run tasks of the workload, by its filter and the workload's hosts. */
+export const mayRun = (
+  worker: Pick<PullWorkerRow, "filter" | "host">,
+  workload: { slug: string; host_affinity: readonly string[] },
+): boolean =>
+  (worker.filter === null || worker.filter.includes(workload.slug)) &&
+  (workload.host_affinity.length === 0 || workload.host_affinity.includes(worker.host));
+
+function pullerRecord(ctx: ControlContext, row: PullWorkerRow): PullWorker {
+  const { worker_id, incarnation: _incarnation, draining, ...rest } = row;
+  const silent = ctx.clock.now() - row.last_heartbeat_at > PULL_OFFLINE_MS;
+  return {
+    ...rest,
+    id: worker_id,
+    state: silent ? "offline" : draining ? "draining" : "active",
+    workloads: ctx.pipeline.workloads
+      .all()
+      .filter((workload) => workload.enabled && mayRun(row, workload))
+      .map(({ slug }) => slug),
+    started_at: isoTime(row.started_at),
+    last_heartbeat_at: isoTime(row.last_heartbeat_at),
+  };
+}
+
+/** GET /workers (pipeline spec §4.3). */
+export const listPullers = async (ctx: ControlContext): Promise<PullWorker[]> =>
+  (await ctx.db.pull_workers.list()).map((row) => pullerRecord(ctx, row));
+
+/** POST /workers/{id}/filter. An empty `replace` means every workload. @throws AppError not_found */
+export async function changeFilter(
+  ctx: ControlContext,
+  worker_id: string,
+  { op, workloads }: ChangeFilter,
+): Promise<PullWorker> {
+  const row = await ctx.db.pull_workers.get(worker_id);
+  if (!row) throw notFound("worker");
+  const before = row.filter ?? ctx.pipeline.workloads.all().map(({ slug }) => slug);
+  const next = {
+    replace: () => (workloads.length === 0 ? null : workloads),
+    add: () => (row.filter === null ? null : [...new Set([...row.filter, ...workloads])]),
+    remove: () => before.filter((slug) => !workloads.includes(slug)),
+  }[op]();
+  const changed = await ctx.db.pull_workers.setFilter(worker_id, next);
+  if (!changed) throw notFound("worker");
+  ctx.pipeline.pullers.set(worker_id, changed);
+  return pullerRecord(ctx, changed);
+}

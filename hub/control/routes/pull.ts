@@ -1,0 +1,162 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { newApp } from "#hub/http/new-app.ts";
+import { fails, json, ok } from "#hub/http/openapi-parts.ts";
+import { AppError, notFound } from "#shared/errors.ts";
+import {
+  ChangeFilter,
+  Claimed,
+  ClaimTasks,
+  CompleteTasks,
+  Exchange,
+  Exchanged,
+  FailTasks,
+  PULL_WORKER_ID,
+  PullHeartbeat,
+  PullHeartbeatAnswer,
+  PullWorker,
+  PullWorkerList,
+  RegisteredPull,
+  RegisterPull,
+  Reported,
+} from "#shared/schema/pull.ts";
+import { sameSecret } from "#shared/secret.ts";
+import type { ControlContext } from "../context.ts";
+import { claimedJson } from "../pull/answer.ts";
+import { awaitTasks } from "../pull/claims.ts";
+import { completeTasks, failTasks, releaseTasks } from "../pull/reports.ts";
+import {
+  beatPuller,
+  changeFilter,
+  drainPuller,
+  listPullers,
+  registerPuller,
+  requirePuller,
+} from "../pull/workers.ts";
+
+/** Reports carry what tasks printed. */
+const MAX_REPORT_BYTES = 256 * 1024 * 1024;
+const reportLimit = bodyLimit({
+  maxSize: MAX_REPORT_BYTES,
+  onError: () => {
+    throw new AppError("too_large", `body is larger than ${MAX_REPORT_BYTES} bytes`);
+  },
+});
+
+const path = (rest = "") => `/api/v1/workers${rest}`;
+const Params = z.object({
+  id: z.string().openapi({ param: { name: "id", in: "path" }, example: "w123" }),
+});
+const Drain = z.strictObject({ incarnation: z.string().min(8).max(64) }).openapi("DrainPull");
+
+const call = <B extends z.ZodType, A extends z.ZodType>(
+  name: string,
+  summary: string,
+  body: B,
+  answer: A,
+) =>
+  createRoute({
+    method: "post",
+    path: path(`/{id}/${name}`),
+    tags: ["pull workers"],
+    summary,
+    middleware: [reportLimit],
+    request: { params: Params, ...json(body) },
+    responses: { ...ok(answer), ...fails(400, 401, 404, 409, 413, 415, 422, 503) },
+  });
+
+const routes = {
+  list: createRoute({
+    method: "get",
+    path: path(),
+    tags: ["pull workers"],
+    summary: "List pull workers",
+    responses: ok(PullWorkerList),
+  }),
+  filter: createRoute({
+    method: "post",
+    path: path("/{id}/filter"),
+    tags: ["pull workers"],
+    summary: "Change which workloads a worker runs",
+    request: { params: Params, ...json(ChangeFilter) },
+    responses: { ...ok(PullWorker), ...fails(400, 404, 415, 422) },
+  }),
+  register: call("register", "A worker's process starts", RegisterPull, RegisteredPull),
+  heartbeat: call("heartbeat", "Renew the leases", PullHeartbeat, PullHeartbeatAnswer),
+  claim: call("claim", "Claim tasks; waits for some", ClaimTasks, Claimed),
+  complete: call("complete", "Report tasks that succeeded", CompleteTasks, Reported),
+  fail: call("fail", "Report tasks that failed", FailTasks, Reported),
+  exchange: call("exchange", "Report and claim in one call", Exchange, Exchanged),
+  drain: call("drain", "Take no new tasks", Drain, z.object({ ok: z.literal(true) })),
+};
+
+/** Only a worker that knows WORKER_SECRET, when one is set, may act as one. */
+function requireSecret({ config }: ControlContext, c: Context): string {
+  const secret = config.worker_secret ?? "";
+  if (!sameSecret(c.req.header("x-worker-secret") ?? "", secret))
+    throw new AppError("unauthorized", "bad worker secret");
+  const id = c.req.param("id") ?? "";
+  if (!PULL_WORKER_ID.test(id)) throw notFound("worker");
+  return id;
+}
+
+/** JSON that was written by hand; it has the shape of the route's schema (test/api/pull.test.ts parses it with it). */
+const asJson = (text: string): never =>
+  new Response(text, { headers: { "content-type": "application/json" } }) as never;
+
+/** Pull workers and the calls they make (pipeline spec §4.3). */
+export function pullRoutes(ctx: ControlContext) {
+  return newApp()
+    .openapi(routes.list, async (c) => {
+      const workers = await listPullers(ctx);
+      return c.json({ workers, total: workers.length }, 200);
+    })
+    .openapi(routes.filter, async (c) =>
+      c.json(await changeFilter(ctx, c.req.valid("param").id, c.req.valid("json")), 200),
+    )
+    .openapi(routes.register, async (c) =>
+      c.json(await registerPuller(ctx, requireSecret(ctx, c), c.req.valid("json")), 200),
+    )
+    .openapi(routes.heartbeat, async (c) =>
+      c.json(await beatPuller(ctx, requireSecret(ctx, c), c.req.valid("json")), 200),
+    )
+    .openapi(routes.claim, async (c) => {
+      const { incarnation, known, ...want } = c.req.valid("json");
+      const worker = await requirePuller(ctx, requireSecret(ctx, c), incarnation);
+      const batches = await awaitTasks(ctx, worker, want, c.req.raw.signal);
+      return asJson(`${claimedJson(batches, known)}}`);
+    })
+    .openapi(routes.complete, async (c) => {
+      const { incarnation, items } = c.req.valid("json");
+      await requirePuller(ctx, requireSecret(ctx, c), incarnation);
+      return c.json({ items: await completeTasks(ctx, incarnation, items) }, 200);
+    })
+    .openapi(routes.fail, async (c) => {
+      const { incarnation, items } = c.req.valid("json");
+      await requirePuller(ctx, requireSecret(ctx, c), incarnation);
+      return c.json({ items: await failTasks(ctx, incarnation, items) }, 200);
+    })
+    .openapi(routes.exchange, async (c) => {
+      const { incarnation, done, failed, released, want } = c.req.valid("json");
+      const worker = await requirePuller(ctx, requireSecret(ctx, c), incarnation);
+      // What was reported is answered at once; a worker that also wants to wait asks again.
+      const reporting = done.length + failed.length + released.length > 0;
+      const wait_ms = reporting ? 0 : want.wait_ms;
+      // Asked in one turn of the event loop, so they are one transaction; the reports come first in it.
+      const [reports, batches] = await Promise.all([
+        Promise.all([
+          completeTasks(ctx, incarnation, done),
+          failTasks(ctx, incarnation, failed),
+          releaseTasks(ctx, incarnation, released),
+        ]),
+        awaitTasks(ctx, worker, { ...want, wait_ms }, c.req.raw.signal),
+      ]);
+      const results = JSON.stringify(reports.flat());
+      return asJson(`${claimedJson(batches, want.known)},"results":${results}}`);
+    })
+    .openapi(routes.drain, async (c) => {
+      await drainPuller(ctx, requireSecret(ctx, c), c.req.valid("json").incarnation);
+      return c.json({ ok: true as const }, 200);
+    });
+}

@@ -1,0 +1,206 @@
+import { z } from "@hono/zod-openapi";
+import { MAX_PK_LENGTH } from "./queue.ts";
+import { ExecutorConfig, ExecutorType, Slug } from "./workload.ts";
+
+/** Name of a pull worker in paths. */
+export const PULL_WORKER_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
+/** Longest wait of a claim for work, in ms. */
+export const MAX_CLAIM_WAIT_MS = 30_000;
+/** A worker that was silent for longer is shown as offline; its leases end by themselves. */
+export const PULL_OFFLINE_MS = 30_000;
+export const PULL_HEARTBEAT_MS = 5_000;
+export const MAX_SLOTS = 1_000;
+/** Bytes of each stream of a run that are kept at its beginning and at its end. */
+export const MAX_STREAM_BYTES = 512 * 1024;
+
+export const GpuReading = z.strictObject({
+  index: z.int().min(0).max(1_000),
+  name: z.string().max(200),
+  util_percent: z.number().nullable().default(null),
+  mem_used_mb: z.number().nullable().default(null),
+  mem_total_mb: z.number().nullable().default(null),
+});
+export type GpuReading = z.infer<typeof GpuReading>;
+
+const incarnation = z.string().min(8).max(64);
+
+/** Body of POST /workers/{id}/register. `incarnation`: new at every start of the process; leases belong to it. */
+export const RegisterPull = z
+  .strictObject({
+    incarnation,
+    host: z.string().min(1).max(253),
+    slots: z.int().min(1).max(MAX_SLOTS),
+    version: z.string().max(64),
+    labels: z.record(z.string().max(100), z.string().max(1_000)).default({}),
+    started_at: z.iso.datetime({ offset: true }).optional(),
+  })
+  .openapi("RegisterPull");
+export type RegisterPull = z.infer<typeof RegisterPull>;
+export const RegisteredPull = z
+  .object({ worker_id: z.string(), heartbeat_ms: z.int(), version: z.string() })
+  .openapi("RegisteredPull");
+
+export const AttemptRef = z.strictObject({ task_id: z.int().min(1), epoch: z.int().min(1) });
+const Printed = {
+  duration_ms: z.int().min(0),
+  stdout: z
+    .string()
+    .max(MAX_STREAM_BYTES + 1_000)
+    .default(""),
+  stderr: z
+    .string()
+    .max(MAX_STREAM_BYTES + 1_000)
+    .default(""),
+  truncated: z.boolean().default(false),
+};
+const Emitted = z.strictObject({
+  workload: Slug,
+  pk: z.string().min(1).max(MAX_PK_LENGTH),
+  extra: z.record(z.string(), z.unknown()).nullable().optional(),
+});
+
+/** A task that succeeded. `output` is any JSON; its `emit: [{workload, pk, extra}]` are submitted with it. */
+export const DoneItem = z.strictObject({
+  ...AttemptRef.shape,
+  ...Printed,
+  output: z.unknown().optional(),
+});
+export type DoneItem = z.infer<typeof DoneItem>;
+export const EmitList = z.array(Emitted).max(10_000);
+
+export const FailedItem = z.strictObject({
+  ...AttemptRef.shape,
+  ...Printed,
+  workload: Slug,
+  outcome: z.enum(["error", "timeout", "crashed"]).default("error"),
+  error: z.string().max(65_536),
+  retry_after_ms: z.int().min(0).max(604_800_000).nullable().default(null),
+  no_retry: z.boolean().default(false),
+});
+export type FailedItem = z.infer<typeof FailedItem>;
+
+const items = <T extends z.ZodType>(of: T) => z.array(of).max(10_000).default([]);
+const Want = z.strictObject({
+  slots: z.int().min(0).max(MAX_SLOTS),
+  wait_ms: z.int().min(0).max(MAX_CLAIM_WAIT_MS).default(0),
+  /** Revisions of the workloads whose settings the worker has: those are not sent again. */
+  known: z.record(z.string().max(64), z.string().max(64)).default({}),
+});
+export type Want = z.infer<typeof Want>;
+
+export const ClaimTasks = z.strictObject({ incarnation, ...Want.shape }).openapi("ClaimTasks");
+export const CompleteTasks = z
+  .strictObject({ incarnation, items: items(DoneItem) })
+  .openapi("CompleteTasks");
+export const FailTasks = z
+  .strictObject({ incarnation, items: items(FailedItem) })
+  .openapi("FailTasks");
+/** Body of POST /workers/{id}/exchange: reports, then a claim, in one transaction. */
+export const Exchange = z
+  .strictObject({
+    incarnation,
+    done: items(DoneItem),
+    failed: items(FailedItem),
+    released: items(AttemptRef),
+    want: Want.prefault({ slots: 0 }),
+  })
+  .openapi("Exchange");
+export type Exchange = z.infer<typeof Exchange>;
+
+export const ReportResult = z
+  .object({
+    task_id: z.int(),
+    epoch: z.int(),
+    status: z.enum(["ok", "stale"]),
+    run_id: z.int().nullable(),
+  })
+  .openapi("ReportResult");
+export const Reported = z.object({ items: z.array(ReportResult) }).openapi("Reported");
+
+/** What a worker must know of a workload to run its tasks. */
+export const WorkloadSettings = z.object({
+  slug: z.string(),
+  revision: z.string(),
+  executor_type: ExecutorType,
+  executor_config: ExecutorConfig,
+  batch_size: z.int(),
+  lease_ms: z.int(),
+  timeout_ms: z.int().nullable(),
+});
+export type WorkloadSettings = z.infer<typeof WorkloadSettings>;
+
+/** Tasks for one slot. `lease_ms` from now; the worker counts it from when it sent the request. */
+export const ClaimedBatch = z.object({
+  workload: z.string(),
+  revision: z.string(),
+  lease_ms: z.int(),
+  timeout_ms: z.int().nullable(),
+  tasks: z.array(
+    z.object({
+      task_id: z.int(),
+      epoch: z.int(),
+      attempt: z.int(),
+      max_attempts: z.int(),
+      pk: z.string(),
+      extra: z.unknown(),
+    }),
+  ),
+});
+export type ClaimedBatch = z.infer<typeof ClaimedBatch>;
+export const Claimed = z
+  .object({ batches: z.array(ClaimedBatch), workloads: z.array(WorkloadSettings) })
+  .openapi("Claimed");
+export type Claimed = z.infer<typeof Claimed>;
+export const Exchanged = Claimed.extend({ results: z.array(ReportResult) }).openapi("Exchanged");
+
+/** Body of POST /workers/{id}/heartbeat: renews the leases of everything in flight. */
+export const PullHeartbeat = z
+  .strictObject({
+    incarnation,
+    in_flight: z
+      .array(z.strictObject({ ...AttemptRef.shape, workload: Slug }))
+      .max(100_000)
+      .default([]),
+    cpu_percent: z.number().min(0).max(100).nullable().default(null),
+    mem_percent: z.number().min(0).max(100).nullable().default(null),
+    gpus: z.array(GpuReading).max(64).default([]),
+  })
+  .openapi("PullHeartbeat");
+export type PullHeartbeat = z.infer<typeof PullHeartbeat>;
+/** `lost`: no longer this worker's (expired, cancelled or given away): it stops them. */
+export const PullHeartbeatAnswer = z
+  .object({ lost: z.array(AttemptRef), drain: z.boolean() })
+  .openapi("PullHeartbeatAnswer");
+
+/** Item of GET /api/v1/workers (pipeline spec §2.5, design/api.md). */
+export const PullWorker = z
+  .object({
+    id: z.string(),
+    host: z.string(),
+    state: z.enum(["active", "draining", "offline"]),
+    version: z.string(),
+    slots: z.int(),
+    in_flight: z.int(),
+    workloads: z.array(z.string()),
+    filter: z.array(z.string()).nullable(),
+    labels: z.record(z.string(), z.string()),
+    cpu_percent: z.number().nullable(),
+    mem_percent: z.number().nullable(),
+    gpus: z.array(GpuReading),
+    started_at: z.string(),
+    last_heartbeat_at: z.string(),
+  })
+  .openapi("PullWorker");
+export type PullWorker = z.infer<typeof PullWorker>;
+export const PullWorkerList = z
+  .object({ workers: z.array(PullWorker), total: z.int() })
+  .openapi("PullWorkerList");
+
+/** Body of POST /workers/{id}/filter. */
+export const ChangeFilter = z
+  .strictObject({
+    op: z.enum(["replace", "add", "remove"]),
+    workloads: z.array(Slug).max(1_000),
+  })
+  .openapi("ChangeFilter");
+export type ChangeFilter = z.infer<typeof ChangeFilter>;
