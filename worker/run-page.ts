@@ -1,5 +1,6 @@
 import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
+import { VIDEO_LIMITS } from "#shared/limits.ts";
 import type { JobOptions } from "#shared/schema/job.ts";
 import { type JobBrowser, takeBrowser } from "./job-browser.ts";
 import type { AssetSink, JobOutcome, JobRun, JobStory } from "./lanes/types.ts";
@@ -32,7 +33,8 @@ export const failure = (error: string, stage: string | null = null): JobOutcome 
 /** The longest a run with these options may take, in milliseconds. */
 function runBudgetMs(o: JobOptions): number {
   const waits = o.wait_seconds + o.settle_seconds + o.idle_seconds + o.max_wait_seconds;
-  return (waits + o.post_click_seconds) * 1000 + RUN_MARGIN_MS;
+  const videos_ms = o.download_video ? VIDEO_LIMITS.total_ms : 0;
+  return (waits + o.post_click_seconds) * 1000 + videos_ms + RUN_MARGIN_MS;
 }
 
 /** Runs the page and never rejects; comes back at the latest 5 s after the signal aborted. */

@@ -86,6 +86,7 @@ function memorySink(
         const hash = verify ? await hash256(bytes ? new Blob([bytes]) : Bun.file(path)) : sha256;
         if (hash !== sha256)
           throw new Error(`${meta.name}: the spooled file is not what was hashed`);
+        await onAsset?.({ ...meta, size, sha256 }, path);
         if (bytes) free?.();
         else rmSync(path);
         result.assets.push({ ...meta, size, sha256 });

@@ -16,6 +16,7 @@ function fakeTarget(type = "page") {
     parent: null,
     plain: null,
     ready: Promise.resolve(),
+    doomed: false,
   };
   const trace = createTrace();
   trace.watch(target);

@@ -17,6 +17,7 @@ import { checkSecrets, runRecipes } from "./recipes.ts";
 import { scrollPage } from "./scroll.ts";
 import { snapshotPage } from "./snapshot.ts";
 import { JobTrouble, type TroubleWatch, watchTrouble } from "./trouble.ts";
+import { collectVideos, startPlayers } from "./videos.ts";
 
 export interface FetchSettings {
   clock: Clock;
@@ -26,6 +27,8 @@ export interface FetchSettings {
   navigation_block: readonly string[];
   /** The lanes' CDP, VNC and viewer ports: never opened by a job. */
   own_ports: readonly number[];
+  /** Where yt-dlp and ffmpeg are looked for; PATH by default. */
+  program_path?: string;
 }
 
 /** Reads under way when a job ends: they come from memory, so this is for huge ones on a busy machine. */
@@ -82,7 +85,7 @@ export async function runFetch(run: JobRun, settings: FetchSettings): Promise<Jo
     Object.assign(outcome, { status: "failed", error: failureMessage(err, trouble, run) });
     run.story.log("error", outcome.stage ?? "navigate", outcome.error ?? "failed");
   }
-  if (recorder) outcome.capture = await collect(run, recorder, trouble, outcome, settings.clock);
+  if (recorder) outcome.capture = await collect(run, recorder, trouble, outcome, settings);
   if (outcome.status === "completed") outcome.stage = "done";
   return outcome;
 }
@@ -161,6 +164,7 @@ async function visit(ctx: FetchContext): Promise<void> {
     run.story.log("info", "settle", `settling for ${options.settle_seconds} s`);
     await pause(ctx, options.settle_seconds * 1_000);
   }
+  if (options.download_video) await pause(ctx, await startPlayers(ctx));
   if (options.scroll) await scroll(ctx, opened.main);
   await waitForSilence(ctx);
   recorder.seal();
@@ -291,21 +295,24 @@ async function collect(
   recorder: Recorder,
   trouble: TroubleWatch,
   outcome: JobOutcome,
-  clock: Clock,
+  settings: FetchSettings,
 ): Promise<CaptureReport> {
   const { story, sink, browser } = run;
   const done = new AbortController();
-  const within = (ms: number) => abortAfter(clock, ms, done.signal);
-  const cancelled = run.signal.aborted;
+  const within = (ms: number) => abortAfter(settings.clock, ms, done.signal);
+  let cancelled = run.signal.aborted;
   if (outcome.status === "completed") outcome.stage = "upload";
   recorder.seal();
   const reads = recorder.pendingReads();
   if (reads > 0) story.log("info", "upload", `${reads} bodies still to be read`);
   await recorder.drain(
-    cancelled
-      ? within(CANCEL_DRAIN_MS)
-      : AbortSignal.any([run.signal, within(DRAIN_MS)]),
+    cancelled ? within(CANCEL_DRAIN_MS) : AbortSignal.any([run.signal, within(DRAIN_MS)]),
   );
+  if (outcome.status === "completed" && run.options.download_video) {
+    await collectVideos(run, recorder, trouble, outcome, settings);
+    cancelled = run.signal.aborted;
+    if (outcome.status === "completed") outcome.stage = "upload";
+  }
   if (!cancelled) {
     const titleOf = (page_id: string) =>
       trouble.isMain({ target_id: page_id }) ? (outcome.title ?? "") : "";

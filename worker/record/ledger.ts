@@ -39,6 +39,10 @@ export interface Ledger {
   skipped(body: SpooledBody): void;
   /** Name of the asset that holds what this request, or else any of this URL, brought; null when none does. */
   nameOf(request_id: string, url: string): string | null;
+  /** Whether a body of this URL is stored whole. */
+  isWhole(url: string): boolean;
+  /** A name that no asset of the job has, for what is stored beside the captured bodies. */
+  takeName(url: string, mime: string, suggested: string): string;
   /** Bodies stored so far, with their bytes. */
   readonly stored: { count: number; bytes: number };
   /** Uploads that failed for good turn captured or partial bodies into lost ones. */
@@ -126,6 +130,8 @@ export function createLedger(deps: LedgerDeps): Ledger {
       if (!source.paired) deps.onLoss("lost", source, reason);
     },
     nameOf: (request_id, url) => by_request.get(request_id) ?? by_url.get(url) ?? null,
+    isWhole: (url) => whole_urls.has(url),
+    takeName: (url, mime, suggested) => namer.take(url, mime, suggested).name,
     skipped: (body) => {
       skipped += 1;
       deps.drop(body);

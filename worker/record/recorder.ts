@@ -56,6 +56,9 @@ export interface Recorder {
   readonly trace: Trace;
   /** Name of the asset that holds the body of this request; null when none does. */
   assetOf(entry: TraceEntry): string | null;
+  /** Whether a body of this URL is stored whole; settled after `drain`. */
+  isWhole(url: string): boolean;
+  takeName: Ledger["takeName"];
   /** Reads that are under way or waiting. */
   pendingReads(): number;
   /** Requests without an end yet, for the story. */
@@ -309,6 +312,8 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     downloads,
     stored: ledger.stored,
     trace,
+    isWhole: (url) => ledger.isWhole(url) || ledger.isWhole(withoutVolatileParams(url)),
+    takeName: ledger.takeName,
     assetOf: ({ request_id, url, method, response, redirect_url }) => {
       // A redirect's hop and a preflight have the id or the URL of what has a body.
       if (method === "OPTIONS" || !response || redirect_url !== "") return null;

@@ -1,0 +1,70 @@
+import { type BrowserCookie, cookieHeader } from "./cookies.ts";
+import { type RequestIdentity, VideoError } from "./types.ts";
+
+export interface RequestDeps {
+  /** The gate. */
+  proxy: string;
+  cookies: readonly BrowserCookie[];
+  signal: AbortSignal;
+}
+
+const MAX_HOPS = 5;
+const ANSWER_MS = 30_000;
+/** A playlist of a day in 2 s pieces has 4 MB. */
+const MAX_MANIFEST_BYTES = 16 * 1024 * 1024;
+
+/** Opens a URL as the browser would ask for it, redirects followed with the cookies of each host. @throws VideoError. */
+export async function request(
+  { proxy, cookies, signal }: RequestDeps,
+  url: string,
+  { user_agent, referer, origin }: RequestIdentity,
+): Promise<Response> {
+  for (let at = url, hop = 0; hop <= MAX_HOPS; hop += 1) {
+    const cookie = cookieHeader(cookies, at);
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(new VideoError("no answer")), ANSWER_MS);
+    const response = await fetch(at, {
+      proxy,
+      redirect: "manual",
+      keepalive: false,
+      signal: AbortSignal.any([signal, late.signal]),
+      headers: {
+        "user-agent": user_agent,
+        ...(referer === null ? {} : { referer }),
+        ...(origin === null ? {} : { origin }),
+        ...(cookie === "" ? {} : { cookie }),
+      },
+    }).finally(() => clearTimeout(timer));
+    const location = response.headers.get("location");
+    if (response.status >= 300 && response.status < 400 && location !== null) {
+      await response.body?.cancel();
+      const next = URL.canParse(location, at) ? new URL(location, at) : null;
+      if (!next || !/^https?:$/.test(next.protocol)) throw new VideoError("a bad redirect");
+      at = next.href;
+      continue;
+    }
+    if (response.ok) return response;
+    await response.body?.cancel();
+    throw new VideoError(`the server answered ${response.status}`);
+  }
+  throw new VideoError("too many redirects");
+}
+
+/** The text of a manifest. @throws VideoError. */
+export async function readManifest(
+  deps: RequestDeps,
+  url: string,
+  identity: RequestIdentity,
+): Promise<string> {
+  const late = AbortSignal.timeout(ANSWER_MS);
+  const signal = AbortSignal.any([deps.signal, late]);
+  const response = await request({ ...deps, signal }, url, identity);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    if (size > MAX_MANIFEST_BYTES) throw new VideoError("the manifest is too long");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}

@@ -1,0 +1,46 @@
+import type { Clock } from "#shared/clock.ts";
+import type { TraceEntry } from "../record/trace.ts";
+
+/** The navigation guard, as the downloader asks it (architecture §7). */
+export interface AddressGuard {
+  /** Why a connection to this address is refused; null when it is allowed. */
+  refusal(address: string, port: number): string | null;
+  /** The same for a URL whose host tells it without being resolved. */
+  refusalOfUrl(url: string): string | null;
+}
+
+/** Programs by absolute path; null what is not installed. */
+export interface VideoTools {
+  yt_dlp: string | null;
+  ffmpeg: string | null;
+}
+
+export interface VideoSettings {
+  clock: Clock;
+  guard: AddressGuard;
+  tools: VideoTools;
+  /** Bytes that one video may have. */
+  max_bytes: number;
+  max_count: number;
+  /** What all downloads of a job may take. */
+  total_ms: number;
+}
+
+/** Something to watch that the page asked for. */
+export interface Candidate {
+  kind: "hls" | "dash" | "file";
+  url: string;
+  entry: TraceEntry;
+}
+
+/** What the site is told, so that it answers as it answered the browser. */
+export interface RequestIdentity {
+  user_agent: string;
+  referer: string | null;
+  origin: string | null;
+}
+
+/** A download that is no use to go on with; its message is for the person who submitted the job. */
+export class VideoError extends Error {
+  override readonly name = "VideoError";
+}
