@@ -1,6 +1,5 @@
 import { type Clock, withDeadline } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
-import { VIDEO_LIMITS } from "#shared/limits.ts";
 import type { WorkerResult } from "#shared/link/messages.ts";
 import type { Log } from "#shared/log.ts";
 import { humanSize } from "#shared/names.ts";
