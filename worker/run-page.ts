@@ -1,6 +1,7 @@
 import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { VIDEO_LIMITS } from "#shared/limits.ts";
+import type { RunExtras } from "#shared/link/messages.ts";
 import type { JobOptions } from "#shared/schema/job.ts";
 import { type JobBrowser, takeBrowser } from "./job-browser.ts";
 import type { AssetSink, JobOutcome, JobRun, JobStory } from "./lanes/types.ts";
@@ -77,7 +78,7 @@ export async function runPage(
   };
   const over = new AbortController();
   const guard = async (): Promise<JobOutcome> => {
-    const budget_ms = runBudgetMs(options);
+    const budget_ms = runBudgetMs(options, assignment.extras);
     await deps.clock.sleep(budget_ms, AbortSignal.any([over.signal, overdue.signal]));
     if (!overdue.signal.aborted && !over.signal.aborted)
       overdue.abort(new Error(`the run did not end within ${budget_ms / 1000} s`));

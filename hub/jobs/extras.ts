@@ -1,12 +1,12 @@
 import { MAX_JOB_COOKIES_BYTES } from "#shared/limits.ts";
 import { RunExtras } from "#shared/link/messages.ts";
-import { secretNames } from "#shared/recipe-secrets.ts";
 import type { StoredCookie } from "#shared/schema/cookie.ts";
 import type { JobOptions } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import type { JobRow } from "../db/types.ts";
 import { hostForJob } from "../registries/hosts.ts";
 import { profileForJob } from "../registries/profiles.ts";
+import { recipeSecrets } from "../registries/recipe-secrets.ts";
 import { tell } from "./events.ts";
 
 /**
@@ -30,20 +30,13 @@ export async function runExtras(ctx: HubContext, row: JobRow): Promise<RunExtras
     login_recipe,
     profile: await profileForJob(ctx, options),
     popup_policy: settings?.popup_policy ?? "allow",
-    secrets: pickSecrets(ctx, secretNames(actions)),
+    secrets: recipeSecrets(ctx, actions),
   });
 }
 
 /** Recipes belong to fetch jobs that do not refuse them (fleet spec §1, §2.2). */
 export const usesRecipes = ({ mode, fetch_strategy }: JobOptions): boolean =>
   mode === "fetch" && fetch_strategy === "recipe";
-
-function pickSecrets({ config }: HubContext, names: string[]): Record<string, string> {
-  const values = names
-    .filter((name) => Object.hasOwn(config.recipe_env, name))
-    .map((name) => [name, config.recipe_env[name]]);
-  return Object.fromEntries(values);
-}
 
 /** The last of the cookies, as many as an assignment can carry; the log says when some were left out. */
 async function withinFrame(

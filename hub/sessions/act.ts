@@ -3,6 +3,7 @@ import { invalid } from "#shared/errors.ts";
 import type { SessionReply } from "#shared/link/messages.ts";
 import type { SessionActionArgs, SessionActionName } from "#shared/schema/session.ts";
 import type { HubContext } from "../context.ts";
+import { recipeSecrets } from "../registries/recipe-secrets.ts";
 import { callSession } from "./calls.ts";
 import { touchSession } from "./registry.ts";
 import type { HubSession } from "./types.ts";
@@ -20,8 +21,18 @@ export async function actOn<A extends SessionActionName>(
 ): Promise<Pick<SessionReply, "result" | "blob" | "ms">> {
   if (action === "keepalive")
     return keepAlive(ctx, session, args as Partial<SessionActionArgs<"keepalive">>);
-  return callSession(ctx, session, { action, args, timeout_ms: timeout_s * 1_000 });
+  return callSession(ctx, session, {
+    action,
+    args: action === "recipe" ? withSecrets(ctx, args) : args,
+    timeout_ms: timeout_s * 1_000,
+  });
 }
+
+/** The values of the placeholders travel beside the actions: they are filled in on the worker (fleet spec §2.7). */
+const withSecrets = (ctx: HubContext, args: Partial<SessionActionArgs<"recipe">>) => ({
+  ...args,
+  secrets: recipeSecrets(ctx, args.actions ?? []),
+});
 
 /** Counts as activity and may set the idle TTL (fleet spec §3.3); a job's session takes it over when the job has ended. */
 function keepAlive(

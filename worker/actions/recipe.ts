@@ -3,12 +3,17 @@ import { type Clock, DeadlineError, withDeadline } from "#shared/clock.ts";
 import { fillSecrets } from "#shared/recipe-secrets.ts";
 import type { RecipeAction } from "#shared/schema/recipe.ts";
 import { evaluate } from "./evaluate.ts";
-import { failureOf } from "./failure.ts";
+import { type ActionFailure, failureOf, refused } from "./failure.ts";
 import { createScrubber } from "./scrub.ts";
 
 /** A step that failed, in a sentence for the person who wrote the recipe. Holds no value of a secret. */
 export class RecipeError extends Error {
   override readonly name = "RecipeError";
+  readonly timed_out: boolean;
+  constructor(message: string, timed_out: boolean) {
+    super(message);
+    this.timed_out = timed_out;
+  }
 }
 
 export interface RecipeRun {
@@ -21,6 +26,8 @@ export interface RecipeRun {
   /** Values of the `${ENV:NAME}` placeholders. */
   secrets: Readonly<Record<string, string>>;
   clock: Clock;
+  /** Why this URL may not be opened, or null; for pages that nothing else guards. */
+  refusal?(url: string): Promise<string | null>;
   /** Told of each step that is done: `2/5 click #more: 134 ms`. */
   onStep(line: string, ms: number): void;
   /** What is waited after a click (fleet spec §2.2, `post_click_seconds`). */
@@ -33,8 +40,9 @@ export interface RecipeRun {
  * @throws RecipeError naming the step, its kind and its selector.
  */
 export async function runRecipe(run: RecipeRun): Promise<void> {
-  const { actions, clock, page } = run;
-  const scrub = createScrubber(run.secrets, actions);
+  const { actions, clock } = run;
+  const scrub = createScrubber(run.secrets, []);
+  const scrubAll = createScrubber(run.secrets, actions);
   let left_ms = run.timeout_s * 1_000;
   for (const [i, action] of actions.entries()) {
     const step = `${i + 1}/${actions.length} ${describeAction(action)}`;
@@ -43,14 +51,14 @@ export async function runRecipe(run: RecipeRun): Promise<void> {
     const timeout_ms = Math.min(left_ms, own_ms);
     try {
       if (left_ms <= 0) throw new DeadlineError(step, left_ms);
-      await withDeadline(
-        step,
-        timeout_ms + GRACE_MS,
-        runAction(page, action, run.secrets, timeout_ms),
-      );
+      await withDeadline(step, timeout_ms + GRACE_MS, runAction(run, action, timeout_ms));
     } catch (err) {
-      const why = scrub(explain(err, action, own_ms < left_ms ? own_ms : null, run));
-      throw new RecipeError(`${run.name} failed at step ${scrub(step)}: ${why}`);
+      const failure = failureOf(err);
+      const why = scrubAll(explain(failure, action, own_ms < left_ms ? own_ms : null, run));
+      throw new RecipeError(
+        `${run.name} failed at step ${scrub(step)}: ${why}`,
+        failure.kind === "timeout",
+      );
     }
     const ms = clock.now() - since;
     left_ms -= ms;
@@ -93,9 +101,8 @@ function withoutCredentials(raw: string): string {
 }
 
 async function runAction(
-  page: Page,
+  { page, secrets, refusal }: RecipeRun,
   action: RecipeAction,
-  secrets: RecipeRun["secrets"],
   timeout: number,
 ): Promise<unknown> {
   switch (action.kind) {
@@ -111,8 +118,11 @@ async function runAction(
       return page.keyboard.press(action.key);
     case "scroll":
       return page.evaluate(`scrollBy({ top: ${action.amount}, behavior: "instant" })`);
-    case "navigate":
+    case "navigate": {
+      const why = await refusal?.(action.url);
+      if (why) throw refused(`refused to open it: ${why}`);
       return page.goto(action.url, { timeout, waitUntil: "load" });
+    }
     case "evaluate":
       return evaluate(page, action.code, undefined);
   }
@@ -120,12 +130,11 @@ async function runAction(
 
 /** Why the step failed. Playwright's call log is read, not shown: it repeats what was to be filled. */
 function explain(
-  err: unknown,
+  failure: ActionFailure,
   action: RecipeAction,
   own_ms: number | null,
   run: RecipeRun,
 ): string {
-  const failure = failureOf(err);
   const { message } = failure.error;
   if (failure.kind === "timeout") {
     const bound =

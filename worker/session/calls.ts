@@ -10,6 +10,7 @@ import { clearCookies, getCookies, putCookies } from "./cookies.ts";
 import type { SessionLink } from "./link.ts";
 import type { Live } from "./live.ts";
 import { previewOf } from "./preview.ts";
+import { runSessionRecipe } from "./recipe.ts";
 
 export interface CallDeps {
   clock: Clock;
@@ -33,6 +34,7 @@ const OWN: Record<string, (live: Live, call: Call, deps: CallDeps) => Promise<un
   files: async (live) => ({ files: live.files.listDownloads() }),
   preview: previewOf,
   profile_save: storeProfile,
+  recipe: runSessionRecipe,
 };
 
 /** Body of POST /sessions/{sid}/profile/save. */
