@@ -18,6 +18,12 @@ const FULL: Group[] = [
     env: { SOAK_JOBS: "200" },
   },
   {
+    name: "sessions",
+    files: ["test/chaos/sessions.test.ts"],
+    timeout_s: 900,
+    env: { SESSIONS_SOAK_S: "300" },
+  },
+  {
     name: "chaos",
     files: ["test/chaos/kill.test.ts"],
     timeout_s: 900,
