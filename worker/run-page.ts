@@ -31,11 +31,12 @@ export const failure = (error: string, stage: string | null = null): JobOutcome 
   capture: null,
 });
 
-/** The longest a run with these options may take, in milliseconds. */
-function runBudgetMs(o: JobOptions): number {
+/** The longest a run with these options may take, in milliseconds. After a login the way back has the same time again. */
+function runBudgetMs(o: JobOptions, { recipe, login_recipe }: RunExtras): number {
   const waits = o.wait_seconds + o.settle_seconds + o.idle_seconds + o.max_wait_seconds;
+  const recipes = (recipe?.timeout_s ?? 0) + 2 * (login_recipe?.timeout_s ?? 0);
   const videos_ms = o.download_video ? VIDEO_LIMITS.total_ms : 0;
-  return (waits + o.post_click_seconds) * 1000 + videos_ms + RUN_MARGIN_MS;
+  return (waits + o.post_click_seconds + recipes) * 1000 + videos_ms + RUN_MARGIN_MS;
 }
 
 /** Runs the page and never rejects; comes back at the latest 5 s after the signal aborted. */
