@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Job } from "#shared/schema/job.ts";
 import { type FleetProcesses, startFleet } from "#test/support/fleet-process.ts";
+import { connectRfb } from "#test/support/rfb-client.ts";
 import { type LoginSite, startLoginSite } from "#test/support/site/login.ts";
 
 const WAIT = 60_000;
@@ -8,10 +9,7 @@ let site: LoginSite;
 let fleet: FleetProcesses;
 
 beforeAll(async () => {
-  [site, fleet] = await Promise.all([
-    startLoginSite("login.localhost"),
-    startFleet({ lanes: 1, headless: true }),
-  ]);
+  [site, fleet] = await Promise.all([startLoginSite("login.localhost"), startFleet({ lanes: 1 })]);
   await fleet.lanesWarm();
 }, WAIT);
 afterAll(async () => {
@@ -45,19 +43,37 @@ async function fetchPrivate(options: Record<string, unknown> = {}) {
   return { job, log, page };
 }
 
+/** Where an element's middle is on the lane's screen, below the browser's own bars. */
+const ON_SCREEN = `(selector) => {
+  const { x, y, width, height } = document.querySelector(selector).getBoundingClientRect();
+  const top = window.screenY + window.outerHeight - window.innerHeight;
+  return [window.screenX + x + width / 2, top + y + height / 2];
+}`;
+
 describe("§2.8 a profile from a session", () => {
   test(
-    "logged in in a session, saved, a job with use_profile is logged in and the next plain job is not",
+    "logged in by hand through the viewer, saved; a job with use_profile is logged in, the next plain one is not",
     async () => {
       const opened = await call("POST", "/sessions", { url: `${site.origin}/login` });
       expect(opened.status).toBe(201);
       const sid = opened.body.session_id;
       const act = (action: string, args: unknown) =>
         call("POST", `/sessions/${sid}/${action}`, args);
-      await act("fill", { selector: "#user", text: site.user });
-      await act("fill", { selector: "#password", text: site.password });
-      await act("click", { selector: "#submit" });
-      await act("wait", { selector: "#hello" });
+      const viewer = new URL(opened.body.novnc_url, fleet.url).searchParams.get("path");
+      const screen = await connectRfb(`${fleet.url.replace("http", "ws")}/${viewer}`);
+      const pointAt = async (selector: string): Promise<[number, number]> => {
+        const { body } = await act("evaluate", {
+          code: `(${ON_SCREEN})(${JSON.stringify(selector)})`,
+        });
+        return body.result;
+      };
+      screen.click(...(await pointAt("#user")));
+      screen.type(site.user);
+      screen.click(...(await pointAt("#password")));
+      screen.type(site.password);
+      screen.press("Enter");
+      expect((await act("wait", { selector: "#hello" })).body).toMatchObject({ ok: true });
+      await screen.close();
 
       const saved = await call("POST", `/sessions/${sid}/profile/save`, { name: "ada" });
       expect(saved).toMatchObject({ status: 201, body: { name: "ada", is_default: false } });
