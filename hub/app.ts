@@ -19,6 +19,7 @@ import { healthRoutes } from "./routes/health.ts";
 import { hostRoutes } from "./routes/hosts.ts";
 import { jobEventRoutes } from "./routes/job-events.ts";
 import { jobFileRoutes } from "./routes/job-files.ts";
+import { jobScreenshotRoutes } from "./routes/job-screenshot.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { profileSaveRoutes } from "./routes/profile-save.ts";
 import { profileRoutes } from "./routes/profiles.ts";
@@ -87,6 +88,7 @@ export function createHubApp(ctx: HubContext): App {
     healthRoutes(ctx),
     jobRoutes(ctx),
     jobFileRoutes(ctx),
+    jobScreenshotRoutes(ctx),
     jobEventRoutes(ctx),
     workerRoutes(ctx),
     sessionRoutes(ctx),

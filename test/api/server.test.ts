@@ -201,6 +201,7 @@ test("/docs and its files come from the program itself, /openapi.json lists ever
       "POST /hosts/{host}/recipes",
       "POST /jobs",
       "POST /jobs/{id}/cancel",
+      "POST /jobs/{id}/screenshot/capture",
       "POST /profiles/{name}",
       "POST /profiles/{name}/default",
       "POST /sessions",

@@ -1,0 +1,34 @@
+import { createRoute } from "@hono/zod-openapi";
+import { Asset } from "#shared/schema/asset.ts";
+import { ScreenshotRequest } from "#shared/schema/session.ts";
+import type { HubContext } from "../context.ts";
+import { jsonBodyLimit } from "../http/guards.ts";
+import { newApp } from "../http/new-app.ts";
+import { fails, json, ok } from "../http/openapi-parts.ts";
+import { captureScreenshot } from "../jobs/screenshot.ts";
+import { idempotent } from "./idempotent.ts";
+import { IdempotencyHeader, JobParams } from "./params.ts";
+
+/** POST /jobs/{id}/screenshot/capture (fleet spec §4.1). */
+export function jobScreenshotRoutes(ctx: HubContext) {
+  const capture = createRoute({
+    method: "post",
+    path: "/jobs/{id}/screenshot/capture",
+    tags: ["job files"],
+    summary: "Take a picture of a running job's page and store it as an asset",
+    description: "409 when no lane is bound to the job: it is queued, or it has ended.",
+    middleware: [jsonBodyLimit, idempotent(ctx)],
+    request: { params: JobParams, ...json(ScreenshotRequest), headers: IdempotencyHeader },
+    responses: {
+      ...ok(Asset, "The stored picture"),
+      ...fails(400, 404, 409, 413, 415, 422, 502, 503, 504),
+    },
+  });
+  return newApp().openapi(capture, async (c) => {
+    // The call has a deadline of its own; Bun would cut a quiet connection before it.
+    c.env.server?.timeout(c.req.raw, 0);
+    const { id } = c.req.valid("param");
+    const asset = await captureScreenshot(ctx, id, c.req.valid("json"), c.req.raw.signal);
+    return c.json(asset, 200);
+  });
+}
