@@ -68,7 +68,7 @@ export async function storeProfile(
       signal,
       ...(size === undefined ? {} : { size }),
     });
-    const found = await inspect(ctx, raw);
+    const found = await inspect(ctx, raw, signal);
     const tally = { files: 0 };
     const files = normalFiles(ctx, raw, found.base, tally);
     const archive = await ctx.objects.put(normal, streamOf(writeTarGz(files)), { signal });
@@ -87,6 +87,7 @@ export async function storeProfile(
     ctx.log.info({ name, size: row.size, files: row.files, sha256: row.sha256 }, "profile stored");
     return profileRecord(row);
   } catch (err) {
+    if (signal.aborted) throw new AppError("unavailable", "the upload was stopped", { cause: err });
     throw toAppError(err);
   } finally {
     await Promise.all([ctx.objects.delete(raw), ctx.objects.delete(normal)]);
@@ -133,10 +134,11 @@ interface Found {
 }
 
 /** The first pass: every entry judged, the profile found. */
-async function inspect(ctx: HubContext, key: string): Promise<Found> {
+async function inspect(ctx: HubContext, key: string, signal: AbortSignal): Promise<Found> {
   const shape = createShapeFinder();
   let source_browser: string | null = null;
   for await (const file of filesOf(ctx, key)) {
+    signal.throwIfAborted();
     shape.see(file.path);
     // Chromium writes its version into its user-data directory.
     if (file.path.join("/") === "Last Version" && file.size < 100)

@@ -1,20 +1,30 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Job } from "#shared/schema/job.ts";
 import { type FleetProcesses, startFleet } from "#test/support/fleet-process.ts";
 import { connectRfb } from "#test/support/rfb-client.ts";
 import { type LoginSite, startLoginSite } from "#test/support/site/login.ts";
+import { makeTarGz } from "#test/support/tar.ts";
 
 const WAIT = 60_000;
+/** The operator's own browsers, as this test makes them. */
+const config_dir = mkdtempSync(join(tmpdir(), "flotilla-config-"));
 let site: LoginSite;
 let fleet: FleetProcesses;
 
 beforeAll(async () => {
-  [site, fleet] = await Promise.all([startLoginSite("login.localhost"), startFleet({ lanes: 1 })]);
+  [site, fleet] = await Promise.all([
+    startLoginSite("login.localhost"),
+    startFleet({ lanes: 1, env: { SVC_CHROME_CONFIG_DIR: config_dir } }),
+  ]);
   await fleet.lanesWarm();
 }, WAIT);
 afterAll(async () => {
   await fleet?.stop();
   await site?.stop();
+  rmSync(config_dir, { recursive: true, force: true });
 }, WAIT);
 
 async function call(method: string, path: string, body?: unknown) {
@@ -115,6 +125,42 @@ describe("§2.8 a profile from a session", () => {
       await fleet.lanesWarm();
       const workers = await call("GET", "/workers");
       expect(workers.status).toBe(200);
+    },
+    WAIT,
+  );
+
+  test(
+    "cookies that nothing here can decrypt are told in the job's log; the job runs all the same",
+    async () => {
+      const database = `SQLite format 3\0${"\0".repeat(2_000)}v11${"x".repeat(60)}`;
+      await fetch(`${fleet.url}/profiles/foreign`, {
+        method: "POST",
+        headers: { "Content-Type": "application/x-tar" },
+        body: new Uint8Array(await makeTarGz([["Default/Cookies", database]])),
+      });
+      const { job, log } = await fetchPrivate({ use_profile: "foreign", headless: true });
+      expect(job.status).toBe("completed");
+      expect(log).toContain("profile foreign: 0 usable cookies, although it has a cookie database");
+    },
+    WAIT,
+  );
+
+  test(
+    "§2.2 clone_chrome_profile: a job with the operator's own profile; one that is not there fails in words",
+    async () => {
+      const there = join(config_dir, "chromium");
+      mkdirSync(there);
+      const stored = join(fleet.dir, "hub/objects/profiles/p-ada");
+      const [archive = ""] = readdirSync(stored);
+      Bun.spawnSync(["tar", "-xzf", join(stored, archive), "-C", there]);
+      const cloned = await fetchPrivate({ clone_chrome_profile: "chromium/Default" });
+      expect(cloned.page).toContain(`hello ${site.user}`);
+      expect(cloned.log).toContain("clone of chromium/Default: 1 cookies");
+      const missing = await fetchPrivate({ clone_chrome_profile: "Profile 7" });
+      expect(missing.job).toMatchObject({
+        status: "failed",
+        error: "there is no browser profile Profile 7 on this host; it has chromium/Default",
+      });
     },
     WAIT,
   );
