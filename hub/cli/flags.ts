@@ -3,11 +3,11 @@
 export const MODES = ["dev", "hub", "worker", "control"] as const;
 export type Mode = (typeof MODES)[number];
 
-export const COMMANDS = ["fetch", "jobs", "workers", "cancel"] as const;
+export const COMMANDS = ["fetch", "jobs", "workers", "cancel", "doctor"] as const;
 export type Command = (typeof COMMANDS)[number];
 
 /** Words the design reserves for later; refused by name instead of as a typing mistake. */
-export const RESERVED_COMMANDS = ["submit", "bench", "doctor"];
+export const RESERVED_COMMANDS = ["submit", "bench"];
 
 export interface Flag {
   name: string;
@@ -153,6 +153,7 @@ export const COMMAND_FLAGS: Record<Command, Flag[]> = {
   ],
   workers: [HUB, JSON_OUT],
   cancel: [HUB, JSON_OUT],
+  doctor: [HUB, DATA, JSON_OUT],
 };
 
 /** How many words follow each command, and what they are called. */
@@ -161,4 +162,5 @@ export const COMMAND_WORDS: Record<Command, string[]> = {
   jobs: [],
   workers: [],
   cancel: ["ID"],
+  doctor: [],
 };

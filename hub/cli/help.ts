@@ -18,6 +18,7 @@ const ABOUT: Record<Mode | Command, string> = {
   jobs: "list jobs, newest first",
   workers: "list workers and their lanes",
   cancel: "cancel a job",
+  doctor: "say what this machine lacks to run a worker",
 };
 
 const isMode = (topic: Mode | Command): topic is Mode => MODES.some((m) => m === topic);

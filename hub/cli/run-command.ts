@@ -1,6 +1,7 @@
 import { systemClock } from "#shared/clock.ts";
 import type { EnvSource } from "#shared/env.ts";
 import { type FlagValues, flagOverrides } from "./args.ts";
+import { runDoctorCommand } from "./doctor.ts";
 import { EXIT, UsageError } from "./exit.ts";
 import { parseOption, runFetchCommand } from "./fetch.ts";
 import type { Command } from "./flags.ts";
@@ -30,7 +31,8 @@ export async function runClientCommand(
   signal: AbortSignal,
 ): Promise<number> {
   const json = flags.json !== undefined;
-  const address = { ...env, ...flagOverrides(flags, command) }.SVC_HUB?.trim() || DEFAULT_HUB;
+  const settings = { ...env, ...flagOverrides(flags, command) };
+  const address = settings.SVC_HUB?.trim() || DEFAULT_HUB;
   const client = createHubClient(address, env.SVC_API_TOKEN?.trim());
   const deps = { client, terminal };
   const word = words[0] ?? "";
@@ -52,6 +54,8 @@ export async function runClientCommand(
         return await runWorkersCommand(deps, json);
       case "cancel":
         return await runCancelCommand(deps, word, json);
+      case "doctor":
+        return await runDoctorCommand({ ...deps, env: settings, path: env.PATH ?? "" }, json);
     }
   } catch (err) {
     if (err instanceof UsageError) throw err;
