@@ -134,7 +134,7 @@ export function defineTables(c: ColumnKit) {
     updated_at: c.time("updated_at").notNull(),
   });
 
-  /** Browser profile (fleet spec §2.8); its archive is in the object store under `profiles/<name>/<sha256>.tar.gz`. */
+  /** Browser profile (fleet spec §2.8); its archive is in the object store under `profiles/p-<name>/<sha256>.tar.gz`. */
   const profiles = c.table("profiles", {
     name: c.str("name").primaryKey(),
     size: c.big("size").notNull(),
