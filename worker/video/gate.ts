@@ -45,10 +45,12 @@ export async function openGate({ guard, max_bytes, onTooMuch }: GateOptions): Pr
     socket.once("close", () => sockets.delete(socket));
   };
   const reach = async (host: string, port: number): Promise<Socket> => {
+    const named = guard.refusalOfUrl(`http://${host.includes(":") ? `[${host}]` : host}:${port}/`);
+    if (named) throw new RefusedError(`${host}:${port}: ${named}`);
     const addresses = await resolve(host);
-    const reason =
-      guard.refusalOfUrl(`http://${host.includes(":") ? `[${host}]` : host}:${port}/`) ??
-      addresses.map((address) => guard.refusal(address, port)).find((one) => one !== null);
+    const reason = addresses
+      .map((address) => guard.refusal(address, port))
+      .find((one) => one !== null);
     if (reason) throw new RefusedError(`${host}:${port}: ${reason}`);
     let last: unknown = new Error(`${host} does not resolve`);
     for (const address of addresses) {
