@@ -1,11 +1,6 @@
-import { z } from "@hono/zod-openapi";
 import type { Context, MiddlewareHandler } from "hono";
-import { AppError, badRequest, invalid } from "#shared/errors.ts";
-import { MAX_INPUT_FILES_BYTES } from "#shared/limits.ts";
+import { AppError, badRequest } from "#shared/errors.ts";
 import {
-  ActionFailure,
-  ActionReply,
-  type InputFile,
   Picture,
   SESSION_ACTIONS,
   type SessionActionArgs,
@@ -14,99 +9,20 @@ import {
 import type { HubContext } from "../context.ts";
 import type { HttpEnv } from "../http/env.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
-import { isMultipart, readForm } from "../http/multipart.ts";
+import { isMultipart } from "../http/multipart.ts";
 import { newApp, validationError } from "../http/new-app.ts";
-import { fails } from "../http/openapi-parts.ts";
 import { actOn, checkInputFiles } from "../sessions/act.ts";
 import { askBridge } from "../sessions/bridge.ts";
 import { resultOf } from "../sessions/calls.ts";
 import { requireSession } from "../sessions/registry.ts";
 import type { HubSession } from "../sessions/types.ts";
-import { dropUploads, putUpload } from "../sessions/uploads.ts";
 import { idempotent } from "./idempotent.ts";
-import { IdempotencyHeader, SessionParams } from "./params.ts";
+import { describeAction, isPicture } from "./session-action-docs.ts";
+import { setStreamedFiles } from "./session-input-files.ts";
 import { thisSession } from "./sessions.ts";
 
 const NAMES = Object.keys(SESSION_ACTIONS) as SessionActionName[];
-/** Files of one form; as many as the JSON form takes. */
-const MAX_FILES = 100;
-
-const RAW = { type: "string", format: "binary" } as const;
-const FilesForm = z
-  .object({
-    selector: z.string(),
-    timeout_s: z.string().optional(),
-    files: z.array(z.string().openapi({ format: "binary" })),
-  })
-  .openapi("FilesForm");
-
 type Outcome = Awaited<ReturnType<typeof actOn>>;
-
-/** Describes one action in /openapi.json. */
-const describe = (action: SessionActionName) => ({
-  method: "post" as const,
-  path: `/sessions/{sid}/${action}`,
-  tags: ["session actions"],
-  summary: SUMMARIES[action],
-  request: {
-    params: SessionParams,
-    headers: IdempotencyHeader,
-    body: {
-      required: !SESSION_ACTIONS[action].safeParse({}).success,
-      content: {
-        "application/json": { schema: SESSION_ACTIONS[action] },
-        ...(action === "set_input_files" ? { "multipart/form-data": { schema: FilesForm } } : {}),
-      },
-    },
-  },
-  responses: {
-    200: {
-      description: isPicture(action) ? "Done; the raw bytes when Accept asks for them" : "Done",
-      content: {
-        "application/json": { schema: ActionReply },
-        ...(isPicture(action)
-          ? { "image/*": { schema: RAW }, "application/pdf": { schema: RAW } }
-          : {}),
-      },
-    },
-    ...fails(400, 404, 409, 413, 415, 502, 503, 504),
-    422: {
-      description: "A field breaks a rule, or the page refused the action: then with {error}",
-      content: { "application/json": { schema: ActionFailure } },
-    },
-  },
-});
-
-const SUMMARIES: Record<SessionActionName, string> = {
-  navigate: "Go to a URL",
-  click: "Click an element, or a point of the page",
-  fill: "Set the text of a field",
-  type: "Send keys, one by one",
-  press: "Press one key or a combination",
-  hover: "Move the pointer over an element",
-  select_option: "Select options of a list",
-  check: "Tick a checkbox",
-  uncheck: "Untick a checkbox",
-  scroll: "Scroll by pixels, or to an element",
-  wait: "Wait for an element, a load state or a time",
-  evaluate: "Run JavaScript in the page",
-  set_input_files: "Give files to an input; up to 100 MB as multipart/form-data",
-  screenshot: "Take a picture of the page or an element",
-  pdf: "Print the page (headless sessions)",
-  content: "Read the HTML",
-  text: "Read the visible text",
-  markdown: "Read the page as Markdown",
-  links: "List the links",
-  back: "Go back",
-  forward: "Go forward",
-  reload: "Reload",
-  tabs: "List the tabs",
-  tab: "Open, close or select a tab",
-  keepalive: "Count as activity; may set the idle TTL",
-  recipe: "Run the actions of a recipe",
-};
-
-const isPicture = (action: string): boolean => action === "screenshot" || action === "pdf";
 
 /** Whether the client asks for the picture itself and not for JSON. */
 const wantsRaw = (c: Context, action: string): boolean =>
@@ -120,20 +36,16 @@ export function sessionActionRoutes(ctx: HubContext) {
   const once = idempotent(ctx);
   const live = thisSession(ctx);
   for (const action of NAMES) {
-    app.openAPIRegistry.registerPath(describe(action));
-    const unlessStreamed =
-      (inner: MiddlewareHandler<HttpEnv>): MiddlewareHandler<HttpEnv> =>
-      (c, next) =>
-        streams(c, action) ? next() : inner(c, next);
+    app.openAPIRegistry.registerPath(describeAction(action));
+    const takesForm = (c: Context) => action === "set_input_files" && isMultipart(c);
     app.post(
       `/sessions/:sid/${action}`,
-      unlessStreamed(jsonBodyLimit),
-      unlessStreamed(once),
+      unless(takesForm, jsonBodyLimit),
+      unless((c) => takesForm(c) || wantsRaw(c, action), once),
       live,
       async (c) => {
         const session = requireSession(ctx, c.req.param("sid"));
-        if (action === "set_input_files" && isMultipart(c))
-          return answer(ctx, session, await setStreamedFiles(ctx, c, session));
+        if (takesForm(c)) return answer(ctx, session, await setStreamedFiles(ctx, c, session));
         const args = await argsOf(c, action);
         if (action === "set_input_files")
           checkInputFiles(args as SessionActionArgs<"set_input_files">);
@@ -149,13 +61,10 @@ export function sessionActionRoutes(ctx: HubContext) {
   return app;
 }
 
-/** Calls whose body or answer is not kept for a repetition. @throws AppError invalid when one has an Idempotency-Key. */
-function streams(c: Context, action: string): boolean {
-  const form = action === "set_input_files" && isMultipart(c);
-  if (form && c.req.header("idempotency-key") !== undefined)
-    throw invalid(["header", "Idempotency-Key"], "cannot go with multipart/form-data");
-  return form || wantsRaw(c, action);
-}
+const unless =
+  (not: (c: Context) => boolean, inner: MiddlewareHandler<HttpEnv>): MiddlewareHandler<HttpEnv> =>
+  (c, next) =>
+    not(c) ? next() : inner(c, next);
 
 async function argsOf<A extends SessionActionName>(
   c: Context,
@@ -228,33 +137,4 @@ async function rawAnswer(
   return new Response(Buffer.from(picture.data.content_base64, "base64"), {
     headers: { "Content-Type": picture.data.mime, "Cache-Control": "no-store" },
   });
-}
-
-/** set_input_files as a form: `selector`, `timeout_s` and files, streamed to the worker and set by one call. */
-async function setStreamedFiles(
-  ctx: HubContext,
-  c: Context,
-  session: HubSession,
-): Promise<Outcome> {
-  const files: InputFile[] = [];
-  const limits = { max_bytes: MAX_INPUT_FILES_BYTES, max_files: MAX_FILES };
-  try {
-    const fields = await readForm(c, limits, async ({ name, mime, body }) => {
-      if (Buffer.byteLength(name) > 255)
-        throw invalid(["body", "files"], "a file name is too long");
-      const upload_id = await putUpload(ctx, session, body, c.req.raw.signal);
-      files.push({ name, mime: mime.slice(0, 255), upload_id });
-    });
-    const { timeout_s, ...rest } = fields;
-    const args = parseArgs("set_input_files", {
-      ...rest,
-      ...(timeout_s === undefined ? {} : { timeout_s: Number(timeout_s) }),
-      files,
-    });
-    return await actOn(ctx, session, "set_input_files", args);
-  } catch (err) {
-    const ids = files.flatMap(({ upload_id }) => (upload_id === undefined ? [] : [upload_id]));
-    await dropUploads(ctx, session, ids);
-    throw err;
-  }
 }

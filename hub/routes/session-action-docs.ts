@@ -1,0 +1,84 @@
+import { z } from "@hono/zod-openapi";
+import {
+  ActionFailure,
+  ActionReply,
+  SESSION_ACTIONS,
+  type SessionActionName,
+} from "#shared/schema/session.ts";
+import { fails } from "../http/openapi-parts.ts";
+import { IdempotencyHeader, SessionParams } from "./params.ts";
+
+const RAW = { type: "string", format: "binary" } as const;
+const FilesForm = z
+  .object({
+    selector: z.string(),
+    timeout_s: z.string().optional(),
+    files: z.array(z.string().openapi({ format: "binary" })),
+  })
+  .openapi("FilesForm");
+
+/** Describes one action in /openapi.json. */
+export const describeAction = (action: SessionActionName) => ({
+  method: "post" as const,
+  path: `/sessions/{sid}/${action}`,
+  tags: ["session actions"],
+  summary: SUMMARIES[action],
+  request: {
+    params: SessionParams,
+    headers: IdempotencyHeader,
+    body: {
+      required: !SESSION_ACTIONS[action].safeParse({}).success,
+      content: {
+        "application/json": { schema: SESSION_ACTIONS[action] },
+        ...(action === "set_input_files" ? { "multipart/form-data": { schema: FilesForm } } : {}),
+      },
+    },
+  },
+  responses: {
+    200: {
+      description: isPicture(action) ? "Done; the raw bytes when Accept asks for them" : "Done",
+      content: {
+        "application/json": { schema: ActionReply },
+        ...(isPicture(action)
+          ? { "image/*": { schema: RAW }, "application/pdf": { schema: RAW } }
+          : {}),
+      },
+    },
+    ...fails(400, 404, 409, 413, 415, 502, 503, 504),
+    422: {
+      description: "A field breaks a rule, or the page refused the action: then with {error}",
+      content: { "application/json": { schema: ActionFailure } },
+    },
+  },
+});
+
+const SUMMARIES: Record<SessionActionName, string> = {
+  navigate: "Go to a URL",
+  click: "Click an element, or a point of the page",
+  fill: "Set the text of a field",
+  type: "Send keys, one by one",
+  press: "Press one key or a combination",
+  hover: "Move the pointer over an element",
+  select_option: "Select options of a list",
+  check: "Tick a checkbox",
+  uncheck: "Untick a checkbox",
+  scroll: "Scroll by pixels, or to an element",
+  wait: "Wait for an element, a load state or a time",
+  evaluate: "Run JavaScript in the page",
+  set_input_files: "Give files to an input; up to 100 MB as multipart/form-data",
+  screenshot: "Take a picture of the page or an element",
+  pdf: "Print the page (headless sessions)",
+  content: "Read the HTML",
+  text: "Read the visible text",
+  markdown: "Read the page as Markdown",
+  links: "List the links",
+  back: "Go back",
+  forward: "Go forward",
+  reload: "Reload",
+  tabs: "List the tabs",
+  tab: "Open, close or select a tab",
+  keepalive: "Count as activity; may set the idle TTL",
+  recipe: "Run the actions of a recipe",
+};
+
+export const isPicture = (action: string): boolean => action === "screenshot" || action === "pdf";
