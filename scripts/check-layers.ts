@@ -194,6 +194,7 @@ export const LAYERS: readonly Layer[] = [
   },
   { name: "upload", files: /^worker\/upload\//, may: ["shared"], packages: [] },
   { name: "link", files: /^worker\/link\//, may: ["shared"], packages: [] },
+  { name: "pipeline", files: /^worker\/pipeline\//, may: ["shared"], packages: ZOD },
   {
     name: "worker-parts",
     files: /^worker\/(host-load\.ts$|update\/)/,

@@ -8,7 +8,9 @@ export interface ReadyHints {
   /** A claim begun at `mark` found less than it asked for. Work that was told of since then stays known. */
   empty(workload_id: number, mark: number): void;
   /** Calls back when work arrives; gives the function that stops it. */
-  onWork(callback: (workload_id: number) => boolean): () => void;
+  onWork(callback: (workload_id: number | null) => boolean): () => void;
+  /** Calls every waiting claim back with null: something else changed, such as a worker that drains. */
+  nudge(): void;
 }
 
 /**
@@ -18,7 +20,7 @@ export interface ReadyHints {
 export function createReadyHints(): ReadyHints {
   const ready = new Map<number, number>();
   let told = 0;
-  const waiting = new Set<(workload_id: number) => boolean>();
+  const waiting = new Set<(workload_id: number | null) => boolean>();
   return {
     has: (workload_id) => ready.has(workload_id),
     mark: (workload_id) => ready.get(workload_id) ?? 0,
@@ -32,6 +34,9 @@ export function createReadyHints(): ReadyHints {
     },
     empty: (workload_id, mark) => {
       if (ready.get(workload_id) === mark) ready.delete(workload_id);
+    },
+    nudge: () => {
+      for (const take of waiting) take(null);
     },
     onWork: (callback) => {
       waiting.add(callback);

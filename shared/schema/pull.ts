@@ -85,6 +85,8 @@ const Want = z.strictObject({
   wait_ms: z.int().min(0).max(MAX_CLAIM_WAIT_MS).default(0),
   /** Revisions of the workloads whose settings the worker has: those are not sent again. */
   known: z.record(z.string().max(64), z.string().max(64)).default({}),
+  /** Workloads it cannot run right now (a module that does not load). */
+  exclude: z.array(z.string().max(64)).max(10_000).default([]),
 });
 export type Want = z.infer<typeof Want>;
 

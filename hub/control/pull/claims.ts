@@ -17,10 +17,11 @@ export async function claimTasks(
   ctx: ControlContext,
   worker: PullWorkerRow,
   slots: number,
+  exclude: readonly string[],
 ): Promise<SlotTasks[]> {
   const batches: SlotTasks[] = [];
   while (batches.length < slots) {
-    const plan = planSlots(candidates(ctx, worker), slots - batches.length);
+    const plan = planSlots(candidates(ctx, worker, exclude), slots - batches.length);
     if (plan.length === 0) break;
     const claimed = await Promise.all(
       plan.map(({ workload, share }) => claimShare(ctx, worker, workload, share)),
@@ -31,12 +32,16 @@ export async function claimTasks(
 }
 
 /** Workloads this worker may run that may have ready tasks, of the highest priority among them. */
-function candidates({ pipeline }: ControlContext, worker: PullWorkerRow): WorkloadRow[] {
+function candidates(
+  { pipeline }: ControlContext,
+  worker: PullWorkerRow,
+  exclude: readonly string[],
+): WorkloadRow[] {
   if (worker.draining) return [];
   let best: WorkloadRow[] = [];
   for (const workload of pipeline.workloads.all()) {
     const ready = workload.enabled && pipeline.ready.has(workload.workload_id);
-    if (!ready || !mayRun(worker, workload)) continue;
+    if (!ready || exclude.includes(workload.slug) || !mayRun(worker, workload)) continue;
     const than = best[0]?.priority ?? Number.NEGATIVE_INFINITY;
     if (workload.priority > than) best = [workload];
     else if (workload.priority === than) best.push(workload);
@@ -95,7 +100,7 @@ async function claimShare(
 export async function awaitTasks(
   ctx: ControlContext,
   worker: PullWorkerRow,
-  want: { slots: number; wait_ms: number },
+  want: { slots: number; wait_ms: number; exclude: readonly string[] },
   gone: AbortSignal,
 ): Promise<SlotTasks[]> {
   const until = ctx.clock.now() + want.wait_ms;
@@ -103,24 +108,35 @@ export async function awaitTasks(
   for (;;) {
     // Whoever left must not take tasks with it.
     if (over.aborted || want.slots === 0) return [];
-    const batches = await claimTasks(ctx, worker, want.slots);
+    const known = ctx.pipeline.pullers.get(worker.worker_id) ?? worker;
+    if (known.draining || known.incarnation !== worker.incarnation) return [];
+    const batches = await claimTasks(ctx, known, want.slots, want.exclude);
     const left = until - ctx.clock.now();
     if (batches.length > 0 || left <= 0) return batches;
-    await workFor(ctx, worker, left, over);
+    await workFor(ctx, known, want.exclude, left, over);
   }
 }
 
 /** Resolves when a workload this worker may run has work, when `ms` are over, or when `over` aborts. */
 async function workFor(
-  { clock, pipeline }: ControlContext,
+  ctx: ControlContext,
   worker: PullWorkerRow,
+  exclude: readonly string[],
   ms: number,
   over: AbortSignal,
 ): Promise<void> {
+  const { clock, pipeline } = ctx;
+  // Told of while the claim before was on its way to the database.
+  if (candidates(ctx, worker, exclude).length > 0) return;
   const woken = new AbortController();
   const stop = pipeline.ready.onWork((workload_id) => {
+    if (workload_id === null) {
+      woken.abort();
+      return false;
+    }
     const workload = pipeline.workloads.byId(workload_id);
-    if (woken.signal.aborted || !workload?.enabled || !mayRun(worker, workload)) return false;
+    if (woken.signal.aborted || !workload?.enabled || exclude.includes(workload.slug)) return false;
+    if (!mayRun(worker, workload)) return false;
     woken.abort();
     return true;
   });

@@ -112,6 +112,7 @@ export async function drainPuller(
   const row = await ctx.db.pull_workers.beat(worker_id, incarnation, { draining: true });
   if (!row) throw unregistered();
   ctx.pipeline.pullers.set(worker_id, row);
+  ctx.pipeline.ready.nudge();
 }
 
 /** Whether the worker may run tasks of the workload, by its filter and the workload's hosts. */
@@ -159,5 +160,6 @@ export async function changeFilter(
   const changed = await ctx.db.pull_workers.setFilter(worker_id, next);
   if (!changed) throw notFound("worker");
   ctx.pipeline.pullers.set(worker_id, changed);
+  ctx.pipeline.ready.nudge();
   return pullerRecord(ctx, changed);
 }

@@ -1,0 +1,143 @@
+import { afterEach, expect, test } from "bun:test";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "#shared/clock.ts";
+import { createLog } from "#shared/log.ts";
+import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { type PullWorker, startPullWorker } from "#worker/pipeline/pull.ts";
+
+const open: { hub?: TestHub; workers: PullWorker[]; dirs: string[] } = { workers: [], dirs: [] };
+afterEach(async () => {
+  await Promise.all(open.workers.splice(0).map((w) => w.stop(0)));
+  await open.hub?.close();
+  for (const dir of open.dirs.splice(0)) await rm(dir, { recursive: true, force: true });
+  delete open.hub;
+});
+
+async function control(): Promise<TestHub> {
+  const hub = await startTestHub({ mode: "hub" });
+  open.hub = hub;
+  return hub;
+}
+const api = (method: string, path: string, body?: unknown) =>
+  (open.hub as TestHub).call(method, `/api/v1${path}`, body);
+
+async function startWorker(slots = 2, worker_id = "p1"): Promise<PullWorker & { log: string[] }> {
+  const dir = await mkdtemp(join(tmpdir(), "flotilla-pull-"));
+  open.dirs.push(dir);
+  const log: string[] = [];
+  const worker = startPullWorker({
+    ...{ control_url: (open.hub as TestHub).url, worker_id, slots, dir, version: "1" },
+    ...{ secret: null, api_token: null, clock: systemClock, random: Math.random },
+    environment: { PATH: process.env.PATH ?? "" },
+    log: createLog("info", (line) => log.push(line)),
+  });
+  open.workers.push(worker);
+  return { ...worker, log };
+}
+
+async function pythonWorkload(slug: string, source: string, more: Record<string, unknown> = {}) {
+  const dir = await mkdtemp(join(tmpdir(), "flotilla-plugin-"));
+  open.dirs.push(dir);
+  const source_path = join(dir, "plugin.py");
+  await writeFile(source_path, source);
+  const { status, text } = await api("POST", "/workloads", {
+    ...{ slug, executor_type: "python_module", executor_config: { source_path, module: "plugin" } },
+    ...more,
+  });
+  if (status !== 201) throw new Error(text);
+  return slug;
+}
+
+/** Asks until it is so; each ask is a real call, which is all the waiting there is. */
+async function until<T>(what: string, ask: () => Promise<T | false>): Promise<T> {
+  const end = Date.now() + 15_000;
+  for (;;) {
+    const got = await ask();
+    if (got !== false) return got;
+    if (Date.now() > end) throw new Error(`${what} did not come`);
+    await systemClock.sleep(5);
+  }
+}
+const drained = (slug: string) =>
+  until(`the end of ${slug}`, async () => {
+    const { body } = await api("GET", `/workloads/${slug}/queue`);
+    return body.pending + body.claimed === 0 && body;
+  });
+const submit = (slug: string, pks: string[]) =>
+  api("POST", `/workloads/${slug}/tasks/batch`, { items: pks.map((pk) => ({ pk })) });
+
+test("§4.6 the typical flow: submit a batch, poll the counts until it drains, read the runs, reset the failed", async () => {
+  await control();
+  const slug = await pythonWorkload(
+    "flow",
+    `
+from flotilla import NoRetry
+def run(pk, extra, ctx):
+    print("working on", pk)
+    if pk == "p3": raise NoRetry("p3 never works")
+    return {"length": len(pk)}
+`,
+    { batch_size: 4 },
+  );
+  await submit(
+    slug,
+    Array.from({ length: 50 }, (_, i) => `p${i}`),
+  );
+  await startWorker();
+  expect(await drained(slug)).toEqual({ pending: 0, claimed: 0, failed: 1, total: 1 });
+  const { body } = await api("GET", `/workloads/${slug}/runs?limit=500`);
+  expect(body.runs).toHaveLength(50);
+  const p7 = body.runs.find((r: { pk: string }) => r.pk === "p7");
+  expect(p7).toMatchObject({
+    ...{ success: true, output_json: { length: 2 }, stdout: "working on p7\n", worker_id: "p1" },
+  });
+  const p3 = body.runs.find((r: { pk: string }) => r.pk === "p3");
+  expect(p3).toMatchObject({ success: false, error: "NoRetry: p3 never works", attempt: 1 });
+  expect((await api("POST", `/workloads/${slug}/queue/reset-failed`)).body).toEqual({ reset: 1 });
+  await drained(slug);
+  expect((await api("GET", `/workloads/${slug}/runs?pk=p3`)).body.runs).toHaveLength(2);
+}, 30_000);
+
+test("a module that does not load burns no attempt and is tried again when it was mended", async () => {
+  await control();
+  const slug = await pythonWorkload("broken", "import not_there");
+  await submit(slug, ["a"]);
+  const worker = await startWorker();
+  await until("the first try", async () =>
+    worker.log.some((line) => line.includes("executor is broken")),
+  );
+  const { body } = await api("GET", `/workloads/${slug}/queue/peek`);
+  expect(body.rows).toMatchObject([{ pk: "a", last_error: null }]);
+  expect((await api("GET", `/workloads/${slug}/runs`)).body.runs).toEqual([]);
+  await writeFile(
+    (await api("GET", `/workloads/${slug}`)).body.executor_config.source_path,
+    "def run(pk): return pk",
+  );
+  await drained(slug);
+  expect((await api("GET", `/workloads/${slug}/runs`)).body.runs).toMatchObject([
+    { success: true, attempt: 1, output_json: "a" },
+  ]);
+}, 30_000);
+
+test("a stopping worker gives back what does not end in time, with its attempt", async () => {
+  await control();
+  const slug = await pythonWorkload(
+    "slow",
+    "import time\ndef run(pk):\n  print('begun', flush=True)\n  time.sleep(600)",
+  );
+  await submit(slug, ["a", "b", "c"]);
+  const worker = await startWorker(2);
+  await until("two running", async () => {
+    const { body } = await api("GET", `/workloads/${slug}/queue`);
+    return body.claimed === 2;
+  });
+  await worker.stop(50);
+  expect((await api("GET", `/workloads/${slug}/queue`)).body).toMatchObject({
+    ...{ pending: 3, claimed: 0, failed: 0 },
+  });
+  const { body } = await api("GET", `/workloads/${slug}/queue/peek`);
+  expect(body.rows.map((r: { attempt: number }) => r.attempt)).toEqual([0, 0, 0]);
+  expect((await api("GET", `/workloads/${slug}/runs`)).body.runs).toEqual([]);
+}, 30_000);

@@ -1,0 +1,162 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Duplex } from "node:stream";
+import { type Clock, systemClock } from "#shared/clock.ts";
+import { createCapture, type StreamCapture } from "./capture.ts";
+
+/** A frame of wp-exec/1, either way. */
+export interface Frame {
+  type: string;
+  [key: string]: unknown;
+}
+
+export interface ChildOptions {
+  program: string;
+  args: string[];
+  cwd: string;
+  environment: Record<string, string>;
+  onFrame(frame: Frame): void;
+  clock?: Clock;
+}
+
+/** Steps of ending a group: asked by closing its pipe, then SIGTERM, then SIGKILL. */
+const END_MS = { asked: 1_000, term: 2_000, killed: 5_000 };
+/** A frame longer than this is not read on: the child is ended. */
+const MAX_FRAME_BYTES = 16 * 1024 * 1024 + 1_024;
+const LF = 0x0a;
+
+/** A process that speaks wp-exec/1 on fd 3 and leads its own process group. */
+export interface Child {
+  readonly pid: number;
+  readonly stdout: StreamCapture;
+  readonly stderr: StreamCapture;
+  /** Resolves once, when the leader is gone, with words for people: `exited with code 3`, `killed by SIGKILL`. */
+  readonly exited: Promise<string>;
+  readonly alive: boolean;
+  send(frame: Frame): void;
+  signal(name: NodeJS.Signals): void;
+  /** Ends the whole group. Idempotent. */
+  end(options?: { at_once?: boolean }): Promise<void>;
+}
+
+/** @throws when the program cannot be started. */
+export async function startChild(options: ChildOptions): Promise<Child> {
+  const clock = options.clock ?? systemClock;
+  const child = spawn(options.program, options.args, {
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
+    cwd: options.cwd,
+    env: options.environment,
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.once("spawn", resolve);
+    child.once("error", reject);
+  });
+  const pid = child.pid as number;
+  const control = child.stdio[3] as Duplex;
+  const stdout = createCapture();
+  const stderr = createCapture();
+  child.stdout?.on("data", (chunk: Buffer) => stdout.push(chunk));
+  child.stderr?.on("data", (chunk: Buffer) => stderr.push(chunk));
+  let alive = true;
+  const exited = new Promise<string>((resolve) =>
+    child.once("exit", (code, signal) => {
+      alive = false;
+      resolve(signal ? `killed by ${signal}` : `exited with code ${code}`);
+    }),
+  );
+  const signalGroup = (name: NodeJS.Signals) => {
+    try {
+      process.kill(-pid, name);
+    } catch {
+      // Gone already, which is what was wanted.
+    }
+  };
+  control.on("error", () => {});
+  readFrames(control, options.onFrame, () => signalGroup("SIGKILL"));
+
+  const end = async (at_once: boolean): Promise<void> => {
+    const gone = async (ms: number) => {
+      const over = new AbortController();
+      const late = clock.sleep(ms, over.signal).then(() => false);
+      const result = await Promise.race([exited.then(() => true), late]);
+      over.abort();
+      return result;
+    };
+    control.end();
+    let left = !at_once && (await gone(END_MS.asked));
+    if (!left && !at_once) {
+      signalGroup("SIGTERM");
+      left = await gone(END_MS.term);
+    }
+    // Also when the leader went by itself: what it started may have stayed.
+    signalGroup("SIGKILL");
+    if (!left) await gone(END_MS.killed);
+    release(child, control);
+  };
+  let ending: Promise<void> | undefined;
+  return {
+    pid,
+    stdout,
+    stderr,
+    exited,
+    get alive() {
+      return alive;
+    },
+    send: (frame) => void control.write(`${JSON.stringify(frame)}\n`),
+    signal: (name) => {
+      if (!alive) return;
+      try {
+        process.kill(pid, name);
+      } catch {
+        // Gone already.
+      }
+    },
+    end: ({ at_once = false } = {}) => {
+      ending ??= end(at_once);
+      return ending;
+    },
+  };
+}
+
+/** A grandchild may hold the pipes open for ever. */
+function release(child: ChildProcess, control: Duplex): void {
+  child.stdout?.destroy();
+  child.stderr?.destroy();
+  control.destroy();
+}
+
+function readFrames(control: Duplex, onFrame: (frame: Frame) => void, tooLong: () => void): void {
+  let parts: Buffer[] = [];
+  let size = 0;
+  control.on("data", (chunk: Buffer) => {
+    let from = 0;
+    for (let at = chunk.indexOf(LF); at >= 0; at = chunk.indexOf(LF, from)) {
+      parts.push(chunk.subarray(from, at));
+      const line = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
+      parts = [];
+      size = 0;
+      from = at + 1;
+      const frame = parseFrame(line.toString());
+      if (frame) onFrame(frame);
+    }
+    const rest = chunk.subarray(from);
+    if (rest.length === 0) return;
+    parts.push(rest);
+    size += rest.length;
+    if (size > MAX_FRAME_BYTES) {
+      parts = [];
+      size = 0;
+      tooLong();
+    }
+  });
+}
+
+/** Null for what is no frame: a module may write to fd 3 by mistake. */
+function parseFrame(line: string): Frame | null {
+  try {
+    const frame = JSON.parse(line) as Frame | null;
+    return typeof frame?.type === "string" ? frame : null;
+  } catch {
+    return null;
+  }
+}

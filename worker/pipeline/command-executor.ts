@@ -1,0 +1,140 @@
+import { spawn } from "node:child_process";
+import type { Clock } from "#shared/clock.ts";
+import type { Log } from "#shared/log.ts";
+import { captureAll } from "./capture.ts";
+import {
+  CANCELLED,
+  type Executor,
+  failed,
+  type RunOptions,
+  type TaskEnd,
+  type TaskInput,
+} from "./types.ts";
+
+export interface CommandExecutorDeps {
+  clock: Clock;
+  log: Log;
+  argv: readonly string[];
+  cwd: string;
+  environment: Record<string, string>;
+}
+
+/** sysexits.h: the user is invited to try again later. */
+const EX_TEMPFAIL = 75;
+/** A grandchild may hold the pipes after the command has ended. */
+const DRAIN_MS = 250;
+const TERM_MS = 3_000;
+
+/**
+ * Starts a program for each task: the task is JSON on its stdin, its JSON stdout is the output. Exit code 0 is success,
+ * 75 is worth another attempt, any other code is too unless the attempts are used up.
+ */
+export function createCommandExecutor(deps: CommandExecutorDeps): Executor {
+  let running: Promise<unknown> = Promise.resolve();
+  return {
+    run: async (tasks, options) => {
+      for (const task of tasks) {
+        if (options.signal.aborted) {
+          options.onEnd({ ...empty(task), outcome: { kind: "not_run", reason: "stopping" } });
+          continue;
+        }
+        const one = runOne(deps, task, options);
+        running = one;
+        options.onEnd(await one);
+      }
+    },
+    close: async () => {
+      await running;
+    },
+  };
+}
+
+const empty = (task: TaskInput) => ({
+  ...{ task, duration_ms: 0, stdout: "", stderr: "", truncated: false },
+});
+
+async function runOne(
+  { argv, cwd, environment, clock }: CommandExecutorDeps,
+  task: TaskInput,
+  { timeout_ms, signal }: RunOptions,
+): Promise<TaskEnd> {
+  const since = performance.now();
+  const [program = "", ...args] = argv;
+  const child = spawn(program, args, { detached: true, cwd, env: environment });
+  const out = captureAll();
+  const err = captureAll();
+  child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
+  child.stderr.on("data", (chunk: Buffer) => err.push(chunk));
+  child.stdin.on("error", () => {});
+  child.stdin.end(
+    JSON.stringify({ pk: task.pk, extra: task.extra, attempt: task.attempt, epoch: task.epoch }),
+  );
+  const exited = new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (code, by) => resolve({ code, signal: by }));
+  });
+  const drained = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const over = new AbortController();
+  let ended_by: TaskEnd["outcome"] | null = null;
+  const kill = (name: NodeJS.Signals) => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, name);
+    } catch {
+      // Gone already.
+    }
+  };
+  const end = async (outcome: TaskEnd["outcome"]) => {
+    ended_by ??= outcome;
+    kill("SIGTERM");
+    await clock.sleep(TERM_MS, over.signal);
+    kill("SIGKILL");
+  };
+  if (timeout_ms !== null)
+    void clock.sleep(timeout_ms, over.signal).then(() => {
+      if (over.signal.aborted) return;
+      return end(failed("timeout", `the task did not end within ${timeout_ms / 1_000} s`));
+    });
+  const cancelled = () => void end(failed("error", CANCELLED));
+  signal.addEventListener("abort", cancelled, { once: true, signal: over.signal });
+  if (signal.aborted) cancelled();
+  let outcome: TaskEnd["outcome"];
+  try {
+    const how = await exited;
+    await Promise.race([drained, clock.sleep(DRAIN_MS)]);
+    outcome = ended_by ?? outcomeOf(how);
+  } catch (error) {
+    const reason = `${program} cannot be started: ${(error as Error).message}`;
+    outcome = { kind: "not_run", reason };
+  } finally {
+    over.abort();
+    // What it started may have stayed.
+    kill("SIGKILL");
+    child.stdout.destroy();
+    child.stderr.destroy();
+  }
+  const [stdout, stderr] = [out.take(), err.take()];
+  if (outcome.kind === "done") outcome.output = parsed(stdout.text, stdout.truncated);
+  return {
+    ...{ task, outcome, stdout: stdout.text, stderr: stderr.text },
+    duration_ms: Math.round(performance.now() - since),
+    truncated: stdout.truncated || stderr.truncated,
+  };
+}
+
+function outcomeOf({ code, signal }: { code: number | null; signal: string | null }) {
+  if (code === 0) return { kind: "done" as const, output: null as unknown };
+  if (signal) return failed("crashed", `killed by ${signal}`);
+  const words =
+    code === EX_TEMPFAIL ? "asked to be tried again (exit code 75)" : `exited with code ${code}`;
+  return failed("error", words);
+}
+
+/** The output is what was printed, when that is JSON. */
+function parsed(text: string, truncated: boolean): unknown {
+  if (truncated || text.trim() === "") return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,58 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "#shared/clock.ts";
+import type { Log } from "#shared/log.ts";
+import type { WorkloadSettings } from "#shared/schema/pull.ts";
+import { createCommandExecutor } from "./command-executor.ts";
+import { createModuleExecutor } from "./module-executor.ts";
+import runnerPy from "./runner.py" with { type: "text" };
+import type { Executor } from "./types.ts";
+
+export interface ExecutorDeps {
+  clock: Clock;
+  log: Log;
+  /** Directory of this worker's own. */
+  dir: string;
+  /** What tasks see of the worker's environment: never a secret of the worker's. */
+  environment: Record<string, string>;
+}
+
+/** Where Python is found when the workload does not say. */
+const PYTHON = "python3";
+
+/** The executor of a workload for one slot. @throws when this worker cannot run its type. */
+export async function createExecutor(
+  deps: ExecutorDeps,
+  workload: WorkloadSettings,
+): Promise<Executor> {
+  const { executor_type, executor_config: config, slug } = workload;
+  const cwd = join(deps.dir, "workloads", slug);
+  await mkdir(cwd, { recursive: true });
+  const environment = { ...deps.environment, ...config.env };
+  const shared = { clock: deps.clock, log: deps.log.child({ workload: slug }), cwd, environment };
+  switch (executor_type) {
+    case "command":
+      return createCommandExecutor({ ...shared, argv: config.argv ?? [] });
+    case "python_module":
+      return createModuleExecutor({
+        ...shared,
+        program: config.python ?? PYTHON,
+        args: ["-u", await runnerFile(deps.dir)],
+        init: {
+          module: config.module,
+          source_path: config.source_path,
+          init_kwargs: config.init_kwargs ?? {},
+        },
+        recycle_after: config.recycle_after ?? null,
+      });
+    default:
+      throw new Error(`this worker cannot run ${executor_type}`);
+  }
+}
+
+/** The runner is inside the program; Python wants a file, so that tracebacks can show its lines. */
+async function runnerFile(dir: string): Promise<string> {
+  const path = join(dir, "runner.py");
+  await writeFile(path, runnerPy);
+  return path;
+}

@@ -1,0 +1,253 @@
+import type { Clock } from "#shared/clock.ts";
+import { newToken } from "#shared/ids.ts";
+import type { Log } from "#shared/log.ts";
+import { type Child, type Frame, startChild } from "./child.ts";
+import {
+  CANCELLED,
+  type Executor,
+  failed,
+  type RunOptions,
+  type TaskEnd,
+  type TaskInput,
+  type TaskOutcome,
+} from "./types.ts";
+
+export interface ModuleExecutorDeps {
+  clock: Clock;
+  log: Log;
+  /** The program and its arguments that speak wp-exec/1. */
+  program: string;
+  args: string[];
+  cwd: string;
+  environment: Record<string, string>;
+  /** Told to the child first: module, source_path, init_kwargs. */
+  init: Record<string, unknown>;
+  /** Tasks after which the child is replaced; null: never. */
+  recycle_after: number | null;
+}
+
+/** Starting Python and importing a large module. */
+const START_MS = 60_000;
+/** How long the streams may lag behind the result. */
+const MARK_MS = 250;
+/** After the deadline: cancel, then SIGINT, then the group is ended. */
+const STEPS = { cancel_ms: 2_000, interrupt_ms: 3_000 };
+
+/** The child could not be brought up: no attempt is consumed by that. */
+class BrokenExecutor extends Error {
+  readonly stderr: string;
+  constructor(message: string, stderr: string) {
+    super(message);
+    this.name = "BrokenExecutor";
+    this.stderr = stderr;
+  }
+}
+
+interface Running {
+  task: TaskInput;
+  answer: PromiseWithResolvers<TaskOutcome>;
+  answered: boolean;
+}
+
+/** Runs tasks in a warm child process, which is replaced when it died, hung or has done its share. */
+export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
+  let child: Child | null = null;
+  let done = 0;
+  /** By task id, in the order they were sent. */
+  const running = new Map<number, Running>();
+  let ready: PromiseWithResolvers<void> = Promise.withResolvers();
+
+  const onFrame = (frame: Frame) => {
+    if (frame.type === "ready") return ready.resolve();
+    if (frame.type === "init_error") return ready.reject(new Error(String(frame.message)));
+    const entry = running.get(Number(frame.id));
+    if (!entry || frame.epoch !== entry.task.epoch) return;
+    entry.answered ||= frame.type === "result" || frame.type === "error";
+    if (frame.type === "result") entry.answer.resolve({ kind: "done", output: frame.output });
+    if (frame.type === "error")
+      entry.answer.resolve(
+        failed("error", String(frame.message), {
+          retry_after_ms: typeof frame.retry_after_ms === "number" ? frame.retry_after_ms : null,
+          no_retry: frame.no_retry === true,
+        }),
+      );
+  };
+
+  const start = async (): Promise<Child> => {
+    ready = Promise.withResolvers();
+    ready.promise.catch(() => {});
+    const { program, args, cwd, environment, clock } = deps;
+    const fresh = await startChild({ program, args, cwd, environment, clock, onFrame }).catch(
+      (err) => {
+        throw new BrokenExecutor(`${program} cannot be started: ${err.message}`, "");
+      },
+    );
+    fresh.send({ type: "init", ...deps.init });
+    const over = new AbortController();
+    const late = deps.clock.sleep(START_MS, over.signal).then(() => {
+      if (!over.signal.aborted) throw new Error(`it was not ready within ${START_MS / 1_000} s`);
+    });
+    late.catch(() => {});
+    const gone = fresh.exited.then((how) => {
+      throw new Error(`it ${how}`);
+    });
+    gone.catch(() => {});
+    try {
+      await Promise.race([ready.promise, gone, late]);
+    } catch (err) {
+      const stderr = fresh.stderr.until(newToken());
+      await fresh.end({ at_once: true });
+      fresh.stderr.giveUp();
+      throw new BrokenExecutor(
+        `the module cannot be loaded: ${(err as Error).message}`,
+        (await stderr).text,
+      );
+    } finally {
+      over.abort();
+    }
+    done = 0;
+    return fresh;
+  };
+
+  const replace = async (at_once = true): Promise<void> => {
+    const old = child;
+    child = null;
+    await old?.end({ at_once });
+  };
+
+  /** One task of a batch that was sent: its outcome, and what it printed. */
+  const follow = async (
+    on: Child,
+    entry: Running,
+    nonce: string,
+    options: RunOptions,
+  ): Promise<TaskEnd> => {
+    const since = performance.now();
+    const streams = Promise.all([on.stdout.until(nonce), on.stderr.until(nonce)]);
+    const outcome = await decide(on, entry, options);
+    const over = new AbortController();
+    const late = deps.clock.sleep(MARK_MS, over.signal).then(() => {
+      if (over.signal.aborted) return;
+      on.stdout.giveUp();
+      on.stderr.giveUp();
+    });
+    const [out, err] = await streams;
+    over.abort();
+    await late;
+    return {
+      task: entry.task,
+      outcome,
+      duration_ms: Math.round(performance.now() - since),
+      stdout: out.text,
+      stderr: err.text,
+      truncated: out.truncated || err.truncated,
+    };
+  };
+
+  const decide = async (on: Child, entry: Running, options: RunOptions): Promise<TaskOutcome> => {
+    const over = new AbortController();
+    const { clock } = deps;
+    /** Why the task is being stopped, once it is. */
+    let stopped: Extract<TaskOutcome, { kind: "failed" }> | null = null;
+    const died = on.exited.then(async (how): Promise<TaskOutcome> => {
+      // Its last frame may still be in the pipe.
+      await clock.sleep(MARK_MS / 5, over.signal);
+      return failed("crashed", `the task's process ${how}`);
+    });
+    const killed = new Promise<TaskOutcome>((resolve) => {
+      const stop = async (why: TaskOutcome) => {
+        if (stopped || why.kind !== "failed") return;
+        stopped = why;
+        on.signal("SIGUSR1");
+        await clock.sleep(STEPS.cancel_ms, over.signal);
+        if (!over.signal.aborted) on.signal("SIGINT");
+        await clock.sleep(STEPS.interrupt_ms, over.signal);
+        if (over.signal.aborted) return;
+        await replace();
+        resolve(why);
+      };
+      const { timeout_ms, signal } = options;
+      if (timeout_ms !== null)
+        void clock.sleep(timeout_ms, over.signal).then(() => {
+          if (over.signal.aborted) return;
+          return stop(failed("timeout", `the task did not end within ${timeout_ms / 1_000} s`));
+        });
+      const cancelled = () => void stop(failed("error", CANCELLED));
+      if (signal.aborted) cancelled();
+      else signal.addEventListener("abort", cancelled, { once: true, signal: over.signal });
+    });
+    try {
+      const outcome = await Promise.race([entry.answer.promise, died, killed]);
+      // A task that could finish in spite of it has finished; what it failed with is only how it stopped.
+      return outcome.kind === "done" ? outcome : (stopped ?? outcome);
+    } finally {
+      over.abort();
+    }
+  };
+
+  const runSent = async (
+    on: Child,
+    tasks: readonly TaskInput[],
+    options: RunOptions,
+  ): Promise<number> => {
+    const nonces = tasks.map(() => newToken().slice(0, 16));
+    const frames = tasks.map((task, i) => ({
+      ...{ type: "task", id: task.task_id, epoch: task.epoch, attempt: task.attempt },
+      ...{ max_attempts: task.max_attempts, pk: task.pk, extra: task.extra },
+      ...{ nonce: nonces[i], deadline_ms: options.timeout_ms },
+    }));
+    for (const task of tasks)
+      running.set(task.task_id, {
+        ...{ task, answered: false },
+        answer: Promise.withResolvers<TaskOutcome>(),
+      });
+    const [only] = frames;
+    on.send(frames.length === 1 && only ? only : { type: "batch", items: frames });
+    for (const [i, task] of tasks.entries()) {
+      const entry = running.get(task.task_id) as Running;
+      const end = await follow(on, entry, nonces[i] as string, options);
+      running.delete(task.task_id);
+      done += 1;
+      options.onEnd(end);
+      // Those after it that have no answer never ran: they go to the next child.
+      const next = tasks[i + 1];
+      const over = !on.alive || child !== on;
+      if (over && !(next && running.get(next.task_id)?.answered)) return i + 1;
+    }
+    return tasks.length;
+  };
+
+  return {
+    run: async (tasks, options) => {
+      for (let rest = tasks; rest.length > 0; ) {
+        if (options.signal.aborted) {
+          for (const task of rest) options.onEnd(notRun(task, "the worker is stopping"));
+          return;
+        }
+        if (child && !child.alive) await replace();
+        if (deps.recycle_after !== null && done >= deps.recycle_after) await replace(false);
+        try {
+          child ??= await start();
+        } catch (err) {
+          if (!(err instanceof BrokenExecutor)) throw err;
+          deps.log.error({ err: err.message }, "executor is broken");
+          for (const task of rest)
+            options.onEnd({ ...notRun(task, err.message), stderr: err.stderr });
+          return;
+        }
+        rest = rest.slice(await runSent(child, rest, options));
+        running.clear();
+      }
+    },
+    close: () => replace(false),
+  };
+}
+
+const notRun = (task: TaskInput, reason: string): TaskEnd => ({
+  task,
+  outcome: { kind: "not_run", reason },
+  duration_ms: 0,
+  stdout: "",
+  stderr: "",
+  truncated: false,
+});

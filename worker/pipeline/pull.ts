@@ -1,0 +1,317 @@
+import { hostname } from "node:os";
+import type { Clock } from "#shared/clock.ts";
+import { errorMessage } from "#shared/errors.ts";
+import { newToken } from "#shared/ids.ts";
+import type { Log } from "#shared/log.ts";
+import { startLoop } from "#shared/loop.ts";
+import type { ClaimedBatch, WorkloadSettings } from "#shared/schema/pull.ts";
+import { ControlRefused, createControlClient, type ExchangeAnswer } from "./client.ts";
+import { createExecutorPool } from "./executor-pool.ts";
+import { createExecutor } from "./executors.ts";
+import { createFlight } from "./flight.ts";
+import { CANCELLED, type TaskEnd } from "./types.ts";
+
+export interface PullDeps {
+  control_url: string;
+  worker_id: string;
+  slots: number;
+  secret: string | null;
+  api_token: string | null;
+  version: string;
+  /** Directory of this worker's own. */
+  dir: string;
+  /** What tasks see of this process' environment. */
+  environment: Record<string, string>;
+  clock: Clock;
+  log: Log;
+  random: () => number;
+  load?: () => Promise<{ cpu_percent: number; mem_percent: number }>;
+}
+
+export interface PullWorker {
+  /** Takes no more tasks, lets the running ones end within `drain_ms`, gives the others back. Idempotent. */
+  stop(drain_ms: number): Promise<void>;
+}
+
+const WAIT_MS = 20_000;
+const RETRY_MS = { first: 200, most: 10_000 };
+const FENCE_EVERY_MS = 250;
+/** A workload that could not be run is not asked for again for so long; twice as long each time. */
+const BROKEN_MS = { first: 1_000, most: 60_000 };
+/** Ending the tasks that are left when the time is over. */
+const STOP_MS = 15_000;
+
+interface Reports {
+  done: object[];
+  failed: object[];
+  released: { task_id: number; epoch: number }[];
+}
+
+/**
+ * Joins the control plane and runs its tasks in `slots` slots (pipeline spec §1). Reports are kept and sent again until
+ * they are answered; they die with this process, whose incarnation alone they count for.
+ */
+export function startPullWorker(deps: PullDeps): PullWorker {
+  const { clock, log, slots } = deps;
+  const stopping = new AbortController();
+  const gone = new AbortController();
+  const client = createControlClient({ ...deps, incarnation: newToken(), signal: gone.signal });
+  const flight = createFlight();
+  const pool = createExecutorPool({
+    most: slots,
+    create: (workload) => createExecutor(deps, workload),
+  });
+  const settings = new Map<string, WorkloadSettings>();
+  const broken = new Map<string, { until: number; wait: number }>();
+  let reports: Reports = { done: [], failed: [], released: [] };
+  /** Slots with no batch and no claim on its way for them. */
+  let free = slots;
+  let heartbeat_ms = 5_000;
+  let registered: Promise<void> | null = null;
+  const running = new Set<Promise<void>>();
+  /** Resolves at the next change of slots or reports. */
+  let next = Promise.withResolvers<void>();
+  const changed = () => {
+    next.resolve();
+    next = Promise.withResolvers();
+  };
+
+  /** Calls again with growing waits until it is answered, or nobody is there to ask any more. */
+  const persist = async <T>(what: string, call: () => Promise<T>): Promise<T> => {
+    for (let tries = 0; ; tries += 1) {
+      try {
+        return await call();
+      } catch (err) {
+        if (gone.signal.aborted) throw err;
+        // Another process of this name, or a control plane that forgot us.
+        if (err instanceof ControlRefused && err.status === 409) registered = null;
+        const full = Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** Math.min(tries, 10));
+        const wait = Math.round(full * (0.5 + deps.random() / 2));
+        log.warn({ err: errorMessage(err), wait_ms: wait }, `${what} failed`);
+        await clock.sleep(wait, gone.signal);
+        if (gone.signal.aborted) throw err;
+        if (registered === null) await register();
+      }
+    }
+  };
+  const register = (): Promise<void> => {
+    registered ??= persistRegister();
+    return registered;
+  };
+  const persistRegister = async (): Promise<void> => {
+    for (let tries = 0; ; tries += 1) {
+      try {
+        const { version } = deps;
+        const answer = await client.register({ host: hostname(), slots, version, labels: {} });
+        heartbeat_ms = answer.heartbeat_ms;
+        log.info({ worker_id: deps.worker_id, slots }, "joined the control plane");
+        return;
+      } catch (err) {
+        const full = Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** Math.min(tries, 10));
+        log.warn({ err: errorMessage(err) }, "the control plane cannot be joined");
+        await clock.sleep(full * (0.5 + deps.random() / 2), gone.signal);
+        if (gone.signal.aborted) throw err;
+      }
+    }
+  };
+
+  const excluded = (): string[] => {
+    const now = clock.now();
+    return [...broken].filter(([, { until }]) => until > now).map(([slug]) => slug);
+  };
+  const want = (n: number, wait_ms: number) => ({
+    slots: n,
+    wait_ms,
+    exclude: excluded(),
+    known: Object.fromEntries([...settings].map(([slug, { revision }]) => [slug, revision])),
+  });
+
+  const exchange = async (n: number, wait_ms: number): Promise<ExchangeAnswer> => {
+    // Taken before the call leaves, so that no other claim counts on them.
+    free -= n;
+    const sending = reports;
+    reports = { done: [], failed: [], released: [] };
+    const asked_at = performance.now();
+    try {
+      const answer = await client.exchange({ ...sending, want: want(n, wait_ms) }, wait_ms);
+      for (const workload of answer.workloads) settings.set(workload.slug, workload);
+      for (const { task_id, epoch, status } of answer.results)
+        if (status === "stale") log.warn({ task_id, epoch }, "a report came too late");
+      free += n - answer.batches.length;
+      for (const batch of answer.batches) begin(batch, asked_at);
+      return answer;
+    } catch (err) {
+      free += n;
+      reports = {
+        done: [...sending.done, ...reports.done],
+        failed: [...sending.failed, ...reports.failed],
+        released: [...sending.released, ...reports.released],
+      };
+      throw err;
+    }
+  };
+
+  const begin = (batch: ClaimedBatch, asked_at: number): void => {
+    const stops = new Map<number, AbortController>();
+    for (const task of batch.tasks) {
+      const stop = new AbortController();
+      stops.set(task.task_id, stop);
+      flight.add(task, batch.workload, batch.lease_ms, asked_at, stop);
+    }
+    const work = runBatch(batch, stops)
+      .catch((err) => log.error({ err, workload: batch.workload }, "a batch broke"))
+      .finally(() => {
+        running.delete(work);
+        free += 1;
+        changed();
+      });
+    running.add(work);
+  };
+
+  const runBatch = async (batch: ClaimedBatch, stops: Map<number, AbortController>) => {
+    const workload = settings.get(batch.workload);
+    const giveBack = (reason: string) => {
+      log.warn({ workload: batch.workload, reason }, "tasks given back");
+      for (const task of batch.tasks) end({ ...EMPTY, task, outcome: { kind: "not_run", reason } });
+    };
+    const end = (ended: TaskEnd) => report(batch.workload, ended);
+    if (stopping.signal.aborted) return giveBack("the worker is stopping");
+    if (!workload) return giveBack("its settings are not known");
+    const executor = await pool.take(workload).catch((err) => {
+      giveBack(errorMessage(err));
+      return null;
+    });
+    if (!executor) return;
+    // One task that is lost must not stop its neighbours, so each is run under its own signal.
+    if (batch.tasks.length === 1 || workload.executor_type === "command")
+      for (const task of batch.tasks) {
+        const signal = (stops.get(task.task_id) as AbortController).signal;
+        await executor.run([task], { timeout_ms: batch.timeout_ms, signal, onEnd: end });
+      }
+    else {
+      const signal = AbortSignal.any([...stops.values()].map((s) => s.signal));
+      await executor.run(batch.tasks, { timeout_ms: batch.timeout_ms, signal, onEnd: end });
+    }
+    await pool.give(workload, executor);
+  };
+
+  const markBroken = (slug: string) => {
+    const before = broken.get(slug)?.wait ?? BROKEN_MS.first / 2;
+    const wait = Math.min(BROKEN_MS.most, before * 2);
+    broken.set(slug, { wait, until: clock.now() + wait });
+  };
+
+  const report = (workload: string, { task, outcome, ...printed }: TaskEnd): void => {
+    const { task_id, epoch } = task;
+    // Lost: what it did counts for nobody.
+    if (!flight.has(task)) return;
+    flight.remove(task);
+    const { duration_ms, stdout, stderr, truncated } = printed;
+    const told = { task_id, epoch, duration_ms, stdout, stderr, truncated };
+    if (outcome.kind === "done") {
+      broken.delete(workload);
+      reports.done.push({ ...told, output: outcome.output });
+    } else if (outcome.kind === "not_run" || outcome.error === CANCELLED) {
+      if (!stopping.signal.aborted) markBroken(workload);
+      reports.released.push({ task_id, epoch });
+    } else {
+      const { kind: _kind, ...how } = outcome;
+      reports.failed.push({ ...told, workload, ...how });
+    }
+    changed();
+  };
+
+  const pending = () => reports.done.length + reports.failed.length + reports.released.length > 0;
+  /** Reports what ended and fills the slots that got free by it. Never waits for work. */
+  const reporter = async (): Promise<void> => {
+    await register();
+    while (!gone.signal.aborted) {
+      if (pending()) {
+        await persist("a report", () => exchange(stopping.signal.aborted ? 0 : free, 0));
+        changed();
+        continue;
+      }
+      if (stopping.signal.aborted && running.size === 0) return;
+      await next.promise;
+    }
+  };
+  /** Waits for work with every slot that has none. */
+  const poller = async (): Promise<void> => {
+    await register();
+    while (!stopping.signal.aborted) {
+      if (free === 0 || pending()) {
+        await next.promise;
+        continue;
+      }
+      const asked = excluded().length > 0 ? BROKEN_MS.first : WAIT_MS;
+      await persist("a claim", async () => void (pending() || (await exchange(free, asked))));
+    }
+  };
+
+  const beat = async (): Promise<void> => {
+    await register();
+    const refs = flight.list();
+    const asked_at = performance.now();
+    const load = (await deps.load?.()) ?? {};
+    const { lost } = await client.heartbeat({ in_flight: refs, ...load }).catch((err) => {
+      if (err instanceof ControlRefused && err.status === 409) registered = null;
+      throw err;
+    });
+    flight.lose(lost, "the lease is gone");
+    flight.renewed(refs, asked_at);
+  };
+  const fence = async (): Promise<void> => {
+    const overdue = flight.overdue();
+    if (overdue.length === 0) return;
+    log.error({ n: overdue.length }, "leases could not be renewed: their tasks are stopped");
+    flight.lose(overdue, "the lease could not be renewed");
+  };
+
+  const loops = [
+    startLoop({ name: "lease fence", everyMs: FENCE_EVERY_MS, clock, log, pass: fence }),
+    startLoop({
+      name: "heartbeat",
+      everyMs: 0,
+      clock,
+      log,
+      pass: async (signal) => {
+        const every = Math.min(
+          heartbeat_ms,
+          flight.size() > 0 ? flight.shortestLease() / 3 : heartbeat_ms,
+        );
+        await clock.sleep(every * (0.8 + deps.random() * 0.2), signal);
+        if (!signal.aborted) await beat();
+      },
+    }),
+  ];
+  const quiet = (work: Promise<void>) => work.catch(() => {});
+  const working = Promise.all([quiet(reporter()), quiet(poller())]);
+
+  const drain = async (drain_ms: number): Promise<void> => {
+    stopping.abort();
+    changed();
+    await client.drain().catch(() => {});
+    const over = new AbortController();
+    const idle = Promise.all(running).then(() => over.abort());
+    await clock.sleep(drain_ms, over.signal);
+    if (!over.signal.aborted) flight.stopAll("the worker is stopping");
+    await Promise.race([idle, clock.sleep(STOP_MS, over.signal)]);
+    changed();
+    const late = new AbortController();
+    await Promise.race([working, clock.sleep(STOP_MS, late.signal)]);
+    late.abort();
+    gone.abort();
+    changed();
+    await Promise.all(loops.map((loop) => loop.stop()));
+    await pool.close();
+  };
+  let stopped: Promise<void> | undefined;
+  return {
+    stop: (drain_ms) => {
+      stopped ??= drain(drain_ms);
+      return stopped;
+    },
+  };
+}
+
+const EMPTY = { duration_ms: 0, stdout: "", stderr: "", truncated: false };

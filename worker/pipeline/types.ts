@@ -1,0 +1,61 @@
+/** A claimed task as an executor gets it. */
+export interface TaskInput {
+  task_id: number;
+  epoch: number;
+  attempt: number;
+  max_attempts: number;
+  pk: string;
+  extra: unknown;
+}
+
+/** How an attempt ended. `not_run`: it was never begun (the executor is broken), so no attempt is consumed. */
+export type TaskOutcome =
+  | { kind: "done"; output: unknown }
+  | {
+      kind: "failed";
+      outcome: "error" | "timeout" | "crashed";
+      error: string;
+      retry_after_ms: number | null;
+      no_retry: boolean;
+    }
+  | { kind: "not_run"; reason: string };
+
+export interface TaskEnd {
+  task: TaskInput;
+  outcome: TaskOutcome;
+  duration_ms: number;
+  stdout: string;
+  stderr: string;
+  truncated: boolean;
+}
+
+export interface RunOptions {
+  /** How long each task may take; null: as long as its lease is renewed. */
+  timeout_ms: number | null;
+  /** Aborts tasks that are not this worker's any more, and everything when the worker must go. */
+  signal: AbortSignal;
+  /** Told as each task ends, in order. */
+  onEnd(end: TaskEnd): void;
+}
+
+/** Runs the tasks of one workload in one slot, one batch at a time. */
+export interface Executor {
+  run(tasks: readonly TaskInput[], options: RunOptions): Promise<void>;
+  /** Ends its processes. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** The error of a task that was stopped because it was not to go on here. */
+export const CANCELLED = "cancelled";
+
+export const failed = (
+  outcome: "error" | "timeout" | "crashed",
+  error: string,
+  more: { retry_after_ms?: number | null; no_retry?: boolean } = {},
+): TaskOutcome => ({
+  kind: "failed",
+  outcome,
+  error,
+  retry_after_ms: more.retry_after_ms ?? null,
+  no_retry: more.no_retry ?? false,
+});
