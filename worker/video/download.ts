@@ -1,10 +1,10 @@
-import { chownSync, statSync } from "node:fs";
+import { chownSync } from "node:fs";
 import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { LaneBrowser } from "../lanes/types.ts";
 import { type BrowserCookie, cookiesForFfmpeg, writeCookies } from "./cookies.ts";
 import type { HlsVariant } from "./hls.ts";
-import { runTool } from "./run-tool.ts";
+import { ownerOf, runTool } from "./run-tool.ts";
 import { type RequestIdentity, VideoError, type VideoTools } from "./types.ts";
 
 /** A stream that is worth downloading: not live, not protected, not a part of another one. */
@@ -62,10 +62,9 @@ export async function downloadStream(
   }
 }
 
-function giveToBrowserUser({ dirs }: LaneBrowser, path: string): void {
-  if (process.getuid?.() !== 0) return;
-  const { uid, gid } = statSync(dirs.user_data);
-  if (uid !== 0) chownSync(path, uid, gid);
+function giveToBrowserUser(browser: LaneBrowser, path: string): void {
+  const owner = ownerOf(browser);
+  if (owner) chownSync(path, owner.uid, owner.gid);
 }
 
 /** `--` ends the options: no address can be taken for one. */

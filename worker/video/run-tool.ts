@@ -72,9 +72,9 @@ export async function runTool(run: ToolRun): Promise<void> {
 }
 
 /** Whoever Chromium runs as: what reads files of strangers is not root where Chromium is not. */
-function ownerOf({ dirs }: LaneBrowser): { uid: number; gid: number } | null {
+export function ownerOf({ dirs }: LaneBrowser): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null;
-  const { uid, gid } = statSync(dirs.user_data);
+  const { uid, gid } = statSync(dirs.user_data, { throwIfNoEntry: false }) ?? { uid: 0, gid: 0 };
   return uid === 0 ? null : { uid, gid };
 }
 
