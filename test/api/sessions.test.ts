@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { systemClock } from "#shared/clock.ts";
 import { SESSION_ACTIONS } from "#shared/schema/session.ts";
 import { issueAt } from "#test/support/api.ts";
 import { type FakeBridge, startFakeBridge } from "#test/support/fake-bridge.ts";
@@ -128,14 +129,27 @@ test("two POST /sessions that race for one lane: one gets it, the other 503", as
 });
 
 test("a waiting POST /sessions gets the next free lane, after the jobs that were queued before it", async () => {
-  const worker = await start({}, { env: { SVC_SUBMIT_WAIT_S: "20" } });
+  // Every look at it is later than the one before, so that no two calls came at the same time.
+  let last = 0;
+  const clock = {
+    ...systemClock,
+    now: () => {
+      last = Math.max(last + 1, Date.now());
+      return last;
+    },
+  };
+  const worker = await start({}, { clock, env: { SVC_SUBMIT_WAIT_S: "20" } });
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const queued = async (count: number) => {
+    while ((await hub.ctx.db.jobs.oldestQueued(clock.now(), 9)).length < count) await turn();
+  };
   const first = await open();
   const job = hub.call("POST", "/jobs", { url: TARGET });
-  while (hub.ctx.waiters.size === 0) await new Promise((r) => setImmediate(r));
+  await queued(1);
   const second = hub.call("POST", "/sessions", {});
-  while (hub.ctx.lanes_wanted.size === 0) await new Promise((r) => setImmediate(r));
+  while (hub.ctx.lanes_wanted.size === 0) await turn();
   const later = hub.call("POST", "/jobs", { url: TARGET });
-  while (hub.ctx.waiters.size < 2) await new Promise((r) => setImmediate(r));
+  await queued(2);
   await hub.call("DELETE", `/sessions/${first.session_id}`);
   const assigned = await worker.assigned.next();
   expect((await job).body.job_id).toBe(assigned.job_id);
