@@ -69,7 +69,8 @@ const upload = createRoute({
   responses: {
     ...ok(Profile, "Replaced"),
     201: { description: "Stored", content: { "application/json": { schema: Profile } } },
-    ...fails(400, 409, 413, 415, 422, 503),
+    ...fails(400, 409, 413, 422, 503),
+    415: { ...fails(415)[415], description: `The body must be ${ARCHIVE_TYPES.join(" or ")}` },
   },
 });
 

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import type { Protocol } from "devtools-protocol";
 import { errorMessage } from "#shared/errors.ts";
 import type { LaneBrowser } from "#worker/lanes/types.ts";
@@ -8,6 +8,8 @@ type CookieParam = Protocol.Network.CookieParam;
 
 /** Reading and setting thousands of cookies takes a fraction of this. */
 const COOKIES_MS = 20_000;
+/** Chromium keeps some 3,000 cookies, of 4 KB at most. */
+const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
 /** Every cookie the browser can use: what it could not decrypt is not among them. */
 export async function readCookies(browser: LaneBrowser): Promise<Cookie[]> {
@@ -62,8 +64,13 @@ const isCookie = (value: unknown): value is Cookie => {
 
 /** The cookies of a file that `profile_save` wrote; [] when there is none. @throws when it is damaged. */
 export async function readCookieFile(path: string): Promise<Cookie[]> {
-  const text = await readFile(path, "utf8").catch(() => null);
-  if (text === null) return [];
+  const size = await stat(path).then(
+    (found) => found.size,
+    () => 0,
+  );
+  if (size === 0) return [];
+  if (size > MAX_FILE_BYTES) throw new Error("the profile's cookie file is too large");
+  const text = await readFile(path, "utf8");
   let cookies: unknown;
   try {
     cookies = JSON.parse(text);

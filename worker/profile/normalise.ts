@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { writePreferences } from "#worker/browser/preferences.ts";
 
@@ -14,8 +14,12 @@ const member = (of: Json, name: string): Json => {
   return object as Json;
 };
 
+/** A large profile's have 2 MB; what is larger is not theirs. */
+const MAX_JSON_BYTES = 32 * 1024 * 1024;
+
 async function readJson(path: string): Promise<Json | null> {
   try {
+    if ((await stat(path)).size > MAX_JSON_BYTES) return null;
     const value: unknown = JSON.parse(await readFile(path, "utf8"));
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? (value as Json)
@@ -67,5 +71,7 @@ async function normaliseLocalState(path: string): Promise<void> {
     profiles_order: ["Default"],
   });
   delete profile.info_cache;
+  // Choices of chrome://flags would be switches of the lane's Chromium.
+  delete member(state, "browser").enabled_labs_experiments;
   await writeFile(path, JSON.stringify(state), { mode: 0o600 });
 }
