@@ -134,7 +134,7 @@ export const COMMAND_FLAGS: Record<Command, Flag[]> = {
       name: "out",
       short: "o",
       value: "DIR",
-      help: "write page.html, log.txt, links.json and assets/ here",
+      help: "write page.html, log.txt, links.json, har.json and assets/ here",
     },
     JSON_OUT,
     { name: "headless", help: "run the browser without a screen" },

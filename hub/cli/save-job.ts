@@ -8,7 +8,7 @@ import type { HubClient } from "./hub-client.ts";
 /** A file that takes longer than this to arrive is given up. */
 const FILE_DEADLINE_MS = 600_000;
 const PARALLEL = 4;
-const DOCUMENTS = ["page.html", "log.txt", "links.json"];
+const DOCUMENTS = ["page.html", "log.txt", "links.json", "har.json"];
 
 export interface SavedFiles {
   dir: string;
@@ -56,7 +56,7 @@ async function saveFile(
 }
 
 /**
- * Writes page.html, log.txt, links.json and assets/ of a job below `out`. Nothing is ever written outside it, and no
+ * Writes page.html, log.txt, links.json, har.json and assets/ of a job below `out`. Nothing is ever written outside it, and no
  * file has its name before it is whole and its checksum right.
  */
 export async function saveJob(
