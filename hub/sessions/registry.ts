@@ -65,7 +65,9 @@ export async function addSession(ctx: HubContext, input: AddSession): Promise<Hu
     job_id: session.job_id,
     hub_id: ctx.hub_id,
   };
-  await ctx.kv.set(keyOf(session.session_id), place, ttl_ms);
+  // A job's session may be kept after the job, and then has a new absolute TTL.
+  const known_ms = session.kind === "job" ? SESSION_TTL_S.ttl_max * 1_000 : ttl_ms;
+  await ctx.kv.set(keyOf(session.session_id), place, known_ms);
   return session;
 }
 
