@@ -113,11 +113,11 @@ async function openTabs(browser: LaneBrowser): Promise<string[]> {
     .toReversed();
 }
 
-/** The first page is there already; it shows the first tab. */
+/** The blank page a browser starts with gives way to them; Chromium's own popups are pages too, and stay. */
 async function reopenTabs(browser: LaneBrowser, tabs: string[]): Promise<void> {
   const { root } = browser.connection;
   const { targetInfos } = await root.send("Target.getTargets");
-  const first = targetInfos.find(({ type }) => type === "page");
+  const first = targetInfos.find(({ type, url }) => type === "page" && url === "about:blank");
   for (const url of tabs) await root.send("Target.createTarget", { url });
   if (first && tabs.length > 0) await root.send("Target.closeTarget", { targetId: first.targetId });
 }
