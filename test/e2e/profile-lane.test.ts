@@ -20,7 +20,7 @@ import { cloneProfile, findProfile } from "#worker/profile/clone.ts";
 import { applyProfile, type SeededProfile } from "#worker/profile/profiles.ts";
 import { saveProfile } from "#worker/profile/save.ts";
 
-const WAIT = 60_000;
+const WAIT = 120_000;
 const data_dir = makeDataDir();
 const signal = new AbortController().signal;
 let site: LoginSite;

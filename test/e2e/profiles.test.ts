@@ -8,7 +8,7 @@ import { connectRfb } from "#test/support/rfb-client.ts";
 import { type LoginSite, startLoginSite } from "#test/support/site/login.ts";
 import { makeTarGz } from "#test/support/tar.ts";
 
-const WAIT = 60_000;
+const WAIT = 120_000;
 /** The operator's own browsers, as this test makes them. */
 const config_dir = mkdtempSync(join(tmpdir(), "flotilla-config-"));
 let site: LoginSite;
