@@ -6,10 +6,12 @@ import type { Socket, SocketHandlers } from "../http/sockets.ts";
 import type { HubSession } from "../sessions/types.ts";
 import type { BridgeStream } from "./dial.ts";
 import { type Keepalive, keepAlive } from "./keepalive.ts";
-import { activityOf, closeReason, endWith, RELAY_CLOSE } from "./relay.ts";
+import { activityOf, closeEnded, closeReason, endWith, RELAY_CLOSE } from "./relay.ts";
 
 /** Commands that wait for a browser that does not read: one of the largest, and what follows it. */
 const MAX_WAITING_BYTES = 2 * MAX_CDP_FRAME_BYTES;
+
+const CLOSED = "the browser closed the connection";
 
 /**
  * One CDP client (design/api.md): its text messages to the worker's bridge and back, unread; the bridge judges them. Losing
@@ -36,8 +38,7 @@ export function cdpSocket(
   };
   const take = (socket: Socket, { opcode, payload }: Frame) => {
     if (opcode === OPCODE.text) return deliver(socket, payload.toString());
-    if (opcode === OPCODE.close)
-      socket.close(RELAY_CLOSE.ended, "the browser closed the connection");
+    if (opcode === OPCODE.close) socket.close(RELAY_CLOSE.ended, CLOSED);
   };
 
   return {
@@ -54,7 +55,7 @@ export function cdpSocket(
             socket.close(RELAY_CLOSE.too_much, closeReason(errorMessage(err)));
           }
         },
-        close: () => socket.close(RELAY_CLOSE.ended, "the browser closed the connection"),
+        close: () => void closeEnded(ctx, session, socket, CLOSED),
       });
     },
     message: (socket, frame) => {

@@ -22,6 +22,8 @@ export const RELAY_CLOSE = {
 
 /** Bytes of a viewer's input that wait for a worker that does not read. */
 const MAX_WAITING_INPUT = 32 * 1024 * 1024;
+/** Of the screen, for one viewer; pausing at once costs a fast one two system calls for every piece. */
+const MAX_UNSENT_BYTES = 1024 * 1024;
 /** How often input is written down as activity. */
 const TOUCH_EVERY_MS = 1_000;
 
@@ -46,6 +48,20 @@ export function endWith(ctx: HubContext, session: HubSession, socket: Socket): (
     ctx.streams.delete(goAway);
     session.ended.removeEventListener("abort", over);
   };
+}
+
+/** How long a session's end may take from the worker's bridge to the hub by way of the link. */
+const END_MS = 500;
+
+/** The bridge has closed: with the session's own reason when it has ended, which may be told a moment later. */
+export async function closeEnded(
+  ctx: HubContext,
+  session: HubSession,
+  socket: Socket,
+  reason: string,
+): Promise<void> {
+  await ctx.clock.sleep(END_MS, session.ended);
+  if (!session.ended.aborted) socket.close(RELAY_CLOSE.ended, reason);
 }
 
 /** Writes activity down, at most once a second. */
@@ -84,9 +100,10 @@ export function viewerSocket(
       keepalive = keepAlive(ctx, socket);
       bridge.start({
         data: (chunk) => {
-          if (socket.sendBinary(chunk) < 0) bridge.pause();
+          if (socket.sendBinary(chunk) < 0 && socket.getBufferedAmount() > MAX_UNSENT_BYTES)
+            bridge.pause();
         },
-        close: () => socket.close(RELAY_CLOSE.ended, "the screen was closed"),
+        close: () => void closeEnded(ctx, session, socket, "the screen was closed"),
       });
     },
     message: (socket, frame) => {

@@ -6,6 +6,8 @@ export const BENCH_NAMES = [
   "lane-turnaround",
   "session-start",
   "action",
+  "cdp",
+  "viewer",
   "boot",
 ] as const;
 export type BenchName = (typeof BENCH_NAMES)[number];

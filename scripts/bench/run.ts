@@ -13,6 +13,8 @@ const BENCHES: Record<BenchName, () => Promise<Bench>> = {
   "lane-turnaround": async () => (await import("./lane-turnaround.ts")).laneTurnaround,
   "session-start": async () => (await import("./action.ts")).sessionStart,
   action: async () => (await import("./action.ts")).action,
+  cdp: async () => (await import("./cdp.ts")).cdp,
+  viewer: async () => (await import("./viewer.ts")).viewer,
   boot: async () => (await import("./boot.ts")).boot,
 };
 

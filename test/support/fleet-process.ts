@@ -189,6 +189,8 @@ export function runDirsOf(dir: string): string[] {
 export interface FleetProcesses {
   url: string;
   dir: string;
+  /** First of each kind; lane i has this + i. */
+  ports: { cdp: number; vnc: number; novnc: number };
   hub: ManagedProcess;
   worker: ManagedProcess;
   submit(url: string, options?: Record<string, unknown>): Promise<Job>;
@@ -217,6 +219,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<FleetProce
   const dir = mkdtempSync(join(tmpdir(), "flotilla-fleet-"));
   const port = await freePort();
   const base = 20_000 + Math.floor(Math.random() * 20_000);
+  const ports = { cdp: base, vnc: base + 20, novnc: base + 40 };
   const env = {
     FLOTILLA_TEST: dir,
     SVC_HOST: "127.0.0.1",
@@ -239,9 +242,9 @@ export async function startFleet(options: FleetOptions = {}): Promise<FleetProce
     LANE_POOL: String(lanes),
     MAX_CONCURRENT: String(lanes),
     SVC_DISPLAY_BASE: String(200 + (base % 300)),
-    SVC_CDP_PORT_BASE: String(base),
-    SVC_VNC_PORT_BASE: String(base + 20),
-    NOVNC_BASE_PORT: String(base + 40),
+    SVC_CDP_PORT_BASE: String(ports.cdp),
+    SVC_VNC_PORT_BASE: String(ports.vnc),
+    NOVNC_BASE_PORT: String(ports.novnc),
   });
 
   const request = async (path: string, init?: RequestInit) => {
@@ -252,6 +255,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<FleetProce
   const fleet: FleetProcesses = {
     url,
     dir,
+    ports,
     hub,
     worker,
     job,
