@@ -64,7 +64,7 @@ async function borrowBrowser(live: Live, story: JobStory): Promise<JobBrowser> {
     browser,
     tab,
     leave: async () => {
-      tab.close();
+      await tab.close();
       await live.takeOver();
     },
   };
@@ -91,7 +91,7 @@ async function foreignBrowser(
       browser,
       tab,
       leave: async () => {
-        tab.close();
+        await tab.close();
         await browser.kill();
       },
     };
@@ -102,8 +102,8 @@ async function foreignBrowser(
 }
 
 interface OpenTab extends JobTab {
-  /** Closes it and every tab that was opened from it. */
-  close(): void;
+  /** Closes it and every tab that was opened from it. Never rejects. */
+  close(): Promise<void>;
 }
 
 /** A new blank tab, and from then on what it opens. */
@@ -118,8 +118,10 @@ async function openTab({ connection }: LaneBrowser, downloads: boolean): Promise
       if (openerId !== undefined && owned.has(openerId)) owned.add(targetId);
       return owned.has(targetId);
     },
-    close: () => {
-      for (const targetId of owned) root.post("Target.closeTarget", { targetId });
+    close: async () => {
+      await Promise.allSettled(
+        [...owned].map((targetId) => root.send("Target.closeTarget", { targetId })),
+      );
     },
   };
 }

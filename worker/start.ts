@@ -7,6 +7,7 @@ import { hostId } from "#shared/host-id.ts";
 import { newToken, workerIdFromAddress } from "#shared/ids.ts";
 import type { Log } from "#shared/log.ts";
 import { createScope } from "#shared/scope.ts";
+import { loadPlaywright } from "./actions/connect.ts";
 import { type BridgeDeps, type Bridges, bridgeHost, startBridges } from "./bridge/bridge.ts";
 import type { WorkerConfig } from "./config.ts";
 import { createGuard } from "./fetch/guard.ts";
@@ -219,6 +220,7 @@ export async function startWorker(
       (stopListening) => stopListening(),
     );
     startWatchdogs();
+    scope.add("preload", preloadPlaywright(clock, log), (p) => p.stop());
     log.info({ hub: hub.http, version, lanes: pool.lanes().length }, "worker started");
 
     function startWatchdogs() {
@@ -267,6 +269,21 @@ export async function startWorker(
     await scope.close();
     throw err;
   }
+}
+
+/** Long enough for the first job of a worker that was just started to be on its way. */
+const PRELOAD_AFTER_MS = 3_000;
+
+/** The first session would wait up to a second for Playwright to be read. */
+function preloadPlaywright(clock: Clock, log: Log) {
+  const stopping = new AbortController();
+  void clock.sleep(PRELOAD_AFTER_MS, stopping.signal).then(async () => {
+    if (stopping.signal.aborted) return;
+    await loadPlaywright().catch((err) =>
+      log.error({ err: errorMessage(err) }, "playwright not loaded"),
+    );
+  });
+  return { stop: async () => stopping.abort() };
 }
 
 interface Work {

@@ -1,9 +1,17 @@
 import { rmSync } from "node:fs";
+import type { z } from "zod";
 import { systemClock } from "#shared/clock.ts";
 import { newSessionId, newToken } from "#shared/ids.ts";
 import type { HubOpenSession, SessionReply } from "#shared/link/messages.ts";
 import { silentLog } from "#shared/log.ts";
+import { Picture } from "#shared/schema/session.ts";
+import { CdpConnection } from "#worker/cdp/connection.ts";
+import { socketTransport } from "#worker/cdp/transport.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
+import { runFetch } from "#worker/fetch/run-fetch.ts";
+import { createLanePool } from "#worker/lanes/pool.ts";
+import type { LaneBrowser } from "#worker/lanes/types.ts";
+import type { LiveSession, Sessions } from "#worker/session/types.ts";
 import { type RunningWorker, startWorker } from "#worker/start.ts";
 import { FAKE_VERSION, type FakeHub, type FakePeer, startFakeHub } from "./fake-hub.ts";
 import { laneEnv, makeDataDir } from "./lane-pool.ts";
@@ -13,10 +21,16 @@ export interface SessionRig {
   hub: FakeHub;
   peer: FakePeer;
   worker: RunningWorker;
+  /** What the bridge sees. */
+  sessions: Pick<Sessions, "get" | "all">;
   env: Record<string, string>;
   data_dir: string;
   /** Opens a session on a lane and waits for the answer; rejects when it is refused. */
   open(wish?: Partial<HubOpenSession>): Promise<OpenSession>;
+  /** What the bridge sees of a session. */
+  live(session_id: string): LiveSession;
+  /** Sends one command to the first tab over a connection of its own, as a person with the inspector could. */
+  cdp(cdp_url: string, method: string, params: Record<string, unknown>): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -29,6 +43,8 @@ export interface OpenSession {
   call(action: string, args?: Record<string, unknown>, timeout_ms?: number): Promise<SessionReply>;
   /** The result of a call that must succeed. */
   get<T = unknown>(action: string, args?: Record<string, unknown>, timeout_ms?: number): Promise<T>;
+  /** As `get`, for a picture that may come as a blob. */
+  picture(action: string, args: Record<string, unknown>): Promise<z.infer<typeof Picture>>;
   /** Ends it and waits until its lane is warm again. */
   close(): Promise<void>;
 }
@@ -46,21 +62,41 @@ export async function startSessionRig(env: Record<string, string> = {}): Promise
     SVC_DRAIN_TIMEOUT_S: "1",
     ...env,
   });
-  const worker = await startWorker({
-    config: loadWorkerConfig(own, {}),
-    log: silentLog,
-    clock: systemClock,
-    version: FAKE_VERSION,
-  });
+  const seen = Promise.withResolvers<Sessions>();
+  const worker = await startWorker(
+    {
+      config: loadWorkerConfig(own, {}),
+      log: silentLog,
+      clock: systemClock,
+      version: FAKE_VERSION,
+    },
+    {
+      createLanePool,
+      runFetch,
+      startBridges: async (deps) => {
+        seen.resolve(deps.sessions as Sessions);
+        return { close: async () => {} };
+      },
+      random: Math.random,
+    },
+  );
+  const sessions = await seen.promise;
   const peer = await hub.nextPeer();
   await peer.register();
   return {
     hub,
     peer,
     worker,
+    sessions,
     env: own,
     data_dir,
-    open: (wish) => openSession(peer, wish),
+    open: (wish) => openSession(peer, sessions, wish),
+    live: (session_id) => {
+      const live = sessions.get(session_id);
+      if (!live) throw new Error(`no session ${session_id}`);
+      return live;
+    },
+    cdp: sendToFirstTab,
     close: async () => {
       await worker.stop();
       await hub.stop();
@@ -71,6 +107,7 @@ export async function startSessionRig(env: Record<string, string> = {}): Promise
 
 async function openSession(
   peer: FakePeer,
+  sessions: Pick<Sessions, "get">,
   wish: Partial<HubOpenSession> = {},
 ): Promise<OpenSession> {
   const message: HubOpenSession = {
@@ -97,7 +134,7 @@ async function openSession(
     lease_token,
     lane_idx,
     url: answer.url,
-    ...callsOf(peer, session_id),
+    ...callsOf(peer, sessions, session_id),
     close: async () => {
       const warm = laneWarm(peer, lane_idx);
       peer.send({ type: "HubCloseSession", session_id, lease_token, reason: "closed by the test" });
@@ -106,16 +143,53 @@ async function openSession(
   };
 }
 
+/** The only browser that is in use. */
+export function browserProcess({ sessions }: SessionRig): LaneBrowser {
+  const browser = sessions.all()[0]?.browser();
+  if (!browser) throw new Error("no session has a browser");
+  return browser;
+}
+
+async function sendToFirstTab(
+  cdp_url: string,
+  method: string,
+  params: Record<string, unknown>,
+): Promise<unknown> {
+  const connection = new CdpConnection(await socketTransport(cdp_url));
+  try {
+    const { root } = connection;
+    const { targetInfos } = await root.send("Target.getTargets");
+    const targetId = targetInfos.find(({ type }) => type === "page")?.targetId ?? "";
+    const { sessionId } = await root.send("Target.attachToTarget", { targetId, flatten: true });
+    const page = connection.session(sessionId);
+    return await (page && connection.send(page, method, params, 5_000));
+  } finally {
+    connection.close();
+  }
+}
+
 /** Calls of any session the worker has. */
-export function callsOf(peer: FakePeer, session_id: string): Pick<OpenSession, "call" | "get"> {
+export function callsOf(
+  peer: FakePeer,
+  sessions: Pick<Sessions, "get">,
+  session_id: string,
+): Pick<OpenSession, "call" | "get" | "picture"> {
   const call: OpenSession["call"] = async (action, args = {}, timeout_ms = 10_000) => {
     const call_id = newToken();
     const replied = peer.nextWhere(["SessionReply"], (reply) => reply.call_id === call_id);
     peer.send({ type: "HubSessionCall", call_id, session_id, action, args, timeout_ms });
     return replied;
   };
+  const picture: OpenSession["picture"] = async (action, args) => {
+    const reply = await call(action, args);
+    if (!reply.ok) throw new Error(`${action}: ${reply.kind} ${JSON.stringify(reply.error)}`);
+    if (reply.blob === null) return Picture.parse(reply.result);
+    const blob = sessions.get(session_id)?.files.openBlob(reply.blob);
+    return Picture.parse(await Bun.file(blob?.path ?? "").json());
+  };
   return {
     call,
+    picture,
     get: async <T>(action: string, args?: Record<string, unknown>, timeout_ms?: number) => {
       const reply = await call(action, args, timeout_ms);
       if (!reply.ok) throw new Error(`${action}: ${reply.kind} ${JSON.stringify(reply.error)}`);

@@ -1,5 +1,6 @@
 import type { SessionActionArgs } from "#shared/schema/session.ts";
 import type { ActionContext } from "./context.ts";
+import { inPage } from "./in-page.ts";
 
 /** Actions that do what a person does; each waits for its element as Playwright does. */
 
@@ -80,6 +81,11 @@ export async function setInputFiles(
   return null;
 }
 
+/** The page's own smooth scrolling would still be under way when the answer comes. */
+const SCROLL = inPage<number, { x: number; y: number }>(
+  `(y) => { scrollBy({ top: y, behavior: "instant" }); return { x: scrollX, y: scrollY }; }`,
+);
+
 /** Where the page is scrolled to afterwards, in CSS pixels. */
 export async function scroll(
   ctx: ActionContext,
@@ -88,11 +94,5 @@ export async function scroll(
   const page = ctx.pages.active();
   if (a.selector !== undefined)
     await target(ctx, a.selector).scrollIntoViewIfNeeded({ timeout: ctx.timeout_ms });
-  return page.evaluate(
-    // The page's own smooth scrolling would still be under way when the answer comes.
-    `(y) => { scrollBy({ top: y, behavior: "instant" }); return { x: scrollX, y: scrollY }; }` as unknown as (
-      y: number,
-    ) => { x: number; y: number },
-    a.amount ?? 0,
-  );
+  return page.evaluate(SCROLL, a.amount ?? 0);
 }

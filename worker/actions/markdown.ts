@@ -1,6 +1,7 @@
 import gfm from "@joplin/turndown-plugin-gfm/lib/turndown-plugin-gfm.cjs.js" with { type: "text" };
 import type { Locator } from "playwright-core";
 import turndown from "turndown/dist/turndown.js" with { type: "text" };
+import { inPage } from "./in-page.ts";
 
 /** Elements that nobody reads. */
 const UNREAD = "script,style,noscript,template,iframe,object,svg,canvas";
@@ -9,7 +10,7 @@ const UNREAD = "script,style,noscript,template,iframe,object,svg,canvas";
  * Turndown works inside the page: it needs a DOM, and a large page must cost the worker nothing. Links and pictures are
  * made absolute on a copy.
  */
-const SCRIPT = `(root) => {
+const toMarkdown = inPage<unknown, string>(`(root) => {
   const TurndownService = (() => { ${turndown}; return TurndownService; })();
   const { gfm } = (() => { const exports = {}; const module = { exports }; ${gfm}; return module.exports.gfm ? module.exports : exports; })();
   const copy = root.cloneNode(true);
@@ -22,9 +23,8 @@ const SCRIPT = `(root) => {
   const service = new TurndownService({ headingStyle: "atx", codeBlockStyle: "fenced", bulletListMarker: "-" });
   service.use(gfm);
   return service.turndown(copy);
-}`;
+}`);
 
 /** An element as GitHub-flavoured Markdown. */
 export const markdownOf = (element: Locator, timeout: number): Promise<string> =>
-  // A string that evaluates to a function is called with the element.
-  element.evaluate(SCRIPT as unknown as (root: unknown) => string, undefined, { timeout });
+  element.evaluate(toMarkdown, undefined, { timeout });

@@ -2,6 +2,7 @@ import type { Locator, Page } from "playwright-core";
 import type { SessionActionArgs } from "#shared/schema/session.ts";
 import type { ActionContext } from "./context.ts";
 import { ActionFailure, refused } from "./failure.ts";
+import { inPage } from "./in-page.ts";
 import { markdownOf } from "./markdown.ts";
 
 /** Actions that look at the page as it is: an element that is not there now is an error at once. */
@@ -33,13 +34,16 @@ export async function markdown(
 }
 
 const MAX_LINKS = 20_000;
-const LINKS = `() => [...document.querySelectorAll("a[href], area[href]")].slice(0, ${MAX_LINKS}).map((a) => ({
+const LINKS = inPage<
+  void,
+  { href: string; text: string }[]
+>(`() => [...document.querySelectorAll("a[href], area[href]")].slice(0, ${MAX_LINKS}).map((a) => ({
   href: typeof a.href === "string" ? a.href : a.href.baseVal,
   text: (a.innerText ?? a.getAttribute("alt") ?? "").trim().slice(0, 500),
-}))`;
+}))`);
 
 export const links = ({ pages }: ActionContext): Promise<{ href: string; text: string }[]> =>
-  pages.active().evaluate(LINKS as unknown as () => { href: string; text: string }[]);
+  pages.active().evaluate(LINKS);
 
 const picture = (mime: string, bytes: Buffer): PictureResult => ({
   mime,

@@ -110,6 +110,6 @@ async function captureOf(connection: CdpConnection): Promise<LaneBrowser["captur
   try {
     return await detectCapture(connection, targetId);
   } finally {
-    root.post("Target.closeTarget", { targetId });
+    await root.send("Target.closeTarget", { targetId });
   }
 }

@@ -48,6 +48,7 @@ interface Use {
   alone: boolean;
 }
 
+const NEW_TAB_MS = 2_000;
 const MAX_URL = 70_000;
 const MAX_TITLE = 4_096;
 
@@ -190,7 +191,11 @@ export class Live implements LiveSession {
         message: "a job that is attached to somebody else's browser takes no actions",
       });
     use.pages ??= this.connect(use);
-    return use.pages;
+    const pages = await use.pages;
+    // The last tab was closed for what it did, and the one in its place is still coming.
+    if (pages.all().length === 0)
+      await pages.context.waitForEvent("page", { timeout: NEW_TAB_MS }).catch(() => {});
+    return pages;
   }
 
   /** Where the active tab is, as the browser tells it, also when the page hangs. */

@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { JobOptions } from "#shared/schema/job.ts";
+import type { Tab } from "#shared/schema/session.ts";
+import {
+  browserProcess,
+  callsOf,
+  laneWarm,
+  type SessionRig,
+  startSessionRig,
+} from "#test/support/session-rig.ts";
+import type { SiteServer } from "#test/support/site/server.ts";
+import { startSessionSite } from "#test/support/site/session-pages.ts";
+import { assignment } from "#test/support/worker-rig.ts";
+
+let rig: SessionRig;
+let site: SiteServer;
+let tokens = 100;
+const at = (path: string) => `${site.origin}${path}`;
+
+/** Sends a job and gives back what identifies it; its session is `session-<job_id>`. */
+function assign(
+  job_id: string,
+  url: string,
+  options: Partial<Record<keyof JobOptions, unknown>> = {},
+  in_session: string | null = null,
+  lane_idx = 0,
+) {
+  const message = assignment(job_id, lane_idx, ++tokens);
+  rig.peer.send({
+    ...message,
+    url,
+    options: { ...JobOptions.parse({ idle_seconds: 0.3, ...options }) },
+    extras: { ...message.extras, in_session },
+    session_id: in_session ?? message.session_id,
+  });
+  return { ...message, session_id: in_session ?? message.session_id };
+}
+const result = (job_id: string) =>
+  rig.peer.nextWhere(["result"], (frame) => frame.job_id === job_id);
+
+beforeAll(async () => {
+  [rig, site] = await Promise.all([
+    startSessionRig({ LANE_POOL: "2", MAX_CONCURRENT: "2" }),
+    startSessionSite(),
+  ]);
+}, 60_000);
+afterAll(async () => {
+  await rig.close();
+  await site.stop();
+}, 60_000);
+
+describe("sessions of jobs (§2.2, §3.3)", () => {
+  test("a running job's page takes actions, and its session ends with it", async () => {
+    const warm = laneWarm(rig.peer, 0);
+    const job = assign("running", at("/form"), { settle_seconds: 3 });
+    const session = callsOf(rig.peer, rig.sessions, job.session_id);
+    await rig.peer.next("JobAccepted");
+    const until = performance.now() + 10_000;
+    let place = (await session.call("state")).place;
+    while (place?.title !== "Form" && performance.now() < until)
+      place = (await session.call("state")).place;
+    expect(place).toMatchObject({ url: at("/form"), title: "Form" });
+    await session.get("fill", { selector: "#name", text: "from outside" });
+    expect(
+      await session.get<string>("evaluate", { code: "document.querySelector('#name').value" }),
+    ).toBe("from outside");
+    expect((await session.picture("preview", {})).mime).toBe("image/jpeg");
+    const { entries } = await session.get<{ entries: { url: string }[] }>("network", {});
+    expect(entries.map(({ url }) => url)).toContain(at("/form"));
+    expect(await result("running")).toMatchObject({ status: "completed", title: "Form" });
+    await warm;
+    expect(await session.call("state")).toMatchObject({ ok: false, kind: "gone" });
+  }, 40_000);
+
+  test("keep_session leaves the browser open; an attached job has its cookies and leaves it as it was", async () => {
+    const job = assign("kept", at("/cookie"), { keep_session: true });
+    expect(await result("kept")).toMatchObject({ status: "completed" });
+    const session = callsOf(rig.peer, rig.sessions, job.session_id);
+    const tabs = async () => (await session.get<Tab[]>("tabs")).map(({ url }) => url);
+    expect(await tabs()).toEqual([at("/cookie")]);
+    const { pid } = browserProcess(rig);
+
+    const attached = assign("attached", at("/second"), {}, job.session_id);
+    expect(await result("attached")).toMatchObject({ status: "completed", title: "Second" });
+    const hit = site.hits.findLast(({ path }) => path === "/second");
+    expect(hit?.headers.cookie).toBe("seen=yes");
+    expect(
+      [...rig.hub.stored.keys()].filter((path) => path.includes("/jobs/attached/")).length,
+    ).toBeGreaterThan(0);
+    expect(await tabs()).toEqual([at("/cookie")]);
+    expect(browserProcess(rig).pid).toBe(pid);
+    expect(rig.sessions.get(job.session_id)?.lease_token).toBe(attached.lease_token);
+
+    const warm = laneWarm(rig.peer, 0);
+    const close = (lease_token: number) =>
+      rig.peer.send({
+        type: "HubCloseSession",
+        session_id: job.session_id,
+        lease_token,
+        reason: "done with",
+      });
+    close(job.lease_token);
+    expect(await session.call("state")).toMatchObject({ ok: true });
+    close(attached.lease_token);
+    await warm;
+    expect(await session.call("state")).toMatchObject({ ok: false, kind: "gone" });
+  }, 40_000);
+
+  test("a kept browser that dies ends the session, and a job for a session that is gone is refused", async () => {
+    const job = assign("dying", at("/"), { keep_session: true });
+    await result("dying");
+    const session = callsOf(rig.peer, rig.sessions, job.session_id);
+    await session.get("evaluate", { code: "1" });
+    const warm = laneWarm(rig.peer, 0);
+    process.kill(browserProcess(rig).pid, "SIGKILL");
+    const ended = await rig.peer.nextWhere(
+      ["SessionEnded"],
+      (frame) => frame.session_id === job.session_id && frame.reason.includes("browser ended"),
+    );
+    expect(ended.lease_token).toBe(job.lease_token);
+    await warm;
+    assign("late", at("/"), {}, job.session_id);
+    expect((await rig.peer.next("JobRefused")).reason).toContain("session");
+  }, 40_000);
+});
+
+describe("attach (§2.2)", () => {
+  test("a job runs in a new tab of a browser that somebody else runs, and closes only that", async () => {
+    const other = await rig.open({ lane_idx: 1, url: at("/cookie") });
+    const cdp = new URL(browserProcess(rig).cdp_url);
+    // The lanes' own ports are refused, so the other browser is reached through a port that is nobody's.
+    const relay = Bun.listen<{ to: Bun.Socket<Bun.Socket> | null; early: Buffer[] }>({
+      hostname: "127.0.0.1",
+      port: 0,
+      socket: {
+        open: (from) => {
+          from.data = { to: null, early: [] };
+          void Bun.connect<Bun.Socket>({
+            hostname: "127.0.0.1",
+            port: Number(cdp.port),
+            socket: {
+              open: (to) => {
+                const { early } = from.data;
+                from.data.to = to as Bun.Socket<Bun.Socket>;
+                for (const bytes of early) to.write(bytes);
+              },
+              data: (_to, bytes) => void from.write(bytes),
+              close: () => void from.end(),
+            },
+          });
+        },
+        data: ({ data: { to, early } }, bytes) => {
+          if (to) to.write(bytes);
+          else early.push(Buffer.from(bytes));
+        },
+        close: ({ data }) => void data.to?.end(),
+      },
+    });
+    assign("attach", at("/second"), { attach: String(relay.port) });
+    expect(await result("attach")).toMatchObject({ status: "completed", title: "Second" });
+    expect(site.hits.findLast(({ path }) => path === "/second")?.headers.cookie).toBe("seen=yes");
+    const until = performance.now() + 5_000;
+    let tabs = await other.get<Tab[]>("tabs");
+    while (tabs.length > 1 && performance.now() < until) tabs = await other.get<Tab[]>("tabs");
+    expect(tabs).toMatchObject([{ url: at("/cookie") }]);
+    relay.stop(true);
+
+    assign("own", at("/"), { attach: cdp.port });
+    expect((await result("own")).error).toContain("own lanes");
+    assign("nobody", at("/"), { attach: "127.0.0.1:1" });
+    expect((await result("nobody")).error).toContain("nothing answers at 127.0.0.1:1");
+    await other.close();
+  }, 60_000);
+});
