@@ -156,6 +156,7 @@ describe("attach (§2.2)", () => {
         close: ({ data }) => void data.to?.end(),
       },
     });
+    let warm = laneWarm(rig.peer, 0);
     assign("attach", at("/second"), { attach: String(relay.port) });
     expect(await result("attach")).toMatchObject({ status: "completed", title: "Second" });
     expect(site.hits.findLast(({ path }) => path === "/second")?.headers.cookie).toBe("seen=yes");
@@ -164,9 +165,12 @@ describe("attach (§2.2)", () => {
     while (tabs.length > 1 && performance.now() < until) tabs = await other.get<Tab[]>("tabs");
     expect(tabs).toMatchObject([{ url: at("/cookie") }]);
     relay.stop(true);
+    await warm;
 
+    warm = laneWarm(rig.peer, 0);
     assign("own", at("/"), { attach: cdp.port });
     expect((await result("own")).error).toContain("own lanes");
+    await warm;
     assign("nobody", at("/"), { attach: "127.0.0.1:1" });
     expect((await result("nobody")).error).toContain("nothing answers at 127.0.0.1:1");
     await other.close();
