@@ -2,6 +2,7 @@ import { conflict, invalid } from "#shared/errors.ts";
 import type { JobOptions } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import type { JobRow } from "../db/types.ts";
+import { laneChanged } from "../fleet/lanes.ts";
 import { type JobLane, newHeld } from "../fleet/worker-link.ts";
 import { viewerPath } from "../sessions/registry.ts";
 import type { HubSession } from "../sessions/types.ts";
@@ -100,7 +101,11 @@ async function takeOver(
     // The old lease is being given back, and does not hold the lane any more: the new one is what becomes free.
     lane.accepted = lane.done = true;
     settle();
-    if (!link.closed) link.held.set(lane_idx, lane);
+    if (link.closed) return null;
+    link.held.set(lane_idx, lane);
+    // It may have said warm by now.
+    const reported = link.lanes.get(lane_idx);
+    if (reported) await laneChanged(ctx, link, reported);
     return null;
   }
   // The worker has the lane already: should the browser end now, `warm` gives it back.

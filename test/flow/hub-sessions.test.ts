@@ -376,3 +376,29 @@ test("cancelling an attached job ends the session with it", async () => {
   worker.reset(0);
   await hub.signals.next("lane freed");
 });
+
+test("a session that is ended while its lane changes hands ends; the job fails and the lane comes back", async () => {
+  const { worker } = await start();
+  const first = await keptJob(worker);
+  const { handOver } = hub.ctx.leases;
+  const asked = Promise.withResolvers<void>();
+  const go = Promise.withResolvers<void>();
+  hub.ctx.leases.handOver = async (...args) => {
+    const lease = await handOver(...args);
+    asked.resolve();
+    await go.promise;
+    return lease;
+  };
+  const attaching = submit({ attach_to_job: first.job_id });
+  await asked.promise;
+  expect((await hub.call("DELETE", `/sessions/${first.session_id}`)).status).toBe(204);
+  await worker.closing.next();
+  await worker.settle();
+  go.resolve();
+  expect((await attaching).body).toMatchObject({
+    status: expect.stringMatching(/failed|cancelled/),
+  });
+  await hub.signals.next("lane freed");
+  expect(await leased()).toBe(0);
+  await open();
+});
