@@ -327,6 +327,7 @@ const fetchSettings = (config: WorkerConfig, clock: Clock): FetchSettings => ({
   spool_max_bytes: config.fetch.spool_max_bytes,
   navigation_block: [...config.fetch.navigation_block],
   own_ports: lanePorts(config),
+  program_path: config.browser.environment.PATH,
 });
 
 /** §3.5, §9.3: without self-update a mismatch is a warning. */

@@ -27,7 +27,7 @@ export interface FetchSettings {
   navigation_block: readonly string[];
   /** The lanes' CDP, VNC and viewer ports: never opened by a job. */
   own_ports: readonly number[];
-  /** Where yt-dlp and ffmpeg are looked for; PATH by default. */
+  /** Where yt-dlp and ffmpeg are looked for; the usual places by default. */
   program_path?: string;
 }
 

@@ -119,6 +119,7 @@ async function runYtDlp(
   await runTool({
     program,
     args,
+    path: tools.path,
     dir,
     proxy,
     browser,
@@ -131,7 +132,7 @@ async function runYtDlp(
 }
 
 async function runFfmpeg(
-  { browser, proxy, max_bytes, signal, onPercent }: DownloadDeps,
+  { browser, proxy, max_bytes, signal, onPercent, tools }: DownloadDeps,
   program: string,
   stream: Stream,
   cookies: readonly BrowserCookie[],
@@ -180,7 +181,7 @@ async function runFfmpeg(
     reached_s = Number(us) / 1e6;
     if (duration_s) onPercent(Math.min(100, (100 * reached_s) / duration_s));
   };
-  const run = { program, dir, proxy, browser, signal, onLine };
+  const run = { program, path: tools.path, dir, proxy, browser, signal, onLine };
   try {
     await runTool({ ...run, args: [...args, "video.mp4"] });
   } catch (err) {

@@ -8,6 +8,8 @@ import { VideoError } from "./types.ts";
 export interface ToolRun {
   program: string;
   args: string[];
+  /** PATH of the program. */
+  path: string;
   /** Working directory, HOME and TMPDIR: all that the program writes to. */
   dir: string;
   /** The only way out to the network. */
@@ -35,7 +37,7 @@ export async function runTool(run: ToolRun): Promise<void> {
     cwd: dir,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
-      PATH: process.env.PATH ?? "",
+      PATH: run.path,
       HOME: dir,
       TMPDIR: dir,
       LC_ALL: "C.UTF-8",

@@ -11,6 +11,8 @@ export interface AddressGuard {
 
 /** Programs by absolute path; null what is not installed. */
 export interface VideoTools {
+  /** Where they look for each other. */
+  path: string;
   yt_dlp: string | null;
   ffmpeg: string | null;
 }
