@@ -7,6 +7,7 @@ import type { StoredAsset } from "#test/support/fetch-rig.ts";
 import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
 import {
   BEST_HEIGHT,
+  makeStreams,
   startVideoSite,
   VIDEO_SECONDS,
   type VideoSite,
@@ -133,9 +134,11 @@ test(
           'schemeIdUri="urn:uuid:EDEF8BA9-79D6-4ACE-A3C8-27DCD51D21ED"/></AdaptationSet></Period></MPD>',
       );
     });
+    const bytes = (await makeStreams()).get("plain.mp4") ?? new Uint8Array();
+    site.media.body("/media/open.mp4", { mime: "video/mp4", bytes, ranges: true });
     const url = site.embed(
       "/protected",
-      `<video src="/media/plain.mp4" preload="none"></video><script>
+      `<video src="/media/open.mp4" preload="none"></video><script>
         for (const name of ["drm.m3u8", "drm.mpd", "live.m3u8"]) fetch("/media/" + name)</script>`,
     );
     const { outcome, assets, story } = await runVideos(url);
@@ -146,8 +149,8 @@ test(
     expect(assets.filter((a) => a.refetched)).toEqual([]);
     // The player waited for a click; pressing play made it ask.
     expect(story).toContain("pressed play on 1 players");
-    const plain = assets.filter((a) => a.source_url.endsWith("/media/plain.mp4"));
-    expect(plain).toMatchObject([{ partial: false, refetched: false }]);
+    const plain = assets.filter((a) => a.source_url.endsWith("/media/open.mp4"));
+    expect(plain).toMatchObject([{ partial: false, refetched: false, size: bytes.length }]);
   },
   SLOW_MS,
 );
