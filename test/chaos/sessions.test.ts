@@ -4,7 +4,7 @@ import { countsLike, memoryOf, settledCounts, socketsOf } from "#test/support/fl
 import { type FleetProcesses, startFleet, until } from "#test/support/fleet-process.ts";
 
 /** Full size: `SESSIONS_SOAK_S=300 bun test test/chaos/sessions.test.ts`; the suite runs a short one. */
-const SECONDS = Number(process.env.SESSIONS_SOAK_S ?? 8);
+const SECONDS = Number(process.env.SESSIONS_SOAK_S ?? 5);
 const CLIENTS = 20;
 /** A short run says nothing about memory: the heap has not settled. */
 const MEMORY_IS_JUDGED = SECONDS >= 120;
