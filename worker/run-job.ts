@@ -153,7 +153,8 @@ async function keepOpen(deps: RunJobDeps, job: AcceptedJob, live: Live): Promise
   const { session_id, lane_idx } = live;
   if ("invalid" in job.options || !job.options.keep_session || job.attached) return;
   if (live.signal.aborted || !live.canGoOn()) return;
-  await live.takeOver();
+  // The result is sent: whatever goes wrong from here on is the end of the session, not of the job.
+  await live.takeOver().catch((err) => live.end(new SessionEnd(errorMessage(err))));
   deps.log.info({ session_id, lane_idx }, "session kept");
   await live.ended;
   deps.log.info({ session_id, reason: errorMessage(live.signal.reason) }, "session ended");

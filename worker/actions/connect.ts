@@ -53,13 +53,38 @@ export async function connectBrowser(browser: LaneBrowser): Promise<ConnectedBro
   return { context, page: (target_id) => findPage(context, target_id), closed, close: link.close };
 }
 
+interface Command {
+  id?: number;
+  sessionId?: string;
+  method?: string;
+  params?: object;
+}
+
+/**
+ * A new target is held until one of its debuggers lets it go, whichever is first. That is the recorder's to do, once it
+ * sees the network: a popup that Playwright had let go lost its document on a busy machine.
+ */
+function answerOf({ id, sessionId, method }: Command): object | null {
+  return method === "Runtime.runIfWaitingForDebugger" ? { id, sessionId, result: {} } : null;
+}
+
+/** Nobody would let go of what Playwright itself holds. */
+const withoutPause = (message: Command): Command =>
+  message.method === "Target.setAutoAttach"
+    ? { ...message, params: { ...message.params, waitForDebuggerOnStart: false } }
+    : message;
+
 /** Bun's own WebSocket: Playwright's would bring a second implementation of it into the process. */
 async function openTransport(
   url: string,
 ): Promise<{ transport: ConnectOverCDPTransport; close(): void }> {
   const socket = new WebSocket(url);
   const transport: ConnectOverCDPTransport = {
-    send: (message) => socket.send(JSON.stringify(message)),
+    send: (message) => {
+      const answer = answerOf(message);
+      if (answer === null) socket.send(JSON.stringify(withoutPause(message)));
+      else queueMicrotask(() => transport.onmessage?.(answer));
+    },
     close: () => socket.close(),
   };
   socket.onmessage = ({ data }) => transport.onmessage?.(JSON.parse(String(data)) as object);

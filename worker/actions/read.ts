@@ -22,6 +22,7 @@ export const content = ({ pages }: ActionContext): Promise<string> => pages.acti
 
 export async function text(ctx: ActionContext, a: SessionActionArgs<"text">): Promise<string> {
   const element = await present(ctx.pages.active(), a.selector);
+  // biome-ignore lint/performance/useDomNodeTextContent: what is shown, not what is in the document
   return element.innerText({ timeout: ctx.timeout_ms });
 }
 

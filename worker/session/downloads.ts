@@ -50,7 +50,7 @@ export function createDownloads({ max_bytes }: { max_bytes: number }): Downloads
     };
     const onProgress = (p: Protocol.Browser.DownloadProgressEvent): void => {
       const row = byGuid.get(p.guid);
-      if (!row || row.state !== "in_progress") return;
+      if (row?.state !== "in_progress") return;
       row.size = p.receivedBytes;
       if (p.filePath) row.path = p.filePath;
       if (p.state === "inProgress") {

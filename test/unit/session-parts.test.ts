@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DeadlineError } from "#shared/clock.ts";
+import { MAX_INPUT_FILES_BYTES } from "#shared/limits.ts";
+import { scriptOf } from "#worker/actions/evaluate.ts";
+import { failureOf } from "#worker/actions/failure.ts";
+import type { CdpSession } from "#worker/cdp/connection.ts";
+import { safeFileName, uniqueName } from "#worker/session/file-names.ts";
+import { createSessionFiles } from "#worker/session/files.ts";
+import { createNetworkLog } from "#worker/session/network-log.ts";
+
+describe("evaluate (§4.2)", () => {
+  const run = (code: string, arg?: unknown): Promise<unknown> =>
+    // The page does the same with it.
+    new Function("arg", `return (${scriptOf(code)})(arg)`)(arg);
+
+  test("takes expressions, functions and statements, with comments and semicolons", async () => {
+    expect(await run("1 + 1;")).toBe(2);
+    expect(await run("{ a: 1 }")).toEqual({ a: 1 });
+    expect(await run("(x) => x + 1", 2)).toBe(3);
+    expect(await run("async function named(x) { return x }", 4)).toBe(4);
+    expect(await run("const a = await arg; return a // done", 5)).toBe(5);
+    expect(await run("'text' // why")).toBe("text");
+  });
+});
+
+describe("failures of actions (§7)", () => {
+  test("timeouts, closed tabs, crashes and thrown errors are told apart", () => {
+    const named = (name: string, message: string) => Object.assign(new Error(message), { name });
+    expect(failureOf(new DeadlineError("click", 5)).kind).toBe("timeout");
+    expect(failureOf(named("TimeoutError", "locator.click: Timeout 5ms exceeded.")).error).toEqual({
+      name: "TimeoutError",
+      message: "Timeout 5ms exceeded.",
+    });
+    const closed = "page.evaluate: Target page, context or browser has been closed";
+    expect(failureOf(new Error(closed))).toMatchObject({
+      kind: "page",
+      error: { name: "TargetClosedError" },
+    });
+    expect(failureOf(new Error("page.evaluate: TypeError: no\n    at eval (x:1:2)")).error).toEqual(
+      {
+        name: "TypeError",
+        message: "no",
+        stack: "    at eval (x:1:2)",
+      },
+    );
+  });
+});
+
+describe("files of a session", () => {
+  let root: string;
+  beforeAll(() => {
+    root = mkdtempSync(join(tmpdir(), "session-files-"));
+  });
+  afterAll(() => rmSync(root, { recursive: true, force: true }));
+  const open = () =>
+    createSessionFiles({
+      root: () => root,
+      downloads: { listDownloads: () => [], openDownload: () => null },
+    });
+
+  test("names cannot leave their directory and are unique", () => {
+    expect(safeFileName("../../etc/passwd")).toBe("__.._etc_passwd");
+    expect(safeFileName("")).toBe("file");
+    expect(Buffer.byteLength(safeFileName(`${"ä".repeat(300)}.txt`))).toBeLessThanOrEqual(180);
+    const taken = new Set(["a.txt", "a (2).txt"]);
+    expect(uniqueName("a.txt", (name) => taken.has(name))).toBe("a (3).txt");
+  });
+
+  test("an upload is found once it has ended, and one that is too large is refused and removed", () => {
+    const files = open();
+    const upload = files.createUpload("../up");
+    upload.write(Buffer.from("bytes"));
+    expect(() => files.takeInput("a", { upload_id: "../up" })).toThrow("no upload");
+    upload.end();
+    expect(upload.path.startsWith(root)).toBe(true);
+    const path = files.takeInput("../a.txt", { upload_id: "../up" });
+    expect(path.startsWith(root)).toBe(true);
+    expect(readFileSync(path, "utf8")).toBe("bytes");
+    const large = files.createUpload("large");
+    expect(() => large.write({ length: MAX_INPUT_FILES_BYTES + 1 } as Uint8Array)).toThrow("bytes");
+  });
+
+  test("blobs are found by their id alone, and old ones make room", () => {
+    const files = open();
+    const first = files.putBlob('"one"');
+    expect(files.openBlob(first)).toMatchObject({ size: 5, mime: "application/json" });
+    for (let i = 0; i < 16; i += 1) files.putBlob(String(i));
+    expect(files.openBlob(first)).toBeNull();
+  });
+});
+
+describe("network log of a session", () => {
+  function openLog() {
+    const handlers = new Map<string, (params: unknown) => void>();
+    const log = createNetworkLog();
+    const session = {
+      on: (event: string, handler: (params: unknown) => void) => handlers.set(event, handler),
+    } as unknown as CdpSession;
+    log.listen(session);
+    return { log, emit: (event: string, params: object) => handlers.get(event)?.(params) };
+  }
+  const begin = (requestId: string, url: string, more: object = {}) => ({
+    requestId,
+    type: "Document",
+    request: { method: "GET", url },
+    wallTime: 1,
+    timestamp: 10,
+    ...more,
+  });
+
+  test("a redirect is an entry of its own, and a second telling is not", () => {
+    const { log, emit } = openLog();
+    emit("Network.requestWillBeSent", begin("1", "http://a.test/"));
+    emit("Network.requestWillBeSent", begin("1", "http://a.test/"));
+    const redirectResponse = { status: 302, mimeType: "", encodedDataLength: 5 };
+    emit(
+      "Network.requestWillBeSent",
+      begin("1", "http://b.test/", { timestamp: 11, redirectResponse }),
+    );
+    emit("Network.loadingFailed", { requestId: "1", errorText: "net::ERR_ABORTED", timestamp: 12 });
+    const { entries, next } = log.read(0);
+    expect(entries.map(({ url, status, error, ms }) => ({ url, status, error, ms }))).toEqual([
+      { url: "http://a.test/", status: 302, error: null, ms: 1_000 },
+      { url: "http://b.test/", status: null, error: "net::ERR_ABORTED", ms: 1_000 },
+    ]);
+    expect(log.read(next)).toEqual({ entries: [], next, dropped: 0 });
+  });
+
+  test("older entries than it keeps are counted as dropped", () => {
+    const { log, emit } = openLog();
+    for (let i = 0; i < 9_000; i += 1)
+      emit("Network.requestWillBeSent", begin(String(i), "http://a.test/"));
+    const { entries, dropped } = log.read(0);
+    expect(dropped).toBe(5_000);
+    expect(entries[0]?.seq).toBe(5_001);
+    expect(entries).toHaveLength(2_000);
+  });
+});
