@@ -16,18 +16,25 @@ afterAll(async () => {
   await site.stop();
 });
 
-const rounds = [true, false].flatMap((headless) =>
+const rounds: { headless: boolean; round: number | string }[] = [true, false].flatMap((headless) =>
   Array.from({ length: RUNS }, (_, i) => ({ headless, round: i + 1 })),
 );
+/** The page is opened by a step, so that Playwright is connected all the while. */
+const BY_RECIPE = "by a recipe";
+rounds.push({ headless: true, round: BY_RECIPE });
 
 describe("the conformance page", () => {
   test.each(rounds)(
     "every network body is captured byte for byte, media joined (headless $headless, run $round)",
-    async ({ headless }) => {
+    async ({ headless, round }) => {
       const { outcome, assets, documents, log } = await lane.run({
-        url: site.url,
+        url: round === BY_RECIPE ? `${site.origins.third}/not-here` : site.url,
         headless,
         options: { idle_seconds: 3 },
+        extras:
+          round === BY_RECIPE
+            ? { recipe: { actions: [{ kind: "navigate", url: site.url }], timeout_s: 60 } }
+            : {},
       });
       const identity = (body: { sha256: string }, url: string) => `${url} ${body.sha256}`;
       const whole = assets.filter((a) => !a.partial);

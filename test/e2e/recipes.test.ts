@@ -201,6 +201,11 @@ describe("popup_policy (fleet spec §2.7)", () => {
       });
       expect(popupUrls(assets)).toEqual([`${site.origin}/popup?by=script`]);
       expect(story(log)).toContain(`popup opened in the same tab: ${site.origin}/popup?by=script`);
+      const by_link = await run("/popups", {
+        ...withActions([{ kind: "click", selector: "#blank" }]),
+        popup_policy: "same_tab",
+      });
+      expect(by_link.outcome.final_url).toBe(`${site.origin}/popup?by=link`);
     },
     SLOW_MS,
   );

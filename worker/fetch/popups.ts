@@ -33,7 +33,10 @@ export function watchPopups(
     const url = asked.shift() ?? target.page?.url ?? "";
     const close = () => {
       target.doomed = true;
-      connection.root.post("Target.closeTarget", { targetId: target.target_id });
+      // A target that is held cannot close, and one that is let go asks for its document at once: stopped here.
+      const stopped = target.session.send("Fetch.enable", { patterns: [{ urlPattern: "*" }] });
+      const end = () => connection.root.post("Target.closeTarget", { targetId: target.target_id });
+      stopped.then(end, end);
     };
     if (policy === "block") {
       close();

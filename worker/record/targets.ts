@@ -28,7 +28,7 @@ export interface Tracked {
   parent: Tracked | null;
   /** Second session without durable messages: reads what a service worker made up, and follows streams from their start. */
   plain: CdpSession | null;
-  /** Set by `onTarget`: it is being closed and must not run. */
+  /** Set by `onTarget`: it is being closed, and what it asks for is nobody's. */
   doomed: boolean;
   /** Resolves when both sessions see the network; a navigation before that would be seen in part. Never rejects. */
   ready: Promise<unknown>;
@@ -107,7 +107,10 @@ export function watchTargets(deps: TargetWatchDeps): TargetWatch {
     session.on("Target.attachedToTarget", onAttached(entry));
     void session.closed.then(() => tracked.delete(session));
     deps.onTarget(entry);
-    if (entry.doomed) return;
+    if (entry.doomed) {
+      session.post("Runtime.runIfWaitingForDebugger");
+      return;
+    }
     // Posted, never awaited: awaiting one of these before the resume can deadlock with a paused target.
     if (deps.bodies && deps.durable) session.post("Network.configureDurableMessages", DURABLE);
     const enabled = session.send("Network.enable", {
