@@ -46,7 +46,7 @@ export const viewer: Bench = async ({ runs, tiny }) => {
     const answer = await fetch(`${fleet.url}/sessions`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ url: flash.url.href }),
+      body: JSON.stringify({ url: flash.url.href, idle_ttl_s: 3_600 }),
     });
     const { session_id } = (await answer.json()) as { session_id: string };
     const straight = await helper(helpers, fleet.ports.vnc, (listen, target) => [

@@ -226,6 +226,16 @@ describe("one session, from embedding to its end", () => {
     await page.close();
   }, 20_000);
 
+  test("§8 fifty viewers come to one lane at once, and all see its own screen", async () => {
+    const viewers = await Promise.all(
+      Array.from({ length: 50 }, () => cheatingViewer(session, "?view_only=true")),
+    );
+    for (const viewer of viewers) viewer.close();
+    expect(rig.log.filter((line) => String(line.message).includes("VNC does not answer"))).toEqual(
+      [],
+    );
+  }, 20_000);
+
   test("§4.2 reconnect=1: a viewer that is cut off says when it tries again, and connects", async () => {
     const page = await openViewer(session);
     await connected(page);

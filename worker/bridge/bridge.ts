@@ -12,7 +12,7 @@ import { serveFiles } from "./files.ts";
 import { relayBytes } from "./relay.ts";
 import { serveRfb } from "./rfb-server.ts";
 import { createSharedCasts, type SharedCasts } from "./shared-casts.ts";
-import { dialVnc } from "./vnc.ts";
+import { createVncDialer } from "./vnc.ts";
 
 export interface BridgeDeps {
   /** Where the bridges listen. */
@@ -64,6 +64,7 @@ interface Bridge {
   deps: BridgeDeps;
   lane_idx: number;
   casts: SharedCasts;
+  dialVnc: ReturnType<typeof createVncDialer>;
 }
 
 interface Call {
@@ -96,7 +97,8 @@ async function startBridge(deps: BridgeDeps, lane_idx: number): Promise<Bridges>
   const open = new Set<Duplex>();
   const { clock, log, cdp_port_base } = deps;
   const casts = createSharedCasts({ port: cdp_port_base + lane_idx, clock, log });
-  const bridge: Bridge = { deps, lane_idx, casts };
+  const dialVnc = createVncDialer(deps.vnc_port_base + lane_idx);
+  const bridge: Bridge = { deps, lane_idx, casts, dialVnc };
   const server = http.createServer((request, response) =>
     answer(deps, lane_idx, request, response),
   );
@@ -203,14 +205,14 @@ const SWITCHING = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUp
 
 /** The lane's screen as an RFB byte stream: its VNC server's, or its page's when there is none that answers. */
 async function showScreen(
-  { deps, casts, lane_idx }: Bridge,
+  { deps, casts, dialVnc, lane_idx }: Bridge,
   session: LiveSession,
   socket: Duplex,
 ): Promise<void> {
   const headless = session.browser()?.headless ?? deps.headless;
   const vnc = headless
     ? null
-    : await dialVnc(deps.vnc_port_base + lane_idx).catch((err) => {
+    : await dialVnc().catch((err) => {
         deps.log.warn(
           { lane_idx, err: errorMessage(err) },
           "VNC does not answer, showing the page",

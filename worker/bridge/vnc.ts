@@ -4,12 +4,22 @@ import { DeadlineError } from "#shared/clock.ts";
 /** Ours: as long as a lane's own health check gives it. */
 const GREETING_MS = 3_000;
 
+/** One connection at a time: Xvnc's queue of new ones is short, and what does not fit is tried again seconds later. */
+export function createVncDialer(port: number): () => Promise<Socket> {
+  let last: Promise<unknown> = Promise.resolve();
+  return () => {
+    const mine = last.then(() => dialVnc(port));
+    last = mine.catch(() => {});
+    return mine;
+  };
+}
+
 /**
  * A connection of its own to the lane's VNC server, which has greeted; the greeting is still to be read. Viewers share
  * the screen, not the connection, so a slow one holds up nobody.
  * @throws when it does not greet within 3 s.
  */
-export function dialVnc(port: number): Promise<Socket> {
+function dialVnc(port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: "127.0.0.1", port, noDelay: true });
     const fail = (err: Error) => {
