@@ -52,6 +52,8 @@ export interface WorkerParts {
   createLanePool(deps: LanePoolDeps): Promise<LanePool>;
   runFetch(run: JobRun, settings: FetchSettings): Promise<JobOutcome>;
   startBridges(deps: BridgeDeps): Promise<Bridges>;
+  /** Called once the lanes are warm, so that the first action of a session need not wait for it. */
+  loadPlaywright(): Promise<void>;
   random(): number;
 }
 
@@ -62,7 +64,11 @@ export interface RunningWorker {
   exited: Promise<number>;
 }
 
-const REAL_PARTS: WorkerParts = { createLanePool, runFetch, startBridges, random: Math.random };
+const REAL_PARTS: WorkerParts = {
+  ...{ createLanePool, runFetch, startBridges },
+  loadPlaywright: async () => void (await loadPlaywright()),
+  random: Math.random,
+};
 
 /**
  * Starts lanes and link (fleet spec §1, §6.2).
@@ -220,7 +226,7 @@ export async function startWorker(
       (stopListening) => stopListening(),
     );
     startWatchdogs();
-    scope.add("preload", preloadPlaywright(clock, log), (p) => p.stop());
+    scope.add("preload", preload(parts.loadPlaywright, clock, log), (p) => p.stop());
     log.info({ hub: hub.http, version, lanes: pool.lanes().length }, "worker started");
 
     function startWatchdogs() {
@@ -275,13 +281,11 @@ export async function startWorker(
 const PRELOAD_AFTER_MS = 3_000;
 
 /** The first session would wait up to a second for Playwright to be read. */
-function preloadPlaywright(clock: Clock, log: Log) {
+function preload(load: () => Promise<void>, clock: Clock, log: Log) {
   const stopping = new AbortController();
   void clock.sleep(PRELOAD_AFTER_MS, stopping.signal).then(async () => {
     if (stopping.signal.aborted) return;
-    await loadPlaywright().catch((err) =>
-      log.error({ err: errorMessage(err) }, "playwright not loaded"),
-    );
+    await load().catch((err) => log.error({ err: errorMessage(err) }, "playwright not loaded"));
   });
   return { stop: async () => stopping.abort() };
 }

@@ -7,6 +7,7 @@ import type {
   ClaimOp,
   DoneTask,
   FailedTask,
+  Report,
 } from "#hub/db/queue/types.ts";
 import { BACKOFF, eachQueue, type QueueRig, START, task } from "#test/support/queue-store.ts";
 
@@ -249,6 +250,20 @@ eachQueue((open) => {
         { ...op, items: [...op.items, ...op.items] },
       ]);
       expect(twice.flat()).toMatchObject([{ status: "ok" }, { status: "ok" }, { status: "ok" }]);
+      expect(await runsOf(rig)).toHaveLength(1);
+    });
+
+    test("of another worker in the same turn does not keep the owner's from being recorded", async () => {
+      const rig = await open();
+      const { tasks } = await submitAndClaim(rig, ["a"]);
+      const item = done(tasks[0] as ClaimedTask);
+      const results = await rig.store.flush([
+        { op: "complete", worker: "a-stranger", items: [item] },
+        { op: "complete", worker: "w1", items: [item] },
+        { op: "complete", worker: "z-stranger", items: [item] },
+      ]);
+      // The last one says what was recorded already, which is answered as a repetition.
+      expect(results.flat().map((r) => (r as Report).status)).toEqual(["stale", "ok", "ok"]);
       expect(await runsOf(rig)).toHaveLength(1);
     });
 

@@ -25,6 +25,7 @@ const parts = (createLanePool: WorkerParts["createLanePool"]): WorkerParts => ({
   createLanePool,
   runFetch: () => Promise.reject(new Error("no job runs here")),
   startBridges: async () => ({ close: async () => {} }),
+  loadPlaywright: async () => {},
   random: Math.random,
 });
 

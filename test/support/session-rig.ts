@@ -73,6 +73,7 @@ export async function startSessionRig(env: Record<string, string> = {}): Promise
     {
       createLanePool,
       runFetch,
+      loadPlaywright: async () => {},
       startBridges: async (deps) => {
         seen.resolve(deps.sessions as Sessions);
         return { close: async () => {} };

@@ -92,6 +92,7 @@ export async function startWorkerRig(
           runs.push({ run, end: (o = {}) => resolve({ ...COMPLETED, ...o }), fail: reject });
         }),
       startBridges: async () => ({ close: async () => {} }),
+      loadPlaywright: async () => {},
       random: () => 0,
     },
   );

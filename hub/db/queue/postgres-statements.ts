@@ -42,16 +42,19 @@ returning a.o, t.task_id, t.pk, t.extra::text as extra, t.attempt, t.max_attempt
 
 export const COMPLETE = `
 with inp as (
-  select distinct on (task_id, epoch) * from unnest($1::text::bigint[], $2::text::bigint[], $3::text::text[],
+  select distinct on (task_id, epoch, worker) * from unnest($1::text::bigint[], $2::text::bigint[], $3::text::text[],
     $4::text::bigint[], $5::text::text[], $6::text::bool[]) i(task_id, epoch, worker, ms, output, truncated)),
 del as (
   delete from tasks t using inp i where ${fence} and t.worker = i.worker
-  returning t.task_id, t.workload_id, t.pk, t.attempt, t.epoch, t.worker_id, t.claimed_at, i.ms, i.output, i.truncated)
-insert into runs (workload_id, task_id, pk, attempt, epoch, outcome, worker_id, started_at, finished_at, duration_ms,
-  output, truncated)
-select workload_id, task_id, pk, attempt, epoch, 0, worker_id, claimed_at, flotilla_now(), ms, output::jsonb, truncated
-from del order by task_id
-returning task_id, epoch, run_id, workload_id`;
+  returning t.task_id, t.workload_id, t.pk, t.attempt, t.epoch, t.worker, t.worker_id, t.claimed_at, i.ms, i.output,
+    i.truncated),
+r as (
+  insert into runs (workload_id, task_id, pk, attempt, epoch, outcome, worker_id, started_at, finished_at, duration_ms,
+    output, truncated)
+  select workload_id, task_id, pk, attempt, epoch, 0, worker_id, claimed_at, flotilla_now(), ms, output::jsonb, truncated
+  from del order by task_id
+  returning task_id, epoch, run_id, workload_id)
+select r.task_id, r.epoch, r.run_id, r.workload_id, del.worker from r join del on del.task_id = r.task_id`;
 
 export const RUNS_OF = `
 select r.task_id, r.epoch, r.run_id, r.outcome from ${refs} join runs r on r.task_id = i.task_id and r.epoch = i.epoch`;

@@ -158,6 +158,8 @@ interface Done {
   epoch: number;
   run_id: number;
   workload_id: number;
+  /** Whose report it was; the answer to another's depends on which came first. */
+  worker?: string;
 }
 const keyOf = ({ task_id, epoch }: AttemptRef) => `${task_id}:${epoch}`;
 
@@ -177,17 +179,27 @@ async function completeAll(tx: Tx, ops: QueueOp[], results: unknown[]): Promise<
     list(items.map((x) => x.truncated)),
   ]);
   const done = new Map(rows.map((row) => [keyOf(row), row]));
+  const own = items.filter((item) => done.get(keyOf(item))?.worker === item.worker);
   for (const row of rows) {
     tx.deltas.ran(row.workload_id, true);
     tx.deltas.move(row.workload_id, "claimed", null);
     tx.deltas.count(row.workload_id, "succeeded");
   }
-  await writeLogs(tx, items, done);
-  for (const { op, i } of calls) results[i] = await answer(tx, op.items, done, true);
+  await writeLogs(tx, own, done);
+  // As if they had come one after the other: a stranger's report is stale until the owner's was recorded.
+  const recorded = new Map<string, Done>();
+  for (const { op, i } of calls) {
+    for (const item of op.items) {
+      const row = done.get(keyOf(item));
+      if (row?.worker === op.worker) recorded.set(keyOf(item), row);
+    }
+    const later = new Set([...done.keys()].filter((key) => !recorded.has(key)));
+    results[i] = await answer(tx, op.items, recorded, true, later);
+  }
   const emitted = new Set<string>();
-  for (const item of items) {
+  for (const item of own) {
     // The same report twice in one turn is one attempt.
-    if (!item.emit || !done.has(keyOf(item)) || emitted.has(keyOf(item))) continue;
+    if (!item.emit || emitted.has(keyOf(item))) continue;
     emitted.add(keyOf(item));
     for (const { workload_id, tasks } of item.emit) await submit(tx, workload_id, tasks, "emitted");
   }
@@ -218,8 +230,10 @@ async function answer(
   items: readonly AttemptRef[],
   done: ReadonlyMap<string, Done>,
   success: boolean,
+  /** Recorded in this transaction, but by a call that comes after this one. */
+  later: ReadonlySet<string> = new Set(),
 ): Promise<Report[]> {
-  const missed = items.filter((item) => !done.has(keyOf(item)));
+  const missed = items.filter((item) => !done.has(keyOf(item)) && !later.has(keyOf(item)));
   const before = new Map<string, { run_id: number; outcome: number }>();
   if (missed.length > 0) {
     const rows = await tx.q<AttemptRef & { run_id: number; outcome: number }>(SQL.RUNS_OF, [
