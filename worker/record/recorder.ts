@@ -182,7 +182,8 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     const { body } = result;
     if (position) return joinPart(entry, body, position);
     if (body.size < deps.min_size) return ledger.skipped(body);
-    ledger.captured(source(entry), body);
+    if (!isEndless(entry)) return ledger.captured(source(entry), body);
+    ledger.partial(source(entry), body, [{ start: 0, end: body.size - 1 }], "aborted");
   };
   const joinPart = async (
     entry: RequestEntry,
@@ -220,7 +221,8 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     const position = partPosition(entry.wire_status ?? 0, entry.headers);
     if (position && entry.wire_status === 206) return joinPart(entry, body, position);
     if (body.size < deps.min_size) return ledger.skipped(body);
-    if (declared !== null) return ledger.captured(source(entry), body);
+    // The length a camera declares is that of one picture.
+    if (declared !== null && !isEndless(entry)) return ledger.captured(source(entry), body);
     ledger.partial(source(entry), body, [{ start: 0, end: body.size - 1 }], "target_gone");
   };
 
