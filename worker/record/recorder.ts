@@ -155,10 +155,13 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
   let closed = false;
   const enqueue = (entry: RequestEntry, size: number, run: () => Promise<void>) => {
     unread.add(entry);
-    reads.add(size, async () => {
+    const work = async () => {
       if (!closed) await run();
       unread.delete(entry);
-    });
+    };
+    // A frame, worker or popup may be gone in a moment, and its bodies with it; the only page stays until it leaves.
+    const alone = entry.target.type === "page" && targets.pages().length === 1;
+    reads.add(size, work, deps.capture === "durable" && alone && entry.type !== "Document");
   };
   /** Whether a read came too late: its body has been given up already. */
   const isLate = (result: BodyRead): boolean => {
@@ -230,7 +233,10 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     onRequest: (entry) => {
       entry.late ||= sealed;
       if (!entry.late) activity.begin(entry.id);
-      if (entry.type === "Document") deps.onDocumentRequest(entry.url);
+      if (entry.type !== "Document") return;
+      // The page leaves: what it has loaded is read before it is gone.
+      if (entry.target.type === "page") reads.release();
+      deps.onDocumentRequest(entry.url);
     },
     onRedirect: checkAddress,
     onResponse: (entry) => {

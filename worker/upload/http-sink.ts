@@ -1,13 +1,15 @@
 import type { Clock } from "#shared/clock.ts";
+import { createHold } from "#shared/hold.ts";
 import type { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
 import type { AssetSink, JobStory, SpooledBody } from "../lanes/types.ts";
 import { batchLength, batchUpload, type SmallBody, smallBody } from "./batch.ts";
 import { memoryBody, openSpoolBody, removeSpooled } from "./body.ts";
-import { createHold } from "./hold.ts";
 import { assetMetaHeader } from "./meta-header.ts";
 import { acceptChecksum, putUpload, type Upload, type UploadEnd } from "./put.ts";
 
 const AT_ONCE = 4;
+/** What a burst may keep back: nobody else sees its bodies meanwhile. */
+const HOLD = { quiet_ms: 50, longest_ms: 5_000, most_bytes: 16 * 1024 * 1024 };
 
 export interface HttpSinkDeps {
   /** HTTP base of the hub, settled once per link. */
@@ -144,7 +146,7 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
     held = [];
     start();
   };
-  const hold = createHold(deps.clock, release);
+  const hold = createHold(deps.clock, HOLD, release);
   const put = (entry: Entry) => {
     const at_once = !entry.small || hold.arrived(entry.upload.size);
     if (at_once || flushing > 0 || stop.signal.aborted) (entry.small ? small : waiting).push(entry);
