@@ -63,6 +63,7 @@ export const action: Bench = ({ runs, tiny }) =>
         ours.push(one.ms);
         theirs.push(other.ms);
       }
+      await call(fleet, "DELETE", `/sessions/${session.session_id}`);
       const a = statsOf(ours);
       const b = statsOf(theirs);
       const over = (p50: number, p95: number) =>

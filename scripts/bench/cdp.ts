@@ -26,6 +26,7 @@ export const cdp: Bench = async ({ runs, tiny }) => {
         if (n >= 20) times[i]?.push(performance.now() - start);
       }
     for (const browser of browsers) await browser.close();
+    await fetch(`${fleet.url}/sessions/${session_id}`, { method: "DELETE" });
     const [ours, direct] = times.map(statsOf);
     if (!ours || !direct) throw new Error("no samples");
     return [

@@ -41,6 +41,7 @@ export const viewer: Bench = async ({ runs, tiny }) => {
     fetch: () => new Response(FLASH, { headers: { "Content-Type": "text/html" } }),
   });
   const helpers: { stop(): Promise<unknown> }[] = [flash];
+  let opened: string | null = null;
   try {
     await fleet.lanesWarm(60_000);
     const answer = await fetch(`${fleet.url}/sessions`, {
@@ -49,6 +50,7 @@ export const viewer: Bench = async ({ runs, tiny }) => {
       body: JSON.stringify({ url: flash.url.href, idle_ttl_s: 3_600 }),
     });
     const { session_id } = (await answer.json()) as { session_id: string };
+    opened = `${fleet.url}/sessions/${session_id}`;
     const straight = await helper(helpers, fleet.ports.vnc, (listen, target) => [
       process.execPath,
       join(import.meta.dir, "straight-bridge.ts"),
@@ -88,6 +90,8 @@ export const viewer: Bench = async ({ runs, tiny }) => {
     ];
   } finally {
     for (const one of helpers) await one.stop();
+    // A worker that stops waits for its open sessions as it does for jobs.
+    if (opened) await fetch(opened, { method: "DELETE" });
     await fleet.stop();
   }
 };

