@@ -1,25 +1,32 @@
 import type { Sql, TransactionSql } from "postgres";
-import { RUN_OUTCOMES, TASK_STATE } from "#drizzle/queue-tables.ts";
+import { TASK_STATE } from "#drizzle/queue-tables.ts";
 import type { Backoff } from "#shared/schema/workload.ts";
-import { backoffMs } from "./backoff.ts";
 import { type Counter, Deltas } from "./deltas.ts";
-import * as SQL from "./postgres-statements.ts";
 import {
-  type AttemptRef,
-  type CancelledTask,
-  type ClaimedTask,
-  type ClaimOp,
-  type DoneTask,
-  type ExpiredTask,
-  type FailedTask,
-  MAX_CRASHES,
-  type NewTask,
-  type OpResults,
-  type QueueCounts,
-  type QueueOp,
-  type QueueRow,
-  type QueueStore,
-  type Report,
+  afterExpiry,
+  afterFailure,
+  counterOf,
+  outcomeCode,
+  REPORTED,
+  SUCCESS,
+  type Verdict,
+} from "./outcome.ts";
+import * as SQL from "./postgres-statements.ts";
+import type {
+  AttemptRef,
+  CancelledTask,
+  ClaimedTask,
+  ClaimOp,
+  DoneTask,
+  ExpiredTask,
+  FailedTask,
+  NewTask,
+  OpResults,
+  QueueCounts,
+  QueueOp,
+  QueueRow,
+  QueueStore,
+  Report,
 } from "./types.ts";
 
 export interface PostgresQueueOptions {
@@ -37,18 +44,6 @@ interface Tx {
   deltas: Deltas;
 }
 type Param = string | number | null;
-
-const SUCCESS = RUN_OUTCOMES.indexOf("success");
-/** Outcomes a worker reports itself; the others are the control plane's. */
-const REPORTED = (["success", "error", "timeout", "crashed"] as const).map((name) =>
-  RUN_OUTCOMES.indexOf(name),
-);
-const COUNTERS: Counter[] = [];
-COUNTERS[TASK_STATE.ready] = "ready";
-COUNTERS[TASK_STATE.claimed] = "claimed";
-COUNTERS[TASK_STATE.failed] = "failed";
-COUNTERS[TASK_STATE.delayed] = "delayed";
-const counterOf = (state: number): Counter => COUNTERS[state] ?? "ready";
 
 /** An array as the text of its literal: the driver's own arrays need the server's list of types at every connection. */
 const list = (values: readonly (string | number | boolean | null)[]): string =>
@@ -262,15 +257,12 @@ interface Held extends AttemptRef {
   claimed_at: number;
 }
 
-interface Failure {
+interface Failure extends Verdict {
   task: Held;
   outcome: number;
   error: string;
   duration_ms: number | null;
   truncated: boolean;
-  final: boolean;
-  wait: number;
-  crashes: number;
 }
 
 async function failAll(tx: Tx, ops: QueueOp[], results: unknown[]): Promise<void> {
@@ -288,12 +280,10 @@ async function fail(tx: Tx, op: Extract<QueueOp, { op: "fail" }>): Promise<Repor
   const failures = unique.flatMap((item): Failure[] => {
     const task = held.get(keyOf(item));
     if (!task) return [];
-    const crashes = task.crash_count + (item.outcome === "crashed" ? 1 : 0);
-    const final = item.no_retry || task.attempt >= task.max_attempts || crashes >= MAX_CRASHES;
-    const wait = item.retry_after_ms ?? backoffMs(op.backoff, task.attempt, tx.random());
-    const outcome = RUN_OUTCOMES.indexOf(item.outcome);
+    const verdict = afterFailure(task, item, op.backoff, tx.random());
+    const outcome = outcomeCode(item.outcome);
     const { error, duration_ms, truncated } = item;
-    return [{ task, outcome, error, duration_ms, truncated, final, wait, crashes }];
+    return [{ ...verdict, task, outcome, error, duration_ms, truncated }];
   });
   const done = await giveBack(tx, failures, "failed");
   await writeLogs(tx, unique, done);
@@ -429,19 +419,12 @@ async function roomFor(tx: Tx, op: ClaimOp): Promise<number> {
 
 async function expire(tx: Tx, limit: number): Promise<ExpiredTask[]> {
   const rows = await tx.q<Held & { overdue: boolean; backoff: Backoff }>(SQL.EXPIRED, [limit]);
-  const failures = rows.map((task): Failure => {
-    const crashes = task.crash_count + 1;
-    return {
-      task,
-      outcome: RUN_OUTCOMES.indexOf(task.overdue ? "timeout" : "lease_expired"),
-      error: task.overdue ? "the run did not end within its timeout" : "lease expired",
-      duration_ms: null,
-      truncated: false,
-      final: task.attempt >= task.max_attempts || crashes >= MAX_CRASHES,
-      wait: backoffMs(task.backoff, task.attempt, tx.random()),
-      crashes,
-    };
-  });
+  const failures = rows.map(
+    (task): Failure => ({
+      ...afterExpiry(task, task.overdue, task.backoff, tx.random()),
+      ...{ task, duration_ms: null, truncated: false },
+    }),
+  );
   await giveBack(tx, failures, "expired");
   return rows.map(({ task_id, epoch, workload_id, worker }) => ({
     task_id,

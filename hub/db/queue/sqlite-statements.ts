@@ -1,4 +1,5 @@
 import type Client from "better-sqlite3";
+import { REPORTED } from "./outcome.ts";
 import type { QueueCounts, QueueRow } from "./types.ts";
 
 interface TaskFields {
@@ -13,8 +14,6 @@ interface TaskFields {
   claimed_at: number;
 }
 
-/** Outcomes a worker reports itself; the others are the control plane's. */
-const REPORTED = "(0, 1, 2, 4)";
 /** The fence: odd epochs are claimed ones, so a client cannot end a task that nobody claimed by sending its even epoch. */
 const HELD = "task_id = ? and epoch = ? and epoch % 2 = 1 and worker = ?";
 
@@ -113,7 +112,7 @@ export function prepareStatements(client: Client.Database) {
       "insert into run_logs (run_id, stdout, stderr) values (?, ?, ?)",
     ),
     runOf: prepare<[number, number], { run_id: number; outcome: number; worker_reported: number }>(
-      `select run_id, outcome, outcome in ${REPORTED} as worker_reported from runs where task_id = ? and epoch = ?`,
+      `select run_id, outcome, outcome in (${REPORTED}) as worker_reported from runs where task_id = ? and epoch = ?`,
     ),
     peek: prepare<[number, string, number, number], QueueRow>(
       `select task_id, pk, state, attempt, max_attempts, priority, run_at, worker_id, claimed_at, lease_until, last_error,

@@ -1,23 +1,29 @@
 import type Client from "better-sqlite3";
-import { RUN_OUTCOMES, TASK_STATE } from "#drizzle/queue-tables.ts";
+import { TASK_STATE } from "#drizzle/queue-tables.ts";
 import type { Backoff } from "#shared/schema/workload.ts";
-import { backoffMs } from "./backoff.ts";
-import { type Counter, Deltas } from "./deltas.ts";
-import { prepareStatements, type SqliteStatements } from "./sqlite-statements.ts";
+import { Deltas } from "./deltas.ts";
 import {
-  type AttemptRef,
-  type CancelledTask,
-  type ClaimedTask,
-  type ClaimOp,
-  type DoneTask,
-  type ExpiredTask,
-  type FailedTask,
-  MAX_CRASHES,
-  type NewTask,
-  type OpResults,
-  type QueueOp,
-  type QueueStore,
-  type Report,
+  afterExpiry,
+  afterFailure,
+  counterOf,
+  outcomeCode,
+  SUCCESS,
+  type Verdict,
+} from "./outcome.ts";
+import { prepareStatements, type SqliteStatements } from "./sqlite-statements.ts";
+import type {
+  AttemptRef,
+  CancelledTask,
+  ClaimedTask,
+  ClaimOp,
+  DoneTask,
+  ExpiredTask,
+  FailedTask,
+  NewTask,
+  OpResults,
+  QueueOp,
+  QueueStore,
+  Report,
 } from "./types.ts";
 
 export interface SqliteQueueOptions {
@@ -36,17 +42,6 @@ interface Tx {
   random: () => number;
   deltas: Deltas;
 }
-
-const COUNTER_OF: Record<number, Counter> = {
-  [TASK_STATE.ready]: "ready",
-  [TASK_STATE.claimed]: "claimed",
-  [TASK_STATE.failed]: "failed",
-  [TASK_STATE.delayed]: "delayed",
-};
-export const counterOf = (state: number): Counter => COUNTER_OF[state] ?? "ready";
-
-const outcomeCode = (name: (typeof RUN_OUTCOMES)[number]): number => RUN_OUTCOMES.indexOf(name);
-const SUCCESS = outcomeCode("success");
 
 /** Reports first: the slots they free are filled by the claims of the same turn. */
 const ORDER: Record<QueueOp["op"], number> = {
@@ -261,29 +256,22 @@ function fail(tx: Tx, worker: string, backoff: Backoff, item: FailedTask): Repor
   const { task_id, epoch } = item;
   const task = tx.s.held.get(task_id, epoch, worker);
   if (!task) return answerAgain(tx, item, false);
-  const crashes = task.crash_count + (item.outcome === "crashed" ? 1 : 0);
-  const final = item.no_retry || task.attempt >= task.max_attempts || crashes >= MAX_CRASHES;
-  const wait = item.retry_after_ms ?? backoffMs(backoff, task.attempt, tx.random());
-  giveBack(tx, task_id, epoch, { final, wait, crashes, error: item.error });
+  const verdict = afterFailure(task, item, backoff, tx.random());
+  giveBack(tx, task_id, epoch, verdict, item.error);
   const run_id = writeRun(tx, item, task, { ...item, outcome: outcomeCode(item.outcome) });
-  tx.deltas.move(task.workload_id, "claimed", final ? "failed" : "delayed");
+  tx.deltas.move(task.workload_id, "claimed", verdict.final ? "failed" : "delayed");
   tx.deltas.count(task.workload_id, "failed");
   return { task_id, epoch, status: "ok", run_id };
 }
 
-function giveBack(
-  tx: Tx,
-  task_id: number,
-  epoch: number,
-  end: { final: boolean; wait: number; crashes: number; error: string },
-): void {
+function giveBack(tx: Tx, task_id: number, epoch: number, end: Verdict, last_error: string): void {
   tx.s.giveBack.run({
     task_id,
     epoch,
     state: end.final ? TASK_STATE.failed : TASK_STATE.delayed,
     run_at: tx.now + (end.final ? 0 : end.wait),
     crash_count: end.crashes,
-    last_error: end.error,
+    last_error,
   });
 }
 
@@ -301,18 +289,12 @@ function expire(tx: Tx, limit: number): ExpiredTask[] {
   return tx.s.expired.all(tx.now, limit).map((task) => {
     const { task_id, epoch, workload_id } = task;
     const overdue = task.deadline_at !== null && task.deadline_at <= tx.now;
-    const error = overdue ? "the run did not end within its timeout" : "lease expired";
-    const crashes = task.crash_count + 1;
-    const final = task.attempt >= task.max_attempts || crashes >= MAX_CRASHES;
     const backoff = JSON.parse(task.backoff) as Backoff;
-    const wait = backoffMs(backoff, task.attempt, tx.random());
-    giveBack(tx, task_id, epoch, { final, wait, crashes, error });
-    writeRun(tx, task, task, {
-      outcome: outcomeCode(overdue ? "timeout" : "lease_expired"),
-      duration_ms: tx.now - task.claimed_at,
-      error,
-    });
-    tx.deltas.move(workload_id, "claimed", final ? "failed" : "delayed");
+    const end = afterExpiry(task, overdue, backoff, tx.random());
+    const { outcome, error } = end;
+    giveBack(tx, task_id, epoch, end, error);
+    writeRun(tx, task, task, { outcome, error, duration_ms: tx.now - task.claimed_at });
+    tx.deltas.move(workload_id, "claimed", end.final ? "failed" : "delayed");
     tx.deltas.count(workload_id, "expired");
     return { task_id, epoch, workload_id, worker: task.worker };
   });
