@@ -1,3 +1,4 @@
+import { retryWait } from "../backoff.ts";
 import { systemClock } from "../clock.ts";
 import { describeDetail, FlotillaError } from "./errors.ts";
 
@@ -49,16 +50,14 @@ export interface BusyOptions {
   signal?: AbortSignal | undefined;
 }
 
-const FIRST_WAIT_MS = 500;
-const LONGEST_WAIT_MS = 15_000;
+const WAIT_MS = { first: 500, most: 15_000 };
 const DEFAULT_TIMEOUT_MS = 30_000;
 
 /** The pause before try `n` (from 0) again: what the answer asks for, else doubling, half of it jitter. */
 export function backoffMs(n: number, retry_after: string | null, random = Math.random): number {
   const asked = Number(retry_after ?? Number.NaN);
   if (Number.isFinite(asked) && asked >= 0) return Math.min(asked * 1_000, 60_000);
-  const full = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** n);
-  return Math.round(full * (0.5 + random() / 2));
+  return retryWait(n, WAIT_MS, random());
 }
 
 async function bodyOf(response: Response): Promise<unknown> {

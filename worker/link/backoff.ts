@@ -1,7 +1,7 @@
+import { jittered, retryWait } from "#shared/backoff.ts";
 import { LINK_CLOSE } from "#shared/link/messages.ts";
 
-const FIRST_MS = 200;
-const LONGEST_MS = 10_000;
+const DIAL_MS = { first: 200, most: 10_000 };
 /** A link that stood this long ends a series of failures. */
 export const STABLE_MS = 10_000;
 /** Only a person can mend these, and may do so at any time: keep asking, slowly. */
@@ -23,7 +23,7 @@ export const refusalAdvice = (code: number): string | null => REFUSALS[code] ?? 
  * after a refusal; half of it is jitter, so that a fleet does not come back in step after a hub restart.
  */
 export function reconnectDelay(failures: number, code: number, random: () => number): number {
-  const full =
-    refusalAdvice(code) === null ? Math.min(LONGEST_MS, FIRST_MS * 2 ** failures) : REFUSED_MS;
-  return Math.round(full * (0.5 + random() / 2));
+  return refusalAdvice(code) === null
+    ? retryWait(failures, DIAL_MS, random())
+    : jittered(REFUSED_MS, random());
 }

@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { retryWait } from "#shared/backoff.ts";
 import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { newToken } from "#shared/ids.ts";
@@ -77,43 +78,40 @@ export function startPullWorker(deps: PullDeps): PullWorker {
   };
 
   /** Calls again with growing waits until it is answered, or nobody is there to ask any more. */
-  const persist = async <T>(what: string, call: () => Promise<T>): Promise<T> => {
-    for (let tries = 0; ; tries += 1) {
+  const retry = async <T>(
+    what: string,
+    call: () => Promise<T>,
+    onFailure: (err: unknown) => void = () => {},
+  ): Promise<T> => {
+    for (let failures = 0; ; failures += 1) {
       try {
         return await call();
       } catch (err) {
         if (gone.signal.aborted) throw err;
-        // Another process of this name, or a control plane that forgot us.
-        if (err instanceof ControlRefused && err.status === 409) registered = null;
-        const full = Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** Math.min(tries, 10));
-        const wait = Math.round(full * (0.5 + deps.random() / 2));
-        log.warn({ err: errorMessage(err), wait_ms: wait }, `${what} failed`);
-        await clock.sleep(wait, gone.signal);
+        onFailure(err);
+        const wait_ms = retryWait(failures, RETRY_MS, deps.random());
+        log.warn({ err: errorMessage(err), wait_ms }, `${what} failed`);
+        await clock.sleep(wait_ms, gone.signal);
         if (gone.signal.aborted) throw err;
-        if (registered === null) await register();
       }
     }
+  };
+  const join = async (): Promise<void> => {
+    const { version } = deps;
+    const answer = await client.register({ host: hostname(), slots, version, labels: {} });
+    heartbeat_ms = answer.heartbeat_ms;
+    log.info({ worker_id: deps.worker_id, slots }, "joined the control plane");
   };
   const register = (): Promise<void> => {
-    registered ??= persistRegister();
+    registered ??= retry("joining the control plane", join);
     return registered;
   };
-  const persistRegister = async (): Promise<void> => {
-    for (let tries = 0; ; tries += 1) {
-      try {
-        const { version } = deps;
-        const answer = await client.register({ host: hostname(), slots, version, labels: {} });
-        heartbeat_ms = answer.heartbeat_ms;
-        log.info({ worker_id: deps.worker_id, slots }, "joined the control plane");
-        return;
-      } catch (err) {
-        const full = Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** Math.min(tries, 10));
-        log.warn({ err: errorMessage(err) }, "the control plane cannot be joined");
-        await clock.sleep(full * (0.5 + deps.random() / 2), gone.signal);
-        if (gone.signal.aborted) throw err;
-      }
-    }
+  /** Another process of this name, or a control plane that forgot us: register again. */
+  const noticeRefusal = (err: unknown) => {
+    if (err instanceof ControlRefused && err.status === 409) registered = null;
   };
+  const persist = <T>(what: string, call: () => Promise<T>): Promise<T> =>
+    retry(what, () => register().then(call), noticeRefusal);
 
   const excluded = (): string[] => {
     const now = clock.now();
@@ -254,7 +252,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     const asked_at = performance.now();
     const load = (await deps.load?.()) ?? {};
     const { lost } = await client.heartbeat({ in_flight: refs, ...load }).catch((err) => {
-      if (err instanceof ControlRefused && err.status === 409) registered = null;
+      noticeRefusal(err);
       throw err;
     });
     flight.lose(lost, "the lease is gone");

@@ -1,3 +1,4 @@
+import { retryWait } from "#shared/backoff.ts";
 import { type Clock, DeadlineError } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { SpoolError, type UploadBody } from "./body.ts";
@@ -8,8 +9,7 @@ const STALL_MS = 30_000;
 const SLOW_DISK_BYTES_PER_MS = 20_000;
 /** How long failures are retried, from the first one on. */
 const RETRY_MS = 30_000;
-const FIRST_WAIT_MS = 200;
-const LONGEST_WAIT_MS = 5_000;
+const WAIT_MS = { first: 200, most: 5_000 };
 /** A checksum that fails this often is not the network's doing. */
 const CHECKSUM_TRIES = 4;
 
@@ -120,8 +120,7 @@ export async function putUpload(deps: UploadDeps, upload: Upload): Promise<Uploa
     if (deps.signal.aborted) break;
     checksums += end.checksum ? 1 : 0;
     first_failure_at ??= deps.clock.now();
-    const full = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures);
-    const wait = Math.round(full * (0.5 + deps.random() / 2));
+    const wait = retryWait(failures, WAIT_MS, deps.random());
     const late = deps.clock.now() + wait - first_failure_at > RETRY_MS;
     if (late || checksums >= CHECKSUM_TRIES) return { kind: "failed", reason: end.reason };
     deps.onRetry(end.reason, wait);
