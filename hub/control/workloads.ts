@@ -10,6 +10,12 @@ export function workloadRecord(row: WorkloadRow): Workload {
   return { ...rest, created_at: isoTime(row.created_at), updated_at: isoTime(row.updated_at) };
 }
 
+/** How long its tasks are leased and may run, in milliseconds; null: no limit but the lease. */
+export const limitsOf = ({ lease_secs, timeout_s }: WorkloadRow) => ({
+  lease_ms: lease_secs * 1_000,
+  timeout_ms: timeout_s === null ? null : Math.round(timeout_s * 1_000),
+});
+
 export const listWorkloads = async (ctx: ControlContext): Promise<Workload[]> =>
   (await ctx.db.workloads.list()).map(workloadRecord);
 

@@ -1,5 +1,6 @@
 import type { WorkloadSettings } from "#shared/schema/pull.ts";
 import type { WorkloadRow } from "../../db/types.ts";
+import { limitsOf } from "../workloads.ts";
 import type { SlotTasks } from "./claims.ts";
 
 /** Changes whenever the workload's settings do. */
@@ -12,8 +13,7 @@ const settingsOf = (workload: WorkloadRow): WorkloadSettings => ({
   executor_type: workload.executor_type,
   executor_config: workload.executor_config,
   batch_size: workload.batch_size,
-  lease_ms: workload.lease_secs * 1_000,
-  timeout_ms: workload.timeout_s === null ? null : Math.round(workload.timeout_s * 1_000),
+  ...limitsOf(workload),
 });
 
 /**
@@ -25,7 +25,7 @@ export function claimedJson(batches: readonly SlotTasks[], known: Record<string,
   const parts = batches.map(({ workload, tasks }) => {
     const revision = revisionOf(workload);
     if (known[workload.slug] !== revision) unknown.set(workload.slug, workload);
-    const { lease_ms, timeout_ms } = settingsOf(workload);
+    const { lease_ms, timeout_ms } = limitsOf(workload);
     const list = tasks.map(
       (t) =>
         `{"task_id":${t.task_id},"epoch":${t.epoch},"attempt":${t.attempt},"max_attempts":${t.max_attempts},"pk":${JSON.stringify(t.pk)},"extra":${t.extra ?? "null"}}`,

@@ -1,6 +1,7 @@
 import type { ClaimedTask } from "../../db/queue/types.ts";
 import type { PullWorkerRow, WorkloadRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
+import { limitsOf } from "../workloads.ts";
 import { mayRun } from "./workers.ts";
 
 /** Tasks of one workload for one slot. */
@@ -84,8 +85,7 @@ async function claimShare(
     worker_id: worker.worker_id,
     workload_id,
     max,
-    lease_ms: workload.lease_secs * 1_000,
-    timeout_ms: workload.timeout_s === null ? null : Math.round(workload.timeout_s * 1_000),
+    ...limitsOf(workload),
     max_in_flight: workload.max_in_flight,
     rate_limit: workload.rate_limit,
   });

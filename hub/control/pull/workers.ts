@@ -11,6 +11,7 @@ import {
 import type { AttemptRef } from "../../db/queue/types.ts";
 import type { PullWorkerRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
+import { limitsOf } from "../workloads.ts";
 
 /** The worker has to register (again): its process is not the one this control plane knows. */
 const unregistered = () =>
@@ -82,7 +83,7 @@ export async function beatPuller(
   const renewals = [...groups].map(async ([slug, items]) => {
     const workload = ctx.pipeline.workloads.bySlug(slug);
     if (!workload) return items;
-    const lease_ms = workload.lease_secs * 1_000;
+    const { lease_ms } = limitsOf(workload);
     return ctx.pipeline.turns.call({ op: "renew", worker: incarnation, items, lease_ms });
   });
   const [row, ...lost] = await Promise.all([
