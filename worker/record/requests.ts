@@ -35,6 +35,10 @@ export interface RequestEntry {
   late: boolean;
   /** Its document or worker is gone. */
   orphaned: boolean;
+  /** Place among all requests of the browser. */
+  began: number;
+  /** How many requests had begun when this one was answered. */
+  answered_after: number;
 }
 
 export interface RequestEvents {
@@ -63,6 +67,7 @@ export function createRequestTable(events: RequestEvents): RequestTable {
   const table = new Map<string, RequestEntry>();
   /** Extra-info events may come before the request's own. */
   const early = new Map<string, Protocol.Network.ResponseReceivedExtraInfoEvent>();
+  let begun = 0;
 
   const onSent = (target: Tracked, p: Protocol.Network.RequestWillBeSentEvent) => {
     const open = table.get(p.requestId);
@@ -72,7 +77,7 @@ export function createRequestTable(events: RequestEvents): RequestTable {
       return events.onRequest(open);
     }
     if (open || !/^https?:/i.test(p.request.url)) return;
-    const entry = newEntry(target, p);
+    const entry = newEntry(target, p, begun++);
     table.set(p.requestId, entry);
     events.onRequest(entry);
   };
@@ -80,6 +85,7 @@ export function createRequestTable(events: RequestEvents): RequestTable {
     const entry = table.get(p.requestId);
     if (!entry) return;
     entry.response = p.response;
+    entry.answered_after = begun;
     entry.type = p.type;
     entry.headers = lowerCased(p.response.headers);
     entry.mime = p.response.mimeType;
@@ -126,6 +132,9 @@ export function createRequestTable(events: RequestEvents): RequestTable {
         entry.loader_id !== loader_id &&
         (is_root ? frame_id === target.target_id : entry.frame_id === frame_id),
     );
+  /** A new renderer may commit before it tells navigations; by the document's end its own frames have begun to load. */
+  const onMainDocument = (target: Tracked, document: RequestEntry) =>
+    orphan((entry) => entry.target === target && entry.began < document.answered_after);
   return {
     get: (id) => table.get(id) ?? null,
     open: () => [...table.values()],
@@ -154,8 +163,7 @@ export function createRequestTable(events: RequestEvents): RequestTable {
         if (!entry) return;
         entry.encoded = p.encodedDataLength;
         events.onFinished(entry, target);
-        // A new renderer may commit before it tells navigations: the document's end tells it too.
-        if (entry.is_main_document) onCommit(target, target.target_id, entry.loader_id, true);
+        if (entry.is_main_document) onMainDocument(target, entry);
       });
       s.on("Network.loadingFailed", (p) => {
         const entry = close(p.requestId);
@@ -165,7 +173,11 @@ export function createRequestTable(events: RequestEvents): RequestTable {
   };
 }
 
-function newEntry(target: Tracked, p: Protocol.Network.RequestWillBeSentEvent): RequestEntry {
+function newEntry(
+  target: Tracked,
+  p: Protocol.Network.RequestWillBeSentEvent,
+  began: number,
+): RequestEntry {
   return {
     id: p.requestId,
     url: p.request.url,
@@ -187,6 +199,8 @@ function newEntry(target: Tracked, p: Protocol.Network.RequestWillBeSentEvent): 
     refused: false,
     late: false,
     orphaned: false,
+    began,
+    answered_after: 0,
   };
 }
 
