@@ -18,4 +18,13 @@ export const {
   workload_stats,
   rate_minutes,
   rate_windows,
+  plugin_state,
+  plugin_blobs,
+  agents,
+  gpu_minutes,
+  service_logs,
+  deploys,
+  flow_positions,
+  schedules,
+  supervised,
 } = defineTables(pgKit);

@@ -10,6 +10,7 @@ import type {
 import type { LoginRecipe, PopupPolicy, Recipe } from "#shared/schema/recipe.ts";
 import type { WorkerStatus } from "#shared/schema/worker.ts";
 import type { ColumnKit } from "./kit.pg.ts";
+import { defineOperationsTables } from "./operations-tables.ts";
 import { defineQueueTables } from "./queue-tables.ts";
 
 /** The only table definition; `schema.pg.ts` and `schema.sqlite.ts` call it for their dialect. */
@@ -149,6 +150,7 @@ export function defineTables(c: ColumnKit) {
   return {
     ...{ jobs, assets, job_events, workers, settings, idempotency_keys, hosts, profiles },
     ...defineQueueTables(c),
+    ...defineOperationsTables(c),
   };
 }
 

@@ -1,0 +1,136 @@
+import type { AgentReport, DesiredInstance } from "#shared/schema/agent.ts";
+import type { ColumnKit } from "./kit.pg.ts";
+
+/** What the control plane keeps beside the queue: plugins, agents, logs and deploys (pipeline spec §4.3 to §4.6). Times epoch ms. */
+export function defineOperationsTables(c: ColumnKit) {
+  const plugin_state = c.table(
+    "plugin_state",
+    {
+      slug: c.str("slug").notNull(),
+      key: c.str("key").notNull(),
+      value: c.json<{ value: unknown }>("value").notNull(),
+      updated_at: c.time("updated_at").notNull(),
+    },
+    (t) => [c.primaryKey({ columns: [t.slug, t.key] })],
+  );
+
+  /** The bytes are in the object store under `object_key`, which holds their sha256: a replaced blob never changes under a reader. */
+  const plugin_blobs = c.table(
+    "plugin_blobs",
+    {
+      slug: c.str("slug").notNull(),
+      key: c.str("key").notNull(),
+      mime: c.str("mime").notNull(),
+      size: c.big("size").notNull(),
+      sha256: c.str("sha256").notNull(),
+      object_key: c.str("object_key").notNull(),
+      updated_at: c.time("updated_at").notNull(),
+    },
+    (t) => [c.primaryKey({ columns: [t.slug, t.key] })],
+  );
+
+  /** A host's agent: what should run there, and what it last said runs there. `revision` grows with every change of `desired`. */
+  const agents = c.table("agents", {
+    host: c.str("host").primaryKey(),
+    desired: c.json<DesiredInstance[]>("desired").notNull(),
+    revision: c.big("revision").notNull(),
+    report: c.json<AgentReport>("report"),
+    last_seen_at: c.time("last_seen_at"),
+  });
+
+  /** One reading of one GPU per minute, the last one told. */
+  const gpu_minutes = c.table(
+    "gpu_minutes",
+    {
+      minute: c.time("minute").notNull(),
+      host: c.str("host").notNull(),
+      gpu: c.int("gpu").notNull(),
+      name: c.str("name").notNull(),
+      util_percent: c.float("util_percent"),
+      mem_used_mb: c.float("mem_used_mb"),
+      mem_total_mb: c.float("mem_total_mb"),
+    },
+    (t) => [c.primaryKey({ columns: [t.minute, t.host, t.gpu] })],
+  );
+
+  /** `level`: 10 debug, 20 info, 30 warn, 40 error. */
+  const service_logs = c.table(
+    "service_logs",
+    {
+      log_id: c.key("log_id"),
+      ts: c.time("ts").notNull(),
+      host: c.str("host").notNull(),
+      service: c.str("service").notNull(),
+      level: c.int("level").notNull(),
+      message: c.str("message").notNull(),
+      fields: c.json<Record<string, unknown>>("fields").notNull(),
+    },
+    (t) => [c.index("service_logs_ts_idx").on(t.ts)],
+  );
+
+  /** `running` is 1 while it runs and null afterwards: its unique index lets one run at a time. */
+  const deploys = c.table(
+    "deploys",
+    {
+      deploy_id: c.key("deploy_id"),
+      target: c.str("target").notNull(),
+      args: c.json<string[]>("args").notNull(),
+      running: c.int("running"),
+      /** Process that runs it; a deploy of a process that is gone is ended by the next one. */
+      node: c.str("node").notNull(),
+      started_at: c.time("started_at").notNull(),
+      finished_at: c.time("finished_at"),
+      exit_code: c.int("exit_code"),
+      error: c.str("error"),
+      log: c.str("log").notNull(),
+    },
+    (t) => [c.uniqueIndex("deploys_running_idx").on(t.running)],
+  );
+
+  /** Where people put the nodes of the flow graph. */
+  const flow_positions = c.table("flow_positions", {
+    node_id: c.str("node_id").primaryKey(),
+    x: c.float("x").notNull(),
+    y: c.float("y").notNull(),
+    updated_at: c.time("updated_at").notNull(),
+  });
+
+  /** Next time of every schedule; moved on by one conditional update, which decides who submits its task. */
+  const schedules = c.table(
+    "schedules",
+    {
+      workload_id: c.big("workload_id").notNull(),
+      /** The expression and zone it was reckoned with: another one begins anew. */
+      spec: c.str("spec").notNull(),
+      next_at: c.time("next_at").notNull(),
+    },
+    (t) => [c.primaryKey({ columns: [t.workload_id] })],
+  );
+
+  /** What the supervisor did with a workload (design/api.md, Supervisor). */
+  const supervised = c.table(
+    "supervised",
+    {
+      workload_id: c.big("workload_id").notNull(),
+      /** Set while it is paused by the supervisor. */
+      paused_at: c.time("paused_at"),
+      /** Newest run when it last did something: the same runs never count twice. */
+      last_run_id: c.big("last_run_id").notNull(),
+      /** Failed tasks were reset once since the last pause. */
+      reset: c.bool("reset").notNull(),
+    },
+    (t) => [c.primaryKey({ columns: [t.workload_id] })],
+  );
+
+  return {
+    plugin_state,
+    plugin_blobs,
+    agents,
+    gpu_minutes,
+    service_logs,
+    deploys,
+    flow_positions,
+    schedules,
+    supervised,
+  };
+}

@@ -1,0 +1,108 @@
+import { z } from "@hono/zod-openapi";
+import { GpuReading, MAX_SLOTS, PULL_WORKER_ID } from "./pull.ts";
+import { Slug } from "./workload.ts";
+
+/** Agents, instances and elastic workers (pipeline spec §4.3, §4.6; design/api.md). */
+
+/** An agent that was silent for longer is shown as offline. */
+export const AGENT_OFFLINE_MS = 30_000;
+/** How often an agent reports. */
+export const AGENT_SYNC_MS = 5_000;
+export const MAX_INSTANCES = 200;
+
+export const HOST_NAME = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,252}$/;
+
+/** A worker process that should run on a host: `flotilla worker` with these flags and variables. */
+export const DesiredInstance = z
+  .object({
+    instance_id: z.string().regex(PULL_WORKER_ID),
+    args: z.array(z.string().max(4_096)).max(100),
+    env: z.record(z.string().max(200), z.string().max(32_768)),
+  })
+  .openapi("DesiredInstance");
+export type DesiredInstance = z.infer<typeof DesiredInstance>;
+
+export const INSTANCE_STATES = ["starting", "running", "backoff", "stopping", "exited"] as const;
+export const InstanceReport = z
+  .strictObject({
+    instance_id: z.string().regex(PULL_WORKER_ID),
+    pid: z.int().min(1).nullable().default(null),
+    state: z.enum(INSTANCE_STATES),
+    started_at: z.iso.datetime({ offset: true }).nullable().default(null),
+    exit_code: z.int().nullable().default(null),
+    restarts: z.int().min(0).default(0),
+  })
+  .openapi("InstanceReport");
+export type InstanceReport = z.infer<typeof InstanceReport>;
+
+/** Body of POST /agents/{host}/sync. */
+export const AgentReport = z
+  .strictObject({
+    gpus: z.array(GpuReading).max(64).default([]),
+    children: z.array(InstanceReport).max(1_000).default([]),
+    version: z.string().max(64).default(""),
+  })
+  .openapi("AgentReport");
+export type AgentReport = z.infer<typeof AgentReport>;
+
+const Desired = z.object({ instances: z.array(DesiredInstance) });
+export const AgentSynced = z.object({ desired: Desired, revision: z.int() }).openapi("AgentSynced");
+export type AgentSynced = z.infer<typeof AgentSynced>;
+
+export const Agent = z
+  .object({
+    host: z.string(),
+    state: z.enum(["active", "offline"]),
+    desired: Desired,
+    revision: z.int(),
+    report: AgentReport.nullable(),
+    last_seen_at: z.string().nullable(),
+  })
+  .openapi("Agent");
+export type Agent = z.infer<typeof Agent>;
+export const AgentList = z.object({ agents: z.array(Agent) }).openapi("AgentList");
+
+/** Item of GET /workers/elastic/inventory. `actual`: what its agent last reported; null when it was never seen there. */
+export const Instance = z
+  .object({
+    instance_id: z.string(),
+    host: z.string(),
+    desired: z.enum(["running", "stopped"]),
+    actual: z.enum([...INSTANCE_STATES, "unknown"]),
+    pid: z.int().nullable(),
+    worker_id: z.string().nullable(),
+    started_at: z.string().nullable(),
+    exit_code: z.int().nullable(),
+  })
+  .openapi("Instance");
+export type Instance = z.infer<typeof Instance>;
+export const InstanceList = z.object({ instances: z.array(Instance) }).openapi("InstanceList");
+
+/** Body of POST /workers/elastic/spawn. Without `host`: the agent with the fewest instances. */
+export const SpawnInstances = z
+  .strictObject({
+    host: z.string().regex(HOST_NAME).optional(),
+    count: z.int().min(1).max(MAX_INSTANCES).default(1),
+    workloads: z.array(Slug).max(1_000).optional(),
+    slots: z.int().min(1).max(MAX_SLOTS).optional(),
+  })
+  .openapi("SpawnInstances");
+export type SpawnInstances = z.infer<typeof SpawnInstances>;
+
+/** Body of POST /workers/elastic/stop: one by its id, or the `count` newest of a host. */
+export const StopInstances = z
+  .strictObject({
+    instance_id: z.string().regex(PULL_WORKER_ID).optional(),
+    host: z.string().regex(HOST_NAME).optional(),
+    count: z.int().min(1).max(MAX_INSTANCES).default(1),
+  })
+  .refine((b) => (b.instance_id === undefined) !== (b.host === undefined), {
+    error: "give either instance_id or host",
+    path: ["instance_id"],
+  })
+  .openapi("StopInstances");
+export type StopInstances = z.infer<typeof StopInstances>;
+
+export const RestartAsked = z
+  .object({ worker_id: z.string(), host: z.string() })
+  .openapi("RestartAsked");

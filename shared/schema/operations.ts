@@ -1,0 +1,120 @@
+import { z } from "@hono/zod-openapi";
+
+/** Settings, service logs and deploys of the control plane (pipeline spec §4.6, design/api.md). */
+
+/** What a secret's value is shown as; written back it changes nothing. */
+export const MASKED = "********";
+
+export const Setting = z
+  .object({
+    key: z.string(),
+    value: z.unknown(),
+    secret: z.boolean(),
+    description: z.string(),
+    updated_at: z.string().nullable(),
+  })
+  .openapi("Setting");
+export type Setting = z.infer<typeof Setting>;
+export const SettingList = z.object({ settings: z.array(Setting) }).openapi("SettingList");
+export const PutSetting = z.strictObject({ value: z.unknown() }).openapi("PutSetting");
+
+/** Body of POST /settings/llm/test: a configured engine by name, or one described here. */
+export const LlmTest = z
+  .strictObject({
+    engine: z.string().min(1).max(100).optional(),
+    url: z
+      .url({ protocol: /^https?$/ })
+      .max(2_000)
+      .optional(),
+    model: z.string().min(1).max(200).optional(),
+    /** Name of the control plane's variable that holds the key. */
+    api_key_env: z
+      .string()
+      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+      .max(200)
+      .optional(),
+    prompt: z.string().min(1).max(10_000).default("Reply with the word: ok"),
+  })
+  .openapi("LlmTest");
+export type LlmTest = z.infer<typeof LlmTest>;
+export const LlmTested = z
+  .object({
+    ok: z.boolean(),
+    latency_ms: z.int(),
+    model: z.string().nullable(),
+    reply: z.string().nullable(),
+    error: z.string().nullable(),
+  })
+  .openapi("LlmTested");
+export type LlmTested = z.infer<typeof LlmTested>;
+
+export const LOG_LEVEL_NUMBERS = { debug: 10, info: 20, warn: 30, error: 40 } as const;
+const Level = z.enum(["debug", "info", "warn", "error"]);
+export const LogEntry = z
+  .object({
+    ts: z.string(),
+    host: z.string(),
+    service: z.string(),
+    level: Level,
+    message: z.string(),
+    fields: z.record(z.string(), z.unknown()),
+  })
+  .openapi("LogEntry");
+export type LogEntry = z.infer<typeof LogEntry>;
+export const LogQuery = z.object({
+  host: z.string().max(253).optional(),
+  service: z.string().max(100).optional(),
+  min_level: Level.optional(),
+  q: z.string().max(500).optional(),
+  since: z.iso.datetime({ offset: true }).optional(),
+  until: z.iso.datetime({ offset: true }).optional(),
+  limit: z.coerce.number().int().min(1).max(1_000).default(200),
+  cursor: z.string().max(200).optional(),
+});
+export type LogQuery = z.infer<typeof LogQuery>;
+/** Newest first. */
+export const LogPage = z
+  .object({ logs: z.array(LogEntry), next_cursor: z.string().nullable() })
+  .openapi("LogPage");
+/** Body of POST /service-logs: what a hub or worker tells of itself. */
+export const ShipLogs = z
+  .strictObject({
+    host: z.string().min(1).max(253),
+    service: z.string().min(1).max(100),
+    logs: z
+      .array(
+        z.strictObject({
+          ts: z.iso.datetime({ offset: true }),
+          level: Level,
+          message: z.string().max(10_000),
+          fields: z.record(z.string(), z.unknown()).default({}),
+        }),
+      )
+      .max(1_000),
+  })
+  .openapi("ShipLogs");
+export type ShipLogs = z.infer<typeof ShipLogs>;
+
+export const StartDeploy = z
+  .strictObject({
+    target: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/),
+    args: z.array(z.string().max(1_000)).max(50).default([]),
+  })
+  .openapi("StartDeploy");
+export const DeployStarted = z.object({ deploy_id: z.int() }).openapi("DeployStarted");
+export const Deploy = z
+  .object({
+    deploy_id: z.int(),
+    target: z.string(),
+    args: z.array(z.string()),
+    state: z.enum(["running", "succeeded", "failed"]),
+    started_at: z.string(),
+    finished_at: z.string().nullable(),
+    duration_ms: z.int().nullable(),
+    exit_code: z.int().nullable(),
+    error: z.string().nullable(),
+    log: z.string(),
+  })
+  .openapi("Deploy");
+export type Deploy = z.infer<typeof Deploy>;
+export const DeployList = z.object({ deploys: z.array(Deploy) }).openapi("DeployList");

@@ -1,0 +1,63 @@
+import { z } from "@hono/zod-openapi";
+import { ExecutorType, Slug } from "./workload.ts";
+
+/** Plugins with their state and blobs (pipeline spec §4.5, design/api.md). */
+
+export const MAX_BLOB_BYTES = 5 * 1024 * 1024;
+export const MAX_STATE_BYTES = 1024 * 1024;
+/** Keys may hold slashes; they name no file. */
+export const PluginKey = z
+  .string()
+  .min(1)
+  .max(500)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+  .regex(/^[^\u0000-\u001f\u007f]+$/, "must hold no control characters");
+
+/** `plugin.json` of a plugin; `web`: folder of its static files. */
+export const PluginManifest = z
+  .object({
+    slug: Slug,
+    name: z.string().min(1).max(200),
+    version: z.string().min(1).max(64),
+    description: z.string().max(10_000).default(""),
+    executor: z
+      .object({
+        type: ExecutorType,
+        module: z.string().max(1_000).optional(),
+        argv: z.array(z.string().max(32_768)).min(1).max(1_000).optional(),
+        /** JSON Schema of the workload's init_kwargs. */
+        init_schema: z.record(z.string(), z.unknown()).optional(),
+      })
+      .optional(),
+    web: z.string().max(200).optional(),
+  })
+  .openapi("PluginManifest");
+export type PluginManifest = z.infer<typeof PluginManifest>;
+
+/** `manifest` is null, and `errors` say why, when plugin.json cannot be used. */
+export const Plugin = z
+  .object({
+    slug: z.string(),
+    path: z.string(),
+    manifest: PluginManifest.nullable(),
+    errors: z.array(z.string()),
+  })
+  .openapi("Plugin");
+export type Plugin = z.infer<typeof Plugin>;
+export const PluginList = z.object({ plugins: z.array(Plugin) }).openapi("PluginList");
+
+export const PluginState = z
+  .object({ key: z.string(), value: z.unknown(), updated_at: z.string() })
+  .openapi("PluginState");
+export type PluginState = z.infer<typeof PluginState>;
+
+export const PluginBlob = z
+  .object({
+    key: z.string(),
+    size: z.int(),
+    mime: z.string(),
+    sha256: z.string(),
+    updated_at: z.string(),
+  })
+  .openapi("PluginBlob");
+export type PluginBlob = z.infer<typeof PluginBlob>;
