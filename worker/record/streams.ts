@@ -11,10 +11,15 @@ const MAX_BUFFERED_BYTES = 100 * 1024 * 1024;
 const MAX_TAKEN_BYTES = 64 * 1024 * 1024;
 const START_TIMEOUT_MS = 5_000;
 
+/** Pictures one after the other. Blink tells the end of the first as the end of all. */
+const isCamera = (entry: RequestEntry): boolean =>
+  entry.response?.mimeType === "multipart/x-mixed-replace";
+
 /** Bodies that never end by themselves. */
 export const isEndless = (entry: RequestEntry): boolean =>
   entry.type === "EventSource" ||
-  ["text/event-stream", "multipart/x-mixed-replace"].includes(entry.response?.mimeType ?? "");
+  entry.response?.mimeType === "text/event-stream" ||
+  isCamera(entry);
 
 /** Bodies that cannot be read at their end: they have none, or are larger than any buffer. */
 export function needsTail(entry: RequestEntry): boolean {
@@ -77,9 +82,10 @@ export function createStreams(deps: StreamDeps): Streams {
     if (tail.early) return;
     tails.delete(tail.entry.id);
     const { coverage } = tail.file;
+    const { entry, position, next } = tail;
     // The end of a body of unknown length is known only when it ended, and had no gap.
-    if (tail.position.total === null && declaredLength(tail.entry.headers) === null)
-      coverage.total = tail.next;
+    if (position.total === null && declaredLength(entry.headers) === null && !isCamera(entry))
+      coverage.total = next;
   };
   const onData = (session: CdpSession, p: Protocol.Network.DataReceivedEvent) => {
     const tail = tails.get(p.requestId);
