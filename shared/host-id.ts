@@ -2,6 +2,9 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 
+/** A hub tells a bridge its host in it: one on the same host may be shown to what it stands before. */
+export const HOST_ID_HEADER = "flotilla-host";
+
 /**
  * Names the host this process runs on, the same for every process that sees the same machine and the same files; null
  * where it cannot be told. The kernel makes its boot id anew at every start of the machine, so no two machines share one,

@@ -3,7 +3,7 @@ import type { HubContext } from "../context.ts";
 import type { Socket, SocketHandlers } from "../http/sockets.ts";
 import { touchSession } from "../sessions/registry.ts";
 import type { HubSession } from "../sessions/types.ts";
-import { type BridgeStream, dialBridge } from "./dial.ts";
+import { type BridgeStream, dialScreen } from "./dial.ts";
 import { type Keepalive, keepAlive } from "./keepalive.ts";
 import { createRfbFilter } from "./rfb-filter.ts";
 
@@ -76,7 +76,7 @@ export function activityOf(ctx: HubContext, session: HubSession): () => void {
 }
 
 export const openScreen = (bridge: { base: string; token: string }, session: HubSession) =>
-  dialBridge(bridge, `/sessions/${session.session_id}/websockify`, "rfb");
+  dialScreen(bridge, `/sessions/${session.session_id}/websockify`);
 
 /**
  * One viewer (fleet spec §4.2): bytes from the worker's bridge to the socket, and what the viewer may say back. The bridge is

@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import type { Clock } from "#shared/clock.ts";
 import { ConfigError } from "#shared/env.ts";
 import { AppError, errorMessage } from "#shared/errors.ts";
+import { HOST_ID_HEADER, hostId } from "#shared/host-id.ts";
 import type { Log } from "#shared/log.ts";
 import { sameSecret } from "#shared/secret.ts";
 import type { LiveSession, Sessions } from "#worker/session/types.ts";
@@ -190,8 +191,11 @@ async function openStream(
     call.session.signal.addEventListener("abort", end, { once: true });
     socket.once("close", () => call.session.signal.removeEventListener("abort", end));
     const target = TARGET.exec(call.rest);
-    if (call.rest === "websockify") await showScreen(bridge, call.session, socket);
-    else if (target) await openTarget(deps, call.session, socket, target);
+    if (call.rest === "websockify") {
+      const direct = vncPortFor(bridge, call.session, request);
+      if (direct === null) await showScreen(bridge, call.session, socket);
+      else socket.end(`${SEE_OTHER}rfb://127.0.0.1:${direct}\r\n\r\n`);
+    } else if (target) await openTarget(deps, call.session, socket, target);
     else throw new Refusal(404, "no such path");
   } catch (err) {
     const { status, message } = refusalOf(err);
@@ -199,6 +203,25 @@ async function openStream(
     if (!socket.destroyed)
       socket.end(`HTTP/1.1 ${status} ${STATUS[status]}\r\nConnection: close\r\n\r\n`);
   }
+}
+
+const SEE_OTHER = "HTTP/1.1 303 See Other\r\nConnection: close\r\nLocation: ";
+const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
+
+/**
+ * The VNC port of the lane, for a hub that can reach it by itself: it came over loopback, and says it is on this host. Either
+ * alone is not enough: a forwarded port looks like loopback, and containers may share what names a host.
+ */
+function vncPortFor(
+  { deps, lane_idx }: Bridge,
+  session: LiveSession,
+  { headers, socket }: IncomingMessage,
+): number | null {
+  const named = headers[HOST_ID_HEADER];
+  if (named === undefined || named !== hostId()) return null;
+  if (!LOOPBACK.test(socket.remoteAddress ?? "")) return null;
+  const headless = session.browser()?.headless ?? deps.headless;
+  return headless ? null : deps.vnc_port_base + lane_idx;
 }
 
 const SWITCHING = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ";
