@@ -81,7 +81,7 @@ export const viewer: Bench = async ({ runs, tiny }) => {
         PIXELS.zrle,
         ways,
         tiny ? 1 : runs,
-        tiny ? 3 : 15,
+        tiny ? 3 : 60,
       )),
       ...(await throughput("raw screens", PIXELS.raw, ways, tiny ? 1 : runs, tiny ? 5 : 20)),
       ...(await latency(ways, tiny ? 5 : runs * 30)),
