@@ -62,4 +62,13 @@ describe("requests whose document is gone (research §4.3)", () => {
     end("new");
     expect(orphans).toEqual(["old-picture", "old-beacon"]);
   });
+
+  test("what a document preloads before it is answered is not one of them", () => {
+    const { begin, answer, end, orphans } = openPage();
+    begin("top", "Document", "page", "loader-top");
+    begin("hinted", "Stylesheet", "page", "loader-top");
+    answer("top", "Document");
+    end("top");
+    expect(orphans).toEqual([]);
+  });
 });

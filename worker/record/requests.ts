@@ -134,7 +134,13 @@ export function createRequestTable(events: RequestEvents): RequestTable {
     );
   /** A new renderer may commit before it tells navigations; by the document's end its own frames have begun to load. */
   const onMainDocument = (target: Tracked, document: RequestEntry) =>
-    orphan((entry) => entry.target === target && entry.began < document.answered_after);
+    orphan(
+      (entry) =>
+        entry.target === target &&
+        // What early hints preload begins before the document is answered, and is its own.
+        entry.loader_id !== document.loader_id &&
+        entry.began < document.answered_after,
+    );
   return {
     get: (id) => table.get(id) ?? null,
     open: () => [...table.values()],
