@@ -1,4 +1,5 @@
 import { and, asc, eq, gt, type Placeholder, sql } from "drizzle-orm";
+import { createTurns } from "#shared/turns.ts";
 import type { Conn, RawRow } from "./conn.ts";
 import type { EventRow, EventsRepo } from "./types.ts";
 
@@ -22,7 +23,8 @@ const placeholderRow = (row: number) =>
 
 export function eventsRepo({ q, t, atomic, lockRows, isConflict }: Conn): EventsRepo {
   const { job_events, jobs } = t;
-  const inTurn = createTurns();
+  // A pool of connections would let a later append overtake.
+  const inTurn = createTurns<string>();
   const ofJob = (job_id: string) =>
     q.select({ job_id: jobs.job_id }).from(jobs).where(eq(jobs.job_id, job_id));
 
@@ -85,19 +87,5 @@ export function eventsRepo({ q, t, atomic, lockRows, isConflict }: Conn): Events
         .where(and(eq(job_events.job_id, job_id), gt(job_events.seq, since)))
         .orderBy(asc(job_events.seq))
         .limit(limit),
-  };
-}
-
-/** Runs the work of one key in the order of the calls: a pool of connections would let a later append overtake. */
-function createTurns(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
-  const tails = new Map<string, Promise<unknown>>();
-  return (key, work) => {
-    const mine = (tails.get(key) ?? Promise.resolve()).then(work, work);
-    tails.set(key, mine);
-    const leave = () => {
-      if (tails.get(key) === mine) tails.delete(key);
-    };
-    mine.then(leave, leave);
-    return mine;
   };
 }

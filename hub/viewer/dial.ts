@@ -2,6 +2,7 @@ import type { Socket } from "bun";
 import { withDeadline } from "#shared/clock.ts";
 import { AppError, errorMessage } from "#shared/errors.ts";
 import { HOST_ID_HEADER, hostId } from "#shared/host-id.ts";
+import { createTurns } from "#shared/turns.ts";
 
 /** A connection to a worker's bridge after its 101: bytes in both directions, with backpressure in both. */
 export interface BridgeStream {
@@ -102,24 +103,15 @@ export function dialBridge(
   return openStream(place, { hello, accept: acceptUpgrade, within_ms: DIAL_MS });
 }
 
-/** Dials of one lane's VNC server under way, by its port. */
-const dialling = new Map<number, Promise<unknown>>();
-
 /** One connection at a time: Xvnc's queue of new ones is short, and what does not fit is tried again seconds later. */
-async function dialVnc(port: number): Promise<BridgeStream> {
-  const before = dialling.get(port);
-  const opening = { hello: null, accept: acceptGreeting, within_ms: GREETING_MS };
-  const mine = (async () => {
-    await before?.catch(() => {});
-    return openStream({ hostname: "127.0.0.1", port }, opening);
-  })();
-  dialling.set(port, mine);
-  try {
-    return await mine;
-  } finally {
-    if (dialling.get(port) === mine) dialling.delete(port);
-  }
-}
+const inTurn = createTurns<number>();
+const dialVnc = (port: number): Promise<BridgeStream> =>
+  inTurn(port, () =>
+    openStream(
+      { hostname: "127.0.0.1", port },
+      { hello: null, accept: acceptGreeting, within_ms: GREETING_MS },
+    ),
+  );
 
 /**
  * The lane's screen as RFB. The bridge of a worker on this machine names the VNC server itself: without the second hop a

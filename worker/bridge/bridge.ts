@@ -220,9 +220,11 @@ function vncPortFor(
   const named = headers[HOST_ID_HEADER];
   if (named === undefined || named !== hostId()) return null;
   if (!LOOPBACK.test(socket.remoteAddress ?? "")) return null;
-  const headless = session.browser()?.headless ?? deps.headless;
-  return headless ? null : deps.vnc_port_base + lane_idx;
+  return isHeadless(deps, session) ? null : deps.vnc_port_base + lane_idx;
 }
+
+const isHeadless = (deps: BridgeDeps, session: LiveSession): boolean =>
+  session.browser()?.headless ?? deps.headless;
 
 const SWITCHING = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ";
 
@@ -232,8 +234,7 @@ async function showScreen(
   session: LiveSession,
   socket: Duplex,
 ): Promise<void> {
-  const headless = session.browser()?.headless ?? deps.headless;
-  const vnc = headless
+  const vnc = isHeadless(deps, session)
     ? null
     : await dialVnc().catch((err) => {
         deps.log.warn(

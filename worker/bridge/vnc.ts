@@ -1,17 +1,14 @@
 import { connect, type Socket } from "node:net";
 import { DeadlineError } from "#shared/clock.ts";
+import { createTurns } from "#shared/turns.ts";
 
 /** Ours: as long as a lane's own health check gives it. */
 const GREETING_MS = 3_000;
 
 /** One connection at a time: Xvnc's queue of new ones is short, and what does not fit is tried again seconds later. */
 export function createVncDialer(port: number): () => Promise<Socket> {
-  let last: Promise<unknown> = Promise.resolve();
-  return () => {
-    const mine = last.then(() => dialVnc(port));
-    last = mine.catch(() => {});
-    return mine;
-  };
+  const inTurn = createTurns<number>();
+  return () => inTurn(port, () => dialVnc(port));
 }
 
 /**

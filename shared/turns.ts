@@ -1,0 +1,13 @@
+/** Runs the work of one key in the order of the calls, one at a time; what a piece of it fails with is its caller's alone. */
+export function createTurns<K>(): <T>(key: K, work: () => Promise<T>) => Promise<T> {
+  const tails = new Map<K, Promise<unknown>>();
+  return (key, work) => {
+    const mine = (tails.get(key) ?? Promise.resolve()).then(work, work);
+    tails.set(key, mine);
+    const leave = () => {
+      if (tails.get(key) === mine) tails.delete(key);
+    };
+    mine.then(leave, leave);
+    return mine;
+  };
+}
