@@ -1,4 +1,4 @@
-import type { Metric } from "./types.ts";
+import type { RateMetric } from "#shared/schema/flow.ts";
 
 export type Counter = "ready" | "claimed" | "failed" | "delayed";
 const LAST = 20;
@@ -10,7 +10,7 @@ export interface WorkloadDelta {
   /** Runs that ended, oldest in the highest bit. */
   bits: number;
   runs: number;
-  metrics: Map<Metric, number>;
+  metrics: Map<RateMetric, number>;
 }
 
 /** What a transaction changes in the counters, collected while it runs and written once at its end. */
@@ -33,7 +33,7 @@ export class Deltas {
     if (to) counters[to] += n;
   }
 
-  count(workload_id: number, metric: Metric, n = 1): void {
+  count(workload_id: number, metric: RateMetric, n = 1): void {
     if (n === 0) return;
     const { metrics } = this.of(workload_id);
     metrics.set(metric, (metrics.get(metric) ?? 0) + n);

@@ -133,17 +133,6 @@ export interface CancelledTask {
   worker: string | null;
 }
 
-/** Events of the rate series (design/api.md, Flow). */
-export const METRICS = [
-  "submitted",
-  "claimed",
-  "succeeded",
-  "failed",
-  "expired",
-  "emitted",
-] as const;
-export type Metric = (typeof METRICS)[number];
-
 /**
  * The queue of one database. Every transition out of `claimed` is fenced by (task_id, epoch, worker); times are the
  * database's own (on SQLite: this process's). Delivery is at least once, recording exactly once.
