@@ -1,3 +1,6 @@
+/** Stands for every value that is never returned (design/api.md). */
+export const MASK = "***";
+
 /**
  * User name and password of a URL, also with the slashes after its scheme folded or left out. What follows the last @ of
  * the authority is the host. No two beginnings share text, so this takes linear time.

@@ -1,5 +1,6 @@
 import { isoTime } from "#shared/clock.ts";
 import { AppError, type Issue, invalid, notFound } from "#shared/errors.ts";
+import { MASK } from "#shared/hide-credentials.ts";
 import { canonicalHost } from "#shared/host-name.ts";
 import {
   MAX_HOST_COOKIES,
@@ -13,9 +14,6 @@ import type { LoginRecipe, Recipe } from "#shared/schema/recipe.ts";
 import type { HubContext } from "../context.ts";
 import type { HostRow } from "../db/types.ts";
 import { cookiesFor, hostAndParents, hostOfCookie } from "./host-cookies.ts";
-
-/** Stands for every value that is never returned (design/api.md). */
-export const MASK = "***";
 
 /** Settings as the wire shows them: cookie values masked. */
 export const hostRecord = (row: HostRow): Host => ({

@@ -1,9 +1,7 @@
 import { z } from "@hono/zod-openapi";
+import { LOG_LEVELS, type LogLevel } from "../log.ts";
 
 /** Settings, service logs and deploys of the control plane (pipeline spec §4.6, design/api.md). */
-
-/** What a secret's value is shown as; written back it changes nothing. */
-export const MASKED = "********";
 
 export const Setting = z
   .object({
@@ -48,8 +46,14 @@ export const LlmTested = z
   .openapi("LlmTested");
 export type LlmTested = z.infer<typeof LlmTested>;
 
-export const LOG_LEVEL_NUMBERS = { debug: 10, info: 20, warn: 30, error: 40 } as const;
-const Level = z.enum(["debug", "info", "warn", "error"]);
+/** As `service_logs.level` stores them. */
+export const LOG_LEVEL_NUMBERS: Record<LogLevel, number> = {
+  debug: 10,
+  info: 20,
+  warn: 30,
+  error: 40,
+};
+const Level = z.enum(LOG_LEVELS);
 export const LogEntry = z
   .object({
     ts: z.string(),

@@ -1,11 +1,10 @@
 import { isoTime } from "#shared/clock.ts";
-import { hideCredentials } from "#shared/hide-credentials.ts";
+import { hideCredentials, MASK } from "#shared/hide-credentials.ts";
 import type { HeaderRecord, Trace, TraceEntry, TracePage } from "./trace.ts";
 
 /** Headers whose values open doors: only their names are told. */
 const SECRET_HEADER =
   /^(cookie|set-cookie|(proxy-)?authorization|(x-)?api-key|x-(auth|access|csrf|xsrf)-token)$/i;
-const MASK = "***";
 const VERSION = "0.1";
 
 export interface HarSource {
