@@ -6,7 +6,9 @@ export interface WorkloadCache {
   all(): readonly WorkloadRow[];
   bySlug(slug: string): WorkloadRow | undefined;
   byId(workload_id: number): WorkloadRow | undefined;
-  /** Reads the database when the slug is not known here. @throws AppError not_found */
+  /** Reads the database when the slug is not known here. */
+  find(slug: string): Promise<WorkloadRow | null>;
+  /** As `find`. @throws AppError not_found */
   require(slug: string): Promise<WorkloadRow>;
   /** Takes in a row that was just written; null takes the slug out. */
   set(slug: string, row: WorkloadRow | null): void;
@@ -20,26 +22,36 @@ export function createWorkloadCache(db: Pick<Db, "workloads">): WorkloadCache {
   const index = () => {
     byId = new Map([...bySlug.values()].map((row) => [row.workload_id, row]));
   };
+  /** Counts what was written here, so that a list read before it does not undo it. */
+  let written = 0;
   const set = (slug: string, row: WorkloadRow | null) => {
+    written += 1;
     if (row) bySlug.set(slug, row);
     else bySlug.delete(slug);
     index();
+  };
+  const find = async (slug: string): Promise<WorkloadRow | null> => {
+    const known = bySlug.get(slug);
+    if (known) return known;
+    const row = await db.workloads.get(slug);
+    if (row) set(slug, row);
+    return row;
   };
   return {
     all: () => [...bySlug.values()],
     bySlug: (slug) => bySlug.get(slug),
     byId: (workload_id) => byId.get(workload_id),
+    find,
     require: async (slug) => {
-      const known = bySlug.get(slug);
-      if (known) return known;
-      const row = await db.workloads.get(slug);
+      const row = await find(slug);
       if (!row) throw notFound("workload");
-      set(slug, row);
       return row;
     },
     set,
     refresh: async () => {
+      const before = written;
       const rows = await db.workloads.list();
+      if (written !== before) return;
       bySlug = new Map(rows.map((row) => [row.slug, row]));
       index();
     },

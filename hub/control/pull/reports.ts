@@ -73,7 +73,7 @@ export async function failTasks(
   }
   const answers = await Promise.all(
     [...groups].map(async ([slug, group]): Promise<Report[]> => {
-      const workload = ctx.pipeline.workloads.bySlug(slug);
+      const workload = await ctx.pipeline.workloads.find(slug);
       if (!workload)
         return group.map(({ task_id, epoch }) => ({
           ...{ task_id, epoch, run_id: null },

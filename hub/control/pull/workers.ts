@@ -81,7 +81,8 @@ export async function beatPuller(
     groups.set(workload, group);
   }
   const renewals = [...groups].map(async ([slug, items]) => {
-    const workload = ctx.pipeline.workloads.bySlug(slug);
+    // Perhaps created, and claimed from, at another control process just now.
+    const workload = await ctx.pipeline.workloads.find(slug);
     if (!workload) return items;
     const { lease_ms } = limitsOf(workload);
     return ctx.pipeline.turns.call({ op: "renew", worker: incarnation, items, lease_ms });
