@@ -12,6 +12,8 @@ export const PULL_HEARTBEAT_MS = 5_000;
 export const MAX_SLOTS = 1_000;
 /** Bytes of each stream of a run that are kept at its beginning and at its end. */
 export const MAX_STREAM_BYTES = 512 * 1024;
+/** UTF-16 units of a run's error. */
+export const MAX_ERROR_LENGTH = 65_536;
 
 export const GpuReading = z.strictObject({
   index: z.int().min(0).max(1_000),
@@ -73,7 +75,7 @@ export const FailedItem = z.strictObject({
   ...Printed,
   workload: Slug,
   outcome: z.enum(["error", "timeout", "crashed"]).default("error"),
-  error: z.string().max(65_536),
+  error: z.string().max(MAX_ERROR_LENGTH),
   retry_after_ms: z.int().min(0).max(604_800_000).nullable().default(null),
   no_retry: z.boolean().default(false),
 });

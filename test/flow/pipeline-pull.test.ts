@@ -141,3 +141,17 @@ test("a stopping worker gives back what does not end in time, with its attempt",
   expect(body.rows.map((r: { attempt: number }) => r.attempt)).toEqual([0, 0, 0]);
   expect((await api("GET", `/workloads/${slug}/runs`)).body.runs).toEqual([]);
 }, 30_000);
+
+test("an error of a million letters is recorded, cut to what a report may hold", async () => {
+  await control();
+  const slug = await pythonWorkload("wordy", "def run(pk): raise ValueError('x' * 1_000_000)", {
+    max_attempts: 1,
+  });
+  await submit(slug, ["a"]);
+  await startWorker();
+  expect(await drained(slug)).toMatchObject({ failed: 1 });
+  const { body } = await api("GET", `/workloads/${slug}/runs`);
+  expect(body.runs).toHaveLength(1);
+  expect(body.runs[0].error).toStartWith("ValueError: xxx");
+  expect(body.runs[0].error.length).toBeLessThanOrEqual(65_536);
+}, 30_000);

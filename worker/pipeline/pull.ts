@@ -5,11 +5,12 @@ import { errorMessage } from "#shared/errors.ts";
 import { newToken } from "#shared/ids.ts";
 import type { Log } from "#shared/log.ts";
 import { startLoop } from "#shared/loop.ts";
-import type { ClaimedBatch, WorkloadSettings } from "#shared/schema/pull.ts";
-import { ControlRefused, createControlClient, type ExchangeAnswer } from "./client.ts";
+import { type ClaimedBatch, MAX_ERROR_LENGTH, type WorkloadSettings } from "#shared/schema/pull.ts";
+import { ControlRefused, createControlClient } from "./client.ts";
 import { createExecutorPool } from "./executor-pool.ts";
 import { createExecutor } from "./executors.ts";
 import { createFlight } from "./flight.ts";
+import { createOutbox } from "./outbox.ts";
 import { CANCELLED, type TaskEnd } from "./types.ts";
 
 export interface PullDeps {
@@ -42,11 +43,8 @@ const BROKEN_MS = { first: 1_000, most: 60_000 };
 /** Ending the tasks that are left when the time is over. */
 const STOP_MS = 15_000;
 
-interface Reports {
-  done: object[];
-  failed: object[];
-  released: { task_id: number; epoch: number }[];
-}
+/** Answers that say the call itself is at fault: sending it again would change nothing. */
+const FAULTY = new Set([400, 413, 422]);
 
 /**
  * Joins the control plane and runs its tasks in `slots` slots (pipeline spec §1). Reports are kept and sent again until
@@ -64,7 +62,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
   });
   const settings = new Map<string, WorkloadSettings>();
   const broken = new Map<string, { until: number; wait: number }>();
-  let reports: Reports = { done: [], failed: [], released: [] };
+  const outbox = createOutbox();
   /** Slots with no batch and no claim on its way for them. */
   let free = slots;
   let heartbeat_ms = 5_000;
@@ -124,28 +122,29 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     known: Object.fromEntries([...settings].map(([slug, { revision }]) => [slug, revision])),
   });
 
-  const exchange = async (n: number, wait_ms: number): Promise<ExchangeAnswer> => {
+  const exchange = async (n: number, wait_ms: number): Promise<void> => {
     // Taken before the call leaves, so that no other claim counts on them.
     free -= n;
-    const sending = reports;
-    reports = { done: [], failed: [], released: [] };
+    const sending = outbox.take();
     const asked_at = performance.now();
     try {
-      const answer = await client.exchange({ ...sending, want: want(n, wait_ms) }, wait_ms);
+      const answer = await client.exchange({ ...sending.body, want: want(n, wait_ms) }, wait_ms);
+      outbox.sent();
       for (const workload of answer.workloads) settings.set(workload.slug, workload);
       for (const { task_id, epoch, status } of answer.results)
         if (status === "stale") log.warn({ task_id, epoch }, "a report came too late");
       free += n - answer.batches.length;
       for (const batch of answer.batches) begin(batch, asked_at);
-      return answer;
     } catch (err) {
       free += n;
-      reports = {
-        done: [...sending.done, ...reports.done],
-        failed: [...sending.failed, ...reports.failed],
-        released: [...sending.released, ...reports.released],
-      };
-      throw err;
+      const faulty = err instanceof ControlRefused && FAULTY.has(err.status);
+      if (!faulty || sending.entries.length === 0) {
+        outbox.putBack(sending);
+        throw err;
+      }
+      const lost = outbox.refused(sending, err.message);
+      const { workload, item } = lost ?? {};
+      if (lost) log.error({ workload, ...item, err: err.message }, "a report was refused for good");
     }
   };
 
@@ -206,20 +205,24 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     flight.remove(task);
     const { duration_ms, stdout, stderr, truncated } = printed;
     const told = { task_id, epoch, duration_ms, stdout, stderr, truncated };
+    const printedBytes = stdout.length + stderr.length;
     if (outcome.kind === "done") {
       broken.delete(workload);
-      reports.done.push({ ...told, output: outcome.output });
+      const { output } = outcome;
+      const bytes = printedBytes + (JSON.stringify(output)?.length ?? 0);
+      outbox.add("done", workload, { ...told, output }, bytes);
     } else if (outcome.kind === "not_run" || outcome.error === CANCELLED) {
       if (!stopping.signal.aborted) markBroken(workload);
-      reports.released.push({ task_id, epoch });
+      outbox.add("released", workload, { task_id, epoch });
     } else {
       const { kind: _kind, ...how } = outcome;
-      reports.failed.push({ ...told, workload, ...how });
+      const error = how.error.slice(0, MAX_ERROR_LENGTH);
+      outbox.add("failed", workload, { ...told, workload, ...how, error }, printedBytes);
     }
     changed();
   };
 
-  const pending = () => reports.done.length + reports.failed.length + reports.released.length > 0;
+  const pending = () => outbox.size > 0;
   /** Reports what ended and fills the slots that got free by it. Never waits for work. */
   const reporter = async (): Promise<void> => {
     await register();
@@ -242,13 +245,16 @@ export function startPullWorker(deps: PullDeps): PullWorker {
         continue;
       }
       const asked = excluded().length > 0 ? BROKEN_MS.first : WAIT_MS;
-      await persist("a claim", async () => void (pending() || (await exchange(free, asked))));
+      await persist("a claim", async () => {
+        if (!pending()) await exchange(free, asked);
+      });
     }
   };
 
   const beat = async (): Promise<void> => {
     await register();
-    const refs = flight.list();
+    // A result that waits to be told is not another worker's to run again.
+    const refs = [...flight.list(), ...outbox.refs()];
     const asked_at = performance.now();
     const load = (await deps.load?.()) ?? {};
     const { lost } = await client.heartbeat({ in_flight: refs, ...load }).catch((err) => {
