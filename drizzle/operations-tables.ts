@@ -1,4 +1,5 @@
 import type { AgentReport, DesiredInstance } from "#shared/schema/agent.ts";
+import type { SupervisedAction, SupervisedProblem } from "#shared/schema/supervisor.ts";
 import type { ColumnKit } from "./kit.pg.ts";
 
 /** What the control plane keeps beside the queue: plugins, agents, logs and deploys (pipeline spec §4.3 to §4.6). Times epoch ms. */
@@ -32,6 +33,8 @@ export function defineOperationsTables(c: ColumnKit) {
   /** A host's agent: what should run there, and what it last said runs there. `revision` grows with every change of `desired`. */
   const agents = c.table("agents", {
     host: c.str("host").primaryKey(),
+    /** Kept by the agent over its restarts: a second agent on a host is told apart by it. */
+    agent_id: c.str("agent_id"),
     desired: c.json<DesiredInstance[]>("desired").notNull(),
     revision: c.big("revision").notNull(),
     report: c.json<AgentReport>("report"),
@@ -107,20 +110,45 @@ export function defineOperationsTables(c: ColumnKit) {
     (t) => [c.primaryKey({ columns: [t.workload_id] })],
   );
 
-  /** What the supervisor did with a workload (design/api.md, Supervisor). */
+  /**
+   * What the supervisor saw of a workload and did with it (design/api.md, Supervisor). `seq` grows with every change and
+   * decides which of several control processes acts.
+   */
   const supervised = c.table(
     "supervised",
     {
       workload_id: c.big("workload_id").notNull(),
+      seq: c.big("seq").notNull().default(0),
       /** Set while it is paused by the supervisor. */
       paused_at: c.time("paused_at"),
       /** Newest run when it last did something: the same runs never count twice. */
       last_run_id: c.big("last_run_id").notNull(),
       /** Failed tasks were reset once since the last pause. */
       reset: c.bool("reset").notNull(),
+      /** What is wrong now, and since when; `told`: it was acted on. */
+      problem: c.str("problem").$type<SupervisedProblem>(),
+      problem_at: c.time("problem_at"),
+      told: c.bool("told").notNull().default(false),
+      /** The last intervention. */
+      action: c.str("action").$type<SupervisedAction>(),
+      reason: c.str("reason"),
+      action_at: c.time("action_at"),
     },
     (t) => [c.primaryKey({ columns: [t.workload_id] })],
   );
+
+  /** Restarts over SSH of one worker: how many in the hour that runs, and how the last one ended. */
+  const worker_restarts = c.table("worker_restarts", {
+    worker_id: c.str("worker_id").primaryKey(),
+    /** Begin of the hour that is counted. */
+    window_at: c.time("window_at").notNull(),
+    used: c.int("used").notNull(),
+    /** Set while one is under way: it is over by then whatever happens. */
+    busy_until: c.time("busy_until"),
+    last_at: c.time("last_at").notNull(),
+    exit_code: c.int("exit_code"),
+    error: c.str("error"),
+  });
 
   return {
     plugin_state,
@@ -132,5 +160,6 @@ export function defineOperationsTables(c: ColumnKit) {
     flow_positions,
     schedules,
     supervised,
+    worker_restarts,
   };
 }

@@ -27,4 +27,5 @@ export const {
   flow_positions,
   schedules,
   supervised,
+  worker_restarts,
 } = defineTables(sqliteKit);
