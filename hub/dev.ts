@@ -3,6 +3,7 @@ import { type Clock, withDeadline } from "#shared/clock.ts";
 import type { EnvSource } from "#shared/env.ts";
 import type { Log } from "#shared/log.ts";
 import { createScope } from "#shared/scope.ts";
+import { type SupervisedChild, superviseChild } from "#shared/supervise-child.ts";
 import type { FlagValues } from "./cli/args.ts";
 import { EXIT, UsageError } from "./cli/exit.ts";
 import { runFetchCommand } from "./cli/fetch.ts";
@@ -13,7 +14,6 @@ import type { Service } from "./cli/run-service.ts";
 import type { HubConfig } from "./config.ts";
 import { pickLanePorts } from "./lane-ports.ts";
 import { startHub } from "./serve.ts";
-import { type SupervisedChild, superviseChild } from "./supervise-child.ts";
 
 /** A first start compiles nothing, but Chromium's first launch on a cold disk was seen to take 6 s. */
 const WORKER_READY_MS = 90_000;

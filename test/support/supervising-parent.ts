@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { runService } from "#hub/cli/run-service.ts";
-import { superviseChild } from "#hub/supervise-child.ts";
 import { systemClock } from "#shared/clock.ts";
 import { createLog } from "#shared/log.ts";
+import { superviseChild } from "#shared/supervise-child.ts";
 
 /** A process that keeps `service-child.ts` running; its log on standard output tells the child's pid. */
 const log = createLog("info", (line) => void process.stdout.write(`${line}\n`));

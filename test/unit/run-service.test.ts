@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { EventEmitter } from "node:events";
 import { type Host, runService } from "#hub/cli/run-service.ts";
-import { nextBackoff } from "#hub/supervise-child.ts";
 import { silentLog } from "#shared/log.ts";
+import { nextBackoff } from "#shared/supervise-child.ts";
 
 function fakeHost() {
   const events = new EventEmitter();
