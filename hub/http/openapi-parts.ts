@@ -37,9 +37,12 @@ export const ok = <T extends z.ZodType>(schema: T, description = "Done") => ({
   200: { description, content: content(schema) },
 });
 
-/** A required JSON body. */
-export const json = <T extends z.ZodType>(schema: T) => ({
-  body: { required: true, content: content(schema) },
+/** A required JSON body, with an example that /docs offers to send. */
+export const json = <T extends z.ZodType>(schema: T, example?: z.input<T>) => ({
+  body: {
+    required: true,
+    content: { "application/json": { schema, ...(example === undefined ? {} : { example }) } },
+  },
 });
 
 /** A file body of any type. */

@@ -60,6 +60,14 @@ export function backoffMs(n: number, retry_after: string | null, random = Math.r
   return retryWait(n, WAIT_MS, random());
 }
 
+/** The query string of what is given. */
+export function queryOf(query: object): URLSearchParams {
+  const out = new URLSearchParams();
+  for (const [key, value] of Object.entries(query))
+    if (value !== undefined) out.set(key, String(value));
+  return out;
+}
+
 async function bodyOf(response: Response): Promise<unknown> {
   const text = await response.text();
   if (text === "") return null;

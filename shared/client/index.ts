@@ -2,24 +2,29 @@ import { type ClientOptions, createHttp } from "./http.ts";
 import { jobCalls } from "./jobs.ts";
 import { fleetCalls, hostCalls, profileCalls } from "./registries.ts";
 import { sessionCalls } from "./sessions.ts";
+import { workloadCalls } from "./workloads.ts";
 
 export type { Asset, LinkList } from "../schema/asset.ts";
 export type { SessionCookie, StoredCookie } from "../schema/cookie.ts";
 export type { Host } from "../schema/host.ts";
 export type { Job, JobEvent, JobList, JobStatus } from "../schema/job.ts";
 export type { Profile } from "../schema/profile.ts";
+export type { QueueCounts, QueueRow, Run, SubmitResult, TaskIn } from "../schema/queue.ts";
 export type { Recipe, RecipeAction } from "../schema/recipe.ts";
 export type { Session, SessionFile } from "../schema/session.ts";
 export type { Worker } from "../schema/worker.ts";
+export type { Workload } from "../schema/workload.ts";
 export { FlotillaError } from "./errors.ts";
 export type { EventOptions } from "./events.ts";
 export type { CallOptions, ClientOptions } from "./http.ts";
 export type { JobCalls, SubmitOptions, WaitOptions } from "./jobs.ts";
 export type { OpenSession, Reply, SessionActions, SessionCalls } from "./sessions.ts";
+export type { RunFilter, SubmitTasksOptions, WorkloadCalls } from "./workloads.ts";
 
 /**
- * A client of a hub: `jobs`, `sessions`, `hosts`, `profiles` and `fleet`. It needs nothing but Bun: the schemas give it
- * their types and are not loaded. Every call throws FlotillaError, has a deadline and takes an AbortSignal.
+ * A client of a hub: `jobs`, `sessions`, `hosts`, `profiles`, `fleet` and `workloads`. It needs nothing but Bun: the
+ * schemas give it their types and are not loaded. Every call throws FlotillaError, has a deadline and takes an
+ * AbortSignal.
  */
 export function createClient(options: ClientOptions) {
   const http = createHttp(options);
@@ -30,6 +35,7 @@ export function createClient(options: ClientOptions) {
     hosts: hostCalls(http),
     profiles: profileCalls(http),
     fleet: fleetCalls(http),
+    workloads: workloadCalls(http),
   };
 }
 

@@ -5,7 +5,7 @@ import type { Job, JobEvent, JobList, JobListQuery, SubmitJob } from "../schema/
 import type { ScreenshotRequest } from "../schema/session.ts";
 import { FlotillaError } from "./errors.ts";
 import { type EventOptions, followEvents } from "./events.ts";
-import { backoffMs, type CallOptions, type Http } from "./http.ts";
+import { backoffMs, type CallOptions, type Http, queryOf } from "./http.ts";
 
 export interface SubmitOptions extends CallOptions {
   /** How long 503 is waited out; default 600,000. With 0 a job that is queued is returned as it is. */
@@ -138,11 +138,4 @@ export type JobCalls = ReturnType<typeof jobCalls>;
 function queuedJob(err: FlotillaError): string | null {
   const job_id = (err.body as { job_id?: unknown } | null)?.job_id;
   return err.status === 503 && typeof job_id === "string" ? job_id : null;
-}
-
-function queryOf(query: Record<string, unknown>): URLSearchParams {
-  const out = new URLSearchParams();
-  for (const [key, value] of Object.entries(query))
-    if (value !== undefined) out.set(key, String(value));
-  return out;
 }

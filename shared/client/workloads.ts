@@ -1,0 +1,86 @@
+import type { z } from "zod";
+import type {
+  QUEUE_STATES,
+  QueueCounts,
+  QueuePeek,
+  ResetFailed,
+  Run,
+  SubmitResult,
+  TaskIn,
+} from "../schema/queue.ts";
+import type { Workload, WorkloadCreate, WorkloadUpdate } from "../schema/workload.ts";
+import { type CallOptions, type Http, queryOf } from "./http.ts";
+
+/** Newest first. `before`: only runs older than this one; `limit`: at most 500 (1,000 over all workloads). */
+export interface RunFilter {
+  limit?: number;
+  before?: number;
+  success?: boolean;
+  pk?: string;
+}
+
+export interface SubmitTasksOptions extends CallOptions {
+  /** How long 503 is waited out; default 60,000. */
+  patience_ms?: number;
+}
+
+const SUBMIT_PATIENCE_MS = 60_000;
+/** 10,000 tasks with a large `extra` are tens of megabytes. */
+const BATCH_MS = 120_000;
+
+/** Workloads, their queues and runs (pipeline spec §4.1, §4.2). */
+export function workloadCalls(http: Http) {
+  const at = (slug: string, rest = "") => `/api/v1/workloads/${encodeURIComponent(slug)}${rest}`;
+  const runsAt = async (path: string, filter: RunFilter, call?: CallOptions): Promise<Run[]> =>
+    (await http.json<{ runs: Run[] }>("GET", `${path}?${queryOf(filter)}`, call)).runs;
+  return {
+    list: async (call?: CallOptions) =>
+      (await http.json<{ workloads: Workload[] }>("GET", "/api/v1/workloads", call)).workloads,
+    create: (workload: z.input<typeof WorkloadCreate>, call?: CallOptions) =>
+      http.json<Workload>("POST", "/api/v1/workloads", { ...call, json: workload }),
+    get: (slug: string, call?: CallOptions) => http.json<Workload>("GET", at(slug), call),
+    /** Replaces every mutable field. */
+    replace: (slug: string, settings: z.input<typeof WorkloadUpdate>, call?: CallOptions) =>
+      http.json<Workload>("PUT", at(slug), { ...call, json: settings }),
+    setEnabled: (slug: string, enabled: boolean, call?: CallOptions) =>
+      http.json<Workload>("PATCH", at(slug, "/enabled"), { ...call, json: { enabled } }),
+    /** With its queue; its runs stay. 409 while tasks are claimed, unless it is forced. */
+    delete: (slug: string, { force = false, ...call }: CallOptions & { force?: boolean } = {}) =>
+      http.json<null>("DELETE", at(slug, `?force=${force}`), call),
+    /** Up to 10,000 tasks, all or none. A key that is pending, claimed or failed is a duplicate and left alone. */
+    submit: (
+      slug: string,
+      items: readonly z.input<typeof TaskIn>[],
+      options: SubmitTasksOptions = {},
+    ): Promise<SubmitResult> => {
+      const { patience_ms = SUBMIT_PATIENCE_MS, signal } = options;
+      const call = { timeout_ms: BATCH_MS, ...options, json: { items } };
+      return http.whileBusy({ patience_ms, signal }, () =>
+        http.json<SubmitResult>("POST", at(slug, "/tasks/batch"), call),
+      );
+    },
+    queue: (slug: string, call?: CallOptions) =>
+      http.json<QueueCounts>("GET", at(slug, "/queue"), call),
+    peek: (
+      slug: string,
+      query: { state?: (typeof QUEUE_STATES)[number]; limit?: number; offset?: number } = {},
+      call?: CallOptions,
+    ) =>
+      http.json<z.infer<typeof QueuePeek>>("GET", at(slug, `/queue/peek?${queryOf(query)}`), call),
+    /** How many failed tasks became pending. */
+    resetFailed: async (slug: string, call?: CallOptions) =>
+      (await http.json<z.infer<typeof ResetFailed>>("POST", at(slug, "/queue/reset-failed"), call))
+        .reset,
+    /** Removes a pending or failed task, cancels a claimed one. */
+    removeTask: (slug: string, pk: string, call?: CallOptions) =>
+      http.json<null>("DELETE", at(slug, `/queue/${encodeURIComponent(pk)}`), call),
+    runs: (slug: string, filter: RunFilter = {}, call?: CallOptions) =>
+      runsAt(at(slug, "/runs"), filter, call),
+    /** Of all workloads. */
+    allRuns: (filter: RunFilter = {}, call?: CallOptions) => runsAt("/api/v1/runs", filter, call),
+    run: (run_id: number, call?: CallOptions) =>
+      http.json<Run>("GET", `/api/v1/runs/${run_id}`, call),
+  };
+}
+
+export type WorkloadCalls = ReturnType<typeof workloadCalls>;
