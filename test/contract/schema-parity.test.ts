@@ -2,8 +2,11 @@ import { describe, expect, test } from "bun:test";
 import { getTableColumns, getTableName, type Table } from "drizzle-orm";
 import { type PgTable, getTableConfig as pgConfig } from "drizzle-orm/pg-core";
 import { type SQLiteTable, getTableConfig as sqliteConfig } from "drizzle-orm/sqlite-core";
+import { pgKit } from "#drizzle/kit.pg.ts";
+import { sqliteKit } from "#drizzle/kit.sqlite.ts";
 import * as pgSchema from "#drizzle/schema.pg.ts";
 import * as sqliteSchema from "#drizzle/schema.sqlite.ts";
+import { defineTables } from "#drizzle/tables.ts";
 
 const pg = { ...pgSchema };
 const sqlite = { ...sqliteSchema };
@@ -50,6 +53,17 @@ describe("both dialects have the same tables", () => {
   test("the same names are exported", () => {
     expect(Object.keys(sqlite).sort()).toEqual(Object.keys(pg).sort());
   });
+
+  // drizzle-kit sees what these modules export: a table left out would get no migration, and no check would tell.
+  for (const [dialect, exported, kit] of [
+    ["pg", pg, pgKit],
+    ["sqlite", sqlite, sqliteKit],
+  ] as const)
+    test(`schema.${dialect}.ts exports every table of defineTables, under its own name`, () => {
+      const defined = defineTables(kit);
+      expect(Object.keys(exported).sort()).toEqual(Object.keys(defined).sort());
+      for (const [name, table] of Object.entries(exported)) expect(getTableName(table)).toBe(name);
+    });
 
   for (const name of Object.keys(pg) as (keyof typeof pg)[]) {
     // At run time schema.sqlite.ts holds SQLite tables; its types are those of Postgres.
