@@ -1,4 +1,5 @@
 import type { AgentReport, DesiredInstance } from "#shared/schema/agent.ts";
+import type { DeployOutcome } from "#shared/schema/operations.ts";
 import type { SupervisedAction, SupervisedProblem } from "#shared/schema/supervisor.ts";
 import type { ColumnKit } from "./kit.pg.ts";
 
@@ -82,7 +83,11 @@ export function defineOperationsTables(c: ColumnKit) {
       /** Process that runs it; a deploy of a process that is gone is ended by the next one. */
       node: c.str("node").notNull(),
       started_at: c.time("started_at").notNull(),
+      /** When its process last said that it runs. */
+      beat_at: c.time("beat_at"),
       finished_at: c.time("finished_at"),
+      /** Null while it runs. */
+      outcome: c.str("outcome").$type<DeployOutcome>(),
       exit_code: c.int("exit_code"),
       error: c.str("error"),
       log: c.str("log").notNull(),

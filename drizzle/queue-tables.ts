@@ -108,6 +108,8 @@ export function defineQueueTables(c: ColumnKit) {
     (t) => [
       c.uniqueIndex("runs_attempt_idx").on(t.task_id, t.epoch),
       c.index("runs_workload_idx").on(t.workload_id, t.run_id),
+      // Failures among millions of successes; successes pay nothing for it.
+      c.index("runs_failed_idx").on(t.finished_at).where(sql`outcome <> 0`),
     ],
   );
 
@@ -176,7 +178,9 @@ export function defineQueueTables(c: ColumnKit) {
     filter: c.json<string[]>("filter"),
     draining: c.bool("draining").notNull(),
     in_flight: c.int("in_flight").notNull(),
+    /** Of the worker and all it started, and of its whole host. */
     cpu_percent: c.float("cpu_percent"),
+    host_cpu_percent: c.float("host_cpu_percent"),
     mem_percent: c.float("mem_percent"),
     gpus: c.json<GpuReading[]>("gpus").notNull(),
     started_at: c.time("started_at").notNull(),

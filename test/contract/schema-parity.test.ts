@@ -62,7 +62,8 @@ describe("both dialects have the same tables", () => {
     test(`schema.${dialect}.ts exports every table of defineTables, under its own name`, () => {
       const defined = defineTables(kit);
       expect(Object.keys(exported).sort()).toEqual(Object.keys(defined).sort());
-      for (const [name, table] of Object.entries(exported)) expect(getTableName(table)).toBe(name);
+      for (const [name, table] of Object.entries<Table>(exported))
+        expect(getTableName(table) as string).toBe(name);
     });
 
   for (const name of Object.keys(pg) as (keyof typeof pg)[]) {

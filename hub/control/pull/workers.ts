@@ -39,6 +39,7 @@ export async function registerPuller(
       draining: false,
       in_flight: 0,
       cpu_percent: null,
+      host_cpu_percent: null,
       mem_percent: null,
       gpus: [],
       started_at: hello.started_at ? Date.parse(hello.started_at) : now,
