@@ -106,12 +106,15 @@ export const StartDeploy = z
   })
   .openapi("StartDeploy");
 export const DeployStarted = z.object({ deploy_id: z.int() }).openapi("DeployStarted");
+/** `interrupted`: the control plane that ran it stopped or died before its end. */
+export const DEPLOY_OUTCOMES = ["succeeded", "failed", "interrupted"] as const;
+export type DeployOutcome = (typeof DEPLOY_OUTCOMES)[number];
 export const Deploy = z
   .object({
     deploy_id: z.int(),
     target: z.string(),
     args: z.array(z.string()),
-    state: z.enum(["running", "succeeded", "failed"]),
+    state: z.enum(["running", ...DEPLOY_OUTCOMES]),
     started_at: z.string(),
     finished_at: z.string().nullable(),
     duration_ms: z.int().nullable(),
