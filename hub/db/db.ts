@@ -1,5 +1,6 @@
 import { ConfigError } from "#shared/env.ts";
 import type { Log } from "#shared/log.ts";
+import { agentsRepo } from "./agents.ts";
 import { assetsRepo } from "./assets.ts";
 import type { Conn } from "./conn.ts";
 import { eventsRepo } from "./events.ts";
@@ -12,7 +13,9 @@ import { pullWorkersRepo } from "./pull-workers.ts";
 import { runsRepo } from "./runs.ts";
 import { settingsRepo } from "./settings.ts";
 import { openSqlite } from "./sqlite.ts";
+import { supervisedRepo } from "./supervised.ts";
 import type { Db } from "./types.ts";
+import { workerRestartsRepo } from "./worker-restarts.ts";
 import { workersRepo } from "./workers.ts";
 import { workloadsRepo } from "./workloads.ts";
 
@@ -70,6 +73,9 @@ export function toDb(conn: Conn): Db {
     workloads: guarded(workloadsRepo(conn)),
     runs: guarded(runsRepo(conn)),
     pull_workers: guarded(pullWorkersRepo(conn)),
+    agents: guarded(agentsRepo(conn)),
+    supervised: guarded(supervisedRepo(conn)),
+    worker_restarts: guarded(workerRestartsRepo(conn)),
     profiles: guarded(profilesRepo(conn)),
     openQueue: (options) => guarded(conn.openQueue(options)),
     ...guarded({ ping: conn.ping }),

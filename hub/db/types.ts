@@ -20,6 +20,9 @@ export type RunRow = Tables["runs"]["$inferSelect"] & {
 };
 export type IdempotencyRow = Tables["idempotency_keys"]["$inferSelect"];
 export type ProfileRow = Tables["profiles"]["$inferSelect"];
+export type AgentRow = Tables["agents"]["$inferSelect"];
+export type SupervisedRow = Tables["supervised"]["$inferSelect"];
+export type WorkerRestartRow = Tables["worker_restarts"]["$inferSelect"];
 
 /** What a claim writes on the row (fleet spec §3.1). */
 export interface ClaimJob {
@@ -226,6 +229,60 @@ export interface PullWorkersRepo {
   list(): Promise<PullWorkerRow[]>;
 }
 
+/** Agents of the hosts that run worker instances (pipeline spec §4.6). */
+export interface AgentsRepo {
+  /** Stores a report; the first one of a host makes its row. Null when another agent speaks for the host and is alive. */
+  sync(
+    host: string,
+    told: { agent_id: string | null; report: NonNullable<AgentRow["report"]>; now: number },
+    dead_before: number,
+  ): Promise<AgentRow | null>;
+  /** Replaces what should run there while the revision is `revision`; null when somebody else was first. */
+  setDesired(
+    host: string,
+    desired: AgentRow["desired"],
+    revision: number,
+  ): Promise<AgentRow | null>;
+  get(host: string): Promise<AgentRow | null>;
+  list(): Promise<AgentRow[]>;
+}
+
+/** Restarts of workers over SSH. */
+export interface WorkerRestartsRepo {
+  /** Takes the right to restart it; null while another restart is under way, or after `limit` in an hour. */
+  begin(
+    worker_id: string,
+    input: { now: number; busy_until: number; limit: number | null },
+  ): Promise<WorkerRestartRow | null>;
+  /** Ends the restart that was begun with `busy_until`. */
+  end(
+    worker_id: string,
+    busy_until: number,
+    result: { exit_code: number | null; error: string | null },
+  ): Promise<void>;
+  get(worker_id: string): Promise<WorkerRestartRow | null>;
+}
+
+/** What the supervisor writes; `seq` is the repository's own. */
+export type SupervisedChange = Partial<Omit<SupervisedRow, "workload_id" | "seq">>;
+
+/** What the supervisor remembers of a workload. Every write names the row it was decided on and changes nothing else. */
+export interface SupervisedRepo {
+  /** The row, made when there is none. */
+  open(workload_id: number): Promise<SupervisedRow>;
+  get(workload_id: number): Promise<SupervisedRow | null>;
+  /** Null when another control process was first, or the workload is not supervised any more. */
+  change(of: SupervisedRow, set: SupervisedChange): Promise<SupervisedRow | null>;
+  /** As `change`, and switches the workload off in the same transaction; false when either could not be. */
+  pause(of: SupervisedRow, set: SupervisedChange, now: number): Promise<boolean>;
+  /** Its runs after `after`, newest first. */
+  outcomes(
+    workload_id: number,
+    after: number,
+    limit: number,
+  ): Promise<{ run_id: number; outcome: number; error: string | null }[]>;
+}
+
 /**
  * The whole storage of a hub; opened by `openDb(url)`. Every call rejects with AppError unavailable (503) when the
  * database cannot be reached, does not answer in time, or its disk is full.
@@ -242,6 +299,9 @@ export interface Db {
   workloads: WorkloadsRepo;
   runs: RunsRepo;
   pull_workers: PullWorkersRepo;
+  agents: AgentsRepo;
+  supervised: SupervisedRepo;
+  worker_restarts: WorkerRestartsRepo;
   profiles: ProfilesRepo;
   /** The workload pipeline's queue over the same database; closed with it. */
   openQueue(options: QueueOptions): QueueStore;

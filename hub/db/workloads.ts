@@ -20,8 +20,13 @@ export function workloadsRepo(conn: Conn): WorkloadsRepo {
     delete: async (workload_id, force) => {
       const claimed = sql`exists (select 1 from ${t.tasks} where ${t.tasks.workload_id} = ${workload_id} and ${t.tasks.state} = 1)`;
       const gone = sql`not exists (select 1 from ${workloads} where ${workloads.workload_id} = ${workload_id})`;
-      const of = (table: typeof t.tasks | typeof t.workload_stats | typeof t.rate_windows) =>
-        q.delete(table).where(sql`${table.workload_id} = ${workload_id} and ${gone}`);
+      const of = (
+        table:
+          | typeof t.tasks
+          | typeof t.workload_stats
+          | typeof t.rate_windows
+          | typeof t.supervised,
+      ) => q.delete(table).where(sql`${table.workload_id} = ${workload_id} and ${gone}`);
       const [deleted] = await conn.atomic([
         q
           .delete(workloads)
@@ -34,6 +39,7 @@ export function workloadsRepo(conn: Conn): WorkloadsRepo {
         of(t.tasks),
         of(t.workload_stats),
         of(t.rate_windows),
+        of(t.supervised),
       ]);
       return (deleted?.length ?? 0) > 0;
     },

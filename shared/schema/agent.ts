@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { WORKER_ID } from "../ids.ts";
 import { GpuReading, MAX_SLOTS, PULL_WORKER_ID } from "./pull.ts";
 import { Slug } from "./workload.ts";
 
@@ -12,12 +13,17 @@ export const MAX_INSTANCES = 200;
 
 export const HOST_NAME = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,252}$/;
 
+/** It is the worker's id too, so both rules hold. */
+const INSTANCE_ID = WORKER_ID;
+
 /** A worker process that should run on a host: `flotilla worker` with these flags and variables. */
 export const DesiredInstance = z
   .object({
-    instance_id: z.string().regex(PULL_WORKER_ID),
+    instance_id: z.string().regex(INSTANCE_ID),
     args: z.array(z.string().max(4_096)).max(100),
     env: z.record(z.string().max(200), z.string().max(32_768)),
+    /** Another number starts it anew, also when it was given up. */
+    generation: z.int().min(0).default(0),
   })
   .openapi("DesiredInstance");
 export type DesiredInstance = z.infer<typeof DesiredInstance>;
@@ -35,7 +41,7 @@ export const InstanceReport = z
   .openapi("InstanceReport");
 export type InstanceReport = z.infer<typeof InstanceReport>;
 
-/** Body of POST /agents/{host}/sync. */
+/** What runs on a host, as its agent last said. */
 export const AgentReport = z
   .strictObject({
     gpus: z.array(GpuReading).max(64).default([]),
@@ -44,6 +50,12 @@ export const AgentReport = z
   })
   .openapi("AgentReport");
 export type AgentReport = z.infer<typeof AgentReport>;
+
+/** With `agent_id`, which an agent keeps over its restarts: a second agent of one host is refused while the first lives. */
+export const SyncAgent = AgentReport.extend({
+  agent_id: z.string().min(8).max(64).nullable().default(null),
+}).openapi("SyncAgent");
+export type SyncAgent = z.infer<typeof SyncAgent>;
 
 const Desired = z.object({ instances: z.array(DesiredInstance) });
 export const AgentSynced = z.object({ desired: Desired, revision: z.int() }).openapi("AgentSynced");
@@ -62,7 +74,7 @@ export const Agent = z
 export type Agent = z.infer<typeof Agent>;
 export const AgentList = z.object({ agents: z.array(Agent) }).openapi("AgentList");
 
-/** Item of GET /workers/elastic/inventory. `actual`: what its agent last reported; null when it was never seen there. */
+/** Item of GET /workers/elastic/inventory. `actual`: what its agent last reported; unknown when it was never seen there. */
 export const Instance = z
   .object({
     instance_id: z.string(),
@@ -78,13 +90,21 @@ export const Instance = z
 export type Instance = z.infer<typeof Instance>;
 export const InstanceList = z.object({ instances: z.array(Instance) }).openapi("InstanceList");
 
-/** Body of POST /workers/elastic/spawn. Without `host`: the agent with the fewest instances. */
+/**
+ * Body of POST /workers/elastic/spawn. Without `host`: the live agent with the fewest instances. With `instance_id` the
+ * call may be repeated: an instance of that name that should run already is left as it is.
+ */
 export const SpawnInstances = z
   .strictObject({
+    instance_id: z.string().regex(INSTANCE_ID).optional(),
     host: z.string().regex(HOST_NAME).optional(),
     count: z.int().min(1).max(MAX_INSTANCES).default(1),
     workloads: z.array(Slug).max(1_000).optional(),
     slots: z.int().min(1).max(MAX_SLOTS).optional(),
+  })
+  .refine((b) => b.instance_id === undefined || b.count === 1, {
+    error: "must be 1 with an instance_id",
+    path: ["count"],
   })
   .openapi("SpawnInstances");
 export type SpawnInstances = z.infer<typeof SpawnInstances>;

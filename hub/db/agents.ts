@@ -1,0 +1,35 @@
+import { and, asc, eq, sql } from "drizzle-orm";
+import type { Conn } from "./conn.ts";
+import type { AgentRow, AgentsRepo } from "./types.ts";
+
+const first = <T>(rows: T[]): T | null => rows[0] ?? null;
+
+export function agentsRepo({ q, t: { agents } }: Conn): AgentsRepo {
+  return {
+    // One statement decides: a live agent of another id keeps the host, and the newcomer gets null.
+    sync: async (host, { agent_id, report, now }, dead_before) => {
+      const set = { agent_id, report, last_seen_at: now };
+      return first<AgentRow>(
+        await q
+          .insert(agents)
+          .values({ host, desired: [], revision: 0, ...set })
+          .onConflictDoUpdate({
+            target: agents.host,
+            set,
+            setWhere: sql`${agents.agent_id} is null or ${agents.agent_id} = ${agent_id} or ${agents.last_seen_at} is null or ${agents.last_seen_at} < ${dead_before}`,
+          })
+          .returning(),
+      );
+    },
+    setDesired: async (host, desired, revision) =>
+      first<AgentRow>(
+        await q
+          .update(agents)
+          .set({ desired, revision: revision + 1 })
+          .where(and(eq(agents.host, host), eq(agents.revision, revision)))
+          .returning(),
+      ),
+    get: async (host) => first(await q.select().from(agents).where(eq(agents.host, host))),
+    list: () => q.select().from(agents).orderBy(asc(agents.host)),
+  };
+}

@@ -1,0 +1,39 @@
+import { and, eq, sql } from "drizzle-orm";
+import type { Conn } from "./conn.ts";
+import type { WorkerRestartRow, WorkerRestartsRepo } from "./types.ts";
+
+const HOUR_MS = 3_600_000;
+
+const first = <T>(rows: T[]): T | null => rows[0] ?? null;
+
+export function workerRestartsRepo({ q, t: { worker_restarts: r } }: Conn): WorkerRestartsRepo {
+  return {
+    // One statement decides who restarts it and counts against the hour.
+    begin: async (worker_id, { now, busy_until, limit }) => {
+      const over = sql`${r.window_at} <= ${now - HOUR_MS}`;
+      const free = sql`(${r.busy_until} is null or ${r.busy_until} <= ${now})`;
+      return first<WorkerRestartRow>(
+        await q
+          .insert(r)
+          .values({ worker_id, window_at: now, used: 1, busy_until, last_at: now })
+          .onConflictDoUpdate({
+            target: r.worker_id,
+            set: {
+              window_at: sql`case when ${over} then ${now} else ${r.window_at} end`,
+              used: sql`case when ${over} then 1 else ${r.used} + 1 end`,
+              ...{ busy_until, last_at: now, exit_code: null, error: null },
+            },
+            setWhere: limit === null ? free : sql`${free} and (${over} or ${r.used} < ${limit})`,
+          })
+          .returning(),
+      );
+    },
+    end: async (worker_id, busy_until, { exit_code, error }) => {
+      await q
+        .update(r)
+        .set({ busy_until: null, exit_code, error })
+        .where(and(eq(r.worker_id, worker_id), eq(r.busy_until, busy_until)));
+    },
+    get: async (worker_id) => first(await q.select().from(r).where(eq(r.worker_id, worker_id))),
+  };
+}
