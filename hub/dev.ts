@@ -34,30 +34,53 @@ export interface DevDeps {
   terminal: Terminal;
 }
 
-/** The worker is the same program in another process and joins over the same socket as in production. */
-async function startWorkerChild(deps: DevDeps, hubUrl: string): Promise<SupervisedChild> {
-  const given = (name: string) => {
-    const value = deps.flags[name]?.at(-1);
-    return value === undefined ? [] : [`--${name}=${value}`];
+/** A worker is the same program in another process and joins over the same socket as in production. */
+function startWorkerChild(
+  deps: DevDeps,
+  name: string,
+  options: { address: string; flags: string[]; env: EnvSource },
+): SupervisedChild {
+  const given = (flag: string) => {
+    const value = deps.flags[flag]?.at(-1);
+    return value === undefined ? [] : [`--${flag}=${value}`];
   };
-  const lanes = Number(deps.flags.lanes?.at(-1) ?? deps.env.LANE_POOL) || DEFAULT_LANES;
-  const ports = await pickLanePorts(deps.env, Math.min(lanes, MAX_LANES));
   return superviseChild({
-    name: "worker",
+    name,
     argv: [
       ...deps.self,
       "worker",
-      `--hub-url=${hubUrl.replace(/^http/, "ws")}`,
-      `--data-dir=${join(deps.config.data_dir, "worker")}`,
+      options.address,
+      `--data-dir=${join(deps.config.data_dir, name)}`,
       `--log-level=${deps.config.log_level}`,
       "--exit-on-stdin-close",
-      ...["lanes", "headless-lanes", "worker-id"].flatMap(given),
+      ...options.flags.flatMap(given),
     ],
-    env: { ...deps.env, ...ports },
+    env: { ...deps.env, ...options.env },
     log: deps.log,
     clock: deps.clock,
   });
 }
+
+async function startBrowserWorker(deps: DevDeps, url: string): Promise<SupervisedChild> {
+  const lanes = Number(deps.flags.lanes?.at(-1) ?? deps.env.LANE_POOL) || DEFAULT_LANES;
+  const ports = await pickLanePorts(deps.env, Math.min(lanes, MAX_LANES));
+  return startWorkerChild(deps, "worker", {
+    address: `--hub-url=${url.replace(/^http/, "ws")}`,
+    flags: ["lanes", "headless-lanes", "worker-id"],
+    env: { ...ports, SVC_CONTROL_URL: undefined },
+  });
+}
+
+/**
+ * A process of its own: a browser worker that dies, or that cannot start because Chromium is missing, takes no task
+ * along, and a task that takes the memory of its worker takes no browser.
+ */
+const startPipelineWorker = (deps: DevDeps, url: string): SupervisedChild =>
+  startWorkerChild(deps, "pipeline-worker", {
+    address: `--control-url=${url}`,
+    flags: ["slots", "worker-id"],
+    env: { HUB_URL: undefined },
+  });
 
 /** Where this machine reaches a server that listens on `host`. */
 function reachableHost(host: string): string {
@@ -119,7 +142,8 @@ function banner(deps: DevDeps, url: string): string {
 }
 
 /**
- * Dev mode: the hub with the control plane on one port in this process, and one browser worker as a child process.
+ * Dev mode: the hub with the control plane on one port in this process, a browser worker and a pipeline worker as child
+ * processes.
  * `exited` resolves when `--once` ends with its job.
  */
 export async function startDev(deps: DevDeps): Promise<Service> {
@@ -133,7 +157,8 @@ export async function startDev(deps: DevDeps): Promise<Service> {
     const hub = scope.add("hub", await startHub(deps), (h) => h.stop());
     const url = `http://${reachableHost(deps.config.host)}:${hub.port}`;
     deps.terminal.out(banner(deps, url));
-    const worker = scope.add("worker", await startWorkerChild(deps, url), (w) => w.stop());
+    const worker = scope.add("worker", await startBrowserWorker(deps, url), (w) => w.stop());
+    scope.add("pipeline worker", startPipelineWorker(deps, url), (w) => w.stop());
     const target = wanted ?? (deps.flags.demo ? `${url}/demo/` : null);
     const job =
       target === null

@@ -42,12 +42,12 @@ async function prepareService(mode: Mode, flags: FlagValues) {
     const { loadWorkerConfig } = await import("#worker/config.ts");
     const config = loadWorkerConfig(env, overrides);
     const log = logTo(config.log_level).child({ mode });
-    const { startWorker } = await import("#worker/start.ts");
+    const { startServices } = await import("#worker/services.ts");
     const version = nodeVersion(env.WORKER_VERSION);
     return {
       log,
       start: (signal: AbortSignal): Promise<Service> =>
-        startWorker({ config, log, clock, version, signal }),
+        startServices({ config, log, clock, version, signal }),
     };
   }
   const { loadHubConfig } = await import("./config.ts");

@@ -203,12 +203,13 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     name: "worker-start",
-    files: /^worker\/(start|run-job|run-page|job-browser)\.ts$/,
+    files: /^worker\/(services|start|start-pull|run-job|run-page|job-browser)\.ts$/,
     may: [
       "shared",
       "worker-config",
       "worker-parts",
       "link",
+      "pipeline",
       "upload",
       "page-actions",
       "video",

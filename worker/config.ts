@@ -15,9 +15,17 @@ import {
 import { WORKER_ID } from "#shared/ids.ts";
 import { CDP_PORT_BASE, DISPLAY_BASE, VNC_PORT_BASE } from "#shared/limits.ts";
 import { LOG_LEVELS } from "#shared/log.ts";
+import { MAX_SLOTS } from "#shared/schema/pull.ts";
 
 const GIB = 1024 ** 3;
 const NAVIGATION_BLOCKS = ["loopback", "private"] as const;
+
+/** Default of SVC_SLOTS. */
+export const DEFAULT_SLOTS = 4;
+
+const controlUrl = z
+  .string()
+  .refine((raw) => /^https?:$/.test(URL.parse(raw)?.protocol ?? ""), "not an http:// URL");
 
 const linkUrl = z
   .string()
@@ -28,7 +36,19 @@ const linkUrl = z
 
 /** Every variable a worker reads, with its unit and default; the README's table is generated from it. */
 export const WorkerEnv = z.object({
-  HUB_URL: linkUrl.optional().describe("Address of the hub, e.g. `ws://hub:8000`."),
+  HUB_URL: linkUrl
+    .optional()
+    .describe("Address of the hub, e.g. `ws://hub:8000`; a worker with it runs browsers."),
+  SVC_CONTROL_URL: controlUrl
+    .optional()
+    .describe("Control plane, e.g. `http://control:8000`; a worker with it runs tasks."),
+  SVC_SLOTS: integer(DEFAULT_SLOTS, 1, MAX_SLOTS).describe(
+    "Tasks, or batches of them, this worker runs at once.",
+  ),
+  SVC_TASK_ENV: list()
+    .pipe(z.array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "not names of variables")))
+    .describe("Names of the worker's variables that its tasks may read, comma-separated."),
+  SVC_API_TOKEN: optionalText().describe("Token of hub and control plane, when they ask for one."),
   WORKER_SECRET: optionalText().describe("Shared secret of the worker link; unset means none."),
   SVC_WORKER_ID: z
     .string()
@@ -98,6 +118,9 @@ export const WorkerEnv = z.object({
 const INHERITED =
   /^(PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ|FONTCONFIG_[A-Z]+|LD_LIBRARY_PATH|(https?|no|all)_proxy|FLOTILLA_[A-Z_]+)$/i;
 
+/** What tasks see beyond that: where an interpreter finds its packages and a library its GPU. */
+const TASKS_INHERIT = /^(HOME|USER|TMPDIR|VIRTUAL_ENV|PYTHON[A-Z0-9]*|(CUDA|NVIDIA)_[A-Z_]+)$/;
+
 type Values = z.output<typeof WorkerEnv>;
 
 /** Port ranges [first, first + lanes) by the variable that sets them. */
@@ -160,6 +183,12 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
       ignore_certificate_errors: v.SVC_IGNORE_CERTIFICATE_ERRORS,
       environment: inheritedEnvironment(env),
     },
+    pipeline: {
+      control_url: v.SVC_CONTROL_URL ?? null,
+      slots: v.SVC_SLOTS,
+      api_token: v.SVC_API_TOKEN ?? null,
+      environment: taskEnvironment(env, v.SVC_TASK_ENV),
+    },
     fetch: { spool_max_bytes: v.SVC_SPOOL_MAX_BYTES, navigation_block: v.SVC_NAVIGATION_BLOCK },
     watchdog: {
       stall_ms: v.SVC_WORKER_WATCHDOG_THRESHOLD_S,
@@ -174,12 +203,22 @@ const configHome = (env: EnvSource): string => env.XDG_CONFIG_HOME || join(homed
 
 export type WorkerConfig = ReturnType<typeof loadWorkerConfig>;
 
-function inheritedEnvironment(env: EnvSource): Record<string, string> {
-  const picked: Record<string, string> = { PATH: "/usr/local/bin:/usr/bin:/bin" };
+function pick(env: EnvSource, wanted: (name: string) => boolean): Record<string, string> {
+  const picked: Record<string, string> = {};
   for (const [name, value] of Object.entries(env))
-    if (value !== undefined && INHERITED.test(name)) picked[name] = value;
+    if (value !== undefined && wanted(name)) picked[name] = value;
   return picked;
 }
+
+const inheritedEnvironment = (env: EnvSource): Record<string, string> => ({
+  PATH: "/usr/local/bin:/usr/bin:/bin",
+  ...pick(env, (name) => INHERITED.test(name)),
+});
+
+const taskEnvironment = (env: EnvSource, named: readonly string[]): Record<string, string> => ({
+  ...inheritedEnvironment(env),
+  ...pick(env, (name) => TASKS_INHERIT.test(name) || named.includes(name)),
+});
 
 function deepFreeze<T extends object>(value: T): T {
   for (const member of Object.values(value))

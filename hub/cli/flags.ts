@@ -78,6 +78,12 @@ const WORKER_ID: Flag = {
   value: "ID",
   help: "instead of the id made from the LAN address",
 };
+const SLOTS: Flag = {
+  name: "slots",
+  env: "SVC_SLOTS",
+  value: "N",
+  help: "pipeline tasks at a time",
+};
 const STDIN: Flag = {
   name: "exit-on-stdin-close",
   env: "SVC_EXIT_ON_STDIN_CLOSE",
@@ -91,6 +97,7 @@ export const MODE_FLAGS: Record<Mode, Flag[]> = {
     ...SERVER,
     LANES,
     HEADLESS,
+    SLOTS,
     WORKER_ID,
     { name: "fetch", value: "URL", help: "run one fetch job once the worker is there" },
     { name: "demo", help: "the same with the bundled demo page" },
@@ -110,12 +117,11 @@ export const MODE_FLAGS: Record<Mode, Flag[]> = {
       name: "control-url",
       env: "SVC_CONTROL_URL",
       value: "URL",
-      reserved: true,
-      help: "control plane to pull tasks from",
+      help: "control plane to pull tasks from, http://HOST:PORT",
     },
     WORKER_ID,
     LANES,
-    { name: "slots", env: "SVC_SLOTS", value: "N", reserved: true, help: "tasks at a time" },
+    SLOTS,
     { name: "agent", env: "SVC_AGENT", reserved: true, help: "supervise worker instances" },
     HEADLESS,
     DATA,

@@ -10,9 +10,9 @@ import {
 } from "./flags.ts";
 
 const ABOUT: Record<Mode | Command, string> = {
-  dev: "hub, control and one browser worker on this machine, http://127.0.0.1:8000",
+  dev: "hub, control, a browser worker and a pipeline worker on this machine, http://127.0.0.1:8000",
   hub: "the fleet's HTTP and WebSocket API",
-  worker: "browser lanes that join a hub",
+  worker: "browser lanes that join a hub, slots that pull pipeline tasks, or both",
   control: "the pipeline's API under /api/v1",
   fetch: "run one fetch job and list what the browser downloaded",
   jobs: "list jobs, newest first",

@@ -69,6 +69,30 @@ export async function openScratch(data_dir: string, user: BrowserUser | null): P
   }
 }
 
+/** A directory that one worker holds, and the first part of its processes' tags. */
+export interface OwnDir {
+  id: string;
+  /** Ends what still carries the tag and gives the lock back. */
+  close(): Promise<void>;
+}
+
+/**
+ * Takes a directory for this process and ends the processes an earlier incarnation left.
+ * @throws DataDirInUseError
+ */
+export async function openDir(dir: string): Promise<OwnDir> {
+  const unlock = lockDir(dir);
+  const id = scratchId(dir);
+  const sweep = () => endStragglers((tag) => tag.startsWith(`${id}:`));
+  try {
+    await sweep();
+  } catch (err) {
+    unlock();
+    throw err;
+  }
+  return { id, close: () => sweep().then(unlock, unlock) };
+}
+
 /** Names a directory for its lane tags. Device and inode tell two containers apart that call their directories the same. */
 export function scratchId(dir: string): string {
   const { dev, ino } = statSync(dir);

@@ -6,6 +6,7 @@ import type { WorkloadSettings } from "#shared/schema/pull.ts";
 import { createCommandExecutor } from "./command-executor.ts";
 import { createModuleExecutor } from "./module-executor.ts";
 import runnerPy from "./runner.py" with { type: "text" };
+import { resolveSource } from "./source-path.ts";
 import type { Executor } from "./types.ts";
 
 export interface ExecutorDeps {
@@ -38,11 +39,7 @@ export async function createExecutor(
         ...shared,
         program: config.python ?? PYTHON,
         args: ["-u", await runnerFile(deps.dir)],
-        init: {
-          module: config.module,
-          source_path: config.source_path,
-          init_kwargs: config.init_kwargs ?? {},
-        },
+        init: { ...(await resolveSource(workload)), init_kwargs: config.init_kwargs ?? {} },
         recycle_after: config.recycle_after ?? null,
       });
     default:

@@ -1,0 +1,57 @@
+import { ConfigError } from "#shared/env.ts";
+import { createScope } from "#shared/scope.ts";
+import { type RunningWorker, startWorker, type WorkerDeps } from "./start.ts";
+import { startPull } from "./start-pull.ts";
+import { startStallWatchdog } from "./update/watchdog.ts";
+
+/**
+ * Starts what this worker was told to serve: browser lanes with HUB_URL, pipeline tasks with SVC_CONTROL_URL, or both in
+ * this one process. `stop` drains both at once.
+ * @throws ConfigError when it was told neither.
+ */
+export async function startServices(deps: WorkerDeps): Promise<RunningWorker> {
+  const { hub_url, pipeline } = deps.config;
+  const { control_url } = pipeline;
+  if (control_url === null) {
+    if (hub_url !== null) return startWorker(deps);
+    throw new ConfigError(
+      "HUB_URL (--hub-url) or SVC_CONTROL_URL (--control-url): a worker needs at least one of them",
+    );
+  }
+  if (hub_url === null) return startPullAlone(deps, control_url);
+  // First the lanes: where they cannot start, the process ends before it has taken a task.
+  const fleet = await startWorker(deps);
+  try {
+    const pull = await startPull(deps, control_url);
+    return {
+      exited: fleet.exited,
+      stop: async () => void (await Promise.all([fleet.stop(), pull.stop()])),
+    };
+  } catch (err) {
+    await fleet.stop();
+    throw err;
+  }
+}
+
+/** A worker without lanes has no link whose silence could be seen, but its event loop can stall as well. */
+async function startPullAlone(deps: WorkerDeps, control_url: string): Promise<RunningWorker> {
+  const { config, clock, log } = deps;
+  const exit = Promise.withResolvers<number>();
+  const scope = createScope(log);
+  const pull = await startPull(deps, control_url);
+  scope.add(
+    "stall watchdog",
+    startStallWatchdog({ threshold_ms: config.watchdog.stall_ms, jitter_ms: 0, clock, log }),
+    (w) => w.stop(),
+  );
+  scope.add("pull worker", pull, (p) => p.stop());
+  let stopping: Promise<void> | undefined;
+  const stop = () => scope.close().finally(() => exit.resolve(0));
+  return {
+    stop: () => {
+      stopping ??= stop();
+      return stopping;
+    },
+    exited: exit.promise,
+  };
+}

@@ -1,0 +1,54 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { errorMessage } from "#shared/errors.ts";
+import { workerIdFromAddress } from "#shared/ids.ts";
+import { createScope } from "#shared/scope.ts";
+import { LANE_TAG } from "./browser/proc.ts";
+import { createHostLoad } from "./host-load.ts";
+import { openDir } from "./lanes/scratch.ts";
+import { lanAddress } from "./link/address.ts";
+import { parseHubUrl } from "./link/hub-url.ts";
+import { startPullWorker } from "./pipeline/pull.ts";
+import type { WorkerDeps } from "./start.ts";
+
+/**
+ * Starts the part of a worker that pulls tasks (pipeline spec §1). Its processes carry this directory's tag: what an
+ * incarnation that was killed left running is ended before the first task is claimed again.
+ * @throws DataDirInUseError when another worker pulls tasks with this data directory.
+ */
+export async function startPull(
+  deps: WorkerDeps,
+  control_url: string,
+): Promise<{ stop(): Promise<void> }> {
+  const { config, clock, version } = deps;
+  const { pipeline, data_dir } = config;
+  const control = parseHubUrl(control_url);
+  const worker_id = config.worker_id ?? workerIdFromAddress(await lanAddress(control));
+  const log = deps.log.child({ worker_id });
+  const scope = createScope(log);
+  try {
+    const dir = join(data_dir, "pipeline");
+    mkdirSync(dir, { recursive: true });
+    const scratch = scope.add("pipeline directory", await openDir(dir), (d) => d.close());
+    const load = createHostLoad({ data_dir, clock });
+    const worker = startPullWorker({
+      ...{ control_url: control.http, worker_id, version, dir, clock, log },
+      slots: pipeline.slots,
+      secret: config.worker_secret,
+      api_token: pipeline.api_token,
+      environment: { ...pipeline.environment, [LANE_TAG]: `${scratch.id}:task` },
+      random: Math.random,
+      load: async () => {
+        const { cpu_percent, mem_percent } = await load.sample();
+        return { cpu_percent, mem_percent };
+      },
+    });
+    scope.add("pull worker", worker, (w) => w.stop(config.drain_ms));
+    log.info({ control: control.http, version, slots: pipeline.slots }, "pull worker started");
+    return { stop: () => scope.close() };
+  } catch (err) {
+    log.error({ err: errorMessage(err) }, "pull worker not started");
+    await scope.close();
+    throw err;
+  }
+}
