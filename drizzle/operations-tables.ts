@@ -16,7 +16,7 @@ export function defineOperationsTables(c: ColumnKit) {
     (t) => [c.primaryKey({ columns: [t.slug, t.key] })],
   );
 
-  /** The bytes are in the object store under `object_key`, which holds their sha256: a replaced blob never changes under a reader. */
+  /** The bytes are in the object store under `object_key`, another one with every write: a blob never changes under a reader. */
   const plugin_blobs = c.table(
     "plugin_blobs",
     {

@@ -7,6 +7,7 @@ import { eventsRepo } from "./events.ts";
 import { hostsRepo } from "./hosts.ts";
 import { idempotencyRepo } from "./idempotency.ts";
 import { jobsRepo } from "./jobs.ts";
+import { pluginsRepo } from "./plugins.ts";
 import { openPostgres } from "./postgres.ts";
 import { profilesRepo } from "./profiles.ts";
 import { pullWorkersRepo } from "./pull-workers.ts";
@@ -77,6 +78,7 @@ export function toDb(conn: Conn): Db {
     supervised: guarded(supervisedRepo(conn)),
     worker_restarts: guarded(workerRestartsRepo(conn)),
     profiles: guarded(profilesRepo(conn)),
+    plugins: guarded(pluginsRepo(conn)),
     openQueue: (options) => guarded(conn.openQueue(options)),
     ...guarded({ ping: conn.ping }),
     close: conn.close,

@@ -20,6 +20,8 @@ export type RunRow = Tables["runs"]["$inferSelect"] & {
 };
 export type IdempotencyRow = Tables["idempotency_keys"]["$inferSelect"];
 export type ProfileRow = Tables["profiles"]["$inferSelect"];
+export type PluginStateRow = Tables["plugin_state"]["$inferSelect"];
+export type PluginBlobRow = Tables["plugin_blobs"]["$inferSelect"];
 export type AgentRow = Tables["agents"]["$inferSelect"];
 export type SupervisedRow = Tables["supervised"]["$inferSelect"];
 export type WorkerRestartRow = Tables["worker_restarts"]["$inferSelect"];
@@ -283,6 +285,25 @@ export interface SupervisedRepo {
   ): Promise<{ run_id: number; outcome: number; error: string | null }[]>;
 }
 
+/** What plugins keep (pipeline spec §4.5). `updated_at` of a state grows with every write and so names its version. */
+export interface PluginsRepo {
+  getState(slug: string, key: string): Promise<PluginStateRow | null>;
+  /**
+   * Stores a value. `expected`: only over this version; null: only when there is none; undefined: in any case.
+   * The stored row, or null when `expected` is not what is there.
+   */
+  putState(
+    row: { slug: string; key: string; value: unknown; updated_at: number },
+    expected?: number | null,
+  ): Promise<PluginStateRow | null>;
+  deleteState(slug: string, key: string): Promise<boolean>;
+  getBlob(slug: string, key: string): Promise<PluginBlobRow | null>;
+  /** @returns object_key of the blob it replaced, which nobody refers to any more. */
+  putBlob(row: PluginBlobRow): Promise<string | null>;
+  /** @returns object_key of the blob that was deleted, or null when there was none. */
+  deleteBlob(slug: string, key: string): Promise<string | null>;
+}
+
 /**
  * The whole storage of a hub; opened by `openDb(url)`. Every call rejects with AppError unavailable (503) when the
  * database cannot be reached, does not answer in time, or its disk is full.
@@ -303,6 +324,7 @@ export interface Db {
   supervised: SupervisedRepo;
   worker_restarts: WorkerRestartsRepo;
   profiles: ProfilesRepo;
+  plugins: PluginsRepo;
   /** The workload pipeline's queue over the same database; closed with it. */
   openQueue(options: QueueOptions): QueueStore;
   /** Answers when the database does; rejects otherwise (for /health). */

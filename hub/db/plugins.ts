@@ -1,0 +1,67 @@
+import { and, eq, sql } from "drizzle-orm";
+import type { Conn } from "./conn.ts";
+import type { PluginsRepo } from "./types.ts";
+
+export function pluginsRepo({ q, t: { plugin_state, plugin_blobs } }: Conn): PluginsRepo {
+  const ofState = (slug: string, key: string) =>
+    and(eq(plugin_state.slug, slug), eq(plugin_state.key, key));
+  const ofBlob = (slug: string, key: string) =>
+    and(eq(plugin_blobs.slug, slug), eq(plugin_blobs.key, key));
+  /** Grows with every write, also when the clock stands still or went back: it is the version of the value. */
+  const later = (now: number) =>
+    sql<number>`case when ${plugin_state.updated_at} >= ${now} then ${plugin_state.updated_at} + 1 else ${now} end`;
+  const getBlob: PluginsRepo["getBlob"] = async (slug, key) => {
+    const [row] = await q.select().from(plugin_blobs).where(ofBlob(slug, key));
+    return row ?? null;
+  };
+  return {
+    getState: async (slug, key) => {
+      const [row] = await q.select().from(plugin_state).where(ofState(slug, key));
+      return row ?? null;
+    },
+    putState: async ({ slug, key, value, updated_at: now }, expected) => {
+      const stored = { slug, key, value: { value }, updated_at: now };
+      if (expected === null) {
+        const rows = await q.insert(plugin_state).values(stored).onConflictDoNothing().returning();
+        return rows[0] ?? null;
+      }
+      const set = { value: stored.value, updated_at: later(now) };
+      const rows =
+        expected === undefined
+          ? await q
+              .insert(plugin_state)
+              .values(stored)
+              .onConflictDoUpdate({ target: [plugin_state.slug, plugin_state.key], set })
+              .returning()
+          : await q
+              .update(plugin_state)
+              .set(set)
+              .where(and(ofState(slug, key), eq(plugin_state.updated_at, expected)))
+              .returning();
+      return rows[0] ?? null;
+    },
+    deleteState: async (slug, key) =>
+      (await q.delete(plugin_state).where(ofState(slug, key)).returning()).length > 0,
+    getBlob,
+    putBlob: async (row) => {
+      const { slug, key, ...set } = row;
+      // Each turn names the object it replaces, so that no object is deleted twice and none is forgotten. A turn is lost
+      // only to another writer that won.
+      for (;;) {
+        const before = await getBlob(slug, key);
+        const won = before
+          ? await q
+              .update(plugin_blobs)
+              .set(set)
+              .where(and(ofBlob(slug, key), eq(plugin_blobs.object_key, before.object_key)))
+              .returning()
+          : await q.insert(plugin_blobs).values(row).onConflictDoNothing().returning();
+        if (won.length > 0) return before?.object_key ?? null;
+      }
+    },
+    deleteBlob: async (slug, key) => {
+      const rows = await q.delete(plugin_blobs).where(ofBlob(slug, key)).returning();
+      return rows[0]?.object_key ?? null;
+    },
+  };
+}
