@@ -104,8 +104,9 @@ function makeDataDir(dir: string): void {
 async function openControl(deps: HubDeps, scope: Scope): Promise<RunningHub> {
   const { config, log } = deps;
   const db = scope.add("db", await openDb(config.db_url, { log }), (d) => d.close());
+  const kv = scope.add("key-value store", createMemoryKv(deps.clock), (k) => k.close());
   const pipeline = await openPipeline(deps, db, scope);
-  const server = serve(config, createControlApp({ ...deps, db, pipeline }), log);
+  const server = serve(config, createControlApp({ ...deps, db, kv, pipeline }), log);
   scope.add("server", server, (s) => s.close());
   scope.add("listener", server, (s) => s.stopListening());
   log.info(

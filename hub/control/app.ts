@@ -7,6 +7,7 @@ import { newApp } from "../http/new-app.ts";
 import { ok } from "../http/openapi-parts.ts";
 import type { ControlContext } from "./context.ts";
 import { pullRoutes } from "./routes/pull.ts";
+import { pullDaemonRoutes } from "./routes/pull-daemon.ts";
 import { workloadRoutes } from "./routes/workloads.ts";
 
 const tags = ["control"];
@@ -46,7 +47,7 @@ export function maskDbUrl(db_url: string): string {
 /** The control plane below /api/v1; served alone in control mode, beside the hub in dev mode (pipeline spec §2.5). */
 export function controlRoutes(ctx: ControlContext) {
   const app = newApp();
-  const parts = [systemRoutes(ctx), workloadRoutes(ctx), pullRoutes(ctx)];
+  const parts = [systemRoutes(ctx), workloadRoutes(ctx), pullRoutes(ctx), pullDaemonRoutes(ctx)];
   for (const part of parts) app.route("/", part);
   return app;
 }

@@ -3,6 +3,7 @@ import type { Log } from "#shared/log.ts";
 import type { HubConfig } from "../config.ts";
 import type { QueueStore } from "../db/queue/types.ts";
 import type { Db, PullWorkerRow } from "../db/types.ts";
+import type { Kv } from "../stores/kv.ts";
 import type { ReadyHints } from "./ready-hints.ts";
 import type { TurnQueue } from "./turn.ts";
 import type { WorkloadCache } from "./workload-cache.ts";
@@ -28,5 +29,7 @@ export interface ControlContext {
   readonly version: string;
   readonly log: Log;
   readonly db: Pick<Db, "ping" | "workloads" | "runs" | "pull_workers">;
+  /** Commands on their way to workers, and what running tasks print: both are short-lived. */
+  readonly kv: Kv;
   readonly pipeline: Pipeline;
 }

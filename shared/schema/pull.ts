@@ -171,9 +171,24 @@ export const PullHeartbeat = z
   })
   .openapi("PullHeartbeat");
 export type PullHeartbeat = z.infer<typeof PullHeartbeat>;
+/**
+ * What an operator may tell a worker: `drain` ends its claims, `resume` begins them again, `recycle` replaces its warm
+ * processes before their next task, `stop` drains it and ends its process (whoever supervises it may start it again).
+ */
+export const WORKER_COMMANDS = ["drain", "resume", "recycle", "stop"] as const;
+export const WorkerCommand = z
+  .object({ command_id: z.string(), command: z.enum(WORKER_COMMANDS) })
+  .openapi("WorkerCommand");
+export type WorkerCommand = z.infer<typeof WorkerCommand>;
+
 /** `lost`: no longer this worker's (expired, cancelled or given away): it stops them. */
 export const PullHeartbeatAnswer = z
-  .object({ lost: z.array(AttemptRef), drain: z.boolean() })
+  .object({
+    lost: z.array(AttemptRef),
+    drain: z.boolean(),
+    /** What an operator last told this process, for ten minutes: a command_id it has seen it has obeyed. */
+    commands: z.array(WorkerCommand).default([]),
+  })
   .openapi("PullHeartbeatAnswer");
 
 /** Item of GET /api/v1/workers (pipeline spec §2.5, design/api.md). */

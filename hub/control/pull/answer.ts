@@ -4,10 +4,10 @@ import { limitsOf } from "../workloads.ts";
 import type { SlotTasks } from "./claims.ts";
 
 /** Changes whenever the workload's settings do. */
-const revisionOf = (workload: WorkloadRow): string =>
+export const revisionOf = (workload: WorkloadRow): string =>
   `${workload.workload_id}.${workload.updated_at}`;
 
-const settingsOf = (workload: WorkloadRow): WorkloadSettings => ({
+export const settingsOf = (workload: WorkloadRow): WorkloadSettings => ({
   slug: workload.slug,
   revision: revisionOf(workload),
   executor_type: workload.executor_type,

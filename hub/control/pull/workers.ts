@@ -7,11 +7,13 @@ import {
   type PullHeartbeat,
   type PullWorker,
   type RegisterPull,
+  type WorkerCommand,
 } from "#shared/schema/pull.ts";
 import type { AttemptRef } from "../../db/queue/types.ts";
 import type { PullWorkerRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
 import { limitsOf } from "../workloads.ts";
+import { commandsFor } from "./commands.ts";
 
 /** The worker has to register (again): its process is not the one this control plane knows. */
 const unregistered = () =>
@@ -73,7 +75,7 @@ export async function beatPuller(
   ctx: ControlContext,
   worker_id: string,
   beat: PullHeartbeat,
-): Promise<{ lost: AttemptRef[]; drain: boolean }> {
+): Promise<{ lost: AttemptRef[]; drain: boolean; commands: WorkerCommand[] }> {
   const { incarnation, in_flight, cpu_percent, mem_percent, gpus } = beat;
   const groups = new Map<string, AttemptRef[]>();
   for (const { workload, task_id, epoch } of in_flight) {
@@ -88,7 +90,8 @@ export async function beatPuller(
     const { lease_ms } = limitsOf(workload);
     return ctx.pipeline.turns.call({ op: "renew", worker: incarnation, items, lease_ms });
   });
-  const [row, ...lost] = await Promise.all([
+  const [commands, row, ...lost] = await Promise.all([
+    commandsFor(ctx, worker_id, incarnation),
     ctx.db.pull_workers.beat(worker_id, incarnation, {
       cpu_percent,
       mem_percent,
@@ -103,7 +106,7 @@ export async function beatPuller(
     throw unregistered();
   }
   ctx.pipeline.pullers.set(worker_id, row);
-  return { lost: lost.flat(), drain: row.draining };
+  return { lost: lost.flat(), drain: row.draining, commands };
 }
 
 /** No new tasks from now on; what runs may end. @throws AppError conflict */

@@ -92,7 +92,7 @@ const routes = {
 };
 
 /** Only a worker that knows WORKER_SECRET, when one is set, may act as one. */
-function requireSecret({ config }: ControlContext, c: Context): string {
+export function requireSecret({ config }: ControlContext, c: Context): string {
   const secret = config.worker_secret ?? "";
   if (!sameSecret(c.req.header("x-worker-secret") ?? "", secret))
     throw new AppError("unauthorized", "bad worker secret");

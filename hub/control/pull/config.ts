@@ -1,0 +1,50 @@
+import { PULL_HEARTBEAT_MS } from "#shared/schema/pull.ts";
+import type { WorkerConfig } from "#shared/schema/pull-daemon.ts";
+import type { PullWorkerRow } from "../../db/types.ts";
+import type { ControlContext } from "../context.ts";
+import { settingsOf } from "./answer.ts";
+import { commandsFor } from "./commands.ts";
+import { mayRun } from "./workers.ts";
+
+/** Another control process may have changed something: looked at this often while a poll waits. */
+const LOOK_EVERY_MS = 1_000;
+
+async function configOf(ctx: ControlContext, worker: PullWorkerRow): Promise<WorkerConfig> {
+  const workloads = ctx.pipeline.workloads
+    .all()
+    .filter((workload) => workload.enabled && mayRun(worker, workload))
+    .map(settingsOf);
+  const { filter, draining, worker_id, incarnation } = worker;
+  const commands = await commandsFor(ctx, worker_id, incarnation);
+  const parts = [
+    draining,
+    filter,
+    commands,
+    workloads.map(({ slug, revision }) => [slug, revision]),
+  ];
+  return {
+    revision: Bun.hash(JSON.stringify(parts)).toString(36),
+    heartbeat_ms: PULL_HEARTBEAT_MS,
+    drain: draining,
+    ...{ filter, workloads, commands },
+  };
+}
+
+/** POST /workers/{id}/config: what the worker is to do, when that is not what it knows, or after `wait_ms`. */
+export async function pollConfig(
+  ctx: ControlContext,
+  worker: PullWorkerRow,
+  { revision, wait_ms }: { revision: string; wait_ms: number },
+  gone: AbortSignal,
+): Promise<WorkerConfig> {
+  const { clock, pipeline } = ctx;
+  const until = clock.now() + wait_ms;
+  const over = AbortSignal.any([gone, pipeline.stopping]);
+  for (;;) {
+    const row = (await ctx.db.pull_workers.get(worker.worker_id)) ?? worker;
+    const config = await configOf(ctx, row);
+    const left = until - clock.now();
+    if (config.revision !== revision || left <= 0 || over.aborted) return config;
+    await clock.sleep(Math.min(left, LOOK_EVERY_MS), over);
+  }
+}

@@ -1,0 +1,82 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { newApp } from "#hub/http/new-app.ts";
+import { fails, json, ok } from "#hub/http/openapi-parts.ts";
+import { WorkerCommand } from "#shared/schema/pull.ts";
+import {
+  AdminCommand,
+  ConfigPoll,
+  LiveLogs,
+  LiveRuns,
+  WorkerConfig,
+} from "#shared/schema/pull-daemon.ts";
+import type { ControlContext } from "../context.ts";
+import { commandPuller } from "../pull/commands.ts";
+import { pollConfig } from "../pull/config.ts";
+import { liveRuns, tellLiveRuns } from "../pull/live-runs.ts";
+import { requirePuller } from "../pull/workers.ts";
+import { requireSecret } from "./pull.ts";
+
+const tags = ["pull workers"];
+const path = (name: string) => `/api/v1/workers/{id}/${name}`;
+const params = z.object({
+  id: z.string().openapi({ param: { name: "id", in: "path" }, example: "w123" }),
+});
+
+const routes = {
+  command: createRoute({
+    method: "post",
+    path: path("admin-command"),
+    tags,
+    summary: "Tell a worker to drain, resume, recycle its processes, or stop",
+    request: { params, ...json(AdminCommand) },
+    responses: { 202: ok(WorkerCommand)[200], ...fails(400, 404, 415, 422) },
+  }),
+  config: createRoute({
+    method: "post",
+    path: path("config"),
+    tags,
+    summary: "What a worker is to do; waits for a change",
+    request: { params, ...json(ConfigPoll) },
+    responses: { ...ok(WorkerConfig), ...fails(400, 401, 404, 409, 415, 422) },
+  }),
+  logs: createRoute({
+    method: "post",
+    path: path("runs/logs"),
+    tags,
+    summary: "What a worker's running tasks printed last",
+    request: { params, ...json(LiveLogs) },
+    responses: {
+      ...ok(z.object({ ok: z.literal(true) })),
+      ...fails(400, 401, 404, 409, 413, 415, 422),
+    },
+  }),
+  runs: createRoute({
+    method: "get",
+    path: path("runs"),
+    tags,
+    summary: "What a worker runs now, with the end of its output",
+    request: { params },
+    responses: { ...ok(LiveRuns), ...fails(404) },
+  }),
+};
+
+/** The smaller calls of a worker's daemon and of those who look after it (pipeline spec §4.3). */
+export function pullDaemonRoutes(ctx: ControlContext) {
+  return newApp()
+    .openapi(routes.command, async (c) => {
+      const { command } = c.req.valid("json");
+      return c.json(await commandPuller(ctx, c.req.valid("param").id, command), 202);
+    })
+    .openapi(routes.config, async (c) => {
+      const { incarnation, ...known } = c.req.valid("json");
+      const worker = await requirePuller(ctx, requireSecret(ctx, c), incarnation);
+      return c.json(await pollConfig(ctx, worker, known, c.req.raw.signal), 200);
+    })
+    .openapi(routes.logs, async (c) => {
+      const { incarnation, items } = c.req.valid("json");
+      const { worker_id } = await requirePuller(ctx, requireSecret(ctx, c), incarnation);
+      await tellLiveRuns(ctx, worker_id, items);
+      return c.json({ ok: true as const }, 200);
+    })
+    .openapi(routes.runs, async (c) => c.json(await liveRuns(ctx, c.req.valid("param").id), 200));
+}
