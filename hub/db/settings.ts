@@ -1,4 +1,4 @@
-import { eq } from "drizzle-orm";
+import { asc, eq, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import type { SettingsRepo } from "./types.ts";
 
@@ -21,5 +21,26 @@ export function settingsRepo({ q, t: { settings } }: Conn): SettingsRepo {
         .values({ key, value, updated_at })
         .onConflictDoUpdate({ target: settings.key, set: { value, updated_at } });
     },
+    add: async (key, value, updated_at) => {
+      const added = await q
+        .insert(settings)
+        .values({ key, value, updated_at })
+        .onConflictDoNothing({ target: settings.key })
+        .returning({ key: settings.key });
+      return added.length > 0;
+    },
+    delete: async (key) => {
+      const gone = await q
+        .delete(settings)
+        .where(eq(settings.key, key))
+        .returning({ key: settings.key });
+      return gone.length > 0;
+    },
+    list: (prefix) =>
+      q
+        .select()
+        .from(settings)
+        .where(sql`substr(${settings.key}, 1, ${prefix.length}) = ${prefix}`)
+        .orderBy(asc(settings.key)),
   };
 }

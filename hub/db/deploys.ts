@@ -1,0 +1,72 @@
+import { and, desc, eq, isNull, lt, sql } from "drizzle-orm";
+import type { Conn } from "./conn.ts";
+import type { DeployRow, DeploysRepo } from "./types.ts";
+
+const RUNNING = 1;
+const first = <T>(rows: T[]): T | null => rows[0] ?? null;
+
+export function deploysRepo({ q, t: { deploys } }: Conn): DeploysRepo {
+  const ofNode = (deploy_id: number, node: string) =>
+    and(eq(deploys.deploy_id, deploy_id), eq(deploys.running, RUNNING), eq(deploys.node, node));
+  return {
+    // The unique index on `running` decides: of any number of calls one gets the row in.
+    begin: async ({ target, args, node, now }) =>
+      first<DeployRow>(
+        await q
+          .insert(deploys)
+          .values({
+            ...{ target, args, node, log: "", running: RUNNING },
+            ...{ started_at: now, beat_at: now },
+          })
+          .onConflictDoNothing({ target: deploys.running })
+          .returning(),
+      ),
+    beat: async (deploy_id, node, log, now) => {
+      const rows = await q
+        .update(deploys)
+        .set({ log, beat_at: now })
+        .where(ofNode(deploy_id, node))
+        .returning({ deploy_id: deploys.deploy_id });
+      return rows.length > 0;
+    },
+    finish: async (deploy_id, node, { now, ...end }) =>
+      first<DeployRow>(
+        await q
+          .update(deploys)
+          .set({ ...end, running: null, finished_at: now })
+          .where(ofNode(deploy_id, node))
+          .returning(),
+      ),
+    // A beat that came meanwhile shows that it lives.
+    interrupt: async ({ deploy_id, node, beat_at }, error, now) =>
+      first<DeployRow>(
+        await q
+          .update(deploys)
+          .set({ running: null, finished_at: now, outcome: "interrupted", error })
+          .where(
+            and(
+              ofNode(deploy_id, node),
+              beat_at === null ? isNull(deploys.beat_at) : eq(deploys.beat_at, beat_at),
+            ),
+          )
+          .returning(),
+      ),
+    running: async () => first(await q.select().from(deploys).where(eq(deploys.running, RUNNING))),
+    list: (limit) => q.select().from(deploys).orderBy(desc(deploys.deploy_id)).limit(limit),
+    get: async (deploy_id) =>
+      first(await q.select().from(deploys).where(eq(deploys.deploy_id, deploy_id))),
+    keepNewest: async (keep) => {
+      await q
+        .delete(deploys)
+        .where(
+          and(
+            isNull(deploys.running),
+            lt(
+              deploys.deploy_id,
+              sql`(select coalesce(max(deploy_id), 0) - ${keep} + 1 from deploys)`,
+            ),
+          ),
+        );
+    },
+  };
+}
