@@ -3,6 +3,7 @@ import type { Log } from "#shared/log.ts";
 import { agentsRepo } from "./agents.ts";
 import { assetsRepo } from "./assets.ts";
 import type { Conn } from "./conn.ts";
+import { deploysRepo } from "./deploys.ts";
 import { eventsRepo } from "./events.ts";
 import { hostsRepo } from "./hosts.ts";
 import { idempotencyRepo } from "./idempotency.ts";
@@ -15,6 +16,8 @@ import { runsRepo } from "./runs.ts";
 import { settingsRepo } from "./settings.ts";
 import { openSqlite } from "./sqlite.ts";
 import { supervisedRepo } from "./supervised.ts";
+import { schedulesRepo } from "./schedules.ts";
+import { serviceLogsRepo } from "./service-logs.ts";
 import type { Db } from "./types.ts";
 import { workerRestartsRepo } from "./worker-restarts.ts";
 import { workersRepo } from "./workers.ts";
@@ -88,6 +91,8 @@ export function toDb(conn: Conn): Db {
 /** Repositories are plain records of async functions, which is what makes this cast true. */
 function guard<T extends object>(repo: T, conn: Conn): T {
   const wrap =
+    service_logs: guarded(serviceLogsRepo(conn)),
+    deploys: guarded(deploysRepo(conn)),
     (call: (...args: unknown[]) => Promise<unknown>) =>
     (...args: unknown[]) =>
       conn.call(() => call(...args));

@@ -23,6 +23,9 @@ export type ProfileRow = Tables["profiles"]["$inferSelect"];
 export type PluginStateRow = Tables["plugin_state"]["$inferSelect"];
 export type PluginBlobRow = Tables["plugin_blobs"]["$inferSelect"];
 export type AgentRow = Tables["agents"]["$inferSelect"];
+export type SettingRow = Tables["settings"]["$inferSelect"];
+export type ServiceLogRow = Tables["service_logs"]["$inferSelect"];
+export type DeployRow = Tables["deploys"]["$inferSelect"];
 export type SupervisedRow = Tables["supervised"]["$inferSelect"];
 export type WorkerRestartRow = Tables["worker_restarts"]["$inferSelect"];
 
@@ -169,6 +172,12 @@ export interface SettingsRepo {
   /** null unsets. */
   set(key: string, value: unknown, now: number): Promise<void>;
 }
+  /** Sets what was never set; false when there is a value, which stays. */
+  add(key: string, value: unknown, now: number): Promise<boolean>;
+  /** False when it was not set. */
+  delete(key: string): Promise<boolean>;
+  /** Those whose key begins with `prefix`. */
+  list(prefix: string): Promise<SettingRow[]>;
 
 export interface IdempotencyRepo {
   /** Takes the key; null when it was free or older than 24 h, else the row that has it. */
@@ -308,6 +317,61 @@ export interface PluginsRepo {
  * The whole storage of a hub; opened by `openDb(url)`. Every call rejects with AppError unavailable (503) when the
  * database cannot be reached, does not answer in time, or its disk is full.
  */
+/** What to look for; `before` is the last row of the page before. Times epoch ms. */
+export interface LogFilter {
+  host?: string | undefined;
+  service?: string | undefined;
+  min_level?: number | undefined;
+  /** Within the message or the fields, whatever the case. */
+  q?: string | undefined;
+  since?: number | undefined;
+  until?: number | undefined;
+  before?: { ts: number; log_id: number } | undefined;
+  limit: number;
+}
+
+/** What hubs, control planes and workers tell of themselves (pipeline spec §4.6). */
+export interface ServiceLogsRepo {
+  append(rows: Omit<ServiceLogRow, "log_id">[]): Promise<void>;
+  /** Newest first by (ts, log_id). */
+  list(filter: LogFilter): Promise<ServiceLogRow[]>;
+  /** Deletes at most `limit` of the rows older than `ts`; how many it deleted. */
+  deleteBefore(ts: number, limit: number): Promise<number>;
+  /** Deletes at most `limit` of the rows beyond the newest `keep`; how many it deleted. */
+  deleteBeyond(keep: number, limit: number): Promise<number>;
+}
+
+/** Runs of the deploy command (pipeline spec §4.6): one at a time over all control planes of the database. */
+export interface DeploysRepo {
+  /** Null while another one runs. */
+  begin(input: {
+    target: string;
+    args: string[];
+    node: string;
+    now: number;
+  }): Promise<DeployRow | null>;
+  /** Stores what it printed so far; false when it is not this node's running one any more. */
+  beat(deploy_id: number, node: string, log: string, now: number): Promise<boolean>;
+  /** Null when it is not this node's running one any more. */
+  finish(
+    deploy_id: number,
+    node: string,
+    end: Required<Pick<DeployRow, "outcome" | "exit_code" | "error" | "log">> & { now: number },
+  ): Promise<DeployRow | null>;
+  /** Ends one whose process is gone, unless that has spoken since `row` was read. */
+  interrupt(
+    row: Pick<DeployRow, "deploy_id" | "node" | "beat_at">,
+    error: string,
+    now: number,
+  ): Promise<DeployRow | null>;
+  running(): Promise<DeployRow | null>;
+  /** Newest first. */
+  list(limit: number): Promise<DeployRow[]>;
+  get(deploy_id: number): Promise<DeployRow | null>;
+  /** Deletes all but the newest `keep`, and never the one that runs. */
+  keepNewest(keep: number): Promise<void>;
+}
+
 export interface Db {
   dialect: "sqlite" | "postgres";
   jobs: JobsRepo;
@@ -331,3 +395,5 @@ export interface Db {
   ping(): Promise<void>;
   close(): Promise<void>;
 }
+  service_logs: ServiceLogsRepo;
+  deploys: DeploysRepo;
