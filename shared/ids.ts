@@ -23,3 +23,9 @@ export function workerIdFromAddress(ipv4: string): string {
 
 /** What may stand in a path as a worker id. */
 export const WORKER_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+
+const instance = customAlphabet("0123456789abcdefghijklmnopqrstuvwxyz", 8);
+
+/** Name of a worker instance on a host; a worker id too. */
+export const newInstanceId = (host: string): string =>
+  `${host.replace(/[^A-Za-z0-9_-]+/g, "-").slice(0, 40)}-${instance()}`;

@@ -6,6 +6,7 @@ import { within } from "../fleet/deadline.ts";
 import { newApp } from "../http/new-app.ts";
 import { ok } from "../http/openapi-parts.ts";
 import type { ControlContext } from "./context.ts";
+import { agentRoutes } from "./routes/agents.ts";
 import { pullRoutes } from "./routes/pull.ts";
 import { pullDaemonRoutes } from "./routes/pull-daemon.ts";
 import { workloadRoutes } from "./routes/workloads.ts";
@@ -47,7 +48,13 @@ export function maskDbUrl(db_url: string): string {
 /** The control plane below /api/v1; served alone in control mode, beside the hub in dev mode (pipeline spec §2.5). */
 export function controlRoutes(ctx: ControlContext) {
   const app = newApp();
-  const parts = [systemRoutes(ctx), workloadRoutes(ctx), pullRoutes(ctx), pullDaemonRoutes(ctx)];
+  const parts = [
+    systemRoutes(ctx),
+    workloadRoutes(ctx),
+    pullRoutes(ctx),
+    pullDaemonRoutes(ctx),
+    agentRoutes(ctx),
+  ];
   for (const part of parts) app.route("/", part);
   return app;
 }

@@ -28,7 +28,10 @@ export interface ControlContext {
   readonly clock: Clock;
   readonly version: string;
   readonly log: Log;
-  readonly db: Pick<Db, "ping" | "workloads" | "runs" | "pull_workers">;
+  readonly db: Pick<
+    Db,
+    "ping" | "workloads" | "runs" | "pull_workers" | "agents" | "supervised" | "worker_restarts"
+  >;
   /** Commands on their way to workers, and what running tasks print: both are short-lived. */
   readonly kv: Kv;
   readonly pipeline: Pipeline;

@@ -21,7 +21,6 @@ import {
   RegisterPull,
   Reported,
 } from "#shared/schema/pull.ts";
-import { sameSecret } from "#shared/secret.ts";
 import type { ControlContext } from "../context.ts";
 import { claimedJson } from "../pull/answer.ts";
 import { awaitTasks } from "../pull/claims.ts";
@@ -34,6 +33,7 @@ import {
   registerPuller,
   requirePuller,
 } from "../pull/workers.ts";
+import { checkWorkerSecret } from "./worker-secret.ts";
 
 /** Reports carry what tasks printed. */
 const MAX_REPORT_BYTES = 256 * 1024 * 1024;
@@ -91,11 +91,9 @@ const routes = {
   drain: call("drain", "Take no new tasks", Drain, z.object({ ok: z.literal(true) })),
 };
 
-/** Only a worker that knows WORKER_SECRET, when one is set, may act as one. */
-export function requireSecret({ config }: ControlContext, c: Context): string {
-  const secret = config.worker_secret ?? "";
-  if (!sameSecret(c.req.header("x-worker-secret") ?? "", secret))
-    throw new AppError("unauthorized", "bad worker secret");
+/** The id of the worker that calls. @throws AppError unauthorized without its secret */
+export function requireSecret(ctx: ControlContext, c: Context): string {
+  checkWorkerSecret(ctx, c);
   const id = c.req.param("id") ?? "";
   if (!PULL_WORKER_ID.test(id)) throw notFound("worker");
   return id;

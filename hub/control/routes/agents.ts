@@ -1,0 +1,107 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { jsonBodyLimit } from "#hub/http/guards.ts";
+import { newApp } from "#hub/http/new-app.ts";
+import { fails, json, ok } from "#hub/http/openapi-parts.ts";
+import {
+  AgentList,
+  AgentSynced,
+  HOST_NAME,
+  InstanceList,
+  SpawnInstances,
+  StopInstances,
+  SyncAgent,
+} from "#shared/schema/agent.ts";
+import type { ControlContext } from "../context.ts";
+import { listAgents, syncAgent } from "../fleet/agents.ts";
+import { listInstances, spawnInstances, stopInstances } from "../fleet/elastic.ts";
+import { checkWorkerSecret } from "./worker-secret.ts";
+
+const tags = ["agents"];
+const HostParams = z.object({
+  host: z
+    .string()
+    .regex(HOST_NAME)
+    .openapi({ param: { name: "host", in: "path" }, example: "gpu-1" }),
+});
+const accepted = (description: string) => ({ 202: ok(InstanceList, description)[200] });
+
+const SYNC = {
+  agent_id: "V1StGXR8_Z5jdHi6B-myT",
+  version: "0.1.0",
+  gpus: [{ index: 0, name: "NVIDIA L4", mem_used_mb: 512, mem_total_mb: 23034, util_percent: 3 }],
+  children: [
+    {
+      instance_id: "gpu-1-k3v9x2ab",
+      pid: 4711,
+      state: "running" as const,
+      started_at: "2026-01-01T00:00:00.000Z",
+    },
+  ],
+};
+
+const routes = {
+  list: createRoute({
+    method: "get",
+    path: "/api/v1/agents",
+    tags,
+    summary: "Hosts with an agent: what should run there, what it last reported",
+    responses: ok(AgentList),
+  }),
+  sync: createRoute({
+    method: "post",
+    path: "/api/v1/agents/{host}/sync",
+    tags,
+    summary: "An agent reports, and is told what should run",
+    middleware: [jsonBodyLimit],
+    request: { params: HostParams, ...json(SyncAgent, SYNC) },
+    responses: { ...ok(AgentSynced), ...fails(400, 401, 409, 413, 415, 422) },
+  }),
+  inventory: createRoute({
+    method: "get",
+    path: "/api/v1/workers/elastic/inventory",
+    tags,
+    summary: "Worker instances: what should run, and what does",
+    responses: ok(InstanceList),
+  }),
+  spawn: createRoute({
+    method: "post",
+    path: "/api/v1/workers/elastic/spawn",
+    tags,
+    summary: "Start worker instances on a host with an agent",
+    middleware: [jsonBodyLimit],
+    request: json(SpawnInstances, { host: "gpu-1", count: 2, slots: 4 }),
+    responses: {
+      ...accepted("Its agent starts them"),
+      ...fails(400, 401, 409, 413, 415, 422, 503),
+    },
+  }),
+  stop: createRoute({
+    method: "post",
+    path: "/api/v1/workers/elastic/stop",
+    tags,
+    summary: "Stop worker instances; what they run may end",
+    middleware: [jsonBodyLimit],
+    request: json(StopInstances, { host: "gpu-1", count: 1 }),
+    responses: {
+      ...accepted("Its agent stops them"),
+      ...fails(400, 401, 404, 409, 413, 415, 422, 503),
+    },
+  }),
+};
+
+/** Agents and the instances they run (pipeline spec §4.3, §4.6). */
+export function agentRoutes(ctx: ControlContext) {
+  return newApp()
+    .openapi(routes.list, async (c) => c.json({ agents: await listAgents(ctx) }, 200))
+    .openapi(routes.sync, async (c) => {
+      checkWorkerSecret(ctx, c);
+      return c.json(await syncAgent(ctx, c.req.valid("param").host, c.req.valid("json")), 200);
+    })
+    .openapi(routes.inventory, async (c) => c.json({ instances: await listInstances(ctx) }, 200))
+    .openapi(routes.spawn, async (c) =>
+      c.json({ instances: await spawnInstances(ctx, c.req.valid("json")) }, 202),
+    )
+    .openapi(routes.stop, async (c) =>
+      c.json({ instances: await stopInstances(ctx, c.req.valid("json")) }, 202),
+    );
+}
