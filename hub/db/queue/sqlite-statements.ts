@@ -19,7 +19,11 @@ const HELD = "task_id = ? and epoch = ? and epoch % 2 = 1 and worker = ?";
 
 export type SqliteStatements = ReturnType<typeof prepareStatements>;
 
-/** Every statement of the queue, prepared once. Each inner select is a search on its partial index (test/contract/queue-plans). */
+/**
+ * Every statement of the queue, prepared once. Each inner select is a search on its partial index (test/contract/queue-plans).
+ * `+?` where a select is ordered by a partial index: for a bare parameter SQLite plans the statement anew whenever another
+ * value is bound (25 µs instead of 2).
+ */
 export function prepareStatements(client: Client.Database) {
   const prepare = <P extends unknown[] | object, R = unknown>(sql: string) =>
     client.prepare<P extends unknown[] ? P : [P], R>(sql);
@@ -28,17 +32,19 @@ export function prepareStatements(client: Client.Database) {
       [number, number, number, number, number, string, string | null, number]
     >(`insert into tasks (workload_id, state, priority, max_attempts, run_at, pk, extra, created_at)
        values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (workload_id, pk) do nothing`),
-    claim: prepare<
-      [string, string, number, number | null, number, number, number],
+    ready: prepare<
+      [number, number],
       Pick<TaskFields, "task_id" | "pk" | "attempt" | "max_attempts" | "epoch"> & {
         extra: string | null;
         priority: number;
       }
-    >(`update tasks set state = 1, attempt = attempt + 1, epoch = epoch + 1, worker = ?, worker_id = ?, claimed_at = ?,
-         deadline_at = ?, lease_until = ?
-       where task_id in (select task_id from tasks where workload_id = ? and state = 0
-                         order by priority desc, task_id limit ?)
-       returning task_id, pk, extra, attempt, max_attempts, epoch, priority`),
+    >(`select task_id, pk, extra, attempt + 1 as attempt, max_attempts, epoch + 1 as epoch, priority from tasks
+       where workload_id = +? and state = 0 order by priority desc, task_id limit +?`),
+    /** By key: an `update … where task_id in (select …) returning …` takes 200 µs more, for its temporary tables. */
+    take: prepare<[string, string, number, number | null, number, number]>(
+      `update tasks set state = 1, attempt = attempt + 1, epoch = epoch + 1, worker = ?, worker_id = ?, claimed_at = ?,
+         deadline_at = ?, lease_until = ? where task_id = ?`,
+    ),
     claimed: prepare<[number], { n: number }>(
       "select coalesce(sum(claimed), 0) as n from workload_stats where workload_id = ?",
     ),
@@ -84,7 +90,7 @@ export function prepareStatements(client: Client.Database) {
     >(`select t.task_id, t.epoch, t.workload_id, t.pk, t.attempt, t.max_attempts, t.crash_count, t.worker, t.worker_id,
          t.claimed_at, t.deadline_at, w.backoff
        from tasks t join workloads w on w.workload_id = t.workload_id
-       where t.state = 1 and t.lease_until < ? order by t.lease_until limit ?`),
+       where t.state = 1 and t.lease_until < +? order by t.lease_until limit +?`),
     promote: prepare<[number, number], { workload_id: number }>(
       `update tasks set state = 0 where task_id in
          (select task_id from tasks where state = 3 and run_at <= ? order by run_at limit ?) returning workload_id`,

@@ -172,21 +172,14 @@ function claim(tx: Tx, op: ClaimOp): ClaimedTask[] {
   if (room === 0) return [];
   const deadline = op.timeout_ms === null ? null : tx.now + op.timeout_ms;
   const lease_until = Math.min(tx.now + op.lease_ms, deadline ?? Number.POSITIVE_INFINITY);
-  const rows = tx.s.claim.all(
-    op.worker,
-    op.worker_id,
-    tx.now,
-    deadline,
-    lease_until,
-    op.workload_id,
-    room,
-  );
+  const { worker, worker_id, workload_id } = op;
+  const rows = tx.s.ready.all(workload_id, room);
+  for (const { task_id } of rows)
+    tx.s.take.run(worker, worker_id, tx.now, deadline, lease_until, task_id);
   tx.deltas.move(op.workload_id, "ready", "claimed", rows.length);
   tx.deltas.count(op.workload_id, "claimed", rows.length);
   countWindow(tx, op, rows.length);
-  // RETURNING has no order of its own.
-  rows.sort((a, b) => b.priority - a.priority || a.task_id - b.task_id);
-  return rows.map((row) => ({ ...row, workload_id: op.workload_id, claimed_at: tx.now }));
+  return rows.map((row) => ({ ...row, workload_id, claimed_at: tx.now }));
 }
 
 interface Ended {
