@@ -83,3 +83,5 @@ export const MAX_JOB_COOKIES_BYTES = 2 * 1024 * 1024;
 export const MAX_PROFILE_ENTRIES = 200_000;
 /** Ours: a profile may unpack to so many times the bytes its archive may have. */
 export const PROFILE_UNPACK_FACTOR = 4;
+/** Pipeline spec §8: tasks of one batch. */
+export const MAX_BATCH_ITEMS = 10_000;

@@ -3,11 +3,20 @@
 export const MODES = ["dev", "hub", "worker", "control"] as const;
 export type Mode = (typeof MODES)[number];
 
-export const COMMANDS = ["fetch", "jobs", "workers", "cancel", "doctor"] as const;
+export const COMMANDS = [
+  "fetch",
+  "jobs",
+  "workers",
+  "cancel",
+  "submit",
+  "queue",
+  "runs",
+  "doctor",
+] as const;
 export type Command = (typeof COMMANDS)[number];
 
 /** Words the design reserves for later; refused by name instead of as a typing mistake. */
-export const RESERVED_COMMANDS = ["submit", "bench"];
+export const RESERVED_COMMANDS = ["bench"];
 
 export interface Flag {
   name: string;
@@ -159,14 +168,36 @@ export const COMMAND_FLAGS: Record<Command, Flag[]> = {
   ],
   workers: [HUB, JSON_OUT],
   cancel: [HUB, JSON_OUT],
+  submit: [
+    HUB,
+    {
+      name: "file",
+      short: "f",
+      value: "FILE",
+      help: "one task a line, a key or {pk, extra, …} as JSON; - reads standard input",
+    },
+    { name: "wait", help: "until the queue is empty; exit 1 when tasks failed" },
+    JSON_OUT,
+  ],
+  queue: [HUB, { name: "watch", help: "follow the counts until Ctrl-C" }, JSON_OUT],
+  runs: [
+    HUB,
+    { name: "follow", help: "print runs as they are recorded, until Ctrl-C" },
+    { name: "failed", help: "only runs without success" },
+    { name: "limit", value: "N", help: "how many, newest first (50; 10 before those that follow)" },
+    JSON_OUT,
+  ],
   doctor: [HUB, DATA, JSON_OUT],
 };
 
-/** How many words follow each command, and what they are called. */
+/** The words that follow each command; one in brackets stands for any number. */
 export const COMMAND_WORDS: Record<Command, string[]> = {
   fetch: ["URL"],
   jobs: [],
   workers: [],
   cancel: ["ID"],
+  submit: ["SLUG", "[PK…]"],
+  queue: ["SLUG"],
+  runs: ["SLUG"],
   doctor: [],
 };

@@ -18,6 +18,9 @@ const ABOUT: Record<Mode | Command, string> = {
   jobs: "list jobs, newest first",
   workers: "list workers and their lanes",
   cancel: "cancel a job",
+  submit: "put tasks into a workload's queue",
+  queue: "count the tasks of a workload",
+  runs: "list the runs of a workload, newest first",
   doctor: "say what this machine lacks to run a worker",
 };
 
@@ -56,13 +59,13 @@ export function helpText(topic: Mode | Command | null): string {
     "Modes:",
     ...about(MODES),
     "",
-    "Commands, against the hub at SVC_HUB (http://localhost:8000):",
+    "Commands, against the hub or control plane at SVC_HUB (http://localhost:8000):",
     ...about(COMMANDS),
     "",
     "  --help      this text, or that of one mode or command",
     "  --version   version of the sources",
     "",
-    "Exit codes: 0 done, 1 job failed, 2 wrong usage or configuration,",
+    "Exit codes: 0 done, 1 a job or task failed, 2 wrong usage or configuration,",
     "3 hub unreachable (commands) or a program is missing (worker), 70 internal error.",
   ].join("\n");
 }

@@ -1,3 +1,4 @@
+import { FlotillaError } from "#shared/client/index.ts";
 import { systemClock } from "#shared/clock.ts";
 import type { EnvSource } from "#shared/env.ts";
 import { type FlagValues, flagOverrides } from "./args.ts";
@@ -7,6 +8,7 @@ import { parseOption, runFetchCommand } from "./fetch.ts";
 import type { Command } from "./flags.ts";
 import { createHubClient, HubUnreachable } from "./hub-client.ts";
 import { runCancelCommand, runJobsCommand, runWorkersCommand } from "./list-commands.ts";
+import { isPipelineCommand, runPipelineCommand } from "./pipeline.ts";
 import type { Terminal } from "./print.ts";
 
 const DEFAULT_HUB = "http://localhost:8000";
@@ -37,6 +39,11 @@ export async function runClientCommand(
   const deps = { client, terminal };
   const word = words[0] ?? "";
   try {
+    if (isPipelineCommand(command))
+      return await runPipelineCommand(command, words, flags, {
+        ...{ url: client.url, token: env.SVC_API_TOKEN?.trim() },
+        ...{ terminal, clock: systemClock, signal },
+      });
     switch (command) {
       case "fetch": {
         const options = Object.fromEntries((flags.option ?? []).map(parseOption));
@@ -59,7 +66,10 @@ export async function runClientCommand(
     }
   } catch (err) {
     if (err instanceof UsageError) throw err;
+    if (err instanceof FlotillaError && (err.status === 400 || err.status === 422))
+      throw new UsageError(err.message);
     terminal.err(`flotilla: ${err instanceof Error ? err.message : String(err)}\n`);
-    return err instanceof HubUnreachable ? EXIT.hub_unreachable : EXIT.failed;
+    const away = err instanceof FlotillaError ? err.status === 0 : err instanceof HubUnreachable;
+    return away ? EXIT.hub_unreachable : EXIT.failed;
   }
 }

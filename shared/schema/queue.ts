@@ -1,10 +1,10 @@
 import { z } from "@hono/zod-openapi";
+import { MAX_BATCH_ITEMS } from "../limits.ts";
 
 /** Longest task key in characters, and the JSON of `extra` in bytes. */
 export const MAX_PK_LENGTH = 1_024;
 export const MAX_EXTRA_BYTES = 1024 * 1024;
 /** Pipeline spec §8. */
-export const MAX_BATCH_ITEMS = 10_000;
 export const MAX_RUNS = { all: 1_000, workload: 500 } as const;
 
 export const TaskKey = z

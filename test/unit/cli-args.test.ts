@@ -68,7 +68,9 @@ describe("what is refused, by name", () => {
     ["fetch", "fetch needs URL"],
     ["cancel a b", 'unexpected word "b" after cancel'],
     ["fetch http://a/ --json=1", "--json takes no value"],
-    ["submit x", "the command submit is not part of this version"],
+    ["bench x", "the command bench is not part of this version"],
+    ["queue a b", 'unexpected word "b" after queue'],
+    ["submit", "submit needs SLUG"],
     ["worker --agent", "--agent is not part of this version"],
   ];
   for (const [line, message] of rows)
