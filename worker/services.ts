@@ -22,11 +22,9 @@ export async function startServices(deps: WorkerDeps): Promise<RunningWorker> {
   // First the lanes: where they cannot start, the process ends before it has taken a task.
   const fleet = await startWorker(deps);
   try {
-    const pull = await startPull(deps, control_url);
-    return {
-      exited: fleet.exited,
-      stop: async () => void (await Promise.all([fleet.stop(), pull.stop()])),
-    };
+    const stop = async () => void (await Promise.all([fleet.stop(), pull.stop()]));
+    const pull = await startPull(deps, control_url, () => void stop());
+    return { exited: fleet.exited, stop };
   } catch (err) {
     await fleet.stop();
     throw err;
@@ -38,20 +36,17 @@ async function startPullAlone(deps: WorkerDeps, control_url: string): Promise<Ru
   const { config, clock, log } = deps;
   const exit = Promise.withResolvers<number>();
   const scope = createScope(log);
-  const pull = await startPull(deps, control_url);
+  let stopping: Promise<void> | undefined;
+  const stop = () => {
+    stopping ??= scope.close().finally(() => exit.resolve(0));
+    return stopping;
+  };
+  const pull = await startPull(deps, control_url, () => void stop());
   scope.add(
     "stall watchdog",
     startStallWatchdog({ threshold_ms: config.watchdog.stall_ms, jitter_ms: 0, clock, log }),
     (w) => w.stop(),
   );
   scope.add("pull worker", pull, (p) => p.stop());
-  let stopping: Promise<void> | undefined;
-  const stop = () => scope.close().finally(() => exit.resolve(0));
-  return {
-    stop: () => {
-      stopping ??= stop();
-      return stopping;
-    },
-    exited: exit.promise,
-  };
+  return { stop, exited: exit.promise };
 }

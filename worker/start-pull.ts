@@ -19,6 +19,7 @@ import type { WorkerDeps } from "./start.ts";
 export async function startPull(
   deps: WorkerDeps,
   control_url: string,
+  onStop: () => void,
 ): Promise<{ stop(): Promise<void> }> {
   const { config, clock, version } = deps;
   const { pipeline, data_dir } = config;
@@ -32,7 +33,7 @@ export async function startPull(
     const scratch = scope.add("pipeline directory", await openDir(dir), (d) => d.close());
     const load = createHostLoad({ data_dir, clock });
     const worker = startPullWorker({
-      ...{ control_url: control.http, worker_id, version, dir, clock, log },
+      ...{ control_url: control.http, worker_id, version, dir, clock, log, onStop },
       slots: pipeline.slots,
       secret: config.worker_secret,
       api_token: pipeline.api_token,

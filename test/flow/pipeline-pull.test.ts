@@ -23,18 +23,23 @@ async function control(): Promise<TestHub> {
 const api = (method: string, path: string, body?: unknown) =>
   (open.hub as TestHub).call(method, `/api/v1${path}`, body);
 
-async function startWorker(slots = 2, worker_id = "p1"): Promise<PullWorker & { log: string[] }> {
+async function startWorker(
+  slots = 2,
+  worker_id = "p1",
+): Promise<PullWorker & { log: string[]; told_to_stop: Promise<void> }> {
   const dir = await mkdtemp(join(tmpdir(), "flotilla-pull-"));
   open.dirs.push(dir);
   const log: string[] = [];
+  const stop = Promise.withResolvers<void>();
   const worker = startPullWorker({
+    onStop: stop.resolve,
     ...{ control_url: (open.hub as TestHub).url, worker_id, slots, dir, version: "1" },
     ...{ secret: null, api_token: null, clock: systemClock, random: Math.random },
     environment: { PATH: process.env.PATH ?? "" },
     log: createLog("info", (line) => log.push(line)),
   });
   open.workers.push(worker);
-  return { ...worker, log };
+  return { ...worker, log, told_to_stop: stop.promise };
 }
 
 async function pythonWorkload(slug: string, source: string, more: Record<string, unknown> = {}) {
@@ -154,4 +159,56 @@ test("an error of a million letters is recorded, cut to what a report may hold",
   expect(body.runs).toHaveLength(1);
   expect(body.runs[0].error).toStartWith("ValueError: xxx");
   expect(body.runs[0].error.length).toBeLessThanOrEqual(65_536);
+}, 30_000);
+
+test("§4.3 told to recycle, a worker replaces its warm process after the running task; told to stop, it stops", async () => {
+  await control();
+  const dir = await mkdtemp(join(tmpdir(), "flotilla-gate-"));
+  open.dirs.push(dir);
+  const gate = join(dir, "open");
+  const slug = await pythonWorkload(
+    "warm",
+    `
+import os, time
+def run(pk):
+    while pk == "hold" and not os.path.exists(${JSON.stringify(gate)}): time.sleep(0.01)
+    return os.getpid()
+`,
+    // While a task runs, its worker speaks up three times within its lease.
+    { lease_secs: 3 },
+  );
+  const worker = await startWorker(1);
+  const told = (command: string) =>
+    until(command, async () => worker.log.some((line) => line.includes(`"${command}"`)));
+  await submit(slug, ["a"]);
+  await drained(slug);
+  await submit(slug, ["hold"]);
+  await api("POST", "/workers/p1/admin-command", { command: "recycle" });
+  await told("recycle");
+  await writeFile(gate, "");
+  await drained(slug);
+  await submit(slug, ["b"]);
+  await drained(slug);
+  const { body } = await api("GET", `/workloads/${slug}/runs`);
+  const pid = (pk: string) => body.runs.find((r: { pk: string }) => r.pk === pk).output_json;
+  expect(pid("hold")).toBe(pid("a"));
+  expect(pid("b")).not.toBe(pid("a"));
+  await rm(gate);
+  await submit(slug, ["hold"]);
+  await api("POST", "/workers/p1/admin-command", { command: "stop" });
+  await worker.told_to_stop;
+  await writeFile(gate, "");
+}, 30_000);
+
+test("a lease shorter than the time between heartbeats of an idle worker is renewed in time", async () => {
+  await control();
+  const slug = await pythonWorkload("short", "import time\ndef run(pk): time.sleep(1.6)", {
+    lease_secs: 1,
+  });
+  await startWorker();
+  await until("the worker", async () => (await api("GET", "/workers")).body.total === 1);
+  await submit(slug, ["a"]);
+  await drained(slug);
+  const { body } = await api("GET", `/workloads/${slug}/runs`);
+  expect(body.runs).toMatchObject([{ pk: "a", attempt: 1, success: true }]);
 }, 30_000);

@@ -15,24 +15,36 @@ export function createExecutorPool(deps: {
   create(workload: WorkloadSettings): Promise<Executor>;
 }) {
   let idle: Idle[] = [];
+  let generation = 0;
+  const born = new WeakMap<Executor, number>();
   const keyOf = ({ slug, revision }: WorkloadSettings) => `${slug}@${revision}`;
+  const closeIdle = async (): Promise<void> => {
+    const all = idle;
+    idle = [];
+    await Promise.all(all.map(({ executor }) => executor.close()));
+  };
   return {
     take: async (workload: WorkloadSettings): Promise<Executor> => {
       const key = keyOf(workload);
       // The one used last is the warmest.
       const at = idle.findLastIndex((entry) => entry.key === key);
       const [found] = at < 0 ? [] : idle.splice(at, 1);
-      return found?.executor ?? deps.create(workload);
+      if (found) return found.executor;
+      const executor = await deps.create(workload);
+      born.set(executor, generation);
+      return executor;
     },
     give: async (workload: WorkloadSettings, executor: Executor): Promise<void> => {
+      if (born.get(executor) !== generation) return executor.close();
       idle.push({ key: keyOf(workload), executor });
       const over = idle.splice(0, Math.max(0, idle.length - deps.most));
       await Promise.all(over.map((entry) => entry.executor.close()));
     },
-    close: async (): Promise<void> => {
-      const all = idle;
-      idle = [];
-      await Promise.all(all.map(({ executor }) => executor.close()));
+    /** No executor made before this moment runs another batch. */
+    recycle: (): Promise<void> => {
+      generation += 1;
+      return closeIdle();
     },
+    close: closeIdle,
   };
 }

@@ -4,12 +4,17 @@ import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { newToken } from "#shared/ids.ts";
 import type { Log } from "#shared/log.ts";
-import { startLoop } from "#shared/loop.ts";
-import { type ClaimedBatch, MAX_ERROR_LENGTH, type WorkloadSettings } from "#shared/schema/pull.ts";
+import {
+  type ClaimedBatch,
+  MAX_ERROR_LENGTH,
+  type WorkerCommand,
+  type WorkloadSettings,
+} from "#shared/schema/pull.ts";
 import { ControlRefused, createControlClient } from "./client.ts";
 import { createExecutorPool } from "./executor-pool.ts";
 import { createExecutor } from "./executors.ts";
 import { createFlight } from "./flight.ts";
+import { keepLeases } from "./keep-leases.ts";
 import { createOutbox } from "./outbox.ts";
 import { CANCELLED, type TaskEnd } from "./types.ts";
 
@@ -27,6 +32,8 @@ export interface PullDeps {
   clock: Clock;
   log: Log;
   random: () => number;
+  /** An operator told this worker to stop (pipeline spec §4.3, admin command). */
+  onStop?: () => void;
   load?: () => Promise<{ cpu_percent: number; mem_percent: number }>;
 }
 
@@ -37,7 +44,6 @@ export interface PullWorker {
 
 const WAIT_MS = 20_000;
 const RETRY_MS = { first: 200, most: 10_000 };
-const FENCE_EVERY_MS = 250;
 /** A workload that could not be run is not asked for again for so long; twice as long each time. */
 const BROKEN_MS = { first: 1_000, most: 60_000 };
 /** Ending the tasks that are left when the time is over. */
@@ -155,6 +161,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
       stops.set(task.task_id, stop);
       flight.add(task, batch.workload, batch.lease_ms, asked_at, stop);
     }
+    leases.begun(batch.lease_ms);
     const work = runBatch(batch, stops)
       .catch((err) => log.error({ err, workload: batch.workload }, "a batch broke"))
       .finally(() => {
@@ -251,43 +258,31 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     }
   };
 
-  const beat = async (): Promise<void> => {
-    await register();
-    // A result that waits to be told is not another worker's to run again.
-    const refs = [...flight.list(), ...outbox.refs()];
-    const asked_at = performance.now();
-    const load = (await deps.load?.()) ?? {};
-    const { lost } = await client.heartbeat({ in_flight: refs, ...load }).catch((err) => {
-      noticeRefusal(err);
-      throw err;
-    });
-    flight.lose(lost, "the lease is gone");
-    flight.renewed(refs, asked_at);
+  /** Commands come with every heartbeat until they are too old: each is obeyed once. */
+  let obeyed = "";
+  const obey = async ({ command_id, command }: WorkerCommand): Promise<void> => {
+    if (command_id === obeyed) return;
+    obeyed = command_id;
+    log.info({ command }, "told by an operator");
+    if (command === "recycle") await pool.recycle();
+    if (command === "stop") deps.onStop?.();
   };
-  const fence = async (): Promise<void> => {
-    const overdue = flight.overdue();
-    if (overdue.length === 0) return;
-    log.error({ n: overdue.length }, "leases could not be renewed: their tasks are stopped");
-    flight.lose(overdue, "the lease could not be renewed");
-  };
-
-  const loops = [
-    startLoop({ name: "lease fence", everyMs: FENCE_EVERY_MS, clock, log, pass: fence }),
-    startLoop({
-      name: "heartbeat",
-      everyMs: 0,
-      clock,
-      log,
-      pass: async (signal) => {
-        const every = Math.min(
-          heartbeat_ms,
-          flight.size() > 0 ? flight.shortestLease() / 3 : heartbeat_ms,
-        );
-        await clock.sleep(every * (0.8 + deps.random() * 0.2), signal);
-        if (!signal.aborted) await beat();
-      },
-    }),
-  ];
+  const leases = keepLeases({
+    ...{ clock, log, flight, random: deps.random },
+    idleMs: () => heartbeat_ms,
+    untold: outbox.refs,
+    beat: async (in_flight) => {
+      await register();
+      const load = (await deps.load?.()) ?? {};
+      const { lost, commands } = await client.heartbeat({ in_flight, ...load }).catch((err) => {
+        noticeRefusal(err);
+        throw err;
+      });
+      for (const command of commands)
+        void obey(command).catch((err) => log.error({ err, ...command }, "a command failed"));
+      return lost;
+    },
+  });
   const quiet = (work: Promise<void>) => work.catch(() => {});
   const working = Promise.all([quiet(reporter()), quiet(poller())]);
 
@@ -306,7 +301,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     late.abort();
     gone.abort();
     changed();
-    await Promise.all(loops.map((loop) => loop.stop()));
+    await leases.stop();
     await pool.close();
   };
   let stopped: Promise<void> | undefined;
