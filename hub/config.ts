@@ -27,6 +27,18 @@ const httpBase = optionalText().refine((s) => s === undefined || /^https?:\/\/./
   error: "must be an http or https URL",
 });
 
+/** Each ends with a slash: `jobs` must not open `jobs-of-others/`. */
+const prefixes = list().pipe(
+  z
+    .array(
+      z.string().regex(/^[^/.][^/]*(\/[^/.][^/]*)*\/?$/, {
+        error: "must be beginnings of object keys such as thumbnails/",
+      }),
+    )
+    .transform((all) => all.map((prefix) => (prefix.endsWith("/") ? prefix : `${prefix}/`))),
+);
+const DEFAULT_PREFIXES = ["thumbnails/", "public/"];
+
 /** Every variable a hub reads; the README's table is generated from the descriptions. */
 export const HubEnv = z.object({
   SVC_HOST: optionalText().describe(
@@ -38,6 +50,12 @@ export const HubEnv = z.object({
   ),
   SVC_OBJECTS_URL: optionalText().describe(
     "Where asset bodies go: file:PATH; default objects/ in the data directory",
+  ),
+  SVC_PLUGINS_DIR: optionalText().describe(
+    "Folder of the pipeline's plugins; default plugins/ in the data directory",
+  ),
+  SVC_MINIO_PREFIXES: prefixes.describe(
+    "Beginnings of object keys that /api/v1/minio gives out, comma-separated; default thumbnails/,public/",
   ),
   SVC_REDIS_URL: optionalText().describe(
     "Shared key-value store of several hubs; not supported by this version",
@@ -78,6 +96,12 @@ export const HubEnv = z.object({
   SVC_QUEUE_REDRIVE_MAX_PER_PASS: integer(0).describe("Jobs per redrive pass; 0 = unlimited"),
   SVC_QUEUE_REDRIVE_DISABLE: flag(false).describe("1 switches the redrive loop off"),
   SVC_QUEUE_TIMEOUT_S: seconds(180).describe("A job queued this long without a worker fails"),
+  SVC_RUN_RETENTION_DAYS: integer(7, 0, 36_500).describe(
+    "Days after which runs of workloads are deleted; 0 = never",
+  ),
+  SVC_RUN_RETENTION_COUNT: integer(1_000_000).describe(
+    "Newest runs kept of each workload; 0 = all",
+  ),
   SVC_STALE_RECONCILE_INTERVAL_S: seconds(90, 0.01).describe("Reconciler interval"),
   SVC_STALE_RUNNING_GRACE_S: seconds(300).describe(
     "Age at which a running job fails when its worker is not alive",
@@ -94,6 +118,9 @@ export interface HubConfig {
   readonly db_url: string;
   readonly objects_url: string;
   readonly data_dir: string;
+  readonly plugins_dir: string;
+  /** Each ends with a slash. */
+  readonly minio_prefixes: readonly string[];
   readonly log_level: (typeof LOG_LEVELS)[number];
   readonly worker_secret: string | null;
   readonly public_base_url: string | null;
@@ -117,6 +144,8 @@ export interface HubConfig {
     readonly redrive_max_per_pass: number;
     readonly timeout_ms: number;
   };
+  /** Of runs; 0 is no bound. */
+  readonly retention: { readonly run_days: number; readonly runs_per_workload: number };
   readonly stale: { readonly reconcile_interval_ms: number; readonly running_grace_ms: number };
 }
 
@@ -150,6 +179,10 @@ export function loadHubConfig(
     db_url: e.SVC_DB_URL ?? `sqlite:${join(data_dir, "flotilla.db")}`,
     objects_url: e.SVC_OBJECTS_URL ?? `file:${join(data_dir, "objects")}`,
     data_dir,
+    plugins_dir: resolve(e.SVC_PLUGINS_DIR ?? join(data_dir, "plugins")),
+    minio_prefixes: Object.freeze(
+      e.SVC_MINIO_PREFIXES.length > 0 ? e.SVC_MINIO_PREFIXES : DEFAULT_PREFIXES,
+    ),
     log_level: e.SVC_LOG_LEVEL,
     worker_secret: e.WORKER_SECRET ?? null,
     public_base_url: e.PUBLIC_BASE_URL ?? (mode === "hub" ? "http://hub:8000" : null),
@@ -169,6 +202,10 @@ export function loadHubConfig(
       redrive_min_age_ms: e.SVC_QUEUE_REDRIVE_MIN_AGE_S,
       redrive_max_per_pass: e.SVC_QUEUE_REDRIVE_MAX_PER_PASS,
       timeout_ms: e.SVC_QUEUE_TIMEOUT_S,
+    }),
+    retention: Object.freeze({
+      run_days: e.SVC_RUN_RETENTION_DAYS,
+      runs_per_workload: e.SVC_RUN_RETENTION_COUNT,
     }),
     stale: Object.freeze({
       reconcile_interval_ms: e.SVC_STALE_RECONCILE_INTERVAL_S,

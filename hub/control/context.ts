@@ -4,6 +4,8 @@ import type { HubConfig } from "../config.ts";
 import type { QueueStore } from "../db/queue/types.ts";
 import type { Db, PullWorkerRow } from "../db/types.ts";
 import type { Kv } from "../stores/kv.ts";
+import type { ObjectStore } from "../stores/objects.ts";
+import type { Plugins } from "./plugins/registry.ts";
 import type { ReadyHints } from "./ready-hints.ts";
 import type { TurnQueue } from "./turn.ts";
 import type { WorkloadCache } from "./workload-cache.ts";
@@ -14,6 +16,7 @@ export interface Pipeline {
   readonly turns: TurnQueue;
   readonly workloads: WorkloadCache;
   readonly ready: ReadyHints;
+  readonly plugins: Plugins;
   /** Pull workers this process has heard of, by id: who a claim or report comes from. */
   readonly pullers: Map<string, PullWorkerRow>;
   /** Aborts when the control plane stops: waiting claims are answered with nothing. */
@@ -30,9 +33,22 @@ export interface ControlContext {
   readonly log: Log;
   readonly db: Pick<
     Db,
-    "ping" | "workloads" | "runs" | "pull_workers" | "agents" | "supervised" | "worker_restarts"
+    | "ping"
+    | "workloads"
+    | "runs"
+    | "views"
+    | "flow"
+    | "gpus"
+    | "schedules"
+    | "retention"
+    | "pull_workers"
+    | "plugins"
+    | "agents"
+    | "supervised"
+    | "worker_restarts"
   >;
   /** Commands on their way to workers, and what running tasks print: both are short-lived. */
   readonly kv: Kv;
+  readonly objects: ObjectStore;
   readonly pipeline: Pipeline;
 }

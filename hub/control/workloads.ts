@@ -3,6 +3,7 @@ import { conflict, invalid, notFound } from "#shared/errors.ts";
 import type { Workload, WorkloadCreate, WorkloadUpdate } from "#shared/schema/workload.ts";
 import type { WorkloadRow } from "../db/types.ts";
 import type { ControlContext } from "./context.ts";
+import { purgeWorkload } from "./retention.ts";
 
 /** A row as the wire shows it. */
 export function workloadRecord(row: WorkloadRow): Workload {
@@ -77,4 +78,6 @@ export async function deleteWorkload(
   }
   ctx.pipeline.workloads.set(slug, null);
   ctx.log.info({ workload: slug, force }, "workload deleted");
+  // A small queue goes at once; the rest of a large one by and by (purgeOnce).
+  await purgeWorkload(ctx, row.workload_id, { pieces: 2 });
 }

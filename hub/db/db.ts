@@ -5,6 +5,8 @@ import { assetsRepo } from "./assets.ts";
 import type { Conn } from "./conn.ts";
 import { deploysRepo } from "./deploys.ts";
 import { eventsRepo } from "./events.ts";
+import { flowRepo } from "./flow.ts";
+import { gpusRepo } from "./gpus.ts";
 import { hostsRepo } from "./hosts.ts";
 import { idempotencyRepo } from "./idempotency.ts";
 import { jobsRepo } from "./jobs.ts";
@@ -12,13 +14,15 @@ import { pluginsRepo } from "./plugins.ts";
 import { openPostgres } from "./postgres.ts";
 import { profilesRepo } from "./profiles.ts";
 import { pullWorkersRepo } from "./pull-workers.ts";
+import { retentionRepo } from "./retention.ts";
 import { runsRepo } from "./runs.ts";
+import { schedulesRepo } from "./schedules.ts";
+import { serviceLogsRepo } from "./service-logs.ts";
 import { settingsRepo } from "./settings.ts";
 import { openSqlite } from "./sqlite.ts";
 import { supervisedRepo } from "./supervised.ts";
-import { schedulesRepo } from "./schedules.ts";
-import { serviceLogsRepo } from "./service-logs.ts";
 import type { Db } from "./types.ts";
+import { viewsRepo } from "./views.ts";
 import { workerRestartsRepo } from "./worker-restarts.ts";
 import { workersRepo } from "./workers.ts";
 import { workloadsRepo } from "./workloads.ts";
@@ -76,12 +80,19 @@ export function toDb(conn: Conn): Db {
     idempotency: guarded(idempotencyRepo(conn)),
     workloads: guarded(workloadsRepo(conn)),
     runs: guarded(runsRepo(conn)),
+    views: guarded(viewsRepo(conn)),
+    flow: guarded(flowRepo(conn)),
+    gpus: guarded(gpusRepo(conn)),
+    schedules: guarded(schedulesRepo(conn)),
+    retention: guarded(retentionRepo(conn)),
     pull_workers: guarded(pullWorkersRepo(conn)),
     agents: guarded(agentsRepo(conn)),
     supervised: guarded(supervisedRepo(conn)),
     worker_restarts: guarded(workerRestartsRepo(conn)),
     profiles: guarded(profilesRepo(conn)),
     plugins: guarded(pluginsRepo(conn)),
+    service_logs: guarded(serviceLogsRepo(conn)),
+    deploys: guarded(deploysRepo(conn)),
     openQueue: (options) => guarded(conn.openQueue(options)),
     ...guarded({ ping: conn.ping }),
     close: conn.close,
@@ -91,8 +102,6 @@ export function toDb(conn: Conn): Db {
 /** Repositories are plain records of async functions, which is what makes this cast true. */
 function guard<T extends object>(repo: T, conn: Conn): T {
   const wrap =
-    service_logs: guarded(serviceLogsRepo(conn)),
-    deploys: guarded(deploysRepo(conn)),
     (call: (...args: unknown[]) => Promise<unknown>) =>
     (...args: unknown[]) =>
       conn.call(() => call(...args));

@@ -3,6 +3,7 @@ import type { JobListQuery } from "#shared/schema/job.ts";
 import type { WorkerStatus } from "#shared/schema/worker.ts";
 import type { QueueOptions } from "./conn.ts";
 import type { QueueStore } from "./queue/types.ts";
+import type { FlowRepo, GpusRepo, RetentionRepo, SchedulesRepo, ViewsRepo } from "./view-types.ts";
 
 /** Rows as the database holds them: the wire's names, times in epoch milliseconds. */
 export type JobRow = Tables["jobs"]["$inferSelect"];
@@ -22,10 +23,10 @@ export type IdempotencyRow = Tables["idempotency_keys"]["$inferSelect"];
 export type ProfileRow = Tables["profiles"]["$inferSelect"];
 export type PluginStateRow = Tables["plugin_state"]["$inferSelect"];
 export type PluginBlobRow = Tables["plugin_blobs"]["$inferSelect"];
-export type AgentRow = Tables["agents"]["$inferSelect"];
 export type SettingRow = Tables["settings"]["$inferSelect"];
 export type ServiceLogRow = Tables["service_logs"]["$inferSelect"];
 export type DeployRow = Tables["deploys"]["$inferSelect"];
+export type AgentRow = Tables["agents"]["$inferSelect"];
 export type SupervisedRow = Tables["supervised"]["$inferSelect"];
 export type WorkerRestartRow = Tables["worker_restarts"]["$inferSelect"];
 
@@ -171,13 +172,13 @@ export interface SettingsRepo {
   get(key: string): Promise<unknown>;
   /** null unsets. */
   set(key: string, value: unknown, now: number): Promise<void>;
-}
   /** Sets what was never set; false when there is a value, which stays. */
   add(key: string, value: unknown, now: number): Promise<boolean>;
   /** False when it was not set. */
   delete(key: string): Promise<boolean>;
   /** Those whose key begins with `prefix`. */
   list(prefix: string): Promise<SettingRow[]>;
+}
 
 export interface IdempotencyRepo {
   /** Takes the key; null when it was free or older than 24 h, else the row that has it. */
@@ -209,7 +210,10 @@ export interface WorkloadsRepo {
   get(slug: string): Promise<WorkloadRow | null>;
   list(): Promise<WorkloadRow[]>;
   update(slug: string, set: Partial<WorkloadRow>): Promise<WorkloadRow | null>;
-  /** With its queue and counters; its runs stay. False when a task is claimed and `force` is not set, or it was gone. */
+  /**
+   * Its queue and counters are left to `RetentionRepo`, and its runs stay. False when a task is claimed and `force` is not
+   * set, or it was gone.
+   */
   delete(workload_id: number, force: boolean): Promise<boolean>;
 }
 
@@ -313,10 +317,6 @@ export interface PluginsRepo {
   deleteBlob(slug: string, key: string): Promise<string | null>;
 }
 
-/**
- * The whole storage of a hub; opened by `openDb(url)`. Every call rejects with AppError unavailable (503) when the
- * database cannot be reached, does not answer in time, or its disk is full.
- */
 /** What to look for; `before` is the last row of the page before. Times epoch ms. */
 export interface LogFilter {
   host?: string | undefined;
@@ -372,6 +372,10 @@ export interface DeploysRepo {
   keepNewest(keep: number): Promise<void>;
 }
 
+/**
+ * The whole storage of a hub; opened by `openDb(url)`. Every call rejects with AppError unavailable (503) when the
+ * database cannot be reached, does not answer in time, or its disk is full.
+ */
 export interface Db {
   dialect: "sqlite" | "postgres";
   jobs: JobsRepo;
@@ -383,17 +387,22 @@ export interface Db {
   idempotency: IdempotencyRepo;
   workloads: WorkloadsRepo;
   runs: RunsRepo;
+  views: ViewsRepo;
+  flow: FlowRepo;
+  gpus: GpusRepo;
+  schedules: SchedulesRepo;
+  retention: RetentionRepo;
   pull_workers: PullWorkersRepo;
   agents: AgentsRepo;
   supervised: SupervisedRepo;
   worker_restarts: WorkerRestartsRepo;
   profiles: ProfilesRepo;
   plugins: PluginsRepo;
+  service_logs: ServiceLogsRepo;
+  deploys: DeploysRepo;
   /** The workload pipeline's queue over the same database; closed with it. */
   openQueue(options: QueueOptions): QueueStore;
   /** Answers when the database does; rejects otherwise (for /health). */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
-  service_logs: ServiceLogsRepo;
-  deploys: DeploysRepo;

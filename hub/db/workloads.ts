@@ -4,8 +4,7 @@ import type { WorkloadRow, WorkloadsRepo } from "./types.ts";
 
 const first = <T>(rows: T[]): T | null => rows[0] ?? null;
 
-export function workloadsRepo(conn: Conn): WorkloadsRepo {
-  const { q, t } = conn;
+export function workloadsRepo({ q, t }: Conn): WorkloadsRepo {
   const { workloads } = t;
   return {
     insert: async (row) =>
@@ -16,32 +15,20 @@ export function workloadsRepo(conn: Conn): WorkloadsRepo {
       first<WorkloadRow>(
         await q.update(workloads).set(set).where(eq(workloads.slug, slug)).returning(),
       ),
-    /** The check and the deletes are one transaction; a claim that comes between finds no workload to claim for. */
+    // One statement decides; a claim that comes after it finds no workload to claim for. By the counters, because looking
+    // for a claimed task among a million ready ones takes as long as reading them all.
     delete: async (workload_id, force) => {
-      const claimed = sql`exists (select 1 from ${t.tasks} where ${t.tasks.workload_id} = ${workload_id} and ${t.tasks.state} = 1)`;
-      const gone = sql`not exists (select 1 from ${workloads} where ${workloads.workload_id} = ${workload_id})`;
-      const of = (
-        table:
-          | typeof t.tasks
-          | typeof t.workload_stats
-          | typeof t.rate_windows
-          | typeof t.supervised,
-      ) => q.delete(table).where(sql`${table.workload_id} = ${workload_id} and ${gone}`);
-      const [deleted] = await conn.atomic([
-        q
-          .delete(workloads)
-          .where(
-            force
-              ? eq(workloads.workload_id, workload_id)
-              : sql`${workloads.workload_id} = ${workload_id} and not ${claimed}`,
-          )
-          .returning({ workload_id: workloads.workload_id }),
-        of(t.tasks),
-        of(t.workload_stats),
-        of(t.rate_windows),
-        of(t.supervised),
-      ]);
-      return (deleted?.length ?? 0) > 0;
+      const { workload_stats } = t;
+      const claimed = sql`coalesce((select sum(${workload_stats.claimed}) from ${workload_stats} where ${workload_stats.workload_id} = ${workload_id}), 0)`;
+      const deleted = await q
+        .delete(workloads)
+        .where(
+          force
+            ? eq(workloads.workload_id, workload_id)
+            : sql`${workloads.workload_id} = ${workload_id} and ${claimed} <= 0`,
+        )
+        .returning({ workload_id: workloads.workload_id });
+      return deleted.length > 0;
     },
   };
 }

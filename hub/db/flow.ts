@@ -1,0 +1,42 @@
+import { and, asc, eq, gte, sql } from "drizzle-orm";
+import type { Conn } from "./conn.ts";
+import type { FlowRepo } from "./view-types.ts";
+
+export function flowRepo({ q, t: { rate_minutes, flow_positions } }: Conn): FlowRepo {
+  const { minute, workload_id, metric, n } = rate_minutes;
+  return {
+    rates: (filter) =>
+      q
+        .select({ minute, workload_id, metric, n: sql`sum(${n})`.mapWith(Number) })
+        .from(rate_minutes)
+        .where(
+          and(
+            gte(minute, filter.since),
+            filter.workload_id === undefined ? undefined : eq(workload_id, filter.workload_id),
+            filter.metric === undefined ? undefined : eq(metric, filter.metric),
+          ),
+        )
+        .groupBy(minute, workload_id, metric)
+        .orderBy(asc(minute)),
+    count: async (point) => {
+      await q
+        .insert(rate_minutes)
+        .values(point)
+        .onConflictDoUpdate({
+          target: [minute, workload_id, metric, rate_minutes.node],
+          set: { n: sql`${n} + ${point.n}` },
+        });
+    },
+    positions: () => q.select().from(flow_positions),
+    savePositions: async (rows) => {
+      if (rows.length === 0) return;
+      await q
+        .insert(flow_positions)
+        .values(rows)
+        .onConflictDoUpdate({
+          target: flow_positions.node_id,
+          set: { x: sql`excluded.x`, y: sql`excluded.y`, updated_at: sql`excluded.updated_at` },
+        });
+    },
+  };
+}

@@ -1,0 +1,110 @@
+import { and, asc, desc, eq, gt, inArray, lte, sql } from "drizzle-orm";
+import type { Conn } from "./conn.ts";
+import type { RetentionRepo } from "./view-types.ts";
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * Deletes in small pieces. Ids are read first and then named one by one: a subquery in their place may be planned as a
+ * scan of the whole table while that has no statistics. Each piece begins after the one before, past its dead rows.
+ */
+export function retentionRepo({ q, t, atomic }: Conn): RetentionRepo {
+  const { runs, run_logs, tasks, workloads, workload_stats, schedules } = t;
+  const deleteRuns = async (ids: number[]): Promise<number> => {
+    if (ids.length === 0) return 0;
+    const [, deleted] = await atomic([
+      q.delete(run_logs).where(inArray(run_logs.run_id, ids)),
+      q.delete(runs).where(inArray(runs.run_id, ids)).returning({ run_id: runs.run_id }),
+    ]);
+    return deleted?.length ?? 0;
+  };
+  const gone = (workload_id: number) =>
+    sql`not exists (select 1 from workloads w where w.workload_id = ${workload_id})`;
+  const pruneTable = async (
+    table: typeof t.rate_minutes | typeof t.gpu_minutes,
+    before: number,
+  ) => {
+    const [oldest] = await q
+      .select({ minute: table.minute })
+      .from(table)
+      .orderBy(asc(table.minute))
+      .limit(1);
+    if (!oldest || oldest.minute >= before) return 0;
+    const rows = await q
+      .delete(table)
+      .where(sql`${table.minute} < ${Math.min(before, oldest.minute + HOUR_MS)}`)
+      .returning({ minute: table.minute });
+    return rows.length;
+  };
+
+  return {
+    expireRuns: async ({ after, finished_before, limit }) => {
+      const rows = await q
+        .select({ run_id: runs.run_id, finished_at: runs.finished_at })
+        .from(runs)
+        .where(gt(runs.run_id, after))
+        .orderBy(asc(runs.run_id))
+        .limit(limit);
+      const old = rows.filter((row) => row.finished_at < finished_before);
+      const deleted = await deleteRuns(old.map((row) => row.run_id));
+      return { deleted, last: rows.at(-1)?.run_id ?? after };
+    },
+    firstBeyond: async (workload_id, keep) => {
+      const [row] = await q
+        .select({ run_id: runs.run_id })
+        .from(runs)
+        .where(eq(runs.workload_id, workload_id))
+        .orderBy(desc(runs.run_id))
+        .limit(1)
+        .offset(keep);
+      return row?.run_id ?? null;
+    },
+    trimRuns: async ({ workload_id, after, upto, limit }) => {
+      const rows = await q
+        .select({ run_id: runs.run_id })
+        .from(runs)
+        .where(
+          and(eq(runs.workload_id, workload_id), gt(runs.run_id, after), lte(runs.run_id, upto)),
+        )
+        .orderBy(asc(runs.run_id))
+        .limit(limit);
+      const deleted = await deleteRuns(rows.map((row) => row.run_id));
+      return { deleted, last: rows.at(-1)?.run_id ?? after };
+    },
+    pruneMinutes: async (before) =>
+      (await pruneTable(t.rate_minutes, before)) + (await pruneTable(t.gpu_minutes, before)),
+    // Every workload that ever had a task has counters; they go last, so that an interrupted purge is found again.
+    deletedWorkloads: async () => {
+      const left = (table: typeof workload_stats | typeof schedules) =>
+        q
+          .select({ workload_id: table.workload_id })
+          .from(table)
+          .leftJoin(workloads, eq(workloads.workload_id, table.workload_id))
+          .where(sql`${workloads.workload_id} is null`);
+      const rows = [...(await left(workload_stats)), ...(await left(schedules))];
+      return [...new Set(rows.map((row) => row.workload_id))];
+    },
+    purgeTasks: async (workload_id, after, limit) => {
+      const rows = await q
+        .select({ task_id: tasks.task_id, pk: tasks.pk })
+        .from(tasks)
+        .where(and(eq(tasks.workload_id, workload_id), gt(tasks.pk, after)))
+        .orderBy(asc(tasks.pk))
+        .limit(limit);
+      if (rows.length === 0) return null;
+      const ids = rows.map((row) => row.task_id);
+      await q.delete(tasks).where(and(inArray(tasks.task_id, ids), gone(workload_id)));
+      return rows.at(-1)?.pk ?? null;
+    },
+    purgeRest: async (workload_id) => {
+      const of = (
+        table:
+          | typeof workload_stats
+          | typeof schedules
+          | typeof t.rate_windows
+          | typeof t.supervised,
+      ) => q.delete(table).where(and(eq(table.workload_id, workload_id), gone(workload_id)));
+      await atomic([of(t.rate_windows), of(t.supervised), of(schedules), of(workload_stats)]);
+    },
+  };
+}

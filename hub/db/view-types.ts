@@ -1,0 +1,86 @@
+import type { Tables } from "#drizzle/tables.ts";
+import type { RunRow } from "./types.ts";
+
+/** What the dashboard, the flow graph, schedules and retention ask of the database (pipeline spec §4.3, §4.4). */
+
+export type ScheduleRow = Tables["schedules"]["$inferSelect"];
+export type GpuMinuteRow = Tables["gpu_minutes"]["$inferSelect"];
+export type PositionRow = Tables["flow_positions"]["$inferSelect"];
+
+export interface ViewsRepo {
+  /** How many tasks each worker holds, by workload. */
+  claimed(): Promise<{ workload_id: number; worker_id: string | null; n: number }[]>;
+  /** When the oldest task that could run now was submitted; workloads without one are left out. */
+  oldestReady(): Promise<{ workload_id: number; created_at: number }[]>;
+  /** Newest first. */
+  failures(finished_after: number, limit: number): Promise<RunRow[]>;
+  /** The newest `n` runs of every workload, oldest first. */
+  lastRuns(n: number): Promise<{ workload_id: number; outcome: number }[]>;
+  /** Who ran what among the newest `n` runs. */
+  recentPairs(
+    n: number,
+  ): Promise<{ workload_id: number; worker_id: string; n: number; oldest: number }[]>;
+}
+
+export interface RatePoint {
+  minute: number;
+  workload_id: number;
+  metric: string;
+  n: number;
+}
+
+export interface FlowRepo {
+  /** Events by minute from `since` on, of every control process together; in the order of time. */
+  rates(filter: {
+    since: number;
+    workload_id?: number | undefined;
+    metric?: string | undefined;
+  }): Promise<RatePoint[]>;
+  /** Adds to a minute's count. */
+  count(point: RatePoint & { node: string }): Promise<void>;
+  positions(): Promise<PositionRow[]>;
+  /** Replaces those that are there; the others stay. */
+  savePositions(rows: PositionRow[]): Promise<void>;
+}
+
+export interface GpusRepo {
+  /** The last reading of a minute stays. */
+  put(rows: GpuMinuteRow[]): Promise<void>;
+  /** By host and GPU, then time. */
+  list(since: number): Promise<GpuMinuteRow[]>;
+}
+
+export interface SchedulesRepo {
+  list(): Promise<ScheduleRow[]>;
+  /** Makes the row, or begins anew when its expression or zone is another now. */
+  begin(row: ScheduleRow): Promise<void>;
+  /** Moves `next_at` on from `row`'s to `to`; false when somebody else did, or the schedule is another now. */
+  advance(row: ScheduleRow, to: number): Promise<boolean>;
+}
+
+/** Each call deletes a bounded number of rows, so that nobody waits long for it. */
+export interface RetentionRepo {
+  /** Looks at the `limit` oldest runs after `after`, deletes those that ended before; `last`: the newest looked at. */
+  expireRuns(input: {
+    after: number;
+    finished_before: number;
+    limit: number;
+  }): Promise<{ deleted: number; last: number }>;
+  /** The newest run beyond the newest `keep` of the workload; null when it has no more than that. */
+  firstBeyond(workload_id: number, keep: number): Promise<number | null>;
+  /** Deletes up to `limit` runs of the workload after `after` up to and with `upto`. */
+  trimRuns(input: {
+    workload_id: number;
+    after: number;
+    upto: number;
+    limit: number;
+  }): Promise<{ deleted: number; last: number }>;
+  /** Deletes minutes of rates and GPUs before `minute`: the oldest hour of each; how many rows. */
+  pruneMinutes(minute: number): Promise<number>;
+  /** Workloads that are deleted and left something behind. */
+  deletedWorkloads(): Promise<number[]>;
+  /** Deletes up to `limit` tasks, by key after `after`, of a workload that is gone; the last key, null when none is left. */
+  purgeTasks(workload_id: number, after: string, limit: number): Promise<string | null>;
+  /** Deletes what else a workload that is gone has: counters, windows, its schedule. */
+  purgeRest(workload_id: number): Promise<void>;
+}

@@ -1,0 +1,83 @@
+import { and, asc, desc, eq, gt, isNotNull, sql } from "drizzle-orm";
+import type { Conn } from "./conn.ts";
+import { selectRuns } from "./runs.ts";
+import type { ViewsRepo } from "./view-types.ts";
+
+/**
+ * Reads for the dashboard and the flow graph. None counts a table: each is a bounded number of index probes per workload
+ * or per claimed task (test/contract/pipeline-plans.test.ts).
+ */
+export function viewsRepo(conn: Conn): ViewsRepo {
+  const { q, t } = conn;
+  const { tasks, workloads, runs } = t;
+  const count = sql`count(*)`.mapWith(Number);
+  // Drizzle leaves the table out of a column's name in a query of one table: here every name says its table.
+  const oldest = sql`(select min(created_at) from tasks where task_id in (
+    (select task_id from tasks r where r.workload_id = workloads.workload_id and r.state = 0
+      order by r.priority desc, r.task_id limit 1),
+    (select task_id from tasks r where r.workload_id = workloads.workload_id and r.state = 0
+      and r.priority = (select p.priority from tasks p where p.workload_id = workloads.workload_id and p.state = 0
+        order by p.priority asc, p.task_id desc limit 1)
+      order by r.task_id limit 1)))`;
+  return {
+    // `lease_until > 0` holds for every claimed task; it leads to the index of leases.
+    claimed: () =>
+      q
+        .select({ workload_id: tasks.workload_id, worker_id: tasks.worker_id, n: count })
+        .from(tasks)
+        .where(sql`state = 1 and lease_until > 0`)
+        .groupBy(tasks.workload_id, tasks.worker_id),
+    // Within a priority the smallest id is the oldest; of several priorities the highest and the lowest are looked at.
+    oldestReady: async () => {
+      const rows = await q
+        .select({ workload_id: workloads.workload_id, created_at: sql<unknown>`${oldest}` })
+        .from(workloads);
+      return rows.flatMap(({ workload_id, created_at }) =>
+        created_at === null ? [] : [{ workload_id, created_at: Number(created_at) }],
+      );
+    },
+    failures: (finished_after, limit) =>
+      selectRuns(
+        conn,
+        sql`runs.outcome <> 0 and ${gt(runs.finished_at, finished_after)}`,
+        [desc(runs.finished_at), desc(runs.run_id)],
+        limit,
+      ),
+    lastRuns: (n) =>
+      q
+        .select({ workload_id: runs.workload_id, outcome: runs.outcome })
+        .from(workloads)
+        .innerJoin(
+          runs,
+          and(
+            eq(runs.workload_id, workloads.workload_id),
+            sql`${runs.run_id} >= coalesce((select l.run_id from runs l where l.workload_id = ${workloads.workload_id}
+              order by l.run_id desc limit 1 offset ${n - 1}), 0)`,
+          ),
+        )
+        .orderBy(asc(runs.run_id)),
+    recentPairs: async (n) => {
+      const recent = q
+        .select({
+          workload_id: runs.workload_id,
+          worker_id: runs.worker_id,
+          finished_at: runs.finished_at,
+        })
+        .from(runs)
+        .orderBy(desc(runs.run_id))
+        .limit(n)
+        .as("recent");
+      const rows = await q
+        .select({
+          workload_id: recent.workload_id,
+          worker_id: recent.worker_id,
+          n: count,
+          oldest: sql`min(${recent.finished_at})`.mapWith(Number),
+        })
+        .from(recent)
+        .where(isNotNull(recent.worker_id))
+        .groupBy(recent.workload_id, recent.worker_id);
+      return rows.map((row) => ({ ...row, worker_id: row.worker_id ?? "" }));
+    },
+  };
+}
