@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "#shared/clock.ts";
 import type { Log } from "#shared/log.ts";
 import type { WorkloadSettings } from "#shared/schema/pull.ts";
+import bunRunner from "./bun-runner.ts" with { type: "text" };
 import { createCommandExecutor } from "./command-executor.ts";
 import { createModuleExecutor } from "./module-executor.ts";
 import runnerPy from "./runner.py" with { type: "text" };
@@ -18,7 +19,7 @@ export interface ExecutorDeps {
   environment: Record<string, string>;
 }
 
-/** Where Python is found when the workload does not say. */
+/** Where Python is found when the workload does not say. A bun_module needs no other program: this one is its interpreter. */
 const PYTHON = "python3";
 
 /** The executor of a workload for one slot. @throws when this worker cannot run its type. */
@@ -31,25 +32,36 @@ export async function createExecutor(
   await mkdir(cwd, { recursive: true });
   const environment = { ...deps.environment, ...config.env };
   const shared = { clock: deps.clock, log: deps.log.child({ workload: slug }), cwd, environment };
+  const module = async () => ({
+    init: { ...(await resolveSource(workload)), init_kwargs: config.init_kwargs ?? {} },
+    recycle_after: config.recycle_after ?? null,
+  });
   switch (executor_type) {
     case "command":
       return createCommandExecutor({ ...shared, argv: config.argv ?? [] });
     case "python_module":
       return createModuleExecutor({
         ...shared,
+        ...(await module()),
         program: config.python ?? PYTHON,
-        args: ["-u", await runnerFile(deps.dir)],
-        init: { ...(await resolveSource(workload)), init_kwargs: config.init_kwargs ?? {} },
-        recycle_after: config.recycle_after ?? null,
+        args: ["-u", await runnerFile(deps.dir, "runner.py", runnerPy)],
+      });
+    case "bun_module":
+      return createModuleExecutor({
+        ...shared,
+        ...(await module()),
+        environment: { ...environment, BUN_BE_BUN: "1" },
+        program: process.execPath,
+        args: ["--no-install", await runnerFile(deps.dir, "runner.ts", bunRunner)],
       });
     default:
       throw new Error(`this worker cannot run ${executor_type}`);
   }
 }
 
-/** The runner is inside the program; Python wants a file, so that tracebacks can show its lines. */
-async function runnerFile(dir: string): Promise<string> {
-  const path = join(dir, "runner.py");
-  await writeFile(path, runnerPy);
+/** The runners are inside the program; the interpreters want a file, so that tracebacks can show its lines. */
+async function runnerFile(dir: string, name: string, text: string): Promise<string> {
+  const path = join(dir, name);
+  await writeFile(path, text);
   return path;
 }
