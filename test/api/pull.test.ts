@@ -185,7 +185,7 @@ describe("a pull worker (design/api.md, Workers)", () => {
       { task_id: 999_999, epoch: 1, workload: slug },
     ];
     const { body } = await worker.call("heartbeat", { in_flight, cpu_percent: 12.5 });
-    expect(body).toEqual({ lost: [{ task_id: 999_999, epoch: 1 }], drain: false });
+    expect(body).toEqual({ lost: [{ task_id: 999_999, epoch: 1 }], drain: false, commands: [] });
     expect((await worker.call("drain", {})).body).toEqual({ ok: true });
     expect(await worker.claim(1)).toEqual([]);
     const listed = (await api("GET", "/workers")).body.workers;

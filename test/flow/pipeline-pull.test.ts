@@ -212,3 +212,30 @@ test("a lease shorter than the time between heartbeats of an idle worker is rene
   const { body } = await api("GET", `/workloads/${slug}/runs`);
   expect(body.runs).toMatchObject([{ pk: "a", attempt: 1, success: true }]);
 }, 30_000);
+
+test("every task of a batch has its own time; one that exceeds it is told with what it printed", async () => {
+  await control();
+  const slug = await pythonWorkload(
+    "timed",
+    `
+import time
+def run(pk):
+    print("begun", pk, flush=True)
+    time.sleep(600 if pk == "hang" else 0.7)
+`,
+    { timeout_s: 1, batch_size: 3, max_attempts: 1 },
+  );
+  await submit(slug, ["a", "b", "hang"]);
+  await startWorker(1);
+  expect(await drained(slug)).toMatchObject({ failed: 1 });
+  const { body } = await api("GET", `/workloads/${slug}/runs`);
+  expect(body.runs.map((r: { pk: string; outcome: string }) => [r.pk, r.outcome])).toEqual([
+    ["hang", "timeout"],
+    ["b", "success"],
+    ["a", "success"],
+  ]);
+  expect(body.runs[0]).toMatchObject({
+    stdout: "begun hang\n",
+    error: "the task did not end within 1 s",
+  });
+}, 30_000);

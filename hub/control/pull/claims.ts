@@ -70,6 +70,9 @@ function planSlots(
     .filter(({ share }) => share > 0);
 }
 
+/** Cancelling a task, ending its processes and telling of it. */
+const DEADLINE_GRACE_MS = 15_000;
+
 async function claimShare(
   { pipeline }: ControlContext,
   worker: PullWorkerRow,
@@ -77,6 +80,7 @@ async function claimShare(
   share: number,
 ): Promise<SlotTasks[]> {
   const { workload_id, batch_size } = workload;
+  const { lease_ms, timeout_ms } = limitsOf(workload);
   const max = share * batch_size;
   const mark = pipeline.ready.mark(workload_id);
   const tasks = await pipeline.turns.call({
@@ -85,7 +89,9 @@ async function claimShare(
     worker_id: worker.worker_id,
     workload_id,
     max,
-    ...limitsOf(workload),
+    lease_ms,
+    // The worker keeps the time of each task and tells what it printed; this ends what a worker does not end.
+    timeout_ms: timeout_ms === null ? null : timeout_ms * batch_size + DEADLINE_GRACE_MS,
     max_in_flight: workload.max_in_flight,
     rate_limit: workload.rate_limit,
   });
