@@ -10,7 +10,8 @@ import {
   type WorkerCommand,
   type WorkloadSettings,
 } from "#shared/schema/pull.ts";
-import { ControlRefused, createControlClient } from "./client.ts";
+import { createControlClient } from "./client.ts";
+import { ControlRefused } from "./control-call.ts";
 import { createExecutorPool } from "./executor-pool.ts";
 import { createExecutor } from "./executors.ts";
 import { createFlight } from "./flight.ts";
