@@ -47,7 +47,7 @@ async function prepareService(mode: Mode, flags: FlagValues) {
     return {
       log,
       start: (signal: AbortSignal): Promise<Service> =>
-        startServices({ config, log, clock, version, signal }),
+        startServices({ config, log, clock, version, signal, self: SELF }),
     };
   }
   const { loadHubConfig } = await import("./config.ts");

@@ -20,7 +20,7 @@ const DOMAIN = ["shared", "fleet-pure"];
 export const LAYERS: readonly Layer[] = [
   // Type declarations of text imports have no run time.
   { name: "types", files: /\.d\.ts$/, may: [], packages: [] },
-  // What hub and worker both read and write: profile archives.
+  // What hub and worker both read and write: archives of profiles and plugins.
   { name: "archive", files: /^shared\/archive\//, may: ["shared"], packages: ["tar-stream"] },
   { name: "shared", files: /^shared\//, may: [], packages: [...ZOD, "nanoid"] },
   {
@@ -113,14 +113,19 @@ export const LAYERS: readonly Layer[] = [
     packages: HONO,
   },
   { name: "hub-config", files: /^hub\/config\.ts$/, may: ["shared"], packages: ZOD },
-  { name: "hub-control", files: /^hub\/control\//, may: [...DOMAIN, "drizzle"], packages: ZOD },
+  {
+    name: "hub-control",
+    files: /^hub\/control\//,
+    may: [...DOMAIN, "drizzle", "archive"],
+    packages: ZOD,
+  },
   { name: "hub-ui", files: /^hub\/ui\//, may: ["shared"], packages: [] },
   // The client starts in milliseconds: nothing of the hub, not even zod.
   { name: "hub-cli", files: /^hub\/cli\//, may: ["shared"], packages: [] },
   { name: "hub-demo", files: /^hub\/demo\//, may: [], packages: [] },
   {
     name: "dev-child",
-    files: /^hub\/(supervise-child|lane-ports)\.ts$/,
+    files: /^hub\/lane-ports\.ts$/,
     may: ["shared", "hub-cli"],
     packages: [],
   },
@@ -195,21 +200,24 @@ export const LAYERS: readonly Layer[] = [
   { name: "upload", files: /^worker\/upload\//, may: ["shared"], packages: [] },
   { name: "link", files: /^worker\/link\//, may: ["shared"], packages: [] },
   { name: "pipeline", files: /^worker\/pipeline\//, may: ["shared"], packages: ZOD },
+  // Supervises worker processes; it speaks to the control plane as they do.
+  { name: "agent", files: /^worker\/agent\//, may: ["shared", "pipeline"], packages: ZOD },
   {
     name: "worker-parts",
-    files: /^worker\/(host-load\.ts$|update\/)/,
+    files: /^worker\/((host-load|gpus)\.ts$|update\/)/,
     may: ["shared"],
     packages: [],
   },
   {
     name: "worker-start",
-    files: /^worker\/(services|start|start-pull|run-job|run-page|job-browser)\.ts$/,
+    files: /^worker\/(services|start|start-pull|start-agent|run-job|run-page|job-browser)\.ts$/,
     may: [
       "shared",
       "worker-config",
       "worker-parts",
       "link",
       "pipeline",
+      "agent",
       "upload",
       "page-actions",
       "video",

@@ -2,6 +2,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { z } from "zod";
 import {
+  blankIsUnset,
   ConfigError,
   type EnvSource,
   flag,
@@ -16,6 +17,7 @@ import { WORKER_ID } from "#shared/ids.ts";
 import { CDP_PORT_BASE, DISPLAY_BASE, VNC_PORT_BASE } from "#shared/limits.ts";
 import { LOG_LEVELS } from "#shared/log.ts";
 import { MAX_SLOTS } from "#shared/schema/pull.ts";
+import { Slug } from "#shared/schema/workload.ts";
 
 const GIB = 1024 ** 3;
 const NAVIGATION_BLOCKS = ["loopback", "private"] as const;
@@ -44,6 +46,14 @@ export const WorkerEnv = z.object({
     .describe("Control plane, e.g. `http://control:8000`; a worker with it runs tasks."),
   SVC_SLOTS: integer(DEFAULT_SLOTS, 1, MAX_SLOTS).describe(
     "Tasks, or batches of them, this worker runs at once.",
+  ),
+  SVC_WORKLOADS: list()
+    .pipe(z.array(Slug).max(1_000))
+    .describe(
+      "Workloads a worker runs when the control plane sees it for the first time, comma-separated; all by default.",
+    ),
+  SVC_AGENT: flag(false).describe(
+    "1: supervise worker instances on this host, as the control plane asks for them.",
   ),
   SVC_TASK_ENV: list()
     .pipe(z.array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "not names of variables")))
@@ -186,8 +196,13 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
     pipeline: {
       control_url: v.SVC_CONTROL_URL ?? null,
       slots: v.SVC_SLOTS,
+      workloads: v.SVC_WORKLOADS,
       api_token: v.SVC_API_TOKEN ?? null,
       environment: taskEnvironment(env, v.SVC_TASK_ENV),
+    },
+    agent: {
+      enabled: v.SVC_AGENT,
+      environment: instanceEnvironment(blankIsUnset(merged), v.SVC_TASK_ENV),
     },
     fetch: { spool_max_bytes: v.SVC_SPOOL_MAX_BYTES, navigation_block: v.SVC_NAVIGATION_BLOCK },
     watchdog: {
@@ -218,6 +233,15 @@ const inheritedEnvironment = (env: EnvSource): Record<string, string> => ({
 const taskEnvironment = (env: EnvSource, named: readonly string[]): Record<string, string> => ({
   ...inheritedEnvironment(env),
   ...pick(env, (name) => TASKS_INHERIT.test(name) || named.includes(name)),
+});
+
+/** What is each instance's own, and what would make it something else than a pull worker. */
+const NOT_FOR_INSTANCES = ["HUB_URL", "SVC_AGENT", "SVC_DATA_DIR", "SVC_WORKER_ID"];
+
+/** Instances are configured as their agent is, secrets of the control plane included, and see nothing else of it. */
+const instanceEnvironment = (env: EnvSource, named: readonly string[]): Record<string, string> => ({
+  ...taskEnvironment(env, named),
+  ...pick(env, (name) => name in WorkerEnv.shape && !NOT_FOR_INSTANCES.includes(name)),
 });
 
 function deepFreeze<T extends object>(value: T): T {

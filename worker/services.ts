@@ -1,17 +1,19 @@
 import { ConfigError } from "#shared/env.ts";
 import { createScope } from "#shared/scope.ts";
 import { type RunningWorker, startWorker, type WorkerDeps } from "./start.ts";
+import { startAgentService } from "./start-agent.ts";
 import { startPull } from "./start-pull.ts";
 import { startStallWatchdog } from "./update/watchdog.ts";
 
 /**
  * Starts what this worker was told to serve: browser lanes with HUB_URL, pipeline tasks with SVC_CONTROL_URL, or both in
- * this one process. `stop` drains both at once.
+ * this one process. `stop` drains both at once. With SVC_AGENT it is the host's agent and nothing else.
  * @throws ConfigError when it was told neither.
  */
 export async function startServices(deps: WorkerDeps): Promise<RunningWorker> {
-  const { hub_url, pipeline } = deps.config;
+  const { hub_url, pipeline, agent } = deps.config;
   const { control_url } = pipeline;
+  if (agent.enabled) return startAgentService(deps);
   if (control_url === null) {
     if (hub_url !== null) return startWorker(deps);
     throw new ConfigError(

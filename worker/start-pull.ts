@@ -35,9 +35,15 @@ export async function startPull(
     const worker = startPullWorker({
       ...{ control_url: control.http, worker_id, version, dir, clock, log, onStop },
       slots: pipeline.slots,
+      workloads: pipeline.workloads,
       secret: config.worker_secret,
       api_token: pipeline.api_token,
       environment: { ...pipeline.environment, [LANE_TAG]: `${scratch.id}:task` },
+      // In hub and dev mode the control plane is served by a hub.
+      fleet: {
+        hub_url: config.hub_url === null ? control.http : parseHubUrl(config.hub_url).http,
+        token: pipeline.api_token,
+      },
       random: Math.random,
       load: async () => {
         const { cpu_percent, mem_percent } = await load.sample();

@@ -43,6 +43,8 @@ export interface WorkerDeps {
   log: Log;
   clock: Clock;
   version: string;
+  /** Command that starts this program: an agent's instances are the same program. */
+  self?: readonly string[];
   /** Aborting it ends a start that is under way; once started, `stop` ends the worker. */
   signal?: AbortSignal;
 }

@@ -34,6 +34,8 @@ export const RegisterPull = z
     slots: z.int().min(1).max(MAX_SLOTS),
     version: z.string().max(64),
     labels: z.record(z.string().max(100), z.string().max(1_000)).default({}),
+    /** Its filter when it is seen for the first time; empty: every workload. */
+    workloads: z.array(Slug).max(1_000).default([]),
     started_at: z.iso.datetime({ offset: true }).optional(),
   })
   .openapi("RegisterPull");

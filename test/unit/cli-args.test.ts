@@ -71,7 +71,7 @@ describe("what is refused, by name", () => {
     ["bench x", "the command bench is not part of this version"],
     ["queue a b", 'unexpected word "b" after queue'],
     ["submit", "submit needs SLUG"],
-    ["worker --agent", "--agent is not part of this version"],
+    ["hub --redis-url redis://x", "--redis-url is not part of this version"],
   ];
   for (const [line, message] of rows)
     test(`"${line}": ${message}`, () => expect(refusal(line)).toBe(message));

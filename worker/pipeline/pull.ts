@@ -13,7 +13,7 @@ import {
 import { createControlClient } from "./client.ts";
 import { ControlRefused } from "./control-call.ts";
 import { createExecutorPool } from "./executor-pool.ts";
-import { createExecutor } from "./executors.ts";
+import { createExecutor, type FleetAddress } from "./executors.ts";
 import { createFlight } from "./flight.ts";
 import { keepLeases } from "./keep-leases.ts";
 import { createOutbox } from "./outbox.ts";
@@ -23,6 +23,8 @@ export interface PullDeps {
   control_url: string;
   worker_id: string;
   slots: number;
+  /** What it runs when the control plane sees it for the first time; none: every workload. */
+  workloads?: readonly string[];
   secret: string | null;
   api_token: string | null;
   version: string;
@@ -30,6 +32,8 @@ export interface PullDeps {
   dir: string;
   /** What tasks see of this process' environment. */
   environment: Record<string, string>;
+  /** Where fleet_fetch finds its hub. */
+  fleet?: FleetAddress;
   clock: Clock;
   log: Log;
   random: () => number;
@@ -102,8 +106,11 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     }
   };
   const join = async (): Promise<void> => {
-    const { version } = deps;
-    const answer = await client.register({ host: hostname(), slots, version, labels: {} });
+    const { version, workloads = [] } = deps;
+    const answer = await client.register({
+      ...{ host: hostname(), slots, version, labels: {} },
+      workloads: [...workloads],
+    });
     heartbeat_ms = answer.heartbeat_ms;
     log.info({ worker_id: deps.worker_id, slots }, "joined the control plane");
   };
@@ -188,11 +195,14 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     });
     if (!executor) return;
     // One task that is lost must not stop its neighbours, so each is run under its own signal.
-    if (batch.tasks.length === 1 || workload.executor_type === "command")
-      for (const task of batch.tasks) {
-        const signal = (stops.get(task.task_id) as AbortController).signal;
-        await executor.run([task], { timeout_ms: batch.timeout_ms, signal, onEnd: end });
-      }
+    const runAlone = (task: ClaimedBatch["tasks"][number]) => {
+      const { signal } = stops.get(task.task_id) as AbortController;
+      return executor.run([task], { timeout_ms: batch.timeout_ms, signal, onEnd: end });
+    };
+    // A fleet job is only waited for here, and the fleet has a queue of its own.
+    if (workload.executor_type === "fleet_fetch") await Promise.all(batch.tasks.map(runAlone));
+    else if (batch.tasks.length === 1 || workload.executor_type === "command")
+      for (const task of batch.tasks) await runAlone(task);
     else {
       const signal = AbortSignal.any([...stops.values()].map((s) => s.signal));
       await executor.run(batch.tasks, { timeout_ms: batch.timeout_ms, signal, onEnd: end });

@@ -37,7 +37,7 @@ export async function registerPuller(
       version: hello.version,
       slots: hello.slots,
       labels: hello.labels,
-      filter: null,
+      filter: hello.workloads.length > 0 ? hello.workloads : null,
       draining: false,
       in_flight: 0,
       cpu_percent: null,
