@@ -105,8 +105,11 @@ async function openControl(deps: HubDeps, scope: Scope): Promise<RunningHub> {
   const { config, log } = deps;
   const db = scope.add("db", await openDb(config.db_url, { log }), (d) => d.close());
   const kv = scope.add("key-value store", createMemoryKv(deps.clock), (k) => k.close());
+  const objects = scope.add("objects", await openObjects(config.objects_url, { log }), (o) =>
+    o.close(),
+  );
   const pipeline = await openPipeline(deps, db, scope);
-  const server = serve(config, createControlApp({ ...deps, db, kv, pipeline }), log);
+  const server = serve(config, createControlApp({ ...deps, db, kv, objects, pipeline }), log);
   scope.add("server", server, (s) => s.close());
   scope.add("listener", server, (s) => s.stopListening());
   log.info(
@@ -116,8 +119,14 @@ async function openControl(deps: HubDeps, scope: Scope): Promise<RunningHub> {
   return running(config, server, () => scope.close());
 }
 
-const openPipeline = ({ clock, log, random }: HubDeps, db: Db, scope: Scope): Promise<Pipeline> =>
-  startPipeline({ db, clock, log, node: "main", random: random ?? Math.random }, scope);
+const openPipeline = (
+  { config, clock, log, random = Math.random }: HubDeps,
+  db: Db,
+  scope: Scope,
+): Promise<Pipeline> => {
+  const { plugins_dir } = config;
+  return startPipeline({ db, clock, log, plugins_dir, node: "main", random }, scope);
+};
 
 /** Opens the stores and builds the context. `beforeStores` is closed after the links and before the stores. */
 async function openContext(

@@ -8,6 +8,9 @@ import { ok } from "../http/openapi-parts.ts";
 import type { ControlContext } from "./context.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { pullRoutes } from "./routes/pull.ts";
+import { objectRoutes } from "./routes/objects.ts";
+import { pluginStoreRoutes } from "./routes/plugin-store.ts";
+import { pluginRoutes } from "./routes/plugins.ts";
 import { pullDaemonRoutes } from "./routes/pull-daemon.ts";
 import { workloadRoutes } from "./routes/workloads.ts";
 
@@ -41,6 +44,9 @@ export function maskDbUrl(db_url: string): string {
   const url = new URL(db_url);
   if (url.password !== "") url.password = "***";
   for (const name of [...url.searchParams.keys()])
+    pluginRoutes(ctx),
+    pluginStoreRoutes(ctx),
+    objectRoutes(ctx),
     if (/pass|secret|key|token/i.test(name)) url.searchParams.set(name, "***");
   return url.href;
 }

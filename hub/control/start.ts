@@ -4,6 +4,7 @@ import { startLoop } from "#shared/loop.ts";
 import type { Scope } from "#shared/scope.ts";
 import type { Db } from "../db/types.ts";
 import type { Pipeline } from "./context.ts";
+import { startPlugins } from "./plugins/registry.ts";
 import { createReadyHints } from "./ready-hints.ts";
 import { sweepOnce } from "./sweep.ts";
 import { createTurnQueue } from "./turn.ts";
@@ -13,6 +14,7 @@ export interface PipelineDeps {
   db: Db;
   clock: Clock;
   log: Log;
+  plugins_dir: string;
   /** Names this process in the counters. */
   node: string;
   random: () => number;
@@ -34,9 +36,14 @@ export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<P
   const workloads = createWorkloadCache(db);
   const ready = createReadyHints();
   const stopping = new AbortController();
+  const plugins = scope.add(
+    "plugins",
+    await startPlugins({ dir: deps.plugins_dir, clock, log }),
+    (p) => p.stop(),
+  );
   await workloads.refresh();
   const pipeline: Pipeline = {
-    ...{ store, turns, workloads, ready, pullers: new Map(), stopping: stopping.signal },
+    ...{ store, turns, workloads, ready, plugins, pullers: new Map(), stopping: stopping.signal },
     wake: ready.add,
   };
   scope.add("queue", turns, (t) => t.idle());

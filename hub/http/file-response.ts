@@ -10,8 +10,11 @@ export interface FileBody {
   name: string;
   mime: string;
   size: number;
-  /** Lower-case hex; the strong ETag. */
-  sha256: string;
+  /** The strong ETag: the sha256 in lower-case hex where it is known, else what changes with the body. */
+  sha256?: string;
+  tag?: string;
+  /** Content-Security-Policy; by default active types get a sandbox. */
+  csp?: string;
   /** The bytes start..end, both included; null when the body is gone. */
   read(range: ByteRange | undefined): Promise<ReadableStream<Uint8Array> | null>;
   /** The whole body as a file, where there is one: Bun sends files with Content-Length, streams in chunks. */
@@ -64,7 +67,7 @@ const listsEtag = (header: string, etag: string): boolean =>
 
 /** Answers GET and HEAD for a stored body: ETag, If-None-Match, Range, If-Range. Null when the body is gone. */
 export async function fileResponse(c: Context, file: FileBody): Promise<Response | null> {
-  const etag = `"${file.sha256}"`;
+  const etag = `"${file.sha256 ?? file.tag}"`;
   const mime = safeMime(file.mime);
   const headers = new Headers({
     ETag: etag,
@@ -72,7 +75,8 @@ export async function fileResponse(c: Context, file: FileBody): Promise<Response
     "Cache-Control": "private, no-cache",
     "X-Content-Type-Options": "nosniff",
   });
-  if (isActive(mime)) headers.set("Content-Security-Policy", "sandbox");
+  const csp = file.csp ?? (isActive(mime) ? "sandbox" : null);
+  if (csp !== null) headers.set("Content-Security-Policy", csp);
   const none_match = c.req.header("if-none-match");
   if (none_match !== undefined && listsEtag(none_match, etag))
     return new Response(null, { status: 304, headers });

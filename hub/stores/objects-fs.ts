@@ -74,7 +74,9 @@ export async function openFsObjects(dir: string, { log }: { log: Log }): Promise
     stat: async (key) => {
       try {
         const found = await stat(pathOf(key));
-        return found.isFile() ? { size: found.size } : null;
+        if (!found.isFile()) return null;
+        const { size, mtimeMs, ino } = found;
+        return { size, tag: `${ino.toString(36)}-${Math.round(mtimeMs * 1_000).toString(36)}` };
       } catch (err) {
         if (isMissing(err)) return null;
         throw err;

@@ -40,8 +40,8 @@ export interface ObjectStore {
    * @throws what `confirm` throws; then nothing is stored.
    */
   putMany(objects: SmallObject[], confirm?: () => Promise<void>): Promise<PutResult[]>;
-  /** Size of the object, or null when there is none. */
-  stat(key: string): Promise<{ size: number } | null>;
+  /** Size of the object, and a tag that is another one whenever it was replaced; null when there is none. */
+  stat(key: string): Promise<{ size: number; tag: string } | null>;
   /** Bytes `start..end` (both included) or all of it; null when there is no such object. */
   read(
     key: string,

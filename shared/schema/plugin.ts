@@ -3,8 +3,12 @@ import { ExecutorType, Slug } from "./workload.ts";
 
 /** Plugins with their state and blobs (pipeline spec §4.5, design/api.md). */
 
+/** Pipeline spec §8: 5 MB. */
 export const MAX_BLOB_BYTES = 5 * 1024 * 1024;
+/** design/api.md: JSON text of a value. */
 export const MAX_STATE_BYTES = 1024 * 1024;
+/** Ours: what a plugin's folder may hold; its archive travels to every worker. */
+export const PLUGIN_LIMITS = { max_files: 10_000, max_bytes: 128 * 1024 * 1024 } as const;
 /** Keys may hold slashes; they name no file. */
 export const PluginKey = z
   .string()
@@ -25,11 +29,17 @@ export const PluginManifest = z
         type: ExecutorType,
         module: z.string().max(1_000).optional(),
         argv: z.array(z.string().max(32_768)).min(1).max(1_000).optional(),
+        /** Of a fleet_fetch: options of the jobs, over which the workload's own go. */
+        options: z.record(z.string(), z.unknown()).optional(),
         /** JSON Schema of the workload's init_kwargs. */
         init_schema: z.record(z.string(), z.unknown()).optional(),
       })
       .optional(),
-    web: z.string().max(200).optional(),
+    web: z
+      .string()
+      .max(200)
+      .regex(/^[^/.\\][^/\\]*$/, "must be the name of a folder beside plugin.json")
+      .optional(),
   })
   .openapi("PluginManifest");
 export type PluginManifest = z.infer<typeof PluginManifest>;
@@ -40,6 +50,8 @@ export const Plugin = z
     slug: z.string(),
     path: z.string(),
     manifest: PluginManifest.nullable(),
+    /** Names what the folder holds, whatever it is packed with; null when the plugin has errors. */
+    sha256: z.string().nullable(),
     errors: z.array(z.string()),
   })
   .openapi("Plugin");

@@ -1,0 +1,79 @@
+import { cleanJson } from "#drizzle/clean.ts";
+import { isoTime } from "#shared/clock.ts";
+import { AppError, badRequest, errorMessage, notFound } from "#shared/errors.ts";
+import { MAX_STATE_BYTES, type PluginState } from "#shared/schema/plugin.ts";
+import type { PluginStateRow } from "../../db/types.ts";
+import type { ControlContext } from "../context.ts";
+
+/** A plugin's key, checked. */
+export interface PluginPlace {
+  slug: string;
+  key: string;
+}
+
+/** A value with the version that `If-Match` names. */
+export interface StateRead {
+  state: PluginState;
+  etag: string;
+}
+
+const stateRead = ({ key, value, updated_at }: PluginStateRow): StateRead => ({
+  state: { key, value: value.value, updated_at: isoTime(updated_at) },
+  etag: `"${updated_at}"`,
+});
+
+/** @throws AppError not_found */
+export async function getState(
+  ctx: ControlContext,
+  { slug, key }: PluginPlace,
+): Promise<StateRead> {
+  const row = await ctx.db.plugins.getState(slug, key);
+  if (!row) throw notFound("state");
+  return stateRead(row);
+}
+
+/** When a write is to happen: whatever is there, only over a version, only when there is none. */
+export type StateCondition = { version: string } | "none" | "any";
+
+/**
+ * Stores the JSON text `body` (pipeline spec §4.5).
+ * @throws AppError bad_request when it is no JSON, too_large, failed_condition when another version is there.
+ */
+export async function putState(
+  ctx: ControlContext,
+  place: PluginPlace,
+  body: Uint8Array,
+  condition: StateCondition,
+): Promise<StateRead> {
+  const value = parseValue(body);
+  const expected =
+    condition === "any" ? undefined : condition === "none" ? null : versionOf(condition);
+  const updated_at = ctx.clock.now();
+  const row =
+    expected === "unknown"
+      ? null
+      : await ctx.db.plugins.putState({ ...place, value, updated_at }, expected);
+  if (row) return stateRead(row);
+  throw new AppError("failed_condition", "the state is another one than the condition names");
+}
+
+/** A tag that was never given out names no version. */
+const versionOf = ({ version }: { version: string }): number | "unknown" =>
+  /^"[0-9]{1,15}"$/.test(version) ? Number(version.slice(1, -1)) : "unknown";
+
+function parseValue(body: Uint8Array): unknown {
+  if (body.byteLength > MAX_STATE_BYTES)
+    throw new AppError("too_large", `a value is at most ${MAX_STATE_BYTES} bytes of JSON`);
+  try {
+    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    // Answered as it will be read again.
+    return JSON.parse(cleanJson(value));
+  } catch (err) {
+    throw badRequest(`body is not valid JSON: ${errorMessage(err)}`);
+  }
+}
+
+/** @throws AppError not_found */
+export async function deleteState(ctx: ControlContext, { slug, key }: PluginPlace): Promise<void> {
+  if (!(await ctx.db.plugins.deleteState(slug, key))) throw notFound("state");
+}

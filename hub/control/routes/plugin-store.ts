@@ -1,0 +1,172 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { fileResponse, safeMime } from "#hub/http/file-response.ts";
+import { newApp } from "#hub/http/new-app.ts";
+import { bytes, fails, ok } from "#hub/http/openapi-parts.ts";
+import { AppError, notFound } from "#shared/errors.ts";
+import { MAX_BLOB_BYTES, MAX_STATE_BYTES, PluginBlob, PluginState } from "#shared/schema/plugin.ts";
+import type { ControlContext } from "../context.ts";
+import { deleteBlob, getBlob, putBlob } from "../plugins/blobs.ts";
+import { deleteState, getState, putState, type StateCondition } from "../plugins/state.ts";
+import { PlaceParams, placeOf } from "./plugin-params.ts";
+
+const tags = ["plugins"];
+const request = { params: PlaceParams };
+const STATE = "/api/v1/plugins/{slug}/state/{key}";
+const BLOB = "/api/v1/plugins/{slug}/blob/{key}";
+/** Sending 5 MB over a slow network; then the call is over. */
+const UPLOAD_MS = 120_000;
+/** A blob is what anybody put there: it may be shown, and runs nothing. */
+const BLOB_CSP =
+  "sandbox; default-src 'none'; img-src data:; media-src data:; style-src 'unsafe-inline'";
+
+const binary = { schema: { type: "string", format: "binary" } as const };
+const DOCUMENTED = [
+  createRoute({
+    method: "get",
+    path: STATE,
+    tags,
+    summary: "Read a state value of a plugin",
+    request,
+    responses: { ...ok(PluginState), ...fails(400, 404, 422) },
+  }),
+  createRoute({
+    method: "put",
+    path: STATE,
+    tags,
+    summary: "Store a state value of a plugin",
+    description:
+      `The body is the value: any JSON of at most ${MAX_STATE_BYTES} bytes. With If-Match and the ETag of an earlier ` +
+      "answer it is stored only over that version, with If-None-Match: * only when there is none. Slashes in the key " +
+      "may be sent as they are or as %2F.",
+    request: {
+      ...request,
+      headers: z.object({
+        "if-match": z.string().optional().openapi({ example: '"1767225600000"' }),
+        "if-none-match": z.string().optional(),
+      }),
+      body: {
+        required: true,
+        content: { "application/json": { schema: z.unknown(), example: { words: 1200 } } },
+      },
+    },
+    responses: { ...ok(PluginState), ...fails(400, 412, 413, 415, 422) },
+  }),
+  createRoute({
+    method: "delete",
+    path: STATE,
+    tags,
+    summary: "Delete a state value of a plugin",
+    request,
+    responses: { 204: { description: "Deleted" }, ...fails(400, 404, 422) },
+  }),
+  createRoute({
+    method: "get",
+    path: BLOB,
+    tags,
+    summary: "Read a blob of a plugin",
+    description: "With ETag (sha256), Range and If-None-Match; always in a sandbox.",
+    request,
+    responses: {
+      200: bytes("The blob, with the type it was stored with"),
+      206: bytes("The range asked for"),
+      304: { description: "The client has it" },
+      ...fails(400, 404, 416, 422),
+    },
+  }),
+  createRoute({
+    method: "put",
+    path: BLOB,
+    tags,
+    summary: "Store a blob of a plugin",
+    description: `At most ${MAX_BLOB_BYTES} bytes. The Content-Type is kept. Slashes in the key may be sent as they are or as %2F.`,
+    request: {
+      ...request,
+      body: { required: true, description: "The blob", content: { "*/*": binary } },
+    },
+    responses: { ...ok(PluginBlob), ...fails(400, 413, 422, 503) },
+  }),
+  createRoute({
+    method: "delete",
+    path: BLOB,
+    tags,
+    summary: "Delete a blob of a plugin",
+    request,
+    responses: { 204: { description: "Deleted" }, ...fails(400, 404, 422) },
+  }),
+];
+
+const stateLimit = bodyLimit({
+  maxSize: MAX_STATE_BYTES,
+  onError: () => {
+    throw new AppError("too_large", `a value is at most ${MAX_STATE_BYTES} bytes of JSON`);
+  },
+});
+
+function conditionOf(c: Context): StateCondition {
+  const version = c.req.header("if-match")?.trim();
+  if (version !== undefined && version !== "*") return { version };
+  return c.req.header("if-none-match")?.trim() === "*" ? "none" : "any";
+}
+
+/** The state and blobs of plugins (pipeline spec §4.5). Their keys may hold slashes, which OpenAPI has no words for. */
+export function pluginStoreRoutes(ctx: ControlContext) {
+  const app = newApp();
+  for (const route of DOCUMENTED) app.openAPIRegistry.registerPath(route);
+  const state = "/api/v1/plugins/:slug/state/:key{.+}";
+  const blob = "/api/v1/plugins/:slug/blob/:key{.+}";
+  app.get(state, async (c) => {
+    const { state: found, etag } = await getState(ctx, placeOf(c));
+    return c.json(found, 200, { ETag: etag });
+  });
+  app.put(state, stateLimit, async (c) => {
+    const place = placeOf(c);
+    if (!/^application\/([a-z-.]+\+)?json\b/i.test(c.req.header("content-type") ?? ""))
+      throw new AppError("unsupported_media", "content-type must be application/json");
+    const body = new Uint8Array(await c.req.arrayBuffer());
+    const { state: stored, etag } = await putState(ctx, place, body, conditionOf(c));
+    return c.json(stored, 200, { ETag: etag });
+  });
+  app.delete(state, async (c) => {
+    await deleteState(ctx, placeOf(c));
+    return c.body(null, 204);
+  });
+  app.get(blob, (c) => answerBlob(ctx, c));
+  app.put(blob, async (c) => {
+    const place = placeOf(c);
+    const { body, signal } = c.req.raw;
+    if (Number(c.req.header("content-length") ?? 0) > MAX_BLOB_BYTES) {
+      await body?.cancel();
+      throw new AppError("too_large", `a blob is at most ${MAX_BLOB_BYTES} bytes`);
+    }
+    const stored = await putBlob(ctx, place, {
+      body,
+      mime: safeMime(c.req.header("content-type") ?? ""),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(UPLOAD_MS)]),
+    });
+    return c.json(stored, 200, { ETag: `"${stored.sha256}"` });
+  });
+  app.delete(blob, async (c) => {
+    await deleteBlob(ctx, placeOf(c));
+    return c.body(null, 204);
+  });
+  return app;
+}
+
+/** How often a blob may be replaced between the look at its row and the opening of its object. */
+const READ_TRIES = 5;
+
+async function answerBlob(ctx: ControlContext, c: Context): Promise<Response> {
+  const place = placeOf(c);
+  for (let tries = 0; tries < READ_TRIES; tries += 1) {
+    const { object_key, size, mime, sha256 } = await getBlob(ctx, place);
+    const name = place.key.split("/").at(-1) || "blob";
+    const answer = await fileResponse(c, {
+      ...{ name, size, mime, sha256, csp: BLOB_CSP },
+      read: (range) => ctx.objects.read(object_key, range),
+    });
+    if (answer) return answer;
+  }
+  throw notFound("blob");
+}

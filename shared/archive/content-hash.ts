@@ -1,0 +1,20 @@
+import { createHash } from "node:crypto";
+
+/** A file of a folder; `path` relative to it with forward slashes, as `entryPath` takes it. */
+export interface HashedFile {
+  path: string;
+  size: number;
+  sha256: string;
+}
+
+/**
+ * Names what a folder holds, whatever it was packed with and when it was written: SHA-256 over a line `sha256 size path`
+ * of each file, sorted by path. Sender and receiver of an archive reckon it apart.
+ */
+export function contentHash(files: Iterable<HashedFile>): string {
+  const lines = [...files].map(({ path, size, sha256 }) => [path, `${sha256} ${size} ${path}\n`]);
+  const hash = createHash("sha256");
+  for (const [, line = ""] of lines.sort(([a = ""], [b = ""]) => (a < b ? -1 : 1)))
+    hash.update(line);
+  return hash.digest("hex");
+}
