@@ -14,14 +14,19 @@ const redact = (path: string) =>
 /** As it was sent: decoded, a password in it could look like the end of it. */
 const rawPath = (url: string) => url.replace(/^[a-z]+:\/\/[^/?#]*/i, "").replace(/\?.*$/s, "");
 
+/** What pull workers send thousands of times a second; a line of each that went well is for debugging. */
+const WORKER_CALL = /\/api\/v1\/workers\/[^/]+\/(exchange|claim|complete|fail|heartbeat)$/;
+
 /** One line per request, and `nosniff` on every answer. */
 export const accessLog = (log: Log): MiddlewareHandler<HttpEnv> =>
   async function accessLogged(c, next) {
     const started = performance.now();
     await next();
     c.res.headers.set("X-Content-Type-Options", "nosniff");
+    const level = c.res.status < 400 && WORKER_CALL.test(c.req.path) ? "debug" : "info";
+    if (!log.writes(level)) return;
     const ms = Math.round((performance.now() - started) * 10) / 10;
-    log.info(
+    log[level](
       { method: c.req.method, path: redact(rawPath(c.req.url)), status: c.res.status, ms },
       "request answered",
     );

@@ -102,18 +102,23 @@ async function claimShare(
   return batches;
 }
 
-/** As `claimTasks`; with nothing to do it waits for work up to `wait_ms`, or until `gone` aborts. */
+/**
+ * As `claimTasks`; with nothing to do it waits for work up to `wait_ms`, or until the caller is gone: its signal is made
+ * only to wait, which most claims need not.
+ */
 export async function awaitTasks(
   ctx: ControlContext,
   worker: PullWorkerRow,
   want: { slots: number; wait_ms: number; exclude: readonly string[] },
-  gone: AbortSignal,
+  gone: () => AbortSignal,
 ): Promise<SlotTasks[]> {
+  const { stopping } = ctx.pipeline;
+  if (want.slots === 0) return [];
   const until = ctx.clock.now() + want.wait_ms;
-  const over = AbortSignal.any([gone, ctx.pipeline.stopping]);
+  const over = want.wait_ms > 0 ? AbortSignal.any([gone(), stopping]) : stopping;
   for (;;) {
     // Whoever left must not take tasks with it.
-    if (over.aborted || want.slots === 0) return [];
+    if (over.aborted) return [];
     const known = ctx.pipeline.pullers.get(worker.worker_id) ?? worker;
     if (known.draining || known.incarnation !== worker.incarnation) return [];
     const batches = await claimTasks(ctx, known, want.slots, want.exclude);

@@ -1,9 +1,12 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import type { HttpEnv } from "#hub/http/env.ts";
 import { newApp } from "#hub/http/new-app.ts";
 import { fails, json, ok } from "#hub/http/openapi-parts.ts";
+import { quickly } from "#hub/http/quickly.ts";
 import { AppError, notFound } from "#shared/errors.ts";
+import { plainExchange } from "#shared/schema/plain.ts";
 import {
   ChangeFilter,
   Claimed,
@@ -100,12 +103,40 @@ export function requireSecret(ctx: ControlContext, c: Context): string {
 }
 
 /** JSON that was written by hand; it has the shape of the route's schema (test/api/pull.test.ts parses it with it). */
-const asJson = (text: string): never =>
-  new Response(text, { headers: { "content-type": "application/json" } }) as never;
+const asJson = (text: string): Response =>
+  new Response(text, { headers: { "content-type": "application/json" } });
+
+/** Records the reports and claims in one transaction. */
+async function exchange(
+  ctx: ControlContext,
+  c: Context<HttpEnv>,
+  { incarnation, done, failed, released, want }: Exchange,
+): Promise<Response> {
+  const worker = await requirePuller(ctx, requireSecret(ctx, c), incarnation);
+  // What was reported is answered at once; a worker that also wants to wait asks again.
+  const reporting = done.length + failed.length + released.length > 0;
+  const wait_ms = reporting ? 0 : want.wait_ms;
+  // Asked in one turn of the event loop, so they are one transaction; the reports come first in it.
+  const [reports, batches] = await Promise.all([
+    Promise.all([
+      completeTasks(ctx, incarnation, done),
+      failTasks(ctx, incarnation, failed),
+      releaseTasks(ctx, incarnation, released),
+    ]),
+    awaitTasks(ctx, worker, { ...want, wait_ms }, () => c.req.raw.signal),
+  ]);
+  const results = JSON.stringify(reports.flat());
+  return asJson(`${claimedJson(batches, want.known)},"results":${results}}`);
+}
 
 /** Pull workers and the calls they make (pipeline spec §4.3). */
 export function pullRoutes(ctx: ControlContext) {
-  return newApp()
+  const app = newApp();
+  app.post(
+    path("/:id/exchange"),
+    quickly(MAX_REPORT_BYTES, plainExchange, (c, body) => exchange(ctx, c, body)),
+  );
+  return app
     .openapi(routes.list, async (c) => {
       const workers = await listPullers(ctx);
       return c.json({ workers, total: workers.length }, 200);
@@ -122,8 +153,8 @@ export function pullRoutes(ctx: ControlContext) {
     .openapi(routes.claim, async (c) => {
       const { incarnation, known, ...want } = c.req.valid("json");
       const worker = await requirePuller(ctx, requireSecret(ctx, c), incarnation);
-      const batches = await awaitTasks(ctx, worker, want, c.req.raw.signal);
-      return asJson(`${claimedJson(batches, known)}}`);
+      const batches = await awaitTasks(ctx, worker, want, () => c.req.raw.signal);
+      return asJson(`${claimedJson(batches, known)}}`) as never;
     })
     .openapi(routes.complete, async (c) => {
       const { incarnation, items } = c.req.valid("json");
@@ -135,24 +166,7 @@ export function pullRoutes(ctx: ControlContext) {
       await requirePuller(ctx, requireSecret(ctx, c), incarnation);
       return c.json({ items: await failTasks(ctx, incarnation, items) }, 200);
     })
-    .openapi(routes.exchange, async (c) => {
-      const { incarnation, done, failed, released, want } = c.req.valid("json");
-      const worker = await requirePuller(ctx, requireSecret(ctx, c), incarnation);
-      // What was reported is answered at once; a worker that also wants to wait asks again.
-      const reporting = done.length + failed.length + released.length > 0;
-      const wait_ms = reporting ? 0 : want.wait_ms;
-      // Asked in one turn of the event loop, so they are one transaction; the reports come first in it.
-      const [reports, batches] = await Promise.all([
-        Promise.all([
-          completeTasks(ctx, incarnation, done),
-          failTasks(ctx, incarnation, failed),
-          releaseTasks(ctx, incarnation, released),
-        ]),
-        awaitTasks(ctx, worker, { ...want, wait_ms }, c.req.raw.signal),
-      ]);
-      const results = JSON.stringify(reports.flat());
-      return asJson(`${claimedJson(batches, want.known)},"results":${results}}`);
-    })
+    .openapi(routes.exchange, (c) => exchange(ctx, c, c.req.valid("json")) as never)
     .openapi(routes.drain, async (c) => {
       await drainPuller(ctx, requireSecret(ctx, c), c.req.valid("json").incarnation);
       return c.json({ ok: true as const }, 200);
