@@ -12,20 +12,32 @@ export const Slug = z
     "must be 1 to 63 of a-z, 0-9, hyphen and underscore, beginning with a letter or digit",
   );
 
+/** What a command line, a path or an environment can carry. */
+const argument = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .refine((text) => !text.includes("\u0000"), { error: "must not contain NUL" });
+const EnvName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,199}$/, "must be a variable's name");
+
 /**
  * What runs a task (pipeline spec §2.1). `python_module`, `bun_module`: `source_path` and `module`, or a plugin of the
- * control plane. `command`: `argv`, with the task as JSON on its stdin. `fleet_fetch`: `options` of the fleet job.
+ * control plane. `command`: `argv`, with the task as JSON on its stdin. `fleet_fetch`: `options` of the fleet job,
+ * `hub_url` when it is not the worker's own hub.
  */
 export const ExecutorConfig = z
   .strictObject({
-    source_path: z.string().max(4_096).optional(),
-    module: z.string().max(1_000).optional(),
+    source_path: argument(4_096).optional(),
+    module: argument(1_000).optional(),
     plugin: Slug.optional(),
     init_kwargs: z.record(z.string(), z.unknown()).optional(),
-    argv: z.array(z.string().max(32_768)).min(1).max(1_000).optional(),
-    python: z.string().max(4_096).optional(),
+    argv: z.array(argument(32_768)).min(1).max(1_000).optional(),
+    python: argument(4_096).optional(),
     options: z.record(z.string(), z.unknown()).optional(),
-    env: z.record(z.string().max(200), z.string().max(32_768)).optional(),
+    hub_url: argument(4_096)
+      .refine((raw) => /^https?:$/.test(URL.parse(raw)?.protocol ?? ""), "must be an http:// URL")
+      .optional(),
+    env: z.record(EnvName, argument(32_768)).optional(),
     memory_mb: z.int().min(16).max(1_048_576).optional(),
     recycle_after: z.int().min(1).max(1_000_000).optional(),
   })

@@ -5,6 +5,7 @@ import type { Log } from "#shared/log.ts";
 import type { WorkloadSettings } from "#shared/schema/pull.ts";
 import bunRunner from "./bun-runner.ts" with { type: "text" };
 import { createCommandExecutor } from "./command-executor.ts";
+import { createFleetExecutor } from "./fleet-executor.ts";
 import { createModuleExecutor } from "./module-executor.ts";
 import runnerPy from "./runner.py" with { type: "text" };
 import { resolveSource } from "./source-path.ts";
@@ -17,6 +18,13 @@ export interface ExecutorDeps {
   dir: string;
   /** What tasks see of the worker's environment: never a secret of the worker's. */
   environment: Record<string, string>;
+  /** Where fleet_fetch finds its hub unless the workload names one. */
+  fleet?: FleetAddress;
+}
+
+export interface FleetAddress {
+  hub_url: string;
+  token: string | null;
 }
 
 /** Where Python is found when the workload does not say. A bun_module needs no other program: this one is its interpreter. */
@@ -54,9 +62,21 @@ export async function createExecutor(
         program: process.execPath,
         args: ["--no-install", await runnerFile(deps.dir, "runner.ts", bunRunner)],
       });
-    default:
-      throw new Error(`this worker cannot run ${executor_type}`);
+    case "fleet_fetch":
+      return createFleetExecutor({
+        ...shared,
+        ...fleetOf(deps, workload),
+        options: config.options ?? {},
+      });
   }
+}
+
+/** The worker's token is for its own hub: a workload that names another one gets none. */
+function fleetOf({ fleet }: ExecutorDeps, { executor_config }: WorkloadSettings): FleetAddress {
+  const { hub_url } = executor_config;
+  if (hub_url !== undefined && hub_url !== fleet?.hub_url) return { hub_url, token: null };
+  if (!fleet) throw new Error("this worker knows no hub, and the workload names none (hub_url)");
+  return fleet;
 }
 
 /** The runners are inside the program; the interpreters want a file, so that tracebacks can show its lines. */
