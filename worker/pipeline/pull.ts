@@ -171,7 +171,12 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     }
     leases.begun(batch.lease_ms);
     const work = runBatch(batch, stops)
-      .catch((err) => log.error({ err, workload: batch.workload }, "a batch broke"))
+      .catch((err) => {
+        log.error({ err, workload: batch.workload }, "a batch broke");
+        // Kept in flight they would be renewed for ever.
+        const outcome = { kind: "not_run", reason: errorMessage(err) } as const;
+        for (const task of batch.tasks) report(batch.workload, { ...EMPTY, task, outcome });
+      })
       .finally(() => {
         running.delete(work);
         free += 1;
@@ -199,14 +204,20 @@ export function startPullWorker(deps: PullDeps): PullWorker {
       const { signal } = stops.get(task.task_id) as AbortController;
       return executor.run([task], { timeout_ms: batch.timeout_ms, signal, onEnd: end });
     };
-    // A fleet job is only waited for here, and the fleet has a queue of its own.
-    if (workload.executor_type === "fleet_fetch") await Promise.all(batch.tasks.map(runAlone));
-    else if (batch.tasks.length === 1 || workload.executor_type === "command")
-      for (const task of batch.tasks) await runAlone(task);
-    else {
-      const signal = AbortSignal.any([...stops.values()].map((s) => s.signal));
-      await executor.run(batch.tasks, { timeout_ms: batch.timeout_ms, signal, onEnd: end });
-    }
+    const runAll = async () => {
+      // A fleet job is only waited for here, and the fleet has a queue of its own.
+      if (workload.executor_type === "fleet_fetch") await Promise.all(batch.tasks.map(runAlone));
+      else if (batch.tasks.length === 1 || workload.executor_type === "command")
+        for (const task of batch.tasks) await runAlone(task);
+      else {
+        const signal = AbortSignal.any([...stops.values()].map((s) => s.signal));
+        await executor.run(batch.tasks, { timeout_ms: batch.timeout_ms, signal, onEnd: end });
+      }
+    };
+    await runAll().catch(async (err) => {
+      await executor.close();
+      throw err;
+    });
     await pool.give(workload, executor);
   };
 
@@ -230,7 +241,8 @@ export function startPullWorker(deps: PullDeps): PullWorker {
       const bytes = printedBytes + (JSON.stringify(output)?.length ?? 0);
       outbox.add("done", workload, { ...told, output }, bytes);
     } else if (outcome.kind === "not_run" || outcome.error === CANCELLED) {
-      if (!stopping.signal.aborted) markBroken(workload);
+      // Stopped with a neighbour that was lost: nothing is wrong with the executor.
+      if (outcome.kind === "not_run" && !stopping.signal.aborted) markBroken(workload);
       outbox.add("released", workload, { task_id, epoch });
     } else {
       const { kind: _kind, ...how } = outcome;
