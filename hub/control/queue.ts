@@ -2,7 +2,7 @@ import type { z } from "@hono/zod-openapi";
 import { TASK_STATE } from "#drizzle/queue-tables.ts";
 import { isoTime, isoTimeOrNull } from "#shared/clock.ts";
 import { notFound } from "#shared/errors.ts";
-import type { PeekQuery, QueueCounts, QueueRow } from "#shared/schema/queue.ts";
+import { type PeekQuery, type QueueCounts, type QueueRow, TaskKey } from "#shared/schema/queue.ts";
 import type { QueueCounts as StoredCounts, QueueRow as StoredRow } from "../db/queue/types.ts";
 import type { ControlContext } from "./context.ts";
 
@@ -76,7 +76,8 @@ export async function resetFailed(ctx: ControlContext, slug: string): Promise<nu
 /** DELETE …/queue/{pk}: removes a pending or failed task, cancels a claimed one. @throws AppError not_found */
 export async function removeTask(ctx: ControlContext, slug: string, pk: string): Promise<void> {
   const { workload_id } = await ctx.pipeline.workloads.require(slug);
-  const removed = await ctx.pipeline.store.cancel(workload_id, pk);
+  const isKey = TaskKey.safeParse(pk).success;
+  const removed = isKey ? await ctx.pipeline.store.cancel(workload_id, pk) : null;
   if (!removed) throw notFound("task");
   ctx.log.info({ workload: slug, pk, was: NAMES.get(removed.state) }, "task removed");
 }

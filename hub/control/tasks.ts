@@ -1,19 +1,35 @@
 import { cleanJson, cleanText } from "#drizzle/clean.ts";
 import { invalid } from "#shared/errors.ts";
-import { MAX_EXTRA_BYTES, type SubmitResult, type TaskIn } from "#shared/schema/queue.ts";
+import {
+  MAX_EXTRA_BYTES,
+  MAX_JSON_DEPTH,
+  type SubmitResult,
+  type TaskIn,
+} from "#shared/schema/queue.ts";
 import type { NewTask } from "../db/queue/types.ts";
 import type { WorkloadRow } from "../db/types.ts";
 import type { ControlContext } from "./context.ts";
 
 const encoder = new TextEncoder();
 
-/** JSON of `extra` as it is stored. @throws AppError invalid naming the item when it is too large. */
+function reachesBelow(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => reachesBelow(inner, levels - 1));
+}
+
+/** `text`: the JSON of `value`. Each level takes two characters of it, so most need no look. */
+export const isTooDeep = (value: unknown, text: string): boolean =>
+  text.length > 2 * MAX_JSON_DEPTH && reachesBelow(value, MAX_JSON_DEPTH);
+
+/** JSON of `extra` as it is stored. @throws AppError invalid naming the item when it is too large or too deep. */
 function extraText(extra: TaskIn["extra"], loc: (string | number)[]): string | null {
   if (extra === undefined || extra === null) return null;
   const text = cleanJson(extra);
   // UTF-8 takes at most three bytes for each unit of a string.
   if (text.length * 3 > MAX_EXTRA_BYTES && encoder.encode(text).length > MAX_EXTRA_BYTES)
     throw invalid([...loc, "extra"], `must be at most ${MAX_EXTRA_BYTES} bytes of JSON`);
+  if (isTooDeep(extra, text))
+    throw invalid([...loc, "extra"], `must be at most ${MAX_JSON_DEPTH} levels deep`);
   return text;
 }
 

@@ -1,9 +1,10 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import { AppError } from "#shared/errors.ts";
+import { AppError, badRequest } from "#shared/errors.ts";
 import { MAX_JSON_BODY_BYTES } from "#shared/limits.ts";
 import { sameSecret } from "#shared/secret.ts";
 import type { HttpEnv } from "./env.ts";
+import { jsonText } from "./json-text.ts";
 
 type Guard = MiddlewareHandler<HttpEnv>;
 
@@ -35,13 +36,25 @@ export const requireToken = (token: string): Guard => {
   };
 };
 
-/** Refuses a body longer than a JSON call may have, without reading it to its end. */
-export const jsonBodyLimit: Guard = bodyLimit({
-  maxSize: MAX_JSON_BODY_BYTES,
-  onError: () => {
-    throw new AppError("too_large", `body is larger than ${MAX_JSON_BODY_BYTES} bytes`);
-  },
-});
+/** Refuses a body longer than `most` without reading it to its end, and one that is no UTF-8. */
+export const jsonLimit = (most: number): Guard => {
+  const limit = bodyLimit({
+    maxSize: most,
+    onError: () => {
+      throw new AppError("too_large", `body is larger than ${most} bytes`);
+    },
+  });
+  return async function jsonLimitGuard(c, next) {
+    return limit(c, async () => {
+      const isJson = /json/i.test(c.req.header("content-type") ?? "");
+      if (isJson && (await jsonText(c)) === null) throw badRequest("body is not valid UTF-8");
+      await next();
+    });
+  };
+};
+
+/** For what a usual JSON call may have. */
+export const jsonBodyLimit: Guard = jsonLimit(MAX_JSON_BODY_BYTES);
 
 /**
  * A page of another site may not open this socket: browsers always send Origin, and no preflight protects WebSockets.

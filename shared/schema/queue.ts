@@ -4,6 +4,8 @@ import { MAX_BATCH_ITEMS } from "../limits.ts";
 /** Longest task key in characters, and the JSON of `extra` in bytes. */
 export const MAX_PK_LENGTH = 1_024;
 export const MAX_EXTRA_BYTES = 1024 * 1024;
+/** Levels of an `extra` or an output; Postgres gives up on JSON of some thousands. */
+export const MAX_JSON_DEPTH = 500;
 /** Pipeline spec §8. */
 export const MAX_RUNS = { all: 1_000, workload: 500 } as const;
 
@@ -11,7 +13,8 @@ export const TaskKey = z
   .string()
   .min(1)
   .max(MAX_PK_LENGTH)
-  .refine((pk) => !pk.includes("\u0000"), { error: "must not contain NUL" });
+  .refine((pk) => !pk.includes("\u0000"), { error: "must not contain NUL" })
+  .refine((pk) => pk.isWellFormed(), { error: "must not contain half a surrogate pair" });
 
 /** A task as it is submitted (pipeline spec §2.2, design/api.md). */
 export const TaskIn = z

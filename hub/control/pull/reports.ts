@@ -1,8 +1,11 @@
 import { cleanJson, cleanText } from "#drizzle/clean.ts";
+import { AppError } from "#shared/errors.ts";
 import { type DoneItem, EmitList, type FailedItem } from "#shared/schema/pull.ts";
+import { MAX_JSON_DEPTH, type TaskIn } from "#shared/schema/queue.ts";
 import type { AttemptRef, DoneTask, NewTask, Report } from "../../db/queue/types.ts";
+import type { WorkloadRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
-import { newTask } from "../tasks.ts";
+import { isTooDeep, newTask } from "../tasks.ts";
 
 const printed = ({ duration_ms, stdout, stderr, truncated }: DoneItem | FailedItem) => ({
   duration_ms,
@@ -22,8 +25,7 @@ export async function completeTasks(
     const { task_id, epoch, output } = item;
     const emit = emitted(ctx, output);
     return {
-      ...{ task_id, epoch, ...printed(item) },
-      output: output === undefined ? null : cleanJson(output),
+      ...{ task_id, epoch, ...printed(item), ...outputOf(item) },
       ...(emit.length > 0 ? { emit } : {}),
     };
   });
@@ -31,6 +33,15 @@ export async function completeTasks(
   for (const { emit = [] } of tasks)
     for (const { workload_id, tasks: more } of emit) ctx.pipeline.wake(workload_id, more.length);
   return reports;
+}
+
+/** JSON of the output; one the database could not take is left out, and the run says so. */
+function outputOf({ output, stderr }: DoneItem): Partial<DoneTask> & { output: string | null } {
+  if (output === undefined) return { output: null };
+  const text = cleanJson(output);
+  if (!isTooDeep(output, text)) return { output: text };
+  const note = `[the output is not kept: it is more than ${MAX_JSON_DEPTH} levels deep]`;
+  return { output: null, stderr: `${cleanText(stderr)}\n${note}`, truncated: true };
 }
 
 /** Tasks of `output.emit`, by workload; one that is malformed or names no workload is not submitted. */
@@ -52,11 +63,24 @@ function emitted(
       ctx.log.warn({ workload: slug }, "a run emits to a workload that does not exist");
       continue;
     }
+    const task = emittedTask(ctx, workload, item);
+    if (!task) continue;
     const group = groups.get(workload.workload_id) ?? [];
-    group.push(newTask(workload, item, ["emit"]));
+    group.push(task);
     groups.set(workload.workload_id, group);
   }
   return [...groups].map(([workload_id, tasks]) => ({ workload_id, tasks }));
+}
+
+/** Null for one that breaks a rule: the run it comes from is recorded all the same. */
+function emittedTask(ctx: ControlContext, workload: WorkloadRow, item: TaskIn): NewTask | null {
+  try {
+    return newTask(workload, item, ["emit"]);
+  } catch (err) {
+    if (!(err instanceof AppError)) throw err;
+    ctx.log.warn({ workload: workload.slug, reason: err.message }, "an emitted task is refused");
+    return null;
+  }
 }
 
 /** Records what failed: each waits by its workload's backoff, or is failed for good. */

@@ -1,0 +1,225 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { jsonBodyLimit, jsonLimit } from "#hub/http/guards.ts";
+import { fails, json, ok } from "#hub/http/openapi-parts.ts";
+import {
+  AllRunsQuery,
+  PeekQuery,
+  QueueCounts,
+  QueuePeek,
+  ResetFailed,
+  Run,
+  RunList,
+  SubmitResult,
+  TaskBatch,
+  TaskIn,
+  WorkloadRunsQuery,
+} from "#shared/schema/queue.ts";
+import {
+  SetEnabled,
+  SetSupervisorEnabled,
+  Workload,
+  WorkloadCreate,
+  WorkloadList,
+  WorkloadUpdate,
+} from "#shared/schema/workload.ts";
+
+export const MAX_BATCH_BYTES = 64 * 1024 * 1024;
+const batchLimit = jsonLimit(MAX_BATCH_BYTES);
+
+const path = (rest = "") => `/api/v1/workloads${rest}`;
+const tags = ["workloads"];
+const slug = z.string().openapi({ param: { name: "slug", in: "path" }, example: "thumbnails" });
+const Params = z.object({ slug });
+const TaskParams = Params.extend({
+  pk: z.string().openapi({ param: { name: "pk", in: "path" }, example: "page-1" }),
+});
+const RunParams = z.object({
+  run_id: z.coerce.number().openapi({ param: { name: "run_id", in: "path" }, example: 17 }),
+});
+
+const SETTINGS = {
+  name: "Thumbnails",
+  executor_type: "python_module" as const,
+  executor_config: {
+    source_path: "/srv/plugins/thumbnails",
+    module: "thumbnails",
+    init_kwargs: { width: 320 },
+  },
+  batch_size: 10,
+};
+const TASK = { pk: "page-1", extra: { url: "https://example.com/1.jpg" } };
+
+/** What is asked and answered under /api/v1/workloads and /api/v1/runs (pipeline spec §4.1, §4.2). */
+export const routes = {
+  list: createRoute({
+    method: "get",
+    path: path(),
+    tags,
+    summary: "List workloads",
+    description: "Every workload with its settings.",
+    responses: ok(WorkloadList),
+  }),
+  create: createRoute({
+    method: "post",
+    path: path(),
+    tags,
+    summary: "Create a workload",
+    description:
+      "The answer holds every setting, defaults filled in. A slug that exists is 409, a key that is not known 422.",
+    middleware: [jsonBodyLimit],
+    request: json(WorkloadCreate, { slug: "thumbnails", ...SETTINGS }),
+    responses: {
+      201: { description: "Created", content: { "application/json": { schema: Workload } } },
+      ...fails(400, 409, 413, 415, 422),
+    },
+  }),
+  read: createRoute({
+    method: "get",
+    path: path("/{slug}"),
+    tags,
+    summary: "Read a workload",
+    description: "Its settings; its tasks are counted by `GET /api/v1/workloads/{slug}/queue`.",
+    request: { params: Params },
+    responses: { ...ok(Workload), ...fails(404) },
+  }),
+  replace: createRoute({
+    method: "put",
+    path: path("/{slug}"),
+    tags,
+    summary: "Replace a workload's settings",
+    description:
+      "Replaces every setting that can change: one that is not given becomes its default. Tasks that run go on under the settings they were claimed with.",
+    middleware: [jsonBodyLimit],
+    request: { params: Params, ...json(WorkloadUpdate, { ...SETTINGS, priority: 5 }) },
+    responses: { ...ok(Workload), ...fails(400, 404, 413, 415, 422) },
+  }),
+  enabled: createRoute({
+    method: "patch",
+    path: path("/{slug}/enabled"),
+    tags,
+    summary: "Switch a workload on or off",
+    description: "A workload that is off keeps its tasks and takes new ones; none is claimed.",
+    middleware: [jsonBodyLimit],
+    request: { params: Params, ...json(SetEnabled, { enabled: false }) },
+    responses: { ...ok(Workload), ...fails(400, 404, 413, 415, 422) },
+  }),
+  supervised: createRoute({
+    method: "patch",
+    path: path("/{slug}/supervisor_enabled"),
+    tags,
+    summary: "Let the supervisor intervene, or not",
+    description: "Whether the supervisor may pause this workload and reset its failed tasks.",
+    middleware: [jsonBodyLimit],
+    request: { params: Params, ...json(SetSupervisorEnabled, { supervisor_enabled: true }) },
+    responses: { ...ok(Workload), ...fails(400, 404, 413, 415, 422) },
+  }),
+  remove: createRoute({
+    method: "delete",
+    path: path("/{slug}"),
+    tags,
+    summary: "Delete a workload and its queue; its runs stay",
+    description:
+      "409 while tasks are claimed; `force=true` deletes it all the same, and what its workers report then is stale.",
+    request: {
+      params: Params,
+      query: z.object({ force: z.stringbool().default(false) }),
+    },
+    responses: { 204: { description: "Deleted" }, ...fails(404, 409, 422) },
+  }),
+  submit: createRoute({
+    method: "post",
+    path: path("/{slug}/tasks"),
+    tags,
+    summary: "Submit a task",
+    description:
+      "A key that is pending, claimed or failed is a duplicate and left alone; one that succeeded may be submitted again.",
+    middleware: [jsonBodyLimit],
+    request: { params: Params, ...json(TaskIn, TASK) },
+    responses: {
+      201: { description: "Submitted", content: { "application/json": { schema: SubmitResult } } },
+      ...fails(400, 404, 413, 415, 422, 503),
+    },
+  }),
+  batch: createRoute({
+    method: "post",
+    path: path("/{slug}/tasks/batch"),
+    tags,
+    summary: "Submit up to 10,000 tasks",
+    description:
+      "All or none: a task that breaks a rule is 422 with its place, and no task of the batch is stored.",
+    middleware: [batchLimit],
+    request: { params: Params, ...json(TaskBatch, { items: [TASK, { pk: "page-2" }] }) },
+    responses: {
+      201: { description: "Submitted", content: { "application/json": { schema: SubmitResult } } },
+      ...fails(400, 404, 413, 415, 422, 503),
+    },
+  }),
+  counts: createRoute({
+    method: "get",
+    path: path("/{slug}/queue"),
+    tags,
+    summary: "Count the queue",
+    description:
+      "`pending` includes tasks that wait for their time. Counted while they change, so it costs the same for any length.",
+    request: { params: Params },
+    responses: { ...ok(QueueCounts), ...fails(404) },
+  }),
+  peek: createRoute({
+    method: "get",
+    path: path("/{slug}/queue/peek"),
+    tags,
+    summary: "Look at queue rows, oldest first",
+    description: "`next_offset` is the `offset` of the next page, null on the last.",
+    request: { params: Params, query: PeekQuery },
+    responses: { ...ok(QueuePeek), ...fails(404, 422) },
+  }),
+  reset: createRoute({
+    method: "post",
+    path: path("/{slug}/queue/reset-failed"),
+    tags,
+    summary: "Make every failed row pending",
+    description: "Each has all its attempts again.",
+    middleware: [jsonBodyLimit],
+    request: { params: Params },
+    responses: { ...ok(ResetFailed), ...fails(404, 413) },
+  }),
+  drop: createRoute({
+    method: "delete",
+    path: path("/{slug}/queue/{pk}"),
+    tags,
+    summary: "Remove a pending or failed task, cancel a claimed one",
+    description:
+      "The run of a claimed task ends as `cancelled`; what its worker reports then is stale. Slashes in the key are written as %2F.",
+    request: { params: TaskParams },
+    responses: { 204: { description: "Removed" }, ...fails(404) },
+  }),
+  runs: createRoute({
+    method: "get",
+    path: path("/{slug}/runs"),
+    tags,
+    summary: "Runs of a workload, newest first",
+    description:
+      "`before`: only runs with a lower `run_id`; `success`: only with or without success; `pk`: only of one task.",
+    request: { params: Params, query: WorkloadRunsQuery },
+    responses: { ...ok(RunList), ...fails(404, 422) },
+  }),
+  allRuns: createRoute({
+    method: "get",
+    path: "/api/v1/runs",
+    tags: ["runs"],
+    summary: "Runs of all workloads, newest first",
+    description: "As the runs of one workload, up to 1,000 at a time.",
+    request: { query: AllRunsQuery },
+    responses: { ...ok(RunList), ...fails(422) },
+  }),
+  run: createRoute({
+    method: "get",
+    path: "/api/v1/runs/{run_id}",
+    tags: ["runs"],
+    summary: "Read a run",
+    description:
+      "With all that was kept of its output: the first and last 256 KB of stdout and stderr.",
+    request: { params: RunParams },
+    responses: { ...ok(Run), ...fails(404, 422) },
+  }),
+};
