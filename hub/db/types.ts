@@ -264,10 +264,13 @@ export interface AgentsRepo {
 
 /** Restarts of workers over SSH. */
 export interface WorkerRestartsRepo {
-  /** Takes the right to restart it; null while another restart is under way, or after `limit` in an hour. */
+  /**
+   * Takes the right to restart it; null while another restart is under way, after `limit` in an hour, or when the last
+   * one was begun after `idle_since`.
+   */
   begin(
     worker_id: string,
-    input: { now: number; busy_until: number; limit: number | null },
+    input: { now: number; busy_until: number; limit: number | null; idle_since: number | null },
   ): Promise<WorkerRestartRow | null>;
   /** Ends the restart that was begun with `busy_until`. */
   end(

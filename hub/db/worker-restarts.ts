@@ -9,9 +9,13 @@ const first = <T>(rows: T[]): T | null => rows[0] ?? null;
 export function workerRestartsRepo({ q, t: { worker_restarts: r } }: Conn): WorkerRestartsRepo {
   return {
     // One statement decides who restarts it and counts against the hour.
-    begin: async (worker_id, { now, busy_until, limit }) => {
+    begin: async (worker_id, { now, busy_until, limit, idle_since }) => {
       const over = sql`${r.window_at} <= ${now - HOUR_MS}`;
-      const free = sql`(${r.busy_until} is null or ${r.busy_until} <= ${now})`;
+      const allowed = [
+        sql`(${r.busy_until} is null or ${r.busy_until} <= ${now})`,
+        ...(limit === null ? [] : [sql`(${over} or ${r.used} < ${limit})`]),
+        ...(idle_since === null ? [] : [sql`${r.last_at} <= ${idle_since}`]),
+      ];
       return first<WorkerRestartRow>(
         await q
           .insert(r)
@@ -23,7 +27,7 @@ export function workerRestartsRepo({ q, t: { worker_restarts: r } }: Conn): Work
               used: sql`case when ${over} then 1 else ${r.used} + 1 end`,
               ...{ busy_until, last_at: now, exit_code: null, error: null },
             },
-            setWhere: limit === null ? free : sql`${free} and (${over} or ${r.used} < ${limit})`,
+            setWhere: and(...allowed),
           })
           .returning(),
       );

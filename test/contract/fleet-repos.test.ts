@@ -57,8 +57,11 @@ eachDialect((open) => {
   });
 
   describe("restarts of workers (§4.3)", () => {
-    const begin = (db: Db, now: number, limit: number | null = 2) =>
-      db.worker_restarts.begin("w1", { now, busy_until: now + 100, limit });
+    const begin = (db: Db, now: number, limit: number | null = 2, idle_since?: number) =>
+      db.worker_restarts.begin("w1", {
+        ...{ now, busy_until: now + 100, limit },
+        idle_since: idle_since ?? null,
+      });
 
     test("of twenty at once one begins; the next one after it ended, or its time is over", async () => {
       const db = await open();
@@ -80,6 +83,13 @@ eachDialect((open) => {
       expect(await begin(db, 3_000)).toBeNull();
       expect(await begin(db, 1_000 + 3_600_000)).toMatchObject({ used: 1 });
       expect(await db.worker_restarts.get("w2")).toBeNull();
+    });
+
+    test("one may be asked for only some time after the last one was begun", async () => {
+      const db = await open();
+      expect(await begin(db, 1_000, null, 0)).not.toBeNull();
+      expect(await begin(db, 5_000, null, 999)).toBeNull();
+      expect(await begin(db, 5_000, null, 1_000)).not.toBeNull();
     });
   });
 
@@ -125,6 +135,7 @@ eachDialect((open) => {
       const { workload_id } = await addWorkload(db);
       await db.supervised.open(workload_id);
       await db.workloads.delete(workload_id, false);
+      await db.retention.purgeRest(workload_id);
       expect(await db.supervised.get(workload_id)).toBeNull();
       expect(await db.supervised.outcomes(workload_id, 0, 20)).toEqual([]);
     });

@@ -21,10 +21,8 @@ test("§4.3 GPU readings come from the nvidia-smi on PATH; without one, or when 
       writeFile(join(dir, "nvidia-smi"), `#!/bin/sh\n${script}\n`).then(() =>
         chmod(join(dir, "nvidia-smi"), 0o755),
       );
-    await write('echo "3, $2, 5, 6, 7"');
-    expect(await readGpus(PATH)).toMatchObject([
-      { index: 3, name: "--format=csv", mem_used_mb: 6 },
-    ]);
+    await write('echo "3, L4, 5, 6, 7"');
+    expect(await readGpus(PATH)).toMatchObject([{ index: 3, name: "L4", mem_used_mb: 6 }]);
     await write("echo 0, L4, 1, 2, 3; exit 9");
     expect(await readGpus(PATH)).toEqual([]);
   }));

@@ -1,0 +1,33 @@
+/** How a command reaches another host (pipeline spec §4.3, restart). */
+export interface SshSettings {
+  /** Words of the remote command; `{worker_id}` and `{host}` are filled in. */
+  readonly command: readonly string[];
+  readonly user: string | null;
+  /** Further words for ssh itself, before the host. */
+  readonly options: readonly string[];
+}
+
+const CONNECT_S = 10;
+
+/** sshd hands one string to a shell there: quoted, each word stays one word and means nothing to it. */
+export const quoteWord = (word: string): string =>
+  /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+
+/**
+ * The command line of ssh. It never asks for a password (BatchMode); ssh keeps the first value of an option, so none of
+ * `options` can undo that. `--` keeps a host from being read as an option.
+ */
+export function sshArgv(
+  { command, user, options }: SshSettings,
+  { host, worker_id }: { host: string; worker_id: string },
+): string[] {
+  const fill = (word: string) =>
+    word.replaceAll("{worker_id}", worker_id).replaceAll("{host}", host);
+  return [
+    ...["ssh", "-T", "-o", "BatchMode=yes", "-o", `ConnectTimeout=${CONNECT_S}`],
+    ...(user === null ? [] : ["-l", user]),
+    ...options,
+    ...["--", host],
+    ...command.map((word) => quoteWord(fill(word))),
+  ];
+}
