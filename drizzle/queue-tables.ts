@@ -16,6 +16,14 @@ export const RUN_OUTCOMES = [
   "cancelled",
 ] as const;
 
+/** What a workload's runs gave to another one, as `rate_minutes.metric`; beside the metrics of the wire. */
+export const emitMetric = (to_workload_id: number) => `emit:${to_workload_id}` as const;
+/** The workload an emit metric is about; null for every other metric. */
+export const emitTarget = (metric: string): number | null => {
+  const [, id] = /^emit:(\d+)$/.exec(metric) ?? [];
+  return id === undefined ? null : Number(id);
+};
+
 /** The workload pipeline's tables (pipeline spec §2). Times epoch ms. */
 export function defineQueueTables(c: ColumnKit) {
   const workloads = c.table(

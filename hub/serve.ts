@@ -10,7 +10,10 @@ import { createScope, type Scope } from "#shared/scope.ts";
 import { createControlApp, createHubApp } from "./app.ts";
 import type { HubConfig } from "./config.ts";
 import type { HubContext, Signal } from "./context.ts";
+import { startControlLoops } from "./control/background.ts";
 import type { Pipeline } from "./control/context.ts";
+import { type OwnLogs, shipOwnLogs } from "./control/operations/ship-own-logs.ts";
+import { type Operations, openOperations } from "./control/operations/start.ts";
 import { startPipeline } from "./control/start.ts";
 import { openDb } from "./db/db.ts";
 import type { Db } from "./db/types.ts";
@@ -56,9 +59,14 @@ export interface HubDeps {
   onContext?: (ctx: HubContext) => void;
 }
 
+/** What a start is given, and what it makes of the log. */
+type ServeDeps = HubDeps & OwnLogs;
+
 export interface RunningHub {
   url: string;
   port: number;
+  /** The administrator's, made at this start; to be shown once. */
+  new_password: string | null;
   /** Stops in order; idempotent. */
   stop(): Promise<void>;
 }
@@ -73,16 +81,21 @@ const largestBody = (config: HubConfig) =>
 const serve = (config: HubConfig, app: App, log: Log): HttpServer =>
   listen(app, { ...config, max_body_bytes: largestBody(config) }, log);
 
-const running = (config: HubConfig, server: HttpServer, stop: () => Promise<void>): RunningHub => {
+const running = (
+  { config, operations: { new_password } }: { config: HubConfig; operations: Operations },
+  { port }: HttpServer,
+  scope: Scope,
+): RunningHub => {
   const host = config.host.includes(":") ? `[${config.host}]` : config.host;
-  return { url: `http://${host}:${server.port}`, port: server.port, stop };
+  return { url: `http://${host}:${port}`, port, new_password, stop: () => scope.close() };
 };
 
 /**
  * Starts a hub (with the control plane beside it), or the control plane alone in control mode.
  * @throws ConfigError naming the variable when a store cannot be opened or the port is taken.
  */
-export async function startHub(deps: HubDeps): Promise<RunningHub> {
+export async function startHub(given: HubDeps): Promise<RunningHub> {
+  const deps = { ...given, ...shipOwnLogs(given) };
   const scope = createScope(deps.log);
   try {
     makeDataDir(deps.config.data_dir);
@@ -101,22 +114,25 @@ function makeDataDir(dir: string): void {
   }
 }
 
-async function openControl(deps: HubDeps, scope: Scope): Promise<RunningHub> {
+async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   const { config, log } = deps;
   const db = scope.add("db", await openDb(config.db_url, { log }), (d) => d.close());
+  const operations = await openOperations({ ...deps, db }, scope);
   const kv = scope.add("key-value store", createMemoryKv(deps.clock), (k) => k.close());
   const objects = scope.add("objects", await openObjects(config.objects_url, { log }), (o) =>
     o.close(),
   );
   const pipeline = await openPipeline(deps, db, scope);
-  const server = serve(config, createControlApp({ ...deps, db, kv, objects, pipeline }), log);
+  const ctx = { ...deps, db, operations, kv, objects, pipeline };
+  const server = serve(config, createControlApp(ctx), log);
   scope.add("server", server, (s) => s.close());
+  startControlLoops(ctx, scope);
   scope.add("listener", server, (s) => s.stopListening());
   log.info(
     { host: config.host, port: server.port, version: deps.version },
     "control plane started",
   );
-  return running(config, server, () => scope.close());
+  return running(ctx, server, scope);
 }
 
 const openPipeline = (
@@ -130,13 +146,14 @@ const openPipeline = (
 
 /** Opens the stores and builds the context. `beforeStores` is closed after the links and before the stores. */
 async function openContext(
-  deps: HubDeps,
+  deps: ServeDeps,
   scope: Scope,
   beforeStores: () => Promise<void>,
 ): Promise<HubContext> {
   const { config, log, clock, version } = deps;
   const stopping = new AbortController();
   const db = scope.add("db", await openDb(config.db_url, { log, as_hub: true }), (d) => d.close());
+  const operations = await openOperations({ ...deps, db }, scope);
   const objects = scope.add("objects", await openObjects(config.objects_url, { log }), (o) =>
     o.close(),
   );
@@ -162,6 +179,8 @@ async function openContext(
     lanes_wanted: new Set(),
     previews: new Map(),
     pipeline,
+    operations,
+    access_log: deps.access_log,
     fleet_cache: { last: null },
     hooks: {
       laneFree: () => dispatcher.kick(),
@@ -230,11 +249,12 @@ function startLoops(ctx: HubContext, scope: Scope, sweeper: ProfileSweeper): voi
   loop("profile sweep", SWEEP_EVERY_MS, () => sweeper.sweep());
   loop("key expiry", EXPIRE_EVERY_MS, () => expireKeysOnce(ctx));
   loop("session reaper", REAP_EVERY_MS, () => reapSessionsOnce(ctx));
+  startControlLoops(ctx, scope);
   if (config.queue.redrive)
     loop("redrive", config.queue.redrive_interval_ms, () => redriveOnce(ctx));
 }
 
-async function openHub(deps: HubDeps, scope: Scope): Promise<RunningHub> {
+async function openHub(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   const { config, log } = deps;
   let server: HttpServer | null = null;
   const ctx = await openContext(deps, scope, async () => server?.close());
@@ -250,5 +270,5 @@ async function openHub(deps: HubDeps, scope: Scope): Promise<RunningHub> {
   startLoops(ctx, scope, sweeper);
   scope.add("listener", server, (s) => s.stopListening());
   log.info({ host: config.host, port: server.port, version: deps.version }, "hub started");
-  return running(config, server, () => scope.close());
+  return running(ctx, server, scope);
 }

@@ -117,7 +117,7 @@ export const LAYERS: readonly Layer[] = [
     name: "hub-control",
     files: /^hub\/control\//,
     may: [...DOMAIN, "drizzle", "archive"],
-    packages: ZOD,
+    packages: [...ZOD, "croner"],
   },
   { name: "hub-ui", files: /^hub\/ui\//, may: ["shared"], packages: [] },
   // The client starts in milliseconds: nothing of the hub, not even zod.

@@ -12,6 +12,7 @@ import { objectRoutes } from "./routes/objects.ts";
 import { pluginStoreRoutes } from "./routes/plugin-store.ts";
 import { pluginRoutes } from "./routes/plugins.ts";
 import { pullDaemonRoutes } from "./routes/pull-daemon.ts";
+import { viewRoutes } from "./routes/views.ts";
 import { workloadRoutes } from "./routes/workloads.ts";
 
 const tags = ["control"];
@@ -57,6 +58,7 @@ export function controlRoutes(ctx: ControlContext) {
   const parts = [
     systemRoutes(ctx),
     workloadRoutes(ctx),
+    viewRoutes(ctx),
     pullRoutes(ctx),
     pullDaemonRoutes(ctx),
     agentRoutes(ctx),

@@ -4,6 +4,7 @@ import type { Workload, WorkloadCreate, WorkloadUpdate } from "#shared/schema/wo
 import type { WorkloadRow } from "../db/types.ts";
 import type { ControlContext } from "./context.ts";
 import { purgeWorkload } from "./retention.ts";
+import { checkSchedule } from "./schedules.ts";
 
 /** A row as the wire shows it. */
 export function workloadRecord(row: WorkloadRow): Workload {
@@ -28,12 +29,13 @@ const missing = (): never => {
   throw notFound("workload");
 };
 
-/** @throws AppError conflict when the slug is taken (pipeline spec §7). */
+/** @throws AppError conflict when the slug is taken (pipeline spec §7), invalid when its schedule has no tick. */
 export async function createWorkload(
   ctx: ControlContext,
   input: WorkloadCreate,
 ): Promise<Workload> {
   const now = ctx.clock.now();
+  checkSchedule(input, now);
   const row = await ctx.db.workloads.insert({ ...input, created_at: now, updated_at: now });
   if (!row) throw conflict(`workload ${input.slug} exists`);
   ctx.pipeline.workloads.set(row.slug, row);
@@ -41,7 +43,7 @@ export async function createWorkload(
   return workloadRecord(row);
 }
 
-/** Replaces every mutable field. @throws AppError not_found, invalid when the body names another slug. */
+/** Replaces every mutable field. @throws AppError not_found, invalid when the body names another slug or a bad schedule. */
 export async function replaceWorkload(
   ctx: ControlContext,
   slug: string,
@@ -49,6 +51,7 @@ export async function replaceWorkload(
 ): Promise<Workload> {
   if (named !== undefined && named !== slug)
     throw invalid(["body", "slug"], "must be the slug of the path: it cannot be changed");
+  checkSchedule(input, ctx.clock.now());
   return changeWorkload(ctx, slug, input);
 }
 

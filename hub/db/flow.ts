@@ -1,4 +1,4 @@
-import { and, asc, eq, gte, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gte, inArray, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import type { FlowRepo } from "./view-types.ts";
 
@@ -28,7 +28,7 @@ export function flowRepo({ q, t: { rate_minutes, flow_positions } }: Conn): Flow
         });
     },
     positions: () => q.select().from(flow_positions),
-    savePositions: async (rows) => {
+    savePositions: async (rows, max) => {
       if (rows.length === 0) return;
       await q
         .insert(flow_positions)
@@ -37,6 +37,13 @@ export function flowRepo({ q, t: { rate_minutes, flow_positions } }: Conn): Flow
           target: flow_positions.node_id,
           set: { x: sql`excluded.x`, y: sql`excluded.y`, updated_at: sql`excluded.updated_at` },
         });
+      const oldest = q
+        .select({ node_id: flow_positions.node_id })
+        .from(flow_positions)
+        .orderBy(desc(flow_positions.updated_at), asc(flow_positions.node_id))
+        .limit(100_000)
+        .offset(max);
+      await q.delete(flow_positions).where(inArray(flow_positions.node_id, oldest));
     },
   };
 }

@@ -16,9 +16,10 @@ export interface ViewsRepo {
   failures(finished_after: number, limit: number): Promise<RunRow[]>;
   /** The newest `n` runs of every workload, oldest first. */
   lastRuns(n: number): Promise<{ workload_id: number; outcome: number }[]>;
-  /** Who ran what among the newest `n` runs. */
+  /** Who ran what among the newest `n` runs, as far as they ended after `finished_after`. */
   recentPairs(
     n: number,
+    finished_after: number,
   ): Promise<{ workload_id: number; worker_id: string; n: number; oldest: number }[]>;
 }
 
@@ -39,8 +40,8 @@ export interface FlowRepo {
   /** Adds to a minute's count. */
   count(point: RatePoint & { node: string }): Promise<void>;
   positions(): Promise<PositionRow[]>;
-  /** Replaces those that are there; the others stay. */
-  savePositions(rows: PositionRow[]): Promise<void>;
+  /** Replaces those that are there; the others stay, but for the oldest beyond `max`. */
+  savePositions(rows: PositionRow[], max: number): Promise<void>;
 }
 
 export interface GpusRepo {

@@ -56,7 +56,7 @@ export function viewsRepo(conn: Conn): ViewsRepo {
           ),
         )
         .orderBy(asc(runs.run_id)),
-    recentPairs: async (n) => {
+    recentPairs: async (n, finished_after) => {
       const recent = q
         .select({
           workload_id: runs.workload_id,
@@ -75,7 +75,7 @@ export function viewsRepo(conn: Conn): ViewsRepo {
           oldest: sql`min(${recent.finished_at})`.mapWith(Number),
         })
         .from(recent)
-        .where(isNotNull(recent.worker_id))
+        .where(and(isNotNull(recent.worker_id), gt(recent.finished_at, finished_after)))
         .groupBy(recent.workload_id, recent.worker_id);
       return rows.map((row) => ({ ...row, worker_id: row.worker_id ?? "" }));
     },

@@ -61,6 +61,7 @@ export const FlowNode = z
     stats: z.record(z.string(), z.union([z.number(), z.string(), z.null()])),
   })
   .openapi("FlowNode");
+export type FlowNode = z.infer<typeof FlowNode>;
 export const FlowEdge = z
   .object({
     id: z.string(),
@@ -70,6 +71,7 @@ export const FlowEdge = z
     rate_per_min: z.number(),
   })
   .openapi("FlowEdge");
+export type FlowEdge = z.infer<typeof FlowEdge>;
 export const FlowSnapshot = z
   .object({ nodes: z.array(FlowNode), edges: z.array(FlowEdge) })
   .openapi("FlowSnapshot");
@@ -77,8 +79,9 @@ export type FlowSnapshot = z.infer<typeof FlowSnapshot>;
 
 export const RatesQuery = z.object({
   since_min: z.coerce.number().int().min(1).max(MAX_RATE_MINUTES).default(60),
+  /** Empty is none: every workload, every metric. */
   slug: z.string().max(63).optional(),
-  metric: RateMetric.optional(),
+  metric: z.enum(["", ...RATE_METRICS]).optional(),
 });
 /** Points are [epoch ms of the minute's start, events in it]; every minute has one. */
 export const FlowRates = z

@@ -167,7 +167,9 @@ export const PullHeartbeat = z
       .array(z.strictObject({ ...AttemptRef.shape, workload: Slug }))
       .max(100_000)
       .default([]),
+    /** Of the worker and all it started, and of its whole host; percent of all CPUs. */
     cpu_percent: z.number().min(0).max(100).nullable().default(null),
+    host_cpu_percent: z.number().min(0).max(100).nullable().default(null),
     mem_percent: z.number().min(0).max(100).nullable().default(null),
     gpus: z.array(GpuReading).max(64).default([]),
   })
@@ -206,6 +208,7 @@ export const PullWorker = z
     filter: z.array(z.string()).nullable(),
     labels: z.record(z.string(), z.string()),
     cpu_percent: z.number().nullable(),
+    host_cpu_percent: z.number().nullable(),
     mem_percent: z.number().nullable(),
     gpus: z.array(GpuReading),
     started_at: z.string(),

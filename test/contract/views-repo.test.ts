@@ -101,8 +101,9 @@ eachDialect((open) => {
       ]);
       expect(await db.views.failures(0, 1)).toHaveLength(1);
       expect(await db.views.failures(Date.now() + MINUTE, 10)).toEqual([]);
-      const [pair] = (await db.views.recentPairs(100)).filter((p) => p.workload_id === a);
+      const [pair] = (await db.views.recentPairs(100, 0)).filter((p) => p.workload_id === a);
       expect(pair).toMatchObject({ workload_id: a, worker_id: "w1", n: 4 });
+      expect(await db.views.recentPairs(100, Date.now() + MINUTE)).toEqual([]);
     });
   });
 
@@ -133,11 +134,13 @@ eachDialect((open) => {
     test("§4.4 positions are replaced one by one", async () => {
       const db = await open();
       const at = (node_id: string, x: number, y: number) => ({ node_id, x, y, updated_at: NOW });
-      await db.flow.savePositions([]);
-      await db.flow.savePositions([at("workload:a", 1, 2.5), at("worker:w", -3, 4)]);
-      await db.flow.savePositions([at("workload:a", 9, 9)]);
+      await db.flow.savePositions([], 9);
+      await db.flow.savePositions([at("workload:a", 1, 2.5), at("worker:w", -3, 4)], 9);
+      await db.flow.savePositions([at("workload:a", 9, 9)], 9);
       const rows = (await db.flow.positions()).sort((x, y) => x.x - y.x);
       expect(rows).toEqual([at("worker:w", -3, 4), at("workload:a", 9, 9)]);
+      await db.flow.savePositions([{ ...at("new", 0, 0), updated_at: NOW + 1 }], 1);
+      expect((await db.flow.positions()).map((row) => row.node_id)).toEqual(["new"]);
     });
 
     test("§4.3 the last reading of a GPU's minute stays; readings are listed by host, GPU and time", async () => {

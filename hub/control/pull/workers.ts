@@ -1,5 +1,5 @@
 import { isoTime } from "#shared/clock.ts";
-import { AppError, conflict, notFound } from "#shared/errors.ts";
+import { AppError, conflict, errorMessage, notFound } from "#shared/errors.ts";
 import {
   type ChangeFilter,
   PULL_HEARTBEAT_MS,
@@ -12,6 +12,7 @@ import {
 import type { AttemptRef } from "../../db/queue/types.ts";
 import type { PullWorkerRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
+import { recordGpus } from "../load.ts";
 import { limitsOf } from "../workloads.ts";
 import { commandsFor } from "./commands.ts";
 
@@ -76,7 +77,7 @@ export async function beatPuller(
   worker_id: string,
   beat: PullHeartbeat,
 ): Promise<{ lost: AttemptRef[]; drain: boolean; commands: WorkerCommand[] }> {
-  const { incarnation, in_flight, cpu_percent, mem_percent, gpus } = beat;
+  const { incarnation, in_flight, cpu_percent, host_cpu_percent, mem_percent, gpus } = beat;
   const groups = new Map<string, AttemptRef[]>();
   for (const { workload, task_id, epoch } of in_flight) {
     const group = groups.get(workload) ?? [];
@@ -94,6 +95,7 @@ export async function beatPuller(
     commandsFor(ctx, worker_id, incarnation),
     ctx.db.pull_workers.beat(worker_id, incarnation, {
       cpu_percent,
+      host_cpu_percent,
       mem_percent,
       gpus,
       in_flight: in_flight.length,
@@ -106,6 +108,10 @@ export async function beatPuller(
     throw unregistered();
   }
   ctx.pipeline.pullers.set(worker_id, row);
+  if (gpus.length > 0)
+    await recordGpus(ctx, row.host, gpus).catch((err) =>
+      ctx.log.warn({ worker_id, err: errorMessage(err) }, "GPU readings not kept"),
+    );
   return { lost: lost.flat(), drain: row.draining, commands };
 }
 

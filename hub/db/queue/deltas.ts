@@ -10,7 +10,8 @@ export interface WorkloadDelta {
   /** Runs that ended, oldest in the highest bit. */
   bits: number;
   runs: number;
-  metrics: Map<RateMetric, number>;
+  /** By `rate_minutes.metric`: those of the wire, and what was emitted to whom (`emitMetric`). */
+  metrics: Map<string, number>;
 }
 
 /** What a transaction changes in the counters, collected while it runs and written once at its end. */
@@ -33,7 +34,7 @@ export class Deltas {
     if (to) counters[to] += n;
   }
 
-  count(workload_id: number, metric: RateMetric, n = 1): void {
+  count(workload_id: number, metric: RateMetric | `emit:${number}`, n = 1): void {
     if (n === 0) return;
     const { metrics } = this.of(workload_id);
     metrics.set(metric, (metrics.get(metric) ?? 0) + n);

@@ -1,5 +1,5 @@
 import type { Sql, TransactionSql } from "postgres";
-import { TASK_STATE } from "#drizzle/queue-tables.ts";
+import { emitMetric, TASK_STATE } from "#drizzle/queue-tables.ts";
 import type { Backoff } from "#shared/schema/workload.ts";
 import { type Counter, Deltas } from "./deltas.ts";
 import {
@@ -196,7 +196,11 @@ async function completeAll(tx: Tx, ops: QueueOp[], results: unknown[]): Promise<
     // The same report twice in one turn is one attempt.
     if (!item.emit || emitted.has(keyOf(item))) continue;
     emitted.add(keyOf(item));
-    for (const { workload_id, tasks } of item.emit) await submit(tx, workload_id, tasks, "emitted");
+    for (const { workload_id, tasks } of item.emit) {
+      const { submitted } = await submit(tx, workload_id, tasks, "emitted");
+      const from = done.get(keyOf(item))?.workload_id;
+      if (from !== undefined) tx.deltas.count(from, emitMetric(workload_id), submitted);
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import type Client from "better-sqlite3";
-import { TASK_STATE } from "#drizzle/queue-tables.ts";
+import { emitMetric, TASK_STATE } from "#drizzle/queue-tables.ts";
 import type { Backoff } from "#shared/schema/workload.ts";
 import { Deltas } from "./deltas.ts";
 import {
@@ -241,7 +241,10 @@ function complete(tx: Tx, worker: string, item: DoneTask): Report {
   const run_id = writeRun(tx, item, task, { ...item, outcome: SUCCESS });
   tx.deltas.move(task.workload_id, "claimed", null);
   tx.deltas.count(task.workload_id, "succeeded");
-  for (const { workload_id, tasks } of item.emit ?? []) submit(tx, workload_id, tasks, "emitted");
+  for (const { workload_id, tasks } of item.emit ?? []) {
+    const { submitted } = submit(tx, workload_id, tasks, "emitted");
+    tx.deltas.count(task.workload_id, emitMetric(workload_id), submitted);
+  }
   return { task_id, epoch, status: "ok", run_id };
 }
 

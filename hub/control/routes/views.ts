@@ -1,0 +1,90 @@
+import { createRoute } from "@hono/zod-openapi";
+import { jsonBodyLimit } from "#hub/http/guards.ts";
+import { newApp } from "#hub/http/new-app.ts";
+import { fails, json, ok } from "#hub/http/openapi-parts.ts";
+import {
+  DashboardOverview,
+  FlowLayout,
+  FlowRates,
+  FlowSnapshot,
+  GpuMetrics,
+  MetricsQuery,
+  RatesQuery,
+  RunsSummary,
+  WorkersCpu,
+} from "#shared/schema/flow.ts";
+import type { ControlContext } from "../context.ts";
+import { getOverview, getRunsSummary } from "../dashboard.ts";
+import { getSnapshot, saveLayout } from "../flow-graph.ts";
+import { getRates } from "../flow-rates.ts";
+import { getGpuMetrics, getWorkersCpu } from "../load.ts";
+
+const routes = {
+  cpu: createRoute({
+    method: "get",
+    path: "/api/v1/workers/cpu",
+    tags: ["pull workers"],
+    summary: "CPU use of workers and hosts, and the busiest host's",
+    responses: ok(WorkersCpu),
+  }),
+  gpus: createRoute({
+    method: "get",
+    path: "/api/v1/workers/metrics",
+    tags: ["pull workers"],
+    summary: "GPU readings by minute",
+    request: { query: MetricsQuery },
+    responses: { ...ok(GpuMetrics), ...fails(422) },
+  }),
+  overview: createRoute({
+    method: "get",
+    path: "/api/v1/dashboard/overview",
+    tags: ["dashboard"],
+    summary: "What runs, what failed of late, how long the queues are",
+    responses: ok(DashboardOverview),
+  }),
+  summary: createRoute({
+    method: "get",
+    path: "/api/v1/dashboard/workloads-runs-summary",
+    tags: ["dashboard"],
+    summary: "Whether each of the last 20 runs of every workload succeeded",
+    responses: ok(RunsSummary),
+  }),
+  snapshot: createRoute({
+    method: "get",
+    path: "/api/v1/flow/snapshot",
+    tags: ["flow"],
+    summary: "The flow graph: sources, workloads, plugins and workers, and what goes between them",
+    responses: ok(FlowSnapshot),
+  }),
+  rates: createRoute({
+    method: "get",
+    path: "/api/v1/flow/rates",
+    tags: ["flow"],
+    summary: "Events per minute, for at most 2,880 minutes",
+    request: { query: RatesQuery },
+    responses: { ...ok(FlowRates), ...fails(404, 422) },
+  }),
+  layout: createRoute({
+    method: "post",
+    path: "/api/v1/flow/layout",
+    tags: ["flow"],
+    summary: "Save where nodes of the flow graph are; answers with every saved position",
+    middleware: [jsonBodyLimit],
+    request: json(FlowLayout),
+    responses: { ...ok(FlowLayout), ...fails(400, 413, 415, 422) },
+  }),
+};
+
+/** Load of workers, dashboard and flow graph (pipeline spec §4.3, §4.4). */
+export function viewRoutes(ctx: ControlContext) {
+  return newApp()
+    .openapi(routes.cpu, async (c) => c.json(await getWorkersCpu(ctx), 200))
+    .openapi(routes.gpus, async (c) =>
+      c.json(await getGpuMetrics(ctx, c.req.valid("query").minutes), 200),
+    )
+    .openapi(routes.overview, async (c) => c.json(await getOverview(ctx), 200))
+    .openapi(routes.summary, async (c) => c.json(await getRunsSummary(ctx), 200))
+    .openapi(routes.snapshot, async (c) => c.json(await getSnapshot(ctx), 200))
+    .openapi(routes.rates, async (c) => c.json(await getRates(ctx, c.req.valid("query")), 200))
+    .openapi(routes.layout, async (c) => c.json(await saveLayout(ctx, c.req.valid("json")), 200));
+}

@@ -1,0 +1,112 @@
+import { Cron } from "croner";
+import { isoTime } from "#shared/clock.ts";
+import { errorMessage, invalid } from "#shared/errors.ts";
+import type { WorkloadRow } from "../db/types.ts";
+import type { ScheduleRow } from "../db/view-types.ts";
+import type { ControlContext } from "./context.ts";
+import { newTask } from "./tasks.ts";
+
+/** Stands for "no tick any more" where a time is asked for; far beyond every date. */
+const NEVER = 9e15;
+const MINUTE_MS = 60_000;
+/** Counted beside the metrics of the wire: the flow graph draws it as an edge of its own. */
+export const SCHEDULED = "scheduled";
+
+type Scheduled = Pick<WorkloadRow, "schedule" | "schedule_tz">;
+type ScheduleContext = Pick<ControlContext, "db" | "clock" | "log" | "pipeline">;
+
+/** Without a function of its own croner only reckons; nothing is started. */
+const cronOf = ({ schedule, schedule_tz }: Scheduled) =>
+  new Cron(schedule ?? "", { timezone: schedule_tz, paused: true });
+const specOf = ({ schedule, schedule_tz }: Scheduled) => `${schedule} ${schedule_tz}`;
+
+/** The first tick after `ms`, epoch ms. */
+const tickAfter = (workload: Scheduled, ms: number): number =>
+  cronOf(workload).nextRun(new Date(ms))?.getTime() ?? NEVER;
+
+/** The last tick at or before `ms`; croner's own "previous" leaves `ms` itself out. */
+const tickUpTo = (workload: Scheduled, ms: number): number | null =>
+  cronOf(workload)
+    .previousRuns(1, new Date(ms + 1))[0]
+    ?.getTime() ?? null;
+
+/** @throws AppError invalid naming `schedule` or `schedule_tz` when the schedule has no tick to come. */
+export function checkSchedule(workload: Scheduled, now: number): void {
+  const { schedule, schedule_tz } = workload;
+  try {
+    Intl.DateTimeFormat("en", { timeZone: schedule_tz });
+  } catch {
+    throw invalid(["body", "schedule_tz"], `${schedule_tz} is no time zone such as Europe/Berlin`);
+  }
+  if (schedule === null) return;
+  let next: number;
+  try {
+    next = tickAfter(workload, now);
+  } catch (err) {
+    throw invalid(["body", "schedule"], errorMessage(err));
+  }
+  if (next === NEVER) throw invalid(["body", "schedule"], "has no time to come");
+}
+
+/**
+ * Submits the tasks of schedules whose time has come: one per tick, with the tick's ISO time as its key. Ticks that passed
+ * while no control plane ran, or the workload was off, are not made up for, but for the newest one of the former.
+ */
+export async function scheduleOnce(ctx: ScheduleContext): Promise<void> {
+  // Not from the cache: one of another process that is half a second old would begin an old schedule anew.
+  const scheduled = (await ctx.db.workloads.list()).filter(({ schedule }) => schedule !== null);
+  if (scheduled.length === 0) return;
+  const rows = new Map((await ctx.db.schedules.list()).map((row) => [row.workload_id, row]));
+  for (const workload of scheduled) {
+    try {
+      await runSchedule(ctx, workload, rows.get(workload.workload_id));
+    } catch (err) {
+      ctx.log.error({ workload: workload.slug, err: errorMessage(err) }, "schedule failed");
+    }
+  }
+}
+
+async function runSchedule(
+  ctx: ScheduleContext,
+  workload: WorkloadRow,
+  row: ScheduleRow | undefined,
+): Promise<void> {
+  const now = ctx.clock.now();
+  const spec = specOf(workload);
+  if (row?.spec !== spec) {
+    const { workload_id } = workload;
+    await ctx.db.schedules.begin({ workload_id, spec, next_at: tickAfter(workload, now) });
+    return;
+  }
+  if (row.next_at > now) return;
+  const tick = Math.max(row.next_at, tickUpTo(workload, now) ?? row.next_at);
+  const next_at = tickAfter(workload, now);
+  // Decides between control processes: whoever moves the row on submits the tick.
+  if (!(await ctx.db.schedules.advance(row, next_at))) return;
+  if (!workload.enabled) return;
+  try {
+    await submitTick(ctx, workload, tick);
+  } catch (err) {
+    // Not submitted: the tick is due again, unless the schedule was changed meanwhile.
+    await ctx.db.schedules.advance({ ...row, next_at }, row.next_at);
+    throw err;
+  }
+}
+
+async function submitTick(
+  { db, pipeline, log }: ScheduleContext,
+  workload: WorkloadRow,
+  tick: number,
+): Promise<void> {
+  const { workload_id, slug } = workload;
+  const pk = isoTime(tick);
+  const task = newTask(workload, { pk, extra: { scheduled_at: pk } }, ["schedule"]);
+  const { submitted } = await pipeline.turns.call({ op: "submit", workload_id, tasks: [task] });
+  log.info({ workload: slug, pk, submitted }, "scheduled task submitted");
+  if (submitted === 0) return;
+  pipeline.wake(workload_id, submitted);
+  const minute = Math.floor((await pipeline.store.now()) / MINUTE_MS) * MINUTE_MS;
+  await db.flow
+    .count({ minute, workload_id, metric: SCHEDULED, node: "schedule", n: submitted })
+    .catch((err) => log.warn({ err: errorMessage(err) }, "scheduled task not counted"));
+}
