@@ -123,7 +123,19 @@ export const ReportResult = z
   .openapi("ReportResult");
 export const Reported = z.object({ items: z.array(ReportResult) }).openapi("Reported");
 
-/** What a worker must know of a workload to run its tasks. */
+/**
+ * The plugin of the control plane that a workload's code comes from. `sha256` names the version (the content hash of its
+ * folder); null, with the reason in `error`, when it cannot be run. `path`: what the workload names inside the folder.
+ */
+export const PluginRef = z.object({
+  slug: z.string(),
+  sha256: z.string().nullable(),
+  path: z.string(),
+  error: z.string().nullable(),
+});
+export type PluginRef = z.infer<typeof PluginRef>;
+
+/** What a worker must know of a workload to run its tasks; `executor_config` holds what its plugin adds. */
 export const WorkloadSettings = z.object({
   slug: z.string(),
   revision: z.string(),
@@ -132,6 +144,7 @@ export const WorkloadSettings = z.object({
   batch_size: z.int(),
   lease_ms: z.int(),
   timeout_ms: z.int().nullable(),
+  plugin: PluginRef.optional(),
 });
 export type WorkloadSettings = z.infer<typeof WorkloadSettings>;
 

@@ -89,7 +89,7 @@ const mutable = {
 const NEEDS: Record<ExecutorType, readonly (keyof ExecutorConfig)[]> = {
   python_module: ["module", "plugin"],
   bun_module: ["module", "source_path", "plugin"],
-  command: ["argv"],
+  command: ["argv", "plugin"],
   fleet_fetch: [],
 };
 

@@ -238,7 +238,7 @@ describe("§4.5 GET, PUT, DELETE /plugins/{slug}/state/{key}", () => {
 });
 
 describe("§4.5 GET, PUT, DELETE /plugins/{slug}/blob/{key}", () => {
-  const put = (path: string, body: BodyInit, type = "image/png") =>
+  const put = (path: string, body: NonNullable<RequestInit["body"]>, type = "image/png") =>
     api("PUT", path, { body, headers: { "content-type": type } });
   const read = async (path: string, headers: Record<string, string> = {}) => {
     const answer = await fetch(`${hub.url}/api/v1/plugins${path}`, { headers });

@@ -5,6 +5,8 @@ import { type PluginFolder, scanPlugins } from "./scan.ts";
 
 /** The plugins of this control plane, as they were seen last. */
 export interface Plugins {
+  /** Absolute. */
+  readonly dir: string;
   all(): readonly PluginFolder[];
   get(slug: string): PluginFolder | undefined;
   /** Looks again; what was there before the call is seen after it. */
@@ -30,6 +32,7 @@ export function createPlugins({ dir }: Pick<PluginsDeps, "dir">): Plugins {
     seen = await scanPlugins(dir, seen);
   };
   return {
+    dir,
     all: () => [...seen.values()],
     get: (slug) => seen.get(slug),
     refresh: () => {

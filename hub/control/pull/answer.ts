@@ -1,17 +1,22 @@
 import type { WorkloadSettings } from "#shared/schema/pull.ts";
 import type { WorkloadRow } from "../../db/types.ts";
+import { pluginOf, withPlugin } from "../plugins/of-workload.ts";
+import type { Plugins } from "../plugins/registry.ts";
 import { limitsOf } from "../workloads.ts";
 import type { SlotTasks } from "./claims.ts";
 
-/** Changes whenever the workload's settings do. */
-export const revisionOf = (workload: WorkloadRow): string =>
-  `${workload.workload_id}.${workload.updated_at}`;
+/** Changes whenever the workload's settings do, and its plugin. */
+function revisionOf(plugins: Plugins, workload: WorkloadRow): string {
+  const plugin = pluginOf(plugins, workload);
+  const version = plugin ? `.${plugin.sha256?.slice(0, 16) ?? "none"}` : "";
+  return `${workload.workload_id}.${workload.updated_at}${version}`;
+}
 
-export const settingsOf = (workload: WorkloadRow): WorkloadSettings => ({
+export const settingsOf = (plugins: Plugins, workload: WorkloadRow): WorkloadSettings => ({
   slug: workload.slug,
-  revision: revisionOf(workload),
+  revision: revisionOf(plugins, workload),
   executor_type: workload.executor_type,
-  executor_config: workload.executor_config,
+  ...withPlugin(plugins, workload),
   batch_size: workload.batch_size,
   ...limitsOf(workload),
 });
@@ -20,10 +25,14 @@ export const settingsOf = (workload: WorkloadRow): WorkloadSettings => ({
  * The JSON of `Claimed`, without its closing brace. Written by hand because a task's `extra` is JSON text already, and
  * this is what the pipeline does most.
  */
-export function claimedJson(batches: readonly SlotTasks[], known: Record<string, string>): string {
+export function claimedJson(
+  plugins: Plugins,
+  batches: readonly SlotTasks[],
+  known: Record<string, string>,
+): string {
   const unknown = new Map<string, WorkloadRow>();
   const parts = batches.map(({ workload, tasks }) => {
-    const revision = revisionOf(workload);
+    const revision = revisionOf(plugins, workload);
     if (known[workload.slug] !== revision) unknown.set(workload.slug, workload);
     const { lease_ms, timeout_ms } = limitsOf(workload);
     const list = tasks.map(
@@ -32,6 +41,8 @@ export function claimedJson(batches: readonly SlotTasks[], known: Record<string,
     );
     return `{"workload":"${workload.slug}","revision":"${revision}","lease_ms":${lease_ms},"timeout_ms":${timeout_ms},"tasks":[${list.join(",")}]}`;
   });
-  const workloads = JSON.stringify([...unknown.values()].map(settingsOf));
+  const workloads = JSON.stringify(
+    [...unknown.values()].map((workload) => settingsOf(plugins, workload)),
+  );
   return `{"batches":[${parts.join(",")}],"workloads":${workloads}`;
 }

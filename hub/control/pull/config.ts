@@ -13,7 +13,7 @@ async function configOf(ctx: ControlContext, worker: PullWorkerRow): Promise<Wor
   const workloads = ctx.pipeline.workloads
     .all()
     .filter((workload) => workload.enabled && mayRun(worker, workload))
-    .map(settingsOf);
+    .map((workload) => settingsOf(ctx.pipeline.plugins, workload));
   const { filter, draining, worker_id, incarnation } = worker;
   const commands = await commandsFor(ctx, worker_id, incarnation);
   const parts = [

@@ -126,7 +126,7 @@ async function exchange(
     awaitTasks(ctx, worker, { ...want, wait_ms }, () => c.req.raw.signal),
   ]);
   const results = JSON.stringify(reports.flat());
-  return asJson(`${claimedJson(batches, want.known)},"results":${results}}`);
+  return asJson(`${claimedJson(ctx.pipeline.plugins, batches, want.known)},"results":${results}}`);
 }
 
 /** Pull workers and the calls they make (pipeline spec §4.3). */
@@ -154,7 +154,7 @@ export function pullRoutes(ctx: ControlContext) {
       const { incarnation, known, ...want } = c.req.valid("json");
       const worker = await requirePuller(ctx, requireSecret(ctx, c), incarnation);
       const batches = await awaitTasks(ctx, worker, want, () => c.req.raw.signal);
-      return asJson(`${claimedJson(batches, known)}}`) as never;
+      return asJson(`${claimedJson(ctx.pipeline.plugins, batches, known)}}`) as never;
     })
     .openapi(routes.complete, async (c) => {
       const { incarnation, items } = c.req.valid("json");
