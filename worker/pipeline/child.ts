@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Duplex } from "node:stream";
 import { type Clock, systemClock } from "#shared/clock.ts";
 import { createCapture, type StreamCapture } from "./capture.ts";
+import { offerToOomKiller } from "./memory.ts";
 
 /** A frame of wp-exec/1, either way. */
 export interface Frame {
@@ -52,6 +53,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
     child.once("error", reject);
   });
   const pid = child.pid as number;
+  offerToOomKiller(pid);
   const control = child.stdio[3] as Duplex;
   const stdout = createCapture();
   const stderr = createCapture();

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import type { Clock } from "#shared/clock.ts";
 import type { Log } from "#shared/log.ts";
 import { captureAll } from "./capture.ts";
+import { offerToOomKiller, watchMemory } from "./memory.ts";
 import {
   CANCELLED,
   type Executor,
@@ -17,6 +18,8 @@ export interface CommandExecutorDeps {
   argv: readonly string[];
   cwd: string;
   environment: Record<string, string>;
+  /** What the command with everything below it may hold; null: as much as there is. */
+  memory_bytes: number | null;
 }
 
 /** sysexits.h: the user is invited to try again later. */
@@ -54,7 +57,7 @@ const empty = (task: TaskInput) => ({
 });
 
 async function runOne(
-  { argv, cwd, environment, clock }: CommandExecutorDeps,
+  { argv, cwd, environment, clock, memory_bytes }: CommandExecutorDeps,
   task: TaskInput,
   { timeout_ms, signal }: RunOptions,
 ): Promise<TaskEnd> {
@@ -93,6 +96,16 @@ async function runOne(
     void clock.sleep(timeout_ms, over.signal).then(() => {
       if (over.signal.aborted) return;
       return end(failed("timeout", `the task did not end within ${timeout_ms / 1_000} s`));
+    });
+  const { pid } = child;
+  if (pid !== undefined) offerToOomKiller(pid);
+  if (pid !== undefined && memory_bytes !== null)
+    void watchMemory({
+      ...{ pid, most: memory_bytes, clock, over: over.signal },
+      onExcess: (words) => {
+        ended_by ??= failed("crashed", `the command used ${words}`);
+        kill("SIGKILL");
+      },
     });
   const cancelled = () => void end(failed("error", CANCELLED));
   signal.addEventListener("abort", cancelled, { once: true, signal: over.signal });

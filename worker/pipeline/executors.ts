@@ -6,6 +6,7 @@ import type { WorkloadSettings } from "#shared/schema/pull.ts";
 import bunRunner from "./bun-runner.ts" with { type: "text" };
 import { createCommandExecutor } from "./command-executor.ts";
 import { createFleetExecutor } from "./fleet-executor.ts";
+import { MIB } from "./memory.ts";
 import { createModuleExecutor } from "./module-executor.ts";
 import runnerPy from "./runner.py" with { type: "text" };
 import { resolveSource } from "./source-path.ts";
@@ -40,13 +41,15 @@ export async function createExecutor(
   await mkdir(cwd, { recursive: true });
   const environment = { ...deps.environment, ...config.env };
   const shared = { clock: deps.clock, log: deps.log.child({ workload: slug }), cwd, environment };
+  const memory_bytes = config.memory_mb === undefined ? null : config.memory_mb * MIB;
   const module = async () => ({
     init: { ...(await resolveSource(workload)), init_kwargs: config.init_kwargs ?? {} },
     recycle_after: config.recycle_after ?? null,
+    memory_bytes,
   });
   switch (executor_type) {
     case "command":
-      return createCommandExecutor({ ...shared, argv: config.argv ?? [] });
+      return createCommandExecutor({ ...shared, argv: config.argv ?? [], memory_bytes });
     case "python_module":
       return createModuleExecutor({
         ...shared,

@@ -2,9 +2,11 @@ import type { Clock } from "#shared/clock.ts";
 import { newToken } from "#shared/ids.ts";
 import type { Log } from "#shared/log.ts";
 import { type Child, type Frame, startChild } from "./child.ts";
+import { excess, heldBytes, watchMemory, wornAbove } from "./memory.ts";
 import {
   CANCELLED,
   type Executor,
+  type FailedOutcome,
   failed,
   type RunOptions,
   type TaskEnd,
@@ -24,6 +26,8 @@ export interface ModuleExecutorDeps {
   init: Record<string, unknown>;
   /** Tasks after which the child is replaced; null: never. */
   recycle_after: number | null;
+  /** What the child with everything below it may hold; null: as much as there is. */
+  memory_bytes: number | null;
 }
 
 /** Starting Python and importing a large module. */
@@ -31,6 +35,8 @@ const START_MS = 60_000;
 /** How long the streams may lag behind the result. */
 const MARK_MS = 250;
 /** After the deadline: cancel, then SIGINT, then the group is ended. */
+/** Looking at its memory costs a child as much as a small task does. */
+const LOOK_EVERY_MS = 1_000;
 const STEPS = { cancel_ms: 2_000, interrupt_ms: 3_000 };
 
 /** The child could not be brought up: no attempt is consumed by that. */
@@ -53,6 +59,9 @@ interface Running {
 export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
   let child: Child | null = null;
   let done = 0;
+  /** Of the child: above it, it is replaced before its next task. */
+  let worn_above = Number.POSITIVE_INFINITY;
+  let looked_at = 0;
   /** By task id, in the order they were sent. */
   const running = new Map<number, Running>();
   let ready: PromiseWithResolvers<void> = Promise.withResolvers();
@@ -92,8 +101,14 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
       throw new Error(`it ${how}`);
     });
     gone.catch(() => {});
+    const most = deps.memory_bytes;
+    const tooMuch = (words: string) => ready.reject(new Error(`it needs ${words}`));
+    const { pid } = fresh;
+    if (most !== null) void watchMemory({ pid, most, clock, over: over.signal, onExcess: tooMuch });
     try {
       await Promise.race([ready.promise, gone, late]);
+      const words = most === null ? null : excess(pid, most);
+      if (words !== null) throw new Error(`it needs ${words}`);
     } catch (err) {
       const stderr = fresh.stderr.until(newToken());
       await fresh.end({ at_once: true });
@@ -106,7 +121,17 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
       over.abort();
     }
     done = 0;
+    worn_above = wornAbove(heldBytes(pid) ?? Number.POSITIVE_INFINITY, most);
+    looked_at = performance.now();
     return fresh;
+  };
+
+  /** Tasks leave things behind: modules they imported, caches, leaks. */
+  const isWorn = (on: Child): boolean => {
+    if (deps.recycle_after !== null && done >= deps.recycle_after) return true;
+    if (performance.now() - looked_at < LOOK_EVERY_MS) return false;
+    looked_at = performance.now();
+    return (heldBytes(on.pid) ?? 0) > worn_above;
   };
 
   const replace = async (at_once = true): Promise<void> => {
@@ -148,15 +173,15 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
     const over = new AbortController();
     const { clock } = deps;
     /** Why the task is being stopped, once it is. */
-    let stopped: Extract<TaskOutcome, { kind: "failed" }> | null = null;
+    let stopped: FailedOutcome | null = null;
     const died = on.exited.then(async (how): Promise<TaskOutcome> => {
       // Its last frame may still be in the pipe.
       await clock.sleep(MARK_MS / 5, over.signal);
       return failed("crashed", `the task's process ${how}`);
     });
     const killed = new Promise<TaskOutcome>((resolve) => {
-      const stop = async (why: TaskOutcome) => {
-        if (stopped || why.kind !== "failed") return;
+      const stop = async (why: FailedOutcome) => {
+        if (stopped) return;
         stopped = why;
         on.signal("SIGUSR1");
         await clock.sleep(STEPS.cancel_ms, over.signal);
@@ -167,6 +192,15 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
         resolve(why);
       };
       const { timeout_ms, signal } = options;
+      if (deps.memory_bytes !== null)
+        void watchMemory({
+          ...{ pid: on.pid, most: deps.memory_bytes, clock, over: over.signal },
+          onExcess: (words) => {
+            const why = stopped ?? failed("crashed", `the task's process used ${words}`);
+            stopped = why;
+            void replace().then(() => resolve(why));
+          },
+        });
       if (timeout_ms !== null)
         void clock.sleep(timeout_ms, over.signal).then(() => {
           if (over.signal.aborted) return;
@@ -225,7 +259,7 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
           return;
         }
         if (child && !child.alive) await replace();
-        if (deps.recycle_after !== null && done >= deps.recycle_after) await replace(false);
+        if (child && isWorn(child)) await replace(false);
         try {
           child ??= await start();
         } catch (err) {

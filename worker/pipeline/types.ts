@@ -20,6 +20,8 @@ export type TaskOutcome =
     }
   | { kind: "not_run"; reason: string };
 
+export type FailedOutcome = Extract<TaskOutcome, { kind: "failed" }>;
+
 export interface TaskEnd {
   task: TaskInput;
   outcome: TaskOutcome;
@@ -52,7 +54,7 @@ export const failed = (
   outcome: "error" | "timeout" | "crashed",
   error: string,
   more: { retry_after_ms?: number | null; no_retry?: boolean } = {},
-): TaskOutcome => ({
+): FailedOutcome => ({
   kind: "failed",
   outcome,
   error,
