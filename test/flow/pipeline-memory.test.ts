@@ -101,9 +101,8 @@ def run(pk):
         time.sleep(1)
     return os.getpid()
 `);
-    const [first, second] = await rig
-      .run(executor, [task("a")])
-      .then(async (ends) => [...ends, ...(await rig.run(executor, [task("b")]))]);
+    const [first] = await rig.run(executor, [task("grow")]);
+    const [second] = await rig.run(executor, [task("b")]);
     expect(first?.outcome).toMatchObject({ kind: "done" });
     expect(second?.outcome).toMatchObject({ kind: "done" });
     expect(second?.outcome).not.toEqual(first?.outcome);
