@@ -30,6 +30,7 @@ const version = createRoute({
   path: "/sessions/{sid}/cdp/json/version",
   tags: ["sessions"],
   summary: "Discovery: where the browser's WebSocket is",
+  description: "As a browser's own /json/version, with the hub's address.",
   request: { params: SessionParams },
   responses: {
     200: {
@@ -45,6 +46,7 @@ const list = createRoute({
   path: "/sessions/{sid}/cdp/json/list",
   tags: ["sessions"],
   summary: "Discovery: the targets of the session's browser",
+  description: "As a browser's own /json/list, with the hub's address.",
   request: { params: SessionParams },
   responses: {
     200: {

@@ -20,6 +20,7 @@ const install = createRoute({
   path: "/profiles/extension/install",
   tags,
   summary: "How to install the cookie-sync extension",
+  description: "A page for people.",
   responses: {
     200: { description: "The page", content: { "text/html": { schema: z.string() } } },
   },
@@ -30,6 +31,7 @@ const zip = createRoute({
   path: "/profiles/extension.zip",
   tags,
   summary: "The cookie-sync extension as a zip",
+  description: "The address of this hub is in it.",
   responses: { 200: bytes("The archive") },
 });
 
@@ -38,6 +40,7 @@ const file = createRoute({
   path: "/profiles/extension/files/{name}",
   tags,
   summary: "A file of the unpacked cookie-sync extension",
+  description: "As it lies in the zip.",
   request: { params: ExtensionFileParams },
   responses: { 200: bytes("The file"), ...fails(404) },
 });

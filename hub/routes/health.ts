@@ -12,6 +12,7 @@ const health = createRoute({
   path: "/health",
   tags: ["health"],
   summary: "Is the hub well?",
+  description: "503 with the same body when the database does not answer. Open without a token.",
   responses: {
     ...ok(Health),
     503: {

@@ -27,6 +27,14 @@ import { idempotent } from "./idempotent.ts";
 import { HostParams, IdempotencyHeader, RecipeParams } from "./params.ts";
 
 const tags = ["hosts"];
+const RECIPE = {
+  pattern: "/gallery/*",
+  actions: [
+    { kind: "click" as const, selector: "#more" },
+    { kind: "scroll" as const, amount: 3000 },
+  ],
+};
+const COOKIE = { name: "sid", value: "abc123", domain: "example.org" };
 
 /** Hosts, their recipes and cookies (fleet spec §2.7, §4.4; design/api.md). */
 export function hostRoutes(ctx: HubContext) {
@@ -38,6 +46,7 @@ export function hostRoutes(ctx: HubContext) {
     path: "/hosts",
     tags,
     summary: "List all hosts with their settings",
+    description: "Cookie values are shown as `***`.",
     responses: { ...ok(HostList), ...fails(503) },
   });
   const read = createRoute({
@@ -45,6 +54,7 @@ export function hostRoutes(ctx: HubContext) {
     path: "/hosts/{host}",
     tags,
     summary: "Read all recipes and settings of a host",
+    description: "Cookie values are shown as `***`.",
     request: { params: HostParams },
     responses: { ...ok(Host), ...fails(404, 503) },
   });
@@ -53,8 +63,14 @@ export function hostRoutes(ctx: HubContext) {
     path: "/hosts/{host}",
     tags,
     summary: "Replace all settings of a host; without cookies those stay",
+    description:
+      "A cookie whose value is `***` keeps the stored one, so that what was read can be sent back.",
     middleware,
-    request: { params: HostParams, headers, ...json(PutHost) },
+    request: {
+      params: HostParams,
+      headers,
+      ...json(PutHost, { recipes: [RECIPE], popup_policy: "block" }),
+    },
     responses: { ...ok(Host), ...writeFails },
   });
   const remove = createRoute({
@@ -62,6 +78,7 @@ export function hostRoutes(ctx: HubContext) {
     path: "/hosts/{host}",
     tags,
     summary: "Forget a host with its recipes and cookies",
+    description: "Jobs that run already keep what they were given.",
     middleware,
     request: { params: HostParams, headers },
     responses: { 204: { description: "Forgotten" }, ...fails(404, 409, 413, 422, 503) },
@@ -71,8 +88,9 @@ export function hostRoutes(ctx: HubContext) {
     path: "/hosts/{host}/recipes",
     tags,
     summary: "Append a recipe; the host is made when it is not there",
+    description: "`pattern` is a glob on the path of a URL; the longest that matches is run.",
     middleware,
-    request: { params: HostParams, headers, ...json(Recipe) },
+    request: { params: HostParams, headers, ...json(Recipe, RECIPE) },
     responses: { 201: ok(Host, "Appended")[200], ...writeFails },
   });
   const removeOne = createRoute({
@@ -80,6 +98,7 @@ export function hostRoutes(ctx: HubContext) {
     path: "/hosts/{host}/recipes/{index}",
     tags,
     summary: "Remove the recipe at an index, counted from 0",
+    description: "The recipes after it move up.",
     middleware,
     request: { params: RecipeParams, headers },
     responses: { ...ok(Host), ...fails(404, 409, 413, 422, 503) },
@@ -89,8 +108,16 @@ export function hostRoutes(ctx: HubContext) {
     path: "/hosts/{host}/login_recipe",
     tags,
     summary: "Set the login recipe; the host is made when it is not there",
+    description: "Run before a job of the host unless `logged_in` is found on the page.",
     middleware,
-    request: { params: HostParams, headers, ...json(LoginRecipe) },
+    request: {
+      params: HostParams,
+      headers,
+      ...json(LoginRecipe, {
+        logged_in: "#logout",
+        actions: [{ kind: "click", selector: "#log-in" }],
+      }),
+    },
     responses: { ...ok(Host), ...writeFails },
   });
   const cookies = createRoute({
@@ -98,8 +125,9 @@ export function hostRoutes(ctx: HubContext) {
     path: "/hosts/{host}/cookies",
     tags,
     summary: "Replace the cookies of a host; the value *** keeps a stored one",
+    description: "They go to every job on that host.",
     middleware,
-    request: { params: HostParams, headers, ...json(PutHostCookies) },
+    request: { params: HostParams, headers, ...json(PutHostCookies, { cookies: [COOKIE] }) },
     responses: { ...ok(Host), ...writeFails },
   });
   const sync = createRoute({
@@ -107,8 +135,9 @@ export function hostRoutes(ctx: HubContext) {
     path: "/hosts/cookies/sync",
     tags,
     summary: "Add or replace cookies, as the browser extension does",
+    description: "Each goes to the host of its domain; the answer counts them by host.",
     middleware,
-    request: { headers, ...json(SyncCookies) },
+    request: { headers, ...json(SyncCookies, { scope: "all", cookies: [COOKIE] }) },
     responses: { ...ok(SyncedCookies), ...writeFails },
   });
   return newApp()

@@ -20,6 +20,7 @@ const result = createRoute({
   path: "/jobs/{id}/result",
   tags,
   summary: "What a job came to",
+  description: "Where its page, log, HAR and assets are, and what the capture report says.",
   request,
   responses: { ...ok(JobResult), ...fails(404) },
 });
@@ -28,6 +29,7 @@ const assets = createRoute({
   path: "/jobs/{id}/assets.json",
   tags,
   summary: "List the assets of a job",
+  description: "Every stored body with its URL, kind, size and checksum, in the order they came.",
   request,
   responses: { ...ok(AssetList), ...fails(404) },
 });
@@ -50,6 +52,7 @@ const page = createRoute({
   path: "/jobs/{id}/page.html",
   tags,
   summary: "Read the captured HTML",
+  description: "The DOM as it was at the end, serialised; answered with a sandboxing CSP.",
   request,
   responses: {
     200: {
@@ -64,6 +67,7 @@ const log = createRoute({
   path: "/jobs/{id}/log.txt",
   tags,
   summary: "Read the execution log, also of a running job",
+  description: "Rendered from the stored events: one line for each, with its time.",
   request,
   responses: {
     200: { description: "The log", content: { "text/plain": { schema: z.string() } } },
@@ -75,6 +79,7 @@ const links = createRoute({
   path: "/jobs/{id}/links.json",
   tags,
   summary: "List the links of the page",
+  description: "Every link of the page with its text, resolved against the page's URL.",
   request,
   responses: { ...ok(LinkList), ...fails(404) },
 });

@@ -18,7 +18,11 @@ export function jobScreenshotRoutes(ctx: HubContext) {
     summary: "Take a picture of a running job's page and store it as an asset",
     description: "409 when no lane is bound to the job: it is queued, or it has ended.",
     middleware: [jsonBodyLimit, idempotent(ctx)],
-    request: { params: JobParams, ...json(ScreenshotRequest), headers: IdempotencyHeader },
+    request: {
+      params: JobParams,
+      ...json(ScreenshotRequest, { format: "jpeg", quality: 70, full_page: true }),
+      headers: IdempotencyHeader,
+    },
     responses: {
       ...ok(Asset, "The stored picture"),
       ...fails(400, 404, 409, 413, 415, 422, 502, 503, 504),

@@ -25,7 +25,10 @@ export function jobRoutes(ctx: HubContext) {
     summary: "Submit a job",
     description: "Waits about 8 s for a lane; after that 503, and the job stays queued.",
     middleware,
-    request: { ...json(SubmitJob), headers: IdempotencyHeader },
+    request: {
+      ...json(SubmitJob, { url: "https://example.com/", options: { idle_seconds: 1 } }),
+      headers: IdempotencyHeader,
+    },
     responses: {
       ...ok(Job, "The job, running or queued"),
       ...fails(400, 409, 413, 415, 422),
@@ -40,6 +43,8 @@ export function jobRoutes(ctx: HubContext) {
     path: "/jobs",
     tags,
     summary: "List jobs, newest first",
+    description:
+      "Filters narrow one another; `next_cursor` is the `cursor` of the next page, null on the last.",
     request: { query: JobListQuery },
     responses: { ...ok(JobList), ...fails(422) },
   });
@@ -48,6 +53,7 @@ export function jobRoutes(ctx: HubContext) {
     path: "/jobs/{id}",
     tags,
     summary: "Read a job",
+    description: "The whole record, also while it is queued or runs.",
     request: { params: JobParams },
     responses: { ...ok(Job), ...fails(404) },
   });
@@ -56,6 +62,8 @@ export function jobRoutes(ctx: HubContext) {
     path: "/jobs/{id}/cancel",
     tags,
     summary: "Cancel a job; what a running one stored is kept",
+    description:
+      "A job that has ended is 409. The lane of a running one is stopped and offered again.",
     middleware,
     request: { params: JobParams, headers: IdempotencyHeader },
     responses: { ...ok(Job), ...fails(404, 409, 413, 422) },
@@ -65,6 +73,7 @@ export function jobRoutes(ctx: HubContext) {
     path: "/jobs/{id}",
     tags,
     summary: "Delete a job and its files; a running one is cancelled first",
+    description: "Its record, events and stored bodies are gone afterwards.",
     middleware,
     request: { params: JobParams, headers: IdempotencyHeader },
     responses: { 204: { description: "Deleted" }, ...fails(404, 409, 413, 422) },

@@ -19,7 +19,7 @@ export function profileSaveRoutes(ctx: HubContext) {
     description:
       "Closes the session's browser, stores its profile, and opens it again with the same tabs and cookies.",
     middleware: [jsonBodyLimit],
-    request: { params: SaveProfileParams, ...json(SaveProfile) },
+    request: { params: SaveProfileParams, ...json(SaveProfile, { name: "work" }) },
     responses: {
       ...ok(Profile, "Replaced"),
       201: { description: "Stored", content: { "application/json": { schema: Profile } } },

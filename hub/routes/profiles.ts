@@ -32,6 +32,7 @@ const list = createRoute({
   path: "/profiles",
   tags,
   summary: "List profiles",
+  description: "Newest version of each, with size and checksum.",
   responses: { ...ok(ProfileList), ...fails(503) },
 });
 const showDefault = createRoute({
@@ -39,6 +40,7 @@ const showDefault = createRoute({
   path: "/profiles/default",
   tags,
   summary: "Show the default profile",
+  description: "The one of jobs that name none; `name` is null when there is none.",
   responses: { ...ok(DefaultProfile), ...fails(503) },
 });
 const get = createRoute({
@@ -46,6 +48,8 @@ const get = createRoute({
   path: "/profiles/{name}",
   tags,
   summary: "Metadata of a profile",
+  description:
+    "Size, number of files, checksum and where it came from; the archive itself goes to workers only.",
   request: { params: ProfileParams },
   responses: { ...ok(Profile), ...fails(404, 503) },
 });
@@ -102,6 +106,7 @@ export function profileRoutes(ctx: HubContext) {
     path: "/profiles/default",
     tags,
     summary: "Clear the default profile",
+    description: "Jobs that name no profile start with an empty one again.",
     middleware,
     request: { headers: IdempotencyHeader },
     responses: { ...ok(DefaultProfile), ...fails(409, 413, 422, 503) },
@@ -111,6 +116,7 @@ export function profileRoutes(ctx: HubContext) {
     path: "/profiles/{name}",
     tags,
     summary: "Delete a profile",
+    description: "Runs that were just given it still find it for some minutes.",
     middleware,
     request: { params: ProfileParams, headers: IdempotencyHeader },
     responses: { 204: { description: "Deleted" }, ...fails(404, 409, 413, 422, 503) },
@@ -120,6 +126,7 @@ export function profileRoutes(ctx: HubContext) {
     path: "/profiles/{name}/default",
     tags,
     summary: "Make it the default profile",
+    description: "For every job from now on that names none.",
     middleware,
     request: { params: ProfileParams, headers: IdempotencyHeader },
     responses: { ...ok(DefaultProfile), ...fails(404, 409, 413, 422, 503) },

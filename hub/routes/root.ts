@@ -8,6 +8,7 @@ const index = createRoute({
   path: "/",
   tags: ["health"],
   summary: "Where to go from here",
+  description: "A small index: the API's explorer, its description and the demo page.",
   responses: {
     ...ok(
       z

@@ -3,6 +3,7 @@ import {
   ActionFailure,
   ActionReply,
   SESSION_ACTIONS,
+  type SessionActionInput,
   type SessionActionName,
 } from "#shared/schema/session.ts";
 import { fails } from "../http/openapi-parts.ts";
@@ -23,14 +24,17 @@ export const describeAction = (action: SessionActionName) => ({
   path: `/sessions/{sid}/${action}`,
   tags: ["session actions"],
   summary: SUMMARIES[action],
+  description: DESCRIPTION,
   request: {
     params: SessionParams,
     headers: IdempotencyHeader,
     body: {
       required: !SESSION_ACTIONS[action].safeParse({}).success,
       content: {
-        "application/json": { schema: SESSION_ACTIONS[action] },
-        ...(action === "set_input_files" ? { "multipart/form-data": { schema: FilesForm } } : {}),
+        "application/json": { schema: SESSION_ACTIONS[action], example: EXAMPLES[action] },
+        ...(action === "set_input_files"
+          ? { "multipart/form-data": { schema: FilesForm, example: FORM } }
+          : {}),
       },
     },
   },
@@ -51,6 +55,44 @@ export const describeAction = (action: SessionActionName) => ({
     },
   },
 });
+
+const DESCRIPTION =
+  "Names and arguments are Playwright's; every action takes timeout_s. 422 with {error} when the page refused it, 504 " +
+  "when it took too long, 404 when the session has ended.";
+const FORM = { selector: "#upload", files: ["report.pdf"] };
+
+/** What a caller may send, one for each. */
+const EXAMPLES: { [A in SessionActionName]: SessionActionInput<A> } = {
+  navigate: { url: "https://example.com/" },
+  click: { selector: "text=More" },
+  fill: { selector: "#name", text: "Ada" },
+  type: { text: "hello", delay_ms: 20 },
+  press: { key: "Enter" },
+  hover: { selector: "#menu" },
+  select_option: { selector: "#size", values: ["m"] },
+  check: { selector: "#agree" },
+  uncheck: { selector: "#agree" },
+  scroll: { amount: 800 },
+  wait: { selector: "#done", state: "visible" },
+  evaluate: { code: "document.title" },
+  set_input_files: {
+    selector: "#upload",
+    files: [{ name: "a.txt", mime: "text/plain", content_base64: "aGVsbG8=" }],
+  },
+  screenshot: { format: "png", full_page: true },
+  pdf: { format: "A4" },
+  content: {},
+  text: { selector: "main" },
+  markdown: {},
+  links: {},
+  back: {},
+  forward: {},
+  reload: {},
+  tabs: {},
+  tab: { op: "select", index: 0 },
+  keepalive: { idle_ttl_s: 900 },
+  recipe: { actions: [{ kind: "click", selector: "h1" }] },
+};
 
 const SUMMARIES: Record<SessionActionName, string> = {
   navigate: "Go to a URL",

@@ -32,28 +32,54 @@ export function sessionFileRoutes(ctx: HubContext) {
     method: M,
     path: P,
     summary: string,
-  ) => ({ method, path, summary, tags });
+    description: string,
+  ) => ({ method, path, summary, description, tags });
   const params = { params: SessionParams };
   const getCookies = createRoute({
-    ...route("get", "/sessions/{sid}/cookies", "List the cookies, with their values"),
+    ...route(
+      "get",
+      "/sessions/{sid}/cookies",
+      "List the cookies, with their values",
+      "In Playwright's shape. Whoever knows the session's id may read them.",
+    ),
     request: params,
     responses: { ...ok(CookieList), ...fails(...RELAYED) },
   });
   const setCookies = createRoute({
-    ...route("put", "/sessions/{sid}/cookies", "Add or replace cookies; the others stay"),
+    ...route(
+      "put",
+      "/sessions/{sid}/cookies",
+      "Add or replace cookies; the others stay",
+      "Each needs `url`, or `domain` and `path`.",
+    ),
     middleware,
-    request: { ...params, ...json(PutCookies), headers: IdempotencyHeader },
+    request: {
+      ...params,
+      ...json(PutCookies, {
+        cookies: [{ name: "lang", value: "en", url: "https://example.com/" }],
+      }),
+      headers: IdempotencyHeader,
+    },
     responses: { ...ok(CookieList), ...fails(400, 409, 413, 415, ...RELAYED) },
   });
   const deleteCookies = createRoute({
-    ...route("delete", "/sessions/{sid}/cookies", "Delete every cookie"),
+    ...route(
+      "delete",
+      "/sessions/{sid}/cookies",
+      "Delete every cookie",
+      "Of the session's browser; those stored for hosts stay.",
+    ),
     middleware,
     request: { ...params, headers: IdempotencyHeader },
     responses: { 204: { description: "Deleted" }, ...fails(409, 413, ...RELAYED) },
   });
   const network = createRoute({
-    ...route("get", "/sessions/{sid}/network", "Read the network log"),
-    description: "`since` is the `next` of the answer before; 0 reads from the start.",
+    ...route(
+      "get",
+      "/sessions/{sid}/network",
+      "Read the network log",
+      "`since` is the `next` of the answer before; 0 reads from the start.",
+    ),
     request: {
       ...params,
       query: z.object({
@@ -68,12 +94,22 @@ export function sessionFileRoutes(ctx: HubContext) {
     responses: { ...ok(NetworkLog), ...fails(...RELAYED) },
   });
   const files = createRoute({
-    ...route("get", "/sessions/{sid}/files", "List what the browser has downloaded"),
+    ...route(
+      "get",
+      "/sessions/{sid}/files",
+      "List what the browser has downloaded",
+      "With size and state; a download that runs is listed too.",
+    ),
     request: params,
     responses: { ...ok(SessionFileList), ...fails(...RELAYED) },
   });
   const file = createRoute({
-    ...route("get", "/sessions/{sid}/files/{name}", "Read a downloaded file"),
+    ...route(
+      "get",
+      "/sessions/{sid}/files/{name}",
+      "Read a downloaded file",
+      "As an attachment, with Range.",
+    ),
     request: { params: SessionFileParams },
     responses: {
       200: bytes("The file, as an attachment"),
@@ -82,8 +118,12 @@ export function sessionFileRoutes(ctx: HubContext) {
     },
   });
   const preview = createRoute({
-    ...route("get", "/sessions/{sid}/preview.jpg", "A small picture, a few seconds old at most"),
-    description: "Its age is at most the setting preview_interval_s (2 s).",
+    ...route(
+      "get",
+      "/sessions/{sid}/preview.jpg",
+      "A small picture, a few seconds old at most",
+      "Its age is at most the setting preview_interval_s (2 s).",
+    ),
     request: params,
     responses: {
       200: { description: "The picture", content: { "image/jpeg": { schema: RAW } } },

@@ -46,7 +46,10 @@ export function sessionRoutes(ctx: HubContext) {
     summary: "Open a session on a free lane",
     description: "Waits about 8 s for a lane; after that 503. Answered when its page is open.",
     middleware,
-    request: { ...json(CreateSession), headers: IdempotencyHeader },
+    request: {
+      ...json(CreateSession, { url: "https://example.com/", idle_ttl_s: 600 }),
+      headers: IdempotencyHeader,
+    },
     responses: {
       201: {
         description: "The session is open",
@@ -60,6 +63,7 @@ export function sessionRoutes(ctx: HubContext) {
     path: "/sessions",
     tags,
     summary: "List the sessions that are open, oldest first",
+    description: "A session is in this list exactly while its URLs answer.",
     responses: ok(SessionList),
   });
   const state = createRoute({
@@ -67,6 +71,7 @@ export function sessionRoutes(ctx: HubContext) {
     path: "/sessions/{sid}/state",
     tags,
     summary: "Read a session; 404 for ever once it has ended",
+    description: "Reading it is no activity and does not prolong it.",
     request: { params: SessionParams },
     responses: { ...ok(Session), ...fails(404) },
   });
@@ -75,6 +80,7 @@ export function sessionRoutes(ctx: HubContext) {
     path: "/sessions/{sid}",
     tags,
     summary: "End a session and its browser; a job that runs in it is cancelled",
+    description: "The lane is offered again when its browser has been replaced.",
     middleware,
     request: { params: SessionParams, headers: IdempotencyHeader },
     responses: { 204: { description: "Ended" }, ...fails(404, 409, 413, 422, 503) },

@@ -34,6 +34,7 @@ const page = createRoute({
   path: "/sessions/{sid}/novnc/",
   tags: ["sessions"],
   summary: "Viewer page of a session, for any iframe",
+  description: "`view_only=true` is kept by the hub, whatever the page does.",
   request: { params: SessionParams, query: ViewerQuery },
   responses: {
     200: { description: "The page", content: { "text/html": { schema: z.string() } } },

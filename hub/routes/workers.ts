@@ -25,6 +25,8 @@ export function workerRoutes(ctx: HubContext) {
     path: "/workers",
     tags,
     summary: "List workers, connected or remembered",
+    description:
+      "With their lanes and what those do. 503 when the store of the fleet's view does not answer.",
     responses: { ...ok(WorkerList), ...fails(503) },
   });
   const status = createRoute({
@@ -32,8 +34,14 @@ export function workerRoutes(ctx: HubContext) {
     path: "/workers/{id}/status",
     tags,
     summary: "Set a worker to active, drain or standby",
+    description:
+      "`drain` finishes what runs and takes nothing new; any state may follow any other.",
     middleware,
-    request: { params: WorkerParams, headers: IdempotencyHeader, ...json(SetWorkerStatus) },
+    request: {
+      params: WorkerParams,
+      headers: IdempotencyHeader,
+      ...json(SetWorkerStatus, { status: "drain" }),
+    },
     responses: { ...ok(Worker), ...fails(400, 404, 409, 413, 415, 422, 503) },
   });
   const forget = createRoute({
@@ -41,6 +49,7 @@ export function workerRoutes(ctx: HubContext) {
     path: "/workers/{id}",
     tags,
     summary: "Forget a worker that is not connected",
+    description: "409 while it is connected: drain and stop it first.",
     middleware,
     request: { params: WorkerParams, headers: IdempotencyHeader },
     responses: { 204: { description: "Forgotten" }, ...fails(404, 409, 413, 422, 503) },
