@@ -1,8 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import { HTTPException } from "hono/http-exception";
-import type { Log } from "#shared/log.ts";
-import type { HubConfig } from "./config.ts";
 import type { HubContext } from "./context.ts";
 import { controlRoutes } from "./control/app.ts";
 import type { ControlContext } from "./control/context.ts";
@@ -34,12 +32,14 @@ import { workerProfileRoutes } from "./routes/worker-profiles.ts";
 import { workerUploadRoutes } from "./routes/worker-uploads.ts";
 import { workerRoutes } from "./routes/workers.ts";
 
+type BaseDeps = Pick<HubContext, "config" | "log" | "access_log">;
+
 /** An app with what every call passes: one log line, one error shape, and the guards the configuration asks for. */
-function baseApp(config: HubConfig, log: Log): App {
+function baseApp({ config, log, access_log }: BaseDeps): App {
   const app = newApp();
   app.onError(onError(log));
   app.notFound((c) => c.json({ detail: "no such path" }, 404));
-  app.use(accessLog(log));
+  app.use(accessLog(access_log));
   if (config.loopback_hosts_only) app.use(loopbackHostsOnly);
   if (config.cors_origins.length > 0)
     app.use(
@@ -81,7 +81,7 @@ const INFO = {
 
 /** The hub's HTTP side: the fleet at flat paths, the control plane below /api/v1 (fleet spec §4). */
 export function createHubApp(ctx: HubContext): App {
-  const app = baseApp(ctx.config, ctx.log);
+  const app = baseApp(ctx);
   app.use("/sessions/:sid/*", liveSessionsOnly(ctx));
   const parts = [
     rootRoutes(ctx),
@@ -103,7 +103,7 @@ export function createHubApp(ctx: HubContext): App {
     profileRoutes(ctx),
     profileSaveRoutes(ctx),
     workerProfileRoutes(ctx),
-    controlRoutes(ctx),
+    controlRoutes({ ...ctx, log: ctx.log.child({ service: "control" }) }),
   ];
   for (const part of parts) app.route("/", part);
   addDocs(app, { ...INFO, version: ctx.version });
@@ -114,8 +114,8 @@ export function createHubApp(ctx: HubContext): App {
 }
 
 /** The control plane alone. */
-export function createControlApp(ctx: ControlContext & { log: Log }): App {
-  const app = baseApp(ctx.config, ctx.log);
+export function createControlApp(ctx: ControlContext): App {
+  const app = baseApp(ctx);
   app.route("/", controlRoutes(ctx));
   addDocs(app, { ...INFO, version: ctx.version });
   refuseOtherMethods(app);

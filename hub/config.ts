@@ -39,6 +39,29 @@ const prefixes = list().pipe(
 );
 const DEFAULT_PREFIXES = ["thumbnails/", "public/"];
 
+const variableNames = list().pipe(
+  z.array(
+    z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be names of variables, comma-separated"),
+  ),
+);
+
+/** A JSON list of words, or words with spaces between them; no shell reads either. */
+const argv = z
+  .string()
+  .transform((raw, ctx) => {
+    if (!raw.trim().startsWith("[")) return raw.trim().split(/\s+/);
+    try {
+      return z.array(z.string()).min(1).parse(JSON.parse(raw));
+    } catch {
+      ctx.addIssue({
+        code: "custom",
+        message: 'must be words, or a JSON list such as ["a", "b c"]',
+      });
+      return z.NEVER;
+    }
+  })
+  .optional();
+
 /** Every variable a hub reads; the README's table is generated from the descriptions. */
 export const HubEnv = z.object({
   SVC_HOST: optionalText().describe(
@@ -79,15 +102,21 @@ export const HubEnv = z.object({
   ),
   SVC_SUBMIT_WAIT_S: seconds(8).describe("How long POST /jobs waits for a free lane before 503"),
   SVC_VERSION: optionalText().describe("Version of the hub when its source hash is unavailable"),
-  SVC_RECIPE_ENV: list()
-    .pipe(
-      z.array(
-        z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be names of variables, comma-separated"),
-      ),
-    )
-    .describe(
-      "Names of the hub's variables whose values recipes may use, comma-separated; none by default",
-    ),
+  SVC_RECIPE_ENV: variableNames.describe(
+    "Names of the hub's variables whose values recipes may use, comma-separated; none by default",
+  ),
+  SVC_ADMIN_PASSWORD: z
+    .string()
+    .min(12)
+    .optional()
+    .describe("Administrator's password; unset: the one made at the first start of dev mode"),
+  SVC_DEPLOY_ARGV: argv.describe(
+    "Command of POST /api/v1/admin/deploy, words or a JSON list; the target and the caller's args follow it",
+  ),
+  SVC_DEPLOY_TIMEOUT_S: seconds(1_800, 0.1).describe("A deploy that runs longer is ended"),
+  SVC_DEPLOY_ENV: variableNames.describe(
+    "Names of variables a deploy may read beside PATH, HOME and the like, comma-separated",
+  ),
   SVC_QUEUE_PULL_ON_FREE: flag(true).describe(
     "1: a lane that becomes free takes the oldest queued job at once",
   ),
@@ -132,6 +161,17 @@ export interface HubConfig {
   readonly submit_wait_ms: number;
   /** Values that recipes may use, by name. Never stored, logged or answered. */
   readonly recipe_env: Readonly<Record<string, string>>;
+  readonly admin_password: string | null;
+  readonly deploy: {
+    readonly argv: readonly string[] | null;
+    readonly timeout_ms: number;
+    /** All that the command sees of this process' environment. */
+    readonly environment: Readonly<Record<string, string>>;
+  };
+  /** Names of the variables that were given, as such or as a flag. */
+  readonly given: ReadonlySet<string>;
+  /** Value of a variable that is not the program's own, for keys that settings name; undefined when it is not set. */
+  readonly foreignVariable: (name: string) => string | undefined;
   /** What `nodeVersion` falls back to (fleet spec §9.2). */
   readonly version_fallback: string | undefined;
   /** Dev mode answers only to loopback names, so that a web page cannot rebind its name to the hub. */
@@ -149,6 +189,12 @@ export interface HubConfig {
   readonly stale: { readonly reconcile_interval_ms: number; readonly running_grace_ms: number };
 }
 
+/** What a deploy sees in any case: never a secret of this program. */
+const DEPLOY_INHERITS =
+  /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|SSH_AUTH_SOCK|XDG_[A-Z_]+|(https?|no|all)_proxy)$/i;
+/** Values of these belong to this program itself. */
+const OWN_VARIABLE = /^(SVC_|WORKER_|HUB_URL$|PG[A-Z]+$)/i;
+
 const LOOPBACK = /^(localhost|127\.[0-9.]+|::1|\[::1\])$/;
 
 const valuesOf = (env: EnvSource, names: readonly string[]): Record<string, string> =>
@@ -165,7 +211,8 @@ export function loadHubConfig(
   overrides: EnvSource = {},
   mode: HubMode = "hub",
 ): HubConfig {
-  const e = parseEnv(HubEnv, { ...blankIsUnset(env), ...blankIsUnset(overrides) });
+  const given = { ...blankIsUnset(env), ...blankIsUnset(overrides) };
+  const e = parseEnv(HubEnv, given);
   if (e.SVC_REDIS_URL !== undefined)
     throw new ConfigError(
       "SVC_REDIS_URL: several hubs are not supported by this version; unset it",
@@ -193,6 +240,20 @@ export function loadHubConfig(
     max_profile_bytes: e.SVC_PROFILE_MAX_BYTES,
     submit_wait_ms: e.SVC_SUBMIT_WAIT_S,
     recipe_env: Object.freeze(valuesOf(blankIsUnset(env), e.SVC_RECIPE_ENV)),
+    admin_password: e.SVC_ADMIN_PASSWORD ?? null,
+    deploy: Object.freeze({
+      argv: e.SVC_DEPLOY_ARGV ?? null,
+      timeout_ms: e.SVC_DEPLOY_TIMEOUT_S,
+      environment: Object.freeze({
+        ...valuesOf(
+          env,
+          Object.keys(env).filter((name) => DEPLOY_INHERITS.test(name)),
+        ),
+        ...valuesOf(env, e.SVC_DEPLOY_ENV),
+      }),
+    }),
+    given: new Set(Object.keys(given)),
+    foreignVariable: (name: string) => (OWN_VARIABLE.test(name) ? undefined : env[name]),
     version_fallback: e.SVC_VERSION,
     loopback_hosts_only: mode === "dev" && LOOPBACK.test(host),
     queue: Object.freeze({

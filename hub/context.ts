@@ -2,6 +2,7 @@ import type { Clock } from "#shared/clock.ts";
 import type { Log } from "#shared/log.ts";
 import type { HubConfig } from "./config.ts";
 import type { Pipeline } from "./control/context.ts";
+import type { Operations } from "./control/operations/start.ts";
 import type { Db, JobRow } from "./db/types.ts";
 import type { FleetHooks } from "./fleet/hooks.ts";
 import type { FleetCache } from "./fleet/view.ts";
@@ -54,6 +55,9 @@ export interface HubContext {
   readonly previews: Map<string, Promise<Uint8Array>>;
   /** The workload pipeline beside the fleet. */
   readonly pipeline: Pipeline;
+  readonly operations: Operations;
+  /** One line per call; too many to be kept with the service logs. */
+  readonly access_log: Log;
   readonly fleet_cache: FleetCache;
   readonly hooks: FleetHooks;
   readonly bus: JobBus;

@@ -128,7 +128,7 @@ async function runFirstJob(
   return runFetchCommand({ client, terminal, clock, signal }, request);
 }
 
-function banner(deps: DevDeps, url: string): string {
+function banner(deps: DevDeps, url: string, new_password: string | null): string {
   const program = deps.self.length > 1 ? "bun hub/main.ts" : "flotilla";
   return [
     `Flotilla ${deps.version}, development mode`,
@@ -136,6 +136,12 @@ function banner(deps: DevDeps, url: string): string {
     `  demo page  ${url}/demo/`,
     `  data       ${deps.config.data_dir}`,
     `  fetch      SVC_HUB=${url} ${program} fetch ${url}/demo/`,
+    ...(new_password === null
+      ? []
+      : [
+          `  admin      user admin, password ${new_password}`,
+          "             shown this once; flotilla admin reset-password makes another",
+        ]),
     "  stop       Ctrl-C",
     "",
   ].join("\n");
@@ -156,7 +162,7 @@ export async function startDev(deps: DevDeps): Promise<Service> {
   try {
     const hub = scope.add("hub", await startHub(deps), (h) => h.stop());
     const url = `http://${reachableHost(deps.config.host)}:${hub.port}`;
-    deps.terminal.out(banner(deps, url));
+    deps.terminal.out(banner(deps, url, hub.new_password));
     const worker = scope.add("worker", await startBrowserWorker(deps, url), (w) => w.stop());
     scope.add("pipeline worker", startPipelineWorker(deps, url), (w) => w.stop());
     const target = wanted ?? (deps.flags.demo ? `${url}/demo/` : null);

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { METADATA_NAMES, METADATA_V4, METADATA_V6 } from "#shared/metadata-hosts.ts";
+import { METADATA_NAMES, METADATA_V4, METADATA_V6 } from "./metadata-hosts.ts";
 
 /** `public` is everything that is none of the others. */
 export type AddressClass =

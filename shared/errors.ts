@@ -10,6 +10,7 @@ export const STATUS = {
   too_large: 413,
   unsupported_media: 415,
   invalid: 422,
+  too_many: 429,
   internal: 500,
   relay_failed: 502,
   at_capacity: 503,

@@ -11,6 +11,11 @@ export const newSessionId = (): string => nanoid(22);
 /** Bearer token for uploads and bridges, 192 bits. */
 export const newToken = (): string => nanoid(32);
 
+const group = customAlphabet("23456789abcdefghjkmnpqrstuvwxyz", 5);
+
+/** Four groups of five letters and digits that are not easily mistaken for each other; about 99 bits. */
+export const newPassword = (): string => [group(), group(), group(), group()].join("-");
+
 /**
  * Worker id from a LAN IPv4 address: `w` and the last two octets written one after the other
  * (fleet spec §2.5): 192.168.1.23 → `w123`.

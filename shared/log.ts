@@ -28,6 +28,7 @@ export function withSink(log: Log, sink: LogSink, bound: LogFields = {}): Log {
     info: at("info"),
     warn: at("warn"),
     error: at("error"),
+    writes: (level) => log.writes(level),
     child: (fields) => withSink(log.child(fields), sink, { ...bound, ...fields }),
   };
 }

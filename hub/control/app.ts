@@ -6,12 +6,16 @@ import { within } from "../fleet/deadline.ts";
 import { newApp } from "../http/new-app.ts";
 import { ok } from "../http/openapi-parts.ts";
 import type { ControlContext } from "./context.ts";
+import { maskDbUrl } from "./mask-db-url.ts";
 import { agentRoutes } from "./routes/agents.ts";
-import { pullRoutes } from "./routes/pull.ts";
+import { deployRoutes } from "./routes/deploy.ts";
 import { objectRoutes } from "./routes/objects.ts";
 import { pluginStoreRoutes } from "./routes/plugin-store.ts";
 import { pluginRoutes } from "./routes/plugins.ts";
+import { pullRoutes } from "./routes/pull.ts";
 import { pullDaemonRoutes } from "./routes/pull-daemon.ts";
+import { serviceLogRoutes } from "./routes/service-logs.ts";
+import { settingRoutes } from "./routes/settings.ts";
 import { viewRoutes } from "./routes/views.ts";
 import { workloadRoutes } from "./routes/workloads.ts";
 
@@ -38,30 +42,22 @@ const status = createRoute({
   responses: ok(ControlStatus),
 });
 
-/** A database URL without the secrets it may hold. */
-export function maskDbUrl(db_url: string): string {
-  if (!/^postgres(ql)?:/i.test(db_url)) return db_url;
-  if (!URL.canParse(db_url)) return "postgres://***";
-  const url = new URL(db_url);
-  if (url.password !== "") url.password = "***";
-  for (const name of [...url.searchParams.keys()])
-    pluginRoutes(ctx),
-    pluginStoreRoutes(ctx),
-    objectRoutes(ctx),
-    if (/pass|secret|key|token/i.test(name)) url.searchParams.set(name, "***");
-  return url.href;
-}
-
 /** The control plane below /api/v1; served alone in control mode, beside the hub in dev mode (pipeline spec §2.5). */
 export function controlRoutes(ctx: ControlContext) {
   const app = newApp();
   const parts = [
     systemRoutes(ctx),
     workloadRoutes(ctx),
+    pluginRoutes(ctx),
+    pluginStoreRoutes(ctx),
+    objectRoutes(ctx),
     viewRoutes(ctx),
     pullRoutes(ctx),
     pullDaemonRoutes(ctx),
     agentRoutes(ctx),
+    settingRoutes(ctx),
+    serviceLogRoutes(ctx),
+    deployRoutes(ctx),
   ];
   for (const part of parts) app.route("/", part);
   return app;

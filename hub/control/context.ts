@@ -5,6 +5,7 @@ import type { QueueStore } from "../db/queue/types.ts";
 import type { Db, PullWorkerRow } from "../db/types.ts";
 import type { Kv } from "../stores/kv.ts";
 import type { ObjectStore } from "../stores/objects.ts";
+import type { Operations } from "./operations/start.ts";
 import type { Plugins } from "./plugins/registry.ts";
 import type { ReadyHints } from "./ready-hints.ts";
 import type { TurnQueue } from "./turn.ts";
@@ -46,9 +47,15 @@ export interface ControlContext {
     | "agents"
     | "supervised"
     | "worker_restarts"
+    | "settings"
+    | "service_logs"
+    | "deploys"
   >;
   /** Commands on their way to workers, and what running tasks print: both are short-lived. */
   readonly kv: Kv;
   readonly objects: ObjectStore;
   readonly pipeline: Pipeline;
+  readonly operations: Operations;
+  /** One line per call; too many to be kept with the service logs. */
+  readonly access_log: Log;
 }

@@ -14,6 +14,7 @@ const REASONS = {
   416: "The range lies outside the body",
   422: "A field breaks a rule",
   426: "This is a WebSocket endpoint",
+  429: "Too many wrong passwords; Retry-After says when",
   502: "The worker cannot be reached",
   503: "The fleet is at capacity, or the hub cannot answer now",
   504: "It took too long",

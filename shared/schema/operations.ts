@@ -3,11 +3,17 @@ import { LOG_LEVELS, type LogLevel } from "../log.ts";
 
 /** Settings, service logs and deploys of the control plane (pipeline spec §4.6, design/api.md). */
 
+/** Where the value comes from: `stored` (PUT) wins over `env` (a variable or flag), and that over `default`. */
+export const SETTING_SOURCES = ["default", "env", "stored"] as const;
 export const Setting = z
   .object({
     key: z.string(),
+    /** `"***"` for a secret that is set. */
     value: z.unknown(),
     secret: z.boolean(),
+    /** False: it is read from its variable when the program starts. */
+    writable: z.boolean(),
+    source: z.enum(SETTING_SOURCES),
     description: z.string(),
     updated_at: z.string().nullable(),
   })
@@ -16,28 +22,59 @@ export type Setting = z.infer<typeof Setting>;
 export const SettingList = z.object({ settings: z.array(Setting) }).openapi("SettingList");
 export const PutSetting = z.strictObject({ value: z.unknown() }).openapi("PutSetting");
 
+const LlmUrl = z
+  .url({ protocol: /^https?$/ })
+  .max(2_000)
+  .refine((raw) => !URL.canParse(raw) || (new URL(raw).username || new URL(raw).password) === "", {
+    error: "must not hold a user name or password",
+  });
+const LlmModel = z.string().min(1).max(200);
+/** Name of the control plane's variable that holds the key. */
+const LlmKeyEnv = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+  .max(200);
+/** One of the setting `llm_engines`. `url`: base URL of an OpenAI-compatible API, or its chat completions endpoint. */
+export const LlmEngine = z.strictObject({
+  name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/),
+  url: LlmUrl,
+  model: LlmModel.nullable().default(null),
+  api_key_env: LlmKeyEnv.nullable().default(null),
+});
+export type LlmEngine = z.infer<typeof LlmEngine>;
+
 /** Body of POST /settings/llm/test: a configured engine by name, or one described here. */
 export const LlmTest = z
   .strictObject({
     engine: z.string().min(1).max(100).optional(),
-    url: z
-      .url({ protocol: /^https?$/ })
-      .max(2_000)
-      .optional(),
-    model: z.string().min(1).max(200).optional(),
-    /** Name of the control plane's variable that holds the key. */
-    api_key_env: z
-      .string()
-      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
-      .max(200)
-      .optional(),
+    url: LlmUrl.optional(),
+    model: LlmModel.optional(),
+    api_key_env: LlmKeyEnv.optional(),
     prompt: z.string().min(1).max(10_000).default("Reply with the word: ok"),
   })
   .openapi("LlmTest");
 export type LlmTest = z.infer<typeof LlmTest>;
+/** `refused_address`: a cloud metadata or link-local address; `no_key`: the variable of the key is not set. */
+export const LLM_ERRORS = [
+  "refused_address",
+  "no_key",
+  "dns",
+  "refused",
+  "network",
+  "tls",
+  "timeout",
+  "auth",
+  "http_status",
+  "bad_json",
+] as const;
+export type LlmErrorKind = (typeof LLM_ERRORS)[number];
 export const LlmTested = z
   .object({
     ok: z.boolean(),
+    /** Set with `error`. */
+    error_kind: z.enum(LLM_ERRORS).nullable(),
+    /** HTTP status of the answer, when there was one. */
+    status: z.int().nullable(),
     latency_ms: z.int(),
     model: z.string().nullable(),
     reply: z.string().nullable(),
@@ -97,6 +134,8 @@ export const ShipLogs = z
       .max(1_000),
   })
   .openapi("ShipLogs");
+/** `min_level`: what is below it is not kept and need not be sent. */
+export const LogsShipped = z.object({ stored: z.int(), min_level: Level }).openapi("LogsShipped");
 export type ShipLogs = z.infer<typeof ShipLogs>;
 
 export const StartDeploy = z
@@ -105,6 +144,10 @@ export const StartDeploy = z
     args: z.array(z.string().max(1_000)).max(50).default([]),
   })
   .openapi("StartDeploy");
+export type StartDeploy = z.infer<typeof StartDeploy>;
+export const DeployQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(200).default(20),
+});
 export const DeployStarted = z.object({ deploy_id: z.int() }).openapi("DeployStarted");
 /** `interrupted`: the control plane that ran it stopped or died before its end. */
 export const DEPLOY_OUTCOMES = ["succeeded", "failed", "interrupted"] as const;

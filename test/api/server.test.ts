@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
 import { loadHubConfig } from "#hub/config.ts";
-import { maskDbUrl } from "#hub/control/app.ts";
+import { maskDbUrl } from "#hub/control/mask-db-url.ts";
 import { SESSION_ACTIONS } from "#shared/schema/session.ts";
 import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
 import { rawRequest } from "#test/support/raw-request.ts";

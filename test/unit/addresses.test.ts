@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { type AddressClass, classifyAddress, isMetadataHost } from "#worker/fetch/addresses.ts";
+import { type AddressClass, classifyAddress, isMetadataHost } from "#shared/addresses.ts";
 import { createGuard } from "#worker/fetch/guard.ts";
 
 const ROWS: [string, AddressClass | null][] = [

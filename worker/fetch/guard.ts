@@ -1,12 +1,12 @@
 import { lookup } from "node:dns/promises";
 import { networkInterfaces } from "node:os";
-import { withDeadline } from "#shared/clock.ts";
 import {
   type AddressClass,
   canonicalAddress,
   classifyAddress,
   isMetadataHost,
-} from "./addresses.ts";
+} from "#shared/addresses.ts";
+import { withDeadline } from "#shared/clock.ts";
 
 /** What jobs must not reach (architecture §7). */
 export interface GuardSettings {

@@ -1,0 +1,100 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "#shared/clock.ts";
+import { AppError } from "#shared/errors.ts";
+import { newPassword } from "#shared/ids.ts";
+import { sameSecret } from "#shared/secret.ts";
+import { createTurns } from "#shared/turns.ts";
+import type { SettingsRepo } from "../../db/types.ts";
+import { createThrottle } from "./throttle.ts";
+
+/** Outside of the prefix under which settings are listed. */
+const HASH_KEY = "admin_password_hash";
+/** The first of OWASP's equal choices for argon2id: 19 MiB, two passes. */
+const ARGON2 = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
+
+const CHALLENGE = { "WWW-Authenticate": 'Basic realm="administrator", charset="UTF-8"' };
+
+/**
+ * Makes the administrator's password when there is none yet (design/architecture.md §7).
+ * @returns the password, to be shown once; null when there was one. Only its hash is kept.
+ */
+export async function ensureAdminPassword(
+  settings: Pick<SettingsRepo, "get" | "add">,
+  now: number,
+): Promise<string | null> {
+  if ((await settings.get(HASH_KEY)) !== null) return null;
+  const password = newPassword();
+  // Of several that start at once one adds it; the others' passwords are never shown.
+  return (await settings.add(HASH_KEY, await Bun.password.hash(password, ARGON2), now))
+    ? password
+    : null;
+}
+
+/** Replaces it. @returns the new password; the old one opens nothing from now on. */
+export async function resetAdminPassword(
+  settings: Pick<SettingsRepo, "set">,
+  now: number,
+): Promise<string> {
+  const password = newPassword();
+  await settings.set(HASH_KEY, await Bun.password.hash(password, ARGON2), now);
+  return password;
+}
+
+export interface AdminGate {
+  /**
+   * Lets the administrator pass. `address`: whose wrong answers slow down whose next ones.
+   * @throws AppError unauthorized when the password is missing or wrong, too_many after wrong ones, forbidden when there
+   * is no password at all.
+   */
+  check(given: string | null, address: string): Promise<void>;
+}
+
+export interface AdminGateDeps {
+  settings: Pick<SettingsRepo, "get">;
+  /** SVC_ADMIN_PASSWORD, which stands in for the stored one. */
+  password: string | null;
+  clock: Clock;
+}
+
+/** Guards what runs commands and what changes settings on the control plane (design/architecture.md §7). */
+export function createAdminGate({ settings, password, clock }: AdminGateDeps): AdminGate {
+  const throttle = createThrottle();
+  // One at a time: a crowd of guesses takes the memory of one, and none overtakes the count of the one before.
+  const inTurn = createTurns<"check">();
+  /** Hash and digest of the password that was last found right: a second look takes no argon2. */
+  let proven: { hash: string; digest: string } | null = null;
+
+  const isRight = async (given: string, hash: string | null): Promise<boolean> => {
+    if (hash === null) return sameSecret(given, password ?? "");
+    const digest = createHash("sha256").update(given).digest("hex");
+    if (proven?.hash === hash && sameSecret(proven.digest, digest)) return true;
+    const right = await Bun.password.verify(given, hash);
+    if (right) proven = { hash, digest };
+    return right;
+  };
+  const storedHash = async (): Promise<string> => {
+    const hash = await settings.get(HASH_KEY);
+    if (typeof hash === "string") return hash;
+    throw new AppError(
+      "forbidden",
+      "there is no administrator password: set SVC_ADMIN_PASSWORD, or run flotilla admin reset-password",
+    );
+  };
+  return {
+    check: (given, address) =>
+      inTurn("check", async () => {
+        const hash = password === null ? await storedHash() : null;
+        const refuse = (detail: string) =>
+          new AppError("unauthorized", detail, { headers: CHALLENGE });
+        if (given === null) throw refuse("the administrator password is required");
+        const wait_s = Math.ceil(throttle.wait(address, clock.now()) / 1_000);
+        if (wait_s > 0)
+          throw new AppError("too_many", `too many wrong passwords; wait ${wait_s} s`, {
+            headers: { "Retry-After": String(wait_s) },
+          });
+        if (await isRight(given, hash)) return throttle.passed(address);
+        throttle.failed(address, clock.now());
+        throw refuse("the administrator password is wrong");
+      }),
+  };
+}

@@ -1,0 +1,57 @@
+import type { Clock } from "#shared/clock.ts";
+import type { Log } from "#shared/log.ts";
+import type { LogShipper } from "#shared/log-shipper.ts";
+import { startLoop } from "#shared/loop.ts";
+import type { Scope } from "#shared/scope.ts";
+import type { HubConfig } from "../../config.ts";
+import type { Db } from "../../db/types.ts";
+import { type AdminGate, createAdminGate, ensureAdminPassword } from "./admin.ts";
+import { createDeployDesk, type DeployDesk } from "./deploy.ts";
+import { pruneLogsOnce, storeLogs } from "./service-logs.ts";
+
+/** What runs the control plane itself (pipeline spec §4.6, §5). */
+export interface Operations {
+  readonly admin: AdminGate;
+  readonly deploys: DeployDesk;
+  /** Made at this very start, to be shown once; null otherwise. */
+  readonly new_password: string | null;
+}
+
+export interface OperationsDeps {
+  db: Pick<Db, "settings" | "service_logs" | "deploys">;
+  config: HubConfig;
+  clock: Clock;
+  log: Log;
+  shipper: LogShipper;
+}
+
+const HOUSEKEEPING_EVERY_MS = 60_000;
+
+/**
+ * Opens them over the database, which is to be closed right after them: what the rest of the process logs while it stops is
+ * still stored. Deploys that a dead process left are interrupted first.
+ */
+export async function openOperations(deps: OperationsDeps, scope: Scope): Promise<Operations> {
+  const { db, config, clock, log } = deps;
+  const { settings } = db;
+  scope.add("log shipper", deps.shipper, (s) => s.stop());
+  deps.shipper.start((batch) => storeLogs(deps, batch));
+  const password = config.admin_password;
+  const admin = createAdminGate({ settings, password, clock });
+  const makes_password = config.mode === "dev" && password === null;
+  const new_password = makes_password ? await ensureAdminPassword(settings, clock.now()) : null;
+  const deploys = scope.add("deploys", createDeployDesk(deps), (d) => d.stop());
+  await deploys.sweepOnce();
+  scope.add(
+    "housekeeping",
+    startLoop({
+      ...{ name: "housekeeping", everyMs: HOUSEKEEPING_EVERY_MS, clock, log },
+      pass: async (signal) => {
+        await pruneLogsOnce(deps, signal);
+        await deploys.sweepOnce();
+      },
+    }),
+    (l) => l.stop(),
+  );
+  return { admin, deploys, new_password };
+}

@@ -1,0 +1,46 @@
+import { createRoute } from "@hono/zod-openapi";
+import { jsonBodyLimit } from "#hub/http/guards.ts";
+import { newApp } from "#hub/http/new-app.ts";
+import { fails, json, ok } from "#hub/http/openapi-parts.ts";
+import { DeployList, DeployQuery, DeployStarted, StartDeploy } from "#shared/schema/operations.ts";
+import type { ControlContext } from "../context.ts";
+import { listDeploys } from "../operations/deploy.ts";
+import { adminOnly } from "./require-admin.ts";
+
+const path = "/api/v1/admin/deploy";
+const tags = ["admin"];
+
+const routes = {
+  start: createRoute({
+    ...{ method: "post", path, tags },
+    summary: "Run the configured deploy command for a target; one at a time (administrator)",
+    middleware: [jsonBodyLimit],
+    request: json(StartDeploy, { target: "production", args: ["--fast"] }),
+    responses: {
+      202: {
+        ...ok(DeployStarted)[200],
+        description: "Started; its history entry tells how it goes",
+      },
+      ...fails(400, 401, 403, 409, 413, 415, 422, 429),
+    },
+  }),
+  list: createRoute({
+    ...{ method: "get", path, tags },
+    summary: "Deploys with their output, newest first (administrator)",
+    request: { query: DeployQuery },
+    responses: { ...ok(DeployList), ...fails(401, 403, 422, 429) },
+  }),
+};
+
+/** The deploy action and its history (pipeline spec §4.6). */
+export function deployRoutes(ctx: ControlContext) {
+  const app = newApp();
+  app.on(["GET", "POST"], path, adminOnly(ctx));
+  return app
+    .openapi(routes.start, async (c) =>
+      c.json({ deploy_id: await ctx.operations.deploys.start(c.req.valid("json")) }, 202),
+    )
+    .openapi(routes.list, async (c) =>
+      c.json({ deploys: await listDeploys(ctx, c.req.valid("query").limit) }, 200),
+    );
+}

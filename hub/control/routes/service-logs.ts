@@ -1,0 +1,51 @@
+import { createRoute } from "@hono/zod-openapi";
+import { jsonBodyLimit } from "#hub/http/guards.ts";
+import { newApp } from "#hub/http/new-app.ts";
+import { fails, json, ok } from "#hub/http/openapi-parts.ts";
+import { LogPage, LogQuery, LogsShipped, ShipLogs } from "#shared/schema/operations.ts";
+import type { ControlContext } from "../context.ts";
+import { listLogs, storeLogs } from "../operations/service-logs.ts";
+import { checkWorkerSecret } from "./worker-secret.ts";
+
+const path = "/api/v1/service-logs";
+const tags = ["service logs"];
+const SHIPPED = {
+  host: "gpu-1",
+  service: "worker",
+  logs: [
+    {
+      ts: "2026-01-01T00:00:00.000Z",
+      level: "info" as const,
+      message: "pull worker started",
+      fields: { slots: 4 },
+    },
+  ],
+};
+
+const routes = {
+  list: createRoute({
+    ...{ method: "get", path, tags },
+    summary: "What hubs, control planes and workers logged, newest first",
+    request: { query: LogQuery },
+    responses: { ...ok(LogPage), ...fails(422) },
+  }),
+  ship: createRoute({
+    ...{ method: "post", path, tags },
+    summary: "A worker tells its log",
+    middleware: [jsonBodyLimit],
+    request: json(ShipLogs, SHIPPED),
+    responses: { ...ok(LogsShipped), ...fails(400, 401, 413, 415, 422, 503) },
+  }),
+};
+
+/** Service logs (pipeline spec §4.6). */
+export function serviceLogRoutes(ctx: ControlContext) {
+  const app = newApp();
+  app.on("POST", path, async (c, next) => {
+    checkWorkerSecret(ctx, c);
+    await next();
+  });
+  return app
+    .openapi(routes.list, async (c) => c.json(await listLogs(ctx, c.req.valid("query")), 200))
+    .openapi(routes.ship, async (c) => c.json(await storeLogs(ctx, c.req.valid("json")), 200));
+}

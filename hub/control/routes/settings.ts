@@ -1,0 +1,77 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { jsonBodyLimit } from "#hub/http/guards.ts";
+import { newApp } from "#hub/http/new-app.ts";
+import { fails, json, ok } from "#hub/http/openapi-parts.ts";
+import { badRequest } from "#shared/errors.ts";
+import { LlmTest, LlmTested, PutSetting, Setting, SettingList } from "#shared/schema/operations.ts";
+import type { ControlContext } from "../context.ts";
+import { testLlm } from "../operations/llm-test.ts";
+import { listSettings, unsetSetting, writeSetting } from "../operations/settings.ts";
+import { adminOnly, requireAdmin } from "./require-admin.ts";
+
+const path = "/api/v1/settings";
+const tags = ["settings"];
+const Params = z.object({
+  key: z.string().openapi({ param: { name: "key", in: "path" }, example: "service_log_days" }),
+});
+
+const routes = {
+  list: createRoute({
+    ...{
+      method: "get",
+      path,
+      tags,
+      summary: "Settings with the values that count; secrets masked",
+    },
+    responses: ok(SettingList),
+  }),
+  write: createRoute({
+    ...{ method: "put", path: `${path}/{key}`, tags },
+    summary: "Store a setting; it counts at once (administrator)",
+    middleware: [jsonBodyLimit],
+    request: { params: Params, ...json(PutSetting, { value: 14 }) },
+    responses: { ...ok(Setting), ...fails(400, 401, 403, 404, 409, 413, 415, 422, 429) },
+  }),
+  unset: createRoute({
+    ...{ method: "delete", path: `${path}/{key}`, tags },
+    summary: "Go back to a setting's default (administrator)",
+    request: { params: Params },
+    responses: { 204: { description: "Unset" }, ...fails(401, 403, 404, 409, 429) },
+  }),
+  llm: createRoute({
+    ...{ method: "post", path: `${path}/llm/test`, tags },
+    summary: "Ask an LLM engine for a word",
+    description:
+      "A configured engine by name, the default one with {}, or one described in the body. Sending a key to an address " +
+      "of one's own (url with api_key_env) needs the administrator password.",
+    middleware: [jsonBodyLimit],
+    request: json(LlmTest, { url: "http://127.0.0.1:11434/v1", model: "llama3.2" }),
+    responses: {
+      ...ok(LlmTested, "Tested, well or not: see ok"),
+      ...fails(400, 401, 403, 404, 413, 415, 422, 429),
+    },
+  }),
+};
+
+/** Settings of the control plane (pipeline spec §4.6). */
+export function settingRoutes(ctx: ControlContext) {
+  const app = newApp();
+  app.on(["PUT", "DELETE"], `${path}/:key`, adminOnly(ctx));
+  return app
+    .openapi(routes.list, async (c) => c.json({ settings: await listSettings(ctx) }, 200))
+    .openapi(routes.write, async (c) => {
+      const { value } = c.req.valid("json");
+      if (value === undefined) throw badRequest("body.value is required");
+      return c.json(await writeSetting(ctx, c.req.valid("param").key, value), 200);
+    })
+    .openapi(routes.unset, async (c) => {
+      await unsetSetting(ctx, c.req.valid("param").key);
+      return c.body(null, 204);
+    })
+    .openapi(routes.llm, async (c) => {
+      const test = c.req.valid("json");
+      // Else anybody could have any variable sent to themselves.
+      if (test.url !== undefined && test.api_key_env !== undefined) await requireAdmin(ctx, c);
+      return c.json(await testLlm(ctx, test), 200);
+    });
+}

@@ -1,0 +1,45 @@
+import { hideCredentials, MASK } from "./hide-credentials.ts";
+
+/** Shorter ones would hide ordinary words. */
+const MIN_SECRET = 6;
+const MAX_DEPTH = 8;
+const SECRET_NAME =
+  /pass(word|wd|phrase)?$|secret|token$|authorization|cookies?$|api[-_]?key$|private[-_]?key|credentials?$/i;
+
+/** Hides secrets in what leaves the process as a log. */
+export interface LogMask {
+  text(text: string): string;
+  /** Texts anywhere in a JSON value, and every text under a name that sounds like a secret. */
+  value(value: unknown): unknown;
+}
+
+/** `secrets`: values that must not be seen, as they are, in base64 and percent-encoded. */
+export function createLogMask(secrets: readonly (string | null)[]): LogMask {
+  const hidden = secrets
+    .filter((secret): secret is string => secret !== null && secret.length >= MIN_SECRET)
+    .flatMap((secret) => [
+      secret,
+      encodeURIComponent(secret),
+      Buffer.from(secret).toString("base64").replace(/=+$/, ""),
+    ])
+    // A longer one may hold a shorter one.
+    .sort((a, b) => b.length - a.length);
+  const text = (raw: string): string => {
+    let masked = hideCredentials(raw);
+    for (const secret of hidden) masked = masked.replaceAll(secret, MASK);
+    return masked;
+  };
+  const mask = (value: unknown, depth: number): unknown => {
+    if (typeof value === "string") return text(value);
+    if (typeof value !== "object" || value === null) return value;
+    if (depth >= MAX_DEPTH) return "…";
+    if (Array.isArray(value)) return value.map((item) => mask(item, depth + 1));
+    return Object.fromEntries(
+      Object.entries(value).map(([name, of]) => [
+        text(name),
+        typeof of === "string" && SECRET_NAME.test(name) ? MASK : mask(of, depth + 1),
+      ]),
+    );
+  };
+  return { text, value: (value) => mask(value, 0) };
+}
