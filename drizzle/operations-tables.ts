@@ -128,7 +128,7 @@ export function defineOperationsTables(c: ColumnKit) {
       paused_at: c.time("paused_at"),
       /** Newest run when it last did something: the same runs never count twice. */
       last_run_id: c.big("last_run_id").notNull(),
-      /** Failed tasks were reset once since the last pause. */
+      /** False from a pause until the failed tasks were reset: once. */
       reset: c.bool("reset").notNull(),
       /** What is wrong now, and since when; `told`: it was acted on. */
       problem: c.str("problem").$type<SupervisedProblem>(),

@@ -2,6 +2,9 @@ import { and, desc, eq, gt, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import type { SupervisedRepo, SupervisedRow } from "./types.ts";
 
+/** Characters of an error that are read. */
+const MAX_ERROR = 500;
+
 const first = <T>(rows: T[]): T | null => rows[0] ?? null;
 
 export function supervisedRepo(conn: Conn): SupervisedRepo {
@@ -14,7 +17,7 @@ export function supervisedRepo(conn: Conn): SupervisedRepo {
     and(eq(workloads.workload_id, workload_id), eq(workloads.supervisor_enabled, true));
   return {
     open: async (workload_id) => {
-      await q.insert(s).values({ workload_id, last_run_id: 0, reset: false }).onConflictDoNothing();
+      await q.insert(s).values({ workload_id, last_run_id: 0, reset: true }).onConflictDoNothing();
       const row = first(await q.select().from(s).where(eq(s.workload_id, workload_id)));
       if (!row) throw new Error(`supervised ${workload_id} is gone`);
       return row;
@@ -59,7 +62,12 @@ export function supervisedRepo(conn: Conn): SupervisedRepo {
     },
     outcomes: (workload_id, after, limit) =>
       q
-        .select({ run_id: runs.run_id, outcome: runs.outcome, error: runs.error })
+        .select({
+          run_id: runs.run_id,
+          outcome: runs.outcome,
+          error: sql<string | null>`substr(${runs.error}, 1, ${MAX_ERROR})`,
+          finished_at: runs.finished_at,
+        })
         .from(runs)
         .where(and(eq(runs.workload_id, workload_id), gt(runs.run_id, after)))
         .orderBy(desc(runs.run_id))

@@ -293,12 +293,12 @@ export interface SupervisedRepo {
   change(of: SupervisedRow, set: SupervisedChange): Promise<SupervisedRow | null>;
   /** As `change`, and switches the workload off in the same transaction; false when either could not be. */
   pause(of: SupervisedRow, set: SupervisedChange, now: number): Promise<boolean>;
-  /** Its runs after `after`, newest first. */
+  /** Its runs after `after`, newest first, with the beginning of their errors. */
   outcomes(
     workload_id: number,
     after: number,
     limit: number,
-  ): Promise<{ run_id: number; outcome: number; error: string | null }[]>;
+  ): Promise<{ run_id: number; outcome: number; error: string | null; finished_at: number }[]>;
 }
 
 /** What plugins keep (pipeline spec §4.5). `updated_at` of a state grows with every write and so names its version. */

@@ -98,7 +98,7 @@ eachDialect((open) => {
       const db = await open();
       const { workload_id } = await addWorkload(db);
       const row = await db.supervised.open(workload_id);
-      expect(row).toMatchObject({ seq: 0, paused_at: null, reset: false, told: false });
+      expect(row).toMatchObject({ seq: 0, paused_at: null, reset: true, told: false });
       const won = await Promise.all(
         times(20).map(() => db.supervised.change(row, { problem: "stuck", problem_at: 5 })),
       );
