@@ -119,7 +119,7 @@ describe("§5 the administrator password guards writing settings", () => {
 
   test("§5 HTTP Basic of the user admin opens it where no API token is asked for", async () => {
     const own = await startTestHub({ mode: "control", env: { SVC_ADMIN_PASSWORD: PASSWORD } });
-    const change = (headers: HeadersInit) =>
+    const change = (headers: Record<string, string>) =>
       own.call("PUT", "/api/v1/settings/service_log_days", { value: 7 }, { headers });
     expect((await change(basic("admin", PASSWORD))).status).toBe(200);
     expect((await change(basic("root", PASSWORD))).status).toBe(401);
