@@ -199,12 +199,12 @@ export const LAYERS: readonly Layer[] = [
   },
   { name: "upload", files: /^worker\/upload\//, may: ["shared"], packages: [] },
   { name: "link", files: /^worker\/link\//, may: ["shared"], packages: [] },
-  { name: "pipeline", files: /^worker\/pipeline\//, may: ["shared"], packages: ZOD },
+  { name: "pipeline", files: /^worker\/pipeline\//, may: ["shared", "archive"], packages: ZOD },
   // Supervises worker processes; it speaks to the control plane as they do.
   { name: "agent", files: /^worker\/agent\//, may: ["shared", "pipeline"], packages: ZOD },
   {
     name: "worker-parts",
-    files: /^worker\/((host-load|gpus)\.ts$|update\/)/,
+    files: /^worker\/((host-load|process-cpu|gpus|gpu-sampler)\.ts$|update\/)/,
     may: ["shared"],
     packages: [],
   },

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { ConfigError } from "#shared/env.ts";
 import { createScope } from "#shared/scope.ts";
 import { startAgent } from "./agent/agent.ts";
+import { createGpuSampler } from "./gpu-sampler.ts";
 import { readGpus } from "./gpus.ts";
 import { openDir } from "./lanes/scratch.ts";
 import { parseHubUrl } from "./link/hub-url.ts";
@@ -30,6 +31,7 @@ export async function startAgentService(deps: WorkerDeps): Promise<RunningWorker
     const dir = join(config.data_dir, "agent");
     mkdirSync(dir, { recursive: true });
     scope.add("agent directory", await openDir(dir), (d) => d.close());
+    const gpus = createGpuSampler({ clock, log, read: () => readGpus(agent.environment.PATH) });
     const running = await startAgent({
       control_url: parseHubUrl(pipeline.control_url).http,
       host: hostname(),
@@ -40,7 +42,7 @@ export async function startAgentService(deps: WorkerDeps): Promise<RunningWorker
       flags: [`--log-level=${config.log_level}`],
       environment: agent.environment,
       term_ms: Math.min(config.drain_ms + TERM_GRACE_MS, MAX_TERM_MS),
-      readGpus: () => readGpus(agent.environment.PATH),
+      readGpus: async () => gpus(),
     });
     scope.add("agent", running, (a) => a.stop());
   } catch (err) {

@@ -4,11 +4,14 @@ import { errorMessage } from "#shared/errors.ts";
 import { workerIdFromAddress } from "#shared/ids.ts";
 import { createScope } from "#shared/scope.ts";
 import { LANE_TAG } from "./browser/proc.ts";
+import { createGpuSampler } from "./gpu-sampler.ts";
+import { readGpus } from "./gpus.ts";
 import { createHostLoad } from "./host-load.ts";
 import { openDir } from "./lanes/scratch.ts";
 import { lanAddress } from "./link/address.ts";
 import { parseHubUrl } from "./link/hub-url.ts";
 import { startPullWorker } from "./pipeline/pull.ts";
+import { createProcessCpu } from "./process-cpu.ts";
 import type { WorkerDeps } from "./start.ts";
 
 /**
@@ -32,6 +35,8 @@ export async function startPull(
     mkdirSync(dir, { recursive: true });
     const scratch = scope.add("pipeline directory", await openDir(dir), (d) => d.close());
     const load = createHostLoad({ data_dir, clock });
+    const cpu = createProcessCpu({ clock });
+    const gpus = createGpuSampler({ clock, log, read: () => readGpus(pipeline.environment.PATH) });
     const worker = startPullWorker({
       ...{ control_url: control.http, worker_id, version, dir, clock, log, onStop },
       slots: pipeline.slots,
@@ -47,7 +52,7 @@ export async function startPull(
       random: Math.random,
       load: async () => {
         const { cpu_percent, mem_percent } = await load.sample();
-        return { cpu_percent, mem_percent };
+        return { cpu_percent: cpu(), host_cpu_percent: cpu_percent, mem_percent, gpus: gpus() };
       },
     });
     scope.add("pull worker", worker, (w) => w.stop(config.drain_ms));

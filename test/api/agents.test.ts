@@ -36,6 +36,10 @@ describe("agents (§4.6)", () => {
     const host = newHost();
     const gpus = [{ index: 0, name: "L4", mem_used_mb: 1, mem_total_mb: 2, util_percent: 3 }];
     const first = await sync(host, { gpus, version: "7" });
+    const metrics = (await hub.call("GET", "/api/v1/workers/metrics?minutes=2")).body;
+    expect(metrics.series).toMatchObject([
+      { host, gpu: 0, name: "L4", points: [{ mem_used_mb: 1 }] },
+    ]);
     expect([first.status, first.body]).toEqual([200, { desired: { instances: [] }, revision: 0 }]);
     const { agents } = AgentList.parse((await api("GET", "/agents")).body);
     expect(agents.find((a) => a.host === host)).toEqual({

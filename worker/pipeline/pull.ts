@@ -7,6 +7,7 @@ import type { Log } from "#shared/log.ts";
 import {
   type ClaimedBatch,
   MAX_ERROR_LENGTH,
+  type PullHeartbeat,
   type WorkerCommand,
   type WorkloadSettings,
 } from "#shared/schema/pull.ts";
@@ -39,7 +40,10 @@ export interface PullDeps {
   random: () => number;
   /** An operator told this worker to stop (pipeline spec §4.3, admin command). */
   onStop?: () => void;
-  load?: () => Promise<{ cpu_percent: number; mem_percent: number }>;
+  /** Of this worker and of its host, for the heartbeat. */
+  load?: () => Promise<
+    Pick<PullHeartbeat, "cpu_percent" | "host_cpu_percent" | "mem_percent" | "gpus">
+  >;
 }
 
 export interface PullWorker {

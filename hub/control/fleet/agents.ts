@@ -8,6 +8,7 @@ import {
 } from "#shared/schema/agent.ts";
 import type { AgentRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
+import { recordGpus } from "../load.ts";
 
 export const isAlive = (ctx: Pick<ControlContext, "clock">, { last_seen_at }: AgentRow): boolean =>
   last_seen_at !== null && ctx.clock.now() - last_seen_at <= AGENT_OFFLINE_MS;
@@ -35,6 +36,7 @@ export async function syncAgent(
   const now = ctx.clock.now();
   const row = await ctx.db.agents.sync(host, { agent_id, report, now }, now - AGENT_OFFLINE_MS);
   if (!row) throw conflict(`another agent runs on ${host}`);
+  await recordGpus(ctx, host, report.gpus);
   ctx.log.debug({ host, children: report.children.length }, "agent synced");
   return { desired: { instances: row.desired }, revision: row.revision };
 }
