@@ -16,6 +16,7 @@ import { pullRoutes } from "./routes/pull.ts";
 import { pullDaemonRoutes } from "./routes/pull-daemon.ts";
 import { serviceLogRoutes } from "./routes/service-logs.ts";
 import { settingRoutes } from "./routes/settings.ts";
+import { supervisorRoutes } from "./routes/supervisor.ts";
 import { viewRoutes } from "./routes/views.ts";
 import { workloadRoutes } from "./routes/workloads.ts";
 
@@ -26,6 +27,7 @@ const health = createRoute({
   path: "/api/v1/health",
   tags,
   summary: "Is the control plane well?",
+  description: "503 with ok: false when the database does not answer. Open without a token.",
   responses: {
     ...ok(ControlHealth),
     503: {
@@ -39,6 +41,7 @@ const status = createRoute({
   path: "/api/v1/status",
   tags,
   summary: "What runs here",
+  description: "Passwords in the database's address are masked.",
   responses: ok(ControlStatus),
 });
 
@@ -55,6 +58,7 @@ export function controlRoutes(ctx: ControlContext) {
     pullRoutes(ctx),
     pullDaemonRoutes(ctx),
     agentRoutes(ctx),
+    supervisorRoutes(ctx),
     settingRoutes(ctx),
     serviceLogRoutes(ctx),
     deployRoutes(ctx),

@@ -7,6 +7,7 @@ import {
   AgentSynced,
   HOST_NAME,
   InstanceList,
+  RestartAsked,
   SpawnInstances,
   StopInstances,
   SyncAgent,
@@ -14,6 +15,7 @@ import {
 import type { ControlContext } from "../context.ts";
 import { listAgents, syncAgent } from "../fleet/agents.ts";
 import { listInstances, spawnInstances, stopInstances } from "../fleet/elastic.ts";
+import { adminOnly } from "./require-admin.ts";
 import { checkWorkerSecret } from "./worker-secret.ts";
 
 const tags = ["agents"];
@@ -22,6 +24,9 @@ const HostParams = z.object({
     .string()
     .regex(HOST_NAME)
     .openapi({ param: { name: "host", in: "path" }, example: "gpu-1" }),
+});
+const WorkerParams = z.object({
+  id: z.string().openapi({ param: { name: "id", in: "path" }, example: "gpu-1-k3v9x2ab" }),
 });
 const accepted = (description: string) => ({ 202: ok(InstanceList, description)[200] });
 
@@ -45,6 +50,7 @@ const routes = {
     path: "/api/v1/agents",
     tags,
     summary: "Hosts with an agent: what should run there, what it last reported",
+    description: "With when each was last heard of.",
     responses: ok(AgentList),
   }),
   sync: createRoute({
@@ -52,6 +58,7 @@ const routes = {
     path: "/api/v1/agents/{host}/sync",
     tags,
     summary: "An agent reports, and is told what should run",
+    description: "A host that was not known is from now on.",
     middleware: [jsonBodyLimit],
     request: { params: HostParams, ...json(SyncAgent, SYNC) },
     responses: { ...ok(AgentSynced), ...fails(400, 401, 409, 413, 415, 422) },
@@ -61,37 +68,59 @@ const routes = {
     path: "/api/v1/workers/elastic/inventory",
     tags,
     summary: "Worker instances: what should run, and what does",
+    description:
+      "One row for each instance of every host: what is wanted, and what its agent last reported.",
     responses: ok(InstanceList),
   }),
   spawn: createRoute({
     method: "post",
     path: "/api/v1/workers/elastic/spawn",
     tags,
-    summary: "Start worker instances on a host with an agent",
+    summary: "Start worker instances on a host with an agent (administrator)",
+    description:
+      "Changes what should run; the agent starts them at its next sync. Without a host the least loaded one is taken.",
     middleware: [jsonBodyLimit],
     request: json(SpawnInstances, { host: "gpu-1", count: 2, slots: 4 }),
     responses: {
       ...accepted("Its agent starts them"),
-      ...fails(400, 401, 409, 413, 415, 422, 503),
+      ...fails(400, 401, 403, 409, 413, 415, 422, 429, 503),
+    },
+  }),
+  restart: createRoute({
+    method: "post",
+    path: "/api/v1/workers/{id}/restart",
+    tags,
+    summary: "Restart a worker on its host over SSH (administrator)",
+    description:
+      "Runs the configured command there; its result is in the service logs. 404 for a host that is not in " +
+      "SVC_SSH_HOSTS, 409 when no command is configured or a restart of this worker is under way.",
+    request: { params: WorkerParams },
+    responses: {
+      202: ok(RestartAsked, "Begun")[200],
+      ...fails(401, 403, 404, 409, 429),
     },
   }),
   stop: createRoute({
     method: "post",
     path: "/api/v1/workers/elastic/stop",
     tags,
-    summary: "Stop worker instances; what they run may end",
+    summary: "Stop worker instances; what they run may end (administrator)",
+    description: "Changes what should run; the agent drains and ends them after its next sync.",
     middleware: [jsonBodyLimit],
     request: json(StopInstances, { host: "gpu-1", count: 1 }),
     responses: {
       ...accepted("Its agent stops them"),
-      ...fails(400, 401, 404, 409, 413, 415, 422, 503),
+      ...fails(400, 401, 403, 404, 409, 413, 415, 422, 429, 503),
     },
   }),
 };
 
 /** Agents and the instances they run (pipeline spec §4.3, §4.6). */
 export function agentRoutes(ctx: ControlContext) {
-  return newApp()
+  const app = newApp();
+  for (const { path } of [routes.spawn, routes.stop, routes.restart])
+    app.on("POST", path.replace("{id}", ":id"), adminOnly(ctx));
+  return app
     .openapi(routes.list, async (c) => c.json({ agents: await listAgents(ctx) }, 200))
     .openapi(routes.sync, async (c) => {
       checkWorkerSecret(ctx, c);
@@ -100,6 +129,9 @@ export function agentRoutes(ctx: ControlContext) {
     .openapi(routes.inventory, async (c) => c.json({ instances: await listInstances(ctx) }, 200))
     .openapi(routes.spawn, async (c) =>
       c.json({ instances: await spawnInstances(ctx, c.req.valid("json")) }, 202),
+    )
+    .openapi(routes.restart, async (c) =>
+      c.json(await ctx.operations.restarts.ask(c.req.valid("param").id), 202),
     )
     .openapi(routes.stop, async (c) =>
       c.json({ instances: await stopInstances(ctx, c.req.valid("json")) }, 202),

@@ -14,6 +14,7 @@ const routes = {
   start: createRoute({
     ...{ method: "post", path, tags },
     summary: "Run the configured deploy command for a target; one at a time (administrator)",
+    description: "Answered at once; 409 while another deploy runs. Its output is in the history.",
     middleware: [jsonBodyLimit],
     request: json(StartDeploy, { target: "production", args: ["--fast"] }),
     responses: {
@@ -27,6 +28,7 @@ const routes = {
   list: createRoute({
     ...{ method: "get", path, tags },
     summary: "Deploys with their output, newest first (administrator)",
+    description: "With exit code and duration; of a deploy that runs, the output so far.",
     request: { query: DeployQuery },
     responses: { ...ok(DeployList), ...fails(401, 403, 422, 429) },
   }),

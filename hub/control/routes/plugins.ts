@@ -31,6 +31,8 @@ const list = createRoute({
   path: "/api/v1/plugins/available",
   tags,
   summary: "List the plugins, broken ones with their errors",
+  description:
+    "Read from the plugins directory at every call: a plugin is there as soon as its folder is.",
   responses: { ...ok(PluginList), ...fails(503) },
 });
 const archive = createRoute({

@@ -28,6 +28,8 @@ const routes = {
     path: path("admin-command"),
     tags,
     summary: "Tell a worker to drain, resume, recycle its processes, or stop",
+    description:
+      "It obeys with its next heartbeat, or at once when it waits for its configuration.",
     request: { params, ...json(AdminCommand) },
     responses: { 202: ok(WorkerCommand)[200], ...fails(400, 404, 415, 422) },
   }),
@@ -36,6 +38,8 @@ const routes = {
     path: path("config"),
     tags,
     summary: "What a worker is to do; waits for a change",
+    description:
+      "For the worker's daemon. Answered when the revision differs from the one sent, or after wait_ms.",
     request: { params, ...json(ConfigPoll) },
     responses: { ...ok(WorkerConfig), ...fails(400, 401, 404, 409, 415, 422) },
   }),
@@ -44,6 +48,7 @@ const routes = {
     path: path("runs/logs"),
     tags,
     summary: "What a worker's running tasks printed last",
+    description: "For the worker's daemon. Replaces what it told before.",
     request: { params, ...json(LiveLogs) },
     responses: {
       ...ok(z.object({ ok: z.literal(true) })),
@@ -55,6 +60,7 @@ const routes = {
     path: path("runs"),
     tags,
     summary: "What a worker runs now, with the end of its output",
+    description: "As its daemon last told it; null when that is too long ago.",
     request: { params },
     responses: { ...ok(LiveRuns), ...fails(404) },
   }),

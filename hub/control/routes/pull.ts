@@ -51,12 +51,15 @@ const path = (rest = "") => `/api/v1/workers${rest}`;
 const Params = z.object({
   id: z.string().openapi({ param: { name: "id", in: "path" }, example: "w123" }),
 });
+const incarnation = "b1946ac92492d234";
+const attempt = { task_id: 17, epoch: 1 };
 const Drain = z.strictObject({ incarnation: z.string().min(8).max(64) }).openapi("DrainPull");
 
 const call = <B extends z.ZodType, A extends z.ZodType>(
   name: string,
-  summary: string,
+  [summary, description]: [string, string],
   body: B,
+  example: z.input<B>,
   answer: A,
 ) =>
   createRoute({
@@ -64,8 +67,9 @@ const call = <B extends z.ZodType, A extends z.ZodType>(
     path: path(`/{id}/${name}`),
     tags: ["pull workers"],
     summary,
+    description,
     middleware: [reportLimit],
-    request: { params: Params, ...json(body) },
+    request: { params: Params, ...json(body, example) },
     responses: { ...ok(answer), ...fails(400, 401, 404, 409, 413, 415, 422, 503) },
   });
 
@@ -75,6 +79,7 @@ const routes = {
     path: path(),
     tags: ["pull workers"],
     summary: "List pull workers",
+    description: "Active, draining and offline ones, with what they run and their load.",
     responses: ok(PullWorkerList),
   }),
   filter: createRoute({
@@ -82,16 +87,68 @@ const routes = {
     path: path("/{id}/filter"),
     tags: ["pull workers"],
     summary: "Change which workloads a worker runs",
-    request: { params: Params, ...json(ChangeFilter) },
+    description: "An empty `replace` means every workload. It counts from the next claim on.",
+    request: { params: Params, ...json(ChangeFilter, { op: "add", workloads: ["thumbnails"] }) },
     responses: { ...ok(PullWorker), ...fails(400, 404, 415, 422) },
   }),
-  register: call("register", "A worker's process starts", RegisterPull, RegisteredPull),
-  heartbeat: call("heartbeat", "Renew the leases", PullHeartbeat, PullHeartbeatAnswer),
-  claim: call("claim", "Claim tasks; waits for some", ClaimTasks, Claimed),
-  complete: call("complete", "Report tasks that succeeded", CompleteTasks, Reported),
-  fail: call("fail", "Report tasks that failed", FailTasks, Reported),
-  exchange: call("exchange", "Report and claim in one call", Exchange, Exchanged),
-  drain: call("drain", "Take no new tasks", Drain, z.object({ ok: z.literal(true) })),
+  register: call(
+    "register",
+    ["A worker's process starts", "Leases belong to the incarnation it names from now on."],
+    RegisterPull,
+    { incarnation, host: "gpu-1", slots: 4, version: "1.0.0" },
+    RegisteredPull,
+  ),
+  heartbeat: call(
+    "heartbeat",
+    ["Renew the leases", "Tells what is no longer the worker's, and what it was told to do."],
+    PullHeartbeat,
+    { incarnation, in_flight: [{ ...attempt, workload: "thumbnails" }], cpu_percent: 12.5 },
+    PullHeartbeatAnswer,
+  ),
+  claim: call(
+    "claim",
+    ["Claim tasks; waits for some", "A batch for each slot; empty when none came within wait_ms."],
+    ClaimTasks,
+    { incarnation, slots: 4, wait_ms: 20_000 },
+    Claimed,
+  ),
+  complete: call(
+    "complete",
+    [
+      "Report tasks that succeeded",
+      "Each is `ok`, also a second time, or `stale`: then nothing changed.",
+    ],
+    CompleteTasks,
+    { incarnation, items: [{ ...attempt, duration_ms: 12, output: { n: 1 } }] },
+    Reported,
+  ),
+  fail: call(
+    "fail",
+    ["Report tasks that failed", "They wait by their workload's backoff, or are failed for good."],
+    FailTasks,
+    {
+      incarnation,
+      items: [{ ...attempt, workload: "thumbnails", duration_ms: 12, error: "no such page" }],
+    },
+    Reported,
+  ),
+  exchange: call(
+    "exchange",
+    [
+      "Report and claim in one call",
+      "The reports come first in one transaction, so freed slots are filled at once.",
+    ],
+    Exchange,
+    { incarnation, done: [{ ...attempt, duration_ms: 12 }], want: { slots: 1 } },
+    Exchanged,
+  ),
+  drain: call(
+    "drain",
+    ["Take no new tasks", "Claims that wait are answered with nothing."],
+    Drain,
+    { incarnation },
+    z.object({ ok: z.literal(true) }),
+  ),
 };
 
 /** The id of the worker that calls. @throws AppError unauthorized without its secret */

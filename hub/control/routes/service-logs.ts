@@ -26,12 +26,14 @@ const routes = {
   list: createRoute({
     ...{ method: "get", path, tags },
     summary: "What hubs, control planes and workers logged, newest first",
+    description: "Filters narrow one another; `next_cursor` is the `cursor` of the next page.",
     request: { query: LogQuery },
     responses: { ...ok(LogPage), ...fails(422) },
   }),
   ship: createRoute({
     ...{ method: "post", path, tags },
     summary: "A worker tells its log",
+    description: "For the worker's daemon. Lines are kept for a bounded time and number.",
     middleware: [jsonBodyLimit],
     request: json(ShipLogs, SHIPPED),
     responses: { ...ok(LogsShipped), ...fails(400, 401, 413, 415, 422, 503) },

@@ -22,12 +22,14 @@ const routes = {
       path,
       tags,
       summary: "Settings with the values that count; secrets masked",
+      description: "With where each value comes from and what it means.",
     },
     responses: ok(SettingList),
   }),
   write: createRoute({
     ...{ method: "put", path: `${path}/{key}`, tags },
     summary: "Store a setting; it counts at once (administrator)",
+    description: "A key that is not known is 404, a value of the wrong kind 422.",
     middleware: [jsonBodyLimit],
     request: { params: Params, ...json(PutSetting, { value: 14 }) },
     responses: { ...ok(Setting), ...fails(400, 401, 403, 404, 409, 413, 415, 422, 429) },
@@ -35,6 +37,7 @@ const routes = {
   unset: createRoute({
     ...{ method: "delete", path: `${path}/{key}`, tags },
     summary: "Go back to a setting's default (administrator)",
+    description: "404 when nothing is stored.",
     request: { params: Params },
     responses: { 204: { description: "Unset" }, ...fails(401, 403, 404, 409, 429) },
   }),

@@ -25,6 +25,7 @@ const routes = {
     path: "/api/v1/workers/cpu",
     tags: ["pull workers"],
     summary: "CPU use of workers and hosts, and the busiest host's",
+    description: "From the last heartbeats of workers that are there.",
     responses: ok(WorkersCpu),
   }),
   gpus: createRoute({
@@ -32,6 +33,7 @@ const routes = {
     path: "/api/v1/workers/metrics",
     tags: ["pull workers"],
     summary: "GPU readings by minute",
+    description: "Where nvidia-smi is present; otherwise the series are empty.",
     request: { query: MetricsQuery },
     responses: { ...ok(GpuMetrics), ...fails(422) },
   }),
@@ -40,6 +42,7 @@ const routes = {
     path: "/api/v1/dashboard/overview",
     tags: ["dashboard"],
     summary: "What runs, what failed of late, how long the queues are",
+    description: "Everything a first page needs in one call.",
     responses: ok(DashboardOverview),
   }),
   summary: createRoute({
@@ -47,6 +50,7 @@ const routes = {
     path: "/api/v1/dashboard/workloads-runs-summary",
     tags: ["dashboard"],
     summary: "Whether each of the last 20 runs of every workload succeeded",
+    description: "Newest last, with the share of successes.",
     responses: ok(RunsSummary),
   }),
   snapshot: createRoute({
@@ -54,6 +58,7 @@ const routes = {
     path: "/api/v1/flow/snapshot",
     tags: ["flow"],
     summary: "The flow graph: sources, workloads, plugins and workers, and what goes between them",
+    description: "Nodes and edges in the shape that @xyflow/react draws, with saved positions.",
     responses: ok(FlowSnapshot),
   }),
   rates: createRoute({
@@ -61,6 +66,7 @@ const routes = {
     path: "/api/v1/flow/rates",
     tags: ["flow"],
     summary: "Events per minute, for at most 2,880 minutes",
+    description: "One series for each workload and metric, in buckets of one minute.",
     request: { query: RatesQuery },
     responses: { ...ok(FlowRates), ...fails(404, 422) },
   }),
@@ -69,8 +75,9 @@ const routes = {
     path: "/api/v1/flow/layout",
     tags: ["flow"],
     summary: "Save where nodes of the flow graph are; answers with every saved position",
+    description: "Nodes that are not named stay where they are.",
     middleware: [jsonBodyLimit],
-    request: json(FlowLayout),
+    request: json(FlowLayout, { positions: { "workload:thumbnails": { x: 120, y: 40 } } }),
     responses: { ...ok(FlowLayout), ...fails(400, 413, 415, 422) },
   }),
 };
