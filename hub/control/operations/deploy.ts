@@ -12,7 +12,7 @@ import { runCommand } from "./run-command.ts";
 import { ownSecrets } from "./service-logs.ts";
 
 /** Its output so far is stored so often, which also tells that it runs. */
-const BEAT_MS = 2_000;
+const BEAT_MS = 1_000;
 /** Silent for so long, its process is gone; above what a database may be away for. */
 const DEAD_MS = 60_000;
 /** Of its output the first and the last so many bytes are kept. */

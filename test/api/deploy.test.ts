@@ -1,0 +1,218 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "#shared/clock.ts";
+import type { EnvSource } from "#shared/env.ts";
+import type { Deploy } from "#shared/schema/operations.ts";
+import { startTestHub, type TestHub } from "#test/support/hub.ts";
+
+const PASSWORD = "correct horse battery";
+const admin = { "x-admin-password": PASSWORD };
+const hubs: TestHub[] = [];
+afterEach(async () => {
+  for (const hub of hubs.splice(0)) await hub.close();
+});
+
+/** A hub whose deploy command is a shell script; `$1` is the target, the caller's args follow. */
+async function deployer(script: string | null, env: EnvSource = {}): Promise<TestHub> {
+  const argv =
+    script === null ? {} : { SVC_DEPLOY_ARGV: JSON.stringify(["sh", "-c", script, "sh"]) };
+  const path = { PATH: process.env.PATH };
+  const hub = await startTestHub({
+    env: { ...path, ...argv, SVC_ADMIN_PASSWORD: PASSWORD, ...env },
+  });
+  hubs.push(hub);
+  return hub;
+}
+const deploy = (hub: TestHub, body: unknown = { target: "web" }, headers: object = admin) =>
+  hub.call("POST", "/api/v1/admin/deploy", body, { headers: { ...headers } });
+const history = async (hub: TestHub): Promise<Deploy[]> =>
+  (await hub.call("GET", "/api/v1/admin/deploy", undefined, { headers: admin })).body.deploys;
+
+/** Asks until the newest deploy is so; each ask is a real call. */
+async function newest(hub: TestHub, is: (deploy: Deploy) => boolean): Promise<Deploy> {
+  const end = Date.now() + 10_000;
+  for (;;) {
+    const [latest] = await history(hub);
+    if (latest && is(latest)) return latest;
+    if (Date.now() > end) throw new Error(`not so: ${JSON.stringify(latest)}`);
+    await systemClock.sleep(10);
+  }
+}
+const ended = (hub: TestHub) => newest(hub, ({ state }) => state !== "running");
+
+const isAlive = (pid: number) => {
+  try {
+    process.kill(pid, 0);
+    // A zombie that nobody has reaped yet is dead as well.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+};
+/** The pid that the script writes to a file of that name, once it is there. */
+async function pidIn(hub: TestHub, name: string): Promise<number> {
+  const file = join(hub.data_dir, name);
+  const read = () => (existsSync(file) ? readFileSync(file, "utf8") : "");
+  for (const end = Date.now() + 4_000; Date.now() < end; await systemClock.sleep(10))
+    if (read().endsWith("\n")) return Number(read());
+  throw new Error(`${name} was not written`);
+}
+
+describe("§4.6 /admin/deploy", () => {
+  test("§4.6 POST runs the configured argv with target and args, no shell in between; GET tells how it went", async () => {
+    const hub = await deployer(
+      'echo "to $1:"; shift; for a; do echo "[$a]"; done; echo careful >&2',
+    );
+    const { status, body } = await deploy(hub, {
+      target: "web-1",
+      args: ["a b", "$(id)", "--x;y"],
+    });
+    expect(status).toBe(202);
+    expect(await ended(hub)).toEqual({
+      ...{ deploy_id: body.deploy_id, target: "web-1", args: ["a b", "$(id)", "--x;y"] },
+      ...{ state: "succeeded", exit_code: 0, error: null },
+      log: expect.stringMatching(/to web-1:\n\[a b\]\n\[\$\(id\)\]\n\[--x;y\]\n/),
+      started_at: expect.any(String),
+      finished_at: expect.any(String),
+      duration_ms: expect.any(Number),
+    });
+    expect((await history(hub))[0]?.log).toContain("careful\n");
+  });
+
+  test("an exit code is kept; a program that is not there says so", async () => {
+    const hub = await deployer("exit 3");
+    await deploy(hub);
+    expect(await ended(hub)).toMatchObject({
+      ...{ state: "failed", exit_code: 3, error: "exited with code 3" },
+    });
+    const missing = await deployer(null, { SVC_DEPLOY_ARGV: "/no/such/program --now" });
+    await deploy(missing);
+    expect(await ended(missing)).toMatchObject({
+      ...{ state: "failed", exit_code: null },
+      error: expect.stringContaining("/no/such/program cannot be started"),
+    });
+  });
+
+  test("one runs at a time: of ten calls at once nine are 409, and the next may follow its end", async () => {
+    const hub = await deployer("while [ ! -e go ]; do sleep 0.02; done");
+    const answers = await Promise.all(Array.from({ length: 10 }, () => deploy(hub)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([202, ...Array(9).fill(409)]);
+    expect((await deploy(hub)).body.detail).toBe("a deploy is running");
+    await Bun.write(join(hub.data_dir, "go"), "");
+    expect(await ended(hub)).toMatchObject({ state: "succeeded" });
+    expect((await deploy(hub)).status).toBe(202);
+    await ended(hub);
+    expect(await history(hub)).toHaveLength(2);
+  });
+
+  test("output is bounded, told while it runs, and secrets in it are masked", async () => {
+    const hub = await deployer(
+      'echo first; head -c 1000000 /dev/zero | tr "\\0" x; echo; echo "token $SHOWN"; echo last; while [ ! -e go ]; do sleep 0.02; done',
+      {
+        SVC_API_TOKEN: undefined,
+        WORKER_SECRET: "hidden-from-all",
+        SHOWN: "hidden-from-all",
+        SVC_DEPLOY_ENV: "SHOWN",
+      },
+    );
+    await deploy(hub);
+    const running = await newest(hub, ({ log }) => log.endsWith("last\n"));
+    expect(running).toMatchObject({ state: "running", duration_ms: null, finished_at: null });
+    await Bun.write(join(hub.data_dir, "go"), "");
+    const { log } = await ended(hub);
+    expect(log).toStartWith("first\nxxx");
+    expect(log).toEndWith("xxx\ntoken ***\nlast\n");
+    expect(log).toMatch(/\n\[… \d+ bytes left out …\]\n/);
+    expect(log.length).toBeLessThan(300_000);
+  });
+
+  test("at its deadline the whole group is ended, also what it started", async () => {
+    const hub = await deployer(
+      'sh -c "echo \\$\\$ > grandchild; exec sleep 60" & echo started; wait; sleep 60',
+      { SVC_DEPLOY_TIMEOUT_S: "0.5" },
+    );
+    await deploy(hub);
+    const grandchild = await pidIn(hub, "grandchild");
+    expect(isAlive(grandchild)).toBe(true);
+    expect(await ended(hub)).toMatchObject({
+      ...{ state: "failed", error: "it did not end within 0.5 s" },
+      log: expect.stringContaining("started\n"),
+    });
+    expect(isAlive(grandchild)).toBe(false);
+  });
+
+  test("it sees nothing of this program's own variables", async () => {
+    const hub = await deployer("env", {
+      WORKER_SECRET: "hidden-from-all",
+      GIVEN: "yes",
+      OTHER: "no",
+      SVC_DEPLOY_ENV: "GIVEN",
+    });
+    await deploy(hub);
+    const { log } = await ended(hub);
+    expect(log).toContain("GIVEN=yes\n");
+    expect(log).toContain("PATH=");
+    for (const absent of ["OTHER=", "SVC_", "WORKER_SECRET"]) expect(log).not.toContain(absent);
+  });
+
+  test("a stop in the middle ends it and tells that it was interrupted", async () => {
+    const hub = await deployer("echo $$ > leader; sleep 60");
+    await deploy(hub);
+    const leader = await pidIn(hub, "leader");
+    await hub.restart();
+    expect(isAlive(leader)).toBe(false);
+    expect((await history(hub))[0]).toMatchObject({
+      ...{ state: "interrupted", exit_code: null },
+      error: "the control plane that ran it stopped before its end",
+    });
+    expect((await deploy(hub)).status).toBe(202);
+  });
+
+  test("one that a killed process left is interrupted at the next start; another host's only once it is silent", async () => {
+    const hub = await deployer("true");
+    const { deploys } = hub.ctx.db;
+    const args = { target: "web", args: [] };
+    // Above every pid Linux gives out.
+    await deploys.begin({ ...args, node: `${hostname()} 99999999 x`, now: Date.now() });
+    await hub.restart();
+    expect((await history(hub))[0]).toMatchObject({ state: "interrupted" });
+    const db = hub.ctx.db.deploys;
+    const row = await db.begin({ ...args, node: "elsewhere 1 x", now: Date.now() });
+    expect((await deploy(hub)).status).toBe(409);
+    await db.beat(row?.deploy_id ?? 0, "elsewhere 1 x", "", Date.now() - 61_000);
+    expect((await deploy(hub)).status).toBe(202);
+    expect((await history(hub)).map(({ state }) => state).slice(1)).toEqual([
+      "interrupted",
+      "interrupted",
+    ]);
+  });
+
+  test("§5 both calls need the administrator password", async () => {
+    const hub = await deployer("true");
+    expect((await deploy(hub, { target: "web" }, {})).status).toBe(401);
+    expect((await hub.call("GET", "/api/v1/admin/deploy")).status).toBe(401);
+    expect(await history(hub)).toEqual([]);
+  });
+
+  test("without a configured command it is 409", async () => {
+    const { status, body } = await deploy(await deployer(null));
+    expect(status).toBe(409);
+    expect(body.detail).toContain("SVC_DEPLOY_ARGV");
+  });
+
+  test.each<[string, unknown, number]>([
+    ["a target that looks like a flag", { target: "--all" }, 422],
+    ["a target with a slash", { target: "../web" }, 422],
+    ["51 args", { target: "web", args: Array(51).fill("a") }, 422],
+    ["an arg of 1,001 characters", { target: "web", args: ["a".repeat(1_001)] }, 422],
+    ["an unknown key", { target: "web", argv: ["rm"] }, 422],
+    ["no target", {}, 400],
+    ["no JSON", "{", 400],
+  ])("%s is refused", async (_what, body, status) => {
+    const hub = await deployer("true");
+    expect((await deploy(hub, body)).status).toBe(status);
+    expect(await history(hub)).toEqual([]);
+  });
+});
