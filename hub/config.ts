@@ -13,6 +13,7 @@ import {
   text,
 } from "#shared/env.ts";
 import { LOG_LEVELS } from "#shared/log.ts";
+import { HOST_NAME } from "#shared/schema/agent.ts";
 
 const GIB = 1024 ** 3;
 
@@ -117,6 +118,38 @@ export const HubEnv = z.object({
   SVC_DEPLOY_ENV: variableNames.describe(
     "Names of variables a deploy may read beside PATH, HOME and the like, comma-separated",
   ),
+  SVC_RESTART_ARGV: argv.describe(
+    "Command that restarts a worker on its host over SSH, words or a JSON list; {worker_id} and {host} are filled in",
+  ),
+  SVC_SSH_HOSTS: list()
+    .pipe(
+      z.array(
+        z
+          .string()
+          .refine(
+            (s) => s === "*" || HOST_NAME.test(s),
+            "must be host names, comma-separated, or *",
+          ),
+      ),
+    )
+    .describe(
+      "Hosts on which workers may be restarted over SSH, comma-separated, or *; none by default",
+    ),
+  SVC_SSH_USER: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_.-]*$/, "must be a user name")
+    .optional()
+    .describe("User on those hosts; unset: what ssh takes"),
+  SVC_SSH_OPTIONS: argv.describe(
+    "Further words for ssh before the host, such as -i FILE, words or a JSON list",
+  ),
+  SVC_SSH_TIMEOUT_S: seconds(60, 0.1).describe("A restart over SSH that runs longer is ended"),
+  SVC_WATCHDOG_SILENT_S: seconds(0).describe(
+    "Workers silent for longer are restarted over SSH by themselves; 0 = never",
+  ),
+  SVC_WATCHDOG_MAX_PER_HOUR: integer(3, 1, 60).describe(
+    "Such restarts of one worker within an hour",
+  ),
   SVC_QUEUE_PULL_ON_FREE: flag(true).describe(
     "1: a lane that becomes free takes the oldest queued job at once",
   ),
@@ -168,6 +201,18 @@ export interface HubConfig {
     /** All that the command sees of this process' environment. */
     readonly environment: Readonly<Record<string, string>>;
   };
+  /** How a worker is restarted on its host; `command` null: not at all. */
+  readonly ssh: {
+    readonly command: readonly string[] | null;
+    /** Host names, or `*`. */
+    readonly hosts: readonly string[];
+    readonly user: string | null;
+    readonly options: readonly string[];
+    readonly timeout_ms: number;
+    readonly environment: Readonly<Record<string, string>>;
+  };
+  /** `silent_ms` 0: off. */
+  readonly watchdog: { readonly silent_ms: number; readonly max_per_hour: number };
   /** Names of the variables that were given, as such or as a flag. */
   readonly given: ReadonlySet<string>;
   /** Value of a variable that is not the program's own, for keys that settings name; undefined when it is not set. */
@@ -189,8 +234,8 @@ export interface HubConfig {
   readonly stale: { readonly reconcile_interval_ms: number; readonly running_grace_ms: number };
 }
 
-/** What a deploy sees in any case: never a secret of this program. */
-const DEPLOY_INHERITS =
+/** What a command of the operator sees in any case: never a secret of this program. */
+const COMMAND_INHERITS =
   /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|SSH_AUTH_SOCK|XDG_[A-Z_]+|(https?|no|all)_proxy)$/i;
 /** Values of these belong to this program itself. */
 const OWN_VARIABLE = /^(SVC_|WORKER_|HUB_URL$|PG[A-Z]+$)/i;
@@ -200,6 +245,12 @@ const LOOPBACK = /^(localhost|127\.[0-9.]+|::1|\[::1\])$/;
 const valuesOf = (env: EnvSource, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(
     names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const])),
+  );
+
+const commandEnvironment = (env: EnvSource): Record<string, string> =>
+  valuesOf(
+    env,
+    Object.keys(env).filter((name) => COMMAND_INHERITS.test(name)),
   );
 
 /**
@@ -245,12 +296,21 @@ export function loadHubConfig(
       argv: e.SVC_DEPLOY_ARGV ?? null,
       timeout_ms: e.SVC_DEPLOY_TIMEOUT_S,
       environment: Object.freeze({
-        ...valuesOf(
-          env,
-          Object.keys(env).filter((name) => DEPLOY_INHERITS.test(name)),
-        ),
+        ...commandEnvironment(env),
         ...valuesOf(env, e.SVC_DEPLOY_ENV),
       }),
+    }),
+    ssh: Object.freeze({
+      command: e.SVC_RESTART_ARGV ?? null,
+      hosts: Object.freeze(e.SVC_SSH_HOSTS),
+      user: e.SVC_SSH_USER ?? null,
+      options: Object.freeze(e.SVC_SSH_OPTIONS ?? []),
+      timeout_ms: e.SVC_SSH_TIMEOUT_S,
+      environment: Object.freeze(commandEnvironment(env)),
+    }),
+    watchdog: Object.freeze({
+      silent_ms: e.SVC_WATCHDOG_SILENT_S,
+      max_per_hour: e.SVC_WATCHDOG_MAX_PER_HOUR,
     }),
     given: new Set(Object.keys(given)),
     foreignVariable: (name: string) => (OWN_VARIABLE.test(name) ? undefined : env[name]),

@@ -1,13 +1,17 @@
 import { startLoop } from "#shared/loop.ts";
 import type { Scope } from "#shared/scope.ts";
 import type { ControlContext } from "./context.ts";
+import { watchdogOnce } from "./fleet/watchdog.ts";
 import { purgeOnce, retainOnce } from "./retention.ts";
 import { scheduleOnce } from "./schedules.ts";
+import { superviseOnce } from "./supervisor/supervise.ts";
 
 /** A tick of a schedule is late by at most this. */
 const SCHEDULE_EVERY_MS = 1_000;
 const RETAIN_EVERY_MS = 60_000;
 const PURGE_EVERY_MS = 2_000;
+const WATCH_EVERY_MS = 5_000;
+const SUPERVISE_EVERY_MS = 10_000;
 
 /** Starts what the control plane does by itself beside the queue's sweeper; ends with `scope`. */
 export function startControlLoops(ctx: ControlContext, scope: Scope): void {
@@ -16,5 +20,7 @@ export function startControlLoops(ctx: ControlContext, scope: Scope): void {
     scope.add(name, startLoop({ name, everyMs, clock, log, pass }), (l) => l.stop());
   loop("schedules", SCHEDULE_EVERY_MS, () => scheduleOnce(ctx));
   loop("retention", RETAIN_EVERY_MS, (signal) => retainOnce(ctx, signal));
+  loop("watchdog", WATCH_EVERY_MS, () => watchdogOnce(ctx));
+  loop("supervisor", SUPERVISE_EVERY_MS, () => superviseOnce(ctx));
   loop("deleted queues", PURGE_EVERY_MS, (signal) => purgeOnce(ctx, signal));
 }

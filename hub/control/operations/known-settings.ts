@@ -115,6 +115,21 @@ export const FIXED: Record<string, FixedSetting> = {
     description: "Object store",
     value: ({ objects_url }) => hideCredentials(objects_url),
   },
+  restart_argv: {
+    variable: "SVC_RESTART_ARGV",
+    description: "Command that restarts a worker on its host over SSH",
+    value: ({ ssh }) => ssh.command?.map(hideCredentials) ?? null,
+  },
+  ssh_hosts: {
+    variable: "SVC_SSH_HOSTS",
+    description: "Hosts on which workers may be restarted over SSH",
+    value: ({ ssh }) => ssh.hosts,
+  },
+  watchdog_silent_s: {
+    variable: "SVC_WATCHDOG_SILENT_S",
+    description: "Seconds of silence after which a worker is restarted over SSH; 0 = never",
+    value: ({ watchdog }) => watchdog.silent_ms / 1_000,
+  },
   worker_secret: {
     variable: "WORKER_SECRET",
     description: "Secret that workers and agents prove",

@@ -5,6 +5,7 @@ import { startLoop } from "#shared/loop.ts";
 import type { Scope } from "#shared/scope.ts";
 import type { HubConfig } from "../../config.ts";
 import type { Db } from "../../db/types.ts";
+import { createRestartDesk, type RestartDesk } from "../fleet/restarts.ts";
 import { type AdminGate, createAdminGate, ensureAdminPassword } from "./admin.ts";
 import { createDeployDesk, type DeployDesk } from "./deploy.ts";
 import { pruneLogsOnce, storeLogs } from "./service-logs.ts";
@@ -13,12 +14,13 @@ import { pruneLogsOnce, storeLogs } from "./service-logs.ts";
 export interface Operations {
   readonly admin: AdminGate;
   readonly deploys: DeployDesk;
+  readonly restarts: RestartDesk;
   /** Made at this very start, to be shown once; null otherwise. */
   readonly new_password: string | null;
 }
 
 export interface OperationsDeps {
-  db: Pick<Db, "settings" | "service_logs" | "deploys">;
+  db: Pick<Db, "settings" | "service_logs" | "deploys" | "pull_workers" | "worker_restarts">;
   config: HubConfig;
   clock: Clock;
   log: Log;
@@ -41,6 +43,7 @@ export async function openOperations(deps: OperationsDeps, scope: Scope): Promis
   const makes_password = config.mode === "dev" && password === null;
   const new_password = makes_password ? await ensureAdminPassword(settings, clock.now()) : null;
   const deploys = scope.add("deploys", createDeployDesk(deps), (d) => d.stop());
+  const restarts = scope.add("restarts", createRestartDesk(deps), (d) => d.stop());
   await deploys.sweepOnce();
   scope.add(
     "housekeeping",
@@ -53,5 +56,5 @@ export async function openOperations(deps: OperationsDeps, scope: Scope): Promis
     }),
     (l) => l.stop(),
   );
-  return { admin, deploys, new_password };
+  return { admin, deploys, restarts, new_password };
 }
