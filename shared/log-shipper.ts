@@ -1,5 +1,5 @@
 import { retryWait } from "./backoff.ts";
-import { type Clock, isoTime, withDeadline } from "./clock.ts";
+import { type Clock, isoTime } from "./clock.ts";
 import { errorMessage } from "./errors.ts";
 import {
   LOG_LEVELS,
@@ -28,8 +28,11 @@ export interface LogBatch {
 /** The receiver will never take this batch: sending it again would change nothing. */
 export class BatchRefused extends Error {}
 
-/** Takes a batch over; tells the lowest level that is kept. @throws BatchRefused, or what may be tried again */
-export type SendLogs = (batch: LogBatch) => Promise<{ min_level: LogLevel }>;
+/**
+ * Takes a batch over; tells the lowest level that is kept. `signal` aborts when nobody waits for it any more.
+ * @throws BatchRefused, or what may be tried again
+ */
+export type SendLogs = (batch: LogBatch, signal: AbortSignal) => Promise<{ min_level: LogLevel }>;
 
 export interface LogShipperDeps {
   host: string;
@@ -90,6 +93,8 @@ export function createLogShipper(deps: LogShipperDeps): LogShipper {
   let next_at = 0;
   let send: SendLogs | null = null;
   let loop: { stop(): Promise<void> } | null = null;
+  const gone = new AbortController();
+  let stopped = false;
 
   const dropOldest = () => {
     let n = 0;
@@ -102,7 +107,7 @@ export function createLogShipper(deps: LogShipperDeps): LogShipper {
     dropped += n;
   };
   const sink: LogSink = (level, all, message) => {
-    if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(min_level)) return;
+    if (stopped || LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(min_level)) return;
     const { service = deps.service, ...rest } = all;
     const fields = fieldsJson(rest);
     const line = { ts: clock.now(), level, message, service: String(service), fields };
@@ -148,7 +153,7 @@ export function createLogShipper(deps: LogShipperDeps): LogShipper {
         ...{ message: "log lines dropped", fields: { dropped: told } },
       });
     const service = batch[0]?.service ?? deps.service;
-    ({ min_level } = await to({ host: deps.host, service, logs }));
+    ({ min_level } = await to({ host: deps.host, service, logs }, gone.signal));
     dropped -= told;
   };
   const shipOnce = async (to: SendLogs, stopping = false): Promise<void> => {
@@ -170,11 +175,17 @@ export function createLogShipper(deps: LogShipperDeps): LogShipper {
       }
     }
   };
+  /** What is on its way arrives, what is left is tried once; neither holds the stop up for long. */
   const end = async (): Promise<void> => {
-    await loop?.stop();
-    if (send !== null)
-      await withDeadline("the last logs", LAST_TRY_MS, shipOnce(send, true)).catch(() => {});
-    send = null;
+    const finished = new AbortController();
+    const last = async () => {
+      await loop?.stop();
+      if (send !== null) await shipOnce(send, true);
+    };
+    await Promise.race([last(), clock.sleep(LAST_TRY_MS, finished.signal)]);
+    finished.abort();
+    gone.abort();
+    stopped = true;
   };
   let ended: Promise<void> | undefined;
   return {
