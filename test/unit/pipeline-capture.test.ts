@@ -50,6 +50,19 @@ describe("what a task of a warm child printed (protocol wp-exec/1)", () => {
     expect(await capture.until("n1")).toEqual({ text: "early", truncated: false });
   });
 
+  test("a batch that prints faster than it is read: every task has what is its own", async () => {
+    const capture = createCapture();
+    const printed = ["n1", "n2", "n3"].map((nonce) => capture.until(nonce));
+    const long = (letter: string) => bytes(letter.repeat(KEEP_BYTES));
+    capture.push(Buffer.concat([long("a"), mark("n1"), long("b"), mark("n2"), mark("n3")]));
+    const texts = (await Promise.all(printed)).map(({ text }) => [text.length, text[0]]);
+    expect(texts).toEqual([
+      [KEEP_BYTES, "a"],
+      [KEEP_BYTES, "b"],
+      [0, undefined],
+    ]);
+  });
+
   test("of a line of 50 MB the first and the last 256 KB are kept, and how much is missing is said", async () => {
     const capture = createCapture();
     const printed = capture.until("n1");
@@ -77,7 +90,8 @@ describe("what a task of a warm child printed (protocol wp-exec/1)", () => {
     const capture = createCapture();
     const printed = capture.until("n1");
     capture.push(bytes("last words\x1en"));
-    capture.giveUp();
+    capture.giveUp("of another task");
+    capture.giveUp("n1");
     expect(await printed).toEqual({ text: "last words\x1en", truncated: false });
   });
 });

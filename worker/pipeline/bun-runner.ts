@@ -1,10 +1,11 @@
 /**
  * Runs a plugin's tasks inside a warm Bun process: protocol wp-exec/1, as runner.py does it for Python. Started as a file of
- * its own, so it imports nothing of the worker. Frames are lines of JSON on file descriptor 3, both ways; stdout and stderr
+ * its own, so it imports nothing of the worker but the store beside it. Frames are lines of JSON on file descriptor 3, both ways; stdout and stderr
  * stay what they are, and after each task they are ended with the task's mark.
  */
 import { read, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { openStore } from "./flotilla-store.ts";
 
 const FD = 3;
 const MAX_FRAME = 16 * 1024 * 1024;
@@ -63,7 +64,8 @@ function writeAll(fd: number, bytes: Uint8Array): void {
 }
 
 function send(frame: Record<string, unknown>): void {
-  const bytes = Buffer.from(`${JSON.stringify(frame)}\n`);
+  // A line of its own, whatever the module may have written to this descriptor by mistake.
+  const bytes = Buffer.from(`\n${JSON.stringify(frame)}\n`);
   if (bytes.length > MAX_FRAME) throw new Error(`the output is larger than ${MAX_FRAME} bytes`);
   writeAll(FD, bytes);
 }
@@ -124,6 +126,7 @@ async function entry(module: Anything, init_kwargs: Record<string, unknown>) {
 }
 
 let current: AbortController | null = null;
+const store = openStore(process.env.FLOTILLA_STORE_URL);
 
 function contextOf({ id, epoch, attempt, max_attempts, deadline_ms }: TaskFrame) {
   current = new AbortController();
@@ -132,6 +135,8 @@ function contextOf({ id, epoch, attempt, max_attempts, deadline_ms }: TaskFrame)
     deadline: deadline_ms === null ? null : Date.now() + deadline_ms,
     /** Aborts when the task is to stop. */
     signal: current.signal,
+    /** What the task's plugin keeps. */
+    ...store,
     progress: (pct: number, note = "") => send({ type: "progress", id, pct, note }),
     log: (text: unknown, level = "info") => send({ type: "log", id, level, text: String(text) }),
   };

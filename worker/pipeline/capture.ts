@@ -63,26 +63,22 @@ const decode = (bytes: Uint8Array): string => decoder.decode(bytes);
  */
 export interface StreamCapture {
   push(chunk: Uint8Array): void;
-  /** What is printed up to the mark of `nonce`; one at a time. */
+  /** What is printed up to the mark of `nonce`, from the mark asked for before; in the order the marks will come in. */
   until(nonce: string): Promise<Printed>;
-  /** The stream is over, or the mark will not come: what was printed so far. */
-  giveUp(): void;
+  /** The stream is over, or the next mark, that of `nonce`, will not come: what was printed so far. */
+  giveUp(nonce: string): void;
 }
 
 export function createCapture(): StreamCapture {
   const ends = new Ends();
   /** Bytes that may be the beginning of the mark. */
   let carry: Uint8Array = new Uint8Array(0);
-  let waiting: { mark: Uint8Array; resolve(printed: Printed): void } | null = null;
+  const waiting: { nonce: string; mark: Uint8Array; resolve(printed: Printed): void }[] = [];
 
-  const settle = () => {
-    const { resolve } = waiting ?? {};
-    waiting = null;
-    resolve?.(ends.take());
-  };
+  const settle = () => waiting.shift()?.resolve(ends.take());
   const scan = (): void => {
-    while (waiting) {
-      const { mark } = waiting;
+    for (let first = waiting[0]; first; first = waiting[0]) {
+      const { mark } = first;
       const at = Buffer.from(carry.buffer, carry.byteOffset, carry.length).indexOf(mark);
       if (at >= 0) {
         ends.push(carry.subarray(0, at));
@@ -102,7 +98,7 @@ export function createCapture(): StreamCapture {
   return {
     push: (chunk) => {
       carry = carry.length === 0 ? chunk.slice() : Buffer.concat([carry, chunk]);
-      if (waiting) scan();
+      if (waiting.length > 0) scan();
       // Nobody waits for a mark: nothing of it can be held back either.
       else if (carry.length > KEEP_BYTES) {
         ends.push(carry);
@@ -110,18 +106,17 @@ export function createCapture(): StreamCapture {
       }
     },
     until: (nonce) => {
-      if (waiting) throw new Error("one mark at a time");
       const mark = new Uint8Array(nonce.length + 2);
       mark[0] = RS;
       mark.set(new TextEncoder().encode(nonce), 1);
       mark[mark.length - 1] = LF;
       return new Promise<Printed>((resolve) => {
-        waiting = { mark, resolve };
+        waiting.push({ nonce, mark, resolve });
         scan();
       });
     },
-    giveUp: () => {
-      if (!waiting) return;
+    giveUp: (nonce) => {
+      if (waiting[0]?.nonce !== nonce) return;
       ends.push(carry);
       carry = new Uint8Array(0);
       settle();

@@ -1,6 +1,7 @@
 import type { Clock } from "#shared/clock.ts";
 import { newToken } from "#shared/ids.ts";
 import type { Log } from "#shared/log.ts";
+import type { Printed } from "./capture.ts";
 import { type Child, type Frame, startChild } from "./child.ts";
 import { excess, heldBytes, watchMemory, wornAbove } from "./memory.ts";
 import {
@@ -51,6 +52,9 @@ class BrokenExecutor extends Error {
 
 interface Running {
   task: TaskInput;
+  nonce: string;
+  /** stdout and stderr. */
+  printed: Promise<[Printed, Printed]>;
   answer: PromiseWithResolvers<TaskOutcome>;
   answered: boolean;
 }
@@ -62,6 +66,8 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
   /** Of the child: above it, it is replaced before its next task. */
   let worn_above = Number.POSITIVE_INFINITY;
   let looked_at = 0;
+  /** What it prints late, or a signal on its way to it, would be the next task's. */
+  let unclean = false;
   /** By task id, in the order they were sent. */
   const running = new Map<number, Running>();
   let ready: PromiseWithResolvers<void> = Promise.withResolvers();
@@ -110,9 +116,10 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
       const words = most === null ? null : excess(pid, most);
       if (words !== null) throw new Error(`it needs ${words}`);
     } catch (err) {
-      const stderr = fresh.stderr.until(newToken());
+      const nonce = newToken();
+      const stderr = fresh.stderr.until(nonce);
       await fresh.end({ at_once: true });
-      fresh.stderr.giveUp();
+      fresh.stderr.giveUp(nonce);
       throw new BrokenExecutor(
         `the module cannot be loaded: ${(err as Error).message}`,
         (await stderr).text,
@@ -121,6 +128,7 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
       over.abort();
     }
     done = 0;
+    unclean = false;
     worn_above = wornAbove(heldBytes(pid) ?? Number.POSITIVE_INFINITY, most);
     looked_at = performance.now();
     return fresh;
@@ -128,7 +136,7 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
 
   /** Tasks leave things behind: modules they imported, caches, leaks. */
   const isWorn = (on: Child): boolean => {
-    if (deps.recycle_after !== null && done >= deps.recycle_after) return true;
+    if (unclean || (deps.recycle_after !== null && done >= deps.recycle_after)) return true;
     if (performance.now() - looked_at < LOOK_EVERY_MS) return false;
     looked_at = performance.now();
     return (heldBytes(on.pid) ?? 0) > worn_above;
@@ -141,22 +149,18 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
   };
 
   /** One task of a batch that was sent: its outcome, and what it printed. */
-  const follow = async (
-    on: Child,
-    entry: Running,
-    nonce: string,
-    options: RunOptions,
-  ): Promise<TaskEnd> => {
+  const follow = async (on: Child, entry: Running, options: RunOptions): Promise<TaskEnd> => {
+    const { nonce, printed } = entry;
     const since = performance.now();
-    const streams = Promise.all([on.stdout.until(nonce), on.stderr.until(nonce)]);
     const outcome = await decide(on, entry, options);
     const over = new AbortController();
     const late = deps.clock.sleep(MARK_MS, over.signal).then(() => {
       if (over.signal.aborted) return;
-      on.stdout.giveUp();
-      on.stderr.giveUp();
+      unclean = true;
+      on.stdout.giveUp(nonce);
+      on.stderr.giveUp(nonce);
     });
-    const [out, err] = await streams;
+    const [out, err] = await printed;
     over.abort();
     await late;
     return {
@@ -185,7 +189,9 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
         stopped = why;
         on.signal("SIGUSR1");
         await clock.sleep(STEPS.cancel_ms, over.signal);
-        if (!over.signal.aborted) on.signal("SIGINT");
+        if (over.signal.aborted) return;
+        unclean = true;
+        on.signal("SIGINT");
         await clock.sleep(STEPS.interrupt_ms, over.signal);
         if (over.signal.aborted) return;
         await replace();
@@ -224,22 +230,25 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
     tasks: readonly TaskInput[],
     options: RunOptions,
   ): Promise<number> => {
-    const nonces = tasks.map(() => newToken().slice(0, 16));
-    const frames = tasks.map((task, i) => ({
-      ...{ type: "task", id: task.task_id, epoch: task.epoch, attempt: task.attempt },
-      ...{ max_attempts: task.max_attempts, pk: task.pk, extra: task.extra },
-      ...{ nonce: nonces[i], deadline_ms: options.timeout_ms },
-    }));
-    for (const task of tasks)
+    const frames = tasks.map((task) => {
+      const nonce = newToken().slice(0, 16);
       running.set(task.task_id, {
-        ...{ task, answered: false },
+        ...{ task, nonce, answered: false },
+        // All at once: a batch may print faster than its results are dealt with.
+        printed: Promise.all([on.stdout.until(nonce), on.stderr.until(nonce)]),
         answer: Promise.withResolvers<TaskOutcome>(),
       });
+      return {
+        ...{ type: "task", id: task.task_id, epoch: task.epoch, attempt: task.attempt },
+        ...{ max_attempts: task.max_attempts, pk: task.pk, extra: task.extra },
+        ...{ nonce, deadline_ms: options.timeout_ms },
+      };
+    });
     const [only] = frames;
     on.send(frames.length === 1 && only ? only : { type: "batch", items: frames });
     for (const [i, task] of tasks.entries()) {
       const entry = running.get(task.task_id) as Running;
-      const end = await follow(on, entry, nonces[i] as string, options);
+      const end = await follow(on, entry, options);
       running.delete(task.task_id);
       done += 1;
       options.onEnd(end);
@@ -259,7 +268,7 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
           return;
         }
         if (child && !child.alive) await replace();
-        if (child && isWorn(child)) await replace(false);
+        if (child && isWorn(child)) await replace(unclean);
         try {
           child ??= await start();
         } catch (err) {

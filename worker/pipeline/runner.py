@@ -19,6 +19,7 @@ import traceback
 
 FD = 3
 MAX_FRAME = 16 * 1024 * 1024
+PID = os.getpid()
 
 
 class RetryLater(Exception):
@@ -45,6 +46,20 @@ class Context:
         self.deadline = None if deadline_ms is None else time.time() + deadline_ms / 1000
         self.cancelled = threading.Event()
 
+    @property
+    def state(self):
+        """JSON values of this task's plugin: get, set, update, delete."""
+        import flotilla_store
+
+        return flotilla_store.State()
+
+    @property
+    def blob(self):
+        """Bytes that this task's plugin keeps: get, set, delete."""
+        import flotilla_store
+
+        return flotilla_store.Blob()
+
     def progress(self, percent, note=""):
         send({"type": "progress", "id": self.task_id, "pct": percent, "note": note})
 
@@ -61,7 +76,9 @@ except OSError:
 
 
 def send(frame):
-    data = json.dumps(frame, separators=(",", ":"), default=str).encode() + b"\n"
+    text = json.dumps(frame, separators=(",", ":"), default=str, allow_nan=False)
+    # A line of its own, whatever the module may have written to this descriptor by mistake.
+    data = b"\n" + text.encode() + b"\n"
     if len(data) > MAX_FRAME:
         raise ValueError("the output is larger than %d bytes" % MAX_FRAME)
     with _write_lock:
@@ -140,7 +157,34 @@ def resolved(value):
     if _loop is None:
         _loop = asyncio.new_event_loop()
         asyncio.set_event_loop(_loop)
-    return _loop.run_until_complete(value)
+    try:
+        return _loop.run_until_complete(value)
+    except KeyboardInterrupt:
+        # What was interrupted must not go on inside the next task.
+        left = asyncio.all_tasks(_loop)
+        for task in left:
+            task.cancel()
+        _loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        raise
+
+
+def each(outputs):
+    """The outputs of a batch, whichever kind of iterator gives them."""
+    if not hasattr(outputs, "__aiter__"):
+        yield from outputs
+        return
+    pending = outputs.__aiter__()
+    while True:
+        try:
+            yield resolved(pending.__anext__())
+        except StopAsyncIteration:
+            return
+
+
+def leave_if_forked():
+    """A child that the module forked and that came back from it is not the runner."""
+    if os.getpid() != PID:
+        os._exit(0)
 
 
 def finish_streams(nonce):
@@ -175,7 +219,7 @@ def fail(frame, err):
 def succeed(frame, output):
     try:
         send({"type": "result", "id": frame["id"], "epoch": frame["epoch"], "output": output})
-    except (TypeError, ValueError) as err:
+    except (TypeError, ValueError, RecursionError) as err:
         fail(frame, err)
 
 
@@ -187,9 +231,11 @@ def run_one(run, count, frame):
     try:
         output = resolved(run(*args))
     except (Exception, KeyboardInterrupt) as err:  # SystemExit ends the process, as the module asked
+        leave_if_forked()
         _current = None
         fail(frame, err)
     else:
+        leave_if_forked()
         _current = None
         succeed(frame, output)
     finish_streams(frame["nonce"])
@@ -205,7 +251,8 @@ def run_many(batch, items):
     done = 0
     try:
         outputs = resolved(batch(tasks, ctx))
-        for output in outputs:
+        for output in each(outputs):
+            leave_if_forked()
             if done == len(items):
                 break
             frame = items[done]
@@ -218,6 +265,7 @@ def run_many(batch, items):
         if done < len(items):
             raise ValueError("run_batch gave %d outputs for %d tasks" % (done, len(items)))
     except (Exception, KeyboardInterrupt) as err:
+        leave_if_forked()
         for frame in items[done:]:
             fail(frame, err)
             finish_streams(frame["nonce"])
@@ -231,6 +279,7 @@ def on_cancel(_signum, _frame):
 
 def main():
     signal.signal(signal.SIGUSR1, on_cancel)
+    os.set_inheritable(FD, False)
     send({"type": "hello", "v": 1, "runtime": "python %d.%d.%d" % sys.version_info[:3], "pid": os.getpid()})
     incoming = frames()
     init = next(incoming)
