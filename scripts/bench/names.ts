@@ -9,5 +9,12 @@ export const BENCH_NAMES = [
   "cdp",
   "viewer",
   "boot",
+  "submit",
+  "drain",
+  "claim",
+  "pickup",
+  "python",
+  "backlog",
+  "idle-workers",
 ] as const;
 export type BenchName = (typeof BENCH_NAMES)[number];

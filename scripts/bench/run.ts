@@ -16,6 +16,13 @@ const BENCHES: Record<BenchName, () => Promise<Bench>> = {
   cdp: async () => (await import("./cdp.ts")).cdp,
   viewer: async () => (await import("./viewer.ts")).viewer,
   boot: async () => (await import("./boot.ts")).boot,
+  submit: async () => (await import("./pipeline/submit.ts")).submit,
+  drain: async () => (await import("./pipeline/drain.ts")).drain,
+  claim: async () => (await import("./pipeline/drain.ts")).claim,
+  pickup: async () => (await import("./pipeline/pickup.ts")).pickup,
+  python: async () => (await import("./pipeline/python.ts")).python,
+  backlog: async () => (await import("./pipeline/backlog.ts")).backlog,
+  "idle-workers": async () => (await import("./pipeline/idle-workers.ts")).idleWorkers,
 };
 
 const args = process.argv.slice(2);

@@ -37,11 +37,24 @@ const PREFIX = "flotilla-pg-";
 const START_DEADLINE_MS = 30_000;
 const PORT_TRIES = 5;
 
+/** For tests: no commit waits for a disk. */
+const FAST = ["fsync=off", "full_page_writes=off", "autovacuum=off", "shared_buffers=64MB"];
+/** For benchmarks: everything a server in production does, in memory that fits a small machine. */
+const DURABLE = [
+  "fsync=on",
+  "synchronous_commit=on",
+  "full_page_writes=on",
+  "autovacuum=on",
+  "shared_buffers=512MB",
+  "max_wal_size=4GB",
+];
+
 /**
  * Starts a server; about a second. It dies with this process (also when that is killed), but `stop` it after the suite.
+ * `durable`: commits survive a power cut.
  * @throws when Postgres is not installed: the suite is not complete without it.
  */
-export async function startPostgres(): Promise<TestPostgres> {
+export async function startPostgres({ durable = false } = {}): Promise<TestPostgres> {
   removeLeftovers();
   const bin = findBin();
   const dir = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
@@ -52,11 +65,8 @@ export async function startPostgres(): Promise<TestPostgres> {
     const options = ["-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
     runOrThrow([...asUser([]), join(bin, "initdb"), "-D", data, ...options]);
     const settings = [
-      "fsync=off",
-      "full_page_writes=off",
+      ...(durable ? DURABLE : FAST),
       "max_connections=200",
-      "shared_buffers=64MB",
-      "autovacuum=off",
       `unix_socket_directories=${dir}`,
       "listen_addresses=127.0.0.1",
     ];
