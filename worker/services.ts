@@ -1,5 +1,7 @@
 import { ConfigError } from "#shared/env.ts";
 import { createScope } from "#shared/scope.ts";
+import { parseHubUrl } from "./link/hub-url.ts";
+import { shipLogs } from "./pipeline/ship-logs.ts";
 import { type RunningWorker, startWorker, type WorkerDeps } from "./start.ts";
 import { startAgentService } from "./start-agent.ts";
 import { startPull } from "./start-pull.ts";
@@ -11,6 +13,30 @@ import { startStallWatchdog } from "./update/watchdog.ts";
  * @throws ConfigError when it was told neither.
  */
 export async function startServices(deps: WorkerDeps): Promise<RunningWorker> {
+  const { config, clock, log } = deps;
+  const base = config.pipeline.control_url ?? config.hub_url;
+  if (base === null) return startChosen(deps);
+  const shipped = shipLogs({
+    control_url: parseHubUrl(base).http,
+    service: config.agent.enabled ? "agent" : "worker",
+    secret: config.worker_secret,
+    api_token: config.pipeline.api_token,
+    ...{ clock, log, random: Math.random },
+  });
+  try {
+    const worker = await startChosen({ ...deps, log: shipped.log });
+    const stop = async () => {
+      await worker.stop();
+      await shipped.stop();
+    };
+    return { exited: worker.exited, stop };
+  } catch (err) {
+    await shipped.stop();
+    throw err;
+  }
+}
+
+async function startChosen(deps: WorkerDeps): Promise<RunningWorker> {
   const { hub_url, pipeline, agent } = deps.config;
   const { control_url } = pipeline;
   if (agent.enabled) return startAgentService(deps);
