@@ -12,6 +12,7 @@ import type { Terminal } from "./cli/print.ts";
 import { checkTarget } from "./cli/run-command.ts";
 import type { Service } from "./cli/run-service.ts";
 import type { HubConfig } from "./config.ts";
+import { installExamplePlugins } from "./demo/example-plugins.ts";
 import { pickLanePorts } from "./lane-ports.ts";
 import { startHub } from "./serve.ts";
 
@@ -160,6 +161,11 @@ export async function startDev(deps: DevDeps): Promise<Service> {
   const scope = createScope(deps.log);
   const abort = new AbortController();
   try {
+    if (!deps.config.given.has("SVC_PLUGINS_DIR"))
+      await installExamplePlugins(deps.config.plugins_dir).catch((err) =>
+        // A data directory that cannot be written is the hub's to tell.
+        deps.log.warn({ err }, "example plugins not installed"),
+      );
     const hub = scope.add("hub", await startHub(deps), (h) => h.stop());
     const url = `http://${reachableHost(deps.config.host)}:${hub.port}`;
     deps.terminal.out(banner(deps, url, hub.new_password));

@@ -132,7 +132,14 @@ export const LAYERS: readonly Layer[] = [
   {
     name: "dev",
     files: /^hub\/dev\.ts$/,
-    may: ["shared", "hub-cli", "hub-config", "hub-assembly", "dev-child"],
+    may: ["shared", "hub-cli", "hub-config", "hub-assembly", "dev-child", "hub-demo"],
+    packages: [],
+  },
+  // A command of the client's shape that opens the database itself.
+  {
+    name: "admin-command",
+    files: /^hub\/admin-command\.ts$/,
+    may: ["shared", "hub-cli", "hub-config", "hub-db", "hub-control"],
     packages: [],
   },
   {
@@ -144,6 +151,7 @@ export const LAYERS: readonly Layer[] = [
       "hub-config",
       "hub-assembly",
       "dev",
+      "admin-command",
       "worker-start",
       "worker-config",
     ],

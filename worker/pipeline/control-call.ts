@@ -25,14 +25,19 @@ export type ControlCall = (path: string, body: object, wait_ms?: number) => Prom
 
 const CALL_MS = 15_000;
 
+/** What shows the control plane that a call is its worker's. */
+export const controlHeaders = ({
+  secret,
+  api_token,
+}: Pick<ControlCallDeps, "secret" | "api_token">): Record<string, string> => ({
+  ...(secret === null ? {} : { "x-worker-secret": secret }),
+  ...(api_token === null ? {} : { authorization: `Bearer ${api_token}` }),
+});
+
 /** How a worker or an agent speaks to the control plane. Calls throw ControlRefused, or what the network threw. */
 export function createControlCall(deps: ControlCallDeps): ControlCall {
   const base = `${deps.control_url.replace(/\/+$/, "")}/api/v1`;
-  const headers = {
-    "content-type": "application/json",
-    ...(deps.secret === null ? {} : { "x-worker-secret": deps.secret }),
-    ...(deps.api_token === null ? {} : { authorization: `Bearer ${deps.api_token}` }),
-  };
+  const headers = { "content-type": "application/json", ...controlHeaders(deps) };
   return async (path, body, wait_ms = 0) => {
     const over = new AbortController();
     const stop = () => over.abort(deps.signal.reason);

@@ -1,11 +1,14 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "#shared/clock.ts";
+import { newToken } from "#shared/ids.ts";
 import type { Log } from "#shared/log.ts";
 import type { WorkloadSettings } from "#shared/schema/pull.ts";
 import bunRunner from "./bun-runner.ts" with { type: "text" };
 import { createCommandExecutor } from "./command-executor.ts";
 import { createFleetExecutor } from "./fleet-executor.ts";
+import storePy from "./flotilla_store.py" with { type: "text" };
+import bunStore from "./flotilla-store.ts" with { type: "text" };
 import { MIB } from "./memory.ts";
 import { createModuleExecutor } from "./module-executor.ts";
 import runnerPy from "./runner.py" with { type: "text" };
@@ -55,7 +58,10 @@ export async function createExecutor(
         ...shared,
         ...(await module()),
         program: config.python ?? PYTHON,
-        args: ["-u", await runnerFile(deps.dir, "runner.py", runnerPy)],
+        args: [
+          "-u",
+          await runnerFile(deps.dir, "runner.py", runnerPy, { "flotilla_store.py": storePy }),
+        ],
       });
     case "bun_module":
       return createModuleExecutor({
@@ -63,7 +69,10 @@ export async function createExecutor(
         ...(await module()),
         environment: { ...environment, BUN_BE_BUN: "1" },
         program: process.execPath,
-        args: ["--no-install", await runnerFile(deps.dir, "runner.ts", bunRunner)],
+        args: [
+          "--no-install",
+          await runnerFile(deps.dir, "runner.ts", bunRunner, { "flotilla-store.ts": bunStore }),
+        ],
       });
     case "fleet_fetch":
       return createFleetExecutor({
@@ -83,8 +92,20 @@ function fleetOf({ fleet }: ExecutorDeps, { executor_config }: WorkloadSettings)
 }
 
 /** The runners are inside the program; the interpreters want a file, so that tracebacks can show its lines. */
-async function runnerFile(dir: string, name: string, text: string): Promise<string> {
-  const path = join(dir, name);
-  await writeFile(path, text);
-  return path;
+async function runnerFile(
+  dir: string,
+  name: string,
+  text: string,
+  beside: Record<string, string>,
+): Promise<string> {
+  for (const [file, its] of Object.entries({ ...beside, [name]: text }))
+    await replaceFile(join(dir, file), its);
+  return join(dir, name);
+}
+
+/** Another slot's interpreter may be reading it: it finds the old file or the new one, whole. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const temp = `${path}.${newToken()}`;
+  await writeFile(temp, text);
+  await rename(temp, path);
 }

@@ -18,6 +18,7 @@ import { createExecutor, type FleetAddress } from "./executors.ts";
 import { createFlight } from "./flight.ts";
 import { keepLeases } from "./keep-leases.ts";
 import { createOutbox } from "./outbox.ts";
+import { createWorkerPlugins } from "./plugins.ts";
 import { CANCELLED, type TaskEnd } from "./types.ts";
 
 export interface PullDeps {
@@ -71,9 +72,13 @@ export function startPullWorker(deps: PullDeps): PullWorker {
   const gone = new AbortController();
   const client = createControlClient({ ...deps, incarnation: newToken(), signal: gone.signal });
   const flight = createFlight();
+  const plugins = createWorkerPlugins({ ...deps, signal: gone.signal });
   const pool = createExecutorPool({
     most: slots,
-    create: (workload) => createExecutor(deps, workload),
+    create: (workload) =>
+      plugins.createExecutor(workload, (settings, more) =>
+        createExecutor({ ...deps, environment: { ...deps.environment, ...more } }, settings),
+      ),
   });
   const settings = new Map<string, WorkloadSettings>();
   const broken = new Map<string, { until: number; wait: number }>();
@@ -330,6 +335,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     changed();
     await leases.stop();
     await pool.close();
+    await plugins.close();
   };
   let stopped: Promise<void> | undefined;
   return {
