@@ -4,10 +4,12 @@ import { issueAt } from "#test/support/api.ts";
 import { createFakeClock } from "#test/support/fake-clock.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
 
+const PASSWORD = "correct horse battery";
+const admin = { headers: { "x-admin-password": PASSWORD } };
 const clock = createFakeClock();
 let hub: TestHub;
 beforeAll(async () => {
-  hub = await startTestHub({ clock, mode: "control" });
+  hub = await startTestHub({ clock, mode: "control", env: { SVC_ADMIN_PASSWORD: PASSWORD } });
 });
 afterAll(() => hub.close());
 
@@ -22,8 +24,8 @@ async function addAgent(): Promise<string> {
   expect((await sync(host)).status).toBe(200);
   return host;
 }
-const spawn = (body: object) => api("POST", "/workers/elastic/spawn", body);
-const stop = (body: object) => api("POST", "/workers/elastic/stop", body);
+const spawn = (body: object) => api("POST", "/workers/elastic/spawn", body, admin);
+const stop = (body: object) => api("POST", "/workers/elastic/stop", body, admin);
 const inventory = async (host: string) =>
   InstanceList.parse((await api("GET", "/workers/elastic/inventory")).body).instances.filter(
     (i) => i.host === host,
@@ -129,6 +131,11 @@ describe("elastic instances (§4.3)", () => {
     await sync(host, { children: [] });
     expect((await inventory(host)).map((i) => i.instance_id)).toEqual([two]);
     expect((await stop({ instance_id: one })).status).toBe(404);
+  });
+
+  test("§5 spawn and stop are the administrator's; nobody else is told what is wrong with a body", async () => {
+    for (const path of ["spawn", "stop"])
+      expect((await api("POST", `/workers/elastic/${path}`, { nope: 1 })).status).toBe(401);
   });
 
   test("stop by host takes the newest; more than there are takes all", async () => {

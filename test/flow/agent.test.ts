@@ -14,6 +14,7 @@ const MAIN = join(import.meta.dir, "../../hub/main.ts");
 const HOST = "agent-host";
 /** Ends at SIGTERM, as a drained worker does. */
 const SLEEPS = "exec sleep 600";
+const PASSWORD = "correct horse battery";
 const LIMIT_MS = 20_000;
 
 let hub: TestHub;
@@ -23,7 +24,9 @@ const programs: Program[] = [];
 
 async function begin(): Promise<void> {
   dir = await mkdtemp(join(tmpdir(), "flotilla-agent-"));
-  hub = await startTestHub({ env: { SVC_PORT: String(await freePort()) } });
+  hub = await startTestHub({
+    env: { SVC_PORT: String(await freePort()), SVC_ADMIN_PASSWORD: PASSWORD },
+  });
 }
 afterEach(async () => {
   for (const program of programs.splice(0)) {
@@ -48,7 +51,7 @@ async function addAgent(script: string, term_ms = 5_000, at = dir): Promise<Runn
   return agent;
 }
 const api = (method: string, path: string, body?: unknown) =>
-  hub.call(method, `/api/v1${path}`, body);
+  hub.call(method, `/api/v1${path}`, body, { headers: { "x-admin-password": PASSWORD } });
 const inventory = async (): Promise<Instance[]> =>
   InstanceList.parse((await api("GET", "/workers/elastic/inventory")).body).instances;
 /** The host is known once its agent spoke. */

@@ -1,4 +1,4 @@
-import { conflict, notFound } from "#shared/errors.ts";
+import { AppError, conflict, notFound } from "#shared/errors.ts";
 import { HOST_NAME } from "#shared/schema/agent.ts";
 import type { PullWorkerRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
@@ -78,7 +78,7 @@ export function createRestartDesk(ctx: RestartContext): RestartDesk {
       if (command === null)
         throw conflict("no restart command is configured: set SVC_RESTART_ARGV");
       const { host } = worker;
-      if (!isAllowed(host)) throw notFound(`host ${host} in SVC_SSH_HOSTS`);
+      if (!isAllowed(host)) throw new AppError("not_found", `${host} is not in SVC_SSH_HOSTS`);
       if (!(await begin(worker, command, { limit: null, idle_since: null })))
         throw conflict("a restart of this worker is under way");
       return { worker_id, host };
