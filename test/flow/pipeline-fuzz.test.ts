@@ -214,7 +214,7 @@ print(pk)`,
   if (pk === "huge") return "x".repeat(17_000_000);
   if (pk === "odd") { const loop: any = {}; loop.self = loop; return loop; }
   if (pk === "nan") return 1n;
-  if (pk === "deep") { let deep: any = []; for (let i = 0; i < 20_000; i += 1) deep = [deep]; return deep; }
+  if (pk === "deep") { let deep: any = []; for (let i = 0; i < 100_000; i += 1) deep = [deep]; return deep; }
   console.log(pk);`,
     });
     for (const pk of ["huge", "odd", "nan", "deep"]) {
@@ -223,6 +223,19 @@ print(pk)`,
     }
     await expectNext(executor);
   });
+});
+
+test("a result that no JSON reader takes fails its task instead of leaving it without an end", async () => {
+  const executor = await rig.python(`
+import os
+def run(pk, extra, ctx):
+    if pk == "plain": print(pk)
+    else: os.write(3, b'{"type":"result","id":%d,"epoch":%d,"output":NaN}\\n' % (ctx.task_id, ctx.epoch))
+    return "fine"
+`);
+  const { outcome } = await one(executor, "odd");
+  expect(outcome).toMatchObject({ outcome: "error", error: "the output is no JSON" });
+  await expectNext(executor);
 });
 
 describe("python_module alone", () => {
@@ -307,6 +320,12 @@ describe("command", () => {
     const held = await one(forged, "a");
     expect(held.outcome).toMatchObject({ outcome: "error", error: "exited with code 3" });
     expect(held.duration_ms).toBeLessThan(5_000);
+  });
+
+  test("its streams are pipes that can be opened by name", async () => {
+    const executor = await shell("echo both | tee /dev/stderr; echo more > /dev/stdout");
+    const end = await one(executor, "a");
+    expect(end).toMatchObject({ stdout: "both\nmore\n", stderr: "both\n" });
   });
 
   test("one that ignores SIGTERM is killed with what it started", async () => {

@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import type { Duplex } from "node:stream";
 import { type Clock, systemClock } from "#shared/clock.ts";
 import { createCapture, type StreamCapture } from "./capture.ts";
 import { offerToOomKiller } from "./memory.ts";
+import { openOutlet } from "./pipes.ts";
 
 /** A frame of wp-exec/1, either way. */
 export interface Frame {
@@ -42,12 +43,18 @@ export interface Child {
 /** @throws when the program cannot be started. */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const clock = options.clock ?? systemClock;
+  const stdout = createCapture();
+  const stderr = createCapture();
+  const outlets = [openOutlet(), openOutlet()] as const;
+  const [out, err] = outlets;
   const child = spawn(options.program, options.args, {
     detached: true,
-    stdio: ["ignore", "pipe", "pipe", "pipe"],
+    stdio: ["ignore", out.stdio, err.stdio, "pipe"],
     cwd: options.cwd,
     env: options.environment,
   });
+  out.read(child.stdout, stdout.push);
+  err.read(child.stderr, stderr.push);
   await new Promise<void>((resolve, reject) => {
     child.once("spawn", resolve);
     child.once("error", reject);
@@ -55,10 +62,6 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   const pid = child.pid as number;
   offerToOomKiller(pid);
   const control = child.stdio[3] as Duplex;
-  const stdout = createCapture();
-  const stderr = createCapture();
-  child.stdout?.on("data", (chunk: Buffer) => stdout.push(chunk));
-  child.stderr?.on("data", (chunk: Buffer) => stderr.push(chunk));
   let alive = true;
   const exited = new Promise<string>((resolve) =>
     child.once("exit", (code, signal) => {
@@ -93,7 +96,9 @@ export async function startChild(options: ChildOptions): Promise<Child> {
     // Also when the leader went by itself: what it started may have stayed.
     signalGroup("SIGKILL");
     if (!left) await gone(END_MS.killed);
-    release(child, control);
+    // A grandchild may hold the pipes open for ever.
+    for (const outlet of outlets) outlet.close();
+    control.destroy();
   };
   let ending: Promise<void> | undefined;
   return {
@@ -118,13 +123,6 @@ export async function startChild(options: ChildOptions): Promise<Child> {
       return ending;
     },
   };
-}
-
-/** A grandchild may hold the pipes open for ever. */
-function release(child: ChildProcess, control: Duplex): void {
-  child.stdout?.destroy();
-  child.stderr?.destroy();
-  control.destroy();
 }
 
 function readFrames(control: Duplex, onFrame: (frame: Frame) => void, tooLong: () => void): void {
@@ -159,6 +157,14 @@ function parseFrame(line: string): Frame | null {
     const frame = JSON.parse(line) as Frame | null;
     return typeof frame?.type === "string" ? frame : null;
   } catch {
-    return null;
+    const [, id, epoch] = /^\{"type":"result","id":(\d+),"epoch":(\d+),/.exec(line) ?? [];
+    if (id === undefined) return null;
+    // Nested deeper than this process can read; without an answer the task would never end.
+    return {
+      type: "error",
+      id: Number(id),
+      epoch: Number(epoch),
+      message: "the output is no JSON",
+    };
   }
 }

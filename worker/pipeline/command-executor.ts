@@ -3,6 +3,7 @@ import type { Clock } from "#shared/clock.ts";
 import type { Log } from "#shared/log.ts";
 import { captureAll } from "./capture.ts";
 import { offerToOomKiller, watchMemory } from "./memory.ts";
+import { openOutlet } from "./pipes.ts";
 import {
   CANCELLED,
   type Executor,
@@ -63,20 +64,24 @@ async function runOne(
 ): Promise<TaskEnd> {
   const since = performance.now();
   const [program = "", ...args] = argv;
-  const child = spawn(program, args, { detached: true, cwd, env: environment });
   const out = captureAll();
   const err = captureAll();
-  child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
-  child.stderr.on("data", (chunk: Buffer) => err.push(chunk));
-  child.stdin.on("error", () => {});
-  child.stdin.end(
+  const outlets = [openOutlet(), openOutlet()] as const;
+  const child = spawn(program, args, {
+    ...{ detached: true, cwd, env: environment },
+    stdio: ["pipe", outlets[0].stdio, outlets[1].stdio],
+  });
+  outlets[0].read(child.stdout, out.push);
+  outlets[1].read(child.stderr, err.push);
+  child.stdin?.on("error", () => {});
+  child.stdin?.end(
     JSON.stringify({ pk: task.pk, extra: task.extra, attempt: task.attempt, epoch: task.epoch }),
   );
   const exited = new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
     child.once("error", reject);
     child.once("exit", (code, by) => resolve({ code, signal: by }));
   });
-  const drained = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const drained = Promise.all(outlets.map(({ ended }) => ended));
   const over = new AbortController();
   let ended_by: TaskEnd["outcome"] | null = null;
   const kill = (name: NodeJS.Signals) => {
@@ -122,8 +127,7 @@ async function runOne(
     over.abort();
     // What it started may have stayed.
     kill("SIGKILL");
-    child.stdout.destroy();
-    child.stderr.destroy();
+    for (const outlet of outlets) outlet.close();
   }
   const [stdout, stderr] = [out.take(), err.take()];
   if (outcome.kind === "done") outcome.output = parsed(stdout.text, stdout.truncated);
