@@ -24,20 +24,26 @@ ins as (
   on conflict (workload_id, pk) do nothing returning state)
 select (count(*) filter (where state = 0))::int as ready, (count(*) filter (where state = 3))::int as delayed from ins`;
 
+/**
+ * The picked rows are locked and ready, so the update asks for nothing but their keys: `t.state = 0` beside them led the
+ * planner to read every ready task of a table without statistics (1.2 s instead of 10 ms for 1,000 of 1,000). The keys
+ * come as an array, of which it expects ten: one probe of the primary key each, whatever it knows of the table. $5 and $6
+ * are the places in the order of claiming that each worker gets: after, up to.
+ */
 export const CLAIM = `
 with picked as materialized (
   select task_id, priority from tasks where workload_id = $1::bigint and state = 0
   order by priority desc, task_id limit $2::bigint for update skip locked),
-num as (select task_id, row_number() over (order by priority desc, task_id) as k from picked),
-want as (
-  select w, wid, o, sum(n) over (order by o) - n as lo, sum(n) over (order by o) as hi
-  from unnest($3::text::text[], $4::text::text[], $5::text::bigint[]) with ordinality u(w, wid, n, o)),
-a as (select num.task_id, want.w, want.wid, want.o from num join want on num.k > want.lo and num.k <= want.hi)
+a as (
+  select n.task_id, want.w, want.wid, want.o
+  from unnest(array(select task_id from picked order by priority desc, task_id)) with ordinality n(task_id, k)
+  join unnest($3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::bigint[])
+    with ordinality want(w, wid, lo, hi, o) on n.k > want.lo and n.k <= want.hi)
 update tasks t set state = 1, attempt = t.attempt + 1, epoch = t.epoch + 1, worker = a.w, worker_id = a.wid,
-  claimed_at = flotilla_now(), deadline_at = flotilla_now() + $7::bigint,
-  lease_until = least(flotilla_now() + $6::bigint, flotilla_now() + $7::bigint)
+  claimed_at = flotilla_now(), deadline_at = flotilla_now() + $8::bigint,
+  lease_until = least(flotilla_now() + $7::bigint, flotilla_now() + $8::bigint)
 from a
-where t.task_id = any (array(select task_id from picked)) and t.task_id = a.task_id and t.state = 0
+where t.task_id = a.task_id
 returning a.o, t.task_id, t.pk, t.extra::text as extra, t.attempt, t.max_attempts, t.epoch, t.priority, t.claimed_at`;
 
 export const COMPLETE = `
@@ -109,7 +115,7 @@ with due as materialized (
   select task_id from tasks where state = 3 and run_at <= flotilla_now()
   order by run_at limit $1::bigint for update skip locked),
 upd as (
-  update tasks t set state = 0 where t.task_id = any (array(select task_id from due)) and t.state = 3
+  update tasks t set state = 0 where t.task_id = any (array(select task_id from due))
   returning t.workload_id)
 select workload_id, count(*)::int as n from upd group by workload_id`;
 
@@ -129,7 +135,7 @@ with picked as materialized (
   select task_id from tasks where workload_id = $1::bigint and state = 2 order by task_id limit $2::bigint
   for update skip locked)
 update tasks t set state = 0, attempt = 0, crash_count = 0, run_at = flotilla_now()
-where t.task_id = any (array(select task_id from picked)) and t.state = 2
+where t.task_id = any (array(select task_id from picked))
 returning t.task_id`;
 
 export const PEEK = `

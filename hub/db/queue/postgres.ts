@@ -390,12 +390,18 @@ const claim = (
   total: number,
 ) => {
   const { op } = group[0] as { op: ClaimOp };
+  let end = 0;
+  const upto = wants.map((n) => {
+    end += n;
+    return end;
+  });
   return tx.q<Omit<ClaimedTask, "workload_id"> & { o: number }>(SQL.CLAIM, [
     workload_id,
     total,
     list(group.map((g) => g.op.worker)),
     list(group.map((g) => g.op.worker_id)),
-    list(wants),
+    list(upto.map((hi, i) => hi - (wants[i] ?? 0))),
+    list(upto),
     op.lease_ms,
     op.timeout_ms,
   ]);
