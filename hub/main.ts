@@ -97,6 +97,15 @@ async function runCommand(words: Parameters<typeof parseCommandLine>[0]): Promis
     case "mode":
       return runMode(invocation.mode, invocation.flags);
     case "command": {
+      if (invocation.command === "admin") {
+        const { runAdminCommand } = await import("./admin-command.ts");
+        return runAdminCommand(
+          invocation.words,
+          env,
+          flagOverrides(invocation.flags, "admin"),
+          terminal,
+        );
+      }
       const { runClientCommand } = await import("./cli/run-command.ts");
       const interrupt = new AbortController();
       for (const signal of ["SIGINT", "SIGTERM"] as const)
@@ -104,8 +113,8 @@ async function runCommand(words: Parameters<typeof parseCommandLine>[0]): Promis
           if (interrupt.signal.aborted) process.exit(EXIT.interrupted);
           interrupt.abort();
         });
-      const { command, flags } = invocation;
-      return runClientCommand(command, invocation.words, flags, env, terminal, interrupt.signal);
+      const { command, words, flags } = invocation;
+      return runClientCommand(command, words, flags, env, terminal, interrupt.signal);
     }
   }
 }

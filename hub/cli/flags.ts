@@ -11,9 +11,12 @@ export const COMMANDS = [
   "submit",
   "queue",
   "runs",
+  "admin",
   "doctor",
 ] as const;
 export type Command = (typeof COMMANDS)[number];
+/** Those that speak to a running hub; `admin` opens the database of one that does not run. */
+export type ClientCommand = Exclude<Command, "admin">;
 
 /** Words the design reserves for later; refused by name instead of as a typing mistake. */
 export const RESERVED_COMMANDS = ["bench"];
@@ -193,6 +196,7 @@ export const COMMAND_FLAGS: Record<Command, Flag[]> = {
     { name: "limit", value: "N", help: "how many, newest first (50; 10 before those that follow)" },
     JSON_OUT,
   ],
+  admin: [DB, DATA],
   doctor: [HUB, DATA, JSON_OUT],
 };
 
@@ -205,5 +209,6 @@ export const COMMAND_WORDS: Record<Command, string[]> = {
   submit: ["SLUG", "[PK…]"],
   queue: ["SLUG"],
   runs: ["SLUG"],
+  admin: ["reset-password"],
   doctor: [],
 };

@@ -21,6 +21,7 @@ const ABOUT: Record<Mode | Command, string> = {
   submit: "put tasks into a workload's queue",
   queue: "count the tasks of a workload",
   runs: "list the runs of a workload, newest first",
+  admin: "give the administrator a new password, in the database of a hub that does not run",
   doctor: "say what this machine lacks to run a worker",
 };
 

@@ -5,7 +5,7 @@ import { type FlagValues, flagOverrides } from "./args.ts";
 import { runDoctorCommand } from "./doctor.ts";
 import { EXIT, UsageError } from "./exit.ts";
 import { parseOption, runFetchCommand } from "./fetch.ts";
-import type { Command } from "./flags.ts";
+import type { ClientCommand } from "./flags.ts";
 import { createHubClient, HubUnreachable } from "./hub-client.ts";
 import { runCancelCommand, runJobsCommand, runWorkersCommand } from "./list-commands.ts";
 import { isPipelineCommand, runPipelineCommand } from "./pipeline.ts";
@@ -25,7 +25,7 @@ export function checkTarget(raw: string): string {
  * @returns the exit code (`EXIT`).
  */
 export async function runClientCommand(
-  command: Command,
+  command: ClientCommand,
   words: string[],
   flags: FlagValues,
   env: EnvSource,

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Command } from "#hub/cli/flags.ts";
+import type { ClientCommand } from "#hub/cli/flags.ts";
 import type { Terminal } from "#hub/cli/print.ts";
 import { runClientCommand } from "#hub/cli/run-command.ts";
 import { systemClock } from "#shared/clock.ts";
@@ -56,7 +56,7 @@ interface Ran {
 
 /** Runs a command; `watch` sees what it has printed so far and may end it as Ctrl-C would. */
 async function run(
-  command: Command,
+  command: ClientCommand,
   words: string[],
   flags: Record<string, string[]> = {},
   watch: (seen: Ran, interrupt: () => void) => void = () => {},

@@ -1,0 +1,39 @@
+import { systemClock } from "#shared/clock.ts";
+import { ConfigError, type EnvSource } from "#shared/env.ts";
+import { silentLog } from "#shared/log.ts";
+import { EXIT, UsageError } from "./cli/exit.ts";
+import type { Terminal } from "./cli/print.ts";
+import { loadHubConfig } from "./config.ts";
+import { resetAdminPassword } from "./control/operations/admin.ts";
+import { openDb } from "./db/db.ts";
+
+/**
+ * `flotilla admin reset-password`: a new administrator password, printed once, stored as a hash (design/architecture.md
+ * §7). Whoever can open the database is the administrator; a SQLite file has one owner, so its hub must not run.
+ * @returns the exit code (`EXIT`).
+ */
+export async function runAdminCommand(
+  [action]: string[],
+  env: EnvSource,
+  overrides: EnvSource,
+  terminal: Terminal,
+): Promise<number> {
+  if (action !== "reset-password")
+    throw new UsageError(`"${action}" is not an action of admin: reset-password`);
+  try {
+    const { db_url, admin_password } = loadHubConfig(env, overrides, "control");
+    const db = await openDb(db_url, { log: silentLog, lock_wait_ms: 0 });
+    try {
+      const password = await resetAdminPassword(db.settings, systemClock.now());
+      terminal.out(`user admin, password ${password}\n`);
+    } finally {
+      await db.close();
+    }
+    if (admin_password !== null)
+      terminal.err("flotilla: SVC_ADMIN_PASSWORD is set and counts instead of it\n");
+    return EXIT.ok;
+  } catch (err) {
+    if (err instanceof ConfigError) throw new UsageError(err.message);
+    throw err;
+  }
+}
