@@ -29,6 +29,12 @@ const FULL: Group[] = [
     timeout_s: 900,
     env: { CHAOS_JOBS: "50" },
   },
+  {
+    name: "pipeline",
+    files: ["test/chaos/pipeline.test.ts"],
+    timeout_s: 1_200,
+    env: { PIPELINE_CHAOS_TASKS: "20000" },
+  },
 ];
 
 const scratch = mkdtempSync(join(tmpdir(), "flotilla-tests-"));
