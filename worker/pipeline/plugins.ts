@@ -64,7 +64,8 @@ export function createWorkerPlugins(deps: PluginsDeps): WorkerPlugins {
   return {
     createExecutor: async (workload, make) => {
       const { plugin: ref, executor_config: config } = workload;
-      if (!ref) return make(workload, {});
+      // The code of a fleet_fetch is the fleet's: there is nothing to have here.
+      if (!ref || workload.executor_type === "fleet_fetch") return make(workload, {});
       store ??= startPluginStore({ api, headers, signal: deps.signal });
       const environment = { FLOTILLA_STORE_URL: store.urlFor(ref.slug) };
       const own = config.source_path;

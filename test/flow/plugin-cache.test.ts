@@ -1,0 +1,144 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { contentHash } from "#shared/archive/content-hash.ts";
+import { silentLog } from "#shared/log.ts";
+import type { WorkloadSettings } from "#shared/schema/pull.ts";
+import { sha256 } from "#test/support/fake-worker.ts";
+import { makeTarGz, type TarEntry, tarHeader } from "#test/support/tar.ts";
+import { openPluginCache } from "#worker/pipeline/plugin-cache.ts";
+import { createWorkerPlugins } from "#worker/pipeline/plugins.ts";
+
+let root: string;
+let dir: string;
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "flotilla-plugin-cache-"));
+  dir = join(root, "plugins");
+});
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+const versionOf = (files: [string, string][], slug = "p") => ({
+  slug,
+  sha256: contentHash(
+    files.map(([path, text]) => ({
+      ...{ path, size: text.length, sha256: sha256(Buffer.from(text)) },
+    })),
+  ),
+});
+const streamed = (bytes: Uint8Array) => new Blob([new Uint8Array(bytes)]).stream();
+
+/** A cache over these archives, one per fetch, the last one again and again. */
+async function cacheOf(...archives: (TarEntry[] | Uint8Array)[]) {
+  let fetches = 0;
+  const cache = await openPluginCache({
+    ...{ dir, log: silentLog },
+    fetchArchive: async () => {
+      const archive = archives[Math.min(fetches, archives.length - 1)] ?? [];
+      fetches += 1;
+      return streamed(archive instanceof Uint8Array ? archive : await makeTarGz(archive));
+    },
+  });
+  return { ...cache, fetches: () => fetches };
+}
+const FILES: [string, string][] = [
+  ["plugin.json", "{}"],
+  ["lib/a.py", "a = 1"],
+];
+const folders = () => readdir(dir);
+
+describe("plugins on a worker (design/architecture.md §7: archives)", () => {
+  test("one fetch serves all slots that ask at once, and everybody after them, also after a restart", async () => {
+    const cache = await cacheOf(FILES);
+    const held = await Promise.all(
+      Array.from({ length: 8 }, () => cache.acquire(versionOf(FILES))),
+    );
+    expect(cache.fetches()).toBe(1);
+    expect(new Set(held.map(({ path }) => path)).size).toBe(1);
+    expect(await readFile(join(held[0]?.path ?? "", "lib/a.py"), "utf8")).toBe("a = 1");
+    for (const { release } of held) await release();
+    const restarted = await cacheOf();
+    await restarted.acquire(versionOf(FILES));
+    expect(restarted.fetches()).toBe(0);
+  });
+
+  test("what an earlier process left half done is removed, whole versions stay", async () => {
+    const { path } = await (await cacheOf(FILES)).acquire(versionOf(FILES));
+    await mkdir(join(dir, "left.part"));
+    await writeFile(join(dir, "left.part", "x"), "x");
+    await cacheOf();
+    expect((await folders()).map((name) => join(dir, name))).toEqual([path]);
+  });
+
+  test("an archive that is another version, damaged, cut off or hostile leaves nothing, and the next try works", async () => {
+    const whole = await makeTarGz(FILES);
+    for (const bad of [
+      [["plugin.json", "{ }"]] as TarEntry[],
+      [...FILES, ["more", "x"]] as TarEntry[],
+      whole.subarray(0, whole.length - 20),
+      Buffer.from("no archive at all"),
+      [...FILES, ["../escape", "x"]] as TarEntry[],
+      [...FILES, ["/abs", "x"]] as TarEntry[],
+      [...FILES, { name: "link", type: "symlink", linkname: "/etc" }] as TarEntry[],
+      tarHeader("huge", 200 * 1024 * 1024),
+    ]) {
+      const cache = await cacheOf(bad, FILES);
+      await expect(cache.acquire(versionOf(FILES))).rejects.toThrow();
+      expect(await folders()).toEqual([]);
+      expect(await readdir(root)).toEqual(["plugins"]);
+      const { release } = await cache.acquire(versionOf(FILES));
+      await release();
+      await rm(dir, { recursive: true });
+    }
+  });
+
+  test("a version in use is never pruned; of the others the two used last stay", async () => {
+    const texts = ["1", "2", "3", "4", "5"];
+    const files = (text: string): [string, string][] => [["main.py", text]];
+    const cache = await cacheOf(...texts.map(files));
+    const held = [];
+    for (const text of texts) held.push(await cache.acquire(versionOf(files(text))));
+    expect(await folders()).toHaveLength(5);
+    for (const { release } of held.slice(1)) await release();
+    expect(await folders()).toHaveLength(3);
+    expect(await folders()).toContain(held[0]?.path.split("/").at(-1) ?? "");
+    await held[0]?.release();
+    await held[0]?.release();
+    expect(await folders()).toHaveLength(2);
+  });
+});
+
+describe("where a workload's code is (pipeline spec §2.1 source_path)", () => {
+  const settings = (source_path: string): WorkloadSettings => ({
+    ...{ slug: "w", revision: "1", executor_type: "python_module", batch_size: 1 },
+    ...{ executor_config: { source_path, module: "m" }, lease_ms: 1_000, timeout_ms: null },
+    plugin: { ...versionOf(FILES), path: "lib", error: null },
+  });
+  const made = async (source_path: string) => {
+    const archive = await makeTarGz(FILES);
+    const server = Bun.serve({ port: 0, fetch: () => new Response(new Uint8Array(archive)) });
+    const plugins = createWorkerPlugins({
+      ...{ control_url: `http://localhost:${server.port}/`, secret: null, api_token: null },
+      ...{ dir: root, log: silentLog, signal: new AbortController().signal },
+    });
+    let seen: [string | undefined, string[]] = [undefined, []];
+    const executor = await plugins.createExecutor(settings(source_path), async (given, env) => {
+      seen = [given.executor_config.source_path, Object.keys(env).sort()];
+      return { run: async () => {}, close: async () => {} };
+    });
+    await executor.close();
+    await plugins.close();
+    await server.stop(true);
+    return seen;
+  };
+
+  test("a source_path that this worker has is used as it is", async () => {
+    expect(await made(tmpdir())).toEqual([tmpdir(), ["FLOTILLA_STORE_URL"]]);
+  });
+
+  test("one it has not is fetched as the plugin it names, with the place inside it", async () => {
+    const [path, env] = await made("/srv/control/plugins/p/lib");
+    expect(path).toBe(join(dir, `p@${versionOf(FILES).sha256}`, "lib"));
+    expect(env).toEqual(["FLOTILLA_PLUGIN_DIR", "FLOTILLA_STORE_URL"]);
+  });
+});
