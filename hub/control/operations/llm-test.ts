@@ -51,11 +51,8 @@ export async function testLlm(ctx: LlmContext, test: LlmTest): Promise<LlmTested
     const { model, reply, status } = await ask(ctx, target, key, test.prompt, timeout_ms);
     const answered = { model, status, latency_ms: since() };
     ctx.log.info({ host: new URL(target.url).host, ...answered }, "engine tested");
-    return {
-      ...answered,
-      ...{ ok: true, error_kind: null, error: null },
-      reply: mask.text(reply).slice(0, MAX_REPLY),
-    };
+    const shown = mask.text(reply).slice(0, MAX_REPLY);
+    return { ok: true, ...answered, reply: shown, error_kind: null, error: null };
   } catch (err) {
     const { kind, status, message } = failureOf(err, timeout_ms);
     const failed = { error_kind: kind, status, error: mask.text(message), latency_ms: since() };

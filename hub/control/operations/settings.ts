@@ -40,12 +40,13 @@ export async function listSettings(ctx: SettingsContext): Promise<Setting[]> {
 
 function writableRecord(key: WritableKey, row: SettingRow | undefined): Setting {
   const { schema, fallback, description } = WRITABLE[key];
-  const known = { key, secret: false, writable: true, description };
-  const parsed = schema.safeParse(row?.value);
-  if (!row || !parsed.success)
-    return { ...known, value: fallback, source: "default", updated_at: null };
-  const updated_at = isoTime(row.updated_at);
-  return { ...known, value: parsed.data, source: "stored", updated_at };
+  const stored = schema.safeParse(row?.value);
+  const counts =
+    row && stored.success
+      ? { value: stored.data, source: "stored" as const, updated_at: isoTime(row.updated_at) }
+      : { value: fallback, source: "default" as const, updated_at: null };
+  const { value, ...known } = counts;
+  return { key, value, secret: false, writable: true, description, ...known };
 }
 
 /** @throws AppError not_found, or conflict for one that only its variable sets */
