@@ -19,6 +19,7 @@ import { createFlight } from "./flight.ts";
 import { keepLeases } from "./keep-leases.ts";
 import { createOutbox } from "./outbox.ts";
 import { createWorkerPlugins } from "./plugins.ts";
+import { spoolReports, tellSpooled } from "./spool.ts";
 import { CANCELLED, type TaskEnd } from "./types.ts";
 
 export interface PullDeps {
@@ -64,13 +65,14 @@ const FAULTY = new Set([400, 413, 422]);
 
 /**
  * Joins the control plane and runs its tasks in `slots` slots (pipeline spec §1). Reports are kept and sent again until
- * they are answered; they die with this process, whose incarnation alone they count for.
+ * they are answered; what a stopping worker could not tell is written down for the next start.
  */
 export function startPullWorker(deps: PullDeps): PullWorker {
   const { clock, log, slots } = deps;
   const stopping = new AbortController();
   const gone = new AbortController();
-  const client = createControlClient({ ...deps, incarnation: newToken(), signal: gone.signal });
+  const identity = { ...deps, incarnation: newToken(), signal: gone.signal };
+  const client = createControlClient(identity);
   const flight = createFlight();
   const plugins = createWorkerPlugins({ ...deps, signal: gone.signal });
   const pool = createExecutorPool({
@@ -116,6 +118,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
   };
   const join = async (): Promise<void> => {
     const { version, workloads = [] } = deps;
+    await tellSpooled(identity);
     const answer = await client.register({
       ...{ host: hostname(), slots, version, labels: {} },
       workloads: [...workloads],
@@ -321,7 +324,8 @@ export function startPullWorker(deps: PullDeps): PullWorker {
   const drain = async (drain_ms: number): Promise<void> => {
     stopping.abort();
     changed();
-    await client.drain().catch(() => {});
+    // Not waited for: where nobody answers, the tasks have the time.
+    void client.drain().catch(() => {});
     const over = new AbortController();
     const idle = Promise.all(running).then(() => over.abort());
     await clock.sleep(drain_ms, over.signal);
@@ -333,6 +337,8 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     late.abort();
     gone.abort();
     changed();
+    await working;
+    await spoolReports(identity, outbox).catch((err) => log.error({ err }, "reports are lost"));
     await leases.stop();
     await pool.close();
     await plugins.close();
