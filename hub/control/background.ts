@@ -1,6 +1,7 @@
 import { startLoop } from "#shared/loop.ts";
 import type { Scope } from "#shared/scope.ts";
 import type { ControlContext } from "./context.ts";
+import { forgetOnce } from "./fleet/forget.ts";
 import { watchdogOnce } from "./fleet/watchdog.ts";
 import { purgeOnce, retainOnce } from "./retention.ts";
 import { scheduleOnce } from "./schedules.ts";
@@ -10,6 +11,7 @@ import { superviseOnce } from "./supervisor/supervise.ts";
 const SCHEDULE_EVERY_MS = 1_000;
 const RETAIN_EVERY_MS = 60_000;
 const PURGE_EVERY_MS = 2_000;
+const FORGET_EVERY_MS = 3_600_000;
 const WATCH_EVERY_MS = 5_000;
 const SUPERVISE_EVERY_MS = 10_000;
 
@@ -22,5 +24,6 @@ export function startControlLoops(ctx: ControlContext, scope: Scope): void {
   loop("retention", RETAIN_EVERY_MS, (signal) => retainOnce(ctx, signal));
   loop("watchdog", WATCH_EVERY_MS, () => watchdogOnce(ctx));
   loop("supervisor", SUPERVISE_EVERY_MS, () => superviseOnce(ctx));
+  loop("forgotten workers", FORGET_EVERY_MS, () => forgetOnce(ctx));
   loop("deleted queues", PURGE_EVERY_MS, (signal) => purgeOnce(ctx, signal));
 }

@@ -1,4 +1,4 @@
-import { and, asc, eq, sql } from "drizzle-orm";
+import { and, asc, eq, lt, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import type { AgentRow, AgentsRepo } from "./types.ts";
 
@@ -29,6 +29,14 @@ export function agentsRepo({ q, t: { agents } }: Conn): AgentsRepo {
           .where(and(eq(agents.host, host), eq(agents.revision, revision)))
           .returning(),
       ),
+    forget: async (before) => {
+      const nothing: AgentRow["desired"] = [];
+      const rows = await q
+        .delete(agents)
+        .where(and(eq(agents.desired, nothing), lt(agents.last_seen_at, before)))
+        .returning({ host: agents.host });
+      return rows.map((row) => row.host);
+    },
     get: async (host) => first(await q.select().from(agents).where(eq(agents.host, host))),
     list: () => q.select().from(agents).orderBy(asc(agents.host)),
   };

@@ -39,6 +39,16 @@ export function pullWorkersRepo({ q, t: { pull_workers } }: Conn): PullWorkersRe
           .where(eq(pull_workers.worker_id, worker_id))
           .returning(),
       ),
+    forget: async ({ plain_before, filtered_before }) => {
+      const { filter, last_heartbeat_at: heard } = pull_workers;
+      const rows = await q
+        .delete(pull_workers)
+        .where(
+          sql`${heard} < ${filtered_before} or (${filter} is null and ${heard} < ${plain_before})`,
+        )
+        .returning({ worker_id: pull_workers.worker_id });
+      return rows.map((row) => row.worker_id);
+    },
     get: async (worker_id) =>
       first(await q.select().from(pull_workers).where(eq(pull_workers.worker_id, worker_id))),
     list: () => q.select().from(pull_workers).orderBy(asc(pull_workers.worker_id)),

@@ -240,6 +240,8 @@ export interface PullWorkersRepo {
     set: Partial<PullWorkerRow>,
   ): Promise<PullWorkerRow | null>;
   setFilter(worker_id: string, filter: string[] | null): Promise<PullWorkerRow | null>;
+  /** Deletes those last heard before `plain_before`; one with a filter only before `filtered_before`. Their ids. */
+  forget(before: { plain_before: number; filtered_before: number }): Promise<string[]>;
   get(worker_id: string): Promise<PullWorkerRow | null>;
   list(): Promise<PullWorkerRow[]>;
 }
@@ -258,6 +260,8 @@ export interface AgentsRepo {
     desired: AgentRow["desired"],
     revision: number,
   ): Promise<AgentRow | null>;
+  /** Deletes hosts where nothing should run and whose agent was last heard before then; which. */
+  forget(before: number): Promise<string[]>;
   get(host: string): Promise<AgentRow | null>;
   list(): Promise<AgentRow[]>;
 }

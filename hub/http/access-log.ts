@@ -14,8 +14,9 @@ const redact = (path: string) =>
 /** As it was sent: decoded, a password in it could look like the end of it. */
 const rawPath = (url: string) => url.replace(/^[a-z]+:\/\/[^/?#]*/i, "").replace(/\?.*$/s, "");
 
-/** What pull workers send thousands of times a second; a line of each that went well is for debugging. */
-const WORKER_CALL = /\/api\/v1\/workers\/[^/]+\/(exchange|claim|complete|fail|heartbeat)$/;
+/** What pull workers send thousands of times a second, and agents all the time; a line of each that went well is for debugging. */
+const WORKER_CALL =
+  /\/api\/v1\/(workers\/[^/]+\/(exchange|claim|complete|fail|heartbeat)|agents\/[^/]+\/sync)$/;
 
 /** One line per request, and `nosniff` on every answer. */
 export const accessLog = (log: Log): MiddlewareHandler<HttpEnv> =>

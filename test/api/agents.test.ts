@@ -166,6 +166,20 @@ describe("elastic instances (§4.3)", () => {
     for (let i = 0; i < 3; i += 1) expect((await spawn(named)).status).toBe(202);
     expect(await inventory(host)).toHaveLength(1);
     expect((await spawn({ instance_id: named.instance_id })).body.instances[0].host).toBe(host);
+    const { instance_id: id } = named;
+    const filter = async () =>
+      (await api("GET", "/workers")).body.workers.find((w: { id: string }) => w.id === id).filter;
+    const slug = `work-${made}`;
+    const command = { executor_type: "command", executor_config: { argv: ["true"] } };
+    await api("POST", "/workloads", { slug, ...command });
+    const incarnation = "incarnation-1";
+    await api("POST", `/workers/${id}/register`, { incarnation, host, slots: 1, version: "1" });
+    await api("POST", `/workers/${id}/filter`, { op: "replace", workloads: ["by-hand"] });
+    await spawn({ ...named, workloads: [slug] });
+    expect(await filter()).toEqual(["by-hand"]);
+    await stop({ instance_id: id });
+    await spawn({ ...named, workloads: [slug] });
+    expect(await filter()).toEqual([slug]);
     const taken = await spawn({ ...named, host: other });
     expect([taken.status, taken.body.detail]).toEqual([
       409,

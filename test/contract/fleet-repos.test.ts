@@ -56,6 +56,40 @@ eachDialect((open) => {
     });
   });
 
+  describe("what was not heard of for long", () => {
+    test("agents are forgotten when nothing should run there", async () => {
+      const db = await open();
+      for (const host of ["gone", "wanted", "alive"])
+        await db.agents.sync(host, told(host === "alive" ? 50 : 10), 0);
+      await db.agents.setDesired("wanted", [instance("i1")], 0);
+      expect(await db.agents.forget(50)).toEqual(["gone"]);
+      expect((await db.agents.list()).map((a) => a.host)).toEqual(["alive", "wanted"]);
+    });
+
+    test("workers are forgotten, those with a filter later", async () => {
+      const db = await open();
+      const add = async (worker_id: string, last_heartbeat_at: number, filter: string[] | null) =>
+        db.pull_workers.register(
+          {
+            ...{ worker_id, incarnation: "i", host: "h", version: "1", slots: 1, labels: {} },
+            ...{ filter, draining: true, in_flight: 0, cpu_percent: null, mem_percent: null },
+            ...{ host_cpu_percent: null, gpus: [], started_at: 1, last_heartbeat_at },
+          },
+          0,
+        );
+      await add("plain-old", 10, null);
+      await add("filtered-old", 10, ["a"]);
+      await add("filtered-older", 1, []);
+      await add("alive", 50, null);
+      const before = { plain_before: 50, filtered_before: 5 };
+      expect((await db.pull_workers.forget(before)).sort()).toEqual([
+        "filtered-older",
+        "plain-old",
+      ]);
+      expect(await db.pull_workers.list()).toHaveLength(2);
+    });
+  });
+
   describe("restarts of workers (§4.3)", () => {
     const begin = (db: Db, now: number, limit: number | null = 2, idle_since?: number) =>
       db.worker_restarts.begin("w1", {

@@ -68,7 +68,10 @@ export async function startAgent(deps: AgentDeps): Promise<RunningAgent> {
 
   const sync = async (): Promise<AgentSynced> => {
     const children = instances.report();
-    const gpus = await deps.readGpus();
+    const gpus = await deps.readGpus().catch((err) => {
+      log.debug({ err: errorMessage(err) }, "GPUs could not be read");
+      return [];
+    });
     const body = { agent_id: state.agent_id, version: deps.version, gpus, children };
     const synced = AgentSynced.parse(await call(`/agents/${encodeURIComponent(host)}/sync`, body));
     instances.told(children);

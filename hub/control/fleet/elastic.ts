@@ -59,12 +59,12 @@ async function changeDesired(
     ids: string[];
     desired: DesiredInstance[] | null;
   },
-): Promise<Instance[]> {
+): Promise<{ instances: Instance[]; changed: boolean }> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const { agent, ids, desired } = choose(await ctx.db.agents.list());
-    if (desired === null) return recordsOf(ctx, agent, ids);
+    if (desired === null) return { instances: await recordsOf(ctx, agent, ids), changed: false };
     const changed = await ctx.db.agents.setDesired(agent.host, desired, agent.revision);
-    if (changed) return recordsOf(ctx, changed, ids);
+    if (changed) return { instances: await recordsOf(ctx, changed, ids), changed: true };
   }
   throw new AppError("unavailable", "too many changes at once; try again");
 }
@@ -98,8 +98,8 @@ export async function spawnInstances(
     ...(slots === undefined ? [] : [`--slots=${slots}`]),
     ...(workloads.length === 0 ? [] : [`--workloads=${workloads.join(",")}`]),
   ];
-  const instances = await changeDesired(ctx, (agents) => {
-    const named = input.instance_id;
+  const named = input.instance_id;
+  const { instances, changed } = await changeDesired(ctx, (agents) => {
     const holder = agents.find((a) => a.desired.some((d) => d.instance_id === named));
     if (named !== undefined && holder) {
       if (input.host !== undefined && input.host !== holder.host)
@@ -114,6 +114,9 @@ export async function spawnInstances(
     const added = ids.map((instance_id) => ({ instance_id, args, env: {}, generation: 0 }));
     return { agent, ids, desired: [...agent.desired, ...added] };
   });
+  // A worker of that name may have been here before, with another filter.
+  if (named !== undefined && changed)
+    await ctx.db.pull_workers.setFilter(named, workloads.length > 0 ? workloads : null);
   ctx.log.info({ instances: instances.map((i) => i.instance_id) }, "instances asked for");
   return instances;
 }
@@ -128,7 +131,7 @@ export async function stopInstances(
   input: StopInstances,
 ): Promise<Instance[]> {
   const { instance_id, host, count } = input;
-  const instances = await changeDesired(ctx, (agents) => {
+  const { instances } = await changeDesired(ctx, (agents) => {
     const without = (agent: AgentRow, ids: string[]) => ({
       ...{ agent, ids },
       desired: agent.desired.filter((d) => !ids.includes(d.instance_id)),
