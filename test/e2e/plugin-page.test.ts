@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { type Browser, chromium } from "playwright-core";
+import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { findChromium } from "#worker/browser/program.ts";
+
+/** Pages and blobs of plugins as a browser takes them (pipeline spec §4.5, design/architecture.md §7). */
+
+let hub: TestHub;
+let browser: Browser;
+beforeAll(async () => {
+  const plugins = join(import.meta.dir, "../../hub/demo/plugins");
+  [hub, browser] = await Promise.all([
+    startTestHub({ env: { SVC_PLUGINS_DIR: plugins } }),
+    chromium.launch({
+      executablePath: findChromium(process.env.SVC_CHROMIUM ?? null, process.env.PATH ?? ""),
+      args: ["--no-sandbox"],
+    }),
+  ]);
+}, 30_000);
+afterAll(async () => {
+  await browser?.close();
+  await hub?.close();
+});
+
+const api = (path: string) => `${hub.url}/api/v1/plugins/word-count${path}`;
+const putBlob = (body: string, type: string) =>
+  fetch(api("/blob/top.svg"), { method: "PUT", body, headers: { "content-type": type } });
+
+test("a plugin's page runs its script and shows its blob, and has no part in the API's origin", async () => {
+  const picture = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="60"/>';
+  await putBlob(picture, "image/svg+xml");
+  const context = await browser.newContext();
+  await context.addCookies([{ name: "session", value: "secret", url: hub.url }]);
+  const page = await context.newPage();
+  await page.goto(api("/web/"));
+  await page.waitForFunction("document.querySelector('img').naturalWidth > 0");
+  const seen = await page.evaluate(`(async () => {
+    const attempt = async (work) => {
+      try {
+        return String(await work());
+      } catch (err) {
+        return err.name;
+      }
+    };
+    return {
+      origin: self.origin,
+      cookie: await attempt(() => document.cookie),
+      storage: await attempt(() => localStorage.length),
+      read: await attempt(() => fetch("/api/v1/workloads")),
+      blind: await attempt(() => fetch("/api/v1/runs", { method: "POST", mode: "no-cors" })),
+      width: document.querySelector("img").naturalWidth,
+    };
+  })()`);
+  expect(seen).toEqual({
+    ...{ origin: "null", cookie: "SecurityError", storage: "SecurityError" },
+    ...{ read: "TypeError", blind: "TypeError", width: 300 },
+  });
+  await fetch(api("/blob/top.svg"), { method: "DELETE" });
+  await page.click("#again");
+  await page.waitForSelector("#none:not([hidden])");
+  await context.close();
+}, 30_000);
+
+test("a hostile page stored as a blob is shown and runs nothing", async () => {
+  await putBlob("<title>before</title><script>document.title = 'ran'</script>", "text/html");
+  const page = await browser.newPage();
+  await page.goto(api("/blob/top.svg"));
+  expect(await page.title()).toBe("before");
+  expect(await page.evaluate("self.origin")).toBe("null");
+  await page.close();
+}, 30_000);
