@@ -1,28 +1,41 @@
+import type { Clock } from "#shared/clock.ts";
+import type { Log } from "#shared/log.ts";
+import { startLoop } from "#shared/loop.ts";
 import type { WorkloadSettings } from "#shared/schema/pull.ts";
 import type { Executor } from "./types.ts";
 
+/** A warm process that nobody needs gives its memory back. */
+const IDLE_MS = 10 * 60_000;
+const LOOK_EVERY_MS = 60_000;
+
 interface Idle {
   key: string;
+  since: number;
   executor: Executor;
 }
 
 /**
  * Warm executors of this worker: a slot takes one of its workload's revision, or a new one. Those that are idle longest go
- * when more are kept than there are slots.
+ * when more are kept than there are slots, and each that was idle for ten minutes.
  */
 export function createExecutorPool(deps: {
   most: number;
   create(workload: WorkloadSettings): Promise<Executor>;
+  clock: Clock;
+  log: Log;
 }) {
+  const { clock, log } = deps;
   let idle: Idle[] = [];
   let generation = 0;
   const born = new WeakMap<Executor, number>();
   const keyOf = ({ slug, revision }: WorkloadSettings) => `${slug}@${revision}`;
-  const closeIdle = async (): Promise<void> => {
-    const all = idle;
-    idle = [];
-    await Promise.all(all.map(({ executor }) => executor.close()));
+  const closeIdle = async (since = Number.POSITIVE_INFINITY): Promise<void> => {
+    const going = idle.filter((entry) => entry.since <= since);
+    idle = idle.filter((entry) => !going.includes(entry));
+    await Promise.all(going.map(({ executor }) => executor.close()));
   };
+  const pass = () => closeIdle(clock.now() - IDLE_MS);
+  const loop = startLoop({ name: "idle executors", everyMs: LOOK_EVERY_MS, clock, log, pass });
   return {
     take: async (workload: WorkloadSettings): Promise<Executor> => {
       const key = keyOf(workload);
@@ -36,7 +49,7 @@ export function createExecutorPool(deps: {
     },
     give: async (workload: WorkloadSettings, executor: Executor): Promise<void> => {
       if (born.get(executor) !== generation) return executor.close();
-      idle.push({ key: keyOf(workload), executor });
+      idle.push({ key: keyOf(workload), since: clock.now(), executor });
       const over = idle.splice(0, Math.max(0, idle.length - deps.most));
       await Promise.all(over.map((entry) => entry.executor.close()));
     },
@@ -45,6 +58,9 @@ export function createExecutorPool(deps: {
       generation += 1;
       return closeIdle();
     },
-    close: closeIdle,
+    close: async (): Promise<void> => {
+      await loop.stop();
+      await closeIdle();
+    },
   };
 }

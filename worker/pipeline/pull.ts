@@ -76,7 +76,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
   const flight = createFlight();
   const plugins = createWorkerPlugins({ ...deps, signal: gone.signal });
   const pool = createExecutorPool({
-    most: slots,
+    ...{ most: slots, clock, log },
     create: (workload) =>
       plugins.createExecutor(workload, (settings, more) =>
         createExecutor({ ...deps, environment: { ...deps.environment, ...more } }, settings),
