@@ -1,6 +1,8 @@
-import { and, asc, desc, eq, gte, inArray, sql } from "drizzle-orm";
+import { and, asc, between, desc, eq, inArray, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import type { FlowRepo } from "./view-types.ts";
+
+const END_OF_TIME = Number.MAX_SAFE_INTEGER;
 
 export function flowRepo({ q, t: { rate_minutes, flow_positions } }: Conn): FlowRepo {
   const { minute, workload_id, metric, n } = rate_minutes;
@@ -11,7 +13,8 @@ export function flowRepo({ q, t: { rate_minutes, flow_positions } }: Conn): Flow
         .from(rate_minutes)
         .where(
           and(
-            gte(minute, filter.since),
+            // Both ends: for one alone, and nothing known of the table, a third of it is expected and all of it read.
+            between(minute, filter.since, END_OF_TIME),
             filter.workload_id === undefined ? undefined : eq(workload_id, filter.workload_id),
             filter.metric === undefined ? undefined : eq(metric, filter.metric),
           ),

@@ -1,20 +1,26 @@
-import { and, asc, desc, eq, gt, inArray, lte, sql } from "drizzle-orm";
+import { and, asc, between, type Column, eq, gt, inArray, lte, type SQL, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
+import { ofWorkload } from "./runs.ts";
 import type { RetentionRepo } from "./view-types.ts";
 
 const HOUR_MS = 3_600_000;
+
+/** Named one by one and by their range: without statistics a thousand names alone look like a reason to read the table. */
+const among = (column: Column, ids: number[]): SQL | undefined =>
+  and(inArray(column, ids), between(column, Math.min(...ids), Math.max(...ids)));
 
 /**
  * Deletes in small pieces. Ids are read first and then named one by one: a subquery in their place may be planned as a
  * scan of the whole table while that has no statistics. Each piece begins after the one before, past its dead rows.
  */
-export function retentionRepo({ q, t, atomic }: Conn): RetentionRepo {
+export function retentionRepo(conn: Conn): RetentionRepo {
+  const { q, t, atomic } = conn;
   const { runs, run_logs, tasks, workloads, workload_stats, schedules } = t;
   const deleteRuns = async (ids: number[]): Promise<number> => {
     if (ids.length === 0) return 0;
     const [, deleted] = await atomic([
-      q.delete(run_logs).where(inArray(run_logs.run_id, ids)),
-      q.delete(runs).where(inArray(runs.run_id, ids)).returning({ run_id: runs.run_id }),
+      q.delete(run_logs).where(among(run_logs.run_id, ids)),
+      q.delete(runs).where(among(runs.run_id, ids)).returning({ run_id: runs.run_id }),
     ]);
     return deleted?.length ?? 0;
   };
@@ -53,8 +59,8 @@ export function retentionRepo({ q, t, atomic }: Conn): RetentionRepo {
       const [row] = await q
         .select({ run_id: runs.run_id })
         .from(runs)
-        .where(eq(runs.workload_id, workload_id))
-        .orderBy(desc(runs.run_id))
+        .where(ofWorkload(conn, workload_id).where)
+        .orderBy(...ofWorkload(conn, workload_id).newest)
         .limit(1)
         .offset(keep);
       return row?.run_id ?? null;
@@ -64,9 +70,9 @@ export function retentionRepo({ q, t, atomic }: Conn): RetentionRepo {
         .select({ run_id: runs.run_id })
         .from(runs)
         .where(
-          and(eq(runs.workload_id, workload_id), gt(runs.run_id, after), lte(runs.run_id, upto)),
+          and(ofWorkload(conn, workload_id).where, gt(runs.run_id, after), lte(runs.run_id, upto)),
         )
-        .orderBy(asc(runs.run_id))
+        .orderBy(...ofWorkload(conn, workload_id).oldest)
         .limit(limit);
       const deleted = await deleteRuns(rows.map((row) => row.run_id));
       return { deleted, last: rows.at(-1)?.run_id ?? after };
@@ -93,7 +99,7 @@ export function retentionRepo({ q, t, atomic }: Conn): RetentionRepo {
         .limit(limit);
       if (rows.length === 0) return null;
       const ids = rows.map((row) => row.task_id);
-      await q.delete(tasks).where(and(inArray(tasks.task_id, ids), gone(workload_id)));
+      await q.delete(tasks).where(and(among(tasks.task_id, ids), gone(workload_id)));
       return rows.at(-1)?.pk ?? null;
     },
     purgeRest: async (workload_id) => {

@@ -1,6 +1,16 @@
-import { and, desc, eq, lt, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, lt, type SQL, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import type { RunRow, RunsRepo } from "./types.ts";
+
+/**
+ * Runs of one workload, and their order. Written as a range with the workload in the order, because Postgres otherwise may
+ * walk all runs backwards until it has met enough of this workload's: endless for one that rested while others ran.
+ */
+export const ofWorkload = ({ t: { runs } }: Conn, workload_id: number) => ({
+  where: sql`${runs.workload_id} between ${workload_id} and ${workload_id}`,
+  newest: [desc(runs.workload_id), desc(runs.run_id)],
+  oldest: [asc(runs.workload_id), asc(runs.run_id)],
+});
 
 /** Runs with the name of their workload and what they printed. */
 export async function selectRuns(
@@ -29,11 +39,12 @@ export function runsRepo(conn: Conn): RunsRepo {
   const { runs } = conn.t;
   const newest = [desc(runs.run_id)];
   return {
-    list: ({ workload_id, before, success, pk, limit }) =>
-      selectRuns(
+    list: ({ workload_id, before, success, pk, limit }) => {
+      const of = workload_id === undefined ? null : ofWorkload(conn, workload_id);
+      return selectRuns(
         conn,
         and(
-          workload_id === undefined ? undefined : eq(runs.workload_id, workload_id),
+          of?.where,
           before === undefined ? undefined : lt(runs.run_id, before),
           success === undefined
             ? undefined
@@ -42,9 +53,10 @@ export function runsRepo(conn: Conn): RunsRepo {
               : sql`${runs.outcome} <> 0`,
           pk === undefined ? undefined : eq(runs.pk, pk),
         ),
-        newest,
+        of?.newest ?? newest,
         limit,
-      ),
+      );
+    },
     get: async (run_id) => (await selectRuns(conn, eq(runs.run_id, run_id), newest, 1))[0] ?? null,
   };
 }

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, isNotNull, sql } from "drizzle-orm";
+import { and, desc, gt, isNotNull, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import { selectRuns } from "./runs.ts";
 import type { ViewsRepo } from "./view-types.ts";
@@ -43,19 +43,21 @@ export function viewsRepo(conn: Conn): ViewsRepo {
         [desc(runs.finished_at), desc(runs.run_id)],
         limit,
       ),
-    lastRuns: (n) =>
-      q
-        .select({ workload_id: runs.workload_id, outcome: runs.outcome })
-        .from(workloads)
-        .innerJoin(
-          runs,
-          and(
-            eq(runs.workload_id, workloads.workload_id),
-            sql`${runs.run_id} >= coalesce((select l.run_id from runs l where l.workload_id = ${workloads.workload_id}
-              order by l.run_id desc limit 1 offset ${n - 1}), 0)`,
-          ),
-        )
-        .orderBy(asc(runs.run_id)),
+    lastRuns: async (n) => {
+      // As text, because a join with "the last n of each" cannot be said to both databases.
+      const last = sql<
+        string | null
+      >`(select string_agg(cast(l.outcome as text), ',' order by l.run_id)
+        from (select r.outcome, r.run_id from runs r
+          where r.workload_id between workloads.workload_id and workloads.workload_id
+          order by r.workload_id desc, r.run_id desc limit ${n}) l)`;
+      const rows = await q.select({ workload_id: workloads.workload_id, last }).from(workloads);
+      return rows.flatMap(({ workload_id, last: text }) =>
+        text === null
+          ? []
+          : text.split(",").map((outcome) => ({ workload_id, outcome: Number(outcome) })),
+      );
+    },
     recentPairs: async (n, finished_after) => {
       const recent = q
         .select({

@@ -130,10 +130,11 @@ run as (
   from del where state = 1)
 select state, task_id, epoch, worker from del`;
 
+/** A range and an order that the index of failed tasks alone has: else all tasks may be walked in the order of their ids. */
 export const RESET_FAILED = `
 with picked as materialized (
-  select task_id from tasks where workload_id = $1::bigint and state = 2 order by task_id limit $2::bigint
-  for update skip locked)
+  select task_id from tasks where workload_id between $1::bigint and $1::bigint and state = 2
+  order by workload_id, task_id limit $2::bigint for update skip locked)
 update tasks t set state = 0, attempt = 0, crash_count = 0, run_at = flotilla_now()
 where t.task_id = any (array(select task_id from picked))
 returning t.task_id`;
