@@ -77,12 +77,25 @@ const RECONNECT = {
 const connect = (url: string, options: Options<Record<string, never>>): Sql =>
   postgres(url, { ...RECONNECT, ...options });
 
+/**
+ * How the queue's statements are to be planned, whatever the server knows of the tables: by their indexes, in the order of
+ * these. On a table without statistics it would read and sort every ready task (120 ms for a claim out of 40,000 instead of
+ * 2). Planned once, not at every call.
+ */
+const PLANS = {
+  enable_bitmapscan: "off",
+  enable_seqscan: "off",
+  plan_cache_mode: "force_generic_plan",
+  jit: "off",
+};
+
 /** Connections as the queue needs them: its counts and ids are int8 and fit a number; the driver's own choice is text. */
 export const openQueueClient = (url: string, max: number): Sql => {
   const bigint = { to: 20, from: [20], parse: Number, serialize: String };
   const connection = {
     application_name: "flotilla queue",
     statement_timeout: STATEMENT_TIMEOUT_MS,
+    ...PLANS,
   };
   const options = { ...RECONNECT, max, connection, types: { bigint } };
   return postgres(url, options) as unknown as Sql;

@@ -69,7 +69,9 @@ export async function startChaosFleet(
       async () => (await call("GET", "/health"))?.ok,
     );
   };
-  await healthy().catch((err) => {
+  await healthy().catch(async (err) => {
+    await control.stop(1_000);
+    await server?.stop();
     throw new Error(`${err.message}\n${control.tail()}`);
   });
   const workers = Array.from({ length: worker_count }, (_, i) =>

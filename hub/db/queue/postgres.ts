@@ -165,7 +165,7 @@ async function completeAll(tx: Tx, ops: QueueOp[], results: unknown[]): Promise<
     for (const { i } of calls) results[i] = [];
     return;
   }
-  const rows = await tx.q<Done>(SQL.COMPLETE, [
+  const told = await tx.q<Done & { run_id: number | null }>(SQL.COMPLETE, [
     list(items.map((x) => x.task_id)),
     list(items.map((x) => x.epoch)),
     list(items.map((x) => x.worker)),
@@ -173,7 +173,12 @@ async function completeAll(tx: Tx, ops: QueueOp[], results: unknown[]): Promise<
     list(items.map((x) => x.output)),
     list(items.map((x) => x.truncated)),
   ]);
+  const rows = told.filter((row) => row.run_id !== null);
   const done = new Map(rows.map((row) => [keyOf(row), row]));
+  for (const row of told) {
+    const run = done.get(keyOf(row));
+    if (row.run_id === null && run) run.worker = row.worker;
+  }
   const own = items.filter((item) => done.get(keyOf(item))?.worker === item.worker);
   for (const row of rows) {
     tx.deltas.ran(row.workload_id, true);
@@ -311,6 +316,8 @@ async function giveBack(
     list(failures.map((f) => f.outcome)),
     list(failures.map((f) => f.duration_ms)),
     list(failures.map((f) => f.truncated)),
+    list(failures.map((f) => f.task.claimed_at)),
+    list(failures.map((f) => f.task.worker_id)),
   ]);
   for (const { task, final } of failures) {
     tx.deltas.ran(task.workload_id, false);
