@@ -123,7 +123,7 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
     o.close(),
   );
   const pipeline = await openPipeline(deps, db, scope);
-  const ctx = { ...deps, db, operations, kv, objects, pipeline };
+  const ctx = { ...deps, db, operations, kv, objects, pipeline, running_calls: new Map() };
   const server = serve(config, createControlApp(ctx), log);
   scope.add("server", server, (s) => s.close());
   startControlLoops(ctx, scope);

@@ -1,10 +1,14 @@
 import { createRoute } from "@hono/zod-openapi";
+import type { MiddlewareHandler } from "hono";
 import { isoTime } from "#shared/clock.ts";
 import { KV_READ_TIMEOUT_MS } from "#shared/limits.ts";
 import { ControlHealth, ControlStatus } from "#shared/schema/health.ts";
 import { within } from "../fleet/deadline.ts";
+import type { HttpEnv } from "../http/env.ts";
+import { jsonLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
 import { ok } from "../http/openapi-parts.ts";
+import { keyedCall } from "../routes/idempotent.ts";
 import type { ControlContext } from "./context.ts";
 import { maskDbUrl } from "./mask-db-url.ts";
 import { agentRoutes } from "./routes/agents.ts";
@@ -18,6 +22,7 @@ import { serviceLogRoutes } from "./routes/service-logs.ts";
 import { settingRoutes } from "./routes/settings.ts";
 import { supervisorRoutes } from "./routes/supervisor.ts";
 import { viewRoutes } from "./routes/views.ts";
+import { MAX_BATCH_BYTES } from "./routes/workload-routes.ts";
 import { workloadRoutes } from "./routes/workloads.ts";
 
 const tags = ["control"];
@@ -63,8 +68,27 @@ export function controlRoutes(ctx: ControlContext) {
     serviceLogRoutes(ctx),
     deployRoutes(ctx),
   ];
+  app.use("/api/v1/*", onceWithKey(ctx));
   for (const part of parts) app.route("/", part);
   return app;
+}
+
+/** What asks who calls; each of them is safe to send again by itself. */
+const ADMIN_PATH = /^\/api\/v1\/(admin|settings)\//;
+
+/** Mutating calls may carry Idempotency-Key (design/api.md). */
+function onceWithKey(ctx: ControlContext): MiddlewareHandler<HttpEnv> {
+  const limit = jsonLimit(MAX_BATCH_BYTES);
+  const once = keyedCall(ctx, { forget_503: true });
+  return async function onceWithKeyGuard(c, next) {
+    const keyed = c.req.header("idempotency-key") !== undefined;
+    if (!keyed || c.req.method === "GET" || ADMIN_PATH.test(c.req.path)) return next();
+    // The whole body is hashed: it is judged by its length first.
+    return limit(c, async () => {
+      const answer = await once(c, next);
+      if (answer) c.res = answer;
+    });
+  };
 }
 
 const systemRoutes = ({ config, clock, version, db }: ControlContext) =>

@@ -1,3 +1,4 @@
+import { IDEMPOTENCY_TTL_MS } from "#shared/limits.ts";
 import { startLoop } from "#shared/loop.ts";
 import type { Scope } from "#shared/scope.ts";
 import type { ControlContext } from "./context.ts";
@@ -14,6 +15,12 @@ const PURGE_EVERY_MS = 2_000;
 const FORGET_EVERY_MS = 3_600_000;
 const WATCH_EVERY_MS = 5_000;
 const SUPERVISE_EVERY_MS = 10_000;
+/** A hub that is a control plane too lets Idempotency-Keys go itself. */
+const EXPIRE_EVERY_MS = 3_600_000;
+
+const expireKeysOnce = async ({ db, clock }: ControlContext): Promise<void> => {
+  await db.idempotency.expire(clock.now() - IDEMPOTENCY_TTL_MS);
+};
 
 /** Starts what the control plane does by itself beside the queue's sweeper; ends with `scope`. */
 export function startControlLoops(ctx: ControlContext, scope: Scope): void {
@@ -25,5 +32,6 @@ export function startControlLoops(ctx: ControlContext, scope: Scope): void {
   loop("watchdog", WATCH_EVERY_MS, () => watchdogOnce(ctx));
   loop("supervisor", SUPERVISE_EVERY_MS, () => superviseOnce(ctx));
   loop("forgotten workers", FORGET_EVERY_MS, () => forgetOnce(ctx));
+  if (ctx.config.mode === "control") loop("key expiry", EXPIRE_EVERY_MS, () => expireKeysOnce(ctx));
   loop("deleted queues", PURGE_EVERY_MS, (signal) => purgeOnce(ctx, signal));
 }

@@ -50,7 +50,10 @@ export interface ControlContext {
     | "settings"
     | "service_logs"
     | "deploys"
+    | "idempotency"
   >;
+  /** Calls with an Idempotency-Key that are being answered. */
+  readonly running_calls: Map<string, Promise<unknown>>;
   /** Commands on their way to workers, and what running tasks print: both are short-lived. */
   readonly kv: Kv;
   readonly objects: ObjectStore;

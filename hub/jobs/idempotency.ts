@@ -1,6 +1,19 @@
 import { AppError, conflict } from "#shared/errors.ts";
 import type { HubContext } from "../context.ts";
 import type { IdempotencyRow } from "../db/types.ts";
+
+/** What keyed calls need of the process that answers them. */
+export type KeyedContext = Pick<HubContext, "clock" | "running_calls"> & {
+  readonly db: Pick<HubContext["db"], "idempotency">;
+};
+
+export interface KeyedOptions {
+  /** A 503 of this call has stored nothing: it may be tried again with the same key at once. */
+  forget_503?: boolean;
+  /** What a kept answer is by now; itself unless given. */
+  replay?: (answer: Answer) => Promise<Answer>;
+}
+
 import { recordOf } from "./read.ts";
 
 export type Answer = NonNullable<IdempotencyRow["answer"]>;
@@ -16,37 +29,37 @@ export const rememberJob = (ctx: HubContext, key: string, job_id: string): Promi
 
 /**
  * Runs `call` once per key (design/api.md): the same key and request again gets the first answer, also while the first
- * still runs. Only answers that stored something are kept. `forget_503`: a 503 of this call stored nothing.
+ * still runs. Only answers that stored something are kept.
  * @throws AppError conflict when the key was used with another request.
  */
 export async function oncePerKey(
-  ctx: HubContext,
+  ctx: KeyedContext,
   key: string,
   fingerprint: string,
   call: () => Promise<Answer>,
-  forget_503 = false,
+  options: KeyedOptions = {},
 ): Promise<Answer> {
   const now = ctx.clock.now();
   const taken = await ctx.db.idempotency.begin(key, fingerprint, now);
-  if (!taken) return runCall(ctx, key, now, call, forget_503);
+  if (!taken) return runCall(ctx, key, now, call, options.forget_503 ?? false);
   if (taken.fingerprint !== fingerprint)
     throw conflict("this Idempotency-Key was used with another request");
   const running = ctx.running_calls.get(key);
   if (running !== undefined) {
     await running.catch(() => {});
-    return oncePerKey(ctx, key, fingerprint, call, forget_503);
+    return oncePerKey(ctx, key, fingerprint, call, options);
   }
-  if (taken.answer) return replay(ctx, taken.answer);
+  if (taken.answer) return options.replay?.(taken.answer) ?? taken.answer;
   if (now - taken.created_at < DEAD_CALL_MS)
     throw new AppError("conflict", "a call with this Idempotency-Key is still running", {
       headers: { "Retry-After": "1" },
     });
   await ctx.db.idempotency.abandon(key, taken.created_at);
-  return oncePerKey(ctx, key, fingerprint, call, forget_503);
+  return oncePerKey(ctx, key, fingerprint, call, options);
 }
 
 async function runCall(
-  ctx: HubContext,
+  ctx: KeyedContext,
   key: string,
   created_at: number,
   call: () => Promise<Answer>,
@@ -77,7 +90,7 @@ const isKept = (answer: Answer): boolean =>
   answer.status < 300 || (answer.status === 503 && jobIdOf(answer) !== null);
 
 /** The first answer; but who retries after "fleet at capacity" is told of the job that has got a lane since. */
-async function replay(ctx: HubContext, answer: Answer): Promise<Answer> {
+export async function replayJob(ctx: HubContext, answer: Answer): Promise<Answer> {
   const job_id = jobIdOf(answer);
   if ((answer.status !== 503 && answer.status !== STORED) || job_id === null) return answer;
   const job = await ctx.db.jobs.get(job_id);

@@ -3,7 +3,13 @@ import type { Context, MiddlewareHandler } from "hono";
 import { invalid } from "#shared/errors.ts";
 import type { HubContext } from "../context.ts";
 import type { HttpEnv } from "../http/env.ts";
-import { type Answer, oncePerKey } from "../jobs/idempotency.ts";
+import {
+  type Answer,
+  type KeyedContext,
+  type KeyedOptions,
+  oncePerKey,
+  replayJob,
+} from "../jobs/idempotency.ts";
 
 const KEPT_HEADERS = ["content-type", "retry-after", "location"];
 
@@ -32,15 +38,17 @@ const responseOf = ({ status, body, headers }: Answer): Response =>
     headers: body === null ? headers : { "Content-Type": "application/json", ...headers },
   });
 
-export interface IdempotentOptions {
-  /** A 503 of this call has stored nothing: it may be tried again with the same key at once. */
-  forget_503?: boolean;
-}
-
 /** Mutating calls may carry Idempotency-Key: same key and body, same answer; another body, 409 (design/api.md). */
 export const idempotent = (
   ctx: HubContext,
-  { forget_503 = false }: IdempotentOptions = {},
+  options: Pick<KeyedOptions, "forget_503"> = {},
+): MiddlewareHandler<HttpEnv> =>
+  keyedCall(ctx, { ...options, replay: (answer) => replayJob(ctx, answer) });
+
+/** The same for calls that make no job. */
+export const keyedCall = (
+  ctx: KeyedContext,
+  options: KeyedOptions = {},
 ): MiddlewareHandler<HttpEnv> =>
   async function idempotentCall(c, next) {
     const key = idempotencyKey(c);
@@ -55,6 +63,6 @@ export const idempotent = (
       await next();
       return answerOf(c.res);
     };
-    const answer = await oncePerKey(ctx, key, fingerprint, call, forget_503);
+    const answer = await oncePerKey(ctx, key, fingerprint, call, options);
     if (!ran) return responseOf(answer);
   };

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { startTestHub, type TestHub } from "#test/support/hub.ts";
+
+/** Idempotency-Key on the mutating calls of the control plane (design/api.md, general rules). */
+for (const mode of ["hub", "control"] as const)
+  describe(`served in ${mode} mode`, () => {
+    let hub: TestHub;
+    let made = 0;
+    beforeAll(async () => {
+      hub = await startTestHub({ mode });
+    });
+    afterAll(() => hub.close());
+
+    const send = (key: string, method: string, path: string, body?: unknown) =>
+      hub.call(method, `/api/v1${path}`, body, { headers: { "idempotency-key": key } });
+    const total = async (slug: string) =>
+      (await hub.call("GET", `/api/v1/workloads/${slug}/queue`)).body.total;
+    async function addWorkload(): Promise<string> {
+      const slug = `once-${++made}`;
+      const body = { slug, executor_type: "command", executor_config: { argv: ["true"] } };
+      expect((await send(`make-${slug}`, "POST", "/workloads", body)).status).toBe(201);
+      // Without the key it would be 409.
+      expect((await send(`make-${slug}`, "POST", "/workloads", body)).status).toBe(201);
+      return slug;
+    }
+
+    test("the same batch again gets the first answer, also once its tasks are gone", async () => {
+      const slug = await addWorkload();
+      const batch = () =>
+        send(`batch-${slug}`, "POST", `/workloads/${slug}/tasks/batch`, { items: [{ pk: "a" }] });
+      const answers = await Promise.all([batch(), batch()]);
+      for (const { status, body } of answers)
+        expect([status, body.submitted, body.duplicates]).toEqual([201, 1, 0]);
+      await hub.call("DELETE", `/api/v1/workloads/${slug}/queue/a`);
+      expect((await batch()).body).toEqual(answers[0]?.body);
+      expect(await total(slug)).toBe(0);
+    });
+
+    test("the key with another body or path is 409, and nothing is stored", async () => {
+      const slug = await addWorkload();
+      const task = (pk: string) => send(`key-${slug}`, "POST", `/workloads/${slug}/tasks`, { pk });
+      expect((await task("a")).status).toBe(201);
+      expect((await task("b")).status).toBe(409);
+      expect((await send(`key-${slug}`, "DELETE", `/workloads/${slug}/queue/a`)).status).toBe(409);
+      expect(await total(slug)).toBe(1);
+    });
+
+    test("a call that was refused leaves the key free; a DELETE may be sent twice", async () => {
+      const slug = await addWorkload();
+      const task = (body: unknown) =>
+        send(`free-${slug}`, "POST", `/workloads/${slug}/tasks`, body);
+      expect((await task({ pk: "" })).status).toBe(422);
+      expect((await task({ pk: "a" })).status).toBe(201);
+      for (let i = 0; i < 2; i += 1)
+        expect((await send(`gone-${slug}`, "DELETE", `/workloads/${slug}/queue/a`)).status).toBe(
+          204,
+        );
+    });
+
+    test("a key that cannot be one is 422, a keyed body that is too large 413", async () => {
+      const slug = await addWorkload();
+      const path = `/workloads/${slug}/tasks`;
+      const bad = await send("bad key", "POST", path, { pk: "a" });
+      expect([bad.status, bad.body.detail[0].loc]).toEqual([422, ["header", "Idempotency-Key"]]);
+      const large = { pk: "a", extra: { t: "x".repeat(10 * 1024 * 1024) } };
+      expect((await send("large", "POST", path, large)).status).toBe(413);
+      expect(await total(slug)).toBe(0);
+    });
+  });
