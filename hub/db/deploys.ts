@@ -21,6 +21,14 @@ export function deploysRepo({ q, t: { deploys } }: Conn): DeploysRepo {
           .onConflictDoNothing({ target: deploys.running })
           .returning(),
       ),
+    rename: async (deploy_id, node, named) => {
+      const rows = await q
+        .update(deploys)
+        .set({ node: named })
+        .where(ofNode(deploy_id, node))
+        .returning({ deploy_id: deploys.deploy_id });
+      return rows.length > 0;
+    },
     beat: async (deploy_id, node, log, now) => {
       const rows = await q
         .update(deploys)

@@ -357,6 +357,8 @@ export interface DeploysRepo {
     node: string;
     now: number;
   }): Promise<DeployRow | null>;
+  /** Gives the running deploy of `node` another name of its node; false when it is not its running one any more. */
+  rename(deploy_id: number, node: string, named: string): Promise<boolean>;
   /** Stores what it printed so far; false when it is not this node's running one any more. */
   beat(deploy_id: number, node: string, log: string, now: number): Promise<boolean>;
   /** Null when it is not this node's running one any more. */

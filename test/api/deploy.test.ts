@@ -189,6 +189,27 @@ describe("§4.6 /admin/deploy", () => {
     ]);
   });
 
+  test("what a killed process left running is ended before another deploy may start", async () => {
+    const hub = await deployer("true");
+    const { deploys } = hub.ctx.db;
+    const row = await deploys.begin({ target: "web", args: [], node: "x", now: Date.now() });
+    const left = (tag: string) =>
+      Bun.spawn(["sh", "-c", "sleep 60 & wait"], { detached: true, env: { FLOTILLA_DEPLOY: tag } });
+    const [its_own, anothers] = [left(`${row?.deploy_id}:x`), left(`${row?.deploy_id}:y`)];
+    await deploys.rename(row?.deploy_id ?? 0, "x", `${hostname()} 99999999 x ${its_own.pid}`);
+    await hub.ctx.operations.deploys.sweepOnce();
+    expect(await its_own.exited).toBe(137);
+    expect((await history(hub))[0]).toMatchObject({ state: "interrupted" });
+    const again = await deploys.begin({ target: "web", args: [], node: "x", now: Date.now() });
+    // A group that has the number of one of long ago.
+    const node = `${hostname()} 99999999 x ${anothers.pid}`;
+    await deploys.rename(again?.deploy_id ?? 0, "x", node);
+    await hub.ctx.operations.deploys.sweepOnce();
+    expect(isAlive(anothers.pid)).toBe(true);
+    process.kill(-anothers.pid, "SIGKILL");
+    await anothers.exited;
+  });
+
   test("§5 both calls need the administrator password", async () => {
     const hub = await deployer("true");
     expect((await deploy(hub, { target: "web" }, {})).status).toBe(401);

@@ -123,6 +123,9 @@ eachDialect((open) => {
       const { deploy_id } = (await begin(db)) as DeployRow;
       expect(await db.deploys.beat(deploy_id, "n2", "x", 1)).toBe(false);
       expect(await db.deploys.finish(deploy_id, "n2", end)).toBeNull();
+      expect(await db.deploys.rename(deploy_id, "n2", "n2 7")).toBe(false);
+      expect(await db.deploys.rename(deploy_id, "n1", "n1 7")).toBe(true);
+      expect(await db.deploys.rename(deploy_id, "n1 7", "n1")).toBe(true);
       expect(await db.deploys.beat(deploy_id, "n1", "half", 1_500)).toBe(true);
       expect(await db.deploys.get(deploy_id)).toMatchObject({ log: "half", beat_at: 1_500 });
       expect(await db.deploys.finish(deploy_id, "n1", end)).not.toBeNull();

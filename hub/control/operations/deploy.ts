@@ -7,8 +7,9 @@ import { startLoop } from "#shared/loop.ts";
 import type { Deploy, DeployOutcome, StartDeploy } from "#shared/schema/operations.ts";
 import type { DeployRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
+import { killLeftovers } from "./leftovers.ts";
 import { createOutput } from "./output.ts";
-import { runCommand } from "./run-command.ts";
+import { startCommand } from "./run-command.ts";
 import { ownSecrets } from "./service-logs.ts";
 
 /** Its output so far is stored so often, which also tells that it runs. */
@@ -19,6 +20,8 @@ const DEAD_MS = 60_000;
 const KEEP_OUTPUT = 128 * 1024;
 const KEEP_DEPLOYS = 200;
 const INTERRUPTED = "the control plane that ran it stopped before its end";
+/** Marks the processes of a deploy, with its id and the incarnation that runs it. */
+const TAG = "FLOTILLA_DEPLOY";
 /** Tries to store how it ended, a second apart. */
 const FINISH_TRIES = 10;
 
@@ -59,8 +62,8 @@ export interface DeployDesk {
 export function createDeployDesk(ctx: DeployContext): DeployDesk {
   const { clock, config, log } = ctx;
   const { deploys } = ctx.db;
-  /** Host, process and incarnation. */
-  const node = `${hostname()} ${process.pid} ${newToken()}`;
+  const incarnation = newToken();
+  const node = `${hostname()} ${process.pid} ${incarnation}`;
   const mask = createLogMask(ownSecrets(ctx));
   const stopping = new AbortController();
   const running = new Map<number, Promise<void>>();
@@ -69,6 +72,13 @@ export function createDeployDesk(ctx: DeployContext): DeployDesk {
     const output = createOutput(KEEP_OUTPUT);
     const lost = new AbortController();
     const printed = () => mask.text(output.text());
+    const { environment, timeout_ms } = config.deploy;
+    const { group, ended } = startCommand({
+      ...{ argv, cwd: config.data_dir, timeout_ms, output, clock },
+      environment: { ...environment, [TAG]: `${deploy_id}:${incarnation}` },
+      signal: AbortSignal.any([stopping.signal, lost.signal]),
+    });
+    const mine = await nameGroup(deploy_id, group);
     const beating = startLoop({
       name: "deploy output",
       everyMs: BEAT_MS,
@@ -76,22 +86,25 @@ export function createDeployDesk(ctx: DeployContext): DeployDesk {
       log,
       // Whoever marked it as interrupted may have started another one: two must not run at a time.
       pass: async () => {
-        if (!(await deploys.beat(deploy_id, node, printed(), clock.now()))) lost.abort();
+        if (!(await deploys.beat(deploy_id, mine, printed(), clock.now()))) lost.abort();
       },
     });
-    const { argv: _argv, ...settings } = config.deploy;
-    const { exit_code, error } = await runCommand({
-      ...{ ...settings, argv, cwd: config.data_dir, output, clock },
-      signal: AbortSignal.any([stopping.signal, lost.signal]),
-    });
+    const { exit_code, error } = await ended;
     await beating.stop();
     const outcome = outcomeOf(error, stopping.signal);
     const end = {
       ...{ outcome, exit_code, log: printed(), now: clock.now() },
       error: outcome === "interrupted" ? INTERRUPTED : error && mask.text(error),
     };
-    await store(deploy_id, () => deploys.finish(deploy_id, node, end));
+    await store(deploy_id, () => deploys.finish(deploy_id, mine, end));
     log.info({ deploy_id, outcome, exit_code, error: end.error }, "deploy ended");
+  };
+  /** Keeps the process group with the row, so that a later incarnation can end it. */
+  const nameGroup = async (deploy_id: number, group: number | null): Promise<string> => {
+    if (group === null) return node;
+    const named = `${node} ${group}`;
+    const done = await deploys.rename(deploy_id, node, named).catch(() => false);
+    return done ? named : node;
   };
   const store = async (deploy_id: number, write: () => Promise<unknown>): Promise<void> => {
     for (let tries = 1; ; tries += 1) {
@@ -109,9 +122,9 @@ export function createDeployDesk(ctx: DeployContext): DeployDesk {
 
   const isGone = (row: DeployRow): boolean => {
     if (running.has(row.deploy_id)) return false;
-    const [host, pid] = row.node.split(" ");
+    const [host, pid, of] = row.node.split(" ");
     // One of this very process may have begun a moment ago, so only its silence counts.
-    if (row.node !== node && host === hostname())
+    if (of !== incarnation && host === hostname())
       if (Number(pid) === process.pid || !isAlive(Number(pid))) return true;
     return (row.beat_at ?? 0) < clock.now() - DEAD_MS;
   };
@@ -119,6 +132,10 @@ export function createDeployDesk(ctx: DeployContext): DeployDesk {
     await deploys.keepNewest(KEEP_DEPLOYS);
     const row = await deploys.running();
     if (!row || !isGone(row)) return;
+    const [host, , of, group] = row.node.split(" ");
+    // Before another one may start.
+    if (host === hostname() && group !== undefined)
+      await killLeftovers(Number(group), `${TAG}=${row.deploy_id}:${of}`);
     if (await deploys.interrupt(row, INTERRUPTED, clock.now()))
       log.warn({ deploy_id: row.deploy_id }, "deploy was interrupted");
   };

@@ -1,4 +1,5 @@
-import { spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { Readable } from "node:stream";
 import type { Clock } from "#shared/clock.ts";
 import type { Output } from "./output.ts";
 
@@ -25,16 +26,29 @@ const TERM_MS = 5_000;
 const DRAIN_MS = 250;
 
 /**
- * Runs a program in a process group of its own, without a shell and without input. At its deadline, and when `signal`
- * aborts, the group is ended: SIGTERM, then SIGKILL. Nothing it started outlives it. Never rejects.
+ * Starts a program in a process group of its own, without a shell and without input. At its deadline, and when `signal`
+ * aborts, the group is ended: SIGTERM, then SIGKILL. Nothing it started outlives it, but what left the group. `ended` never
+ * rejects; `group` is null when it could not be started.
  */
-export async function runCommand(run: CommandRun): Promise<CommandEnd> {
-  const { clock, signal, timeout_ms } = run;
+export function startCommand(run: CommandRun): {
+  group: number | null;
+  ended: Promise<CommandEnd>;
+} {
   const [program = "", ...args] = run.argv;
   const child = spawn(program, args, {
     ...{ detached: true, cwd: run.cwd, env: { ...run.environment } },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  return { group: child.pid ?? null, ended: endOf(child, program, run) };
+}
+
+/** The same to its end. */
+export const runCommand = (run: CommandRun): Promise<CommandEnd> => startCommand(run).ended;
+
+type Child = ChildProcessByStdio<null, Readable, Readable>;
+
+async function endOf(child: Child, program: string, run: CommandRun): Promise<CommandEnd> {
+  const { clock, signal, timeout_ms } = run;
   for (const stream of [child.stdout, child.stderr])
     stream.on("data", (chunk: Buffer) => run.output.push(chunk));
   const exited = new Promise<{ code: number | null; by: string | null }>((resolve, reject) => {
