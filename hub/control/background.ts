@@ -4,6 +4,7 @@ import type { Scope } from "#shared/scope.ts";
 import type { ControlContext } from "./context.ts";
 import { forgetOnce } from "./fleet/forget.ts";
 import { watchdogOnce } from "./fleet/watchdog.ts";
+import { createBlobSweeper } from "./plugins/sweep.ts";
 import { purgeOnce, retainOnce } from "./retention.ts";
 import { scheduleOnce } from "./schedules.ts";
 import { superviseOnce } from "./supervisor/supervise.ts";
@@ -33,5 +34,6 @@ export function startControlLoops(ctx: ControlContext, scope: Scope): void {
   loop("supervisor", SUPERVISE_EVERY_MS, () => superviseOnce(ctx));
   loop("forgotten workers", FORGET_EVERY_MS, () => forgetOnce(ctx));
   if (ctx.config.mode === "control") loop("key expiry", EXPIRE_EVERY_MS, () => expireKeysOnce(ctx));
+  loop("blob sweep", SWEEP_BLOBS_EVERY_MS, createBlobSweeper(ctx));
   loop("deleted queues", PURGE_EVERY_MS, (signal) => purgeOnce(ctx, signal));
 }

@@ -63,5 +63,9 @@ export function pluginsRepo({ q, t: { plugin_state, plugin_blobs } }: Conn): Plu
       const rows = await q.delete(plugin_blobs).where(ofBlob(slug, key)).returning();
       return rows[0]?.object_key ?? null;
     },
+    blobObjects: async () => {
+      const rows = await q.select({ object_key: plugin_blobs.object_key }).from(plugin_blobs);
+      return rows.map(({ object_key }) => object_key);
+    },
   };
 }

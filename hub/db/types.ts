@@ -322,6 +322,8 @@ export interface PluginsRepo {
   putBlob(row: PluginBlobRow): Promise<string | null>;
   /** @returns object_key of the blob that was deleted, or null when there was none. */
   deleteBlob(slug: string, key: string): Promise<string | null>;
+  /** object_key of every blob. */
+  blobObjects(): Promise<string[]>;
 }
 
 /** What to look for; `before` is the last row of the page before. Times epoch ms. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { createBlobSweeper } from "#hub/control/plugins/sweep.ts";
 import { contentHash } from "#shared/archive/content-hash.ts";
 import { sha256 } from "#test/support/fake-worker.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
@@ -188,7 +189,7 @@ describe("§4.5 GET, PUT, DELETE /plugins/{slug}/state/{key}", () => {
     expect((await put("/p/state/big", text(1024 * 1024))).status).toBe(200);
     const { status, body } = await put("/p/state/big", text(1024 * 1024 + 1));
     expect({ status, detail: body.detail }).toEqual({
-      ...{ status: 413, detail: "a value is at most 1048576 bytes of JSON" },
+      ...{ status: 413, detail: "a value is at most 1048576 bytes" },
     });
     const streamed = new Blob([text(1024 * 1024 + 1)]).stream();
     const chunked = await fetch(`${hub.url}/api/v1/plugins/p/state/big`, {
@@ -307,6 +308,20 @@ describe("§4.5 GET, PUT, DELETE /plugins/{slug}/blob/{key}", () => {
     expect(await objects()).toEqual(before);
   });
 
+  test("bodies that a crash left without a blob go in the second sweep, those being stored stay", async () => {
+    await put("/b/blob/kept", "kept");
+    const before = await objects();
+    const sweep = createBlobSweeper(hub.ctx);
+    await hub.ctx.objects.put("plugins/p-b/left", new Uint8Array(1));
+    await sweep();
+    await hub.ctx.objects.put("plugins/p-b/coming", new Uint8Array(1));
+    expect(await objects()).toHaveLength(before.length + 2);
+    await sweep();
+    expect(await objects()).toEqual([...before, "plugins/p-b/coming"].sort());
+    await sweep();
+    expect(await objects()).toEqual(before);
+  });
+
   test("20 writers and 40 readers at once: every reader gets one of the bodies whole, one object stays", async () => {
     const body = (i: number) => Buffer.alloc(20_000, 65 + i);
     await put("/b/blob/busy", body(0));
@@ -329,6 +344,22 @@ describe("§4.5 GET, PUT, DELETE /plugins/{slug}/blob/{key}", () => {
       expect(answer.headers.get("content-type")).toBe("application/octet-stream");
     }
   });
+});
+
+test("an Idempotency-Key is kept: the same call is made once, another body under it is 409", async () => {
+  const send = (kind: string, key: string, body: NonNullable<RequestInit["body"]>) =>
+    api("PUT", `/keyed/${kind}/k`, {
+      body,
+      headers: { "content-type": "application/json", "idempotency-key": `${kind}-${key}` },
+    });
+  for (const kind of ["state", "blob"]) {
+    const first = await send(kind, "one", "[1]");
+    expect(first.status).toBe(200);
+    await send(kind, "two", new Blob(["[2]"]).stream());
+    expect((await send(kind, "one", "[1]")).body).toEqual(first.body);
+    expect((await api("GET", `/keyed/${kind}/k`)).text).toContain("[2]");
+    expect((await send(kind, "one", "[3]")).status).toBe(409);
+  }
 });
 
 describe("§4.5 GET /plugins/{slug}/web/{path}", () => {

@@ -68,6 +68,8 @@ eachDialect((open) => {
       expect(await plugins.putBlob({ ...blob("two"), mime: "text/plain" })).toBe("one");
       expect(await plugins.getBlob("p", "k")).toEqual({ ...blob("two"), mime: "text/plain" });
       expect(await plugins.getBlob("p", "other")).toBeNull();
+      await plugins.putBlob(blob("three", "k2"));
+      expect((await plugins.blobObjects()).sort()).toEqual(["three", "two"]);
       expect(await plugins.deleteBlob("p", "k")).toBe("two");
       expect(await plugins.deleteBlob("p", "k")).toBeNull();
     });

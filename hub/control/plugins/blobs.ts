@@ -6,6 +6,9 @@ import type { PluginBlobRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
 import type { PluginPlace } from "./state.ts";
 
+/** In the object store. */
+export const BLOB_PREFIX = "plugins";
+
 const blobRecord = ({ key, size, mime, sha256, updated_at }: PluginBlobRow): PluginBlob => ({
   ...{ key, size, mime, sha256 },
   updated_at: isoTime(updated_at),
@@ -22,7 +25,7 @@ export async function getBlob(
 }
 
 export interface BlobUpload {
-  body: ReadableStream<Uint8Array> | null;
+  body: ReadableStream<Uint8Array> | Uint8Array;
   mime: string;
   signal: AbortSignal;
 }
@@ -37,15 +40,13 @@ export async function putBlob(
   { slug, key }: PluginPlace,
   { body, mime, signal }: BlobUpload,
 ): Promise<PluginBlob> {
-  const object_key = `plugins/p-${slug}/${newToken()}`;
+  const object_key = `${BLOB_PREFIX}/p-${slug}/${newToken()}`;
   const limits = { max_bytes: MAX_BLOB_BYTES, signal };
-  const stored = await ctx.objects
-    .put(object_key, body ?? new Uint8Array(), limits)
-    .catch((err: unknown) => {
-      if (err instanceof AppError && err.kind === "too_large")
-        throw new AppError("too_large", `a blob is at most ${MAX_BLOB_BYTES} bytes`);
-      throw err;
-    });
+  const stored = await ctx.objects.put(object_key, body, limits).catch((err: unknown) => {
+    if (err instanceof AppError && err.kind === "too_large")
+      throw new AppError("too_large", `a blob is at most ${MAX_BLOB_BYTES} bytes`);
+    throw err;
+  });
   const row = { slug, key, object_key, mime, ...stored, updated_at: ctx.clock.now() };
   let replaced: string | null;
   try {

@@ -1,4 +1,5 @@
 import { cleanJson } from "#drizzle/clean.ts";
+import { chunksOf } from "#shared/archive/streams.ts";
 import { isoTime } from "#shared/clock.ts";
 import { AppError, badRequest, errorMessage, notFound } from "#shared/errors.ts";
 import { MAX_STATE_BYTES, type PluginState } from "#shared/schema/plugin.ts";
@@ -42,10 +43,10 @@ export type StateCondition = { version: string } | "none" | "any";
 export async function putState(
   ctx: ControlContext,
   place: PluginPlace,
-  body: Uint8Array,
+  body: ReadableStream<Uint8Array> | Uint8Array,
   condition: StateCondition,
 ): Promise<StateRead> {
-  const value = parseValue(body);
+  const value = parseValue(await readValue(body));
   const expected =
     condition === "any" ? undefined : condition === "none" ? null : versionOf(condition);
   const updated_at = ctx.clock.now();
@@ -61,9 +62,20 @@ export async function putState(
 const versionOf = ({ version }: { version: string }): number | "unknown" =>
   /^"[0-9]{1,15}"$/.test(version) ? Number(version.slice(1, -1)) : "unknown";
 
+/** The body, no further than a value may go. */
+async function readValue(body: ReadableStream<Uint8Array> | Uint8Array): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of body instanceof Uint8Array ? [body] : chunksOf(body)) {
+    size += part.byteLength;
+    if (size > MAX_STATE_BYTES)
+      throw new AppError("too_large", `a value is at most ${MAX_STATE_BYTES} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
 function parseValue(body: Uint8Array): unknown {
-  if (body.byteLength > MAX_STATE_BYTES)
-    throw new AppError("too_large", `a value is at most ${MAX_STATE_BYTES} bytes of JSON`);
   try {
     const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
     // Answered as it will be read again.

@@ -1,6 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { fileResponse, safeMime } from "#hub/http/file-response.ts";
 import { newApp } from "#hub/http/new-app.ts";
 import { bytes, fails, ok } from "#hub/http/openapi-parts.ts";
@@ -52,7 +51,7 @@ const DOCUMENTED = [
         content: { "application/json": { schema: z.unknown(), example: { words: 1200 } } },
       },
     },
-    responses: { ...ok(PluginState), ...fails(400, 412, 413, 415, 422) },
+    responses: { ...ok(PluginState), ...fails(400, 409, 412, 413, 415, 422, 503) },
   }),
   createRoute({
     method: "delete",
@@ -61,7 +60,7 @@ const DOCUMENTED = [
     summary: "Delete a state value of a plugin",
     description: "404 when there is none.",
     request,
-    responses: { 204: { description: "Deleted" }, ...fails(400, 404, 422) },
+    responses: { 204: { description: "Deleted" }, ...fails(400, 404, 409, 413, 422, 503) },
   }),
   createRoute({
     method: "get",
@@ -87,7 +86,7 @@ const DOCUMENTED = [
       ...request,
       body: { required: true, description: "The blob", content: { "*/*": binary } },
     },
-    responses: { ...ok(PluginBlob), ...fails(400, 413, 422, 503) },
+    responses: { ...ok(PluginBlob), ...fails(400, 409, 413, 422, 503) },
   }),
   createRoute({
     method: "delete",
@@ -96,16 +95,23 @@ const DOCUMENTED = [
     summary: "Delete a blob of a plugin",
     description: "404 when there is none.",
     request,
-    responses: { 204: { description: "Deleted" }, ...fails(400, 404, 422) },
+    responses: { 204: { description: "Deleted" }, ...fails(400, 404, 409, 413, 422, 503) },
   }),
 ];
 
-const stateLimit = bodyLimit({
-  maxSize: MAX_STATE_BYTES,
-  onError: () => {
-    throw new AppError("too_large", `a value is at most ${MAX_STATE_BYTES} bytes of JSON`);
-  },
-});
+/** The body, refused at once when its announced length is too much. It is read already when the call has an Idempotency-Key. */
+async function announcedBody(
+  c: Context,
+  most: number,
+  what: string,
+): Promise<ReadableStream<Uint8Array> | Uint8Array> {
+  const { raw } = c.req;
+  if (Number(c.req.header("content-length") ?? 0) > most) {
+    if (!raw.bodyUsed) await raw.body?.cancel();
+    throw new AppError("too_large", `${what} ${most} bytes`);
+  }
+  return raw.bodyUsed ? new Uint8Array(await c.req.arrayBuffer()) : (raw.body ?? new Uint8Array());
+}
 
 function conditionOf(c: Context): StateCondition {
   const version = c.req.header("if-match")?.trim();
@@ -123,11 +129,11 @@ export function pluginStoreRoutes(ctx: ControlContext) {
     const { state: found, etag } = await getState(ctx, placeOf(c));
     return c.json(found, 200, { ETag: etag });
   });
-  app.put(state, stateLimit, async (c) => {
+  app.put(state, async (c) => {
     const place = placeOf(c);
     if (!/^application\/([a-z-.]+\+)?json\b/i.test(c.req.header("content-type") ?? ""))
       throw new AppError("unsupported_media", "content-type must be application/json");
-    const body = new Uint8Array(await c.req.arrayBuffer());
+    const body = await announcedBody(c, MAX_STATE_BYTES, "a value is at most");
     const { state: stored, etag } = await putState(ctx, place, body, conditionOf(c));
     return c.json(stored, 200, { ETag: etag });
   });
@@ -138,13 +144,9 @@ export function pluginStoreRoutes(ctx: ControlContext) {
   app.get(blob, (c) => answerBlob(ctx, c));
   app.put(blob, async (c) => {
     const place = placeOf(c);
-    const { body, signal } = c.req.raw;
-    if (Number(c.req.header("content-length") ?? 0) > MAX_BLOB_BYTES) {
-      await body?.cancel();
-      throw new AppError("too_large", `a blob is at most ${MAX_BLOB_BYTES} bytes`);
-    }
+    const { signal } = c.req.raw;
     const stored = await putBlob(ctx, place, {
-      body,
+      body: await announcedBody(c, MAX_BLOB_BYTES, "a blob is at most"),
       mime: safeMime(c.req.header("content-type") ?? ""),
       signal: AbortSignal.any([signal, AbortSignal.timeout(UPLOAD_MS)]),
     });

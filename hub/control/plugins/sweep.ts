@@ -1,0 +1,19 @@
+import type { ControlContext } from "../context.ts";
+import { BLOB_PREFIX } from "./blobs.ts";
+
+/**
+ * Deletes the bodies of blobs that nobody refers to: those a crash left between the store and the database. A body that
+ * is just being put has no row yet either, so it must have been without one in the pass before as well.
+ */
+export function createBlobSweeper(ctx: Pick<ControlContext, "db" | "objects" | "log">) {
+  let suspects = new Set<string>();
+  return async function sweepBlobsOnce(): Promise<void> {
+    const stored = await ctx.objects.list(BLOB_PREFIX);
+    const referred = new Set(await ctx.db.plugins.blobObjects());
+    const without = stored.filter((key) => !referred.has(key));
+    const left = without.filter((key) => suspects.has(key));
+    for (const key of left) await ctx.objects.delete(key);
+    if (left.length > 0) ctx.log.info({ n: left.length }, "bodies of unfinished blobs removed");
+    suspects = new Set(without.filter((key) => !left.includes(key)));
+  };
+}
