@@ -23,6 +23,7 @@ export interface SubmitDeps extends WatchDeps {
 
 /** A batch is sent when it holds so much, and is the most that is in memory. */
 const BATCH = { items: MAX_BATCH_ITEMS, bytes: 8 * 1024 * 1024 };
+const FIRST_CALL_MS = 10_000;
 /** A queue that stands still for so long may have nobody who runs it. */
 const HINT_MS = 5_000;
 
@@ -131,6 +132,8 @@ export async function runSubmitCommand(deps: SubmitDeps, request: SubmitRequest)
     terminal.out(`${json ? JSON.stringify(record) : text}\n`);
   };
   try {
+    // Before anything is read: whether there is such a workload, and somebody who answers.
+    await deps.workloads.get(slug, { timeout_ms: FIRST_CALL_MS });
     await sendAll(deps, slug, sourceOf(request, stream), progress, sent).catch((err) => {
       if (signal.aborted) return;
       const told = takenText(sent, err);

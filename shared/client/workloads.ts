@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { systemClock } from "../clock.ts";
 import type {
   QUEUE_STATES,
   QueueCounts,
@@ -9,7 +10,8 @@ import type {
   TaskIn,
 } from "../schema/queue.ts";
 import type { Workload, WorkloadCreate, WorkloadUpdate } from "../schema/workload.ts";
-import { type CallOptions, type Http, queryOf } from "./http.ts";
+import { FlotillaError } from "./errors.ts";
+import { backoffMs, type CallOptions, type Http, queryOf } from "./http.ts";
 
 /** Newest first. `before`: only runs older than this one; `limit`: at most 500 (1,000 over all workloads). */
 export interface RunFilter {
@@ -20,13 +22,36 @@ export interface RunFilter {
 }
 
 export interface SubmitTasksOptions extends CallOptions {
-  /** How long 503 is waited out; default 60,000. */
+  /** How long a control plane that is busy or away is waited for; default 150,000. */
   patience_ms?: number;
+  /** By default a new one for every call. */
+  idempotency_key?: string;
 }
 
-const SUBMIT_PATIENCE_MS = 60_000;
+/** A key whose first call died with the control plane is free again after two minutes. */
+const SUBMIT_PATIENCE_MS = 150_000;
 /** 10,000 tasks with a large `extra` are tens of megabytes. */
 const BATCH_MS = 120_000;
+
+/** Runs `attempt` again while nobody answers, 503 is the answer, or an earlier one with its key still runs (409). */
+async function untilAnswered<T>(
+  { patience_ms = SUBMIT_PATIENCE_MS, signal }: SubmitTasksOptions,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  const until = systemClock.now() + patience_ms;
+  for (let n = 0; ; n += 1) {
+    try {
+      return await attempt();
+    } catch (err) {
+      if (!(err instanceof FlotillaError) || signal?.aborted) throw err;
+      const retry_after = err.headers.get("retry-after");
+      const again = [0, 503].includes(err.status) || (err.status === 409 && retry_after !== null);
+      const wait = backoffMs(n, retry_after);
+      if (!again || systemClock.now() + wait > until) throw err;
+      await systemClock.sleep(wait, signal);
+    }
+  }
+}
 
 /** Workloads, their queues and runs (pipeline spec §4.1, §4.2). */
 export function workloadCalls(http: Http) {
@@ -47,15 +72,18 @@ export function workloadCalls(http: Http) {
     /** With its queue; its runs stay. 409 while tasks are claimed, unless it is forced. */
     delete: (slug: string, { force = false, ...call }: CallOptions & { force?: boolean } = {}) =>
       http.json<null>("DELETE", at(slug, `?force=${force}`), call),
-    /** Up to 10,000 tasks, all or none. A key that is pending, claimed or failed is a duplicate and left alone. */
+    /**
+     * Up to 10,000 tasks, all or none. A key that is pending, claimed or failed is a duplicate and left alone. A control
+     * plane that is busy or away is asked again, under one Idempotency-Key: no task is submitted twice.
+     */
     submit: (
       slug: string,
       items: readonly z.input<typeof TaskIn>[],
       options: SubmitTasksOptions = {},
     ): Promise<SubmitResult> => {
-      const { patience_ms = SUBMIT_PATIENCE_MS, signal } = options;
-      const call = { timeout_ms: BATCH_MS, ...options, json: { items } };
-      return http.whileBusy({ patience_ms, signal }, () =>
+      const headers = { "idempotency-key": options.idempotency_key ?? crypto.randomUUID() };
+      const call = { timeout_ms: BATCH_MS, ...options, headers, json: { items } };
+      return untilAnswered(options, () =>
         http.json<SubmitResult>("POST", at(slug, "/tasks/batch"), call),
       );
     },
