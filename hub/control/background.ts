@@ -13,6 +13,8 @@ import { superviseOnce } from "./supervisor/supervise.ts";
 const SCHEDULE_EVERY_MS = 1_000;
 const RETAIN_EVERY_MS = 60_000;
 const PURGE_EVERY_MS = 2_000;
+/** Longer than an upload may take. */
+const SWEEP_BLOBS_EVERY_MS = 3_600_000;
 const FORGET_EVERY_MS = 3_600_000;
 const WATCH_EVERY_MS = 5_000;
 const SUPERVISE_EVERY_MS = 10_000;
@@ -32,8 +34,8 @@ export function startControlLoops(ctx: ControlContext, scope: Scope): void {
   loop("retention", RETAIN_EVERY_MS, (signal) => retainOnce(ctx, signal));
   loop("watchdog", WATCH_EVERY_MS, () => watchdogOnce(ctx));
   loop("supervisor", SUPERVISE_EVERY_MS, () => superviseOnce(ctx));
+  loop("blob sweep", SWEEP_BLOBS_EVERY_MS, createBlobSweeper(ctx));
   loop("forgotten workers", FORGET_EVERY_MS, () => forgetOnce(ctx));
   if (ctx.config.mode === "control") loop("key expiry", EXPIRE_EVERY_MS, () => expireKeysOnce(ctx));
-  loop("blob sweep", SWEEP_BLOBS_EVERY_MS, createBlobSweeper(ctx));
   loop("deleted queues", PURGE_EVERY_MS, (signal) => purgeOnce(ctx, signal));
 }
