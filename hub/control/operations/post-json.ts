@@ -1,4 +1,4 @@
-import { lookup as resolve } from "node:dns";
+import { lookup } from "node:dns/promises";
 import http from "node:http";
 import https from "node:https";
 import { canonicalAddress, classifyAddress, isMetadataHost } from "#shared/addresses.ts";
@@ -18,6 +18,8 @@ export interface PostJson {
   /** Ends the call; what it was aborted with is what is thrown. */
   signal: AbortSignal;
   max_bytes: number;
+  /** For tests: what names mean; the system's resolver by default. */
+  resolve?: (name: string) => Promise<{ address: string; family: number }[]>;
 }
 
 const isRefused = (address: string): boolean =>
@@ -39,6 +41,7 @@ export function postJson({
   body,
   signal,
   max_bytes,
+  resolve = (name) => lookup(name, { all: true }),
 }: PostJson): Promise<{ status: number; text: string }> {
   const url = new URL(raw);
   const host = url.hostname.replace(/^\[|\]$/g, "");
@@ -52,16 +55,16 @@ export function postJson({
         headers: { "content-type": "application/json", accept: "application/json", ...headers },
         agent: false,
         signal,
-        lookup: (name, options, found) =>
-          resolve(name, { ...options, all: true }, (err, addresses) => {
-            const refused = addresses?.find(({ address }) => isRefused(address));
-            if (refused)
-              return found(
-                new RefusedAddress(`${name} (${canonicalAddress(refused.address)})`),
-                [],
-              );
-            found(err, addresses);
-          }),
+        lookup: (name, _options, found) => {
+          resolve(name).then(
+            (addresses) => {
+              const refused = addresses.find(({ address }) => isRefused(address));
+              if (!refused) return found(null, addresses);
+              found(new RefusedAddress(`${name} (${canonicalAddress(refused.address)})`), []);
+            },
+            (err) => found(err, []),
+          );
+        },
       },
       (response) => {
         const chunks: Buffer[] = [];

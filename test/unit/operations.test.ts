@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { loadHubConfig } from "#hub/config.ts";
+import { createOutput } from "#hub/control/operations/output.ts";
+import { postJson } from "#hub/control/operations/post-json.ts";
+import { runCommand } from "#hub/control/operations/run-command.ts";
+import { createThrottle } from "#hub/control/operations/throttle.ts";
+import { createFakeClock } from "#test/support/fake-clock.ts";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+describe("output of a program", () => {
+  test("short output is whole, whatever the pieces and wherever they cut a character", () => {
+    const output = createOutput(10);
+    for (const byte of bytes("héllo wörld ✓✓")) output.push(Uint8Array.of(byte));
+    expect(output.text()).toBe("héllo wörld ✓✓");
+  });
+
+  test("of long output the beginning and the end are kept, and the line between them counts the rest", () => {
+    for (const size of [1, 7, 1_000]) {
+      const output = createOutput(10);
+      const text = Array.from({ length: 100 }, (_, i) => `${i}`.padStart(5, "0")).join("");
+      for (let at = 0; at < text.length; at += size) output.push(bytes(text.slice(at, at + size)));
+      expect(output.text()).toBe("0000000001\n[… 480 bytes left out …]\n0009800099");
+    }
+  });
+});
+
+describe("§5 throttle of wrong passwords", () => {
+  const wrong = (throttle: ReturnType<typeof createThrottle>, times: number, now = 0) => {
+    for (let i = 0; i < times; i += 1) throttle.failed("a", now);
+  };
+  test("four are free, then the wait doubles from a second to a minute", () => {
+    const throttle = createThrottle();
+    const waits = Array.from({ length: 13 }, () => {
+      throttle.failed("a", 0);
+      return throttle.wait("a", 0);
+    });
+    expect(waits).toEqual(
+      [0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60].map((seconds) => seconds * 1_000),
+    );
+    expect(throttle.wait("b", 0)).toBe(0);
+  });
+
+  test("it ends with the time, with the right one, and after a quarter of an hour", () => {
+    const throttle = createThrottle();
+    wrong(throttle, 5);
+    expect([throttle.wait("a", 400), throttle.wait("a", 1_000)]).toEqual([600, 0]);
+    wrong(throttle, 1, 2_000);
+    throttle.passed("a");
+    wrong(throttle, 4, 3_000);
+    expect(throttle.wait("a", 3_000)).toBe(0);
+    wrong(throttle, 1, 3_000 + 15 * 60_000);
+    expect(throttle.wait("a", 3_000 + 15 * 60_000)).toBe(0);
+  });
+
+  test("it remembers a bounded number of addresses, the newest", () => {
+    const throttle = createThrottle();
+    wrong(throttle, 5);
+    for (let i = 0; i < 10_000; i += 1) throttle.failed(`other ${i}`, 0);
+    expect(throttle.wait("a", 0)).toBe(0);
+  });
+});
+
+test("a command that ignores SIGTERM is killed 5 s after its deadline, with all it started", async () => {
+  const cwd = mkdtempSync(join(tmpdir(), "flotilla-command-"));
+  const clock = createFakeClock();
+  const output = createOutput(1_000);
+  const ready = Promise.withResolvers<void>();
+  const ended = runCommand({
+    argv: ["sh", "-c", "trap '' TERM; sleep 60 & echo ready; while :; do wait; done"],
+    environment: { PATH: process.env.PATH ?? "" },
+    ...{ cwd, clock, timeout_ms: 60_000, signal: new AbortController().signal },
+    output: {
+      text: output.text,
+      push: (chunk) => {
+        output.push(chunk);
+        ready.resolve();
+      },
+    },
+  });
+  await ready.promise;
+  await clock.advance(60_000);
+  expect(clock.sleepers()).toEqual([5_000]);
+  await clock.advance(5_000);
+  expect(await ended).toEqual({ exit_code: null, error: "it did not end within 60 s" });
+  expect(output.text()).toBe("ready\n");
+  rmSync(cwd, { recursive: true });
+});
+
+describe("§7 of the design: calls out of the control plane", () => {
+  let server: ReturnType<typeof Bun.serve>;
+  let calls = 0;
+  beforeAll(() => {
+    const fetch = () => {
+      calls += 1;
+      return new Response("there");
+    };
+    server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch });
+  });
+  afterAll(() => server.stop(true));
+  const post = (addresses: string[]) =>
+    postJson({
+      ...{ url: `http://engine.test:${server.port}/`, headers: {}, body: {}, max_bytes: 100 },
+      signal: new AbortController().signal,
+      resolve: async () =>
+        addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
+    });
+
+  test("the address a name means is judged, and the one that was judged is connected to", async () => {
+    expect(await post(["127.0.0.1"])).toEqual({ status: 200, text: "there" });
+    for (const bad of ["169.254.169.254", "fe80::1", "fd00:ec2::254", "::ffff:169.254.169.254"])
+      expect(post(["127.0.0.1", bad])).rejects.toThrow(/engine\.test .* is a cloud metadata/);
+    expect(calls).toBe(1);
+  });
+});
+
+describe("configuration of deploys", () => {
+  const deploy = (SVC_DEPLOY_ARGV: string) => loadHubConfig({ SVC_DEPLOY_ARGV }).deploy.argv;
+  test("SVC_DEPLOY_ARGV is words or a JSON list; anything else is refused by name", () => {
+    expect(deploy(" /bin/deploy  --now ")).toEqual(["/bin/deploy", "--now"]);
+    expect(deploy('["/bin/my deploy", "a b"]')).toEqual(["/bin/my deploy", "a b"]);
+    expect(loadHubConfig({}).deploy.argv).toBeNull();
+    for (const bad of ["[]", "[1]", '["a"', '["a", null]'])
+      expect(() => deploy(bad)).toThrow(/SVC_DEPLOY_ARGV/);
+  });
+
+  test("SVC_ADMIN_PASSWORD of less than 12 characters is refused without telling it", () => {
+    const load = () => loadHubConfig({ SVC_ADMIN_PASSWORD: "hunter2" });
+    expect(load).toThrow(/SVC_ADMIN_PASSWORD/);
+    expect(load).not.toThrow(/hunter2/);
+  });
+
+  test("a key may be taken from any variable but this program's own", () => {
+    const { foreignVariable } = loadHubConfig({ MY_KEY: "k", WORKER_SECRET: "s", PGPASSWORD: "p" });
+    expect(["MY_KEY", "WORKER_SECRET", "PGPASSWORD", "NONE"].map(foreignVariable)).toEqual([
+      "k",
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+});
