@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { Glob } from "bun";
 
-/** Only these read the environment; everything else gets a config. */
-const READERS = /^(hub\/main|hub\/config|worker\/config)\.ts$/;
+/** Only these read the environment; everything else gets a config. The runner is a program of its own, in a task's process. */
+const READERS = /^(hub\/main|hub\/config|worker\/config|worker\/pipeline\/bun-runner)\.ts$/;
 const READS = /\b(process|Bun)\.env\b|import\.meta\.env\b/;
 
 /** `file:line` of every read of the environment outside the config files, below `root`. */
