@@ -101,7 +101,8 @@ async function waitForEnd(deps: SubmitDeps, slug: string, progress: Progress) {
   return watchQueue(deps, slug, progress, (counts) => {
     const text = countsText(counts);
     first ??= text;
-    if (!hinted && text === first && deps.clock.now() - started > HINT_MS) {
+    const idle = counts.claimed === 0 && text === first;
+    if (idle && !hinted && deps.clock.now() - started > HINT_MS) {
       void explainIdle(deps, slug).then(progress.note, () => {});
       hinted = true;
     }

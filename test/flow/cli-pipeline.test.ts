@@ -172,6 +172,15 @@ describe("flotilla submit", () => {
     expect((await counts(slug)).pending).toBe(2);
   });
 
+  test("--wait says so when nothing moves and nobody runs anything, and why", async () => {
+    const slug = await addWorkload(["true"], { enabled: false });
+    const watch = (seen: Ran, interrupt: () => void) =>
+      seen.err.includes("switched off") && interrupt();
+    const { code, err } = await run("submit", [slug, "a"], { wait: ["1"] }, watch);
+    expect(code).toBe(130);
+    expect(err).toContain(`nothing will move: ${slug} is switched off (enabled: false)`);
+  }, 20_000);
+
   test("mistakes have exit codes of their own", async () => {
     const slug = await addWorkload();
     expect(await run("submit", ["nowhere", "a"])).toMatchObject({
