@@ -200,6 +200,24 @@ def run(pk):
   await writeFile(gate, "");
 }, 30_000);
 
+test("§4.3 what a task that runs for longer has printed so far can be read while it runs", async () => {
+  await control();
+  const slug = await pythonWorkload(
+    "chatty",
+    "import time, os\ndef run(pk):\n  print('x' * 9000 + ' half way', flush=True)\n  time.sleep(600)",
+  );
+  await submit(slug, ["a/b"]);
+  const worker = await startWorker(1);
+  const [run] = await until("the running task", async () => {
+    const { body } = await api("GET", "/workers/p1/runs");
+    return body.runs?.length > 0 && body.runs;
+  });
+  expect(run).toMatchObject({ workload: slug, pk: "a/b", attempt: 1, stderr: "" });
+  expect(run.stdout).toEndWith("xxx half way\n");
+  expect(run.stdout.length).toBe(8_192);
+  await worker.stop(0);
+}, 30_000);
+
 test("a lease shorter than the time between heartbeats of an idle worker is renewed in time", async () => {
   await control();
   const slug = await pythonWorkload("short", "import time\ndef run(pk): time.sleep(1.6)", {

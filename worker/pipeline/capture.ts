@@ -38,6 +38,12 @@ class Ends {
     }
   }
 
+  /** The last `n` bytes so far. */
+  last(n: number): Uint8Array {
+    const all = Buffer.concat(this.#tail_size >= n ? this.#tail : [...this.#head, ...this.#tail]);
+    return all.subarray(Math.max(0, all.length - n));
+  }
+
   take(): Printed {
     const over = Math.max(0, this.#tail_size - KEEP_BYTES);
     const tail = Buffer.concat(this.#tail).subarray(over);
@@ -65,6 +71,8 @@ export interface StreamCapture {
   push(chunk: Uint8Array): void;
   /** What is printed up to the mark of `nonce`, from the mark asked for before; in the order the marks will come in. */
   until(nonce: string): Promise<Printed>;
+  /** The last `n` bytes that were printed since the last mark. */
+  last(n: number): string;
   /** The stream is over, or the next mark, that of `nonce`, will not come: what was printed so far. */
   giveUp(nonce: string): void;
 }
@@ -115,6 +123,7 @@ export function createCapture(): StreamCapture {
         scan();
       });
     },
+    last: (n) => decode(ends.last(n)),
     giveUp: (nonce) => {
       if (waiting[0]?.nonce !== nonce) return;
       ends.push(carry);
@@ -125,7 +134,15 @@ export function createCapture(): StreamCapture {
 }
 
 /** A stream of a program that runs for one task only: everything until its end. */
-export function captureAll(): { push(chunk: Uint8Array): void; take(): Printed } {
+export function captureAll(): {
+  push(chunk: Uint8Array): void;
+  last(n: number): string;
+  take(): Printed;
+} {
   const ends = new Ends();
-  return { push: (chunk) => ends.push(chunk), take: () => ends.take() };
+  return {
+    push: (chunk) => ends.push(chunk),
+    last: (n) => decode(ends.last(n)),
+    take: () => ends.take(),
+  };
 }

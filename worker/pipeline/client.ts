@@ -6,6 +6,7 @@ import {
   RegisteredPull,
   type RegisterPull,
 } from "#shared/schema/pull.ts";
+import type { LiveRun } from "#shared/schema/pull-daemon.ts";
 import { type ControlCallDeps, createControlCall } from "./control-call.ts";
 
 export type Ref = z.infer<typeof AttemptRef>;
@@ -16,6 +17,8 @@ export interface ControlClient {
   heartbeat(body: Record<string, unknown>): Promise<z.infer<typeof PullHeartbeatAnswer>>;
   /** `wait_ms` of a claim is added to the call's own deadline. */
   exchange(body: Record<string, unknown>, wait_ms: number): Promise<ExchangeAnswer>;
+  /** What runs now; takes the place of what was told before. */
+  tellLiveRuns(items: LiveRun[]): Promise<void>;
   drain(): Promise<void>;
 }
 
@@ -34,6 +37,7 @@ export function createControlClient(deps: ControlClientDeps): ControlClient {
     register: async (hello) => RegisteredPull.parse(await call("register", hello)),
     heartbeat: async (body) => PullHeartbeatAnswer.parse(await call("heartbeat", body)),
     exchange: async (body, wait_ms) => Exchanged.parse(await call("exchange", body, wait_ms)),
+    tellLiveRuns: async (items) => void (await call("runs/logs", { items })),
     drain: async () => void (await call("drain", {})),
   };
 }

@@ -60,7 +60,7 @@ const empty = (task: TaskInput) => ({
 async function runOne(
   { argv, cwd, environment, clock, memory_bytes }: CommandExecutorDeps,
   task: TaskInput,
-  { timeout_ms, signal }: RunOptions,
+  { timeout_ms, signal, onBegin }: RunOptions,
 ): Promise<TaskEnd> {
   const since = performance.now();
   const [program = "", ...args] = argv;
@@ -77,6 +77,7 @@ async function runOne(
   child.stdin?.end(
     JSON.stringify({ pk: task.pk, extra: task.extra, attempt: task.attempt, epoch: task.epoch }),
   );
+  onBegin?.(task, (bytes) => ({ stdout: out.last(bytes), stderr: err.last(bytes) }));
   const exited = new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
     child.once("error", reject);
     child.once("exit", (code, by) => resolve({ code, signal: by }));

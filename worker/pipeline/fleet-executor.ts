@@ -68,6 +68,7 @@ async function runJob(
 ): Promise<TaskEnd> {
   const since = performance.now();
   const story = captureAll();
+  options.onBegin?.(task, (bytes) => ({ stdout: story.last(bytes), stderr: "" }));
   const outcome = await follow(deps, client, task, options, (line) =>
     story.push(Buffer.from(`${line}\n`)),
   ).catch((err) => outcomeOfError(deps, err));

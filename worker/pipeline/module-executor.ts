@@ -152,6 +152,10 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
   const follow = async (on: Child, entry: Running, options: RunOptions): Promise<TaskEnd> => {
     const { nonce, printed } = entry;
     const since = performance.now();
+    options.onBegin?.(entry.task, (bytes) => ({
+      stdout: on.stdout.last(bytes),
+      stderr: on.stderr.last(bytes),
+    }));
     const outcome = await decide(on, entry, options);
     const over = new AbortController();
     const late = deps.clock.sleep(MARK_MS, over.signal).then(() => {

@@ -17,10 +17,11 @@ import { createExecutorPool } from "./executor-pool.ts";
 import { createExecutor, type FleetAddress } from "./executors.ts";
 import { createFlight } from "./flight.ts";
 import { keepLeases } from "./keep-leases.ts";
+import { startLiveRuns } from "./live-runs.ts";
 import { createOutbox } from "./outbox.ts";
 import { createWorkerPlugins } from "./plugins.ts";
 import { spoolReports, tellSpooled } from "./spool.ts";
-import { CANCELLED, type TaskEnd } from "./types.ts";
+import { CANCELLED, type RunOptions, type TaskEnd } from "./types.ts";
 
 export interface PullDeps {
   control_url: string;
@@ -201,9 +202,12 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     const workload = settings.get(batch.workload);
     const giveBack = (reason: string) => {
       log.warn({ workload: batch.workload, reason }, "tasks given back");
-      for (const task of batch.tasks) end({ ...EMPTY, task, outcome: { kind: "not_run", reason } });
+      for (const task of batch.tasks)
+        onEnd({ ...EMPTY, task, outcome: { kind: "not_run", reason } });
     };
-    const end = (ended: TaskEnd) => report(batch.workload, ended);
+    const onEnd = (ended: TaskEnd) => report(batch.workload, ended);
+    const onBegin: RunOptions["onBegin"] = (task, look) => live.begin(batch.workload, task, look);
+    const watched = { timeout_ms: batch.timeout_ms, onBegin, onEnd };
     if (stopping.signal.aborted) return giveBack("the worker is stopping");
     if (!workload) return giveBack("its settings are not known");
     const executor = await pool.take(workload).catch((err) => {
@@ -214,7 +218,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     // One task that is lost must not stop its neighbours, so each is run under its own signal.
     const runAlone = (task: ClaimedBatch["tasks"][number]) => {
       const { signal } = stops.get(task.task_id) as AbortController;
-      return executor.run([task], { timeout_ms: batch.timeout_ms, signal, onEnd: end });
+      return executor.run([task], { ...watched, signal });
     };
     const runAll = async () => {
       // A fleet job is only waited for here, and the fleet has a queue of its own.
@@ -223,7 +227,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
         for (const task of batch.tasks) await runAlone(task);
       else {
         const signal = AbortSignal.any([...stops.values()].map((s) => s.signal));
-        await executor.run(batch.tasks, { timeout_ms: batch.timeout_ms, signal, onEnd: end });
+        await executor.run(batch.tasks, { ...watched, signal });
       }
     };
     await runAll().catch(async (err) => {
@@ -241,6 +245,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
 
   const report = (workload: string, { task, outcome, ...printed }: TaskEnd): void => {
     const { task_id, epoch } = task;
+    live.end(task);
     // Lost: what it did counts for nobody.
     if (!flight.has(task)) return;
     flight.remove(task);
@@ -302,6 +307,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     if (command === "recycle") await pool.recycle();
     if (command === "stop") deps.onStop?.();
   };
+  const live = startLiveRuns({ clock, log, tell: client.tellLiveRuns });
   const leases = keepLeases({
     ...{ clock, log, flight, random: deps.random },
     idleMs: () => heartbeat_ms,
@@ -339,7 +345,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     changed();
     await working;
     await spoolReports(identity, outbox).catch((err) => log.error({ err }, "reports are lost"));
-    await leases.stop();
+    await Promise.all([leases.stop(), live.stop()]);
     await pool.close();
     await plugins.close();
   };

@@ -31,11 +31,16 @@ export interface TaskEnd {
   truncated: boolean;
 }
 
+/** The last `bytes` of each stream of a running task. */
+export type LookAtOutput = (bytes: number) => { stdout: string; stderr: string };
+
 export interface RunOptions {
   /** How long each task may take; null: as long as its lease is renewed. */
   timeout_ms: number | null;
   /** Aborts tasks that are not this worker's any more, and everything when the worker must go. */
   signal: AbortSignal;
+  /** Told as each task begins, with a way to look at what it has printed. */
+  onBegin?(task: TaskInput, look: LookAtOutput): void;
   /** Told as each task ends, in order. */
   onEnd(end: TaskEnd): void;
 }
