@@ -467,6 +467,21 @@ eachQueue((open) => {
       ]);
     });
 
+    test("peek at failed rows alone shows those of the workload, page by page", async () => {
+      const rig = await open();
+      const { id, tasks } = await submitAndClaim(rig, ["a", "b", "c", "d"], { max: 3 });
+      const items = tasks.map((ref) => failed(ref, { no_retry: true }));
+      const op = { op: "fail", worker: "w1", workload_id: id, backoff: BACKOFF } as const;
+      await rig.call({ ...op, items });
+      const rows = await rig.store.peek(id, [2], 2, 0);
+      expect(rows).toMatchObject([
+        { pk: "a", state: 2, last_error: "it broke", extra: null, worker_id: null },
+        { pk: "b", state: 2 },
+      ]);
+      expect((await rig.store.peek(id, [2], 2, 2)).map((r) => r.pk)).toEqual(["c"]);
+      expect(await rig.store.peek(id + 1, [2], 2, 0)).toEqual([]);
+    });
+
     test("the last 20 runs are kept as bits, the newest lowest", async () => {
       const rig = await open();
       const names = Array.from({ length: 25 }, (_, i) => `t${i}`);

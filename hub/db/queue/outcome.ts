@@ -20,6 +20,10 @@ const COUNTER_OF: Record<number, Counter> = {
 };
 export const counterOf = (state: number): Counter => COUNTER_OF[state] ?? "ready";
 
+/** Whether a look at the queue is for failed tasks and no others. */
+export const onlyFailed = (states: readonly number[]): boolean =>
+  states.length === 1 && states[0] === TASK_STATE.failed;
+
 interface Attempted {
   attempt: number;
   max_attempts: number;

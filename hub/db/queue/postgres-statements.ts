@@ -16,12 +16,13 @@ const FREED =
 export const SUBMIT = `
 with src as (
   select distinct on (pk) pk, extra, priority, max_attempts, run_at
-  from jsonb_to_recordset($2::text::jsonb) as x(pk text, extra jsonb, priority int, max_attempts int, run_at bigint)
+  from unnest($2::text::text[], $3::text::text[], $4::text::int[], $5::text::int[], $6::text::bigint[])
+    x(pk, extra, priority, max_attempts, run_at)
   order by pk),
 ins as (
   insert into tasks (workload_id, state, priority, max_attempts, run_at, pk, extra, created_at)
   select $1::bigint, case when run_at > ${NOW} then 3 else 0 end, priority, max_attempts,
-    coalesce(run_at, ${NOW}), pk, case when extra = 'null'::jsonb then null else extra end, ${NOW}
+    coalesce(run_at, ${NOW}), pk, extra::jsonb, ${NOW}
   from src order by pk
   on conflict (workload_id, pk) do nothing returning state)
 select (count(*) filter (where state = 0))::int as ready, (count(*) filter (where state = 3))::int as delayed from ins`;
@@ -48,7 +49,10 @@ from a
 where t.task_id = a.task_id
 returning a.o, t.task_id, t.pk, t.extra::text as extra, t.attempt, t.max_attempts, t.epoch, t.priority, t.claimed_at`;
 
-/** The runs, then whose they are: the planner would join the two row by row, 10,000 pairs for a batch of 100. */
+/**
+ * The runs, then, when $7 is 1, whose they are: the planner would join the two row by row, 10,000 pairs for a batch
+ * of 100.
+ */
 export const COMPLETE = `
 with inp as (
   select distinct on (task_id, epoch, worker) * from unnest($1::text::bigint[], $2::text::bigint[], $3::text::text[],
@@ -64,7 +68,7 @@ r as (
   from del order by task_id
   returning task_id, epoch, run_id, workload_id)
 select task_id, epoch, run_id, workload_id, null as worker from r
-union all select task_id, epoch, null, null, worker from del`;
+union all select task_id, epoch, null, null, worker from del where $7::int = 1`;
 
 export const RUNS_OF = `
 select r.task_id, r.epoch, r.run_id, r.outcome from ${refs} join runs r on r.task_id = i.task_id and r.epoch = i.epoch`;
@@ -144,11 +148,17 @@ update tasks t set state = 0, attempt = 0, crash_count = 0, run_at = ${NOW}
 where t.task_id = any (array(select task_id from picked))
 returning t.task_id`;
 
+const QUEUE_ROW = `task_id, pk, state, attempt, max_attempts, priority, run_at, worker_id, claimed_at, lease_until,
+  last_error, extra::text as extra, created_at`;
+
 export const PEEK = `
-select task_id, pk, state, attempt, max_attempts, priority, run_at, worker_id, claimed_at, lease_until, last_error,
-  extra::text as extra, created_at
-from tasks where workload_id = $1::bigint and state = any ($2::text::int[])
+select ${QUEUE_ROW} from tasks where workload_id = $1::bigint and state = any ($2::text::int[])
 order by task_id limit $3::bigint offset $4::bigint`;
+
+/** Of the failed ones alone, by their own index: among a million ready ones a hundred are not looked for. */
+export const PEEK_FAILED = `
+select ${QUEUE_ROW} from tasks where workload_id between $1::bigint and $1::bigint and state = 2
+order by workload_id, task_id limit $2::bigint offset $3::bigint`;
 
 export const COUNTS = `
 select workload_id, sum(ready)::bigint as ready, sum(claimed)::bigint as claimed, sum(failed)::bigint as failed,

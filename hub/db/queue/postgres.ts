@@ -6,6 +6,7 @@ import {
   afterExpiry,
   afterFailure,
   counterOf,
+  onlyFailed,
   outcomeCode,
   REPORTED,
   SUCCESS,
@@ -90,7 +91,9 @@ export function openPostgresQueue({ client, node, random }: PostgresQueueOptions
         return rows.length;
       }),
     peek: (workload_id, states, limit, offset) =>
-      read<QueueRow>(SQL.PEEK, [workload_id, list(states), limit, offset]),
+      onlyFailed(states)
+        ? read<QueueRow>(SQL.PEEK_FAILED, [workload_id, limit, offset])
+        : read<QueueRow>(SQL.PEEK, [workload_id, list(states), limit, offset]),
     counts: (workload_id) => read<QueueCounts>(SQL.COUNTS, [workload_id ?? null]),
     now: async () => (await read<{ now: number }>("select flotilla_now() as now"))[0]?.now ?? 0,
     close: async () => {},

@@ -17,6 +17,9 @@ interface TaskFields {
 /** The fence: odd epochs are claimed ones, so a client cannot end a task that nobody claimed by sending its even epoch. */
 const HELD = "task_id = ? and epoch = ? and epoch % 2 = 1 and worker = ?";
 
+const QUEUE_ROW = `task_id, pk, state, attempt, max_attempts, priority, run_at, worker_id, claimed_at, lease_until,
+  last_error, extra, created_at`;
+
 export type SqliteStatements = ReturnType<typeof prepareStatements>;
 
 /**
@@ -121,10 +124,11 @@ export function prepareStatements(client: Client.Database) {
       `select run_id, outcome, outcome in (${REPORTED}) as worker_reported from runs where task_id = ? and epoch = ?`,
     ),
     peek: prepare<[number, string, number, number], QueueRow>(
-      `select task_id, pk, state, attempt, max_attempts, priority, run_at, worker_id, claimed_at, lease_until, last_error,
-         extra, created_at
-       from tasks where workload_id = ? and state in (select value from json_each(?))
+      `select ${QUEUE_ROW} from tasks where workload_id = ? and state in (select value from json_each(?))
        order by task_id limit ? offset ?`,
+    ),
+    peekFailed: prepare<[number, number, number], QueueRow>(
+      `select ${QUEUE_ROW} from tasks where workload_id = ? and state = 2 order by task_id limit ? offset ?`,
     ),
     counts: prepare<{ workload_id: number | null }, QueueCounts>(
       `select workload_id, sum(ready) as ready, sum(claimed) as claimed, sum(failed) as failed, sum(delayed) as delayed,

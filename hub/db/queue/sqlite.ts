@@ -6,6 +6,7 @@ import {
   afterExpiry,
   afterFailure,
   counterOf,
+  onlyFailed,
   outcomeCode,
   SUCCESS,
   type Verdict,
@@ -87,7 +88,9 @@ export function openSqliteQueue({ client, node, now, random }: SqliteQueueOption
         return changes;
       }),
     peek: async (workload_id, states, limit, offset) =>
-      s.peek.all(workload_id, JSON.stringify(states), limit, offset),
+      onlyFailed(states)
+        ? s.peekFailed.all(workload_id, limit, offset)
+        : s.peek.all(workload_id, JSON.stringify(states), limit, offset),
     counts: async (workload_id) => s.counts.all({ workload_id: workload_id ?? null }),
     now: async () => now(),
     close: async () => {},
