@@ -43,6 +43,9 @@ describe("worker configuration (fleet spec §8)", () => {
     ["SVC_VNC_PORT_BASE", { SVC_VNC_PORT_BASE: "9224" }],
     ["NOVNC_BASE_PORT", { NOVNC_BASE_PORT: "5900" }],
     ["SVC_LANE_HARD_BYTES", { SVC_LANE_HARD_BYTES: "1000" }],
+    ["SVC_CONTROL_URL", { SVC_CONTROL_URL: "ws://control:8000" }],
+    ["SVC_SLOTS", { SVC_SLOTS: "0" }],
+    ["SVC_TASK_ENV", { SVC_TASK_ENV: "GOOD,not-a-name" }],
   ];
   test.each(bad)("a bad value is refused naming %s", (name, env) => {
     expect(() => loadWorkerConfig(env, {})).toThrow(ConfigError);
@@ -69,6 +72,26 @@ describe("worker configuration (fleet spec §8)", () => {
       {},
     ).browser;
     expect(environment).toEqual({ PATH: "/bin", TZ: "UTC", LC_ALL: "C", https_proxy: "http://p" });
+  });
+
+  test("tasks inherit where an interpreter looks, and what SVC_TASK_ENV names, but no secret of the worker", () => {
+    const { environment } = loadWorkerConfig(
+      {
+        ...{ PATH: "/bin", HOME: "/h", PYTHONPATH: "/p", CUDA_VISIBLE_DEVICES: "0" },
+        ...{
+          WORKER_SECRET: "s",
+          SVC_API_TOKEN: "t",
+          AWS_SECRET: "a",
+          BUCKET: "b",
+          HUB_URL: "ws://h",
+        },
+        SVC_TASK_ENV: "BUCKET, ABSENT",
+      },
+      {},
+    ).pipeline;
+    expect(environment).toEqual({
+      ...{ PATH: "/bin", HOME: "/h", PYTHONPATH: "/p", CUDA_VISIBLE_DEVICES: "0", BUCKET: "b" },
+    });
   });
 
   test("the configuration is frozen to its leaves", () => {
