@@ -87,6 +87,8 @@ const PLANS = {
   enable_seqscan: "off",
   plan_cache_mode: "force_generic_plan",
   jit: "off",
+  // A batch of 10,000 is sorted in memory.
+  work_mem: "16MB",
 };
 
 /** Connections as the queue needs them: its counts and ids are int8 and fit a number; the driver's own choice is text. */

@@ -1,7 +1,7 @@
-import type { Sql, TransactionSql } from "postgres";
+import type { Sql } from "postgres";
 import { emitMetric, TASK_STATE } from "#drizzle/queue-tables.ts";
 import type { Backoff } from "#shared/schema/workload.ts";
-import { type Counter, Deltas } from "./deltas.ts";
+import { Deltas } from "./deltas.ts";
 import {
   afterExpiry,
   afterFailure,
@@ -13,6 +13,7 @@ import {
   type Verdict,
 } from "./outcome.ts";
 import * as SQL from "./postgres-statements.ts";
+import { freeNames, list, querier, type Tx, writeDeltas } from "./postgres-tx.ts";
 import type {
   AttemptRef,
   CancelledTask,
@@ -38,21 +39,6 @@ export interface PostgresQueueOptions {
   /** In [0, 1): spreads retries. */
   random: () => number;
 }
-
-interface Tx {
-  q<R>(text: string, params?: Param[]): Promise<R[]>;
-  random: () => number;
-  deltas: Deltas;
-}
-type Param = string | number | null;
-
-/** An array as the text of its literal: the driver's own arrays need the server's list of types at every connection. */
-const list = (values: readonly (string | number | boolean | null)[]): string =>
-  `{${values
-    .map((v) =>
-      v === null ? "NULL" : typeof v === "string" ? `"${v.replace(/[\\"]/g, "\\$&")}"` : String(v),
-    )
-    .join(",")}}`;
 
 const opsOf = <K extends QueueOp["op"]>(ops: readonly QueueOp[], kind: K) =>
   ops
@@ -100,23 +86,21 @@ export function openPostgresQueue({ client, node, random }: PostgresQueueOptions
   };
 }
 
-const querier =
-  (sql: Sql | TransactionSql) =>
-  async <R>(text: string, params: Param[] = []): Promise<R[]> =>
-    (await sql.unsafe(text, params, { prepare: true })) as unknown as R[];
-
-/** `n`, `n.1`, `n.2` …: as many as transactions ever ran at a time. */
-function freeNames(node: string) {
-  const free: string[] = [];
-  let made = 0;
-  return {
-    take: () => free.pop() ?? (made++ === 0 ? node : `${node}.${made - 1}`),
-    give: (name: string) => void free.push(name),
-  };
-}
+/** What nearly every turn is: successes and claims, which ask nothing of each other. */
+const isExchange = (ops: readonly QueueOp[]): boolean =>
+  ops.every(
+    (op) =>
+      op.op === "complete" ||
+      (op.op === "claim" && op.max_in_flight === null && op.rate_limit === null),
+  );
 
 async function flush(tx: Tx, ops: QueueOp[]): Promise<OpResults[QueueOp["op"]][]> {
   const results: OpResults[QueueOp["op"]][] = new Array(ops.length);
+  if (isExchange(ops)) {
+    // Sent together and run in this order: one round trip.
+    await Promise.all([completeAll(tx, ops, results), claimAll(tx, ops, results)]);
+    return results;
+  }
   await completeAll(tx, ops, results);
   await failAll(tx, ops, results);
   for (const { op, i } of opsOf(ops, "release"))
@@ -137,12 +121,11 @@ async function submit(
 ): Promise<OpResults["submit"]> {
   const [row] = await tx.q<{ ready: number; delayed: number }>(SQL.SUBMIT, [
     workload_id,
-    `[${tasks
-      .map(
-        (t) =>
-          `{"pk":${JSON.stringify(t.pk)},"extra":${t.extra ?? "null"},"priority":${t.priority},"max_attempts":${t.max_attempts},"run_at":${t.run_at}}`,
-      )
-      .join(",")}]`,
+    list(tasks.map((t) => t.pk)),
+    list(tasks.map((t) => t.extra)),
+    list(tasks.map((t) => t.priority)),
+    list(tasks.map((t) => t.max_attempts)),
+    list(tasks.map((t) => t.run_at)),
   ]);
   const { ready, delayed } = row ?? { ready: 0, delayed: 0 };
   tx.deltas.move(workload_id, null, "ready", ready);
@@ -168,6 +151,9 @@ async function completeAll(tx: Tx, ops: QueueOp[], results: unknown[]): Promise<
     for (const { i } of calls) results[i] = [];
     return;
   }
+  // Two workers that report one attempt in one turn: only the database knows whose it is.
+  const reporter = new Map(items.map((item) => [keyOf(item), item.worker]));
+  const contested = items.some((item) => reporter.get(keyOf(item)) !== item.worker);
   const told = await tx.q<Done & { run_id: number | null }>(SQL.COMPLETE, [
     list(items.map((x) => x.task_id)),
     list(items.map((x) => x.epoch)),
@@ -175,12 +161,13 @@ async function completeAll(tx: Tx, ops: QueueOp[], results: unknown[]): Promise<
     list(items.map((x) => x.duration_ms)),
     list(items.map((x) => x.output)),
     list(items.map((x) => x.truncated)),
+    contested ? 1 : 0,
   ]);
   const rows = told.filter((row) => row.run_id !== null);
   const done = new Map(rows.map((row) => [keyOf(row), row]));
-  for (const row of told) {
-    const run = done.get(keyOf(row));
-    if (row.run_id === null && run) run.worker = row.worker;
+  for (const { task_id, epoch, worker } of contested ? told.filter((row) => row.worker) : items) {
+    const run = done.get(keyOf({ task_id, epoch }));
+    if (run && worker) run.worker = worker;
   }
   const own = items.filter((item) => done.get(keyOf(item))?.worker === item.worker);
   for (const row of rows) {
@@ -466,31 +453,4 @@ async function cancel(tx: Tx, workload_id: number, pk: string): Promise<Cancelle
   tx.deltas.move(workload_id, counterOf(task.state), null);
   if (task.state === TASK_STATE.claimed) tx.deltas.ran(workload_id, false);
   return task;
-}
-
-async function writeDeltas({ q, deltas }: Tx, node: string): Promise<void> {
-  const all = deltas.all();
-  if (all.length === 0) return;
-  const counter = (name: Counter) => list(all.map((d) => d.counters[name]));
-  const rates = all.flatMap((d) => [...d.metrics].map(([metric, n]) => ({ d, metric, n })));
-  await Promise.all([
-    q(SQL.ADD_STATS, [
-      node,
-      list(all.map((d) => d.workload_id)),
-      counter("ready"),
-      counter("claimed"),
-      counter("failed"),
-      counter("delayed"),
-      list(all.map((d) => d.bits)),
-      list(all.map((d) => d.runs)),
-    ]),
-    rates.length === 0
-      ? []
-      : q(SQL.ADD_RATES, [
-          node,
-          list(rates.map(({ d }) => d.workload_id)),
-          list(rates.map(({ metric }) => metric)),
-          list(rates.map(({ n }) => n)),
-        ]),
-  ]);
 }
