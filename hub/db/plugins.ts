@@ -1,12 +1,20 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, asc, eq, gt, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
-import type { PluginsRepo } from "./types.ts";
+import type { KeyPage, PluginsRepo } from "./types.ts";
 
 export function pluginsRepo({ q, t: { plugin_state, plugin_blobs } }: Conn): PluginsRepo {
   const ofState = (slug: string, key: string) =>
     and(eq(plugin_state.slug, slug), eq(plugin_state.key, key));
   const ofBlob = (slug: string, key: string) =>
     and(eq(plugin_blobs.slug, slug), eq(plugin_blobs.key, key));
+  const onPage = (of: typeof plugin_state | typeof plugin_blobs, slug: string, page: KeyPage) => {
+    const { prefix, after } = page;
+    return and(
+      eq(of.slug, slug),
+      after === null ? undefined : gt(of.key, after),
+      prefix === "" ? undefined : sql`substr(${of.key}, 1, length(${prefix})) = ${prefix}`,
+    );
+  };
   /** Grows with every write, also when the clock stands still or went back: it is the version of the value. */
   const later = (now: number) =>
     sql<number>`case when ${plugin_state.updated_at} >= ${now} then ${plugin_state.updated_at} + 1 else ${now} end`;
@@ -19,6 +27,13 @@ export function pluginsRepo({ q, t: { plugin_state, plugin_blobs } }: Conn): Plu
       const [row] = await q.select().from(plugin_state).where(ofState(slug, key));
       return row ?? null;
     },
+    listState: async (slug, page) =>
+      q
+        .select({ key: plugin_state.key, updated_at: plugin_state.updated_at })
+        .from(plugin_state)
+        .where(onPage(plugin_state, slug, page))
+        .orderBy(asc(plugin_state.key))
+        .limit(page.limit),
     putState: async ({ slug, key, value, updated_at: now }, expected) => {
       const stored = { slug, key, value: { value }, updated_at: now };
       if (expected === null) {
@@ -43,6 +58,13 @@ export function pluginsRepo({ q, t: { plugin_state, plugin_blobs } }: Conn): Plu
     deleteState: async (slug, key) =>
       (await q.delete(plugin_state).where(ofState(slug, key)).returning()).length > 0,
     getBlob,
+    listBlobs: async (slug, page) =>
+      q
+        .select()
+        .from(plugin_blobs)
+        .where(onPage(plugin_blobs, slug, page))
+        .orderBy(asc(plugin_blobs.key))
+        .limit(page.limit),
     putBlob: async (row) => {
       const { slug, key, ...set } = row;
       // Each turn names the object it replaces, so that no object is deleted twice and none is forgotten. A turn is lost

@@ -305,9 +305,17 @@ export interface SupervisedRepo {
   ): Promise<{ run_id: number; outcome: number; error: string | null; finished_at: number }[]>;
 }
 
+/** Keys that begin with `prefix`, by key, after the key `after`. */
+export interface KeyPage {
+  prefix: string;
+  after: string | null;
+  limit: number;
+}
+
 /** What plugins keep (pipeline spec §4.5). `updated_at` of a state grows with every write and so names its version. */
 export interface PluginsRepo {
   getState(slug: string, key: string): Promise<PluginStateRow | null>;
+  listState(slug: string, page: KeyPage): Promise<Pick<PluginStateRow, "key" | "updated_at">[]>;
   /**
    * Stores a value. `expected`: only over this version; null: only when there is none; undefined: in any case.
    * The stored row, or null when `expected` is not what is there.
@@ -318,6 +326,7 @@ export interface PluginsRepo {
   ): Promise<PluginStateRow | null>;
   deleteState(slug: string, key: string): Promise<boolean>;
   getBlob(slug: string, key: string): Promise<PluginBlobRow | null>;
+  listBlobs(slug: string, page: KeyPage): Promise<PluginBlobRow[]>;
   /** @returns object_key of the blob it replaced, which nobody refers to any more. */
   putBlob(row: PluginBlobRow): Promise<string | null>;
   /** @returns object_key of the blob that was deleted, or null when there was none. */

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { LIST_LIMIT } from "../limits.ts";
 import { ExecutorType, Slug } from "./workload.ts";
 
 /** Plugins with their state and blobs (pipeline spec §4.5, design/api.md). */
@@ -58,10 +59,25 @@ export const Plugin = z
 export type Plugin = z.infer<typeof Plugin>;
 export const PluginList = z.object({ plugins: z.array(Plugin) }).openapi("PluginList");
 
+/** Query of the lists of a plugin's state and blobs: keys that begin with `prefix`, in the database's order. */
+export const PluginKeysQuery = z.object({
+  prefix: PluginKey.or(z.literal("")).default("").openapi({ example: "profiles/" }),
+  limit: z.coerce.number().int().min(1).max(LIST_LIMIT.max).default(LIST_LIMIT.default),
+  cursor: PluginKey.optional(),
+});
+export type PluginKeysQuery = z.infer<typeof PluginKeysQuery>;
+
 export const PluginState = z
   .object({ key: z.string(), value: z.unknown(), updated_at: z.string() })
   .openapi("PluginState");
 export type PluginState = z.infer<typeof PluginState>;
+/** Without the values, which are large. */
+export const PluginStateList = z
+  .object({
+    states: z.array(z.object({ key: z.string(), updated_at: z.string() })),
+    next_cursor: z.string().nullable(),
+  })
+  .openapi("PluginStateList");
 
 export const PluginBlob = z
   .object({
@@ -73,3 +89,6 @@ export const PluginBlob = z
   })
   .openapi("PluginBlob");
 export type PluginBlob = z.infer<typeof PluginBlob>;
+export const PluginBlobList = z
+  .object({ blobs: z.array(PluginBlob), next_cursor: z.string().nullable() })
+  .openapi("PluginBlobList");

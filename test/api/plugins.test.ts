@@ -346,6 +346,24 @@ describe("§4.5 GET, PUT, DELETE /plugins/{slug}/blob/{key}", () => {
   });
 });
 
+test("the keys of state and blobs are listed in pages", async () => {
+  for (const kind of ["state", "blob"]) {
+    for (const key of ["x/1", "x/2", "x/3", "y"])
+      await api("PUT", `/listed/${kind}/${key}`, {
+        ...{ body: "1", headers: { "content-type": "application/json" } },
+      });
+    const name = kind === "state" ? "states" : "blobs";
+    const first = (await api("GET", `/listed/${kind}?prefix=x/&limit=2`)).body;
+    expect(first[name].map((item: { key: string }) => item.key)).toEqual(["x/1", "x/2"]);
+    expect(first.next_cursor).toBe("x/2");
+    const next = await api("GET", `/listed/${kind}?prefix=x/&limit=2&cursor=x/2`);
+    expect(next.body).toMatchObject({ [name]: [{ key: "x/3" }], next_cursor: null });
+    expect((await api("GET", `/none/${kind}`)).body).toEqual({ [name]: [], next_cursor: null });
+    for (const limit of ["0", "-1", "abc", "100000"])
+      expect((await api("GET", `/listed/${kind}?limit=${limit}`)).status).toBe(422);
+  }
+});
+
 test("an Idempotency-Key is kept: the same call is made once, another body under it is 409", async () => {
   const send = (kind: string, key: string, body: NonNullable<RequestInit["body"]>) =>
     api("PUT", `/keyed/${kind}/k`, {

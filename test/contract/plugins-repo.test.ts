@@ -52,6 +52,20 @@ eachDialect((open) => {
       expect(await plugins.getState("p", "k")).toEqual(again[0] ?? null);
     });
 
+    test("keys are listed in pages, those of one plugin, with a prefix taken as it is", async () => {
+      const { plugins } = await open();
+      for (const key of ["a/1", "a/2", "a/3", "b", "a%", "A/4"])
+        await plugins.putState(state(1, 1, key));
+      await plugins.putState({ ...state(1, 1, "a/other"), slug: "q" });
+      const keys = async (prefix: string, after: string | null, limit = 10) =>
+        (await plugins.listState("p", { prefix, after, limit })).map(({ key }) => key);
+      expect(await keys("a/", null)).toEqual(["a/1", "a/2", "a/3"]);
+      expect(await keys("a/", "a/1", 1)).toEqual(["a/2"]);
+      expect(await keys("a%", null)).toEqual(["a%"]);
+      expect((await keys("", null)).sort()).toEqual(["A/4", "a%", "a/1", "a/2", "a/3", "b"]);
+      expect(await keys("none", null)).toEqual([]);
+    });
+
     test("delete tells whether there was one", async () => {
       const { plugins } = await open();
       await plugins.putState(state(1));

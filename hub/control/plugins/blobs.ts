@@ -1,10 +1,10 @@
 import { isoTime } from "#shared/clock.ts";
 import { AppError, notFound } from "#shared/errors.ts";
 import { newToken } from "#shared/ids.ts";
-import { MAX_BLOB_BYTES, type PluginBlob } from "#shared/schema/plugin.ts";
+import { MAX_BLOB_BYTES, type PluginBlob, type PluginKeysQuery } from "#shared/schema/plugin.ts";
 import type { PluginBlobRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
-import type { PluginPlace } from "./state.ts";
+import { nextCursor, type PluginPlace, pageOf } from "./state.ts";
 
 /** In the object store. */
 export const BLOB_PREFIX = "plugins";
@@ -22,6 +22,14 @@ export async function getBlob(
   const row = await ctx.db.plugins.getBlob(slug, key);
   if (!row) throw notFound("blob");
   return row;
+}
+
+export async function listBlobs(ctx: ControlContext, slug: string, query: PluginKeysQuery) {
+  const rows = await ctx.db.plugins.listBlobs(slug, pageOf(query));
+  return {
+    blobs: rows.slice(0, query.limit).map(blobRecord),
+    next_cursor: nextCursor(rows, query.limit),
+  };
 }
 
 export interface BlobUpload {

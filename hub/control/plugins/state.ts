@@ -2,7 +2,7 @@ import { cleanJson } from "#drizzle/clean.ts";
 import { chunksOf } from "#shared/archive/streams.ts";
 import { isoTime } from "#shared/clock.ts";
 import { AppError, badRequest, errorMessage, notFound } from "#shared/errors.ts";
-import { MAX_STATE_BYTES, type PluginState } from "#shared/schema/plugin.ts";
+import { MAX_STATE_BYTES, type PluginKeysQuery, type PluginState } from "#shared/schema/plugin.ts";
 import type { PluginStateRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
 
@@ -31,6 +31,23 @@ export async function getState(
   const row = await ctx.db.plugins.getState(slug, key);
   if (!row) throw notFound("state");
   return stateRead(row);
+}
+
+/** One more than the page is asked for: whether there is another one. */
+export const pageOf = ({ prefix, limit, cursor }: PluginKeysQuery) => ({
+  ...{ prefix, limit: limit + 1, after: cursor ?? null },
+});
+export const nextCursor = (rows: readonly { key: string }[], limit: number): string | null =>
+  rows.length > limit ? (rows[limit - 1]?.key ?? null) : null;
+
+export async function listState(ctx: ControlContext, slug: string, query: PluginKeysQuery) {
+  const rows = await ctx.db.plugins.listState(slug, pageOf(query));
+  return {
+    states: rows
+      .slice(0, query.limit)
+      .map(({ key, updated_at }) => ({ key, updated_at: isoTime(updated_at) })),
+    next_cursor: nextCursor(rows, query.limit),
+  };
 }
 
 /** When a write is to happen: whatever is there, only over a version, only when there is none. */

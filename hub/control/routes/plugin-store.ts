@@ -4,11 +4,26 @@ import { fileResponse, safeMime } from "#hub/http/file-response.ts";
 import { newApp } from "#hub/http/new-app.ts";
 import { bytes, fails, ok } from "#hub/http/openapi-parts.ts";
 import { AppError, notFound } from "#shared/errors.ts";
-import { MAX_BLOB_BYTES, MAX_STATE_BYTES, PluginBlob, PluginState } from "#shared/schema/plugin.ts";
+import {
+  MAX_BLOB_BYTES,
+  MAX_STATE_BYTES,
+  PluginBlob,
+  PluginBlobList,
+  PluginKeysQuery,
+  PluginState,
+  PluginStateList,
+} from "#shared/schema/plugin.ts";
+import { Slug } from "#shared/schema/workload.ts";
 import type { ControlContext } from "../context.ts";
-import { deleteBlob, getBlob, putBlob } from "../plugins/blobs.ts";
-import { deleteState, getState, putState, type StateCondition } from "../plugins/state.ts";
-import { PlaceParams, placeOf } from "./plugin-params.ts";
+import { deleteBlob, getBlob, listBlobs, putBlob } from "../plugins/blobs.ts";
+import {
+  deleteState,
+  getState,
+  listState,
+  putState,
+  type StateCondition,
+} from "../plugins/state.ts";
+import { PlaceParams, PluginParams, placeOf } from "./plugin-params.ts";
 
 const tags = ["plugins"];
 const request = { params: PlaceParams };
@@ -19,6 +34,25 @@ const UPLOAD_MS = 120_000;
 /** A blob is what anybody put there: it may be shown, and runs nothing. */
 const BLOB_CSP =
   "sandbox; default-src 'none'; img-src data:; media-src data:; style-src 'unsafe-inline'";
+
+const listing = (what: string) => ({
+  method: "get" as const,
+  tags,
+  summary: `List the ${what} of a plugin`,
+  description:
+    "By key, those that begin with prefix; next_cursor, unless null, is the next page's cursor.",
+  request: { params: PluginParams, query: PluginKeysQuery },
+});
+const states = createRoute({
+  ...listing("state keys"),
+  path: "/api/v1/plugins/{slug}/state",
+  responses: { ...ok(PluginStateList), ...fails(404, 422) },
+});
+const blobs = createRoute({
+  ...listing("blobs"),
+  path: "/api/v1/plugins/{slug}/blob",
+  responses: { ...ok(PluginBlobList), ...fails(404, 422) },
+});
 
 const binary = { schema: { type: "string", format: "binary" } as const };
 const DOCUMENTED = [
@@ -113,6 +147,12 @@ async function announcedBody(
   return raw.bodyUsed ? new Uint8Array(await c.req.arrayBuffer()) : (raw.body ?? new Uint8Array());
 }
 
+/** @throws AppError not_found for what no plugin can be called */
+function slugOf({ slug }: { slug: string }): string {
+  if (!Slug.safeParse(slug).success) throw notFound("plugin");
+  return slug;
+}
+
 function conditionOf(c: Context): StateCondition {
   const version = c.req.header("if-match")?.trim();
   if (version !== undefined && version !== "*") return { version };
@@ -156,7 +196,13 @@ export function pluginStoreRoutes(ctx: ControlContext) {
     await deleteBlob(ctx, placeOf(c));
     return c.body(null, 204);
   });
-  return app;
+  return app
+    .openapi(states, async (c) =>
+      c.json(await listState(ctx, slugOf(c.req.valid("param")), c.req.valid("query")), 200),
+    )
+    .openapi(blobs, async (c) =>
+      c.json(await listBlobs(ctx, slugOf(c.req.valid("param")), c.req.valid("query")), 200),
+    );
 }
 
 /** How often a blob may be replaced between the look at its row and the opening of its object. */
