@@ -1,6 +1,5 @@
 import type { Context, MiddlewareHandler } from "hono";
 import type { HttpEnv } from "./env.ts";
-import { jsonText } from "./json-text.ts";
 
 /**
  * Answers a call whose body `plain` knows for what its route's schema asks for. Everything else, and all that is wrong,
