@@ -2,8 +2,11 @@ import { z } from "@hono/zod-openapi";
 
 /** What the supervisor of the pipeline sees and does (design/api.md, Supervisor). */
 
-/** `no_worker`: tasks are ready and no live worker may run them. `stuck`: workers are idle and nothing is run. */
-export const SUPERVISED_PROBLEMS = ["no_worker", "stuck"] as const;
+/**
+ * While tasks are ready: `no_worker`, no live worker may run them; `dead_instances`, some that may run them were given up
+ * by their agents; `stuck`, workers are idle and nothing is run.
+ */
+export const SUPERVISED_PROBLEMS = ["no_worker", "dead_instances", "stuck"] as const;
 export type SupervisedProblem = (typeof SUPERVISED_PROBLEMS)[number];
 
 /** `pause` switches the workload off, `reset` resets its failed tasks, `restart` starts dead instances, `report` only tells. */

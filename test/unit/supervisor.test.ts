@@ -117,17 +117,28 @@ const TABLE: Row[] = [
     name: "not at once again",
     row: {
       ...since("no_worker", RESTART_AGAIN_MS),
-      ...{ told: true, action_at: NOW - RESTART_AGAIN_MS + 1 },
+      ...{ action: "restart", action_at: NOW - RESTART_AGAIN_MS + 1 },
     },
     facts: { ...NOBODY, dead_instances: 2 },
     does: null,
   },
   {
     name: "but some time later",
-    row: { ...since("no_worker", RESTART_AGAIN_MS), told: true, action_at: NOW - RESTART_AGAIN_MS },
+    row: {
+      ...since("no_worker", RESTART_AGAIN_MS),
+      action: "restart",
+      action_at: NOW - RESTART_AGAIN_MS,
+    },
     facts: { ...NOBODY, dead_instances: 2 },
     does: "restart",
   },
+  {
+    name: "beside live workers too",
+    row: { problem: "dead_instances", problem_at: NOW - LASTED_MS.dead_instances },
+    facts: { ready: 5, claimed: 4, dead_instances: 1 },
+    does: "restart",
+  },
+  { name: "not while nothing is ready", facts: { dead_instances: 1 }, does: null },
   {
     name: "a worker that came ends it",
     row: { ...since("no_worker", 90_000), told: true },

@@ -5,7 +5,11 @@ import type { SupervisedChange, SupervisedRow } from "../../db/types.ts";
 /** Runs that must have failed in a row before a workload is paused. */
 export const STREAK = 20;
 /** A problem is acted on when it has lasted so long. */
-export const LASTED_MS: Record<SupervisedProblem, number> = { no_worker: 60_000, stuck: 300_000 };
+export const LASTED_MS: Record<SupervisedProblem, number> = {
+  no_worker: 60_000,
+  dead_instances: 60_000,
+  stuck: 300_000,
+};
 /** Dead instances that were restarted in vain are restarted again. */
 export const RESTART_AGAIN_MS = 900_000;
 const MAX_ERROR = 200;
@@ -95,9 +99,9 @@ function judgeProblem(row: SupervisedRow, facts: Facts): Decision | null {
   if (problem === "stuck")
     return row.told ? null : act("report", now, stuckReason(facts), { told: true });
   if (facts.dead_instances > 0) {
-    if (row.told && now - (row.action_at ?? 0) < RESTART_AGAIN_MS) return null;
-    const reason = `${facts.ready} tasks are ready and no worker is alive; ${facts.dead_instances} instances were given up by their agents`;
-    return act("restart", now, reason, { told: true });
+    // Whatever was seen in between: an instance that dies at once is alive for a moment.
+    if (row.action === "restart" && now - (row.action_at ?? 0) < RESTART_AGAIN_MS) return null;
+    return act("restart", now, deadReason(facts), { told: true });
   }
   if (row.told) return null;
   return act("report", now, `${facts.ready} tasks are ready and no live worker may run them`, {
@@ -105,6 +109,8 @@ function judgeProblem(row: SupervisedRow, facts: Facts): Decision | null {
   });
 }
 
+const deadReason = ({ ready, workers, dead_instances }: Facts): string =>
+  `${ready} tasks are ready for ${workers} live workers; ${dead_instances} instances were given up by their agents`;
 const stuckReason = ({ ready, idle_slots }: Facts): string =>
   `${ready} tasks are ready and ${idle_slots} slots idle, but nothing was run for ${LASTED_MS.stuck / 60_000} minutes: the executor may be broken`;
 
@@ -112,6 +118,7 @@ const stuckReason = ({ ready, idle_slots }: Facts): string =>
 function seen(row: SupervisedRow, facts: Facts): SupervisedProblem | null | "undecided" {
   if (facts.ready === 0) return null;
   if (facts.workers === 0) return "no_worker";
+  if (facts.dead_instances > 0) return "dead_instances";
   const ended_at = facts.runs[0]?.finished_at ?? 0;
   if (facts.limited || facts.idle_slots === 0) return null;
   if (row.problem === "stuck" && ended_at > (row.problem_at ?? 0)) return null;
