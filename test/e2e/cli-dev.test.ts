@@ -42,7 +42,7 @@ afterEach(async () => {
 });
 
 const ofThisTest = () => processesOf(dir).filter((p) => p.state !== "Z");
-const worker = () => ofThisTest().find((p) => p.command.includes("--exit-on-stdin-close"));
+const worker = () => ofThisTest().find((p) => p.command.includes("--hub-url"));
 
 const env = () => ({ FLOTILLA_TEST: dir, ...laneEnv() });
 const startDev = (...args: string[]) => {
