@@ -27,16 +27,19 @@ export function serviceLogsRepo({ q, t: { service_logs: logs } }: Conn): Service
         : and(lte(logs.ts, before.ts), or(lt(logs.ts, before.ts), lt(logs.log_id, before.log_id))),
     );
   };
+  // By a list of ids: Postgres joins a subquery by reading the whole table.
   const deleteOldest = async (where: SQL, order: SQL, limit: number): Promise<number> => {
-    const chosen = q
+    const chosen = await q
       .select({ log_id: logs.log_id })
       .from(logs)
       .where(where)
       .orderBy(order)
       .limit(limit);
+    if (chosen.length === 0) return 0;
+    const ids = chosen.map(({ log_id }) => log_id);
     const gone = await q
       .delete(logs)
-      .where(inArray(logs.log_id, chosen))
+      .where(inArray(logs.log_id, ids))
       .returning({ log_id: logs.log_id });
     return gone.length;
   };
