@@ -3,6 +3,7 @@ import { conflict, invalid, notFound } from "#shared/errors.ts";
 import type { Workload, WorkloadCreate, WorkloadUpdate } from "#shared/schema/workload.ts";
 import type { WorkloadRow } from "../db/types.ts";
 import type { ControlContext } from "./context.ts";
+import { checkInitKwargs } from "./plugins/init-kwargs.ts";
 import { purgeWorkload } from "./retention.ts";
 import { checkSchedule } from "./schedules.ts";
 
@@ -36,6 +37,7 @@ export async function createWorkload(
 ): Promise<Workload> {
   const now = ctx.clock.now();
   checkSchedule(input, now);
+  checkInitKwargs(ctx.pipeline.plugins, input);
   const row = await ctx.db.workloads.insert({ ...input, created_at: now, updated_at: now });
   if (!row) throw conflict(`workload ${input.slug} exists`);
   ctx.pipeline.workloads.set(row.slug, row);
@@ -52,6 +54,7 @@ export async function replaceWorkload(
   if (named !== undefined && named !== slug)
     throw invalid(["body", "slug"], "must be the slug of the path: it cannot be changed");
   checkSchedule(input, ctx.clock.now());
+  checkInitKwargs(ctx.pipeline.plugins, input);
   return changeWorkload(ctx, slug, input);
 }
 

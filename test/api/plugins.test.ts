@@ -78,6 +78,15 @@ describe("§4.5 GET /plugins/available", () => {
       { "plugin.json": manifest("@", { executor: { type: "command" } }) },
       "argv",
     ],
+    [
+      "a schema that is none",
+      {
+        "plugin.json": manifest("@", {
+          executor: { type: "bun_module", init_schema: { type: 7 } },
+        }),
+      },
+      "executor.init_schema",
+    ],
     ["a web folder that leads away", { "plugin.json": manifest("@", { web: "../x" }) }, "web"],
     ["a web folder that is not there", { "plugin.json": manifest("@", { web: "ui" }) }, "web"],
     ["a manifest of 1 MB", { "plugin.json": `"${"x".repeat(1_000_000)}"` }, "larger than"],
@@ -102,6 +111,35 @@ describe("§4.5 GET /plugins/available", () => {
     expect(await listed(linked)).toMatchObject({ errors: ["etc is a symbolic link"] });
     expect((await listed(odd)).errors.join()).toContain("backslash");
   });
+});
+
+test("§4.2 init_kwargs are judged by the plugin's init_schema when a workload is written", async () => {
+  const init_schema = {
+    type: "object",
+    properties: { top: { type: "integer", minimum: 1 }, words: { type: "array" } },
+    required: ["words"],
+    additionalProperties: false,
+  };
+  const plugin = await addPlugin({}, { executor: { type: "python_module", init_schema } });
+  await listed(plugin);
+  const send = (method: string, path: string, init_kwargs?: unknown) =>
+    hub.call(method, `/api/v1/workloads${path}`, {
+      ...{ slug: plugin, name: plugin, executor_type: "python_module" },
+      executor_config: { plugin, ...(init_kwargs === undefined ? {} : { init_kwargs }) },
+    });
+  for (const [bad, place] of [
+    [undefined, "words"],
+    [{ words: "x" }, "words"],
+    [{ words: [], top: 0 }, "top"],
+  ] as const) {
+    const { status, body } = await send("POST", "", bad);
+    expect(status).toBe(422);
+    expect(body.detail[0].loc).toEqual(["body", "executor_config", "init_kwargs", place]);
+  }
+  expect((await send("POST", "", { words: [], other: 1 })).status).toBe(422);
+  expect((await send("POST", "", { words: [] })).status).toBe(201);
+  expect((await send("PUT", `/${plugin}`, { words: 1 })).status).toBe(422);
+  expect((await send("PUT", `/${plugin}`, { words: ["a"], top: 2 })).status).toBe(200);
 });
 
 describe("GET /plugins/{slug}/archive", () => {

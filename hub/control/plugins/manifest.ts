@@ -1,5 +1,6 @@
 import { errorMessage } from "#shared/errors.ts";
 import { PluginManifest } from "#shared/schema/plugin.ts";
+import { schemaProblem } from "./init-kwargs.ts";
 import type { PluginFile } from "./scan.ts";
 
 const MAX_MANIFEST_BYTES = 256 * 1024;
@@ -22,6 +23,8 @@ export async function readManifest(
   if (named !== slug) say(`slug: is ${named}, and the folder is ${slug}`);
   if (executor?.type === "command" && executor.argv === undefined)
     say("executor.argv: is needed by a command");
+  const problem = executor?.init_schema && schemaProblem(executor.init_schema);
+  if (problem) say(`executor.init_schema: ${problem}`);
   if (web !== undefined && ![...files.keys()].some((name) => name.startsWith(`${web}/`)))
     say(`web: there is no folder ${web} with files`);
   return parsed.data;
