@@ -6,13 +6,11 @@ import { forgetOnce } from "./fleet/forget.ts";
 import { watchdogOnce } from "./fleet/watchdog.ts";
 import { createBlobSweeper } from "./plugins/sweep.ts";
 import { purgeOnce, retainOnce } from "./retention.ts";
-import { scheduleOnce } from "./schedules.ts";
+import { createScheduler } from "./schedules.ts";
 import { superviseOnce } from "./supervisor/supervise.ts";
 
-/** A tick of a schedule is late by at most this. */
-const SCHEDULE_EVERY_MS = 1_000;
 const RETAIN_EVERY_MS = 60_000;
-const PURGE_EVERY_MS = 2_000;
+const PURGE_EVERY_MS = 10_000;
 /** Longer than an upload may take. */
 const SWEEP_BLOBS_EVERY_MS = 3_600_000;
 const FORGET_EVERY_MS = 3_600_000;
@@ -30,7 +28,7 @@ export function startControlLoops(ctx: ControlContext, scope: Scope): void {
   const { clock, log } = ctx;
   const loop = (name: string, everyMs: number, pass: (signal: AbortSignal) => Promise<void>) =>
     scope.add(name, startLoop({ name, everyMs, clock, log, pass }), (l) => l.stop());
-  loop("schedules", SCHEDULE_EVERY_MS, () => scheduleOnce(ctx));
+  loop("schedules", 0, createScheduler(ctx));
   loop("retention", RETAIN_EVERY_MS, (signal) => retainOnce(ctx, signal));
   loop("watchdog", WATCH_EVERY_MS, () => watchdogOnce(ctx));
   loop("supervisor", SUPERVISE_EVERY_MS, () => superviseOnce(ctx));

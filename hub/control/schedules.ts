@@ -9,6 +9,9 @@ import { newTask } from "./tasks.ts";
 /** Stands for "no tick any more" where a time is asked for; far beyond every date. */
 const NEVER = 9e15;
 const MINUTE_MS = 60_000;
+/** A schedule that was just written is seen within this. */
+const LOOK_EVERY_MS = 5_000;
+const LEAST_WAIT_MS = 100;
 /** Counted beside the metrics of the wire: the flow graph draws it as an edge of its own. */
 export const SCHEDULED = "scheduled";
 
@@ -51,39 +54,57 @@ export function checkSchedule(workload: Scheduled, now: number): void {
 /**
  * Submits the tasks of schedules whose time has come: one per tick, with the tick's ISO time as its key. Ticks that passed
  * while no control plane ran, or the workload was off, are not made up for, but for the newest one of the former.
+ * @returns when the next tick is, epoch ms; Infinity when there is none.
  */
-export async function scheduleOnce(ctx: ScheduleContext): Promise<void> {
+export async function scheduleOnce(ctx: ScheduleContext): Promise<number> {
   // Not from the cache: one of another process that is half a second old would begin an old schedule anew.
   const scheduled = (await ctx.db.workloads.list()).filter(({ schedule }) => schedule !== null);
-  if (scheduled.length === 0) return;
+  if (scheduled.length === 0) return Number.POSITIVE_INFINITY;
   const rows = new Map((await ctx.db.schedules.list()).map((row) => [row.workload_id, row]));
+  let next = Number.POSITIVE_INFINITY;
   for (const workload of scheduled) {
     try {
-      await runSchedule(ctx, workload, rows.get(workload.workload_id));
+      next = Math.min(next, await runSchedule(ctx, workload, rows.get(workload.workload_id)));
     } catch (err) {
       ctx.log.error({ workload: workload.slug, err: errorMessage(err) }, "schedule failed");
     }
   }
+  return next;
 }
 
+/** A pass that first waits for the next tick, or to look whether there are new schedules; for a loop without a wait. */
+export function createScheduler(ctx: ScheduleContext): (signal: AbortSignal) => Promise<void> {
+  let wait_ms = LEAST_WAIT_MS;
+  return async (signal) => {
+    await ctx.clock.sleep(wait_ms, signal);
+    if (signal.aborted) return;
+    wait_ms = LOOK_EVERY_MS;
+    const next = await scheduleOnce(ctx);
+    wait_ms = Math.max(LEAST_WAIT_MS, Math.min(LOOK_EVERY_MS, next - ctx.clock.now()));
+  };
+}
+
+/** @returns when its next tick is. */
 async function runSchedule(
   ctx: ScheduleContext,
   workload: WorkloadRow,
   row: ScheduleRow | undefined,
-): Promise<void> {
+): Promise<number> {
   const now = ctx.clock.now();
   const spec = specOf(workload);
   if (row?.spec !== spec) {
-    const { workload_id } = workload;
-    await ctx.db.schedules.begin({ workload_id, spec, next_at: tickAfter(workload, now) });
-    return;
+    const { workload_id, updated_at } = workload;
+    // It may have been written some seconds ago, and a tick be over since.
+    const since = Math.min(now, Math.max(updated_at, now - 2 * LOOK_EVERY_MS));
+    const next_at = tickAfter(workload, since);
+    await ctx.db.schedules.begin({ workload_id, spec, next_at });
+    return next_at;
   }
-  if (row.next_at > now) return;
+  if (row.next_at > now) return row.next_at;
   const tick = Math.max(row.next_at, tickUpTo(workload, now) ?? row.next_at);
   const next_at = tickAfter(workload, now);
   // Decides between control processes: whoever moves the row on submits the tick.
-  if (!(await ctx.db.schedules.advance(row, next_at))) return;
-  if (!workload.enabled) return;
+  if (!(await ctx.db.schedules.advance(row, next_at)) || !workload.enabled) return next_at;
   try {
     await submitTick(ctx, workload, tick);
   } catch (err) {
@@ -91,6 +112,7 @@ async function runSchedule(
     await ctx.db.schedules.advance({ ...row, next_at }, row.next_at);
     throw err;
   }
+  return next_at;
 }
 
 async function submitTick(
