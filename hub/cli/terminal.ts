@@ -27,11 +27,11 @@ function writeAll(fd: number, text: string): void {
   }
 }
 
-/** The process's own streams as the client commands see them. */
+/** The process's own streams as the client commands see them. A terminal that does not know its width says 0. */
 export const systemTerminal = (stdout: Stream, stderr: Stream): Terminal => ({
   out: (text) => writeAll(stdout.fd, text),
   err: (text) => writeAll(stderr.fd, text),
-  width: stdout.isTTY ? (stdout.columns ?? 80) : null,
+  width: stdout.isTTY ? stdout.columns || 80 : null,
   live: stderr.isTTY === true,
-  liveWidth: stderr.columns ?? 80,
+  liveWidth: stderr.columns || 80,
 });
