@@ -6,6 +6,7 @@ import pg3 from "./pg/0003_pull_workers.sql" with { type: "text" };
 import pg4 from "./pg/0004_operations.sql" with { type: "text" };
 import pg5 from "./pg/0005_fleet_of_workers.sql" with { type: "text" };
 import pg6 from "./pg/0006_deploy_outcomes.sql" with { type: "text" };
+import pg7 from "./pg/0007_runs_workload_failed.sql" with { type: "text" };
 import sqlite0 from "./sqlite/0000_init.sql" with { type: "text" };
 import sqlite1 from "./sqlite/0001_hosts_profiles.sql" with { type: "text" };
 import sqlite2 from "./sqlite/0002_pipeline.sql" with { type: "text" };
@@ -13,6 +14,7 @@ import sqlite3 from "./sqlite/0003_pull_workers.sql" with { type: "text" };
 import sqlite4 from "./sqlite/0004_operations.sql" with { type: "text" };
 import sqlite5 from "./sqlite/0005_fleet_of_workers.sql" with { type: "text" };
 import sqlite6 from "./sqlite/0006_deploy_outcomes.sql" with { type: "text" };
+import sqlite7 from "./sqlite/0007_runs_workload_failed.sql" with { type: "text" };
 
 export interface Migration {
   name: string;
@@ -27,6 +29,7 @@ export const pgMigrations: Migration[] = [
   { name: "0004_operations", sql: pg4 },
   { name: "0005_fleet_of_workers", sql: pg5 },
   { name: "0006_deploy_outcomes", sql: pg6 },
+  { name: "0007_runs_workload_failed", sql: pg7 },
 ];
 
 export const sqliteMigrations: Migration[] = [
@@ -37,4 +40,5 @@ export const sqliteMigrations: Migration[] = [
   { name: "0004_operations", sql: sqlite4 },
   { name: "0005_fleet_of_workers", sql: sqlite5 },
   { name: "0006_deploy_outcomes", sql: sqlite6 },
+  { name: "0007_runs_workload_failed", sql: sqlite7 },
 ];

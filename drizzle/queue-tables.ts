@@ -118,6 +118,7 @@ export function defineQueueTables(c: ColumnKit) {
       c.index("runs_workload_idx").on(t.workload_id, t.run_id),
       // Failures among millions of successes; successes pay nothing for it.
       c.index("runs_failed_idx").on(t.finished_at).where(sql`outcome <> 0`),
+      c.index("runs_workload_failed_idx").on(t.workload_id, t.run_id).where(sql`outcome <> 0`),
     ],
   );
 

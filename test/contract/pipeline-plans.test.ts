@@ -58,6 +58,10 @@ const REPO_CASES: {
     ...{ name: "runs of one workload", index: "runs_workload_idx" },
     call: (c) => runsRepo(c).list({ workload_id: 3, before: 90_000, limit: 50 }),
   },
+  {
+    ...{ name: "failed runs of one workload", index: "runs_workload_failed_idx" },
+    call: (c) => runsRepo(c).list({ workload_id: 3, success: false, limit: 50 }),
+  },
   { name: "a run", index: /runs_pkey|rowid/, call: (c) => runsRepo(c).get(77) },
   {
     ...{ name: "retention: the oldest runs", index: /runs_pkey|rowid/ },

@@ -1,0 +1,1 @@
+CREATE INDEX "runs_workload_failed_idx" ON "runs" USING btree ("workload_id","run_id") WHERE outcome <> 0;
