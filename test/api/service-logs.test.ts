@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { hostname } from "node:os";
+import { mkdtemp, rm } from "node:fs/promises";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
 import { pruneLogsOnce } from "#hub/control/operations/service-logs.ts";
 import { systemClock } from "#shared/clock.ts";
 import { silentLog } from "#shared/log.ts";
 import { issueAt } from "#test/support/api.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
 import { freePort } from "#test/support/program.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
 import { shipLogs } from "#worker/pipeline/ship-logs.ts";
+import { startServices } from "#worker/services.ts";
 
 const SECRET = "secret-of-the-workers";
 let hub: TestHub;
@@ -150,6 +154,32 @@ describe("§4.6 service logs", () => {
     expect(await until("q=w-ships", (found) => found.length === 2, own)).toContain("meanwhile");
     await shipped.stop();
     await own.close();
+  });
+
+  test("§4.6 a whole worker ships what it says from its start to its end", async () => {
+    const dir = await mkdtemp(join(tmpdir(), "flotilla-shipping-"));
+    const env = { SVC_CONTROL_URL: hub.url, SVC_WORKER_ID: "w-whole", WORKER_SECRET: SECRET };
+    const worker = await startServices({
+      config: loadWorkerConfig({ ...env, SVC_DATA_DIR: dir, PATH: process.env.PATH }, {}),
+      ...{ log: silentLog, clock: systemClock, version: "1", self: [] },
+    });
+    await until("service=worker&q=w-whole", (found) => found.includes("joined the control plane"));
+    await worker.stop();
+    const found = messages(await read("service=worker&q=w-whole"));
+    expect(found).toContain("pull worker started");
+    await rm(dir, { recursive: true });
+  });
+
+  test("§4.6 the setting service_log_level counts at once, for the store and for who ships", async () => {
+    const { settings } = hub.ctx.db;
+    await settings.set("control.service_log_level", "error", Date.now());
+    const logs = [line(1), line(2, { level: "warn" }), line(3, { level: "error" })];
+    const { body } = await ship({ host: "quiet", service: "worker", logs });
+    expect(body).toEqual({ stored: 1, min_level: "error" });
+    await settings.set("control.service_log_level", "debug", Date.now());
+    await ship({ host: "loud", service: "worker", logs: [line(4, { level: "debug" })] });
+    expect(messages(await read("host=loud&min_level=debug"))).toEqual(["m4"]);
+    await settings.delete("control.service_log_level");
   });
 
   test("retention: lines beyond the set days and rows go", async () => {
