@@ -402,6 +402,18 @@ test("the keys of state and blobs are listed in pages", async () => {
   }
 });
 
+test("§1 the control plane alone has plugins, state, blobs and objects as well", async () => {
+  const alone = await startTestHub({ mode: "control" });
+  const call = (method: string, path: string, body?: unknown) =>
+    alone.call(method, `/api/v1${path}`, body);
+  expect((await call("GET", "/plugins/available")).body).toEqual({ plugins: [] });
+  expect((await call("PUT", "/plugins/p/state/k", { a: 1 })).status).toBe(200);
+  expect((await call("PUT", "/plugins/p/blob/k", "text")).status).toBe(200);
+  expect((await call("GET", "/plugins/p/blob/k")).text).toBe("text");
+  expect((await call("GET", "/minio/thumbnails/none")).body.detail).toBe("object not found");
+  await alone.close();
+});
+
 test("an Idempotency-Key is kept: the same call is made once, another body under it is 409", async () => {
   const send = (kind: string, key: string, body: NonNullable<RequestInit["body"]>) =>
     api("PUT", `/keyed/${kind}/k`, {
