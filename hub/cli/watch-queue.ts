@@ -17,30 +17,47 @@ const CALL_MS = 10_000;
 const PATIENCE_MS = 30_000;
 /** Where lines cannot be rewritten, one of them says what changed in so long. */
 const PLAIN_EVERY_MS = 2_000;
-const BAR_COLUMNS = 20;
+/** Of the bar, on wide terminals and on others. */
+const BAR_COLUMNS = { wide: 20, narrow: 10 };
+const WIDE = 110;
 
 const counted = (n: number): string => n.toLocaleString("en-US");
 
 /** `██████░░░░  60 %`. */
-export function barText(done: number, of: number): string {
+export function barText(done: number, of: number, columns: number): string {
   const share = of === 0 ? 1 : Math.min(1, Math.max(0, done / of));
-  const full = Math.floor(share * BAR_COLUMNS);
+  const full = Math.floor(share * columns);
   const percent = `${Math.floor(share * 100)} %`.padStart(5);
-  return `${"█".repeat(full)}${"░".repeat(BAR_COLUMNS - full)} ${percent}`;
+  return `${"█".repeat(full)}${"░".repeat(columns - full)} ${percent}`;
 }
 
 /** `5 pending, 2 claimed, 1 failed`. */
 export const countsText = ({ pending, claimed, failed }: QueueCounts): string =>
   `${counted(pending)} pending, ${counted(claimed)} claimed, ${counted(failed)} failed`;
 
+/** Tasks a second and the seconds that are left at that pace, when it can be told. */
+function paceText(done: number, left: number, ms: number): string {
+  const rate = ms > 0 ? (done * 1_000) / ms : 0;
+  if (rate < 0.1) return "";
+  const shown = rate < 10 ? Math.round(rate * 10) / 10 : Math.round(rate);
+  return `, ${counted(shown)}/s${left > 0 ? `, ${counted(Math.ceil(left / rate))} s left` : ""}`;
+}
+
 /** How far a queue is that had `most` tasks to do when it had the most, `ms` after that began. */
 export function drainText(counts: QueueCounts, most: number, ms: number): string {
   const left = counts.pending + counts.claimed;
   const done = most - left;
-  const rate = ms > 0 ? (done * 1_000) / ms : 0;
-  const pace = rate >= 0.1 ? `, ${counted(Math.round(rate * 10) / 10)}/s` : "";
-  const rest = rate >= 0.1 && left > 0 ? `, ${counted(Math.ceil(left / rate))} s left` : "";
-  return `${counted(done)} of ${counted(most)} done, ${countsText(counts)}${pace}${rest}`;
+  return `${counted(done)} of ${counted(most)} done, ${countsText(counts)}${paceText(done, left, ms)}`;
+}
+
+/** The same as one line of a terminal; what matters least stands where it may be cut. */
+export function drainBar(counts: QueueCounts, most: number, ms: number, width: number): string {
+  const left = counts.pending + counts.claimed;
+  const done = most - left;
+  const bar = barText(done, most, width < WIDE ? BAR_COLUMNS.narrow : BAR_COLUMNS.wide);
+  const failed = counts.failed > 0 ? `, ${counted(counts.failed)} failed` : "";
+  const pace = paceText(done, left, ms);
+  return `${bar}  ${counted(done)}/${counted(most)}${failed}${pace}, ${counted(counts.claimed)} running`;
 }
 
 /** Counts every half second, until `isOver` says so. A control plane that restarts meanwhile is waited for. */
@@ -84,14 +101,14 @@ export async function watchQueue(
     const now = clock.now();
     const left = counts.pending + counts.claimed;
     if (left > most) [most, began] = [left, now];
-    const text = drainText(counts, most, now - began);
     const key = countsText(counts);
     if (key !== last) onChange(counts);
     last = key;
     const due = isOver(counts) || now - shown.at >= PLAIN_EVERY_MS;
-    if (terminal.live) progress?.step(slug, `${barText(most - left, most)}  ${text}`);
+    const ms = now - began;
+    if (terminal.live) progress?.step(slug, drainBar(counts, most, ms, terminal.liveWidth));
     else if (shown.text !== key && due) {
-      progress?.step(slug, text);
+      progress?.step(slug, drainText(counts, most, ms));
       shown = { text: key, at: now };
     }
     if (isOver(counts)) return counts;

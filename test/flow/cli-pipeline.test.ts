@@ -168,7 +168,7 @@ describe("flotilla submit", () => {
     const watch = (seen: Ran, interrupt: () => void) => seen.err.includes("░") && interrupt();
     const { code, err } = await run("submit", [slug, "a", "b"], { wait: ["1"] }, watch, true);
     expect(code).toBe(130);
-    expect(err).toContain("0 of 2 done, 2 pending");
+    expect(err).toContain("0/2, 0 running");
     expect((await counts(slug)).pending).toBe(2);
   });
 

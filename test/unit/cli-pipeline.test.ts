@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { UsageError } from "#hub/cli/exit.ts";
 import { createRunReader } from "#hub/cli/runs.ts";
 import { inBatches, type PlacedTask, readTaskLines } from "#hub/cli/task-lines.ts";
-import { barText, drainText } from "#hub/cli/watch-queue.ts";
+import { barText, drainBar, drainText } from "#hub/cli/watch-queue.ts";
 import type { Run, RunFilter } from "#shared/client/index.ts";
 
 const encoder = new TextEncoder();
@@ -67,10 +67,10 @@ describe("the lines of flotilla submit --file", () => {
 });
 
 test("the bar is full only at the end, and never longer than it is", () => {
-  expect(barText(0, 10)).toBe(`${"░".repeat(20)}   0 %`);
-  expect(barText(999, 1_000)).toContain(" 99 %");
-  expect(barText(3, 3)).toBe(`${"█".repeat(20)} 100 %`);
-  expect(barText(0, 0)).toContain("100 %");
+  expect(barText(0, 10, 20)).toBe(`${"░".repeat(20)}   0 %`);
+  expect(barText(999, 1_000, 20)).toContain(" 99 %");
+  expect(barText(3, 3, 20)).toBe(`${"█".repeat(20)} 100 %`);
+  expect(barText(0, 0, 20)).toContain("100 %");
 });
 
 test("a draining queue says what is done, what is left, its pace and the time that needs", () => {
@@ -80,6 +80,16 @@ test("a draining queue says what is done, what is left, its pace and the time th
   );
   expect(drainText({ pending: 0, claimed: 0, failed: 0, total: 0 }, 0, 0)).toBe(
     "0 of 0 done, 0 pending, 0 claimed, 0 failed",
+  );
+});
+
+test("on a terminal of 80 columns the pace and the time left are not cut", () => {
+  const counts = { pending: 5_990, claimed: 10, failed: 0, total: 6_000 };
+  expect(drainBar(counts, 10_000, 2_000, 80)).toBe(
+    "████░░░░░░  40 %  4,000/10,000, 2,000/s, 3 s left, 10 running",
+  );
+  expect(drainBar({ ...counts, failed: 7 }, 10_000, 2_000, 200)).toContain(
+    "4,000/10,000, 7 failed",
   );
 });
 
