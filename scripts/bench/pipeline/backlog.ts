@@ -20,7 +20,7 @@ import {
 } from "./load.ts";
 import { showRate } from "./rates.ts";
 
-const CLIENTS: Record<Dialect, number> = { sqlite: 2, postgres: 4 };
+const CLIENTS: Record<Dialect, number> = { sqlite: 2, postgres: 8 };
 /** Tasks that are drained, on the empty table and out of the backlog. */
 const SAMPLE = 30_000;
 /** Clients claim whole batches, so they may take more than they were asked for. */

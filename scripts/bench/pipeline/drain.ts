@@ -3,8 +3,8 @@ import { type Dialect, type Stores, startControl } from "./control.ts";
 import { addWorkload, batchBodies, drainWith, requireDrained, submitBodies } from "./load.ts";
 import { compareRates, type PeerLine } from "./rates.ts";
 
-/** Two keep the control plane busy on SQLite; Postgres answers two while two are on their way. */
-const CLIENTS: Record<Dialect, number> = { sqlite: 2, postgres: 4 };
+/** Two keep the control plane busy on SQLite; on Postgres what eight ask while a commit is on its way shares the next. */
+const CLIENTS: Record<Dialect, number> = { sqlite: 2, postgres: 8 };
 
 const PEERS: PeerLine[] = [
   {
