@@ -73,8 +73,12 @@ export function controlRoutes(ctx: ControlContext) {
   return app;
 }
 
-/** What asks who calls; each of them is safe to send again by itself. */
-const ADMIN_PATH = /^\/api\/v1\/(admin|settings)\//;
+/**
+ * Calls that a key counts for. Those that ask for a password or a secret are not among them: a kept answer is given to
+ * whoever sends the key.
+ */
+const KEYED =
+  /^\/api\/v1\/((workloads|plugins|flow)(\/|$)|workers\/[^/]+\/(filter|admin-command)$)/;
 
 /** Mutating calls may carry Idempotency-Key (design/api.md). */
 function onceWithKey(ctx: ControlContext): MiddlewareHandler<HttpEnv> {
@@ -82,7 +86,7 @@ function onceWithKey(ctx: ControlContext): MiddlewareHandler<HttpEnv> {
   const once = keyedCall(ctx, { forget_503: true });
   return async function onceWithKeyGuard(c, next) {
     const keyed = c.req.header("idempotency-key") !== undefined;
-    if (!keyed || c.req.method === "GET" || ADMIN_PATH.test(c.req.path)) return next();
+    if (!keyed || c.req.method === "GET" || !KEYED.test(c.req.path)) return next();
     // The whole body is hashed: it is judged by its length first.
     return limit(c, async () => {
       const answer = await once(c, next);

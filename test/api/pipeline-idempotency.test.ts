@@ -1,13 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
 
+const PASSWORD = "idempotency tests";
+
 /** Idempotency-Key on the mutating calls of the control plane (design/api.md, general rules). */
 for (const mode of ["hub", "control"] as const)
   describe(`served in ${mode} mode`, () => {
     let hub: TestHub;
     let made = 0;
     beforeAll(async () => {
-      hub = await startTestHub({ mode });
+      hub = await startTestHub({
+        mode,
+        env: { SVC_ADMIN_PASSWORD: PASSWORD, WORKER_SECRET: "hush" },
+      });
     });
     afterAll(() => hub.close());
 
@@ -55,6 +60,22 @@ for (const mode of ["hub", "control"] as const)
         expect((await send(`gone-${slug}`, "DELETE", `/workloads/${slug}/queue/a`)).status).toBe(
           204,
         );
+    });
+
+    test("no key opens what asks for a password or a secret: the answer of who had it is not given again", async () => {
+      const admin = { "idempotency-key": "admin", "x-admin-password": PASSWORD };
+      const worker = { "idempotency-key": "worker", "x-worker-secret": "hush" };
+      const hello = { incarnation: "incarnation-1", host: "h", slots: 1, version: "1" };
+      const calls = [
+        ["PUT", "/settings/service_log_days", { value: 3 }, admin],
+        ["POST", "/workers/p1/register", hello, worker],
+      ] as const;
+      for (const [method, path, body, headers] of calls) {
+        const call = (given: Record<string, string>) =>
+          hub.call(method, `/api/v1${path}`, body, { headers: given });
+        expect((await call(headers)).status).toBe(200);
+        expect((await call({ "idempotency-key": headers["idempotency-key"] })).status).toBe(401);
+      }
     });
 
     test("a key that cannot be one is 422, a keyed body that is too large 413", async () => {
