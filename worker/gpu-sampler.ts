@@ -21,7 +21,7 @@ export function createGpuSampler(deps: {
 }): () => GpuReading[] {
   const { clock, log, read } = deps;
   let last: { at: number; gpus: GpuReading[] } | null = null;
-  let asked: number | null = null;
+  let asked = clock.now();
   const refresh = async (): Promise<void> => {
     const at = clock.now();
     asked = at;
@@ -31,9 +31,11 @@ export function createGpuSampler(deps: {
       log.warn({ err: errorMessage(err) }, "GPUs not read");
     }
   };
+  // So that the first heartbeat has it.
+  void refresh();
   return () => {
     const now = clock.now();
-    if (asked === null || now - asked >= READ_EVERY_MS) void refresh();
+    if (now - asked >= READ_EVERY_MS) void refresh();
     return last !== null && now - last.at <= KEEP_MS ? last.gpus : [];
   };
 }

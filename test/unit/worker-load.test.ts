@@ -150,7 +150,7 @@ describe("CPU of a worker (pipeline spec §4.3)", () => {
     const cpu = createProcessCpu({ clock: { ...systemClock, now: () => now }, cpus: 1 });
     const child = spawn(
       "sh",
-      ["-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo; read x"],
+      ["-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo; read x"],
       {
         stdio: ["pipe", "pipe", "ignore"],
       },
