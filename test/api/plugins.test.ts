@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, open, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createBlobSweeper } from "#hub/control/plugins/sweep.ts";
 import { contentHash } from "#shared/archive/content-hash.ts";
+import { PLUGIN_LIMITS } from "#shared/schema/plugin.ts";
 import { sha256 } from "#test/support/fake-worker.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
 import { streamOf } from "#test/support/objects.ts";
@@ -102,6 +103,15 @@ describe("§4.5 GET /plugins/available", () => {
       expect(status).toBe(409);
       expect(body.detail).toContain(`plugin ${slug} cannot be used`);
     });
+
+  test("a folder of more than 128 MB is refused by its size, before it is read", async () => {
+    const slug = await addPlugin();
+    const handle = await open(join(dir, slug, "huge.bin"), "w");
+    // Sparse: it takes no room on the disk.
+    await handle.truncate(PLUGIN_LIMITS.max_bytes + 1);
+    await handle.close();
+    expect((await listed(slug)).errors).toEqual(["the folder holds more than 128.0 MB"]);
+  });
 
   test("a link or a hostile file name inside a plugin is an error of it; hidden files are passed over", async () => {
     const linked = await addPlugin({ ".git/config": "secret" });

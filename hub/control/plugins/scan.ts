@@ -60,13 +60,12 @@ async function scanFolder(
 ): Promise<PluginFolder> {
   const errors: string[] = [];
   const files = new Map<string, PluginFile>();
+  const found = { files, errors, bytes: 0 };
   let manifest: PluginManifest | null = null;
   if (!Slug.safeParse(slug).success)
     errors.push("the folder's name is no slug: a-z, 0-9, hyphen and underscore");
   try {
-    await walk(path, "", before?.files, files, errors);
-    const total = [...files.values()].reduce((sum, { size }) => sum + size, 0);
-    if (total > PLUGIN_LIMITS.max_bytes) throw tooLarge();
+    await walk(path, "", before?.files, found);
     manifest = await readManifest(join(path, "plugin.json"), slug, files, errors);
   } catch (err) {
     errors.push(err instanceof Error ? err.message : String(err));
@@ -79,19 +78,22 @@ async function walk(
   root: string,
   below: string,
   known: ReadonlyMap<string, PluginFile> | undefined,
-  files: Map<string, PluginFile>,
-  errors: string[],
+  found: { files: Map<string, PluginFile>; errors: string[]; bytes: number },
 ): Promise<void> {
   const entries = await readdir(join(root, below), { withFileTypes: true });
   for (const entry of entries) {
     if (isLeftOut(entry.name)) continue;
     const path = below === "" ? entry.name : `${below}/${entry.name}`;
     const problem = problemOf(entry, path);
-    if (problem !== null) errors.push(problem);
-    else if (entry.isDirectory()) await walk(root, path, known, files, errors);
+    if (problem !== null) found.errors.push(problem);
+    else if (entry.isDirectory()) await walk(root, path, known, found);
     else {
-      files.set(path, await seeFile(join(root, path), path, known?.get(path)));
-      if (files.size > PLUGIN_LIMITS.max_files)
+      const file = await seeFile(join(root, path), path, known?.get(path));
+      found.files.set(path, file);
+      found.bytes += file.size;
+      // After each file: a folder put here by mistake is not read to its end.
+      if (found.bytes > PLUGIN_LIMITS.max_bytes) throw tooLarge();
+      if (found.files.size > PLUGIN_LIMITS.max_files)
         throw new Error(`the folder holds more than ${PLUGIN_LIMITS.max_files} files`);
     }
   }
