@@ -107,6 +107,24 @@ describe("§4.6 /admin/deploy", () => {
     expect(await history(hub)).toHaveLength(2);
   });
 
+  test("design/api.md: the same Idempotency-Key starts nothing twice, and needs the password each time", async () => {
+    const hub = await deployer("true");
+    const keyed = { ...admin, "idempotency-key": "deploy-of-today" };
+    const first = await deploy(hub, { target: "web" }, keyed);
+    expect(first.status).toBe(202);
+    await ended(hub);
+    const again = await deploy(hub, { target: "web" }, keyed);
+    expect([again.status, again.body]).toEqual([202, first.body]);
+    expect((await deploy(hub, { target: "other" }, keyed)).status).toBe(409);
+    const { status } = await deploy(
+      hub,
+      { target: "web" },
+      { "idempotency-key": "deploy-of-today" },
+    );
+    expect(status).toBe(401);
+    expect(await history(hub)).toHaveLength(1);
+  });
+
   test("output is bounded, told while it runs, and secrets in it are masked", async () => {
     const hub = await deployer(
       'echo first; head -c 1000000 /dev/zero | tr "\\0" x; echo; echo "token $SHOWN"; echo last; while [ ! -e go ]; do sleep 0.02; done',

@@ -165,6 +165,15 @@ describe("§4.6 POST /settings/llm/test", () => {
     await set("llm_timeout_s", 2);
   });
 
+  test("only so many tests run at a time; more are 503", async () => {
+    await set("llm_timeout_s", 0.5);
+    const tests = Array.from({ length: 9 }, () => llmTest({ url: address(silent) }));
+    const statuses = (await Promise.all(tests)).map(({ status }) => status).sort();
+    expect(statuses).toEqual([...Array(8).fill(200), 503]);
+    await set("llm_timeout_s", 2);
+    expect((await llmTest({ url: url() })).body.ok).toBe(true);
+  });
+
   test("a plain port behind https is told as a failure of TLS or the network", async () => {
     const { body } = await llmTest({ url: url().replace("http:", "https:") });
     expect(["tls", "network"]).toContain(body.error_kind);

@@ -3,6 +3,7 @@ import { jsonBodyLimit } from "#hub/http/guards.ts";
 import { newApp } from "#hub/http/new-app.ts";
 import { fails, json, ok } from "#hub/http/openapi-parts.ts";
 import { DeployList, DeployQuery, DeployStarted, StartDeploy } from "#shared/schema/operations.ts";
+import { keyedCall } from "../../routes/idempotent.ts";
 import type { ControlContext } from "../context.ts";
 import { listDeploys } from "../operations/deploy.ts";
 import { adminOnly } from "./require-admin.ts";
@@ -15,7 +16,6 @@ const routes = {
     ...{ method: "post", path, tags },
     summary: "Run the configured deploy command for a target; one at a time (administrator)",
     description: "Answered at once; 409 while another deploy runs. Its output is in the history.",
-    middleware: [jsonBodyLimit],
     request: json(StartDeploy, { target: "production", args: ["--fast"] }),
     responses: {
       202: {
@@ -38,6 +38,8 @@ const routes = {
 export function deployRoutes(ctx: ControlContext) {
   const app = newApp();
   app.on(["GET", "POST"], path, adminOnly(ctx));
+  // After the password: a kept answer is the administrator's too.
+  app.on("POST", path, jsonBodyLimit, keyedCall(ctx, { forget_503: true }));
   return app
     .openapi(routes.start, async (c) =>
       c.json({ deploy_id: await ctx.operations.deploys.start(c.req.valid("json")) }, 202),

@@ -2,7 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { jsonBodyLimit } from "#hub/http/guards.ts";
 import { newApp } from "#hub/http/new-app.ts";
 import { fails, json, ok } from "#hub/http/openapi-parts.ts";
-import { badRequest } from "#shared/errors.ts";
+import { AppError, badRequest } from "#shared/errors.ts";
 import { LlmTest, LlmTested, PutSetting, Setting, SettingList } from "#shared/schema/operations.ts";
 import type { ControlContext } from "../context.ts";
 import { testLlm } from "../operations/llm-test.ts";
@@ -11,6 +11,8 @@ import { adminOnly, requireAdmin } from "./require-admin.ts";
 
 const path = "/api/v1/settings";
 const tags = ["settings"];
+/** Each holds a connection for as long as an engine may take. */
+const MAX_TESTS = 8;
 const Params = z.object({
   key: z.string().openapi({ param: { name: "key", in: "path" }, example: "service_log_days" }),
 });
@@ -51,7 +53,7 @@ const routes = {
     request: json(LlmTest, { url: "http://127.0.0.1:11434/v1", model: "llama3.2" }),
     responses: {
       ...ok(LlmTested, "Tested, well or not: see ok"),
-      ...fails(400, 401, 403, 404, 413, 415, 422, 429),
+      ...fails(400, 401, 403, 404, 413, 415, 422, 429, 503),
     },
   }),
 };
@@ -59,6 +61,7 @@ const routes = {
 /** Settings of the control plane (pipeline spec §4.6). */
 export function settingRoutes(ctx: ControlContext) {
   const app = newApp();
+  let testing = 0;
   app.on(["PUT", "DELETE"], `${path}/:key`, adminOnly(ctx));
   return app
     .openapi(routes.list, async (c) => c.json({ settings: await listSettings(ctx) }, 200))
@@ -75,6 +78,11 @@ export function settingRoutes(ctx: ControlContext) {
       const test = c.req.valid("json");
       // Else anybody could have any variable sent to themselves.
       if (test.url !== undefined && test.api_key_env !== undefined) await requireAdmin(ctx, c);
-      return c.json(await testLlm(ctx, test), 200);
+      if (testing >= MAX_TESTS) throw new AppError("at_capacity", "too many tests are running");
+      testing += 1;
+      const tested = await testLlm(ctx, test).finally(() => {
+        testing -= 1;
+      });
+      return c.json(tested, 200);
     });
 }
