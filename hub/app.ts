@@ -77,7 +77,7 @@ const INFO = {
   description:
     "Any call may be answered with 401 (SVC_API_TOKEN is set and missing), 403 (a host or origin that is not allowed) " +
     "or 405 (the path has no such method). Errors are {detail}. Calls that change something may carry Idempotency-Key: " +
-    "the same key and body within 24 h get the first answer, another body 409 (not the calls of workers and administrators).",
+    "the same key and body within 24 h get the first answer, another body 409 (of administrators' calls deploys alone, of workers' none).",
 };
 
 /** The hub's HTTP side: the fleet at flat paths, the control plane below /api/v1 (fleet spec §4). */
