@@ -1,4 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  describe,
+  expect,
+  setDefaultTimeout,
+  test,
+} from "bun:test";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
@@ -7,6 +15,9 @@ import {
   outcomesOf,
   task,
 } from "#test/support/executor-rig.ts";
+
+// Processes start slowly on a busy machine.
+setDefaultTimeout(30_000);
 
 let rig: ExecutorRig;
 beforeAll(async () => {
@@ -142,6 +153,7 @@ export default async ({ pk }, ctx) => {
   test("what grandchildren print is captured with the task, forged marks and frames on stdout are text", async () => {
     const executor = await rig.bun(`
 import { spawnSync } from "node:child_process";
+
 export default () => {
   process.stdout.write("js ");
   spawnSync("sh", ["-c", "printf 'child '; printf oops >&2"], { stdio: "inherit" });

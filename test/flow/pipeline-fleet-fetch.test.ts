@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +9,9 @@ import { until } from "#test/support/fleet-process.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
 import { freePort } from "#test/support/program.ts";
 import { type PullWorker, startPullWorker } from "#worker/pipeline/pull.ts";
+
+// Processes start slowly on a busy machine.
+setDefaultTimeout(30_000);
 
 /** fleet_fetch (design/api.md, executor types): a task of the pipeline is a job of the fleet. */
 

@@ -1,4 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  describe,
+  expect,
+  setDefaultTimeout,
+  test,
+} from "bun:test";
 import {
   createExecutorRig,
   type ExecutorRig,
@@ -6,6 +14,9 @@ import {
   task,
 } from "#test/support/executor-rig.ts";
 import { heldBytes, MIB, wornAbove } from "#worker/pipeline/memory.ts";
+
+// Processes start slowly on a busy machine.
+setDefaultTimeout(30_000);
 
 let rig: ExecutorRig;
 beforeAll(async () => {

@@ -1,9 +1,12 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { processesOf, until } from "#test/support/fleet-process.ts";
 import { freePort, type Program, runProgram, startProgram } from "#test/support/program.ts";
+
+// Processes start slowly on a busy machine.
+setDefaultTimeout(30_000);
 
 /** Control process and pull worker as on a command line. */
 

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "bun:test";
+import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,6 +9,9 @@ import { until } from "#test/support/fleet-process.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
 import { freePort } from "#test/support/program.ts";
 import { type PullWorker, startPullWorker } from "#worker/pipeline/pull.ts";
+
+// Processes start slowly on a busy machine.
+setDefaultTimeout(30_000);
 
 let hub: TestHub;
 let dir: string;
