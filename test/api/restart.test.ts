@@ -1,4 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  describe,
+  expect,
+  setDefaultTimeout,
+  test,
+} from "bun:test";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +16,9 @@ import { AGENT_OFFLINE_MS } from "#shared/schema/agent.ts";
 import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
 import { until } from "#test/support/fleet-process.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
+
+/** Real processes and databases, on machines that do other things as well. */
+setDefaultTimeout(30_000);
 
 const PASSWORD = "correct horse battery";
 const admin = { headers: { "x-admin-password": PASSWORD } };

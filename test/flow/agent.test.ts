@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +9,9 @@ import { until } from "#test/support/fleet-process.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
 import { freePort, type Program, startProgram } from "#test/support/program.ts";
 import { type RunningAgent, startAgent } from "#worker/agent/agent.ts";
+
+/** Real processes and databases, on machines that do other things as well. */
+setDefaultTimeout(30_000);
 
 const MAIN = join(import.meta.dir, "../../hub/main.ts");
 const HOST = "agent-host";
@@ -195,4 +198,4 @@ test("§4.3 the program with --agent runs pull workers that do tasks; SIGTERM an
   const second = await pidOf("the next one", first);
   killed.kill("SIGKILL");
   await gone(second);
-}, 30_000);
+});

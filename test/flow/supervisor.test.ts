@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { HubContext } from "#hub/context.ts";
 import { LASTED_MS } from "#hub/control/supervisor/decide.ts";
 import { superviseOnce } from "#hub/control/supervisor/supervise.ts";
@@ -7,6 +7,9 @@ import { Supervision } from "#shared/schema/supervisor.ts";
 import { createFakeClock } from "#test/support/fake-clock.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
 import { startPostgres } from "#test/support/postgres.ts";
+
+/** Real processes and databases, on machines that do other things as well. */
+setDefaultTimeout(30_000);
 
 /** Passes are made by hand, in a time of their own; the hub's own loop finds nothing in the time of the test. */
 interface Rig {
@@ -25,7 +28,11 @@ async function withRig(
   use: (rig: Rig) => Promise<void>,
 ): Promise<void> {
   const hub = await startTestHub({ env });
-  const api: Rig["api"] = (method, path, body) => hub.call(method, `/api/v1${path}`, body);
+  const api: Rig["api"] = async (method, path, body) => {
+    const answer = await hub.call(method, `/api/v1${path}`, body);
+    if (answer.status >= 500) throw new Error(`${method} ${path}: ${answer.text}`);
+    return answer;
+  };
   const clock = createFakeClock(Date.now());
   const ctx: HubContext = { ...hub.ctx, clock };
   let tasks = 0;
