@@ -111,11 +111,11 @@ export function prepareStatements(client: Client.Database) {
       `update tasks set state = 0, attempt = 0, crash_count = 0, run_at = ? where task_id in
          (select task_id from tasks where workload_id = ? and state = 2 order by task_id limit ?)`,
     ),
-    insertRun: prepare<Record<string, unknown>>(
+    /** By position: looking thirteen names up takes a tenth of the insert. */
+    insertRun: prepare<(string | number | null)[]>(
       `insert into runs (workload_id, task_id, pk, attempt, epoch, outcome, worker_id, started_at, finished_at,
          duration_ms, output, error, truncated)
-       values (@workload_id, @task_id, @pk, @attempt, @epoch, @outcome, @worker_id, @started_at, @finished_at,
-         @duration_ms, @output, @error, @truncated)`,
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     insertLog: prepare<[number, string, string]>(
       "insert into run_logs (run_id, stdout, stderr) values (?, ?, ?)",

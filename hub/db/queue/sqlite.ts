@@ -208,21 +208,19 @@ function writeRun(
   },
 ): number {
   const { stdout = "", stderr = "" } = end;
-  const { lastInsertRowid } = tx.s.insertRun.run({
-    workload_id: task.workload_id,
-    task_id: ref.task_id,
-    pk: task.pk,
-    attempt: task.attempt,
-    epoch: ref.epoch,
-    outcome: end.outcome,
-    worker_id: task.worker_id,
-    started_at: task.claimed_at,
-    finished_at: tx.now,
-    duration_ms: end.duration_ms,
-    output: end.output ?? null,
-    error: end.error ?? null,
-    truncated: end.truncated ? 1 : 0,
-  });
+  const { lastInsertRowid } = tx.s.insertRun.run(
+    ...[
+      task.workload_id,
+      ref.task_id,
+      task.pk,
+      task.attempt,
+      ref.epoch,
+      end.outcome,
+      task.worker_id,
+    ],
+    ...[task.claimed_at, tx.now, end.duration_ms, end.output ?? null, end.error ?? null],
+    end.truncated ? 1 : 0,
+  );
   const run_id = Number(lastInsertRowid);
   if (stdout !== "" || stderr !== "") tx.s.insertLog.run(run_id, stdout, stderr);
   tx.deltas.ran(task.workload_id, end.outcome === SUCCESS);
