@@ -59,7 +59,10 @@ async function withRig(
         at += n;
         const items = Array.from({ length: n }, () => ({ pk: `t${++tasks}` }));
         await api("POST", `/workloads/${slug}/tasks/batch`, { items });
-        const { body } = await api("POST", "/workers/p1/claim", { incarnation, slots: n });
+        const { body } = await api("POST", "/workers/p1/claim", {
+          ...{ incarnation, slots: n, wait_ms: 10_000 },
+        });
+        expect(body.batches.length).toBe(n);
         const claimed = (body as Claimed).batches.flatMap((batch) => batch.tasks);
         const told = claimed.map(({ task_id, epoch }) => ({ task_id, epoch, duration_ms: 1 }));
         const why = { workload: slug, error: "no such table", no_retry: true };
