@@ -31,7 +31,7 @@ const routes = {
     description:
       "It obeys with its next heartbeat, or at once when it waits for its configuration.",
     request: { params, ...json(AdminCommand) },
-    responses: { 202: ok(WorkerCommand)[200], ...fails(400, 404, 415, 422) },
+    responses: { 202: ok(WorkerCommand)[200], ...fails(400, 404, 409, 413, 415, 422) },
   }),
   config: createRoute({
     method: "post",

@@ -89,7 +89,7 @@ const routes = {
     summary: "Change which workloads a worker runs",
     description: "An empty `replace` means every workload. It counts from the next claim on.",
     request: { params: Params, ...json(ChangeFilter, { op: "add", workloads: ["thumbnails"] }) },
-    responses: { ...ok(PullWorker), ...fails(400, 404, 415, 422) },
+    responses: { ...ok(PullWorker), ...fails(400, 404, 409, 413, 415, 422) },
   }),
   register: call(
     "register",

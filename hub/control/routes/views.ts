@@ -78,7 +78,7 @@ const routes = {
     description: "Nodes that are not named stay where they are.",
     middleware: [jsonBodyLimit],
     request: json(FlowLayout, { positions: { "workload:thumbnails": { x: 120, y: 40 } } }),
-    responses: { ...ok(FlowLayout), ...fails(400, 413, 415, 422) },
+    responses: { ...ok(FlowLayout), ...fails(400, 409, 413, 415, 422) },
   }),
 };
 

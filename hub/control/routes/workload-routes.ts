@@ -91,7 +91,7 @@ export const routes = {
       "Replaces every setting that can change: one that is not given becomes its default. Tasks that run go on under the settings they were claimed with.",
     middleware: [jsonBodyLimit],
     request: { params: Params, ...json(WorkloadUpdate, { ...SETTINGS, priority: 5 }) },
-    responses: { ...ok(Workload), ...fails(400, 404, 413, 415, 422) },
+    responses: { ...ok(Workload), ...fails(400, 404, 409, 413, 415, 422) },
   }),
   enabled: createRoute({
     method: "patch",
@@ -101,7 +101,7 @@ export const routes = {
     description: "A workload that is off keeps its tasks and takes new ones; none is claimed.",
     middleware: [jsonBodyLimit],
     request: { params: Params, ...json(SetEnabled, { enabled: false }) },
-    responses: { ...ok(Workload), ...fails(400, 404, 413, 415, 422) },
+    responses: { ...ok(Workload), ...fails(400, 404, 409, 413, 415, 422) },
   }),
   supervised: createRoute({
     method: "patch",
@@ -111,7 +111,7 @@ export const routes = {
     description: "Whether the supervisor may pause this workload and reset its failed tasks.",
     middleware: [jsonBodyLimit],
     request: { params: Params, ...json(SetSupervisorEnabled, { supervisor_enabled: true }) },
-    responses: { ...ok(Workload), ...fails(400, 404, 413, 415, 422) },
+    responses: { ...ok(Workload), ...fails(400, 404, 409, 413, 415, 422) },
   }),
   remove: createRoute({
     method: "delete",
@@ -124,7 +124,7 @@ export const routes = {
       params: Params,
       query: z.object({ force: z.stringbool().default(false) }),
     },
-    responses: { 204: { description: "Deleted" }, ...fails(404, 409, 422) },
+    responses: { 204: { description: "Deleted" }, ...fails(400, 404, 409, 413, 422) },
   }),
   submit: createRoute({
     method: "post",
@@ -137,7 +137,7 @@ export const routes = {
     request: { params: Params, ...json(TaskIn, TASK) },
     responses: {
       201: { description: "Submitted", content: { "application/json": { schema: SubmitResult } } },
-      ...fails(400, 404, 413, 415, 422, 503),
+      ...fails(400, 404, 409, 413, 415, 422, 503),
     },
   }),
   batch: createRoute({
@@ -151,7 +151,7 @@ export const routes = {
     request: { params: Params, ...json(TaskBatch, { items: [TASK, { pk: "page-2" }] }) },
     responses: {
       201: { description: "Submitted", content: { "application/json": { schema: SubmitResult } } },
-      ...fails(400, 404, 413, 415, 422, 503),
+      ...fails(400, 404, 409, 413, 415, 422, 503),
     },
   }),
   counts: createRoute({
@@ -181,7 +181,7 @@ export const routes = {
     description: "Each has all its attempts again.",
     middleware: [jsonBodyLimit],
     request: { params: Params },
-    responses: { ...ok(ResetFailed), ...fails(404, 413) },
+    responses: { ...ok(ResetFailed), ...fails(400, 404, 409, 413, 422) },
   }),
   drop: createRoute({
     method: "delete",
@@ -191,7 +191,7 @@ export const routes = {
     description:
       "The run of a claimed task ends as `cancelled`; what its worker reports then is stale. Slashes in the key are written as %2F.",
     request: { params: TaskParams },
-    responses: { 204: { description: "Removed" }, ...fails(404) },
+    responses: { 204: { description: "Removed" }, ...fails(400, 404, 409, 413, 422) },
   }),
   runs: createRoute({
     method: "get",
