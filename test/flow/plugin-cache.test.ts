@@ -3,11 +3,14 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { contentHash } from "#shared/archive/content-hash.ts";
+import { systemClock } from "#shared/clock.ts";
 import { silentLog } from "#shared/log.ts";
 import type { WorkloadSettings } from "#shared/schema/pull.ts";
 import { sha256 } from "#test/support/fake-worker.ts";
+import { freePort } from "#test/support/program.ts";
 import { makeTarGz, type TarEntry, tarHeader } from "#test/support/tar.ts";
 import { openPluginCache } from "#worker/pipeline/plugin-cache.ts";
+import { startPluginStore } from "#worker/pipeline/plugin-store.ts";
 import { createWorkerPlugins } from "#worker/pipeline/plugins.ts";
 
 let root: string;
@@ -119,7 +122,7 @@ describe("where a workload's code is (pipeline spec §2.1 source_path)", () => {
     const server = Bun.serve({ port: 0, fetch: () => new Response(new Uint8Array(archive)) });
     const plugins = createWorkerPlugins({
       ...{ control_url: `http://localhost:${server.port}/`, secret: null, api_token: null },
-      ...{ dir: root, log: silentLog, signal: new AbortController().signal },
+      ...{ dir: root, clock: systemClock, log: silentLog, signal: new AbortController().signal },
     });
     let seen: [string | undefined, string[]] = [undefined, []];
     const executor = await plugins.createExecutor(settings(source_path), async (given, env) => {
@@ -140,5 +143,42 @@ describe("where a workload's code is (pipeline spec §2.1 source_path)", () => {
     const [path, env] = await made("/srv/control/plugins/p/lib");
     expect(path).toBe(join(dir, `p@${versionOf(FILES).sha256}`, "lib"));
     expect(env).toEqual(["FLOTILLA_PLUGIN_DIR", "FLOTILLA_STORE_URL"]);
+  });
+});
+
+describe("the way of tasks to their plugin's state and blobs", () => {
+  test("a control plane that restarts is waited for; a call it may have taken is not made again", async () => {
+    const calls: string[] = [];
+    const answers = [503, 200];
+    const port = await freePort();
+    const control = () =>
+      Bun.serve({
+        ...{ port, hostname: "127.0.0.1" },
+        fetch: async (request) => {
+          calls.push(`${request.method} ${new URL(request.url).pathname} ${await request.text()}`);
+          return Response.json({ ok: true }, { status: answers.shift() ?? 500 });
+        },
+      });
+    const gone = new AbortController();
+    let server: ReturnType<typeof control> | null = null;
+    const store = startPluginStore({
+      ...{ api: `http://127.0.0.1:${port}/api/v1`, headers: {}, signal: gone.signal },
+      clock: {
+        ...systemClock,
+        // It comes up while it is waited for.
+        sleep: async () => {
+          server ??= control();
+        },
+      },
+    });
+    const put = () => fetch(`${store.urlFor("p")}/state/a%2Fb`, { method: "PUT", body: "1" });
+    expect((await put()).status).toBe(200);
+    expect(calls).toEqual(Array(2).fill("PUT /api/v1/plugins/p/state/a%2Fb 1"));
+    expect((await put()).status).toBe(500);
+    expect(calls).toHaveLength(3);
+    await (server as ReturnType<typeof control> | null)?.stop(true);
+    gone.abort();
+    expect((await put()).status).toBe(502);
+    await store.stop();
   });
 });

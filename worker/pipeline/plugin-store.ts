@@ -1,3 +1,4 @@
+import type { Clock } from "#shared/clock.ts";
 import { newToken } from "#shared/ids.ts";
 import { MAX_BLOB_BYTES } from "#shared/schema/plugin.ts";
 
@@ -5,6 +6,7 @@ export interface PluginStoreDeps {
   /** Base of the control plane's API, and what this worker's calls to it carry. */
   api: string;
   headers: Record<string, string>;
+  clock: Clock;
   signal: AbortSignal;
 }
 
@@ -16,14 +18,34 @@ export interface PluginStore {
 }
 
 const CALL_MS = 30_000;
+const AGAIN_MS = 250;
 const PASSED_ON = ["content-type", "if-match", "if-none-match", "range"];
 const PASSED_BACK = ["content-type", "etag", "content-range"];
+
+/** Nobody listened, so nothing was done. */
+const wasRefused = (err: unknown): boolean =>
+  err instanceof Error &&
+  "code" in err &&
+  /^(ConnectionRefused|ECONNREFUSED)$/.test(String(err.code));
 
 /**
  * Passes calls of tasks on to the control plane: the tasks need no secret of this worker for it. It listens on loopback,
  * and its addresses hold a token that only the plugin's own tasks are given.
  */
-export function startPluginStore({ api, headers, signal }: PluginStoreDeps): PluginStore {
+export function startPluginStore({ api, headers, clock, signal }: PluginStoreDeps): PluginStore {
+  /** A control plane that restarts is waited for, but nothing it may have done is asked of it twice. */
+  const patiently = async (over: AbortSignal, call: () => Promise<Response>): Promise<Response> => {
+    for (;;) {
+      const answered = await call().catch((err: unknown) => {
+        if (over.aborted || !wasRefused(err)) throw err;
+        return null;
+      });
+      if (answered && answered.status !== 503) return answered;
+      await answered?.body?.cancel();
+      await clock.sleep(AGAIN_MS, over);
+      over.throwIfAborted();
+    }
+  };
   const tokens = new Map<string, string>();
   const slugs = new Map<string, string>();
   const answer = async (request: Request): Promise<Response> => {
@@ -36,15 +58,16 @@ export function startPluginStore({ api, headers, signal }: PluginStoreDeps): Plu
       const value = request.headers.get(name);
       if (value !== null) passed.set(name, value);
     }
+    // Read whole: it is small, the control plane is told how long it is, and it may be sent again.
+    const body = request.method === "PUT" ? { body: await request.arrayBuffer() } : {};
+    const over = AbortSignal.any([signal, request.signal, AbortSignal.timeout(CALL_MS)]);
     try {
-      const answered = await fetch(`${api}/plugins/${slug}/${rest}`, {
-        method: request.method,
-        headers: passed,
-        // Read whole: it is small, and the control plane is told how long it is.
-        ...(request.method === "PUT" ? { body: await request.arrayBuffer() } : {}),
-        redirect: "manual",
-        signal: AbortSignal.any([signal, request.signal, AbortSignal.timeout(CALL_MS)]),
-      });
+      const answered = await patiently(over, () =>
+        fetch(`${api}/plugins/${slug}/${rest}`, {
+          ...{ method: request.method, headers: passed, redirect: "manual", signal: over },
+          ...body,
+        }),
+      );
       const back = new Headers();
       for (const name of PASSED_BACK) {
         const value = answered.headers.get(name);

@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { Clock } from "#shared/clock.ts";
 import type { Log } from "#shared/log.ts";
 import type { PluginRef, WorkloadSettings } from "#shared/schema/pull.ts";
 import { controlHeaders } from "./control-call.ts";
@@ -13,6 +14,7 @@ export interface PluginsDeps {
   api_token: string | null;
   /** Directory of this worker's own. */
   dir: string;
+  clock: Clock;
   log: Log;
   /** Ends every call. */
   signal: AbortSignal;
@@ -66,7 +68,7 @@ export function createWorkerPlugins(deps: PluginsDeps): WorkerPlugins {
       const { plugin: ref, executor_config: config } = workload;
       // The code of a fleet_fetch is the fleet's: there is nothing to have here.
       if (!ref || workload.executor_type === "fleet_fetch") return make(workload, {});
-      store ??= startPluginStore({ api, headers, signal: deps.signal });
+      store ??= startPluginStore({ ...deps, api, headers });
       const environment = { FLOTILLA_STORE_URL: store.urlFor(ref.slug) };
       const own = config.source_path;
       if (own !== undefined && (await exists(own)))
