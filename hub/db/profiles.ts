@@ -30,11 +30,13 @@ export function profilesRepo({ dialect, q, t: { profiles } }: Conn): ProfilesRep
       return row ?? null;
     },
     setDefault: async (name) => {
+      // With the column's encoder: a name with NUL is one that no row has, not one that Postgres refuses.
+      const named = sql.param(name, profiles.name);
       const rows = await q
         .update(profiles)
-        .set({ is_default: sql`${profiles.name} = ${name}` })
+        .set({ is_default: sql`${profiles.name} = ${named}` })
         .where(
-          sql`${inArray(profiles.name, all())} and exists (select 1 from ${profiles} p where p.name = ${name})`,
+          sql`${inArray(profiles.name, all())} and exists (select 1 from ${profiles} p where p.name = ${named})`,
         )
         .returning();
       return rows.find((row) => row.name === name) ?? null;

@@ -41,7 +41,8 @@ eachDialect((open) => {
     expect(await db.profiles.getDefault()).toBeNull();
     expect(await db.profiles.setDefault("a")).toMatchObject({ name: "a", is_default: true });
     expect(await db.profiles.setDefault("b")).toMatchObject({ name: "b", is_default: true });
-    expect(await db.profiles.setDefault("x")).toBeNull();
+    for (const none of ["x", "a\u0000b", "\ud800"])
+      expect(await db.profiles.setDefault(none)).toBeNull();
     expect((await db.profiles.list()).map((row) => row.is_default)).toEqual([false, true]);
     await db.profiles.clearDefault();
     expect(await db.profiles.getDefault()).toBeNull();
