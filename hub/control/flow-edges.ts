@@ -44,7 +44,8 @@ export function submitEdges({ workloads, rate, rates }: Facts): FlowEdge[] {
   ]);
   return workloads.flatMap((w) => {
     const scheduled = rate(w.workload_id, SCHEDULED);
-    const posted = rate(w.workload_id, "submitted") - scheduled;
+    // A tick at the end of a minute may be counted as submitted in it and as scheduled in the next.
+    const posted = Math.max(0, rate(w.workload_id, "submitted") - scheduled);
     const id = workloadNode(w.slug);
     return [
       ...(posted > 0 || !(isScheduled(w) || emittedTo.has(w.slug))

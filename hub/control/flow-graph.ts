@@ -101,7 +101,9 @@ function sourceNodes({ workloads, rate }: Facts): Unplaced[] {
     stats: { submitted_per_min: Math.round(per_min * 100) / 100 },
   });
   return [
-    ...(workloads.length > 0 ? [source(API, "API", total("submitted") - scheduled)] : []),
+    ...(workloads.length > 0
+      ? [source(API, "API", Math.max(0, total("submitted") - scheduled))]
+      : []),
     ...(workloads.some(isScheduled) ? [source(CRON, "Schedule", scheduled)] : []),
   ];
 }
