@@ -189,13 +189,13 @@ describe("§4.5 versions of a plugin", () => {
 
   test("a changed plugin is run as it is now; versions that nobody runs are pruned to two", async () => {
     const dir = await control();
-    await pythonPlugin(dir, "changing", "def run(pk): return 0");
+    await pythonPlugin(dir, "changing", "def run(pk): return -1");
     await api("GET", "/plugins/available");
     await add("changing", {
       ...{ executor_type: "python_module", executor_config: { plugin: "changing" } },
     });
     const worker = await startWorker();
-    for (let version = 0; version < 4; version += 1) {
+    for (let version = 0; version < 3; version += 1) {
       await pythonPlugin(dir, "changing", `def run(pk): return ${version}`);
       await api("GET", "/plugins/available");
       await submit("changing", [{ pk: "same" }]);

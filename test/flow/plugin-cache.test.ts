@@ -109,6 +109,34 @@ describe("plugins on a worker (design/architecture.md §7: archives)", () => {
     await held[0]?.release();
     expect(await folders()).toHaveLength(2);
   });
+
+  test("slots that come and go at the same time neither lose a folder nor keep one too many", async () => {
+    const files = (text: string): [string, string][] => [
+      ["main.py", text],
+      ...Array.from({ length: 10 }, (_, i): [string, string] => [`lib/${i}.py`, text]),
+    ];
+    let wanted = "";
+    const cache = await openPluginCache({
+      ...{ dir, log: silentLog },
+      fetchArchive: async () => streamed(await makeTarGz(files(wanted))),
+    });
+    for (let round = 0; round < 10; round += 1) {
+      const held = [];
+      for (const text of ["1", "2", "3", "4"]) {
+        wanted = text;
+        held.push(await cache.acquire(versionOf(files(text))));
+      }
+      wanted = "4";
+      const again = held.map(async ({ release }) => {
+        await release();
+        const { path, release: leave } = await cache.acquire(versionOf(files("4")));
+        expect(await readFile(join(path, "lib/9.py"), "utf8")).toBe("4");
+        await leave();
+      });
+      await Promise.all(again);
+      expect(await folders()).toHaveLength(2);
+    }
+  });
 });
 
 describe("where a workload's code is (pipeline spec §2.1 source_path)", () => {

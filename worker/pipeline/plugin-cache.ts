@@ -8,6 +8,7 @@ import { newToken } from "#shared/ids.ts";
 import type { Log } from "#shared/log.ts";
 import { PLUGIN_LIMITS } from "#shared/schema/plugin.ts";
 import type { PluginRef } from "#shared/schema/pull.ts";
+import { createTurns } from "#shared/turns.ts";
 
 /** A version of a plugin that can be run. */
 export type PluginVersion = Pick<PluginRef, "slug"> & { sha256: string };
@@ -38,6 +39,8 @@ export async function openPluginCache(deps: PluginCacheDeps): Promise<PluginCach
   for (const name of await readdir(dir))
     if (!FOLDER.test(name)) await rm(join(dir, name), { recursive: true, force: true });
   const users = new Map<string, number>();
+  /** A folder is removed before or after somebody looks for it, never meanwhile. */
+  const turns = createTurns<string>();
   /** One fetch for all slots that want a version. */
   const coming = new Map<string, Promise<void>>();
 
@@ -56,20 +59,19 @@ export async function openPluginCache(deps: PluginCacheDeps): Promise<PluginCach
       await rm(temp, { recursive: true, force: true });
     }
   };
-  const ensure = async (version: PluginVersion): Promise<void> => {
-    const name = folderOf(version);
+  const fetchUnlessHere = async (version: PluginVersion): Promise<void> => {
     const now = new Date();
+    const here = utimes(join(dir, folderOf(version)), now, now);
     // Its time says when it was used last.
-    if (
-      await utimes(join(dir, name), now, now).then(
-        () => true,
-        () => false,
-      )
-    )
-      return;
-    const fetching = coming.get(name) ?? fetchInto(version).finally(() => coming.delete(name));
+    await here.catch(() => fetchInto(version));
+  };
+  const ensure = (version: PluginVersion): Promise<void> => {
+    const name = folderOf(version);
+    const fetching =
+      coming.get(name) ??
+      turns(version.slug, () => fetchUnlessHere(version)).finally(() => coming.delete(name));
     coming.set(name, fetching);
-    await fetching;
+    return fetching;
   };
   /** Removes the versions of a plugin that were not used for longest. */
   const prune = async (slug: string): Promise<void> => {
@@ -96,7 +98,7 @@ export async function openPluginCache(deps: PluginCacheDeps): Promise<PluginCach
         const left = (users.get(name) ?? 1) - 1;
         if (left > 0) users.set(name, left);
         else users.delete(name);
-        await prune(version.slug);
+        await turns(version.slug, () => prune(version.slug));
       };
       try {
         await ensure(version);
