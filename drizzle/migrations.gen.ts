@@ -7,6 +7,7 @@ import pg4 from "./pg/0004_operations.sql" with { type: "text" };
 import pg5 from "./pg/0005_fleet_of_workers.sql" with { type: "text" };
 import pg6 from "./pg/0006_deploy_outcomes.sql" with { type: "text" };
 import pg7 from "./pg/0007_runs_workload_failed.sql" with { type: "text" };
+import pg8 from "./pg/0008_schedule_take.sql" with { type: "text" };
 import sqlite0 from "./sqlite/0000_init.sql" with { type: "text" };
 import sqlite1 from "./sqlite/0001_hosts_profiles.sql" with { type: "text" };
 import sqlite2 from "./sqlite/0002_pipeline.sql" with { type: "text" };
@@ -15,6 +16,7 @@ import sqlite4 from "./sqlite/0004_operations.sql" with { type: "text" };
 import sqlite5 from "./sqlite/0005_fleet_of_workers.sql" with { type: "text" };
 import sqlite6 from "./sqlite/0006_deploy_outcomes.sql" with { type: "text" };
 import sqlite7 from "./sqlite/0007_runs_workload_failed.sql" with { type: "text" };
+import sqlite8 from "./sqlite/0008_schedule_take.sql" with { type: "text" };
 
 export interface Migration {
   name: string;
@@ -30,6 +32,7 @@ export const pgMigrations: Migration[] = [
   { name: "0005_fleet_of_workers", sql: pg5 },
   { name: "0006_deploy_outcomes", sql: pg6 },
   { name: "0007_runs_workload_failed", sql: pg7 },
+  { name: "0008_schedule_take", sql: pg8 },
 ];
 
 export const sqliteMigrations: Migration[] = [
@@ -41,4 +44,5 @@ export const sqliteMigrations: Migration[] = [
   { name: "0005_fleet_of_workers", sql: sqlite5 },
   { name: "0006_deploy_outcomes", sql: sqlite6 },
   { name: "0007_runs_workload_failed", sql: sqlite7 },
+  { name: "0008_schedule_take", sql: sqlite8 },
 ];

@@ -111,6 +111,8 @@ export function defineOperationsTables(c: ColumnKit) {
       /** The expression and zone it was reckoned with: another one begins anew. */
       spec: c.str("spec").notNull(),
       next_at: c.time("next_at").notNull(),
+      /** Until then one control process submits the tick; one that died in the middle leaves it to the next. */
+      taken_until: c.time("taken_until").notNull().default(0),
     },
     (t) => [c.primaryKey({ columns: [t.workload_id] })],
   );

@@ -12,6 +12,8 @@ const MINUTE_MS = 60_000;
 /** A schedule that was just written is seen within this. */
 const LOOK_EVERY_MS = 5_000;
 const LEAST_WAIT_MS = 100;
+/** Submitting a task takes milliseconds. */
+const TAKEN_MS = 30_000;
 /** Counted beside the metrics of the wire: the flow graph draws it as an edge of its own. */
 export const SCHEDULED = "scheduled";
 
@@ -103,15 +105,15 @@ async function runSchedule(
   if (row.next_at > now) return row.next_at;
   const tick = Math.max(row.next_at, tickUpTo(workload, now) ?? row.next_at);
   const next_at = tickAfter(workload, now);
-  // Decides between control processes: whoever moves the row on submits the tick.
-  if (!(await ctx.db.schedules.advance(row, next_at)) || !workload.enabled) return next_at;
+  // Decides between control processes. One that dies before it moves the row on leaves the tick to be submitted again.
+  if (!(await ctx.db.schedules.take(row, now, now + TAKEN_MS))) return next_at;
   try {
-    await submitTick(ctx, workload, tick);
+    if (workload.enabled) await submitTick(ctx, workload, tick);
   } catch (err) {
-    // Not submitted: the tick is due again, unless the schedule was changed meanwhile.
-    await ctx.db.schedules.advance({ ...row, next_at }, row.next_at);
+    await ctx.db.schedules.leave(row);
     throw err;
   }
+  await ctx.db.schedules.advance(row, next_at);
   return next_at;
 }
 

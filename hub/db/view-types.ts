@@ -54,9 +54,16 @@ export interface GpusRepo {
 export interface SchedulesRepo {
   list(): Promise<ScheduleRow[]>;
   /** Makes the row, or begins anew when its expression or zone is another now. */
-  begin(row: ScheduleRow): Promise<void>;
-  /** Moves `next_at` on from `row`'s to `to`; false when somebody else did, or the schedule is another now. */
-  advance(row: ScheduleRow, to: number): Promise<boolean>;
+  begin(row: Omit<ScheduleRow, "taken_until">): Promise<void>;
+  /**
+   * Takes the tick of `row` until `until`; false when somebody else has it at `now`, or had it, or the schedule is another
+   * now. Whoever has it calls `advance` or `leave`; after `until` the tick can be taken again.
+   */
+  take(row: ScheduleRow, now: number, until: number): Promise<boolean>;
+  /** Moves on from `row`'s tick to `to`. */
+  advance(row: ScheduleRow, to: number): Promise<void>;
+  /** The tick is due still, for whoever comes next. */
+  leave(row: ScheduleRow): Promise<void>;
 }
 
 /** Each call deletes a bounded number of rows, so that nobody waits long for it. */

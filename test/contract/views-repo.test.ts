@@ -162,20 +162,32 @@ eachDialect((open) => {
   });
 
   describe("schedules", () => {
-    test("of many that move one tick on at once, one does; another expression begins anew", async () => {
+    test("of many that take one tick at once, one does; another expression begins anew", async () => {
       const db = await open();
       const row = { workload_id: 7, spec: "* * * * * UTC", next_at: NOW };
       await db.schedules.begin(row);
       await db.schedules.begin({ ...row, next_at: NOW + 5 });
-      expect(await db.schedules.list()).toEqual([row]);
-      const moved = await Promise.all(
-        Array.from({ length: 20 }, () => db.schedules.advance(row, NOW + MINUTE)),
+      const [stored] = await db.schedules.list();
+      if (!stored) throw new Error("no row");
+      expect(stored).toEqual({ ...row, taken_until: 0 });
+      const taken = await Promise.all(
+        Array.from({ length: 20 }, () => db.schedules.take(stored, NOW, NOW + MINUTE)),
       );
-      expect(moved.filter(Boolean)).toHaveLength(1);
+      expect(taken.filter(Boolean)).toHaveLength(1);
+      // Left, or kept for too long: due again.
+      expect(await db.schedules.take(stored, NOW + MINUTE, NOW + 2 * MINUTE)).toBe(true);
+      await db.schedules.leave(stored);
+      expect(await db.schedules.take(stored, NOW, NOW + MINUTE)).toBe(true);
+      await db.schedules.advance(stored, NOW + MINUTE);
+      expect(await db.schedules.take(stored, NOW + MINUTE, NOW + 2 * MINUTE)).toBe(false);
+      expect(await db.schedules.list()).toEqual([
+        { ...row, next_at: NOW + MINUTE, taken_until: 0 },
+      ]);
       const other = { ...row, spec: "@daily UTC", next_at: NOW + 9 };
       await db.schedules.begin(other);
-      expect(await db.schedules.list()).toEqual([other]);
-      expect(await db.schedules.advance({ ...row, next_at: NOW + 9 }, NOW + MINUTE)).toBe(false);
+      expect(await db.schedules.list()).toEqual([{ ...other, taken_until: 0 }]);
+      const old = { ...stored, next_at: NOW + 9 };
+      expect(await db.schedules.take(old, NOW + 9, NOW + MINUTE)).toBe(false);
     });
   });
 

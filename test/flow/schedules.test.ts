@@ -132,6 +132,31 @@ eachDialect((open) => {
       expect(await keysOf(one, id)).toHaveLength(1);
     });
 
+    test("a control process that dies with a tick leaves it to another one", async () => {
+      const db = await open();
+      const clock = createFakeClock(START);
+      const id = await addWorkload(db, "orphan", { schedule: "* * * * *" });
+      const [dying, other] = [processOn(db, clock, "a"), processOn(db, clock, "b")];
+      await dying.pass();
+      await clock.advance(40_000);
+      const { turns } = dying.ctx.pipeline;
+      const asked = Promise.withResolvers<void>();
+      dying.ctx.pipeline.turns = {
+        ...turns,
+        call: () => {
+          asked.resolve();
+          return new Promise(() => {});
+        },
+      };
+      void dying.pass();
+      await asked.promise;
+      await other.pass();
+      expect(await keysOf(other, id)).toEqual([]);
+      await clock.advance(30_000);
+      await other.pass();
+      expect(await keysOf(other, id)).toEqual(["2026-01-01T12:01:00.000Z"]);
+    });
+
     test("a tick whose task could not be submitted is due again, and does not hold up its neighbours", async () => {
       const db = await open();
       const clock = createFakeClock(START);

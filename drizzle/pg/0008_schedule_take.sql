@@ -1,0 +1,1 @@
+ALTER TABLE "schedules" ADD COLUMN "taken_until" bigint DEFAULT 0 NOT NULL;

@@ -1,0 +1,1 @@
+ALTER TABLE `schedules` ADD `taken_until` integer DEFAULT 0 NOT NULL;
