@@ -115,10 +115,13 @@ async function openOnPostgres(url: string): Promise<QueueRig> {
 const TABLES =
   "workloads, tasks, runs, run_logs, workload_stats, rate_minutes, rate_windows restart identity";
 
-/** Runs a suite on SQLite and on a private Postgres. `open` gives an empty queue, closed after the test. */
-export function eachQueue(
-  suite: (open: () => Promise<QueueRig>, dialect: "sqlite" | "postgres") => void,
-): void {
+export type OpenQueue = (options?: { own_database?: boolean }) => Promise<QueueRig>;
+
+/**
+ * Runs a suite on SQLite and on a private Postgres. `open` gives an empty queue, closed after the test; two at a time each
+ * need a database of their own.
+ */
+export function eachQueue(suite: (open: OpenQueue, dialect: "sqlite" | "postgres") => void): void {
   for (const dialect of ["sqlite", "postgres"] as const)
     describe(dialect, () => {
       const opened: QueueRig[] = [];
@@ -135,8 +138,9 @@ export function eachQueue(
       afterEach(async () => {
         for (const rig of opened.splice(0)) await rig.close();
       });
-      suite(async () => {
-        if (dialect === "postgres") {
+      suite(async ({ own_database = false } = {}) => {
+        if (dialect === "postgres" && own_database) url = (await server?.createDatabase()) ?? "";
+        else if (dialect === "postgres") {
           const client = openQueueClient(url, 1);
           await client.unsafe(`truncate ${TABLES}`);
           await client.end({ timeout: 1 });
