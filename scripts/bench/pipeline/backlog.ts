@@ -24,12 +24,12 @@ const CLIENTS: Record<Dialect, number> = { sqlite: 2, postgres: 8 };
 /** Tasks that are drained, on the empty table and out of the backlog. */
 const SAMPLE = 30_000;
 /** Clients claim whole batches, so they may take more than they were asked for. */
-const SPARE = 2_000;
+const SPARE = 5_000;
 const TOMORROW_MS = 86_400_000;
 
 /** What a backlog costs: the drain rate with a million ready, 100,000 delayed and 100,000 failed tasks in the table. */
 export const backlog: Bench = async ({ runs, tiny }) => {
-  const size = tiny ? 1_000 : 1_000_000;
+  const size = tiny ? 5_000 : 1_000_000;
   const sample = tiny ? 500 : SAMPLE;
   const stores = await openStores();
   try {
