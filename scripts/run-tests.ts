@@ -12,9 +12,9 @@ const BINARY_TESTS = "test/e2e/binary*.test.ts";
 /** In order; groups never overlap, because browsers and databases of two groups would fight for two cores. */
 const GROUPS: Group[] = [
   { name: "unit", files: ["test/unit/**/*.test.ts"], timeout_s: 120 },
-  { name: "contract", files: ["test/contract/**/*.test.ts"], timeout_s: 180 },
-  { name: "api", files: ["test/api/**/*.test.ts"], timeout_s: 180 },
-  { name: "flow", files: ["test/flow/**/*.test.ts"], timeout_s: 180 },
+  { name: "contract", files: ["test/contract/**/*.test.ts"], timeout_s: 300 },
+  { name: "api", files: ["test/api/**/*.test.ts"], timeout_s: 240 },
+  { name: "flow", files: ["test/flow/**/*.test.ts"], timeout_s: 400 },
   { name: "e2e", files: ["test/e2e/**/*.test.ts"], except: [BINARY_TESTS], timeout_s: 600 },
   { name: "chaos", files: ["test/chaos/**/*.test.ts"], timeout_s: 480 },
 ];
