@@ -218,6 +218,14 @@ test("§4.3 what a task that runs for longer has printed so far can be read whil
   await worker.stop(0);
 }, 30_000);
 
+test("a worker that has nothing to tell stops at once, although nobody answers it any more", async () => {
+  const hub = await control();
+  const worker = await startWorker();
+  await until("the worker", async () => (await api("GET", "/workers")).body.total === 1);
+  await hub.close();
+  await worker.stop(0);
+}, 5_000);
+
 test("a lease shorter than the time between heartbeats of an idle worker is renewed in time", async () => {
   await control();
   const slug = await pythonWorkload("short", "import time\ndef run(pk): time.sleep(1.6)", {

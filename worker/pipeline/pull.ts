@@ -98,7 +98,9 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     next = Promise.withResolvers();
   };
 
-  /** Calls again with growing waits until it is answered, or nobody is there to ask any more. */
+  /** A stopping worker that has nothing to tell need not be heard. */
+  const isOver = () => gone.signal.aborted || (stopping.signal.aborted && outbox.size === 0);
+  /** Calls again with growing waits until it is answered, or need not be any more. */
   const retry = async <T>(
     what: string,
     call: () => Promise<T>,
@@ -108,12 +110,13 @@ export function startPullWorker(deps: PullDeps): PullWorker {
       try {
         return await call();
       } catch (err) {
-        if (gone.signal.aborted) throw err;
+        if (isOver()) throw err;
         onFailure(err);
         const wait_ms = retryWait(failures, RETRY_MS, deps.random());
         log.warn({ err: errorMessage(err), wait_ms }, `${what} failed`);
-        await clock.sleep(wait_ms, gone.signal);
-        if (gone.signal.aborted) throw err;
+        const ends = stopping.signal.aborted ? [gone.signal] : [gone.signal, stopping.signal];
+        await clock.sleep(wait_ms, AbortSignal.any(ends));
+        if (isOver()) throw err;
       }
     }
   };
@@ -128,7 +131,10 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     log.info({ worker_id: deps.worker_id, slots }, "joined the control plane");
   };
   const register = (): Promise<void> => {
-    registered ??= retry("joining the control plane", join);
+    registered ??= retry("joining the control plane", join).catch((err) => {
+      registered = null;
+      throw err;
+    });
     return registered;
   };
   /** Another process of this name, or a control plane that forgot us: register again. */
