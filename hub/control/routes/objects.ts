@@ -34,7 +34,7 @@ const read = createRoute({
 export function objectRoutes(ctx: ControlContext) {
   const app = newApp();
   app.openAPIRegistry.registerPath(read);
-  app.get("/api/v1/minio/:key{.+}", async (c) => {
+  app.get("/api/v1/minio/:key{[\\s\\S]+}", async (c) => {
     const key = restOf(c, "minio");
     const { size, tag } = await findObject(ctx, key);
     const answer = await fileResponse(c, {

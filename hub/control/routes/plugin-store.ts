@@ -163,8 +163,8 @@ function conditionOf(c: Context): StateCondition {
 export function pluginStoreRoutes(ctx: ControlContext) {
   const app = newApp();
   for (const route of DOCUMENTED) app.openAPIRegistry.registerPath(route);
-  const state = "/api/v1/plugins/:slug/state/:key{.+}";
-  const blob = "/api/v1/plugins/:slug/blob/:key{.+}";
+  const state = "/api/v1/plugins/:slug/state/:key{[\\s\\S]+}";
+  const blob = "/api/v1/plugins/:slug/blob/:key{[\\s\\S]+}";
   app.get(state, async (c) => {
     const { state: found, etag } = await getState(ctx, placeOf(c));
     return c.json(found, 200, { ETag: etag });

@@ -91,7 +91,7 @@ export function pluginRoutes(ctx: ControlContext) {
   const app = newApp();
   app.openAPIRegistry.registerPath(web);
   app
-    .get("/api/v1/plugins/:slug/web/:path{.+}", answerFile)
+    .get("/api/v1/plugins/:slug/web/:path{[\\s\\S]+}", answerFile)
     .get("/api/v1/plugins/:slug/web/", answerFile)
     // Links of the page are relative to its folder.
     .get("/api/v1/plugins/:slug/web", (c) => c.redirect(`${new URL(c.req.url).pathname}/`, 308));
