@@ -12,6 +12,12 @@ const FULL: Group[] = [
     env: { CAPTURE_RUNS: "10" },
   },
   {
+    name: "bodies and lanes",
+    files: ["test/e2e/fetch-rules.test.ts", "test/e2e/lanes.test.ts"],
+    timeout_s: 600,
+    env: { LARGE_BODY_MB: "1024", LANE_RESETS: "20" },
+  },
+  {
     name: "soak",
     files: ["test/chaos/soak.test.ts"],
     timeout_s: 1_800,

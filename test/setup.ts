@@ -65,4 +65,7 @@ afterEach(() => {
   afterLastTest = children();
 });
 
-afterAll(() => demandNone(file, children()));
+afterAll(async () => {
+  (globalThis as { flotillaAtEnd?: () => void }).flotillaAtEnd?.();
+  await demandNone(file, children());
+});

@@ -3,7 +3,7 @@ import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
 import { type Site, startSite } from "#test/support/site/site.ts";
 
 /** `CAPTURE_RUNS=10` repeats each mode ten times. */
-const RUNS = Number(Bun.env.CAPTURE_RUNS ?? 2);
+const RUNS = Number(Bun.env.CAPTURE_RUNS ?? 1);
 const RUN_MS = 90_000;
 
 let site: Site;

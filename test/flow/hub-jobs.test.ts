@@ -6,7 +6,13 @@ import { MAX_WAITING_SUBMITS, WORKER_LOST_ERROR } from "#shared/limits.ts";
 import { silentLog } from "#shared/log.ts";
 import { claimOf } from "#test/support/db.ts";
 import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
+import {
+  SUBMIT_WAIT_MS,
+  startTestHub,
+  TARGET,
+  type TestHub,
+  type TestHubOptions,
+} from "#test/support/hub.ts";
 
 /** Fleet spec §3.1: a test per row of the job's state table. */
 
@@ -22,8 +28,8 @@ const job = async (job_id: string) => (await hub.call("GET", `/jobs/${job_id}`))
 /** A job left in the queue by a POST that found no lane within its 50 ms. */
 const queue = async (url?: string, clock?: FakeClock): Promise<string> => {
   const waiting = submit(url);
-  await clock?.sleeperIn(50);
-  await clock?.advance(50);
+  await clock?.sleeperIn(SUBMIT_WAIT_MS);
+  await clock?.advance(SUBMIT_WAIT_MS);
   const answer = await waiting;
   expect(answer.status).toBe(503);
   return answer.body.job_id;
@@ -132,7 +138,7 @@ test("§3.1 redrive leaves a job younger than 90 s, and assigns it at 90 s", asy
   await start({ clock, env: { SVC_QUEUE_PULL_ON_FREE: "0" } });
   const job_id = await queue(TARGET, clock);
   await hub.worker();
-  await clock.advance(89_949);
+  await clock.advance(89_999 - SUBMIT_WAIT_MS);
   await redriveOnce(hub.ctx);
   expect((await job(job_id)).status).toBe("queued");
   await clock.advance(1);

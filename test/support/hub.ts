@@ -10,6 +10,9 @@ import { createLog } from "#shared/log.ts";
 import { connectFakeWorker, type FakeWorker, type FakeWorkerOptions } from "./fake-worker.ts";
 import { createSignals, type Signals } from "./signals.ts";
 
+/** How long POST /jobs waits here; no loop of the hub sleeps so long, so a test can tell by it who sleeps. */
+export const SUBMIT_WAIT_MS = 47;
+
 /** A served hub with a data directory of its own, on a free port. */
 export interface TestHub {
   url: string;
@@ -65,7 +68,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
       SVC_PORT: "0",
       SVC_HOST: "127.0.0.1",
       SVC_DATA_DIR: data_dir,
-      SVC_SUBMIT_WAIT_S: "0.05",
+      SVC_SUBMIT_WAIT_S: String(SUBMIT_WAIT_MS / 1_000),
       ...options.env,
     },
     {},

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statfsSync,
 } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -36,6 +37,7 @@ const USER = "flotilla";
 const PREFIX = "flotilla-pg-";
 const START_DEADLINE_MS = 30_000;
 const PORT_TRIES = 5;
+const REMOVE = { recursive: true, force: true };
 
 /** For tests: no commit waits for a disk. */
 const FAST = ["fsync=off", "full_page_writes=off", "autovacuum=off", "shared_buffers=64MB"];
@@ -57,13 +59,12 @@ const DURABLE = [
 export async function startPostgres({ durable = false } = {}): Promise<TestPostgres> {
   removeLeftovers();
   const bin = findBin();
-  const dir = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
-  const remove = () => rmSync(dir, { recursive: true, force: true });
+  const dir = makeDir(durable);
+  const remove = () => rmSync(dir, REMOVE);
   try {
     const asUser = unprivileged(dir);
     const data = join(dir, "data");
-    const options = ["-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
-    runOrThrow([...asUser([]), join(bin, "initdb"), "-D", data, ...options]);
+    runOrThrow([...asUser([]), "cp", "-a", emptyCluster(bin), data]);
     const settings = [
       ...(durable ? DURABLE : FAST),
       "max_connections=200",
@@ -108,6 +109,37 @@ export async function startPostgres({ durable = false } = {}): Promise<TestPostg
     remove();
     throw err;
   }
+}
+
+const SHARED_MEMORY = "/dev/shm";
+const ROOM_BYTES = 2 * 2 ** 30;
+
+/** A database is 300 files, which memory makes in 70 ms and a disk in 450. */
+function dirFor(durable: boolean): string {
+  if (durable || !existsSync(SHARED_MEMORY)) return tmpdir();
+  const { bavail, bsize } = statfsSync(SHARED_MEMORY);
+  return bavail * bsize < ROOM_BYTES ? tmpdir() : SHARED_MEMORY;
+}
+const makeDir = (durable: boolean): string =>
+  mkdtempSync(join(dirFor(durable), `${PREFIX}${process.pid}-`));
+
+/**
+ * Bun gives every test file modules of its own, so what the process keeps lies outside of them. Its test runner emits no
+ * `exit`: test/setup.ts calls `flotillaAtEnd`.
+ */
+const kept = globalThis as { flotillaEmptyCluster?: string; flotillaAtEnd?: () => void };
+
+/** The data of a server that was never started, made once for the process: a copy takes a tenth of the time. */
+function emptyCluster(bin: string): string {
+  if (kept.flotillaEmptyCluster) return kept.flotillaEmptyCluster;
+  const dir = makeDir(false);
+  kept.flotillaAtEnd = () => rmSync(dir, REMOVE);
+  process.once("exit", kept.flotillaAtEnd);
+  const data = join(dir, "data");
+  const options = ["-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
+  runOrThrow([...unprivileged(dir)([]), join(bin, "initdb"), "-D", data, ...options]);
+  kept.flotillaEmptyCluster = data;
+  return data;
 }
 
 interface Server {
@@ -272,13 +304,14 @@ function databaseMaker(url: string): TestPostgres["createDatabase"] {
 
 /** Data of test processes that were killed; their servers died with them. */
 function removeLeftovers(): void {
-  for (const name of readdirSync(tmpdir())) {
-    const pid = Number(name.slice(PREFIX.length).split("-")[0]);
-    if (!name.startsWith(PREFIX) || existsSync(`/proc/${pid}`)) continue;
-    try {
-      rmSync(join(tmpdir(), name), { recursive: true, force: true });
-    } catch {
-      // Another user's, or another process is removing it now.
+  for (const parent of new Set([tmpdir(), dirFor(false)]))
+    for (const name of readdirSync(parent)) {
+      const pid = Number(name.slice(PREFIX.length).split("-")[0]);
+      if (!name.startsWith(PREFIX) || existsSync(`/proc/${pid}`)) continue;
+      try {
+        rmSync(join(parent, name), REMOVE);
+      } catch {
+        // Another user's, or another process is removing it now.
+      }
     }
-  }
 }

@@ -55,7 +55,7 @@ function addPages(server: SiteServer): void {
       '<script>new EventSource("/events").onmessage = (e) => { document.title = e.data; };</script>',
     "/camera-page": '<img src="/camera">',
     "/large-page":
-      '<script>fetch("/large").then(async (r) => { for (const reader = r.body.getReader(); !(await reader.read()).done;); document.title = "read"; });</script>',
+      '<script>fetch("/large" + location.search).then(async (r) => { for (const reader = r.body.getReader(); !(await reader.read()).done;); document.title = "read"; });</script>',
     "/cut-page":
       '<script>fetch("/cut").then((r) => r.arrayBuffer()).catch((e) => { document.title = e.name; });</script>',
     "/head-page":
