@@ -126,6 +126,7 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   const ctx = { ...deps, db, operations, kv, objects, pipeline, running_calls: new Map() };
   const server = serve(config, createControlApp(ctx), log);
   scope.add("server", server, (s) => s.close());
+  scope.add("waiting claims of the pipeline", pipeline, (p) => p.stopWaiting());
   startControlLoops(ctx, scope);
   scope.add("listener", server, (s) => s.stopListening());
   log.info(
@@ -214,6 +215,7 @@ async function openContext(
   scope.add("links", ctx, closeLinks);
   scope.add("dispatcher", dispatcher, (d) => d.stop());
   scope.add("stop signal", stopping, (s) => s.abort());
+  scope.add("waiting claims of the pipeline", pipeline, (p) => p.stopWaiting());
   return ctx;
 }
 

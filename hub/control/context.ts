@@ -22,6 +22,8 @@ export interface Pipeline {
   readonly pullers: Map<string, PullWorkerRow>;
   /** Aborts when the control plane stops: waiting claims are answered with nothing. */
   readonly stopping: AbortSignal;
+  /** To be called before the open connections are waited for: those of idle workers are waiting claims. */
+  readonly stopWaiting: () => void;
   /** Told that a workload has ready tasks: claims that wait for some are answered. */
   readonly wake: (workload_id: number, ready: number) => void;
 }

@@ -44,6 +44,7 @@ export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<P
   await workloads.refresh();
   const pipeline: Pipeline = {
     ...{ store, turns, workloads, ready, plugins, pullers: new Map(), stopping: stopping.signal },
+    stopWaiting: () => stopping.abort(),
     wake: ready.add,
   };
   scope.add("queue", turns, (t) => t.idle());
@@ -58,7 +59,7 @@ export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<P
     }),
     (l) => l.stop(),
   );
-  scope.add("waiting claims", stopping, (s) => s.abort());
+  scope.add("waiting claims", pipeline, (p) => p.stopWaiting());
   return pipeline;
 }
 

@@ -252,7 +252,7 @@ test("§3.1 the reconciler runs every 90 s and fails a job queued for 180 s", as
   await start({ clock });
   await clock.sleeperIn(90_000);
   const job_id = await queue(TARGET, clock);
-  await clock.advance(179_949);
+  await clock.advance(179_999 - SUBMIT_WAIT_MS);
   await reconcileOnce(hub.ctx);
   expect((await job(job_id)).status).toBe("queued");
   await clock.advance(1);

@@ -228,8 +228,8 @@ test("a worker that has nothing to tell stops at once, although nobody answers i
 
 test("a lease shorter than the time between heartbeats of an idle worker is renewed in time", async () => {
   await control();
-  const slug = await pythonWorkload("short", "import time\ndef run(pk): time.sleep(1.6)", {
-    lease_secs: 1,
+  const slug = await pythonWorkload("short", "import time\ndef run(pk): time.sleep(3.2)", {
+    lease_secs: 3,
   });
   await startWorker();
   await until("the worker", async () => (await api("GET", "/workers")).body.total === 1);
