@@ -42,7 +42,7 @@ describe("the conformance page", () => {
       const { outcome, assets, documents, log } = await visit({
         url: round === BY_RECIPE ? `${site.origins.third}/not-here` : site.url,
         headless,
-        options: { idle_seconds: 6 },
+        options: { idle_seconds: 4 },
         extras:
           round === BY_RECIPE
             ? { recipe: { actions: [{ kind: "navigate", url: site.url }], timeout_s: 60 } }
@@ -87,7 +87,7 @@ describe("the conformance page", () => {
   test(
     "assets say where they came from (api.md, Fleet: asset items)",
     async () => {
-      const { assets } = await visit({ url: site.url, options: { idle_seconds: 6 } });
+      const { assets } = await visit({ url: site.url, options: { idle_seconds: 4 } });
       const { main, third } = site.origins;
       const find = (url: string) => assets.find((a) => a.source_url === url);
       expect(find(`${main}/video.mp4`)).toMatchObject({
