@@ -3,24 +3,24 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadHubConfig } from "#hub/config.ts";
-import { createOutput } from "#hub/control/operations/output.ts";
 import { postJson } from "#hub/control/operations/post-json.ts";
 import { runCommand } from "#hub/control/operations/run-command.ts";
 import { createThrottle } from "#hub/control/operations/throttle.ts";
+import { createEnds } from "#shared/ends.ts";
 import { createFakeClock } from "#test/support/fake-clock.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 describe("output of a program", () => {
   test("short output is whole, whatever the pieces and wherever they cut a character", () => {
-    const output = createOutput(10);
+    const output = createEnds(10);
     for (const byte of bytes("héllo wörld ✓✓")) output.push(Uint8Array.of(byte));
     expect(output.text()).toBe("héllo wörld ✓✓");
   });
 
   test("of long output the beginning and the end are kept, and the line between them counts the rest", () => {
     for (const size of [1, 7, 1_000]) {
-      const output = createOutput(10);
+      const output = createEnds(10);
       const text = Array.from({ length: 100 }, (_, i) => `${i}`.padStart(5, "0")).join("");
       for (let at = 0; at < text.length; at += size) output.push(bytes(text.slice(at, at + size)));
       expect(output.text()).toBe("0000000001\n[… 480 bytes left out …]\n0009800099");
@@ -67,7 +67,7 @@ describe("§5 throttle of wrong passwords", () => {
 test("a command that ignores SIGTERM is killed 5 s after its deadline, with all it started", async () => {
   const cwd = mkdtempSync(join(tmpdir(), "flotilla-command-"));
   const clock = createFakeClock();
-  const output = createOutput(1_000);
+  const output = createEnds(1_000);
   const ready = Promise.withResolvers<void>();
   const ended = runCommand({
     argv: ["sh", "-c", "trap '' TERM; sleep 60 & echo ready; while :; do wait; done"],

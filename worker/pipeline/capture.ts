@@ -1,3 +1,5 @@
+import { createEnds, type Ends } from "#shared/ends.ts";
+
 /** Of each stream of a run the first and the last so many bytes are kept (design/api.md, Runs). */
 export const KEEP_BYTES = 256 * 1024;
 const RS = 0x1e;
@@ -9,59 +11,12 @@ export interface Printed {
   truncated: boolean;
 }
 
-/** Keeps the beginning and the end of a stream of any length, in bounded memory. */
-class Ends {
-  #head: Uint8Array[] = [];
-  #head_size = 0;
-  #tail: Uint8Array[] = [];
-  #tail_size = 0;
-  #dropped = 0;
-
-  push(bytes: Uint8Array): void {
-    const room = KEEP_BYTES - this.#head_size;
-    if (room > 0) {
-      const first = bytes.slice(0, room);
-      this.#head.push(first);
-      this.#head_size += first.length;
-    }
-    const rest = room > 0 ? bytes.subarray(room) : bytes;
-    if (rest.length === 0) return;
-    this.#tail.push(rest.slice(Math.max(0, rest.length - KEEP_BYTES)));
-    const kept = Math.min(rest.length, KEEP_BYTES);
-    this.#dropped += rest.length - kept;
-    this.#tail_size += kept;
-    for (let first = this.#tail[0]; first; first = this.#tail[0]) {
-      if (this.#tail_size - first.length < KEEP_BYTES) break;
-      this.#tail.shift();
-      this.#tail_size -= first.length;
-      this.#dropped += first.length;
-    }
-  }
-
-  /** The last `n` bytes so far. */
-  last(n: number): Uint8Array {
-    const all = Buffer.concat(this.#tail_size >= n ? this.#tail : [...this.#head, ...this.#tail]);
-    return all.subarray(Math.max(0, all.length - n));
-  }
-
-  take(): Printed {
-    const over = Math.max(0, this.#tail_size - KEEP_BYTES);
-    const tail = Buffer.concat(this.#tail).subarray(over);
-    const dropped = this.#dropped + over;
-    const head = Buffer.concat(this.#head);
-    const text =
-      dropped === 0
-        ? decode(Buffer.concat([head, tail]))
-        : `${decode(head)}\n[… ${dropped} bytes left out …]\n${decode(tail)}`;
-    this.#head = [];
-    this.#tail = [];
-    this.#head_size = this.#tail_size = this.#dropped = 0;
-    return { text, truncated: dropped > 0 };
-  }
+/** What `ends` holds, which begins anew. */
+function take(ends: Ends): Printed {
+  const printed = { text: ends.text(), truncated: ends.truncated };
+  ends.clear();
+  return printed;
 }
-
-const decoder = new TextDecoder("utf-8");
-const decode = (bytes: Uint8Array): string => decoder.decode(bytes);
 
 /**
  * One stream of a warm child. Its runner ends what a task printed with `\x1e<nonce>\n`; the nonce is new for every task,
@@ -78,12 +33,12 @@ export interface StreamCapture {
 }
 
 export function createCapture(): StreamCapture {
-  const ends = new Ends();
+  const ends = createEnds(KEEP_BYTES);
   /** Bytes that may be the beginning of the mark. */
   let carry: Uint8Array = new Uint8Array(0);
   const waiting: { nonce: string; mark: Uint8Array; resolve(printed: Printed): void }[] = [];
 
-  const settle = () => waiting.shift()?.resolve(ends.take());
+  const settle = () => waiting.shift()?.resolve(take(ends));
   const scan = (): void => {
     for (let first = waiting[0]; first; first = waiting[0]) {
       const { mark } = first;
@@ -123,7 +78,7 @@ export function createCapture(): StreamCapture {
         scan();
       });
     },
-    last: (n) => decode(ends.last(n)),
+    last: ends.last,
     giveUp: (nonce) => {
       if (waiting[0]?.nonce !== nonce) return;
       ends.push(carry);
@@ -139,10 +94,10 @@ export function captureAll(): {
   last(n: number): string;
   take(): Printed;
 } {
-  const ends = new Ends();
+  const ends = createEnds(KEEP_BYTES);
   return {
-    push: (chunk) => ends.push(chunk),
-    last: (n) => decode(ends.last(n)),
-    take: () => ends.take(),
+    push: ends.push,
+    last: ends.last,
+    take: () => take(ends),
   };
 }

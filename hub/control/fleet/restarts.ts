@@ -1,8 +1,8 @@
+import { createEnds } from "#shared/ends.ts";
 import { AppError, conflict, notFound } from "#shared/errors.ts";
 import { HOST_NAME } from "#shared/schema/agent.ts";
 import type { PullWorkerRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
-import { createOutput } from "../operations/output.ts";
 import { runCommand } from "../operations/run-command.ts";
 import { sshArgv } from "./ssh.ts";
 
@@ -43,7 +43,7 @@ export function createRestartDesk(ctx: RestartContext): RestartDesk {
     argv: readonly string[],
     busy_until: number,
   ): Promise<void> => {
-    const output = createOutput(KEEP_OUTPUT);
+    const output = createEnds(KEEP_OUTPUT);
     const signal = stopping.signal;
     const cwd = config.data_dir;
     const end = await runCommand({ argv, cwd, environment, timeout_ms, signal, output, clock });

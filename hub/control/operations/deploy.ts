@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { isoTime, isoTimeOrNull } from "#shared/clock.ts";
+import { createEnds } from "#shared/ends.ts";
 import { conflict, errorMessage } from "#shared/errors.ts";
 import { newToken } from "#shared/ids.ts";
 import { createLogMask } from "#shared/log-mask.ts";
@@ -8,7 +9,6 @@ import type { Deploy, DeployOutcome, StartDeploy } from "#shared/schema/operatio
 import type { DeployRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
 import { killLeftovers } from "./leftovers.ts";
-import { createOutput } from "./output.ts";
 import { startCommand } from "./run-command.ts";
 import { ownSecrets } from "./service-logs.ts";
 
@@ -69,7 +69,7 @@ export function createDeployDesk(ctx: DeployContext): DeployDesk {
   const running = new Map<number, Promise<void>>();
 
   const run = async ({ deploy_id }: DeployRow, argv: string[]): Promise<void> => {
-    const output = createOutput(KEEP_OUTPUT);
+    const output = createEnds(KEEP_OUTPUT);
     const lost = new AbortController();
     const printed = () => mask.text(output.text());
     const { environment, timeout_ms } = config.deploy;

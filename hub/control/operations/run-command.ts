@@ -1,7 +1,7 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import type { Clock } from "#shared/clock.ts";
-import type { Output } from "./output.ts";
+import type { Ends } from "#shared/ends.ts";
 
 export interface CommandRun {
   argv: readonly string[];
@@ -11,7 +11,7 @@ export interface CommandRun {
   /** Ends it before its time. */
   signal: AbortSignal;
   /** Both streams, as they come. */
-  output: Output;
+  output: Pick<Ends, "push">;
   clock: Clock;
 }
 
