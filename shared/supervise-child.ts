@@ -1,6 +1,7 @@
 import { type Clock, withDeadline } from "./clock.ts";
 import { errorMessage } from "./errors.ts";
 import type { Log } from "./log.ts";
+import { signalGroup } from "./signal-group.ts";
 
 const FIRST_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 30_000;
@@ -99,7 +100,8 @@ export function superviseChild(options: ChildOptions): SupervisedChild {
     show({ state: "running", pid, started_at: clock.now() });
     const code = await child.exited;
     child = null;
-    killGroup(pid);
+    // What it left behind in its group; while any of it lives, no other process can get the number.
+    signalGroup(pid, "SIGKILL");
     return code;
   };
 
@@ -133,7 +135,7 @@ export function superviseChild(options: ChildOptions): SupervisedChild {
       const limit = options.termDeadlineMs ?? TERM_DEADLINE_MS;
       await withDeadline(name, limit, running.exited).catch(() => {
         log.warn({ child: name, limit_ms: limit }, "child did not end, killed");
-        killGroup(running.pid);
+        signalGroup(running.pid, "SIGKILL");
       });
     }
     await loop;
@@ -152,13 +154,4 @@ export function superviseChild(options: ChildOptions): SupervisedChild {
       return stopped;
     },
   };
-}
-
-/** What a process leaves behind in its group; while any of it lives, no other process can get the group's number. */
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch {
-    // Nothing was left.
-  }
 }

@@ -74,7 +74,6 @@ test("a command that ignores SIGTERM is killed 5 s after its deadline, with all 
     environment: { PATH: process.env.PATH ?? "" },
     ...{ cwd, clock, timeout_ms: 60_000, signal: new AbortController().signal },
     output: {
-      text: output.text,
       push: (chunk) => {
         output.push(chunk);
         ready.resolve();

@@ -1,4 +1,5 @@
 import { systemClock } from "#shared/clock.ts";
+import { signalGroup } from "#shared/signal-group.ts";
 import { findByTag, isAlive, type ProcStat } from "./proc.ts";
 import { reapOrphans } from "./reap.ts";
 
@@ -79,10 +80,6 @@ async function within(ms: number, promise: Promise<boolean>): Promise<boolean> {
   const result = await Promise.race([promise, late]);
   abort.abort();
   return result;
-}
-
-function signalGroup(pid: number, name: NodeJS.Signals): void {
-  signal(-pid, name);
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import type { Duplex } from "node:stream";
 import { type Clock, systemClock } from "#shared/clock.ts";
+import { signalGroup } from "#shared/signal-group.ts";
 import { createCapture, type StreamCapture } from "./capture.ts";
 import { offerToOomKiller } from "./memory.ts";
 import { openOutlet } from "./pipes.ts";
@@ -69,15 +70,9 @@ export async function startChild(options: ChildOptions): Promise<Child> {
       resolve(signal ? `killed by ${signal}` : `exited with code ${code}`);
     }),
   );
-  const signalGroup = (name: NodeJS.Signals) => {
-    try {
-      process.kill(-pid, name);
-    } catch {
-      // Gone already, which is what was wanted.
-    }
-  };
+  const signalAll = (name: NodeJS.Signals) => signalGroup(pid, name);
   control.on("error", () => {});
-  readFrames(control, options.onFrame, () => signalGroup("SIGKILL"));
+  readFrames(control, options.onFrame, () => signalAll("SIGKILL"));
 
   const end = async (at_once: boolean): Promise<void> => {
     const gone = async (ms: number) => {
@@ -90,11 +85,11 @@ export async function startChild(options: ChildOptions): Promise<Child> {
     control.end();
     let left = !at_once && (await gone(END_MS.asked));
     if (!left && !at_once) {
-      signalGroup("SIGTERM");
+      signalAll("SIGTERM");
       left = await gone(END_MS.term);
     }
     // Also when the leader went by itself: what it started may have stayed.
-    signalGroup("SIGKILL");
+    signalAll("SIGKILL");
     if (!left) await gone(END_MS.killed);
     // A grandchild may hold the pipes open for ever.
     for (const outlet of outlets) outlet.close();

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import type { Clock } from "#shared/clock.ts";
 import type { Log } from "#shared/log.ts";
+import { signalGroup } from "#shared/signal-group.ts";
 import { captureAll } from "./capture.ts";
 import { offerToOomKiller, watchMemory } from "./memory.ts";
 import { openOutlet } from "./pipes.ts";
@@ -85,13 +86,7 @@ async function runOne(
   const drained = Promise.all(outlets.map(({ ended }) => ended));
   const over = new AbortController();
   let ended_by: TaskEnd["outcome"] | null = null;
-  const kill = (name: NodeJS.Signals) => {
-    try {
-      if (child.pid !== undefined) process.kill(-child.pid, name);
-    } catch {
-      // Gone already.
-    }
-  };
+  const kill = (name: NodeJS.Signals) => signalGroup(child.pid, name);
   const end = async (outcome: TaskEnd["outcome"]) => {
     ended_by ??= outcome;
     kill("SIGTERM");

@@ -2,6 +2,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import type { Clock } from "#shared/clock.ts";
 import type { Ends } from "#shared/ends.ts";
+import { signalGroup } from "#shared/signal-group.ts";
 
 export interface CommandRun {
   argv: readonly string[];
@@ -57,13 +58,7 @@ async function endOf(child: Child, program: string, run: CommandRun): Promise<Co
   });
   const drained = new Promise<void>((resolve) => child.once("close", () => resolve()));
   const over = new AbortController();
-  const kill = (name: NodeJS.Signals) => {
-    try {
-      if (child.pid !== undefined) process.kill(-child.pid, name);
-    } catch {
-      // Gone already.
-    }
-  };
+  const kill = (name: NodeJS.Signals) => signalGroup(child.pid, name);
   let ended_by: string | null = null;
   const end = async (why: string) => {
     ended_by ??= why;
