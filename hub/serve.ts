@@ -32,7 +32,7 @@ import type { App } from "./http/new-app.ts";
 import { createJobBus } from "./jobs/bus.ts";
 import { createDispatcher } from "./jobs/dispatcher.ts";
 import { failAbandoned, failJobsOf, failLeftovers, finishJob, storeJobLog } from "./jobs/finish.ts";
-import { dispatchOnce, expireKeysOnce, reconcileOnce, redriveOnce } from "./jobs/passes.ts";
+import { dispatchOnce, reconcileOnce, redriveOnce } from "./jobs/passes.ts";
 import {
   createProfileSweeper,
   type ProfileSweeper,
@@ -73,7 +73,6 @@ export interface RunningHub {
 
 const LIVENESS_EVERY_MS = 5_000;
 const REAP_EVERY_MS = 1_000;
-const EXPIRE_EVERY_MS = 3_600_000;
 
 const largestBody = (config: HubConfig) =>
   Math.max(config.max_asset_bytes, config.max_profile_bytes);
@@ -249,7 +248,6 @@ function startLoops(ctx: HubContext, scope: Scope, sweeper: ProfileSweeper): voi
   });
   loop("reconciler", config.stale.reconcile_interval_ms, () => reconcileOnce(ctx));
   loop("profile sweep", SWEEP_EVERY_MS, () => sweeper.sweep());
-  loop("key expiry", EXPIRE_EVERY_MS, () => expireKeysOnce(ctx));
   loop("session reaper", REAP_EVERY_MS, () => reapSessionsOnce(ctx));
   startControlLoops(ctx, scope);
   if (config.queue.redrive)

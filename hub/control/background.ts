@@ -16,7 +16,7 @@ const SWEEP_BLOBS_EVERY_MS = 3_600_000;
 const FORGET_EVERY_MS = 3_600_000;
 const WATCH_EVERY_MS = 5_000;
 const SUPERVISE_EVERY_MS = 10_000;
-/** A hub that is a control plane too lets Idempotency-Keys go itself. */
+/** Idempotency-Keys, those of a hub's own calls too: every hub is a control plane. */
 const EXPIRE_EVERY_MS = 3_600_000;
 
 const expireKeysOnce = async ({ db, clock }: ControlContext): Promise<void> => {
@@ -34,6 +34,6 @@ export function startControlLoops(ctx: ControlContext, scope: Scope): void {
   loop("supervisor", SUPERVISE_EVERY_MS, () => superviseOnce(ctx));
   loop("blob sweep", SWEEP_BLOBS_EVERY_MS, createBlobSweeper(ctx));
   loop("forgotten workers", FORGET_EVERY_MS, () => forgetOnce(ctx));
-  if (ctx.config.mode === "control") loop("key expiry", EXPIRE_EVERY_MS, () => expireKeysOnce(ctx));
+  loop("key expiry", EXPIRE_EVERY_MS, () => expireKeysOnce(ctx));
   loop("deleted queues", PURGE_EVERY_MS, (signal) => purgeOnce(ctx, signal));
 }

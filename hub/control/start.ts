@@ -59,7 +59,6 @@ export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<P
     }),
     (l) => l.stop(),
   );
-  scope.add("waiting claims", pipeline, (p) => p.stopWaiting());
   return pipeline;
 }
 

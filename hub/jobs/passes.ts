@@ -1,4 +1,3 @@
-import { IDEMPOTENCY_TTL_MS } from "#shared/limits.ts";
 import type { HubContext } from "../context.ts";
 import { isAlive, readFleet } from "../fleet/view.ts";
 import { serveWaiting } from "../sessions/waiting.ts";
@@ -74,7 +73,3 @@ async function failStale(ctx: HubContext): Promise<void> {
     if (row) await announceEnd(ctx, row);
   }
 }
-
-export const expireKeysOnce = async (ctx: HubContext): Promise<void> => {
-  await ctx.db.idempotency.expire(ctx.clock.now() - IDEMPOTENCY_TTL_MS);
-};
