@@ -82,7 +82,10 @@ export const HubEnv = z.object({
     "Beginnings of object keys that /api/v1/minio gives out, comma-separated; default thumbnails/,public/",
   ),
   SVC_REDIS_URL: optionalText().describe(
-    "Shared key-value store of several hubs; not supported by this version",
+    "Shared key-value store of several hubs, redis://…; needs Postgres. Unset: one hub, in memory",
+  ),
+  SVC_ADVERTISE_URL: httpBase.describe(
+    "Where the other hubs reach this one; default http://, its LAN address and its port",
   ),
   SVC_DATA_DIR: text("./data").describe("Database, objects and scratch files"),
   SVC_LOG_LEVEL: z.enum(LOG_LEVELS).default("info").describe("debug, info, warn or error"),
@@ -179,6 +182,9 @@ export interface HubConfig {
   readonly port: number;
   readonly db_url: string;
   readonly objects_url: string;
+  /** Null: this hub is the only one. */
+  readonly redis_url: string | null;
+  readonly advertise_url: string | null;
   readonly data_dir: string;
   readonly plugins_dir: string;
   /** Each ends with a slash. */
@@ -264,9 +270,9 @@ export function loadHubConfig(
 ): HubConfig {
   const given = { ...blankIsUnset(env), ...blankIsUnset(overrides) };
   const e = parseEnv(HubEnv, given);
-  if (e.SVC_REDIS_URL !== undefined)
+  if (e.SVC_REDIS_URL !== undefined && !/^postgres(ql)?:/i.test(e.SVC_DB_URL ?? ""))
     throw new ConfigError(
-      "SVC_REDIS_URL: several hubs are not supported by this version; unset it",
+      "SVC_REDIS_URL: hubs that share Redis share a database too; set SVC_DB_URL to postgres://…",
     );
   const data_dir = resolve(e.SVC_DATA_DIR);
   const host = e.SVC_HOST ?? (mode === "dev" ? "127.0.0.1" : "0.0.0.0");
@@ -276,6 +282,8 @@ export function loadHubConfig(
     port: e.SVC_PORT,
     db_url: e.SVC_DB_URL ?? `sqlite:${join(data_dir, "flotilla.db")}`,
     objects_url: e.SVC_OBJECTS_URL ?? `file:${join(data_dir, "objects")}`,
+    redis_url: e.SVC_REDIS_URL ?? null,
+    advertise_url: e.SVC_ADVERTISE_URL ?? null,
     data_dir,
     plugins_dir: resolve(e.SVC_PLUGINS_DIR ?? join(data_dir, "plugins")),
     minio_prefixes: Object.freeze(

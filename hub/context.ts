@@ -16,6 +16,7 @@ import type { LaneWanted } from "./sessions/waiting.ts";
 import type { Kv } from "./stores/kv.ts";
 import type { LaneLeases } from "./stores/leases.ts";
 import type { ObjectStore } from "./stores/objects.ts";
+import type { PubSub } from "./stores/pubsub.ts";
 
 /** Moments a test waits for instead of sleeping; production ignores them. */
 export type Signal =
@@ -40,6 +41,10 @@ export interface HubContext {
   readonly db: Db;
   readonly kv: Kv;
   readonly leases: LaneLeases;
+  /** Messages between the hubs of a fleet. */
+  readonly pubsub: PubSub;
+  /** Where the other hubs reach this one; known once it listens. */
+  readonly advertise: { url: string };
   readonly objects: ObjectStore;
   /** Registered links by worker id. */
   readonly links: Map<string, WorkerLink>;

@@ -8,6 +8,13 @@ import type { Log } from "#shared/log.ts";
 import { startLoop } from "#shared/loop.ts";
 import { createScope, type Scope } from "#shared/scope.ts";
 import { createControlApp, createHubApp } from "./app.ts";
+import {
+  advertisedUrl,
+  beatHubOnce,
+  HUB_BEAT_MS,
+  leaveHubs,
+  otherHubAlive,
+} from "./cluster/hubs.ts";
 import type { HubConfig } from "./config.ts";
 import type { HubContext, Signal } from "./context.ts";
 import { startControlLoops } from "./control/background.ts";
@@ -17,14 +24,7 @@ import { type Operations, openOperations } from "./control/operations/start.ts";
 import { startPipeline } from "./control/start.ts";
 import { openDb } from "./db/db.ts";
 import type { Db } from "./db/types.ts";
-import {
-  beatHubOnce,
-  HUB_BEAT_MS,
-  leaveHubs,
-  livenessOnce,
-  otherHubAlive,
-  touchWorkersOnce,
-} from "./fleet/passes.ts";
+import { livenessOnce, touchWorkersOnce } from "./fleet/passes.ts";
 import { dropLink } from "./fleet/registry.ts";
 import { isJobLane } from "./fleet/worker-link.ts";
 import { type HttpServer, listen } from "./http/listen.ts";
@@ -42,9 +42,8 @@ import { sessionReply } from "./sessions/calls.ts";
 import { dropSessionOn, dropSessionsOf } from "./sessions/end.ts";
 import { sessionMessage } from "./sessions/messages.ts";
 import { reapSessionsOnce } from "./sessions/reap.ts";
-import { createMemoryKv } from "./stores/kv-memory.ts";
-import { createMemoryLeases } from "./stores/leases-memory.ts";
 import { openObjects } from "./stores/open-objects.ts";
+import { openShared, type SharedStores } from "./stores/open-shared.ts";
 
 export interface HubDeps {
   config: HubConfig;
@@ -55,6 +54,8 @@ export interface HubDeps {
   random?: () => number;
   /** For tests: told of moments that are otherwise invisible. */
   signal?: (name: Signal, data: Record<string, unknown>) => void;
+  /** For tests: stores that several hubs of one process share; whoever made them closes them. */
+  shared?: SharedStores;
   /** For tests: given the context, to run single passes on it. */
   onContext?: (ctx: HubContext) => void;
 }
@@ -73,6 +74,9 @@ export interface RunningHub {
 
 const LIVENESS_EVERY_MS = 5_000;
 const REAP_EVERY_MS = 1_000;
+
+/** Without shared stores a second hub on the same database would give its lanes out twice. */
+const alone = ({ config, shared }: HubDeps): boolean => config.redis_url === null && !shared;
 
 const largestBody = (config: HubConfig) =>
   Math.max(config.max_asset_bytes, config.max_profile_bytes);
@@ -117,7 +121,7 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   const { config, log } = deps;
   const db = scope.add("db", await openDb(config.db_url, { log }), (d) => d.close());
   const operations = await openOperations({ ...deps, db }, scope);
-  const kv = scope.add("key-value store", createMemoryKv(deps.clock), (k) => k.close());
+  const { kv } = await openSharedOf(deps, scope);
   const objects = scope.add("objects", await openObjects(config.objects_url, { log }), (o) =>
     o.close(),
   );
@@ -133,6 +137,12 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
     "control plane started",
   );
   return running(ctx, server, scope);
+}
+
+async function openSharedOf(deps: HubDeps, scope: Scope): Promise<SharedStores> {
+  if (deps.shared) return deps.shared;
+  const opened = await openShared(deps.config.redis_url, deps);
+  return scope.add("shared stores", opened, (s) => s.close());
 }
 
 const openPipeline = (
@@ -152,12 +162,14 @@ async function openContext(
 ): Promise<HubContext> {
   const { config, log, clock, version } = deps;
   const stopping = new AbortController();
-  const db = scope.add("db", await openDb(config.db_url, { log, as_hub: true }), (d) => d.close());
+  const db = scope.add("db", await openDb(config.db_url, { log, as_hub: alone(deps) }), (d) =>
+    d.close(),
+  );
   const operations = await openOperations({ ...deps, db }, scope);
   const objects = scope.add("objects", await openObjects(config.objects_url, { log }), (o) =>
     o.close(),
   );
-  const kv = scope.add("key-value store", createMemoryKv(clock), (k) => k.close());
+  const shared = await openSharedOf(deps, scope);
   const pipeline = await openPipeline(deps, db, scope);
   scope.add("connections", beforeStores, (close) => close());
   const dispatcher = createDispatcher(log, () => dispatchOnce(ctx));
@@ -169,8 +181,8 @@ async function openContext(
     version,
     hub_id: newToken().slice(0, 12),
     db,
-    kv,
-    leases: createMemoryLeases(clock),
+    ...{ kv: shared.kv, leases: shared.leases, pubsub: shared.pubsub },
+    advertise: { url: "" },
     objects,
     links: new Map(),
     handshakes: new Map(),
@@ -264,9 +276,10 @@ async function openHub(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
     await sweeper.sweepAll();
   }
   scope.add("hub registry", ctx, leaveHubs);
-  await beatHubOnce(ctx);
   // Closed in reverse: listener → loops → waiting calls → dispatcher → links (1001) → connections → stores → db.
   server = serve(config, createHubApp(ctx), log);
+  ctx.advertise.url = config.advertise_url ?? advertisedUrl(config.host, server.port);
+  await beatHubOnce(ctx);
   startLoops(ctx, scope, sweeper);
   scope.add("listener", server, (s) => s.stopListening());
   log.info({ host: config.host, port: server.port, version: deps.version }, "hub started");

@@ -49,16 +49,18 @@ export const LAYERS: readonly Layer[] = [
     may: [...DOMAIN, "archive"],
     packages: ZOD,
   },
+  // The other hubs: who they are, what is told to them, and calls passed on to them.
+  { name: "hub-cluster", files: /^hub\/cluster\//, may: ["shared"], packages: [] },
   {
     name: "hub-fleet",
     files: /^hub\/fleet\//,
-    may: [...DOMAIN, "hub-registries"],
+    may: [...DOMAIN, "hub-registries", "hub-cluster"],
     packages: ZOD,
   },
   {
     name: "hub-sessions",
     files: /^hub\/sessions\//,
-    may: [...DOMAIN, "hub-registries", "hub-fleet"],
+    may: [...DOMAIN, "hub-registries", "hub-cluster", "hub-fleet"],
     packages: ZOD,
   },
   // Relays between a person's or a program's socket and the bridge of a worker.
@@ -68,7 +70,7 @@ export const LAYERS: readonly Layer[] = [
   {
     name: "hub-jobs",
     files: /^hub\/jobs\//,
-    may: [...DOMAIN, "hub-registries", "hub-fleet", "hub-sessions"],
+    may: [...DOMAIN, "hub-registries", "hub-cluster", "hub-fleet", "hub-sessions"],
     packages: [...ZOD, "client-zip"],
   },
   {
@@ -83,6 +85,7 @@ export const LAYERS: readonly Layer[] = [
     may: [
       ...DOMAIN,
       "hub-http",
+      "hub-cluster",
       "hub-jobs",
       "hub-sessions",
       "hub-viewer",
@@ -101,6 +104,7 @@ export const LAYERS: readonly Layer[] = [
       "hub-db",
       "hub-stores",
       "hub-registries",
+      "hub-cluster",
       "hub-fleet",
       "hub-sessions",
       "hub-jobs",

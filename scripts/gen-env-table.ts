@@ -97,7 +97,7 @@ export function envTable(): string {
     ...variablesOf("worker", WorkerEnv),
     ...COMMAND_LINE,
   ]).map((v) => {
-    const flag = flags.find((f) => f.env === v.name && !f.reserved);
+    const flag = flags.find((f) => f.env === v.name);
     const cells = [
       `\`${v.name}\`${flag ? ` \`--${flag.name}\`` : ""}`,
       v.readers.join(", "),

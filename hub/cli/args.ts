@@ -97,7 +97,6 @@ function readFlags(tokens: Token[], topic: Mode | Command): FlagValues {
     if (token.flag === null || token.flag === "--mode") continue;
     const flag = known.find((f) => `--${f.name}` === token.flag || `-${f.short}` === token.flag);
     if (!flag) throw new UsageError(`unknown flag ${token.flag} for ${topic}`);
-    if (flag.reserved) throw new UsageError(`${token.flag} is not part of this version`);
     if (flag.value && token.value === "") throw new UsageError(`${token.flag} needs a value`);
     if (!flag.value && token.value !== null && !flag.env)
       throw new UsageError(`${token.flag} takes no value`);

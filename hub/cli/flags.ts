@@ -30,8 +30,6 @@ export interface Flag {
   value?: string;
   /** May be given more than once; the values are kept in order. */
   repeatable?: boolean;
-  /** Named by the design and not part of this version: refused clearly. */
-  reserved?: boolean;
   help: string;
 }
 
@@ -58,8 +56,7 @@ const REDIS: Flag = {
   name: "redis-url",
   env: "SVC_REDIS_URL",
   value: "URL",
-  reserved: true,
-  help: "shared key-value store of several hubs",
+  help: "shared key-value store of several hubs, redis://…",
 };
 const DATA: Flag = {
   name: "data-dir",

@@ -28,12 +28,11 @@ const ABOUT: Record<Mode | Command, string> = {
 const isMode = (topic: Mode | Command): topic is Mode => MODES.some((m) => m === topic);
 
 function flagLines(flags: Flag[]): string[] {
-  const shown = flags.filter((f) => !f.reserved);
-  const heads = shown.map(
+  const heads = flags.map(
     (f) => `${f.short ? `-${f.short}, ` : ""}--${f.name}${f.value ? ` ${f.value}` : ""}`,
   );
   const width = Math.max(...heads.map((h) => h.length));
-  return shown.map(
+  return flags.map(
     (f, i) => `  ${(heads[i] ?? "").padEnd(width)}  ${f.help}${f.env ? ` [${f.env}]` : ""}`,
   );
 }

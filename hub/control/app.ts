@@ -3,7 +3,7 @@ import type { MiddlewareHandler } from "hono";
 import { isoTime } from "#shared/clock.ts";
 import { KV_READ_TIMEOUT_MS } from "#shared/limits.ts";
 import { ControlHealth, ControlStatus } from "#shared/schema/health.ts";
-import { within } from "../fleet/deadline.ts";
+import { within } from "../cluster/deadline.ts";
 import type { HttpEnv } from "../http/env.ts";
 import { jsonLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";

@@ -65,7 +65,7 @@ async function takeLock(client: Sql, wait_ms: number): Promise<number> {
     if (held) return session;
     if (performance.now() >= giveUpAt)
       throw new ConfigError(
-        "SVC_DB_URL: another hub uses this database; several hubs need SVC_REDIS_URL, which this version does not have yet",
+        "SVC_DB_URL: another hub uses this database; several hubs need SVC_REDIS_URL",
       );
     await systemClock.sleep(RETRY_MS);
   }

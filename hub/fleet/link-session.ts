@@ -174,6 +174,7 @@ async function heartbeat(ctx: HubContext, link: WorkerLink, beat: WorkerHeartbea
   link.profiles = beat.profiles;
   link.send({ type: "HubHeartbeatAck" });
   await reconcileLanes(ctx, link, beat.lanes);
-  await ctx.leases.renew(link.worker_id, WORKER_LIVENESS_MS);
+  const leases = [...link.held.values()].map((held) => held.lease);
+  await ctx.leases.renew(link.worker_id, leases, WORKER_LIVENESS_MS);
   await publishWorker(ctx, link);
 }

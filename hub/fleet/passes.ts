@@ -5,10 +5,6 @@ import { dropLink } from "./registry.ts";
 
 /** How long a socket may stay without a registration. */
 const REGISTRATION_MS = 10_000;
-/** Fleet spec §8: the hub registry. */
-export const HUB_BEAT_MS = 30_000;
-const HUB_EXPIRY_MS = 90_000;
-const HUB_PREFIX = "hub:";
 
 /** Ends links without a heartbeat for 120 s (fleet spec §3.4) and sockets that never registered. */
 export async function livenessOnce(ctx: HubContext): Promise<void> {
@@ -24,18 +20,6 @@ export async function livenessOnce(ctx: HubContext): Promise<void> {
   await Promise.all(
     silent.map((link) => dropLink(ctx, link, LINK_CLOSE.liveness, "no heartbeat for 120 s")),
   );
-}
-
-/** Says that this hub lives. */
-export const beatHubOnce = (ctx: HubContext): Promise<void> =>
-  ctx.kv.set(`${HUB_PREFIX}${ctx.hub_id}`, { at: ctx.clock.now() }, HUB_EXPIRY_MS);
-
-export const leaveHubs = (ctx: HubContext): Promise<void> =>
-  ctx.kv.delete(`${HUB_PREFIX}${ctx.hub_id}`);
-
-export async function otherHubAlive(ctx: HubContext): Promise<boolean> {
-  const hubs = await ctx.kv.list(HUB_PREFIX);
-  return hubs.some((hub) => hub.key !== `${HUB_PREFIX}${ctx.hub_id}`);
 }
 
 /** Writes down which workers were heard of since `since`. */

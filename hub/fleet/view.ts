@@ -2,10 +2,10 @@ import { isoTime } from "#shared/clock.ts";
 import { AppError, conflict, notFound } from "#shared/errors.ts";
 import { FLEET_VIEW_MAX_AGE_MS, KV_READ_TIMEOUT_MS, WORKER_LIVENESS_MS } from "#shared/limits.ts";
 import type { Worker, WorkerStatus } from "#shared/schema/worker.ts";
+import { within } from "../cluster/deadline.ts";
 import type { HubContext } from "../context.ts";
 import type { WorkerRow } from "../db/types.ts";
 import type { LaneLease } from "../stores/leases.ts";
-import { within } from "./deadline.ts";
 import { entryOf, WORKER_PREFIX, type WorkerEntry } from "./registry.ts";
 
 /** The last good fleet-wide view, for when the shared store does not answer (fleet spec §8). */

@@ -1,8 +1,8 @@
 import { createRoute } from "@hono/zod-openapi";
 import { KV_READ_TIMEOUT_MS } from "#shared/limits.ts";
 import { Health } from "#shared/schema/health.ts";
+import { within } from "../cluster/deadline.ts";
 import type { HubContext } from "../context.ts";
-import { within } from "../fleet/deadline.ts";
 import { countWorkers } from "../fleet/view.ts";
 import { newApp } from "../http/new-app.ts";
 import { ok } from "../http/openapi-parts.ts";

@@ -1,6 +1,6 @@
 import { AppError, errorMessage, notFound } from "#shared/errors.ts";
+import { within } from "../cluster/deadline.ts";
 import type { HubContext } from "../context.ts";
-import { within } from "../fleet/deadline.ts";
 import { bridgeOf } from "./registry.ts";
 import { type HubSession, SessionOver } from "./types.ts";
 

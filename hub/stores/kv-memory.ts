@@ -72,6 +72,15 @@ export function createMemoryKv(clock: Pick<Clock, "now">): Kv {
       return entry !== null;
     },
     delete: async (key) => drop(key),
+    deleteIf: async (key, fields) => {
+      const entry = live(key);
+      const value: unknown = entry && JSON.parse(entry.text);
+      if (typeof value !== "object" || value === null) return false;
+      const has = new Map(Object.entries(value));
+      if (!Object.entries(fields).every(([name, text]) => has.get(name) === text)) return false;
+      drop(key);
+      return true;
+    },
     list: async <T>(prefix: string) => {
       const found: { key: string; value: T }[] = [];
       const { keys, start } = keysFrom(prefix);

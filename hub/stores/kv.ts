@@ -10,6 +10,8 @@ export interface Kv {
   /** Extends the expiry of an existing key; false when it is gone. */
   touch(key: string, ttl_ms: number): Promise<boolean>;
   delete(key: string): Promise<void>;
+  /** Deletes the key only while its value, an object, has these fields; true when it did. One step for every hub. */
+  deleteIf(key: string, fields: Readonly<Record<string, string>>): Promise<boolean>;
   /** Every live entry whose key starts with `prefix`, sorted by key. */
   list<T>(prefix: string): Promise<{ key: string; value: T }[]>;
   close(): Promise<void>;

@@ -43,8 +43,16 @@ export function createMemoryLeases(clock: Pick<Clock, "now">): LaneLeases {
     },
     holds: async (worker_id, lane_idx, token) =>
       heldBy(worker_id).get(lane_idx)?.lease.token === token,
-    renew: async (worker_id, ttl_ms) => {
-      for (const held of heldBy(worker_id).values()) held.expires_at = clock.now() + ttl_ms;
+    renew: async (worker_id, leases, ttl_ms) => {
+      const lanes = heldBy(worker_id);
+      const expires_at = clock.now() + ttl_ms;
+      for (const lease of leases) {
+        const now = lanes.get(lease.lane_idx);
+        if (now && now.lease.token > lease.token) continue;
+        lanes.set(lease.lane_idx, { lease: { ...lease }, expires_at });
+        lastToken = Math.max(lastToken, lease.token);
+      }
+      if (lanes.size > 0) workers.set(worker_id, lanes);
     },
     release: async (worker_id, lane_idx, token) => {
       const lanes = heldBy(worker_id);

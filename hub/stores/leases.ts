@@ -38,8 +38,11 @@ export interface LaneLeases {
   ): Promise<LaneLease | null>;
   /** True when `token` still holds that lane. */
   holds(worker_id: string, lane_idx: number, token: number): Promise<boolean>;
-  /** Renews every lease of a worker (on its heartbeat). */
-  renew(worker_id: string, ttl_ms: number): Promise<void>;
+  /**
+   * Renews the leases this hub holds on a worker (on its heartbeat). One the store has lost (it was emptied) is put back,
+   * unless the lane was leased again under a higher token; tokens given later are higher than those put back.
+   */
+  renew(worker_id: string, held: readonly LaneLease[], ttl_ms: number): Promise<void>;
   /** Frees the lane if `token` still holds it; true when it did. */
   release(worker_id: string, lane_idx: number, token: number): Promise<boolean>;
   /** Frees every lane of a worker that went away; the leases it held. */

@@ -76,6 +76,18 @@ for (const [name, create] of Object.entries(DRIVERS))
       expect(await kv.get<number>("key")).toBe(won.indexOf(true));
     });
 
+    test("deleteIf deletes a value that has these fields, and no other", async () => {
+      const { kv } = await create();
+      await kv.set("worker:w1", { link_hub: "a", lanes: 2 }, 1_000);
+      expect(await kv.deleteIf("worker:w1", { link_hub: "b" })).toBe(false);
+      expect(await kv.deleteIf("worker:w1", { link_hub: "a", instance: "x" })).toBe(false);
+      expect(await kv.get("worker:w1")).not.toBeNull();
+      expect(await kv.deleteIf("worker:w1", { link_hub: "a" })).toBe(true);
+      expect(await kv.deleteIf("worker:w1", { link_hub: "a" })).toBe(false);
+      await kv.set("text", "a", 1_000);
+      expect(await kv.deleteIf("text", { link_hub: "a" })).toBe(false);
+    });
+
     test("delete frees the key and is fine for one that is not there", async () => {
       const { kv } = await create();
       await kv.set("key", 1, TTL);

@@ -90,21 +90,36 @@ for (const [name, create] of Object.entries(DRIVERS))
       expect(await leases.holds("w1", 0, current?.token ?? 0)).toBe(true);
     });
 
-    test("an expired lease frees its lane; renew keeps every lease of the worker", async () => {
+    test("an expired lease frees its lane; renew keeps those the hub holds", async () => {
       const { leases, advance } = await create();
       const lease = await leases.acquire(want({ ttl_ms: 1_000 }));
       const other = await leases.acquire(want({ worker_id: "w2", ttl_ms: 1_000 }));
       await advance(900);
-      await leases.renew("w1", 1_000);
+      await leases.renew("w1", lease ? [lease] : [], 1_000);
       await advance(900);
       expect(await leases.holds("w1", 0, lease?.token ?? 0)).toBe(true);
       expect(await leases.holds("w2", 0, other?.token ?? 0)).toBe(false);
       expect(await leases.list("w2")).toEqual([]);
-      await leases.renew("w2", 1_000);
+      await leases.renew("w2", [], 1_000);
       expect(await leases.list("w2")).toEqual([]);
       await advance(100);
       expect(await leases.release("w1", 0, lease?.token ?? 0)).toBe(false);
       expect(await leases.acquire(want({ max_concurrent: 1 }))).toMatchObject({ lane_idx: 0 });
+    });
+
+    test("renew puts back a lease the store has lost, but not over a newer one", async () => {
+      const { leases, advance } = await create();
+      const lost = await leases.acquire(want({ lanes: [0], ttl_ms: 1_000 }));
+      if (!lost) throw new Error("no lease");
+      await advance(1_000);
+      await leases.renew("w1", [lost], 1_000);
+      expect(await leases.list("w1")).toEqual([lost]);
+      await advance(1_000);
+      const newer = await leases.acquire(want({ lanes: [0] }));
+      expect(newer?.token).toBeGreaterThan(lost.token);
+      await leases.renew("w1", [lost], 1_000);
+      expect(await leases.holds("w1", 0, lost.token)).toBe(false);
+      expect(await leases.holds("w1", 0, newer?.token ?? 0)).toBe(true);
     });
 
     test("handOver gives the lane a new token and job, once, and only to who still holds it (§2.2 attach_to_job)", async () => {
@@ -169,7 +184,7 @@ for (const [name, create] of Object.entries(DRIVERS))
               const next = await leases.handOver(old.worker_id, old.lane_idx, old.token, "next");
               if (next) ever.push(next);
             }
-            if (action === "renew") await leases.renew(worker_id, 50);
+            if (action === "renew") await leases.renew(worker_id, await leases.list(worker_id), 50);
             if (action === "all") await leases.releaseAll(worker_id);
             if (action === "wait") await advance(pick);
             for (const id of ["w1", "w2"]) {

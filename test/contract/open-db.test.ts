@@ -216,7 +216,7 @@ describe("Postgres", () => {
   describe("has one hub", () => {
     const as_hub = true;
     const TAKEN =
-      "ConfigError: SVC_DB_URL: another hub uses this database; several hubs need SVC_REDIS_URL, which this version does not have yet";
+      "ConfigError: SVC_DB_URL: another hub uses this database; several hubs need SVC_REDIS_URL";
 
     test("a second hub is refused and changes nothing, until the first has closed", async () => {
       const url = await server.createDatabase("empty");

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type HubMode, loadHubConfig } from "#hub/config.ts";
 import type { HubContext } from "#hub/context.ts";
 import { startHub } from "#hub/serve.ts";
+import type { SharedStores } from "#hub/stores/open-shared.ts";
 import { type Clock, systemClock } from "#shared/clock.ts";
 import type { EnvSource } from "#shared/env.ts";
 import { createLog } from "#shared/log.ts";
@@ -47,6 +48,8 @@ export interface TestHubOptions {
   mode?: HubMode;
   clock?: Clock;
   random?: () => number;
+  /** Of several hubs in this process; they need one Postgres database too. */
+  shared?: SharedStores;
   /** Given the context of each start, before the hub does anything with it. */
   onContext?: (ctx: HubContext) => void;
 }
@@ -86,6 +89,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
       version: "test",
       random: options.random ?? Math.random,
       signal: signals.emit,
+      ...(options.shared && { shared: options.shared }),
       onContext: (made) => {
         ctx = made;
         options.onContext?.(made);

@@ -1,0 +1,57 @@
+import { networkInterfaces } from "node:os";
+import { KV_READ_TIMEOUT_MS } from "#shared/limits.ts";
+import type { HubContext } from "../context.ts";
+import { within } from "./deadline.ts";
+
+/** Fleet spec §8: the hub registry. */
+export const HUB_BEAT_MS = 30_000;
+const HUB_EXPIRY_MS = 90_000;
+const HUB_PREFIX = "hub:";
+
+/** A live hub: the value of `hub:<id>` in the shared store. `at` epoch ms. */
+export interface HubEntry {
+  hub_id: string;
+  /** Where the other hubs reach it: `http://host:port`. */
+  url: string;
+  version: string;
+  at: number;
+}
+
+const keyOf = (hub_id: string) => `${HUB_PREFIX}${hub_id}`;
+
+/** Says that this hub lives, and where. */
+export const beatHubOnce = ({ kv, hub_id, advertise, version, clock }: HubContext): Promise<void> =>
+  kv.set(
+    keyOf(hub_id),
+    { hub_id, url: advertise.url, version, at: clock.now() } satisfies HubEntry,
+    HUB_EXPIRY_MS,
+  );
+
+export const leaveHubs = (ctx: HubContext): Promise<void> => ctx.kv.delete(keyOf(ctx.hub_id));
+
+/** The other hubs, by id. @throws DeadlineError when the shared store does not answer. */
+export async function otherHubs(ctx: HubContext): Promise<HubEntry[]> {
+  const read = ctx.kv.list<HubEntry>(HUB_PREFIX);
+  const found = await within(ctx.clock, "hub registry", KV_READ_TIMEOUT_MS, read);
+  return found.map(({ value }) => value).filter(({ hub_id }) => hub_id !== ctx.hub_id);
+}
+
+/** The hub of that id; null when it is not registered: it stopped, or has not been heard of for 90 s. */
+export const findHub = (ctx: HubContext, hub_id: string): Promise<HubEntry | null> =>
+  within(ctx.clock, "hub registry", KV_READ_TIMEOUT_MS, ctx.kv.get<HubEntry>(keyOf(hub_id)));
+
+export const otherHubAlive = async (ctx: HubContext): Promise<boolean> =>
+  (await otherHubs(ctx)).length > 0;
+
+const ANY_ADDRESS = /^(0\.0\.0\.0|::|\[::\]|\*?)$/;
+
+/** Where other hubs reach one that listens on `host`: its first LAN address when it listens on every address. */
+export function advertisedUrl(host: string, port: number): string {
+  const name = ANY_ADDRESS.test(host) ? lanAddress() : host;
+  return `http://${name.includes(":") && !name.startsWith("[") ? `[${name}]` : name}:${port}`;
+}
+
+const lanAddress = (): string =>
+  Object.values(networkInterfaces())
+    .flat()
+    .find((a) => a?.family === "IPv4" && !a.internal)?.address ?? "127.0.0.1";
