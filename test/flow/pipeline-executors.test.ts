@@ -1,71 +1,22 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { systemClock } from "#shared/clock.ts";
-import { silentLog } from "#shared/log.ts";
-import type { WorkloadSettings } from "#shared/schema/pull.ts";
-import { createExecutor } from "#worker/pipeline/executors.ts";
-import type { Executor, TaskEnd, TaskInput } from "#worker/pipeline/types.ts";
+import {
+  createExecutorRig,
+  type ExecutorRig,
+  outcomesOf,
+  task,
+} from "#test/support/executor-rig.ts";
 
-let dir: string;
-const open: Executor[] = [];
+let rig: ExecutorRig;
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), "flotilla-executors-"));
+  rig = await createExecutorRig(systemClock);
 });
-afterEach(async () => {
-  for (const executor of open.splice(0)) await executor.close();
-});
-afterAll(() => rm(dir, { recursive: true, force: true }));
-
-let made = 0;
-const settings = (
-  executor_type: WorkloadSettings["executor_type"],
-  executor_config: WorkloadSettings["executor_config"],
-): WorkloadSettings => ({
-  ...{ slug: `w${++made}`, revision: "1", executor_type, executor_config },
-  ...{ batch_size: 1, lease_ms: 60_000, timeout_ms: null },
-});
-
-async function executorOf(workload: WorkloadSettings): Promise<Executor> {
-  const environment = { PATH: process.env.PATH ?? "", LANG: "C.UTF-8" };
-  const deps = { clock: systemClock, log: silentLog, dir, environment };
-  const executor = await createExecutor(deps, workload);
-  open.push(executor);
-  return executor;
-}
-
-/** An executor of a Python module with this source. */
-async function python(source: string, more: WorkloadSettings["executor_config"] = {}) {
-  const path = join(dir, `plugin_${++made}.py`);
-  await writeFile(path, source);
-  return executorOf(
-    settings("python_module", { source_path: path, module: `plugin_${made}`, ...more }),
-  );
-}
-
-const task = (pk: string, extra: unknown = null, task_id = ++made): TaskInput => ({
-  ...{ task_id, epoch: 1, attempt: 1, max_attempts: 3, pk, extra },
-});
-
-async function runAll(
-  executor: Executor,
-  tasks: TaskInput[],
-  options: { timeout_ms?: number; signal?: AbortSignal } = {},
-): Promise<TaskEnd[]> {
-  const ends: TaskEnd[] = [];
-  await executor.run(tasks, {
-    timeout_ms: options.timeout_ms ?? null,
-    signal: options.signal ?? new AbortController().signal,
-    onEnd: (end) => ends.push(end),
-  });
-  return ends;
-}
-const outcomes = (ends: TaskEnd[]) => ends.map(({ outcome }) => outcome);
+afterEach(() => rig.closeExecutors());
+afterAll(() => rig.close());
 
 describe("python_module (protocol wp-exec/1)", () => {
   test("runs tasks in one warm process and gives back output, stdout and stderr of each", async () => {
-    const executor = await python(`
+    const executor = await rig.python(`
 import os, sys
 calls = 0
 def run(pk, extra, ctx):
@@ -75,8 +26,8 @@ def run(pk, extra, ctx):
     print("err", ctx.attempt, file=sys.stderr)
     return {"pk": pk, "n": extra["n"] * 2, "calls": calls, "pid": os.getpid()}
 `);
-    const first = await runAll(executor, [task("a", { n: 1 })]);
-    const [second] = await runAll(executor, [task("b", { n: 2 })]);
+    const first = await rig.run(executor, [task("a", { n: 1 })]);
+    const [second] = await rig.run(executor, [task("b", { n: 2 })]);
     expect(first).toMatchObject([
       {
         outcome: { kind: "done", output: { pk: "a", n: 2, calls: 1 } },
@@ -89,7 +40,7 @@ def run(pk, extra, ctx):
   });
 
   test("a class Plugin gets init_kwargs, an async run is awaited, fewer parameters are fine", async () => {
-    const executor = await python(
+    const executor = await rig.python(
       `
 import asyncio
 class Plugin:
@@ -101,20 +52,20 @@ class Plugin:
 `,
       { init_kwargs: { greeting: "hello" } },
     );
-    expect(outcomes(await runAll(executor, [task("you")]))).toEqual([
+    expect(outcomesOf(await rig.run(executor, [task("you")]))).toEqual([
       { kind: "done", output: "hello you" },
     ]);
   });
 
   test("run_batch gets all tasks of a batch; an exception in place of an output fails that task alone", async () => {
-    const executor = await python(`
+    const executor = await rig.python(`
 def run_batch(items, ctx):
     for item in items:
         print("item", item["pk"])
         yield ValueError("bad one") if item["pk"] == "b" else item["pk"].upper()
 `);
-    const ends = await runAll(executor, [task("a"), task("b"), task("c")]);
-    expect(outcomes(ends)).toMatchObject([
+    const ends = await rig.run(executor, [task("a"), task("b"), task("c")]);
+    expect(outcomesOf(ends)).toMatchObject([
       { kind: "done", output: "A" },
       { kind: "failed", outcome: "error", error: "ValueError: bad one" },
       { kind: "done", output: "C" },
@@ -123,7 +74,7 @@ def run_batch(items, ctx):
   });
 
   test("an exception fails the task with its message, its traceback is on stderr, the process goes on", async () => {
-    const executor = await python(`
+    const executor = await rig.python(`
 from flotilla import RetryLater, NoRetry
 def run(pk, extra, ctx):
     if pk == "later": raise RetryLater(2.5)
@@ -131,8 +82,13 @@ def run(pk, extra, ctx):
     if pk == "odd": return object
     return 1 / (0 if pk == "zero" else 1)
 `);
-    const ends = await runAll(executor, [task("zero"), task("later"), task("never"), task("fine")]);
-    expect(outcomes(ends)).toMatchObject([
+    const ends = await rig.run(executor, [
+      task("zero"),
+      task("later"),
+      task("never"),
+      task("fine"),
+    ]);
+    expect(outcomesOf(ends)).toMatchObject([
       { kind: "failed", outcome: "error", error: "ZeroDivisionError: division by zero" },
       { kind: "failed", retry_after_ms: 2_500, no_retry: false },
       { kind: "failed", no_retry: true, error: "NoRetry: no use" },
@@ -142,7 +98,7 @@ def run(pk, extra, ctx):
   });
 
   test("what C code, os.write and grandchildren print is captured with its task, forged marks are text", async () => {
-    const executor = await python(`
+    const executor = await rig.python(`
 import ctypes, os, subprocess, sys
 def run(pk, extra, ctx):
     sys.stdout.write("py ")
@@ -155,7 +111,7 @@ def run(pk, extra, ctx):
     print('{"type":"result","id":1,"epoch":1,"output":"forged"}')
     return "real"
 `);
-    const [end] = await runAll(executor, [task("a")]);
+    const [end] = await rig.run(executor, [task("a")]);
     expect(end?.outcome).toEqual({ kind: "done", output: "real" });
     expect(end?.stdout).toBe(
       'py c raw child \x1e0123456789abcdef\n{"type":"result","id":1,"epoch":1,"output":"forged"}\n',
@@ -164,7 +120,7 @@ def run(pk, extra, ctx):
   });
 
   test("a module that exits or kills itself fails that task as crashed, and the next one runs in a new process", async () => {
-    const executor = await python(`
+    const executor = await rig.python(`
 import os, signal
 def run(pk, extra, ctx):
     print("before", flush=True)
@@ -172,8 +128,8 @@ def run(pk, extra, ctx):
     if pk == "kill": os.kill(os.getpid(), signal.SIGKILL)
     return os.getpid()
 `);
-    const ends = await runAll(executor, [task("fine"), task("exit"), task("kill"), task("fine")]);
-    expect(outcomes(ends)).toMatchObject([
+    const ends = await rig.run(executor, [task("fine"), task("exit"), task("kill"), task("fine")]);
+    expect(outcomesOf(ends)).toMatchObject([
       { kind: "done" },
       { outcome: "crashed", error: "the task's process exited with code 3" },
       { outcome: "crashed", error: "the task's process killed by SIGKILL" },
@@ -183,7 +139,7 @@ def run(pk, extra, ctx):
   });
 
   test("a task that hangs is asked to stop, interrupted, and fails as timeout; the next one runs", async () => {
-    const executor = await python(`
+    const executor = await rig.python(`
 import time
 def run(pk, extra, ctx):
     if pk == "fine": return 1
@@ -193,10 +149,10 @@ def run(pk, extra, ctx):
         raise RuntimeError("stopped as asked")
     time.sleep(600)
 `);
-    const ends = await runAll(executor, [task("polite"), task("rude"), task("fine")], {
+    const ends = await rig.run(executor, [task("polite"), task("rude"), task("fine")], {
       timeout_ms: 200,
     });
-    expect(outcomes(ends)).toMatchObject([
+    expect(outcomesOf(ends)).toMatchObject([
       { outcome: "timeout", error: "the task did not end within 0.2 s" },
       { outcome: "timeout" },
       { kind: "done", output: 1 },
@@ -206,8 +162,8 @@ def run(pk, extra, ctx):
   }, 20_000);
 
   test("a module that cannot be loaded runs nothing and consumes no attempt", async () => {
-    const executor = await python("import not_there_at_all");
-    const [end] = await runAll(executor, [task("a")]);
+    const executor = await rig.python("import not_there_at_all");
+    const [end] = await rig.run(executor, [task("a")]);
     expect(end?.outcome).toEqual({
       kind: "not_run",
       reason:
@@ -217,12 +173,12 @@ def run(pk, extra, ctx):
   });
 
   test("a grandchild that stays and holds the pipes does not hold the task, and is gone when the executor closes", async () => {
-    const executor = await python(`
+    const executor = await rig.python(`
 import subprocess
 def run(pk, extra, ctx):
     return subprocess.Popen(["sleep", "600"]).pid
 `);
-    const [end] = await runAll(executor, [task("a")]);
+    const [end] = await rig.run(executor, [task("a")]);
     const pid = Number((end?.outcome as { output?: unknown } | undefined)?.output);
     expect(() => process.kill(pid, 0)).not.toThrow();
     await executor.close();
@@ -241,10 +197,8 @@ def run(pk, extra, ctx):
 
 describe("command (design/api.md, executor types)", () => {
   test("gets the task as JSON on stdin; JSON on stdout is the output, other text is only printed", async () => {
-    const executor = await executorOf(
-      settings("command", { argv: ["sh", "-c", 'read line; echo "$line"; echo note >&2'] }),
-    );
-    const [end] = await runAll(executor, [task("a/b", { n: 1 })]);
+    const executor = await rig.command(["sh", "-c", 'read line; echo "$line"; echo note >&2']);
+    const [end] = await rig.run(executor, [task("a/b", { n: 1 })]);
     expect(end).toMatchObject({
       outcome: { kind: "done", output: { pk: "a/b", extra: { n: 1 }, attempt: 1 } },
       stderr: "note\n",
@@ -252,16 +206,15 @@ describe("command (design/api.md, executor types)", () => {
   });
 
   test("fails by its exit code, its signal and its timeout, with what it printed", async () => {
-    const command = (script: string) =>
-      executorOf(settings("command", { argv: ["sh", "-c", script] }));
-    expect(outcomes(await runAll(await command("exit 3"), [task("a")]))).toMatchObject([
+    const command = (script: string) => rig.command(["sh", "-c", script]);
+    expect(outcomesOf(await rig.run(await command("exit 3"), [task("a")]))).toMatchObject([
       { kind: "failed", outcome: "error", error: "exited with code 3" },
     ]);
-    expect(outcomes(await runAll(await command("kill -9 $$"), [task("a")]))).toMatchObject([
+    expect(outcomesOf(await rig.run(await command("kill -9 $$"), [task("a")]))).toMatchObject([
       { kind: "failed", outcome: "crashed", error: "killed by SIGKILL" },
     ]);
     const slow = await command("echo begun; sleep 600");
-    const [end] = await runAll(slow, [task("a")], { timeout_ms: 150 });
+    const [end] = await rig.run(slow, [task("a")], { timeout_ms: 150 });
     expect(end).toMatchObject({
       outcome: { kind: "failed", outcome: "timeout" },
       stdout: "begun\n",
@@ -269,8 +222,8 @@ describe("command (design/api.md, executor types)", () => {
   });
 
   test("a program that is not there runs nothing and consumes no attempt", async () => {
-    const executor = await executorOf(settings("command", { argv: ["/no/such/program"] }));
-    const [end] = await runAll(executor, [task("a")]);
+    const executor = await rig.command(["/no/such/program"]);
+    const [end] = await rig.run(executor, [task("a")]);
     expect(end?.outcome).toMatchObject({ kind: "not_run" });
   });
 });

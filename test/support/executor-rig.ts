@@ -28,8 +28,8 @@ export interface ExecutorRig {
 }
 
 let made = 0;
-export const task = (pk: string, extra: unknown = null): TaskInput => ({
-  ...{ task_id: ++made, epoch: 1, attempt: 1, max_attempts: 3, pk, extra },
+export const task = (pk: string, extra: unknown = null, task_id = ++made): TaskInput => ({
+  ...{ task_id, epoch: 1, attempt: 1, max_attempts: 3, pk, extra },
 });
 export const outcomesOf = (ends: TaskEnd[]) => ends.map(({ outcome }) => outcome);
 
@@ -39,7 +39,8 @@ const hurried: Clock = {
   sleep: (ms, signal) => systemClock.sleep(ms >= 1_000 && ms <= 5_000 ? 150 : ms, signal),
 };
 
-export async function createExecutorRig(): Promise<ExecutorRig> {
+/** `clock`: one that hurries stops unless the test is about how long they take. */
+export async function createExecutorRig(clock: Clock = hurried): Promise<ExecutorRig> {
   const dir = await mkdtemp(join(tmpdir(), "flotilla-executors-"));
   const open: Executor[] = [];
   const fromSource = async (
@@ -59,7 +60,7 @@ export async function createExecutorRig(): Promise<ExecutorRig> {
       // The system's own Python first: the shims of version managers take half a second to start one.
       const environment = { PATH: `/usr/bin:${process.env.PATH}`, LANG: "C.UTF-8" };
       const executor = await createExecutor(
-        { clock: hurried, log: silentLog, dir, environment },
+        { clock, log: silentLog, dir, environment },
         {
           ...{ slug: `w${++made}`, revision: "1", executor_type, executor_config },
           ...{ batch_size: 1, lease_ms: 60_000, timeout_ms: null },
