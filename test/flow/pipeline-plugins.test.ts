@@ -1,62 +1,25 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { systemClock } from "#shared/clock.ts";
-import { createLog } from "#shared/log.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { type PullWorker, startPullWorker } from "#worker/pipeline/pull.ts";
+import { askUntil, createPullRig } from "#test/support/pull-rig.ts";
 
 /** Workers that have none of the plugins' folders run them from the control plane (pipeline spec §4.5). */
 
 const EXAMPLES = join(import.meta.dir, "../../hub/demo/plugins");
-const open: { hub?: TestHub; workers: PullWorker[]; dirs: string[] } = { workers: [], dirs: [] };
-afterEach(async () => {
-  await Promise.all(open.workers.splice(0).map((w) => w.stop(0)));
-  await open.hub?.close();
-  for (const dir of open.dirs.splice(0)) await rm(dir, { recursive: true, force: true });
-  delete open.hub;
-});
-
-async function tempDir(): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), "flotilla-plugins-"));
-  open.dirs.push(dir);
-  return dir;
-}
+const rig = createPullRig();
+afterEach(() => rig.close());
+const { api } = rig;
 
 /** A hub with the example plugins, and the folder they are in. */
 async function control(env: Record<string, string> = {}): Promise<string> {
-  const dir = await tempDir();
+  const dir = await rig.tempDir();
   await cp(EXAMPLES, dir, { recursive: true });
-  open.hub = await startTestHub({ env: { SVC_PLUGINS_DIR: dir, ...env } });
+  await rig.start({ env: { SVC_PLUGINS_DIR: dir, ...env } });
   return dir;
 }
-const api = (method: string, path: string, body?: unknown, init?: RequestInit) =>
-  (open.hub as TestHub).call(method, `/api/v1${path}`, body, init);
 
-async function startWorker(more: { secret?: string; api_token?: string } = {}) {
-  const dir = await tempDir();
-  const log: string[] = [];
-  const worker = startPullWorker({
-    ...{ control_url: (open.hub as TestHub).url, worker_id: "p1", slots: 2, dir, version: "1" },
-    ...{ secret: null, api_token: null, clock: systemClock, random: Math.random },
-    environment: { PATH: process.env.PATH ?? "" },
-    log: createLog("info", (line) => log.push(line)),
-    ...more,
-  });
-  open.workers.push(worker);
-  return { dir, log, stop: worker.stop, plugins: () => readdir(join(dir, "plugins")) };
-}
+const fetched = (worker: { dir: string }) => readdir(join(worker.dir, "plugins"));
 
-async function until<T>(what: string, ask: () => Promise<T | false>): Promise<T> {
-  const end = Date.now() + 15_000;
-  for (;;) {
-    const got = await ask();
-    if (got !== false) return got;
-    if (Date.now() > end) throw new Error(`${what} did not come`);
-    await systemClock.sleep(5);
-  }
-}
 async function add(slug: string, fields: Record<string, unknown>, init?: RequestInit) {
   const { status, text } = await api("POST", "/workloads", { slug, ...fields }, init);
   if (status !== 201) throw new Error(text);
@@ -64,7 +27,7 @@ async function add(slug: string, fields: Record<string, unknown>, init?: Request
 const submit = (slug: string, items: { pk: string; extra?: unknown }[], init?: RequestInit) =>
   api("POST", `/workloads/${slug}/tasks/batch`, { items }, init);
 const runsOf = (slug: string, n: number, init?: RequestInit) =>
-  until(`${n} runs of ${slug}`, async () => {
+  askUntil(`${n} runs of ${slug}`, async () => {
     const { body } = await api("GET", `/workloads/${slug}/runs?limit=500`, undefined, init);
     return body.runs.length >= n && body.runs;
   });
@@ -80,7 +43,7 @@ describe("§4.5 the example plugins, run by a worker that has none of them", () 
       ...{ pk: `t${i}`, extra: { text: `the sea, the sky\nand ${i % 2 ? "<ships>" : "whales"}` } },
     }));
     await submit("words", items);
-    const worker = await startWorker();
+    const worker = await rig.worker();
     const runs = await runsOf("words", 60);
     expect(runs.filter((run: { success: boolean }) => !run.success)).toEqual([]);
     expect(runs[0]).toMatchObject({
@@ -95,7 +58,7 @@ describe("§4.5 the example plugins, run by a worker that has none of them", () 
     const picture = await api("GET", "/plugins/word-count/blob/top.svg");
     expect(picture.headers.get("content-type")).toBe("image/svg+xml");
     expect(picture.text).toContain("words in");
-    expect(await worker.plugins()).toEqual([expect.stringMatching(/^word-count@[0-9a-f]{64}$/)]);
+    expect(await fetched(worker)).toEqual([expect.stringMatching(/^word-count@[0-9a-f]{64}$/)]);
     expect(worker.log.filter((line) => line.includes("plugin fetched"))).toHaveLength(1);
   }, 30_000);
 
@@ -104,7 +67,7 @@ describe("§4.5 the example plugins, run by a worker that has none of them", () 
     await add("csv", { executor_type: "bun_module", executor_config: { plugin: "csv-profile" } });
     const csv = 'name,age,born\n"Ada, L.",36,1815-12-10\nAlan,41,1912-06-23\nGrace,,\n';
     await submit("csv", [{ pk: "people/2024", extra: { csv } }]);
-    await startWorker();
+    await rig.worker();
     const [run] = await runsOf("csv", 1);
     expect(run).toMatchObject({ success: true, error: null });
     const { body } = await api("GET", "/plugins/csv-profile/state/profiles/people/2024");
@@ -131,7 +94,7 @@ describe("§4.5 the example plugins, run by a worker that has none of them", () 
     await control();
     await add("disks", { executor_type: "command", executor_config: { plugin: "disk-usage" } });
     await submit("disks", [{ pk: "/tmp" }, { pk: "/not/there" }]);
-    await startWorker();
+    await rig.worker();
     const runs = await runsOf("disks", 2);
     const [good, bad] = ["/tmp", "/not/there"].map((pk) =>
       runs.find((run: { pk: string }) => run.pk === pk),
@@ -194,7 +157,7 @@ describe("§4.5 versions of a plugin", () => {
     await add("changing", {
       ...{ executor_type: "python_module", executor_config: { plugin: "changing" } },
     });
-    const worker = await startWorker();
+    const worker = await rig.worker();
     for (let version = 0; version < 3; version += 1) {
       await pythonPlugin(dir, "changing", `def run(pk): return ${version}`);
       await api("GET", "/plugins/available");
@@ -203,7 +166,7 @@ describe("§4.5 versions of a plugin", () => {
       expect(runs[0]).toMatchObject({ success: true, output_json: version });
     }
     await worker.stop(1_000);
-    expect(await worker.plugins()).toHaveLength(2);
+    expect(await fetched(worker)).toHaveLength(2);
   }, 30_000);
 
   test("a plugin that is broken, missing or of another type burns no attempt, and is run once it is mended", async () => {
@@ -215,13 +178,13 @@ describe("§4.5 versions of a plugin", () => {
     await add("none", { executor_type: "python_module", executor_config: { plugin: "none" } });
     await add("wrong", { executor_type: "command", executor_config: { plugin: "word-count" } });
     for (const slug of ["late", "none", "wrong"]) await submit(slug, [{ pk: "a" }]);
-    const worker = await startWorker();
+    const worker = await rig.worker();
     for (const reason of [
       "plugin late: plugin.json is not valid JSON",
       "the control plane has no plugin none",
       "plugin word-count is a python_module, not a command",
     ])
-      await until(reason, async () => worker.log.some((line) => line.includes(reason)));
+      await askUntil(reason, async () => worker.log.some((line) => line.includes(reason)));
     await pythonPlugin(dir, "late", "def run(pk): return 1");
     await api("GET", "/plugins/available");
     const [run] = await runsOf("late", 1);
@@ -264,7 +227,7 @@ def run(pk, extra, ctx):
       init,
     );
     await submit("nosy", [{ pk: "a" }], init);
-    await startWorker({ secret: "worker-secret-1", api_token: "api-token-1" });
+    await rig.worker({ secret: "worker-secret-1", api_token: "api-token-1" });
     const [run] = await runsOf("nosy", 1, init);
     expect(run.output_json).toMatchObject({
       ...{ own: 200, others: 404, tasks: 404, plain: 404, no_token: 404 },

@@ -1,51 +1,14 @@
 import { afterEach, expect, test } from "bun:test";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { systemClock } from "#shared/clock.ts";
-import { createLog } from "#shared/log.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { type PullWorker, startPullWorker } from "#worker/pipeline/pull.ts";
+import { askUntil, createPullRig } from "#test/support/pull-rig.ts";
 
-const open: { hub?: TestHub; workers: PullWorker[]; dirs: string[] } = { workers: [], dirs: [] };
-afterEach(async () => {
-  await Promise.all(open.workers.splice(0).map((w) => w.stop(0)));
-  await open.hub?.close();
-  for (const dir of open.dirs.splice(0)) await rm(dir, { recursive: true, force: true });
-  delete open.hub;
-});
-
-async function control(): Promise<TestHub> {
-  const hub = await startTestHub({ mode: "hub" });
-  open.hub = hub;
-  return hub;
-}
-const api = (method: string, path: string, body?: unknown) =>
-  (open.hub as TestHub).call(method, `/api/v1${path}`, body);
-
-async function startWorker(
-  slots = 2,
-  worker_id = "p1",
-): Promise<PullWorker & { log: string[]; told_to_stop: Promise<void> }> {
-  const dir = await mkdtemp(join(tmpdir(), "flotilla-pull-"));
-  open.dirs.push(dir);
-  const log: string[] = [];
-  const stop = Promise.withResolvers<void>();
-  const worker = startPullWorker({
-    onStop: stop.resolve,
-    ...{ control_url: (open.hub as TestHub).url, worker_id, slots, dir, version: "1" },
-    ...{ secret: null, api_token: null, clock: systemClock, random: Math.random },
-    environment: { PATH: process.env.PATH ?? "" },
-    log: createLog("info", (line) => log.push(line)),
-  });
-  open.workers.push(worker);
-  return { ...worker, log, told_to_stop: stop.promise };
-}
+const rig = createPullRig();
+afterEach(() => rig.close());
+const { api } = rig;
 
 async function pythonWorkload(slug: string, source: string, more: Record<string, unknown> = {}) {
-  const dir = await mkdtemp(join(tmpdir(), "flotilla-plugin-"));
-  open.dirs.push(dir);
-  const source_path = join(dir, "plugin.py");
+  const source_path = join(await rig.tempDir(), "plugin.py");
   await writeFile(source_path, source);
   const { status, text } = await api("POST", "/workloads", {
     ...{ slug, executor_type: "python_module", executor_config: { source_path, module: "plugin" } },
@@ -55,18 +18,8 @@ async function pythonWorkload(slug: string, source: string, more: Record<string,
   return slug;
 }
 
-/** Asks until it is so; each ask is a real call, which is all the waiting there is. */
-async function until<T>(what: string, ask: () => Promise<T | false>): Promise<T> {
-  const end = Date.now() + 15_000;
-  for (;;) {
-    const got = await ask();
-    if (got !== false) return got;
-    if (Date.now() > end) throw new Error(`${what} did not come`);
-    await systemClock.sleep(5);
-  }
-}
 const drained = (slug: string) =>
-  until(`the end of ${slug}`, async () => {
+  askUntil(`the end of ${slug}`, async () => {
     const { body } = await api("GET", `/workloads/${slug}/queue`);
     return body.pending + body.claimed === 0 && body;
   });
@@ -74,7 +27,7 @@ const submit = (slug: string, pks: string[]) =>
   api("POST", `/workloads/${slug}/tasks/batch`, { items: pks.map((pk) => ({ pk })) });
 
 test("§4.6 the typical flow: submit a batch, poll the counts until it drains, read the runs, reset the failed", async () => {
-  await control();
+  await rig.start();
   const slug = await pythonWorkload(
     "flow",
     `
@@ -90,7 +43,7 @@ def run(pk, extra, ctx):
     slug,
     Array.from({ length: 50 }, (_, i) => `p${i}`),
   );
-  await startWorker();
+  await rig.worker();
   expect(await drained(slug)).toEqual({ pending: 0, claimed: 0, failed: 1, total: 1 });
   const { body } = await api("GET", `/workloads/${slug}/runs?limit=500`);
   expect(body.runs).toHaveLength(50);
@@ -106,11 +59,11 @@ def run(pk, extra, ctx):
 }, 30_000);
 
 test("a module that does not load burns no attempt and is tried again when it was mended", async () => {
-  await control();
+  await rig.start();
   const slug = await pythonWorkload("broken", "import not_there");
   await submit(slug, ["a"]);
-  const worker = await startWorker();
-  await until("the first try", async () =>
+  const worker = await rig.worker();
+  await askUntil("the first try", async () =>
     worker.log.some((line) => line.includes("executor is broken")),
   );
   const { body } = await api("GET", `/workloads/${slug}/queue/peek`);
@@ -127,14 +80,14 @@ test("a module that does not load burns no attempt and is tried again when it wa
 }, 30_000);
 
 test("a stopping worker gives back what does not end in time, with its attempt", async () => {
-  await control();
+  await rig.start();
   const slug = await pythonWorkload(
     "slow",
     "import time\ndef run(pk):\n  print('begun', flush=True)\n  time.sleep(600)",
   );
   await submit(slug, ["a", "b", "c"]);
-  const worker = await startWorker(2);
-  await until("two running", async () => {
+  const worker = await rig.worker({ slots: 2 });
+  await askUntil("two running", async () => {
     const { body } = await api("GET", `/workloads/${slug}/queue`);
     return body.claimed === 2;
   });
@@ -148,12 +101,12 @@ test("a stopping worker gives back what does not end in time, with its attempt",
 }, 30_000);
 
 test("an error of a million letters is recorded, cut to what a report may hold", async () => {
-  await control();
+  await rig.start();
   const slug = await pythonWorkload("wordy", "def run(pk): raise ValueError('x' * 1_000_000)", {
     max_attempts: 1,
   });
   await submit(slug, ["a"]);
-  await startWorker();
+  await rig.worker();
   expect(await drained(slug)).toMatchObject({ failed: 1 });
   const { body } = await api("GET", `/workloads/${slug}/runs`);
   expect(body.runs).toHaveLength(1);
@@ -162,9 +115,8 @@ test("an error of a million letters is recorded, cut to what a report may hold",
 }, 30_000);
 
 test("§4.3 told to recycle, a worker replaces its warm process after the running task; told to stop, it stops", async () => {
-  await control();
-  const dir = await mkdtemp(join(tmpdir(), "flotilla-gate-"));
-  open.dirs.push(dir);
+  await rig.start();
+  const dir = await rig.tempDir();
   const gate = join(dir, "open");
   const slug = await pythonWorkload(
     "warm",
@@ -177,9 +129,9 @@ def run(pk):
     // While a task runs, its worker speaks up three times within its lease.
     { lease_secs: 3 },
   );
-  const worker = await startWorker(1);
+  const worker = await rig.worker({ slots: 1 });
   const told = (command: string) =>
-    until(command, async () => worker.log.some((line) => line.includes(`"${command}"`)));
+    askUntil(command, async () => worker.log.some((line) => line.includes(`"${command}"`)));
   await submit(slug, ["a"]);
   await drained(slug);
   await submit(slug, ["hold"]);
@@ -201,14 +153,14 @@ def run(pk):
 }, 30_000);
 
 test("§4.3 what a task that runs for longer has printed so far can be read while it runs", async () => {
-  await control();
+  await rig.start();
   const slug = await pythonWorkload(
     "chatty",
     "import time, os\ndef run(pk):\n  print('x' * 9000 + ' half way', flush=True)\n  time.sleep(600)",
   );
   await submit(slug, ["a/b"]);
-  const worker = await startWorker(1);
-  const [run] = await until("the running task", async () => {
+  const worker = await rig.worker({ slots: 1 });
+  const [run] = await askUntil("the running task", async () => {
     const { body } = await api("GET", "/workers/p1/runs");
     return body.runs?.length > 0 && body.runs;
   });
@@ -219,20 +171,20 @@ test("§4.3 what a task that runs for longer has printed so far can be read whil
 }, 30_000);
 
 test("a worker that has nothing to tell stops at once, although nobody answers it any more", async () => {
-  const hub = await control();
-  const worker = await startWorker();
-  await until("the worker", async () => (await api("GET", "/workers")).body.total === 1);
+  const hub = await rig.start();
+  const worker = await rig.worker();
+  await askUntil("the worker", async () => (await api("GET", "/workers")).body.total === 1);
   await hub.close();
   await worker.stop(0);
 }, 5_000);
 
 test("a lease shorter than the time between heartbeats of an idle worker is renewed in time", async () => {
-  await control();
+  await rig.start();
   const slug = await pythonWorkload("short", "import time\ndef run(pk): time.sleep(3.2)", {
     lease_secs: 3,
   });
-  await startWorker();
-  await until("the worker", async () => (await api("GET", "/workers")).body.total === 1);
+  await rig.worker();
+  await askUntil("the worker", async () => (await api("GET", "/workers")).body.total === 1);
   await submit(slug, ["a"]);
   await drained(slug);
   const { body } = await api("GET", `/workloads/${slug}/runs`);
@@ -240,7 +192,7 @@ test("a lease shorter than the time between heartbeats of an idle worker is rene
 }, 30_000);
 
 test("every task of a batch has its own time; one that exceeds it is told with what it printed", async () => {
-  await control();
+  await rig.start();
   const slug = await pythonWorkload(
     "timed",
     `
@@ -252,7 +204,7 @@ def run(pk):
     { timeout_s: 1, batch_size: 3, max_attempts: 1 },
   );
   await submit(slug, ["a", "b", "hang"]);
-  await startWorker(1);
+  await rig.worker({ slots: 1 });
   expect(await drained(slug)).toMatchObject({ failed: 1 });
   const { body } = await api("GET", `/workloads/${slug}/runs`);
   expect(body.runs.map((r: { pk: string; outcome: string }) => [r.pk, r.outcome])).toEqual([
