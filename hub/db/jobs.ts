@@ -175,6 +175,21 @@ export function jobsRepo({ q, t: { jobs } }: Conn): JobsRepo {
           ),
         )
         .returning(),
+    failRunningUnder: async (worker_id, lease_tokens, error, now) => {
+      if (lease_tokens.length === 0) return [];
+      return q
+        .update(jobs)
+        .set({ status: "failed", error, finished_at: now })
+        .where(
+          and(
+            eq(jobs.worker_id, worker_id),
+            eq(jobs.status, "running"),
+            inArray(jobs.lease_token, lease_tokens),
+            inArray(jobs.job_id, running),
+          ),
+        )
+        .returning();
+    },
     failAllRunning: async (error, now) =>
       q
         .update(jobs)
@@ -188,6 +203,13 @@ export function jobsRepo({ q, t: { jobs } }: Conn): JobsRepo {
         .where(and(eq(jobs.status, "running"), lte(jobs.created_at, created_before)))
         .orderBy(asc(jobs.created_at), asc(jobs.job_id))
         .limit(limit),
+    runningAmong: async (job_ids) => {
+      if (job_ids.length === 0) return [];
+      return q
+        .select({ job_id: jobs.job_id, lease_token: jobs.lease_token })
+        .from(jobs)
+        .where(and(eq(jobs.status, "running"), inArray(jobs.job_id, job_ids)));
+    },
     oldestQueued: async (created_before, limit) => oldestQueued.execute({ created_before, limit }),
     queuePosition: async (job_id) => {
       const own = q

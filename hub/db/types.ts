@@ -75,10 +75,19 @@ export interface JobsRepo {
   finishQueued(job_id: string, end: FinishJob): Promise<JobRow | null>;
   /** Every running job of this worker → failed; the rows it changed. */
   failRunningOf(worker_id: string, error: string, now: number): Promise<JobRow[]>;
+  /** Running jobs of this worker under one of these leases → failed; the rows it changed. */
+  failRunningUnder(
+    worker_id: string,
+    lease_tokens: number[],
+    error: string,
+    now: number,
+  ): Promise<JobRow[]>;
   /** Every running job → failed (hub start, no other hub alive). */
   failAllRunning(error: string, now: number): Promise<JobRow[]>;
   /** Running jobs created at or before `created_before`, oldest first (reconciler). */
   runningBefore(created_before: number, limit: number): Promise<JobRow[]>;
+  /** Those of these jobs that run, with the lease they run under; in any order. */
+  runningAmong(job_ids: string[]): Promise<{ job_id: string; lease_token: number | null }[]>;
   /** Oldest queued, unassigned jobs created at or before `created_before`. */
   oldestQueued(created_before: number, limit: number): Promise<JobRow[]>;
   /** 1 for the next one to run; null when the job is not queued. */

@@ -42,6 +42,13 @@ export function createMemoryKv(clock: Pick<Clock, "now">): Kv {
     if (!entries.has(key)) sorted = null;
     entries.set(key, { text: JSON.stringify(value ?? null), expires_at: clock.now() + ttl_ms });
   };
+  /** Whether the entry is an object with these fields. */
+  const has = (entry: Entry, fields: Readonly<Record<string, string>>): boolean => {
+    const value: unknown = JSON.parse(entry.text);
+    if (typeof value !== "object" || value === null) return false;
+    const found = new Map(Object.entries(value));
+    return Object.entries(fields).every(([name, text]) => found.get(name) === text);
+  };
   /** Where keys starting with `prefix` begin; a rewritten value leaves the order as it is, so sorting is rare. */
   const keysFrom = (prefix: string): { keys: string[]; start: number } => {
     sorted ??= [...entries.keys()].sort();
@@ -66,6 +73,12 @@ export function createMemoryKv(clock: Pick<Clock, "now">): Kv {
       write(key, value, ttl_ms);
       return true;
     },
+    setIf: async (key, fields, value, ttl_ms) => {
+      const entry = live(key);
+      if (entry && !has(entry, fields)) return false;
+      write(key, value, ttl_ms);
+      return true;
+    },
     touch: async (key, ttl_ms) => {
       const entry = live(key);
       if (entry) entry.expires_at = clock.now() + ttl_ms;
@@ -74,10 +87,7 @@ export function createMemoryKv(clock: Pick<Clock, "now">): Kv {
     delete: async (key) => drop(key),
     deleteIf: async (key, fields) => {
       const entry = live(key);
-      const value: unknown = entry && JSON.parse(entry.text);
-      if (typeof value !== "object" || value === null) return false;
-      const has = new Map(Object.entries(value));
-      if (!Object.entries(fields).every(([name, text]) => has.get(name) === text)) return false;
+      if (!entry || !has(entry, fields)) return false;
       drop(key);
       return true;
     },

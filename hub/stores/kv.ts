@@ -7,6 +7,16 @@ export interface Kv {
   set(key: string, value: unknown, ttl_ms: number): Promise<void>;
   /** Sets only when the key does not exist; true when it did. */
   setIfAbsent(key: string, value: unknown, ttl_ms: number): Promise<boolean>;
+  /**
+   * Sets the key while it does not exist, or while its value, an object, has these fields; true when it did. One step
+   * for every hub: what another one has put there since stays.
+   */
+  setIf(
+    key: string,
+    fields: Readonly<Record<string, string>>,
+    value: unknown,
+    ttl_ms: number,
+  ): Promise<boolean>;
   /** Extends the expiry of an existing key; false when it is gone. */
   touch(key: string, ttl_ms: number): Promise<boolean>;
   delete(key: string): Promise<void>;

@@ -202,6 +202,35 @@ eachDialect((open) => {
       expect((await db.jobs.get(other.job_id))?.status).toBe("running");
     });
 
+    test("failRunningUnder fails what runs under those leases of that worker, and nothing else", async () => {
+      const db = await open();
+      const mine = await running(db, 1);
+      await running(db, 2);
+      const newer = jobRow();
+      await db.jobs.insert(newer);
+      await db.jobs.claim(claimOf(newer.job_id, 3, "w99"));
+      const ended = await running(db, 4);
+      await db.jobs.finish(ended.job_id, 4, END);
+      expect(await db.jobs.failRunningUnder("w10", [], "gone", 5)).toEqual([]);
+      expect(await db.jobs.failRunningUnder("w10", [1, 3, 4, 77], "gone", 5)).toEqual([
+        { ...mine, status: "failed", error: "gone", finished_at: 5 },
+      ]);
+      expect((await db.jobs.get(newer.job_id))?.status).toBe("running");
+    });
+
+    test("runningAmong names the leases of those that run", async () => {
+      const db = await open();
+      const one = await running(db, 1_700_000_000_000_123);
+      const ended = await running(db, 2);
+      await db.jobs.finish(ended.job_id, 2, END);
+      const [queued] = await insertJobs(db, [jobRow()]);
+      const ids = [one.job_id, ended.job_id, queued?.job_id ?? "", "unknown"];
+      expect(await db.jobs.runningAmong(ids)).toEqual([
+        { job_id: one.job_id, lease_token: 1_700_000_000_000_123 },
+      ]);
+      expect(await db.jobs.runningAmong([])).toEqual([]);
+    });
+
     test("failRunningOf against finish: every job ends once", async () => {
       const db = await open();
       const jobs = await Promise.all(times(10).map((i) => running(db, i + 1)));

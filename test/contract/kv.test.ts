@@ -88,6 +88,28 @@ for (const [name, create] of Object.entries(DRIVERS))
       expect(await kv.deleteIf("text", { link_hub: "a" })).toBe(false);
     });
 
+    test("setIf sets what is not there or has these fields, and leaves every other value alone", async () => {
+      const { kv, advance } = await create();
+      const mine = { link_hub: "a", instance: "x" };
+      expect(await kv.setIf("worker:w1", mine, { ...mine, lanes: 1 }, 1_000)).toBe(true);
+      expect(await kv.setIf("worker:w1", mine, { ...mine, lanes: 2 }, 1_000)).toBe(true);
+      expect(await kv.setIf("worker:w1", { ...mine, instance: "y" }, "other", 9_000)).toBe(false);
+      expect(await kv.get<unknown>("worker:w1")).toEqual({ ...mine, lanes: 2 });
+      await advance(1_000);
+      expect(await kv.setIf("worker:w1", { link_hub: "b" }, { link_hub: "b" }, 1_000)).toBe(true);
+      await kv.set("text", "a", 1_000);
+      expect(await kv.setIf("text", { link_hub: "a" }, "b", 1_000)).toBe(false);
+    });
+
+    test("of several hubs that set one key only the first does", async () => {
+      const { kv } = await create();
+      const won = await Promise.all(
+        times(8).map((i) => kv.setIf("key", { by: `${i}` }, { by: `${i}` }, TTL)),
+      );
+      expect(won.filter(Boolean).length).toBe(1);
+      expect(await kv.get<unknown>("key")).toEqual({ by: `${won.indexOf(true)}` });
+    });
+
     test("delete frees the key and is fine for one that is not there", async () => {
       const { kv } = await create();
       await kv.set("key", 1, TTL);
