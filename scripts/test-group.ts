@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Glob } from "bun";
 import { ROOT } from "./build.ts";
 import { killGroup } from "./run-tool.ts";
+import { describeFailures, type Failure, readJunit, watchOutput } from "./test-report.ts";
 
 /** One line of the summary. A group that crashed or ran nothing counts as one failure. */
 export interface Tally {
@@ -11,6 +12,8 @@ export interface Tally {
   failed: number;
   ms: number;
   note: string;
+  /** Told again at the end: the middle of a long log may be cut away. */
+  failures?: readonly Failure[];
 }
 
 export interface Group {
@@ -26,20 +29,6 @@ export interface Group {
 const TEST_TIMEOUT_MS = 30_000;
 /** Every process of a group inherits this variable, wherever it moves to. */
 export const TAG = "FLOTILLA_TEST_GROUP";
-
-const attribute = (tag: string, name: string): number =>
-  Number(new RegExp(`\\b${name}="(\\d+)"`).exec(tag)?.[1] ?? 0);
-
-/** Counts of a JUnit report; null when the run ended before it was written. */
-export function readJunit(
-  report: string,
-): { passed: number; failed: number; skipped: number } | null {
-  const root = /<testsuites\b[^>]*>/.exec(report)?.[0];
-  if (!root) return null;
-  const failed = attribute(root, "failures") + attribute(root, "errors");
-  const skipped = attribute(root, "skipped");
-  return { failed, skipped, passed: attribute(root, "tests") - failed - skipped };
-}
 
 function taggedProcesses(tag: string): { pid: number; command: string }[] {
   const found: { pid: number; command: string }[] = [];
@@ -86,8 +75,9 @@ async function filesOf(group: Group): Promise<string[]> {
 /** Runs the files of a group in one process of their own; whatever lives on after it is ended and told. */
 export async function runGroup(group: Group, scratch: string): Promise<Tally> {
   const started = performance.now();
+  const failures: Failure[] = [];
   const tally = (passed: number, failed: number, note: string): Tally => {
-    return { name: group.name, passed, failed, ms: performance.now() - started, note };
+    return { name: group.name, passed, failed, ms: performance.now() - started, note, failures };
   };
   const files = await filesOf(group);
   if (files.length === 0) return tally(0, 1, "no test files");
@@ -108,10 +98,12 @@ export async function runGroup(group: Group, scratch: string): Promise<Tally> {
       env: { ...process.env, ...group.env, [TAG]: tag },
       stdin: "ignore",
       stdout: "inherit",
-      stderr: "inherit",
+      // Everything but what tests print themselves.
+      stderr: "pipe",
       detached: true,
     },
   );
+  const output = watchOutput(child.stderr, (bytes) => process.stderr.write(bytes));
   let late = false;
   const timer = setTimeout(() => {
     late = true;
@@ -125,11 +117,16 @@ export async function runGroup(group: Group, scratch: string): Promise<Tally> {
       .text()
       .catch(() => ""),
   );
+  await Promise.race([output.ended, Bun.sleep(GRACE_MS)]);
+  const { strays } = output;
+  failures.push(...(counts?.failures ?? []), ...strays);
+  if (!counts || late)
+    failures.push({ file: group.name, name: "its last words", text: output.tail() });
   if (late) return tally(counts?.passed ?? 0, 1, `killed after ${group.timeout_s} s`);
   if (!counts) return tally(0, 1, `ended with ${code} and no report`);
   const notes: string[] = [];
   // A test that did not run proves nothing.
-  const failed = counts.failed + counts.skipped;
+  const failed = counts.failed + counts.skipped + strays.length;
   if (counts.skipped > 0) notes.push(`${counts.skipped} skipped`);
   if (left.length > 0) notes.push(`left running: ${left.join("; ")}`);
   if (counts.passed + failed === 0) notes.push("ran no test");
@@ -138,8 +135,10 @@ export async function runGroup(group: Group, scratch: string): Promise<Tally> {
   return tally(counts.passed, failed + (wrong ? 1 : 0), notes.join(", "));
 }
 
-/** One line each, then the sum; the exit code of the whole run. */
+/** Every failure once more, one line for each group, then the sum; gives the exit code of the whole run. */
 export function summarize(tallies: Tally[]): number {
+  const failures = tallies.flatMap((t) => t.failures ?? []);
+  if (failures.length > 0) console.log(`\n== what failed\n${describeFailures(failures)}`);
   console.log("");
   for (const t of tallies)
     console.log(
