@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/**
+ * A private S3 server in a process of its own, on a free loopback port, with its data in a temporary directory: the
+ * package s3rver (its HTTP, XML and check of SigV4 signatures, of headers and of presigned URLs) over a store of ours
+ * that keeps what S3 promises (s3-store.ts), because s3rver's own writes half objects when it is killed, checks no hash
+ * and cannot end an upload in parts.
+ */
+export interface TestS3 {
+  endpoint: string;
+  bucket: string;
+  /** SVC_OBJECTS_URL with the keys: everything a hub needs. `prefix` keeps the objects of several hubs apart. */
+  env(prefix?: string): Record<string, string>;
+  /** Bytes of bodies taken since the start, keys of uploads in parts that are open, no body without an owner. */
+  state(): Promise<{ received: number; uploads: string[]; tidy: boolean }>;
+  /** Ends the server at once; clients see their connections break. */
+  kill(): Promise<void>;
+  /** After `kill`: the same objects at the same address. */
+  restart(): Promise<void>;
+  /** Stops the server's process without ending it, so that it is reachable and silent; and lets it go on. */
+  freeze(): void;
+  thaw(): void;
+  stop(): Promise<void>;
+}
+
+const BUCKET = "flotilla";
+const KEY_ID = "TESTKEYID";
+const SECRET = "test/secret+key";
+const START_DEADLINE_MS = 20_000;
+
+/** Starts a server; about half a second. It dies with this process, also when that is killed. */
+export async function startS3(): Promise<TestS3> {
+  const dir = mkdtempSync(join(tmpdir(), "flotilla-s3-"));
+  const remove = () => rmSync(dir, { recursive: true, force: true });
+  let child = spawnServer(dir, 0);
+  const port = await portOf(child).catch((err) => {
+    remove();
+    throw err;
+  });
+  const endpoint = `http://127.0.0.1:${port}`;
+  const kill = async () => {
+    child.kill("SIGKILL");
+    await child.exited;
+  };
+  return {
+    endpoint,
+    bucket: BUCKET,
+    env: (prefix = "") => ({
+      SVC_OBJECTS_URL: `s3://${BUCKET}${prefix && `/${prefix}`}?endpoint=${endpoint}&region=us-east-1`,
+      S3_ACCESS_KEY_ID: KEY_ID,
+      S3_SECRET_ACCESS_KEY: SECRET,
+    }),
+    state: async () =>
+      (await (await fetch(`${endpoint}/.state`)).json()) as Awaited<ReturnType<TestS3["state"]>>,
+    kill,
+    restart: async () => {
+      child = spawnServer(dir, port);
+      await portOf(child);
+    },
+    freeze: () => child.kill("SIGSTOP"),
+    thaw: () => child.kill("SIGCONT"),
+    stop: async () => {
+      await kill();
+      remove();
+    },
+  };
+}
+
+const spawnServer = (dir: string, port: number) =>
+  Bun.spawn(
+    [
+      ...["setpriv", "--pdeathsig", "KILL", process.execPath],
+      join(import.meta.dir, "s3-server.ts"),
+      ...[dir, BUCKET, String(port), KEY_ID, SECRET],
+    ],
+    { stdin: "ignore", stdout: "pipe", stderr: "inherit" },
+  );
+
+/** The port, once the server listens. */
+async function portOf(child: ReturnType<typeof spawnServer>): Promise<number> {
+  const late = setTimeout(() => child.kill("SIGKILL"), START_DEADLINE_MS);
+  const reader = child.stdout.getReader();
+  const { value } = await reader.read();
+  clearTimeout(late);
+  reader.releaseLock();
+  const port = Number(new TextDecoder().decode(value));
+  if (Number.isInteger(port) && port > 0) return port;
+  child.kill("SIGKILL");
+  throw new Error(`the S3 server did not start; it exited with ${await child.exited}`);
+}
