@@ -8,6 +8,8 @@ export const newJobId = (): string => short();
 /** URL-safe session id with 132 bits of randomness (fleet spec §2.4 asks for 128). */
 export const newSessionId = (): string => nanoid(22);
 
+export const SESSION_ID = /^[A-Za-z0-9_-]{22}$/;
+
 /** Bearer token for uploads and bridges, 192 bits. */
 export const newToken = (): string => nanoid(32);
 

@@ -1,10 +1,10 @@
+import type { ByteStream } from "#shared/byte-stream.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { MAX_CDP_FRAME_BYTES } from "#shared/limits.ts";
 import { createFrameReader, encodeFrame, type Frame, OPCODE } from "#shared/ws-frames.ts";
 import type { HubContext } from "../context.ts";
 import type { Socket, SocketHandlers } from "../http/sockets.ts";
 import type { HubSession } from "../sessions/types.ts";
-import type { BridgeStream } from "./dial.ts";
 import { type Keepalive, keepAlive } from "./keepalive.ts";
 import { activityOf, closeEnded, closeReason, endWith, RELAY_CLOSE } from "./relay.ts";
 
@@ -20,7 +20,7 @@ const CLOSED = "the browser closed the connection";
 export function cdpSocket(
   ctx: HubContext,
   session: HubSession,
-  bridge: BridgeStream,
+  bridge: ByteStream,
 ): SocketHandlers {
   const touch = activityOf(ctx, session);
   let forget = () => {};

@@ -1,20 +1,7 @@
-import type { Socket } from "bun";
-import { withDeadline } from "#shared/clock.ts";
+import { type ByteStream, openStream, placeOf } from "#shared/byte-stream.ts";
 import { AppError, errorMessage } from "#shared/errors.ts";
 import { HOST_ID_HEADER, hostId } from "#shared/host-id.ts";
 import { createTurns } from "#shared/turns.ts";
-
-/** A connection to a worker's bridge after its 101: bytes in both directions, with backpressure in both. */
-export interface BridgeStream {
-  /** Begins to deliver; what came before is delivered first. */
-  start(handlers: { data(chunk: Uint8Array): void; close(): void }): void;
-  /** Queued when the worker does not read; the number of bytes waiting afterwards. */
-  write(bytes: Uint8Array): number;
-  pause(): void;
-  resume(): void;
-  /** Idempotent. */
-  close(): void;
-}
 
 export interface BridgeTarget {
   /** `http://host:port` */
@@ -31,24 +18,6 @@ const HEAD_END = "\r\n\r\n";
 
 const relayFailed = (why: string) =>
   new AppError("relay_failed", `the worker's viewer bridge did not answer: ${why}`);
-
-interface Place {
-  hostname: string;
-  port: number;
-}
-
-const placeOf = (base: string): Place => {
-  const url = new URL(base);
-  return { hostname: url.hostname.replace(/^\[|\]$/g, ""), port: Number(url.port) || 80 };
-};
-
-/** What is said first, and how the answer is told from its start; `null` while it is not whole. */
-interface Opening {
-  hello: string | null;
-  /** @returns what belongs to the stream already. @throws AppError relay_failed, Elsewhere */
-  accept(bytes: Buffer): Buffer | null;
-  within_ms: number;
-}
 
 /** The bridge names a port of this very machine that has the stream. */
 class Elsewhere extends Error {
@@ -89,7 +58,7 @@ export function dialBridge(
   path: string,
   upgrade: string,
   headers: Record<string, string> = {},
-): Promise<BridgeStream> {
+): Promise<ByteStream> {
   const place = placeOf(target.base);
   const lines = [
     `GET ${path} HTTP/1.1`,
@@ -100,16 +69,21 @@ export function dialBridge(
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ];
   const hello = lines.join("\r\n") + HEAD_END;
-  return openStream(place, { hello, accept: acceptUpgrade, within_ms: DIAL_MS });
+  return openStream(place, {
+    hello,
+    accept: acceptUpgrade,
+    within_ms: DIAL_MS,
+    failed: relayFailed,
+  });
 }
 
 /** One connection at a time: Xvnc's queue of new ones is short, and what does not fit is tried again seconds later. */
 const inTurn = createTurns<number>();
-const dialVnc = (port: number): Promise<BridgeStream> =>
+const dialVnc = (port: number): Promise<ByteStream> =>
   inTurn(port, () =>
     openStream(
       { hostname: "127.0.0.1", port },
-      { hello: null, accept: acceptGreeting, within_ms: GREETING_MS },
+      { hello: null, accept: acceptGreeting, within_ms: GREETING_MS, failed: relayFailed },
     ),
   );
 
@@ -118,7 +92,7 @@ const dialVnc = (port: number): Promise<BridgeStream> =>
  * raw screen came 1.4 times as fast.
  * @throws AppError relay_failed (502)
  */
-export async function dialScreen(target: BridgeTarget, path: string): Promise<BridgeStream> {
+export async function dialScreen(target: BridgeTarget, path: string): Promise<ByteStream> {
   const host_id = hostId();
   if (host_id !== null)
     try {
@@ -129,105 +103,6 @@ export async function dialScreen(target: BridgeTarget, path: string): Promise<Br
       if (direct) return direct;
     }
   return dialBridge(target, path, "rfb");
-}
-
-async function openStream(place: Place, opening: Opening): Promise<BridgeStream> {
-  const opened = Promise.withResolvers<BridgeStream>();
-  let head: Buffer | null = Buffer.alloc(0);
-  let early: Buffer[] = [];
-  let handlers: { data(chunk: Uint8Array): void; close(): void } | null = null;
-  let waiting: Buffer[] = [];
-  let waitingBytes = 0;
-  let gone = false;
-
-  const flush = (socket: Socket): void => {
-    while (waiting[0]) {
-      const chunk = waiting[0];
-      const sent = Math.max(0, socket.write(chunk));
-      waitingBytes -= sent;
-      if (sent < chunk.length) {
-        waiting[0] = chunk.subarray(sent);
-        return;
-      }
-      waiting.shift();
-    }
-  };
-  const over = (why: string): void => {
-    if (gone) return;
-    gone = true;
-    waiting = [];
-    waitingBytes = 0;
-    opened.reject(relayFailed(why));
-    handlers?.close();
-  };
-  const streamOf = (socket: Socket): BridgeStream => ({
-    start: (given) => {
-      handlers = given;
-      for (const chunk of early) given.data(chunk);
-      early = [];
-      if (gone) given.close();
-      else socket.resume();
-    },
-    write: (bytes) => {
-      if (gone) return 0;
-      let sent = 0;
-      if (waiting.length === 0) sent = Math.max(0, socket.write(bytes));
-      if (sent < bytes.length) {
-        waiting.push(Buffer.from(bytes.subarray(sent)));
-        waitingBytes += bytes.length - sent;
-      }
-      return waitingBytes;
-    },
-    pause: () => void socket.pause(),
-    resume: () => void socket.resume(),
-    close: () => {
-      gone = true;
-      socket.terminate();
-    },
-  });
-
-  const connecting = Bun.connect({
-    ...place,
-    socket: {
-      open: (socket) => {
-        socket.setNoDelay(true);
-        if (opening.hello !== null) socket.write(opening.hello);
-      },
-      data: (socket, chunk) => {
-        if (head === null) {
-          if (handlers) handlers.data(chunk);
-          else early.push(Buffer.from(chunk));
-          return;
-        }
-        head = Buffer.concat([head, chunk]);
-        try {
-          const rest = opening.accept(head);
-          if (rest === null) return;
-          head = null;
-          socket.pause();
-          if (rest.length > 0) early.push(rest);
-          opened.resolve(streamOf(socket));
-        } catch (err) {
-          opened.reject(err);
-          socket.terminate();
-        }
-      },
-      drain: flush,
-      close: () => over("it closed the connection"),
-      error: (_socket, err) => over(errorMessage(err)),
-      connectError: (_socket, err) => over(errorMessage(err)),
-    },
-  });
-  connecting.catch((err) => over(errorMessage(err)));
-  try {
-    return await withDeadline("the worker's viewer bridge", opening.within_ms, opened.promise);
-  } catch (err) {
-    gone = true;
-    void connecting.then((socket) => socket.terminate()).catch(() => {});
-    throw err instanceof AppError || err instanceof Elsewhere
-      ? err
-      : relayFailed(errorMessage(err));
-  }
 }
 
 /** Whether the worker's bridge answers at all. @throws AppError relay_failed (502) */

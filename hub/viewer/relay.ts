@@ -1,9 +1,10 @@
+import type { ByteStream } from "#shared/byte-stream.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { HubContext } from "../context.ts";
 import type { Socket, SocketHandlers } from "../http/sockets.ts";
 import { touchSession } from "../sessions/registry.ts";
 import type { HubSession } from "../sessions/types.ts";
-import { type BridgeStream, dialScreen } from "./dial.ts";
+import { dialScreen } from "./dial.ts";
 import { type Keepalive, keepAlive } from "./keepalive.ts";
 import { createRfbFilter } from "./rfb-filter.ts";
 
@@ -85,7 +86,7 @@ export const openScreen = (bridge: { base: string; token: string }, session: Hub
 export function viewerSocket(
   ctx: HubContext,
   session: HubSession,
-  bridge: BridgeStream | Error,
+  bridge: ByteStream | Error,
   { view_only }: { view_only: boolean },
 ): SocketHandlers {
   const filter = createRfbFilter(view_only);
