@@ -45,6 +45,8 @@ export interface HubContext {
   readonly pubsub: PubSub;
   /** Where the other hubs reach this one; known once it listens. */
   readonly advertise: { url: string };
+  /** Calls being passed on to other hubs. */
+  readonly relays: { calls: number };
   readonly objects: ObjectStore;
   /** Registered links by worker id. */
   readonly links: Map<string, WorkerLink>;
