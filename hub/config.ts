@@ -84,6 +84,9 @@ export const HubEnv = z.object({
   SVC_REDIS_URL: optionalText().describe(
     "Shared key-value store of several hubs, redis://…; needs Postgres. Unset: one hub, in memory",
   ),
+  SVC_REDIS_PREFIX: text("flotilla:").describe(
+    "Beginning of every key and channel in Redis: fleets that share one Redis need different ones",
+  ),
   SVC_ADVERTISE_URL: httpBase.describe(
     "Where the other hubs reach this one; default http://, its LAN address and its port",
   ),
@@ -184,6 +187,7 @@ export interface HubConfig {
   readonly objects_url: string;
   /** Null: this hub is the only one. */
   readonly redis_url: string | null;
+  readonly redis_prefix: string;
   readonly advertise_url: string | null;
   readonly data_dir: string;
   readonly plugins_dir: string;
@@ -283,6 +287,7 @@ export function loadHubConfig(
     db_url: e.SVC_DB_URL ?? `sqlite:${join(data_dir, "flotilla.db")}`,
     objects_url: e.SVC_OBJECTS_URL ?? `file:${join(data_dir, "objects")}`,
     redis_url: e.SVC_REDIS_URL ?? null,
+    redis_prefix: e.SVC_REDIS_PREFIX,
     advertise_url: e.SVC_ADVERTISE_URL ?? null,
     data_dir,
     plugins_dir: resolve(e.SVC_PLUGINS_DIR ?? join(data_dir, "plugins")),

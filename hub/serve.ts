@@ -141,7 +141,8 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
 
 async function openSharedOf(deps: HubDeps, scope: Scope): Promise<SharedStores> {
   if (deps.shared) return deps.shared;
-  const opened = await openShared(deps.config.redis_url, deps);
+  const { redis_url, redis_prefix: prefix } = deps.config;
+  const opened = await openShared(redis_url, { ...deps, prefix });
   return scope.add("shared stores", opened, (s) => s.close());
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from "#shared/clock.ts";
-import type { Kv } from "./kv.ts";
+import { type Kv, listedKind } from "./kv.ts";
 
 /** Entries looked at on each write: expired keys nobody reads again leave within a few rounds, without a timer. */
 const SWEEP_STEP = 8;
@@ -92,6 +92,7 @@ export function createMemoryKv(clock: Pick<Clock, "now">): Kv {
       return true;
     },
     list: async <T>(prefix: string) => {
+      listedKind(prefix);
       const found: { key: string; value: T }[] = [];
       const { keys, start } = keysFrom(prefix);
       for (let i = start; i < keys.length; i += 1) {

@@ -22,7 +22,16 @@ export interface Kv {
   delete(key: string): Promise<void>;
   /** Deletes the key only while its value, an object, has these fields; true when it did. One step for every hub. */
   deleteIf(key: string, fields: Readonly<Record<string, string>>): Promise<boolean>;
-  /** Every live entry whose key starts with `prefix`, sorted by key. */
+  /** Every live entry whose key starts with `prefix`, sorted by key. The prefix names one kind: `<kind>:` or longer. */
   list<T>(prefix: string): Promise<{ key: string; value: T }[]>;
   close(): Promise<void>;
+}
+
+/** Keys are `<kind>:<id>`: what stands before the first colon. */
+export const kindOf = (key: string): string => key.split(":", 1)[0] ?? "";
+
+/** @throws when a prefix may span several kinds: no store lists everything it holds. */
+export function listedKind(prefix: string): string {
+  if (!prefix.includes(":")) throw new Error(`a list of keys needs a kind: ${prefix}`);
+  return kindOf(prefix);
 }

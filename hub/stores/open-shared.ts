@@ -3,10 +3,15 @@ import { ConfigError } from "#shared/env.ts";
 import type { Log } from "#shared/log.ts";
 import type { Kv } from "./kv.ts";
 import { createMemoryKv } from "./kv-memory.ts";
+import { createRedisKv } from "./kv-redis.ts";
 import type { LaneLeases } from "./leases.ts";
 import { createMemoryLeases } from "./leases-memory.ts";
+import { createRedisLeases } from "./leases-redis.ts";
 import type { PubSub } from "./pubsub.ts";
 import { createMemoryPubSub } from "./pubsub-memory.ts";
+import { openRedisPubSub } from "./pubsub-redis.ts";
+import { connectRedis, type Redis } from "./redis.ts";
+import { readRedisUrl, whyNot } from "./redis-url.ts";
 
 /** Short-lived state that the hubs of a fleet share (design/architecture.md §4). */
 export interface SharedStores {
@@ -19,19 +24,22 @@ export interface SharedStores {
 export interface OpenSharedOptions {
   clock: Clock;
   log: Log;
+  /** Begins every key, so that several fleets share one Redis. */
+  prefix?: string;
 }
 
 /**
- * The shared stores of a single hub without a URL, or in Redis: `redis://[user:password@]host[:port][/database]`.
- * @throws ConfigError naming SVC_REDIS_URL when it cannot be used.
+ * The shared stores of a single hub without a URL, or in Redis: `redis://[user:password@]host[:port][/database]`, with
+ * `rediss://` over TLS and `redis+unix://[user:password@]/path` on a socket.
+ * @throws ConfigError naming SVC_REDIS_URL when it cannot be used; it never shows the password.
  */
-export async function openShared(
-  url: string | null,
-  { clock }: OpenSharedOptions,
-): Promise<SharedStores> {
-  if (url !== null) throw new ConfigError("SVC_REDIS_URL: is not supported by this version");
+export function openShared(url: string | null, options: OpenSharedOptions): Promise<SharedStores> {
+  return url === null ? openMemory(options) : openRedis(url, options);
+}
+
+async function openMemory({ clock, log }: OpenSharedOptions): Promise<SharedStores> {
   const kv = createMemoryKv(clock);
-  const pubsub = createMemoryPubSub();
+  const pubsub = createMemoryPubSub(log);
   return {
     kv,
     pubsub,
@@ -41,4 +49,31 @@ export async function openShared(
       await kv.close();
     },
   };
+}
+
+async function openRedis(
+  given: string,
+  { log, prefix = "flotilla:" }: OpenSharedOptions,
+): Promise<SharedStores> {
+  const url = readRedisUrl(given);
+  let redis: Redis | undefined;
+  try {
+    redis = await connectRedis(url, { log });
+    const pubsub = await openRedisPubSub(url, { redis, prefix, log });
+    const connection = redis;
+    return {
+      kv: createRedisKv(connection, prefix),
+      leases: createRedisLeases(connection, prefix),
+      pubsub,
+      close: async () => {
+        await pubsub.close();
+        await connection.close();
+      },
+    };
+  } catch (err) {
+    await redis?.close();
+    throw new ConfigError(
+      `SVC_REDIS_URL: cannot use Redis at ${new URL(url).host}: ${await whyNot(url, err)}`,
+    );
+  }
 }

@@ -8,7 +8,10 @@ export type PubSubHandler = (message: unknown) => void;
 export interface PubSub {
   /** Does not wait and never rejects. */
   publish(channel: string, message: unknown): void;
-  /** Resolves when messages arrive; calls of one channel come in the order they were published by one hub. */
+  /**
+   * Resolves when messages arrive, or at once while the store is away: then they arrive from the next gap on. Calls of one
+   * channel come in the order they were published by one hub.
+   */
   subscribe(channel: string, handler: PubSubHandler): Promise<() => void>;
   /** Called after messages may have been lost: the connection was away and is there again. */
   onGap(handler: () => void): () => void;

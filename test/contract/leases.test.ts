@@ -1,12 +1,27 @@
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { AcquireLane, LaneLease, LaneLeases } from "#hub/stores/leases.ts";
 import { createMemoryLeases } from "#hub/stores/leases-memory.ts";
+import { createRedisLeases } from "#hub/stores/leases-redis.ts";
+import { openRedisStores, type RedisStores, STRETCH } from "#test/support/redis-stores.ts";
 
 interface Driver {
   leases: LaneLeases;
   advance(ms: number): Promise<void>;
 }
+
+let redis: RedisStores;
+beforeAll(async () => {
+  redis = await openRedisStores();
+});
+afterAll(() => redis.close());
+
+/** Times as the tests mean them. */
+const stretched = (leases: LaneLeases): LaneLeases => ({
+  ...leases,
+  acquire: (input) => leases.acquire({ ...input, ttl_ms: input.ttl_ms * STRETCH }),
+  renew: (worker_id, held, ttl_ms) => leases.renew(worker_id, held, ttl_ms * STRETCH),
+});
 
 const DRIVERS: Record<string, () => Promise<Driver>> = {
   memory: async () => {
@@ -17,6 +32,10 @@ const DRIVERS: Record<string, () => Promise<Driver>> = {
         now += ms;
       },
     };
+  },
+  redis: async () => {
+    const { prefix, advance } = redis.space();
+    return { leases: stretched(createRedisLeases(redis.connection, prefix)), advance };
   },
 };
 
@@ -196,7 +215,7 @@ for (const [name, create] of Object.entries(DRIVERS))
             }
           }
         }),
-        { numRuns: 100 },
+        { numRuns: name === "memory" ? 100 : 25 },
       );
     });
   });

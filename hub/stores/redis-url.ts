@@ -1,0 +1,64 @@
+import { connect as connectTcp, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { ConfigError } from "#shared/env.ts";
+import { errorMessage } from "#shared/errors.ts";
+
+const SCHEMES = /^(redis|rediss|valkey|valkeys|redis\+tls|(redis|valkey)(\+tls)?\+unix):$/;
+const PROBE_DEADLINE_MS = 1_500;
+const PORT = 6379;
+
+/** @throws ConfigError naming SVC_REDIS_URL for what is no URL of Redis. */
+export function readRedisUrl(given: string): string {
+  const url = URL.canParse(given.trim()) ? new URL(given.trim()) : null;
+  if (url && SCHEMES.test(url.protocol) && (url.hostname !== "" || url.pathname.length > 1))
+    return url.href;
+  throw new ConfigError("SVC_REDIS_URL: must be redis://[user:password@]host[:port][/database]");
+}
+
+/**
+ * Why Redis at `url` cannot be used. The client tells every refusal as a closed connection, so the server is asked once
+ * more for its own words: they name a wrong password and never show it.
+ */
+export async function whyNot(url: string, err: unknown): Promise<string> {
+  const { protocol, hostname, port, pathname, username, password } = new URL(url);
+  if (protocol.includes("unix")) return errorMessage(err);
+  const secret = decodeURIComponent(password);
+  const user = decodeURIComponent(username);
+  const commands = [
+    ...(secret === "" ? [] : [["AUTH", ...(user === "" ? [] : [user]), secret]]),
+    ["SELECT", pathname.slice(1) || "0"],
+    ["PING"],
+  ];
+  const at = { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port || PORT) };
+  const tls = /^(rediss|valkeys|redis\+tls)/.test(protocol);
+  try {
+    const refusal = await firstRefusal(tls ? connectTls(at) : connectTcp(at), commands);
+    return refusal ?? errorMessage(err);
+  } catch (failure) {
+    return errorMessage(failure);
+  }
+}
+
+/** The first error the server answers to the commands with; null when it answers them all. */
+function firstRefusal(socket: Socket, commands: readonly string[][]): Promise<string | null> {
+  const asked = Promise.withResolvers<string | null>();
+  let text = "";
+  socket.setTimeout(PROBE_DEADLINE_MS, () => asked.reject(new Error("it does not answer")));
+  socket.on("error", asked.reject);
+  socket.on("close", () => asked.reject(new Error("it closed the connection")));
+  socket.on("data", (chunk: Buffer) => {
+    text += chunk.toString();
+    const lines = text.split("\r\n").slice(0, -1);
+    const refused = lines.find((line) => line.startsWith("-"));
+    if (refused) asked.resolve(refused.slice(1));
+    else if (lines.length >= commands.length) asked.resolve(null);
+  });
+  for (const words of commands)
+    socket.write(
+      `*${words.length}\r\n${words.map((w) => `$${Buffer.byteLength(w)}\r\n${w}\r\n`).join("")}`,
+    );
+  return asked.promise.finally(() => {
+    socket.on("error", () => {});
+    socket.destroy();
+  });
+}
