@@ -29,6 +29,7 @@ import { submitByPathRoutes } from "./routes/submit-by-path.ts";
 import { viewerRoutes } from "./routes/viewer.ts";
 import { workerLinkRoutes } from "./routes/worker-link.ts";
 import { workerProfileRoutes } from "./routes/worker-profiles.ts";
+import { workerSourceRoutes } from "./routes/worker-source.ts";
 import { workerUploadRoutes } from "./routes/worker-uploads.ts";
 import { workerRoutes } from "./routes/workers.ts";
 
@@ -100,6 +101,7 @@ export function createHubApp(ctx: HubContext): App {
     cdpRoutes(ctx),
     workerLinkRoutes(ctx),
     workerUploadRoutes(ctx),
+    workerSourceRoutes(ctx),
     extensionRoutes(),
     profileRoutes(ctx),
     profileSaveRoutes(ctx),

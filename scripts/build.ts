@@ -1,4 +1,8 @@
-import { join } from "node:path";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { packSources } from "#hub/update/pack-sources.ts";
+import { ARCHIVE_NAME } from "#hub/update/worker-source.ts";
 import { bundleViewerScript } from "#hub/viewer/script.ts";
 import { hashSources } from "#shared/version.ts";
 
@@ -8,11 +12,24 @@ export const BINARY = join(ROOT, "dist/flotilla");
 /** The program starts in milliseconds; a version that takes longer than this is not one. */
 const PROBE_MS = 10_000;
 
-/** Compiles the one executable, with its version baked in (fleet spec §9.2). */
+/** Compiles the one executable, with its version and its sources baked in (fleet spec §9.2, §4.3). */
 export async function buildBinary(outfile = BINARY): Promise<string> {
-  const version = hashSources(ROOT);
+  const { version, archive } = await packSources(ROOT);
+  const dir = await mkdtemp(join(tmpdir(), "flotilla-build-"));
+  try {
+    const sources = join(dir, ARCHIVE_NAME);
+    await Bun.write(sources, archive);
+    await compile(outfile, version, sources);
+  } finally {
+    await rm(dir, { recursive: true });
+  }
+  return version;
+}
+
+async function compile(outfile: string, version: string, sources: string): Promise<void> {
   const result = await Bun.build({
-    entrypoints: [join(ROOT, "hub/main.ts")],
+    entrypoints: [join(ROOT, "hub/main.ts"), sources],
+    loader: { ".gz": "file" },
     target: "bun",
     compile: { outfile },
     minify: { whitespace: true, syntax: true },
@@ -28,7 +45,8 @@ export async function buildBinary(outfile = BINARY): Promise<string> {
     },
   });
   if (!result.success) throw new AggregateError(result.logs, "build failed");
-  return version;
+  // The archive is an entry point so that it is embedded; nobody debugs it.
+  await rm(join(dirname(outfile), "worker-source.tar.js.map"), { force: true });
 }
 
 /** Builds unless the binary that is there has the version of the sources. */

@@ -63,6 +63,8 @@ export const LAYERS: readonly Layer[] = [
     may: [...DOMAIN, "hub-registries", "hub-cluster", "hub-fleet"],
     packages: ZOD,
   },
+  // The program as workers fetch it.
+  { name: "hub-update", files: /^hub\/update\//, may: ["shared", "archive"], packages: [] },
   // Relays between a person's or a program's socket and the bridge of a worker.
   { name: "hub-viewer", files: /^hub\/viewer\//, may: ["shared", "hub-sessions"], packages: [] },
   // Files for people's own browsers; nothing of it runs in the hub.
@@ -90,6 +92,7 @@ export const LAYERS: readonly Layer[] = [
       "hub-sessions",
       "hub-viewer",
       "hub-extension",
+      "hub-update",
       "hub-fleet",
       "hub-registries",
       "hub-control",

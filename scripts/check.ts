@@ -27,6 +27,7 @@ const CHECKS: [string, string[]][] = [
   ["layers", script("check-layers")],
   ["environment", script("check-environment")],
   ["migrations", script("gen-migrations", "--check")],
+  ["carried-files", script("gen-carried-files", "--check")],
   ["env-table", script("gen-env-table", "--check")],
   [
     "shell",

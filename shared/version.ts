@@ -5,39 +5,77 @@ import { join } from "node:path";
 /** Replaced by `scripts/build.ts` in the compiled binary; absent when run from source. */
 declare const FLOTILLA_VERSION: string | undefined;
 
+/** The node's source and core directories: all of the program, so that one value tells any two programs apart. */
 const SOURCE_DIRS = ["drizzle", "hub", "shared", "worker"];
 const SOURCE_FILE = /\.(ts|tsx|sql)$/;
 
-function* sourceFiles(root: string, dir: string): Generator<string> {
+/** Holds a node's version beside its sources (fleet spec §4.3, §9.2). */
+export const VERSION_FILE = "VERSION";
+
+/** A file of the program; `path` from its root, with forward slashes. */
+export interface SourceFile {
+  path: string;
+  body: Uint8Array;
+}
+
+/** Whether a file counts for the version: no hidden ones, nor such below a hidden directory. */
+export const isSource = (path: string): boolean =>
+  SOURCE_FILE.test(path) && path.includes("/") && !path.split("/").some((s) => s.startsWith("."));
+
+function* sourcePaths(root: string, dir: string): Generator<string> {
   for (const entry of readdirSync(join(root, dir), { withFileTypes: true })) {
     const path = `${dir}/${entry.name}`;
     if (entry.name.startsWith(".")) continue;
-    if (entry.isDirectory()) yield* sourceFiles(root, path);
-    else if (SOURCE_FILE.test(entry.name)) yield path;
+    if (entry.isDirectory()) yield* sourcePaths(root, path);
+    else if (isSource(path)) yield path;
   }
+}
+
+/** The sources below `root`, sorted by path. */
+export function readSources(root: string, dirs: readonly string[] = SOURCE_DIRS): SourceFile[] {
+  const paths = dirs.flatMap((dir) => [...sourcePaths(root, dir)]).sort();
+  return paths.map((path) => ({ path, body: readFileSync(join(root, path)) }));
 }
 
 /**
- * First 12 hex digits of SHA-256 over every source file in sorted order, each as path, zero byte,
- * content (fleet spec §9.1). Paths are relative to `root` with forward slashes.
+ * First 12 hex digits of SHA-256 over source files in sorted order, each as path, zero byte, content (fleet spec §9.1).
  */
-export function hashSources(root: string): string {
-  const paths = SOURCE_DIRS.flatMap((dir) => [...sourceFiles(root, dir)]).sort();
+export function hashFiles(files: readonly SourceFile[]): string {
   const hash = createHash("sha256");
-  for (const path of paths)
-    hash
-      .update(path)
-      .update("\0")
-      .update(readFileSync(join(root, path)));
+  const sorted = [...files].sort((a, b) => (a.path < b.path ? -1 : 1));
+  for (const { path, body } of sorted) hash.update(path).update("\0").update(body);
   return hash.digest("hex").slice(0, 12);
 }
 
-/** The node's version: baked in, else hashed from the sources beside this file, else `fallback`, else `dev` (§9.2). */
-export function nodeVersion(fallback: string | undefined): string {
-  if (typeof FLOTILLA_VERSION === "string" && FLOTILLA_VERSION !== "") return FLOTILLA_VERSION;
-  try {
-    return hashSources(join(import.meta.dir, ".."));
-  } catch {
-    return fallback ?? "dev";
-  }
-}
+export const hashSources = (root: string): string => hashFiles(readSources(root));
+
+/** Where the program's sources are when it runs from them. */
+export const SOURCE_ROOT = join(import.meta.dir, "..");
+
+/** Whether this is the compiled binary's own code. */
+export const isCompiled = (): boolean =>
+  typeof FLOTILLA_VERSION === "string" && FLOTILLA_VERSION !== "";
+
+const firstThat = (...ways: (() => string | undefined)[]): string | undefined => {
+  for (const way of ways)
+    try {
+      const value = way()?.trim();
+      if (value) return value;
+    } catch {
+      // The next way, then.
+    }
+  return undefined;
+};
+
+/**
+ * The node's version (fleet spec §9.2): baked in, or hashed from the sources beside this file; else of the VERSION file,
+ * `fallback` (SVC_VERSION, WORKER_VERSION), or `dev`.
+ */
+export const nodeVersion = (fallback: string | undefined): string =>
+  (isCompiled() ? FLOTILLA_VERSION : undefined) ??
+  firstThat(
+    () => hashSources(SOURCE_ROOT),
+    () => readFileSync(join(SOURCE_ROOT, VERSION_FILE), "utf8"),
+    () => fallback,
+  ) ??
+  "dev";

@@ -20,9 +20,9 @@ export const loopbackHostsOnly: Guard = async (c, next) => {
   await next();
 };
 
-/** Health, viewers, the worker's own calls and what lanes open never carry the token (design/architecture.md §7). */
+/** Health, viewers, the worker's own calls (§5.4) and what lanes open never carry the token (design/architecture.md §7). */
 const TOKEN_FREE =
-  /^\/(health|api\/v1\/health|demo\/.*|sessions\/[^/]+\/novnc(\/.*)?|workers\/[^/]+\/(link|(jobs|profiles|sessions)\/.*))$/;
+  /^\/(health|worker-source\.tar\.gz|api\/v1\/health|demo\/.*|sessions\/[^/]+\/novnc(\/.*)?|workers\/[^/]+\/(link|(jobs|profiles|sessions)\/.*))$/;
 
 /** Asks for `Authorization: Bearer <token>` on every other call. */
 export const requireToken = (token: string): Guard => {

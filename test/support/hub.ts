@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type HubMode, loadHubConfig } from "#hub/config.ts";
 import type { HubContext } from "#hub/context.ts";
-import { startHub } from "#hub/serve.ts";
 import type { SharedStores } from "#hub/stores/open-shared.ts";
 import { type Clock, systemClock } from "#shared/clock.ts";
 import type { EnvSource } from "#shared/env.ts";
 import { createLog } from "#shared/log.ts";
 import { connectFakeWorker, type FakeWorker, type FakeWorkerOptions } from "./fake-worker.ts";
+import { fleetOfHubs, type HubSetMaker, isFleetMode, singleHub } from "./hub-set.ts";
 import { createSignals, type Signals } from "./signals.ts";
 
 /** How long POST /jobs waits here; no loop of the hub sleeps so long, so a test can tell by it who sleeps. */
@@ -48,6 +48,7 @@ export interface TestHubOptions {
   mode?: HubMode;
   clock?: Clock;
   random?: () => number;
+  version?: string;
   /** Of several hubs in this process; they need one Postgres database too. */
   shared?: SharedStores;
   /** Given the context of each start, before the hub does anything with it. */
@@ -66,44 +67,43 @@ const parse = (text: string): unknown => {
 export async function startTestHub(options: TestHubOptions = {}): Promise<TestHub> {
   const root = await mkdtemp(join(tmpdir(), "flotilla-hub-"));
   const data_dir = join(root, "data");
-  const config = loadHubConfig(
-    {
-      SVC_PORT: "0",
-      SVC_HOST: "127.0.0.1",
-      SVC_DATA_DIR: data_dir,
-      SVC_SUBMIT_WAIT_S: String(SUBMIT_WAIT_MS / 1_000),
-      ...options.env,
-    },
-    {},
-    options.mode ?? "hub",
-  );
+  const mode = options.mode ?? "hub";
+  const env = {
+    SVC_PORT: "0",
+    SVC_HOST: "127.0.0.1",
+    SVC_DATA_DIR: data_dir,
+    SVC_SUBMIT_WAIT_S: String(SUBMIT_WAIT_MS / 1_000),
+    ...options.env,
+  };
   const signals = createSignals();
   const log: Record<string, unknown>[] = [];
   const workers: FakeWorker[] = [];
-  const start = () => {
-    let ctx: HubContext | undefined;
-    return startHub({
-      config,
+  let maker: HubSetMaker | undefined;
+  const start = async () => {
+    maker ??= isFleetMode(options)
+      ? await fleetOfHubs(env, mode)
+      : singleHub(loadHubConfig(env, {}, mode));
+    return maker.start({
       log: createLog("debug", (line) => log.push(JSON.parse(line))),
       clock: options.clock ?? systemClock,
       version: "test",
       random: options.random ?? Math.random,
       signal: signals.emit,
       ...(options.shared && { shared: options.shared }),
-      onContext: (made) => {
-        ctx = made;
-        options.onContext?.(made);
-      },
-    }).then((running) => ({ running, ctx: ctx as HubContext }));
+      ...(options.onContext && { onContext: options.onContext }),
+    });
   };
-  const removeRoot = () => rm(root, { recursive: true, force: true });
-  let { running, ctx } = await start().catch(async (err) => {
+  const removeRoot = async () => {
+    await maker?.close();
+    await rm(root, { recursive: true, force: true });
+  };
+  let running = await start().catch(async (err) => {
     await removeRoot();
     throw err;
   });
   const hub: TestHub = {
     url: running.url,
-    ctx,
+    ctx: running.ctx,
     root,
     data_dir,
     signals,
@@ -140,9 +140,9 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
     },
     restart: async () => {
       await hub.stop();
-      ({ running, ctx } = await start());
+      running = await start();
       hub.url = running.url;
-      hub.ctx = ctx;
+      hub.ctx = running.ctx;
     },
     close: async () => {
       await hub.stop();
