@@ -86,7 +86,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
     return maker.start({
       log: createLog("debug", (line) => log.push(JSON.parse(line))),
       clock: options.clock ?? systemClock,
-      version: "test",
+      version: options.version ?? "test",
       random: options.random ?? Math.random,
       signal: signals.emit,
       ...(options.shared && { shared: options.shared }),
