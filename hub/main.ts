@@ -5,7 +5,7 @@ import { createLog, type LogLevel } from "#shared/log.ts";
 import { nodeVersion } from "#shared/version.ts";
 import { blameFlags, type FlagValues, flagOverrides, parseCommandLine } from "./cli/args.ts";
 import { EXIT, UsageError } from "./cli/exit.ts";
-import type { Mode } from "./cli/flags.ts";
+import { isOperatorCommand, type Mode } from "./cli/flags.ts";
 import { helpText } from "./cli/help.ts";
 import { runService, type Service } from "./cli/run-service.ts";
 import { systemTerminal } from "./cli/terminal.ts";
@@ -104,6 +104,14 @@ async function runCommand(words: Parameters<typeof parseCommandLine>[0]): Promis
           env,
           flagOverrides(invocation.flags, "admin"),
           terminal,
+        );
+      }
+      if (isOperatorCommand(invocation.command)) {
+        const { runOperatorCommand } = await import("./commands/run.ts");
+        const self = SELF.length === 1 ? process.execPath : null;
+        return runOperatorCommand(
+          { ...invocation, command: invocation.command },
+          { env, terminal, self },
         );
       }
       const { runClientCommand } = await import("./cli/run-command.ts");

@@ -36,7 +36,13 @@ export const LAYERS: readonly Layer[] = [
     may: ["drizzle", "shared"],
     packages: ["drizzle-orm", "better-sqlite3", "postgres"],
   },
-  { name: "hub-stores", files: /^hub\/stores\//, may: ["shared"], packages: [] },
+  {
+    name: "hub-stores",
+    files: /^hub\/stores\//,
+    may: ["shared"],
+    // Signs requests to S3.
+    packages: ["aws4fetch"],
+  },
   {
     name: "fleet-pure",
     files: /^hub\/(fleet\/schedule|registries\/recipe-match)\.ts$/,
@@ -50,7 +56,7 @@ export const LAYERS: readonly Layer[] = [
     packages: ZOD,
   },
   // The other hubs: who they are, what is told to them, and calls passed on to them.
-  { name: "hub-cluster", files: /^hub\/cluster\//, may: ["shared"], packages: [] },
+  { name: "hub-cluster", files: /^hub\/cluster\//, may: ["shared"], packages: ZOD },
   {
     name: "hub-fleet",
     files: /^hub\/fleet\//,
@@ -149,6 +155,13 @@ export const LAYERS: readonly Layer[] = [
     may: ["shared", "hub-cli", "hub-config", "hub-db", "hub-control"],
     packages: [],
   },
+  // Commands of a machine's operator: they look at stores, files and units themselves.
+  {
+    name: "commands",
+    files: /^hub\/commands\//,
+    may: ["shared", "archive", "drizzle", "hub-cli", "hub-config", "hub-db", "hub-stores"],
+    packages: [],
+  },
   {
     name: "main",
     files: /^hub\/main\.ts$/,
@@ -159,6 +172,7 @@ export const LAYERS: readonly Layer[] = [
       "hub-assembly",
       "dev",
       "admin-command",
+      "commands",
       "worker-start",
       "worker-config",
     ],

@@ -139,9 +139,10 @@ export function parseCommandLine(argv: string[], env: EnvSource): Invocation {
     if (words.length > 0) throw new UsageError(`unexpected word "${words[0]}" after ${topic}`);
     return { kind: "mode", mode: topic, flags };
   }
-  const expected = COMMAND_WORDS[topic].filter((word) => !word.startsWith("["));
-  const any = expected.length < COMMAND_WORDS[topic].length;
-  if (words.length < expected.length) throw new UsageError(`${topic} needs ${expected.join(" ")}`);
+  const expected = COMMAND_WORDS[topic];
+  const needed = expected.filter((word) => !word.startsWith("["));
+  const any = expected.some((word) => word.includes("…"));
+  if (words.length < needed.length) throw new UsageError(`${topic} needs ${needed.join(" ")}`);
   if (words.length > expected.length && !any)
     throw new UsageError(`unexpected word "${words[expected.length]}" after ${topic}`);
   return { kind: "command", command: topic, words, flags };

@@ -13,10 +13,23 @@ export const COMMANDS = [
   "runs",
   "admin",
   "doctor",
+  "install",
+  "uninstall",
+  "migrate",
 ] as const;
 export type Command = (typeof COMMANDS)[number];
+/** Those of the machine's operator: they look at stores, files and units themselves. */
+export const OPERATOR_COMMANDS = [
+  "doctor",
+  "install",
+  "uninstall",
+  "migrate",
+] as const satisfies Command[];
+export type OperatorCommand = (typeof OPERATOR_COMMANDS)[number];
+export const isOperatorCommand = (command: Command): command is OperatorCommand =>
+  OPERATOR_COMMANDS.some((c) => c === command);
 /** Those that speak to a running hub; `admin` opens the database of one that does not run. */
-export type ClientCommand = Exclude<Command, "admin">;
+export type ClientCommand = Exclude<Command, OperatorCommand | "admin">;
 
 /** Words the design reserves for later; refused by name instead of as a typing mistake. */
 export const RESERVED_COMMANDS = ["bench"];
@@ -99,6 +112,25 @@ const STDIN: Flag = {
   help: "stop when standard input closes, for a supervisor that may die",
 };
 
+const HUB_URL: Flag = {
+  name: "hub-url",
+  env: "HUB_URL",
+  value: "URL",
+  help: "hub to join, ws://HOST:PORT",
+};
+const CONTROL_URL: Flag = {
+  name: "control-url",
+  env: "SVC_CONTROL_URL",
+  value: "URL",
+  help: "control plane to pull tasks from, http://HOST:PORT",
+};
+const PREFIX: Flag = {
+  name: "prefix",
+  value: "DIR",
+  help: "work on the tree below DIR: no users, no systemctl, no root",
+};
+const DRY_RUN: Flag = { name: "dry-run", help: "say what would be done and change nothing" };
+
 const SERVER = [HOST, PORT, DB, REDIS, OBJECTS, DATA, LOG, STDIN];
 
 export const MODE_FLAGS: Record<Mode, Flag[]> = {
@@ -116,18 +148,8 @@ export const MODE_FLAGS: Record<Mode, Flag[]> = {
   hub: SERVER,
   control: [HOST, PORT, DB, REDIS, OBJECTS, DATA, LOG, STDIN],
   worker: [
-    {
-      name: "hub-url",
-      env: "HUB_URL",
-      value: "URL",
-      help: "hub to join, ws://HOST:PORT",
-    },
-    {
-      name: "control-url",
-      env: "SVC_CONTROL_URL",
-      value: "URL",
-      help: "control plane to pull tasks from, http://HOST:PORT",
-    },
+    HUB_URL,
+    CONTROL_URL,
     WORKER_ID,
     LANES,
     SLOTS,
@@ -194,10 +216,21 @@ export const COMMAND_FLAGS: Record<Command, Flag[]> = {
     JSON_OUT,
   ],
   admin: [DB, DATA],
-  doctor: [HUB, DATA, JSON_OUT],
+  doctor: [HUB, HUB_URL, CONTROL_URL, DB, REDIS, OBJECTS, DATA, JSON_OUT],
+  install: [
+    DRY_RUN,
+    PREFIX,
+    { name: "user", value: "NAME", help: "system user of the service (flotilla, flotilla-worker)" },
+    { name: "now", help: "start it too, or start it again when something changed" },
+    { name: "generate-secret", help: "make a WORKER_SECRET for a new environment file" },
+    { name: "binary", value: "FILE", help: "executable to install (this one)" },
+    ...[HOST, PORT, DB, REDIS, OBJECTS, HUB_URL, CONTROL_URL, LANES, SLOTS, WORKER_ID],
+  ],
+  uninstall: [DRY_RUN, PREFIX],
+  migrate: [DB, DATA, DRY_RUN],
 };
 
-/** The words that follow each command; one in brackets stands for any number. */
+/** The words that follow each command; one in brackets may be left out, one with … stands for any number. */
 export const COMMAND_WORDS: Record<Command, string[]> = {
   fetch: ["URL"],
   jobs: [],
@@ -207,5 +240,8 @@ export const COMMAND_WORDS: Record<Command, string[]> = {
   queue: ["SLUG"],
   runs: ["SLUG"],
   admin: ["reset-password"],
-  doctor: [],
+  doctor: ["[hub|worker|control]"],
+  install: ["hub|worker|control", "[NAME]"],
+  uninstall: ["hub|worker|control", "[NAME]"],
+  migrate: [],
 };

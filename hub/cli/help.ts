@@ -4,6 +4,7 @@ import {
   COMMANDS,
   type Command,
   type Flag,
+  isOperatorCommand,
   MODE_FLAGS,
   MODES,
   type Mode,
@@ -22,8 +23,13 @@ const ABOUT: Record<Mode | Command, string> = {
   queue: "count the tasks of a workload",
   runs: "list the runs of a workload, newest first",
   admin: "give the administrator a new password, in the database of a hub that does not run",
-  doctor: "say what this machine lacks to run a worker",
+  doctor: "say what this machine lacks to run a hub, a worker or a control plane",
+  install: "make it a systemd service: user, executable, unit and environment file",
+  uninstall: "take the service away; data and environment file stay",
+  migrate: "bring the database up to date, as every start of a hub does",
 };
+
+const isOperator = (command: Command): boolean => command === "admin" || isOperatorCommand(command);
 
 const isMode = (topic: Mode | Command): topic is Mode => MODES.some((m) => m === topic);
 
@@ -51,7 +57,7 @@ export function helpText(topic: Mode | Command | null): string {
     ].join("\n");
   }
   const about = (names: readonly (Mode | Command)[]) =>
-    names.map((n) => `  ${n.padEnd(8)} ${ABOUT[n]}`);
+    names.map((n) => `  ${n.padEnd(9)} ${ABOUT[n]}`);
   return [
     "flotilla MODE [flags]     (or flotilla --mode MODE)",
     "flotilla COMMAND [flags]",
@@ -60,7 +66,10 @@ export function helpText(topic: Mode | Command | null): string {
     ...about(MODES),
     "",
     "Commands, against the hub or control plane at SVC_HUB (http://localhost:8000):",
-    ...about(COMMANDS),
+    ...about(COMMANDS.filter((c) => !isOperator(c))),
+    "",
+    "Commands for the operator of a machine:",
+    ...about(COMMANDS.filter(isOperator)),
     "",
     "  --help      this text, or that of one mode or command",
     "  --version   version of the sources",

@@ -2,7 +2,6 @@ import { FlotillaError } from "#shared/client/index.ts";
 import { systemClock } from "#shared/clock.ts";
 import type { EnvSource } from "#shared/env.ts";
 import { type FlagValues, flagOverrides } from "./args.ts";
-import { runDoctorCommand } from "./doctor.ts";
 import { EXIT, UsageError } from "./exit.ts";
 import { parseOption, runFetchCommand } from "./fetch.ts";
 import type { ClientCommand } from "./flags.ts";
@@ -61,8 +60,6 @@ export async function runClientCommand(
         return await runWorkersCommand(deps, json);
       case "cancel":
         return await runCancelCommand(deps, word, json);
-      case "doctor":
-        return await runDoctorCommand({ ...deps, env: settings, path: env.PATH ?? "" }, json);
     }
   } catch (err) {
     if (err instanceof UsageError) throw err;

@@ -44,22 +44,28 @@ export async function openDb(url: string, options: OpenDbOptions): Promise<Db> {
   return toDb(await openConn(url, options));
 }
 
+export const isPostgres = (url: string): boolean => /^postgres(ql)?:\/\//i.test(url);
+
 async function openConn(
   url: string,
   { log, as_hub = false, lock_wait_ms = 3_000 }: OpenDbOptions,
 ): Promise<Conn> {
-  if (/^postgres(ql)?:\/\//i.test(url))
+  if (isPostgres(url))
     return openPostgres(url, { log, hub_lock_wait_ms: as_hub ? lock_wait_ms : undefined });
   const path = sqlitePath(url);
   if (path !== null) return openSqlite(path, { log, lock_wait_ms });
+  throw unsupported(url);
+}
+
+export function unsupported(url: string): ConfigError {
   const scheme = /^[a-z0-9+.-]+:/i.exec(url)?.[0] ?? '""';
-  throw new ConfigError(
+  return new ConfigError(
     `SVC_DB_URL: ${scheme} is not supported; use sqlite:<path> or postgres://<user>:<password>@<host>/<database>`,
   );
 }
 
-/** `sqlite:///abs/path` and `file:///abs/path` are read as well as the forms without slashes. */
-function sqlitePath(url: string): string | null {
+/** The file of a SQLite URL, null for any other; `sqlite:///abs/path` and `file:///abs/path` are read as well as the forms without slashes. */
+export function sqlitePath(url: string): string | null {
   const [, scheme, rest = ""] = /^(?:(sqlite|file):)?(.*)$/is.exec(url.trim()) ?? [];
   if (scheme === undefined && /^[a-z][a-z0-9+.-]*:/i.test(rest)) return null;
   const path = rest.startsWith("//") ? rest.slice(2) : rest;

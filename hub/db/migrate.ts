@@ -39,7 +39,22 @@ export async function migrate(
   log: Log,
 ): Promise<string[]> {
   await target.prepare();
-  const applied = await target.applied();
+  const pending = findPending(await target.applied(), migrations);
+  for (const { name, sql } of pending) {
+    await target.apply(statementsOf(sql), { name, hash: hashOf(sql), applied_at: Date.now() });
+    log.info({ migration: name }, "migration applied");
+  }
+  return pending.map((m) => m.name);
+}
+
+/**
+ * Those of `migrations` that `applied` lacks, in order.
+ * @throws ConfigError when a migration was applied that is unknown here or has another content.
+ */
+export function findPending(
+  applied: readonly AppliedMigration[],
+  migrations: readonly Migration[],
+): Migration[] {
   const known = new Map(migrations.map((m) => [m.name, hashOf(m.sql)]));
   for (const { name, hash } of applied) {
     const expected = known.get(name);
@@ -53,10 +68,5 @@ export async function migrate(
       );
   }
   const done = new Set(applied.map((m) => m.name));
-  const pending = migrations.filter((m) => !done.has(m.name));
-  for (const { name, sql } of pending) {
-    await target.apply(statementsOf(sql), { name, hash: hashOf(sql), applied_at: Date.now() });
-    log.info({ migration: name }, "migration applied");
-  }
-  return pending.map((m) => m.name);
+  return migrations.filter((m) => !done.has(m.name));
 }

@@ -103,11 +103,12 @@ export const openQueueClient = (url: string, max: number): Sql => {
   return postgres(url, options) as unknown as Sql;
 };
 
-async function migratePostgres(
+/** Brings the database up to date; the migrations this call applied. Safe while other hubs and commands do the same. */
+export async function migratePostgres(
   url: string,
   migrations: readonly Migration[],
   log: Log,
-): Promise<void> {
+): Promise<string[]> {
   const client = connect(url, {
     max: 1,
     connection: { application_name: "flotilla migrate", lock_timeout: MIGRATION_LOCK_TIMEOUT_MS },
@@ -115,7 +116,7 @@ async function migratePostgres(
   try {
     // Held until this session ends, so of several hubs that start together one migrates and the others find it done.
     await client`select pg_advisory_lock(${MIGRATION_LOCK_ID})`;
-    await migrate(
+    return await migrate(
       {
         prepare: async () => {
           await client.unsafe(MIGRATIONS_TABLE);

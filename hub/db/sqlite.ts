@@ -32,6 +32,19 @@ export interface SqliteOptions {
 
 /** Opens (and creates) the database file `path`, or `:memory:`, and brings it up to date. */
 export async function openSqlite(path: string, options: SqliteOptions): Promise<Conn> {
+  const { client, unlock } = await openMigrated(path, options);
+  return toConn(client, unlock);
+}
+
+/** Brings the database file `path` up to date, creating it when there is none; the migrations applied. */
+export async function migrateSqlite(path: string, options: SqliteOptions): Promise<string[]> {
+  const { client, unlock, applied } = await openMigrated(path, options);
+  client.close();
+  unlock();
+  return applied;
+}
+
+async function openMigrated(path: string, options: SqliteOptions) {
   const { log, lock_wait_ms, migrations = sqliteMigrations } = options;
   const Driver = await loadDriver();
   const file = path === ":memory:" ? path : resolve(path);
@@ -43,14 +56,14 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
       unlock = await lockFile(Driver, file, lock_wait_ms);
     }
     client = openClient(Driver, file);
-    await migrate(migrationTarget(client), migrations, log);
+    const applied = await migrate(migrationTarget(client), migrations, log);
+    return { client, unlock, applied };
   } catch (err) {
     client?.close();
     unlock();
     if (err instanceof ConfigError) throw err;
     throw new ConfigError(`SVC_DB_URL: cannot open ${file}: ${errorMessage(err)}`);
   }
-  return toConn(client, unlock);
 }
 
 function prepareDir(file: string): void {

@@ -3,14 +3,22 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runDoctorCommand } from "#hub/cli/doctor.ts";
+import type { FlagValues } from "#hub/cli/args.ts";
+import { createHubClient } from "#hub/cli/hub-client.ts";
+import type { Terminal } from "#hub/cli/print.ts";
+import type { Check } from "#hub/commands/doctor/check.ts";
+import { runDoctor } from "#hub/commands/doctor/doctor.ts";
+import { checkHubClock, checkWorkerVersions } from "#hub/commands/doctor/hub.ts";
 import {
-  type Check,
+  checkDisk,
   checkPorts,
   checkPrograms,
+  checkServerPort,
   checkSharedMemory,
-} from "#hub/cli/doctor-checks.ts";
-import { createHubClient } from "#hub/cli/hub-client.ts";
+} from "#hub/commands/doctor/machine.ts";
+import { checkDatabase, checkRedis, skewOf } from "#hub/commands/doctor/stores.ts";
+import { loadHubConfig } from "#hub/config.ts";
+import { freePort } from "#test/support/program.ts";
 
 let dir: string;
 beforeAll(() => {
@@ -65,33 +73,101 @@ test("doctor tells ports that are taken and a /dev/shm that is not there", async
   expect(await checkSharedMemory(join(dir, "none"))).toMatchObject({ found: "absent" });
 });
 
-test("doctor exits 1 when a check failed, 0 otherwise, and prints a table or JSON", async () => {
-  const hub = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: () => Response.json({ status: "ok", store: "sqlite", workers: 1, version: "v1" }),
+/** What `flotilla doctor` prints and answers. */
+async function doctor(words: string[], env: Record<string, string>, json = true) {
+  let out = "";
+  const terminal: Terminal = {
+    ...{
+      out: (text: string) => {
+        out += text;
+      },
+      err: () => {},
+    },
+    ...{ width: 300, live: false, liveWidth: 80 },
+  };
+  const flags: FlagValues = json ? { json: ["1"] } : {};
+  const code = await runDoctor(words, { env, overrides: {}, flags, terminal });
+  return { code, out };
+}
+const health = (init: ResponseInit = {}) =>
+  Bun.serve({
+    ...{ port: 0, hostname: "127.0.0.1" },
+    fetch: (req) =>
+      new URL(req.url).pathname === "/workers"
+        ? Response.json({ workers: [{ worker_id: "w7", version: "v0", alive: true }] })
+        : Response.json({ status: "ok", store: "sqlite", workers: 1, version: "v1" }, init),
   });
+
+test("doctor exits 1 when a check failed, 0 otherwise, and prints a table or JSON", async () => {
+  const hub = health();
   try {
-    const path = pathWith({ chromium: "Chromium 150.0", Xvnc: "Xvnc 1" });
+    const path = pathWith({
+      chromium: "<title>flotilla-doctor-41</title>",
+      Xvnc: "7",
+    });
     mkdirSync(join(dir, "data"), { recursive: true });
-    const run = async (env: Record<string, string>, address: string, json: boolean) => {
-      let out = "";
-      const terminal = { out: (t: string) => (out += t), err: () => {}, width: 200 } as never;
-      const client = createHubClient(address, undefined);
-      const code = await runDoctorCommand({ env, path, client, terminal }, json);
-      return { code, out };
-    };
-    const env = { SVC_DATA_DIR: join(dir, "data"), SVC_HUB: hub.url.href };
-    const good = await run(env, hub.url.href, true);
+    const env = { SVC_DATA_DIR: join(dir, "data"), PATH: path };
+    const good = await doctor(["worker"], { ...env, SVC_HUB: hub.url.href });
     const { ok, checks } = JSON.parse(good.out) as { ok: boolean; checks: Check[] };
-    expect(byName(checks, "hub")).toMatchObject({ status: "ok" });
-    expect(good.code).toBe(ok ? 0 : 1);
-    const none = "http://127.0.0.1:9";
-    const bad = await run({ ...env, SVC_HUB: none }, none, false);
+    for (const name of ["hub", "clock", "browser start", "display", "disk"])
+      expect(byName(checks, name)).toMatchObject({ status: "ok" });
+    expect(byName(checks, "fonts CJK, emoji")).toMatchObject({ status: "warn" });
+    // What answers here is no hub: its worker link is not one.
+    expect(byName(checks, "worker link")).toMatchObject({ status: "fail" });
+    expect({ ok, code: good.code }).toEqual({ ok: false, code: 1 });
+    const bad = await doctor([], { ...env, SVC_HUB: "http://127.0.0.1:9" }, false);
     expect(bad.code).toBe(1);
     expect(bad.out).toMatch(/^check +status +found +what to do/i);
-    expect(bad.out).toMatch(/\nhub +fail /);
+    expect(bad.out).toMatch(/\nhub +FAIL /);
+    const server = await doctor(["hub"], { ...env, SVC_PORT: String(await freePort()) });
+    expect(server.code).toBe(0);
+    expect(byName(JSON.parse(server.out).checks, "database")?.found).toContain("empty");
+    expect(doctor(["router"], env)).rejects.toThrow('"router" is not one of hub, control, worker');
   } finally {
     await hub.stop(true);
   }
 });
+
+test("doctor tells a hub's clock, version and port apart from this machine's", async () => {
+  expect([skewOf(5, 1, 9), skewOf(0, 1, 9), skewOf(12, 1, 9)]).toEqual([0, -1, 3]);
+  const hub = health({ headers: { date: new Date(Date.now() - 60_000).toUTCString() } });
+  const target = {
+    ...{ client: createHubClient(hub.url.href, undefined), named: true, secret: null },
+  };
+  try {
+    const clock = await checkHubClock(target);
+    expect(clock.status).toBe("fail");
+    expect(clock.found).toMatch(/^-(59|60|61)/);
+    expect(clock.advice).toContain("timedatectl");
+    const versions = await checkWorkerVersions(target);
+    expect(versions).toMatchObject({ status: "warn", found: "hub v1; w7 v0" });
+    const held = await checkServerPort(Number(hub.port), "127.0.0.1");
+    expect(held).toMatchObject({ status: "ok" });
+    expect(held.found).toContain("version v1");
+  } finally {
+    await hub.stop(true);
+  }
+  const other = createServer((socket) => socket.destroy());
+  const port = await new Promise<number>((done) =>
+    other.listen(0, "127.0.0.1", () => done((other.address() as { port: number }).port)),
+  );
+  const taken = await checkServerPort(port, "127.0.0.1");
+  expect(taken.status).toBe("fail");
+  expect(taken.found).toContain(`(pid ${process.pid})`);
+  await new Promise((done) => other.close(done));
+}, 15_000);
+
+test("doctor finds a disk that cannot be written, and stores that are away, with masked passwords", async () => {
+  const missing = await checkDisk({ env: { SVC_DATA_DIR: "/proc/flotilla" }, path: "" });
+  expect(missing.status).toBe("fail");
+  const away = `127.0.0.1:${await freePort()}`;
+  const config = loadHubConfig({ SVC_DB_URL: `postgres://ann:geheim@${away}/x` });
+  for (const check of [
+    await checkDatabase(config),
+    await checkRedis(`redis://:geheim@${away}/0`),
+  ]) {
+    expect(check.status).toBe("fail");
+    expect(check.advice).not.toBe("");
+    expect(JSON.stringify(check)).not.toContain("geheim");
+  }
+}, 15_000);

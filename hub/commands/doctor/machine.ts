@@ -1,56 +1,28 @@
 import { existsSync } from "node:fs";
-import { statfs } from "node:fs/promises";
-import { createServer } from "node:net";
-import { dirname, resolve } from "node:path";
-import type { EnvSource } from "#shared/env.ts";
+import { open, rm, statfs } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { errorMessage } from "#shared/errors.ts";
 import { CDP_PORT_BASE, MAX_DISK_PCT, VNC_PORT_BASE } from "#shared/limits.ts";
 import { humanSize } from "#shared/names.ts";
-
-/** `fail`: something cannot work. `warn`: something is slower, or one feature is missing. */
-export type CheckStatus = "ok" | "warn" | "fail";
-
-export interface Check {
-  name: string;
-  status: CheckStatus;
-  /** What was found. */
-  found: string;
-  /** What to do about it; empty when it is ok. */
-  advice: string;
-}
-
-export interface CheckDeps {
-  env: EnvSource;
-  /** Directories to look programs up in. */
-  path: string;
-}
+import {
+  type Check,
+  type CheckDeps,
+  type CheckStatus,
+  fail,
+  firstLine,
+  install,
+  isOn,
+  numberOf,
+  ok,
+  setting,
+  warn,
+} from "./check.ts";
+import { isFree, ownerOf } from "./sockets.ts";
 
 const GB = 1024 ** 3;
-const PROGRAM_MS = 10_000;
 const VIEWER_PORT_BASE = 6080;
-
-const ok = (name: string, found: string): Check => ({ name, status: "ok", found, advice: "" });
-const install = (packages: string) => `apt-get install ${packages}`;
-
-/** First line of what a program prints, or null when it cannot be run. */
-async function firstLine(argv: string[]): Promise<string | null> {
-  try {
-    const child = Bun.spawn(argv, {
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
-      timeout: PROGRAM_MS,
-    });
-    const [out, err] = await Promise.all([
-      new Response(child.stdout).text(),
-      new Response(child.stderr).text(),
-    ]);
-    await child.exited;
-    const line = `${out}\n${err}`.split("\n").find((l) => l.trim() !== "");
-    return child.signalCode === null ? (line?.trim().slice(0, 80) ?? "") : null;
-  } catch {
-    return null;
-  }
-}
+/** A disk that takes longer to keep 4 KB makes every commit slow. */
+const SLOW_FSYNC_MS = 100;
 
 interface Program {
   name: string;
@@ -74,8 +46,8 @@ async function checkProgram({ path }: CheckDeps, program: Program): Promise<Chec
 
 /** What runs pages and what shows them (fleet spec §2.5). */
 export function checkPrograms(deps: CheckDeps): Promise<Check[]> {
-  const configured = deps.env.SVC_CHROMIUM?.trim();
-  const headless = /^(1|true|yes|on)$/i.test(deps.env.SVC_HEADLESS_LANES?.trim() ?? "");
+  const configured = setting(deps.env, "SVC_CHROMIUM");
+  const headless = isOn(deps.env, "SVC_HEADLESS_LANES");
   const programs: Program[] = [
     {
       name: "chromium",
@@ -131,33 +103,43 @@ export async function checkSharedMemory(dir = "/dev/shm"): Promise<Check> {
   return ok(name, `${humanSize(free)} free`);
 }
 
-/** §8: a worker with 90 % of its disk used takes no job. */
+/** Space (§8: a worker with 90 % of its disk used takes no job), and whether what is written there is kept, and how fast. */
 export async function checkDisk({ env }: CheckDeps): Promise<Check> {
   const name = "disk";
-  let dir = resolve(env.SVC_DATA_DIR?.trim() || "./data");
+  let dir = resolve(setting(env, "SVC_DATA_DIR") ?? "./data");
   while (!existsSync(dir)) dir = dirname(dir);
   const { blocks, bavail, bfree, bsize } = await statfs(dir);
   const free = bavail * bsize;
   const used = blocks === 0 ? 0 : (100 * (blocks - bfree)) / (blocks - bfree + bavail);
-  const found = `${humanSize(free)} free, ${used.toFixed(0)} % used at ${dir}`;
+  const space = `${humanSize(free)} free, ${used.toFixed(0)} % used at ${dir}`;
+  const sync_ms = await measureFsync(dir).catch((err: unknown) => errorMessage(err));
+  if (typeof sync_ms === "string")
+    return fail(
+      name,
+      `${space}; ${sync_ms}`,
+      `SVC_DATA_DIR must be writable: chown it to the service's user`,
+    );
+  const found = `${space}, fsync ${sync_ms.toFixed(1)} ms`;
   if (used >= MAX_DISK_PCT)
-    return { name, status: "fail", found, advice: "a worker takes no job above 90 %: free space" };
-  if (free < 5 * GB) return { name, status: "warn", found, advice: "captures need room" };
+    return fail(name, found, "a worker takes no job above 90 %: free space");
+  if (free < 5 * GB) return warn(name, found, "captures need room");
+  if (sync_ms > SLOW_FSYNC_MS) return warn(name, found, "a faster disk: every commit waits for it");
   return ok(name, found);
 }
 
-function isFree(port: number): Promise<boolean> {
-  return new Promise((done) => {
-    const server = createServer();
-    server.once("error", () => done(false));
-    server.listen(port, "127.0.0.1", () => server.close(() => done(true)));
-  });
+async function measureFsync(dir: string): Promise<number> {
+  const path = join(dir, `.flotilla-doctor-${process.pid}`);
+  const file = await open(path, "wx", 0o600);
+  try {
+    await file.writeFile(Buffer.alloc(4_096));
+    const began = performance.now();
+    await file.sync();
+    return performance.now() - began;
+  } finally {
+    await file.close();
+    await rm(path, { force: true });
+  }
 }
-
-const numberOf = (value: string | undefined, fallback: number): number => {
-  const number = Number(value?.trim() || fallback);
-  return Number.isInteger(number) ? number : fallback;
-};
 
 /** Ports of this machine's lanes (fleet spec §2.5). */
 export async function checkPorts({ env }: CheckDeps): Promise<Check> {
@@ -174,11 +156,30 @@ export async function checkPorts({ env }: CheckDeps): Promise<Check> {
   );
   const taken = ports.filter((_, i) => !free[i]);
   if (taken.length === 0) return ok(name, `${ports.length} free for ${lanes} lanes`);
-  return {
+  const owners = await Promise.all(taken.map(ownerOf));
+  return warn(
     name,
-    status: "warn",
-    found: `in use: ${taken.join(", ")}`,
-    advice:
-      "a worker runs here already, or set SVC_CDP_PORT_BASE, SVC_VNC_PORT_BASE, NOVNC_BASE_PORT",
-  };
+    `in use: ${taken.map((port, i) => `${port}${owners[i] ? ` by ${owners[i]}` : ""}`).join(", ")}`,
+    "a worker runs here already, or set SVC_CDP_PORT_BASE, SVC_VNC_PORT_BASE, NOVNC_BASE_PORT",
+  );
+}
+
+/** The port of a hub or control plane: free, or held by one that answers. */
+export async function checkServerPort(port: number, host: string): Promise<Check> {
+  const name = "port";
+  if (await isFree(port, host)) return ok(name, `${port} is free`);
+  const path = port === 0 ? null : `http://127.0.0.1:${port}/health`;
+  const answer =
+    path && (await fetch(path, { signal: AbortSignal.timeout(3_000) }).catch(() => null));
+  const health = answer
+    ? ((await answer.json().catch(() => null)) as { version?: string } | null)
+    : null;
+  if (health?.version)
+    return ok(name, `${port} is held by a hub that answers, version ${health.version}`);
+  const owner = await ownerOf(port);
+  return fail(
+    name,
+    `${port} cannot be used${owner ? `: ${owner} listens there` : ` on ${host}`}`,
+    "stop it, or set SVC_PORT (SVC_HOST) to another",
+  );
 }

@@ -1,0 +1,103 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type Check,
+  type CheckDeps,
+  fail,
+  install,
+  isOn,
+  ok,
+  outputOf,
+  setting,
+  warn,
+} from "./check.ts";
+
+const START_MS = 20_000;
+const PROBE = "flotilla-doctor-41";
+
+const isRoot = () => process.getuid?.() === 0;
+
+/** The browser starts without a screen, runs a script and answers with the page (20 s). */
+export async function checkBrowser({ env, path }: CheckDeps): Promise<Check> {
+  const name = "browser start";
+  const named = setting(env, "SVC_CHROMIUM");
+  const program = (named ? [named] : ["chromium", "chromium-browser", "google-chrome"])
+    .map((command) => Bun.which(command, { PATH: path }))
+    .find((at) => at !== null);
+  if (!program) return fail(name, "there is no browser", install("chromium chromium-sandbox"));
+  const dir = await mkdtemp(join(tmpdir(), "flotilla-doctor-"));
+  try {
+    const began = performance.now();
+    const page = `data:text/html,<script>document.title="${PROBE.slice(0, -2)}"+(40+1)</script>`;
+    const sandbox = isRoot() ? ["--no-sandbox"] : [];
+    const text = await outputOf(
+      [
+        ...[program, "--headless=new", "--disable-gpu", "--no-first-run", ...sandbox],
+        ...[`--user-data-dir=${dir}`, "--dump-dom", page],
+      ],
+      START_MS,
+    );
+    const took = `${Math.round(performance.now() - began)} ms`;
+    if (text?.includes(PROBE))
+      return ok(name, `answers after ${took}${isRoot() ? ", as root without its sandbox" : ""}`);
+    if (text === null)
+      return fail(name, `no answer within ${START_MS / 1_000} s`, "run it by hand");
+    if (/No usable sandbox|Failed to move to new namespace/i.test(text))
+      return fail(name, "Chromium finds no sandbox", "see the check user namespaces");
+    const line =
+      text.split("\n").find((l) => /error|fatal|cannot/i.test(l)) ?? text.trim().slice(-120);
+    return fail(name, line.trim().slice(0, 160), `run ${program} --headless by hand`);
+  } finally {
+    await rm(dir, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** Xvnc starts on a free display and says so (10 s). */
+export async function checkDisplay({ env, path }: CheckDeps): Promise<Check> {
+  const name = "display";
+  const advice = `${install("tigervnc-standalone-server")}, or SVC_HEADLESS_LANES=1`;
+  const missing = isOn(env, "SVC_HEADLESS_LANES") ? warn : fail;
+  const program = Bun.which("Xvnc", { PATH: path });
+  if (!program) return missing(name, "Xvnc is not installed", advice);
+  const child = Bun.spawn(
+    [program, "-displayfd", "1", "-rfbport", "-1", "-SecurityTypes", "None", "-nolisten", "tcp"],
+    { stdin: "ignore", stdout: "pipe", stderr: "pipe", timeout: 10_000, killSignal: "SIGKILL" },
+  );
+  try {
+    const reader = child.stdout.getReader();
+    const { value } = await reader.read();
+    const number = value ? new TextDecoder().decode(value).trim() : "";
+    if (/^[0-9]+$/.test(number)) return ok(name, `Xvnc starts (display :${number})`);
+    const said = (await new Response(child.stderr).text()).trim().split("\n").at(-1) ?? "";
+    return missing(name, `Xvnc does not start: ${said.slice(0, 120)}`, "start Xvnc :99 by hand");
+  } finally {
+    child.kill("SIGTERM");
+    await child.exited;
+  }
+}
+
+/** Scripts that a Latin font alone shows as boxes. */
+export async function checkScripts({ path }: CheckDeps): Promise<Check> {
+  const name = "fonts CJK, emoji";
+  const program = Bun.which("fc-list", { PATH: path });
+  if (!program) return warn(name, "fontconfig is not installed", install("fontconfig"));
+  const count = async (pattern: string) =>
+    ((await outputOf([program, pattern, "family"])) ?? "").split("\n").filter((l) => l.trim())
+      .length;
+  const [cjk, emoji] = await Promise.all([
+    Promise.all([":lang=zh-cn", ":lang=ja", ":lang=ko"].map(count)),
+    count(":charset=1f600"),
+  ]);
+  const lacks = [
+    ...(cjk.includes(0) ? ["fonts-noto-cjk"] : []),
+    ...(emoji === 0 ? ["fonts-noto-color-emoji"] : []),
+  ];
+  if (lacks.length === 0) return ok(name, "both are there");
+  const which = [cjk.includes(0) && "Chinese, Japanese or Korean", emoji === 0 && "emoji"];
+  return warn(
+    name,
+    `pages show boxes for ${which.filter(Boolean).join(" and ")}`,
+    install(lacks.join(" ")),
+  );
+}

@@ -1,0 +1,146 @@
+import { CDP_PORT_BASE, DISPLAY_BASE, VNC_PORT_BASE } from "#shared/limits.ts";
+import type { Role, Target } from "./roles.ts";
+
+/** One line of an environment file: a variable with its value, or only described. */
+interface Line {
+  name: string;
+  about: string;
+  /** Shown commented out when nothing sets the variable. */
+  example: string;
+}
+
+const SECRET: Line = {
+  name: "WORKER_SECRET",
+  about: "Shared secret of hubs and workers: the same on every machine.",
+  example: "",
+};
+const TOKEN: Line = {
+  name: "SVC_API_TOKEN",
+  about: "When set, every call of the API needs it: the same on every machine.",
+  example: "",
+};
+const LOG: Line = { name: "SVC_LOG_LEVEL", about: "debug, info, warn or error.", example: "info" };
+
+const server = (port: string): Line[] => [
+  { name: "SVC_HOST", about: "Address to listen on.", example: "0.0.0.0" },
+  { name: "SVC_PORT", about: "Port to listen on.", example: port },
+  SECRET,
+  TOKEN,
+  {
+    name: "SVC_DB_URL",
+    about: "Database; unset: flotilla.db in the state directory. Several hubs need Postgres.",
+    example: "postgres://flotilla:PASSWORD@db.lan/flotilla",
+  },
+];
+
+const LINES: Record<Role, Line[]> = {
+  hub: [
+    ...server("8000"),
+    {
+      name: "SVC_REDIS_URL",
+      about: "What several hubs share beside the database; unset: this hub is the only one.",
+      example: "redis://:PASSWORD@db.lan:6379/0",
+    },
+    {
+      name: "SVC_OBJECTS_URL",
+      about:
+        "Where bodies go; unset: objects/ in the state directory. Several hubs need one place.",
+      example: "file:/srv/flotilla/objects",
+    },
+    {
+      name: "SVC_ADVERTISE_URL",
+      about: "Where the other hubs reach this one; unset: its first LAN address.",
+      example: "http://hub1.lan:8000",
+    },
+    {
+      name: "PUBLIC_BASE_URL",
+      about: "Address told to people and workers: the router's, where there is one.",
+      example: "http://flotilla.lan:8000",
+    },
+    {
+      name: "SVC_ADMIN_PASSWORD",
+      about:
+        "Administrator's password, at least 12 characters; unset: flotilla admin reset-password.",
+      example: "",
+    },
+    LOG,
+  ],
+  control: [
+    ...server("8001"),
+    {
+      name: "SVC_OBJECTS_URL",
+      about: "Where blobs of plugins go; unset: objects/ in the state directory.",
+      example: "file:/srv/flotilla/objects",
+    },
+    {
+      name: "SVC_ADMIN_PASSWORD",
+      about:
+        "Administrator's password, at least 12 characters; unset: flotilla admin reset-password.",
+      example: "",
+    },
+    LOG,
+  ],
+  worker: [
+    {
+      name: "HUB_URL",
+      about: "The hub, or the router before several; with it this worker runs browsers.",
+      example: "ws://flotilla.lan:8000",
+    },
+    {
+      name: "SVC_CONTROL_URL",
+      about: "The control plane; with it this worker runs tasks of the pipeline.",
+      example: "http://flotilla.lan:8000",
+    },
+    SECRET,
+    TOKEN,
+    {
+      name: "SVC_WORKER_ID",
+      about: "Name in the fleet; no other worker may have it.",
+      example: "",
+    },
+    { name: "LANE_POOL", about: "Browsers at a time.", example: "2" },
+    { name: "MAX_CONCURRENT", about: "Jobs at a time.", example: "2" },
+    { name: "SVC_SLOTS", about: "Pipeline tasks at a time.", example: "4" },
+    {
+      name: "SVC_DISPLAY_BASE",
+      about: "First display and ports of the lanes: no two workers of a machine may overlap.",
+      example: String(DISPLAY_BASE),
+    },
+    { name: "SVC_CDP_PORT_BASE", about: "", example: String(CDP_PORT_BASE) },
+    { name: "SVC_VNC_PORT_BASE", about: "", example: String(VNC_PORT_BASE) },
+    { name: "NOVNC_BASE_PORT", about: "Hubs reach the worker's bridges here.", example: "6080" },
+    LOG,
+  ],
+};
+
+/** Variables that `install` writes when they are given, as flags or in its own environment. */
+export const variablesOf = (role: Role): string[] => LINES[role].map(({ name }) => name);
+
+/** systemd reads `"…"` with backslash escapes; everything else could be cut at a space or a quote. */
+const quote = (value: string): string =>
+  /^[A-Za-z0-9_./:@%+,=~-]*$/.test(value) ? value : `"${value.replace(/["\\$`]/g, "\\$&")}"`;
+
+/** The environment file of `target`: `values` set, everything else as a comment to start from. */
+export function envText({ role, instance }: Target, values: Record<string, string>): string {
+  const title = role === "worker" ? `worker ${instance}` : role === "hub" ? "hub" : "control plane";
+  const lines = LINES[role].flatMap(({ name, about, example }) => {
+    const value = values[name];
+    const line = value === undefined ? `#${name}=${example}` : `${name}=${quote(value)}`;
+    return about === "" ? [line] : ["", `# ${about}`, line];
+  });
+  return [
+    `# Flotilla ${title}: variables of its unit. Every variable is in the README; a change counts after a restart.`,
+    ...lines,
+    "",
+  ].join("\n");
+}
+
+/** Values of the variables an environment file sets, as far as `install` looks at them. */
+export function readEnvText(text: string): Record<string, string> {
+  const values: Record<string, string> = {};
+  for (const line of text.split("\n")) {
+    const [, name, value = ""] = /^\s*([A-Za-z_][A-Za-z0-9_]*)=(.*)$/.exec(line) ?? [];
+    if (name !== undefined) values[name] = value.trim().replace(/^"(.*)"$/, "$1");
+  }
+  return values;
+}

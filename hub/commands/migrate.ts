@@ -1,0 +1,49 @@
+import type { EnvSource } from "#shared/env.ts";
+import { errorMessage } from "#shared/errors.ts";
+import { silentLog } from "#shared/log.ts";
+import type { FlagValues } from "../cli/args.ts";
+import { EXIT } from "../cli/exit.ts";
+import type { Terminal } from "../cli/print.ts";
+import { loadHubConfig } from "../config.ts";
+import { migrateDb, pendingOf, readSchemaState, type SchemaState } from "../db/schema-state.ts";
+import { CommandRefused } from "./refused.ts";
+
+export interface CommandDeps {
+  env: EnvSource;
+  /** What the flags set, by the names of their variables. */
+  overrides: EnvSource;
+  flags: FlagValues;
+  terminal: Terminal;
+}
+
+const reach = (url: string): Promise<SchemaState> =>
+  readSchemaState(url).catch((err: unknown) => {
+    throw new CommandRefused(`SVC_DB_URL: the database cannot be used: ${errorMessage(err)}`);
+  });
+
+/**
+ * `flotilla migrate`: applies the migrations the database lacks and names them. Hubs do the same when they start; of
+ * several at once on Postgres one applies each.
+ * @returns the exit code (`EXIT`). @throws ConfigError when the database is newer than this program.
+ */
+export async function runMigrate({ env, overrides, flags, terminal }: CommandDeps) {
+  const { db_url } = loadHubConfig(env, overrides, "control");
+  const state = await reach(db_url);
+  const pending = pendingOf(state);
+  if (flags["dry-run"] !== undefined) {
+    for (const name of pending) terminal.out(`missing ${name}\n`);
+    if (pending.length === 0) terminal.out(upToDate(state));
+    return EXIT.ok;
+  }
+  if (pending.length === 0 && state.applied.length > 0) {
+    terminal.out(upToDate(state));
+    return EXIT.ok;
+  }
+  const applied = await migrateDb(db_url, silentLog);
+  for (const name of applied) terminal.out(`applied ${name}\n`);
+  if (applied.length === 0) terminal.out(upToDate(await reach(db_url)));
+  return EXIT.ok;
+}
+
+const upToDate = ({ dialect, applied }: SchemaState): string =>
+  `${dialect === "sqlite" ? "SQLite" : "Postgres"} is up to date: ${applied.length} migrations, the last is ${applied.at(-1)?.name ?? "none"}\n`;

@@ -1,0 +1,58 @@
+import { ConfigError, type EnvSource } from "#shared/env.ts";
+import { errorMessage } from "#shared/errors.ts";
+import { type FlagValues, flagOverrides } from "../cli/args.ts";
+import { EXIT, UsageError } from "../cli/exit.ts";
+import type { OperatorCommand } from "../cli/flags.ts";
+import type { Terminal } from "../cli/print.ts";
+import { runDoctor } from "./doctor/doctor.ts";
+import { runInstall } from "./install/install.ts";
+import { realSystem } from "./install/system.ts";
+import { runUninstall } from "./install/uninstall.ts";
+import { runMigrate } from "./migrate.ts";
+import { CommandRefused } from "./refused.ts";
+
+export interface OperatorDeps {
+  env: EnvSource;
+  terminal: Terminal;
+  /** This program's file when it is compiled; null from source. */
+  self: string | null;
+}
+
+export interface OperatorCall {
+  command: OperatorCommand;
+  words: string[];
+  flags: FlagValues;
+}
+
+/**
+ * Runs a command of the machine's operator and prints why it was refused.
+ * @returns the exit code (`EXIT`). @throws UsageError for wrong words, flags and variables.
+ */
+export async function runOperatorCommand(call: OperatorCall, deps: OperatorDeps): Promise<number> {
+  const { command, flags } = call;
+  try {
+    return await run(call, { ...deps, flags, overrides: flagOverrides(flags, command) });
+  } catch (err) {
+    if (err instanceof ConfigError) throw new UsageError(err.message);
+    if (err instanceof UsageError) throw err;
+    const said = err instanceof CommandRefused ? err.message : `${command}: ${errorMessage(err)}`;
+    deps.terminal.err(`flotilla: ${said}\n`);
+    return EXIT.failed;
+  }
+}
+
+function run(
+  { command, words }: OperatorCall,
+  deps: OperatorDeps & { flags: FlagValues; overrides: EnvSource },
+): Promise<number> {
+  switch (command) {
+    case "install":
+      return runInstall(words, { ...deps, system: realSystem() });
+    case "uninstall":
+      return runUninstall(words, { ...deps, system: realSystem() });
+    case "migrate":
+      return runMigrate(deps);
+    case "doctor":
+      return runDoctor(words, deps);
+  }
+}

@@ -1,0 +1,22 @@
+import { expect, test } from "bun:test";
+import { createHubClient } from "#hub/cli/hub-client.ts";
+import { checkSecret } from "#hub/commands/doctor/hub.ts";
+import { startTestHub } from "#test/support/hub.ts";
+
+test("§6.2 doctor knows by the link whether WORKER_SECRET is taken, and no worker comes of it", async () => {
+  const hub = await startTestHub({ env: { WORKER_SECRET: "the hub's secret" } });
+  try {
+    const target = (secret: string | null) => ({
+      ...{ client: createHubClient(hub.url, undefined), named: true, secret },
+    });
+    expect(await checkSecret(target("the hub's secret"))).toMatchObject({ status: "ok" });
+    for (const wrong of [null, "another"]) {
+      const check = await checkSecret(target(wrong));
+      expect(check.status).toBe("fail");
+      expect(check.advice).toContain("WORKER_SECRET");
+    }
+    expect((await hub.call("GET", "/workers")).body.workers).toEqual([]);
+  } finally {
+    await hub.close();
+  }
+});

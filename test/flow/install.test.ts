@@ -1,0 +1,147 @@
+import { afterEach, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { FlagValues } from "#hub/cli/args.ts";
+import { runInstall } from "#hub/commands/install/install.ts";
+import type { System } from "#hub/commands/install/system.ts";
+import { runUninstall } from "#hub/commands/install/uninstall.ts";
+
+const dirs: string[] = [];
+afterEach(() => {
+  for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true, force: true });
+});
+const newDir = () => {
+  const dir = mkdtempSync(join(tmpdir(), "flotilla-install-"));
+  dirs.push(dir);
+  writeFileSync(join(dir, "program"), "first");
+  return dir;
+};
+
+const commands: string[] = [];
+const system = (change: Partial<System> = {}): System => ({
+  ...{ is_root: true, has_systemd: true, hasUser: async () => false },
+  run: async (argv) => void commands.push(argv.join(" ")),
+  ...change,
+});
+
+/** Runs `install` or `uninstall` below `dir`; what it printed. */
+async function call(
+  run: typeof runInstall,
+  words: string[],
+  dir: string,
+  {
+    flags = {},
+    env = {},
+    on = system(),
+  }: { flags?: FlagValues; env?: Record<string, string>; on?: System } = {},
+) {
+  const seen = { code: -1, out: "", err: "" };
+  const print = (to: "out" | "err") => (text: string) => {
+    seen[to] += text;
+  };
+  seen.code = await run(words, {
+    ...{ env, overrides: {}, system: on, self: join(dir, "program") },
+    flags: { prefix: [dir], ...flags },
+    terminal: { out: print("out"), err: print("err"), width: null, live: false, liveWidth: 80 },
+  });
+  return seen;
+}
+const read = (dir: string, path: string) => readFileSync(join(dir, path), "utf8");
+
+test("install writes executable, unit and a private environment file, and may be repeated", async () => {
+  const dir = newDir();
+  const env = { SVC_DB_URL: "postgres://a:pa ss@db/x", UNRELATED: "1" };
+  const first = await call(runInstall, ["hub"], dir, { env, flags: { "generate-secret": ["1"] } });
+  expect(first.code).toBe(0);
+  const text = read(dir, "etc/flotilla/hub.env");
+  expect(text).toMatch(/^WORKER_SECRET=[\w-]{32}$/m);
+  expect(text).toContain('\nSVC_DB_URL="postgres://a:pa ss@db/x"\n');
+  expect(text).not.toContain("UNRELATED");
+  expect(text).toContain("\n#SVC_REDIS_URL=");
+  expect(statSync(join(dir, "etc/flotilla/hub.env")).mode & 0o777).toBe(0o600);
+  expect(statSync(join(dir, "usr/local/bin/flotilla")).mode & 0o777).toBe(0o755);
+  const unit = read(dir, "etc/systemd/system/flotilla-hub.service");
+  for (const line of ["User=flotilla", "RestartForceExitStatus=42", "StateDirectory=flotilla"])
+    expect(unit).toContain(`\n${line}\n`);
+  writeFileSync(join(dir, "program"), "second");
+  const again = await call(runInstall, ["hub"], dir, { env: { SVC_DB_URL: "postgres://other" } });
+  expect(read(dir, "etc/flotilla/hub.env")).toBe(text);
+  expect(again.err).toContain("not written, edit the file: SVC_DB_URL");
+  expect(read(dir, "usr/local/bin/flotilla")).toBe("second");
+  expect(read(dir, "usr/local/bin/flotilla.previous")).toBe("first");
+  expect(first.out + again.out).not.toContain("pa ss");
+});
+
+test("install gives every worker of a machine its own name, displays and ports", async () => {
+  const dir = newDir();
+  for (const name of ["a", "b", "c"]) await call(runInstall, ["worker", name], dir);
+  const values = ["a", "b", "c"].map((name) => {
+    const lines = read(dir, `etc/flotilla/worker-${name}.env`).split("\n");
+    return lines.filter((line) => /^(SVC_WORKER_ID|SVC_\w+_BASE|NOVNC_BASE_PORT)=/.test(line));
+  });
+  expect(values[0]).toHaveLength(5);
+  expect(new Set(values.flat()).size).toBe(15);
+  const unit = read(dir, "etc/systemd/system/flotilla-worker@.service");
+  expect(unit).toContain("\nStateDirectory=flotilla-worker-%i\n");
+  expect(unit).toContain("\nEnvironmentFile=/etc/flotilla/worker-%i.env\n");
+});
+
+test("install --dry-run writes nothing and masks secrets", async () => {
+  const dir = newDir();
+  const env = { WORKER_SECRET: "geheim", SVC_REDIS_URL: "redis://:geheim@r/0" };
+  const { code, out } = await call(runInstall, ["hub"], dir, { env, flags: { "dry-run": ["1"] } });
+  expect(code).toBe(0);
+  expect(out).toContain("ExecStart=/usr/local/bin/flotilla hub");
+  expect(out).toContain("WORKER_SECRET=***");
+  expect(out).not.toContain("geheim");
+  expect(existsSync(join(dir, "etc"))).toBe(false);
+});
+
+test("install refuses what it cannot do, by name", async () => {
+  const dir = newDir();
+  const on = system({ is_root: false });
+  const flags = { prefix: undefined as unknown as string[] };
+  const refused = (words: string[], more: FlagValues = {}) =>
+    call(runInstall, words, dir, { on, flags: { ...flags, ...more } });
+  expect(refused(["hub"])).rejects.toThrow("needs root: sudo flotilla install hub");
+  expect(refused(["router"])).rejects.toThrow('"router" is not one of hub, control, worker');
+  expect(refused(["hub", "x"])).rejects.toThrow("only workers have names");
+  expect(refused(["worker", "../x"])).rejects.toThrow("is no name of a worker");
+  expect(refused(["worker"], { user: ["root"] })).rejects.toThrow("--user: root is refused");
+  expect(refused(["worker"], { "generate-secret": ["1"] })).rejects.toThrow("WORKER_SECRET");
+  expect(refused(["hub"], { binary: ["/nowhere"] })).rejects.toThrow("--binary");
+  const env = { WORKER_SECRET: "a\nExecStart=/bin/sh" };
+  expect(call(runInstall, ["hub"], dir, { env })).rejects.toThrow(
+    "WORKER_SECRET: must be one line",
+  );
+});
+
+test("uninstall takes the unit away and keeps environment and executable; twice is no error", async () => {
+  const dir = newDir();
+  await call(runInstall, ["control"], dir);
+  const first = await call(runUninstall, ["control"], dir);
+  expect(first.out).toContain("kept: ");
+  expect(existsSync(join(dir, "etc/systemd/system/flotilla-control.service"))).toBe(false);
+  expect(existsSync(join(dir, "etc/flotilla/control.env"))).toBe(true);
+  expect(existsSync(join(dir, "usr/local/bin/flotilla"))).toBe(true);
+  const again = await call(runUninstall, ["control"], dir);
+  expect(again).toMatchObject({ code: 0, out: "flotilla-control.service is not installed\n" });
+});
+
+test("the units are what systemd takes, with an exposure below 3", async () => {
+  if (!Bun.which("systemd-analyze")) return;
+  const dir = newDir();
+  for (const role of ["hub", "control", "worker"]) await call(runInstall, [role], dir);
+  const units = ["flotilla-hub", "flotilla-control", "flotilla-worker@"];
+  const argv = ["systemd-analyze", "security", "--offline=true", "--threshold=30"];
+  for (const unit of units) {
+    const path = join(dir, "etc/systemd/system", `${unit}.service`);
+    const { exitCode, stderr } = Bun.spawnSync([...argv, path]);
+    expect({ unit, exitCode, stderr: stderr.toString() }).toEqual({
+      unit,
+      exitCode: 0,
+      stderr: "",
+    });
+  }
+});

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import postgres from "postgres";
+import { pgMigrations } from "#drizzle/migrations.gen.ts";
+import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
+import { inEmptyDir, runProgram } from "#test/support/program.ts";
+
+const MAIN = join(import.meta.dir, "../../hub/main.ts");
+const migrate = (env: Record<string, string>, ...flags: string[]) =>
+  runProgram([process.execPath, MAIN, "migrate", ...flags], { env });
+
+let server: TestPostgres;
+beforeAll(async () => {
+  server = await startPostgres();
+}, 60_000);
+afterAll(() => server.stop());
+
+test("§9 migrate brings a Postgres database up to date once, with two processes at the same time", async () => {
+  const env = { SVC_DB_URL: await server.createDatabase("empty") };
+  const dry = await migrate(env, "--dry-run");
+  expect(dry.stdout.trim().split("\n")).toEqual(pgMigrations.map(({ name }) => `missing ${name}`));
+  const both = await Promise.all([migrate(env), migrate(env)]);
+  expect(both.map(({ code, stderr }) => ({ code, stderr }))).toEqual([
+    { code: 0, stderr: "" },
+    { code: 0, stderr: "" },
+  ]);
+  const applied = both.flatMap(({ stdout }) => stdout.match(/(?<=^applied ).*/gm) ?? []).sort();
+  expect(applied).toEqual(pgMigrations.map(({ name }) => name).sort());
+  expect((await migrate(env)).stdout).toMatch(/^Postgres is up to date: \d+ migrations/);
+}, 30_000);
+
+test("§9 a database newer than the program is refused with a sentence, and stays as it is", async () => {
+  const env = { SVC_DB_URL: await server.createDatabase("empty") };
+  await migrate(env);
+  const sql = postgres(env.SVC_DB_URL, { max: 1 });
+  await sql`insert into schema_migrations values ('9999_later', 'x', 0)`;
+  await sql.end();
+  for (const flags of [[], ["--dry-run"]]) {
+    const { code, stderr } = await migrate(env, ...flags);
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      "the database is newer than this program: it has migration 9999_later",
+    );
+  }
+}, 30_000);
+
+test(
+  "§9 migrate makes a SQLite file, and says so when it cannot reach a server",
+  () =>
+    inEmptyDir(async (dir) => {
+      const made = await migrate({ SVC_DATA_DIR: dir });
+      expect(made.stdout).toContain("applied 0000_init");
+      const again = await migrate({ SVC_DATA_DIR: dir }, "--dry-run");
+      expect(again.stdout).toContain("SQLite is up to date");
+      const away = await migrate({ SVC_DB_URL: "postgres://a:geheim@127.0.0.1:9/x" });
+      expect(away.code).toBe(1);
+      expect(away.stderr).toContain("SVC_DB_URL: the database cannot be used");
+      expect(away.stderr).not.toContain("geheim");
+    }),
+  30_000,
+);
