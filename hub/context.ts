@@ -1,9 +1,11 @@
 import type { Clock } from "#shared/clock.ts";
 import type { Log } from "#shared/log.ts";
+import type { Cluster } from "./cluster/cluster.ts";
 import type { HubConfig } from "./config.ts";
 import type { Pipeline } from "./control/context.ts";
 import type { Operations } from "./control/operations/start.ts";
 import type { Db, JobRow } from "./db/types.ts";
+import type { CandidateTeller } from "./fleet/candidate.ts";
 import type { FleetHooks } from "./fleet/hooks.ts";
 import type { FleetCache } from "./fleet/view.ts";
 import type { WorkerLink } from "./fleet/worker-link.ts";
@@ -38,6 +40,9 @@ export interface HubContext {
   readonly version: string;
   /** Names this hub among several, new at every start. */
   readonly hub_id: string;
+  /** The other hubs of the fleet: who they are, and what is said to them. */
+  readonly cluster: Cluster;
+  readonly candidate: CandidateTeller;
   readonly db: Db;
   readonly kv: Kv;
   readonly leases: LaneLeases;

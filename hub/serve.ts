@@ -8,6 +8,7 @@ import type { Log } from "#shared/log.ts";
 import { startLoop } from "#shared/loop.ts";
 import { createScope, type Scope } from "#shared/scope.ts";
 import { createControlApp, createHubApp } from "./app.ts";
+import { createCluster } from "./cluster/cluster.ts";
 import {
   advertisedUrl,
   beatHubOnce,
@@ -24,14 +25,26 @@ import { type Operations, openOperations } from "./control/operations/start.ts";
 import { startPipeline } from "./control/start.ts";
 import { openDb } from "./db/db.ts";
 import type { Db } from "./db/types.ts";
-import { livenessOnce, touchWorkersOnce } from "./fleet/passes.ts";
+import { createCandidateTeller } from "./fleet/candidate.ts";
+import { retryReleasesOnce } from "./fleet/lanes.ts";
+import { livenessOnce, readStatusesOnce, touchWorkersOnce } from "./fleet/passes.ts";
+import { publishChangesOnce } from "./fleet/registration.ts";
 import { dropLink } from "./fleet/registry.ts";
 import { isJobLane } from "./fleet/worker-link.ts";
 import { type HttpServer, listen } from "./http/listen.ts";
 import type { App } from "./http/new-app.ts";
 import { createJobBus } from "./jobs/bus.ts";
 import { createDispatcher } from "./jobs/dispatcher.ts";
-import { failAbandoned, failJobsOf, failLeftovers, finishJob, storeJobLog } from "./jobs/finish.ts";
+import { stopEndedOnce } from "./jobs/ended-elsewhere.ts";
+import {
+  failAbandoned,
+  failJobsOf,
+  failJobsOn,
+  failLeftovers,
+  finishJob,
+  storeJobLog,
+} from "./jobs/finish.ts";
+import { afterGapOnce, hubMessage, lookForHubsOnce } from "./jobs/hub-messages.ts";
 import { dispatchOnce, reconcileOnce, redriveOnce } from "./jobs/passes.ts";
 import {
   createProfileSweeper,
@@ -41,7 +54,9 @@ import {
 import { sessionReply } from "./sessions/calls.ts";
 import { dropSessionOn, dropSessionsOf } from "./sessions/end.ts";
 import { sessionMessage } from "./sessions/messages.ts";
+import { PLACE_BEAT_MS, publishPlacesOnce } from "./sessions/places.ts";
 import { reapSessionsOnce } from "./sessions/reap.ts";
+import type { ObjectStore } from "./stores/objects.ts";
 import { openObjects } from "./stores/open-objects.ts";
 import { openShared, type SharedStores } from "./stores/open-shared.ts";
 
@@ -74,6 +89,8 @@ export interface RunningHub {
 
 const LIVENESS_EVERY_MS = 5_000;
 const REAP_EVERY_MS = 1_000;
+/** How often hubs tell each other of their lanes, changed or not. */
+const NEWS_EVERY_MS = 1_000;
 
 /** Without shared stores a second hub on the same database would give its lanes out twice. */
 const alone = ({ config, shared }: HubDeps): boolean => config.redis_url === null && !shared;
@@ -121,11 +138,10 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   const { config, log } = deps;
   const db = scope.add("db", await openDb(config.db_url, { log }), (d) => d.close());
   const operations = await openOperations({ ...deps, db }, scope);
-  const { kv } = await openSharedOf(deps, scope);
-  const objects = scope.add("objects", await openObjects(config.objects_url, { log }), (o) =>
-    o.close(),
-  );
-  const pipeline = await openPipeline(deps, db, scope);
+  const shared = await openSharedOf(deps, scope);
+  const objects = scope.add("objects", await openObjectsOf(deps), (o) => o.close());
+  const pipeline = await openPipeline(deps, db, shared, scope);
+  const { kv } = shared;
   const ctx = { ...deps, db, operations, kv, objects, pipeline, running_calls: new Map() };
   const server = serve(config, createControlApp(ctx), log);
   scope.add("server", server, (s) => s.close());
@@ -139,6 +155,9 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   return running(ctx, server, scope);
 }
 
+const openObjectsOf = ({ config, log }: HubDeps): Promise<ObjectStore> =>
+  openObjects(config.objects_url, { log, keys: config.object_keys });
+
 async function openSharedOf(deps: HubDeps, scope: Scope): Promise<SharedStores> {
   if (deps.shared) return deps.shared;
   const { redis_url, redis_prefix: prefix } = deps.config;
@@ -149,10 +168,11 @@ async function openSharedOf(deps: HubDeps, scope: Scope): Promise<SharedStores> 
 const openPipeline = (
   { config, clock, log, random = Math.random }: HubDeps,
   db: Db,
+  shared: SharedStores,
   scope: Scope,
 ): Promise<Pipeline> => {
   const { plugins_dir } = config;
-  return startPipeline({ db, clock, log, plugins_dir, node: "main", random }, scope);
+  return startPipeline({ db, clock, log, plugins_dir, shared, random }, scope);
 };
 
 /** Opens the stores and builds the context. `beforeStores` is closed after the links and before the stores. */
@@ -167,23 +187,36 @@ async function openContext(
     d.close(),
   );
   const operations = await openOperations({ ...deps, db }, scope);
-  const objects = scope.add("objects", await openObjects(config.objects_url, { log }), (o) =>
-    o.close(),
-  );
+  const objects = scope.add("objects", await openObjectsOf(deps), (o) => o.close());
   const shared = await openSharedOf(deps, scope);
-  const pipeline = await openPipeline(deps, db, scope);
+  const pipeline = await openPipeline(deps, db, shared, scope);
   scope.add("connections", beforeStores, (close) => close());
   const dispatcher = createDispatcher(log, () => dispatchOnce(ctx));
+  const hub_id = newToken().slice(0, 12);
+  const teller = createCandidateTeller(clock, () => ctx);
+  const failed = (err: unknown) => log.error({ err }, "message of another hub was not handled");
+  const cluster = createCluster({
+    ...{ hub_id, clock, log, pubsub: shared.pubsub, shared: !alone(deps) },
+    hear: (message) => void hubMessage(ctx, message).catch(failed),
+    met: () => {
+      for (const link of ctx.links.values()) link.untold = true;
+      teller.tell();
+    },
+    gap: () => void afterGapOnce(ctx),
+  });
   const ctx: HubContext = {
     config,
     log,
     clock,
     random: deps.random ?? Math.random,
     version,
-    hub_id: newToken().slice(0, 12),
+    hub_id,
+    cluster,
+    candidate: teller,
     db,
     ...{ kv: shared.kv, leases: shared.leases, pubsub: shared.pubsub },
     advertise: { url: "" },
+    relays: { calls: 0 },
     objects,
     links: new Map(),
     handshakes: new Map(),
@@ -196,10 +229,16 @@ async function openContext(
     access_log: deps.access_log,
     fleet_cache: { last: null },
     hooks: {
-      laneFree: () => dispatcher.kick(),
-      workerLost: async (worker_id) => {
-        await dropSessionsOf(ctx, worker_id);
-        await failJobsOf(ctx, worker_id);
+      laneFree: () => {
+        dispatcher.kick();
+        teller.changed();
+      },
+      laneTaken: () => teller.changed(),
+      workerStarted: (worker_id) => failJobsOf(ctx, worker_id),
+      linkLost: async (link) => {
+        teller.changed();
+        await dropSessionsOf(ctx, link.worker_id);
+        await failJobsOn(ctx, link);
       },
       jobLog: (held, message) => storeJobLog(ctx, held, message),
       jobResult: (held, message) => finishJob(ctx, held, message),
@@ -210,7 +249,7 @@ async function openContext(
         if (!held.done && isJobLane(held)) await failAbandoned(ctx, link, held);
       },
     },
-    bus: createJobBus(),
+    bus: createJobBus(() => ctx),
     dispatcher,
     settings_cache: { min_asset_size_bytes: null, preview_interval_s: null },
     waiters: new Map(),
@@ -221,6 +260,8 @@ async function openContext(
     signal: deps.signal ?? (() => {}),
   };
   deps.onContext?.(ctx);
+  scope.add("cluster", cluster, (c) => c.stop());
+  scope.add("candidate", teller, (t) => t.stop());
   scope.add("event streams", ctx.streams, (streams) =>
     Promise.all([...streams].map((end) => end())),
   );
@@ -251,6 +292,8 @@ function startLoops(ctx: HubContext, scope: Scope, sweeper: ProfileSweeper): voi
   let touched = 0;
   loop("hub beat", HUB_BEAT_MS, async () => {
     await beatHubOnce(ctx);
+    await lookForHubsOnce(ctx);
+    await readStatusesOnce(ctx);
     const since = touched;
     touched = clock.now();
     await touchWorkersOnce(ctx, since);
@@ -258,10 +301,19 @@ function startLoops(ctx: HubContext, scope: Scope, sweeper: ProfileSweeper): voi
   loop("liveness", LIVENESS_EVERY_MS, async () => {
     await livenessOnce(ctx);
     ctx.dispatcher.retryFailed();
+    await retryReleasesOnce(ctx);
+    if (ctx.cluster.peers.size > 0) await stopEndedOnce(ctx);
   });
+  if (ctx.cluster.shared)
+    loop("hub news", NEWS_EVERY_MS, async () => {
+      if (ctx.cluster.peers.size === 0) return;
+      ctx.candidate.tell();
+      await publishChangesOnce(ctx);
+    });
   loop("reconciler", config.stale.reconcile_interval_ms, () => reconcileOnce(ctx));
   loop("profile sweep", SWEEP_EVERY_MS, () => sweeper.sweep());
   loop("session reaper", REAP_EVERY_MS, () => reapSessionsOnce(ctx));
+  loop("session places", PLACE_BEAT_MS, () => publishPlacesOnce(ctx));
   startControlLoops(ctx, scope);
   if (config.queue.redrive)
     loop("redrive", config.queue.redrive_interval_ms, () => redriveOnce(ctx));
@@ -272,15 +324,19 @@ async function openHub(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   let server: HttpServer | null = null;
   const ctx = await openContext(deps, scope, async () => server?.close());
   const sweeper = createProfileSweeper(ctx);
+  // Before it looks for others: of two that start together neither takes the other's jobs for leftovers.
+  scope.add("hub registry", ctx, leaveHubs);
+  await beatHubOnce(ctx);
+  await ctx.cluster.listen();
   if (!(await otherHubAlive(ctx))) {
     await failLeftovers(ctx);
     await sweeper.sweepAll();
   }
-  scope.add("hub registry", ctx, leaveHubs);
   // Closed in reverse: listener → loops → waiting calls → dispatcher → links (1001) → connections → stores → db.
   server = serve(config, createHubApp(ctx), log);
   ctx.advertise.url = config.advertise_url ?? advertisedUrl(config.host, server.port);
   await beatHubOnce(ctx);
+  ctx.cluster.greet();
   startLoops(ctx, scope, sweeper);
   scope.add("listener", server, (s) => s.stopListening());
   log.info({ host: config.host, port: server.port, version: deps.version }, "hub started");

@@ -12,8 +12,12 @@ import type { HeldLane, JobLane, WorkerLink } from "./worker-link.ts";
 export interface FleetHooks {
   /** A lane may be free: pull the oldest queued job. */
   laneFree(): void;
-  /** The worker is gone: its running jobs fail and its sessions end (fleet spec §3.1). */
-  workerLost(worker_id: string): Promise<void>;
+  /** A lane was leased. */
+  laneTaken(): void;
+  /** The worker has registered: what an earlier incarnation ran, at whichever hub, fails (fleet spec §3.1). */
+  workerStarted(worker_id: string): Promise<void>;
+  /** The link has ended: its sessions end, and the jobs under its leases fail (fleet spec §3.1). */
+  linkLost(link: WorkerLink): Promise<void>;
   jobLog(held: JobLane, message: JobLog): Promise<void>;
   /** True when the result was the job's; false when the lease was no longer its own. */
   jobResult(held: JobLane, message: WorkerResult): Promise<boolean>;

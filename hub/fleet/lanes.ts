@@ -65,7 +65,27 @@ export async function holdLane<J extends string | null>(
   for (;;) {
     const link = chooseWorker(withFreeLane(ctx, refused, only, fits), ctx.clock.now(), ctx.random);
     if (!link) return null;
-    const lease = await ctx.leases.acquire({
+    const lease = await acquireLane(ctx, link, job_id, session_id);
+    if (!lease || link.closed) {
+      refused.add(link);
+      if (lease) await releaseLane(ctx, link, lease);
+      continue;
+    }
+    const { held, settle } = newHeld({ ...lease, job_id });
+    link.held.set(lease.lane_idx, held);
+    ctx.hooks.laneTaken();
+    return { link, held, settle };
+  }
+}
+
+async function acquireLane(
+  ctx: HubContext,
+  link: WorkerLink,
+  job_id: string | null,
+  session_id: string,
+): Promise<LaneLease | null> {
+  try {
+    return await ctx.leases.acquire({
       worker_id: link.worker_id,
       lanes: link.freeLanes(),
       max_concurrent: link.max_concurrent,
@@ -73,14 +93,9 @@ export async function holdLane<J extends string | null>(
       session_id,
       ttl_ms: WORKER_LIVENESS_MS,
     });
-    if (!lease || link.closed) {
-      refused.add(link);
-      if (lease) await ctx.leases.release(lease.worker_id, lease.lane_idx, lease.token);
-      continue;
-    }
-    const { held, settle } = newHeld({ ...lease, job_id });
-    link.held.set(lease.lane_idx, held);
-    return { link, held, settle };
+  } catch (err) {
+    link.unsure.add(session_id);
+    throw err;
   }
 }
 
@@ -92,12 +107,47 @@ export function distrustLane(link: WorkerLink, lane_idx: number, reason: string)
 
 /** Gives the lane back and asks for the next job. */
 export async function freeLane(ctx: HubContext, link: WorkerLink, held: HeldLane): Promise<void> {
-  const { lane_idx, token } = held.lease;
+  const { lane_idx } = held.lease;
   if (link.held.get(lane_idx) === held) link.held.delete(lane_idx);
-  await ctx.leases.release(link.worker_id, lane_idx, token);
+  await releaseLane(ctx, link, held.lease);
   ctx.signal("lane freed", { worker_id: link.worker_id, lane_idx });
   if (!link.closed) ctx.hooks.laneFree();
 }
+
+/** Never rejects: a lease that the store could not take back is released by `retryReleasesOnce`. */
+async function releaseLane(ctx: HubContext, link: WorkerLink, lease: LaneLease): Promise<void> {
+  const { worker_id, lane_idx, token } = lease;
+  try {
+    await ctx.leases.release(worker_id, lane_idx, token);
+  } catch (err) {
+    link.unreleased.add(lease);
+    ctx.log.warn({ worker_id, lane_idx, err }, "lease could not be released; tried again soon");
+  }
+}
+
+/** Gives back what the lease store could not take while it was away, so that no lane waits for its lease to expire. */
+export async function retryReleasesOnce(ctx: HubContext): Promise<void> {
+  const behind = [...ctx.links.values()].filter((l) => l.unreleased.size > 0 || l.unsure.size > 0);
+  for (const link of behind) {
+    for (const lease of [...link.unreleased]) {
+      await ctx.leases.release(lease.worker_id, lease.lane_idx, lease.token);
+      link.unreleased.delete(lease);
+    }
+    if (link.unsure.size > 0) await releaseUnknown(ctx, link);
+    ctx.hooks.laneFree();
+  }
+}
+
+/** Leases given while the answer was lost: nobody holds them. No lease is given meanwhile, so none is too new to know. */
+const releaseUnknown = (ctx: HubContext, link: WorkerLink): Promise<void> =>
+  ctx.dispatcher.exclusive(async () => {
+    const stored = await ctx.leases.list(link.worker_id);
+    const known = new Set([...link.held.values()].map((held) => held.lease.token));
+    for (const { worker_id, lane_idx, token, session_id } of stored)
+      if (link.unsure.has(session_id) && !known.has(token))
+        await ctx.leases.release(worker_id, lane_idx, token);
+    link.unsure.clear();
+  });
 
 /** A lane in one of these states, without a job, will not run what was leased on it. */
 const OVER: readonly Lane["state"][] = ["warm", "quarantined", "dead"];
@@ -105,6 +155,7 @@ const OVER: readonly Lane["state"][] = ["warm", "quarantined", "dead"];
 /** Takes in what the worker says of one lane; frees its lease when the run on it is over. */
 export async function laneChanged(ctx: HubContext, link: WorkerLink, lane: Lane): Promise<void> {
   link.lanes.set(lane.lane_idx, lane);
+  link.untold = true;
   const held = link.held.get(lane.lane_idx);
   const over = OVER.includes(lane.state) && lane.job_id === null;
   // Before JobAccepted the message is older than the assignment: the lane was warm, and is about to run.

@@ -1,4 +1,3 @@
-import { WORKER_LIVENESS_MS } from "#shared/limits.ts";
 import { decoderOf } from "#shared/link/codec.ts";
 import {
   BAD_SECRET_REASON,
@@ -10,7 +9,8 @@ import {
 import { sameSecret } from "#shared/secret.ts";
 import type { HubContext } from "../context.ts";
 import { laneChanged, reconcileLanes } from "./lanes.ts";
-import { dropLink, publishWorker, registerWorker } from "./registry.ts";
+import { keepWorker } from "./registration.ts";
+import { dropLink, registerWorker } from "./registry.ts";
 import type { LinkSocket, WorkerLink } from "./worker-link.ts";
 
 /** Frames received and not handled yet; a worker that runs ahead of the database by more is cut off. */
@@ -128,7 +128,7 @@ async function dispatch(
     case "registration":
       return end(LINK_CLOSE.bad_message, "registered already");
     case "WorkerHeartbeat":
-      return heartbeat(ctx, link, message);
+      return heartbeat(ctx, link, message, end);
     case "LaneChanged":
       return laneChanged(ctx, link, message.lane);
     case "JobAccepted":
@@ -169,12 +169,15 @@ const assignmentOf = ({ job_id, lease_token }: { job_id: string; lease_token: nu
   lease_token,
 });
 
-async function heartbeat(ctx: HubContext, link: WorkerLink, beat: WorkerHeartbeat): Promise<void> {
+async function heartbeat(
+  ctx: HubContext,
+  link: WorkerLink,
+  beat: WorkerHeartbeat,
+  end: (code: number, reason: string) => void,
+): Promise<void> {
   link.load = beat.load;
   link.profiles = beat.profiles;
   link.send({ type: "HubHeartbeatAck" });
   await reconcileLanes(ctx, link, beat.lanes);
-  const leases = [...link.held.values()].map((held) => held.lease);
-  await ctx.leases.renew(link.worker_id, leases, WORKER_LIVENESS_MS);
-  await publishWorker(ctx, link);
+  if (!(await keepWorker(ctx, link))) end(LINK_CLOSE.replaced, "linked to another hub");
 }

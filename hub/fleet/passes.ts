@@ -28,3 +28,12 @@ export async function touchWorkersOnce(ctx: HubContext, since: number): Promise<
   const ids = heard.map((link) => link.worker_id);
   if (ids.length > 0) await ctx.db.workers.touch(ids, ctx.clock.now());
 }
+
+/** The statuses operators set at other hubs: told at once, and read here in case the message was lost. */
+export async function readStatusesOnce(ctx: HubContext): Promise<void> {
+  if (ctx.cluster.peers.size === 0) return;
+  for (const { worker_id, status } of await ctx.db.workers.list()) {
+    const link = ctx.links.get(worker_id);
+    if (link?.ready) link.status = status;
+  }
+}

@@ -6,7 +6,7 @@ import { within } from "../cluster/deadline.ts";
 import type { HubContext } from "../context.ts";
 import type { WorkerRow } from "../db/types.ts";
 import type { LaneLease } from "../stores/leases.ts";
-import { entryOf, WORKER_PREFIX, type WorkerEntry } from "./registry.ts";
+import { entryOf, WORKER_PREFIX, type WorkerEntry } from "./registration.ts";
 
 /** The last good fleet-wide view, for when the shared store does not answer (fleet spec §8). */
 export interface FleetCache {
@@ -129,6 +129,7 @@ export async function setWorkerStatus(
   if (!row) throw notFound("worker");
   const link = ctx.links.get(worker_id);
   if (link) link.status = status;
+  ctx.cluster.tell({ type: "worker_status", worker_id, status });
   if (status === "active") ctx.hooks.laneFree();
   const entry = (await readFleet(ctx)).find((e) => e.worker_id === worker_id);
   return entry

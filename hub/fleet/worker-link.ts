@@ -74,6 +74,12 @@ export class WorkerLink implements Candidate {
   readonly upload_token = newToken();
   readonly lanes = new Map<number, Lane>();
   readonly held = new Map<number, HeldLane>();
+  /** Leases given back while the store did not answer: to be released when it does. */
+  readonly unreleased = new Set<LaneLease>();
+  /** Sessions for which the store may hold a lease that nobody was told of: its answer was lost. */
+  readonly unsure = new Set<string>();
+  /** Its lanes changed since the other hubs were told of them. */
+  untold = false;
   load: HostLoad;
   profiles: string[];
   status: WorkerStatus = "standby";

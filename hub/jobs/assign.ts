@@ -5,6 +5,7 @@ import { distrustLane, freeCapacity, freeLane, holdLane } from "../fleet/lanes.t
 import type { JobLane, WorkerLink } from "../fleet/worker-link.ts";
 import { dropSession, viewerPath } from "../sessions/registry.ts";
 import { isAttached, runAttached } from "./attach.ts";
+import { announceTaken, leaveToBetter, wantedElsewhere } from "./elsewhere.ts";
 import { tell } from "./events.ts";
 import { addJobSession } from "./job-sessions.ts";
 import { workersFor } from "./local-only.ts";
@@ -42,9 +43,12 @@ export async function assignQueued(
   }
 }
 
-/** Without pull-on-free only jobs whose POST still waits get a lane here; the others are redriven (§3.1). */
+/**
+ * Without pull-on-free only jobs whose POST still waits, here or at another hub, get a lane here; the others are redriven
+ * (§3.1).
+ */
 export async function assignWaiting(ctx: HubContext): Promise<void> {
-  for (const job_id of [...ctx.waiters.keys()]) {
+  for (const job_id of new Set([...ctx.waiters.keys(), ...wantedElsewhere(ctx)])) {
     if (freeCapacity(ctx, 1) === 0) return;
     const row = await ctx.db.jobs.get(job_id);
     if (row?.status === "queued" && (await assignJob(ctx, row)) === "full") return;
@@ -60,6 +64,7 @@ async function assignJob(
   const { job_id } = queued;
   const session_id = newSessionId();
   const fits = workersFor(queued);
+  if (!fits && leaveToBetter(ctx, job_id)) return "waits";
   const place = await holdLane(ctx, { job_id, session_id, ...(fits && { fits }) });
   if (!place) return fits ? "waits" : "full";
   const { link, held, settle } = place;
@@ -74,6 +79,7 @@ async function assignJob(
       now: ctx.clock.now(),
     });
     if (row) {
+      ctx.cluster.unplaced.delete(job_id);
       void deliver(ctx, link, held, row)
         .catch((err) => ctx.log.error({ job_id, err }, "delivery failed"))
         .finally(settle);
@@ -103,7 +109,7 @@ async function deliver(
     if (answer.kind === "accepted") {
       const { job_id, lane_idx, worker_id } = row;
       ctx.log.info({ job_id, worker_id, lane_idx }, "job assigned");
-      ctx.waiters.get(job_id)?.(row);
+      announceTaken(ctx, row);
       ctx.signal("job assigned", { job_id, worker_id, lane_idx });
       return;
     }
@@ -135,6 +141,9 @@ async function takeBack(
       await tell(ctx, job_id, "warn", "assigned", `not delivered, back in the queue: ${reason}`);
       ctx.signal("job requeued", { job_id });
     }
+    if (ctx.waiters.has(job_id)) ctx.cluster.unplaced.add(job_id);
+    // Perhaps another hub's worker takes it.
+    ctx.cluster.wake([]);
   } finally {
     // A row that could not be reverted is found by the reconciler: it runs and no lane holds it.
     await freeLane(ctx, link, held);

@@ -1,11 +1,14 @@
 import { conflict, invalid } from "#shared/errors.ts";
+import { LIST_LIMIT } from "#shared/limits.ts";
 import type { JobOptions } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import type { JobRow } from "../db/types.ts";
 import { laneChanged } from "../fleet/lanes.ts";
 import { type JobLane, newHeld } from "../fleet/worker-link.ts";
+import { findOwner } from "../sessions/places.ts";
 import { viewerPath } from "../sessions/registry.ts";
 import type { HubSession } from "../sessions/types.ts";
+import { announceTaken } from "./elsewhere.ts";
 import { announceEnd } from "./events.ts";
 import { KEPT_IDLE_MS, keepSession } from "./job-sessions.ts";
 import { sendJob } from "./offer.ts";
@@ -19,19 +22,35 @@ import { sendJob } from "./offer.ts";
 export const isAttached = (row: JobRow): boolean => row.options.attach_to_job !== null;
 
 /**
- * The session a new job is to run in; null when it names no other job.
+ * Makes sure that a new job has a session to run in, here or at another hub.
  * @throws AppError invalid when there is no such job, conflict when its browser is gone or in use.
  */
-export async function findAttachable(
+export async function requireAttachable(
   ctx: HubContext,
   { attach_to_job }: JobOptions,
-): Promise<HubSession | null> {
-  if (attach_to_job === null) return null;
+): Promise<void> {
+  if (attach_to_job === null) return;
   const job = await ctx.db.jobs.get(attach_to_job);
   if (!job) throw invalid(["body", "options", "attach_to_job"], "there is no such job");
   const found = attachable(ctx, job);
-  if (typeof found === "string") throw conflict(found);
-  return found;
+  if (typeof found !== "string") return;
+  if (job.session_id === null || !(await findOwner(ctx, job.session_id))) throw conflict(found);
+  const busy = await jobIn(ctx, job);
+  if (busy) throw conflict(laneBusy(job.job_id, busy));
+}
+
+const laneBusy = (job_id: string, with_job: string): string =>
+  `the lane of job ${job_id} is busy with job ${with_job}`;
+
+/** The job that runs in the session of `job` at another hub. A worker runs a few jobs at a time. */
+async function jobIn(ctx: HubContext, job: JobRow): Promise<string | null> {
+  if (job.worker_id === null) return null;
+  const { worker_id } = job;
+  const running = await ctx.db.jobs.list(
+    { status: "running", worker_id, limit: LIST_LIMIT.max },
+    null,
+  );
+  return running.find(({ session_id }) => session_id === job.session_id)?.job_id ?? null;
 }
 
 /** The kept session of the job, or a sentence that says why there is none to be had. */
@@ -39,7 +58,7 @@ function attachable(ctx: HubContext, { job_id, session_id }: JobRow): HubSession
   const session = session_id === null ? undefined : ctx.sessions.get(session_id);
   if (!session)
     return `the session of job ${job_id} has ended: only a keep_session job leaves its browser open, until the session's TTL`;
-  if (session.kind === "job") return `the lane of job ${job_id} is busy with job ${session.job_id}`;
+  if (session.kind === "job") return laneBusy(job_id, session.job_id ?? "");
   return session;
 }
 
@@ -47,10 +66,19 @@ function attachable(ctx: HubContext, { job_id, session_id }: JobRow): HubSession
  * Hands the lane of the named job to this one and sends it. Runs inside `ctx.dispatcher`. A job whose browser has gone
  * meanwhile fails: no other lane would do.
  */
-export async function runAttached(ctx: HubContext, queued: JobRow): Promise<"given" | "lost"> {
+export async function runAttached(
+  ctx: HubContext,
+  queued: JobRow,
+): Promise<"given" | "lost" | "waits"> {
+  const { job_id } = queued;
   const target = await ctx.db.jobs.get(queued.options.attach_to_job ?? "");
   const session = target ? attachable(ctx, target) : "the job it was to be attached to is gone";
-  if (typeof session === "string") return failQueued(ctx, queued, session);
+  if (typeof session === "string") {
+    const owner = target?.session_id ? await findOwner(ctx, target.session_id) : null;
+    if (!owner) return failQueued(ctx, queued, session);
+    ctx.cluster.tell({ type: "attach", to: owner.hub_id, job_id });
+    return "waits";
+  }
   // In one step with the look: the reaper leaves a job's session alone.
   session.kind = "job";
   session.job_id = queued.job_id;
@@ -94,7 +122,12 @@ async function takeOver(
   job_id: string,
 ): Promise<TakenLane | null> {
   const { link, lane_idx, held: before } = session;
-  const lease = await ctx.leases.handOver(link.worker_id, lane_idx, before.lease.token, job_id);
+  const lease = await ctx.leases
+    .handOver(link.worker_id, lane_idx, before.lease.token, job_id)
+    .catch((err) => {
+      link.unsure.add(session.session_id);
+      throw err;
+    });
   if (lease === null) return null;
   const { held: lane, settle } = newHeld({ ...lease, job_id });
   if (session.ended.aborted || link.closed || link.held.get(lane_idx) !== before) {
@@ -136,7 +169,7 @@ async function deliver(
     });
     if (answer.kind === "accepted") {
       ctx.log.info({ job_id, worker_id, lane_idx }, "job attached");
-      ctx.waiters.get(job_id)?.(row);
+      announceTaken(ctx, row);
       ctx.signal("job assigned", { job_id, worker_id, lane_idx });
       return;
     }

@@ -1,10 +1,13 @@
 import { isTerminal } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import type { EventRow, JobRow } from "../db/types.ts";
+import { isHeldHere } from "./elsewhere.ts";
 import { terminalEvent } from "./events.ts";
 import { eventRecord } from "./record.ts";
 
 const PAGE = 500;
+/** How often a stream of a job that does not run at this hub looks for itself. */
+const POLL_MS = 5_000;
 /** A reader that takes nothing for so long is cut off. */
 const SLOW_READER_MS = 30_000;
 
@@ -130,7 +133,18 @@ export function startEventStream(
     if (reading) again = true;
     else pumped = pump();
   };
+  /** A job that runs at another hub: its messages may be lost. */
+  const pollElsewhere = async () => {
+    for (;;) {
+      await ctx.clock.sleep(POLL_MS, stopped.signal);
+      if (stopped.signal.aborted) return;
+      if (ctx.cluster.peers.size === 0 || isHeldHere(ctx, job.job_id)) continue;
+      replayed = false;
+      wake();
+    }
+  };
   const unsubscribe = ctx.bus.subscribe(job.job_id, wake);
   wake();
+  if (ctx.cluster.shared) void pollElsewhere();
   return { drained: () => drain?.(), stop };
 }

@@ -54,5 +54,7 @@ export async function announceEnd(ctx: HubContext, row: JobRow, reported = false
   await releaseJobSession(ctx, row, reported);
   await appendEvents(ctx, row.job_id, [terminalEvent(row, ctx.clock.now())]);
   ctx.waiters.get(row.job_id)?.(row);
+  const { job_id, status, worker_id, lease_token, session_id } = row;
+  ctx.cluster.tell({ type: "job_ended", job_id, status, worker_id, lease_token, session_id });
   ctx.signal("job finished", { job_id: row.job_id, status: row.status });
 }

@@ -2,7 +2,7 @@ import { WORKER_LOST_ERROR } from "#shared/limits.ts";
 import type { JobLog, WorkerResult } from "#shared/link/messages.ts";
 import type { HubContext } from "../context.ts";
 import type { FinishJob } from "../db/types.ts";
-import type { JobLane, WorkerLink } from "../fleet/worker-link.ts";
+import { isJobLane, type JobLane, type WorkerLink } from "../fleet/worker-link.ts";
 import { announceEnd, appendEvents, logEvent } from "./events.ts";
 
 /** Stores the worker's lines and keeps the row's stage at the last of them. */
@@ -71,7 +71,16 @@ async function endHeld(
   }
 }
 
-/** running → failed: its worker restarted or its link is gone (fleet spec §3.1). */
+/** running → failed: the link they ran on is gone (fleet spec §3.1); what runs at another hub by now is not this link's. */
+export async function failJobsOn(ctx: HubContext, link: WorkerLink): Promise<void> {
+  const tokens = [...link.held.values()].filter(isJobLane).map((held) => held.lease.token);
+  const { worker_id } = link;
+  const now = ctx.clock.now();
+  const rows = await ctx.db.jobs.failRunningUnder(worker_id, tokens, WORKER_LOST_ERROR, now);
+  for (const row of rows) await announceEnd(ctx, row);
+}
+
+/** running → failed: their worker has started anew, here or from another hub's link to this one's (fleet spec §3.1). */
 export async function failJobsOf(ctx: HubContext, worker_id: string): Promise<void> {
   const rows = await ctx.db.jobs.failRunningOf(worker_id, WORKER_LOST_ERROR, ctx.clock.now());
   for (const row of rows) await announceEnd(ctx, row);

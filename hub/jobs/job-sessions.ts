@@ -34,7 +34,7 @@ export const addJobSession = (
  */
 export async function releaseJobSession(
   ctx: HubContext,
-  row: JobRow,
+  row: Pick<JobRow, "job_id" | "session_id" | "status">,
   reported: boolean,
 ): Promise<void> {
   const session = row.session_id === null ? undefined : ctx.sessions.get(row.session_id);
@@ -52,7 +52,10 @@ export function keepSession(ctx: HubContext, session: HubSession): void {
 }
 
 /** A deleted job leaves no browser behind. */
-export async function endKeptSession(ctx: HubContext, row: JobRow): Promise<void> {
+export async function endKeptSession(
+  ctx: HubContext,
+  row: Pick<JobRow, "job_id" | "session_id">,
+): Promise<void> {
   const session = row.session_id === null ? undefined : ctx.sessions.get(row.session_id);
   // Another job may run in it by now, or have run in it last.
   if (session?.kind === "kept" && session.job_id === row.job_id)

@@ -1,11 +1,17 @@
+import { HEARTBEAT_INTERVAL_MS } from "#shared/limits.ts";
 import type { HubContext } from "../context.ts";
 import { isAlive, readFleet } from "../fleet/view.ts";
 import { serveWaiting } from "../sessions/waiting.ts";
 import { assignQueued, assignWaiting } from "./assign.ts";
+import { askOthers } from "./elsewhere.ts";
+import { stopEndedOnce } from "./ended-elsewhere.ts";
 import { announceEnd } from "./events.ts";
 
 /** Rows ended in one read; the pass goes on until there are none. */
 const BATCH = 200;
+const MISSING_MS = 2 * HEARTBEAT_INTERVAL_MS;
+/** A job may be stored by a hub whose clock is ahead. */
+const ANY_AGE = Number.MAX_SAFE_INTEGER;
 /** More running jobs than lanes a fleet can have, so that none hides behind long ones. */
 const MAX_RUNNING = 20_000;
 
@@ -21,17 +27,19 @@ export function redriveOnce(ctx: HubContext): Promise<number> {
 export async function dispatchOnce(ctx: HubContext): Promise<void> {
   if (ctx.config.queue.pull_on_free) {
     await serveWaiting(ctx, (since) => assignQueued(ctx, since));
-    await assignQueued(ctx, ctx.clock.now());
+    await assignQueued(ctx, ANY_AGE);
   } else {
     await assignWaiting(ctx);
     await serveWaiting(ctx, async () => {});
   }
+  askOthers(ctx);
 }
 
 /** Reconciler (fleet spec §3.1): fails what waited too long, and what runs on a worker that is not alive. */
 export async function reconcileOnce(ctx: HubContext): Promise<void> {
   await failOverdue(ctx);
   await failStale(ctx);
+  if (ctx.cluster.shared) await stopEndedOnce(ctx);
 }
 
 async function failOverdue(ctx: HubContext): Promise<void> {
@@ -57,12 +65,14 @@ async function failStale(ctx: HubContext): Promise<void> {
   if (old.length === 0) return;
   const fleet = await readFleet(ctx);
   const alive = new Set(fleet.filter((e) => isAlive(ctx, e)).map((e) => e.worker_id));
+  for (const worker_id of ctx.cluster.missing.keys())
+    if (alive.has(worker_id)) ctx.cluster.missing.delete(worker_id);
   for (const { job_id, worker_id, lease_token } of old) {
     if (lease_token === null || worker_id === null) continue;
     const link = ctx.links.get(worker_id);
     // A worker of this hub that lives and holds no lane for it: the write that ended the job was lost.
     const orphaned = link?.ready === true && !link.heldBy(job_id, lease_token);
-    if (alive.has(worker_id) && !orphaned) continue;
+    if (!orphaned && (alive.has(worker_id) || !isMissing(ctx, worker_id))) continue;
     const row = await ctx.db.jobs.finish(job_id, lease_token, {
       status: "failed",
       error: orphaned
@@ -72,4 +82,14 @@ async function failStale(ctx: HubContext): Promise<void> {
     });
     if (row) await announceEnd(ctx, row);
   }
+}
+
+/**
+ * Other hubs' workers are known from the shared store alone; one that was emptied knows them again after their next
+ * heartbeats. So a worker of a fleet of hubs is gone when it was not found for two of them.
+ */
+function isMissing({ cluster: { peers, missing }, clock }: HubContext, worker_id: string): boolean {
+  const since = missing.get(worker_id);
+  if (since === undefined) missing.set(worker_id, clock.now());
+  return peers.size === 0 || (since !== undefined && clock.now() - since > MISSING_MS);
 }

@@ -15,6 +15,8 @@ export async function removeJob(ctx: HubContext, job_id: string): Promise<void> 
   if (!job) throw notFound("job");
   if (!isTerminal(job.status)) await cancelUnlessEnded(ctx, job_id);
   await endKeptSession(ctx, job);
+  const { session_id } = job;
+  if (session_id !== null) ctx.cluster.tell({ type: "job_removed", job_id, session_id });
   await ctx.objects.deletePrefix(jobPrefix(job_id));
   if (await ctx.db.jobs.deleteTerminal(job_id)) return;
   if (await ctx.db.jobs.get(job_id)) throw conflict("job has not ended");

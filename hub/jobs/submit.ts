@@ -7,7 +7,8 @@ import { within } from "../cluster/deadline.ts";
 import type { HubContext } from "../context.ts";
 import type { JobRow } from "../db/types.ts";
 import { profileRef } from "../registries/profiles.ts";
-import { findAttachable, isAttached, runAttached } from "./attach.ts";
+import { isAttached, requireAttachable, runAttached } from "./attach.ts";
+import { decidedElsewhere, lookElsewhere } from "./elsewhere.ts";
 import { withHostOptions } from "./host-options.ts";
 import { checkClone } from "./local-only.ts";
 import { jobRecord } from "./record.ts";
@@ -68,53 +69,66 @@ export async function submitJob(
   const { use_profile } = input.options;
   if (use_profile !== null) await profileRef(ctx, use_profile, ["body", "options", "use_profile"]);
   checkClone(ctx, input.options);
-  await findAttachable(ctx, input.options);
+  await requireAttachable(ctx, input.options);
   const resolved = await withHostOptions(ctx, input);
   const row = newRow(ctx, { ...input, options: resolved }, options.idempotency_key ?? null);
   const { job_id } = row;
   const given_up = new AbortController();
   const crowded = ctx.waiters.size >= MAX_WAITING_SUBMITS;
-  const moved = new Promise<JobRow>((resolve) => {
+  let moved = new Promise<JobRow>((resolve) => {
     if (!crowded) ctx.waiters.set(job_id, resolve);
   });
   let now: JobRow | undefined;
   try {
     await ctx.db.jobs.insert(row);
     await options.stored?.(job_id);
-    // It needs no free lane, so it waits for none; what happened to it is read like any other job's below.
-    if (isAttached(row)) await ctx.dispatcher.exclusive(() => runAttached(ctx, row));
-    else ctx.dispatcher.kick();
+    await placeJob(ctx, row);
+    if (ctx.cluster.peers.size > 0) {
+      const again = () => void placeJob(ctx, row).catch(() => ctx.dispatcher.kick());
+      moved = Promise.race([moved, decidedElsewhere(ctx, row, given_up.signal, again)]);
+    }
     if (options.wait !== false && !crowded && !ctx.stopping.aborted) {
       const signal = AbortSignal.any([given_up.signal, ctx.stopping]);
       const late = ctx.clock.sleep(ctx.config.submit_wait_ms, signal).then(() => undefined);
       now = await Promise.race([moved, late]);
     }
+    if (crowded && options.wait !== false) throw atCapacity(job_id);
+    // Undecided for too long: still queued, for all that the caller can know.
+    now ??= await within(ctx.clock, "the assignment", SETTLE_MS, settledRow(ctx, row, moved)).catch(
+      (err) => {
+        if (err instanceof DeadlineError) return row;
+        throw err;
+      },
+    );
   } finally {
     given_up.abort();
     ctx.waiters.delete(job_id);
+    ctx.cluster.unplaced.delete(job_id);
   }
-  if (crowded && options.wait !== false) throw atCapacity(job_id);
-  // Undecided for too long: still queued, for all that the caller can know.
-  now ??= await within(ctx.clock, "the assignment", SETTLE_MS, settledRow(ctx, row)).catch(
-    (err) => {
-      if (err instanceof DeadlineError) return row;
-      throw err;
-    },
-  );
   if (now.status === "running" || isTerminal(now.status)) return jobRecord(now);
   if (options.wait === false) return jobRecord(now, await ctx.db.jobs.queuePosition(job_id));
   throw atCapacity(job_id);
 }
 
+/** Asks for a lane. An attached job needs no free one, so it waits for none. */
+async function placeJob(ctx: HubContext, row: JobRow): Promise<void> {
+  if (isAttached(row)) return void (await ctx.dispatcher.exclusive(() => runAttached(ctx, row)));
+  if (ctx.cluster.shared) ctx.cluster.unplaced.add(row.job_id);
+  ctx.dispatcher.kick();
+}
+
 /**
  * The row once it is decided: the pass that runs right now may be about to claim it, and a claimed one whose worker has
  * not answered yet may still be taken back.
+ * @param moved resolves when the worker of another hub has accepted it.
  */
-async function settledRow(ctx: HubContext, row: JobRow): Promise<JobRow> {
+async function settledRow(ctx: HubContext, row: JobRow, moved: Promise<JobRow>): Promise<JobRow> {
   await ctx.dispatcher.exclusive(async () => {});
   const now = (await ctx.db.jobs.get(row.job_id)) ?? row;
   if (now.status !== "running" || now.worker_id === null || now.lease_token === null) return now;
   const held = ctx.links.get(now.worker_id)?.heldBy(now.job_id, now.lease_token);
+  if (!held && ctx.cluster.peers.size > 0)
+    return (await lookElsewhere(ctx, row).catch(() => null)) ?? moved;
   if (!held || held.accepted) return now;
   await held.settled;
   return (await ctx.db.jobs.get(row.job_id)) ?? row;

@@ -4,18 +4,11 @@ import { SESSION_TTL_S } from "#shared/limits.ts";
 import type { Session } from "#shared/schema/session.ts";
 import type { HubContext } from "../context.ts";
 import type { HeldLane, WorkerLink } from "../fleet/worker-link.ts";
+import { publishPlace, withdrawPlace } from "./places.ts";
 import { reachableOrigin } from "./reach.ts";
 import { type HubSession, SessionOver } from "./types.ts";
 
-/** Where a session is: the value of `session:<id>` in the shared store. */
-export interface SessionPlace {
-  worker_id: string;
-  lane_idx: number;
-  job_id: string | null;
-  hub_id: string;
-}
-
-const keyOf = (session_id: string) => `session:${session_id}`;
+export type { SessionPlace } from "./places.ts";
 
 export interface AddSession {
   session_id: string;
@@ -58,16 +51,7 @@ export async function addSession(ctx: HubContext, input: AddSession): Promise<Hu
     over: (why) => ended.abort(why),
   };
   ctx.sessions.set(session.session_id, session);
-  const { worker_id } = input.link;
-  const place: SessionPlace = {
-    worker_id,
-    lane_idx: session.lane_idx,
-    job_id: session.job_id,
-    hub_id: ctx.hub_id,
-  };
-  // A job's session may be kept after the job, and then has a new absolute TTL.
-  const known_ms = session.kind === "job" ? SESSION_TTL_S.ttl_max * 1_000 : ttl_ms;
-  await ctx.kv.set(keyOf(session.session_id), place, known_ms);
+  await publishPlace(ctx, session);
   return session;
 }
 
@@ -96,7 +80,7 @@ export async function dropSession(
   ctx.sessions.delete(session.session_id);
   session.over(typeof why === "string" ? new SessionOver(why) : why);
   ctx.signal("session ended", { session_id: session.session_id });
-  await ctx.kv.delete(keyOf(session.session_id));
+  await withdrawPlace(ctx, session);
   return true;
 }
 

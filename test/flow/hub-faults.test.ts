@@ -89,7 +89,7 @@ test("a link whose end cannot be stored is gone all the same; the next registrat
   await start();
   const worker = await hub.worker();
   const { job_id } = (await submit()).body;
-  breakCalls(hub.ctx.db.jobs, "failRunningOf");
+  breakCalls(hub.ctx.db.jobs, "failRunningUnder");
   await worker.close();
   await hub.signals.next("link closed");
   expect((await job(job_id)).status).toBe("running");

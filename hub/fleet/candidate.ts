@@ -1,0 +1,67 @@
+import type { Clock } from "#shared/clock.ts";
+import type { Best } from "../cluster/messages.ts";
+import { betterPeer, type Peer } from "../cluster/peers.ts";
+import type { HubContext } from "../context.ts";
+import { isCandidate } from "./schedule.ts";
+
+/** Changes within so long of each other are one message. */
+const COALESCE_MS = 20;
+/** How long a job is left to a hub with a better candidate before this one takes it after all. */
+export const LEAVE_MS = 250;
+
+/** The workers of this hub that come first by fleet spec §8 rule 2, and how many tie; null when none can take a job. */
+export function bestCandidate({ links, clock }: HubContext): Best | null {
+  const now = clock.now();
+  let best: Best | null = null;
+  for (const link of links.values()) {
+    if (!link.ready || link.closed || !isCandidate(link, now) || !link.hasFreeLane()) continue;
+    const { in_flight, max_concurrent } = link;
+    const order = best ? in_flight - best.in_flight || best.max_concurrent - max_concurrent : -1;
+    if (order < 0) best = { in_flight, max_concurrent, workers: 1 };
+    else if (order === 0 && best) best.workers += 1;
+  }
+  return best;
+}
+
+/** The hub that has a strictly better candidate than this one (fleet spec §8 rule 2), if there is one. */
+export const betterHub = (ctx: HubContext): Peer | null =>
+  ctx.cluster.peers.size === 0
+    ? null
+    : betterPeer(ctx.cluster.peers.values(), bestCandidate(ctx), ctx.clock.now());
+
+/** Tells the other hubs of this one's best free candidate. */
+export interface CandidateTeller {
+  /** It may have changed: told soon, once for many changes, if it has. */
+  changed(): void;
+  /** Tells it in any case. */
+  tell(): void;
+  stop(): void;
+}
+
+export function createCandidateTeller(clock: Clock, context: () => HubContext): CandidateTeller {
+  const stopped = new AbortController();
+  let told = "";
+  let soon = false;
+  const tell = (always: boolean) => {
+    const ctx = context();
+    const best = bestCandidate(ctx);
+    const text = JSON.stringify(best);
+    if (!always && text === told) return;
+    told = text;
+    ctx.cluster.tell({ type: "candidate", best });
+  };
+  return {
+    changed: () => {
+      if (soon || stopped.signal.aborted || context().cluster.peers.size === 0) return;
+      soon = true;
+      void clock.sleep(COALESCE_MS, stopped.signal).then(() => {
+        soon = false;
+        if (!stopped.signal.aborted) tell(false);
+      });
+    },
+    tell: () => {
+      if (context().cluster.peers.size > 0) tell(true);
+    },
+    stop: () => stopped.abort(),
+  };
+}

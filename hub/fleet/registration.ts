@@ -1,0 +1,136 @@
+import { HEARTBEAT_INTERVAL_MS, WORKER_LIVENESS_MS } from "#shared/limits.ts";
+import type { Registration } from "#shared/link/messages.ts";
+import type { Capabilities, HostLoad, Lane } from "#shared/schema/worker.ts";
+import { findHub } from "../cluster/hubs.ts";
+import type { HubContext } from "../context.ts";
+import type { WorkerLink } from "./worker-link.ts";
+
+/** What every hub may know of a worker: the value of `worker:<id>` in the shared store. Times epoch ms. */
+export interface WorkerEntry {
+  worker_id: string;
+  instance_id: string;
+  address: string;
+  hostname: string;
+  version: string;
+  capabilities: Capabilities;
+  lanes: Lane[];
+  load: HostLoad;
+  profiles: string[];
+  connected_at: number;
+  last_heartbeat_at: number;
+  link_hub: string;
+}
+
+/** How long a hub is waited for that is to drop its link of a worker. */
+const DROP_MS = 1_500;
+/** A registration that others take in between is looked at again. */
+const TAKE_TRIES = 3;
+export const WORKER_PREFIX = "worker:";
+const keyOf = (worker_id: string) => `${WORKER_PREFIX}${worker_id}`;
+
+export const entryOf = (ctx: HubContext, link: WorkerLink): WorkerEntry => ({
+  worker_id: link.worker_id,
+  instance_id: link.instance_id,
+  address: link.address,
+  hostname: link.hostname,
+  version: link.version,
+  capabilities: link.capabilities,
+  lanes: [...link.lanes.values()],
+  load: link.load,
+  profiles: link.profiles,
+  connected_at: link.connected_at,
+  last_heartbeat_at: link.last_heartbeat_at,
+  link_hub: ctx.hub_id,
+});
+
+/** What makes a registration this link's, and nobody else's. */
+const ownFields = (ctx: HubContext, { instance_id }: WorkerLink) => ({
+  link_hub: ctx.hub_id,
+  instance_id,
+});
+
+/** False when the worker is registered by another link, and this one's word does not count any more. */
+const publishWorker = (ctx: HubContext, link: WorkerLink): Promise<boolean> => {
+  link.untold = false;
+  const entry = entryOf(ctx, link);
+  return ctx.kv.setIf(keyOf(link.worker_id), ownFields(ctx, link), entry, WORKER_LIVENESS_MS);
+};
+
+/**
+ * Keeps the registration and the leases of a worker that was heard of.
+ * @returns false when it is linked to another hub by now: this link is stale, and nothing is renewed.
+ */
+export async function keepWorker(ctx: HubContext, link: WorkerLink): Promise<boolean> {
+  if (!(await publishWorker(ctx, link))) return false;
+  const leases = [...link.held.values()].map((held) => held.lease);
+  await ctx.leases.renew(link.worker_id, leases, WORKER_LIVENESS_MS);
+  return true;
+}
+
+/** For GET /workers of the other hubs: what changed on the lanes since they were told. */
+export async function publishChangesOnce(ctx: HubContext): Promise<void> {
+  for (const link of ctx.links.values())
+    if (link.untold && link.ready && !link.closed) await publishWorker(ctx, link);
+}
+
+/** The link has ended; a registration that is another link's by now stays. */
+export const deleteRegistration = (ctx: HubContext, link: WorkerLink): Promise<boolean> =>
+  ctx.kv.deleteIf(keyOf(link.worker_id), ownFields(ctx, link));
+
+/** What is known of the process that has the worker_id: a link of this hub, or a registration at another. */
+type Holder = Pick<WorkerEntry, "instance_id" | "address" | "hostname" | "last_heartbeat_at">;
+
+/** A process that ended has its socket closed by the kernel; one that still sent heartbeats this long ago lives. */
+const STILL_SENDING_MS = 2 * HEARTBEAT_INTERVAL_MS;
+
+/**
+ * Whether the worker_id is another live process's: on another host, or a twin on the same host, which would
+ * otherwise take it from each other for ever. A restart, or the same process dialling again, takes over.
+ */
+export function isTaken(ctx: HubContext, holder: Holder, hello: Registration): boolean {
+  const silent_ms = ctx.clock.now() - holder.last_heartbeat_at;
+  if (silent_ms > WORKER_LIVENESS_MS || holder.instance_id === hello.instance_id) return false;
+  const same_host = holder.address === hello.address && holder.hostname === hello.hostname;
+  return !same_host || silent_ms <= STILL_SENDING_MS;
+}
+
+/**
+ * Makes the registration in the shared store this link's. One of another hub gives way unless its process lives, and
+ * that hub with it; it is asked to drop its link first, so that what it had not delivered goes back to the queue.
+ * @returns false when the worker_id is taken.
+ */
+export async function takeRegistration(
+  ctx: HubContext,
+  link: WorkerLink,
+  hello: Registration,
+): Promise<boolean> {
+  const key = keyOf(link.worker_id);
+  for (let tries = 0; tries < TAKE_TRIES; tries += 1) {
+    const entry = await ctx.kv.get<WorkerEntry>(key);
+    if (link.closed) return true;
+    if (entry && entry.link_hub !== ctx.hub_id) {
+      if (isTaken(ctx, entry, hello) && (await findHub(ctx, entry.link_hub))) return false;
+      await askToDrop(ctx, entry);
+    }
+    if (entry) {
+      const { link_hub, instance_id } = entry;
+      await ctx.kv.deleteIf(key, { link_hub, instance_id });
+    }
+    if (await publishWorker(ctx, link)) return true;
+  }
+  return false;
+}
+
+/** Waits until the other hub has dropped its link of this worker, if it is there to do it. */
+async function askToDrop(ctx: HubContext, entry: WorkerEntry): Promise<void> {
+  const { worker_id, instance_id, link_hub } = entry;
+  ctx.log.info({ worker_id, link_hub }, "worker moves here from another hub");
+  if (!ctx.cluster.peers.has(link_hub)) return;
+  const { dropping } = ctx.cluster;
+  const over = new AbortController();
+  const dropped = () => over.abort();
+  dropping.set(worker_id, dropped);
+  ctx.cluster.tell({ type: "link_taken", to: link_hub, worker_id, instance_id });
+  await ctx.clock.sleep(DROP_MS, over.signal);
+  if (dropping.get(worker_id) === dropped) dropping.delete(worker_id);
+}

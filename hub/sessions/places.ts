@@ -1,0 +1,71 @@
+import { AppError, errorMessage } from "#shared/errors.ts";
+import { SESSION_ID } from "#shared/ids.ts";
+import { KV_READ_TIMEOUT_MS } from "#shared/limits.ts";
+import { within } from "../cluster/deadline.ts";
+import { findHub, type HubEntry } from "../cluster/hubs.ts";
+import type { HubContext } from "../context.ts";
+import type { HubSession } from "./types.ts";
+
+/** Where a session is: the value of `session:<id>` in the shared store. */
+export interface SessionPlace {
+  worker_id: string;
+  lane_idx: number;
+  job_id: string | null;
+  hub_id: string;
+}
+
+/** Written again this often, so that a store that was emptied knows it soon; a hub that died leaves it so long. */
+export const PLACE_BEAT_MS = 30_000;
+const PLACE_EXPIRY_MS = 90_000;
+
+const keyOf = (session_id: string) => `session:${session_id}`;
+
+/**
+ * Tells every hub that the session is here. Never rejects: without the shared store this hub goes on with what it has, and
+ * tells it at the next beat.
+ */
+export async function publishPlace(ctx: HubContext, session: HubSession): Promise<void> {
+  const { session_id, link, lane_idx, job_id } = session;
+  const { worker_id } = link;
+  const place: SessionPlace = { worker_id, lane_idx, job_id, hub_id: ctx.hub_id };
+  const written = ctx.kv.set(keyOf(session_id), place, PLACE_EXPIRY_MS);
+  await within(ctx.clock, "the shared store", KV_READ_TIMEOUT_MS, written).catch((err) =>
+    ctx.log.warn({ session_id, err: errorMessage(err) }, "the session's place was not published"),
+  );
+}
+
+/** Says every place again (fleet spec §6.2: other hubs look sessions up). */
+export async function publishPlacesOnce(ctx: HubContext): Promise<void> {
+  await Promise.all([...ctx.sessions.values()].map((session) => publishPlace(ctx, session)));
+}
+
+/** The session is over. Never rejects: what stays behind names a session its hub does not know, which is 404 as well. */
+export const withdrawPlace = (ctx: HubContext, { session_id }: HubSession): Promise<void> =>
+  within(ctx.clock, "the shared store", KV_READ_TIMEOUT_MS, ctx.kv.delete(keyOf(session_id))).catch(
+    (err) => ctx.log.warn({ session_id, err: errorMessage(err) }, "the session's place was left"),
+  );
+
+/**
+ * The other hub that has the session; null when it is nobody's, or this one's. One read of the shared store for an id that
+ * names nothing.
+ * @throws AppError unavailable when the shared store does not answer.
+ */
+export async function findOwner(ctx: HubContext, session_id: string): Promise<HubEntry | null> {
+  if (ctx.sessions.has(session_id) || !SESSION_ID.test(session_id)) return null;
+  const place = await lookUp(ctx, ctx.kv.get<SessionPlace>(keyOf(session_id)));
+  if (!place || place.hub_id === ctx.hub_id) return null;
+  const { hub_id } = place;
+  const hub = await lookUp(ctx, findHub(ctx, hub_id));
+  // It stopped, or was not heard of for 90 s: so the session is over, for good (fleet spec §2.4).
+  if (!hub) await ctx.kv.deleteIf(keyOf(session_id), { hub_id }).catch(() => false);
+  return hub;
+}
+
+/** A read of the shared store. @throws AppError unavailable when it takes longer than 1.5 s (fleet spec §8) or fails. */
+export const lookUp = <T>(ctx: HubContext, read: Promise<T>): Promise<T> =>
+  within(ctx.clock, "the shared store", KV_READ_TIMEOUT_MS, read).catch((cause) => {
+    throw new AppError("unavailable", "the shared store does not answer", {
+      headers: { "Retry-After": "5" },
+      cause,
+    });
+  });
