@@ -11,6 +11,12 @@ process.env.TZ = "UTC";
 /** A killed child may still have to be reaped by this process. */
 const GRACE_MS = 2_000;
 
+/** What test/support keeps for the whole process: servers that outlive a file, and what ends them. */
+const shared = globalThis as {
+  flotillaKept?: (command: string) => boolean;
+  flotillaAtEnd?: () => unknown;
+};
+
 interface Child {
   pid: number;
   command: string;
@@ -30,7 +36,7 @@ function children(): Child[] {
   );
   return pids
     .map((pid) => ({ pid, command: readProc(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim() }))
-    .filter((child) => child.command !== "");
+    .filter((child) => child.command !== "" && !shared.flotillaKept?.(child.command));
 }
 
 async function stillThere(suspects: Child[]): Promise<Child[]> {
@@ -66,6 +72,7 @@ afterEach(() => {
 });
 
 afterAll(async () => {
-  (globalThis as { flotillaAtEnd?: () => void }).flotillaAtEnd?.();
+  await shared.flotillaAtEnd?.();
+  delete shared.flotillaKept;
   await demandNone(file, children());
 });

@@ -1,0 +1,124 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type HubConfig, type HubMode, loadHubConfig } from "#hub/config.ts";
+import type { HubContext } from "#hub/context.ts";
+import { type HubDeps, type RunningHub, startHub } from "#hub/serve.ts";
+import { openShared, type SharedStores } from "#hub/stores/open-shared.ts";
+import { systemClock } from "#shared/clock.ts";
+import type { EnvSource } from "#shared/env.ts";
+import { newToken } from "#shared/ids.ts";
+import { silentLog } from "#shared/log.ts";
+import type { TestHubOptions } from "./hub.ts";
+import { mergeContexts } from "./merge-contexts.ts";
+import { startNginx, type TestRouter } from "./router.ts";
+import { testServers } from "./test-servers.ts";
+
+/** The hubs behind the address a test calls: one, or three behind a router. */
+export interface HubSet {
+  url: string;
+  ctx: HubContext;
+  stop(): Promise<void>;
+}
+
+/** Starts hubs of one configuration, any number of times one after the other; `close` when they are stopped for good. */
+export interface HubSetMaker {
+  start(deps: Omit<HubDeps, "config">): Promise<HubSet>;
+  close(): Promise<void>;
+}
+
+const HUBS = 3;
+
+/** `FLOTILLA_TEST_FLEET=1`: every hub of a test that says nothing else is three hubs behind nginx. */
+export const isFleetMode = ({
+  env = {},
+  mode,
+  shared,
+}: Pick<TestHubOptions, "env" | "mode" | "shared">): boolean =>
+  process.env.FLOTILLA_TEST_FLEET === "1" &&
+  // Development mode is one process on SQLite; a test with a port, a database or stores of its own is about one hub.
+  mode !== "dev" &&
+  shared === undefined &&
+  env.SVC_PORT === undefined &&
+  env.SVC_DB_URL === undefined;
+
+/** One hub, with the context of its start. */
+export async function startOne(deps: HubDeps): Promise<HubSet & { running: RunningHub }> {
+  let ctx: HubContext | undefined;
+  const running = await startHub({
+    ...deps,
+    onContext: (made) => {
+      ctx = made;
+      deps.onContext?.(made);
+    },
+  });
+  // The control plane alone has none; tests of it do not ask.
+  return { running, url: running.url, ctx: ctx as HubContext, stop: () => running.stop() };
+}
+
+export const singleHub = (config: HubConfig): HubSetMaker => ({
+  start: (deps) => startOne({ ...deps, config }),
+  close: async () => {},
+});
+
+/**
+ * Three hubs on one Postgres database, one Redis and one directory of objects, behind a real nginx. A test that has a
+ * clock of its own gets shared stores in memory, which go by that clock.
+ */
+export async function fleetOfHubs(env: EnvSource, mode: HubMode): Promise<HubSetMaker> {
+  const { postgres, redis } = await testServers();
+  const db_url = await postgres.createDatabase();
+  const prefix = `test-${newToken().slice(0, 8)}:`;
+  const others = await mkdtemp(join(tmpdir(), "flotilla-hubs-"));
+  const data_dir = env.SVC_DATA_DIR ?? "";
+  let router: TestRouter | undefined;
+
+  const configOf = (n: number, in_memory: boolean) =>
+    loadHubConfig(
+      {
+        SVC_OBJECTS_URL: `file:${join(data_dir, "objects")}`,
+        SVC_PLUGINS_DIR: join(data_dir, "plugins"),
+        ...env,
+        SVC_DB_URL: db_url,
+        ...(in_memory ? {} : { SVC_REDIS_URL: redis.url, SVC_REDIS_PREFIX: prefix }),
+        ...(n > 0 ? { SVC_DATA_DIR: join(others, String(n)) } : {}),
+      },
+      {},
+      mode,
+    );
+
+  return {
+    start: async (deps) => {
+      let shared: SharedStores | undefined;
+      const sets: HubSet[] = [];
+      const stop = async () => {
+        await Promise.all(sets.map((hub) => hub.stop()));
+        await shared?.close();
+      };
+      try {
+        const clock = deps.clock;
+        if (clock !== systemClock)
+          shared = await openShared(null, { clock, log: silentLog, prefix });
+        for (let n = 0; n < HUBS; n += 1)
+          sets.push(
+            await startOne({
+              ...deps,
+              config: configOf(n, shared !== undefined),
+              ...(shared && { shared }),
+            }),
+          );
+        const urls = sets.map((hub) => hub.url);
+        if (router) await router.setHubs(urls);
+        else router = await startNginx(urls);
+      } catch (err) {
+        await stop();
+        throw err;
+      }
+      return { url: router.url, ctx: mergeContexts(sets.map((hub) => hub.ctx)), stop };
+    },
+    close: async () => {
+      await router?.stop();
+      await rm(others, { recursive: true, force: true });
+    },
+  };
+}
