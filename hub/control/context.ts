@@ -9,6 +9,7 @@ import type { Operations } from "./operations/start.ts";
 import type { Plugins } from "./plugins/registry.ts";
 import type { ReadyHints } from "./ready-hints.ts";
 import type { TurnQueue } from "./turn.ts";
+import type { Wakes } from "./wakes.ts";
 import type { WorkloadCache } from "./workload-cache.ts";
 
 /** The running pipeline: what the calls of /api/v1 share. Opened by `startPipeline`. */
@@ -24,7 +25,9 @@ export interface Pipeline {
   readonly stopping: AbortSignal;
   /** To be called before the open connections are waited for: those of idle workers are waiting claims. */
   readonly stopWaiting: () => void;
-  /** Told that a workload has ready tasks: claims that wait for some are answered. */
+  /** Tells the other control processes what they would find out by themselves, but later. */
+  readonly tell: Wakes;
+  /** Told that a workload has ready tasks: claims that wait for some are answered, at every control process. */
   readonly wake: (workload_id: number, ready: number) => void;
 }
 

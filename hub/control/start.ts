@@ -3,11 +3,14 @@ import type { Log } from "#shared/log.ts";
 import { startLoop } from "#shared/loop.ts";
 import type { Scope } from "#shared/scope.ts";
 import type { Db } from "../db/types.ts";
+import type { SharedStores } from "../stores/open-shared.ts";
 import type { Pipeline } from "./context.ts";
+import { takeNodeName } from "./node-name.ts";
 import { startPlugins } from "./plugins/registry.ts";
 import { createReadyHints } from "./ready-hints.ts";
 import { sweepOnce } from "./sweep.ts";
 import { createTurnQueue } from "./turn.ts";
+import { lookAtPullersOnce, startWakes } from "./wakes.ts";
 import { createWorkloadCache } from "./workload-cache.ts";
 
 export interface PipelineDeps {
@@ -15,8 +18,7 @@ export interface PipelineDeps {
   clock: Clock;
   log: Log;
   plugins_dir: string;
-  /** Names this process in the counters. */
-  node: string;
+  shared: Pick<SharedStores, "kv" | "pubsub">;
   random: () => number;
   /** Epoch ms for leases; by default a clock that does not follow jumps of the wall clock. */
   now?: () => number;
@@ -24,14 +26,17 @@ export interface PipelineDeps {
 
 /** Leases end, retries begin and other control processes' workloads are seen this often. */
 const SWEEP_EVERY_MS = 500;
+/** What another control process was told of a worker is seen so soon, also when its message was lost. */
+const LOOK_EVERY_MS = 5_000;
 /** Two transactions keep Postgres busy; SQLite has one writer. */
 const AT_ONCE = { sqlite: 1, postgres: 2 } as const;
 
 /** Opens the queue over the database and starts its sweeper; both end with `scope`. */
 export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<Pipeline> {
-  const { db, clock, log } = deps;
+  const { db, clock, log, shared } = deps;
+  const node = await takeNodeName({ ...shared, clock, log }, scope);
   const now = deps.now ?? steadyClock(clock);
-  const store = db.openQueue({ node: deps.node, now, random: deps.random });
+  const store = db.openQueue({ node, now, random: deps.random });
   const turns = createTurnQueue(store, AT_ONCE[db.dialect]);
   const workloads = createWorkloadCache(db);
   const ready = createReadyHints();
@@ -42,10 +47,19 @@ export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<P
     (p) => p.stop(),
   );
   await workloads.refresh();
+  const pullers: Pipeline["pullers"] = new Map();
+  const { pubsub } = shared;
+  const tell = await startWakes(
+    { pubsub, clock, log, db, pipeline: { ready, workloads, pullers } },
+    scope,
+  );
   const pipeline: Pipeline = {
-    ...{ store, turns, workloads, ready, plugins, pullers: new Map(), stopping: stopping.signal },
+    ...{ store, turns, workloads, ready, plugins, pullers, tell, stopping: stopping.signal },
     stopWaiting: () => stopping.abort(),
-    wake: ready.add,
+    wake: (workload_id, n) => {
+      ready.add(workload_id, n);
+      tell.ready(workload_id, n);
+    },
   };
   scope.add("queue", turns, (t) => t.idle());
   scope.add(
@@ -56,6 +70,14 @@ export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<P
       clock,
       log,
       pass: () => sweepOnce(pipeline, log),
+    }),
+    (l) => l.stop(),
+  );
+  scope.add(
+    "look at pull workers",
+    startLoop({
+      ...{ name: "look at pull workers", everyMs: LOOK_EVERY_MS, clock, log },
+      pass: () => lookAtPullersOnce(db, pipeline),
     }),
     (l) => l.stop(),
   );

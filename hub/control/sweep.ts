@@ -6,7 +6,7 @@ const BATCH = 1_000;
 
 /** Ends leases that ran out, starts tasks that are due, and looks for work that nobody was told of. */
 export async function sweepOnce(
-  { store, workloads, wake }: Omit<Pipeline, "turns">,
+  { store, workloads, ready: hints, wake }: Omit<Pipeline, "turns">,
   log: Log,
 ): Promise<void> {
   for (let n = BATCH; n === BATCH; ) {
@@ -23,7 +23,7 @@ export async function sweepOnce(
     }
   }
   await workloads.refresh();
-  // Submitted through another control process, or held back by a limit that is open again.
+  // Submitted through another control process whose message was lost, or held back by a limit that is open again.
   for (const { workload_id, ready } of await store.counts())
-    if (ready > 0) wake(workload_id, ready);
+    if (ready > 0) hints.add(workload_id, ready);
 }

@@ -61,9 +61,9 @@ export async function submitTasks(
   if (tasks.length === 0) return { submitted: 0, duplicates: 0, pks_rejected: [] };
   const taken = ctx.pipeline.turns.call({ op: "submit", workload_id, tasks });
   // Claims that wait join this turn's transaction, behind the tasks: one commit starts a task instead of two.
-  ctx.pipeline.wake(workload_id, tasks.length);
+  ctx.pipeline.ready.add(workload_id, tasks.length);
   const { submitted, duplicates } = await taken;
-  // For claims of another transaction, which could not see them.
+  // For claims of another transaction, or another control process, which could not see them.
   if (submitted > 0) ctx.pipeline.wake(workload_id, submitted);
   return { submitted, duplicates, pks_rejected: [] };
 }

@@ -41,6 +41,7 @@ export async function createWorkload(
   const row = await ctx.db.workloads.insert({ ...input, created_at: now, updated_at: now });
   if (!row) throw conflict(`workload ${input.slug} exists`);
   ctx.pipeline.workloads.set(row.slug, row);
+  ctx.pipeline.tell.workloads();
   ctx.log.info({ workload: row.slug }, "workload created");
   return workloadRecord(row);
 }
@@ -67,7 +68,8 @@ export async function changeWorkload(
   const row = await ctx.db.workloads.update(slug, { ...set, updated_at: ctx.clock.now() });
   if (!row) throw notFound("workload");
   ctx.pipeline.workloads.set(slug, row);
-  if (row.enabled) ctx.pipeline.wake(row.workload_id, Number.POSITIVE_INFINITY);
+  ctx.pipeline.tell.workloads();
+  if (row.enabled) ctx.pipeline.ready.add(row.workload_id, Number.POSITIVE_INFINITY);
   return workloadRecord(row);
 }
 
@@ -83,6 +85,7 @@ export async function deleteWorkload(
     throw conflict("tasks of it are claimed; ?force=true deletes it all the same");
   }
   ctx.pipeline.workloads.set(slug, null);
+  ctx.pipeline.tell.workloads();
   ctx.log.info({ workload: slug, force }, "workload deleted");
   // A small queue goes at once; the rest of a large one by and by (purgeOnce).
   await purgeWorkload(ctx, row.workload_id, { pieces: 2 });

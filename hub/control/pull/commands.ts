@@ -31,11 +31,12 @@ export async function commandPuller(
     const changed = await ctx.db.pull_workers.beat(worker_id, incarnation, { draining });
     if (!changed) throw notFound("worker");
     ctx.pipeline.pullers.set(worker_id, changed);
-    ctx.pipeline.ready.nudge();
   } else {
     const waiting: Waiting = { command_id, command, incarnation };
     await ctx.kv.set(keyOf(worker_id), waiting, COMMAND_TTL_MS);
   }
+  ctx.pipeline.ready.nudge();
+  ctx.pipeline.tell.worker(worker_id);
   ctx.log.info({ worker_id, command }, "pull worker commanded");
   return { command_id, command };
 }

@@ -6,7 +6,7 @@ import { settingsOf } from "./answer.ts";
 import { commandsFor } from "./commands.ts";
 import { mayRun } from "./workers.ts";
 
-/** Another control process may have changed something: looked at this often while a poll waits. */
+/** Looked at this often while a poll waits: what another control process changed may not have been told here. */
 const LOOK_EVERY_MS = 1_000;
 
 async function configOf(ctx: ControlContext, worker: PullWorkerRow): Promise<WorkerConfig> {
@@ -45,6 +45,23 @@ export async function pollConfig(
     const config = await configOf(ctx, row);
     const left = until - clock.now();
     if (config.revision !== revision || left <= 0 || over.aborted) return config;
-    await clock.sleep(Math.min(left, LOOK_EVERY_MS), over);
+    await nudgeOrSleep(ctx, Math.min(left, LOOK_EVERY_MS), over);
+  }
+}
+
+async function nudgeOrSleep(
+  { clock, pipeline }: ControlContext,
+  ms: number,
+  over: AbortSignal,
+): Promise<void> {
+  const nudged = new AbortController();
+  const stop = pipeline.ready.onWork((workload_id) => {
+    if (workload_id === null) nudged.abort();
+    return false;
+  });
+  try {
+    await clock.sleep(ms, AbortSignal.any([nudged.signal, over]));
+  } finally {
+    stop();
   }
 }

@@ -52,6 +52,7 @@ export async function registerPuller(
   );
   if (!row) throw conflict(`duplicate worker id: ${worker_id} runs on another host`);
   ctx.pipeline.pullers.set(worker_id, row);
+  ctx.pipeline.tell.worker(worker_id);
   ctx.log.info({ worker_id, host: row.host, slots: row.slots }, "pull worker registered");
   return { worker_id, heartbeat_ms: PULL_HEARTBEAT_MS, version: ctx.version };
 }
@@ -125,6 +126,7 @@ export async function drainPuller(
   if (!row) throw unregistered();
   ctx.pipeline.pullers.set(worker_id, row);
   ctx.pipeline.ready.nudge();
+  ctx.pipeline.tell.worker(worker_id);
 }
 
 /** Whether the worker may run tasks of the workload, by its filter and the workload's hosts. */
@@ -173,5 +175,6 @@ export async function changeFilter(
   if (!changed) throw notFound("worker");
   ctx.pipeline.pullers.set(worker_id, changed);
   ctx.pipeline.ready.nudge();
+  ctx.pipeline.tell.worker(worker_id);
   return pullerRecord(ctx, changed);
 }

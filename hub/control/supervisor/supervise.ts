@@ -114,7 +114,10 @@ async function carryOut(
   ctx.log.warn({ workload: slug, action: act, reason }, "supervisor intervened");
   const workload = await ctx.db.workloads.get(slug);
   if (!workload) return;
-  if (act === "pause") ctx.pipeline.workloads.set(slug, workload);
+  if (act === "pause") {
+    ctx.pipeline.workloads.set(slug, workload);
+    ctx.pipeline.tell.workloads();
+  }
   if (act === "reset") {
     const reset = await resetFailed(ctx, slug);
     ctx.log.info({ workload: slug, reset }, "supervisor reset failed tasks");

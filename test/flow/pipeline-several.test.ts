@@ -1,0 +1,167 @@
+import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import { createReadyHints } from "#hub/control/ready-hints.ts";
+import { lookAtPullersOnce } from "#hub/control/wakes.ts";
+import { openDb } from "#hub/db/db.ts";
+import { silentLog } from "#shared/log.ts";
+import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
+import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
+import { askUntil } from "#test/support/pull-rig.ts";
+import { startRedis, type TestRedis } from "#test/support/redis.ts";
+
+/**
+ * Two control planes on one Postgres and one Redis. Their clocks stand still unless a test moves them, so neither sweeps
+ * nor polls: what one does because of the other was told to it.
+ */
+
+let postgres: TestPostgres;
+let redis: TestRedis;
+let a: TestHub;
+let b: TestHub;
+let clock: FakeClock;
+let db_url: string;
+beforeAll(async () => {
+  [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
+}, 60_000);
+afterAll(async () => {
+  await Promise.all([postgres?.stop(), redis?.stop()]);
+}, 60_000);
+afterEach(() => Promise.all([a.close(), b.close()]));
+
+async function startTwo(): Promise<void> {
+  db_url = await postgres.createDatabase();
+  clock = createFakeClock(Date.now());
+  const env = { SVC_DB_URL: db_url, SVC_REDIS_URL: redis.url };
+  const start = () => startTestHub({ env, clock, mode: "control" });
+  await redis.flush();
+  a = await start();
+  b = await start();
+}
+
+const api = async (hub: TestHub, method: string, path: string, body?: unknown) => {
+  const answer = await hub.call(method, `/api/v1${path}`, body);
+  if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+  return answer.body;
+};
+const command = { executor_type: "command", executor_config: { argv: ["true"] } };
+const incarnation = "incarnation-1";
+const register = (hub: TestHub) =>
+  api(hub, "POST", "/workers/p1/register", { incarnation, host: "h", slots: 2, version: "1" });
+const beat = (hub: TestHub) =>
+  api(hub, "POST", "/workers/p1/heartbeat", { incarnation, in_flight: [] });
+const claim = async (hub: TestHub, wait_ms = 0): Promise<string[]> => {
+  const { batches } = await api(hub, "POST", "/workers/p1/claim", {
+    incarnation,
+    slots: 2,
+    wait_ms,
+  });
+  return batches.flatMap((batch: { tasks: { pk: string }[] }) => batch.tasks.map(({ pk }) => pk));
+};
+const submit = (hub: TestHub, pks: string[]) =>
+  api(hub, "POST", "/workloads/w/tasks/batch", { items: pks.map((pk) => ({ pk })) });
+
+test("a submit at one control plane wakes a claim that waits at another, also for a workload made just now", async () => {
+  await startTwo();
+  await register(b);
+  const waiting = claim(b, 20_000);
+  await clock.sleeperIn(20_000);
+  await api(a, "POST", "/workloads", { slug: "w", ...command });
+  await submit(a, ["one"]);
+  expect(await waiting).toEqual(["one"]);
+});
+
+test("a claim that does not wait finds what another control plane was given a moment ago", async () => {
+  await startTwo();
+  await api(a, "POST", "/workloads", { slug: "w", ...command });
+  await register(b);
+  const first = claim(b, 20_000);
+  await clock.sleeperIn(20_000);
+  await submit(a, ["one", "two", "three"]);
+  expect([...(await first), ...(await claim(b))].sort()).toEqual(["one", "three", "two"]);
+});
+
+test("§4.3 drain at one control plane: a claim that waits at another is answered with nothing, and gets nothing later", async () => {
+  await startTwo();
+  await api(a, "POST", "/workloads", { slug: "w", ...command });
+  await register(b);
+  const waiting = claim(b, 20_000);
+  await clock.sleeperIn(20_000);
+  await api(a, "POST", "/workers/p1/admin-command", { command: "drain" });
+  expect(await waiting).toEqual([]);
+  await submit(a, ["one"]);
+  expect(await claim(b)).toEqual([]);
+  await api(a, "POST", "/workers/p1/admin-command", { command: "resume" });
+  const one = async () => (await claim(b))[0] ?? false;
+  expect(await askUntil("the task", one)).toBe("one");
+});
+
+test("a command and a filter set at one control plane reach a poll of the settings that waits at another", async () => {
+  await startTwo();
+  await api(a, "POST", "/workloads", { slug: "w", ...command });
+  await register(b);
+  const config = (revision: string, wait_ms: number) =>
+    api(b, "POST", "/workers/p1/config", { incarnation, revision, wait_ms });
+  const first = await config("", 0);
+  const waiting = config(first.revision, 20_000);
+  await clock.sleeperIn(1_000);
+  const { command_id } = await api(a, "POST", "/workers/p1/admin-command", { command: "stop" });
+  const told = await waiting;
+  expect(told.commands).toEqual([{ command_id, command: "stop" }]);
+  expect((await beat(a)).commands).toEqual([{ command_id, command: "stop" }]);
+  const next = config(told.revision, 20_000);
+  await clock.sleeperIn(1_000);
+  await api(a, "POST", "/workers/p1/filter", { op: "replace", workloads: ["other"] });
+  expect((await next).filter).toEqual(["other"]);
+});
+
+test("without a message the other one looks for itself within seconds, and forgets workers that are gone", async () => {
+  await startTwo();
+  await register(a);
+  const db = await openDb(db_url, { log: silentLog });
+  const seen = await db.pull_workers.get("p1");
+  const pullers = new Map(seen ? [["p1", seen]] : []);
+  const ready = createReadyHints();
+  let nudges = 0;
+  ready.onWork(() => {
+    nudges += 1;
+    return false;
+  });
+  await lookAtPullersOnce(db, { pullers, ready });
+  expect(nudges).toBe(0);
+  await api(a, "POST", "/workers/p1/admin-command", { command: "drain" });
+  await lookAtPullersOnce(db, { pullers, ready });
+  expect([pullers.get("p1")?.draining, nudges]).toEqual([true, 1]);
+  const before = Number.MAX_SAFE_INTEGER;
+  await db.pull_workers.forget({ plain_before: before, filtered_before: before });
+  await lookAtPullersOnce(db, { pullers, ready });
+  expect(pullers.size).toBe(0);
+  await db.close();
+});
+
+test("counters of two control planes are kept apart and add up; a name is free again after its process", async () => {
+  await startTwo();
+  await api(a, "POST", "/workloads", { slug: "w", ...command });
+  await register(a);
+  await Promise.all([submit(a, ["a1", "a2", "a3"]), submit(b, ["b1", "b2", "b3"])]);
+  const claimed = [...(await claim(a)), ...(await claim(b))];
+  expect(claimed.length).toBe(4);
+  for (const hub of [a, b])
+    expect(await api(hub, "GET", "/workloads/w/queue")).toEqual({
+      ...{ pending: 2, claimed: 4, failed: 0, total: 6 },
+    });
+  const names = async () => (await redis.send("KEYS", "*pipeline-node:*")).length;
+  expect(await names()).toBe(2);
+  await b.stop();
+  expect(await names()).toBe(1);
+});
+
+test("a task that is due, a lease that ends and a tick of a schedule are dealt with once", async () => {
+  await startTwo();
+  await api(a, "POST", "/workloads", { slug: "w", ...command, schedule: "* * * * * *" });
+  await clock.advance(10_000);
+  const { pending } = await api(a, "GET", "/workloads/w/queue");
+  const { rows } = await api(b, "GET", "/workloads/w/queue/peek?limit=100");
+  const keys = rows.map((row: { pk: string }) => row.pk);
+  expect(new Set(keys).size).toBe(pending);
+  expect(keys.length).toBe(pending);
+});
