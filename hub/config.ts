@@ -14,6 +14,7 @@ import {
 } from "#shared/env.ts";
 import { LOG_LEVELS } from "#shared/log.ts";
 import { HOST_NAME } from "#shared/schema/agent.ts";
+import type { S3Keys } from "./stores/s3-url.ts";
 
 const GIB = 1024 ** 3;
 
@@ -73,7 +74,14 @@ export const HubEnv = z.object({
     "Database: sqlite:PATH or postgres://…; default flotilla.db in the data directory",
   ),
   SVC_OBJECTS_URL: optionalText().describe(
-    "Where asset bodies go: file:PATH; default objects/ in the data directory",
+    "Where asset bodies go: file:PATH, or s3://BUCKET[/PREFIX]?endpoint=URL&region=NAME&virtual_hosted=1; default objects/ in the data directory",
+  ),
+  S3_ACCESS_KEY_ID: optionalText().describe("Key of the bucket; unset: AWS_ACCESS_KEY_ID"),
+  S3_SECRET_ACCESS_KEY: optionalText().describe(
+    "Its secret, never shown; unset: AWS_SECRET_ACCESS_KEY",
+  ),
+  S3_SESSION_TOKEN: optionalText().describe(
+    "Token of temporary keys, which end; unset: AWS_SESSION_TOKEN",
   ),
   SVC_PLUGINS_DIR: optionalText().describe(
     "Folder of the pipeline's plugins; default plugins/ in the data directory",
@@ -185,6 +193,8 @@ export interface HubConfig {
   readonly port: number;
   readonly db_url: string;
   readonly objects_url: string;
+  /** Of a bucket; null when none are set. Never logged or answered. */
+  readonly object_keys: S3Keys | null;
   /** Null: this hub is the only one. */
   readonly redis_url: string | null;
   readonly redis_prefix: string;
@@ -248,7 +258,8 @@ export interface HubConfig {
 const COMMAND_INHERITS =
   /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|SSH_AUTH_SOCK|XDG_[A-Z_]+|(https?|no|all)_proxy)$/i;
 /** Values of these belong to this program itself. */
-const OWN_VARIABLE = /^(SVC_|WORKER_|HUB_URL$|PG[A-Z]+$)/i;
+const OWN_VARIABLE =
+  /^(SVC_|WORKER_|HUB_URL$|PG[A-Z]+$|(S3|AWS)_(ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN)$)/i;
 
 const LOOPBACK = /^(localhost|127\.[0-9.]+|::1|\[::1\])$/;
 
@@ -256,6 +267,17 @@ const valuesOf = (env: EnvSource, names: readonly string[]): Record<string, stri
   Object.fromEntries(
     names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const])),
   );
+
+/** The keys of one source alone: half of each would open nothing. */
+function objectKeys(e: z.output<typeof HubEnv>, given: EnvSource): S3Keys | null {
+  const own = e.S3_ACCESS_KEY_ID ?? e.S3_SECRET_ACCESS_KEY;
+  const [id, secret, token] =
+    own === undefined
+      ? [given.AWS_ACCESS_KEY_ID, given.AWS_SECRET_ACCESS_KEY, given.AWS_SESSION_TOKEN]
+      : [e.S3_ACCESS_KEY_ID, e.S3_SECRET_ACCESS_KEY, e.S3_SESSION_TOKEN];
+  if (id === undefined || secret === undefined) return null;
+  return Object.freeze({ access_key_id: id, secret_access_key: secret, session_token: token });
+}
 
 const commandEnvironment = (env: EnvSource): Record<string, string> =>
   valuesOf(
@@ -286,6 +308,7 @@ export function loadHubConfig(
     port: e.SVC_PORT,
     db_url: e.SVC_DB_URL ?? `sqlite:${join(data_dir, "flotilla.db")}`,
     objects_url: e.SVC_OBJECTS_URL ?? `file:${join(data_dir, "objects")}`,
+    object_keys: objectKeys(e, given),
     redis_url: e.SVC_REDIS_URL ?? null,
     redis_prefix: e.SVC_REDIS_PREFIX,
     advertise_url: e.SVC_ADVERTISE_URL ?? null,

@@ -302,7 +302,10 @@ function startLoops(ctx: HubContext, scope: Scope, sweeper: ProfileSweeper): voi
     await livenessOnce(ctx);
     ctx.dispatcher.retryFailed();
     await retryReleasesOnce(ctx);
-    if (ctx.cluster.peers.size > 0) await stopEndedOnce(ctx);
+    if (ctx.cluster.peers.size === 0) return;
+    // A wake may have been lost.
+    ctx.dispatcher.kick();
+    await stopEndedOnce(ctx);
   });
   if (ctx.cluster.shared)
     loop("hub news", NEWS_EVERY_MS, async () => {

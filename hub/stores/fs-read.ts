@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import { promisify } from "node:util";
-import { badRequest } from "#shared/errors.ts";
+import { checkRange } from "./put-body.ts";
 
 const CHUNK_BYTES = 256 * 1024;
 const openFile = promisify(fs.open);
@@ -27,8 +27,7 @@ export async function streamFile(
   path: string,
   range?: { start: number; end: number },
 ): Promise<ReadableStream<Uint8Array>> {
-  if (range && !(Number.isInteger(range.start) && range.start >= 0 && range.end >= range.start))
-    throw badRequest("range must be start..end with 0 <= start <= end");
+  checkRange(range);
   const fd = await openFile(path, "r");
   let closing: Promise<void> | undefined;
   const file = {

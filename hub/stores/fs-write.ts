@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { type FileHandle, open, rm } from "node:fs/promises";
 import { AppError } from "#shared/errors.ts";
 import type { ObjectInfo, PutOptions } from "./objects.ts";
+import { bodyTooLong, checkBody, chunksOf } from "./put-body.ts";
 
 /** Small chunks are gathered to writes of at least this many bytes; a body never takes much more memory than two. */
 const GATHER_BYTES = 256 * 1024;
@@ -18,7 +19,7 @@ export async function writeBody(
   const handle = await open(path, "wx");
   try {
     const info = await writeAll(handle, chunksOf(body, options.signal), options);
-    check(info, options);
+    checkBody(info, options);
     await handle.datasync();
     await handle.close();
     return info;
@@ -51,7 +52,7 @@ async function writeAll(
   };
   for await (const chunk of chunks) {
     size += chunk.byteLength;
-    if (size > max_bytes) throw new AppError("too_large", `body is longer than ${max_bytes} bytes`);
+    if (size > max_bytes) throw bodyTooLong(max_bytes);
     gathered.push(chunk);
     waiting += chunk.byteLength;
     if (waiting >= GATHER_BYTES) await flush();
@@ -67,42 +68,4 @@ async function writeWhole(handle: FileHandle, block: Uint8Array): Promise<void> 
     if (bytesWritten === 0) throw new AppError("unavailable", "the disk took no more bytes");
     at += bytesWritten;
   }
-}
-
-/** The chunks of a body; ends the source in every case, and turns its failure into a bad request. */
-async function* chunksOf(
-  body: ReadableStream<Uint8Array> | Uint8Array,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Uint8Array> {
-  if (body instanceof Uint8Array) {
-    signal?.throwIfAborted();
-    yield body;
-    return;
-  }
-  const reader = body.getReader();
-  const abort = () => void reader.cancel(signal?.reason).catch(() => {});
-  signal?.addEventListener("abort", abort, { once: true });
-  if (signal?.aborted) abort();
-  let done = false;
-  try {
-    while (!done) {
-      const next = await reader.read().catch((cause: unknown) => {
-        signal?.throwIfAborted();
-        throw new AppError("bad_request", "the body broke off before its end", { cause });
-      });
-      signal?.throwIfAborted();
-      done = next.done;
-      if (next.value) yield next.value;
-    }
-  } finally {
-    signal?.removeEventListener("abort", abort);
-    if (!done) void reader.cancel().catch(() => {});
-  }
-}
-
-function check(info: ObjectInfo, { size, sha256 }: PutOptions): void {
-  if (size !== undefined && info.size !== size)
-    throw new AppError("invalid", `body has ${info.size} bytes, ${size} were announced`);
-  if (sha256 !== undefined && info.sha256 !== sha256.toLowerCase())
-    throw new AppError("invalid", `body has sha256 ${info.sha256}, ${sha256} was announced`);
 }

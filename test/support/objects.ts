@@ -2,9 +2,21 @@ import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { loadHubConfig } from "#hub/config.ts";
 import type { ObjectStore } from "#hub/stores/objects.ts";
 import { openObjects } from "#hub/stores/open-objects.ts";
 import { silentLog } from "#shared/log.ts";
+import { startS3, type TestS3 } from "./s3.ts";
+
+export type StoreKind = "fs" | "s3";
+
+export interface OpenStore {
+  store: ObjectStore;
+  /** Its directory; "" for one in a bucket. */
+  dir: string;
+  /** Everything that lies there, with what is half there: temporary files, uploads in parts that are open. */
+  left(): Promise<string[]>;
+}
 
 /** Object stores on disk, each in a directory of its own below `base`. */
 export function objectStores() {
@@ -17,15 +29,56 @@ export function objectStores() {
   };
   return {
     base,
-    open: async (dir = newDir()): Promise<{ store: ObjectStore; dir: string }> => {
+    open: async (dir = newDir()): Promise<OpenStore> => {
       const store = await openObjects(`file:${dir}`, { log: silentLog });
       opened.push(store);
-      return { store, dir };
+      return { store, dir, left: async () => filesIn(dir) };
     },
     closeAll: async () => {
       for (const store of opened.splice(0)) await store.close();
     },
-    remove: () => rmSync(base, { recursive: true }),
+    remove: async () => rmSync(base, { recursive: true }),
+  };
+}
+
+/** The same on an S3 server of their own, each below a prefix of its own. */
+export function s3Stores() {
+  const opened: ObjectStore[] = [];
+  let server: Promise<TestS3> | undefined;
+  let count = 0;
+  const start = () => {
+    server ??= startS3();
+    return server;
+  };
+  const openAt = async (prefix: string) => {
+    const { SVC_OBJECTS_URL = "", ...env } = (await start()).env(prefix);
+    const { object_keys: keys } = loadHubConfig({ ...env, SVC_OBJECTS_URL });
+    const store = await openObjects(SVC_OBJECTS_URL, { log: silentLog, keys });
+    opened.push(store);
+    return store;
+  };
+  return {
+    server: start,
+    open: async (): Promise<OpenStore> => {
+      count += 1;
+      const prefix = `store-${count}`;
+      const [store, whole] = [await openAt(prefix), await openAt("")];
+      const left = async () => {
+        const { uploads, tidy } = await (await start()).state();
+        const keys = await whole.list(prefix);
+        const half = uploads.map((key) => `upload of ${key}`);
+        return [
+          ...keys.map((key) => key.slice(prefix.length + 1)),
+          ...half,
+          ...(tidy ? [] : ["bodies"]),
+        ];
+      };
+      return { store, dir: "", left };
+    },
+    closeAll: async () => {
+      for (const store of opened.splice(0)) await store.close();
+    },
+    remove: async () => (await server)?.stop(),
   };
 }
 

@@ -1,0 +1,57 @@
+import { createHash } from "node:crypto";
+import type { S3Calls } from "./s3-calls.ts";
+import { blocksOf, escapeXml, textOf } from "./s3-xml.ts";
+
+/** S3 deletes no more keys with one call; it lists no more either. */
+const PAGE = 1_000;
+const DELETE_MS = 60_000;
+
+/** Pages of the keys below `prefix/`, without the store's own prefix. */
+export async function* listPages(calls: S3Calls, prefix: string): AsyncGenerator<string[]> {
+  const own = calls.place.prefix;
+  let token: string | null = null;
+  do {
+    const { text } = await calls.send({
+      method: "GET",
+      key: null,
+      query: {
+        "list-type": "2",
+        "encoding-type": "url",
+        "max-keys": String(PAGE),
+        prefix: `${own}${prefix}/`,
+        ...(token === null ? {} : { "continuation-token": token }),
+      },
+    });
+    // A server may leave the encoding out although it was asked for.
+    const decode = textOf(text, "EncodingType") === "url" ? fromUrl : (key: string) => key;
+    yield blocksOf(text, "Contents")
+      .map((entry) => decode(textOf(entry, "Key") ?? ""))
+      .filter((key) => key.startsWith(own))
+      .map((key) => key.slice(own.length));
+    token = textOf(text, "IsTruncated") === "true" ? textOf(text, "NextContinuationToken") : null;
+  } while (token !== null);
+}
+
+const fromUrl = (key: string): string => decodeURIComponent(key.replaceAll("+", " "));
+
+/** Deletes these keys, at most a page of them, with one call. */
+export async function deleteKeys(calls: S3Calls, keys: string[]): Promise<void> {
+  if (keys.length === 0) return;
+  const { prefix } = calls.place;
+  const objects = keys.map((key) => `<Object><Key>${escapeXml(prefix + key)}</Key></Object>`);
+  const bytes = new TextEncoder().encode(
+    `<Delete xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Quiet>true</Quiet>${objects.join("")}</Delete>`,
+  );
+  await calls.send({
+    method: "POST",
+    key: null,
+    query: { delete: "" },
+    // S3 takes no such call without one of its own sums of the body.
+    headers: {
+      "content-md5": createHash("md5").update(bytes).digest("base64"),
+      "content-type": "application/xml",
+    },
+    body: { bytes, sha256: createHash("sha256").update(bytes).digest("hex") },
+    deadline_ms: DELETE_MS,
+  });
+}
