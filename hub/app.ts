@@ -19,6 +19,7 @@ import { jobEventRoutes } from "./routes/job-events.ts";
 import { jobFileRoutes } from "./routes/job-files.ts";
 import { jobScreenshotRoutes } from "./routes/job-screenshot.ts";
 import { jobRoutes } from "./routes/jobs.ts";
+import { passOnCalls } from "./routes/pass-on.ts";
 import { profileSaveRoutes } from "./routes/profile-save.ts";
 import { profileRoutes } from "./routes/profiles.ts";
 import { rootRoutes } from "./routes/root.ts";
@@ -84,6 +85,7 @@ const INFO = {
 /** The hub's HTTP side: the fleet at flat paths, the control plane below /api/v1 (fleet spec §4). */
 export function createHubApp(ctx: HubContext): App {
   const app = baseApp(ctx);
+  passOnCalls(ctx, app);
   app.use("/sessions/:sid/*", liveSessionsOnly(ctx));
   const parts = [
     rootRoutes(ctx),

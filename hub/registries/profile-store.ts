@@ -3,38 +3,16 @@ import { createShapeFinder, normalPath, type ProfileBase } from "#shared/archive
 import { type ArchiveFile, readTar } from "#shared/archive/read-tar.ts";
 import { chunksOf, streamOf } from "#shared/archive/streams.ts";
 import { writeTarGz } from "#shared/archive/write-tar.ts";
-import { AppError, conflict, notFound } from "#shared/errors.ts";
+import { AppError, notFound } from "#shared/errors.ts";
 import { newToken } from "#shared/ids.ts";
 import { MAX_PROFILE_ENTRIES, PROFILE_UNPACK_FACTOR } from "#shared/limits.ts";
 import type { Profile } from "#shared/schema/profile.ts";
 import type { HubContext } from "../context.ts";
+import { beginWriting } from "./profile-writers.ts";
 import { profileKey, profileRecord } from "./profiles.ts";
 
 /** Archives on their way in; what a crash leaves there goes at the next start. */
 export const INCOMING = "incoming";
-const MAX_WRITERS = 8;
-
-/**
- * Makes the caller the one writer of a profile; `writer` names it for `isWriter`. Call the result when done.
- * @throws AppError conflict while another writes it, unavailable while too many are written.
- */
-export function beginWriting(ctx: HubContext, name: string, writer: string): () => void {
-  const { profile_writers } = ctx;
-  if (profile_writers.has(name)) throw conflict(`profile ${name} is being written`);
-  if (profile_writers.size >= MAX_WRITERS)
-    throw new AppError(
-      "unavailable",
-      `${MAX_WRITERS} profiles are being written; try again later`,
-      {
-        headers: { "Retry-After": "10" },
-      },
-    );
-  profile_writers.set(name, writer);
-  return () => profile_writers.delete(name);
-}
-
-export const isWriter = (ctx: HubContext, name: string, writer: string): boolean =>
-  ctx.profile_writers.get(name) === writer;
 
 export interface ProfileUpload {
   body: ReadableStream<Uint8Array>;
@@ -96,13 +74,13 @@ export async function storeProfile(
 
 /** Deletes a profile with its archives. @throws AppError not_found, conflict while it is being written. */
 export async function deleteProfile(ctx: HubContext, name: string): Promise<void> {
-  const done = beginWriting(ctx, name, "delete");
+  const done = await beginWriting(ctx, name, "delete");
   try {
     if (!(await ctx.db.profiles.delete(name))) throw notFound("profile");
     await ctx.objects.deletePrefix(`profiles/p-${name}`);
     ctx.log.info({ name }, "profile deleted");
   } finally {
-    done();
+    await done();
   }
 }
 

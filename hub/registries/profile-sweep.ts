@@ -1,5 +1,6 @@
 import type { HubContext } from "../context.ts";
 import { INCOMING } from "./profile-store.ts";
+import { beginWriting } from "./profile-writers.ts";
 import { profileKey } from "./profiles.ts";
 
 /** How often `sweep` is to run: an archive that was replaced stays at least so long for the runs that were given it. */
@@ -23,8 +24,9 @@ export function createProfileSweeper(ctx: HubContext): ProfileSweeper {
     return stored.filter((key) => !named.has(key));
   };
   const remove = async (keys: string[]) => {
-    for (const key of keys) await ctx.objects.delete(key);
-    if (keys.length > 0) ctx.log.info({ keys: keys.length }, "replaced profile archives deleted");
+    let deleted = 0;
+    for (const [name, own] of byName(keys)) deleted += await removeOf(ctx, name, own);
+    if (deleted > 0) ctx.log.info({ keys: deleted }, "replaced profile archives deleted");
   };
   return {
     sweep: async () => {
@@ -37,4 +39,21 @@ export function createProfileSweeper(ctx: HubContext): ProfileSweeper {
       await remove(await find());
     },
   };
+}
+
+const byName = (keys: string[]): Map<string, string[]> =>
+  Map.groupBy(keys, (key) => /^profiles\/p-([^/]+)\//.exec(key)?.[1] ?? "");
+
+/** As the profile's writer: whoever stores the same archive again right now, at any hub, is left alone till the next sweep. */
+async function removeOf(ctx: HubContext, name: string, keys: string[]): Promise<number> {
+  const done = await beginWriting(ctx, name, "sweep").catch(() => null);
+  if (!done) return 0;
+  try {
+    const row = await ctx.db.profiles.get(name);
+    const old = keys.filter((key) => !row || key !== profileKey(name, row.sha256));
+    for (const key of old) await ctx.objects.delete(key);
+    return old.length;
+  } finally {
+    await done();
+  }
 }

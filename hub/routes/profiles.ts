@@ -7,12 +7,8 @@ import type { HttpEnv } from "../http/env.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp, toIssues } from "../http/new-app.ts";
 import { fails, ok } from "../http/openapi-parts.ts";
-import {
-  beginWriting,
-  deleteProfile,
-  type ProfileUpload,
-  storeProfile,
-} from "../registries/profile-store.ts";
+import { deleteProfile, type ProfileUpload, storeProfile } from "../registries/profile-store.ts";
+import { beginWriting } from "../registries/profile-writers.ts";
 import {
   defaultProfile,
   getProfile,
@@ -159,13 +155,13 @@ export function profileRoutes(ctx: HubContext) {
           "unsupported_media",
           "Content-Type must be application/x-tar or application/gzip",
         );
-      const done = beginWriting(ctx, name, "upload");
+      const done = await beginWriting(ctx, name, "upload");
       try {
         const known = await ctx.db.profiles.get(name);
         const stored = await storeProfile(ctx, name, archiveUpload(ctx, c));
         return c.json(stored, known ? 200 : 201);
       } finally {
-        done();
+        await done();
       }
     });
 }

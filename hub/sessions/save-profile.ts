@@ -1,13 +1,13 @@
 import { conflict, notFound } from "#shared/errors.ts";
 import type { Profile } from "#shared/schema/profile.ts";
 import type { HubContext } from "../context.ts";
-import { beginWriting } from "../registries/profile-store.ts";
+import { beginWriting } from "../registries/profile-writers.ts";
 import { profileRecord } from "../registries/profiles.ts";
 import { callSession } from "./calls.ts";
 import type { HubSession } from "./types.ts";
 
 /** Ending Chromium, packing and sending its directory, storing it, starting Chromium again. */
-const SAVE_MS = 600_000;
+export const SAVE_MS = 600_000;
 
 /** How the registry knows a session as the writer of a profile. */
 export const writerOf = (session_id: string): string => `session ${session_id}`;
@@ -24,7 +24,7 @@ export async function saveProfile(
 ): Promise<{ profile: Profile; created: boolean }> {
   if (session.kind === "job")
     throw conflict(`job ${session.job_id} runs in this session: saving would restart its browser`);
-  const done = beginWriting(ctx, name, writerOf(session.session_id));
+  const done = await beginWriting(ctx, name, writerOf(session.session_id));
   try {
     const before = await ctx.db.profiles.get(name);
     await callSession(ctx, session, {
@@ -36,6 +36,6 @@ export async function saveProfile(
     if (!row) throw notFound("profile");
     return { profile: profileRecord(row), created: before === null };
   } finally {
-    done();
+    await done();
   }
 }

@@ -169,12 +169,12 @@ describe("§4.5 the registry", () => {
   });
 
   test("one writer per name at a time (409)", async () => {
-    const { beginWriting } = await import("#hub/registries/profile-store.ts");
-    const done = beginWriting(hub.ctx, "busy", "test");
+    const { beginWriting } = await import("#hub/registries/profile-writers.ts");
+    const done = await beginWriting(hub.ctx, "busy", "test");
     const archive = await makeTarGz([["Default/Cookies", "1"]]);
     expect((await upload("busy", archive)).status).toBe(409);
     expect((await hub.call("DELETE", "/profiles/busy")).status).toBe(409);
-    done();
+    await done();
     expect((await upload("busy", archive)).status).toBe(201);
   });
 

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import http from "node:http";
-import type { Duplex } from "node:stream";
 import { addSession, dropSession, viewerPath } from "#hub/sessions/registry.ts";
 import type { HubSession } from "#hub/sessions/types.ts";
 import { systemClock } from "#shared/clock.ts";
 import { newSessionId } from "#shared/ids.ts";
 import { silentLog } from "#shared/log.ts";
+import { type FakeScreen, startFakeScreen } from "#test/support/fake-screen.ts";
 import { freePort } from "#test/support/fleet-process.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
 import { createQueue, type Queue } from "#test/support/queue.ts";
@@ -19,49 +18,13 @@ const HANDSHAKE = Buffer.concat([HELLO, Buffer.from([1, 0])]);
 const UPDATE = Buffer.from([3, 1, 0, 0, 0, 0, 0, 1, 0, 1]);
 const KEY = Buffer.from([4, 1, 0, 0, 0, 0, 0, 0x61]);
 
-interface FakeBridge {
-  port: number;
-  /** The streams that the hub has opened. */
-  streams: Queue<{ path: string; socket: Duplex; received: Queue<Buffer> }>;
-  headers: http.IncomingHttpHeaders[];
-  stop(): void;
-}
-
-async function startFakeBridge(): Promise<FakeBridge> {
-  const streams: FakeBridge["streams"] = createQueue();
-  const open = new Set<Duplex>();
-  const headers: http.IncomingHttpHeaders[] = [];
-  const server = http.createServer((_request, response) => response.end("{}"));
-  server.on("upgrade", (request, socket) => {
-    headers.push(request.headers);
-    open.add(socket);
-    const received = createQueue<Buffer>();
-    socket.on("data", (chunk: Buffer) => received.push(chunk));
-    socket.on("error", () => {});
-    socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n");
-    streams.push({ path: request.url ?? "", socket, received });
-  });
-  const port = await freePort();
-  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", () => resolve()));
-  return {
-    port,
-    streams,
-    headers,
-    stop: () => {
-      for (const socket of open) socket.destroy();
-      server.closeAllConnections();
-      server.close();
-    },
-  };
-}
-
 let hub: TestHub;
-let bridge: FakeBridge;
+let bridge: FakeScreen;
 let next_worker = 0;
 
 beforeAll(async () => {
   hub = await startTestHub();
-  bridge = await startFakeBridge();
+  bridge = await startFakeScreen();
 });
 afterAll(async () => {
   bridge.stop();

@@ -1,0 +1,142 @@
+import type { Context, MiddlewareHandler } from "hono";
+import { AppError } from "#shared/errors.ts";
+import { WORKER_ID } from "#shared/ids.ts";
+import { ACTION_GRACE_MS, ACTION_TIMEOUT_S, MAX_JSON_BODY_BYTES } from "#shared/limits.ts";
+import { SESSION_ACTIONS } from "#shared/schema/session.ts";
+import { findHub, type HubEntry } from "../cluster/hubs.ts";
+import { passOn } from "../cluster/relay-http.ts";
+import { passedOnBy } from "../cluster/relay-mark.ts";
+import { dialHub, relayedSocket } from "../cluster/relay-socket.ts";
+import type { HubContext } from "../context.ts";
+import { WORKER_PREFIX, type WorkerEntry } from "../fleet/registration.ts";
+import type { HttpEnv } from "../http/env.ts";
+import type { App } from "../http/new-app.ts";
+import { isUpgrade, upgrade } from "../http/sockets.ts";
+import { findOwner, lookUp } from "../sessions/places.ts";
+import { SAVE_MS } from "../sessions/save-profile.ts";
+
+type C = Context<HttpEnv>;
+
+/** Beyond what the other hub takes by its own deadlines: it is to be the one that says what was too slow. */
+const RELAY_GRACE_MS = 5_000;
+/** A call without a deadline of its own; the longest is a picture that is taken and stored. */
+const ANSWER_MS = 120_000;
+
+/**
+ * What one hub alone can answer is passed on to it (fleet spec §6.2): calls of a session, and of a worker by way of its
+ * link. Before anything else is looked at: validation, 404 and Idempotency-Key are the owner's. Whatever was passed on
+ * before is answered here, so no call travels twice.
+ */
+export function passOnCalls(ctx: HubContext, app: App): void {
+  app.use(async function checkRelayMark(c, next) {
+    passedOnBy(ctx, c.req.raw.headers);
+    await next();
+  });
+  app.use(
+    "/sessions/:sid/*",
+    toOwner(ctx, (c) => findOwner(ctx, c.req.param("sid") ?? "")),
+  );
+  for (const below of ["jobs", "profiles", "sessions"])
+    app.use(
+      `/workers/:worker_id/${below}/*`,
+      toOwner(ctx, (c) => findLinkHub(ctx, c.req.param("worker_id") ?? "")),
+    );
+  app.use(
+    "/jobs/:id/screenshot/capture",
+    toOwner(ctx, (c) => findJobHub(ctx, c.req.param("id") ?? "")),
+  );
+}
+
+/** Whether another hub has passed this call on. */
+export const wasPassedOn = (ctx: HubContext, c: C): boolean =>
+  passedOnBy(ctx, c.req.raw.headers) !== null;
+
+const toOwner = (
+  ctx: HubContext,
+  find: (c: C) => Promise<HubEntry | null>,
+): MiddlewareHandler<HttpEnv> =>
+  async function passOnToOwner(c, next) {
+    const hub = wasPassedOn(ctx, c) ? null : await find(c);
+    if (!hub) return next();
+    return isUpgrade(c) ? passSocketOn(ctx, c, hub) : passCallOn(ctx, c, hub);
+  };
+
+/** The other hub that holds the worker's link; null when it is this one, or nobody does. */
+export async function findLinkHub(ctx: HubContext, worker_id: string): Promise<HubEntry | null> {
+  if (ctx.links.has(worker_id) || !WORKER_ID.test(worker_id)) return null;
+  const entry = await lookUp(ctx, ctx.kv.get<WorkerEntry>(`${WORKER_PREFIX}${worker_id}`));
+  if (!entry || entry.link_hub === ctx.hub_id) return null;
+  return lookUp(ctx, findHub(ctx, entry.link_hub));
+}
+
+/** The other hub on whose worker the job runs. */
+async function findJobHub(ctx: HubContext, job_id: string): Promise<HubEntry | null> {
+  const job = await ctx.db.jobs.get(job_id);
+  return job?.status === "running" && job.session_id !== null
+    ? findOwner(ctx, job.session_id)
+    : null;
+}
+
+const pathOf = (c: C): string => {
+  const { pathname, search } = new URL(c.req.url);
+  return pathname + search;
+};
+
+async function passCallOn(ctx: HubContext, c: C, hub: HubEntry): Promise<Response> {
+  const { method, headers, signal, body } = c.req.raw;
+  // The call has a deadline of its own; Bun would cut a quiet connection before it.
+  c.env.server?.timeout(c.req.raw, 0);
+  const given = isSmallJson(c) ? new Uint8Array(await c.req.arrayBuffer()) : body;
+  return passOn(ctx, hub, {
+    method,
+    path: pathOf(c),
+    headers,
+    body: method === "GET" || method === "HEAD" ? null : given,
+    signal,
+    answer_ms: answerWithin(c, given),
+  });
+}
+
+const isSmallJson = (c: C): boolean =>
+  /json/i.test(c.req.header("content-type") ?? "") &&
+  Number(c.req.header("content-length") ?? Number.NaN) <= MAX_JSON_BODY_BYTES;
+
+const ACTION = /^\/sessions\/[^/]+\/([a-z_]+)$/;
+
+/** An action may take as long as it says; one that does not say it in JSON, as long as any. */
+function answerWithin(c: C, body: Uint8Array | ReadableStream | null): number {
+  if (c.req.method !== "POST") return ANSWER_MS;
+  if (c.req.path.endsWith("/profile/save")) return SAVE_MS + ACTION_GRACE_MS + RELAY_GRACE_MS;
+  const action = ACTION.exec(c.req.path)?.[1];
+  if (action === undefined || !Object.hasOwn(SESSION_ACTIONS, action)) return ANSWER_MS;
+  const most_s =
+    body instanceof ReadableStream ? ACTION_TIMEOUT_S.max : timeoutIn(body ?? new Uint8Array());
+  return Math.max(ANSWER_MS, most_s * 1_000 + ACTION_GRACE_MS + RELAY_GRACE_MS);
+}
+
+function timeoutIn(body: Uint8Array): number {
+  try {
+    const { timeout_s } = JSON.parse(Buffer.from(body).toString());
+    return typeof timeout_s === "number" && timeout_s <= ACTION_TIMEOUT_S.max ? timeout_s : 0;
+  } catch {
+    return 0;
+  }
+}
+
+/** A viewer's browser shows no status of a refused handshake, only the reason of a close (fleet spec §7). */
+const VIEWER = /\/novnc\/websockify$/;
+
+async function passSocketOn(ctx: HubContext, c: C, hub: HubEntry): Promise<Response> {
+  const found = await dialHub(ctx, hub, pathOf(c), c.req.raw.headers).catch((err: unknown) => {
+    if (err instanceof AppError && VIEWER.test(c.req.path)) return err;
+    throw err;
+  });
+  if (found instanceof Response) return found;
+  if (found instanceof Error) return upgrade(c, relayedSocket(ctx, hub, found), "binary");
+  try {
+    return upgrade(c, relayedSocket(ctx, hub, found.stream), found.protocol);
+  } catch (err) {
+    found.stream.close();
+    throw err;
+  }
+}
