@@ -1,0 +1,169 @@
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  describe,
+  expect,
+  setDefaultTimeout,
+  test,
+} from "bun:test";
+import { openShared, type SharedStores } from "#hub/stores/open-shared.ts";
+import { systemClock } from "#shared/clock.ts";
+import { silentLog } from "#shared/log.ts";
+import type { JobEvent } from "#shared/schema/job.ts";
+import type { FakeWorker } from "#test/support/fake-worker.ts";
+import { TARGET, type TestHub } from "#test/support/hub.ts";
+import { fleetsOnPostgres, memoryStores, until } from "#test/support/hubs.ts";
+import { createQueue } from "#test/support/queue.ts";
+import { startRedis, type TestRedis } from "#test/support/redis.ts";
+
+/** Several hubs on one Postgres and shared stores behave as one fleet for jobs (fleet spec §1, §3.1, §8). */
+
+setDefaultTimeout(30_000);
+const fleets = fleetsOnPostgres();
+let redis: TestRedis;
+beforeAll(async () => {
+  await fleets.open();
+  redis = await startRedis();
+}, 60_000);
+afterEach(() => fleets.end());
+afterAll(async () => {
+  await fleets.close();
+  await redis?.stop();
+}, 60_000);
+
+const two = async (shared?: SharedStores, env: Record<string, string> = {}) => {
+  const fleet = await fleets.start({ env, ...(shared && { shared }) });
+  const [a, b] = fleet.hubs as [TestHub, TestHub];
+  return { a, b, fleet };
+};
+const submit = (hub: TestHub, options: Record<string, unknown> = {}) =>
+  hub.call("POST", "/jobs", { url: TARGET, options });
+const job = async (hub: TestHub, job_id: string) => (await hub.call("GET", `/jobs/${job_id}`)).body;
+
+function follow(hub: TestHub, job_id: string) {
+  const socket = new WebSocket(`${hub.url.replace("http", "ws")}/jobs/${job_id}/events`);
+  const events = createQueue<JobEvent>();
+  socket.onmessage = ({ data }) => events.push(JSON.parse(String(data)));
+  const closed = new Promise<number>((resolve) => {
+    socket.onclose = ({ code }) => resolve(code);
+  });
+  return { events, closed };
+}
+
+/** A worker whose jobs are done at once. */
+async function busy(hub: TestHub, worker_id: string, lanes: number): Promise<FakeWorker> {
+  const worker = await hub.worker({ worker_id, lanes });
+  void (async () => {
+    for (;;) worker.finish(await worker.assigned.next());
+  })();
+  return worker;
+}
+
+let spaces = 0;
+const STORES: Record<string, () => Promise<SharedStores>> = {
+  "stores in memory": async () => memoryStores(),
+  Redis: () => {
+    spaces += 1;
+    return openShared(redis.url, {
+      clock: systemClock,
+      log: silentLog,
+      prefix: `test${spaces}:`,
+    });
+  },
+};
+
+for (const [name, open] of Object.entries(STORES))
+  describe(`two hubs on ${name}`, () => {
+    test("§3.1 a job that one hub takes in runs on the lane of the other, and the waiting POST gets the running record", async () => {
+      const { a, b } = await two(await open());
+      const worker = await b.worker();
+      const { status, body } = await submit(a);
+      expect({ status, body }).toMatchObject({
+        status: 200,
+        body: { status: "running", worker_id: "w11" },
+      });
+      const assigned = await worker.assigned.next();
+      expect(assigned.job_id).toBe(body.job_id);
+      worker.finish(assigned);
+      await b.signals.next("lane freed");
+      expect(await job(a, body.job_id)).toMatchObject({ status: "completed" });
+    });
+
+    test("§6.1 the events of a job are shown live at the hub that does not run it", async () => {
+      const { a, b } = await two(await open());
+      const worker = await b.worker();
+      const { job_id } = (await submit(a)).body;
+      const assigned = await worker.assigned.next();
+      const stream = follow(a, job_id);
+      await stream.events.next();
+      worker.log(assigned, "navigate", "one");
+      await stream.events.next((e) => e.data.message === "one");
+      worker.log(assigned, "idle", "two");
+      await stream.events.next((e) => e.data.message === "two");
+      worker.finish(assigned);
+      expect(await stream.closed).toBe(1000);
+      expect(stream.events.all.map((e) => e.seq)).toEqual([1, 2, 3, 4]);
+      expect(stream.events.all.at(-1)?.type).toBe("done");
+    });
+
+    test("a job cancelled at one hub stops on the lane of the other, and its session ends", async () => {
+      const { a, b } = await two(await open());
+      const worker = await b.worker();
+      const { job_id, session_id } = (await submit(b)).body;
+      const assigned = await worker.assigned.next();
+      expect(b.ctx.sessions.has(session_id)).toBe(true);
+      expect((await a.call("POST", `/jobs/${job_id}/cancel`)).status).toBe(200);
+      const told = await worker.messages.next((m) => m.type === "HubCancelJob");
+      expect(told).toMatchObject({ job_id, lease_token: assigned.lease_token });
+      await b.signals.next("session ended", { session_id });
+      worker.reset(0);
+      await b.signals.next("lane freed");
+      expect((await submit(a)).body.status).toBe("running");
+    });
+
+    test("§3.1 note 3: of 200 jobs at both hubs none runs twice and none is lost", async () => {
+      const { a, b } = await two(await open());
+      const workers = [await busy(a, "w1", 4), await busy(b, "w2", 4), await busy(b, "w3", 2)];
+      const answers = await Promise.all(
+        Array.from({ length: 200 }, (_, i) => submit(i % 2 ? a : b)),
+      );
+      expect(answers.map((answer) => answer.status)).toEqual(answers.map(() => 200));
+      const ids = answers.map((answer) => answer.body.job_id).sort();
+      const assigned = workers.flatMap((w) => w.assigned.all.map((j) => j.job_id));
+      expect(assigned.sort()).toEqual(ids);
+      for (const hub of [a, b]) await hub.ctx.dispatcher.exclusive(async () => {});
+      for (const worker of workers) await worker.settle();
+      const rows = await Promise.all(ids.map((id) => a.ctx.db.jobs.get(id)));
+      expect(rows.map((row) => row?.status)).toEqual(ids.map(() => "completed"));
+      for (const id of ["w1", "w2", "w3"]) expect(await a.ctx.leases.list(id)).toEqual([]);
+    }, 30_000);
+
+    test("§8 rule 2: a job goes to the hub whose worker has fewer in flight", async () => {
+      const { a, b } = await two(await open());
+      const here = await a.worker({ worker_id: "w1", lanes: 2 });
+      expect((await submit(a)).body.worker_id).toBe("w1");
+      const there = await b.worker({ worker_id: "w2", lanes: 2 });
+      await until(() => a.ctx.cluster.peers.get(b.ctx.hub_id)?.best?.in_flight === 0);
+      expect((await submit(a)).body.worker_id).toBe("w2");
+      expect([here.assigned.all.length, there.assigned.all.length]).toEqual([1, 1]);
+    });
+
+    test("a worker that dials the other hub while its old link is open keeps one registration: what it ran fails, what it was not given yet runs", async () => {
+      const { a, b } = await two(await open());
+      const old = await a.worker({ lanes: 2, on_assign: "by_hand" });
+      const first = submit(a);
+      old.accept(await old.assigned.next());
+      const ran = (await first).body.job_id;
+      const waiting = submit(a);
+      const unanswered = (await old.assigned.next()).job_id;
+      const fresh = await b.worker({ lanes: 2 });
+      expect((await old.closed).code).toBe(4410);
+      expect((await fresh.assigned.next()).job_id).toBe(unanswered);
+      expect((await waiting).body).toMatchObject({ status: "running", job_id: unanswered });
+      expect((await job(a, ran)).status).toBe("failed");
+      expect((await a.call("GET", "/workers")).body.workers).toMatchObject([
+        { worker_id: "w11", alive: true, link_hub: b.ctx.hub_id, in_flight: 1 },
+      ]);
+    });
+  });
