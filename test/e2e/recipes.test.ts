@@ -4,6 +4,9 @@ import type { RunExtras } from "#shared/link/messages.ts";
 import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
 import { type LoginSite, startLoginSite } from "#test/support/site/login.ts";
 import { type RecipeSite, startRecipeSite } from "#test/support/site/recipes.ts";
+import { CdpConnection } from "#worker/cdp/connection.ts";
+import { socketTransport } from "#worker/cdp/transport.ts";
+import type { LaneBrowser } from "#worker/lanes/types.ts";
 
 const SLOW_MS = 60_000;
 const PLACEHOLDER = "$" + "{ENV:SITE_PASSWORD}";
@@ -102,14 +105,14 @@ describe("recipes of a fetch job (fleet spec §2.7)", () => {
             { kind: "wait", selector: "#under" },
             { kind: "fill", selector: "#missing", text: "entered-text" },
           ],
-          0.5,
+          2,
         ),
       );
       expect(outcome).toMatchObject({
         status: "failed",
         stage: "recipe",
         error:
-          "recipe failed at step 2/2 fill #missing: no element matches; timeout_s of the recipe (0.5 s) is over",
+          "recipe failed at step 2/2 fill #missing: no element matches; timeout_s of the recipe (2 s) is over",
       });
       expect(assets.length).toBeGreaterThan(0);
       expect(documents.get("page.html")).toContain("under");
@@ -184,6 +187,23 @@ describe("popup_policy (fleet spec §2.7)", () => {
   );
 
   test(
+    "block does so too when the recipe's own connection lets a window go first",
+    async () => {
+      site.server.hits.splice(0);
+      const { outcome } = await lane.run({
+        url: `${site.origin}/popups`,
+        extras: { ...clicks, popup_policy: "block" },
+        // Silent for longer than it takes a window to ask for its document.
+        options: { ...FAST, idle_seconds: 1 },
+        adapt: slowToStopWindows,
+      });
+      expect(outcome).toMatchObject({ status: "completed", title: "Popups" });
+      expect(site.server.hits.filter(({ path }) => path.startsWith("/popup?"))).toEqual([]);
+    },
+    SLOW_MS,
+  );
+
+  test(
     "same_tab opens them in the job's tab, and leaves windows without a URL",
     async () => {
       const actions: Actions = [
@@ -210,6 +230,18 @@ describe("popup_policy (fleet spec §2.7)", () => {
     SLOW_MS,
   );
 });
+
+/** The browser as a worker sees it that is too busy to stop a window in time. */
+async function slowToStopWindows(browser: LaneBrowser): Promise<LaneBrowser> {
+  const transport = await socketTransport(browser.cdp_url);
+  const { send } = transport;
+  transport.send = (message) => {
+    const { method, sessionId } = JSON.parse(message);
+    if (method === "Fetch.enable" && sessionId) setTimeout(() => send(message), 500);
+    else send(message);
+  };
+  return { ...browser, connection: new CdpConnection(transport) };
+}
 
 describe("login recipes (fleet spec §2.7)", () => {
   const login_recipe = () => ({

@@ -7,7 +7,10 @@ import { createLanePool } from "#worker/lanes/pool.ts";
 import type { LaneBrowser } from "#worker/lanes/types.ts";
 import { type FetchRequest, type FetchResult, runFetchJob } from "./fetch-rig.ts";
 
-/** A lane of a real pool that runs fetch jobs, one after the other. */
+/**
+ * Lanes of real pools that run fetch jobs, one after the other: one without a display, and, from the first headful job on,
+ * one with. Each has its kind of browser warm; that a lane changes between the two is tested with the lanes.
+ */
 export interface JobLane {
   /** Runs a job on a fresh browser and resets the lane; rejects when the lane does not come back warm. */
   run(
@@ -15,24 +18,36 @@ export interface JobLane {
       headless?: boolean;
       onBrowser?: (browser: LaneBrowser) => void;
       /** Passes the browser off as another one. */
-      adapt?: (browser: LaneBrowser) => LaneBrowser;
+      adapt?: (browser: LaneBrowser) => LaneBrowser | Promise<LaneBrowser>;
     },
   ): Promise<FetchResult>;
   close(): Promise<void>;
 }
 
 export async function openJobLane(env: Record<string, string> = {}): Promise<JobLane> {
-  const data_dir = makeDataDir();
-  const config = loadWorkerConfig(laneEnv(data_dir, { LANE_POOL: "1", ...env }), {});
-  const pool = await createLanePool({ config, log: silentLog, clock: systemClock });
+  const open = async (headless: boolean) => {
+    const data_dir = makeDataDir();
+    const kind = { SVC_HEADLESS_LANES: headless ? "1" : "0" };
+    const config = loadWorkerConfig(laneEnv(data_dir, { LANE_POOL: "1", ...kind, ...env }), {});
+    const pool = await createLanePool({ config, log: silentLog, clock: systemClock });
+    const close = async () => {
+      await pool.close();
+      rmSync(data_dir, { recursive: true, force: true });
+    };
+    return { pool, close };
+  };
+  const without_display = await open(true);
+  let with_display: ReturnType<typeof open> | null = null;
   return {
     run: async ({ headless = true, onBrowser, adapt = (browser) => browser, ...request }) => {
+      if (!headless) with_display ??= open(false);
+      const { pool } = headless || !with_display ? without_display : await with_display;
       const hold = pool.hold(0, { job_id: "job1", session_id: "session1" });
       if (!hold) throw new Error(`the lane is not free: ${JSON.stringify(pool.lanes())}`);
       const work = async () => {
         const browser = await hold.browser({ headless });
         onBrowser?.(browser);
-        return runFetchJob(adapt(browser), request);
+        return runFetchJob(await adapt(browser), request);
       };
       const result = await work().finally(() => hold.release());
       const [lane] = pool.lanes();
@@ -40,8 +55,7 @@ export async function openJobLane(env: Record<string, string> = {}): Promise<Job
       return result;
     },
     close: async () => {
-      await pool.close();
-      rmSync(data_dir, { recursive: true, force: true });
+      await Promise.all([without_display.close(), with_display?.then(({ close }) => close())]);
     },
   };
 }

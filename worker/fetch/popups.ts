@@ -1,6 +1,7 @@
 import type { PopupPolicy } from "#shared/schema/recipe.ts";
 import type { CdpConnection } from "../cdp/connection.ts";
 import type { JobStory } from "../lanes/types.ts";
+import type { Pause } from "../record/pauses.ts";
 import type { Tracked } from "../record/targets.ts";
 import { shortUrl } from "./net-errors.ts";
 
@@ -12,6 +13,8 @@ export interface PopupWatch {
   setMain(target: Tracked): void;
   /** Called for every attached target, before it runs. */
   watch(target: Tracked): void;
+  /** Keeps the documents of closing windows from being asked for. */
+  pauses: Pause[];
 }
 
 /**
@@ -28,12 +31,15 @@ export function watchPopups(
   let moved = 0;
   /** URLs that windows were asked for and have not come yet, oldest first. */
   const asked: string[] = [];
+  /** Windows on their way out: the id of a page is that of its frame. */
+  const closing = new Set<string>();
 
   const onPopup = (target: Tracked, opened: Tracked) => {
     const url = asked.shift() ?? target.page?.url ?? "";
     const close = () => {
       target.doomed = true;
-      // A target that is held cannot close, and one that is let go asks for its document at once: stopped here.
+      closing.add(target.target_id);
+      // A target that is held cannot close, and one that is let go asks for what the opener wrote into it: stopped here.
       const stopped = target.session.send("Fetch.enable", { patterns: [{ urlPattern: "*" }] });
       const end = () => connection.root.post("Target.closeTarget", { targetId: target.target_id });
       stopped.then(end, end);
@@ -55,7 +61,19 @@ export function watchPopups(
     opened.session.post("Page.navigate", { url, ...(referrer && { referrer }) });
     story.log("info", "browser", `popup opened in the same tab: ${shortUrl(url)}`);
   };
+  // Whoever else is attached, as a recipe's Playwright is, may let a window go before it is stopped; no request of it has
+  // left the browser then.
+  const document: Pause = {
+    type: "Document",
+    stage: "Request",
+    onPaused: ({ requestId, frameId }) => {
+      if (closing.has(frameId))
+        connection.root.post("Fetch.failRequest", { requestId, errorReason: "Aborted" });
+      else connection.root.post("Fetch.continueRequest", { requestId });
+    },
+  };
   return {
+    pauses: policy === "allow" ? [] : [document],
     setMain: (target) => {
       main = target;
     },

@@ -122,6 +122,7 @@ function record(
       const reason = guard.refusalOfUrl(url);
       if (reason) trouble.fail(`refused to open ${shortUrl(url)}: ${reason}`);
     },
+    pauses: popups.pauses,
     onTarget: (target) => {
       popups.watch(target);
       trouble.watch(target);

@@ -1,6 +1,7 @@
 import type { CdpConnection, Protocol } from "../cdp/connection.ts";
 import type { BodySource } from "./ledger.ts";
 import { type PartPosition, type PartStore, partPosition, partSink } from "./parts.ts";
+import type { Pause } from "./pauses.ts";
 import { lossReason } from "./read-body.ts";
 import type { RequestEntry } from "./requests.ts";
 
@@ -19,7 +20,7 @@ export interface MediaDeps {
 }
 
 export interface MediaTap {
-  start(): Promise<void>;
+  pause: Pause;
   /** Bodies being taken at this moment. */
   settled(): Promise<void>;
 }
@@ -70,15 +71,14 @@ export function tapMedia(deps: MediaDeps): MediaTap {
     }
   };
   return {
-    start: async () => {
-      root.on("Fetch.requestPaused", (p) => {
+    pause: {
+      type: "Media",
+      stage: "Response",
+      onPaused: (p) => {
         const entry = p.networkId ? deps.find(p.networkId) : null;
         const work = onPaused(entry, p).finally(() => active.delete(work));
         active.set(work, entry);
-      });
-      await root.send("Fetch.enable", {
-        patterns: [{ resourceType: "Media", requestStage: "Response" }],
-      });
+      },
     },
     settled: async () => {
       // The body of a player that is gone is never answered.

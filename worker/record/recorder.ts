@@ -8,6 +8,7 @@ import { type Downloads, watchDownloads } from "./downloads.ts";
 import { type BodySource, createLedger, type Ledger, type LossReason } from "./ledger.ts";
 import { tapMedia } from "./media.ts";
 import { createPartStore, partPosition, partSink } from "./parts.ts";
+import { holdRequests, type Pause } from "./pauses.ts";
 import { withoutVolatileParams } from "./ranges.ts";
 import { type BodyRead, readBody } from "./read-body.ts";
 import { createReadQueue } from "./read-queue.ts";
@@ -42,6 +43,8 @@ export interface RecorderDeps {
   onDocumentRequest(url: string): void;
   /** A target was attached and does not run yet. */
   onTarget(target: Tracked): void;
+  /** What is held back for the job's own reasons. */
+  pauses: Pause[];
   /** A document of a page's main frame was answered. */
   onDocument(target: Tracked, response: Protocol.Network.Response): void;
   onNote(level: "debug" | "info" | "warn", message: string, fields?: Record<string, unknown>): void;
@@ -311,7 +314,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
   const startDownloads = () => (deps.bodies ? downloads.start() : denyDownloads(connection));
   await Promise.all([
     deps.tab?.downloads === false ? undefined : startDownloads(),
-    deps.bodies ? media.start() : undefined,
+    holdRequests(connection, deps.bodies ? [media.pause, ...deps.pauses] : deps.pauses),
     targets.start(),
   ]);
   return {
