@@ -20,7 +20,10 @@ let close: () => void;
 const data_dir = makeDataDir();
 beforeAll(async () => {
   site = await startRecipeSite();
-  const config = loadWorkerConfig(laneEnv(data_dir, { LANE_POOL: "1" }), {});
+  const config = loadWorkerConfig(
+    laneEnv(data_dir, { LANE_POOL: "1", SVC_HEADLESS_LANES: "1" }),
+    {},
+  );
   pool = await createLanePool({ config, log: silentLog, clock: systemClock });
   const hold = pool.hold(0, { job_id: "job1", session_id: "session1" });
   const browser = await hold?.browser({ headless: true });
@@ -62,8 +65,8 @@ const failures: [string, Actions, number, string][] = [
       { kind: "wait", selector: "#under" },
       { kind: "click", selector: "#missing" },
     ],
-    0.5,
-    "recipe failed at step 2/2 click #missing: no element matches; timeout_s of the recipe (0.5 s) is over",
+    2,
+    "recipe failed at step 2/2 click #missing: no element matches; timeout_s of the recipe (2 s) is over",
   ],
   [
     "a selector that is none",
@@ -85,17 +88,17 @@ const failures: [string, Actions, number, string][] = [
   ],
   [
     "a wait with a time of its own",
-    [{ kind: "wait", selector: "#unseen", timeout_s: 0.3 }],
+    [{ kind: "wait", selector: "#unseen", timeout_s: 1.5 }],
     10,
-    "recipe failed at step 1/1 wait #unseen: the element is not visible; not there within 0.3 s",
+    "recipe failed at step 1/1 wait #unseen: the element is not visible; not there within 1.5 s",
   ],
   [
     "an element under another",
     [{ kind: "click", selector: "#under" }],
-    0.5,
+    2,
     "another element lies over it",
   ],
-  ["a disabled element", [{ kind: "click", selector: "#off" }], 1, "the element is disabled"],
+  ["a disabled element", [{ kind: "click", selector: "#off" }], 2, "the element is disabled"],
   [
     "a key that does not exist",
     [{ kind: "press", key: "NoSuchKey" }],
