@@ -5,6 +5,7 @@ import { packSources } from "#hub/update/pack-sources.ts";
 import { ARCHIVE_NAME } from "#hub/update/worker-source.ts";
 import { bundleViewerScript } from "#hub/viewer/script.ts";
 import { hashSources } from "#shared/version.ts";
+import { playwrightPackage } from "./playwright-package.ts";
 
 export const ROOT = join(import.meta.dir, "..");
 export const BINARY = join(ROOT, "dist/flotilla");
@@ -31,6 +32,7 @@ async function compile(outfile: string, version: string, sources: string): Promi
     entrypoints: [join(ROOT, "hub/main.ts"), sources],
     loader: { ".gz": "file" },
     target: "bun",
+    plugins: [playwrightPackage(ROOT)],
     compile: { outfile },
     minify: { whitespace: true, syntax: true },
     bytecode: true,
