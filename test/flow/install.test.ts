@@ -21,7 +21,11 @@ const newDir = () => {
 const commands: string[] = [];
 const system = (change: Partial<System> = {}): System => ({
   ...{ is_root: true, has_systemd: true, hasUser: async () => false },
-  run: async (argv) => void commands.push(argv.join(" ")),
+  executableOf: async () => "/usr/local/bin/flotilla.previous",
+  run: async (argv) => {
+    commands.push(argv.join(" "));
+    return "0";
+  },
   ...change,
 });
 

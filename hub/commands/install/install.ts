@@ -57,9 +57,10 @@ export async function runInstall(words: string[], deps: InstallDeps): Promise<nu
   const work: Work = { ...deps, target, paths, user, binary, plan, staged: prefix !== undefined };
   if (dry) return tellPlan(work);
   await createUser(work);
-  const changed = [await placeBinary(work), await placeUnit(work)].includes(true);
+  await placeBinary(work);
+  const unit_changed = await placeUnit(work);
   await placeEnv(work);
-  await enable(work, changed);
+  await enable(work, unit_changed);
   terminal.out(`${nextSteps(work).join("\n")}\n`);
   return EXIT.ok;
 }
@@ -102,17 +103,13 @@ async function createUser({ staged, system, user, target, terminal }: Work): Pro
   terminal.out(`created the system user ${user}\n`);
 }
 
-async function placeBinary({ binary, paths, terminal }: Work): Promise<boolean> {
-  if (await sameFile(binary, paths.binary)) {
-    terminal.out(`${paths.binary} is up to date\n`);
-    return false;
-  }
+async function placeBinary({ binary, paths, terminal }: Work): Promise<void> {
+  if (await sameFile(binary, paths.binary)) return terminal.out(`${paths.binary} is up to date\n`);
   const had = (await stat(paths.binary).catch(() => null)) !== null;
   await replaceExecutable(binary, paths.binary);
   terminal.out(
     `wrote ${paths.binary}${had ? `; the one before is ${paths.binary}.previous` : ""}\n`,
   );
-  return true;
 }
 
 async function placeUnit({ plan, paths, terminal }: Work): Promise<boolean> {
@@ -140,14 +137,24 @@ async function placeEnv({ plan, paths, terminal }: Work): Promise<void> {
   );
 }
 
-async function enable({ staged, system, target, flags, terminal }: Work, changed: boolean) {
+async function enable(work: Work, unit_changed: boolean): Promise<void> {
+  const { staged, system, target, flags, terminal } = work;
   if (staged || !system.has_systemd) return;
   const unit = unitName(target);
   await system.run(["systemctl", "daemon-reload"]);
   await system.run(["systemctl", "enable", "--quiet", unit]);
   if (flags.now === undefined) return;
-  await system.run(["systemctl", changed ? "restart" : "start", unit]);
-  terminal.out(`${unit} is ${changed ? "restarted" : "started"}\n`);
+  const running = await runningExecutable(work, unit);
+  const renew = running !== null && (unit_changed || running !== work.paths.binary);
+  await system.run(["systemctl", renew ? "restart" : "start", unit]);
+  const said = renew ? "restarted" : running === null ? "started" : "running, nothing changed";
+  terminal.out(`${unit} is ${said}\n`);
+}
+
+/** Of the unit's process: the file that was replaced under it has another name by now. */
+async function runningExecutable({ system }: Work, unit: string): Promise<string | null> {
+  const pid = (await system.run(["systemctl", "show", "-p", "MainPID", "--value", unit])).trim();
+  return pid === "0" || pid === "" ? null : system.executableOf(pid);
 }
 
 function nextSteps({ staged, system, target, paths, flags }: Work): string[] {

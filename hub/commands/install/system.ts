@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { readlink } from "node:fs/promises";
 import { CommandRefused } from "../refused.ts";
 
 /** The machine as `install` changes it; tests give another. */
@@ -7,8 +8,10 @@ export interface System {
   /** systemd is what runs this machine. */
   has_systemd: boolean;
   hasUser(name: string): Promise<boolean>;
-  /** @throws CommandRefused with what the program said. */
-  run(argv: string[]): Promise<void>;
+  /** What the program said. @throws CommandRefused with it when it failed. */
+  run(argv: string[]): Promise<string>;
+  /** The executable a process runs; null when there is none. */
+  executableOf(pid: string): Promise<string | null>;
 }
 
 const RUN_MS = 120_000;
@@ -29,6 +32,7 @@ async function spawn(argv: string[]) {
 }
 
 export const realSystem = (): System => ({
+  executableOf: (pid) => readlink(`/proc/${pid}/exe`).catch(() => null),
   is_root: process.getuid?.() === 0,
   has_systemd: existsSync("/run/systemd/system"),
   hasUser: async (name) => (await spawn(["id", "-u", name])).code === 0,
@@ -39,5 +43,6 @@ export const realSystem = (): System => ({
       );
     });
     if (code !== 0) throw new CommandRefused(`${argv.join(" ")} failed (${code}): ${said}`);
+    return said;
   },
 });
