@@ -1,18 +1,17 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { AppError } from "#shared/errors.ts";
-import { WORKER_ID } from "#shared/ids.ts";
 import { ACTION_GRACE_MS, ACTION_TIMEOUT_S, MAX_JSON_BODY_BYTES } from "#shared/limits.ts";
 import { SESSION_ACTIONS } from "#shared/schema/session.ts";
-import { findHub, type HubEntry } from "../cluster/hubs.ts";
+import type { HubEntry } from "../cluster/hubs.ts";
 import { passOn } from "../cluster/relay-http.ts";
 import { passedOnBy } from "../cluster/relay-mark.ts";
 import { dialHub, relayedSocket } from "../cluster/relay-socket.ts";
 import type { HubContext } from "../context.ts";
-import { WORKER_PREFIX, type WorkerEntry } from "../fleet/registration.ts";
 import type { HttpEnv } from "../http/env.ts";
 import type { App } from "../http/new-app.ts";
 import { isUpgrade, upgrade } from "../http/sockets.ts";
-import { findOwner, lookUp } from "../sessions/places.ts";
+import { findLinkHub } from "../sessions/link-hub.ts";
+import { findOwner } from "../sessions/places.ts";
 import { SAVE_MS } from "../sessions/save-profile.ts";
 
 type C = Context<HttpEnv>;
@@ -60,14 +59,6 @@ const toOwner = (
     if (!hub) return next();
     return isUpgrade(c) ? passSocketOn(ctx, c, hub) : passCallOn(ctx, c, hub);
   };
-
-/** The other hub that holds the worker's link; null when it is this one, or nobody does. */
-export async function findLinkHub(ctx: HubContext, worker_id: string): Promise<HubEntry | null> {
-  if (ctx.links.has(worker_id) || !WORKER_ID.test(worker_id)) return null;
-  const entry = await lookUp(ctx, ctx.kv.get<WorkerEntry>(`${WORKER_PREFIX}${worker_id}`));
-  if (!entry || entry.link_hub === ctx.hub_id) return null;
-  return lookUp(ctx, findHub(ctx, entry.link_hub));
-}
 
 /** The other hub on whose worker the job runs. */
 async function findJobHub(ctx: HubContext, job_id: string): Promise<HubEntry | null> {

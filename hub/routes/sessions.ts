@@ -6,15 +6,16 @@ import type { HubContext } from "../context.ts";
 import type { HttpEnv } from "../http/env.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
-import { fails, json, ok } from "../http/openapi-parts.ts";
+import { fails, json, ok, streamed } from "../http/openapi-parts.ts";
 import { cancelJob } from "../jobs/cancel.ts";
+import { listEverywhere, openAnywhere } from "../sessions/anywhere.ts";
 import { endSession } from "../sessions/end.ts";
-import { openSession } from "../sessions/open.ts";
 import { listSessions, readState } from "../sessions/read.ts";
 import { requireSession, sessionRecord } from "../sessions/registry.ts";
 import type { HubSession } from "../sessions/types.ts";
 import { idempotent } from "./idempotent.ts";
 import { IdempotencyHeader, SessionParams } from "./params.ts";
+import { wasPassedOn } from "./pass-on.ts";
 
 const tags = ["sessions"];
 
@@ -63,8 +64,9 @@ export function sessionRoutes(ctx: HubContext) {
     path: "/sessions",
     tags,
     summary: "List the sessions that are open, oldest first",
-    description: "A session is in this list exactly while its URLs answer.",
-    responses: ok(SessionList),
+    description:
+      "A session is in this list exactly while its URLs answer; those of a hub that does not answer in time are left out.",
+    responses: { ...ok(SessionList), ...fails(503) },
   });
   const state = createRoute({
     method: "get",
@@ -87,10 +89,18 @@ export function sessionRoutes(ctx: HubContext) {
   });
   return newApp()
     .openapi(open, async (c) => {
-      const session = await openSession(ctx, c.req.valid("json"), c.req.raw.signal);
-      return c.json(sessionRecord(session), 201);
+      const input = c.req.valid("json");
+      const { headers, signal } = c.req.raw;
+      const passed_on = wasPassedOn(ctx, c);
+      const call = { input, headers, body: await c.req.text(), signal, passed_on };
+      const opened = await openAnywhere(ctx, call);
+      return opened instanceof Response ? streamed(opened) : c.json(sessionRecord(opened), 201);
     })
-    .openapi(list, (c) => c.json({ sessions: listSessions(ctx) }, 200))
+    .openapi(list, async (c) => {
+      const { headers, signal } = c.req.raw;
+      if (wasPassedOn(ctx, c)) return c.json({ sessions: listSessions(ctx) }, 200);
+      return c.json({ sessions: await listEverywhere(ctx, headers, signal) }, 200);
+    })
     .openapi(state, async (c) => c.json(await readState(ctx, c.req.valid("param").sid), 200))
     .openapi(end, async (c) => {
       const session = requireSession(ctx, c.req.valid("param").sid);

@@ -12,29 +12,38 @@ import type { HubSession } from "./types.ts";
 import { waitForLane } from "./waiting.ts";
 
 /** A lane's Chromium may have to be replaced (another mode, a profile), and then its page loads. */
-const OPEN_MS = 60_000;
+export const OPEN_MS = 60_000;
 /** Lanes tried one after the other when a worker says that one is not free after all. */
 const TRIES = 5;
 /** What a client does with a 503: try again after so many seconds. */
 const RETRY_AFTER_S = 10;
 
 /** 503 (fleet spec §7): nothing is stored of the call, the client tries again. */
-const atCapacity = (): AppError =>
+export const atCapacity = (): AppError =>
   new AppError("at_capacity", "fleet at capacity", {
     headers: { "Retry-After": String(RETRY_AFTER_S) },
   });
 
+export interface OpenOptions {
+  /** Aborts when the client has gone: whatever was taken by then is given back. */
+  signal: AbortSignal;
+  /** How long a lane is waited for. */
+  wait_ms: number;
+  /** Aborts when there is a lane elsewhere: nobody waits for one here any longer. */
+  elsewhere?: AbortSignal;
+}
+
 /**
- * Takes a lane and opens a session on it (POST /sessions, fleet spec §4.2).
- * @param signal aborts when the client has gone: whatever was taken by then is given back.
+ * Takes a lane of this hub's workers and opens a session on it (POST /sessions, fleet spec §4.2).
+ * @returns null when there was none in time, or `elsewhere` aborted before.
  * @throws AppError not_found for an unknown worker_id, invalid when the page cannot be opened or the profile is unknown,
- *   at_capacity when no lane is free within `submit_wait_ms`, relay_failed when the worker went away or cannot open it.
+ *   relay_failed when the worker went away or cannot open it.
  */
 export async function openSession(
   ctx: HubContext,
   input: CreateSession,
-  signal: AbortSignal,
-): Promise<HubSession> {
+  { signal, wait_ms, elsewhere }: OpenOptions,
+): Promise<HubSession | null> {
   const { worker_id } = input;
   if (worker_id !== null && !ctx.links.has(worker_id) && !(await ctx.db.workers.get(worker_id)))
     throw notFound("worker");
@@ -43,15 +52,17 @@ export async function openSession(
   const profile = use_profile === null ? null : await profileRef(ctx, use_profile);
   const session_id = newSessionId();
   const gone = AbortSignal.any([signal, ctx.stopping]);
-  const until = ctx.clock.now() + ctx.config.submit_wait_ms;
+  const enough = elsewhere ? AbortSignal.any([gone, elsewhere]) : gone;
+  const until = ctx.clock.now() + wait_ms;
   for (let tried = 0; tried < TRIES; tried += 1) {
     const left = Math.max(0, until - ctx.clock.now());
-    const place = await waitForLane(ctx, session_id, worker_id, left, gone);
-    if (!place) throw gone.aborted ? stopped(ctx) : atCapacity();
+    const place = await waitForLane(ctx, session_id, worker_id, left, enough);
+    if (!place && gone.aborted) throw stopped(ctx);
+    if (!place) return null;
     const session = await offerLane(ctx, place, input, profile, gone);
     if (session) return session;
   }
-  throw atCapacity();
+  return null;
 }
 
 const stopped = (ctx: HubContext): AppError =>
