@@ -12,6 +12,7 @@ import type { WorkerLink } from "./fleet/worker-link.ts";
 import type { JobBus } from "./jobs/bus.ts";
 import type { Dispatcher } from "./jobs/dispatcher.ts";
 import type { SettingsCache } from "./jobs/settings.ts";
+import type { UnstoredResult } from "./jobs/unstored.ts";
 import type { PendingCall } from "./sessions/calls.ts";
 import type { HubSession } from "./sessions/types.ts";
 import type { LaneWanted } from "./sessions/waiting.ts";
@@ -77,6 +78,8 @@ export interface HubContext {
   readonly settings_cache: SettingsCache;
   /** POST /jobs calls waiting for their job: each is given the row once a worker has accepted it, or it has ended. */
   readonly waiters: Map<string, (row: JobRow) => void>;
+  /** Results that could not be stored yet, by lease token; never more than there are lanes. */
+  readonly unstored: Map<number, UnstoredResult>;
   /** Profiles that are being written, with who writes: one writer per name. */
   readonly profile_writers: Map<string, string>;
   /** Calls with an Idempotency-Key that run in this process. */

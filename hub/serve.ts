@@ -46,6 +46,7 @@ import {
 } from "./jobs/finish.ts";
 import { afterGapOnce, hubMessage, lookForHubsOnce } from "./jobs/hub-messages.ts";
 import { dispatchOnce, reconcileOnce, redriveOnce } from "./jobs/passes.ts";
+import { storeUnstoredOnce } from "./jobs/unstored.ts";
 import {
   createProfileSweeper,
   type ProfileSweeper,
@@ -89,6 +90,8 @@ export interface RunningHub {
 
 const LIVENESS_EVERY_MS = 5_000;
 const REAP_EVERY_MS = 1_000;
+/** A job whose result came while the database was away ends so soon after it is back. */
+const UNSTORED_EVERY_MS = 1_000;
 /** How often hubs tell each other of their lanes, changed or not. */
 const NEWS_EVERY_MS = 1_000;
 
@@ -202,7 +205,10 @@ async function openContext(
       for (const link of ctx.links.values()) link.untold = true;
       teller.tell();
     },
-    gap: () => void afterGapOnce(ctx),
+    gap: () => {
+      void afterGapOnce(ctx);
+      void publishPlacesOnce(ctx);
+    },
   });
   const ctx: HubContext = {
     config,
@@ -253,6 +259,7 @@ async function openContext(
     dispatcher,
     settings_cache: { min_asset_size_bytes: null, preview_interval_s: null },
     waiters: new Map(),
+    unstored: new Map(),
     profile_writers: new Map(),
     running_calls: new Map(),
     streams: new Set(),
@@ -313,6 +320,8 @@ function startLoops(ctx: HubContext, scope: Scope, sweeper: ProfileSweeper): voi
       ctx.candidate.tell();
       await publishChangesOnce(ctx);
     });
+  // The failed write has been logged.
+  loop("unstored results", UNSTORED_EVERY_MS, () => storeUnstoredOnce(ctx).catch(() => {}));
   loop("reconciler", config.stale.reconcile_interval_ms, () => reconcileOnce(ctx));
   loop("profile sweep", SWEEP_EVERY_MS, () => sweeper.sweep());
   loop("session reaper", REAP_EVERY_MS, () => reapSessionsOnce(ctx));

@@ -11,11 +11,15 @@ function detailOf({ status, message }: HTTPException): string {
   return message || "request refused";
 }
 
+/** A store that is away is looked for again within a second or two. */
+const RETRY_AFTER_S = "2";
+
 /** The one place that turns what was thrown into `{detail}` (fleet spec §7); internals stay in the log. */
 export const onError =
   (log: Log) =>
   (err: Error, c: Context): Response => {
     if (err instanceof AppError) {
+      if (err.kind === "unavailable") c.header("Retry-After", RETRY_AFTER_S);
       for (const [name, value] of Object.entries(err.headers)) c.header(name, value);
       if (err.status >= 500 && err.kind === "internal") log.error({ err }, "request failed");
       return c.json({ detail: err.detail, ...err.body }, err.status as ContentfulStatusCode);

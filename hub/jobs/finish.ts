@@ -4,6 +4,7 @@ import type { HubContext } from "../context.ts";
 import type { FinishJob } from "../db/types.ts";
 import { isJobLane, type JobLane, type WorkerLink } from "../fleet/worker-link.ts";
 import { announceEnd, appendEvents, logEvent } from "./events.ts";
+import { storeUnstoredOnce } from "./unstored.ts";
 
 /** Stores the worker's lines and keeps the row's stage at the last of them. */
 export async function storeJobLog(ctx: HubContext, held: JobLane, message: JobLog): Promise<void> {
@@ -65,14 +66,16 @@ async function endHeld(
     if (row) await announceEnd(ctx, row, reported);
     return row !== null;
   } catch (err) {
-    // Not stored: the lane that becomes warm, or two heartbeats that show it free, end the job after all.
-    held.done = false;
+    // Not stored. A result is kept until it is; for a job that has none the next sight of its free lane tries again.
+    if (reported) ctx.unstored.set(token, { job_id, end });
+    else held.done = false;
     throw err;
   }
 }
 
 /** running → failed: the link they ran on is gone (fleet spec §3.1); what runs at another hub by now is not this link's. */
 export async function failJobsOn(ctx: HubContext, link: WorkerLink): Promise<void> {
+  await storeUnstoredOnce(ctx);
   const tokens = [...link.held.values()].filter(isJobLane).map((held) => held.lease.token);
   const { worker_id } = link;
   const now = ctx.clock.now();
@@ -82,6 +85,7 @@ export async function failJobsOn(ctx: HubContext, link: WorkerLink): Promise<voi
 
 /** running → failed: their worker has started anew, here or from another hub's link to this one's (fleet spec §3.1). */
 export async function failJobsOf(ctx: HubContext, worker_id: string): Promise<void> {
+  await storeUnstoredOnce(ctx);
   const rows = await ctx.db.jobs.failRunningOf(worker_id, WORKER_LOST_ERROR, ctx.clock.now());
   for (const row of rows) await announceEnd(ctx, row);
 }

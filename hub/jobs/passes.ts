@@ -6,6 +6,7 @@ import { assignQueued, assignWaiting } from "./assign.ts";
 import { askOthers } from "./elsewhere.ts";
 import { stopEndedOnce } from "./ended-elsewhere.ts";
 import { announceEnd } from "./events.ts";
+import { storeUnstoredOnce } from "./unstored.ts";
 
 /** Rows ended in one read; the pass goes on until there are none. */
 const BATCH = 200;
@@ -37,6 +38,7 @@ export async function dispatchOnce(ctx: HubContext): Promise<void> {
 
 /** Reconciler (fleet spec §3.1): fails what waited too long, and what runs on a worker that is not alive. */
 export async function reconcileOnce(ctx: HubContext): Promise<void> {
+  await storeUnstoredOnce(ctx);
   await failOverdue(ctx);
   await failStale(ctx);
   if (ctx.cluster.shared) await stopEndedOnce(ctx);

@@ -13,7 +13,6 @@ const GRACE_MS = 20;
 const RETRY = { first: 50, most: 2_000 };
 /** A connection that carries nothing, as that of a quiet subscriber, is asked so often whether it lives. */
 const PING_EVERY_MS = 5_000;
-const RETRY_AFTER_S = "2";
 
 /** Real time, whatever clock the hub was given: a server of its own is at the other end. */
 const clock = systemClock;
@@ -168,10 +167,7 @@ const CANNOT_NOW =
   /^(LOADING|BUSY|READONLY|MASTERDOWN|CLUSTERDOWN|OOM|MISCONF|NOREPLICAS|NOAUTH|NOPERM|ERR max number of clients)/;
 
 const unavailable = (cause: unknown): AppError =>
-  new AppError("unavailable", "the shared store does not answer", {
-    cause,
-    headers: { "Retry-After": RETRY_AFTER_S },
-  });
+  new AppError("unavailable", "the shared store does not answer", { cause });
 
 function toUnavailable(err: unknown): unknown {
   if (err instanceof DeadlineError) return unavailable(err);

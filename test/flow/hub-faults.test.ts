@@ -52,17 +52,20 @@ test("a claimed job whose message cannot be made goes back to the queue and to t
   expect((await hub.ctx.leases.list("w11")).map((lease) => lease.lane_idx)).toEqual([1]);
 });
 
-test("a result that cannot be stored fails the job when its lane is warm again", async () => {
-  await start();
+test("§3.1 a result that cannot be stored is stored when it can be: the job ends as its worker reported", async () => {
+  const clock = createFakeClock();
+  await start({ clock });
   const worker = await hub.worker();
   const { job_id } = (await submit()).body;
-  breakCalls(hub.ctx.db.jobs, "finish");
+  breakCalls(hub.ctx.db.jobs, "finish", 2);
   worker.finish(await worker.assigned.next());
   await hub.signals.next("lane freed");
-  expect(await job(job_id)).toMatchObject({
-    status: "failed",
-    error: "worker w11 ended the run without a result",
-  });
+  expect(await job(job_id)).toMatchObject({ status: "running" });
+  // Once more in vain, then the database is back.
+  await clock.advance(1_000);
+  expect(await job(job_id)).toMatchObject({ status: "running" });
+  await clock.advance(1_000);
+  expect(await job(job_id)).toMatchObject({ status: "completed", error: null });
   expect((await submit()).status).toBe(200);
 });
 
@@ -83,6 +86,18 @@ test("a job that runs while its living worker holds no lane for it is failed by 
     status: "failed",
     error: "worker w11 holds no lane for the job",
   });
+});
+
+test("§3.1 a result that could not be stored counts also when its worker was lost meanwhile", async () => {
+  await start({ clock: createFakeClock() });
+  const worker = await hub.worker();
+  const { job_id } = (await submit()).body;
+  breakCalls(hub.ctx.db.jobs, "finish");
+  worker.finish(await worker.assigned.next());
+  await hub.signals.next("lane freed");
+  await worker.close();
+  await hub.signals.next("link closed");
+  expect((await job(job_id)).status).toBe("completed");
 });
 
 test("a link whose end cannot be stored is gone all the same; the next registration fails its jobs", async () => {

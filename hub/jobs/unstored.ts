@@ -1,0 +1,21 @@
+import type { HubContext } from "../context.ts";
+import type { FinishJob } from "../db/types.ts";
+import { announceEnd } from "./events.ts";
+
+/** A result the database could not take: the worker has told it and keeps nothing of it. */
+export interface UnstoredResult {
+  job_id: string;
+  end: FinishJob;
+}
+
+/**
+ * Stores the results that came while the database was away (fleet spec §3.1: a job ends as its worker reported). Whoever
+ * is about to fail a job for its worker's sake does this first. Rejects while the database is still away.
+ */
+export async function storeUnstoredOnce(ctx: HubContext): Promise<void> {
+  for (const [token, { job_id, end }] of ctx.unstored) {
+    const row = await ctx.db.jobs.finish(job_id, token, end);
+    ctx.unstored.delete(token);
+    if (row) await announceEnd(ctx, row, true);
+  }
+}
