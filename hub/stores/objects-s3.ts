@@ -7,14 +7,14 @@ import type { ObjectStore } from "./objects.ts";
 import { createS3Calls, type S3Calls } from "./s3-calls.ts";
 import { startLeftovers } from "./s3-leftovers.ts";
 import { deleteKeys, listPages } from "./s3-list.ts";
-import { putSmall, putStream } from "./s3-put.ts";
+import { PART_BYTES, putSmall, putStream } from "./s3-put.ts";
 import { readStream } from "./s3-read.ts";
 import { createSlots } from "./s3-slots.ts";
 import { readS3Url, type S3Keys } from "./s3-url.ts";
 import { textOf } from "./s3-xml.ts";
 
-/** Parts of bodies in memory at once, of 5 MB: what uploads together may take. */
-const PARTS_IN_MEMORY = 16;
+/** Parts of bodies in memory at once, 60 MB: what all uploads together may take. */
+const PARTS_IN_MEMORY = 12;
 
 /**
  * The object store in a bucket: the object `a/b` is the key `<prefix>a/b`. The bucket must be there.
@@ -33,7 +33,7 @@ export async function openS3Objects(
     );
   });
   const leftovers = startLeftovers(calls, log);
-  const put = { calls, leftovers, slots: createSlots(PARTS_IN_MEMORY) };
+  const put = { calls, leftovers, slots: createSlots(PARTS_IN_MEMORY, PART_BYTES) };
   const check = (key: string): string => {
     keySegments(key);
     return key;

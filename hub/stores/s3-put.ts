@@ -3,13 +3,15 @@ import type { ObjectInfo, PutOptions, PutResult, SmallObject } from "./objects.t
 import { bodyTooLong, checkBody, chunksOf } from "./put-body.ts";
 import type { S3Calls } from "./s3-calls.ts";
 import type { Leftovers } from "./s3-leftovers.ts";
-import { createParts, type Parts } from "./s3-parts.ts";
-import type { Slots } from "./s3-slots.ts";
+import { createParts } from "./s3-parts.ts";
+import type { Room, Slots } from "./s3-slots.ts";
 
-/** S3's smallest part; a body that is not longer goes in one request. */
-const PART_BYTES = 5 * 1024 * 1024;
-/** S3 takes no more parts of one object. */
-const MAX_PARTS = 10_000;
+/**
+ * A body that is not longer goes in one request. S3 takes parts from 5 MB on, and 10,000 of one object: no body may have
+ * more than 52 GB.
+ */
+export const PART_BYTES = 5 * 1024 * 1024;
+const MAX_BYTES = 10_000 * PART_BYTES;
 /** A try to send one part or a small body: 5 MB at 90 KB/s. */
 const BODY_MS = 60_000;
 /** Bodies of one batch on their way at once. */
@@ -23,10 +25,6 @@ export interface PutDeps {
 
 const sha256Of = (bytes: Uint8Array): string =>
   new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
-
-/** Larger parts for a body that would need too many. */
-const partBytes = ({ size, max_bytes }: PutOptions): number =>
-  Math.max(PART_BYTES, Math.ceil((size ?? max_bytes ?? 0) / MAX_PARTS));
 
 const putWhole = async (
   calls: S3Calls,
@@ -49,12 +47,18 @@ export async function putStream(
 ): Promise<ObjectInfo> {
   const stop = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
-  const limit = partBytes(options);
-  const { max_bytes = Number.POSITIVE_INFINITY } = options;
+  const max_bytes = Math.min(options.max_bytes ?? MAX_BYTES, MAX_BYTES);
   const hash = new Bun.CryptoHasher("sha256");
   const parts = createParts(deps, key, signal, (err) => stop.abort(err));
   let size = 0;
-  let part = emptyPart();
+  let room: Room | null = null;
+  let filled = 0;
+  const sendPart = async () => {
+    const { buffer, free } = room ?? nothing;
+    await parts.send(buffer.subarray(0, filled), free);
+    room = null;
+    filled = 0;
+  };
   try {
     for await (const chunk of chunksOf(body, signal)) {
       size += chunk.byteLength;
@@ -62,50 +66,38 @@ export async function putStream(
       hash.update(chunk);
       for (let at = 0; at < chunk.byteLength; ) {
         // The next byte after a full part shows that the body has more than one.
-        if (part.size === limit) {
-          await parts.send(joined(part), part.free);
-          part = emptyPart();
-        }
-        if (part.size === 0) part.free = await deps.slots.take(signal);
-        const piece = chunk.subarray(at, at + limit - part.size);
-        part.chunks.push(piece);
-        part.size += piece.byteLength;
+        if (filled === PART_BYTES) await sendPart();
+        room ??= await deps.slots.take(signal);
+        const piece = chunk.subarray(at, at + PART_BYTES - filled);
+        room.buffer.set(piece, filled);
+        filled += piece.byteLength;
         at += piece.byteLength;
       }
     }
     const info = { size, sha256: hash.digest("hex") };
     checkBody(info, options);
-    if (!parts.started) {
+    if (parts.started) {
+      await sendPart();
+      await parts.sent();
       await options.confirm?.();
-      await putWhole(deps.calls, key, joined(part), info.sha256);
-    } else await finish(parts, part, options);
+      await parts.complete();
+    } else {
+      await options.confirm?.();
+      const { buffer } = room ?? nothing;
+      await putWhole(deps.calls, key, buffer.subarray(0, filled), info.sha256);
+    }
     return info;
   } catch (err) {
     stop.abort(err);
     await parts.abort();
     throw err;
   } finally {
-    part.free();
+    room?.free();
   }
 }
 
-async function finish(parts: Parts, last: Part, { confirm }: PutOptions): Promise<void> {
-  await parts.send(joined(last), last.free);
-  await parts.sent();
-  await confirm?.();
-  await parts.complete();
-}
-
-interface Part {
-  chunks: Uint8Array[];
-  size: number;
-  free: () => void;
-}
-const emptyPart = (): Part => ({ chunks: [], size: 0, free: () => {} });
-const joined = ({ chunks, size }: Part): Uint8Array => {
-  const [only] = chunks;
-  return only && chunks.length === 1 ? only : Buffer.concat(chunks, size);
-};
+/** In place of a room, for an empty body. */
+const nothing: Room = { buffer: new Uint8Array(0), free: () => {} };
 
 /** As `ObjectStore.putMany`; the bodies are in memory already. */
 export async function putSmall(

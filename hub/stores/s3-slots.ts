@@ -1,36 +1,51 @@
 /** Rooms for parts of bodies in memory, given out in the order they are asked for. */
 export interface Slots {
-  /** Resolves to the function that gives the room back. @throws the signal's reason. */
-  take(signal: AbortSignal): Promise<() => void>;
+  /** @throws the signal's reason. */
+  take(signal: AbortSignal): Promise<Room>;
 }
 
-export function createSlots(count: number): Slots {
-  let free = count;
-  const waiting = new Set<() => void>();
-  const give = () => {
+/** A room that is one's own until it is given back. */
+export interface Room {
+  /** Of the size of a part, with what was in it before. */
+  buffer: Uint8Array<ArrayBuffer>;
+  /** Gives the room back, once however often it is called. */
+  free(): void;
+}
+
+/** `count` rooms of `bytes`, each made when it is first needed and then used again and again. */
+export function createSlots(count: number, bytes: number): Slots {
+  let unmade = count;
+  const unused: Uint8Array<ArrayBuffer>[] = [];
+  const waiting = new Set<(buffer: Uint8Array<ArrayBuffer>) => void>();
+  const give = (buffer: Uint8Array<ArrayBuffer>) => {
     const [next] = waiting;
     if (!next) {
-      free += 1;
+      unused.push(buffer);
       return;
     }
     waiting.delete(next);
-    next();
+    next(buffer);
   };
-  const once = () => {
+  const roomOf = (buffer: Uint8Array<ArrayBuffer>): Room => {
     let given = false;
-    return () => {
-      if (!given) give();
-      given = true;
+    return {
+      buffer,
+      free: () => {
+        if (!given) give(buffer);
+        given = true;
+      },
     };
   };
   return {
     take: async (signal) => {
       signal.throwIfAborted();
-      if (free > 0) {
-        free -= 1;
-        return once();
+      const at_hand = unused.pop();
+      if (at_hand) return roomOf(at_hand);
+      if (unmade > 0) {
+        unmade -= 1;
+        return roomOf(new Uint8Array(bytes));
       }
-      const turn = Promise.withResolvers<void>();
+      const turn = Promise.withResolvers<Uint8Array<ArrayBuffer>>();
       const abort = () => {
         // Whoever has its turn already gives it back itself.
         if (waiting.delete(turn.resolve)) turn.reject(signal.reason);
@@ -38,11 +53,10 @@ export function createSlots(count: number): Slots {
       waiting.add(turn.resolve);
       signal.addEventListener("abort", abort, { once: true });
       try {
-        await turn.promise;
+        return roomOf(await turn.promise);
       } finally {
         signal.removeEventListener("abort", abort);
       }
-      return once();
     },
   };
 }

@@ -20,6 +20,13 @@ export function textOf(xml: string, name: string): string | null {
   return inner === undefined ? null : decode(inner);
 }
 
+const NAMES: Record<string, string> = {
+  "<": "lt",
+  ">": "gt",
+  "&": "amp",
+  '"': "quot",
+  "'": "apos",
+};
+
 /** `text` to stand between tags. */
-export const escapeXml = (text: string): string =>
-  text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
+export const escapeXml = (text: string): string => text.replace(/[&<>"']/g, (c) => `&${NAMES[c]};`);
