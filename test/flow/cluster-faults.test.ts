@@ -1,0 +1,342 @@
+import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { LEAVE_MS } from "#hub/fleet/candidate.ts";
+import { retryReleasesOnce } from "#hub/fleet/lanes.ts";
+import { stopEndedOnce } from "#hub/jobs/ended-elsewhere.ts";
+import { startEventStream } from "#hub/jobs/event-stream.ts";
+import { reconcileOnce } from "#hub/jobs/passes.ts";
+import type { LaneLeases } from "#hub/stores/leases.ts";
+import { WORKER_LOST_ERROR } from "#shared/limits.ts";
+import { createFakeClock } from "#test/support/fake-clock.ts";
+import { TARGET, type TestHub } from "#test/support/hub.ts";
+import { type FleetOptions, fleetsOnPostgres, memoryStores, until } from "#test/support/hubs.ts";
+
+/** Several hubs while messages are lost, stores fail and hubs come and go: nothing runs twice, nothing stays stuck. */
+
+setDefaultTimeout(30_000);
+const fleets = fleetsOnPostgres();
+beforeAll(() => fleets.open(), 60_000);
+afterEach(() => fleets.end());
+afterAll(() => fleets.close(), 60_000);
+
+const two = async (options: FleetOptions = {}) => {
+  const fleet = await fleets.start(options);
+  const [a, b] = fleet.hubs as [TestHub, TestHub];
+  return { a, b, fleet };
+};
+const submit = (hub: TestHub, options: Record<string, unknown> = {}) =>
+  hub.call("POST", "/jobs", { url: TARGET, options });
+const job = async (hub: TestHub, job_id: string) => (await hub.call("GET", `/jobs/${job_id}`)).body;
+const workers = async (hub: TestHub) => (await hub.call("GET", "/workers")).body.workers;
+
+test("a POST whose messages are all lost is answered with the running record when it looks for itself", async () => {
+  const clock = createFakeClock();
+  const { a, b, fleet } = await two({ clock });
+  const worker = await b.worker();
+  for (const messages of fleet.messages) messages.loses = () => true;
+  const waiting = submit(a);
+  await clock.sleeperIn(8_000);
+  let answered = false;
+  void waiting.then(() => {
+    answered = true;
+  });
+  // The other hub looks for queued jobs every 5 s.
+  await until(async () => {
+    await clock.advance(1_000);
+    // The database goes on in its own time.
+    for (let i = 0; i < 4; i += 1) await Promise.all([a, b].map((hub) => hub.call("GET", "/jobs")));
+    return answered;
+  });
+  expect((await waiting).body).toMatchObject({ status: "running", worker_id: "w11" });
+  expect(worker.assigned.all.length).toBe(1);
+});
+
+test("§3.1 without a lane at any hub a POST is answered 503 and its job stays queued for whichever hub has one first", async () => {
+  const { a, b } = await two({ env: { SVC_SUBMIT_WAIT_S: "0.047" } });
+  const { status, body } = await submit(a);
+  expect({ status, detail: body.detail }).toEqual({ status: 503, detail: "fleet at capacity" });
+  const worker = await b.worker();
+  expect((await worker.assigned.next()).job_id).toBe(body.job_id);
+});
+
+test("§8 a job that was left to a better hub is taken after all when that one does not come for it", async () => {
+  const { a, b, fleet } = await two();
+  const here = await a.worker({ worker_id: "w1", lanes: 2 });
+  expect((await submit(a)).body.worker_id).toBe("w1");
+  await b.worker({ worker_id: "w2", lanes: 2 });
+  await until(() => a.ctx.cluster.peers.get(b.ctx.hub_id)?.best?.in_flight === 0);
+  for (const messages of fleet.messages) messages.loses = (type) => type === "wake";
+  const since = performance.now();
+  expect((await submit(a)).body.worker_id).toBe("w1");
+  expect(performance.now() - since).toBeGreaterThan(LEAVE_MS - 20);
+  expect(here.assigned.all.length).toBe(2);
+});
+
+test("§8 SVC_QUEUE_PULL_ON_FREE=0: the other hub takes a job whose POST still waits, and leaves the others for redrive", async () => {
+  const { a, b } = await two({ env: { SVC_QUEUE_PULL_ON_FREE: "0", SVC_SUBMIT_WAIT_S: "0.047" } });
+  const left = (await submit(a)).body.job_id;
+  await a.ctx.dispatcher.exclusive(async () => {});
+  b.ctx.cluster.wanted.clear();
+  const worker = await b.worker({ lanes: 2 });
+  await until(async () => (await submit(a)).status === 200);
+  expect(worker.assigned.all.map((each) => each.job_id)).not.toContain(left);
+  expect((await job(a, left)).status).toBe("queued");
+});
+
+test("a stream at a hub that heard nothing shows the events, and the end, when it looks for itself", async () => {
+  const clock = createFakeClock();
+  const { a, b, fleet } = await two({ clock });
+  const worker = await b.worker();
+  const { job_id } = (await submit(b)).body;
+  const assigned = await worker.assigned.next();
+  for (const messages of fleet.messages) messages.loses = () => true;
+  const row = await a.ctx.db.jobs.get(job_id);
+  if (!row) throw new Error("no row");
+  const sent: string[] = [];
+  let closed = 0;
+  const stream = startEventStream(a.ctx, row, 0, {
+    send: (text) => {
+      sent.push(JSON.parse(text).type);
+      return true;
+    },
+    close: (code) => {
+      closed = code;
+    },
+  });
+  await until(() => sent.length > 0);
+  worker.log(assigned, "navigate", "one");
+  worker.finish(assigned);
+  await b.signals.next("lane freed");
+  expect(closed).toBe(0);
+  await until(async () => {
+    await clock.advance(1_000);
+    return closed !== 0;
+  });
+  stream.stop();
+  expect(sent).toEqual(["log", "log", "done"]);
+  expect(closed).toBe(1000);
+});
+
+test("a job cancelled at a hub whose message is lost stops when the hub that runs it looks", async () => {
+  const { a, b, fleet } = await two();
+  const worker = await b.worker();
+  const { job_id, session_id } = (await submit(b)).body;
+  for (const messages of fleet.messages) messages.loses = () => true;
+  expect((await a.call("POST", `/jobs/${job_id}/cancel`)).status).toBe(200);
+  await worker.settle();
+  expect(worker.messages.all.filter((m) => m.type === "HubCancelJob")).toEqual([]);
+  await stopEndedOnce(b.ctx);
+  await worker.messages.next((m) => m.type === "HubCancelJob");
+  expect(b.ctx.sessions.has(session_id)).toBe(false);
+  worker.reset(0);
+  await b.signals.next("lane freed");
+});
+
+test("§4.1 DELETE of a job at one hub ends the browser it left open at the other", async () => {
+  const { a, b } = await two();
+  const worker = await b.worker();
+  const { job_id, session_id } = (await submit(a, { keep_session: true })).body;
+  worker.result(await worker.assigned.next());
+  await b.signals.next("job finished", { job_id });
+  expect(b.ctx.sessions.get(session_id)?.kind).toBe("kept");
+  expect((await a.call("DELETE", `/jobs/${job_id}`)).status).toBe(204);
+  expect((await worker.closing.next()).session_id).toBe(session_id);
+});
+
+test("§2.2 attach_to_job at a hub that has not the session runs in it at the hub that has; a busy one is 409", async () => {
+  const { a, b } = await two();
+  const worker = await b.worker();
+  const first = (await submit(b, { keep_session: true })).body;
+  worker.result(await worker.assigned.next());
+  await b.signals.next("job finished", { job_id: first.job_id });
+  const answer = await submit(a, { attach_to_job: first.job_id });
+  expect(answer.body).toMatchObject({ status: "running", session_id: first.session_id });
+  const assigned = await worker.assigned.next();
+  expect(assigned.extras.in_session).toBe(first.session_id);
+  const refused = await submit(a, { attach_to_job: first.job_id });
+  expect({ status: refused.status, detail: refused.body.detail }).toEqual({
+    status: 409,
+    detail: `the lane of job ${first.job_id} is busy with job ${answer.body.job_id}`,
+  });
+  expect((await submit(a, { attach_to_job: answer.body.job_id })).status).toBe(409);
+});
+
+test("a hub that did not hear that its worker left neither overwrites the registration nor fails what runs there", async () => {
+  const { a, b, fleet } = await two();
+  const old = await a.worker({ lanes: 2 });
+  const before = (await submit(a)).body.job_id;
+  for (const messages of fleet.messages) messages.loses = (type) => type === "link_taken";
+  const fresh = b.dial({ lanes: 2 });
+  await fresh.registered;
+  expect((await job(b, before)).error).toBe(WORKER_LOST_ERROR);
+  const running = (await submit(b)).body;
+  expect(running).toMatchObject({ status: "running", worker_id: "w11" });
+  const leases = await b.ctx.leases.list("w11");
+  old.heartbeat();
+  expect((await old.closed).code).toBe(4410);
+  await a.signals.next("link closed");
+  expect((await job(a, running.job_id)).status).toBe("running");
+  expect(await b.ctx.leases.list("w11")).toEqual(leases);
+  expect(await workers(a)).toMatchObject([{ link_hub: b.ctx.hub_id, alive: true }]);
+  fresh.finish(await fresh.assigned.next());
+  await b.signals.next("lane freed");
+  expect((await job(a, running.job_id)).status).toBe("completed");
+});
+
+test("design/api.md: a live twin at another hub is refused; when that hub is gone from the registry it is not", async () => {
+  const { a, b } = await two();
+  const first = await a.worker({ instance_id: "1", hostname: "one" });
+  const running = (await submit(a)).body.job_id;
+  const twin = b.dial({ instance_id: "2", hostname: "two" });
+  expect(await twin.closed).toEqual({ code: 4409, reason: "duplicate worker_id" });
+  await first.settle();
+  expect((await job(b, running)).status).toBe("running");
+  expect(await workers(b)).toMatchObject([{ hostname: "one", link_hub: a.ctx.hub_id }]);
+  await a.ctx.kv.delete(`hub:${a.ctx.hub_id}`);
+  await b.worker({ instance_id: "2", hostname: "two" });
+  expect(await workers(a)).toMatchObject([{ hostname: "two", link_hub: b.ctx.hub_id }]);
+  expect((await first.closed).code).toBe(4410);
+});
+
+test("§4.3 what an operator sets at one hub holds at the one with the link, and lanes are seen at every hub", async () => {
+  const { a, b } = await two();
+  const worker = await b.worker({ lanes: 2 });
+  expect((await a.call("POST", "/workers/w11/status", { status: "drain" })).status).toBe(200);
+  await until(() => b.ctx.links.get("w11")?.status === "drain");
+  worker.lane(1, { state: "quarantined", reason: "tests" });
+  await until(async () => (await workers(a))[0].lanes[1].state === "quarantined");
+});
+
+test("§3.1 note 1: at hub start nothing is failed while another hub lives, and everything is when none does", async () => {
+  const fleet = await fleets.start({ count: 1 });
+  const [a] = fleet.hubs as [TestHub];
+  await a.worker();
+  const { job_id } = (await submit(a)).body;
+  const b = await fleet.add();
+  expect((await job(b, job_id)).status).toBe("running");
+  // As after a power cut of both.
+  await a.ctx.db.jobs.unclaim(job_id, (await a.ctx.db.jobs.get(job_id))?.lease_token ?? 0);
+  const left = { job_id, worker_id: "w99", lane_idx: 0, session_id: "s", novnc_url: "" };
+  await a.ctx.db.jobs.claim({ ...left, lease_token: 1, now: 0 });
+  await Promise.all([a.stop(), b.stop()]);
+  await b.restart();
+  expect(await job(b, job_id)).toMatchObject({ status: "failed", error: WORKER_LOST_ERROR });
+});
+
+test("§3.1 reconciler: a worker alive at any hub counts; one that is found nowhere twice does not", async () => {
+  const clock = createFakeClock();
+  const { a, b } = await two({ clock });
+  const worker = await b.worker();
+  const { job_id } = (await submit(b)).body;
+  for (let i = 0; i < 4; i += 1) {
+    await clock.advance(90_000);
+    worker.heartbeat();
+    await worker.messages.next((m) => m.type === "HubHeartbeatAck");
+  }
+  await until(async () => (await workers(a))[0]?.alive === true);
+  await reconcileOnce(a.ctx);
+  expect((await job(a, job_id)).status).toBe("running");
+  // The shared store forgets everything, and the worker's hub has not said it again yet.
+  await a.ctx.kv.delete("worker:w11");
+  await reconcileOnce(a.ctx);
+  expect((await job(a, job_id)).status).toBe("running");
+  worker.heartbeat();
+  await worker.messages.next((m) => m.type === "HubHeartbeatAck");
+  await until(async () => (await workers(a))[0]?.alive === true);
+  await reconcileOnce(a.ctx);
+  expect(a.ctx.cluster.missing.size).toBe(0);
+});
+
+/** A lease store of which some calls fail while `away` holds. */
+function failing(inner: LaneLeases) {
+  const state = { away: new Set<keyof LaneLeases>(), lose_answers: false };
+  const leases = { ...inner };
+  for (const name of ["acquire", "release", "renew"] as const) {
+    const call = inner[name] as (...args: unknown[]) => Promise<unknown>;
+    (leases as Record<string, unknown>)[name] = async (...args: unknown[]) => {
+      if (!state.away.has(name)) return call(...args);
+      if (state.lose_answers) await call(...args);
+      throw new Error(`the lease store is away: ${name}`);
+    };
+  }
+  return { state, leases };
+}
+
+const withFailingLeases = async () => {
+  const shared = memoryStores();
+  const { state, leases } = failing(shared.leases);
+  const fleet = await fleets.start({ shared: { ...shared, leases } });
+  const [a, b] = fleet.hubs as [TestHub, TestHub];
+  return { a, b, fleet, state, inner: shared.leases };
+};
+
+test("while the lease store is away a job stays queued; it runs as soon as the store is back", async () => {
+  const { a, fleet, state } = await withFailingLeases();
+  const worker = await a.worker();
+  state.away.add("acquire");
+  const waiting = submit(a);
+  await until(() => a.log.some((line) => line.message === "dispatch failed"));
+  state.away.clear();
+  fleet.messages[0]?.gap();
+  expect((await waiting).body.status).toBe("running");
+  expect(worker.assigned.all.length).toBe(1);
+});
+
+test("a lane whose lease could not be given back takes the next job as soon as the store is back", async () => {
+  const { a, state, inner } = await withFailingLeases();
+  const worker = await a.worker();
+  await submit(a);
+  const first = await worker.assigned.next();
+  state.away.add("release");
+  worker.finish(first);
+  await a.signals.next("lane freed");
+  expect((await inner.list("w11")).length).toBe(1);
+  expect((await job(a, first.job_id)).status).toBe("completed");
+  const waiting = submit(a);
+  await until(() => a.ctx.waiters.size === 1);
+  state.away.clear();
+  await retryReleasesOnce(a.ctx);
+  expect((await waiting).body.status).toBe("running");
+  expect((await inner.list("w11")).map((lease) => lease.job_id)).toEqual([
+    (await worker.assigned.next()).job_id,
+  ]);
+});
+
+test("a lease that was given while its answer was lost is given back, and no other", async () => {
+  const { a, state, inner } = await withFailingLeases();
+  const worker = await a.worker({ lanes: 2 });
+  const running = (await submit(a)).body.job_id;
+  state.away.add("acquire");
+  state.lose_answers = true;
+  const waiting = submit(a);
+  await until(() => a.log.some((line) => line.message === "dispatch failed"));
+  expect((await inner.list("w11")).length).toBe(2);
+  state.away.clear();
+  await retryReleasesOnce(a.ctx);
+  expect((await waiting).body.status).toBe("running");
+  expect((await inner.list("w11")).map((lease) => lease.job_id)).toEqual([
+    running,
+    (await worker.assigned.next((each) => each.job_id !== running)).job_id,
+  ]);
+});
+
+test("a store that was emptied knows the leases and the registration again after the gap", async () => {
+  const { a, b, fleet, inner } = await withFailingLeases();
+  const worker = await a.worker();
+  const { job_id } = (await submit(a)).body;
+  const before = await inner.list("w11");
+  await inner.releaseAll("w11");
+  for (const { key } of [
+    ...(await fleet.shared.kv.list("worker:")),
+    ...(await fleet.shared.kv.list("hub:")),
+  ])
+    await fleet.shared.kv.delete(key);
+  for (const messages of fleet.messages) messages.gap();
+  await until(async () => (await inner.list("w11")).length === 1);
+  expect(await inner.list("w11")).toEqual(before);
+  await until(async () => (await workers(b))[0]?.alive === true);
+  expect((await fleet.shared.kv.list("hub:")).length).toBe(2);
+  worker.finish(await worker.assigned.next());
+  await a.signals.next("lane freed");
+  expect((await job(b, job_id)).status).toBe("completed");
+  expect(await inner.list("w11")).toEqual([]);
+});
