@@ -5,8 +5,14 @@ import { freePort, superviseProcess, until } from "#test/support/fleet-process.t
 
 const MAIN = join(import.meta.dir, "../../hub/main.ts");
 
-/** A hub of its own process and data directory, from source. */
-export async function startHubOnly(): Promise<{ url: string; pid: number; stop(): Promise<void> }> {
+export interface HubOnly {
+  url: string;
+  pid: number;
+  stop(): Promise<void>;
+}
+
+/** A hub of its own process and data directory, from source; `env` for stores it shares with others. */
+export async function startHubOnly(env: Record<string, string> = {}): Promise<HubOnly> {
   const dir = mkdtempSync(join(tmpdir(), "flotilla-bench-hub-"));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -15,6 +21,7 @@ export async function startHubOnly(): Promise<{ url: string; pid: number; stop()
     SVC_PORT: String(port),
     SVC_DATA_DIR: dir,
     SVC_LOG_LEVEL: "warn",
+    ...env,
   });
   await until(
     "the hub's health",

@@ -8,6 +8,7 @@ export const BENCH_NAMES = [
   "action",
   "cdp",
   "viewer",
+  "fleet",
   "boot",
   "submit",
   "drain",

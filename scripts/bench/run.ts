@@ -15,6 +15,7 @@ const BENCHES: Record<BenchName, () => Promise<Bench>> = {
   action: async () => (await import("./action.ts")).action,
   cdp: async () => (await import("./cdp.ts")).cdp,
   viewer: async () => (await import("./viewer.ts")).viewer,
+  fleet: async () => (await import("./fleet.ts")).fleet,
   boot: async () => (await import("./boot.ts")).boot,
   submit: async () => (await import("./pipeline/submit.ts")).submit,
   drain: async () => (await import("./pipeline/drain.ts")).drain,

@@ -13,6 +13,11 @@ export interface StubWorker {
   onAssigned: (job_id: string, at: number) => void;
   /** Called right before a lane is reported warm again. */
   onLaneFreed: (at: number) => void;
+  /** Called when the link ends. */
+  onClosed: () => void;
+  heartbeat(): void;
+  /** A heartbeat and the hub's answer to it. */
+  acknowledged(ms: number): Promise<void>;
   /** Holds finished runs back until called, when `manual` was asked for. */
   finish(job_id: string): void;
   close(): Promise<void>;
@@ -38,10 +43,29 @@ export async function connectStubWorker(
     reason: null,
   });
   const registered = Promise.withResolvers<void>();
+  let onAck = () => {};
   const worker: StubWorker = {
     worker_id,
     onAssigned: () => {},
     onLaneFreed: () => {},
+    onClosed: () => {},
+    heartbeat: () =>
+      send({
+        type: "WorkerHeartbeat",
+        in_flight: running.size,
+        load: { cpu_percent: 1, mem_percent: 1, disk_pct: 1 },
+        lanes: Array.from({ length: lanes }, (_, i) => {
+          const [job_id, run] = [...running].find(([, r]) => r.lane_idx === i) ?? [];
+          return lane(i, job_id ?? null, run?.session_id ?? null);
+        }),
+        profiles: [],
+      }),
+    acknowledged: (ms) => {
+      const acknowledged = Promise.withResolvers<void>();
+      onAck = acknowledged.resolve;
+      worker.heartbeat();
+      return withDeadline("the answer to a heartbeat", ms, acknowledged.promise);
+    },
     finish: (job_id) => {
       const run = running.get(job_id);
       if (!run) return;
@@ -87,12 +111,16 @@ export async function connectStubWorker(
       profiles: [],
     }),
   );
-  socket.addEventListener("close", () => registered.reject(new Error("link closed")));
+  socket.addEventListener("close", () => {
+    registered.reject(new Error("link closed"));
+    worker.onClosed();
+  });
   socket.addEventListener("message", (event) => {
     const decoded = decode(String(event.data));
     if (decoded.kind !== "message") return;
     const message = decoded.message;
     if (message.type === "HubRegistered") registered.resolve();
+    if (message.type === "HubHeartbeatAck") onAck();
     if (message.type !== "HubAssignJob") return;
     const { job_id, lease_token, lane_idx, session_id } = message;
     const at = performance.now();
