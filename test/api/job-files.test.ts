@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { existsSync } from "node:fs";
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
 import type { HubAssignJob } from "#shared/link/messages.ts";
 import { assetMeta } from "#test/support/asset-meta.ts";
 import { type FakeWorker, sha256 } from "#test/support/fake-worker.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
+import { storedBelow } from "#test/support/objects.ts";
 import { rawRequest } from "#test/support/raw-request.ts";
 
 let hub: TestHub;
@@ -20,10 +18,7 @@ const run = async (): Promise<HubAssignJob> => {
   const { job_id } = (await hub.call("POST", "/jobs", { url: TARGET })).body;
   return worker.assigned.next((job) => job.job_id === job_id);
 };
-const objects = async (job: HubAssignJob) => {
-  const dir = join(hub.data_dir, "objects", "jobs", job.job_id);
-  return existsSync(dir) ? (await readdir(dir, { recursive: true })).sort() : [];
-};
+const objects = (job: HubAssignJob) => storedBelow(hub, `jobs/${job.job_id}`);
 const BODY = "0123456789";
 
 test("§4.1 GET /jobs/{id}/assets.json (§2.3) lists what was uploaded, with name, href, kind, mime, size, size_h, ext and URLs", async () => {
@@ -316,7 +311,7 @@ test("uploads: 401 without the link's token, 409 stale lease for another token, 
     },
   });
   expect(bad.status).toBe(422);
-  expect(await objects(job)).toEqual(["assets", "assets/a.png"]);
+  expect(await objects(job)).toEqual(["assets/a.png"]);
 });
 
 for (const name of [
@@ -396,7 +391,7 @@ test("uploads of a cancelled job are answered 409 stale lease; what was stored b
   expect(late.status).toBe(409);
   expect(await late.json()).toEqual({ detail: "stale lease" });
   expect((await hub.call("GET", `/jobs/${job.job_id}/assets.json`)).body.count).toBe(1);
-  expect(await objects(job)).toEqual(["assets", "assets/a.png"]);
+  expect(await objects(job)).toEqual(["assets/a.png"]);
 });
 
 test("§4.1 DELETE /jobs/{id} removes the job with its files, a running one is cancelled first", async () => {
@@ -475,7 +470,7 @@ for (const [what, happen] of ENDS)
     for (const end of ends) expect(await end()).toBe(409);
     expect((await hub.call("GET", `/jobs/${job.job_id}/assets/${name}`)).text).toBe(BODY);
     expect((await hub.call("GET", `/jobs/${job.job_id}/page.html`)).text).toBe("<h1>hi</h1>");
-    expect(await objects(job)).toEqual(["assets", "assets/a.png", "page.html"]);
+    expect(await objects(job)).toEqual(["assets/a.png", "page.html"]);
     if (what === "given back to the queue") await hub.call("POST", `/jobs/${job.job_id}/cancel`);
   });
 

@@ -86,43 +86,50 @@ test("§7 the archive of a job that is not there is 404; HEAD opens nothing", as
   expect(await openFiles()).toBeLessThan(before + 10);
 });
 
-test("an archive larger than memory should hold is streamed, and a reader that leaves closes the body it was at", async () => {
-  const job = await run();
-  // The store's own file is made large without the hub receiving it: 500 MB of holes.
-  await worker.putAsset(job, "small", { name: "big.mp4", kind: "video", mime: "video/mp4" });
-  const path = join(hub.data_dir, "objects", "jobs", job.job_id, "assets", "big.mp4");
-  await $`truncate -s 500M ${path}`;
-  const url = `${hub.url}/jobs/${job.job_id}/assets.zip`;
-  const rss = process.memoryUsage.rss();
-  let peak = 0;
-  let bytes = 0;
-  const answer = await fetch(url);
-  for await (const chunk of answer.body ?? []) {
-    bytes += chunk.length;
-    peak = Math.max(peak, process.memoryUsage.rss());
-  }
-  expect(bytes).toBeGreaterThan(500 * 1024 * 1024);
-  // Server and client are one process here.
-  expect((peak - rss) / 1024 / 1024).toBeLessThan(250);
+/** A body of the size costs nothing on a disk alone; objects-s3.test.ts measures what one in a bucket takes. */
+const on_disk = process.env.FLOTILLA_TEST_OBJECTS !== "s3";
 
-  const held = await openFiles();
-  const left = new AbortController();
-  const cut = await fetch(url, { signal: left.signal });
-  const reader = cut.body?.getReader();
-  await reader?.read();
-  left.abort();
-  await reader?.cancel().catch(() => {});
-  const isOpen = async () => {
-    const fds = await readdir("/proc/self/fd");
-    const links = await Promise.all(
-      fds.map((fd) => $`readlink /proc/self/fd/${fd}`.nothrow().quiet().text()),
-    );
-    return links.some((link) => link.includes("big.mp4"));
-  };
-  for (let i = 0; i < 100 && (await isOpen()); i += 1) await hub.call("GET", "/health");
-  expect(await isOpen()).toBe(false);
-  expect(await openFiles()).toBeLessThanOrEqual(held + 3);
-}, 60_000);
+test.if(on_disk)(
+  "an archive larger than memory should hold is streamed, and a reader that leaves closes the body it was at",
+  async () => {
+    const job = await run();
+    // The store's own file is made large without the hub receiving it: 500 MB of holes.
+    await worker.putAsset(job, "small", { name: "big.mp4", kind: "video", mime: "video/mp4" });
+    const path = join(hub.data_dir, "objects", "jobs", job.job_id, "assets", "big.mp4");
+    await $`truncate -s 500M ${path}`;
+    const url = `${hub.url}/jobs/${job.job_id}/assets.zip`;
+    const rss = process.memoryUsage.rss();
+    let peak = 0;
+    let bytes = 0;
+    const answer = await fetch(url);
+    for await (const chunk of answer.body ?? []) {
+      bytes += chunk.length;
+      peak = Math.max(peak, process.memoryUsage.rss());
+    }
+    expect(bytes).toBeGreaterThan(500 * 1024 * 1024);
+    // Server and client are one process here.
+    expect((peak - rss) / 1024 / 1024).toBeLessThan(250);
+
+    const held = await openFiles();
+    const left = new AbortController();
+    const cut = await fetch(url, { signal: left.signal });
+    const reader = cut.body?.getReader();
+    await reader?.read();
+    left.abort();
+    await reader?.cancel().catch(() => {});
+    const isOpen = async () => {
+      const fds = await readdir("/proc/self/fd");
+      const links = await Promise.all(
+        fds.map((fd) => $`readlink /proc/self/fd/${fd}`.nothrow().quiet().text()),
+      );
+      return links.some((link) => link.includes("big.mp4"));
+    };
+    for (let i = 0; i < 100 && (await isOpen()); i += 1) await hub.call("GET", "/health");
+    expect(await isOpen()).toBe(false);
+    expect(await openFiles()).toBeLessThanOrEqual(held + 3);
+  },
+  60_000,
+);
 
 test("a body is what its checksum says, also out of the archive", async () => {
   const job = await run();

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { contentOf, storedBelow } from "#test/support/objects.ts";
 import { listTarGz, makeTar, makeTarGz } from "#test/support/tar.ts";
 
 let hub: TestHub;
@@ -21,13 +20,13 @@ const upload = async (name: string, body: Uint8Array, type = "application/x-tar"
 };
 const stored = async (name: string) => {
   const { sha256 } = (await hub.call("GET", `/profiles/${name}`)).body;
-  const file = Bun.file(join(hub.data_dir, "objects", "profiles", `p-${name}`, `${sha256}.tar.gz`));
-  return listTarGz(await file.bytes());
+  const archive = await contentOf(hub.ctx.objects, `profiles/p-${name}/${sha256}.tar.gz`);
+  return listTarGz(archive ?? new Uint8Array(0));
 };
-const objectFiles = async () =>
-  (await readdir(join(hub.data_dir, "objects"), { recursive: true })).filter((name) =>
-    /incoming|\.gz$/.test(name),
-  );
+const objectFiles = async () => [
+  ...(await storedBelow(hub, "profiles")),
+  ...(await storedBelow(hub, "incoming")),
+];
 
 describe("§2.8 accepted upload shapes", () => {
   test("Default/ with Local State: kept without caches, locks and open windows", async () => {

@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { existsSync } from "node:fs";
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
 import { batchHead, MAX_BATCH_BODIES, MAX_BATCH_BYTES } from "#shared/asset-batch.ts";
 import type { HubAssignJob } from "#shared/link/messages.ts";
 import { assetMeta } from "#test/support/asset-meta.ts";
 import { type FakeWorker, sha256 } from "#test/support/fake-worker.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
+import { storedBelow } from "#test/support/objects.ts";
 
 let hub: TestHub;
 let worker: FakeWorker;
@@ -20,10 +18,7 @@ const run = async (): Promise<HubAssignJob> => {
   const { job_id } = (await hub.call("POST", "/jobs", { url: TARGET })).body;
   return worker.assigned.next((job) => job.job_id === job_id);
 };
-const files = async (job: HubAssignJob) => {
-  const dir = join(hub.data_dir, "objects", "jobs", job.job_id, "assets");
-  return existsSync(dir) ? (await readdir(dir)).sort() : [];
-};
+const files = (job: HubAssignJob) => storedBelow(hub, `jobs/${job.job_id}/assets`);
 const listed = async (job: HubAssignJob): Promise<string[]> =>
   (await hub.call("GET", `/jobs/${job.job_id}/assets.json`)).body.items.map(
     (item: { name: string }) => item.name,

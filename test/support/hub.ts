@@ -9,10 +9,12 @@ import type { EnvSource } from "#shared/env.ts";
 import { createLog } from "#shared/log.ts";
 import { connectFakeWorker, type FakeWorker, type FakeWorkerOptions } from "./fake-worker.ts";
 import { fleetOfHubs, type HubSetMaker, isFleetMode, singleHub } from "./hub-set.ts";
+import { objectsEnv } from "./s3.ts";
 import { createSignals, type Signals } from "./signals.ts";
 
 /** How long POST /jobs waits here; no loop of the hub sleeps so long, so a test can tell by it who sleeps. */
 export const SUBMIT_WAIT_MS = 47;
+const FLEET_WAIT_MS = 600;
 
 /** A served hub with a data directory of its own, on a free port. */
 export interface TestHub {
@@ -49,6 +51,8 @@ export interface TestHubOptions {
   clock?: Clock;
   random?: () => number;
   version?: string;
+  /** One hub also where others are three behind a router: the test is about what a hub keeps in its own process. */
+  alone?: boolean;
   /** Of several hubs in this process; they need one Postgres database too. */
   shared?: SharedStores;
   /** Given the context of each start, before the hub does anything with it. */
@@ -68,11 +72,13 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
   const root = await mkdtemp(join(tmpdir(), "flotilla-hub-"));
   const data_dir = join(root, "data");
   const mode = options.mode ?? "hub";
+  const fleet = isFleetMode(options);
   const env = {
     SVC_PORT: "0",
     SVC_HOST: "127.0.0.1",
     SVC_DATA_DIR: data_dir,
     SVC_SUBMIT_WAIT_S: String(SUBMIT_WAIT_MS / 1_000),
+    ...(await objectsEnv()),
     ...options.env,
   };
   const signals = createSignals();
@@ -80,7 +86,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
   const workers: FakeWorker[] = [];
   let maker: HubSetMaker | undefined;
   const start = async () => {
-    maker ??= isFleetMode(options)
+    maker ??= fleet
       ? await fleetOfHubs(env, mode)
       : singleHub(loadHubConfig(env, {}, mode));
     return maker.start({

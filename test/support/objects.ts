@@ -82,6 +82,13 @@ export function s3Stores() {
   };
 }
 
+/** Keys below a prefix of a hub's store, without it. */
+export const storedBelow = async (
+  hub: { ctx: { objects: ObjectStore } },
+  prefix: string,
+): Promise<string[]> =>
+  (await hub.ctx.objects.list(prefix)).map((key) => key.slice(prefix.length + 1));
+
 export const bytes = (text: string) => new TextEncoder().encode(text);
 export const sha256 = (body: Uint8Array) => createHash("sha256").update(body).digest("hex");
 

@@ -9,6 +9,8 @@ import { join } from "node:path";
  * and cannot end an upload in parts.
  */
 export interface TestS3 {
+  /** Of its data; names the process too. */
+  dir: string;
   endpoint: string;
   bucket: string;
   /** SVC_OBJECTS_URL with the keys: everything a hub needs. `prefix` keeps the objects of several hubs apart. */
@@ -45,6 +47,7 @@ export async function startS3(): Promise<TestS3> {
     await child.exited;
   };
   return {
+    dir,
     endpoint,
     bucket: BUCKET,
     env: (prefix = "") => ({
@@ -89,4 +92,32 @@ async function portOf(child: ReturnType<typeof spawnServer>): Promise<number> {
   if (Number.isInteger(port) && port > 0) return port;
   child.kill("SIGKILL");
   throw new Error(`the S3 server did not start; it exited with ${await child.exited}`);
+}
+
+/** Bun gives every test file modules of its own, so what the process keeps lies outside of them (test/setup.ts). */
+const kept = globalThis as {
+  flotillaS3?: Promise<TestS3>;
+  flotillaKept?: (command: string) => boolean;
+  flotillaAtEnd?: () => unknown;
+};
+
+/**
+ * Where the objects of a test's hub go: its own disk, or with FLOTILLA_TEST_OBJECTS=s3 a bucket of one server for the
+ * whole test process, below a prefix of its own.
+ */
+export async function objectsEnv(): Promise<Record<string, string>> {
+  if (process.env.FLOTILLA_TEST_OBJECTS !== "s3") return {};
+  kept.flotillaS3 ??= startKept();
+  return (await kept.flotillaS3).env(`hub-${crypto.randomUUID()}`);
+}
+
+async function startKept(): Promise<TestS3> {
+  const server = await startS3();
+  const { flotillaKept: others, flotillaAtEnd: before } = kept;
+  kept.flotillaKept = (command) => command.includes(server.dir) || others?.(command) === true;
+  kept.flotillaAtEnd = async () => {
+    await server.stop();
+    await before?.();
+  };
+  return server;
 }
