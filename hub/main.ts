@@ -3,6 +3,7 @@ import { ConfigError, type EnvSource } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { createLog, type LogLevel } from "#shared/log.ts";
 import { nodeVersion } from "#shared/version.ts";
+import { launchedBy, tellRegistered } from "#worker/update/launched.ts";
 import { blameFlags, type FlagValues, flagOverrides, parseCommandLine } from "./cli/args.ts";
 import { EXIT, UsageError } from "./cli/exit.ts";
 import { isOperatorCommand, type Mode } from "./cli/flags.ts";
@@ -19,9 +20,12 @@ const env: EnvSource = process.env;
 const terminal = systemTerminal(process.stdout, process.stderr);
 
 /** How this program starts itself again: the compiled binary alone, or Bun with this file. */
-const SELF = import.meta.path.startsWith("/$bunfs/")
-  ? [process.execPath]
-  : [process.execPath, import.meta.path];
+const launched = launchedBy();
+const SELF =
+  launched?.self ??
+  (import.meta.path.startsWith("/$bunfs/")
+    ? [process.execPath]
+    : [process.execPath, import.meta.path]);
 
 const logTo = (level: LogLevel) =>
   createLog(level, (line) => void process.stderr.write(`${line}\n`));
@@ -35,21 +39,39 @@ const missingPackages = (err: unknown): string[] | null =>
     ? (err.packages as string[])
     : null;
 
-async function prepareService(mode: Mode, flags: FlagValues) {
+const watchesStdin = (mode: Mode, flags: FlagValues): boolean =>
+  isOn({ ...env, ...flagOverrides(flags, mode) }.SVC_EXIT_ON_STDIN_CLOSE);
+
+/** This program's worker, or the version it has updated itself to (fleet spec §3.5). */
+async function runWorker(flags: FlagValues): Promise<number> {
+  const { loadWorkerConfig } = await import("#worker/config.ts");
+  const config = loadWorkerConfig(env, flagOverrides(flags, "worker"));
+  const log = logTo(config.log_level).child({ mode: "worker" });
+  const clock = systemClock;
+  const version = nodeVersion(env.WORKER_VERSION);
+  const argv = process.argv.slice(2);
+  const { launchWorker, restart } = await import("#worker/update/launcher.ts");
+  if (launched === null) {
+    const { data_dir, hub_url, update } = config;
+    const program = { base: version, self: SELF, argv, clock, log };
+    const code = await launchWorker({ ...program, ...update, data_dir, hub_url });
+    if (code !== null) return code;
+  }
+  const { startServices } = await import("#worker/services.ts");
+  const base = launched?.base ?? version;
+  const deps = { config, log, clock, version, base, self: SELF, onRegistered: tellRegistered };
+  const start = (signal: AbortSignal): Promise<Service> => startServices({ ...deps, signal });
+  const code = await runService(process, log, start, watchesStdin("worker", flags));
+  // A launcher that watches this version decides for itself.
+  const watched = process.send !== undefined;
+  if (code === EXIT.updated && config.update.restarts_itself && !watched)
+    restart({ self: SELF, argv, log });
+  return code;
+}
+
+async function prepareService(mode: Exclude<Mode, "worker">, flags: FlagValues) {
   const overrides = flagOverrides(flags, mode);
   const clock = systemClock;
-  if (mode === "worker") {
-    const { loadWorkerConfig } = await import("#worker/config.ts");
-    const config = loadWorkerConfig(env, overrides);
-    const log = logTo(config.log_level).child({ mode });
-    const { startServices } = await import("#worker/services.ts");
-    const version = nodeVersion(env.WORKER_VERSION);
-    return {
-      log,
-      start: (signal: AbortSignal): Promise<Service> =>
-        startServices({ config, log, clock, version, signal, self: SELF }),
-    };
-  }
   const { loadHubConfig } = await import("./config.ts");
   // A hub that lives for one job needs no address anybody knows, so a busy port does not stop it.
   if (mode === "dev" && flags.once && !overrides.SVC_PORT && !env.SVC_PORT?.trim())
@@ -68,9 +90,9 @@ async function prepareService(mode: Mode, flags: FlagValues) {
 
 async function runMode(mode: Mode, flags: FlagValues): Promise<number> {
   try {
+    if (mode === "worker") return await runWorker(flags);
     const { log, start } = await prepareService(mode, flags);
-    const watchStdin = isOn({ ...env, ...flagOverrides(flags, mode) }.SVC_EXIT_ON_STDIN_CLOSE);
-    return await runService(process, log, start, watchStdin);
+    return await runService(process, log, start, watchesStdin(mode, flags));
   } catch (err) {
     if (err instanceof ConfigError) throw new UsageError(blameFlags(err.message, flags, mode));
     if (err instanceof Error && err.name === "DataDirInUseError") {

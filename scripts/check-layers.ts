@@ -159,8 +159,8 @@ export const LAYERS: readonly Layer[] = [
   {
     name: "commands",
     files: /^hub\/commands\//,
-    may: ["shared", "archive", "drizzle", "hub-cli", "hub-config", "hub-db", "hub-stores"],
-    packages: [],
+    may: ["shared", "archive", "hub-cli", "hub-config", "hub-db", "hub-stores"],
+    packages: ZOD,
   },
   {
     name: "main",
@@ -175,6 +175,7 @@ export const LAYERS: readonly Layer[] = [
       "commands",
       "worker-start",
       "worker-config",
+      "worker-update",
     ],
     packages: [],
   },
@@ -233,17 +234,34 @@ export const LAYERS: readonly Layer[] = [
   { name: "agent", files: /^worker\/agent\//, may: ["shared", "pipeline"], packages: ZOD },
   {
     name: "worker-parts",
-    files: /^worker\/((host-load|process-cpu|gpus|gpu-sampler)\.ts$|update\/)/,
+    files: /^worker\/((host-load|process-cpu|gpus|gpu-sampler)\.ts$|update\/watchdog\.ts$)/,
     may: ["shared"],
     packages: [],
   },
+  // Which version runs. It names every package of the worker, for versions that have none of their own.
+  {
+    name: "worker-update",
+    files: /^worker\/update\//,
+    may: ["shared", "archive"],
+    packages: [
+      ...ZOD,
+      "@joplin/turndown-plugin-gfm",
+      "mime",
+      "nanoid",
+      "playwright-core",
+      "tar-stream",
+      "turndown",
+    ],
+  },
   {
     name: "worker-start",
-    files: /^worker\/(services|start|start-pull|start-agent|run-job|run-page|job-browser)\.ts$/,
+    files:
+      /^worker\/(services|start|start-pull|start-agent|start-update|run-job|run-page|job-browser)\.ts$/,
     may: [
       "shared",
       "worker-config",
       "worker-parts",
+      "worker-update",
       "link",
       "pipeline",
       "agent",

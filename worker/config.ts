@@ -118,6 +118,27 @@ export const WorkerEnv = z.object({
   SVC_DRAIN_TIMEOUT_S: seconds(30).describe(
     "How long a stopping worker waits for its running jobs.",
   ),
+  SVC_WORKER_AUTO_FETCH_SOURCE: flag(true).describe(
+    "0: do not fetch the hub's version when it differs; a warning instead.",
+  ),
+  SVC_WORKER_AUTO_EXIT_ON_VERSION_MISMATCH: flag(true).describe(
+    "0: keep running when the hub has another version; a warning instead.",
+  ),
+  SVC_WORKER_SELF_RESTART: flag(true).describe(
+    "0: exit with 42 after an update and leave the new start to a supervisor.",
+  ),
+  SVC_WORKER_UPDATE_WAIT_S: seconds(1_800).describe(
+    "How long open sessions put an update off; then they are ended.",
+  ),
+  SVC_WORKER_HANDSHAKE_TIMEOUT_S: seconds(120, 1).describe(
+    "How long an updated version may take to register with its hub before it counts as failed.",
+  ),
+  SVC_CODEHOST_REPO: optionalText().describe(
+    "Release feed for workers whose hub offers no version: `owner/name` on GitHub, or an address that has releases/latest below it.",
+  ),
+  SVC_CODEHOST_INTERVAL_S: seconds(3_600, 1).describe(
+    "How often the release feed is looked at, give or take a fifth.",
+  ),
   WORKER_VERSION: optionalText().describe("Version to report when none can be computed."),
   SVC_IGNORE_CERTIFICATE_ERRORS: flag(false).describe(
     "1: jobs open sites with bad TLS certificates.",
@@ -205,6 +226,15 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
       environment: instanceEnvironment(blankIsUnset(merged), v.SVC_TASK_ENV),
     },
     fetch: { spool_max_bytes: v.SVC_SPOOL_MAX_BYTES, navigation_block: v.SVC_NAVIGATION_BLOCK },
+    update: {
+      fetches: v.SVC_WORKER_AUTO_FETCH_SOURCE,
+      exits: v.SVC_WORKER_AUTO_EXIT_ON_VERSION_MISMATCH,
+      restarts_itself: v.SVC_WORKER_SELF_RESTART,
+      wait_ms: v.SVC_WORKER_UPDATE_WAIT_S,
+      handshake_ms: v.SVC_WORKER_HANDSHAKE_TIMEOUT_S,
+      release_feed: v.SVC_CODEHOST_REPO ?? null,
+      release_every_ms: v.SVC_CODEHOST_INTERVAL_S,
+    },
     watchdog: {
       stall_ms: v.SVC_WORKER_WATCHDOG_THRESHOLD_S,
       /** 0: off. */

@@ -4,7 +4,9 @@ import { parseHubUrl } from "./link/hub-url.ts";
 import { shipLogs } from "./pipeline/ship-logs.ts";
 import { type RunningWorker, startWorker, type WorkerDeps } from "./start.ts";
 import { startAgentService } from "./start-agent.ts";
-import { startPull } from "./start-pull.ts";
+import { type RunningPull, startPull } from "./start-pull.ts";
+import { startUpdates } from "./start-update.ts";
+import { EXIT_UPDATED } from "./update/launched.ts";
 import { startStallWatchdog } from "./update/watchdog.ts";
 
 /**
@@ -48,10 +50,12 @@ async function startChosen(deps: WorkerDeps): Promise<RunningWorker> {
   }
   if (hub_url === null) return startPullAlone(deps, control_url);
   // First the lanes: where they cannot start, the process ends before it has taken a task.
-  const fleet = await startWorker(deps);
+  let pull: RunningPull | undefined;
+  const drainOthers = async () => pull?.drain(deps.config.update.wait_ms);
+  const fleet = await startWorker({ ...deps, drainOthers });
   try {
-    const stop = async () => void (await Promise.all([fleet.stop(), pull.stop()]));
-    const pull = await startPull(deps, control_url, () => void stop());
+    const stop = async () => void (await Promise.all([fleet.stop(), pull?.stop()]));
+    pull = await startPull(deps, control_url, () => void stop());
     return { exited: fleet.exited, stop };
   } catch (err) {
     await fleet.stop();
@@ -70,6 +74,13 @@ async function startPullAlone(deps: WorkerDeps, control_url: string): Promise<Ru
     return stopping;
   };
   const pull = await startPull(deps, control_url, () => void stop());
+  // It has no handshake: its tasks are what a version is judged by.
+  deps.onRegistered?.();
+  startUpdates(deps, scope, log, {
+    sessions: () => 0,
+    drain: (_, until) => pull.drain(until - clock.now()),
+    exit: () => exit.resolve(EXIT_UPDATED),
+  });
   scope.add(
     "stall watchdog",
     startStallWatchdog({ threshold_ms: config.watchdog.stall_ms, jitter_ms: 0, clock, log }),

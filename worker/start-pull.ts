@@ -14,6 +14,12 @@ import { startPullWorker } from "./pipeline/pull.ts";
 import { createProcessCpu } from "./process-cpu.ts";
 import type { WorkerDeps } from "./start.ts";
 
+export interface RunningPull {
+  /** Claims nothing more and lets running tasks end within `ms`. */
+  drain(ms: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
 /**
  * Starts the part of a worker that pulls tasks (pipeline spec §1). Its processes carry this directory's tag: what an
  * incarnation that was killed left running is ended before the first task is claimed again.
@@ -23,7 +29,7 @@ export async function startPull(
   deps: WorkerDeps,
   control_url: string,
   onStop: () => void,
-): Promise<{ stop(): Promise<void> }> {
+): Promise<RunningPull> {
   const { config, clock, version } = deps;
   const { pipeline, data_dir } = config;
   const control = parseHubUrl(control_url);
@@ -57,7 +63,7 @@ export async function startPull(
     });
     scope.add("pull worker", worker, (w) => w.stop(config.drain_ms));
     log.info({ control: control.http, version, slots: pipeline.slots }, "pull worker started");
-    return { stop: () => scope.close() };
+    return { drain: (ms) => worker.stop(ms), stop: () => scope.close() };
   } catch (err) {
     log.error({ err: errorMessage(err) }, "pull worker not started");
     await scope.close();

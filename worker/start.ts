@@ -29,6 +29,9 @@ import { applyProfile } from "./profile/profiles.ts";
 import { runJob } from "./run-job.ts";
 import { createSessionDesk, type SessionDesk } from "./session/desk.ts";
 import { createSessions } from "./session/types.ts";
+import { startUpdates } from "./start-update.ts";
+import { EXIT_UPDATED } from "./update/launched.ts";
+import type { Updater } from "./update/updater.ts";
 import { EXIT_WATCHDOG, startLinkWatchdog, startStallWatchdog } from "./update/watchdog.ts";
 import { settleUploadBase } from "./upload/base-url.ts";
 import { createHttpSink } from "./upload/http-sink.ts";
@@ -43,6 +46,12 @@ export interface WorkerDeps {
   log: Log;
   clock: Clock;
   version: string;
+  /** Version of the program that runs this one; itself when it was not updated. */
+  base?: string;
+  /** Told of every handshake with a hub. */
+  onRegistered?: () => void;
+  /** What else of this process is to end its work before an update. */
+  drainOthers?: () => Promise<void>;
   /** Command that starts this program: an agent's instances are the same program. */
   self?: readonly string[];
   /** Aborting it ends a start that is under way; once started, `stop` ends the worker. */
@@ -62,7 +71,7 @@ export interface WorkerParts {
 export interface RunningWorker {
   /** Drains in order: no new jobs, running ones to their end or the deadline, link (1001), lanes. Idempotent. */
   stop(): Promise<void>;
-  /** Resolves with an exit code when the worker ends: 0 stopped, 70 watchdog. */
+  /** Resolves with an exit code when the worker ends: 0 stopped, 42 to run another version, 70 watchdog. */
   exited: Promise<number>;
 }
 
@@ -195,7 +204,27 @@ export async function startWorker(
       pool,
       in_flight: assignments.in_flight,
       profiles: profiles.names,
+      update: () => updater.report(),
       load: createHostLoad({ data_dir: config.data_dir, clock }),
+    });
+    const toldDraining = (why: string) => {
+      assignments.refuse(why);
+      report.drain(why);
+      for (const lane of report.changedLanes()) link.session()?.send({ type: "LaneChanged", lane });
+    };
+    const updater: Updater = startUpdates(deps, scope, log, {
+      sessions: desk.count,
+      drain: async (why, until) => {
+        toldDraining(why);
+        const gone = new AbortController();
+        void clock.sleep(Math.max(0, until - clock.now()), gone.signal).then(() => {
+          if (!gone.signal.aborted) desk.stopAll(new RunStopped("worker_stopping", why));
+        });
+        const sessions = desk.idle().finally(() => gone.abort());
+        // Jobs are never cut short by an update.
+        await Promise.all([assignments.idle(), sessions, deps.drainOthers?.()]);
+      },
+      exit: () => exit.resolve(EXIT_UPDATED),
     });
     const link = scope.add(
       "link",
@@ -213,7 +242,11 @@ export async function startWorker(
             if (bridge_token === session.hub.upload_token) bridge_token = null;
             stopAll(new RunStopped("link_lost", "the link to the hub was lost"));
           });
-          warnOfVersion(log, version, session.hub.expected_worker_version);
+          deps.onRegistered?.();
+          updater.offered(session.hub.expected_worker_version, async () => {
+            const base_url = await uploadBases.get(session);
+            return `${base_url ?? hub.http}/worker-source.tar.gz`;
+          });
           for (const lane of report.changedLanes()) session.send({ type: "LaneChanged", lane });
         },
         onMessage: (session, message) => dispatch({ assignments, desk, log }, session, message),
@@ -256,9 +289,7 @@ export async function startWorker(
 
     const drain = async () => {
       log.info({ in_flight: in_flight() }, "worker draining");
-      assignments.refuse("worker is stopping");
-      report.drain();
-      for (const lane of report.changedLanes()) link.session()?.send({ type: "LaneChanged", lane });
+      toldDraining("worker is stopping");
       const idle = Promise.all([assignments.idle(), desk.idle()]);
       await finishWork({ idle, stopAll, in_flight }, config.drain_ms, clock, log);
       await scope.close();
@@ -335,9 +366,3 @@ const fetchSettings = (config: WorkerConfig, clock: Clock): FetchSettings => ({
   own_ports: lanePorts(config),
   program_path: config.browser.environment.PATH,
 });
-
-/** §3.5, §9.3: without self-update a mismatch is a warning. */
-function warnOfVersion(log: Log, version: string, expected: string): void {
-  if (version !== expected)
-    log.warn({ version, expected }, "worker version differs from the hub's");
-}

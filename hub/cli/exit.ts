@@ -7,6 +7,8 @@ export const EXIT = {
   hub_unreachable: 3,
   /** Worker: a program it needs is not installed. */
   missing_program: 3,
+  /** Worker: it has another version to run, a supervisor is to start it again (fleet spec §3.5). */
+  updated: 42,
   /** sysexits EX_SOFTWARE: a bug reached the top. */
   internal: 70,
   interrupted: 130,

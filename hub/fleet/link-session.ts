@@ -177,6 +177,7 @@ async function heartbeat(
 ): Promise<void> {
   link.load = beat.load;
   link.profiles = beat.profiles;
+  link.update = beat.update ?? null;
   link.send({ type: "HubHeartbeatAck" });
   await reconcileLanes(ctx, link, beat.lanes);
   if (!(await keepWorker(ctx, link))) end(LINK_CLOSE.replaced, "linked to another hub");

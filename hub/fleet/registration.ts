@@ -1,6 +1,6 @@
 import { HEARTBEAT_INTERVAL_MS, WORKER_LIVENESS_MS } from "#shared/limits.ts";
 import type { Registration } from "#shared/link/messages.ts";
-import type { Capabilities, HostLoad, Lane } from "#shared/schema/worker.ts";
+import type { Capabilities, HostLoad, Lane, UpdateReport } from "#shared/schema/worker.ts";
 import { findHub } from "../cluster/hubs.ts";
 import type { HubContext } from "../context.ts";
 import type { WorkerLink } from "./worker-link.ts";
@@ -16,6 +16,7 @@ export interface WorkerEntry {
   lanes: Lane[];
   load: HostLoad;
   profiles: string[];
+  update?: UpdateReport | null;
   connected_at: number;
   last_heartbeat_at: number;
   link_hub: string;
@@ -38,6 +39,7 @@ export const entryOf = (ctx: HubContext, link: WorkerLink): WorkerEntry => ({
   lanes: [...link.lanes.values()],
   load: link.load,
   profiles: link.profiles,
+  update: link.update,
   connected_at: link.connected_at,
   last_heartbeat_at: link.last_heartbeat_at,
   link_hub: ctx.hub_id,

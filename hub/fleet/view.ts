@@ -74,6 +74,7 @@ function connectedRecord(
     connected_at: isoTime(entry.connected_at),
     last_heartbeat_at: isoTime(entry.last_heartbeat_at),
     link_hub: entry.link_hub,
+    update: entry.update ?? null,
   };
 }
 
@@ -102,6 +103,7 @@ const absentRecord = (row: WorkerRow): Worker => ({
   connected_at: null,
   last_heartbeat_at: isoTime(row.last_seen_at),
   link_hub: null,
+  update: null,
 });
 
 /** GET /workers: connected ones and those only remembered, by id. */

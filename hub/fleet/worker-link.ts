@@ -1,6 +1,12 @@
 import { newToken } from "#shared/ids.ts";
 import type { HubToWorker, Registration } from "#shared/link/messages.ts";
-import type { Capabilities, HostLoad, Lane, WorkerStatus } from "#shared/schema/worker.ts";
+import type {
+  Capabilities,
+  HostLoad,
+  Lane,
+  UpdateReport,
+  WorkerStatus,
+} from "#shared/schema/worker.ts";
 import type { LaneLease } from "../stores/leases.ts";
 import type { Candidate } from "./schedule.ts";
 
@@ -82,6 +88,7 @@ export class WorkerLink implements Candidate {
   untold = false;
   load: HostLoad;
   profiles: string[];
+  update: UpdateReport | null;
   status: WorkerStatus = "standby";
   last_heartbeat_at: number;
   /** Set once the worker was told that it is registered; until then it takes no job. */
@@ -106,6 +113,7 @@ export class WorkerLink implements Candidate {
     this.last_heartbeat_at = now;
     this.load = hello.load;
     this.profiles = hello.profiles;
+    this.update = hello.update ?? null;
     for (const lane of hello.lanes) this.lanes.set(lane.lane_idx, lane);
   }
 

@@ -6,7 +6,7 @@ import { CaptureReport, JobLogEntry } from "../schema/job.ts";
 import { ProfileRef } from "../schema/profile.ts";
 import { LoginRecipe, PopupPolicy, Recipe } from "../schema/recipe.ts";
 import { ActionError, Viewport } from "../schema/session.ts";
-import { Capabilities, HostLoad, Lane } from "../schema/worker.ts";
+import { Capabilities, HostLoad, Lane, UpdateReport } from "../schema/worker.ts";
 
 /**
  * Messages of WS /workers/{worker_id}/link (fleet spec §6.2), one JSON object per text frame, discriminated by
@@ -32,6 +32,7 @@ export const Registration = z.object({
   lanes: z.array(Lane).max(1_000),
   load: HostLoad,
   profiles: z.array(z.string()).max(10_000).default([]),
+  update: UpdateReport.nullish(),
 });
 export type Registration = z.infer<typeof Registration>;
 
@@ -42,6 +43,7 @@ export const WorkerHeartbeat = z.object({
   load: HostLoad,
   lanes: z.array(Lane).max(1_000),
   profiles: z.array(z.string()).max(10_000).default([]),
+  update: UpdateReport.nullish(),
 });
 export type WorkerHeartbeat = z.infer<typeof WorkerHeartbeat>;
 

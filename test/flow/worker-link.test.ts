@@ -42,6 +42,7 @@ function dial(options: { url?: string; secret?: string; in_flight?: () => number
     max_concurrent: 2,
     pool,
     profiles: () => [],
+    update: () => null,
     host_id: null,
     in_flight: options.in_flight ?? (() => 0),
     load: { sample: async () => LOAD },
@@ -265,7 +266,7 @@ describe("heartbeat (fleet spec §6.2, §8)", () => {
     const peer = await hub.nextPeer();
     await peer.register();
     pool.hold(0, { job_id: "j1", session_id: "s1" });
-    report.drain();
+    report.drain("worker is stopping");
     expect(report.changedLanes().map((l) => [l.state, l.reason])).toEqual([
       ["running", null],
       ["dead", "worker is stopping"],

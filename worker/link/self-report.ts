@@ -1,5 +1,5 @@
 import type { Registration, WorkerHeartbeat } from "#shared/link/messages.ts";
-import type { Lane } from "#shared/schema/worker.ts";
+import type { Lane, UpdateReport } from "#shared/schema/worker.ts";
 import type { HostLoadSampler } from "../host-load.ts";
 import type { LanePool } from "../lanes/pool.ts";
 
@@ -18,6 +18,7 @@ export interface SelfReportDeps {
   load: HostLoadSampler;
   /** Names of the profiles in the cache (fleet spec §6.2). */
   profiles(): string[];
+  update(): UpdateReport | null;
 }
 
 /** What a worker tells the hub about itself. */
@@ -28,17 +29,19 @@ export interface SelfReport {
   laneAsTold(lane: Lane): Lane;
   /** Lanes that differ from what was told last, by a registration or by this call. */
   changedLanes(): Lane[];
-  /** From now on free lanes are shown as gone, so that the hub offers them to nobody. */
-  drain(): void;
+  /** From now on free lanes are shown as gone, with `reason`, so that the hub offers them to nobody. */
+  drain(reason: string): void;
 }
 
+const updateOf = (update: UpdateReport | null) => (update === null ? {} : { update });
+
 export function createSelfReport(deps: SelfReportDeps): SelfReport {
-  let draining = false;
+  let draining: string | null = null;
   let told = new Map<number, string>();
 
   const laneAsTold = (lane: Lane): Lane =>
-    draining && lane.state === "warm"
-      ? { ...lane, state: "dead", reason: "worker is stopping" }
+    draining !== null && lane.state === "warm"
+      ? { ...lane, state: "dead", reason: draining }
       : lane;
   const lanes = () => deps.pool.lanes().map(laneAsTold);
   const remember = (now: Lane[]) => {
@@ -66,6 +69,7 @@ export function createSelfReport(deps: SelfReportDeps): SelfReport {
       load: await deps.load.sample(),
       lanes: remember(lanes()),
       profiles: deps.profiles(),
+      ...updateOf(deps.update()),
     }),
     heartbeat: async () => ({
       type: "WorkerHeartbeat",
@@ -73,14 +77,15 @@ export function createSelfReport(deps: SelfReportDeps): SelfReport {
       in_flight: deps.in_flight(),
       lanes: lanes(),
       profiles: deps.profiles(),
+      ...updateOf(deps.update()),
     }),
     laneAsTold,
     changedLanes: () => {
       const before = told;
       return remember(lanes()).filter((lane) => before.get(lane.lane_idx) !== JSON.stringify(lane));
     },
-    drain: () => {
-      draining = true;
+    drain: (reason) => {
+      draining = reason;
     },
   };
 }

@@ -1,0 +1,34 @@
+/**
+ * What the program tells an updated version that it runs in itself, and what a started version tells its launcher.
+ * Programs of different versions speak through this: it may grow, but never change.
+ */
+
+const MARK = Symbol.for("flotilla.launched");
+
+/** Fleet spec §3.5: the worker has another version to run from now on. */
+export const EXIT_UPDATED = 42;
+
+/** How an updated version was started. */
+export interface Launched {
+  /** Version of the program that started it. */
+  base: string;
+  /** Command that starts the program. */
+  self: string[];
+}
+
+/** Null in a version that was not started by another one. */
+export const launchedBy = (): Launched | null =>
+  (globalThis as { [MARK]?: Launched })[MARK] ?? null;
+
+export function markLaunched(launched: Launched): void {
+  (globalThis as { [MARK]?: Launched })[MARK] = launched;
+}
+
+/** Set for a process whose version is on trial: a launcher waits for its handshake. */
+export const TRIAL_ENV = "FLOTILLA_ON_TRIAL";
+
+/** What such a process sends its launcher once the hub has registered it. */
+export const REGISTERED = "flotilla registered";
+
+/** Tells the launcher, if there is one. Idempotent. */
+export const tellRegistered = (): void => void process.send?.(REGISTERED);

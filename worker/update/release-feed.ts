@@ -1,0 +1,125 @@
+import { mkdir, readFile, rm } from "node:fs/promises";
+import { z } from "zod";
+import { abortAfter, type Clock } from "#shared/clock.ts";
+import { errorMessage } from "#shared/errors.ts";
+import type { Log } from "#shared/log.ts";
+import { startLoop } from "#shared/loop.ts";
+import { download } from "./download.ts";
+import { downloadPath, MAX_ARCHIVE_BYTES, UpdateRefused, versionInside } from "./stage.ts";
+import { readState, writeState } from "./state.ts";
+import type { Updater } from "./updater.ts";
+
+const GITHUB = "https://api.github.com/repos/";
+const ARCHIVE = "worker-source.tar.gz";
+const SUMS = "SHA256SUMS";
+const MAX_SUMS_BYTES = 64 * 1024;
+/** Of the list of a release. */
+const LIST_MS = 30_000;
+/** Looks are spread over the interval plus or minus this part of it. */
+const JITTER = 0.2;
+
+/** What is read of `GET {repo}/releases/latest`. */
+const Release = z.object({
+  tag_name: z.string().default(""),
+  assets: z.array(z.object({ name: z.string(), browser_download_url: z.string() })).max(1_000),
+});
+
+export interface FeedDeps {
+  /** SVC_CODEHOST_REPO: `owner/name`, or an address. */
+  repo: string;
+  every_ms: number;
+  dir: string;
+  base: string;
+  updater: Updater;
+  clock: Clock;
+  random: () => number;
+  log: Log;
+}
+
+/** The address below which `releases/latest` is. */
+const feedUrl = (repo: string): string =>
+  /^https?:\/\//.test(repo) ? repo.replace(/\/+$/, "") : GITHUB + repo;
+
+async function latestRelease(deps: FeedDeps, signal: AbortSignal) {
+  const url = `${feedUrl(deps.repo)}/releases/latest`;
+  const done = new AbortController();
+  const late = abortAfter(deps.clock, LIST_MS, done.signal);
+  try {
+    const answer = await fetch(url, {
+      signal: AbortSignal.any([late, signal]),
+      headers: { Accept: "application/json" },
+    });
+    if (!answer.ok) throw new UpdateRefused(`${url} answered ${answer.status}`);
+    return Release.parse(await answer.json());
+  } finally {
+    done.abort();
+  }
+}
+
+const assetUrl = ({ assets, tag_name }: z.output<typeof Release>, name: string): string => {
+  const asset = assets.find((a) => a.name === name);
+  if (!asset) throw new UpdateRefused(`release ${tag_name} has no ${name}`);
+  return asset.browser_download_url;
+};
+
+/** `<sha256>  <name>` of the archive; a star before the name says that it was read as bytes. */
+function sumOf(text: string): string {
+  for (const line of text.split("\n")) {
+    const [, sum, name] = /^([0-9a-f]{64}) [ *](.+)$/.exec(line.trim()) ?? [];
+    if (sum !== undefined && name === ARCHIVE) return sum;
+  }
+  throw new UpdateRefused(`${SUMS} does not name ${ARCHIVE}`);
+}
+
+/** Looks at the feed once; a release that was looked at before is left alone. */
+export async function checkFeedOnce(deps: FeedDeps, signal: AbortSignal): Promise<void> {
+  const { dir, base, log, clock, updater } = deps;
+  const release = await latestRelease(deps, signal);
+  await mkdir(dir, { recursive: true });
+  const file = downloadPath(dir);
+  try {
+    await download(
+      { clock, signal },
+      { url: assetUrl(release, SUMS), to: file, max_bytes: MAX_SUMS_BYTES },
+    );
+    const expected = sumOf(await readFile(file, "utf8"));
+    await rm(file, { force: true });
+    if ((await readState(dir, base, log)).release === expected) return;
+    const url = assetUrl(release, ARCHIVE);
+    const sum = await download({ clock, signal }, { url, to: file, max_bytes: MAX_ARCHIVE_BYTES });
+    if (sum !== expected)
+      throw new UpdateRefused(`${ARCHIVE} has the checksum ${sum}, ${SUMS} says ${expected}`);
+    const version = await versionInside(file);
+    const state = await readState(dir, base, log);
+    await writeState(dir, { ...state, release: expected });
+    log.info({ release: release.tag_name, version }, "release found");
+    await updater.install(version, file);
+  } finally {
+    await rm(file, { force: true });
+  }
+}
+
+/**
+ * Looks for releases now and then, for workers whose hub has offered no version for as long (SVC_CODEHOST_REPO, fleet
+ * spec §8).
+ */
+export function startReleaseFeed(deps: FeedDeps): { stop(): Promise<void> } {
+  const { every_ms, clock, random, log, updater } = deps;
+  const fromHub = () => {
+    const at = updater.offered_at();
+    return at !== null && clock.now() - at < every_ms;
+  };
+  return startLoop({
+    name: "release feed",
+    everyMs: 0,
+    clock,
+    log,
+    pass: async (signal) => {
+      await clock.sleep(every_ms * (1 - JITTER + 2 * JITTER * random()), signal);
+      if (signal.aborted || fromHub()) return;
+      await checkFeedOnce(deps, signal).catch((err) => {
+        if (!signal.aborted) log.error({ reason: errorMessage(err) }, "release not taken");
+      });
+    },
+  });
+}

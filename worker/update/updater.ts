@@ -1,0 +1,216 @@
+import { mkdir, rm } from "node:fs/promises";
+import type { Clock } from "#shared/clock.ts";
+import { errorMessage } from "#shared/errors.ts";
+import type { Log } from "#shared/log.ts";
+import type { UpdateReport } from "#shared/schema/worker.ts";
+import { download } from "./download.ts";
+import {
+  downloadPath,
+  findStaged,
+  MAX_ARCHIVE_BYTES,
+  pruneVersions,
+  stageArchive,
+  UpdateRefused,
+} from "./stage.ts";
+import { readState, writeState } from "./state.ts";
+
+/** A hub whose archive was refused may be mended. */
+const RETRY_MS = 30_000;
+const MAX_RETRY_MS = 600_000;
+/** How often a postponed update looks whether the sessions are gone. */
+const QUIET_CHECK_MS = 1_000;
+
+export interface UpdateSettings {
+  /** SVC_WORKER_AUTO_FETCH_SOURCE */
+  fetches: boolean;
+  /** SVC_WORKER_AUTO_EXIT_ON_VERSION_MISMATCH */
+  exits: boolean;
+  /** How long open sessions may put an update off. */
+  wait_ms: number;
+}
+
+export interface UpdaterDeps {
+  /** Where versions are kept. */
+  dir: string;
+  /** Version of the program; the one that runs may be an updated one. */
+  base: string;
+  version: string;
+  settings: UpdateSettings;
+  /** Sessions that people or programs hold open. */
+  sessions(): number;
+  /** Takes nothing new and resolves when nothing runs any more; sessions are ended at `until` (epoch ms). */
+  drain(why: string, until: number): Promise<void>;
+  /** Everything is written down: the process may end with 42. */
+  exit(): void;
+  clock: Clock;
+  log: Log;
+}
+
+export interface Updater {
+  /** The hub's version, at each handshake (fleet spec §3.5); `source` is where the archive is. */
+  offered(target: string, source: () => Promise<string>): void;
+  /** A release that was found elsewhere: its archive is on the disk already. */
+  install(target: string, archive: string): Promise<void>;
+  /** Wall clock of the last offer, null before the first. */
+  offered_at(): number | null;
+  /** What the hub and its people are to know; null while there is nothing to tell. */
+  report(): UpdateReport | null;
+  /** Idempotent. */
+  stop(): Promise<void>;
+}
+
+/** Keeps a worker at the version its hub has: fetch, check, stage, drain, swap, exit (fleet spec §3.5, §9). */
+export function createUpdater(deps: UpdaterDeps): Updater {
+  const { dir, base, version, settings, clock, log } = deps;
+  const stopping = new AbortController();
+  let target = version;
+  let offered_at: number | null = null;
+  let report: UpdateReport | null = null;
+  let running: Promise<void> | null = null;
+  let wake = new AbortController();
+
+  const refuse = (reason: string) => {
+    report = { target, state: "failed", error: reason.slice(0, 1_000) };
+    log.error({ version, target, reason }, "update not taken, this version keeps running");
+  };
+
+  /** Where a version lies; null when it has to be fetched. */
+  const isHere = async (wanted: string): Promise<boolean> =>
+    wanted === base || (await findStaged(dir, wanted)) !== null;
+
+  const fetchVersion = async (wanted: string, source: () => Promise<string>): Promise<void> => {
+    await mkdir(dir, { recursive: true });
+    const archive = downloadPath(dir);
+    try {
+      const signal = stopping.signal;
+      const url = await source();
+      await download({ clock, signal }, { url, to: archive, max_bytes: MAX_ARCHIVE_BYTES });
+      await stageArchive(dir, archive, wanted);
+    } finally {
+      await rm(archive, { force: true });
+    }
+  };
+
+  /** Sessions put an update off, but not for ever. */
+  const waitForQuiet = async (until: number): Promise<void> => {
+    while (deps.sessions() > 0 && clock.now() < until && !stopping.signal.aborted)
+      await clock.sleep(QUIET_CHECK_MS, stopping.signal);
+  };
+
+  const swap = async (wanted: string): Promise<void> => {
+    const state = await readState(dir, base, log);
+    const previous = version === base ? null : version;
+    const current = wanted === base ? null : wanted;
+    const attempts = current === null ? null : 0;
+    await writeState(dir, { ...state, current, previous, attempts });
+    await pruneVersions(dir, [current, previous]);
+  };
+
+  /** Drains and leaves; a target that is the running version again needs no swap, but the worker has drained. */
+  const change = async (wanted: string): Promise<void> => {
+    const until = clock.now() + settings.wait_ms;
+    report = { target: wanted, state: "waiting", error: null };
+    if (deps.sessions() > 0)
+      log.info({ target: wanted, sessions: deps.sessions() }, "update waits for open sessions");
+    await waitForQuiet(until);
+    if (stopping.signal.aborted || target !== wanted) return;
+    report = { target: wanted, state: "draining", error: null };
+    log.info({ version, target: wanted }, "worker drains for an update");
+    await deps.drain(`worker is updating to ${wanted}`, until);
+    if (stopping.signal.aborted) return;
+    if (target === wanted) await swap(wanted);
+    log.info({ version, target }, "worker exits for an update");
+    deps.exit();
+  };
+
+  const refusalOf = async (wanted: string): Promise<string | null> => {
+    const { bad } = await readState(dir, base, log);
+    return bad?.version === wanted ? `version ${wanted} failed here: ${bad.reason}` : null;
+  };
+
+  /** @returns false when it may work another time. */
+  const attempt = async (wanted: string, source: () => Promise<string>): Promise<boolean> => {
+    const reason = await refusalOf(wanted);
+    if (reason !== null) {
+      refuse(reason);
+      return true;
+    }
+    try {
+      report = { target: wanted, state: "fetching", error: null };
+      if (!(await isHere(wanted))) await fetchVersion(wanted, source);
+    } catch (err) {
+      if (stopping.signal.aborted) return true;
+      refuse(err instanceof UpdateRefused ? err.message : errorMessage(err));
+      return false;
+    }
+    await change(wanted);
+    return true;
+  };
+
+  const follow = async (source: () => Promise<string>): Promise<void> => {
+    for (let retry_ms = RETRY_MS; !stopping.signal.aborted && target !== version; ) {
+      const wanted = target;
+      wake = new AbortController();
+      const over = await attempt(wanted, source);
+      if (target !== wanted) retry_ms = RETRY_MS;
+      else if (over) return;
+      else {
+        await clock.sleep(retry_ms, AbortSignal.any([stopping.signal, wake.signal]));
+        retry_ms = Math.min(retry_ms * 2, MAX_RETRY_MS);
+      }
+    }
+  };
+
+  /** A hub with another version lets the one that failed be tried again some day. */
+  const forgive = async (): Promise<void> => {
+    const state = await readState(dir, base, log);
+    if (state.bad !== null && state.bad.version !== target)
+      await writeState(dir, { ...state, bad: null });
+  };
+
+  const begin = (source: () => Promise<string>) => {
+    running ??= forgive()
+      .then(() => follow(source))
+      .catch((err) => refuse(errorMessage(err)))
+      .finally(() => {
+        running = null;
+      });
+  };
+
+  return {
+    offered: (offer, source) => {
+      offered_at = clock.now();
+      const changed = offer !== target;
+      target = offer;
+      if (changed) wake.abort();
+      if (offer === version) {
+        report = null;
+        void forgive().catch((err) => log.warn({ err: errorMessage(err) }, "state not written"));
+        return;
+      }
+      const off = !settings.exits
+        ? "SVC_WORKER_AUTO_EXIT_ON_VERSION_MISMATCH"
+        : "SVC_WORKER_AUTO_FETCH_SOURCE";
+      if (settings.exits && settings.fetches) return begin(source);
+      report = { target, state: "failed", error: `${off} is 0` };
+      log.warn(
+        { version, expected: offer },
+        `worker version differs from the hub's; no update, because ${off} is 0`,
+      );
+    },
+    install: async (found, archive) => {
+      const reason = await refusalOf(found);
+      if (found === version || running !== null) return;
+      if (reason !== null) throw new UpdateRefused(reason);
+      if (!(await isHere(found))) await stageArchive(dir, archive, found);
+      target = found;
+      await change(found);
+    },
+    offered_at: () => offered_at,
+    report: () => report,
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}
