@@ -38,11 +38,16 @@ export function leaveToBetter(ctx: HubContext, job_id: string): boolean {
   if (since !== undefined && now - since >= LEAVE_MS) return false;
   better.left += 1;
   if (since !== undefined) return true;
-  for (const [known, at] of left) if (now - at > 2 * LEAVE_MS) left.delete(known);
   left.set(job_id, now);
   ctx.cluster.wake([job_id]);
   void ctx.clock.sleep(LEAVE_MS, ctx.stopping).then(() => ctx.dispatcher.kick());
   return true;
+}
+
+/** Whether jobs are being left to better hubs right now. */
+export function isLeavingJobs({ cluster: { left }, clock }: HubContext): boolean {
+  for (const [job_id, at] of left) if (clock.now() - at > 2 * LEAVE_MS) left.delete(job_id);
+  return left.size > 0;
 }
 
 /** Tells the other hubs of the jobs that no lane of this one has taken. Runs after a pass. */

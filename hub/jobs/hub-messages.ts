@@ -7,7 +7,7 @@ import { retryReleasesOnce } from "../fleet/lanes.ts";
 import { keepWorker } from "../fleet/registration.ts";
 import { dropLink } from "../fleet/registry.ts";
 import { runAttached } from "./attach.ts";
-import { WANTED_MS } from "./elsewhere.ts";
+import { isLeavingJobs, WANTED_MS } from "./elsewhere.ts";
 import { stopEnded, stopEndedOnce } from "./ended-elsewhere.ts";
 import { endKeptSession } from "./job-sessions.ts";
 
@@ -41,8 +41,8 @@ export async function hubMessage(ctx: HubContext, message: HubMessage): Promise<
       return ctx.dispatcher.kick();
     }
     case "candidate":
-      // A session that waits here may be opened there, and a job that was left to it may not.
-      if (ctx.lanes_wanted.size > 0 || ctx.cluster.left.size > 0) ctx.dispatcher.kick();
+      // It may not be the better one any more, for a job that was left to it.
+      if (isLeavingJobs(ctx)) ctx.dispatcher.kick();
       return;
     default:
       message satisfies never;

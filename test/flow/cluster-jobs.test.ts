@@ -167,3 +167,29 @@ for (const [name, open] of Object.entries(STORES))
       ]);
     });
   });
+
+test("§8 Redis away: what runs ends as its worker says, new jobs wait, and run when Redis is back, emptied or not", async () => {
+  const server = await startRedis();
+  const shared = await openShared(server.url, { clock: systemClock, log: silentLog });
+  try {
+    const { a, b } = await two(shared);
+    const worker = await b.worker();
+    const { job_id } = (await submit(a)).body;
+    const assigned = await worker.assigned.next();
+    await server.kill();
+    worker.finish(assigned);
+    await b.signals.next("job finished", { job_id });
+    const waiting = submit(b);
+    await until(() => b.ctx.waiters.size === 1);
+    await server.restart();
+    const { body } = await waiting;
+    expect((await worker.assigned.next()).job_id).toBe(body.job_id);
+    expect((await job(a, job_id)).status).toBe("completed");
+    const lanes = await b.ctx.leases.list("w11");
+    expect(lanes.map((lease) => lease.job_id)).toEqual([body.job_id]);
+    await until(async () => (await a.call("GET", "/workers")).body.workers[0]?.alive === true);
+  } finally {
+    await fleets.end();
+    await server.stop();
+  }
+});
