@@ -7,6 +7,7 @@ import { within } from "../cluster/deadline.ts";
 import type { HttpEnv } from "../http/env.ts";
 import { jsonLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
+import { RETRY_AFTER_S } from "../http/on-error.ts";
 import { ok } from "../http/openapi-parts.ts";
 import { keyedCall } from "../routes/idempotent.ts";
 import type { ControlContext } from "./context.ts";
@@ -102,6 +103,7 @@ const systemRoutes = ({ config, clock, version, db }: ControlContext) =>
         () => true,
         () => false,
       );
+      if (!answered) c.header("Retry-After", RETRY_AFTER_S);
       return c.json({ ok: answered, version }, answered ? 200 : 503);
     })
     .openapi(status, (c) =>

@@ -5,6 +5,7 @@ import { within } from "../cluster/deadline.ts";
 import type { HubContext } from "../context.ts";
 import { countWorkers } from "../fleet/view.ts";
 import { newApp } from "../http/new-app.ts";
+import { RETRY_AFTER_S } from "../http/on-error.ts";
 import { ok } from "../http/openapi-parts.ts";
 
 const health = createRoute({
@@ -30,6 +31,7 @@ export const healthRoutes = (ctx: HubContext) =>
       countWorkers(ctx),
     ]);
     const well = store.status === "fulfilled" && workers.status === "fulfilled";
+    if (!well) c.header("Retry-After", RETRY_AFTER_S);
     const body = {
       status: well ? ("ok" as const) : ("degraded" as const),
       store: store.status === "fulfilled" ? ctx.db.dialect : "error",
