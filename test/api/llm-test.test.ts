@@ -37,7 +37,8 @@ beforeAll(async () => {
   silent = createServer((socket) => sockets.push(socket));
   await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
   const env = { SVC_ADMIN_PASSWORD: PASSWORD, ENGINE_KEY: KEY };
-  hub = await startTestHub({ mode: "control", env });
+  // How many tests run at a time is each hub's own matter.
+  hub = await startTestHub({ alone: true, mode: "control", env });
   await set("llm_timeout_s", 2);
 });
 afterAll(async () => {

@@ -11,7 +11,7 @@ import { newToken } from "#shared/ids.ts";
 import { silentLog } from "#shared/log.ts";
 import type { TestHubOptions } from "./hub.ts";
 import { mergeContexts } from "./merge-contexts.ts";
-import { startNginx, type TestRouter } from "./router.ts";
+import { startHaproxy, type TestRouter } from "./router.ts";
 import { testServers } from "./test-servers.ts";
 
 /** The hubs behind the address a test calls: one, or three behind a router. */
@@ -29,15 +29,12 @@ export interface HubSetMaker {
 
 const HUBS = 3;
 
-/** `FLOTILLA_TEST_FLEET=1`: every hub of a test that says nothing else is three hubs behind nginx. */
-export const isFleetMode = ({
-  env = {},
-  mode,
-  shared,
-}: Pick<TestHubOptions, "env" | "mode" | "shared">): boolean =>
+/** `FLOTILLA_TEST_FLEET=1`: every hub of a test that says nothing else is three hubs behind a router. */
+export const isFleetMode = ({ env = {}, mode, shared, alone }: TestHubOptions): boolean =>
   process.env.FLOTILLA_TEST_FLEET === "1" &&
   // Development mode is one process on SQLite; a test with a port, a database or stores of its own is about one hub.
   mode !== "dev" &&
+  !alone &&
   shared === undefined &&
   env.SVC_PORT === undefined &&
   env.SVC_DB_URL === undefined;
@@ -62,7 +59,8 @@ export const singleHub = (config: HubConfig): HubSetMaker => ({
 });
 
 /**
- * Three hubs on one Postgres database, one Redis and one directory of objects, behind a real nginx. A test that has a
+ * Three hubs on one Postgres database, one Redis and one directory of objects, behind HAProxy, which passes everything on as
+ * it was sent (nginx refuses some bad paths itself). A test that has a
  * clock of its own gets shared stores in memory, which go by that clock.
  */
 export async function fleetOfHubs(env: EnvSource, mode: HubMode): Promise<HubSetMaker> {
@@ -109,7 +107,7 @@ export async function fleetOfHubs(env: EnvSource, mode: HubMode): Promise<HubSet
           );
         const urls = sets.map((hub) => hub.url);
         if (router) await router.setHubs(urls);
-        else router = await startNginx(urls);
+        else router = await startHaproxy(urls, { checks: false });
       } catch (err) {
         await stop();
         throw err;

@@ -57,13 +57,25 @@ export function nginxConfig(dir: string, port: number, hubs: readonly string[]):
   return `daemon off;\n${user}pid ${join(dir, "pid")};\nerror_log stderr warn;\n${text}`;
 }
 
+export interface HaproxyOptions {
+  /** False: hubs are not asked for their health, for tests that look at every call. */
+  checks?: boolean;
+}
+
 /** scripts/router/haproxy.cfg with these hubs, its command socket in `dir`. */
-export function haproxyConfig(dir: string, port: number, hubs: readonly string[]): string {
+export function haproxyConfig(
+  dir: string,
+  port: number,
+  hubs: readonly string[],
+  { checks = true }: HaproxyOptions = {},
+): string {
   const template = readFileSync(join(TEMPLATES, "haproxy.cfg"), "utf8");
   const named = /hub\d+ 10\.0\.0\.\d+:8000/;
   const line = (hub: string) => `${nameOf(hub)} ${hostOf(hub)}`;
   let text = withServers(template, HAPROXY_SERVERS, hubs, named, line);
   text = fill(text, /bind :8000/, `bind 127.0.0.1:${port}`);
+  if (!checks)
+    text = text.replaceAll(/default-server check inter 2s fall 2 rise 1/g, "default-server");
   // Two descriptors each: what a test's machine may allow.
   text = fill(text, /maxconn \d+/, "maxconn 2000");
   return fill(text, /stats socket \S+/, `stats socket ${join(dir, "admin.sock")}`);
@@ -187,11 +199,15 @@ function workersOf(master: number): { pid: number; leaving: boolean }[] {
 const BACKENDS = ["hubs", "hubs_of_workers"];
 
 /** HAProxy: hubs come and go with commands to the running program. */
-export async function startHaproxy(hubs: readonly string[]): Promise<TestRouter> {
+export async function startHaproxy(
+  hubs: readonly string[],
+  options: HaproxyOptions = {},
+): Promise<TestRouter> {
+  const check = options.checks === false ? "" : " check inter 2s fall 2 rise 1";
   let current = hubs.map(hostOf);
   const { dir, port, stop } = await startOn("haproxy", (at, on) => {
     const file = join(at, "haproxy.cfg");
-    writeFileSync(file, haproxyConfig(at, on, hubs));
+    writeFileSync(file, haproxyConfig(at, on, hubs, options));
     return launch("haproxy", ["-db", "-f", file]);
   });
   const tell = (command: string) => tellHaproxy(join(dir, "admin.sock"), command);
@@ -202,9 +218,9 @@ export async function startHaproxy(hubs: readonly string[]): Promise<TestRouter>
       for (const be of BACKENDS) {
         for (const hub of wanted.filter((h) => !current.includes(h))) {
           const server = `${be}/${nameOf(hub)}`;
-          await tell(`add server ${server} ${hub} check inter 2s fall 2 rise 1`);
+          await tell(`add server ${server} ${hub}${check}`);
           await tell(`enable server ${server}`);
-          await tell(`enable health ${server}`);
+          if (check !== "") await tell(`enable health ${server}`);
         }
         for (const hub of current.filter((h) => !wanted.includes(h)))
           await tell(`set server ${be}/${nameOf(hub)} state drain`);
