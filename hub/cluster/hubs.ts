@@ -11,7 +11,7 @@ const HUB_PREFIX = "hub:";
 /** A live hub: the value of `hub:<id>` in the shared store. `at` epoch ms. */
 export interface HubEntry {
   hub_id: string;
-  /** Where the other hubs reach it: `http://host:port`. */
+  /** Where the other hubs reach it: `http://host:port`; empty while it starts. */
   url: string;
   version: string;
   at: number;
@@ -29,19 +29,23 @@ export const beatHubOnce = ({ kv, hub_id, advertise, version, clock }: HubContex
 
 export const leaveHubs = (ctx: HubContext): Promise<void> => ctx.kv.delete(keyOf(ctx.hub_id));
 
-/** The other hubs, by id. @throws DeadlineError when the shared store does not answer. */
-export async function otherHubs(ctx: HubContext): Promise<HubEntry[]> {
+async function registeredHubs(ctx: HubContext): Promise<HubEntry[]> {
   const read = ctx.kv.list<HubEntry>(HUB_PREFIX);
   const found = await within(ctx.clock, "hub registry", KV_READ_TIMEOUT_MS, read);
   return found.map(({ value }) => value).filter(({ hub_id }) => hub_id !== ctx.hub_id);
 }
 
+/** The other hubs that can be reached, by id. @throws DeadlineError when the shared store does not answer. */
+export const otherHubs = async (ctx: HubContext): Promise<HubEntry[]> =>
+  (await registeredHubs(ctx)).filter(({ url }) => url !== "");
+
 /** The hub of that id; null when it is not registered: it stopped, or has not been heard of for 90 s. */
 export const findHub = (ctx: HubContext, hub_id: string): Promise<HubEntry | null> =>
   within(ctx.clock, "hub registry", KV_READ_TIMEOUT_MS, ctx.kv.get<HubEntry>(keyOf(hub_id)));
 
+/** One that is starting counts: of two that start together neither takes the other's jobs for leftovers. */
 export const otherHubAlive = async (ctx: HubContext): Promise<boolean> =>
-  (await otherHubs(ctx)).length > 0;
+  (await registeredHubs(ctx)).length > 0;
 
 const ANY_ADDRESS = /^(0\.0\.0\.0|::|\[::\]|\*?)$/;
 
