@@ -56,6 +56,10 @@ async function demandNone(file: string, suspects: Child[]): Promise<void> {
     throw new Error(`${file} left running: ${left.map((c) => `${c.pid} ${c.command}`).join("; ")}`);
 }
 
+// Not in a test's own time: Bun ends every process that a test has started when that test is late.
+if (process.env.FLOTILLA_TEST_FLEET === "1")
+  await (await import("./support/test-servers.ts")).testServers();
+
 let file = Bun.main;
 let afterLastTest: Child[] = [];
 

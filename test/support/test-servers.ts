@@ -24,6 +24,8 @@ export const testServers = (): Promise<TestServers> => {
 
 async function start(): Promise<TestServers> {
   const [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
+  // The first one migrates the template of the others.
+  await postgres.createDatabase();
   const ports = [postgres, redis].map(({ url }) => new RegExp(`\\b${new URL(url).port}\\b`));
   kept.flotillaKept = (command) => ports.some((port) => port.test(command));
   const before = kept.flotillaAtEnd;
