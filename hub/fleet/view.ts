@@ -1,17 +1,18 @@
 import { isoTime } from "#shared/clock.ts";
 import { AppError, conflict, notFound } from "#shared/errors.ts";
 import { FLEET_VIEW_MAX_AGE_MS, KV_READ_TIMEOUT_MS, WORKER_LIVENESS_MS } from "#shared/limits.ts";
-import type { Worker, WorkerStatus } from "#shared/schema/worker.ts";
+import type { Lane, Worker, WorkerStatus } from "#shared/schema/worker.ts";
 import { within } from "../cluster/deadline.ts";
 import type { HubContext } from "../context.ts";
 import type { WorkerRow } from "../db/types.ts";
-import type { LaneLease } from "../stores/leases.ts";
 import { entryOf, WORKER_PREFIX, type WorkerEntry } from "./registration.ts";
 
 /** The last good fleet-wide view, for when the shared store does not answer (fleet spec §8). */
 export interface FleetCache {
   last: { at: number; entries: WorkerEntry[] } | null;
 }
+
+type OnLane = Pick<Lane, "lane_idx" | "job_id" | "session_id">;
 
 /**
  * Every registered worker of every hub. Reads of the shared store are given 1.5 s; then the last good view is used for
@@ -38,17 +39,22 @@ export async function readFleet(ctx: HubContext): Promise<WorkerEntry[]> {
 export const isAlive = (ctx: HubContext, entry: WorkerEntry): boolean =>
   ctx.clock.now() - entry.last_heartbeat_at <= WORKER_LIVENESS_MS;
 
-async function leasesOf(ctx: HubContext, worker_id: string): Promise<LaneLease[]> {
+/** What is leased on each lane; while the store is away, what the worker of the last good view said of them. */
+async function leasesOf(ctx: HubContext, { worker_id, lanes }: WorkerEntry): Promise<OnLane[]> {
   const link = ctx.links.get(worker_id);
   if (link) return [...link.held.values()].map((held) => held.lease);
-  return ctx.leases.list(worker_id);
+  try {
+    return await ctx.leases.list(worker_id);
+  } catch {
+    return lanes.filter((lane) => lane.job_id !== null || lane.session_id !== null);
+  }
 }
 
 function connectedRecord(
   ctx: HubContext,
   row: WorkerRow | undefined,
   entry: WorkerEntry,
-  leases: LaneLease[],
+  leases: OnLane[],
 ): Worker {
   const leased = new Map(leases.map((lease) => [lease.lane_idx, lease]));
   const { worker_id, address, hostname, version, capabilities, load, profiles } = entry;
@@ -114,7 +120,7 @@ export async function listWorkers(ctx: HubContext): Promise<Worker[]> {
     entries.map(async (entry) => {
       const row = remembered.get(entry.worker_id);
       remembered.delete(entry.worker_id);
-      return connectedRecord(ctx, row, entry, await leasesOf(ctx, entry.worker_id));
+      return connectedRecord(ctx, row, entry, await leasesOf(ctx, entry));
     }),
   );
   for (const row of remembered.values()) records.push(absentRecord(row));
@@ -134,9 +140,7 @@ export async function setWorkerStatus(
   ctx.cluster.tell({ type: "worker_status", worker_id, status });
   if (status === "active") ctx.hooks.laneFree();
   const entry = (await readFleet(ctx)).find((e) => e.worker_id === worker_id);
-  return entry
-    ? connectedRecord(ctx, row, entry, await leasesOf(ctx, worker_id))
-    : absentRecord(row);
+  return entry ? connectedRecord(ctx, row, entry, await leasesOf(ctx, entry)) : absentRecord(row);
 }
 
 /** DELETE /workers/{id}: forgets a worker that is not connected. */

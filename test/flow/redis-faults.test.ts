@@ -1,0 +1,135 @@
+import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
+import { SUBMIT_WAIT_MS, startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
+import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
+import { askUntil } from "#test/support/pull-rig.ts";
+import { startRedis, type TestRedis } from "#test/support/redis.ts";
+
+/** Hubs on a real Postgres and a real Redis that is killed, frozen or emptied. Their clocks are the test's. */
+
+let postgres: TestPostgres;
+let redis: TestRedis;
+let clock: FakeClock;
+let env: Record<string, string>;
+let hubs: TestHub[] = [];
+beforeAll(async () => {
+  postgres = await startPostgres();
+}, 60_000);
+afterAll(() => postgres?.stop(), 60_000);
+afterEach(async () => {
+  await Promise.all(hubs.map((hub) => hub.close()));
+  hubs = [];
+  await redis.stop();
+}, 30_000);
+
+async function startHubs(n: number): Promise<TestHub[]> {
+  redis = await startRedis();
+  clock = createFakeClock(Date.now());
+  env = { SVC_DB_URL: await postgres.createDatabase(), SVC_REDIS_URL: redis.url };
+  for (let i = 0; i < n; i += 1) hubs.push(await startTestHub({ env, clock }));
+  return hubs;
+}
+
+const job = async (hub: TestHub, job_id: string) => (await hub.call("GET", `/jobs/${job_id}`)).body;
+const submit = (hub: TestHub) => hub.call("POST", "/jobs", { url: TARGET });
+/** POST /jobs that finds no lane waits its time. */
+async function submitInVain(hub: TestHub) {
+  const asked = submit(hub);
+  await clock.sleeperIn(SUBMIT_WAIT_MS);
+  await clock.advance(SUBMIT_WAIT_MS);
+  return asked;
+}
+const workersOf = (hub: TestHub) => hub.call("GET", "/workers");
+/** The hub's own connections are back; they try for themselves, in real time. */
+const usable = (hub: TestHub) =>
+  askUntil("Redis", () =>
+    hub.ctx.kv.set("probe:1", 1, 1_000).then(
+      () => true,
+      () => false as const,
+    ),
+  );
+
+test("§8 Redis killed for more than a minute: what runs ends, what is new queues, workers stay; then all goes on by itself", async () => {
+  const [hub] = (await startHubs(1)) as [TestHub];
+  const worker = await hub.worker({ lanes: 2 });
+  const first = (await submit(hub)).body;
+  const assigned = await worker.assigned.next();
+  const session = (await hub.call("POST", "/sessions", { url: TARGET })).body;
+  expect((await workersOf(hub)).body.workers).toHaveLength(1);
+  await redis.kill();
+
+  const refused = await submitInVain(hub);
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get("retry-after")).not.toBeNull();
+  const { job_id } = refused.body;
+  expect((await job(hub, job_id)).status).toBe("queued");
+  worker.finish(assigned, { title: "While Redis was away" });
+  await hub.signals.next("lane freed");
+  expect(await job(hub, first.job_id)).toMatchObject({
+    ...{ status: "completed", title: "While Redis was away" },
+  });
+  for (let seconds = 0; seconds < 60; seconds += 20) {
+    expect((await workersOf(hub)).body.workers).toMatchObject([{ worker_id: "w11", alive: true }]);
+    await clock.advance(20_000);
+    worker.heartbeat();
+    await worker.messages.next((m) => m.type === "HubHeartbeatAck");
+  }
+  await clock.advance(1_000);
+  const late = await workersOf(hub);
+  expect([late.status, late.headers.get("retry-after")]).toEqual([503, "2"]);
+  const click = { selector: "h1" };
+  expect((await hub.call("POST", `/sessions/${session.session_id}/click`, click)).status).toBe(200);
+
+  await redis.restart();
+  await usable(hub);
+  await clock.advance(5_000);
+  expect((await worker.assigned.next()).job_id).toBe(job_id);
+  expect((await workersOf(hub)).status).toBe(200);
+  // The session's lease was put back with the heartbeat.
+  worker.heartbeat();
+  await askUntil("both leases", async () => (await hub.ctx.leases.list("w11")).length === 2);
+  const leases = await hub.ctx.leases.list("w11");
+  expect(leases.map((lease) => lease.job_id).sort()).toEqual([job_id, null]);
+}, 60_000);
+
+test("§8 rule 1: Redis emptied while jobs run: no lane is leased twice, and the leases are there again after a heartbeat", async () => {
+  const [hub] = (await startHubs(1)) as [TestHub];
+  const worker = await hub.worker({ lanes: 2 });
+  for (const _ of [1, 2]) expect((await submit(hub)).body.status).toBe("running");
+  const running = [await worker.assigned.next(), await worker.assigned.next()];
+  const before = await hub.ctx.leases.list("w11");
+  expect(before).toHaveLength(2);
+  await redis.flush();
+  const third = await submitInVain(hub);
+  expect(third.status).toBe(503);
+  expect(worker.assigned.all).toHaveLength(2);
+  worker.heartbeat();
+  await worker.messages.next((m) => m.type === "HubHeartbeatAck");
+  await askUntil("the leases", async () => (await hub.ctx.leases.list("w11")).length === 2);
+  expect(await hub.ctx.leases.list("w11")).toEqual(before);
+  expect((await workersOf(hub)).body.workers).toMatchObject([{ worker_id: "w11", in_flight: 2 }]);
+  worker.finish(running[0] as (typeof running)[number]);
+  const next = await worker.assigned.next();
+  expect(next.job_id).toBe(third.body.job_id);
+  expect(next.lease_token).toBeGreaterThan(Math.max(...before.map(({ token }) => token)));
+}, 60_000);
+
+test("§8 the last good view holds the workers of other hubs too, for 60 s, with what they run", async () => {
+  const [a, b] = (await startHubs(2)) as [TestHub, TestHub];
+  const worker = await a.worker();
+  const { job_id } = (await submit(a)).body;
+  await worker.assigned.next();
+  worker.heartbeat();
+  const seen = await askUntil("the worker, with its job", async () => {
+    const { body } = await workersOf(b);
+    return body.workers[0]?.lanes[0]?.job_id === job_id && body;
+  });
+  await redis.kill();
+  expect((await workersOf(b)).body).toEqual(seen);
+  await clock.advance(60_000);
+  expect((await workersOf(b)).status).toBe(200);
+  await clock.advance(1_000);
+  expect((await workersOf(b)).status).toBe(503);
+  await redis.restart();
+  await Promise.all([usable(a), usable(b)]);
+}, 60_000);
