@@ -1,6 +1,7 @@
 import { systemClock } from "#shared/clock.ts";
 import { ConfigError, type EnvSource } from "#shared/env.ts";
 import { silentLog } from "#shared/log.ts";
+import { becomeOwner } from "./cli/become-owner.ts";
 import { EXIT, UsageError } from "./cli/exit.ts";
 import type { Terminal } from "./cli/print.ts";
 import { loadHubConfig } from "./config.ts";
@@ -21,7 +22,8 @@ export async function runAdminCommand(
   if (action !== "reset-password")
     throw new UsageError(`"${action}" is not an action of admin: reset-password`);
   try {
-    const { db_url, admin_password } = loadHubConfig(env, overrides, "control");
+    const { db_url, admin_password, data_dir } = loadHubConfig(env, overrides, "control");
+    becomeOwner(data_dir);
     const db = await openDb(db_url, { log: silentLog, lock_wait_ms: 0 });
     try {
       const password = await resetAdminPassword(db.settings, systemClock.now());

@@ -16,6 +16,8 @@ export const COMMANDS = [
   "install",
   "uninstall",
   "migrate",
+  "backup",
+  "restore",
 ] as const;
 export type Command = (typeof COMMANDS)[number];
 /** Those of the machine's operator: they look at stores, files and units themselves. */
@@ -24,6 +26,8 @@ export const OPERATOR_COMMANDS = [
   "install",
   "uninstall",
   "migrate",
+  "backup",
+  "restore",
 ] as const satisfies Command[];
 export type OperatorCommand = (typeof OPERATOR_COMMANDS)[number];
 export const isOperatorCommand = (command: Command): command is OperatorCommand =>
@@ -228,6 +232,11 @@ export const COMMAND_FLAGS: Record<Command, Flag[]> = {
   ],
   uninstall: [DRY_RUN, PREFIX],
   migrate: [DB, DATA, DRY_RUN],
+  backup: [DB, OBJECTS, DATA, JSON_OUT],
+  restore: [
+    ...[DB, OBJECTS, DATA],
+    { name: "force", help: "replace the data that is there; it is kept beside" },
+  ],
 };
 
 /** The words that follow each command; one in brackets may be left out, one with … stands for any number. */
@@ -244,4 +253,6 @@ export const COMMAND_WORDS: Record<Command, string[]> = {
   install: ["hub|worker|control", "[NAME]"],
   uninstall: ["hub|worker|control", "[NAME]"],
   migrate: [],
+  backup: ["FILE|DIR"],
+  restore: ["FILE"],
 };

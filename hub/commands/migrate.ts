@@ -1,10 +1,13 @@
+import { dirname } from "node:path";
 import type { EnvSource } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { silentLog } from "#shared/log.ts";
 import type { FlagValues } from "../cli/args.ts";
+import { becomeOwner } from "../cli/become-owner.ts";
 import { EXIT } from "../cli/exit.ts";
 import type { Terminal } from "../cli/print.ts";
 import { loadHubConfig } from "../config.ts";
+import { isPostgres, sqlitePath } from "../db/db.ts";
 import { migrateDb, pendingOf, readSchemaState, type SchemaState } from "../db/schema-state.ts";
 import { CommandRefused } from "./refused.ts";
 
@@ -28,6 +31,8 @@ const reach = (url: string): Promise<SchemaState> =>
  */
 export async function runMigrate({ env, overrides, flags, terminal }: CommandDeps) {
   const { db_url } = loadHubConfig(env, overrides, "control");
+  const file = isPostgres(db_url) ? null : sqlitePath(db_url);
+  if (file !== null) becomeOwner(dirname(file));
   const state = await reach(db_url);
   const pending = pendingOf(state);
   if (flags["dry-run"] !== undefined) {

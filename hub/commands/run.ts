@@ -4,6 +4,8 @@ import { type FlagValues, flagOverrides } from "../cli/args.ts";
 import { EXIT, UsageError } from "../cli/exit.ts";
 import type { OperatorCommand } from "../cli/flags.ts";
 import type { Terminal } from "../cli/print.ts";
+import { runBackup } from "./backup/backup.ts";
+import { runRestore } from "./backup/restore.ts";
 import { runDoctor } from "./doctor/doctor.ts";
 import { runInstall } from "./install/install.ts";
 import { realSystem } from "./install/system.ts";
@@ -52,6 +54,10 @@ function run(
       return runUninstall(words, { ...deps, system: realSystem() });
     case "migrate":
       return runMigrate(deps);
+    case "backup":
+      return runBackup(words, deps);
+    case "restore":
+      return runRestore(words, deps);
     case "doctor":
       return runDoctor(words, deps);
   }

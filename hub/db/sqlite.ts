@@ -13,6 +13,7 @@ import { type AppliedMigration, MIGRATIONS_TABLE, migrate } from "./migrate.ts";
 import { openSqliteQueue } from "./queue/sqlite.ts";
 import { loadDriver } from "./sqlite-driver.ts";
 import { lockFile } from "./sqlite-lock.ts";
+import { refuseHalfRestored } from "./sqlite-restore-mark.ts";
 
 const BUSY_TIMEOUT_MS = 5_000;
 const CHECKPOINT_PAGES = 4_000;
@@ -54,6 +55,7 @@ async function openMigrated(path: string, options: SqliteOptions) {
     if (file !== ":memory:") {
       prepareDir(file);
       unlock = await lockFile(Driver, file, lock_wait_ms);
+      refuseHalfRestored(file);
     }
     client = openClient(Driver, file);
     const applied = await migrate(migrationTarget(client), migrations, log);

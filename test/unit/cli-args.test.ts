@@ -42,6 +42,12 @@ describe("what to run", () => {
     expect(parse(`fetch --out d ${flags} http://a.test/`)).toEqual(expected as never);
   });
 
+  test("a word in brackets may be left out", () => {
+    expect(parse("doctor")).toMatchObject({ words: [] });
+    expect(parse("doctor hub --json")).toMatchObject({ words: ["hub"] });
+    expect(parse("install worker a --now")).toMatchObject({ words: ["worker", "a"] });
+  });
+
   test("what follows -- is a word even when it starts with a dash", () => {
     expect(parse("cancel -- -x")).toMatchObject({ words: ["-x"] });
   });
@@ -69,6 +75,12 @@ describe("what is refused, by name", () => {
     ["cancel a b", 'unexpected word "b" after cancel'],
     ["fetch http://a/ --json=1", "--json takes no value"],
     ["bench x", "the command bench is not part of this version"],
+    ["install", "install needs hub|worker|control"],
+    ["install worker a b", 'unexpected word "b" after install'],
+    ["doctor hub x", 'unexpected word "x" after doctor'],
+    ["backup", "backup needs FILE|DIR"],
+    ["restore a --forced", "unknown flag --forced for restore"],
+    ["migrate x", 'unexpected word "x" after migrate'],
     ["queue a b", 'unexpected word "b" after queue'],
     ["submit", "submit needs SLUG"],
   ];

@@ -1,0 +1,119 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { writeTarGz } from "#shared/archive/write-tar.ts";
+import { isoTime, systemClock } from "#shared/clock.ts";
+import { humanSize } from "#shared/names.ts";
+import { nodeVersion } from "#shared/version.ts";
+import { EXIT } from "../../cli/exit.ts";
+import { loadHubConfig } from "../../config.ts";
+import { readSnapshot, snapshotSqlite } from "../../db/sqlite-snapshot.ts";
+import type { CommandDeps } from "../migrate.ts";
+import { CommandRefused } from "../refused.ts";
+import { FORMAT, type Manifest } from "./manifest.ts";
+import { type Contents, entriesOf } from "./pack.ts";
+import { type Places, placesOf } from "./places.ts";
+
+const WORK_PREFIX = ".flotilla-backup-";
+
+/**
+ * `flotilla backup FILE|DIR`: database, objects and plugins of a hub in SQLite mode, running or not, in one tar.gz; in a
+ * directory the file is named after the time. The file appears whole or not at all.
+ * @returns the exit code (`EXIT`).
+ */
+export async function runBackup(
+  [word = ""]: string[],
+  { env, overrides, flags, terminal }: CommandDeps,
+): Promise<number> {
+  const config = loadHubConfig(env, overrides, "control");
+  const places = placesOf(config);
+  if (!existsSync(places.database))
+    throw new CommandRefused(
+      `there is no database at ${places.database}: set --data-dir or SVC_DB_URL`,
+    );
+  const at = isoTime(systemClock.now());
+  const file = await targetOf(word, at);
+  const dir = dirname(file);
+  await removeLeftovers(dir);
+  const work = await mkdtemp(join(dir, `${WORK_PREFIX}${process.pid}-`));
+  try {
+    const manifest = await write(places, join(work, "db"), join(work, "out"), at);
+    await rename(join(work, "out"), file);
+    await syncDir(dir);
+    const { size } = await stat(file);
+    const { files, missing } = manifest;
+    if (flags.json !== undefined)
+      terminal.out(`${JSON.stringify({ file, size, files: files.length, missing })}\n`);
+    else terminal.out(`${file}: ${files.length} files, ${humanSize(size)}\n`);
+    if (missing.length > 0)
+      terminal.err(
+        `flotilla: ${missing.length} objects were deleted while they were copied, or were gone before: ${missing.slice(0, 3).join(", ")}\n`,
+      );
+    return EXIT.ok;
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+async function targetOf(word: string, at: string): Promise<string> {
+  const path = resolve(word);
+  const found = await stat(path).catch(() => null);
+  if (found?.isDirectory()) return join(path, `flotilla-${at.replace(/[-:]|\.\d+/g, "")}.tar.gz`);
+  const dir = dirname(path);
+  if (!(await stat(dir).catch(() => null))?.isDirectory())
+    throw new CommandRefused(`${dir} is not a directory`);
+  return path;
+}
+
+/** Database first: what it names was there before, and is copied afterwards. */
+async function write(
+  places: Places,
+  snapshot_file: string,
+  out: string,
+  at: string,
+): Promise<Manifest> {
+  await snapshotSqlite(places.database, snapshot_file);
+  const snapshot = await readSnapshot(snapshot_file);
+  const contents: Contents = { files: [], missing: [] };
+  const finish = (): Manifest => ({
+    ...{ format: FORMAT, version: nodeVersion(undefined), created_at: at },
+    ...{ migrations: snapshot.applied, ...contents },
+  });
+  // It holds cookies and password hashes.
+  const file = await open(out, "wx", 0o600);
+  try {
+    const entries = entriesOf(places, snapshot_file, snapshot, contents, finish);
+    for await (const chunk of writeTarGz(entries)) await file.writeFile(chunk);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return finish();
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (err) {
+    return err instanceof Error && "code" in err && err.code === "EPERM";
+  }
+};
+
+/** What a backup that was killed left in the directory. */
+async function removeLeftovers(dir: string): Promise<void> {
+  for (const name of await readdir(dir)) {
+    if (!name.startsWith(WORK_PREFIX)) continue;
+    const pid = Number(basename(name).slice(WORK_PREFIX.length).split("-")[0]);
+    if (!isAlive(pid)) await rm(join(dir, name), { recursive: true, force: true });
+  }
+}
+
+export async function syncDir(dir: string): Promise<void> {
+  const handle = await open(dir, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,108 @@
+import { createHash } from "node:crypto";
+import { type FileHandle, open, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { entryPath } from "#shared/archive/entry-path.ts";
+import type { ArchiveFile } from "#shared/archive/read-tar.ts";
+import type { Snapshot } from "../../db/sqlite-snapshot.ts";
+import {
+  DATABASE_ENTRY,
+  MANIFEST_ENTRY,
+  type Manifest,
+  OBJECTS_DIR,
+  PLUGINS_DIR,
+} from "./manifest.ts";
+import type { Places } from "./places.ts";
+
+const READ_BYTES = 1024 * 1024;
+
+const isGone = (err: unknown): boolean =>
+  err instanceof Error && "code" in err && ["ENOENT", "ENOTDIR"].includes(String(err.code));
+
+/** Regular files below `dir`, sorted, relative to it; names with a leading dot are the store's own. */
+async function* walk(dir: string, below: string[] = []): AsyncGenerator<string[]> {
+  const entries = await readdir(join(dir, ...below), { withFileTypes: true }).catch((err) => {
+    if (isGone(err)) return [];
+    throw err;
+  });
+  entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  for (const entry of entries) {
+    const path = [...below, entry.name];
+    if (entry.name.startsWith(".") && below.length === 0) continue;
+    if (entry.isDirectory()) yield* walk(dir, path);
+    else if (entry.isFile()) yield path;
+  }
+}
+
+export type Contents = Pick<Manifest, "files" | "missing">;
+
+/**
+ * The entries of a backup: the snapshot, then the objects and plugins as they are found, then the manifest. What is
+ * deleted meanwhile is left out and noted; `contents` is filled as the entries are read.
+ */
+export async function* entriesOf(
+  places: Places,
+  database: string,
+  snapshot: Snapshot,
+  contents: Contents,
+  finish: () => Manifest,
+): AsyncGenerator<ArchiveFile> {
+  const seen = new Set<string>();
+  const add = (path: string[], file: string) => readEntry(path, file, contents);
+  yield* add([DATABASE_ENTRY], database);
+  for await (const path of walk(places.objects)) {
+    // Jobs that came after the snapshot would be files without a row.
+    if (path[0] === "jobs" && !snapshot.job_ids.has(path[1] ?? "")) continue;
+    for await (const entry of add([OBJECTS_DIR, ...path], join(places.objects, ...path))) {
+      seen.add(path.join("/"));
+      yield entry;
+    }
+  }
+  for await (const path of walk(places.plugins))
+    yield* add([PLUGINS_DIR, ...path], join(places.plugins, ...path));
+  contents.missing.push(...snapshot.named.filter((key) => !seen.has(key)).sort());
+  const text = new TextEncoder().encode(`${JSON.stringify(finish())}\n`);
+  yield { path: [MANIFEST_ENTRY], size: text.length, body: chunksOfText(text) };
+}
+
+async function* chunksOfText(text: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield text;
+}
+
+/** One entry, or none when the file is gone. An open file keeps its bytes when it is replaced or deleted. */
+async function* readEntry(
+  path: string[],
+  file: string,
+  { files }: Contents,
+): AsyncGenerator<ArchiveFile> {
+  entryPath(path.join("/"));
+  const handle = await open(file, "r").catch((err) => {
+    if (isGone(err)) return null;
+    throw err;
+  });
+  if (handle === null) return;
+  try {
+    const { size } = await handle.stat();
+    const hash = createHash("sha256");
+    yield { path, size, body: readAll(handle, size, hash, path.join("/")) };
+    files.push([path.join("/"), size, hash.digest("hex")]);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function* readAll(
+  handle: FileHandle,
+  size: number,
+  hash: ReturnType<typeof createHash>,
+  name: string,
+): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < size; ) {
+    const buffer = Buffer.alloc(Math.min(READ_BYTES, size - at));
+    const { bytesRead } = await handle.read(buffer, 0, buffer.length, at);
+    if (bytesRead === 0) throw new Error(`${name} became shorter while it was read`);
+    const chunk = buffer.subarray(0, bytesRead);
+    hash.update(chunk);
+    at += bytesRead;
+    yield chunk;
+  }
+}

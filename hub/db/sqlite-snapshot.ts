@@ -1,0 +1,66 @@
+import { sqliteMigrations } from "#drizzle/migrations.gen.ts";
+import { type AppliedMigration, findPending } from "./migrate.ts";
+import { loadDriver } from "./sqlite-driver.ts";
+import { lockFile } from "./sqlite-lock.ts";
+
+/** A snapshot waits so long for a writer of the hub. */
+const BUSY_TIMEOUT_MS = 30_000;
+
+/**
+ * Writes the database `file` as it is at one moment to the new file `to`, compacted. A hub may have it open and go on
+ * writing: in WAL mode a reader blocks nobody.
+ */
+export async function snapshotSqlite(file: string, to: string): Promise<void> {
+  const Driver = await loadDriver();
+  const client = new Driver(file, { readonly: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    client.prepare("vacuum into ?").run(to);
+  } finally {
+    client.close();
+  }
+}
+
+/** Keeps every hub from the database `file` until the answer is called. @throws ConfigError when one has it. */
+export const lockSqlite = async (file: string): Promise<() => void> =>
+  lockFile(await loadDriver(), file, 0);
+
+export interface Snapshot {
+  applied: AppliedMigration[];
+  job_ids: Set<string>;
+  /** Keys of the objects that rows name. */
+  named: string[];
+}
+
+/** What a snapshot is about. @throws Error when the file is damaged, ConfigError when it is newer than this program. */
+export async function readSnapshot(file: string): Promise<Snapshot> {
+  const Driver = await loadDriver();
+  const client = new Driver(file, { readonly: true });
+  try {
+    const damage = client.pragma("quick_check", { simple: true });
+    if (damage !== "ok") throw new Error(`the database is damaged: ${String(damage)}`);
+    const all = <T>(sql: string): T[] => client.prepare<[], T>(sql).all();
+    const applied = all<AppliedMigration>("select name, hash from schema_migrations order by name");
+    const tables = new Set(
+      all<{ name: string }>("select name from sqlite_master where type = 'table'").map(
+        (t) => t.name,
+      ),
+    );
+    findPending(applied, sqliteMigrations);
+    const keys = (table: string, sql: string): string[] =>
+      tables.has(table) ? all<{ key: string }>(sql).map(({ key }) => key) : [];
+    return {
+      applied,
+      job_ids: new Set(keys("jobs", "select job_id as key from jobs")),
+      named: [
+        ...keys("assets", "select 'jobs/' || job_id || '/assets/' || name as key from assets"),
+        ...keys(
+          "profiles",
+          "select 'profiles/p-' || name || '/' || sha256 || '.tar.gz' as key from profiles",
+        ),
+        ...keys("plugin_blobs", "select object_key as key from plugin_blobs"),
+      ],
+    };
+  } finally {
+    client.close();
+  }
+}

@@ -1,0 +1,240 @@
+import { afterEach, expect, test } from "bun:test";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { $ } from "bun";
+import { freePort, type Program, runProgram, startProgram } from "#test/support/program.ts";
+
+const MAIN = join(import.meta.dir, "../../hub/main.ts");
+const dirs: string[] = [];
+const running: Program[] = [];
+afterEach(async () => {
+  for (const program of running.splice(0)) {
+    program.kill("SIGKILL");
+    await program.exited;
+  }
+  for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true, force: true });
+});
+const newDir = () => {
+  const dir = mkdtempSync(join(tmpdir(), "flotilla-backup-test-"));
+  dirs.push(dir);
+  return dir;
+};
+const flotilla = (...words: string[]) => runProgram([process.execPath, MAIN, ...words]);
+const backup = (data: string, to: string) => flotilla("backup", to, "--data-dir", data);
+const restore = (file: string, data: string, ...flags: string[]) =>
+  flotilla("restore", file, "--data-dir", data, ...flags);
+
+/** A control plane in a process of its own, over `data`. */
+async function startControl(data: string) {
+  const url = `http://127.0.0.1:${await freePort()}`;
+  const env = { SVC_DATA_DIR: data, SVC_HOST: "127.0.0.1", SVC_PORT: new URL(url).port };
+  const program = startProgram([process.execPath, MAIN, "control"], { env });
+  running.push(program);
+  await program.says("control plane started");
+  const call = async (method: string, path: string, body?: unknown, type = "application/json") => {
+    const answer = await fetch(`${url}/api/v1${path}`, {
+      method,
+      headers: { "content-type": type },
+      body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    return text;
+  };
+  const stop = async () => {
+    program.kill("SIGTERM");
+    expect(await program.exited).toBe(0);
+  };
+  return { call, stop };
+}
+
+const BLOB = "/plugins/one/blob/a.txt";
+const PLUGIN = { slug: "one", name: "One", version: "1", executor: "command" };
+
+/** Data with a row, an object and a plugin. */
+async function fill(data: string) {
+  mkdirSync(join(data, "plugins/one"), { recursive: true });
+  writeFileSync(
+    join(data, "plugins/one/plugin.json"),
+    JSON.stringify({ ...PLUGIN, argv: ["true"] }),
+  );
+  const control = await startControl(data);
+  await control.call("POST", "/workloads", {
+    slug: "w",
+    executor_type: "command",
+    executor_config: { argv: ["true"] },
+  });
+  await control.call("PUT", BLOB, "the blob", "text/plain");
+  return control;
+}
+
+test("§8 a backup of a running hub is one moment of it, and restored it serves the same", async () => {
+  const [data, other, out] = [join(newDir(), "data"), join(newDir(), "data"), newDir()];
+  const control = await fill(data);
+  // Each transaction adds ten tasks: a moment between two of them holds a multiple of ten.
+  let on = true;
+  let batches = 0;
+  const writing = (async () => {
+    for (; on; batches += 1) {
+      const items = Array.from({ length: 10 }, (_, i) => ({ pk: `${batches}-${i}` }));
+      await control.call("POST", "/workloads/w/tasks/batch", { items });
+    }
+  })();
+  const taken = await backup(data, out);
+  on = false;
+  await writing;
+  expect({ code: taken.code, stderr: taken.stderr }).toEqual({ code: 0, stderr: "" });
+  const [name = ""] = readdirSync(out);
+  expect(readdirSync(out)).toHaveLength(1);
+  expect(name).toMatch(/^flotilla-\d{8}T\d{6}Z\.tar\.gz$/);
+  await control.stop();
+  const restored = await restore(join(out, name), other);
+  expect({ code: restored.code, stderr: restored.stderr }).toEqual({ code: 0, stderr: "" });
+  const again = await startControl(other);
+  const { total } = JSON.parse(await again.call("GET", "/workloads/w/queue"));
+  expect(total % 10).toBe(0);
+  expect(total).toBeLessThanOrEqual(batches * 10);
+  expect(await again.call("GET", BLOB)).toBe("the blob");
+  expect(readFileSync(join(other, "plugins/one/plugin.json"), "utf8")).toContain('"one"');
+  await again.stop();
+}, 30_000);
+
+test("§8 restore refuses data that is there, a hub that runs, and a backup that is not whole; nothing changes", async () => {
+  const [data, out] = [join(newDir(), "data"), newDir()];
+  const control = await fill(data);
+  const file = join(out, "b.tar.gz");
+  expect((await backup(data, file)).code).toBe(0);
+  const busy = await restore(file, data, "--force");
+  expect(busy.code).toBe(1);
+  expect(busy.stderr).toContain("a hub uses");
+  await control.call("POST", "/workloads", {
+    slug: "later",
+    executor_type: "command",
+    executor_config: { argv: ["true"] },
+  });
+  await control.stop();
+  const there = await restore(file, data);
+  expect(there.code).toBe(1);
+  expect(there.stderr).toContain("--force");
+
+  const short = join(out, "short.tar.gz");
+  await $`cp ${file} ${short}`;
+  truncateSync(short, 2_000);
+  const unpacked = newDir();
+  await $`tar xzf ${file} -C ${unpacked}`;
+  const change = async (as: string, edit: () => void) => {
+    edit();
+    await $`tar czf ${join(out, as)} -C ${unpacked} database.sqlite objects plugins manifest.json`;
+    return join(out, as);
+  };
+  const manifest = readFileSync(join(unpacked, "manifest.json"), "utf8");
+  const newer = await change("newer.tar.gz", () =>
+    writeFileSync(join(unpacked, "manifest.json"), manifest.replace('"format":1', '"format":2')),
+  );
+  const forged = await change("forged.tar.gz", () => {
+    writeFileSync(join(unpacked, "manifest.json"), manifest);
+    writeFileSync(join(unpacked, "plugins/one/plugin.json"), "{}");
+  });
+  const rows = [
+    [short, "cut off"],
+    [newer, "written by a newer version"],
+    [forged, "plugins/one/plugin.json is not what the manifest says"],
+  ] as const;
+  const before = readdirSync(data).sort();
+  for (const [bad, why] of rows) {
+    const refused = await restore(bad, data, "--force");
+    expect({ code: refused.code, bad }).toEqual({ code: 1, bad });
+    expect(refused.stderr).toContain(why);
+  }
+  expect(readdirSync(data).sort()).toEqual(before);
+
+  const forced = await restore(file, data, "--force");
+  expect(forced.stdout).toContain(".before-restore");
+  const again = await startControl(data);
+  expect(await again.call("GET", "/workloads")).not.toContain("later");
+  await again.stop();
+}, 60_000);
+
+test("§8 kill -9 during backup leaves no file, and during restore the old data or the new", async () => {
+  const [data, out] = [join(newDir(), "data"), newDir()];
+  const control = await fill(data);
+  await control.stop();
+  mkdirSync(join(data, "objects/profiles/p-x"), { recursive: true });
+  for (let i = 0; i < 40; i += 1)
+    writeFileSync(
+      join(data, `objects/profiles/p-x/${i}`),
+      crypto.getRandomValues(new Uint8Array(60_000)),
+    );
+  const file = join(out, "b.tar.gz");
+  const cut = startProgram([process.execPath, MAIN, "backup", file, "--data-dir", data]);
+  await until(() => readdirSync(out).length > 0);
+  cut.kill("SIGKILL");
+  await cut.exited;
+  expect(existsSync(file)).toBe(false);
+  expect((await backup(data, file)).code).toBe(0);
+  expect(readdirSync(out)).toEqual(["b.tar.gz"]);
+
+  // Killed while it unpacks: the data is as before, and the next restore starts over.
+  writeFileSync(join(data, "plugins/one/mark"), "old");
+  const args = [process.execPath, MAIN, "restore", file, "--data-dir", data, "--force"];
+  const unpacking = startProgram(args);
+  await until(() => existsSync(join(data, "flotilla.db.restore")));
+  unpacking.kill("SIGKILL");
+  await unpacking.exited;
+  const journal = join(data, "flotilla.db-restore.json");
+  if (!existsSync(journal)) expect(existsSync(join(data, "plugins/one/mark"))).toBe(true);
+
+  // Cut off half way of the exchange, as a kill between two renames leaves it.
+  rmSync(journal, { force: true });
+  for (const name of ["flotilla.db", "objects", "plugins"])
+    await $`rm -rf ${join(data, `${name}.before-restore`)} ${join(data, `${name}.restore`)}`;
+  await $`cp ${join(data, "flotilla.db")} ${join(data, "flotilla.db.before-restore")}`;
+  await $`rm ${join(data, "flotilla.db")}`;
+  await $`mkdir -p ${join(data, "plugins.restore")}`;
+  await $`mv ${join(data, "flotilla.db.before-restore")} ${join(data, "flotilla.db.restore")}`;
+  const move = (name: string, staged = true) => ({
+    target: join(data, name),
+    staged: staged ? join(data, `${name}.restore`) : null,
+    aside: join(data, `${name}.before-restore`),
+  });
+  const moves = [move("flotilla.db"), move("plugins")];
+  writeFileSync(journal, JSON.stringify({ backup: file, moves }));
+  const start = await flotilla("migrate", "--data-dir", data);
+  expect(start.stderr).toContain("run flotilla restore again");
+  expect(existsSync(join(data, "flotilla.db"))).toBe(false);
+  const finished = await restore(file, data);
+  expect(finished.stdout).toContain("finished the restore of");
+  expect(readdirSync(join(data, "plugins"))).toEqual([]);
+  expect(readFileSync(join(data, "plugins.before-restore/one/mark"), "utf8")).toBe("old");
+  expect(existsSync(journal)).toBe(false);
+}, 60_000);
+
+test("§8 backup says what to use for Postgres and S3, and names a database that is not there", async () => {
+  const env = { SVC_DB_URL: "postgres://a:b@127.0.0.1:9/x" };
+  const postgres = await runProgram([process.execPath, MAIN, "backup", "/tmp"], { env });
+  expect(postgres.code).toBe(1);
+  expect(postgres.stderr).toContain("pg_dump");
+  const objects = ["--objects-url", "s3://bucket/x"];
+  const s3 = await flotilla("backup", "/tmp", "--data-dir", newDir(), ...objects);
+  expect(s3.stderr).toContain("versioning");
+  const none = await flotilla("backup", "/tmp", "--data-dir", join(newDir(), "none"));
+  expect(none.stderr).toContain("there is no database at");
+}, 30_000);
+
+async function until(holds: () => boolean): Promise<void> {
+  const end = Date.now() + 10_000;
+  while (!holds()) {
+    if (Date.now() > end) throw new Error("it never came");
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
