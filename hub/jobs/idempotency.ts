@@ -4,6 +4,8 @@ import type { IdempotencyRow } from "../db/types.ts";
 
 /** What keyed calls need of the process that answers them. */
 export type KeyedContext = Pick<HubContext, "clock" | "running_calls"> & {
+  readonly config: Pick<HubContext["config"], "redis_url">;
+  readonly cluster?: Pick<HubContext["cluster"], "shared">;
   readonly db: Pick<HubContext["db"], "idempotency">;
 };
 
@@ -20,6 +22,9 @@ export type Answer = NonNullable<IdempotencyRow["answer"]>;
 
 /** Marks a key whose call has stored its job and not answered yet; a hub that died there left this behind. */
 const STORED = 0;
+/** How long the same call waits for one that another process answers, and how often it looks. */
+const ELSEWHERE_MS = 20_000;
+const LOOK_MS = 100;
 /** A call that has stored nothing after so long is dead. */
 const DEAD_CALL_MS = 120_000;
 
@@ -49,6 +54,10 @@ export async function oncePerKey(
     await running.catch(() => {});
     return oncePerKey(ctx, key, fingerprint, call, options);
   }
+  if (mayRunElsewhere(ctx, taken)) {
+    await ctx.clock.sleep(LOOK_MS);
+    return oncePerKey(ctx, key, fingerprint, call, options);
+  }
   if (taken.answer) return options.replay?.(taken.answer) ?? taken.answer;
   if (now - taken.created_at < DEAD_CALL_MS)
     throw new AppError("conflict", "a call with this Idempotency-Key is still running", {
@@ -57,6 +66,12 @@ export async function oncePerKey(
   await ctx.db.idempotency.abandon(key, taken.created_at);
   return oncePerKey(ctx, key, fingerprint, call, options);
 }
+
+/** Whether another process may be answering the first call: one that died there is not waited for for long. */
+const mayRunElsewhere = (ctx: KeyedContext, { answer, created_at }: IdempotencyRow): boolean =>
+  (ctx.config.redis_url !== null || ctx.cluster?.shared === true) &&
+  (answer === null || answer.status === STORED) &&
+  ctx.clock.now() - created_at < ELSEWHERE_MS;
 
 async function runCall(
   ctx: KeyedContext,

@@ -168,6 +168,18 @@ for (const [name, open] of Object.entries(STORES))
     });
   });
 
+test("design/api.md: the same Idempotency-Key at two hubs at the same time is one job and one answer", async () => {
+  const { a, b } = await two();
+  const worker = await b.worker({ lanes: 2, on_assign: "by_hand" });
+  const headers = { "Idempotency-Key": "one" };
+  const calls = [a, b, a, b].map((hub) => hub.call("POST", "/jobs", { url: TARGET }, { headers }));
+  worker.accept(await worker.assigned.next());
+  const answers = await Promise.all(calls);
+  expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 200]);
+  for (const { body } of answers) expect(body).toEqual(answers[0]?.body);
+  expect(worker.assigned.all.length).toBe(1);
+});
+
 test("§8 Redis away: what runs ends as its worker says, new jobs wait, and run when Redis is back, emptied or not", async () => {
   const server = await startRedis();
   const shared = await openShared(server.url, { clock: systemClock, log: silentLog });
