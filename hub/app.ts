@@ -12,6 +12,7 @@ import { loopbackHostsOnly, requireToken } from "./http/guards.ts";
 import { type App, newApp } from "./http/new-app.ts";
 import { onError } from "./http/on-error.ts";
 import { cdpRoutes } from "./routes/cdp.ts";
+import { directUploadRoutes } from "./routes/direct-uploads.ts";
 import { extensionRoutes } from "./routes/extension.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { hostRoutes } from "./routes/hosts.ts";
@@ -103,6 +104,7 @@ export function createHubApp(ctx: HubContext): App {
     cdpRoutes(ctx),
     workerLinkRoutes(ctx),
     workerUploadRoutes(ctx),
+    directUploadRoutes(ctx),
     workerSourceRoutes(ctx),
     extensionRoutes(),
     profileRoutes(ctx),

@@ -76,6 +76,9 @@ export const HubEnv = z.object({
   SVC_OBJECTS_URL: optionalText().describe(
     "Where asset bodies go: file:PATH, or s3://BUCKET[/PREFIX]?endpoint=URL&region=NAME&virtual_hosted=1; default objects/ in the data directory",
   ),
+  SVC_DIRECT_UPLOADS: flag(false).describe(
+    "1: workers put bodies of 1 MB and more into the bucket themselves; they must reach its endpoint",
+  ),
   S3_ACCESS_KEY_ID: optionalText().describe("Key of the bucket; unset: AWS_ACCESS_KEY_ID"),
   S3_SECRET_ACCESS_KEY: optionalText().describe(
     "Its secret, never shown; unset: AWS_SECRET_ACCESS_KEY",
@@ -195,6 +198,8 @@ export interface HubConfig {
   readonly objects_url: string;
   /** Of a bucket; null when none are set. Never logged or answered. */
   readonly object_keys: S3Keys | null;
+  /** Workers may put large bodies into the bucket themselves. */
+  readonly direct_uploads: boolean;
   /** Null: this hub is the only one. */
   readonly redis_url: string | null;
   readonly redis_prefix: string;
@@ -300,6 +305,8 @@ export function loadHubConfig(
     throw new ConfigError(
       "SVC_REDIS_URL: hubs that share Redis share a database too; set SVC_DB_URL to postgres://…",
     );
+  if (e.SVC_DIRECT_UPLOADS && !/^s3:/i.test(e.SVC_OBJECTS_URL ?? ""))
+    throw new ConfigError("SVC_DIRECT_UPLOADS: needs objects in S3; set SVC_OBJECTS_URL to s3://…");
   const data_dir = resolve(e.SVC_DATA_DIR);
   const host = e.SVC_HOST ?? (mode === "dev" ? "127.0.0.1" : "0.0.0.0");
   return Object.freeze({
@@ -309,6 +316,7 @@ export function loadHubConfig(
     db_url: e.SVC_DB_URL ?? `sqlite:${join(data_dir, "flotilla.db")}`,
     objects_url: e.SVC_OBJECTS_URL ?? `file:${join(data_dir, "objects")}`,
     object_keys: objectKeys(e, given),
+    direct_uploads: e.SVC_DIRECT_UPLOADS,
     redis_url: e.SVC_REDIS_URL ?? null,
     redis_prefix: e.SVC_REDIS_PREFIX,
     advertise_url: e.SVC_ADVERTISE_URL ?? null,

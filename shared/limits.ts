@@ -83,5 +83,7 @@ export const MAX_JOB_COOKIES_BYTES = 2 * 1024 * 1024;
 export const MAX_PROFILE_ENTRIES = 200_000;
 /** Ours: a profile may unpack to so many times the bytes its archive may have. */
 export const PROFILE_UNPACK_FACTOR = 4;
+/** Ours: shorter bodies go through the hub even where workers may put them into the object store themselves. */
+export const DIRECT_UPLOADS_FROM = 1024 * 1024;
 /** Pipeline spec §8: tasks of one batch. */
 export const MAX_BATCH_ITEMS = 10_000;

@@ -34,6 +34,7 @@ import { EXIT_UPDATED } from "./update/launched.ts";
 import type { Updater } from "./update/updater.ts";
 import { EXIT_WATCHDOG, startLinkWatchdog, startStallWatchdog } from "./update/watchdog.ts";
 import { settleUploadBase } from "./upload/base-url.ts";
+import { createDirectWay, type DirectWay } from "./upload/direct.ts";
 import { createHttpSink } from "./upload/http-sink.ts";
 
 /** §8: a fleet whose loops stalled together does not come back in step. */
@@ -104,6 +105,13 @@ export async function startWorker(
       (p) => p.close(),
     );
     const uploadBases = new WeakMap<LinkSession, Promise<string>>();
+    const directWays = new WeakMap<LinkSession, DirectWay>();
+    const directWayOf = (session: LinkSession): DirectWay => {
+      const way =
+        directWays.get(session) ?? createDirectWay(session.hub.direct_uploads_from ?? null, clock);
+      directWays.set(session, way);
+      return way;
+    };
     const profiles = await openProfileCache({
       dir: join(config.data_dir, "profiles"),
       max_bytes: config.profile_cache_bytes,
@@ -167,6 +175,7 @@ export async function startWorker(
                 job_id: assignment.job_id,
                 lease_token: assignment.lease_token,
                 upload_token: session.hub.upload_token,
+                direct: directWayOf(session),
                 story,
                 clock,
                 random: parts.random,

@@ -1,4 +1,4 @@
-import { HEARTBEAT_INTERVAL_MS } from "#shared/limits.ts";
+import { DIRECT_UPLOADS_FROM, HEARTBEAT_INTERVAL_MS } from "#shared/limits.ts";
 import type { Registration } from "#shared/link/messages.ts";
 import { DUPLICATE_WORKER_REASON, LINK_CLOSE } from "#shared/link/messages.ts";
 import type { Capabilities } from "#shared/schema/worker.ts";
@@ -79,6 +79,7 @@ async function admit(ctx: HubContext, link: WorkerLink): Promise<void> {
     upload_token: link.upload_token,
     public_base_url: ctx.config.public_base_url,
     heartbeat_interval_ms: HEARTBEAT_INTERVAL_MS,
+    ...(ctx.config.direct_uploads && { direct_uploads_from: DIRECT_UPLOADS_FROM }),
   });
   ctx.log.info({ worker_id, address, version, lanes: link.lanes.size }, "worker registered");
   ctx.signal("worker registered", { worker_id });

@@ -28,6 +28,10 @@ export const UploadParams = BatchParams.extend({
   name: param("name", "logo.png"),
 });
 
+export const DirectUploadParams = BatchParams.extend({
+  upload_id: param("upload_id", "0b0e6d4e-5d0a-4b0e-9d53-0f6f4a4a3c11"),
+});
+
 export const IdempotencyHeader = z.object({
   "idempotency-key": z.string().optional().openapi({
     description: "Same key and body within 24 h: the first answer again. Other body: 409.",

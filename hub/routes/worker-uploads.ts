@@ -6,6 +6,7 @@ import { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
 import { ErrorBody } from "#shared/schema/error.ts";
 import { sameSecret } from "#shared/secret.ts";
 import type { HubContext } from "../context.ts";
+import type { JobLane } from "../fleet/worker-link.ts";
 import { bearerOf } from "../http/guards.ts";
 import { newApp, toIssues } from "../http/new-app.ts";
 import { bytes, fails, ok } from "../http/openapi-parts.ts";
@@ -14,7 +15,7 @@ import { requireLease, storeAsset, storeDocument, type Upload } from "../jobs/fi
 import { BatchParams, UploadParams } from "./params.ts";
 
 const tags = ["worker uploads"];
-const StoredFile = z
+export const StoredFile = z
   .object({ name: z.string(), size: z.int(), sha256: z.string() })
   .openapi("StoredFile");
 const StoredFiles = z
@@ -31,7 +32,7 @@ const StoredFiles = z
   })
   .openapi("StoredFiles");
 
-const UploadHeaders = z.object({
+export const UploadHeaders = z.object({
   "x-lease-token": z.string().openapi({ description: "The lease_token of the assignment" }),
   "x-sha256": z.string().openapi({ description: "SHA-256 of the body, lower-case hex" }),
 });
@@ -128,31 +129,33 @@ async function batchOf(c: Context): Promise<Uint8Array> {
   return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts, size);
 }
 
+/** The lane of the job that a call of its worker is for. @throws AppError unauthorized, or conflict "stale lease". */
+export function leaseOf(ctx: HubContext, c: Context): JobLane {
+  const bearer = bearerOf(c);
+  if (bearer === null) throw new AppError("unauthorized", "bad upload token");
+  const { worker_id = "", job_id = "" } = c.req.param();
+  const token = header(c, "X-Lease-Token", /^[0-9]{1,16}$/, "must be a whole number");
+  const isToken = (upload_token: string) => sameSecret(upload_token, bearer);
+  return requireLease(ctx, worker_id, isToken, job_id, Number(token));
+}
+
 /** Bodies from workers, streamed to the object store; only under the lease of a running job. */
 export function workerUploadRoutes(ctx: HubContext) {
-  const leaseOf = (c: Context) => {
-    const bearer = bearerOf(c);
-    if (bearer === null) throw new AppError("unauthorized", "bad upload token");
-    const { worker_id = "", job_id = "" } = c.req.param();
-    const token = header(c, "X-Lease-Token", /^[0-9]{1,16}$/, "must be a whole number");
-    const isToken = (upload_token: string) => sameSecret(upload_token, bearer);
-    return requireLease(ctx, worker_id, isToken, job_id, Number(token));
-  };
   const app = newApp();
   app.openAPIRegistry.registerPath(putAsset);
   app.openAPIRegistry.registerPath(putAssets);
   app.openAPIRegistry.registerPath(putDocument);
   return app
     .put("/workers/:worker_id/jobs/:job_id/assets", async (c) => {
-      const held = leaseOf(c);
+      const held = leaseOf(ctx, c);
       return c.json({ items: await storeAssets(ctx, held, parseBatch(await batchOf(c))) });
     })
     .put("/workers/:worker_id/jobs/:job_id/assets/:name", async (c) => {
-      const held = leaseOf(c);
+      const held = leaseOf(ctx, c);
       return c.json(await storeAsset(ctx, held, metaOf(c, c.req.param("name")), uploadOf(c)));
     })
     .put("/workers/:worker_id/jobs/:job_id/documents/:name", async (c) => {
-      const held = leaseOf(c);
+      const held = leaseOf(ctx, c);
       const name = DocumentName.safeParse(c.req.param("name"));
       if (!name.success)
         throw invalid(["path", "name"], "must be page.html, links.json or har.json");

@@ -5,6 +5,7 @@ import type { Log } from "#shared/log.ts";
 import { keySegments } from "./object-keys.ts";
 import type { ObjectStore } from "./objects.ts";
 import { createS3Calls, type S3Calls } from "./s3-calls.ts";
+import { directStore } from "./s3-direct.ts";
 import { startLeftovers } from "./s3-leftovers.ts";
 import { deleteKeys, listPages } from "./s3-list.ts";
 import { PART_BYTES, putSmall, putStream } from "./s3-put.ts";
@@ -70,6 +71,7 @@ export async function openS3Objects(
       for await (const found of listPages(calls, check(prefix))) keys.push(...found);
       return keys.sort();
     },
+    direct: directStore(calls),
     close: () => leftovers.close(),
   };
 }

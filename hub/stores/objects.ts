@@ -57,5 +57,29 @@ export interface ObjectStore {
   deletePrefix(prefix: string): Promise<void>;
   /** Keys below `prefix/`, sorted. */
   list(prefix: string): Promise<string[]>;
+  /** On stores that others can write to, with the hub's leave. */
+  direct?: DirectStore;
   close(): Promise<void>;
+}
+
+/** Bodies that do not go through the hub: each lies apart until the hub has looked at it. */
+export interface DirectStore {
+  /** Longer bodies must go through the hub. */
+  max_bytes: number;
+  /** A PUT with these headers and this body alone, to be sent within minutes. `owner` is one safe name. */
+  begin(
+    owner: string,
+    info: ObjectInfo,
+  ): Promise<{ id: string; url: string; headers: Record<string, string> }>;
+  /**
+   * Makes what lies there the object `key`, after `confirm`; false when nothing lies there.
+   * @throws AppError invalid when it is not what was announced; what `confirm` throws.
+   */
+  adopt(
+    owner: string,
+    id: string,
+    key: string,
+    info: ObjectInfo,
+    confirm: () => Promise<void>,
+  ): Promise<boolean>;
 }

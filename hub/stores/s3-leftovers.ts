@@ -2,6 +2,7 @@ import { AppError } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import { type Loop, startLoop } from "#shared/loop.ts";
 import type { S3Calls } from "./s3-calls.ts";
+import { deleteStaleDirect } from "./s3-direct.ts";
 import { blocksOf, textOf } from "./s3-xml.ts";
 
 /** How often aborts that did not come through are tried again. */
@@ -41,6 +42,7 @@ export function startLeftovers(calls: S3Calls, log: Log): Leftovers {
       if (calls.clock.now() - swept_at < SWEEP_EVERY_MS) return;
       swept_at = calls.clock.now();
       await abortStale(calls, log, signal);
+      await deleteStaleDirect(calls, signal);
     },
   });
   return {

@@ -6,8 +6,12 @@ import { blocksOf, escapeXml, textOf } from "./s3-xml.ts";
 const PAGE = 1_000;
 const DELETE_MS = 60_000;
 
-/** Pages of the keys below `prefix/`, without the store's own prefix. */
-export async function* listPages(calls: S3Calls, prefix: string): AsyncGenerator<string[]> {
+/** Pages of the keys below `prefix/`, without the store's own prefix; of those last written when `wanted` says. */
+export async function* listPages(
+  calls: S3Calls,
+  prefix: string,
+  wanted: (changed_at: number) => boolean = () => true,
+): AsyncGenerator<string[]> {
   const own = calls.place.prefix;
   let token: string | null = null;
   do {
@@ -25,6 +29,7 @@ export async function* listPages(calls: S3Calls, prefix: string): AsyncGenerator
     // A server may leave the encoding out although it was asked for.
     const decode = textOf(text, "EncodingType") === "url" ? fromUrl : (key: string) => key;
     yield blocksOf(text, "Contents")
+      .filter((entry) => wanted(Date.parse(textOf(entry, "LastModified") ?? "")))
       .map((entry) => decode(textOf(entry, "Key") ?? ""))
       .filter((key) => key.startsWith(own))
       .map((key) => key.slice(own.length));

@@ -155,6 +155,8 @@ export const HubRegistered = z.object({
   /** HTTP base for uploads; the worker falls back to the address it dialled when this one does not answer. */
   public_base_url: z.string().nullable(),
   heartbeat_interval_ms: z.int().positive(),
+  /** Bodies of so many bytes and more may go straight into the object store; absent: none may. */
+  direct_uploads_from: z.int().positive().nullish(),
 });
 export type HubRegistered = z.infer<typeof HubRegistered>;
 

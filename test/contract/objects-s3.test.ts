@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { loadHubConfig } from "#hub/config.ts";
 import { openS3Objects } from "#hub/stores/objects-s3.ts";
 import { openObjects } from "#hub/stores/open-objects.ts";
+import { streamOf as streamFrom } from "#shared/archive/streams.ts";
 import { type Clock, systemClock } from "#shared/clock.ts";
 import { AppError } from "#shared/errors.ts";
 import { silentLog } from "#shared/log.ts";
@@ -199,7 +200,7 @@ describe("a server that is away", () => {
       await goes_on.promise;
       yield body(PART);
     }
-    const put = errorOf(store.put("big", ReadableStream.from(source())));
+    const put = errorOf(store.put("big", streamFrom(source())));
     const key = "killed/big";
     while (!(await server.state()).uploads.includes(key)) await systemClock.sleep(5);
     await server.kill();

@@ -40,6 +40,11 @@ app.middleware.splice(2, 0, async (ctx, next) => {
   // s3rver serves everybody who does not sign.
   if (ctx.headers.authorization === undefined && query["X-Amz-Signature"] === undefined)
     throw new S3Error("AccessDenied", "Access Denied");
+  const [source, if_match] = ["x-amz-copy-source", "x-amz-copy-source-if-match"].map(
+    (name) => ctx.headers[name],
+  );
+  if (source && if_match)
+    store.demandEtag(decodeURIComponent(source.split("/").slice(2).join("/")), if_match);
   try {
     await next();
     const listing = typeof ctx.body === "string" ? undefined : ctx.body?.ListBucketResult;

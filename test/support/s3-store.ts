@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import {
+  copyFileSync,
   createReadStream,
   existsSync,
   mkdirSync,
@@ -28,6 +29,8 @@ interface Stored extends Body {
   etag: string;
   modified: string;
   metadata: Record<string, string>;
+  /** The checksum that the body came with. */
+  checksum?: string | undefined;
 }
 interface OpenUpload {
   id: string;
@@ -188,12 +191,30 @@ export class S3Store {
   private describe(bucket: string, key: string, content: unknown) {
     const stored = this.objects.get(key);
     if (!stored) throw new S3Error("NoSuchKey", "The specified key does not exist.");
-    return new S3Object(bucket, key, content, {
+    const object = new S3Object(bucket, key, content, {
       ...stored.metadata,
       etag: `"${stored.etag}"`,
       "last-modified": stored.modified,
       "content-length": stored.size,
     });
+    if (stored.checksum) object.metadata["x-amz-checksum-sha256"] = stored.checksum;
+    return object;
+  }
+
+  /** @throws PreconditionFailed unless the object has this ETag. */
+  demandEtag(key: string, etag: string): void {
+    const stored = this.objects.get(key);
+    if (stored && `"${stored.etag}"` !== etag)
+      throw new S3Error("PreconditionFailed", "At least one of the pre-conditions did not hold");
+  }
+
+  async copyObject(_from_bucket: string, from: string, bucket: string, key: string) {
+    const stored = this.objects.get(from);
+    if (!stored) throw new S3Error("NoSuchKey", "The specified key does not exist.");
+    const file = randomUUID();
+    copyFileSync(this.path(stored.file), this.path(file));
+    this.place({ ...stored, file, key, modified: new Date().toUTCString() });
+    return this.describe(bucket, key, null).metadata;
   }
 
   async existsObject(_bucket: string, key: string) {
@@ -219,7 +240,8 @@ export class S3Store {
     const body = await this.take(object.content);
     const modified = new Date().toUTCString();
     const metadata = kept(object.metadata);
-    this.place({ ...body, key: object.key, etag: body.md5, modified, metadata });
+    const checksum = object.content.headers["x-amz-checksum-sha256"]?.toString();
+    this.place({ ...body, key: object.key, etag: body.md5, modified, metadata, checksum });
     return { size: body.size, md5: body.md5 };
   }
 

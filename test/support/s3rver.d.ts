@@ -46,5 +46,6 @@ declare module "@20minutes/s3rver/lib/models/object.js" {
   export default class S3Object {
     constructor(bucket: string, key: string, content: unknown, metadata: Record<string, unknown>);
     key: string;
+    metadata: Record<string, string>;
   }
 }

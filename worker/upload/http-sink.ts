@@ -4,8 +4,9 @@ import type { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
 import type { AssetSink, JobStory, SpooledBody } from "../lanes/types.ts";
 import { batchLength, batchUpload, type SmallBody, smallBody } from "./batch.ts";
 import { memoryBody, openSpoolBody, removeSpooled } from "./body.ts";
+import { type DirectWay, putDirect } from "./direct.ts";
 import { assetMetaHeader } from "./meta-header.ts";
-import { acceptChecksum, putUpload, type Upload, type UploadEnd } from "./put.ts";
+import { acceptChecksum, putUpload, type Upload, type UploadDeps, type UploadEnd } from "./put.ts";
 
 const AT_ONCE = 4;
 /** What a burst may keep back: nobody else sees its bodies meanwhile. */
@@ -18,6 +19,8 @@ export interface HttpSinkDeps {
   job_id: string;
   lease_token: number;
   upload_token: string;
+  /** Absent: everything goes through the hub. */
+  direct?: DirectWay;
   story: JobStory;
   clock: Clock;
   random: () => number;
@@ -43,6 +46,8 @@ interface Entry extends FailedUpload {
   spooled: SpooledBody | null;
   /** Set for a body that may travel with others. */
   small: SmallBody | null;
+  /** Of an asset. */
+  meta: AssetMeta | null;
 }
 
 /**
@@ -79,18 +84,35 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
     else if (entry.spooled) await removeSpooled(entry.spooled.path, entry.upload.size);
   };
 
+  const putDeps = (what: string): UploadDeps => ({
+    ...deps,
+    signal: stop.signal,
+    onRetry: (reason, wait_ms) =>
+      deps.story.log("warn", "upload", `${what} sent again in ${wait_ms} ms: ${reason}`),
+  });
   const send = async (upload: Upload, what: string): Promise<UploadEnd> => {
-    const onRetry = (reason: string, wait_ms: number) =>
-      deps.story.log("warn", "upload", `${what} sent again in ${wait_ms} ms: ${reason}`);
     try {
       const url = `${await deps.base_url}${upload.url}`;
-      return await putUpload({ ...deps, signal: stop.signal, onRetry }, { ...upload, url });
+      return await putUpload(putDeps(what), { ...upload, url });
+    } catch (err) {
+      return { kind: "failed", reason: String(err) };
+    }
+  };
+  /** Null when it must go through the hub. */
+  const sendDirect = async ({ name, meta, spooled }: Entry): Promise<UploadEnd | null> => {
+    if (!deps.direct || !meta || !spooled || spooled.bytes) return null;
+    if (!deps.direct.isOpen(spooled.size)) return null;
+    try {
+      const { url: path, headers } = target("direct-uploads");
+      const to = { url: `${await deps.base_url}${path}`, headers };
+      return await putDirect(putDeps(`${name} is`), deps.direct, to, meta, spooled);
     } catch (err) {
       return { kind: "failed", reason: String(err) };
     }
   };
   const sendOne = async (entry: Entry) => {
-    await settle(entry, await send(entry.upload, `${entry.name} is`));
+    const end = (await sendDirect(entry)) ?? (await send(entry.upload, `${entry.name} is`));
+    await settle(entry, end);
   };
   const sendBatch = async (entries: Entry[]) => {
     const answers = new Set<string>();
@@ -190,6 +212,7 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
         was: meta.partial ? "partial" : "captured",
         spooled: body,
         small: smallBody(meta, body),
+        meta,
         upload: uploadOf(
           `assets/${encodeURIComponent(meta.name)}`,
           { "x-asset-meta": assetMetaHeader(meta) },
@@ -201,7 +224,7 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
       const sha256 = new Bun.CryptoHasher("sha256").update(data).digest("hex");
       const open = async () => memoryBody(data);
       const upload = uploadOf(`documents/${name}`, {}, { size: data.length, sha256, open });
-      put({ name, reason: "", was: "document", spooled: null, small: null, upload });
+      put({ name, reason: "", was: "document", spooled: null, small: null, meta: null, upload });
     },
     flush: async (signal) => {
       const giveUp = () => stop.abort(signal.reason ?? new Error("uploads were not waited for"));

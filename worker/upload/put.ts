@@ -15,6 +15,8 @@ const CHECKSUM_TRIES = 4;
 
 /** One request with the place it goes to; sent again, names and checksums are the same, so nothing is ever doubled. */
 export interface Upload {
+  /** PUT when absent. */
+  method?: "POST";
   url: string;
   headers: Record<string, string>;
   size: number;
@@ -23,6 +25,8 @@ export interface Upload {
   accept(text: string): Attempt;
   /** What any other answer comes to that is none of the usual ones; given up when absent. */
   refused?: (status: number) => UploadEnd;
+  /** For an answer that is not a hub's: what any of them comes to. */
+  judge?: (status: number, text: string) => Attempt;
 }
 
 /** `stop`: nothing of this job will be accepted any more (lease or token gone). */
@@ -56,6 +60,7 @@ async function readAnswer(response: Response, upload: Upload): Promise<Attempt> 
   const text = await response.text();
   const said = text.slice(0, 200);
   const { status } = response;
+  if (upload.judge) return upload.judge(status, said);
   if (status === 200) return upload.accept(text);
   if (status === 409) return { kind: "stop", reason: "stale lease" };
   if (status === 401) return { kind: "stop", reason: "upload token refused" };
@@ -83,7 +88,8 @@ async function watchProgress(
   }
 }
 
-async function attemptUpload(deps: UploadDeps, upload: Upload): Promise<Attempt> {
+/** One try; never rejects. */
+export async function attemptUpload(deps: UploadDeps, upload: Upload): Promise<Attempt> {
   const attempt = new AbortController();
   const over = new AbortController();
   const stop = () => attempt.abort(deps.signal.reason);
@@ -93,7 +99,7 @@ async function attemptUpload(deps: UploadDeps, upload: Upload): Promise<Attempt>
     body = await upload.open();
     void watchProgress(deps.clock, body, upload.size, attempt, over.signal);
     const response = await fetch(upload.url, {
-      method: "PUT",
+      method: upload.method ?? "PUT",
       headers: { ...upload.headers, "content-length": String(upload.size) },
       body: body.content,
       redirect: "manual",
