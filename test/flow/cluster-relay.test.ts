@@ -2,9 +2,11 @@ import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { relayMark } from "#hub/cluster/relay-mark.ts";
 import { addSession, dropSession } from "#hub/sessions/registry.ts";
 import type { HubSession } from "#hub/sessions/types.ts";
+import { systemClock } from "#shared/clock.ts";
 import { newSessionId } from "#shared/ids.ts";
 import { createFrameReader, encodeFrame, OPCODE } from "#shared/ws-frames.ts";
 import { type ClusterHub, startCluster, type TestCluster } from "#test/support/cluster.ts";
+import { createFakeClock } from "#test/support/fake-clock.ts";
 import { type FakeScreen, startFakeScreen } from "#test/support/fake-screen.ts";
 import type { FakeWorker } from "#test/support/fake-worker.ts";
 import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
@@ -354,7 +356,7 @@ test("§7 the owner is cut off in the middle: 502 of calls, a broken download, 4
       () => "whole",
       () => "broken",
     );
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    while (near.ctx.relays.calls < 2) await systemClock.sleep(1);
     far.front.cut();
     expect(await discover).toMatchObject({ status: 502 });
     expect(await body).toBe("broken");
@@ -372,6 +374,35 @@ test("§7 the owner is cut off in the middle: 502 of calls, a broken download, 4
     expect((await near.call("GET", `${path}/state`)).status).toBe(404);
     expect(await own.shared.kv.get(`session:${streaming.session_id}`)).toBeNull();
     waiting.resolve(new Response());
+  } finally {
+    await own.close();
+  }
+}, 60_000);
+
+test("§7 a hub that is reached and silent: 504 of calls after their deadline, 4502 of viewers after three pings", async () => {
+  const clock = createFakeClock();
+  const own = await startCluster({ db_url: await postgres.createDatabase(), clock });
+  try {
+    const [near, far] = own.hubs as [ClusterHub, ClusterHub];
+    const session = await openAt(far, screen.port);
+    const path = `/sessions/${session.session_id}`;
+    const view = openSocket(near, `${path}/novnc/websockify`);
+    expect(await view.opened).toBe(true);
+    await screen.streams.next((s) => s.path.includes(session.session_id));
+    far.front.freeze();
+    const call = near.call("GET", `${path}/cookies`);
+    while (near.ctx.relays.calls === 0) await systemClock.sleep(1);
+    await clock.advance(41_000);
+    expect(await view.closed).toEqual({
+      code: 4502,
+      reason: `hub ${far.ctx.hub_id} went away`,
+    });
+    await clock.advance(80_000);
+    expect(await call).toMatchObject({
+      status: 504,
+      body: { detail: `hub ${far.ctx.hub_id} did not answer within 120 s` },
+    });
+    expect(near.ctx.relays.calls).toBe(0);
   } finally {
     await own.close();
   }
