@@ -6,7 +6,7 @@ import { deleteStaleDirect } from "./s3-direct.ts";
 import { blocksOf, textOf } from "./s3-xml.ts";
 
 /** How often aborts that did not come through are tried again. */
-const RETRY_EVERY_MS = 15_000;
+const RETRY_EVERY_MS = 3_000;
 /** An upload in parts that is older belongs to a hub that died; no upload of one that lives takes so long. */
 const STALE_MS = 24 * 3_600_000;
 const SWEEP_EVERY_MS = 3_600_000;

@@ -190,10 +190,10 @@ describe("a server that is away", () => {
     const clock = {
       now: systemClock.now,
       sleep: (ms: number, signal?: AbortSignal) =>
-        ms === 15_000 ? fake.sleep(ms, signal) : systemClock.sleep(ms, signal),
+        ms === 3_000 ? fake.sleep(ms, signal) : systemClock.sleep(ms, signal),
     };
     const store = await openOn(server, "killed", clock);
-    await fake.sleeperIn(15_000);
+    await fake.sleeperIn(3_000);
     const goes_on = Promise.withResolvers<void>();
     async function* source() {
       yield body(PART + 1);
@@ -208,7 +208,7 @@ describe("a server that is away", () => {
     expect(await put).toMatchObject(unavailable);
     await server.restart();
     expect((await server.state()).uploads).toEqual([key]);
-    await fake.advance(15_000);
+    await fake.advance(3_000);
     while ((await server.state()).uploads.length > 0) await systemClock.sleep(5);
     expect(await store.stat("big")).toBeNull();
     expect(await server.state()).toMatchObject({ tidy: true });
