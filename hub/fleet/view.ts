@@ -39,15 +39,22 @@ export async function readFleet(ctx: HubContext): Promise<WorkerEntry[]> {
 export const isAlive = (ctx: HubContext, entry: WorkerEntry): boolean =>
   ctx.clock.now() - entry.last_heartbeat_at <= WORKER_LIVENESS_MS;
 
-/** What is leased on each lane; while the store is away, what the worker of the last good view said of them. */
-async function leasesOf(ctx: HubContext, { worker_id, lanes }: WorkerEntry): Promise<OnLane[]> {
-  const link = ctx.links.get(worker_id);
-  if (link) return [...link.held.values()].map((held) => held.lease);
-  try {
-    return await ctx.leases.list(worker_id);
-  } catch {
-    return lanes.filter((lane) => lane.job_id !== null || lane.session_id !== null);
-  }
+/**
+ * What is leased on each worker's lanes, by worker_id; while the store is away, what the workers of the last good view
+ * said of them.
+ */
+async function leasesOf(
+  ctx: HubContext,
+  entries: readonly WorkerEntry[],
+): Promise<(entry: WorkerEntry) => OnLane[]> {
+  const others = entries.filter(({ worker_id }) => !ctx.links.has(worker_id));
+  const stored = await ctx.leases.listMany(others.map((e) => e.worker_id)).catch(() => null);
+  return ({ worker_id, lanes }) => {
+    const link = ctx.links.get(worker_id);
+    if (link) return [...link.held.values()].map((held) => held.lease);
+    const leases = stored?.get(worker_id);
+    return leases ?? lanes.filter((lane) => lane.job_id !== null || lane.session_id !== null);
+  };
 }
 
 function connectedRecord(
@@ -116,13 +123,12 @@ const absentRecord = (row: WorkerRow): Worker => ({
 export async function listWorkers(ctx: HubContext): Promise<Worker[]> {
   const [entries, rows] = await Promise.all([readFleet(ctx), ctx.db.workers.list()]);
   const remembered = new Map(rows.map((row) => [row.worker_id, row]));
-  const records = await Promise.all(
-    entries.map(async (entry) => {
-      const row = remembered.get(entry.worker_id);
-      remembered.delete(entry.worker_id);
-      return connectedRecord(ctx, row, entry, await leasesOf(ctx, entry));
-    }),
-  );
+  const leased = await leasesOf(ctx, entries);
+  const records = entries.map((entry) => {
+    const row = remembered.get(entry.worker_id);
+    remembered.delete(entry.worker_id);
+    return connectedRecord(ctx, row, entry, leased(entry));
+  });
   for (const row of remembered.values()) records.push(absentRecord(row));
   return records.sort((a, b) => (a.worker_id < b.worker_id ? -1 : 1));
 }
@@ -140,7 +146,8 @@ export async function setWorkerStatus(
   ctx.cluster.tell({ type: "worker_status", worker_id, status });
   if (status === "active") ctx.hooks.laneFree();
   const entry = (await readFleet(ctx)).find((e) => e.worker_id === worker_id);
-  return entry ? connectedRecord(ctx, row, entry, await leasesOf(ctx, entry)) : absentRecord(row);
+  if (!entry) return absentRecord(row);
+  return connectedRecord(ctx, row, entry, (await leasesOf(ctx, [entry]))(entry));
 }
 
 /** DELETE /workers/{id}: forgets a worker that is not connected. */

@@ -22,6 +22,11 @@ export function createMemoryLeases(clock: Pick<Clock, "now">): LaneLeases {
     return lanes;
   };
 
+  const list = (worker_id: string): LaneLease[] =>
+    [...heldBy(worker_id).values()]
+      .map((held) => ({ ...held.lease }))
+      .sort((a, b) => a.lane_idx - b.lane_idx);
+
   return {
     acquire: async ({ worker_id, lanes, max_concurrent, job_id, session_id, ttl_ms }) => {
       const held = heldBy(worker_id);
@@ -66,9 +71,7 @@ export function createMemoryLeases(clock: Pick<Clock, "now">): LaneLeases {
       workers.delete(worker_id);
       return leases;
     },
-    list: async (worker_id) =>
-      [...heldBy(worker_id).values()]
-        .map((held) => ({ ...held.lease }))
-        .sort((a, b) => a.lane_idx - b.lane_idx),
+    list: async (worker_id) => list(worker_id),
+    listMany: async (worker_ids) => new Map(worker_ids.map((id) => [id, list(id)])),
   };
 }

@@ -81,8 +81,23 @@ for i = 2, #ARGV, 3 do
 end
 return 1`);
 
-const LIST = defineScript(`${PROLOGUE}
-return redis.call('HGETALL', KEYS[2])`);
+// KEYS: lanes and what is on them, of each worker. Changes nothing.
+const LIST = defineScript(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local found = {}
+for i = 1, #KEYS, 2 do
+  local held = {}
+  for _, lane in ipairs(redis.call('ZRANGEBYSCORE', KEYS[i], '(' .. now, '+inf')) do
+    local on = redis.call('HGET', KEYS[i + 1], lane)
+    if on then
+      held[#held + 1] = lane
+      held[#held + 1] = on
+    end
+  end
+  found[#found + 1] = held
+end
+return found`);
 
 const RELEASE_ALL = defineScript(`${PROLOGUE}
 local held = redis.call('HGETALL', KEYS[2])
@@ -97,11 +112,11 @@ type OnLane = Pick<LaneLease, "job_id" | "session_id">;
  */
 export function createRedisLeases(redis: Redis, prefix: string): LaneLeases {
   const base = `${prefix}{leases}:`;
-  const keysOf = (worker_id: string) => [
+  const ownKeysOf = (worker_id: string) => [
     `${base}${worker_id}:until`,
     `${base}${worker_id}:held`,
-    `${base}token`,
   ];
+  const keysOf = (worker_id: string) => [...ownKeysOf(worker_id), `${base}token`];
   const onLane = ({ job_id, session_id }: OnLane) =>
     JSON.stringify({ job_id, session_id } satisfies OnLane);
   const ttlOf = (ttl_ms: number) => String(Math.max(1, Math.ceil(ttl_ms)));
@@ -117,6 +132,11 @@ export function createRedisLeases(redis: Redis, prefix: string): LaneLeases {
     for (let i = 0; i + 1 < texts.length; i += 2)
       leases.push(leaseOf(worker_id, texts[i] ?? "", texts[i + 1] ?? ""));
     return leases.sort((a, b) => a.lane_idx - b.lane_idx);
+  };
+  const listMany = async (worker_ids: readonly string[]): Promise<Map<string, LaneLease[]>> => {
+    if (worker_ids.length === 0) return new Map();
+    const found = (await redis.run(LIST, worker_ids.flatMap(ownKeysOf), [])) as unknown[];
+    return new Map(worker_ids.map((id, i) => [id, leasesOf(id, found[i])]));
   };
 
   return {
@@ -147,6 +167,7 @@ export function createRedisLeases(redis: Redis, prefix: string): LaneLeases {
       (await redis.run(RELEASE, keysOf(worker_id), [String(lane_idx), String(token)])) === 1,
     releaseAll: async (worker_id) =>
       leasesOf(worker_id, await redis.run(RELEASE_ALL, keysOf(worker_id), [])),
-    list: async (worker_id) => leasesOf(worker_id, await redis.run(LIST, keysOf(worker_id), [])),
+    list: async (worker_id) => (await listMany([worker_id])).get(worker_id) ?? [],
+    listMany,
   };
 }

@@ -48,4 +48,6 @@ export interface LaneLeases {
   /** Frees every lane of a worker that went away; the leases it held. */
   releaseAll(worker_id: string): Promise<LaneLease[]>;
   list(worker_id: string): Promise<LaneLease[]>;
+  /** As `list` for each of these, in one step; a worker without leases is in it too. */
+  listMany(worker_ids: readonly string[]): Promise<Map<string, LaneLease[]>>;
 }

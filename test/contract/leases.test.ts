@@ -3,6 +3,8 @@ import fc from "fast-check";
 import type { AcquireLane, LaneLease, LaneLeases } from "#hub/stores/leases.ts";
 import { createMemoryLeases } from "#hub/stores/leases-memory.ts";
 import { createRedisLeases } from "#hub/stores/leases-redis.ts";
+import { connectRedis } from "#hub/stores/redis.ts";
+import { silentLog } from "#shared/log.ts";
 import { openRedisStores, type RedisStores, STRETCH } from "#test/support/redis-stores.ts";
 
 interface Driver {
@@ -53,7 +55,7 @@ const want = (fields: Partial<AcquireLane> = {}): AcquireLane => ({
 for (const [name, create] of Object.entries(DRIVERS))
   describe(`lane leases on ${name}`, () => {
     test("give the first free lane in the order of preference, with the job and session on it", async () => {
-      const { leases } = await create();
+      const { leases, advance } = await create();
       const first = await leases.acquire(want({ lanes: [1, 0] }));
       expect(first).toMatchObject({
         worker_id: "w1",
@@ -64,6 +66,14 @@ for (const [name, create] of Object.entries(DRIVERS))
       expect(await leases.acquire(want({ lanes: [1, 0] }))).toMatchObject({ lane_idx: 0 });
       expect(await leases.acquire(want({ lanes: [1, 0] }))).toBeNull();
       expect((await leases.list("w1")).map((lease) => lease.lane_idx)).toEqual([0, 1]);
+      await leases.acquire(want({ worker_id: "w2", ttl_ms: 1 }));
+      await advance(1);
+      const both = await leases.listMany(["w2", "w1"]);
+      expect([...both]).toEqual([
+        ["w2", []],
+        ["w1", await leases.list("w1")],
+      ]);
+      expect(await leases.listMany([])).toEqual(new Map());
     });
 
     test("never exceed max_concurrent (fleet spec §8 rule 1), and never give a lane twice, under 100 calls at once", async () => {
@@ -219,3 +229,54 @@ for (const [name, create] of Object.entries(DRIVERS))
       );
     });
   });
+
+test("§8 rule 1: two hubs that lease at once never overfill a worker; tokens are unique and rise (Redis)", async () => {
+  const second = await connectRedis(redis.server.url, { log: silentLog });
+  const step = fc.record({
+    hub: fc.constantFrom(0, 1),
+    do: fc.constantFrom("acquire" as const, "release" as const, "handOver" as const),
+    worker: fc.constantFrom("w1", "w2"),
+    pick: fc.nat(20),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(step, { maxLength: 12 }), { maxLength: 8 }),
+      async (rounds) => {
+        const { prefix } = redis.space();
+        const hubs = [redis.connection, second].map((c) => createRedisLeases(c, prefix));
+        const ever: LaneLease[] = [];
+        let highest = 0;
+        for (const round of rounds) {
+          const known = [...ever];
+          const given = await Promise.all(
+            round.map(({ hub, do: action, worker: worker_id, pick }) => {
+              const leases = hubs[hub] as LaneLeases;
+              const old = known[pick % (known.length || 1)];
+              if (action === "acquire")
+                return leases.acquire(want({ worker_id, lanes: [0, 1, 2], max_concurrent: 2 }));
+              if (!old) return null;
+              const { lane_idx, token } = old;
+              if (action === "handOver")
+                return leases.handOver(old.worker_id, lane_idx, token, `next-${pick}`);
+              return leases.release(old.worker_id, lane_idx, token).then(() => null);
+            }),
+          );
+          const fresh = given.filter((lease): lease is LaneLease => lease !== null);
+          const tokens = fresh.map((lease) => lease.token);
+          expect(new Set(tokens).size).toBe(tokens.length);
+          for (const token of tokens) expect(token).toBeGreaterThan(highest);
+          highest = Math.max(highest, ...tokens);
+          ever.push(...fresh);
+          for (const worker_id of ["w1", "w2"]) {
+            const [seen, other] = await Promise.all(hubs.map((leases) => leases.list(worker_id)));
+            expect(seen).toEqual(other as LaneLease[]);
+            expect(seen?.length).toBeLessThanOrEqual(2);
+            expect(new Set(seen?.map((lease) => lease.lane_idx)).size).toBe(seen?.length ?? -1);
+          }
+        }
+      },
+    ),
+    { numRuns: 25 },
+  );
+  await second.close();
+});
