@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
-import { hostname } from "node:os";
 import { join } from "node:path";
+import { PLACE } from "#hub/control/operations/deploy.ts";
 import { type Clock, systemClock } from "#shared/clock.ts";
 import type { EnvSource } from "#shared/env.ts";
 import type { Deploy } from "#shared/schema/operations.ts";
@@ -210,7 +210,7 @@ describe("§4.6 /admin/deploy", () => {
     const { deploys } = hub.ctx.db;
     const args = { target: "web", args: [] };
     // Above every pid Linux gives out.
-    await deploys.begin({ ...args, node: `${hostname()} 99999999 x`, now: Date.now() });
+    await deploys.begin({ ...args, node: `${PLACE} 99999999 x`, now: Date.now() });
     await hub.restart();
     expect((await history(hub))[0]).toMatchObject({ state: "interrupted" });
     const db = hub.ctx.db.deploys;
@@ -231,13 +231,13 @@ describe("§4.6 /admin/deploy", () => {
     const left = (tag: string) =>
       Bun.spawn(["sh", "-c", "sleep 60 & wait"], { detached: true, env: { FLOTILLA_DEPLOY: tag } });
     const [its_own, anothers] = [left(`${row?.deploy_id}:x`), left(`${row?.deploy_id}:y`)];
-    await deploys.rename(row?.deploy_id ?? 0, "x", `${hostname()} 99999999 x ${its_own.pid}`);
+    await deploys.rename(row?.deploy_id ?? 0, "x", `${PLACE} 99999999 x ${its_own.pid}`);
     await hub.ctx.operations.deploys.sweepOnce();
     expect(await its_own.exited).toBe(137);
     expect((await history(hub))[0]).toMatchObject({ state: "interrupted" });
     const again = await deploys.begin({ target: "web", args: [], node: "x", now: Date.now() });
     // A group that has the number of one of long ago.
-    const node = `${hostname()} 99999999 x ${anothers.pid}`;
+    const node = `${PLACE} 99999999 x ${anothers.pid}`;
     await deploys.rename(again?.deploy_id ?? 0, "x", node);
     await hub.ctx.operations.deploys.sweepOnce();
     expect(isAlive(anothers.pid)).toBe(true);

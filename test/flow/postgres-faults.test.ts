@@ -68,9 +68,10 @@ test("every route that needs the database answers 503 with Retry-After while it 
 }, 120_000);
 
 test("§3.1 a job whose worker reports while the database is away ends right when it is back, as reported; its lane goes on", async () => {
-  const worker = await hub.worker({ worker_id: "w1" });
+  const worker = await hub.worker({ worker_id: "w1", lanes: 2 });
   const { job_id } = (await hub.call("POST", "/jobs", { url: TARGET })).body;
   const assigned = await worker.assigned.next();
+  const { session_id } = (await hub.call("POST", "/sessions", { url: TARGET })).body;
   await server.kill();
   worker.log(assigned, "navigate", "nobody keeps this");
   worker.finish(assigned, { title: "Reported" });
@@ -78,6 +79,8 @@ test("§3.1 a job whose worker reports while the database is away ends right whe
   const answer = await hub.call("POST", "/jobs", { url: TARGET });
   expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "2"]);
   // The link lives, and sessions do.
+  const click = { selector: "h1" };
+  expect((await hub.call("POST", `/sessions/${session_id}/click`, click)).status).toBe(200);
   worker.heartbeat();
   await worker.messages.next((m) => m.type === "HubHeartbeatAck");
   await server.restart();

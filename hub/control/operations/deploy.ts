@@ -1,3 +1,4 @@
+import { readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { isoTime, isoTimeOrNull } from "#shared/clock.ts";
 import { createEnds } from "#shared/ends.ts";
@@ -22,6 +23,17 @@ const KEEP_DEPLOYS = 200;
 const INTERRUPTED = "the control plane that ran it stopped before its end";
 /** Marks the processes of a deploy, with its id and the incarnation that runs it. */
 const TAG = "FLOTILLA_DEPLOY";
+/** Where a process id means something: containers that share the name of their host do not share its processes. */
+export const PLACE = `${hostname()}/${processNamespace()}`;
+
+function processNamespace(): string {
+  try {
+    return readlinkSync("/proc/self/ns/pid");
+  } catch {
+    return ""; // not Linux
+  }
+}
+
 /** Tries to store how it ended, a second apart. */
 const FINISH_TRIES = 10;
 
@@ -63,7 +75,7 @@ export function createDeployDesk(ctx: DeployContext): DeployDesk {
   const { clock, config, log } = ctx;
   const { deploys } = ctx.db;
   const incarnation = newToken();
-  const node = `${hostname()} ${process.pid} ${incarnation}`;
+  const node = `${PLACE} ${process.pid} ${incarnation}`;
   const mask = createLogMask(ownSecrets(ctx));
   const stopping = new AbortController();
   const running = new Map<number, Promise<void>>();
@@ -122,9 +134,9 @@ export function createDeployDesk(ctx: DeployContext): DeployDesk {
 
   const isGone = (row: DeployRow): boolean => {
     if (running.has(row.deploy_id)) return false;
-    const [host, pid, of] = row.node.split(" ");
+    const [place, pid, of] = row.node.split(" ");
     // One of this very process may have begun a moment ago, so only its silence counts.
-    if (of !== incarnation && host === hostname())
+    if (of !== incarnation && place === PLACE)
       if (Number(pid) === process.pid || !isAlive(Number(pid))) return true;
     return (row.beat_at ?? 0) < clock.now() - DEAD_MS;
   };
@@ -132,9 +144,9 @@ export function createDeployDesk(ctx: DeployContext): DeployDesk {
     await deploys.keepNewest(KEEP_DEPLOYS);
     const row = await deploys.running();
     if (!row || !isGone(row)) return;
-    const [host, , of, group] = row.node.split(" ");
+    const [place, , of, group] = row.node.split(" ");
     // Before another one may start.
-    if (host === hostname() && group !== undefined)
+    if (place === PLACE && group !== undefined)
       await killLeftovers(Number(group), `${TAG}=${row.deploy_id}:${of}`);
     if (await deploys.interrupt(row, INTERRUPTED, clock.now()))
       log.warn({ deploy_id: row.deploy_id }, "deploy was interrupted");
