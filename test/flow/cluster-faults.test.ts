@@ -6,6 +6,7 @@ import { startEventStream } from "#hub/jobs/event-stream.ts";
 import { reconcileOnce } from "#hub/jobs/passes.ts";
 import type { LaneLeases } from "#hub/stores/leases.ts";
 import { WORKER_LOST_ERROR } from "#shared/limits.ts";
+import { jobRow } from "#test/support/db.ts";
 import { createFakeClock } from "#test/support/fake-clock.ts";
 import { TARGET, type TestHub } from "#test/support/hub.ts";
 import { type FleetOptions, fleetsOnPostgres, memoryStores, until } from "#test/support/hubs.ts";
@@ -72,14 +73,14 @@ test("§8 a job that was left to a better hub is taken after all when that one d
 });
 
 test("§8 SVC_QUEUE_PULL_ON_FREE=0: the other hub takes a job whose POST still waits, and leaves the others for redrive", async () => {
-  const { a, b } = await two({ env: { SVC_QUEUE_PULL_ON_FREE: "0", SVC_SUBMIT_WAIT_S: "0.047" } });
-  const left = (await submit(a)).body.job_id;
-  await a.ctx.dispatcher.exclusive(async () => {});
-  b.ctx.cluster.wanted.clear();
+  const { a, b } = await two({ env: { SVC_QUEUE_PULL_ON_FREE: "0" } });
+  const left = jobRow({ created_at: Date.now() });
+  await a.ctx.db.jobs.insert(left);
   const worker = await b.worker({ lanes: 2 });
-  await until(async () => (await submit(a)).status === 200);
-  expect(worker.assigned.all.map((each) => each.job_id)).not.toContain(left);
-  expect((await job(a, left)).status).toBe("queued");
+  const { body } = await submit(a);
+  expect(body).toMatchObject({ status: "running", worker_id: "w11" });
+  expect(worker.assigned.all.map((each) => each.job_id)).toEqual([body.job_id]);
+  expect((await job(a, left.job_id)).status).toBe("queued");
 });
 
 test("a stream at a hub that heard nothing shows the events, and the end, when it looks for itself", async () => {
