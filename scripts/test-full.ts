@@ -18,6 +18,20 @@ const FULL: Group[] = [
     env: { LARGE_BODY_MB: "1024", LANE_RESETS: "20" },
   },
   {
+    name: "objects in S3",
+    files: ["test/contract/objects-s3.test.ts"],
+    timeout_s: 900,
+    env: { S3_BODY_MB: "1024" },
+  },
+  {
+    name: "the API on S3",
+    files: [
+      "test/api/{job-files,job-zip,job-profiles,object-proxy,plugins,profiles,upload-batch}.test.ts",
+    ],
+    timeout_s: 600,
+    env: { FLOTILLA_TEST_OBJECTS: "s3" },
+  },
+  {
     name: "soak",
     files: ["test/chaos/soak.test.ts"],
     timeout_s: 1_800,
