@@ -55,13 +55,15 @@ async function checkWorker(deps: CheckDeps): Promise<Check[]> {
 /** A hub or a control plane. @throws ConfigError naming what is wrong in its variables. */
 async function checkServer(deps: CheckDeps, role: "hub" | "control"): Promise<Check[]> {
   const config = loadHubConfig(deps.env, {}, role);
-  const { redis_url } = config;
+  const { redis_url, redis_prefix } = config;
   return Promise.all([
     told("port", () => checkServerPort(config.port, config.host)),
     told("disk", () => checkDisk(deps)),
     told("database", () => checkDatabase(config)),
     ...(redis_url === null ? [] : [told("redis", () => checkRedis(redis_url))]),
-    ...(redis_url === null || role !== "hub" ? [] : [told("hubs", () => checkHubs(redis_url))]),
+    ...(redis_url === null || role !== "hub"
+      ? []
+      : [told("hubs", () => checkHubs(redis_url, redis_prefix))]),
     told("objects", () => checkObjects(config)),
   ]);
 }

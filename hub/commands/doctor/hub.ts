@@ -145,10 +145,10 @@ export async function checkWorkerVersions({ client, named }: HubTarget): Promise
 }
 
 /** The hubs of the fleet, as they registered themselves in Redis: one version, addresses that answer. */
-export async function checkHubs(redis_url: string): Promise<Check> {
+export async function checkHubs(redis_url: string, prefix: string): Promise<Check> {
   const name = "hubs";
   const ask = <T>(work: Promise<T>) => withDeadline("the hub registry", HUB_MS, work);
-  const shared = await ask(openShared(redis_url, { clock: systemClock, log: silentLog }));
+  const shared = await ask(openShared(redis_url, { clock: systemClock, log: silentLog, prefix }));
   try {
     const hubs = (await ask(shared.kv.list<HubEntry>("hub:"))).map(({ value }) => value);
     const lines = await Promise.all(

@@ -7,6 +7,7 @@ import { silentLog } from "#shared/log.ts";
 import type { HubConfig } from "../../config.ts";
 import { pendingOf, readSchemaState } from "../../db/schema-state.ts";
 import { openObjects } from "../../stores/open-objects.ts";
+import { readRedisUrl } from "../../stores/redis-url.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 
 const REDIS_MS = 5_000;
@@ -59,7 +60,7 @@ export async function checkDatabase({ db_url }: HubConfig): Promise<Check> {
 /** Reachable, recent enough, and never throws state away: leases and registrations are in it. */
 export async function checkRedis(url: string): Promise<Check> {
   const name = "redis";
-  const client = new RedisClient(url, {
+  const client = new RedisClient(readRedisUrl(url), {
     ...{
       connectionTimeout: REDIS_MS,
       autoReconnect: false,
@@ -102,7 +103,7 @@ export async function checkRedis(url: string): Promise<Check> {
 }
 
 /** One small object is written, read back and deleted. A directory is judged by the check of the disk. */
-export async function checkObjects({ objects_url }: HubConfig): Promise<Check> {
+export async function checkObjects({ objects_url, object_keys }: HubConfig): Promise<Check> {
   const name = "objects";
   if (/^file:/i.test(objects_url))
     return ok(name, `${objects_url.replace(/^file:/i, "")} (a directory)`);
@@ -113,7 +114,7 @@ export async function checkObjects({ objects_url }: HubConfig): Promise<Check> {
     const store = await withDeadline(
       "objects",
       OBJECTS_MS,
-      openObjects(objects_url, { log: silentLog }),
+      openObjects(objects_url, { log: silentLog, keys: object_keys }),
     );
     try {
       const ask = <T>(work: Promise<T>) => withDeadline("objects", OBJECTS_MS, work);

@@ -78,7 +78,9 @@ async function findBinary({ flags, self }: InstallDeps): Promise<string> {
 }
 
 const masked = (text: string): string =>
-  hideCredentials(text.replace(/^(\w*(?:SECRET|TOKEN|PASSWORD))=(?!$).*$/gm, "$1=***"));
+  hideCredentials(
+    text.replace(/^(\w*(?:SECRET|SECRET_ACCESS_KEY|TOKEN|PASSWORD))=(?!$).*$/gm, "$1=***"),
+  );
 
 function tellPlan({ terminal, plan, paths, binary, user, target, staged }: Work): number {
   const out = (line: string) => terminal.out(`${line}\n`);
