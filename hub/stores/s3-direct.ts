@@ -32,7 +32,11 @@ export const directStore = (calls: S3Calls): DirectStore => ({
     const from = placeOf(owner, id);
     const etag = await check(calls, from, info);
     if (etag === null) return false;
-    await confirm();
+    const remove = () => calls.send({ method: "DELETE", key: from, expect: [404] });
+    await confirm().catch(async (err: unknown) => {
+      await remove();
+      throw err;
+    });
     const source = `/${calls.place.bucket}/${(calls.place.prefix + from).split("/").map(percent).join("/")}`;
     const { status } = await calls.send({
       method: "PUT",
@@ -43,7 +47,7 @@ export const directStore = (calls: S3Calls): DirectStore => ({
       expect: [404, 412],
     });
     if (status !== 200) return false;
-    await calls.send({ method: "DELETE", key: from, expect: [404] });
+    await remove();
     return true;
   },
 });
