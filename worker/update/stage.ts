@@ -16,7 +16,7 @@ import { syncDir } from "./state.ts";
 
 /** Fleet spec §4.3: of the archive, and of what it unpacks to. */
 export const MAX_ARCHIVE_BYTES = 50 * 1024 ** 2;
-const LIMITS: ArchiveLimits = { max_unpacked_bytes: MAX_ARCHIVE_BYTES, max_entries: 10_000 };
+const LIMITS: ArchiveLimits = { max_unpacked_bytes: MAX_ARCHIVE_BYTES, max_entries: 5_000 };
 
 /** The shape of a version that can be staged, and the name of its directory. */
 const VERSION = /^[0-9a-f]{12}$/;
@@ -131,6 +131,8 @@ async function readArchiveAs(archive: string): Promise<SourceFile[]> {
 export async function stageArchive(dir: string, archive: string, version: string): Promise<void> {
   if (!VERSION.test(version))
     throw new UpdateRefused(`${JSON.stringify(version)} is not the hash of sources`);
+  // One that is whole may be running: it is left as it is.
+  if ((await findStaged(dir, version)) !== null) return;
   const files = await readArchiveAs(archive);
   checkFiles(files, version);
   checkPackages(files);

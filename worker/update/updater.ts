@@ -68,6 +68,8 @@ export function createUpdater(deps: UpdaterDeps): Updater {
   let report: UpdateReport | null = null;
   let running: Promise<void> | null = null;
   let wake = new AbortController();
+  /** Of the last offer: its link may be another one by now. */
+  let source: (() => Promise<string>) | null = null;
 
   const refuse = (reason: string) => {
     report = { target, state: "failed", error: reason.slice(0, 1_000) };
@@ -78,7 +80,8 @@ export function createUpdater(deps: UpdaterDeps): Updater {
   const isHere = async (wanted: string): Promise<boolean> =>
     wanted === base || (await findStaged(dir, wanted)) !== null;
 
-  const fetchVersion = async (wanted: string, source: () => Promise<string>): Promise<void> => {
+  const fetchVersion = async (wanted: string): Promise<void> => {
+    if (source === null) throw new UpdateRefused("no hub has offered it");
     await mkdir(dir, { recursive: true });
     const archive = downloadPath(dir);
     try {
@@ -129,7 +132,7 @@ export function createUpdater(deps: UpdaterDeps): Updater {
   };
 
   /** @returns false when it may work another time. */
-  const attempt = async (wanted: string, source: () => Promise<string>): Promise<boolean> => {
+  const attempt = async (wanted: string): Promise<boolean> => {
     const reason = await refusalOf(wanted);
     if (reason !== null) {
       refuse(reason);
@@ -137,7 +140,7 @@ export function createUpdater(deps: UpdaterDeps): Updater {
     }
     try {
       report = { target: wanted, state: "fetching", error: null };
-      if (!(await isHere(wanted))) await fetchVersion(wanted, source);
+      if (!(await isHere(wanted))) await fetchVersion(wanted);
     } catch (err) {
       if (stopping.signal.aborted) return true;
       refuse(err instanceof UpdateRefused ? err.message : errorMessage(err));
@@ -147,11 +150,11 @@ export function createUpdater(deps: UpdaterDeps): Updater {
     return true;
   };
 
-  const follow = async (source: () => Promise<string>): Promise<void> => {
+  const follow = async (): Promise<void> => {
     for (let retry_ms = RETRY_MS; !stopping.signal.aborted && target !== version; ) {
       const wanted = target;
       wake = new AbortController();
-      const over = await attempt(wanted, source);
+      const over = await attempt(wanted);
       if (target !== wanted) retry_ms = RETRY_MS;
       else if (over) return;
       else {
@@ -168,18 +171,27 @@ export function createUpdater(deps: UpdaterDeps): Updater {
       await writeState(dir, { ...state, bad: null });
   };
 
-  const begin = (source: () => Promise<string>) => {
+  const begin = () => {
     running ??= forgive()
-      .then(() => follow(source))
+      .then(follow)
       .catch((err) => refuse(errorMessage(err)))
       .finally(() => {
         running = null;
       });
   };
 
+  const install = async (found: string, archive: string): Promise<void> => {
+    const reason = await refusalOf(found);
+    if (reason !== null) throw new UpdateRefused(reason);
+    if (!(await isHere(found))) await stageArchive(dir, archive, found);
+    target = found;
+    await change(found);
+  };
+
   return {
-    offered: (offer, source) => {
+    offered: (offer, from) => {
       offered_at = clock.now();
+      source = from;
       const changed = offer !== target;
       target = offer;
       if (changed) wake.abort();
@@ -191,7 +203,7 @@ export function createUpdater(deps: UpdaterDeps): Updater {
       const off = !settings.exits
         ? "SVC_WORKER_AUTO_EXIT_ON_VERSION_MISMATCH"
         : "SVC_WORKER_AUTO_FETCH_SOURCE";
-      if (settings.exits && settings.fetches) return begin(source);
+      if (settings.exits && settings.fetches) return begin();
       report = { target, state: "failed", error: `${off} is 0` };
       log.warn(
         { version, expected: offer },
@@ -199,12 +211,16 @@ export function createUpdater(deps: UpdaterDeps): Updater {
       );
     },
     install: async (found, archive) => {
-      const reason = await refusalOf(found);
       if (found === version || running !== null) return;
-      if (reason !== null) throw new UpdateRefused(reason);
-      if (!(await isHere(found))) await stageArchive(dir, archive, found);
-      target = found;
-      await change(found);
+      const work = install(found, archive);
+      running = work
+        .catch(() => {})
+        .finally(() => {
+          running = null;
+          // What a hub has offered meanwhile comes first.
+          if (target !== found && target !== version && !stopping.signal.aborted) begin();
+        });
+      await work;
     },
     offered_at: () => offered_at,
     report: () => report,
