@@ -10,6 +10,7 @@ import type { HubContext } from "../context.ts";
 import type { HttpEnv } from "../http/env.ts";
 import type { App } from "../http/new-app.ts";
 import { isUpgrade, upgrade } from "../http/sockets.ts";
+import { getRow } from "../jobs/read.ts";
 import { findLinkHub } from "../sessions/link-hub.ts";
 import { findOwner } from "../sessions/places.ts";
 import { SAVE_MS } from "../sessions/save-profile.ts";
@@ -62,7 +63,11 @@ const toOwner = (
 
 /** The other hub on whose worker the job runs. */
 async function findJobHub(ctx: HubContext, job_id: string): Promise<HubEntry | null> {
-  const job = await ctx.db.jobs.get(job_id);
+  if (!ctx.cluster.shared) return null;
+  const job = await getRow(ctx, job_id).catch((err: unknown) => {
+    if (err instanceof AppError) return null;
+    throw err;
+  });
   return job?.status === "running" && job.session_id !== null
     ? findOwner(ctx, job.session_id)
     : null;
