@@ -13,7 +13,7 @@ import { type FleetOptions, fleetsOnPostgres, memoryStores, until } from "#test/
 
 /** Several hubs while messages are lost, stores fail and hubs come and go: nothing runs twice, nothing stays stuck. */
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 const fleets = fleetsOnPostgres();
 beforeAll(() => fleets.open(), 60_000);
 afterEach(() => fleets.end());
@@ -245,6 +245,14 @@ test("§3.1 reconciler: a worker alive at any hub counts; one that is found nowh
   await until(async () => (await workers(a))[0]?.alive === true);
   await reconcileOnce(a.ctx);
   expect(a.ctx.cluster.missing.size).toBe(0);
+  await a.ctx.kv.delete("worker:w11");
+  await reconcileOnce(a.ctx);
+  await clock.advance(30_001);
+  await reconcileOnce(a.ctx);
+  expect(await job(a, job_id)).toMatchObject({
+    status: "failed",
+    error: "worker w11 is not alive",
+  });
 });
 
 /** A lease store of which some calls fail while `away` holds. */
