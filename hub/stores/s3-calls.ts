@@ -12,6 +12,8 @@ const TRIES = 4;
 const GIVE_UP_MS = 20_000;
 const WAIT_MS = { first: 100, most: 2_000 };
 const RETRY_AFTER_S = "2";
+/** SHA-256 of nothing: what is signed for a call without a body. */
+const NO_BODY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 export interface S3Call {
   method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
@@ -102,7 +104,7 @@ export function createS3Calls(
   const attempt = async (call: S3Call, deadline: AbortSignal): Promise<Response> => {
     const { method, body } = call;
     const signals = call.signal ? [call.signal, deadline] : [deadline];
-    const headers = { ...call.headers, ...(body && { "x-amz-content-sha256": body.sha256 }) };
+    const headers = { ...call.headers, "x-amz-content-sha256": body?.sha256 ?? NO_BODY };
     const signed = await sign(call, urlOf(call), headers, false);
     // Nobody on the way may pack what is asked for by its bytes.
     signed.headers.set("accept-encoding", "identity");
