@@ -72,12 +72,16 @@ async function* entriesOf(
  */
 function openOneByOne() {
   let open: Reader | null = null;
+  let closed = false;
   return {
     open: (body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> => {
       open = body.getReader();
+      // The store was still opening it when the reader left.
+      if (closed) void open.cancel();
       return passOn(open);
     },
     close: async () => {
+      closed = true;
       await open?.cancel();
     },
   };
