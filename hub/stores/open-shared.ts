@@ -11,7 +11,7 @@ import type { PubSub } from "./pubsub.ts";
 import { createMemoryPubSub } from "./pubsub-memory.ts";
 import { openRedisPubSub } from "./pubsub-redis.ts";
 import { connectRedis, type Redis } from "./redis.ts";
-import { readRedisUrl, whyNot } from "./redis-url.ts";
+import { placeOf, readRedisUrl, whyNot } from "./redis-url.ts";
 
 /** Short-lived state that the hubs of a fleet share (design/architecture.md §4). */
 export interface SharedStores {
@@ -30,7 +30,7 @@ export interface OpenSharedOptions {
 
 /**
  * The shared stores of a single hub without a URL, or in Redis: `redis://[user:password@]host[:port][/database]`, with
- * `rediss://` over TLS and `redis+unix://[user:password@]/path` on a socket.
+ * `rediss://` over TLS and `redis+unix:///path` on a socket, which takes no password.
  * @throws ConfigError naming SVC_REDIS_URL when it cannot be used; it never shows the password.
  */
 export function openShared(url: string | null, options: OpenSharedOptions): Promise<SharedStores> {
@@ -73,7 +73,7 @@ async function openRedis(
   } catch (err) {
     await redis?.close();
     throw new ConfigError(
-      `SVC_REDIS_URL: cannot use Redis at ${new URL(url).host}: ${await whyNot(url, err)}`,
+      `SVC_REDIS_URL: cannot use Redis at ${placeOf(url)}: ${await whyNot(url, err)}`,
     );
   }
 }

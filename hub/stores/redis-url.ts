@@ -15,21 +15,28 @@ export function readRedisUrl(given: string): string {
   throw new ConfigError("SVC_REDIS_URL: must be redis://[user:password@]host[:port][/database]");
 }
 
+const isSocket = (url: string): boolean => new URL(url).protocol.includes("unix");
+
+/** Where it is, without user and password. */
+export const placeOf = (url: string): string =>
+  isSocket(url) ? new URL(url).pathname : new URL(url).host;
+
 /**
  * Why Redis at `url` cannot be used. The client tells every refusal as a closed connection, so the server is asked once
  * more for its own words: they name a wrong password and never show it.
  */
 export async function whyNot(url: string, err: unknown): Promise<string> {
   const { protocol, hostname, port, pathname, username, password } = new URL(url);
-  if (protocol.includes("unix")) return errorMessage(err);
   const secret = decodeURIComponent(password);
   const user = decodeURIComponent(username);
   const commands = [
     ...(secret === "" ? [] : [["AUTH", ...(user === "" ? [] : [user]), secret]]),
-    ["SELECT", pathname.slice(1) || "0"],
+    ["SELECT", isSocket(url) ? "0" : pathname.slice(1) || "0"],
     ["PING"],
   ];
-  const at = { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port || PORT) };
+  const at = isSocket(url)
+    ? { path: pathname }
+    : { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port || PORT) };
   const tls = /^(rediss|valkeys|redis\+tls)/.test(protocol);
   try {
     const refusal = await firstRefusal(tls ? connectTls(at) : connectTcp(at), commands);
