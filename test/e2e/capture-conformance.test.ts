@@ -16,18 +16,6 @@ afterAll(async () => {
   await site.stop();
 });
 
-/**
- * The page's title names the steps it waits for. Rarely (3 of some 30 visits on a busy machine) it waits for ever for the word
- * of the frame of another origin, which the frame sends when its worker has read a file: nothing is lost then, but half
- * of the page never comes. Such a visit is made once more.
- */
-async function visit(options: Parameters<JobLane["run"]>[0]): ReturnType<JobLane["run"]> {
-  const first = await lane.run(options);
-  if (!first.outcome.title?.startsWith("Conformance: waiting")) return first;
-  console.warn(`the page got stuck: ${first.outcome.title}`);
-  return lane.run(options);
-}
-
 const rounds: { headless: boolean; round: number | string }[] = [true, false].flatMap((headless) =>
   Array.from({ length: RUNS }, (_, i) => ({ headless, round: i + 1 })),
 );
@@ -39,7 +27,7 @@ describe("the conformance page", () => {
   test.each(rounds)(
     "every network body is captured byte for byte, media joined (headless $headless, run $round)",
     async ({ headless, round }) => {
-      const { outcome, assets, documents, log } = await visit({
+      const { outcome, assets, documents, log } = await lane.run({
         url: round === BY_RECIPE ? `${site.origins.third}/not-here` : site.url,
         headless,
         options: { idle_seconds: 4 },
@@ -87,7 +75,7 @@ describe("the conformance page", () => {
   test(
     "assets say where they came from (api.md, Fleet: asset items)",
     async () => {
-      const { assets } = await visit({ url: site.url, options: { idle_seconds: 4 } });
+      const { assets } = await lane.run({ url: site.url, options: { idle_seconds: 4 } });
       const { main, third } = site.origins;
       const find = (url: string) => assets.find((a) => a.source_url === url);
       expect(find(`${main}/video.mp4`)).toMatchObject({

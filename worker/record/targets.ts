@@ -61,6 +61,11 @@ const isForeign = ({ type, url }: Protocol.Target.TargetInfo): boolean =>
   type === "background_page" ||
   /^(chrome|chrome-untrusted|chrome-extension|devtools):/.test(url);
 
+/**
+ * At the browser's root this also stops the page that opens a window until the window runs, and what frames of other
+ * processes say to that page meanwhile is lost, in every client that attaches to windows this way. Nothing else holds a
+ * window, shared worker or service worker back until its network is watched; a filter without pages stops the page for ever.
+ */
 const AUTO_ATTACH = { autoAttach: true, waitForDebuggerOnStart: true, flatten: true };
 
 export function watchTargets(deps: TargetWatchDeps): TargetWatch {

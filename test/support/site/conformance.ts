@@ -364,7 +364,8 @@ steps.forEach((step, i) => step.then(() => {
   document.title = "Conformance: waiting for steps " + [...left].join();
 }));
 navigator.sendBeacon("/beacon", "b");
-open("${third.origin}/popup.html");
+// Chromium drops what frames of other processes say to a page while it opens a window, when a debugger attaches to windows.
+Promise.all([when("cross"), when("service-worker")]).then(() => open("${third.origin}/popup.html"));
 const link = document.createElement("a");
 link.href = "/download.bin";
 link.download = "";
