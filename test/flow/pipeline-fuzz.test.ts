@@ -52,7 +52,7 @@ ${python
     "bun_module",
     ({ bun }) =>
       rig.bun(`
-import { closeSync, writeSync } from "node:fs";
+import { closeSync, existsSync, writeSync } from "node:fs";
 import { spawn } from "node:child_process";
 
 export default async ({ pk, extra }, ctx) => {
@@ -178,17 +178,20 @@ print(pk)`,
   test("a grandchild that holds the pipes and goes on printing does not hold the task", async () => {
     const executor = await make({
       python: `
-if pk != "plain": subprocess.Popen(["sh", "-c", "echo begun; exec sleep 60"])
 print(pk)
-time.sleep(0.1)`,
+if pk != "plain":
+  subprocess.Popen(["sh", "-c", "echo begun; echo > begun; exec sleep 60"])
+  while not os.path.exists("begun"): time.sleep(0.02)`,
       bun: `
-  if (pk !== "plain") spawn("sh", ["-c", "echo begun; exec sleep 60"], { stdio: "inherit" }).unref();
   console.log(pk);
-  await Bun.sleep(100);`,
+  if (pk !== "plain") {
+    spawn("sh", ["-c", "echo begun; echo > begun; exec sleep 60"], { stdio: "inherit" }).unref();
+    while (!existsSync("begun")) await Bun.sleep(20);
+  }`,
     });
     const end = await one(executor, "parent");
     expect(end.outcome).toEqual(FINE);
-    expect(end.stdout.split("\n").sort()).toEqual(["", "begun", "parent"]);
+    expect(end.stdout).toBe("parent\nbegun\n");
     expect(end.duration_ms).toBeLessThan(5_000);
     await expectNext(executor);
   });
