@@ -6,6 +6,8 @@ export interface Signals {
   emit(name: Signal, data: Record<string, unknown>): void;
   /** The first one of that name not yet taken whose data has these values, now or when it comes. */
   next(name: Signal, data?: Record<string, unknown>): Promise<Record<string, unknown>>;
+  /** Forgets every one so far. */
+  clear(): void;
 }
 
 export function createSignals(): Signals {
@@ -18,5 +20,6 @@ export function createSignals(): Signals {
       );
       return found.data;
     },
+    clear: queue.clear,
   };
 }
