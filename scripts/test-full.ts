@@ -50,6 +50,24 @@ const FULL: Group[] = [
     env: { CHAOS_JOBS: "50" },
   },
   {
+    name: "update",
+    files: ["test/e2e/update.test.ts"],
+    timeout_s: 1_200,
+    env: { UPDATE_ROUNDS: "5" },
+  },
+  {
+    name: "fleet of hubs",
+    files: ["test/chaos/fleet.test.ts"],
+    timeout_s: 1_800,
+    env: { FLEET_CHAOS_JOBS: "300" },
+  },
+  {
+    name: "fleet day",
+    files: ["test/flow/fleet-day.test.ts"],
+    timeout_s: 600,
+    env: { FLEET_DAY_HOURS: "24" },
+  },
+  {
     name: "pipeline",
     files: ["test/chaos/pipeline.test.ts"],
     timeout_s: 1_200,

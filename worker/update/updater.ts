@@ -12,7 +12,7 @@ import {
   stageArchive,
   UpdateRefused,
 } from "./stage.ts";
-import { readState, writeState } from "./state.ts";
+import { readState, type UpdateState, writeState } from "./state.ts";
 
 /** A hub whose archive was refused may be mended. */
 const RETRY_MS = 30_000;
@@ -76,7 +76,9 @@ export function createUpdater(deps: UpdaterDeps): Updater {
     log.error({ version, target, reason }, "update not taken, this version keeps running");
   };
 
-  /** Where a version lies; null when it has to be fetched. */
+  const refuseWith = (err: unknown) => refuse(errorMessage(err));
+
+  /** Whether a version need not be fetched. */
   const isHere = async (wanted: string): Promise<boolean> =>
     wanted === base || (await findStaged(dir, wanted)) !== null;
 
@@ -100,13 +102,15 @@ export function createUpdater(deps: UpdaterDeps): Updater {
       await clock.sleep(QUIET_CHECK_MS, stopping.signal);
   };
 
-  const swap = async (wanted: string): Promise<void> => {
+  /** Before the drain: a disk that takes no pointer must not cost the worker its lanes. @returns the state before. */
+  const swap = async (wanted: string): Promise<UpdateState> => {
     const state = await readState(dir, base, log);
     const previous = version === base ? null : version;
     const current = wanted === base ? null : wanted;
     const attempts = current === null ? null : 0;
     await writeState(dir, { ...state, current, previous, attempts });
     await pruneVersions(dir, [current, previous]);
+    return state;
   };
 
   /** Drains and leaves; a target that is the running version again needs no swap, but the worker has drained. */
@@ -119,9 +123,10 @@ export function createUpdater(deps: UpdaterDeps): Updater {
     if (stopping.signal.aborted || target !== wanted) return;
     report = { target: wanted, state: "draining", error: null };
     log.info({ version, target: wanted }, "worker drains for an update");
+    const before = await swap(wanted);
     await deps.drain(`worker is updating to ${wanted}`, until);
     if (stopping.signal.aborted) return;
-    if (target === wanted) await swap(wanted);
+    if (target !== wanted) await writeState(dir, before).catch(refuseWith);
     log.info({ version, target }, "worker exits for an update");
     deps.exit();
   };
@@ -141,13 +146,13 @@ export function createUpdater(deps: UpdaterDeps): Updater {
     try {
       report = { target: wanted, state: "fetching", error: null };
       if (!(await isHere(wanted))) await fetchVersion(wanted);
+      await change(wanted);
+      return true;
     } catch (err) {
       if (stopping.signal.aborted) return true;
-      refuse(err instanceof UpdateRefused ? err.message : errorMessage(err));
+      refuseWith(err);
       return false;
     }
-    await change(wanted);
-    return true;
   };
 
   const follow = async (): Promise<void> => {
@@ -174,7 +179,7 @@ export function createUpdater(deps: UpdaterDeps): Updater {
   const begin = () => {
     running ??= forgive()
       .then(follow)
-      .catch((err) => refuse(errorMessage(err)))
+      .catch(refuseWith)
       .finally(() => {
         running = null;
       });
