@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { createReadyHints } from "#hub/control/ready-hints.ts";
 import { lookAtPullersOnce } from "#hub/control/wakes.ts";
 import { openDb } from "#hub/db/db.ts";
@@ -13,6 +13,9 @@ import { startRedis, type TestRedis } from "#test/support/redis.ts";
  * Two control planes on one Postgres and one Redis. Their clocks stand still unless a test moves them, so neither sweeps
  * nor polls: what one does because of the other was told to it.
  */
+
+// A machine that does other things too.
+setDefaultTimeout(30_000);
 
 let postgres: TestPostgres;
 let redis: TestRedis;
