@@ -1,3 +1,5 @@
+import { placeOf } from "#shared/byte-stream.ts";
+import { withDeadline } from "#shared/clock.ts";
 import { AppError, errorMessage } from "#shared/errors.ts";
 import type { HubContext } from "../context.ts";
 import { within } from "./deadline.ts";
@@ -20,8 +22,11 @@ export interface PassedCall {
 
 /** Bun has 256 calls on their way at a time and lets the others wait; some are for the workers' bridges. */
 const MAX_PASSED_ON = 200;
-/** A hub that left the registry will not answer any more, however long the call may take. */
+/** A call without an answer looks whether its hub is there: soon after it began, then this often. */
+const FIRST_LOOK_MS = 2_000;
 const LOOK_MS = 15_000;
+/** A hub too busy to answer is still connected to, by its kernel. */
+const CONNECT_MS = 3_000;
 /** Between two pieces of an answer. */
 const STALL_MS = 60_000;
 /** Answers up to this size are read whole, so that one that breaks off becomes a 502. */
@@ -125,7 +130,7 @@ interface AnswerWatch {
   stop(): void;
 }
 
-/** Aborts `stop` with the error to answer with, when nothing happens for `answer_ms` or the hub has left. */
+/** Aborts `stop` with the error to answer with, when nothing happens for `answer_ms` or the hub is gone. */
 function watchAnswer(
   ctx: HubContext,
   hub: HubEntry,
@@ -135,7 +140,7 @@ function watchAnswer(
   const over = new AbortController();
   let last = ctx.clock.now();
   const watch = async () => {
-    for (;;) {
+    for (let pause = FIRST_LOOK_MS; ; pause = LOOK_MS) {
       const left = last + answer_ms - ctx.clock.now();
       if (left <= 0)
         return stop.abort(
@@ -144,10 +149,9 @@ function watchAnswer(
             `hub ${hub.hub_id} did not answer within ${answer_ms / 1_000} s`,
           ),
         );
-      await ctx.clock.sleep(Math.min(left, LOOK_MS), over.signal);
+      await ctx.clock.sleep(Math.min(left, pause), over.signal);
       if (over.signal.aborted) return;
-      const known = left <= LOOK_MS || (await findHub(ctx, hub.hub_id).catch(() => hub));
-      if (!known) return stop.abort(gone(hub));
+      if (left > pause && !(await isThere(ctx, hub))) return stop.abort(gone(hub));
     }
   };
   void watch();
@@ -157,6 +161,21 @@ function watchAnswer(
     },
     stop: () => over.abort(),
   };
+}
+
+/** Registered still, and reached at the second try at the latest: a connection that is cut says nothing by itself. */
+async function isThere(ctx: HubContext, hub: HubEntry): Promise<boolean> {
+  if (!(await findHub(ctx, hub.hub_id).catch(() => hub))) return false;
+  return (await canConnect(hub)) || (await canConnect(hub));
+}
+
+async function canConnect({ url }: HubEntry): Promise<boolean> {
+  const connecting = Bun.connect({ ...placeOf(url), socket: { data: () => {} } });
+  const end = connecting.then((socket) => void socket.end());
+  return withDeadline("a connection", CONNECT_MS, end).then(
+    () => true,
+    () => false,
+  );
 }
 
 const noticing = (fed: () => void) =>

@@ -1,10 +1,10 @@
 import { AppError, errorMessage } from "#shared/errors.ts";
 import { type CreateSession, type Session, SessionList } from "#shared/schema/session.ts";
 import { findHub, type HubEntry, otherHubs } from "../cluster/hubs.ts";
-import type { Peer } from "../cluster/peers.ts";
+import { betterPeer, type Peer } from "../cluster/peers.ts";
 import { passOn } from "../cluster/relay-http.ts";
 import type { HubContext } from "../context.ts";
-import { betterHub } from "../fleet/candidate.ts";
+import { bestCandidate } from "../fleet/candidate.ts";
 import { findLinkHub } from "./link-hub.ts";
 import { atCapacity, OPEN_MS, openSession } from "./open.ts";
 import { lookUp } from "./places.ts";
@@ -46,13 +46,15 @@ export async function openAnywhere(
   // The hub that passed it on waits, for every hub at once.
   if (passed_on) return need(await openSession(ctx, input, { signal, wait_ms: 0 }));
   const until = ctx.clock.now() + wait_ms;
+  /** Hubs that could not be reached; a hub cut off from this one may go on telling of its lanes. */
+  const lost = new Set<string>();
   for (;;) {
-    const better = await askBetter(ctx, call);
+    const better = await askBetter(ctx, call, lost);
     if (better) return better;
     const left = Math.max(0, until - ctx.clock.now());
     const here = new AbortController();
     const elsewhere = new AbortController();
-    void lookForBetter(ctx, here.signal, elsewhere);
+    void lookForBetter(ctx, lost, here.signal, elsewhere);
     try {
       const options = { signal, wait_ms: left, elsewhere: elsewhere.signal };
       const session = await openSession(ctx, input, options);
@@ -60,7 +62,7 @@ export async function openAnywhere(
     } finally {
       here.abort();
     }
-    if (!elsewhere.signal.aborted) throw atCapacity();
+    if (!elsewhere.signal.aborted || ctx.clock.now() >= until) throw atCapacity();
   }
 }
 
@@ -69,34 +71,44 @@ const need = (session: HubSession | null): HubSession => {
   throw atCapacity();
 };
 
+/** The hub with a strictly better candidate than this one (fleet spec §8 rule 2). */
+function betterHub(ctx: HubContext, lost: ReadonlySet<string>): Peer | null {
+  const reached = [...ctx.cluster.peers.values()].filter(({ hub_id }) => !lost.has(hub_id));
+  return reached.length === 0 ? null : betterPeer(reached, bestCandidate(ctx), ctx.clock.now());
+}
+
 /** Aborts `found` once another hub has a better candidate than this one. */
 async function lookForBetter(
   ctx: HubContext,
+  lost: ReadonlySet<string>,
   over: AbortSignal,
   found: AbortController,
 ): Promise<void> {
   while (!over.aborted && ctx.cluster.shared) {
-    if (betterHub(ctx)) return found.abort();
+    if (betterHub(ctx, lost)) return found.abort();
     await ctx.clock.sleep(LOOK_MS, over);
   }
 }
 
 /** The answer of the first hub with a better candidate that takes the call; null when none does. */
-async function askBetter(ctx: HubContext, call: OpenCall): Promise<Response | null> {
-  for (let peer = betterHub(ctx); peer; peer = betterHub(ctx)) {
+async function askBetter(
+  ctx: HubContext,
+  call: OpenCall,
+  lost: Set<string>,
+): Promise<Response | null> {
+  for (let peer = betterHub(ctx, lost); peer; peer = betterHub(ctx, lost)) {
     // Not asked again before it speaks of its lanes again.
     peer.left += 1;
     const hub = await knownHub(ctx, peer);
-    if (!hub) {
-      peer.best = null;
-      continue;
-    }
-    const answer = await passOpenOn(ctx, hub, call, 0).catch((err: unknown) => {
-      if (err instanceof AppError && err.kind === "relay_failed") return null;
-      throw err;
-    });
-    if (answer && answer.status !== 503) return answer;
-    peer.best = null;
+    const answer =
+      hub &&
+      (await passOpenOn(ctx, hub, call, 0).catch((err: unknown) => {
+        if (err instanceof AppError && err.kind === "relay_failed") return null;
+        throw err;
+      }));
+    if (!answer) lost.add(peer.hub_id);
+    else if (answer.status === 503) peer.best = null;
+    else return answer;
   }
   return null;
 }
