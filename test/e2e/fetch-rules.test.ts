@@ -6,7 +6,7 @@ import { startServer } from "#test/support/site/server.ts";
 import { startTroubleSite, type TroubleSite } from "#test/support/site/trouble.ts";
 
 /** `LARGE_BODY_MB=1024` in the long form of the suite. */
-const LARGE_MB = Number(Bun.env.LARGE_BODY_MB ?? 400);
+const LARGE_MB = Number(Bun.env.LARGE_BODY_MB ?? 280);
 const SLOW_MS = 60_000;
 
 let site: TroubleSite;
