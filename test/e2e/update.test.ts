@@ -186,88 +186,94 @@ test("a launcher that is killed takes the version on trial with it", async () =>
   }
 }, 90_000);
 
-test("§9.5 a fleet of four follows its hub to another version and back while jobs run, and none fails", async () => {
-  const flotilla = await ensureBinary();
-  const port = await freePort();
-  const url = `http://127.0.0.1:${port}`;
-  const hubEnv = {
-    SVC_HOST: "127.0.0.1",
-    SVC_PORT: String(port),
-    SVC_DATA_DIR: join(dir, "hub"),
-    SVC_QUEUE_REDRIVE_INTERVAL_S: "1",
-    SVC_QUEUE_REDRIVE_MIN_AGE_S: "1",
-  };
-  const startHub = (tree: SourceTree) => start([...tree.program, "hub"], hubEnv);
-  const call = async (path: string, body?: unknown) => {
-    const answer = await fetch(url + path, {
-      signal: AbortSignal.timeout(20_000),
-      ...(body === undefined
-        ? {}
-        : {
-            method: "POST",
-            headers: { "content-type": "application/json" },
-            body: JSON.stringify(body),
-          }),
-    });
-    return (await answer.json()) as Record<string, unknown>;
-  };
-  const workers = async () => (await call("/workers")).workers as Worker[];
-  const allAt = (version: string) =>
-    until(`four workers at ${version}`, 2 * SLOW_MS, async () => {
-      const alive = (await workers().catch(() => [])).filter((w) => w.alive);
-      return alive.length === 4 && alive.every((w) => w.version === version);
-    });
+test(
+  "§9.5 a fleet of four follows its hub to another version and back while jobs run, and none fails",
+  async () => {
+    const flotilla = await ensureBinary();
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const hubEnv = {
+      SVC_HOST: "127.0.0.1",
+      SVC_PORT: String(port),
+      SVC_DATA_DIR: join(dir, "hub"),
+      SVC_QUEUE_REDRIVE_INTERVAL_S: "1",
+      SVC_QUEUE_REDRIVE_MIN_AGE_S: "1",
+    };
+    const startHub = (tree: SourceTree) => start([...tree.program, "hub"], hubEnv);
+    const call = async (path: string, body?: unknown) => {
+      const answer = await fetch(url + path, {
+        signal: AbortSignal.timeout(20_000),
+        ...(body === undefined
+          ? {}
+          : {
+              method: "POST",
+              headers: { "content-type": "application/json" },
+              body: JSON.stringify(body),
+            }),
+      });
+      return (await answer.json()) as Record<string, unknown>;
+    };
+    const workers = async () => (await call("/workers")).workers as Worker[];
+    const allAt = (version: string) =>
+      until(`four workers at ${version}`, 2 * SLOW_MS, async () => {
+        const alive = (await workers().catch(() => [])).filter((w) => w.alive);
+        return alive.length === 4 && alive.every((w) => w.version === version);
+      });
 
-  let hub = startHub(a);
-  const clean = cleanEnv() as Record<string, string>;
-  for (const [i, program] of [[flotilla], [flotilla], a.program, a.program].entries())
-    managed.push(
-      superviseProcess(`w${i}`, [...program, "worker"], {
-        ...clean,
-        ...laneEnv(),
-        HUB_URL: url.replace("http", "ws"),
-        SVC_WORKER_ID: `w${i}`,
-        SVC_DATA_DIR: join(dir, `w${i}`),
-        SVC_HEADLESS_LANES: "1",
-        LANE_POOL: "1",
-        MAX_CONCURRENT: "1",
-      }),
-    );
-  await allAt(a.version);
+    let hub = startHub(a);
+    const clean = cleanEnv() as Record<string, string>;
+    for (const [i, program] of [[flotilla], [flotilla], a.program, a.program].entries())
+      managed.push(
+        superviseProcess(`w${i}`, [...program, "worker"], {
+          ...clean,
+          ...laneEnv(),
+          HUB_URL: url.replace("http", "ws"),
+          SVC_WORKER_ID: `w${i}`,
+          SVC_DATA_DIR: join(dir, `w${i}`),
+          SVC_HEADLESS_LANES: "1",
+          LANE_POOL: "1",
+          MAX_CONCURRENT: "1",
+        }),
+      );
+    await allAt(a.version);
 
-  const submitted: string[] = [];
-  let submitting = true;
-  const submit = async () => {
-    while (submitting) {
-      const answer = await call("/jobs", { url: "http://site.test/" }).catch(() => null);
-      if (answer?.job_id) submitted.push(String(answer.job_id));
-      await Bun.sleep(100);
-    }
-  };
-  const drained = () =>
-    until("the end of every job", SLOW_MS, async () => {
-      const { jobs } = await call("/jobs?status=running");
-      const queued = (await call("/jobs?status=queued")).jobs as Job[];
-      return (jobs as Job[]).length === 0 && queued.length === 0;
-    });
-  for (let round = 0; round < ROUNDS; round += 1)
-    for (const tree of [b, a]) {
-      // Jobs that run when their only hub ends are its restart's (§3.1), not the update's.
-      submitting = false;
-      if (submitted.length > 0) await drained();
-      hub.kill("SIGTERM");
-      await hub.exited;
-      hub = startHub(tree);
-      await until("the hub", SLOW_MS, () => call("/health").catch(() => null));
-      submitting = true;
-      const submitters = [submit(), submit()];
-      await allAt(tree.version);
-      submitting = false;
-      await Promise.all(submitters);
-    }
-  await drained();
-  const jobs = (await Promise.all(submitted.map((id) => call(`/jobs/${id}`)))) as unknown as Job[];
-  expect(jobs.filter((job) => job.status !== "completed").map((job) => job.error)).toEqual([]);
-  expect(jobs.length).toBeGreaterThan(4);
-  for (const worker of await workers()) expect(worker.update ?? null).toBeNull();
-}, 180_000 + ROUNDS * 120_000);
+    const submitted: string[] = [];
+    let submitting = true;
+    const submit = async () => {
+      while (submitting) {
+        const answer = await call("/jobs", { url: "http://site.test/" }).catch(() => null);
+        if (answer?.job_id) submitted.push(String(answer.job_id));
+        await Bun.sleep(100);
+      }
+    };
+    const drained = () =>
+      until("the end of every job", SLOW_MS, async () => {
+        const { jobs } = await call("/jobs?status=running");
+        const queued = (await call("/jobs?status=queued")).jobs as Job[];
+        return (jobs as Job[]).length === 0 && queued.length === 0;
+      });
+    for (let round = 0; round < ROUNDS; round += 1)
+      for (const tree of [b, a]) {
+        // Jobs that run when their only hub ends are its restart's (§3.1), not the update's.
+        submitting = false;
+        if (submitted.length > 0) await drained();
+        hub.kill("SIGTERM");
+        await hub.exited;
+        hub = startHub(tree);
+        await until("the hub", SLOW_MS, () => call("/health").catch(() => null));
+        submitting = true;
+        const submitters = [submit(), submit()];
+        await allAt(tree.version);
+        submitting = false;
+        await Promise.all(submitters);
+      }
+    await drained();
+    const jobs = (await Promise.all(
+      submitted.map((id) => call(`/jobs/${id}`)),
+    )) as unknown as Job[];
+    expect(jobs.filter((job) => job.status !== "completed").map((job) => job.error)).toEqual([]);
+    expect(jobs.length).toBeGreaterThan(4);
+    for (const worker of await workers()) expect(worker.update ?? null).toBeNull();
+  },
+  180_000 + ROUNDS * 120_000,
+);
