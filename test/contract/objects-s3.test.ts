@@ -239,3 +239,35 @@ describe("a server that is away", () => {
     await store.close();
   }, 30_000);
 });
+
+test("what a hub that died has left goes after a day: unfinished uploads, and bodies nobody asked for", async () => {
+  const server = await stores.server();
+  const dead = await openWith(server.env("left"));
+  const content = bytes("nobody asks for me");
+  const info = { size: content.length, sha256: sha256(content) };
+  const leave = await dead.direct?.begin("job-1", info);
+  if (!leave) throw new Error("no direct uploads");
+  await fetch(leave.url, { method: "PUT", headers: leave.headers, body: content });
+  const gone = new AbortController();
+  async function* source() {
+    yield body(PART + 1);
+    await new Promise(() => {});
+  }
+  void errorOf(dead.put("big", streamFrom(source()), { signal: gone.signal }));
+  const there = () => server.state();
+  while (!(await there()).uploads.includes("left/big")) await systemClock.sleep(5);
+  const young = await openWith(server.env("left"));
+  await young.put("kept", content);
+  await young.delete("kept");
+  await young.close();
+  expect((await there()).uploads).toEqual(["left/big"]);
+  expect((await there()).keys).toContain(`left/.direct/job-1/${leave.id}`);
+
+  const later = { ...systemClock, now: () => Date.now() + 25 * 3_600_000 };
+  const store = await openOn(server, "left", later);
+  while ((await there()).uploads.length > 0) await systemClock.sleep(5);
+  while ((await there()).keys.some((key) => key.startsWith("left/"))) await systemClock.sleep(5);
+  gone.abort(new Error("over"));
+  await dead.close();
+  await store.close();
+}, 30_000);

@@ -34,7 +34,8 @@ app.middleware.splice(2, 0, async (ctx, next) => {
   const { query, method } = ctx;
   if (ctx.path === "/.state") {
     const uploads = store.openUploads("").map(({ key }) => key);
-    ctx.body = JSON.stringify({ received: store.received, uploads, tidy: store.isTidy() });
+    const { received, keys } = store;
+    ctx.body = JSON.stringify({ received, keys, uploads, tidy: store.isTidy() });
     return;
   }
   // s3rver serves everybody who does not sign.

@@ -97,6 +97,10 @@ export class S3Store {
       if (!named.has(name)) rmSync(this.path(name));
   }
 
+  get keys(): string[] {
+    return [...this.objects.keys()];
+  }
+
   private path(file: string): string {
     return join(this.dir, "bodies", file);
   }

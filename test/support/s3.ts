@@ -15,8 +15,8 @@ export interface TestS3 {
   bucket: string;
   /** SVC_OBJECTS_URL with the keys: everything a hub needs. `prefix` keeps the objects of several hubs apart. */
   env(prefix?: string): Record<string, string>;
-  /** Bytes of bodies taken since the start, keys of uploads in parts that are open, no body without an owner. */
-  state(): Promise<{ received: number; uploads: string[]; tidy: boolean }>;
+  /** Bytes of bodies taken since the start, keys of objects and of open uploads in parts, no body without an owner. */
+  state(): Promise<{ received: number; keys: string[]; uploads: string[]; tidy: boolean }>;
   /** Ends the server at once; clients see their connections break. */
   kill(): Promise<void>;
   /** After `kill`: the same objects at the same address. */
