@@ -77,7 +77,8 @@ describe("evaluate (§4.2)", () => {
       kind: "timeout",
       message: "evaluate did not end within 300 ms",
     });
-    expect(performance.now() - since).toBeLessThan(1_500);
+    // Far from the ten seconds that a call has otherwise.
+    expect(performance.now() - since).toBeLessThan(5_000);
   });
 
   test("a page's security policy does not stop it", async () => {

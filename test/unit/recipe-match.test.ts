@@ -84,7 +84,8 @@ describe("which recipe a URL gets (fleet spec §2.7)", () => {
     ]) {
       const since = performance.now();
       matchesPath(pattern, long);
-      expect(performance.now() - since).toBeLessThan(200);
+      // One that backtracks would take years.
+      expect(performance.now() - since).toBeLessThan(2_000);
     }
     fc.assert(
       fc.property(fc.string({ maxLength: 60 }), path, (pattern, p) => {
