@@ -1,6 +1,7 @@
 import { placeOf } from "#shared/byte-stream.ts";
 import { withDeadline } from "#shared/clock.ts";
 import { AppError, errorMessage } from "#shared/errors.ts";
+import { fetchDirect } from "#shared/fetch-direct.ts";
 import type { HubContext } from "../context.ts";
 import { within } from "./deadline.ts";
 import { findHub, type HubEntry } from "./hubs.ts";
@@ -57,7 +58,7 @@ export async function passOn(
     ctx.relays.calls -= 1;
   });
   try {
-    const response = await fetch(hub.url + path, {
+    const response = await fetchDirect(hub.url + path, {
       method,
       headers: passedHeaders(ctx, headers),
       body: body instanceof ReadableStream ? body.pipeThrough(noticing(watch.fed)) : body,

@@ -1,4 +1,5 @@
 import { AppError, errorMessage, notFound } from "#shared/errors.ts";
+import { fetchDirect } from "#shared/fetch-direct.ts";
 import { within } from "../cluster/deadline.ts";
 import type { HubContext } from "../context.ts";
 import { bridgeOf } from "./registry.ts";
@@ -33,7 +34,7 @@ export async function askBridge(
   const watch = watchdog(ctx, body ? STALL_MS : ANSWER_MS, () => stop.abort());
   let response: Response;
   try {
-    response = await fetch(`${base}/sessions/${session.session_id}/${path}`, {
+    response = await fetchDirect(`${base}/sessions/${session.session_id}/${path}`, {
       method,
       headers: { ...headers, Authorization: `Bearer ${token}` },
       redirect: "error",

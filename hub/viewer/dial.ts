@@ -1,5 +1,6 @@
 import { type ByteStream, openStream, placeOf } from "#shared/byte-stream.ts";
 import { AppError, errorMessage } from "#shared/errors.ts";
+import { fetchDirect } from "#shared/fetch-direct.ts";
 import { HOST_ID_HEADER, hostId } from "#shared/host-id.ts";
 import { createTurns } from "#shared/turns.ts";
 
@@ -108,7 +109,7 @@ export async function dialScreen(target: BridgeTarget, path: string): Promise<By
 /** Whether the worker's bridge answers at all. @throws AppError relay_failed (502) */
 export async function probeBridge(target: BridgeTarget): Promise<void> {
   try {
-    const answer = await fetch(`${target.base}/health`, {
+    const answer = await fetchDirect(`${target.base}/health`, {
       signal: AbortSignal.timeout(PROBE_MS),
     });
     await answer.arrayBuffer();

@@ -3,6 +3,7 @@ import { relayMark } from "#hub/cluster/relay-mark.ts";
 import { addSession, dropSession } from "#hub/sessions/registry.ts";
 import type { HubSession } from "#hub/sessions/types.ts";
 import { systemClock } from "#shared/clock.ts";
+import { fetchDirect } from "#shared/fetch-direct.ts";
 import { newSessionId } from "#shared/ids.ts";
 import { createFrameReader, encodeFrame, OPCODE } from "#shared/ws-frames.ts";
 import { type ClusterHub, startCluster, type TestCluster } from "#test/support/cluster.ts";
@@ -323,6 +324,25 @@ test("design/api.md addresses in answers are those the client asked at", async (
   expect(body.webSocketDebuggerUrl).toBe(`wss://fleet.example/sessions/${session.session_id}/cdp`);
   const moved = await asked.call("GET", `/sessions/${session.session_id}/novnc?a=1`);
   expect([moved.status, moved.headers.get("location")]).toEqual([308, "novnc/?a=1"]);
+});
+
+test("a proxy to the world outside is not asked for a hub, nor for a worker's bridge", async () => {
+  const session = await openAt(
+    owner,
+    bridge(() => Response.json({ Browser: "C/1" })),
+  );
+  const names = ["HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"];
+  const before = names.map((name) => [name, process.env[name]] as const);
+  const asking = `${asked.url}/sessions/${session.session_id}`;
+  try {
+    for (const name of names) process.env[name] = /^h/i.test(name) ? "http://127.0.0.1:9" : "";
+    for (const below of ["cdp/json/version", "novnc/"])
+      expect((await fetchDirect(`${asking}/${below}`, {})).status).toBe(200);
+  } finally {
+    for (const [name, value] of before)
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+  }
 });
 
 test("§7 the owner is cut off in the middle: 502 of calls, a broken download, 4502 of viewers and CDP clients", async () => {
