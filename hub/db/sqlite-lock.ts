@@ -27,7 +27,7 @@ export async function lockFile(
         lock.close();
         if (!busy) throw err;
         throw new ConfigError(
-          `SVC_DB_URL: ${file} is in use by another hub; several hubs on one database are not supported by this version`,
+          `SVC_DB_URL: ${file} is in use by another hub; several hubs need Postgres and SVC_REDIS_URL`,
         );
       }
       await systemClock.sleep(RETRY_MS);

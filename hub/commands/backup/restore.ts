@@ -56,15 +56,13 @@ export async function runRestore(
     const aside = each(places, (path) => path + ASIDE);
     await clear(aside);
     for (const end of ["-wal", "-shm"]) await rm(aside.database + end, { force: true });
-    const kept = await hasData(places);
     await swap(database, { backup: file, moves: movesOf(places, staged, aside) });
     terminal.out(
       `restored ${manifest.files.length} files of ${manifest.created_at}, written by version ${manifest.version}\n`,
     );
-    if (kept)
-      terminal.out(
-        `what was there is kept as ${aside.database}, ${aside.objects} and ${aside.plugins}: delete it when all is well\n`,
-      );
+    const kept = Object.values(aside).filter((path) => existsSync(path));
+    if (kept.length > 0)
+      terminal.out(`what was there is kept as ${kept.join(", ")}: delete it when all is well\n`);
     if (manifest.missing.length > 0)
       terminal.err(
         `flotilla: ${manifest.missing.length} objects were gone when the backup was made\n`,
