@@ -16,7 +16,7 @@ const GROUPS: Group[] = [
   { name: "api", files: ["test/api/**/*.test.ts"], timeout_s: 240 },
   { name: "flow", files: ["test/flow/**/*.test.ts"], timeout_s: 400 },
   { name: "e2e", files: ["test/e2e/**/*.test.ts"], except: [BINARY_TESTS], timeout_s: 900 },
-  { name: "chaos", files: ["test/chaos/**/*.test.ts"], timeout_s: 480 },
+  { name: "chaos", files: ["test/chaos/**/*.test.ts"], timeout_s: 600 },
 ];
 /** Judges what the build made. */
 const BINARY: Group = { name: "binary", files: [BINARY_TESTS], timeout_s: 180 };

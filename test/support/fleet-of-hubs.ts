@@ -1,0 +1,177 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Job } from "#shared/schema/job.ts";
+import {
+  freePort,
+  type ManagedProcess,
+  type ProcessInfo,
+  processesOf,
+  superviseProcess,
+  until,
+} from "./fleet-process.ts";
+import { startPostgres, type TestPostgres } from "./postgres.ts";
+import { startRedis, type TestRedis } from "./redis.ts";
+import { startNginx, type TestRouter } from "./router.ts";
+
+const MAIN = join(import.meta.dir, "../../hub/main.ts");
+const ANSWER_MS = 30_000;
+/** For each worker; a lane takes one of each kind. */
+const LANE_PORTS = 100;
+
+/** Several hubs and workers as real processes behind a real router, on one Postgres and one Redis, each started again when it dies. */
+export interface FleetOfHubs {
+  /** The router's. */
+  url: string;
+  dir: string;
+  hubs: ManagedProcess[];
+  /** Each hub's own address. */
+  hub_urls: string[];
+  workers: ManagedProcess[];
+  postgres: TestPostgres;
+  db_url: string;
+  redis: TestRedis;
+  router: TestRouter;
+  /** The parsed answer; null when no hub gave one. */
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+    // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+  ): Promise<{ status: number; body: any } | null>;
+  /** The job's record once it is terminal. */
+  finished(job_id: string, ms: number): Promise<Job>;
+  /** Resolves when every lane of every worker is warm and free. */
+  lanesWarm(ms?: number): Promise<void>;
+  /** The last lines of every process' log. */
+  tails(): string;
+  /** Stops everything; the processes of the fleet that are left. */
+  stop(): Promise<ProcessInfo[]>;
+}
+
+export interface FleetOfHubsOptions {
+  hubs: number;
+  workers: number;
+  lanes: number;
+  env?: Record<string, string>;
+  /** Command that starts the program; from source by default. */
+  program?: string[];
+}
+
+interface WorkerView {
+  alive: boolean;
+  in_flight: number;
+  lanes: { state: string }[];
+}
+
+export async function startFleetOfHubs(options: FleetOfHubsOptions): Promise<FleetOfHubs> {
+  const program = options.program ?? [process.execPath, MAIN];
+  const dir = mkdtempSync(join(tmpdir(), "flotilla-hubs-"));
+  const [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
+  const db_url = await postgres.createDatabase();
+  const shared = {
+    FLOTILLA_TEST: dir,
+    SVC_HOST: "127.0.0.1",
+    SVC_LOG_LEVEL: "info",
+    WORKER_SECRET: "of-the-fleet",
+    SVC_HEADLESS_LANES: "1",
+    ...options.env,
+  };
+  const hub_urls: string[] = [];
+  const hubs: ManagedProcess[] = [];
+  for (let i = 0; i < options.hubs; i += 1) {
+    const port = await freePort();
+    hub_urls.push(`http://127.0.0.1:${port}`);
+    const env = {
+      ...shared,
+      SVC_PORT: String(port),
+      SVC_DATA_DIR: join(dir, `hub${i}`),
+      SVC_DB_URL: db_url,
+      SVC_REDIS_URL: redis.url,
+      SVC_OBJECTS_URL: `file:${join(dir, "objects")}`,
+      SVC_PLUGINS_DIR: join(dir, "plugins"),
+    };
+    hubs.push(superviseProcess(`hub${i}`, [...program, "hub"], env));
+  }
+  const router = await startNginx(hub_urls);
+  const base = 20_000 + Math.floor(Math.random() * 20_000);
+  const workers = Array.from({ length: options.workers }, (_, i) => {
+    const first = base + i * LANE_PORTS;
+    return superviseProcess(`worker${i}`, [...program, "worker"], {
+      ...shared,
+      HUB_URL: router.url.replace("http", "ws"),
+      PUBLIC_BASE_URL: router.url,
+      SVC_WORKER_ID: `w${i}`,
+      SVC_DATA_DIR: join(dir, `worker${i}`),
+      LANE_POOL: String(options.lanes),
+      MAX_CONCURRENT: String(options.lanes),
+      SVC_DISPLAY_BASE: String(200 + i * 20 + (base % 300)),
+      SVC_CDP_PORT_BASE: String(first),
+      SVC_VNC_PORT_BASE: String(first + 20),
+      NOVNC_BASE_PORT: String(first + 40),
+    });
+  });
+  const processes = [...hubs, ...workers];
+
+  const call: FleetOfHubs["call"] = async (method, path, body, headers = {}) => {
+    try {
+      const answer = await fetch(router.url + path, {
+        method,
+        headers: { "content-type": "application/json", ...headers },
+        signal: AbortSignal.timeout(ANSWER_MS),
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await answer.text();
+      return { status: answer.status, body: text === "" ? null : JSON.parse(text) };
+    } catch {
+      return null;
+    }
+  };
+  const tails = () => processes.map((p) => `== ${p.name} ${p.starts}×\n${p.tail()}`).join("\n");
+  const told = (err: Error): never => {
+    throw new Error(`${err.message}\n${tails()}`);
+  };
+  return {
+    ...{
+      url: router.url,
+      dir,
+      hubs,
+      hub_urls,
+      workers,
+      postgres,
+      db_url,
+      redis,
+      router,
+      call,
+      tails,
+    },
+    finished: (job_id, ms) =>
+      until(`the end of job ${job_id}`, ms, async () => {
+        const answer = await call("GET", `/jobs/${job_id}`);
+        const job: Job | null = answer?.status === 200 ? answer.body : null;
+        return job && !["queued", "running"].includes(job.status) ? job : null;
+      }).catch(async (err) => {
+        const record = await call("GET", `/jobs/${job_id}`);
+        throw told(new Error(`${err.message}: ${JSON.stringify(record)}`));
+      }),
+    lanesWarm: async (ms = 60_000) => {
+      let last: unknown;
+      await until("every lane to be warm and free", ms, async () => {
+        last = (await call("GET", "/workers"))?.body?.workers;
+        const all = ((last ?? []) as WorkerView[]).filter((w) => w.alive);
+        const warm = all.flatMap((w) => w.lanes).filter((l) => l.state === "warm").length;
+        return warm === options.workers * options.lanes && all.every((w) => w.in_flight === 0);
+      }).catch((err) => told(new Error(`${err.message}: ${JSON.stringify(last)}`)));
+    },
+    stop: async () => {
+      await Promise.all(workers.map((worker) => worker.stop()));
+      await Promise.all(hubs.map((hub) => hub.stop()));
+      await router.stop();
+      await Promise.all([postgres.stop(), redis.stop()]);
+      const left = processesOf(dir).filter((p) => p.state !== "Z");
+      rmSync(dir, { recursive: true, force: true });
+      return left;
+    },
+  };
+}
