@@ -79,7 +79,8 @@ const INFO = {
   title: "Flotilla",
   description:
     "Any call may be answered with 401 (SVC_API_TOKEN is set and missing), 403 (a host or origin that is not allowed) " +
-    "or 405 (the path has no such method). Errors are {detail}. Calls that change something may carry Idempotency-Key: " +
+    "or 405 (the path has no such method). Among several hubs, calls of sessions and workers are passed on to the hub that has " +
+    "them, which may end in 502, 503 or 504. Errors are {detail}. Calls that change something may carry Idempotency-Key: " +
     "the same key and body within 24 h get the first answer, another body 409 (of administrators' calls deploys alone, of workers' none).",
 };
 
