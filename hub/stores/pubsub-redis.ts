@@ -46,17 +46,22 @@ export async function openRedisPubSub(
     onUp: async () => {
       subscribed = new Set();
     },
-    onBack: () => {
-      void settled().then(() => {
-        for (const gap of [...gaps]) guarded("gap handler failed", gap);
-      });
-    },
   });
   /** While the connection is away nothing can be done: the next one begins with everything wanted. */
   const settled = (): Promise<void> => {
     turn = turn.then(() => subscriber.call(settle)).catch(() => {});
     return turn;
   };
+
+  const tellGap = () => {
+    for (const gap of [...gaps]) guarded("gap handler failed", gap);
+  };
+  const back = () => void settled().then(tellGap);
+  subscriber.onBack(back);
+  // Whoever catches up needs this connection. Without the other one messages do not arrive yet.
+  redis.onBack(() => {
+    if (subscriber.connected) back();
+  });
 
   return {
     publish: (channel, message) => {

@@ -34,6 +34,9 @@ export interface Redis {
   call<T>(ask: (client: RedisClient) => Promise<T>): Promise<T>;
   /** Runs the script in one step; numbers are passed and returned as texts. */
   run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  readonly connected: boolean;
+  /** Called whenever the connection was lost and is there again. */
+  onBack(handler: () => void): void;
   close(): Promise<void>;
 }
 
@@ -41,14 +44,13 @@ export interface RedisOptions {
   log: Log;
   /** Before calls may use a new connection; a rejection gives it up. */
   onUp?: (client: RedisClient) => Promise<void>;
-  /** After a connection that was lost is there again. */
-  onBack?: () => void;
 }
 
 /** Opens the connection. @throws what the client throws when Redis cannot be used now. */
 export async function connectRedis(url: string, options: RedisOptions): Promise<Redis> {
   const { log } = options;
   const stopping = new AbortController();
+  const backs = new Set<() => void>();
   let current: RedisClient | null = await dial(url, options);
   let reconnecting: Promise<void> = Promise.resolve();
 
@@ -75,7 +77,7 @@ export async function connectRedis(url: string, options: RedisOptions): Promise<
       if (stopping.signal.aborted) return client.close();
       log.info({ tries: failures + 1 }, "redis is back");
       adopt(client);
-      options.onBack?.();
+      for (const handler of backs) handler();
       return;
     }
   };
@@ -98,6 +100,10 @@ export async function connectRedis(url: string, options: RedisOptions): Promise<
   return {
     call,
     run: (script, keys, args) => call((client) => runScript(client, script, keys, args)),
+    get connected() {
+      return current !== null;
+    },
+    onBack: (handler) => void backs.add(handler),
     close: async () => {
       stopping.abort();
       if (current) lose(current, null);
