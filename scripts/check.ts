@@ -31,7 +31,15 @@ const CHECKS: [string, string[]][] = [
   ["env-table", script("gen-env-table", "--check")],
   [
     "shell",
-    ["sh", "-n", "scripts/setup.sh", "scripts/quickstart", "scripts/test", "scripts/build"],
+    [
+      "sh",
+      "-n",
+      "scripts/setup.sh",
+      "scripts/quickstart",
+      "scripts/test",
+      "scripts/build",
+      "scripts/lan",
+    ],
   ],
 ];
 
