@@ -23,7 +23,8 @@ let bridge: FakeScreen;
 let next_worker = 0;
 
 beforeAll(async () => {
-  hub = await startTestHub();
+  // Sessions are put straight into the maps of one hub here.
+  hub = await startTestHub({ alone: true });
   bridge = await startFakeScreen();
 });
 afterAll(async () => {
