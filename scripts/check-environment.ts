@@ -1,8 +1,12 @@
 import { join } from "node:path";
 import { Glob } from "bun";
 
-/** Only these read the environment; everything else gets a config. The runner is a program of its own, in a task's process. */
-const READERS = /^(hub\/main|hub\/config|worker\/config|worker\/pipeline\/bun-runner)\.ts$/;
+/**
+ * Only these read the environment; everything else gets a config. The runner is a program of its own, in a task's process;
+ * the launcher passes the environment on to the version it starts.
+ */
+const READERS =
+  /^(hub\/main|hub\/config|worker\/config|worker\/pipeline\/bun-runner|worker\/update\/launcher)\.ts$/;
 const READS = /\b(process|Bun)\.env\b|import\.meta\.env\b/;
 
 /** `file:line` of every read of the environment outside the config files, below `root`. */

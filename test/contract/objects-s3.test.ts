@@ -102,9 +102,9 @@ describe("a body of several parts", () => {
     );
     const said = JSON.parse(await new Response(child.stdout).text());
     expect(said).toMatchObject({ size: LARGE_MB * 2 ** 20, read: LARGE_MB * 2 ** 20 });
-    // 37 MB and 38 MB were measured, with 48 MB as with 256.
-    expect(said.put).toBeLessThan(64);
-    expect(said.both - said.put).toBeLessThan(64);
+    // 37 to 65 MB were measured, with 48 MB as with 256; a body that is gathered takes 96.
+    expect(said.put).toBeLessThan(85);
+    expect(said.both - said.put).toBeLessThan(85);
   }, 300_000);
 });
 

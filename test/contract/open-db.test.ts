@@ -96,7 +96,7 @@ describe("one hub per SQLite file", () => {
     const first = await child(file);
     expect(first.said).toBe("open");
     const second = await child(file);
-    expect(second.said).toMatch(/SVC_DB_URL: .*two\.db is in use by another hub.*not supported/);
+    expect(second.said).toMatch(/SVC_DB_URL: .*two\.db is in use by another hub.*need Postgres/);
     await second.end();
     expect(await failure(file)).toContain("in use by another hub");
     await first.end();
