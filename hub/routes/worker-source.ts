@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { createRoute, z } from "@hono/zod-openapi";
 import type { HubContext } from "../context.ts";
 import { newApp } from "../http/new-app.ts";
@@ -26,10 +25,9 @@ const named = (header: string | undefined, etag: string): boolean =>
 
 /** GET /worker-source.tar.gz (fleet spec §4.3, §5.4). */
 export function workerSourceRoutes(ctx: HubContext) {
-  const openArchive = createWorkerSource(ctx.version);
+  const openArchive = createWorkerSource(ctx.version, ctx.clock);
   return newApp().openapi(source, async (c) => {
-    const archive = await openArchive();
-    const etag = `"${createHash("sha256").update(archive).digest("hex")}"`;
+    const { archive, etag } = await openArchive();
     const headers = { ETag: etag, "Cache-Control": "no-cache", "X-Flotilla-Version": ctx.version };
     if (named(c.req.header("if-none-match"), etag)) return c.body(null, 304, headers);
     const type = { "Content-Type": "application/gzip" };

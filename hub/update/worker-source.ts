@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "#shared/clock.ts";
 import { AppError, errorMessage } from "#shared/errors.ts";
-import { isCompiled, SOURCE_ROOT } from "#shared/version.ts";
-import { type PackedSources, packSources } from "./pack-sources.ts";
+import { hashSources, isCompiled, SOURCE_ROOT } from "#shared/version.ts";
+import { packSources } from "./pack-sources.ts";
 
 /** Name under which `scripts/build.ts` puts the archive into the binary. */
 export const ARCHIVE_NAME = "worker-source.tar.gz";
@@ -16,26 +18,50 @@ async function openSources(version: string): Promise<Uint8Array> {
     if (file === undefined) throw new Error("the sources are not part of this binary");
     return file.bytes();
   }
-  const packed: PackedSources = await packSources(SOURCE_ROOT);
-  if (packed.version !== version)
-    throw new Error(
-      `the sources are ${packed.version} by now and this hub runs ${version}: start it again`,
-    );
+  // Before packing, which takes ten times as long; and once more of what was packed.
+  demandVersion(hashSources(SOURCE_ROOT), version);
+  const packed = await packSources(SOURCE_ROOT);
+  demandVersion(packed.version, version);
   return packed.archive;
 }
+
+function demandVersion(found: string, version: string): void {
+  if (found !== version)
+    throw new Error(`the sources are ${found} by now and this hub runs ${version}: start it again`);
+}
+
+export interface WorkerSource {
+  archive: Uint8Array;
+  etag: string;
+}
+
+/** A refusal is told again for so long without reading every source for it: anybody may ask. */
+const REFUSAL_MS = 5_000;
 
 /**
  * The archive of the sources this hub runs (fleet spec §4.3): out of the binary, or packed from the files at the first
  * call and kept.
  */
-export function createWorkerSource(version: string): () => Promise<Uint8Array> {
-  let opened: Promise<Uint8Array> | undefined;
+export function createWorkerSource(
+  version: string,
+  clock: Pick<Clock, "now">,
+): () => Promise<WorkerSource> {
+  let opened: Promise<WorkerSource> | undefined;
+  let refused_at: number | null = null;
+  const open = async (): Promise<WorkerSource> => {
+    const archive = await openSources(version);
+    return { archive, etag: `"${createHash("sha256").update(archive).digest("hex")}"` };
+  };
   return async () => {
-    opened ??= openSources(version);
+    if (refused_at !== null && clock.now() - refused_at >= REFUSAL_MS) {
+      opened = undefined;
+      refused_at = null;
+    }
+    opened ??= open();
     try {
       return await opened;
     } catch (err) {
-      opened = undefined;
+      refused_at ??= clock.now();
       const reason = errorMessage(err);
       throw new AppError("unavailable", `no worker source: ${reason}`, { cause: err });
     }

@@ -158,13 +158,15 @@ test("counters of two control planes are kept apart and add up; a name is free a
   expect(await names()).toBe(1);
 });
 
-test("a task that is due, a lease that ends and a tick of a schedule are dealt with once", async () => {
+test("a tick of a schedule makes one task, however many control planes see it", async () => {
   await startTwo();
   await api(a, "POST", "/workloads", { slug: "w", ...command, schedule: "* * * * * *" });
   await clock.advance(10_000);
-  const { pending } = await api(a, "GET", "/workloads/w/queue");
-  const { rows } = await api(b, "GET", "/workloads/w/queue/peek?limit=100");
-  const keys = rows.map((row: { pk: string }) => row.pk);
-  expect(new Set(keys).size).toBe(pending);
-  expect(keys.length).toBe(pending);
+  // The last tick may still be on its way to the database.
+  const keys = await askUntil("as many tasks as are counted", async () => {
+    const { rows } = await api(b, "GET", "/workloads/w/queue/peek?limit=100");
+    const { pending } = await api(a, "GET", "/workloads/w/queue");
+    return pending > 0 && rows.length === pending && rows.map((row: { pk: string }) => row.pk);
+  });
+  expect(new Set(keys).size).toBe(keys.length);
 });
