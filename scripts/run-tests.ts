@@ -9,15 +9,23 @@ import { endLeftovers, type Group, runGroup, summarize, TAG, type Tally } from "
 
 const BINARY_TESTS = "test/e2e/binary*.test.ts";
 
-/** In order; groups never overlap, because browsers and databases of two groups would fight for two cores. */
-const GROUPS: Group[] = [
-  { name: "unit", files: ["test/unit/**/*.test.ts"], timeout_s: 120 },
-  { name: "contract", files: ["test/contract/**/*.test.ts"], timeout_s: 300 },
-  { name: "api", files: ["test/api/**/*.test.ts"], timeout_s: 240 },
-  { name: "flow", files: ["test/flow/**/*.test.ts"], timeout_s: 400 },
-  { name: "e2e", files: ["test/e2e/**/*.test.ts"], except: [BINARY_TESTS], timeout_s: 900 },
-  { name: "chaos", files: ["test/chaos/**/*.test.ts"], timeout_s: 600 },
+/**
+ * Rounds, one after the other; the lines of a round run side by side. Those of the first leave a core idle when they are
+ * alone, and start no browser. Browsers of two groups would fight for two cores, so theirs never overlap.
+ */
+const ROUNDS: Group[][][] = [
+  [
+    [
+      { name: "unit", files: ["test/unit/**/*.test.ts"], timeout_s: 120 },
+      { name: "contract", files: ["test/contract/**/*.test.ts"], timeout_s: 300 },
+      { name: "api", files: ["test/api/**/*.test.ts"], timeout_s: 240 },
+    ],
+    [{ name: "flow", files: ["test/flow/**/*.test.ts"], timeout_s: 420 }],
+  ],
+  [[{ name: "e2e", files: ["test/e2e/**/*.test.ts"], except: [BINARY_TESTS], timeout_s: 900 }]],
+  [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"], timeout_s: 600 }]],
 ];
+const GROUPS = ROUNDS.flat(2);
 /** Judges what the build made. */
 const BINARY: Group = { name: "binary", files: [BINARY_TESTS], timeout_s: 180 };
 
@@ -62,6 +70,28 @@ async function step(name: string, work: () => Promise<Omit<Tally, "name" | "ms">
   }
 }
 
+/** Shows the first line as it goes; what the others print is shown when the round is over. */
+async function runRound(
+  lines: Group[][],
+  wanted: (name: string) => boolean,
+  scratch: string,
+): Promise<Tally[]> {
+  const held: string[] = [];
+  const lanes = lines
+    .map((groups) => groups.filter(({ name }) => wanted(name)))
+    .filter((groups) => groups.length > 0);
+  const tallies = await Promise.all(
+    lanes.map(async (groups, i) => {
+      const of: Tally[] = [];
+      const hold = i === 0 ? undefined : (text: string) => void held.push(text);
+      for (const group of groups) of.push(await runGroup(group, scratch, hold));
+      return of;
+    }),
+  );
+  process.stderr.write(held.join(""));
+  return tallies.flat();
+}
+
 async function runAll(only: string[]): Promise<Tally[]> {
   const wanted = (name: string) => only.length === 0 || only.includes(name);
   const unknown = only.filter(
@@ -79,8 +109,7 @@ async function runAll(only: string[]): Promise<Tally[]> {
           return { passed: results.length - failed, failed, note: "" };
         }),
       );
-    for (const group of GROUPS)
-      if (wanted(group.name)) tallies.push(await runGroup(group, scratch));
+    for (const lines of ROUNDS) tallies.push(...(await runRound(lines, wanted, scratch)));
     if (["build", "binary", "bench"].some(wanted))
       tallies.push(
         await step("build", async () => {

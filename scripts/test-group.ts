@@ -72,8 +72,15 @@ async function filesOf(group: Group): Promise<string[]> {
     .sort();
 }
 
-/** Runs the files of a group in one process of their own; whatever lives on after it is ended and told. */
-export async function runGroup(group: Group, scratch: string): Promise<Tally> {
+/**
+ * Runs the files of a group in one process of their own; whatever lives on after it is ended and told.
+ * @param held takes what is printed, for a group that runs beside another one; absent: it is shown as it comes.
+ */
+export async function runGroup(
+  group: Group,
+  scratch: string,
+  held?: (text: string) => void,
+): Promise<Tally> {
   const started = performance.now();
   const failures: Failure[] = [];
   const tally = (passed: number, failed: number, note: string): Tally => {
@@ -81,7 +88,8 @@ export async function runGroup(group: Group, scratch: string): Promise<Tally> {
   };
   const files = await filesOf(group);
   if (files.length === 0) return tally(0, 1, "no test files");
-  console.log(`\n== ${group.name}: ${files.length} files`);
+  const show = held ?? ((text: string) => process.stderr.write(text));
+  show(`\n== ${group.name}: ${files.length} files\n`);
   const report = join(scratch, `${group.name}.xml`);
   const tag = `${group.name}-${process.pid}-${Date.now()}`;
   const child = Bun.spawn(
@@ -97,13 +105,17 @@ export async function runGroup(group: Group, scratch: string): Promise<Tally> {
       cwd: ROOT,
       env: { ...process.env, ...group.env, [TAG]: tag },
       stdin: "ignore",
-      stdout: "inherit",
-      // Everything but what tests print themselves.
+      // What tests print themselves; everything else goes to stderr.
+      stdout: held ? "pipe" : "inherit",
       stderr: "pipe",
       detached: true,
     },
   );
-  const output = watchOutput(child.stderr, (bytes) => process.stderr.write(bytes));
+  const text = new TextDecoder();
+  const output = watchOutput(child.stderr, (bytes) =>
+    held ? held(text.decode(bytes, { stream: true })) : process.stderr.write(bytes),
+  );
+  const printed = child.stdout ? new Response(child.stdout).text().then(show) : undefined;
   let late = false;
   const timer = setTimeout(() => {
     late = true;
@@ -117,7 +129,7 @@ export async function runGroup(group: Group, scratch: string): Promise<Tally> {
       .text()
       .catch(() => ""),
   );
-  await Promise.race([output.ended, Bun.sleep(GRACE_MS)]);
+  await Promise.race([Promise.all([output.ended, printed]), Bun.sleep(GRACE_MS)]);
   const { strays } = output;
   failures.push(...(counts?.failures ?? []), ...strays);
   if (!counts || late)
