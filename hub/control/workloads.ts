@@ -37,7 +37,7 @@ export async function createWorkload(
 ): Promise<Workload> {
   const now = ctx.clock.now();
   checkSchedule(input, now);
-  checkInitKwargs(ctx.pipeline.plugins, input);
+  await checkInitKwargs(ctx.pipeline.plugins, input);
   const row = await ctx.db.workloads.insert({ ...input, created_at: now, updated_at: now });
   if (!row) throw conflict(`workload ${input.slug} exists`);
   ctx.pipeline.workloads.set(row.slug, row);
@@ -55,7 +55,7 @@ export async function replaceWorkload(
   if (named !== undefined && named !== slug)
     throw invalid(["body", "slug"], "must be the slug of the path: it cannot be changed");
   checkSchedule(input, ctx.clock.now());
-  checkInitKwargs(ctx.pipeline.plugins, input);
+  await checkInitKwargs(ctx.pipeline.plugins, input);
   return changeWorkload(ctx, slug, input);
 }
 

@@ -71,6 +71,7 @@ export const DoneItem = z.strictObject({
 });
 export type DoneItem = z.infer<typeof DoneItem>;
 export const EmitList = z.array(Emitted).max(10_000);
+export type EmitList = z.infer<typeof EmitList>;
 
 export const FailedItem = z.strictObject({
   ...AttemptRef.shape,

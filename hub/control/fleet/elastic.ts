@@ -91,9 +91,9 @@ export async function spawnInstances(
   input: SpawnInstances,
 ): Promise<Instance[]> {
   const { count, slots, workloads = [] } = input;
-  const known = new Set(ctx.pipeline.workloads.all().map(({ slug }) => slug));
   for (const [i, slug] of workloads.entries())
-    if (!known.has(slug)) throw invalid(["body", "workloads", i], "there is no such workload");
+    if (!(await ctx.pipeline.workloads.find(slug)))
+      throw invalid(["body", "workloads", i], "there is no such workload");
   const args = [
     ...(slots === undefined ? [] : [`--slots=${slots}`]),
     ...(workloads.length === 0 ? [] : [`--workloads=${workloads.join(",")}`]),

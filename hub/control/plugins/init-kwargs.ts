@@ -20,10 +20,13 @@ export function schemaProblem(init_schema: Record<string, unknown>): string | nu
  * Judges a workload's init_kwargs by what its plugin asks for, before a worker meets them.
  * @throws AppError invalid naming each that breaks a rule
  */
-export function checkInitKwargs(
+export async function checkInitKwargs(
   plugins: Plugins,
   workload: Pick<WorkloadRow, "executor_type" | "executor_config">,
-): void {
+): Promise<void> {
+  const { plugin: named, source_path } = workload.executor_config;
+  // It may have come, or changed, since this process looked last; a folder that cannot be read is told by the loop.
+  if (named !== undefined || source_path !== undefined) await plugins.refresh().catch(() => {});
   const plugin = pluginOf(plugins, workload);
   if (!plugin?.sha256) return;
   const schema = plugins.get(plugin.slug)?.manifest?.executor?.init_schema;

@@ -137,8 +137,9 @@ async function workFor(
   over: AbortSignal,
 ): Promise<void> {
   const { clock, pipeline } = ctx;
-  // Told of while the claim before was on its way to the database.
+  // Told of while the claim before was on its way to the database: of work, or of the worker itself.
   if (candidates(ctx, worker, exclude).length > 0) return;
+  if ((pipeline.pullers.get(worker.worker_id) ?? worker) !== worker) return;
   const woken = new AbortController();
   const stop = pipeline.ready.onWork((workload_id) => {
     if (workload_id === null) {

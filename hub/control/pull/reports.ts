@@ -21,9 +21,11 @@ export async function completeTasks(
   items: readonly DoneItem[],
 ): Promise<Report[]> {
   if (items.length === 0) return [];
-  const tasks = items.map((item): DoneTask => {
-    const { task_id, epoch, output } = item;
-    const emit = emitted(ctx, output);
+  const lists = items.map(({ output }) => emitList(ctx, output));
+  await meetWorkloads(ctx, lists);
+  const tasks = items.map((item, i): DoneTask => {
+    const { task_id, epoch } = item;
+    const emit = emitted(ctx, lists[i] ?? []);
     return {
       ...{ task_id, epoch, ...printed(item), ...outputOf(item) },
       ...(emit.length > 0 ? { emit } : {}),
@@ -44,20 +46,27 @@ function outputOf({ output, stderr }: DoneItem): Partial<DoneTask> & { output: s
   return { output: null, stderr: `${cleanText(stderr)}\n${note}`, truncated: true };
 }
 
-/** Tasks of `output.emit`, by workload; one that is malformed or names no workload is not submitted. */
-function emitted(
-  ctx: ControlContext,
-  output: unknown,
-): { workload_id: number; tasks: NewTask[] }[] {
+/** `output.emit` of a run; nothing when it is malformed. */
+function emitList(ctx: ControlContext, output: unknown): EmitList {
   const raw = (output as { emit?: unknown } | null | undefined)?.emit;
   if (raw === undefined) return [];
   const parsed = EmitList.safeParse(raw);
-  if (!parsed.success) {
-    ctx.log.warn({ reason: parsed.error.issues[0]?.message }, "emit of a run is malformed");
-    return [];
-  }
+  if (parsed.success) return parsed.data;
+  ctx.log.warn({ reason: parsed.error.issues[0]?.message }, "emit of a run is malformed");
+  return [];
+}
+
+/** Another control process may have made a workload a moment ago: what a run emits to it is not lost. */
+async function meetWorkloads({ pipeline }: ControlContext, lists: readonly EmitList[]) {
+  const named = new Set(lists.flat().map(({ workload }) => workload));
+  for (const slug of named)
+    if (!pipeline.workloads.bySlug(slug)) await pipeline.workloads.find(slug);
+}
+
+/** The emitted tasks by workload; one that names no workload is not submitted. */
+function emitted(ctx: ControlContext, list: EmitList): { workload_id: number; tasks: NewTask[] }[] {
   const groups = new Map<number, NewTask[]>();
-  for (const { workload: slug, ...item } of parsed.data) {
+  for (const { workload: slug, ...item } of list) {
     const workload = ctx.pipeline.workloads.bySlug(slug);
     if (!workload) {
       ctx.log.warn({ workload: slug }, "a run emits to a workload that does not exist");
