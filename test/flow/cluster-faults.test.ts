@@ -95,6 +95,13 @@ test("a stream at a hub that heard nothing shows the events, and the end, when i
   for (const messages of fleet.messages) messages.loses = () => true;
   const row = await a.ctx.db.jobs.get(job_id);
   if (!row) throw new Error("no row");
+  let looks = 0;
+  const { get } = a.ctx.db.jobs;
+  a.ctx.db.jobs.get = async (id) => {
+    const found = await get(id);
+    looks += 1;
+    return found;
+  };
   const sent: string[] = [];
   let closed = 0;
   const stream = startEventStream(a.ctx, row, 0, {
@@ -106,7 +113,8 @@ test("a stream at a hub that heard nothing shows the events, and the end, when i
       closed = code;
     },
   });
-  await until(() => sent.length > 0);
+  // What is stored was sent, and the job was seen running.
+  await until(() => sent.length > 0 && looks > 0);
   worker.log(assigned, "navigate", "one");
   worker.finish(assigned);
   await b.signals.next("lane freed");
