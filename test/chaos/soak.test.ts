@@ -4,7 +4,7 @@ import { countsLike, memoryOf, settledCounts, socketsOf } from "#test/support/fl
 import { type FleetProcesses, startFleet } from "#test/support/fleet-process.ts";
 
 /** Full size: `SOAK_JOBS=200 bun test test/chaos/soak.test.ts`; the suite runs a short one. */
-const JOBS = Number(process.env.SOAK_JOBS ?? 16);
+const JOBS = Number(process.env.SOAK_JOBS ?? 10);
 const WARM_UP = Math.max(4, Math.floor(JOBS / 4));
 /** Fewer jobs say nothing about memory: the heap has not settled. */
 const MEMORY_IS_JUDGED = JOBS >= 100;
