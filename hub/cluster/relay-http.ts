@@ -5,6 +5,7 @@ import { fetchDirect } from "#shared/fetch-direct.ts";
 import type { HubContext } from "../context.ts";
 import { within } from "./deadline.ts";
 import { findHub, type HubEntry } from "./hubs.ts";
+import { noticing } from "./noticing.ts";
 import { endToEnd } from "./relay-headers.ts";
 import { relayMark } from "./relay-mark.ts";
 
@@ -178,14 +179,6 @@ async function canConnect({ url }: HubEntry): Promise<boolean> {
     () => false,
   );
 }
-
-const noticing = (fed: () => void) =>
-  new TransformStream<Uint8Array, Uint8Array>({
-    transform: (chunk, to) => {
-      fed();
-      to.enqueue(chunk);
-    },
-  });
 
 function once(run: () => void): () => void {
   let ran = false;

@@ -63,6 +63,13 @@ export function jobsRepo({ q, t: { jobs } }: Conn): JobsRepo {
   /** Few at any time; said as a subquery so that the planner starts here, not at the worker's whole history. */
   const running = q.select({ job_id: jobs.job_id }).from(jobs).where(eq(jobs.status, "running"));
 
+  const failRunning = async (error: string, now: number, ...of: SQL[]) =>
+    q
+      .update(jobs)
+      .set({ status: "failed", error, finished_at: now })
+      .where(and(eq(jobs.status, "running"), ...of))
+      .returning();
+
   // The statements of every job are built once: building one takes longer than running it.
   const insert = q
     .insert(jobs)
@@ -163,39 +170,15 @@ export function jobsRepo({ q, t: { jobs } }: Conn): JobsRepo {
         .where(and(eq(jobs.job_id, job_id), waiting))
         .returning()
         .then(first<JobRow>),
-    failRunningOf: async (worker_id, error, now) =>
-      q
-        .update(jobs)
-        .set({ status: "failed", error, finished_at: now })
-        .where(
-          and(
-            eq(jobs.worker_id, worker_id),
-            eq(jobs.status, "running"),
-            inArray(jobs.job_id, running),
-          ),
-        )
-        .returning(),
+    failRunningOf: (worker_id, error, now) =>
+      failRunning(error, now, eq(jobs.worker_id, worker_id), inArray(jobs.job_id, running)),
     failRunningUnder: async (worker_id, lease_tokens, error, now) => {
       if (lease_tokens.length === 0) return [];
-      return q
-        .update(jobs)
-        .set({ status: "failed", error, finished_at: now })
-        .where(
-          and(
-            eq(jobs.worker_id, worker_id),
-            eq(jobs.status, "running"),
-            inArray(jobs.lease_token, lease_tokens),
-            inArray(jobs.job_id, running),
-          ),
-        )
-        .returning();
+      const under = inArray(jobs.lease_token, lease_tokens);
+      const of_worker = eq(jobs.worker_id, worker_id);
+      return failRunning(error, now, of_worker, under, inArray(jobs.job_id, running));
     },
-    failAllRunning: async (error, now) =>
-      q
-        .update(jobs)
-        .set({ status: "failed", error, finished_at: now })
-        .where(eq(jobs.status, "running"))
-        .returning(),
+    failAllRunning: (error, now) => failRunning(error, now),
     runningBefore: async (created_before, limit) =>
       q
         .select()

@@ -23,11 +23,13 @@ export function bestCandidate({ links, clock }: HubContext): Best | null {
   return best;
 }
 
-/** The hub that has a strictly better candidate than this one (fleet spec §8 rule 2), if there is one. */
-export const betterHub = (ctx: HubContext): Peer | null =>
-  ctx.cluster.peers.size === 0
-    ? null
-    : betterPeer(ctx.cluster.peers.values(), bestCandidate(ctx), ctx.clock.now());
+const NONE: ReadonlySet<string> = new Set();
+
+/** The hub, but for those of `lost`, that has a strictly better candidate than this one (fleet spec §8 rule 2). */
+export function betterHub(ctx: HubContext, lost: ReadonlySet<string> = NONE): Peer | null {
+  const reached = [...ctx.cluster.peers.values()].filter(({ hub_id }) => !lost.has(hub_id));
+  return reached.length === 0 ? null : betterPeer(reached, bestCandidate(ctx), ctx.clock.now());
+}
 
 /** Tells the other hubs of this one's best free candidate. */
 export interface CandidateTeller {

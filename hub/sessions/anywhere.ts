@@ -1,10 +1,10 @@
 import { AppError, errorMessage } from "#shared/errors.ts";
 import { type CreateSession, type Session, SessionList } from "#shared/schema/session.ts";
 import { findHub, type HubEntry, otherHubs } from "../cluster/hubs.ts";
-import { betterPeer, type Peer } from "../cluster/peers.ts";
+import type { Peer } from "../cluster/peers.ts";
 import { passOn } from "../cluster/relay-http.ts";
 import type { HubContext } from "../context.ts";
-import { bestCandidate } from "../fleet/candidate.ts";
+import { betterHub } from "../fleet/candidate.ts";
 import { findLinkHub } from "./link-hub.ts";
 import { atCapacity, OPEN_MS, openSession } from "./open.ts";
 import { lookUp } from "./places.ts";
@@ -70,12 +70,6 @@ const need = (session: HubSession | null): HubSession => {
   if (session) return session;
   throw atCapacity();
 };
-
-/** The hub with a strictly better candidate than this one (fleet spec §8 rule 2). */
-function betterHub(ctx: HubContext, lost: ReadonlySet<string>): Peer | null {
-  const reached = [...ctx.cluster.peers.values()].filter(({ hub_id }) => !lost.has(hub_id));
-  return reached.length === 0 ? null : betterPeer(reached, bestCandidate(ctx), ctx.clock.now());
-}
 
 /** Aborts `found` once another hub has a better candidate than this one. */
 async function lookForBetter(

@@ -1,6 +1,7 @@
 import { AppError, errorMessage, notFound } from "#shared/errors.ts";
 import { fetchDirect } from "#shared/fetch-direct.ts";
 import { within } from "../cluster/deadline.ts";
+import { noticing } from "../cluster/noticing.ts";
 import type { HubContext } from "../context.ts";
 import { bridgeOf } from "./registry.ts";
 import { type HubSession, SessionOver } from "./types.ts";
@@ -87,14 +88,6 @@ function watchdog(ctx: HubContext, ms: number, bark: () => void): Watchdog {
     stop: () => over.abort(),
   };
 }
-
-const noticing = (fed: () => void) =>
-  new TransformStream<Uint8Array, Uint8Array>({
-    transform: (chunk, to) => {
-      fed();
-      to.enqueue(chunk);
-    },
-  });
 
 /** The same answer with a body of which no piece is waited for too long; how slowly it is read does not matter. */
 function withDeadlines(ctx: HubContext, response: Response, stop: AbortController): Response {

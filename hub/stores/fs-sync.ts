@@ -1,14 +1,6 @@
-import { mkdir, open } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
-
-async function syncNow(dir: string): Promise<void> {
-  const handle = await open(dir, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
+import { syncPath } from "#shared/sync-path.ts";
 
 /**
  * fsync of directories, shared: callers that ask while one runs are served together by the next, so many uploads into
@@ -20,7 +12,7 @@ export function createDirSync(): (dir: string) => Promise<void> {
   const syncAfterRunning = async (dir: string): Promise<void> => {
     await Promise.allSettled([running.get(dir)]);
     waiting.delete(dir);
-    const sync = syncNow(dir);
+    const sync = syncPath(dir);
     running.set(dir, sync);
     try {
       await sync;

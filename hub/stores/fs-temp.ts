@@ -1,18 +1,10 @@
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Log } from "#shared/log.ts";
+import { isProcessAlive } from "#shared/process-alive.ts";
 
 /** Directories in use by stores of this process: after a container restart an old one may carry the same pid. */
 const ours = new Set<string>();
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (err) {
-    return err instanceof Error && "code" in err && err.code === "EPERM";
-  }
-};
 
 /** A directory of this process for bodies on their way, in the store's own file system so that rename is atomic. */
 export interface TempDir {
@@ -28,7 +20,7 @@ export async function openTempDir(root: string, log: Log): Promise<TempDir> {
   for (const name of await readdir(base)) {
     const dir = join(base, name);
     const pid = Number(name.split("-")[0]);
-    if (pid === process.pid ? ours.has(dir) : isAlive(pid)) continue;
+    if (pid === process.pid ? ours.has(dir) : isProcessAlive(pid)) continue;
     await rm(dir, { recursive: true, force: true });
     log.info({ dir }, "leftover of an earlier run removed");
   }

@@ -34,10 +34,11 @@ export interface OpenSharedOptions {
  * @throws ConfigError naming SVC_REDIS_URL when it cannot be used; it never shows the password.
  */
 export function openShared(url: string | null, options: OpenSharedOptions): Promise<SharedStores> {
-  return url === null ? openMemory(options) : openRedis(url, options);
+  return url === null ? Promise.resolve(createMemoryStores(options)) : openRedis(url, options);
 }
 
-async function openMemory({ clock, log }: OpenSharedOptions): Promise<SharedStores> {
+/** Stores in this process: of a single hub, and of the hubs of a test. */
+export function createMemoryStores({ clock, log }: OpenSharedOptions): SharedStores {
   const kv = createMemoryKv(clock);
   const pubsub = createMemoryPubSub(log);
   return {

@@ -1,8 +1,5 @@
-import { createMemoryKv } from "#hub/stores/kv-memory.ts";
-import { createMemoryLeases } from "#hub/stores/leases-memory.ts";
-import type { SharedStores } from "#hub/stores/open-shared.ts";
+import { createMemoryStores, type SharedStores } from "#hub/stores/open-shared.ts";
 import type { PubSub } from "#hub/stores/pubsub.ts";
-import { createMemoryPubSub } from "#hub/stores/pubsub-memory.ts";
 import { type Clock, systemClock } from "#shared/clock.ts";
 import { silentLog } from "#shared/log.ts";
 import { startTestHub, type TestHub, type TestHubOptions } from "./hub.ts";
@@ -10,17 +7,7 @@ import { startPostgres, type TestPostgres } from "./postgres.ts";
 
 /** Stores in this process that several hubs share. */
 export function memoryStores(clock: Clock = systemClock): SharedStores {
-  const kv = createMemoryKv(clock);
-  const pubsub = createMemoryPubSub(silentLog);
-  return {
-    kv,
-    pubsub,
-    leases: createMemoryLeases(clock),
-    close: async () => {
-      await pubsub.close();
-      await kv.close();
-    },
-  };
+  return createMemoryStores({ clock, log: silentLog });
 }
 
 /** A hub's own view of the messages: those for which `loses` says so reach it no more, nor leave it. */

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, open, readdir, readFile, rename, rm, statfs } from "nod
 import { dirname, join } from "node:path";
 import { ArchiveError } from "#shared/archive/archive-error.ts";
 import { type ArchiveLimits, readTar } from "#shared/archive/read-tar.ts";
+import { syncPath } from "#shared/sync-path.ts";
 import {
   hashFiles,
   isSource,
@@ -12,7 +13,6 @@ import {
   VERSION_FILE,
 } from "#shared/version.ts";
 import { hasPackage } from "./packages.ts";
-import { syncDir } from "./state.ts";
 
 /** Fleet spec §4.3: of the archive, and of what it unpacks to. */
 export const MAX_ARCHIVE_BYTES = 50 * 1024 ** 2;
@@ -101,7 +101,7 @@ async function writeFiles(root: string, files: readonly SourceFile[]): Promise<v
   // File systems put flushes that come together onto the disk together.
   for (let i = 0; i < files.length; i += AT_ONCE)
     await Promise.all(files.slice(i, i + AT_ONCE).map(write));
-  await Promise.all([...dirs].map(syncDir));
+  await Promise.all([...dirs].map(syncPath));
 }
 
 const AT_ONCE = 64;
@@ -142,7 +142,7 @@ export async function stageArchive(dir: string, archive: string, version: string
     await writeFiles(unfinished, files);
     await rm(pathOf(dir, version), { recursive: true, force: true });
     await rename(unfinished, pathOf(dir, version));
-    await syncDir(dir);
+    await syncPath(dir);
   } catch (err) {
     await rm(unfinished, { recursive: true, force: true }).catch(() => {});
     throw err;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
+import { syncPath } from "#shared/sync-path.ts";
 
 /**
  * Which version a worker runs and what became of the others: `versions/state.json` of its data directory. Programs of
@@ -58,14 +59,5 @@ export async function writeState(dir: string, state: UpdateState): Promise<void>
     await file.close();
   }
   await rename(`${path}.new`, path);
-  await syncDir(dir);
-}
-
-export async function syncDir(dir: string): Promise<void> {
-  const handle = await open(dir, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await syncPath(dir);
 }

@@ -4,6 +4,8 @@ import { basename, dirname, join, resolve } from "node:path";
 import { writeTarGz } from "#shared/archive/write-tar.ts";
 import { isoTime, systemClock } from "#shared/clock.ts";
 import { humanSize } from "#shared/names.ts";
+import { isProcessAlive } from "#shared/process-alive.ts";
+import { syncPath } from "#shared/sync-path.ts";
 import { nodeVersion } from "#shared/version.ts";
 import { EXIT } from "../../cli/exit.ts";
 import { loadHubConfig } from "../../config.ts";
@@ -39,7 +41,7 @@ export async function runBackup(
   try {
     const manifest = await write(places, join(work, "db"), join(work, "out"), at);
     await rename(join(work, "out"), file);
-    await syncDir(dir);
+    await syncPath(dir);
     const { size } = await stat(file);
     const { files, missing } = manifest;
     if (flags.json !== undefined)
@@ -91,29 +93,11 @@ async function write(
   return finish();
 }
 
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (err) {
-    return err instanceof Error && "code" in err && err.code === "EPERM";
-  }
-};
-
 /** What a backup that was killed left in the directory. */
 async function removeLeftovers(dir: string): Promise<void> {
   for (const name of await readdir(dir)) {
     if (!name.startsWith(WORK_PREFIX)) continue;
     const pid = Number(basename(name).slice(WORK_PREFIX.length).split("-")[0]);
-    if (!isAlive(pid)) await rm(join(dir, name), { recursive: true, force: true });
-  }
-}
-
-export async function syncDir(dir: string): Promise<void> {
-  const handle = await open(dir, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
+    if (!isProcessAlive(pid)) await rm(join(dir, name), { recursive: true, force: true });
   }
 }

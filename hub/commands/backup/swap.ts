@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
+import { syncPath } from "#shared/sync-path.ts";
 import { restoreJournal } from "../../db/sqlite-restore-mark.ts";
-import { syncDir } from "./backup.ts";
 
 /** One file or directory that changes its place: what is at `target` goes to `aside`, and `staged` (if any) comes to it. */
 const Move = z.object({ target: z.string(), staged: z.string().nullable(), aside: z.string() });
@@ -29,10 +29,10 @@ export async function swap(database: string, journal: Journal): Promise<void> {
     const waiting = staged === null ? !existsSync(aside) : existsSync(staged);
     if (waiting && existsSync(target)) await rename(target, aside);
     if (staged !== null && existsSync(staged)) await rename(staged, target);
-    await syncDir(dirname(target));
+    await syncPath(dirname(target));
   }
   await rm(path);
-  await syncDir(dirname(path));
+  await syncPath(dirname(path));
 }
 
 async function writeJournal(path: string, journal: Journal): Promise<void> {
@@ -46,5 +46,5 @@ async function writeJournal(path: string, journal: Journal): Promise<void> {
     await file.close();
   }
   await rename(temp, path);
-  await syncDir(dirname(path));
+  await syncPath(dirname(path));
 }

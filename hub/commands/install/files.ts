@@ -2,21 +2,13 @@ import { createHash } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
 import { copyFile, link, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { syncPath } from "#shared/sync-path.ts";
 
 export const readText = (path: string): Promise<string | null> =>
   readFile(path, "utf8").catch((err: NodeJS.ErrnoException) => {
     if (err.code === "ENOENT") return null;
     throw err;
   });
-
-async function syncFile(path: string): Promise<void> {
-  const file = await open(path, "r");
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
 
 /** The whole new text or what was there before, also after a crash. */
 export async function writeText(path: string, text: string, mode: number): Promise<void> {
@@ -66,7 +58,7 @@ export async function replaceExecutable(from: string, path: string): Promise<voi
   } finally {
     await file.close();
   }
-  await syncFile(temp);
+  await syncPath(temp);
   const previous = `${path}.previous`;
   if (await stat(path).catch(() => null)) {
     await rm(previous, { force: true });

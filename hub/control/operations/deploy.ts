@@ -6,6 +6,7 @@ import { conflict, errorMessage } from "#shared/errors.ts";
 import { newToken } from "#shared/ids.ts";
 import { createLogMask } from "#shared/log-mask.ts";
 import { startLoop } from "#shared/loop.ts";
+import { isProcessAlive } from "#shared/process-alive.ts";
 import type { Deploy, DeployOutcome, StartDeploy } from "#shared/schema/operations.ts";
 import type { DeployRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
@@ -137,7 +138,7 @@ export function createDeployDesk(ctx: DeployContext): DeployDesk {
     const [place, pid, of] = row.node.split(" ");
     // One of this very process may have begun a moment ago, so only its silence counts.
     if (of !== incarnation && place === PLACE)
-      if (Number(pid) === process.pid || !isAlive(Number(pid))) return true;
+      if (Number(pid) === process.pid || !isProcessAlive(Number(pid))) return true;
     return (row.beat_at ?? 0) < clock.now() - DEAD_MS;
   };
   const sweepOnce = async (): Promise<void> => {
@@ -179,12 +180,3 @@ const outcomeOf = (error: string | null, stopping: AbortSignal): DeployOutcome =
   if (error === null) return "succeeded";
   return stopping.aborted ? "interrupted" : "failed";
 };
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (err) {
-    return (err as NodeJS.ErrnoException).code === "EPERM";
-  }
-}
