@@ -1,4 +1,4 @@
-import { networkInterfaces } from "node:os";
+import { firstLanAddress } from "#shared/lan-address.ts";
 import { KV_READ_TIMEOUT_MS } from "#shared/limits.ts";
 import type { HubContext } from "../context.ts";
 import { within } from "./deadline.ts";
@@ -51,11 +51,6 @@ const ANY_ADDRESS = /^(0\.0\.0\.0|::|\[::\]|\*?)$/;
 
 /** Where other hubs reach one that listens on `host`: its first LAN address when it listens on every address. */
 export function advertisedUrl(host: string, port: number): string {
-  const name = ANY_ADDRESS.test(host) ? lanAddress() : host;
+  const name = ANY_ADDRESS.test(host) ? firstLanAddress() : host;
   return `http://${name.includes(":") && !name.startsWith("[") ? `[${name}]` : name}:${port}`;
 }
-
-const lanAddress = (): string =>
-  Object.values(networkInterfaces())
-    .flat()
-    .find((a) => a?.family === "IPv4" && !a.internal)?.address ?? "127.0.0.1";

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { ConfigError } from "#shared/env.ts";
 import { workerIdFromAddress } from "#shared/ids.ts";
-import { firstLanAddress, lanAddress } from "#worker/link/address.ts";
+import { firstLanAddress } from "#shared/lan-address.ts";
+import { lanAddress } from "#worker/link/address.ts";
 import { reconnectDelay, refusalAdvice } from "#worker/link/backoff.ts";
 import { parseHubUrl } from "#worker/link/hub-url.ts";
 

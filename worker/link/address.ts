@@ -2,24 +2,10 @@ import { createSocket } from "node:dgram";
 import { isIPv4 } from "node:net";
 import { networkInterfaces } from "node:os";
 import { withDeadline } from "#shared/clock.ts";
+import { firstLanAddress, type Interfaces } from "#shared/lan-address.ts";
 import type { HubAddress } from "./hub-url.ts";
 
 const ROUTE_DEADLINE_MS = 3_000;
-/** Bridges of container and machine hosts: the same address on every host, so useless as an identity. */
-const VIRTUAL = /^(docker|br-|veth|virbr|cni|flannel|lxc|podman)/;
-
-type Interfaces = ReturnType<typeof networkInterfaces>;
-
-/** First IPv4 address of a real interface, or 127.0.0.1 on a machine without a network. */
-export function firstLanAddress(interfaces: Interfaces = networkInterfaces()): string {
-  const found = Object.entries(interfaces).flatMap(([name, addresses]) =>
-    (addresses ?? [])
-      .filter((a) => a.family === "IPv4" && !a.internal && !a.address.startsWith("169.254."))
-      .map((a) => ({ address: a.address, virtual: VIRTUAL.test(name) })),
-  );
-  return (found.find((a) => !a.virtual) ?? found[0])?.address ?? "127.0.0.1";
-}
-
 /** The local address of the route to the hub: connecting a UDP socket picks one and sends nothing. */
 async function routeAddress(hub: HubAddress): Promise<string> {
   const socket = createSocket("udp4");
