@@ -8,6 +8,7 @@ import pg5 from "./pg/0005_fleet_of_workers.sql" with { type: "text" };
 import pg6 from "./pg/0006_deploy_outcomes.sql" with { type: "text" };
 import pg7 from "./pg/0007_runs_workload_failed.sql" with { type: "text" };
 import pg8 from "./pg/0008_schedule_take.sql" with { type: "text" };
+import pg9 from "./pg/0009_scripts.sql" with { type: "text" };
 import sqlite0 from "./sqlite/0000_init.sql" with { type: "text" };
 import sqlite1 from "./sqlite/0001_hosts_profiles.sql" with { type: "text" };
 import sqlite2 from "./sqlite/0002_pipeline.sql" with { type: "text" };
@@ -17,6 +18,7 @@ import sqlite5 from "./sqlite/0005_fleet_of_workers.sql" with { type: "text" };
 import sqlite6 from "./sqlite/0006_deploy_outcomes.sql" with { type: "text" };
 import sqlite7 from "./sqlite/0007_runs_workload_failed.sql" with { type: "text" };
 import sqlite8 from "./sqlite/0008_schedule_take.sql" with { type: "text" };
+import sqlite9 from "./sqlite/0009_scripts.sql" with { type: "text" };
 
 export interface Migration {
   name: string;
@@ -33,6 +35,7 @@ export const pgMigrations: Migration[] = [
   { name: "0006_deploy_outcomes", sql: pg6 },
   { name: "0007_runs_workload_failed", sql: pg7 },
   { name: "0008_schedule_take", sql: pg8 },
+  { name: "0009_scripts", sql: pg9 },
 ];
 
 export const sqliteMigrations: Migration[] = [
@@ -45,4 +48,5 @@ export const sqliteMigrations: Migration[] = [
   { name: "0006_deploy_outcomes", sql: sqlite6 },
   { name: "0007_runs_workload_failed", sql: sqlite7 },
   { name: "0008_schedule_take", sql: sqlite8 },
+  { name: "0009_scripts", sql: sqlite9 },
 ];

@@ -1,4 +1,5 @@
 import type { AssetKind, ByteRange } from "#shared/schema/asset.ts";
+import type { Attempt, AttemptTimings, TokenUsage, Verdict } from "#shared/schema/attempt.ts";
 import type { StoredCookie } from "#shared/schema/cookie.ts";
 import type {
   CaptureReport,
@@ -10,6 +11,7 @@ import type {
 import type { LoginRecipe, PopupPolicy, Recipe } from "#shared/schema/recipe.ts";
 import type { WorkerStatus } from "#shared/schema/worker.ts";
 import type { ColumnKit } from "./kit.pg.ts";
+import { defineLibraryTables } from "./library-tables.ts";
 import { defineOperationsTables } from "./operations-tables.ts";
 import { defineQueueTables } from "./queue-tables.ts";
 
@@ -95,6 +97,37 @@ export function defineTables(c: ColumnKit) {
     (t) => [c.primaryKey({ columns: [t.job_id, t.seq] })],
   );
 
+  /** Attempts of codegen-loop and rerun jobs (fleet spec §1, design/api.md); `n` counts from 1 within the job. */
+  const attempts = c.table(
+    "attempts",
+    {
+      job_id: c
+        .str("job_id")
+        .notNull()
+        .references(() => jobs.job_id, { onDelete: "cascade" }),
+      n: c.int("n").notNull(),
+      state: c.str("state").$type<Attempt["state"]>().notNull(),
+      engine: c.str("engine"),
+      prompt: c.str("prompt"),
+      reply: c.str("reply"),
+      script: c.str("script"),
+      stdout: c.str("stdout").notNull(),
+      stderr: c.str("stderr").notNull(),
+      result: c.json<{ value: unknown }>("result"),
+      error: c.json<NonNullable<Attempt["error"]>>("error"),
+      exit_code: c.int("exit_code"),
+      verdict: c.json<Verdict>("verdict"),
+      timings: c.json<AttemptTimings>("timings").notNull(),
+      tokens: c.json<TokenUsage>("tokens"),
+      sandbox: c.str("sandbox").$type<NonNullable<Attempt["sandbox"]>>(),
+      screenshot: c.str("screenshot"),
+      evidence: c.json<Attempt["evidence"]>("evidence").notNull(),
+      started_at: c.time("started_at").notNull(),
+      finished_at: c.time("finished_at"),
+    },
+    (t) => [c.primaryKey({ columns: [t.job_id, t.n] })],
+  );
+
   /** What must outlive a worker's registration: the operator's status and the last time it was seen. */
   const workers = c.table("workers", {
     worker_id: c.str("worker_id").primaryKey(),
@@ -148,7 +181,8 @@ export function defineTables(c: ColumnKit) {
   });
 
   return {
-    ...{ jobs, assets, job_events, workers, settings, idempotency_keys, hosts, profiles },
+    ...{ jobs, assets, job_events, attempts, workers, settings, idempotency_keys, hosts, profiles },
+    ...defineLibraryTables(c),
     ...defineQueueTables(c),
     ...defineOperationsTables(c),
   };

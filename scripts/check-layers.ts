@@ -81,6 +81,23 @@ export const LAYERS: readonly Layer[] = [
     may: [...DOMAIN, "hub-registries", "hub-cluster", "hub-fleet", "hub-sessions"],
     packages: [...ZOD, "client-zip"],
   },
+  // A script in its sandbox, and the door it has.
+  { name: "hub-runner", files: /^hub\/runner\//, may: ["shared"], packages: ZOD },
+  // Plans scripts, has them run and judged (modes codegen-loop and rerun).
+  {
+    name: "hub-codegen",
+    files: /^hub\/codegen\//,
+    may: [
+      ...DOMAIN,
+      "hub-registries",
+      "hub-cluster",
+      "hub-fleet",
+      "hub-sessions",
+      "hub-jobs",
+      "hub-runner",
+    ],
+    packages: ZOD,
+  },
   {
     name: "hub-http",
     files: /^hub\/http\//,
@@ -95,6 +112,7 @@ export const LAYERS: readonly Layer[] = [
       "hub-http",
       "hub-cluster",
       "hub-jobs",
+      "hub-codegen",
       "hub-sessions",
       "hub-viewer",
       "hub-extension",
@@ -117,6 +135,8 @@ export const LAYERS: readonly Layer[] = [
       "hub-fleet",
       "hub-sessions",
       "hub-jobs",
+      "hub-runner",
+      "hub-codegen",
       "hub-http",
       "hub-routes",
       "hub-control",

@@ -9,6 +9,11 @@ import type { FlowRepo, GpusRepo, RetentionRepo, SchedulesRepo, ViewsRepo } from
 export type JobRow = Tables["jobs"]["$inferSelect"];
 export type AssetRow = Tables["assets"]["$inferSelect"];
 export type EventRow = Tables["job_events"]["$inferSelect"];
+export type AttemptRow = Tables["attempts"]["$inferSelect"];
+export type EngineRow = Tables["engines"]["$inferSelect"];
+export type PresetRow = Tables["presets"]["$inferSelect"];
+export type SkillRow = Tables["skills"]["$inferSelect"];
+export type ConventionRow = Tables["conventions"]["$inferSelect"];
 export type WorkerRow = Tables["workers"]["$inferSelect"];
 export type HostRow = Tables["hosts"]["$inferSelect"];
 export type PullWorkerRow = Tables["pull_workers"]["$inferSelect"];

@@ -1,0 +1,62 @@
+import type { TokenUsage } from "../schema/attempt.ts";
+
+/** Chat completions as our callers see them (fleet spec §2.9); `chat.ts` speaks the protocol. */
+
+export type ChatPart =
+  | { type: "text"; text: string }
+  | { type: "image"; mime: string; content_base64: string };
+
+export interface ChatMessage {
+  role: "system" | "user" | "assistant";
+  content: string | ChatPart[];
+}
+
+export interface ChatRequest {
+  messages: ChatMessage[];
+  /** The answer must be JSON of this JSON schema; asked for by `response_format` where the backend offers it. */
+  schema?: { name: string; schema: Record<string, unknown> };
+  max_tokens?: number;
+  temperature?: number;
+}
+
+export interface ChatReply {
+  /** The answer without think blocks; a reasoning model's when its content was empty. */
+  text: string;
+  /** What a thinking model thought, or null. */
+  thinking: string | null;
+  /** Parsed and of the asked schema's outer shape; undefined when no schema was asked for. */
+  json: unknown;
+  model: string;
+  usage: TokenUsage | null;
+  finish_reason: string | null;
+  /** Requests made: 2 after one retry. */
+  requests: number;
+  ms: number;
+}
+
+export const CHAT_ERRORS = [
+  "timeout",
+  "network",
+  "refused_address",
+  "auth",
+  "rate_limited",
+  "http_status",
+  "bad_answer",
+  "cut_off",
+  "too_long",
+  "cancelled",
+] as const;
+export type ChatErrorKind = (typeof CHAT_ERRORS)[number];
+
+/** A chat that ended without an answer. `message` holds no key. */
+export class ChatError extends Error {
+  readonly kind: ChatErrorKind;
+  /** HTTP status of the last answer, or null. */
+  readonly status: number | null;
+  constructor(kind: ChatErrorKind, message: string, status: number | null = null) {
+    super(message);
+    this.name = "ChatError";
+    this.kind = kind;
+    this.status = status;
+  }
+}

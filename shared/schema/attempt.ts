@@ -1,0 +1,104 @@
+import { z } from "@hono/zod-openapi";
+
+/**
+ * What became of an attempt. Only `script_error`, `wrong_result` and `bad_script` are worth another script; the others
+ * would fail again whatever the planner wrote (browser-fleet-anchors.md §8).
+ * - `success`: it ran and the judge agrees, or no judge was asked (rerun)
+ * - `bad_script`: refused by the static check, nothing ran
+ * - `script_error`: it threw, or a selector was not found
+ * - `wrong_result`: it ran, and the judge says that the goal was not reached
+ * - `unverified`: it ran, and the judge could not say: never told as a success
+ * - `timeout`: longer than attempt_timeout_s
+ * - `credentials_missing`: the page asks for a login nobody gave
+ * - `capacity`: no lane, no runner, or no backend in time
+ * - `engine_error`: the backend failed for good
+ * - `lane_lost`: the browser or its worker went away
+ * - `sandbox`: the sandbox could not be made, or ended the script for a limit
+ * - `cancelled`
+ */
+export const ATTEMPT_CLASSES = [
+  "success",
+  "bad_script",
+  "script_error",
+  "wrong_result",
+  "unverified",
+  "timeout",
+  "credentials_missing",
+  "capacity",
+  "engine_error",
+  "lane_lost",
+  "sandbox",
+  "cancelled",
+] as const;
+export const AttemptClass = z.enum(ATTEMPT_CLASSES);
+export type AttemptClass = z.infer<typeof AttemptClass>;
+
+export const TokenUsage = z.object({ prompt_tokens: z.int(), completion_tokens: z.int() });
+export type TokenUsage = z.infer<typeof TokenUsage>;
+
+/** What the judge, or the rules before it, say of an attempt. */
+export const Verdict = z.object({
+  class: AttemptClass,
+  ok: z.boolean(),
+  reason: z.string(),
+  /** What the next script should do differently; from the judge. */
+  advice: z.string().nullable(),
+  /** `rules`: decided without an LLM. */
+  by: z.enum(["rules", "judge"]),
+  engine: z.string().nullable(),
+});
+export type Verdict = z.infer<typeof Verdict>;
+
+/** Milliseconds; null for what did not take place. */
+export const AttemptTimings = z.object({
+  plan_ms: z.int().nullable(),
+  check_ms: z.int().nullable(),
+  /** Spawn of the sandbox to the script's first action. */
+  first_action_ms: z.int().nullable(),
+  run_ms: z.int().nullable(),
+  judge_ms: z.int().nullable(),
+});
+export type AttemptTimings = z.infer<typeof AttemptTimings>;
+
+/** One attempt of a codegen-loop or rerun job without its long texts (GET /jobs/{id}/attempts). `n` counts from 1. */
+export const AttemptSummary = z
+  .object({
+    job_id: z.string(),
+    n: z.int(),
+    state: z.enum(["running", "ended"]),
+    engine: z.string().nullable(),
+    exit_code: z.int().nullable(),
+    verdict: Verdict.nullable(),
+    timings: AttemptTimings,
+    tokens: TokenUsage.nullable(),
+    /** How the script was confined: `bubblewrap`, or `process` where the operator allows it. */
+    sandbox: z.enum(["bubblewrap", "process"]).nullable(),
+    started_at: z.string(),
+    finished_at: z.string().nullable(),
+  })
+  .openapi("AttemptSummary");
+export type AttemptSummary = z.infer<typeof AttemptSummary>;
+export const AttemptList = z.object({ attempts: z.array(AttemptSummary) }).openapi("AttemptList");
+
+/** The whole attempt (GET /jobs/{id}/attempts/{n}). Streams keep their first and last 128 KB. */
+export const Attempt = AttemptSummary.extend({
+  prompt: z.string().nullable(),
+  reply: z.string().nullable(),
+  script: z.string().nullable(),
+  stdout: z.string(),
+  stderr: z.string(),
+  /** JSON value of the script's default export; null when there is none. */
+  result: z.unknown(),
+  error: z
+    .object({ name: z.string(), message: z.string(), line: z.int().nullable(), stack: z.string() })
+    .nullable(),
+  /** Name of the asset with the picture of the page at the end. */
+  screenshot: z.string().nullable(),
+  evidence: z.object({
+    url: z.string().nullable(),
+    title: z.string().nullable(),
+    /** Last requests of the session: method, url, status. */
+    network: z.array(z.object({ method: z.string(), url: z.string(), status: z.int().nullable() })),
+  }),
+}).openapi("Attempt");
+export type Attempt = z.infer<typeof Attempt>;
