@@ -10,6 +10,8 @@ import {
   superviseProcess,
   until,
 } from "./fleet-process.ts";
+import type { TestLan } from "./lan.ts";
+import { createLaneRecord, type LaneRecord } from "./lane-record.ts";
 import { startPostgres, type TestPostgres } from "./postgres.ts";
 import { startRedis, type TestRedis } from "./redis.ts";
 import { startNginx, type TestRouter } from "./router.ts";
@@ -32,6 +34,10 @@ export interface FleetOfHubs {
   db_url: string;
   redis: TestRedis;
   router: TestRouter;
+  /** The network of the hubs, `hosts[i]` is that of hub i; null when everything is on the loopback interface. */
+  lan: TestLan | null;
+  /** What the workers have logged of their lanes. */
+  lanes: LaneRecord;
   /** The parsed answer; null when no hub gave one. */
   call(
     method: string,
@@ -57,7 +63,17 @@ export interface FleetOfHubsOptions {
   env?: Record<string, string>;
   /** Command that starts the program; from source by default. */
   program?: string[];
+  /** A network for the hubs and the router, in this order; its owner closes it. */
+  lan?: TestLan | null;
 }
+
+/** As README.md says for a router: TCP looks after connections to a machine that vanished. */
+const ROUTER_SYSCTL = {
+  "net.ipv4.tcp_retries2": 5,
+  "net.ipv4.tcp_keepalive_time": 15,
+  "net.ipv4.tcp_keepalive_intvl": 5,
+  "net.ipv4.tcp_keepalive_probes": 3,
+};
 
 interface WorkerView {
   alive: boolean;
@@ -68,8 +84,14 @@ interface WorkerView {
 export async function startFleetOfHubs(options: FleetOfHubsOptions): Promise<FleetOfHubs> {
   const program = options.program ?? [process.execPath, MAIN];
   const dir = mkdtempSync(join(tmpdir(), "flotilla-hubs-"));
-  const [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
+  const lan = options.lan ?? null;
+  const listen = lan?.address;
+  const [postgres, redis] = await Promise.all([
+    startPostgres({ listen }),
+    startRedis({ ...(listen && { listen }) }),
+  ]);
   const db_url = await postgres.createDatabase();
+  const fromHubs = (url: string) => (lan ? url.replace("127.0.0.1", lan.address) : url);
   const shared = {
     FLOTILLA_TEST: dir,
     SVC_HOST: "127.0.0.1",
@@ -81,24 +103,30 @@ export async function startFleetOfHubs(options: FleetOfHubsOptions): Promise<Fle
   const hub_urls: string[] = [];
   const hubs: ManagedProcess[] = [];
   for (let i = 0; i < options.hubs; i += 1) {
+    const host = lan?.hosts[i];
     const port = await freePort();
-    hub_urls.push(`http://127.0.0.1:${port}`);
+    const address = host?.address ?? "127.0.0.1";
+    hub_urls.push(`http://${address}:${port}`);
     const env = {
       ...shared,
+      SVC_HOST: address,
       SVC_PORT: String(port),
       SVC_DATA_DIR: join(dir, `hub${i}`),
-      SVC_DB_URL: db_url,
-      SVC_REDIS_URL: redis.url,
+      SVC_DB_URL: fromHubs(db_url),
+      SVC_REDIS_URL: fromHubs(redis.url),
       SVC_OBJECTS_URL: `file:${join(dir, "objects")}`,
       SVC_PLUGINS_DIR: join(dir, "plugins"),
     };
-    hubs.push(superviseProcess(`hub${i}`, [...program, "hub"], env));
+    hubs.push(superviseProcess(`hub${i}`, [...(host?.enter ?? []), ...program, "hub"], env));
   }
-  const router = await startNginx(hub_urls);
+  const at = lan?.hosts[options.hubs];
+  for (const [name, value] of Object.entries(ROUTER_SYSCTL)) at?.sysctl(name, value);
+  const router = await startNginx(hub_urls, at);
+  const lanes = createLaneRecord();
   const base = 20_000 + Math.floor(Math.random() * 20_000);
   const workers = Array.from({ length: options.workers }, (_, i) => {
     const first = base + i * LANE_PORTS;
-    return superviseProcess(`worker${i}`, [...program, "worker"], {
+    const env = {
       ...shared,
       HUB_URL: router.url.replace("http", "ws"),
       PUBLIC_BASE_URL: router.url,
@@ -110,7 +138,9 @@ export async function startFleetOfHubs(options: FleetOfHubsOptions): Promise<Fle
       SVC_CDP_PORT_BASE: String(first),
       SVC_VNC_PORT_BASE: String(first + 20),
       NOVNC_BASE_PORT: String(first + 40),
-    });
+    };
+    const onLine = lanes.follow(`w${i}`);
+    return superviseProcess(`worker${i}`, [...program, "worker"], env, { onLine });
   });
   const processes = [...hubs, ...workers];
 
@@ -143,6 +173,8 @@ export async function startFleetOfHubs(options: FleetOfHubsOptions): Promise<Fle
       db_url,
       redis,
       router,
+      lan,
+      lanes,
       call,
       tails,
     },

@@ -22,12 +22,18 @@ export interface ManagedProcess {
   stop(deadline_ms?: number): Promise<number>;
 }
 
+export interface SuperviseOptions {
+  restart_ms?: number;
+  /** Is given null at each start, then every line that the program logs. */
+  onLine?: (line: string | null) => void;
+}
+
 /** Keeps `argv` running until `stop`. A death is followed by a new start after `restart_ms`. */
 export function superviseProcess(
   name: string,
   argv: string[],
   env: Record<string, string>,
-  restart_ms = 300,
+  { restart_ms = 300, onLine }: SuperviseOptions = {},
 ): ManagedProcess {
   let stopping = false;
   let starts = 0;
@@ -36,6 +42,7 @@ export function superviseProcess(
 
   function start() {
     starts += 1;
+    onLine?.(null);
     const proc = Bun.spawn(argv, {
       env: { ...process.env, ...env },
       stdin: "ignore",
@@ -52,9 +59,13 @@ export function superviseProcess(
   }
   async function keepTail(stream: ReadableStream<Uint8Array>) {
     const decoder = new TextDecoder();
+    let rest = "";
     for await (const chunk of stream) {
-      lines.push(...decoder.decode(chunk, { stream: true }).split("\n").filter(Boolean));
-      lines = lines.slice(-200);
+      const read = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+      rest = read.pop() ?? "";
+      const whole = read.filter(Boolean);
+      for (const line of whole) onLine?.(line);
+      lines = [...lines, ...whole].slice(-200);
     }
   }
   return {

@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import {
+  appendFileSync,
   chmodSync,
   chownSync,
   existsSync,
@@ -33,6 +34,11 @@ export interface TestPostgres {
   stop(): Promise<void>;
 }
 
+export interface TestPostgresOptions {
+  durable?: boolean;
+  listen?: string;
+}
+
 const USER = "flotilla";
 const PREFIX = "flotilla-pg-";
 const START_DEADLINE_MS = 30_000;
@@ -53,10 +59,13 @@ const DURABLE = [
 
 /**
  * Starts a server; about a second. It dies with this process (also when that is killed), but `stop` it after the suite.
- * `durable`: commits survive a power cut.
+ * `durable`: commits survive a power cut. `listen`: an address of a test's network (test/support/lan.ts) beside the loopback.
  * @throws when Postgres is not installed: the suite is not complete without it.
  */
-export async function startPostgres({ durable = false } = {}): Promise<TestPostgres> {
+export async function startPostgres({
+  durable = false,
+  listen,
+}: TestPostgresOptions = {}): Promise<TestPostgres> {
   removeLeftovers();
   const bin = findBin();
   const dir = makeDir(durable);
@@ -65,11 +74,12 @@ export async function startPostgres({ durable = false } = {}): Promise<TestPostg
     const asUser = unprivileged(dir);
     const data = join(dir, "data");
     runOrThrow([...asUser([]), "cp", "-a", emptyCluster(bin), data]);
+    if (listen) appendFileSync(join(data, "pg_hba.conf"), `host all all ${listen}/24 trust\n`);
     const settings = [
       ...(durable ? DURABLE : FAST),
       "max_connections=200",
       `unix_socket_directories=${dir}`,
-      "listen_addresses=127.0.0.1",
+      `listen_addresses=${["127.0.0.1", listen].filter(Boolean).join(",")}`,
     ];
     const commandFor = (port: number) => [
       ...asUser(["--pdeathsig", "QUIT"]),

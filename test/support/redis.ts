@@ -28,6 +28,8 @@ export interface TestRedisOptions {
   /** Writes survive a kill. */
   aof?: boolean;
   password?: string;
+  /** An address of a test's network (test/support/lan.ts) beside the loopback. */
+  listen?: string;
 }
 
 const START_DEADLINE_MS = 10_000;
@@ -105,16 +107,17 @@ async function launch(port: number, dir: string, options: TestRedisOptions): Pro
   const setpriv = Bun.which("setpriv");
   const settings = {
     port,
-    bind: "127.0.0.1",
     dir,
     save: "",
     appendonly: options.aof ? "yes" : "no",
     appendfsync: "always",
     ...(options.password && { requirepass: options.password }),
+    ...(options.listen && { "protected-mode": "no" }),
   };
   const [command = "", ...args] = [
     ...(setpriv ? [setpriv, "--pdeathsig", "KILL"] : []),
     "redis-server",
+    ...["--bind", "127.0.0.1", ...(options.listen ? [options.listen] : [])],
     ...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]),
   ];
   const child = spawn(command, args, { stdio: ["ignore", "pipe", "ignore"] });

@@ -4,16 +4,20 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort, until } from "./fleet-process.ts";
+import type { LanHost } from "./lan.ts";
 
 /** The product's own router configuration (scripts/router/), run by the real program on a free port. */
 export interface TestRouter {
   url: string;
+  /** Of its files; names the process too. */
+  dir: string;
   /** Which hubs there are from now on, `host:port` each; resolves when no new call reaches another. */
   setHubs(hubs: readonly string[]): Promise<void>;
   stop(): Promise<void>;
 }
 
 const TEMPLATES = join(import.meta.dir, "../../scripts/router");
+const LOOPBACK = "127.0.0.1";
 const READY_MS = 10_000;
 const PORT_TRIES = 5;
 
@@ -42,16 +46,21 @@ const NGINX_SERVERS = /( *server 10\.0\.0\.\d+:8000[^\n]*\n?)+/g;
 const HAPROXY_SERVERS = /( *server hub\d+ 10\.0\.0\.\d+:8000[^\n]*\n?)+/g;
 
 /** scripts/router/nginx.conf with these hubs, everything it writes below `dir`. */
-export function nginxConfig(dir: string, port: number, hubs: readonly string[]): string {
+export function nginxConfig(
+  dir: string,
+  port: number,
+  hubs: readonly string[],
+  address = LOOPBACK,
+): string {
   const template = readFileSync(join(TEMPLATES, "nginx.conf"), "utf8");
   const temps = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `    ${name}_temp_path ${join(dir, name)};\n`)
     .join("");
-  const address = /10\.0\.0\.\d+:8000/;
-  let text = withServers(template, NGINX_SERVERS, hubs, address, hostOf);
+  const server = /10\.0\.0\.\d+:8000/;
+  let text = withServers(template, NGINX_SERVERS, hubs, server, hostOf);
   text = fill(text, /^worker_processes auto;/m, "worker_processes 1;");
   text = fill(text, /^http \{\n/m, `http {\n${temps}`);
-  text = fill(text, /listen 8000;/, `listen 127.0.0.1:${port};`);
+  text = fill(text, /listen 8000;/, `listen ${address}:${port};`);
   // As root nginx would become a user who cannot reach `dir`.
   const user = process.getuid?.() === 0 ? "user root;\n" : "";
   return `daemon off;\n${user}pid ${join(dir, "pid")};\nerror_log stderr warn;\n${text}`;
@@ -90,11 +99,12 @@ interface Running {
   stop(): Promise<void>;
 }
 
-function launch(command: string, args: string[]): Running {
+function launch(command: string, args: string[], host?: LanHost): Running {
   const found = Bun.which(command) ?? Bun.which(command, { PATH: "/usr/sbin:/sbin" });
   if (!found) throw new Error(`${command} is not installed: apt-get install ${command}`);
   // Dies with this process, also when that is killed.
-  const child = spawn("setpriv", ["--pdeathsig", "TERM", found, ...args], {
+  const argv = ["--pdeathsig", "TERM", ...(host?.enter ?? []), found, ...args];
+  const child = spawn("setpriv", argv, {
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";
@@ -120,6 +130,7 @@ function launch(command: string, args: string[]): Running {
 async function startOn(
   name: string,
   start: (dir: string, port: number) => Running,
+  address = LOOPBACK,
 ): Promise<{ dir: string; port: number; running: Running; stop(): Promise<void> }> {
   const dir = mkdtempSync(join(tmpdir(), `flotilla-${name}-`));
   chmodSync(dir, 0o755);
@@ -130,7 +141,7 @@ async function startOn(
     try {
       await until(`${name} to listen`, READY_MS, () => {
         if (running.ended()) throw new Error(`${name} ended: ${running.output()}`);
-        return accepts(port);
+        return accepts(port, address);
       });
       const stop = () => running.stop().finally(remove);
       return { dir, port, running, stop };
@@ -143,9 +154,9 @@ async function startOn(
   }
 }
 
-const accepts = (port: number): Promise<boolean> =>
+const accepts = (port: number, address: string): Promise<boolean> =>
   new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
+    const socket = connect(port, address);
     const end = (answer: boolean) => {
       socket.destroy();
       resolve(answer);
@@ -154,17 +165,19 @@ const accepts = (port: number): Promise<boolean> =>
     socket.once("error", () => end(false));
   });
 
-/** nginx: hubs come and go with a reload. */
-export async function startNginx(hubs: readonly string[]): Promise<TestRouter> {
+/** nginx: hubs come and go with a reload. `host`: where it runs and listens, instead of on this machine's loopback. */
+export async function startNginx(hubs: readonly string[], host?: LanHost): Promise<TestRouter> {
+  const address = host?.address ?? LOOPBACK;
   const file = (dir: string) => join(dir, "nginx.conf");
   const write = (dir: string, port: number, to: readonly string[]) =>
-    writeFileSync(file(dir), nginxConfig(dir, port, to));
-  const { dir, port, running, stop } = await startOn("nginx", (at, on) => {
+    writeFileSync(file(dir), nginxConfig(dir, port, to, address));
+  const start = (at: string, on: number) => {
     write(at, on, hubs);
-    return launch("nginx", ["-p", at, "-c", file(at), "-e", "stderr"]);
-  });
+    return launch("nginx", ["-p", at, "-c", file(at), "-e", "stderr"], host);
+  };
+  const { dir, port, running, stop } = await startOn("nginx", start, address);
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://${address}:${port}`,
     setHubs: async (to) => {
       const before = workersOf(running.pid).map((w) => w.pid);
       write(dir, port, to);
@@ -205,43 +218,55 @@ export async function startHaproxy(
 ): Promise<TestRouter> {
   const check = options.checks === false ? "" : " check inter 2s fall 2 rise 1";
   let current = hubs.map(hostOf);
+  // Drained ones stay known: a new hub may get the port of an old one.
+  const known = new Set(current);
   const { dir, port, stop } = await startOn("haproxy", (at, on) => {
     const file = join(at, "haproxy.cfg");
     writeFileSync(file, haproxyConfig(at, on, hubs, options));
     return launch("haproxy", ["-db", "-f", file]);
   });
-  const tell = (command: string) => tellHaproxy(join(dir, "admin.sock"), command);
+  const admitted = (server: string, hub: string): string[] =>
+    known.has(hub)
+      ? [`set server ${server} state ready`]
+      : [
+          `add server ${server} ${hub}${check}`,
+          `enable server ${server}`,
+          ...(check === "" ? [] : [`enable health ${server}`]),
+        ];
   return {
     url: `http://127.0.0.1:${port}`,
+    dir,
     setHubs: async (to) => {
       const wanted = to.map(hostOf);
-      for (const be of BACKENDS) {
-        for (const hub of wanted.filter((h) => !current.includes(h))) {
-          const server = `${be}/${nameOf(hub)}`;
-          await tell(`add server ${server} ${hub}${check}`);
-          await tell(`enable server ${server}`);
-          if (check !== "") await tell(`enable health ${server}`);
-        }
-        for (const hub of current.filter((h) => !wanted.includes(h)))
-          await tell(`set server ${be}/${nameOf(hub)} state drain`);
-      }
+      const commands = BACKENDS.flatMap((be) => [
+        ...wanted
+          .filter((hub) => !current.includes(hub))
+          .flatMap((hub) => admitted(`${be}/${nameOf(hub)}`, hub)),
+        ...current
+          .filter((hub) => !wanted.includes(hub))
+          .map((hub) => `set server ${be}/${nameOf(hub)} state drain`),
+      ]);
+      if (commands.length > 0) await tellHaproxy(join(dir, "admin.sock"), commands);
+      for (const hub of wanted) known.add(hub);
       current = wanted;
     },
     stop,
   };
 }
 
-const tellHaproxy = (path: string, command: string): Promise<string> =>
+const tellHaproxy = (path: string, commands: readonly string[]): Promise<void> =>
   new Promise((resolve, reject) => {
     let answer = "";
-    const socket = connect(path, () => socket.end(`${command}\n`));
+    const socket = connect(path, () => socket.end(`${commands.join("; ")}\n`));
     socket.on("data", (chunk) => {
       answer += chunk;
     });
     socket.once("error", reject);
-    socket.once("close", () =>
-      /^(|New server registered\.)$/.test(answer.trim())
-        ? resolve(answer.trim())
-        : reject(new Error(`haproxy: ${command}: ${answer.trim()}`)),
-    );
+    socket.once("close", () => {
+      const bad = answer
+        .split("\n")
+        .find((line) => !["", "New server registered."].includes(line.trim()));
+      if (bad === undefined) resolve();
+      else reject(new Error(`haproxy: ${commands.join("; ")}: ${bad}`));
+    });
   });

@@ -136,12 +136,12 @@ export function createAssignments(deps: AssignmentsDeps): Assignments {
         ? (refusal ?? deps.borrow(message))
         : (reasonToRefuse() ?? takeLane(deps.pool, lane_idx, { job_id, session_id }));
       if (typeof held === "string") {
-        deps.log.warn({ job_id, lane_idx, reason: held }, "job refused");
+        deps.log.warn({ job_id, lane_idx, lease_token, reason: held }, "job refused");
         session.send({ type: "JobRefused", job_id, lease_token, reason: held });
         return;
       }
       session.send({ type: "JobAccepted", job_id, lease_token });
-      deps.log.info({ job_id, lane_idx }, "job accepted");
+      deps.log.info({ job_id, lane_idx, lease_token }, "job accepted");
       begin(session, message, held);
     },
     cancel: (message) => {

@@ -110,10 +110,11 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
       if (opened.has(session_id)) return;
       const hold = deps.reasonToRefuse() ?? takeLane(deps.pool, lane_idx, session_id);
       if (typeof hold === "string") {
-        deps.log.warn({ session_id, lane_idx, reason: hold }, "session refused");
+        deps.log.warn({ session_id, lane_idx, lease_token, reason: hold }, "session refused");
         link.send({ type: "SessionRefused", session_id, lease_token, kind: "lane", reason: hold });
         return;
       }
+      deps.log.info({ session_id, lane_idx, lease_token }, "session accepted");
       const live = new Live(deps.live, {
         session_id,
         lane_idx,
