@@ -2,6 +2,7 @@ import { ConfigError } from "#shared/env.ts";
 import type { Log } from "#shared/log.ts";
 import { agentsRepo } from "./agents.ts";
 import { assetsRepo } from "./assets.ts";
+import { attemptsRepo } from "./attempts.ts";
 import type { Conn } from "./conn.ts";
 import { deploysRepo } from "./deploys.ts";
 import { eventsRepo } from "./events.ts";
@@ -80,6 +81,7 @@ export function toDb(conn: Conn): Db {
     jobs: guarded(jobsRepo(conn)),
     assets: guarded(assetsRepo(conn)),
     events: guarded(eventsRepo(conn)),
+    attempts: guarded(attemptsRepo(conn)),
     workers: guarded(workersRepo(conn)),
     settings: guarded(settingsRepo(conn)),
     hosts: guarded(hostsRepo(conn)),

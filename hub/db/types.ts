@@ -127,6 +127,29 @@ export interface EventsRepo {
   list(job_id: string, since: number, limit: number): Promise<EventRow[]>;
 }
 
+/** An attempt without its long texts. */
+export type AttemptSummaryRow = Omit<
+  AttemptRow,
+  "prompt" | "reply" | "script" | "stdout" | "stderr" | "result" | "error" | "screenshot" | "evidence"
+>;
+
+/** Attempts of codegen-loop and rerun jobs (design/api.md); deleted with their job. */
+export interface AttemptsRepo {
+  /** Stores the attempt of a rerun that waits in the queue, with its script. */
+  prepare(row: AttemptRow): Promise<void>;
+  /** Inserts or replaces the attempt and sets the job's count to its `n`; false, and nothing written, when the lease is another's. */
+  begin(row: AttemptRow, lease_token: number): Promise<boolean>;
+  /** Replaces everything of an attempt that is there; false when it is not. */
+  save(row: AttemptRow): Promise<boolean>;
+  /** Ends the attempt that is open, if there is one: its job has ended. */
+  endOpen(job_id: string, verdict: NonNullable<AttemptRow["verdict"]>, now: number): Promise<void>;
+  /** In order. */
+  list(job_id: string): Promise<AttemptSummaryRow[]>;
+  get(job_id: string, n: number): Promise<AttemptRow | null>;
+  /** Those that have a script, the last one first. */
+  scripted(job_id: string): Promise<Pick<AttemptRow, "n" | "verdict">[]>;
+}
+
 export interface WorkersRepo {
   /** First sight inserts with status active; later ones keep the operator's status. The stored row. */
   seen(row: Omit<WorkerRow, "status" | "first_seen_at">): Promise<WorkerRow>;
@@ -415,6 +438,7 @@ export interface Db {
   jobs: JobsRepo;
   assets: AssetsRepo;
   events: EventsRepo;
+  attempts: AttemptsRepo;
   workers: WorkersRepo;
   settings: SettingsRepo;
   hosts: HostsRepo;
