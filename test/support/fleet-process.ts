@@ -1,4 +1,12 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +16,9 @@ import { scratchId } from "#worker/lanes/scratch.ts";
 /** A hub and a worker as real processes of the program, restarted when they die like a supervisor would. */
 
 const MAIN = join(import.meta.dir, "../../hub/main.ts");
+
+/** A directory for the whole logs of every process, to look into after a failure. */
+const KEEP_LOGS = process.env.FLOTILLA_TEST_LOGS;
 
 export interface ManagedProcess {
   readonly name: string;
@@ -65,6 +76,8 @@ export function superviseProcess(
       rest = read.pop() ?? "";
       const whole = read.filter(Boolean);
       for (const line of whole) onLine?.(line);
+      if (KEEP_LOGS && read.length > 0)
+        appendFileSync(join(KEEP_LOGS, `${name}.log`), `${read.join("\n")}\n`);
       lines = [...lines, ...whole].slice(-200);
     }
   }
