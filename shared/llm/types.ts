@@ -48,15 +48,30 @@ export const CHAT_ERRORS = [
 ] as const;
 export type ChatErrorKind = (typeof CHAT_ERRORS)[number];
 
-/** A chat that ended without an answer. `message` holds no key. */
+/**
+ * A chat that ended without an answer. `message` names the engine and holds no key.
+ * - `timeout`: `timeout_s` of the engine are over, or it fell silent in the middle
+ * - `network`: no connection, or it was cut before anything came
+ * - `cut_off`: cut after something had come
+ * - `bad_answer`: not the protocol, or not the JSON that was asked for (`reply` has what was said)
+ * - `too_long`: more than 1 MB, or nothing before the backend's limit of tokens
+ */
 export class ChatError extends Error {
   readonly kind: ChatErrorKind;
   /** HTTP status of the last answer, or null. */
   readonly status: number | null;
-  constructor(kind: ChatErrorKind, message: string, status: number | null = null) {
+  /** What was said, for `bad_answer`; else null. */
+  readonly reply: string | null;
+  constructor(
+    kind: ChatErrorKind,
+    message: string,
+    status: number | null = null,
+    reply: string | null = null,
+  ) {
     super(message);
     this.name = "ChatError";
     this.kind = kind;
     this.status = status;
+    this.reply = reply;
   }
 }

@@ -1,9 +1,11 @@
 import { abortAfter, DeadlineError } from "#shared/clock.ts";
 import { badRequest, errorMessage, invalid, notFound } from "#shared/errors.ts";
+import { RefusedAddress } from "#shared/guarded-post.ts";
+import { completionsUrl } from "#shared/llm/endpoint.ts";
 import { createLogMask } from "#shared/log-mask.ts";
 import type { LlmErrorKind, LlmTest, LlmTested } from "#shared/schema/operations.ts";
 import type { ControlContext } from "../context.ts";
-import { postJson, RefusedAddress } from "./post-json.ts";
+import { postJson } from "./post-json.ts";
 import { readSetting } from "./settings.ts";
 
 const MAX_ANSWER_BYTES = 1024 * 1024;
@@ -75,14 +77,6 @@ async function targetOf(ctx: LlmContext, test: LlmTest): Promise<Target> {
   if (found) return { ...found, model: model ?? found.model };
   if (name !== null) throw notFound(`engine ${name}`);
   throw badRequest("body.engine or body.url is required: no default engine is configured");
-}
-
-/** A base URL such as `http://host/v1` gets the path of the call; the endpoint itself is taken as it is. */
-function completionsUrl(raw: string): string {
-  const url = new URL(raw);
-  if (!/\/chat\/completions\/?$/.test(url.pathname))
-    url.pathname = `${url.pathname.replace(/\/+$/, "")}/chat/completions`;
-  return url.href;
 }
 
 async function ask(

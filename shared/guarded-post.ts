@@ -1,0 +1,74 @@
+import { lookup } from "node:dns/promises";
+import http, { type IncomingMessage } from "node:http";
+import https from "node:https";
+import { canonicalAddress, classifyAddress, isMetadataHost } from "./addresses.ts";
+
+/** An address nobody may be sent to by this program (design/architecture.md §7). */
+export class RefusedAddress extends Error {
+  constructor(what: string) {
+    super(`${what} is a cloud metadata or link-local address`);
+    this.name = "RefusedAddress";
+  }
+}
+
+export interface GuardedPost {
+  url: string;
+  headers: Record<string, string>;
+  /** Sent as JSON. */
+  body: unknown;
+  /** Ends the call, also while the answer is read; what it was aborted with is what is thrown before that. */
+  signal: AbortSignal;
+  /** For tests: what names mean; the system's resolver by default. */
+  resolve?: (name: string) => Promise<{ address: string; family: number }[]>;
+}
+
+const isRefused = (address: string): boolean =>
+  ["metadata", "link_local"].includes(classifyAddress(address) ?? "");
+
+/** @throws RefusedAddress for a host that need not be asked for its address */
+function refuseHost(host: string): void {
+  if (isMetadataHost(host) || isRefused(host)) throw new RefusedAddress(host);
+}
+
+/**
+ * Posts JSON to where an operator says and gives the answer once its head is there; a redirect is an answer too. The
+ * address that is refused is the one connected to, so a name that resolves differently the second time opens nothing. The
+ * caller reads the body or destroys it.
+ * @throws RefusedAddress, or what the network threw
+ */
+export function guardedPost({
+  url: raw,
+  headers,
+  body,
+  signal,
+  resolve = (name) => lookup(name, { all: true }),
+}: GuardedPost): Promise<IncomingMessage> {
+  const url = new URL(raw);
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  refuseHost(host);
+  const send = url.protocol === "https:" ? https.request : http.request;
+  return new Promise((done, failed) => {
+    const request = send(
+      url,
+      {
+        method: "POST",
+        headers: { "content-type": "application/json", accept: "application/json", ...headers },
+        agent: false,
+        signal,
+        lookup: (name, _options, found) => {
+          resolve(name).then(
+            (addresses) => {
+              const refused = addresses.find(({ address }) => isRefused(address));
+              if (!refused) return found(null, addresses);
+              found(new RefusedAddress(`${name} (${canonicalAddress(refused.address)})`), []);
+            },
+            (err) => found(err, []),
+          );
+        },
+      },
+      done,
+    );
+    request.on("error", (err) => failed(signal.aborted ? signal.reason : err));
+    request.end(JSON.stringify(body));
+  });
+}
