@@ -123,6 +123,14 @@ export const HubEnv = z.object({
   SVC_RECIPE_ENV: variableNames.describe(
     "Names of the hub's variables whose values recipes may use, comma-separated; none by default",
   ),
+  CODEGEN_LLM_URL: httpBase.describe(
+    "Engine of jobs and questions when no other is configured: base URL of an OpenAI-compatible API; needs CODEGEN_MODEL_NAME",
+  ),
+  CODEGEN_MODEL_NAME: optionalText().describe("Its model; needs CODEGEN_LLM_URL"),
+  CODEGEN_LLM_API_KEY: optionalText().describe("Its key, never shown; none by default"),
+  SVC_ENGINE_KEY_ENV: variableNames.describe(
+    "Names of the hub's variables that engines may name as their key, comma-separated; default any but the program's own",
+  ),
   SVC_ADMIN_PASSWORD: z
     .string()
     .min(12)
@@ -175,6 +183,12 @@ export const HubEnv = z.object({
   SVC_QUEUE_REDRIVE_MAX_PER_PASS: integer(0).describe("Jobs per redrive pass; 0 = unlimited"),
   SVC_QUEUE_REDRIVE_DISABLE: flag(false).describe("1 switches the redrive loop off"),
   SVC_QUEUE_TIMEOUT_S: seconds(180).describe("A job queued this long without a worker fails"),
+  SVC_SANDBOX: z
+    .enum(["bubblewrap", "process"])
+    .default("bubblewrap")
+    .describe(
+      "What scripts of jobs run in; process: a plain process with limits, which may use network and files as the hub may",
+    ),
   SVC_RUN_RETENTION_DAYS: integer(7, 0, 36_500).describe(
     "Days after which runs of workloads are deleted; 0 = never",
   ),
@@ -205,6 +219,8 @@ export interface HubConfig {
   readonly redis_prefix: string;
   readonly advertise_url: string | null;
   readonly data_dir: string;
+  /** What scripts of jobs run in. */
+  readonly sandbox: "bubblewrap" | "process";
   readonly plugins_dir: string;
   /** Each ends with a slash. */
   readonly minio_prefixes: readonly string[];
@@ -219,6 +235,14 @@ export interface HubConfig {
   readonly submit_wait_ms: number;
   /** Values that recipes may use, by name. Never stored, logged or answered. */
   readonly recipe_env: Readonly<Record<string, string>>;
+  /** The engine when none is configured. The key is never stored or logged. */
+  readonly codegen: {
+    readonly url: string;
+    readonly model: string;
+    readonly api_key: string | null;
+  } | null;
+  /** Variables that engines may name as their key; empty: any that is not the program's own. */
+  readonly engine_key_names: readonly string[];
   readonly admin_password: string | null;
   readonly deploy: {
     readonly argv: readonly string[] | null;
@@ -264,7 +288,7 @@ const COMMAND_INHERITS =
   /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|SSH_AUTH_SOCK|XDG_[A-Z_]+|(https?|no|all)_proxy)$/i;
 /** Values of these belong to this program itself. */
 const OWN_VARIABLE =
-  /^(SVC_|WORKER_|HUB_URL$|PG[A-Z]+$|(S3|AWS)_(ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN)$)/i;
+  /^(SVC_|WORKER_|HUB_URL$|CODEGEN_LLM_API_KEY$|PG[A-Z]+$|(S3|AWS)_(ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN)$)/i;
 
 const LOOPBACK = /^(localhost|127\.[0-9.]+|::1|\[::1\])$/;
 
@@ -282,6 +306,19 @@ function objectKeys(e: z.output<typeof HubEnv>, given: EnvSource): S3Keys | null
       : [e.S3_ACCESS_KEY_ID, e.S3_SECRET_ACCESS_KEY, e.S3_SESSION_TOKEN];
   if (id === undefined || secret === undefined) return null;
   return Object.freeze({ access_key_id: id, secret_access_key: secret, session_token: token });
+}
+
+/** @throws ConfigError for a URL without a model, or the other way round. */
+function codegenOf(e: z.output<typeof HubEnv>): HubConfig["codegen"] {
+  const { CODEGEN_LLM_URL: url, CODEGEN_MODEL_NAME: model, CODEGEN_LLM_API_KEY: key } = e;
+  if (url === undefined && model === undefined) return null;
+  if (url === undefined || model === undefined)
+    throw new ConfigError(
+      url === undefined
+        ? "CODEGEN_LLM_URL: is required when CODEGEN_MODEL_NAME is set"
+        : "CODEGEN_MODEL_NAME: is required when CODEGEN_LLM_URL is set",
+    );
+  return Object.freeze({ url, model, api_key: key ?? null });
 }
 
 const commandEnvironment = (env: EnvSource): Record<string, string> =>
@@ -321,6 +358,7 @@ export function loadHubConfig(
     redis_prefix: e.SVC_REDIS_PREFIX,
     advertise_url: e.SVC_ADVERTISE_URL ?? null,
     data_dir,
+    sandbox: e.SVC_SANDBOX,
     plugins_dir: resolve(e.SVC_PLUGINS_DIR ?? join(data_dir, "plugins")),
     minio_prefixes: Object.freeze(
       e.SVC_MINIO_PREFIXES.length > 0 ? e.SVC_MINIO_PREFIXES : DEFAULT_PREFIXES,
@@ -335,6 +373,8 @@ export function loadHubConfig(
     max_profile_bytes: e.SVC_PROFILE_MAX_BYTES,
     submit_wait_ms: e.SVC_SUBMIT_WAIT_S,
     recipe_env: Object.freeze(valuesOf(blankIsUnset(env), e.SVC_RECIPE_ENV)),
+    codegen: codegenOf(e),
+    engine_key_names: Object.freeze(e.SVC_ENGINE_KEY_ENV),
     admin_password: e.SVC_ADMIN_PASSWORD ?? null,
     deploy: Object.freeze({
       argv: e.SVC_DEPLOY_ARGV ?? null,

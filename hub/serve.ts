@@ -257,7 +257,7 @@ async function openContext(
     },
     bus: createJobBus(() => ctx),
     dispatcher,
-    settings_cache: { min_asset_size_bytes: null, preview_interval_s: null },
+    settings_cache: new Map(),
     waiters: new Map(),
     unstored: new Map(),
     profile_writers: new Map(),

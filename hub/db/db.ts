@@ -4,7 +4,9 @@ import { agentsRepo } from "./agents.ts";
 import { assetsRepo } from "./assets.ts";
 import { attemptsRepo } from "./attempts.ts";
 import type { Conn } from "./conn.ts";
+import { conventionsRepo } from "./conventions.ts";
 import { deploysRepo } from "./deploys.ts";
+import { enginesRepo } from "./engines.ts";
 import { eventsRepo } from "./events.ts";
 import { flowRepo } from "./flow.ts";
 import { gpusRepo } from "./gpus.ts";
@@ -13,6 +15,7 @@ import { idempotencyRepo } from "./idempotency.ts";
 import { jobsRepo } from "./jobs.ts";
 import { pluginsRepo } from "./plugins.ts";
 import { openPostgres } from "./postgres.ts";
+import { presetsRepo } from "./presets.ts";
 import { profilesRepo } from "./profiles.ts";
 import { pullWorkersRepo } from "./pull-workers.ts";
 import { retentionRepo } from "./retention.ts";
@@ -20,6 +23,7 @@ import { runsRepo } from "./runs.ts";
 import { schedulesRepo } from "./schedules.ts";
 import { serviceLogsRepo } from "./service-logs.ts";
 import { settingsRepo } from "./settings.ts";
+import { skillsRepo } from "./skills.ts";
 import { openSqlite } from "./sqlite.ts";
 import { supervisedRepo } from "./supervised.ts";
 import type { Db } from "./types.ts";
@@ -101,6 +105,10 @@ export function toDb(conn: Conn): Db {
     plugins: guarded(pluginsRepo(conn)),
     service_logs: guarded(serviceLogsRepo(conn)),
     deploys: guarded(deploysRepo(conn)),
+    engines: guarded(enginesRepo(conn)),
+    presets: guarded(presetsRepo(conn)),
+    skills: guarded(skillsRepo(conn)),
+    conventions: guarded(conventionsRepo(conn)),
     openQueue: (options) => guarded(conn.openQueue(options)),
     ...guarded({ ping: conn.ping }),
     close: conn.close,

@@ -2,6 +2,7 @@ import type { Tables } from "#drizzle/tables.ts";
 import type { JobListQuery } from "#shared/schema/job.ts";
 import type { WorkerStatus } from "#shared/schema/worker.ts";
 import type { QueueOptions } from "./conn.ts";
+import type { ConventionsRepo, EnginesRepo, PresetsRepo, SkillsRepo } from "./library-types.ts";
 import type { QueueStore } from "./queue/types.ts";
 import type { FlowRepo, GpusRepo, RetentionRepo, SchedulesRepo, ViewsRepo } from "./view-types.ts";
 
@@ -130,7 +131,15 @@ export interface EventsRepo {
 /** An attempt without its long texts. */
 export type AttemptSummaryRow = Omit<
   AttemptRow,
-  "prompt" | "reply" | "script" | "stdout" | "stderr" | "result" | "error" | "screenshot" | "evidence"
+  | "prompt"
+  | "reply"
+  | "script"
+  | "stdout"
+  | "stderr"
+  | "result"
+  | "error"
+  | "screenshot"
+  | "evidence"
 >;
 
 /** Attempts of codegen-loop and rerun jobs (design/api.md); deleted with their job. */
@@ -458,6 +467,10 @@ export interface Db {
   plugins: PluginsRepo;
   service_logs: ServiceLogsRepo;
   deploys: DeploysRepo;
+  engines: EnginesRepo;
+  presets: PresetsRepo;
+  skills: SkillsRepo;
+  conventions: ConventionsRepo;
   /** The workload pipeline's queue over the same database; closed with it. */
   openQueue(options: QueueOptions): QueueStore;
   /** Answers when the database does; rejects otherwise (for /health). */

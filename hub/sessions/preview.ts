@@ -1,15 +1,13 @@
 import { AppError } from "#shared/errors.ts";
 import { Picture } from "#shared/schema/session.ts";
 import type { HubContext } from "../context.ts";
+import { fleetSetting } from "../registries/fleet-settings.ts";
 import { callSession, resultOf } from "./calls.ts";
 import type { HubSession } from "./types.ts";
 
 /** Pixels; enough for a tile of an overview. */
 const MAX_WIDTH = 640;
 const PREVIEW_MS = 5_000;
-/** Setting `preview_interval_s` (design/api.md); read again after this long. */
-const DEFAULT_INTERVAL_S = 2;
-const SETTING_FRESH_MS = 1_000;
 /** A kept picture is deleted by its expiry alone, so it lives hardly longer than it can be asked for. */
 const KEPT_EXTRA_MS = 1_000;
 
@@ -20,15 +18,8 @@ interface KeptPreview {
 
 export const previewKey = (session_id: string): string => `preview:${session_id}`;
 
-async function previewIntervalMs(ctx: HubContext): Promise<number> {
-  const now = ctx.clock.now();
-  const cached = ctx.settings_cache.preview_interval_s;
-  if (cached && now - cached.read_at < SETTING_FRESH_MS) return cached.value * 1_000;
-  const stored = await ctx.db.settings.get("preview_interval_s");
-  const value = typeof stored === "number" && stored > 0 ? stored : DEFAULT_INTERVAL_S;
-  ctx.settings_cache.preview_interval_s = { value, read_at: now };
-  return value * 1_000;
-}
+const previewIntervalMs = async (ctx: HubContext): Promise<number> =>
+  (await fleetSetting(ctx, "preview_interval_s")) * 1_000;
 
 /**
  * A small JPEG of the session's active tab, at most `preview_interval_s` old. Taken only when somebody asks, one at a time

@@ -537,7 +537,7 @@ test("preview.jpg: one call however many ask, kept for preview_interval_s, never
   await ask();
   expect(worker.calls.all.length).toBe(1);
   await hub.ctx.db.settings.set("preview_interval_s", 0.000_1, 0);
-  hub.ctx.settings_cache.preview_interval_s = null;
+  hub.ctx.settings_cache.delete("preview_interval_s");
   await ask();
   expect(worker.calls.all.length).toBe(2);
 });

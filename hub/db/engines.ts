@@ -1,0 +1,34 @@
+import { inArray, sql } from "drizzle-orm";
+import type { Conn } from "./conn.ts";
+import type { EnginesRepo } from "./library-types.ts";
+import { slugRows } from "./slug-rows.ts";
+
+export function enginesRepo(conn: Conn): EnginesRepo {
+  const {
+    dialect,
+    q,
+    t: { engines },
+  } = conn;
+  const { put, ...rows } = slugRows(conn, engines, ["promoted"]);
+  /**
+   * Every row, taken in the order of the slugs: a statement that touched the old and the new one only would let two of
+   * them each miss the other's row, and without an order they could wait for each other. SQLite has one writer.
+   */
+  const all = () =>
+    sql`(select slug from ${engines} order by slug ${dialect === "postgres" ? sql`for update` : sql``})`;
+  return {
+    ...rows,
+    put: (row) => put({ ...row, promoted: false }),
+    promote: async (slug) => {
+      const named = sql.param(slug, engines.slug);
+      const changed = await q
+        .update(engines)
+        .set({ promoted: sql`${engines.slug} = ${named}` })
+        .where(
+          sql`${inArray(engines.slug, all())} and exists (select 1 from ${engines} e where e.slug = ${named})`,
+        )
+        .returning();
+      return changed.find((row) => row.slug === slug) ?? null;
+    },
+  };
+}

@@ -1,0 +1,35 @@
+import type { ConventionRow, EngineRow, PresetRow, SkillRow } from "./types.ts";
+
+/** A registry whose key is a slug. Every write is one statement. */
+export interface SlugRepo<Row extends { slug: string }, Put = Row> {
+  /** By slug. */
+  list(): Promise<Row[]>;
+  get(slug: string): Promise<Row | null>;
+  /** Inserts or replaces; the stored row. */
+  put(row: Put): Promise<Row>;
+  /** False when there is none. */
+  delete(slug: string): Promise<boolean>;
+}
+
+/** AI backends. An engine that is put again stays promoted, or not, as it was. */
+export interface EnginesRepo extends SlugRepo<EngineRow, Omit<EngineRow, "promoted">> {
+  /** Makes it the only promoted one; null, and nothing changed, when there is no such engine. */
+  promote(slug: string): Promise<EngineRow | null>;
+}
+
+/** `created_at` of an earlier one stays. */
+export type PresetsRepo = SlugRepo<PresetRow>;
+
+/** `created_at` of an earlier one stays. */
+export interface SkillsRepo extends SlugRepo<SkillRow> {
+  /** What decides whether a skill is wanted, without its code; newest first. */
+  patterns(): Promise<Pick<SkillRow, "slug" | "host_pattern">[]>;
+  /** Those of `slugs` that exist, by slug. */
+  find(slugs: string[]): Promise<SkillRow[]>;
+}
+
+/** `created_at` of an earlier one stays. */
+export interface ConventionsRepo extends SlugRepo<ConventionRow> {
+  /** By slug. */
+  listEnabled(): Promise<ConventionRow[]>;
+}
