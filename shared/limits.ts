@@ -69,6 +69,8 @@ export const ACTION_GRACE_MS = 3_000;
 export const MAX_ACTIONS_AT_ONCE = 32;
 /** Ours: the files of one set_input_files call. */
 export const MAX_INPUT_FILES_BYTES = 100 * 1024 * 1024;
+/** Ours: a downloaded file that `read_download` gives in its answer. */
+export const MAX_READ_DOWNLOAD_BYTES = 10 * 1024 * 1024;
 /** Ours: an action's result up to this size travels on the link, a larger one through the worker's bridge. */
 export const MAX_INLINE_RESULT_BYTES = 256 * 1024;
 /** Ours: recipes of a host, actions of a recipe, cookies of a host. */

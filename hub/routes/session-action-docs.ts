@@ -57,8 +57,9 @@ export const describeAction = (action: SessionActionName) => ({
 });
 
 const DESCRIPTION =
-  "Names and arguments are Playwright's; every action takes timeout_s. 422 with {error} when the page refused it, 504 " +
-  "when it took too long, 404 when the session has ended.";
+  "Names and arguments are Playwright's; every action takes timeout_s, and frame (the selector of an iframe, or a list of " +
+  "them from outside in) where it goes to elements. 422 with {error} when the page refused it, 504 when it took too long, " +
+  "404 when the session has ended.";
 const FORM = { selector: "#upload", files: ["report.pdf"] };
 
 /** What a caller may send, one for each. */
@@ -69,6 +70,8 @@ const EXAMPLES: { [A in SessionActionName]: SessionActionInput<A> } = {
   type: { text: "hello", delay_ms: 20 },
   press: { key: "Enter" },
   hover: { selector: "#menu" },
+  drag_and_drop: { source: "#card-3", target: "#done" },
+  mouse: { op: "move", x: 320, y: 240, steps: 10 },
   select_option: { selector: "#size", values: ["m"] },
   check: { selector: "#agree" },
   uncheck: { selector: "#agree" },
@@ -90,6 +93,8 @@ const EXAMPLES: { [A in SessionActionName]: SessionActionInput<A> } = {
   reload: {},
   tabs: {},
   tab: { op: "select", index: 0 },
+  downloads: {},
+  read_download: { name: "report.csv" },
   keepalive: { idle_ttl_s: 900 },
   recipe: { actions: [{ kind: "click", selector: "h1" }] },
 };
@@ -101,6 +106,8 @@ const SUMMARIES: Record<SessionActionName, string> = {
   type: "Send keys, one by one",
   press: "Press one key or a combination",
   hover: "Move the pointer over an element",
+  drag_and_drop: "Drag one element onto another",
+  mouse: "Move the pointer, press or release a button",
   select_option: "Select options of a list",
   check: "Tick a checkbox",
   uncheck: "Untick a checkbox",
@@ -119,6 +126,8 @@ const SUMMARIES: Record<SessionActionName, string> = {
   reload: "Reload",
   tabs: "List the tabs",
   tab: "Open, close or select a tab",
+  downloads: "List what the browser downloaded",
+  read_download: "Read a downloaded file, once it is whole",
   keepalive: "Count as activity; may set the idle TTL",
   recipe: "Run the actions of a recipe",
 };

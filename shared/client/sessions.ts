@@ -58,6 +58,8 @@ const ACTIONS: Record<SessionActionName, true> = {
   type: true,
   press: true,
   hover: true,
+  drag_and_drop: true,
+  mouse: true,
   select_option: true,
   check: true,
   uncheck: true,
@@ -76,6 +78,8 @@ const ACTIONS: Record<SessionActionName, true> = {
   reload: true,
   tabs: true,
   tab: true,
+  downloads: true,
+  read_download: true,
   keepalive: true,
   recipe: true,
 };

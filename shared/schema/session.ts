@@ -71,12 +71,20 @@ const timeout = {
 };
 const args = <S extends z.ZodRawShape>(shape: S) => z.strictObject({ ...shape, ...timeout });
 const none = args({});
+/** The frame that an action goes to: selector of its iframe, from outside in for nested ones. Else the page itself. */
+const frame = z.union([selector, z.array(selector).min(1).max(10)]).optional();
+const in_frame = args({ frame });
+/** From the element's upper left corner, in CSS pixels; else its middle. */
+const position = z.strictObject({ x: z.number(), y: z.number() }).optional();
+/** A point of the page as it is shown, in CSS pixels. */
+const point = { x: z.number().optional(), y: z.number().optional() };
 const picture = {
   format: z.enum(["png", "jpeg", "webp"]).default("png"),
   quality: z.int().min(1).max(100).optional(),
   full_page: z.boolean().default(false),
   selector: selector.optional(),
 };
+const shot = { ...picture, frame };
 const text = z.string().max(1_000_000);
 
 /** Body of POST /jobs/{id}/screenshot/capture (fleet spec §4.1, design/api.md). */
@@ -101,27 +109,48 @@ export const SESSION_ACTIONS = {
   }),
   click: args({
     selector: selector.optional(),
-    x: z.number().optional(),
-    y: z.number().optional(),
+    position,
+    ...point,
     button,
     click_count: z.int().min(1).max(10).default(1),
+    /** Waits for what the click brings about: the popup becomes the active tab, the download is whole. */
+    wait_for: z.enum(["popup", "download"]).optional(),
+    frame,
   }).refine((a) => (a.selector !== undefined) !== (a.x !== undefined && a.y !== undefined), {
     error: "give either selector, or x and y",
   }),
-  fill: args({ selector, text }),
+  fill: args({ selector, text, frame }),
   type: args({
     text,
     selector: selector.optional(),
     delay_ms: z.number().min(0).max(10_000).default(0),
+    frame,
   }),
-  press: args({ key: z.string().min(1).max(100), selector: selector.optional() }),
-  hover: args({ selector }),
-  select_option: args({ selector, values: z.array(z.string().max(10_000)).max(1_000) }),
-  check: args({ selector }),
-  uncheck: args({ selector }),
+  press: args({ key: z.string().min(1).max(100), selector: selector.optional(), frame }),
+  hover: args({ selector, position, frame }),
+  drag_and_drop: args({
+    source: selector,
+    target: selector,
+    source_position: position,
+    target_position: position,
+    frame,
+  }),
+  mouse: args({
+    op: z.enum(["move", "down", "up"]),
+    ...point,
+    button,
+    /** Moves on the way to the point. */
+    steps: z.int().min(1).max(1_000).default(1),
+  })
+    .refine((a) => (a.x === undefined) === (a.y === undefined), { error: "x and y go together" })
+    .refine((a) => a.op !== "move" || a.x !== undefined, { error: "move needs x and y" }),
+  select_option: args({ selector, values: z.array(z.string().max(10_000)).max(1_000), frame }),
+  check: args({ selector, frame }),
+  uncheck: args({ selector, frame }),
   scroll: args({
     amount: z.number().min(-1e7).max(1e7).optional(),
     selector: selector.optional(),
+    frame,
   }).refine((a) => (a.selector !== undefined) !== (a.amount !== undefined), {
     error: "give either amount or selector",
   }),
@@ -130,6 +159,7 @@ export const SESSION_ACTIONS = {
     state: z.enum(["attached", "detached", "visible", "hidden"]).optional(),
     load_state: load_state.exclude(["commit"]).optional(),
     seconds: z.number().min(0).max(ACTION_TIMEOUT_S.max).optional(),
+    frame,
   }).refine(
     (a) => a.selector !== undefined || a.load_state !== undefined || a.seconds !== undefined,
     {
@@ -140,18 +170,22 @@ export const SESSION_ACTIONS = {
     code: z.string().min(1).max(MAX_CODE_BYTES),
     /** Any JSON value. A recursive schema has no place in the OpenAPI document. */
     arg: z.unknown().optional(),
+    frame,
   }),
-  set_input_files: args({ selector, files: z.array(InputFile).max(100) }),
-  screenshot: args(picture),
+  set_input_files: args({ selector, files: z.array(InputFile).max(100), frame }),
+  screenshot: args(shot).refine((a) => a.frame === undefined || a.selector !== undefined, {
+    path: ["frame"],
+    error: "needs selector",
+  }),
   pdf: args({
     format: z.string().max(20).default("A4"),
     landscape: z.boolean().default(false),
     print_background: z.boolean().default(true),
   }),
-  content: none,
-  text: args({ selector: selector.optional() }),
-  markdown: args({ selector: selector.optional() }),
-  links: none,
+  content: in_frame,
+  text: args({ selector: selector.optional(), frame }),
+  markdown: args({ selector: selector.optional(), frame }),
+  links: in_frame,
   back: none,
   forward: none,
   reload: args({ wait_until: load_state.default("load") }),
@@ -160,6 +194,11 @@ export const SESSION_ACTIONS = {
     op: z.enum(["new", "close", "select"]),
     index: z.int().min(0).max(1_000).optional(),
     url: StartUrl.optional(),
+  }),
+  downloads: none,
+  read_download: args({
+    /** As `downloads` tells it; the newest when left out. */
+    name: z.string().min(1).max(255).optional(),
   }),
   keepalive: args({ idle_ttl_s: idle_ttl_s.optional() }),
   recipe: args({ actions: z.array(RecipeAction).min(1).max(500) }),

@@ -72,6 +72,24 @@ describe("sessions of jobs (§2.2, §3.3)", () => {
     expect(await session.call("state")).toMatchObject({ ok: false, kind: "gone" });
   }, 40_000);
 
+  test("a file that a running job's page downloads can be read, and is an asset of the job too", async () => {
+    const warm = laneWarm(rig.peer, 0);
+    const job = assign("downloading", at("/pointer"), { settle_seconds: 4 });
+    const session = callsOf(rig.peer, rig.sessions, job.session_id);
+    await rig.peer.next("JobAccepted");
+    const until = performance.now() + 10_000;
+    let place = (await session.call("state")).place;
+    while (place?.title !== "Pointer" && performance.now() < until)
+      place = (await session.call("state")).place;
+    await session.get("click", { selector: "#file", wait_for: "download" });
+    const { content_base64 } = await session.get<{ content_base64: string }>("read_download");
+    expect(Buffer.from(content_base64, "base64").toString()).toBe("a report");
+    expect(await result("downloading")).toMatchObject({ status: "completed" });
+    const stored = [...rig.hub.stored.keys()].filter((path) => path.includes("/jobs/downloading/"));
+    expect(stored).toContainEqual(expect.stringMatching(/report[^/]*\.txt$/));
+    await warm;
+  }, 40_000);
+
   test("keep_session leaves the browser open; an attached job has its cookies and leaves it as it was", async () => {
     const job = assign("kept", at("/cookie"), { keep_session: true });
     expect(await result("kept")).toMatchObject({ status: "completed" });

@@ -178,6 +178,53 @@ describe("input", () => {
     expect(await evaluate("document.title")).toBe("clicked 10");
   });
 
+  test("an element is dragged onto another, a point of an element is clicked, and the pointer is moved by hand", async () => {
+    await go("/pointer");
+    await session.get("drag_and_drop", { source: "#card", target: "#bin" });
+    expect(await evaluate("document.title")).toBe("dropped card");
+    await session.get("click", { selector: "#pad", position: { x: 40, y: 30 } });
+    expect(await evaluate("document.title")).toBe("at 40 30");
+    await session.get("mouse", { op: "move", x: 10, y: 200 });
+    await evaluate("trail.length = 0");
+    await session.get("mouse", { op: "down" });
+    await session.get("mouse", { op: "move", x: 30, y: 240, steps: 2 });
+    await session.get("mouse", { op: "up" });
+    expect(await evaluate("trail")).toEqual([
+      "mousedown 10 200",
+      "mousemove 20 220",
+      "mousemove 30 240",
+      "mouseup 30 240",
+    ]);
+  });
+
+  test("actions go into a frame, and into one within it", async () => {
+    await go("/frames");
+    const frame = ["#outer", "#inner"];
+    await session.get("fill", { frame, selector: "#name", text: "inside" });
+    await session.get("type", { frame, selector: "#name", text: "!" });
+    expect(
+      await session.get<string>("evaluate", {
+        frame,
+        code: "document.querySelector('#name').value",
+      }),
+    ).toBe("inside!");
+    expect(await session.get<string>("text", { frame: "#outer", selector: "p" })).toBe("outer");
+    expect(await session.get<string>("content", { frame: "#outer" })).toContain("<p>outer</p>");
+    await session.get("wait", { frame, selector: "#pick" });
+    expect(
+      await session.get<string[]>("select_option", { frame, selector: "#pick", values: ["b"] }),
+    ).toEqual(["b"]);
+    const shot = await session.picture("screenshot", { frame, selector: "#go" });
+    expect(shot.mime).toBe("image/png");
+    expect(await fail("text", { frame: "#plain", selector: "p" })).toMatchObject({
+      kind: "page",
+      message: "#plain is no iframe",
+    });
+    expect(await fail("click", { frame: "#none", selector: "p" }, 300)).toMatchObject({
+      kind: "timeout",
+    });
+  });
+
   test("files are put into a file input, inline and from uploads, under their own names", async () => {
     await go("/form");
     const upload = rig.live(session.session_id).files.createUpload("up/../1");
@@ -316,6 +363,27 @@ describe("cookies, network and downloads", () => {
     expect(file?.path.startsWith(join(rig.data_dir, "lanes"))).toBe(true);
     expect(rig.live(session.session_id).files.openDownload("../x")).toBeNull();
   });
+
+  test("a click waits for its download, whose content is read; a file that never comes is a timeout", async () => {
+    await go("/pointer");
+    const before = await session.get<{ name: string }[]>("downloads");
+    const clicked = { selector: "#file", wait_for: "download" };
+    const file = await session.get<{ name: string }>("click", clicked);
+    expect(file).toMatchObject({ state: "completed", size: 8, url: at("/report.txt") });
+    expect(before.map(({ name }) => name)).not.toContain(file.name);
+    const content = Buffer.from("a report").toString("base64");
+    for (const args of [{ name: file.name }, {}])
+      expect(await session.get<object>("read_download", args)).toEqual({
+        name: file.name,
+        mime: "text/plain",
+        size: 8,
+        content_base64: content,
+      });
+    expect(await fail("read_download", { name: "no" })).toMatchObject({ kind: "page" });
+    expect(await fail("click", { selector: "#pad", wait_for: "download" }, 500)).toMatchObject({
+      kind: "timeout",
+    });
+  });
 });
 
 describe("tabs", () => {
@@ -336,6 +404,22 @@ describe("tabs", () => {
     await session.get("tab", { op: "close" });
     expect(await evaluate("document.title")).toBe("Opener");
     expect(await fail("tab", { op: "select", index: 7 })).toMatchObject({ kind: "invalid" });
+  });
+
+  test("a click that waits for its popup has it as the active tab", async () => {
+    await go("/popup");
+    const clicked = { selector: "button", wait_for: "popup" };
+    expect(await session.get<Tab>("click", clicked)).toEqual({
+      index: 1,
+      url: at("/second"),
+      title: "Second",
+      active: true,
+    });
+    expect(await evaluate("document.title")).toBe("Second");
+    await session.get("tab", { op: "close" });
+    expect(await fail("click", { selector: "h1, body", wait_for: "popup" }, 300)).toMatchObject({
+      kind: "timeout",
+    });
   });
 
   test("closing the last tab leaves a blank one", async () => {

@@ -79,6 +79,8 @@ const ARGS: Record<string, object> = {
   press: { key: "Enter" },
   fill: { selector: "#a", text: "x" },
   hover: { selector: "#a" },
+  drag_and_drop: { source: "#a", target: "#b" },
+  mouse: { op: "up" },
   check: { selector: "#a" },
   uncheck: { selector: "#a" },
   scroll: { amount: 1 },

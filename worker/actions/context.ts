@@ -1,4 +1,5 @@
 import type { Clock } from "#shared/clock.ts";
+import type { DownloadedFile, StoredFile } from "#worker/session/files.ts";
 import type { Pages } from "./pages.ts";
 
 /** What every action works with. */
@@ -13,4 +14,10 @@ export interface ActionContext {
   refusal(url: string): Promise<string | null>;
   /** Puts a file where the browser can read it and gives its path. */
   takeInput(name: string, content: { bytes: Uint8Array } | { upload_id: string }): string;
+  downloads: {
+    /** Oldest first. */
+    list(): DownloadedFile[];
+    /** A completed one; null for an unknown name. */
+    open(name: string): StoredFile | null;
+  };
 }

@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Frame, Page } from "playwright-core";
 import { refused } from "./failure.ts";
 
 // biome-ignore lint/complexity/useArrowFunction: only this gives the constructor
@@ -26,10 +26,14 @@ export function scriptOf(code: string): string {
 }
 
 /**
- * Runs `code` in the active page (design/api.md, `evaluate`). The result is what JSON can hold; undefined becomes null.
+ * Runs `code` in a page or frame (design/api.md, `evaluate`). The result is what JSON can hold; undefined becomes null.
  * @throws ActionFailure page when the script throws or its result is not JSON.
  */
-export async function evaluate(page: Page, code: string, arg: unknown): Promise<unknown> {
+export async function evaluate(
+  page: Pick<Page | Frame, "evaluate">,
+  code: string,
+  arg: unknown,
+): Promise<unknown> {
   // Playwright evaluates a string as it is: it would not call a function that comes out of it.
   const value: unknown = await page.evaluate(
     `(${scriptOf(code)})(${JSON.stringify(arg) ?? "undefined"})`,

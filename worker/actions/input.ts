@@ -1,22 +1,12 @@
 import type { SessionActionArgs } from "#shared/schema/session.ts";
 import type { ActionContext } from "./context.ts";
+import { frameOf, target } from "./frames.ts";
 import { inPage } from "./in-page.ts";
 
 /** Actions that do what a person does; each waits for its element as Playwright does. */
 
-export async function click(ctx: ActionContext, a: SessionActionArgs<"click">): Promise<null> {
-  const page = ctx.pages.active();
-  const how = { button: a.button, clickCount: a.click_count };
-  if (a.selector !== undefined)
-    await page.locator(a.selector).click({ ...how, timeout: ctx.timeout_ms });
-  else await page.mouse.click(a.x ?? 0, a.y ?? 0, how);
-  return null;
-}
-
-const target = (ctx: ActionContext, selector: string) => ctx.pages.active().locator(selector);
-
 export async function fill(ctx: ActionContext, a: SessionActionArgs<"fill">): Promise<null> {
-  await target(ctx, a.selector).fill(a.text, { timeout: ctx.timeout_ms });
+  await target(ctx, a).fill(a.text, { timeout: ctx.timeout_ms });
   return null;
 }
 
@@ -24,7 +14,7 @@ export async function type(ctx: ActionContext, a: SessionActionArgs<"type">): Pr
   const { timeout_ms: timeout, pages } = ctx;
   const { text, delay_ms: delay, selector } = a;
   if (selector !== undefined) {
-    await target(ctx, selector).pressSequentially(text, { delay, timeout });
+    await target(ctx, { ...a, selector }).pressSequentially(text, { delay, timeout });
     return null;
   }
   // Key by key, so that nothing is typed any more once nobody waits.
@@ -40,13 +30,9 @@ export async function type(ctx: ActionContext, a: SessionActionArgs<"type">): Pr
 }
 
 export async function press(ctx: ActionContext, a: SessionActionArgs<"press">): Promise<null> {
-  if (a.selector === undefined) await ctx.pages.active().keyboard.press(a.key);
-  else await target(ctx, a.selector).press(a.key, { timeout: ctx.timeout_ms });
-  return null;
-}
-
-export async function hover(ctx: ActionContext, a: SessionActionArgs<"hover">): Promise<null> {
-  await target(ctx, a.selector).hover({ timeout: ctx.timeout_ms });
+  const { key, selector } = a;
+  if (selector === undefined) await ctx.pages.active().keyboard.press(key);
+  else await target(ctx, { ...a, selector }).press(key, { timeout: ctx.timeout_ms });
   return null;
 }
 
@@ -54,14 +40,14 @@ export async function hover(ctx: ActionContext, a: SessionActionArgs<"hover">): 
 export const selectOption = (
   ctx: ActionContext,
   a: SessionActionArgs<"select_option">,
-): Promise<string[]> => target(ctx, a.selector).selectOption(a.values, { timeout: ctx.timeout_ms });
+): Promise<string[]> => target(ctx, a).selectOption(a.values, { timeout: ctx.timeout_ms });
 
 export async function setChecked(
   ctx: ActionContext,
   a: SessionActionArgs<"check">,
   checked: boolean,
 ): Promise<null> {
-  await target(ctx, a.selector).setChecked(checked, { timeout: ctx.timeout_ms });
+  await target(ctx, a).setChecked(checked, { timeout: ctx.timeout_ms });
   return null;
 }
 
@@ -77,7 +63,7 @@ export async function setInputFiles(
         : { upload_id },
     ),
   );
-  await target(ctx, a.selector).setInputFiles(paths, { timeout: ctx.timeout_ms });
+  await target(ctx, a).setInputFiles(paths, { timeout: ctx.timeout_ms });
   return null;
 }
 
@@ -86,13 +72,13 @@ const SCROLL = inPage<number, { x: number; y: number }>(
   `(y) => { scrollBy({ top: y, behavior: "instant" }); return { x: scrollX, y: scrollY }; }`,
 );
 
-/** Where the page is scrolled to afterwards, in CSS pixels. */
+/** Where the page (or frame) is scrolled to afterwards, in CSS pixels. */
 export async function scroll(
   ctx: ActionContext,
   a: SessionActionArgs<"scroll">,
 ): Promise<{ x: number; y: number }> {
-  const page = ctx.pages.active();
-  if (a.selector !== undefined)
-    await target(ctx, a.selector).scrollIntoViewIfNeeded({ timeout: ctx.timeout_ms });
-  return page.evaluate(SCROLL, a.amount ?? 0);
+  const { selector, amount = 0 } = a;
+  if (selector !== undefined)
+    await target(ctx, { ...a, selector }).scrollIntoViewIfNeeded({ timeout: ctx.timeout_ms });
+  return (await frameOf(ctx, a.frame)).evaluate(SCROLL, amount);
 }

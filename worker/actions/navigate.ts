@@ -2,6 +2,7 @@ import type { Page, Response } from "playwright-core";
 import type { SessionActionArgs } from "#shared/schema/session.ts";
 import type { ActionContext } from "./context.ts";
 import { refused } from "./failure.ts";
+import { frameOf } from "./frames.ts";
 
 /** Result of everything that goes to another document: the status it was answered with, null when nothing was asked. */
 interface Gone {
@@ -61,8 +62,11 @@ export async function wait(ctx: ActionContext, a: SessionActionArgs<"wait">): Pr
   const left = () => Math.max(1, ctx.timeout_ms - (ctx.clock.now() - since));
   if (a.seconds !== undefined) await ctx.clock.sleep(a.seconds * 1_000, ctx.signal);
   if (a.load_state !== undefined) await page.waitForLoadState(a.load_state, { timeout: left() });
-  if (a.selector !== undefined)
-    await page.waitForSelector(a.selector, { state: a.state ?? "visible", timeout: left() });
+  if (a.selector !== undefined) {
+    const state = a.state ?? "visible";
+    const frame = await frameOf(ctx, a.frame, left());
+    await frame.waitForSelector(a.selector, { state, timeout: left() });
+  }
   return null;
 }
 

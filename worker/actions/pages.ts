@@ -12,6 +12,8 @@ export interface Pages {
   /** The tab that actions go to: the first one, until another is selected or it is closed. @throws ActionFailure page */
   active(): Page;
   select(page: Page): void;
+  /** Selects the tab of a CDP target, when it is there. */
+  selectTarget(target_id: string): Promise<void>;
   /** CDP target id of the active tab; null when none is open. */
   activeTarget(): Promise<string | null>;
   /** Resolves when the connection is over, asked for or not. */
@@ -43,7 +45,7 @@ export async function openPages(browser: LaneBrowser, options: PagesOptions): Pr
   return pages;
 }
 
-function pagesOf({ context, closed, close }: ConnectedBrowser): Pages {
+function pagesOf({ context, page: pageOf, closed, close }: ConnectedBrowser): Pages {
   const targets = new WeakMap<Page, Promise<string>>();
   let selected: Page | null = null;
   const all = () => context.pages();
@@ -67,6 +69,9 @@ function pagesOf({ context, closed, close }: ConnectedBrowser): Pages {
     },
     select: (page) => {
       selected = page;
+    },
+    selectTarget: async (target_id) => {
+      selected = (await pageOf(target_id).catch(() => null)) ?? selected;
     },
     activeTarget: async () => {
       const page = current();

@@ -1,7 +1,8 @@
-import type { Locator, Page } from "playwright-core";
+import type { Locator } from "playwright-core";
 import type { SessionActionArgs } from "#shared/schema/session.ts";
 import type { ActionContext } from "./context.ts";
 import { ActionFailure, refused } from "./failure.ts";
+import { type FrameArg, frameOf } from "./frames.ts";
 import { inPage } from "./in-page.ts";
 import { markdownOf } from "./markdown.ts";
 
@@ -12,16 +13,22 @@ interface PictureResult {
   content_base64: string;
 }
 
-async function present(page: Page, selector: string | undefined): Promise<Locator> {
-  const found = page.locator(selector ?? "body");
-  if ((await found.count()) === 0) throw refused(`no element matches ${selector ?? "body"}`);
+async function present(
+  ctx: ActionContext,
+  { selector = "body", frame }: { selector?: string; frame?: FrameArg },
+): Promise<Locator> {
+  const found = (await frameOf(ctx, frame)).locator(selector);
+  if ((await found.count()) === 0) throw refused(`no element matches ${selector}`);
   return found.first();
 }
 
-export const content = ({ pages }: ActionContext): Promise<string> => pages.active().content();
+export const content = async (
+  ctx: ActionContext,
+  a: SessionActionArgs<"content">,
+): Promise<string> => (await frameOf(ctx, a.frame)).content();
 
 export async function text(ctx: ActionContext, a: SessionActionArgs<"text">): Promise<string> {
-  const element = await present(ctx.pages.active(), a.selector);
+  const element = await present(ctx, a);
   // biome-ignore lint/performance/useDomNodeTextContent: what is shown, not what is in the document
   return element.innerText({ timeout: ctx.timeout_ms });
 }
@@ -30,12 +37,12 @@ export async function markdown(
   ctx: ActionContext,
   a: SessionActionArgs<"markdown">,
 ): Promise<string> {
-  const element = await present(ctx.pages.active(), a.selector);
+  const element = await present(ctx, a);
   return markdownOf(element, ctx.timeout_ms);
 }
 
 const MAX_LINKS = 20_000;
-const LINKS = inPage<
+export const LINKS = inPage<
   void,
   { href: string; text: string }[]
 >(`() => [...document.querySelectorAll("a[href], area[href]")].slice(0, ${MAX_LINKS}).map((a) => ({
@@ -43,8 +50,10 @@ const LINKS = inPage<
   text: (a.innerText ?? a.getAttribute("alt") ?? "").trim().slice(0, 500),
 }))`);
 
-export const links = ({ pages }: ActionContext): Promise<{ href: string; text: string }[]> =>
-  pages.active().evaluate(LINKS);
+export const links = async (
+  ctx: ActionContext,
+  a: SessionActionArgs<"links">,
+): Promise<{ href: string; text: string }[]> => (await frameOf(ctx, a.frame)).evaluate(LINKS);
 
 const picture = (mime: string, bytes: Buffer): PictureResult => ({
   mime,
@@ -59,11 +68,10 @@ export async function screenshot(
   // A PNG has no quality; asking for one is no reason to give no picture.
   const quality = format === "png" ? undefined : a.quality;
   const how = { type: format, quality, timeout: ctx.timeout_ms };
-  const page = ctx.pages.active();
   const bytes =
     selector === undefined
-      ? await page.screenshot({ ...how, fullPage: full_page })
-      : await (await present(page, selector)).screenshot(how);
+      ? await ctx.pages.active().screenshot({ ...how, fullPage: full_page })
+      : await (await present(ctx, a)).screenshot(how);
   return picture(`image/${format}`, bytes);
 }
 

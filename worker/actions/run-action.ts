@@ -7,8 +7,11 @@ import {
 import type { ActionContext } from "./context.ts";
 import { evaluate } from "./evaluate.ts";
 import { ActionFailure, failureOf } from "./failure.ts";
+import * as files from "./files.ts";
+import { frameOf } from "./frames.ts";
 import * as input from "./input.ts";
 import * as nav from "./navigate.ts";
+import * as pointer from "./pointer.ts";
 import * as read from "./read.ts";
 import { changeTab, listTabs } from "./tabs.ts";
 
@@ -26,17 +29,19 @@ const ACTIONS: Actions = {
   forward: nav.forward,
   reload: nav.reload,
   wait: nav.wait,
-  click: input.click,
+  click: pointer.click,
   fill: input.fill,
   type: input.type,
   press: input.press,
-  hover: input.hover,
+  hover: pointer.hover,
+  drag_and_drop: pointer.dragAndDrop,
+  mouse: pointer.mouse,
   select_option: input.selectOption,
   check: (ctx, a) => input.setChecked(ctx, a, true),
   uncheck: (ctx, a) => input.setChecked(ctx, a, false),
   scroll: input.scroll,
   set_input_files: input.setInputFiles,
-  evaluate: (ctx, a) => evaluate(ctx.pages.active(), a.code, a.arg),
+  evaluate: async (ctx, a) => evaluate(await frameOf(ctx, a.frame), a.code, a.arg),
   screenshot: read.screenshot,
   pdf: read.pdf,
   content: read.content,
@@ -45,6 +50,8 @@ const ACTIONS: Actions = {
   links: read.links,
   tabs: listTabs,
   tab: changeTab,
+  downloads: files.listDownloads,
+  read_download: files.readDownload,
   // Its idle time is the hub's.
   keepalive: async () => null,
 };

@@ -1,6 +1,6 @@
 import { type Clock, DeadlineError, withDeadline } from "#shared/clock.ts";
 import { MAX_INLINE_RESULT_BYTES } from "#shared/limits.ts";
-import type { HubSessionCall, SessionReply } from "#shared/link/messages.ts";
+import { type HubSessionCall, type SessionReply, TakeName } from "#shared/link/messages.ts";
 import { SaveProfile } from "#shared/schema/session.ts";
 import { ActionFailure, failureOf } from "#worker/actions/failure.ts";
 import { isAction, runAction } from "#worker/actions/run-action.ts";
@@ -11,6 +11,7 @@ import type { SessionLink } from "./link.ts";
 import type { Live } from "./live.ts";
 import { previewOf } from "./preview.ts";
 import { runSessionRecipe } from "./recipe.ts";
+import { resetRun } from "./run-reset.ts";
 
 export interface CallDeps {
   clock: Clock;
@@ -35,7 +36,15 @@ const OWN: Record<string, (live: Live, call: Call, deps: CallDeps) => Promise<un
   preview: previewOf,
   profile_save: storeProfile,
   recipe: runSessionRecipe,
+  run_reset: resetRun,
+  take_name: takeName,
 };
+
+/** What a file that the hub's script saves is to be called, so that no captured body ever takes its place. */
+async function takeName(live: Live, { args }: Call): Promise<{ name: string }> {
+  const { name, mime } = TakeName.parse(args);
+  return { name: live.script?.takeName(name, mime) ?? name };
+}
 
 /** Body of POST /sessions/{sid}/profile/save. */
 async function storeProfile(
@@ -77,6 +86,7 @@ async function runCall(live: Live, call: Call, deps: CallDeps): Promise<unknown>
       timeout_ms,
       refusal: deps.refusal,
       takeInput: (name, content) => live.files.takeInput(name, content),
+      downloads: { list: live.files.listDownloads, open: live.files.openDownload },
     },
     action,
     args,

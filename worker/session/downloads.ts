@@ -1,4 +1,4 @@
-import { rmSync, statSync } from "node:fs";
+import { linkSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import mime from "mime";
 import type { Protocol } from "#worker/cdp/connection.ts";
@@ -15,8 +15,12 @@ interface Row extends DownloadedFile {
 }
 
 export interface Downloads extends Pick<SessionFiles, "listDownloads" | "openDownload"> {
-  /** From now on what this browser downloads goes to its run directory, under numbers. */
-  start(browser: LaneBrowser): Promise<void>;
+  /**
+   * From now on what this browser downloads goes to its run directory, under numbers. Not `alone`: a recorder has it put
+   * there, and takes each file away the moment it is whole; a second link to it stays. Must be called before the recorder
+   * attaches, so that the file is still there.
+   */
+  start(browser: LaneBrowser, options: { alone: boolean }): Promise<void>;
 }
 
 /** What a session's browser downloads (design/api.md, files), bounded in number and bytes. */
@@ -28,7 +32,7 @@ export function createDownloads({ max_bytes }: { max_bytes: number }): Downloads
     rows.delete(row.name);
     rmSync(row.path, { force: true });
   };
-  const start = async ({ connection, dirs }: LaneBrowser): Promise<void> => {
+  const start: Downloads["start"] = async ({ connection, dirs }, { alone }) => {
     const { root } = connection;
     const byGuid = new Map<string, Row>();
     const onBegin = (p: Protocol.Browser.DownloadWillBeginEvent): void => {
@@ -54,20 +58,34 @@ export function createDownloads({ max_bytes }: { max_bytes: number }): Downloads
       row.size = p.receivedBytes;
       if (p.filePath) row.path = p.filePath;
       if (p.state === "inProgress") {
-        if (bytes() > max_bytes) root.post("Browser.cancelDownload", { guid: p.guid });
+        // A recorder has limits of its own.
+        if (alone && bytes() > max_bytes) root.post("Browser.cancelDownload", { guid: p.guid });
         return;
       }
       byGuid.delete(p.guid);
       row.state = p.state === "completed" ? "completed" : "canceled";
-      row.size = statSync(row.path, { throwIfNoEntry: false })?.size ?? 0;
+      if (!alone) row.path = keep(row.path);
+      const left = row.state === "completed" ? row.size : 0;
+      row.size = statSync(row.path, { throwIfNoEntry: false })?.size ?? left;
     };
     root.on("Browser.downloadWillBegin", onBegin);
     root.on("Browser.downloadProgress", onProgress);
+    if (!alone) return;
     await root.send("Browser.setDownloadBehavior", {
       behavior: "allowAndName",
       downloadPath: dirs.downloads,
       eventsEnabled: true,
     });
+  };
+  /** A second name for the file, while there is room for more than the recorder keeps; without one it cannot be opened. */
+  const keep = (path: string): string => {
+    const kept = `${path}.kept`;
+    try {
+      if (bytes() <= max_bytes) linkSync(path, kept);
+    } catch {
+      // Cancelled before its first byte, or a file system without links.
+    }
+    return kept;
   };
   return {
     start,

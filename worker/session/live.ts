@@ -6,6 +6,7 @@ import { openPages, type Pages } from "#worker/actions/pages.ts";
 import type { Guard } from "#worker/fetch/guard.ts";
 import type { LaneHold } from "#worker/lanes/pool.ts";
 import type { JobTab, LaneBrowser } from "#worker/lanes/types.ts";
+import type { ScriptPage } from "#worker/scripted/run-scripted.ts";
 import { createDownloads, type Downloads } from "./downloads.ts";
 import { createSessionFiles, type OwnFiles } from "./files.ts";
 import { createNetworkLog } from "./network-log.ts";
@@ -64,6 +65,8 @@ export class Live implements LiveSession {
   readonly network = createNetworkLog();
   /** The browser is somebody else's: nothing but its job touches it. */
   foreign = false;
+  /** Where the hub's script began, while a scripted job runs in the session. */
+  script: ScriptPage | null = null;
   readonly guard: Guard;
   /** Resolves when the session ends. */
   readonly ended: Promise<void>;
@@ -130,7 +133,8 @@ export class Live implements LiveSession {
     });
     const pages = this.use?.browser === browser ? this.use.pages : null;
     this.use = { browser, watch, pages, alone };
-    if (alone) await this.downloads.start(browser);
+    // A foreign browser's downloads are its owner's.
+    if (!only) await this.downloads.start(browser, { alone });
     void browser.exited.then(({ code, signal }) => {
       // A job tells itself how its browser ended.
       if (this.use?.browser === browser && this.use.alone && this.restarting === null)
@@ -179,6 +183,13 @@ export class Live implements LiveSession {
     const tabs = this.use?.watch.tabs() ?? [];
     const known = tabs.find(({ target_id }) => target_id === this.target);
     return (known ?? tabs[0])?.target_id ?? null;
+  }
+
+  /** Makes a tab the one that actions go to. */
+  async focus(target_id: string): Promise<void> {
+    this.target = target_id;
+    const pages = await this.use?.pages?.catch(() => null);
+    await pages?.selectTarget(target_id);
   }
 
   /** Playwright on the browser in use; connected at the first call, and again when its socket was lost. */

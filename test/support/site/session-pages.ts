@@ -35,6 +35,27 @@ export async function startSessionSite(): Promise<SiteServer> {
        <pre><code class="language-js">let x = 1;</code></pre>`,
     ),
   );
+  site.body(
+    "/frames",
+    page("Frames", `<p>outside</p><iframe id="outer" src="/frame"></iframe><div id="plain"></div>`),
+  );
+  site.body("/frame", page("Outer", `<p>outer</p><iframe id="inner" src="/form"></iframe>`));
+  site.body(
+    "/pointer",
+    page(
+      "Pointer",
+      `<div id="card" draggable="true" ondragstart="event.dataTransfer.setData('text', 'card')">card</div>
+       <div id="bin" style="height: 80px" ondragover="event.preventDefault()"
+         ondrop="document.title = 'dropped ' + event.dataTransfer.getData('text')">bin</div>
+       <div id="pad" style="width: 300px; height: 100px" onclick="document.title = 'at ' + event.offsetX + ' ' + event.offsetY"></div>
+       <a id="file" href="/report.txt">report</a>
+       <script>
+         window.trail = [];
+         for (const kind of ["mousedown", "mousemove", "mouseup"])
+           addEventListener(kind, (e) => trail.push(kind + " " + e.clientX + " " + e.clientY));
+       </script>`,
+    ),
+  );
   site.body("/popup", page("Opener", `<button onclick="window.open('/second')">open</button>`));
   site.body("/csp", {
     ...page("Strict", "<p>strict</p>"),
