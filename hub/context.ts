@@ -3,6 +3,7 @@ import type { Log } from "#shared/log.ts";
 import type { Cluster } from "./cluster/cluster.ts";
 import type { HubConfig } from "./config.ts";
 import type { Pipeline } from "./control/context.ts";
+import type { AdminGate } from "./control/operations/admin.ts";
 import type { Operations } from "./control/operations/start.ts";
 import type { Db, JobRow } from "./db/types.ts";
 import type { CandidateTeller } from "./fleet/candidate.ts";
@@ -12,8 +13,8 @@ import type { WorkerLink } from "./fleet/worker-link.ts";
 import type { JobBus } from "./jobs/bus.ts";
 import type { Dispatcher } from "./jobs/dispatcher.ts";
 import type { UnstoredResult } from "./jobs/unstored.ts";
-import type { PendingCall } from "./sessions/calls.ts";
 import type { SettingsCache } from "./registries/fleet-settings.ts";
+import type { PendingCall } from "./sessions/calls.ts";
 import type { HubSession } from "./sessions/types.ts";
 import type { LaneWanted } from "./sessions/waiting.ts";
 import type { Kv } from "./stores/kv.ts";
@@ -69,6 +70,7 @@ export interface HubContext {
   /** The workload pipeline beside the fleet. */
   readonly pipeline: Pipeline;
   readonly operations: Operations;
+  readonly admin: AdminGate;
   /** One line per call; too many to be kept with the service logs. */
   readonly access_log: Log;
   readonly fleet_cache: FleetCache;

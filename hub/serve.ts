@@ -20,6 +20,7 @@ import type { HubConfig } from "./config.ts";
 import type { HubContext, Signal } from "./context.ts";
 import { startControlLoops } from "./control/background.ts";
 import type { Pipeline } from "./control/context.ts";
+import { type AdminGate, createAdminGate } from "./control/operations/admin.ts";
 import { type OwnLogs, shipOwnLogs } from "./control/operations/ship-own-logs.ts";
 import { type Operations, openOperations } from "./control/operations/start.ts";
 import { startPipeline } from "./control/start.ts";
@@ -145,7 +146,8 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   const objects = scope.add("objects", await openObjectsOf(deps), (o) => o.close());
   const pipeline = await openPipeline(deps, db, shared, scope);
   const { kv } = shared;
-  const ctx = { ...deps, db, operations, kv, objects, pipeline, running_calls: new Map() };
+  const admin = adminOf(deps, db, shared);
+  const ctx = { ...deps, db, operations, admin, kv, objects, pipeline, running_calls: new Map() };
   const server = serve(config, createControlApp(ctx), log);
   scope.add("server", server, (s) => s.close());
   scope.add("waiting claims of the pipeline", pipeline, (p) => p.stopWaiting());
@@ -167,6 +169,9 @@ async function openSharedOf(deps: HubDeps, scope: Scope): Promise<SharedStores> 
   const opened = await openShared(redis_url, { ...deps, prefix });
   return scope.add("shared stores", opened, (s) => s.close());
 }
+
+const adminOf = ({ config, clock }: HubDeps, { settings }: Db, { kv }: SharedStores): AdminGate =>
+  createAdminGate({ settings, password: config.admin_password, clock, kv });
 
 const openPipeline = (
   { config, clock, log, random = Math.random }: HubDeps,
@@ -232,6 +237,7 @@ async function openContext(
     previews: new Map(),
     pipeline,
     operations,
+    admin: adminOf(deps, db, shared),
     access_log: deps.access_log,
     fleet_cache: { last: null },
     hooks: {

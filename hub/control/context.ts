@@ -5,6 +5,7 @@ import type { QueueStore } from "../db/queue/types.ts";
 import type { Db, PullWorkerRow } from "../db/types.ts";
 import type { Kv } from "../stores/kv.ts";
 import type { ObjectStore } from "../stores/objects.ts";
+import type { AdminGate } from "./operations/admin.ts";
 import type { Operations } from "./operations/start.ts";
 import type { Plugins } from "./plugins/registry.ts";
 import type { ReadyHints } from "./ready-hints.ts";
@@ -64,6 +65,7 @@ export interface ControlContext {
   readonly objects: ObjectStore;
   readonly pipeline: Pipeline;
   readonly operations: Operations;
+  readonly admin: AdminGate;
   /** One line per call; too many to be kept with the service logs. */
   readonly access_log: Log;
 }

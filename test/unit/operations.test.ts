@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { loadHubConfig } from "#hub/config.ts";
 import { postJson } from "#hub/control/operations/post-json.ts";
 import { runCommand } from "#hub/control/operations/run-command.ts";
-import { createThrottle } from "#hub/control/operations/throttle.ts";
+import { createThrottle, type Throttle } from "#hub/control/operations/throttle.ts";
+import { createMemoryKv } from "#hub/stores/kv-memory.ts";
 import { createEnds } from "#shared/ends.ts";
 import { createFakeClock } from "#test/support/fake-clock.ts";
 
@@ -29,38 +30,58 @@ describe("output of a program", () => {
 });
 
 describe("§5 throttle of wrong passwords", () => {
-  const wrong = (throttle: ReturnType<typeof createThrottle>, times: number, now = 0) => {
-    for (let i = 0; i < times; i += 1) throttle.failed("a", now);
+  const setUp = () => {
+    const clock = createFakeClock();
+    const kv = createMemoryKv(clock);
+    return { clock, kv, throttle: createThrottle(kv, clock) };
   };
-  test("four are free, then the wait doubles from a second to a minute", () => {
-    const throttle = createThrottle();
-    const waits = Array.from({ length: 13 }, () => {
-      throttle.failed("a", 0);
-      return throttle.wait("a", 0);
-    });
+  const take = async (throttle: Throttle, times: number) => {
+    for (let i = 0; i < times; i += 1) await throttle.take("a");
+  };
+
+  test("five are free, then the wait before the next doubles from a second to a minute", async () => {
+    const { clock, throttle } = setUp();
+    const waits: number[] = [];
+    for (let i = 0; i < 13; i += 1) {
+      const wait = await throttle.take("a");
+      waits.push(wait);
+      if (wait === 0) continue;
+      await clock.advance(wait - 1);
+      expect(await throttle.take("a")).toBe(1);
+      await clock.advance(1);
+      expect(await throttle.take("a")).toBe(0);
+    }
     expect(waits).toEqual(
-      [0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60].map((seconds) => seconds * 1_000),
+      [0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60].map((seconds) => seconds * 1_000),
     );
-    expect(throttle.wait("b", 0)).toBe(0);
+    expect(await throttle.take("b")).toBe(0);
   });
 
-  test("it ends with the time, with the right one, and after a quarter of an hour", () => {
-    const throttle = createThrottle();
-    wrong(throttle, 5);
-    expect([throttle.wait("a", 400), throttle.wait("a", 1_000)]).toEqual([600, 0]);
-    wrong(throttle, 1, 2_000);
-    throttle.passed("a");
-    wrong(throttle, 4, 3_000);
-    expect(throttle.wait("a", 3_000)).toBe(0);
-    wrong(throttle, 1, 3_000 + 15 * 60_000);
-    expect(throttle.wait("a", 3_000 + 15 * 60_000)).toBe(0);
+  test("it ends with the right one, and after a quarter of an hour", async () => {
+    const { clock, throttle } = setUp();
+    await take(throttle, 5);
+    expect(await throttle.take("a")).toBe(1_000);
+    await throttle.passed("a");
+    await take(throttle, 5);
+    await clock.advance(15 * 60_000);
+    await take(throttle, 4);
+    expect(await throttle.take("a")).toBe(0);
   });
 
-  test("it remembers a bounded number of addresses, the newest", () => {
-    const throttle = createThrottle();
-    wrong(throttle, 5);
-    for (let i = 0; i < 10_000; i += 1) throttle.failed(`other ${i}`, 0);
-    expect(throttle.wait("a", 0)).toBe(0);
+  test("processes that share a store share the count: of guesses at all of them at once five are made", async () => {
+    const { clock, kv } = setUp();
+    const hubs = Array.from({ length: 4 }, () => createThrottle(kv, clock));
+    const waits = await Promise.all(
+      hubs.flatMap((throttle) => [1, 2, 3].map(() => throttle.take("a"))),
+    );
+    expect(waits.filter((wait) => wait === 0)).toHaveLength(5);
+  });
+
+  test("while the store does not answer nobody may try", async () => {
+    const { clock, kv } = setUp();
+    const away = () => Promise.reject(new Error("away"));
+    const throttle = createThrottle({ ...kv, get: away }, clock);
+    await expect(throttle.take("a")).rejects.toMatchObject({ kind: "unavailable" });
   });
 });
 

@@ -5,6 +5,7 @@ import { newPassword } from "#shared/ids.ts";
 import { sameSecret } from "#shared/secret.ts";
 import { createTurns } from "#shared/turns.ts";
 import type { SettingsRepo } from "../../db/types.ts";
+import type { Kv } from "../../stores/kv.ts";
 import { createThrottle } from "./throttle.ts";
 
 /** Outside of the prefix under which settings are listed. */
@@ -44,7 +45,7 @@ export interface AdminGate {
   /**
    * Lets the administrator pass. `address`: whose wrong answers slow down whose next ones.
    * @throws AppError unauthorized when the password is missing or wrong, too_many after wrong ones, forbidden when there
-   * is no password at all.
+   * is no password at all, unavailable while the shared store does not answer.
    */
   check(given: string | null, address: string): Promise<void>;
 }
@@ -54,12 +55,14 @@ export interface AdminGateDeps {
   /** SVC_ADMIN_PASSWORD, which stands in for the stored one. */
   password: string | null;
   clock: Clock;
+  /** Counts wrong answers for every process that shares it. */
+  kv: Kv;
 }
 
 /** Guards what runs commands and what changes settings on the control plane (design/architecture.md §7). */
-export function createAdminGate({ settings, password, clock }: AdminGateDeps): AdminGate {
-  const throttle = createThrottle();
-  // One at a time: a crowd of guesses takes the memory of one, and none overtakes the count of the one before.
+export function createAdminGate({ settings, password, clock, kv }: AdminGateDeps): AdminGate {
+  const throttle = createThrottle(kv, clock);
+  // One at a time: a crowd of guesses takes the memory of one.
   const inTurn = createTurns<"check">();
   /** Hash and digest of the password that was last found right: a second look takes no argon2. */
   let proven: { hash: string; digest: string } | null = null;
@@ -87,13 +90,12 @@ export function createAdminGate({ settings, password, clock }: AdminGateDeps): A
         const refuse = (detail: string) =>
           new AppError("unauthorized", detail, { headers: CHALLENGE });
         if (given === null) throw refuse("the administrator password is required");
-        const wait_s = Math.ceil(throttle.wait(address, clock.now()) / 1_000);
+        const wait_s = Math.ceil((await throttle.take(address)) / 1_000);
         if (wait_s > 0)
           throw new AppError("too_many", `too many wrong passwords; wait ${wait_s} s`, {
             headers: { "Retry-After": String(wait_s) },
           });
         if (await isRight(given, hash)) return throttle.passed(address);
-        throttle.failed(address, clock.now());
         throw refuse("the administrator password is wrong");
       }),
   };

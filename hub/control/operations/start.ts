@@ -6,13 +6,12 @@ import type { Scope } from "#shared/scope.ts";
 import type { HubConfig } from "../../config.ts";
 import type { Db } from "../../db/types.ts";
 import { createRestartDesk, type RestartDesk } from "../fleet/restarts.ts";
-import { type AdminGate, createAdminGate, ensureAdminPassword } from "./admin.ts";
+import { ensureAdminPassword } from "./admin.ts";
 import { createDeployDesk, type DeployDesk } from "./deploy.ts";
 import { pruneLogsOnce, storeLogs } from "./service-logs.ts";
 
 /** What runs the control plane itself (pipeline spec §4.6, §5). */
 export interface Operations {
-  readonly admin: AdminGate;
   readonly deploys: DeployDesk;
   readonly restarts: RestartDesk;
   /** Made at this very start, to be shown once; null otherwise. */
@@ -39,7 +38,6 @@ export async function openOperations(deps: OperationsDeps, scope: Scope): Promis
   scope.add("log shipper", deps.shipper, (s) => s.stop());
   deps.shipper.start((batch) => storeLogs(deps, batch));
   const password = config.admin_password;
-  const admin = createAdminGate({ settings, password, clock });
   const makes_password = config.mode === "dev" && password === null;
   const new_password = makes_password ? await ensureAdminPassword(settings, clock.now()) : null;
   const deploys = scope.add("deploys", createDeployDesk(deps), (d) => d.stop());
@@ -56,5 +54,5 @@ export async function openOperations(deps: OperationsDeps, scope: Scope): Promis
     }),
     (l) => l.stop(),
   );
-  return { admin, deploys, restarts, new_password };
+  return { deploys, restarts, new_password };
 }

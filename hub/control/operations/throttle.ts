@@ -1,42 +1,69 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "#shared/clock.ts";
+import { AppError } from "#shared/errors.ts";
+import { newToken } from "#shared/ids.ts";
+import type { Kv } from "../../stores/kv.ts";
+
 /** So many wrong answers are free; then each one doubles the wait, up to a minute. */
 const FREE = 5;
 const WAIT_MS = { first: 1_000, most: 60_000 };
-/** Without a wrong answer for so long an address begins anew. */
+/** Without a try for so long an address begins anew. */
 const FORGET_MS = 15 * 60_000;
-/** Beyond so many addresses the one that has been silent longest is forgotten. */
-const MAX_ADDRESSES = 10_000;
+/** So many counts at most are kept; addresses beyond share them, and slow each other down. */
+const COUNTS = 10_000;
+/** Of a count that the other processes keep changing; each time one of them was served. */
+const CHANGE_TRIES = 10;
 
-interface Failures {
-  count: number;
-  last_at: number;
+interface Count {
+  /** Another one with each change: a change that was decided on an older count is not made. */
+  id: string;
+  tries: number;
   until: number;
 }
 
-/** Slows down whoever guesses: counts wrong answers by address. Times epoch ms. */
+/** Slows down whoever guesses: counts tries by address, for all processes that share a store. */
 export interface Throttle {
-  /** Milliseconds this address has to wait before it may try again; 0 when it may. */
-  wait(address: string, now: number): number;
-  failed(address: string, now: number): void;
-  passed(address: string): void;
+  /**
+   * Counts a try before it is made, as a wrong one until `passed` is called: guesses at several hubs at once overtake no
+   * count.
+   * @returns milliseconds this address has to wait instead; 0 when it may try.
+   * @throws AppError unavailable while the shared store does not answer.
+   */
+  take(address: string): Promise<number>;
+  /** The try was right: the address begins anew. */
+  passed(address: string): Promise<void>;
 }
 
-export function createThrottle(): Throttle {
-  const known = new Map<string, Failures>();
-  const recall = (address: string, now: number): Failures | undefined => {
-    const failures = known.get(address);
-    return failures && now - failures.last_at < FORGET_MS ? failures : undefined;
-  };
+const keyOf = (address: string): string =>
+  `admin-tries:${createHash("sha256").update(address).digest().readUInt32BE() % COUNTS}`;
+
+const waitAfter = (tries: number): number =>
+  tries < FREE ? 0 : Math.min(WAIT_MS.most, WAIT_MS.first * 2 ** Math.min(tries - FREE, 20));
+
+export function createThrottle(
+  kv: Pick<Kv, "get" | "setIf" | "setIfAbsent" | "delete">,
+  clock: Pick<Clock, "now">,
+): Throttle {
+  const asked = <T>(answer: Promise<T>): Promise<T> =>
+    answer.catch((cause: unknown) => {
+      throw new AppError("unavailable", "the shared store does not answer", { cause });
+    });
   return {
-    wait: (address, now) => Math.max(0, (recall(address, now)?.until ?? 0) - now),
-    failed: (address, now) => {
-      const count = (recall(address, now)?.count ?? 0) + 1;
-      const wait = Math.min(WAIT_MS.most, WAIT_MS.first * 2 ** Math.min(count - FREE, 20));
-      // Written anew, it is the last one in the order of the map.
-      known.delete(address);
-      known.set(address, { count, last_at: now, until: count < FREE ? 0 : now + wait });
-      const [oldest] = known.keys();
-      if (known.size > MAX_ADDRESSES && oldest !== undefined) known.delete(oldest);
+    take: async (address) => {
+      const key = keyOf(address);
+      for (let i = 0; i < CHANGE_TRIES; i += 1) {
+        const before = await asked(kv.get<Count>(key));
+        const now = clock.now();
+        if (before && before.until > now) return before.until - now;
+        const tries = (before?.tries ?? 0) + 1;
+        const next: Count = { id: newToken(), tries, until: now + waitAfter(tries) };
+        const changed = before
+          ? kv.setIf(key, { id: before.id }, next, FORGET_MS)
+          : kv.setIfAbsent(key, next, FORGET_MS);
+        if (await asked(changed)) return 0;
+      }
+      return WAIT_MS.first;
     },
-    passed: (address) => void known.delete(address),
+    passed: (address) => asked(kv.delete(keyOf(address))),
   };
 }

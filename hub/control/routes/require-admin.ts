@@ -19,15 +19,15 @@ function givenPassword(c: Context<HttpEnv>): string | null {
 
 /** Lets only the administrator on (design/architecture.md §7). @throws AppError as `AdminGate.check` does */
 export function requireAdmin(
-  { operations }: { operations: { admin: AdminGate } },
+  { admin }: { admin: AdminGate },
   c: Context<HttpEnv>,
 ): Promise<void> {
   const address = c.env?.server?.requestIP(c.req.raw)?.address ?? "unknown";
-  return operations.admin.check(givenPassword(c), address);
+  return admin.check(givenPassword(c), address);
 }
 
 /** The same before the body is looked at. */
-export const adminOnly = (ctx: { operations: { admin: AdminGate } }): MiddlewareHandler<HttpEnv> =>
+export const adminOnly = (ctx: { admin: AdminGate }): MiddlewareHandler<HttpEnv> =>
   async function adminOnlyGuard(c, next) {
     await requireAdmin(ctx, c);
     await next();
