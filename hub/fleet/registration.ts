@@ -20,6 +20,8 @@ export interface WorkerEntry {
   connected_at: number;
   last_heartbeat_at: number;
   link_hub: string;
+  /** It runs on the host of that hub; hubs of earlier versions do not say. */
+  on_hub_host?: boolean;
 }
 
 /** How long a hub is waited for that is to drop its link of a worker. */
@@ -43,6 +45,7 @@ export const entryOf = (ctx: HubContext, link: WorkerLink): WorkerEntry => ({
   connected_at: link.connected_at,
   last_heartbeat_at: link.last_heartbeat_at,
   link_hub: ctx.hub_id,
+  on_hub_host: link.on_hub_host,
 });
 
 /** What makes a registration this link's, and nobody else's. */

@@ -1,3 +1,4 @@
+import { hostId } from "#shared/host-id.ts";
 import { newToken } from "#shared/ids.ts";
 import type { HubToWorker, Registration } from "#shared/link/messages.ts";
 import type {
@@ -72,7 +73,8 @@ export class WorkerLink implements Candidate {
   readonly instance_id: string;
   readonly address: string;
   readonly hostname: string;
-  readonly host_id: string | null;
+  /** It runs on this hub's own host; false also where nobody can tell. */
+  readonly on_hub_host: boolean;
   readonly version: string;
   readonly capabilities: Capabilities;
   readonly connected_at: number;
@@ -106,7 +108,7 @@ export class WorkerLink implements Candidate {
     this.instance_id = hello.instance_id;
     this.address = hello.address;
     this.hostname = hello.hostname;
-    this.host_id = hello.host_id ?? null;
+    this.on_hub_host = typeof hello.host_id === "string" && hello.host_id === hostId();
     this.version = hello.version;
     this.capabilities = capabilities;
     this.connected_at = now;

@@ -1,8 +1,8 @@
 import { invalid } from "#shared/errors.ts";
-import { hostId } from "#shared/host-id.ts";
 import type { JobOptions } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import type { JobRow } from "../db/types.ts";
+import { isAlive, readFleet } from "../fleet/view.ts";
 import type { WorkerLink } from "../fleet/worker-link.ts";
 
 /**
@@ -15,20 +15,30 @@ const FIELD = ["body", "options", "clone_chrome_profile"];
 // biome-ignore lint/suspicious/noControlCharactersInRegex: controls are exactly what is refused
 const NAME = /^([a-z-]{1,40}\/)?[^/\\\u0000-\u001f\u007f]{1,100}$/;
 
-const isLocal = (link: WorkerLink): boolean => link.host_id !== null && link.host_id === hostId();
-
-/** Which workers may run the job; null when any may. */
+/** Which workers of this hub may run the job; null when any may. */
 export const workersFor = ({ options }: JobRow): ((link: WorkerLink) => boolean) | null =>
-  options.clone_chrome_profile === null ? null : isLocal;
+  options.clone_chrome_profile === null ? null : (link) => link.on_hub_host;
 
-/** @throws AppError invalid when the name cannot be one, or no worker of this host is connected. */
-export function checkClone(ctx: HubContext, { clone_chrome_profile: name }: JobOptions): void {
+/** Whether a worker on the host of its hub is connected, to this hub or to another of the fleet. */
+async function hasLocalWorker(ctx: HubContext): Promise<boolean> {
+  for (const link of ctx.links.values()) if (!link.closed && link.on_hub_host) return true;
+  if (ctx.cluster.peers.size === 0) return false;
+  return (await readFleet(ctx)).some((entry) => entry.on_hub_host && isAlive(ctx, entry));
+}
+
+/**
+ * @throws AppError invalid when the name cannot be one, or no such worker is connected; unavailable when the other hubs'
+ *   workers cannot be told.
+ */
+export async function checkClone(
+  ctx: HubContext,
+  { clone_chrome_profile: name }: JobOptions,
+): Promise<void> {
   if (name === null) return;
   const last = name.split("/").at(-1);
   if (!NAME.test(name) || last === "." || last === "..")
     throw invalid(FIELD, 'must name a profile, such as "Default" or "chromium/Profile 1"');
-  const links = [...ctx.links.values()];
-  if (!links.some((link) => !link.closed && isLocal(link)))
+  if (!(await hasLocalWorker(ctx)))
     throw invalid(
       FIELD,
       "needs a worker on the hub's own host, and none is connected",

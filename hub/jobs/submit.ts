@@ -68,7 +68,7 @@ export async function submitJob(
   refuseUnsupported(input.options);
   const { use_profile } = input.options;
   if (use_profile !== null) await profileRef(ctx, use_profile, ["body", "options", "use_profile"]);
-  checkClone(ctx, input.options);
+  await checkClone(ctx, input.options);
   await requireAttachable(ctx, input.options);
   const resolved = await withHostOptions(ctx, input);
   const row = newRow(ctx, { ...input, options: resolved }, options.idempotency_key ?? null);
