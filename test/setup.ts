@@ -10,11 +10,15 @@ process.env.TZ = "UTC";
 
 /** A killed child may still have to be reaped by this process. */
 const GRACE_MS = 2_000;
+/** A hub may wait five seconds for calls that it is answering. */
+const END_MS = 10_000;
 
 /** What test/support keeps for the whole process: servers that outlive a file, and what ends them. */
 const shared = globalThis as {
   flotillaKept?: (command: string) => boolean;
   flotillaAtEnd?: () => unknown;
+  /** Ends hubs that their test has not closed; the file of that test. */
+  flotillaOpen?: Map<() => Promise<unknown>, string>;
 };
 
 interface Child {
@@ -52,13 +56,25 @@ async function stillThere(suspects: Child[]): Promise<Child[]> {
 async function demandNone(file: string, suspects: Child[]): Promise<void> {
   if (suspects.length === 0) return;
   const left = await stillThere(suspects);
+  // The next file would be blamed for them too.
+  for (const { pid } of left) process.kill(pid, "SIGKILL");
   if (left.length > 0)
     throw new Error(`${file} left running: ${left.map((c) => `${c.pid} ${c.command}`).join("; ")}`);
+}
+
+/** Hubs of tests that were late, or failed before they closed them. */
+async function endOpen(file: string): Promise<number> {
+  const left = [...(shared.flotillaOpen ?? [])].filter(([, of]) => of === file);
+  const ended = Promise.allSettled(left.map(([end]) => end()));
+  await Promise.race([ended, Bun.sleep(END_MS)]);
+  return left.length;
 }
 
 // Not in a test's own time: Bun ends every process that a test has started when that test is late.
 if (process.env.FLOTILLA_TEST_FLEET === "1")
   await (await import("./support/test-servers.ts")).testServers();
+if (process.env.FLOTILLA_TEST_OBJECTS === "s3")
+  await (await import("./support/s3.ts")).objectsEnv();
 
 let file = Bun.main;
 let afterLastTest: Child[] = [];
@@ -68,7 +84,9 @@ beforeEach(async () => {
   const [previous, suspects] = [file, afterLastTest];
   file = Bun.main;
   afterLastTest = [];
+  const hubs = await endOpen(previous);
   await demandNone(previous, suspects);
+  if (hubs > 0) throw new Error(`${previous} left hubs running: ${hubs} sets, which are ended now`);
 });
 
 afterEach(() => {

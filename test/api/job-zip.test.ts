@@ -144,12 +144,15 @@ test("a body that the store was still opening when its reader left is let go", a
   const opening = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<void>();
   const let_go = Promise.withResolvers<void>();
-  const objects: ObjectStore = Object.create(hub.ctx.objects);
-  objects.read = async (key, range) => {
-    if (!key.endsWith("late.bin")) return hub.ctx.objects.read(key, range);
-    opening.resolve();
-    await opened.promise;
-    return new ReadableStream<Uint8Array>({ cancel: () => let_go.resolve() });
+  const stored = hub.ctx.objects;
+  const objects: ObjectStore = {
+    ...stored,
+    read: async (key, range) => {
+      if (!key.endsWith("late.bin")) return stored.read(key, range);
+      opening.resolve();
+      await opened.promise;
+      return new ReadableStream<Uint8Array>({ cancel: () => let_go.resolve() });
+    },
   };
   const { body } = await zipJob({ ...hub.ctx, objects }, job.job_id);
   const reader = body.getReader();

@@ -54,9 +54,11 @@ describe("§4.3 what an operator tells a worker (admin command)", () => {
     expect((await waiting).body.batches).toHaveLength(1);
     await api("POST", `/workloads/${slug}/tasks`, { pk: "b" });
     await api("POST", `/workers/${id}/admin-command`, { command: "drain" });
+    await hub.everywhere(({ pipeline }) => pipeline.pullers.get(id)?.draining !== false);
     expect((await call("claim", { slots: 1 })).body.batches).toEqual([]);
     expect((await call("heartbeat")).body.drain).toBe(true);
     await api("POST", `/workers/${id}/admin-command`, { command: "resume" });
+    await hub.everywhere(({ pipeline }) => pipeline.pullers.get(id)?.draining !== true);
     expect((await call("claim", { slots: 1 })).body.batches).toHaveLength(1);
   });
 

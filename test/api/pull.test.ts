@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { HubContext } from "#hub/context.ts";
 import { Claimed, type ClaimedBatch, Exchanged } from "#shared/schema/pull.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
 
@@ -43,6 +44,13 @@ async function addWorkload(fields: Record<string, unknown> = {}, pks: string[] =
     await api("POST", `/workloads/${slug}/tasks/batch`, { items: pks.map((pk) => ({ pk })) });
   return slug;
 }
+/** Whether a hub knows of this filter; one that does not know the worker reads it with the next call. */
+const runsOnly =
+  (id: string, filter: string[]) =>
+  ({ pipeline }: HubContext): boolean => {
+    const known = pipeline.pullers.get(id)?.filter;
+    return known === undefined || Bun.deepEquals(known?.toSorted(), filter.toSorted());
+  };
 const pksOf = (batches: ClaimedBatch[]) => batches.map((b) => b.tasks.map((t) => t.pk));
 const refs = (batches: ClaimedBatch[]) =>
   batches.flatMap((b) => b.tasks.map(({ task_id, epoch }) => ({ task_id, epoch })));
@@ -102,6 +110,9 @@ describe("a pull worker (design/api.md, Workers)", () => {
     const known = { [slug]: first.workloads[0].revision };
     expect((await worker.call("claim", { slots: 1, known })).body.workloads).toEqual([]);
     await api("PATCH", `/workloads/${slug}/supervisor_enabled`, { supervisor_enabled: true });
+    await hub.everywhere(
+      ({ pipeline }) => pipeline.workloads.bySlug(slug)?.supervisor_enabled === true,
+    );
     expect((await worker.call("claim", { slots: 1, known })).body.workloads).toHaveLength(1);
   });
 
@@ -134,9 +145,12 @@ describe("a pull worker (design/api.md, Workers)", () => {
     expect(await worker.claim(4)).toEqual([]);
     await api("POST", `/workers/${worker.id}/filter`, { op: "add", workloads: [filtered] });
     await api("PATCH", `/workloads/${off}/enabled`, { enabled: true });
+    await hub.everywhere(runsOnly(worker.id, [bound, off, filtered]));
+    await hub.everywhere(({ pipeline }) => pipeline.workloads.bySlug(off)?.enabled === true);
     const got = (await worker.claim(4)).map((b) => b.workload);
     expect(got.sort()).toEqual([off, filtered].sort());
     await api("POST", `/workers/${worker.id}/filter`, { op: "remove", workloads: [filtered] });
+    await hub.everywhere(runsOnly(worker.id, [bound, off]));
     await api("POST", `/workloads/${filtered}/tasks`, { pk: "b" });
     expect(await worker.claim(4)).toEqual([]);
   });
@@ -187,6 +201,7 @@ describe("a pull worker (design/api.md, Workers)", () => {
     const { body } = await worker.call("heartbeat", { in_flight, cpu_percent: 12.5 });
     expect(body).toEqual({ lost: [{ task_id: 999_999, epoch: 1 }], drain: false, commands: [] });
     expect((await worker.call("drain", {})).body).toEqual({ ok: true });
+    await hub.everywhere(({ pipeline }) => pipeline.pullers.get(worker.id)?.draining !== false);
     expect(await worker.claim(1)).toEqual([]);
     const listed = (await api("GET", "/workers")).body.workers;
     expect(listed.find((w: { id: string }) => w.id === worker.id)).toMatchObject({

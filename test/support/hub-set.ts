@@ -9,15 +9,18 @@ import { systemClock } from "#shared/clock.ts";
 import type { EnvSource } from "#shared/env.ts";
 import { newToken } from "#shared/ids.ts";
 import { silentLog } from "#shared/log.ts";
+import { takeRouter } from "./fleet-router.ts";
 import type { TestHubOptions } from "./hub.ts";
 import { mergeContexts } from "./merge-contexts.ts";
-import { startHaproxy, type TestRouter } from "./router.ts";
+import type { TestRouter } from "./router.ts";
 import { testServers } from "./test-servers.ts";
 
 /** The hubs behind the address a test calls: one, or three behind a router. */
 export interface HubSet {
   url: string;
   ctx: HubContext;
+  /** Of each hub. */
+  contexts: readonly HubContext[];
   stop(): Promise<void>;
 }
 
@@ -26,8 +29,6 @@ export interface HubSetMaker {
   start(deps: Omit<HubDeps, "config">): Promise<HubSet>;
   close(): Promise<void>;
 }
-
-const HUBS = 3;
 
 /** `FLOTILLA_TEST_FLEET=1`: every hub of a test that says nothing else is three hubs behind a router. */
 export const isFleetMode = ({ env = {}, mode, shared, alone }: TestHubOptions): boolean =>
@@ -50,13 +51,19 @@ export async function startOne(deps: HubDeps): Promise<HubSet & { running: Runni
     },
   });
   // The control plane alone has none; tests of it do not ask.
-  return { running, url: running.url, ctx: ctx as HubContext, stop: () => running.stop() };
+  const made = ctx as HubContext;
+  return { running, url: running.url, ctx: made, contexts: [made], stop: () => running.stop() };
 }
 
 export const singleHub = (config: HubConfig): HubSetMaker => ({
   start: (deps) => startOne({ ...deps, config }),
   close: async () => {},
 });
+
+/** Fleets whose test has not closed them, and the file it is in (test/setup.ts); outlives a file's modules. */
+const kept = globalThis as {
+  flotillaOpen?: Map<() => Promise<unknown>, string>;
+};
 
 /**
  * Three hubs on one Postgres database, one Redis and one directory of objects, behind HAProxy, which passes everything on as
@@ -70,6 +77,16 @@ export async function fleetOfHubs(env: EnvSource, mode: HubMode): Promise<HubSet
   const others = await mkdtemp(join(tmpdir(), "flotilla-hubs-"));
   const data_dir = env.SVC_DATA_DIR ?? "";
   let router: TestRouter | undefined;
+  let stopAll = async () => {};
+  const close = async () => {
+    open.delete(endAll);
+    await router?.stop();
+    await rm(others, { recursive: true, force: true });
+  };
+  const endAll = () => stopAll().finally(close);
+  kept.flotillaOpen ??= new Map();
+  const open = kept.flotillaOpen;
+  open.set(endAll, Bun.main);
 
   const configOf = (n: number, in_memory: boolean) =>
     loadHubConfig(
@@ -90,33 +107,32 @@ export async function fleetOfHubs(env: EnvSource, mode: HubMode): Promise<HubSet
       let shared: SharedStores | undefined;
       const sets: HubSet[] = [];
       const stop = async () => {
-        await Promise.all(sets.map((hub) => hub.stop()));
+        await Promise.all(sets.filter(Boolean).map((hub) => hub.stop()));
         await shared?.close();
       };
+      stopAll = stop;
       try {
         const clock = deps.clock;
         if (clock !== systemClock)
           shared = await openShared(null, { clock, log: silentLog, prefix });
-        for (let n = 0; n < HUBS; n += 1)
-          sets.push(
-            await startOne({
-              ...deps,
-              config: configOf(n, shared !== undefined),
-              ...(shared && { shared }),
-            }),
-          );
+        const startHub = async (n: number) => {
+          const config = configOf(n, shared !== undefined);
+          sets[n] = await startOne({ ...deps, config, ...(shared && { shared }) });
+        };
+        // As an operator would: what only the first hub of a fleet does is done when the others come.
+        await startHub(0);
+        const started = await Promise.allSettled([startHub(1), startHub(2)]);
+        for (const each of started) if (each.status === "rejected") throw each.reason;
         const urls = sets.map((hub) => hub.url);
         if (router) await router.setHubs(urls);
-        else router = await startHaproxy(urls, { checks: false });
+        else router = await takeRouter(urls);
       } catch (err) {
         await stop();
         throw err;
       }
-      return { url: router.url, ctx: mergeContexts(sets.map((hub) => hub.ctx)), stop };
+      const contexts = sets.map((hub) => hub.ctx);
+      return { url: router.url, ctx: mergeContexts(contexts), contexts, stop };
     },
-    close: async () => {
-      await router?.stop();
-      await rm(others, { recursive: true, force: true });
-    },
+    close,
   };
 }

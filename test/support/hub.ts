@@ -8,6 +8,7 @@ import { type Clock, systemClock } from "#shared/clock.ts";
 import type { EnvSource } from "#shared/env.ts";
 import { createLog } from "#shared/log.ts";
 import { connectFakeWorker, type FakeWorker, type FakeWorkerOptions } from "./fake-worker.ts";
+import { until } from "./fleet-process.ts";
 import { fleetOfHubs, type HubSetMaker, isFleetMode, singleHub } from "./hub-set.ts";
 import { objectsEnv } from "./s3.ts";
 import { createSignals, type Signals } from "./signals.ts";
@@ -15,6 +16,8 @@ import { createSignals, type Signals } from "./signals.ts";
 /** How long POST /jobs waits here; no loop of the hub sleeps so long, so a test can tell by it who sleeps. */
 export const SUBMIT_WAIT_MS = 47;
 const FLEET_WAIT_MS = 600;
+/** Messages between hubs take milliseconds; what was lost is looked for every 5 s. */
+const SPREAD_MS = 10_000;
 
 /** A served hub with a data directory of its own, on a free port. */
 export interface TestHub {
@@ -27,6 +30,11 @@ export interface TestHub {
   /** Log lines, parsed. */
   log: Record<string, unknown>[];
   call(method: string, path: string, body?: unknown, init?: RequestInit): Promise<Answer>;
+  /**
+   * Resolves when it holds at every hub: what one hub was told another knows a message later, and the next call may reach
+   * that one.
+   */
+  everywhere(holds: (ctx: HubContext) => boolean): Promise<void>;
   /** A registered fake worker; closed with the hub. */
   worker(options?: FakeWorkerOptions): Promise<FakeWorker>;
   /** The same without waiting for its registration. */
@@ -128,6 +136,9 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
       });
       const text = await response.text();
       return { status: response.status, headers: response.headers, text, body: parse(text) };
+    },
+    everywhere: async (holds) => {
+      await until("every hub to know", SPREAD_MS, () => running.contexts.every(holds));
     },
     dial: (worker) => {
       const fake = connectFakeWorker(hub.url, worker);

@@ -1,15 +1,27 @@
 import { connect } from "node:net";
 
-/** One request as bytes, for what a client library would not send; the whole answer until the server closes. */
+/**
+ * One request as bytes, for what a client library would not send; the whole answer. An answer of a known length is over
+ * with its last byte, however long the connection stays: a router in between waits for the body that was announced.
+ */
 export const rawRequest = (url: string, request: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
     const socket = connect(Number(port), hostname);
-    let answer = "";
-    socket.on("data", (chunk) => {
-      answer += chunk;
+    let answer = Buffer.alloc(0);
+    socket.on("data", (chunk: Buffer) => {
+      answer = Buffer.concat([answer, chunk]);
+      if (isWhole(answer)) socket.destroy();
     });
-    socket.on("close", () => resolve(answer));
+    socket.on("close", () => resolve(answer.toString()));
     socket.on("error", reject);
     socket.write(request);
   });
+
+function isWhole(answer: Buffer): boolean {
+  const head_end = answer.indexOf("\r\n\r\n");
+  const length = /^content-length: *(\d+)/im.exec(
+    answer.subarray(0, Math.max(0, head_end)).toString(),
+  );
+  return length !== null && answer.length >= head_end + 4 + Number(length[1]);
+}

@@ -178,6 +178,7 @@ export async function startNginx(hubs: readonly string[], host?: LanHost): Promi
   const { dir, port, running, stop } = await startOn("nginx", start, address);
   return {
     url: `http://${address}:${port}`,
+    dir,
     setHubs: async (to) => {
       const before = workersOf(running.pid).map((w) => w.pid);
       write(dir, port, to);

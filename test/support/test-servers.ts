@@ -1,3 +1,4 @@
+import { startKeptRouter } from "./fleet-router.ts";
 import { startPostgres, type TestPostgres } from "./postgres.ts";
 import { startRedis, type TestRedis } from "./redis.ts";
 
@@ -23,15 +24,23 @@ export const testServers = (): Promise<TestServers> => {
 };
 
 async function start(): Promise<TestServers> {
-  const [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
+  const [postgres, redis, router] = await Promise.all([
+    startPostgres(),
+    startRedis(),
+    startKeptRouter(),
+  ]);
   // The first one migrates the template of the others.
   await postgres.createDatabase();
-  const ports = [postgres, redis].map(({ url }) => new RegExp(`\\b${new URL(url).port}\\b`));
-  kept.flotillaKept = (command) => ports.some((port) => port.test(command));
+  const own = [postgres, redis].map(({ url }) => new RegExp(`\\b${new URL(url).port}\\b`));
+  const others = kept.flotillaKept;
+  kept.flotillaKept = (command) =>
+    command.includes(router.dir) ||
+    own.some((port) => port.test(command)) ||
+    others?.(command) === true;
   const before = kept.flotillaAtEnd;
   kept.flotillaAtEnd = async () => {
-    await Promise.all([postgres.stop(), redis.stop()]);
-    before?.();
+    await Promise.all([postgres.stop(), redis.stop(), router.stop()]);
+    await before?.();
   };
   return { postgres, redis };
 }
