@@ -55,14 +55,17 @@ const read = (dir: string, path: string) => readFileSync(join(dir, path), "utf8"
 
 test("install writes executable, unit and a private environment file, and may be repeated", async () => {
   const dir = newDir();
-  const env = { SVC_DB_URL: "postgres://a:pa ss@db/x", UNRELATED: "1" };
+  const bucket = { S3_ACCESS_KEY_ID: "AKID", S3_SECRET_ACCESS_KEY: "behind it" };
+  const env = { SVC_DB_URL: "postgres://a:pa ss@db/x", ...bucket, UNRELATED: "1" };
   const first = await call(runInstall, ["hub"], dir, { env, flags: { "generate-secret": ["1"] } });
   expect(first.code).toBe(0);
   const text = read(dir, "etc/flotilla/hub.env");
   expect(text).toMatch(/^WORKER_SECRET=[\w-]{32}$/m);
   expect(text).toContain('\nSVC_DB_URL="postgres://a:pa ss@db/x"\n');
   expect(text).not.toContain("UNRELATED");
+  expect(text).toContain('\nS3_ACCESS_KEY_ID=AKID\nS3_SECRET_ACCESS_KEY="behind it"\n');
   expect(text).toContain("\n#SVC_REDIS_URL=");
+  expect(text).toContain("\nSVC_DATA_DIR=/var/lib/flotilla\n");
   expect(statSync(join(dir, "etc/flotilla/hub.env")).mode & 0o777).toBe(0o600);
   expect(statSync(join(dir, "usr/local/bin/flotilla")).mode & 0o777).toBe(0o755);
   const unit = read(dir, "etc/systemd/system/flotilla-hub.service");
@@ -93,7 +96,11 @@ test("install gives every worker of a machine its own name, displays and ports",
 
 test("install --dry-run writes nothing and masks secrets", async () => {
   const dir = newDir();
-  const env = { WORKER_SECRET: "geheim", SVC_REDIS_URL: "redis://:geheim@r/0" };
+  const env = {
+    WORKER_SECRET: "geheim",
+    SVC_REDIS_URL: "redis://:geheim@r/0",
+    S3_SECRET_ACCESS_KEY: "geheim",
+  };
   const { code, out } = await call(runInstall, ["hub"], dir, { env, flags: { "dry-run": ["1"] } });
   expect(code).toBe(0);
   expect(out).toContain("ExecStart=/usr/local/bin/flotilla hub");

@@ -1,5 +1,5 @@
 import { CDP_PORT_BASE, DISPLAY_BASE, VNC_PORT_BASE } from "#shared/limits.ts";
-import type { Role, Target } from "./roles.ts";
+import { type Role, stateName, type Target } from "./roles.ts";
 
 /** One line of an environment file: a variable with its value, or only described. */
 interface Line {
@@ -21,6 +21,21 @@ const TOKEN: Line = {
 };
 const LOG: Line = { name: "SVC_LOG_LEVEL", about: "debug, info, warn or error.", example: "info" };
 
+/** Of the bucket that SVC_OBJECTS_URL may name. */
+const KEYS: Line[] = [
+  {
+    name: "S3_ACCESS_KEY_ID",
+    about: "Key and secret of the bucket, when bodies go to s3://BUCKET?endpoint=….",
+    example: "",
+  },
+  { name: "S3_SECRET_ACCESS_KEY", about: "", example: "" },
+];
+const REDIS: Line = {
+  name: "SVC_REDIS_URL",
+  about: "What several hubs share beside the database; unset: this one is the only one.",
+  example: "redis://:PASSWORD@db.lan:6379/0",
+};
+
 const server = (port: string): Line[] => [
   { name: "SVC_HOST", about: "Address to listen on.", example: "0.0.0.0" },
   { name: "SVC_PORT", about: "Port to listen on.", example: port },
@@ -36,17 +51,14 @@ const server = (port: string): Line[] => [
 const LINES: Record<Role, Line[]> = {
   hub: [
     ...server("8000"),
-    {
-      name: "SVC_REDIS_URL",
-      about: "What several hubs share beside the database; unset: this hub is the only one.",
-      example: "redis://:PASSWORD@db.lan:6379/0",
-    },
+    REDIS,
     {
       name: "SVC_OBJECTS_URL",
       about:
         "Where bodies go; unset: objects/ in the state directory. Several hubs need one place.",
       example: "file:/srv/flotilla/objects",
     },
+    ...KEYS,
     {
       name: "SVC_ADVERTISE_URL",
       about: "Where the other hubs reach this one; unset: its first LAN address.",
@@ -67,11 +79,13 @@ const LINES: Record<Role, Line[]> = {
   ],
   control: [
     ...server("8001"),
+    REDIS,
     {
       name: "SVC_OBJECTS_URL",
       about: "Where blobs of plugins go; unset: objects/ in the state directory.",
       example: "file:/srv/flotilla/objects",
     },
+    ...KEYS,
     {
       name: "SVC_ADMIN_PASSWORD",
       about:
@@ -121,7 +135,8 @@ const quote = (value: string): string =>
   /^[A-Za-z0-9_./:@%+,=~-]*$/.test(value) ? value : `"${value.replace(/["\\$`]/g, "\\$&")}"`;
 
 /** The environment file of `target`: `values` set, everything else as a comment to start from. */
-export function envText({ role, instance }: Target, values: Record<string, string>): string {
+export function envText(target: Target, values: Record<string, string>): string {
+  const { role, instance } = target;
   const title = role === "worker" ? `worker ${instance}` : role === "hub" ? "hub" : "control plane";
   const lines = LINES[role].flatMap(({ name, about, example }) => {
     const value = values[name];
@@ -131,6 +146,9 @@ export function envText({ role, instance }: Target, values: Record<string, strin
   return [
     `# Flotilla ${title}: variables of its unit. Every variable is in the README; a change counts after a restart.`,
     ...lines,
+    "",
+    "# The unit's state directory, named for `flotilla doctor` too; the service may write nowhere else.",
+    `SVC_DATA_DIR=/var/lib/${stateName(target)}`,
     "",
   ].join("\n");
 }
