@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import type { Clock } from "#shared/clock.ts";
+import { heldByTree } from "#shared/held-memory.ts";
 
 /**
  * How much memory a task's processes hold, and a cap on it (executor_config.memory_mb). Sampled, because the two ways the
@@ -19,51 +20,8 @@ export function offerToOomKiller(pid: number): void {
   }
 }
 
-/** Bytes of private and shared memory of one process; mapped files can be dropped by the kernel and do not count. */
-function bytesOf(pid: number): number | null {
-  try {
-    const status = readFileSync(`/proc/${pid}/status`, "latin1");
-    const kb = (name: string) =>
-      Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)?.[1] ?? 0);
-    return (kb("RssAnon") + kb("RssShmem")) * 1024;
-  } catch {
-    return null;
-  }
-}
-
-function childrenOf(pid: number): number[] {
-  try {
-    return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
-      readFileSync(`/proc/${pid}/task/${thread}/children`, "latin1")
-        .split(" ")
-        .filter(Boolean)
-        .map(Number),
-    );
-  } catch {
-    // Gone meanwhile, or a kernel without this file: the leader alone is counted then.
-    return [];
-  }
-}
-
-/**
- * Bytes held by `pid` and everything below it; pages that a fork shares count in both. Null when the process is gone or the
- * system does not say.
- */
-export function heldBytes(pid: number): number | null {
-  const leader = bytesOf(pid);
-  if (leader === null) return null;
-  let sum = leader;
-  const seen = new Set([pid]);
-  for (let level = childrenOf(pid); level.length > 0; ) {
-    const fresh = level.filter((child) => !seen.has(child));
-    for (const child of fresh) {
-      seen.add(child);
-      sum += bytesOf(child) ?? 0;
-    }
-    level = fresh.flatMap(childrenOf);
-  }
-  return sum;
-}
+/** Bytes held by `pid` and everything below it; null when it is gone or the system does not say. */
+export const heldBytes = (pid: number): number | null => heldByTree(pid)?.bytes ?? null;
 
 /** Words for people when `pid` holds more than `most` bytes now, else null. */
 export function excess(pid: number, most: number): string | null {

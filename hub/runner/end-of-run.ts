@@ -1,0 +1,33 @@
+import type { ScriptSaid } from "./door.ts";
+import type { ScriptEnd } from "./types.ts";
+
+/** Why the hub ended a run. */
+export interface Stopped {
+  end: ScriptEnd;
+  detail: string | null;
+}
+
+/** A shell's way to say that a program was killed: 128 and the number of the signal. */
+const KILLED = 137;
+const FILE_TOO_LARGE = 153;
+
+/** How a run ended, from what is known when its process is gone. */
+export function endOf(known: {
+  stopped: Stopped | null;
+  said: ScriptSaid | null;
+  code: number | null;
+  connected: boolean;
+  stderr: string;
+}): Stopped {
+  const { stopped, said, code, connected, stderr } = known;
+  // A script that had ended by itself was not late.
+  if (stopped && !(stopped.end === "timeout" && said)) return stopped;
+  if (said) return { end: "error" in said ? "error" : "ok", detail: null };
+  const made = /^(bwrap|setpriv|prlimit|nice): .*/m.exec(stderr);
+  if (!connected && made) return { end: "broken", detail: `the sandbox: ${made[0]}` };
+  if (code === 0) return { end: "ok", detail: null };
+  if (code === null || code === KILLED)
+    return { end: "limit", detail: "killed by the system, which may be out of memory" };
+  if (code === FILE_TOO_LARGE) return { end: "limit", detail: "the script wrote too large a file" };
+  return { end: "error", detail: `the script exited with code ${code}` };
+}

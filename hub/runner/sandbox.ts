@@ -1,0 +1,247 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { release } from "node:os";
+import { dirname } from "node:path";
+import { RUN_LIMITS } from "./limits.ts";
+import {
+  openScratch,
+  type RunFiles,
+  reachableRuntime,
+  removeRunFiles,
+  type Scratch,
+  sweepScratch,
+  writeRunFiles,
+} from "./scratch.ts";
+
+export const SANDBOX_KINDS = ["bubblewrap", "process"] as const;
+export type SandboxKind = (typeof SANDBOX_KINDS)[number];
+
+/** A way of running scripts that was tried and works. */
+export interface Sandbox {
+  readonly kind: SandboxKind;
+  readonly scratch: Scratch;
+  /** What is started, and with which environment, for a run's files. */
+  commandOf(
+    files: RunFiles,
+    uid: number | null,
+    /** Of the runtime, instead of those that run the script. */
+    args?: string[],
+  ): { argv: string[]; env: Record<string, string> };
+  /** The user of the next run; null where the hub is not root, and it is the hub's. */
+  nextUid(): number | null;
+}
+
+/** Why scripts cannot be run here, in words for the operator. */
+export class SandboxError extends Error {
+  override readonly name = "SandboxError";
+}
+
+const PROBE_MS = 10_000;
+const RUNTIME = "/run/flotilla";
+const PRLIMIT = "/run/prlimit";
+const APP = "/app";
+const DOOR = "/run/door";
+/** Inside: nobody. */
+const INNER_ID = "65534";
+
+const HOW_TO_GO_ON =
+  "or set SVC_SANDBOX=process, which runs scripts without a sandbox, with the network and the file system of the hub's machine";
+
+/** @throws SandboxError */
+function program(name: string, apt: string): string {
+  const path = Bun.which(name);
+  if (path === null)
+    throw new SandboxError(`${name} is not installed: apt-get install ${apt}, ${HOW_TO_GO_ON}`);
+  return path;
+}
+
+/** Shared libraries of programs, as the dynamic linker finds them. */
+async function librariesOf(programs: string[]): Promise<string[]> {
+  const child = Bun.spawn(["ldd", ...programs], {
+    stdout: "pipe",
+    stderr: "ignore",
+    timeout: 5_000,
+  });
+  const text = await new Response(child.stdout).text();
+  const found = [...text.matchAll(/(?:=>\s+|^\s+)(\/\S+) \(0x/gm)].map(
+    ([, path]) => path as string,
+  );
+  return [...new Set(found)];
+}
+
+/** Ids that this user namespace has: a container may have only 65536 of them. */
+function highestId(): number {
+  const map = readFileSync("/proc/self/uid_map", "latin1").trim().split("\n");
+  const ends = map.map((line) => {
+    const [inner = 0, , length = 0] = line.trim().split(/\s+/).map(Number);
+    return inner + length;
+  });
+  return Math.min(2_000_065_536, Math.max(...ends)) - 1_000;
+}
+
+/** Users in turn, so that runs at the same time have nothing in common, limits per user included. */
+function createUids(): () => number | null {
+  if (process.getuid?.() !== 0) return () => null;
+  const highest = highestId();
+  let used = 0;
+  return () => {
+    used += 1;
+    return highest - (used % 1_024);
+  };
+}
+
+/** Kernels from 5.14 on count processes per user namespace; before, those of the whole user. */
+function countsPerNamespace(): boolean {
+  const [major = 0, minor = 0] = release().split(".").map(Number);
+  return major > 5 || (major === 5 && minor >= 14);
+}
+
+/** `nice`: a script that computes leaves the cores to hub and browsers. */
+const outerArgv = (uid: number | null): string[] => [
+  ...(uid === null ? [] : ["setpriv", `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups", "--"]),
+  ...["nice", "-n", "10", "--"],
+];
+
+const rlimits = (tasks: boolean): string[] => [
+  ...["--core=0:0", `--fsize=${RUN_LIMITS.file}`, `--nofile=${RUN_LIMITS.open_files}`],
+  ...(tasks ? [`--nproc=${RUN_LIMITS.tasks}`] : []),
+];
+
+const runtimeEnv = (door: string): Record<string, string> => ({
+  BUN_BE_BUN: "1",
+  FLOTILLA_DOOR: door,
+  HOME: "/tmp",
+  TMPDIR: "/tmp",
+  PATH: "/run",
+  LANG: "C.UTF-8",
+  NO_COLOR: "1",
+  DO_NOT_TRACK: "1",
+  BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0",
+  BUN_ENABLE_CRASH_REPORTING: "0",
+  // The collector is to know what there is, and not what the machine has.
+  BUN_JSC_forceRAMSize: String(RUN_LIMITS.memory),
+});
+
+const RUN_ARGS = ["run", "--no-install"];
+
+async function bubblewrap(scratch: Scratch, nextUid: () => number | null): Promise<Sandbox> {
+  const bwrap = program("bwrap", "bubblewrap");
+  const prlimit = program("prlimit", "util-linux");
+  const runtime = reachableRuntime(scratch, process.execPath, nextUid());
+  const libraries = await librariesOf([runtime, prlimit]);
+  const help = Bun.spawnSync([bwrap, "--help"], { timeout: 5_000 }).stdout.toString();
+  const nested = help.includes("--disable-userns") ? ["--disable-userns"] : [];
+  const bind = (from: string, to = from) => ["--ro-bind", from, to];
+  return {
+    kind: "bubblewrap",
+    scratch,
+    nextUid,
+    commandOf: (files, uid, args = [...RUN_ARGS, `${APP}/run.ts`]) => ({
+      argv: [
+        ...outerArgv(uid),
+        bwrap,
+        ...["--unshare-user", "--unshare-all", ...nested, "--die-with-parent", "--new-session"],
+        ...["--cap-drop", "ALL", "--uid", INNER_ID, "--gid", INNER_ID],
+        "--clearenv",
+        ...Object.entries(runtimeEnv(DOOR)).flatMap(([name, value]) => ["--setenv", name, value]),
+        ...libraries.flatMap((path) => bind(path)),
+        ...bind(runtime, RUNTIME),
+        ...bind(prlimit, PRLIMIT),
+        ...bind(files.app, APP),
+        ...bind(files.door, DOOR),
+        ...["null", "zero", "random", "urandom"].flatMap((name) => {
+          const device = `/dev/${name}`;
+          return ["--dev-bind", device, device];
+        }),
+        // The runtime does not start without it; it shows the sandbox's own processes alone.
+        ...["--proc", "/proc"],
+        ...["--size", String(RUN_LIMITS.tmp), "--tmpfs", "/tmp", "--chdir", "/tmp"],
+        ...["--remount-ro", "/", "--"],
+        // Without --nproc where other processes of the hub's user would count.
+        ...[PRLIMIT, ...rlimits(uid !== null || countsPerNamespace()), "--"],
+        ...[RUNTIME, ...args],
+      ],
+      env: {},
+    }),
+  };
+}
+
+function plainProcess(scratch: Scratch, nextUid: () => number | null): Sandbox {
+  const prlimit = program("prlimit", "util-linux");
+  const setpriv = program("setpriv", "util-linux");
+  const runtime = reachableRuntime(scratch, process.execPath, nextUid());
+  return {
+    kind: "process",
+    scratch,
+    nextUid,
+    commandOf: (files, uid, args = [...RUN_ARGS, `${files.app}/run.ts`]) => ({
+      argv: [
+        ...outerArgv(uid),
+        ...[setpriv, "--pdeathsig=KILL", "--no-new-privs", "--"],
+        ...[prlimit, ...rlimits(uid !== null), "--"],
+        ...[runtime, ...args],
+      ],
+      env: { ...runtimeEnv(files.door), PATH: dirname(runtime) },
+    }),
+  };
+}
+
+/** What the operator can do about the words of a sandbox that could not be made. */
+function adviceOn(words: string): string {
+  if (/namespace|clone|unshare|permission denied|operation not permitted|uid map/i.test(words))
+    return "Allow user namespaces (flotilla doctor hub says how),";
+  return "See flotilla doctor hub,";
+}
+
+/** Starts and ends one that has nothing to do. @throws SandboxError */
+async function tryOut(sandbox: Sandbox): Promise<void> {
+  const uid = sandbox.nextUid();
+  const files = writeRunFiles(sandbox.scratch, { script: "", job: {}, uid });
+  try {
+    writeFileSync(files.door, "");
+    const { argv, env } = sandbox.commandOf(files, uid, ["--version"]);
+    const child = Bun.spawn(argv, {
+      ...{ cwd: files.dir, env, stdin: "ignore", stdout: "pipe", stderr: "pipe" },
+      ...{ timeout: PROBE_MS, killSignal: "SIGKILL" },
+    });
+    const [out, err, code] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+      child.exited,
+    ]);
+    if (code === 0 && out.trim() === Bun.version) return;
+    const words = err.trim().split("\n").at(0) || `it ended with ${child.signalCode ?? code}`;
+    throw new SandboxError(
+      `${sandbox.kind} does not work: ${words}. ${adviceOn(words)} ${HOW_TO_GO_ON}`,
+    );
+  } finally {
+    removeRunFiles(files);
+  }
+}
+
+async function makeSandbox(kind: SandboxKind, data_dir: string): Promise<Sandbox> {
+  if (process.platform !== "linux") throw new SandboxError("scripts run on Linux alone");
+  sweepScratch(data_dir);
+  const scratch = openScratch(data_dir);
+  const nextUid = createUids();
+  const sandbox =
+    kind === "process" ? plainProcess(scratch, nextUid) : await bubblewrap(scratch, nextUid);
+  await tryOut(sandbox);
+  return sandbox;
+}
+
+const sandboxes = new Map<string, Promise<Sandbox>>();
+
+/**
+ * The sandbox of this hub, tried at its first use; one that did not work is tried again at the next, for the operator may
+ * have installed what was missing.
+ * @throws SandboxError
+ */
+export function findSandbox(kind: SandboxKind, data_dir: string): Promise<Sandbox> {
+  const key = `${kind} ${data_dir}`;
+  const known = sandboxes.get(key);
+  if (known !== undefined) return known;
+  const made = makeSandbox(kind, data_dir);
+  sandboxes.set(key, made);
+  made.catch(() => sandboxes.delete(key));
+  return made;
+}
