@@ -78,7 +78,8 @@ export function ariaLines(
   };
 }
 
-const write = ({ depth }: Line, text: string): string => `${" ".repeat(Math.min(depth, 20))}${text}`;
+const write = ({ depth }: Line, text: string): string =>
+  `${" ".repeat(Math.min(depth, 20))}${text}`;
 
 interface Collecting {
   lines: Line[];
@@ -101,7 +102,12 @@ function collect(nodes: readonly (AriaNode | string)[], depth: number, to: Colle
   }
 }
 
-function lineOf(node: AriaNode, depth: number, clickable: boolean, { refs, mask }: Collecting): Line {
+function lineOf(
+  node: AriaNode,
+  depth: number,
+  clickable: boolean,
+  { refs, mask }: Collecting,
+): Line {
   const { role, name, text, url, ref = null } = node;
   const control = CONTROLS.has(role) || clickable;
   const shown = refs && control ? ref : null;

@@ -58,14 +58,14 @@ const SECRET_FIELDS = [
     (kind) => `input[autocomplete~="${kind}"]`,
   ),
 ].join(",");
-const VALUES = inPage<Element[], string[]>("(fields) => fields.map((field) => field.value)");
+const VALUES = inPage<unknown[], string[]>("(fields) => fields.map((field) => field.value)");
 
 /** Values of the fields that nobody may read, in every frame. */
 async function secretValues(page: Page): Promise<string[]> {
   const inFrame = (frame: Frame): Promise<string[]> =>
     frame
       .locator(SECRET_FIELDS)
-      .evaluateAll(VALUES as unknown as (fields: Element[]) => string[])
+      .evaluateAll(VALUES)
       // A frame that is going away shows nothing either.
       .catch(() => []);
   const values = (await Promise.all(page.frames().map(inFrame))).flat();

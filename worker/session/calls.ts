@@ -4,6 +4,7 @@ import { type HubSessionCall, type SessionReply, TakeName } from "#shared/link/m
 import { SaveProfile } from "#shared/schema/session.ts";
 import { ActionFailure, failureOf } from "#worker/actions/failure.ts";
 import { isAction, runAction } from "#worker/actions/run-action.ts";
+import { type PageSnapshot, pageSnapshot } from "#worker/actions/snapshot.ts";
 import type { HubFiles } from "#worker/profile/cache.ts";
 import { saveProfile } from "#worker/profile/save.ts";
 import { clearCookies, getCookies, putCookies } from "./cookies.ts";
@@ -34,6 +35,7 @@ const OWN: Record<string, (live: Live, call: Call, deps: CallDeps) => Promise<un
   network: async (live, { args }) => live.network.read(Number(args.since) || 0),
   files: async (live) => ({ files: live.files.listDownloads() }),
   preview: previewOf,
+  snapshot: snapshotOf,
   profile_save: storeProfile,
   recipe: runSessionRecipe,
   run_reset: resetRun,
@@ -44,6 +46,14 @@ const OWN: Record<string, (live: Live, call: Call, deps: CallDeps) => Promise<un
 async function takeName(live: Live, { args }: Call): Promise<{ name: string }> {
   const { name, mime } = TakeName.parse(args);
   return { name: live.script?.takeName(name, mime) ?? name };
+}
+
+const MAX_SNAPSHOT_CHARS = 20_000;
+
+/** The active tab as a language model is shown it: url, title, aria, links. `max_chars` of `aria`. */
+async function snapshotOf(live: Live, { args, timeout_ms }: Call): Promise<PageSnapshot> {
+  const max_chars = Math.min(MAX_SNAPSHOT_CHARS, Number(args.max_chars) || MAX_SNAPSHOT_CHARS);
+  return pageSnapshot((await live.pages()).active(), { max_chars, timeout_ms });
 }
 
 /** Body of POST /sessions/{sid}/profile/save. */
