@@ -4,6 +4,9 @@ import type { HostRow, HostsRepo } from "./types.ts";
 
 type Cookies = HostRow["cookies"];
 
+/** A host name has seldom more labels. */
+const PREPARED_NAMES = 5;
+
 /** JSON lists inside a row, changed by the database itself: two writers at once cannot lose what the other wrote. */
 interface JsonKit {
   length(list: SQL): SQL;
@@ -102,14 +105,28 @@ export function hostsRepo({ q, t: { hosts }, dialect, atomic }: Conn): HostsRepo
         target: hosts.host,
         set: { cookies: json.merged(stored.cookies, given.cookies, now / 1_000), updated_at: now },
       });
+  // Asked twice for every job. The statement for so many names is built once: building it takes longer than running it.
+  const findSome = Array.from({ length: PREPARED_NAMES }, (_, n) => {
+    const names = Array.from({ length: n + 1 }, (_, i) => sql.placeholder(`name${i}`));
+    return q
+      .select()
+      .from(hosts)
+      .where(inArray(hosts.host, names))
+      .prepare(`find_${n + 1}_hosts`);
+  });
+  const find = async (names: string[]): Promise<HostRow[]> => {
+    if (names.length === 0) return [];
+    const known = findSome[names.length - 1];
+    if (!known) return q.select().from(hosts).where(inArray(hosts.host, names));
+    return known.execute(Object.fromEntries(names.map((name, i) => [`name${i}`, name])));
+  };
   return {
     list: async () => q.select().from(hosts).orderBy(asc(hosts.host)),
     get: async (host) => {
       const [row] = await q.select().from(hosts).where(eq(hosts.host, host));
       return row ?? null;
     },
-    find: async (names) =>
-      names.length === 0 ? [] : q.select().from(hosts).where(inArray(hosts.host, names)),
+    find,
     put: async (row) => {
       const { host, ...rest } = row;
       const rows = await q

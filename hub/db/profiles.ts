@@ -9,6 +9,12 @@ export function profilesRepo({ dialect, q, t: { profiles } }: Conn): ProfilesRep
    */
   const all = () =>
     sql`(select name from ${profiles} order by name ${dialect === "postgres" ? sql`for update` : sql``})`;
+  // Asked for every job: built once.
+  const theDefault = q
+    .select()
+    .from(profiles)
+    .where(eq(profiles.is_default, true))
+    .prepare("default_profile");
   return {
     put: async (row) => {
       const { name, created_at, ...fresh } = row;
@@ -26,7 +32,7 @@ export function profilesRepo({ dialect, q, t: { profiles } }: Conn): ProfilesRep
     },
     list: async () => q.select().from(profiles).orderBy(asc(profiles.name)),
     getDefault: async () => {
-      const [row] = await q.select().from(profiles).where(eq(profiles.is_default, true));
+      const [row] = await theDefault.execute();
       return row ?? null;
     },
     setDefault: async (name) => {

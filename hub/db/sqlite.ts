@@ -12,6 +12,7 @@ import type { Conn, RawRow, Statement } from "./conn.ts";
 import { type AppliedMigration, MIGRATIONS_TABLE, migrate } from "./migrate.ts";
 import { openSqliteQueue } from "./queue/sqlite.ts";
 import { loadDriver } from "./sqlite-driver.ts";
+import { type CommitGroup, createCommitGroup } from "./sqlite-group.ts";
 import { lockFile } from "./sqlite-lock.ts";
 import { refuseHalfRestored } from "./sqlite-restore-mark.ts";
 
@@ -111,7 +112,8 @@ const migrationTarget = (client: Client.Database) => ({
 });
 
 function toConn(client: Client.Database, unlock: () => void): Conn {
-  const prepare = statementCache(client);
+  const group = createCommitGroup(client);
+  const prepare = statementCache(client, group);
   const db = drizzle(withCache(client, prepare));
   const run = (statement: Statement): RawRow[] => {
     const { sql, params } = statement.toSQL();
@@ -125,12 +127,13 @@ function toConn(client: Client.Database, unlock: () => void): Conn {
     // Same builder calls in both dialects; the contract suite runs every repository on a real Postgres too.
     q: db as unknown as Conn["q"],
     t: defineTables(sqliteKit),
-    atomic: async (statements) => client.transaction(() => statements.map(run)).immediate(),
+    atomic: async (statements) =>
+      group.within(() => client.transaction(() => statements.map(run)).immediate()),
     lockRows: (select) => select,
     isConflict: (err) => codeOf(err).startsWith("SQLITE_CONSTRAINT_PRIMARYKEY"),
     call: async (work) => {
       try {
-        return await work();
+        return await group.call(work);
       } catch (err) {
         throw toUnavailable(err) ?? err;
       }
@@ -141,6 +144,7 @@ function toConn(client: Client.Database, unlock: () => void): Conn {
     },
     close: async () => {
       if (!client.open) return;
+      group.flush();
       client.close();
       unlock();
     },
@@ -148,12 +152,15 @@ function toConn(client: Client.Database, unlock: () => void): Conn {
 }
 
 /** Prepared statements by their text, in rows-as-objects mode when handed out. */
-function statementCache(client: Client.Database): (sql: string) => Client.Statement<unknown[]> {
+function statementCache(
+  client: Client.Database,
+  group: CommitGroup,
+): (sql: string) => Client.Statement<unknown[]> {
   const cache = new Map<string, Client.Statement<unknown[]>>();
   return (sql) => {
     const cached = cache.get(sql);
     if (cached) return cached.reader ? cached.raw(false) : cached;
-    const prepared = client.prepare<unknown[]>(sql);
+    const prepared = group.join(client.prepare<unknown[]>(sql));
     if (cache.size >= MAX_CACHED_STATEMENTS) {
       const [oldest] = cache.keys();
       if (oldest !== undefined) cache.delete(oldest);

@@ -14,7 +14,7 @@ export function bestCandidate({ links, clock }: HubContext): Best | null {
   const now = clock.now();
   let best: Best | null = null;
   for (const link of links.values()) {
-    if (!link.ready || link.closed || !isCandidate(link, now) || !link.hasFreeLane()) continue;
+    if (!link.ready || link.closed || !isCandidate(link, now) || link.freeCount() === 0) continue;
     const { in_flight, max_concurrent } = link;
     const order = best ? in_flight - best.in_flight || best.max_concurrent - max_concurrent : -1;
     if (order < 0) best = { in_flight, max_concurrent, workers: 1 };

@@ -5,30 +5,15 @@ import type { LaneLease } from "../stores/leases.ts";
 import { chooseWorker } from "./schedule.ts";
 import { type HeldLane, newHeld, type WorkerLink } from "./worker-link.ts";
 
-function* withFreeLane(
-  ctx: HubContext,
-  skip: ReadonlySet<WorkerLink>,
-  only: string | null,
-  fits: (link: WorkerLink) => boolean,
-): Generator<WorkerLink> {
-  for (const link of ctx.links.values())
-    if (
-      link.ready &&
-      !link.closed &&
-      !skip.has(link) &&
-      (only === null || link.worker_id === only) &&
-      fits(link) &&
-      link.hasFreeLane()
-    )
-      yield link;
-}
+/** Whether this hub may lease a lane of the worker now. */
+const hasLane = (link: WorkerLink): boolean => link.ready && !link.closed && link.freeCount() > 0;
 
 /** Assignments that can be made right now, counted up to `most`. */
 export function freeCapacity(ctx: HubContext, most: number): number {
   let free = 0;
   for (const link of ctx.links.values()) {
     if (!link.ready || link.closed || link.status !== "active") continue;
-    free += Math.max(0, Math.min(link.freeLanes().length, link.max_concurrent - link.in_flight));
+    free += Math.max(0, Math.min(link.freeCount(), link.max_concurrent - link.in_flight));
     if (free >= most) return most;
   }
   return free;
@@ -54,7 +39,7 @@ export interface LanePlace<J extends string | null> {
 
 /**
  * Leases a free lane on the worker the scheduling rules choose (fleet spec §8). The lease store decides; what this hub
- * believes of a worker only orders the asking.
+ * believes of a worker only orders the asking. A worker being asked counts as having it, so several may be asked for at once.
  * @returns null when no worker has a lane to give.
  */
 export async function holdLane<J extends string | null>(
@@ -62,10 +47,18 @@ export async function holdLane<J extends string | null>(
   { job_id, session_id, only = null, fits = () => true }: WantedLane<J>,
 ): Promise<LanePlace<J> | null> {
   const refused = new Set<WorkerLink>();
+  const can = (link: WorkerLink) =>
+    (only === null || link.worker_id === only) && hasLane(link) && !refused.has(link) && fits(link);
   for (;;) {
-    const link = chooseWorker(withFreeLane(ctx, refused, only, fits), ctx.clock.now(), ctx.random);
+    const link = chooseWorker([...ctx.links.values()], ctx.clock.now(), ctx.random, can);
     if (!link) return null;
-    const lease = await acquireLane(ctx, link, job_id, session_id);
+    let lease: LaneLease | null;
+    link.asked += 1;
+    try {
+      lease = await acquireLane(ctx, link, job_id, session_id);
+    } finally {
+      link.asked -= 1;
+    }
     if (!lease || link.closed) {
       refused.add(link);
       if (lease) await releaseLane(ctx, link, lease);

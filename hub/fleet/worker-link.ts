@@ -86,6 +86,8 @@ export class WorkerLink implements Candidate {
   readonly unreleased = new Set<LaneLease>();
   /** Sessions for which the store may hold a lease that nobody was told of: its answer was lost. */
   readonly unsure = new Set<string>();
+  /** Lanes that the lease store is being asked for. */
+  asked = 0;
   /** Its lanes changed since the other hubs were told of them. */
   untold = false;
   load: HostLoad;
@@ -120,7 +122,7 @@ export class WorkerLink implements Candidate {
   }
 
   get in_flight(): number {
-    return this.held.size;
+    return this.held.size + this.asked;
   }
   get max_concurrent(): number {
     return this.capabilities.max_concurrent;
@@ -152,10 +154,12 @@ export class WorkerLink implements Candidate {
     return free;
   }
 
-  hasFreeLane(): boolean {
+  /** How many of them are not being asked for. */
+  freeCount(): number {
+    let free = -this.asked;
     for (const lane of this.lanes.values())
-      if (lane.state === "warm" && !this.held.has(lane.lane_idx)) return true;
-    return false;
+      if (lane.state === "warm" && !this.held.has(lane.lane_idx)) free += 1;
+    return Math.max(0, free);
   }
 
   /** The held lane of this assignment, if this link still has it. */
