@@ -82,7 +82,12 @@ export const LAYERS: readonly Layer[] = [
     packages: [...ZOD, "client-zip"],
   },
   // A script in its sandbox, and the door it has.
-  { name: "hub-runner", files: /^hub\/runner\//, may: ["shared"], packages: ZOD },
+  {
+    name: "hub-runner",
+    files: /^hub\/runner\//,
+    may: ["shared"],
+    packages: [...ZOD, "@babel/parser"],
+  },
   // Plans scripts, has them run and judged (modes codegen-loop and rerun).
   {
     name: "hub-codegen",
@@ -235,6 +240,13 @@ export const LAYERS: readonly Layer[] = [
     may: ["shared", "cdp", "browser", "record", "lanes", "page-actions", "video"],
     packages: [],
   },
+  // Jobs whose page a script of the hub drives.
+  {
+    name: "scripted",
+    files: /^worker\/scripted\//,
+    may: ["shared", "record", "lanes", "fetch"],
+    packages: [],
+  },
   {
     name: "session",
     files: /^worker\/session\//,
@@ -292,6 +304,7 @@ export const LAYERS: readonly Layer[] = [
       "session",
       "bridge",
       "fetch",
+      "scripted",
       "lanes",
       "record",
       "browser",

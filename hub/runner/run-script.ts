@@ -3,6 +3,7 @@ import type { Clock } from "#shared/clock.ts";
 import { createEnds } from "#shared/ends.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
+import { SESSION_ACTIONS } from "#shared/schema/session.ts";
 import { type OpenDoor, openDoor } from "./door.ts";
 import { endOf, type Stopped } from "./end-of-run.ts";
 import { RUN_LIMITS } from "./limits.ts";
@@ -20,6 +21,7 @@ export interface RunnerContext {
   readonly config: { readonly sandbox: SandboxKind; readonly data_dir: string };
 }
 
+const ACTIONS = Object.keys(SESSION_ACTIONS);
 /** What was printed last may still be in the pipes. */
 const DRAIN_MS = 250;
 
@@ -39,7 +41,7 @@ export async function runScript(ctx: RunnerContext, run: ScriptRun): Promise<Scr
     const sandbox = await findSandbox(kind, ctx.config.data_dir);
     const uid = sandbox.nextUid();
     const script = prepareScript(run.code);
-    files = writeRunFiles(sandbox.scratch, { script, job: run.job, uid });
+    files = writeRunFiles(sandbox.scratch, { script, job: { ...run.job, actions: ACTIONS }, uid });
     const tree = createTree();
     door = await openDoor({
       ...{ clock: ctx.clock, log, path: files.door, uid, door: run.door },

@@ -7,7 +7,7 @@ import { call, type Refusal } from "./door.ts";
 const read = await Bun.file(`${import.meta.dir}/job.json`).json();
 
 /** What the script runs for. */
-export const job: { url: string; goal: string | null } = read;
+export const job: { url: string; goal: string | null } = { url: read.url, goal: read.goal };
 export const goal: string = read.goal ?? "";
 
 /** What the page or the hub refused; `name` is that of the action's error, such as TimeoutError. */
@@ -49,7 +49,7 @@ const isOptions = (value: unknown): value is Args =>
   !Array.isArray(value) &&
   !ArrayBuffer.isView(value);
 
-/** Names of what may be given by position, by action. All others take options alone. */
+/** Names of what may be given by position, by action. Those that are not here take options alone. */
 type Positions = (args: unknown[]) => string[];
 const fixed =
   (...names: string[]): Positions =>
@@ -63,6 +63,8 @@ const POSITIONS: Record<string, Positions> = {
   type: (args) => (typeof args[1] === "string" ? ["selector", "text"] : ["text"]),
   press: (args) => (typeof args[1] === "string" ? ["selector", "key"] : ["key"]),
   hover: fixed("selector"),
+  drag_and_drop: fixed("source", "target"),
+  mouse: fixed("op", "x", "y"),
   select_option: fixed("selector", "values"),
   check: fixed("selector"),
   uncheck: fixed("selector"),
@@ -74,17 +76,10 @@ const POSITIONS: Record<string, Positions> = {
   },
   evaluate: fixed("code", "arg"),
   set_input_files: fixed("selector", "files"),
-  screenshot: fixed(),
-  pdf: fixed(),
-  content: fixed(),
   text: fixed("selector"),
   markdown: fixed("selector"),
-  links: fixed(),
-  back: fixed(),
-  forward: fixed(),
-  reload: fixed(),
-  tabs: fixed(),
   tab: (args) => (typeof args[1] === "string" ? ["op", "url"] : ["op", "index"]),
+  read_download: fixed("name"),
   keepalive: fixed("idle_ttl_s"),
   recipe: fixed("actions"),
   ask: fixed("prompt"),
@@ -93,7 +88,7 @@ const POSITIONS: Record<string, Positions> = {
 
 /** `click("a", {button})`, `click({selector: "a", button})`: options are the last argument, in whatever form. */
 function argsOf(action: string, given: unknown[]): Args {
-  const names = (POSITIONS[action] as Positions)(given);
+  const names = POSITIONS[action]?.(given) ?? [];
   const args: Args = {};
   for (const [i, value] of given.entries()) {
     // The second argument of evaluate is the page's, whatever it is.
@@ -125,17 +120,17 @@ const act = async (action: string, given: unknown[]): Promise<unknown> => {
   const { result } = (await through(action, { op: "act", action }, JSON.stringify(args))) as {
     result: unknown;
   };
-  const { content_base64 } = (isOptions(result) ? result : {}) as { content_base64?: string };
-  // A picture or a document: its bytes, as save() takes them.
-  return typeof content_base64 === "string"
-    ? new Uint8Array(Buffer.from(content_base64, "base64"))
-    : result;
+  if (!isOptions(result) || typeof result.content_base64 !== "string") return result;
+  const { content_base64, ...rest } = result;
+  const bytes = new Uint8Array(Buffer.from(content_base64, "base64"));
+  // A picture or a document is its bytes, as save() takes them; a download has a name too.
+  return action === "read_download" ? { ...rest, bytes } : bytes;
 };
 
 /** One method per action; each resolves to the action's result and throws SessionError. */
 export const session: Record<string, (...args: unknown[]) => Promise<unknown>> = Object.freeze(
   Object.fromEntries(
-    Object.keys(POSITIONS).map((action) => [action, (...args: unknown[]) => act(action, args)]),
+    read.actions.map((action: string) => [action, (...args: unknown[]) => act(action, args)]),
   ),
 );
 
