@@ -11,8 +11,11 @@ import type { HttpEnv } from "./http/env.ts";
 import { loopbackHostsOnly, requireToken } from "./http/guards.ts";
 import { type App, newApp } from "./http/new-app.ts";
 import { onError } from "./http/on-error.ts";
+import { attemptRoutes } from "./routes/attempts.ts";
 import { cdpRoutes } from "./routes/cdp.ts";
+import { conventionRoutes } from "./routes/conventions.ts";
 import { directUploadRoutes } from "./routes/direct-uploads.ts";
+import { engineRoutes } from "./routes/engines.ts";
 import { extensionRoutes } from "./routes/extension.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { hostRoutes } from "./routes/hosts.ts";
@@ -21,12 +24,14 @@ import { jobFileRoutes } from "./routes/job-files.ts";
 import { jobScreenshotRoutes } from "./routes/job-screenshot.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { passOnCalls } from "./routes/pass-on.ts";
+import { presetRoutes } from "./routes/presets.ts";
 import { profileSaveRoutes } from "./routes/profile-save.ts";
 import { profileRoutes } from "./routes/profiles.ts";
 import { rootRoutes } from "./routes/root.ts";
 import { sessionActionRoutes } from "./routes/session-actions.ts";
 import { sessionFileRoutes } from "./routes/session-files.ts";
 import { liveSessionsOnly, sessionRoutes } from "./routes/sessions.ts";
+import { skillRoutes } from "./routes/skills.ts";
 import { submitByPathRoutes } from "./routes/submit-by-path.ts";
 import { viewerRoutes } from "./routes/viewer.ts";
 import { workerLinkRoutes } from "./routes/worker-link.ts";
@@ -52,7 +57,7 @@ function baseApp({ config, log, access_log }: BaseDeps): App {
         exposeHeaders: ["Retry-After", "ETag", "Content-Range"],
       }),
     );
-  if (config.api_token !== null) app.use(requireToken(config.api_token));
+  if (config.api_token !== null) app.use(requireToken(config.api_token, config.worker_secret));
   return app;
 }
 
@@ -93,6 +98,7 @@ export function createHubApp(ctx: HubContext): App {
     rootRoutes(ctx),
     healthRoutes(ctx),
     jobRoutes(ctx),
+    attemptRoutes(ctx),
     jobFileRoutes(ctx),
     jobScreenshotRoutes(ctx),
     jobEventRoutes(ctx),
@@ -111,6 +117,10 @@ export function createHubApp(ctx: HubContext): App {
     profileRoutes(ctx),
     profileSaveRoutes(ctx),
     workerProfileRoutes(ctx),
+    engineRoutes(ctx),
+    presetRoutes(ctx),
+    skillRoutes(ctx),
+    conventionRoutes(ctx),
     controlRoutes({ ...ctx, log: ctx.log.child({ service: "control" }) }),
   ];
   for (const part of parts) app.route("/", part);

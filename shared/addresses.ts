@@ -28,6 +28,10 @@ export function classifyAddress(raw: string): AddressClass | null {
   return isIP(address) === 4 ? classifyV4(address) : classifyV6(address);
 }
 
+/** Whether nothing may be sent to this host: a cloud's metadata service or a link-local address (a name may still mean one). */
+export const isRefusedHost = (host: string): boolean =>
+  isMetadataHost(host) || ["metadata", "link_local"].includes(classifyAddress(host) ?? "");
+
 /** As URL parsing writes it: `0x7f.1` → `127.0.0.1`, `0:0:0:0:0:0:0:1` → `::1`. */
 export function canonicalAddress(raw: string): string | null {
   const bare = raw.replace(/^\[|\]$/g, "").replace(/%.*$/, "");

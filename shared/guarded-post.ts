@@ -1,7 +1,7 @@
 import { lookup } from "node:dns/promises";
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
-import { canonicalAddress, classifyAddress, isMetadataHost } from "./addresses.ts";
+import { canonicalAddress, isRefusedHost } from "./addresses.ts";
 
 /** An address nobody may be sent to by this program (design/architecture.md §7). */
 export class RefusedAddress extends Error {
@@ -22,14 +22,6 @@ export interface GuardedPost {
   resolve?: (name: string) => Promise<{ address: string; family: number }[]>;
 }
 
-const isRefused = (address: string): boolean =>
-  ["metadata", "link_local"].includes(classifyAddress(address) ?? "");
-
-/** @throws RefusedAddress for a host that need not be asked for its address */
-function refuseHost(host: string): void {
-  if (isMetadataHost(host) || isRefused(host)) throw new RefusedAddress(host);
-}
-
 /**
  * Posts JSON to where an operator says and gives the answer once its head is there; a redirect is an answer too. The
  * address that is refused is the one connected to, so a name that resolves differently the second time opens nothing. The
@@ -45,7 +37,7 @@ export function guardedPost({
 }: GuardedPost): Promise<IncomingMessage> {
   const url = new URL(raw);
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  refuseHost(host);
+  if (isRefusedHost(host)) throw new RefusedAddress(host);
   const send = url.protocol === "https:" ? https.request : http.request;
   return new Promise((done, failed) => {
     const request = send(
@@ -58,7 +50,7 @@ export function guardedPost({
         lookup: (name, _options, found) => {
           resolve(name).then(
             (addresses) => {
-              const refused = addresses.find(({ address }) => isRefused(address));
+              const refused = addresses.find(({ address }) => isRefusedHost(address));
               if (!refused) return found(null, addresses);
               found(new RefusedAddress(`${name} (${canonicalAddress(refused.address)})`), []);
             },

@@ -24,14 +24,19 @@ export const loopbackHostsOnly: Guard = async (c, next) => {
 const TOKEN_FREE =
   /^\/(health|worker-source\.tar\.gz|api\/v1\/health|demo\/.*|sessions\/[^/]+\/novnc(\/.*)?|workers\/[^/]+\/(link|(jobs|profiles|sessions)\/.*))$/;
 
+/** Shows a key, so it asks for the workers' secret where there is one; only then may the token be missing. */
+const RESOLVE = /^\/engines\/[^/]+\/resolve$/;
+
 /** Asks for `Authorization: Bearer <token>` on every other call. */
-export const requireToken = (token: string): Guard => {
+export const requireToken = (token: string, worker_secret: string | null): Guard => {
   return async function requireTokenGuard(c, next) {
     const given = bearerOf(c);
+    const asks_for_secret = worker_secret !== null && RESOLVE.test(c.req.path);
     // A worker's own call that shares its path with one of people.
     const ships_logs = c.req.method === "POST" && c.req.path === "/api/v1/service-logs";
     if (
       !ships_logs &&
+      !asks_for_secret &&
       !TOKEN_FREE.test(c.req.path) &&
       !(given !== null && sameSecret(given, token))
     )

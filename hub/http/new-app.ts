@@ -1,10 +1,7 @@
 import { type Hook, OpenAPIHono } from "@hono/zod-openapi";
-import { AppError, type Issue } from "#shared/errors.ts";
+import { AppError } from "#shared/errors.ts";
+import { locPart, toIssues, type ZodIssue } from "#shared/issues.ts";
 import type { HttpEnv } from "./env.ts";
-
-/** A stranger's body may break a rule a million times; the answer stays small. */
-const MAX_ISSUES = 50;
-const MAX_TEXT = 500;
 
 const LOC = {
   json: "body",
@@ -13,16 +10,6 @@ const LOC = {
   param: "path",
   header: "header",
 } as const;
-
-interface ZodIssue {
-  code?: string;
-  message: string;
-  path: PropertyKey[];
-  keys?: string[];
-}
-
-const short = (text: string) => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text);
-const locPart = (part: PropertyKey) => (typeof part === "number" ? part : short(String(part)));
 
 function valueAt(data: unknown, path: PropertyKey[]): unknown {
   let value = data;
@@ -37,21 +24,6 @@ function valueAt(data: unknown, path: PropertyKey[]): unknown {
 function isMissing(issue: ZodIssue, data: unknown): boolean {
   if (issue.code !== "invalid_type" && issue.code !== "invalid_value") return false;
   return issue.path.length > 0 && valueAt(data, issue.path) === undefined;
-}
-
-/** zod's issues as entries of a validation error, `loc` starting with `where`. */
-export function toIssues(issues: ZodIssue[], ...where: string[]): Issue[] {
-  const out: Issue[] = [];
-  for (const issue of issues) {
-    const loc = [...where, ...issue.path.map(locPart)];
-    const type = issue.code ?? "invalid";
-    if (issue.code === "unrecognized_keys" && issue.keys)
-      for (const key of issue.keys.slice(0, MAX_ISSUES))
-        out.push({ loc: [...loc, short(key)], msg: "unknown key", type });
-    else out.push({ loc, msg: short(issue.message), type });
-    if (out.length >= MAX_ISSUES) return out.slice(0, MAX_ISSUES);
-  }
-  return out;
 }
 
 /** 400 naming the first required field that `data` lacks, else 422 with every rule it breaks. */

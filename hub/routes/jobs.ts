@@ -11,6 +11,7 @@ import { getJob, getRow, listJobs, recordOf } from "../jobs/read.ts";
 import { removeJob } from "../jobs/remove.ts";
 import { submitJob } from "../jobs/submit.ts";
 import { idempotencyKey, idempotent } from "./idempotent.ts";
+import { mergePreset } from "./job-preset.ts";
 import { IdempotencyHeader, JobParams } from "./params.ts";
 
 const tags = ["jobs"];
@@ -23,8 +24,10 @@ export function jobRoutes(ctx: HubContext) {
     path: "/jobs",
     tags,
     summary: "Submit a job",
-    description: "Waits about 8 s for a lane; after that 503, and the job stays queued.",
-    middleware,
+    description:
+      "Waits about 8 s for a lane; after that 503, and the job stays queued. `preset` names options of /presets; those " +
+      "given here win over them.",
+    middleware: [...middleware, mergePreset(ctx)],
     request: {
       ...json(SubmitJob, { url: "https://example.com/", options: { idle_seconds: 1 } }),
       headers: IdempotencyHeader,

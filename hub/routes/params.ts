@@ -13,6 +13,7 @@ export const HostParams = z.object({ host: param("host", "example.org") });
 export const ExtensionFileParams = z.object({ name: param("name", "manifest.json") });
 export const RecipeParams = HostParams.extend({ index: param("index", "0") });
 export const ProfileParams = z.object({ name: param("name", "work") });
+export const SlugParams = z.object({ slug: param("slug", "local") });
 export const LinkParams = z.object({ worker_id: param("worker_id", "w123") });
 export const BatchParams = LinkParams.extend({ job_id: param("job_id", "k3v9x0a1b2c3d4") });
 export const WorkerProfileParams = LinkParams.extend({

@@ -1,11 +1,12 @@
 import { createRoute } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { AppError, invalid } from "#shared/errors.ts";
+import { toIssues } from "#shared/issues.ts";
 import { DefaultProfile, Profile, ProfileList, ProfileName } from "#shared/schema/profile.ts";
 import type { HubContext } from "../context.ts";
 import type { HttpEnv } from "../http/env.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
-import { newApp, toIssues } from "../http/new-app.ts";
+import { newApp } from "../http/new-app.ts";
 import { fails, ok } from "../http/openapi-parts.ts";
 import { deleteProfile, type ProfileUpload, storeProfile } from "../registries/profile-store.ts";
 import { beginWriting } from "../registries/profile-writers.ts";

@@ -1,13 +1,16 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { AppError } from "#shared/errors.ts";
+import { toIssues } from "#shared/issues.ts";
 import { TooBusy } from "#shared/schema/error.ts";
 import { Job, SubmitJob, TargetUrl } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import type { HttpEnv } from "../http/env.ts";
-import { newApp, toIssues } from "../http/new-app.ts";
+import { newApp } from "../http/new-app.ts";
 import { fails, ok } from "../http/openapi-parts.ts";
 import { submitJob } from "../jobs/submit.ts";
+import { withPreset } from "../registries/presets.ts";
+import { SlugParams } from "./params.ts";
 
 const submitByPath = createRoute({
   method: "get",
@@ -36,6 +39,14 @@ const submitByPath = createRoute({
   },
 });
 
+const submitWithPreset = createRoute({
+  ...submitByPath,
+  path: "/presets/{slug}/{target_url}",
+  summary: "Submit the URL that follows, with the options of a preset",
+  description: "As /{target_url}: /presets/long-page/https://example.org/a?b=1.",
+  request: { params: SlugParams.extend(submitByPath.request.params.shape) },
+});
+
 const SCHEME = /^\/+([a-z][a-z0-9+.-]*)(:|%3a)/i;
 
 /**
@@ -56,6 +67,12 @@ export function targetOf(path_and_query: string): string | null {
   return target.replace(/^(https?):\/*(?=[^/])/i, "$1://");
 }
 
+/** `/presets/<slug>` in front of the URL, if it is there. */
+function splitPreset(path_and_query: string): { preset: string | null; rest: string } {
+  const found = /^\/presets\/([^/?]+)(\/+[a-z][a-z0-9+.-]*(:|%3a).*)$/is.exec(path_and_query);
+  return { preset: found?.[1] ?? null, rest: found?.[2] ?? path_and_query };
+}
+
 /** A page of another site may lead a person here, but not make a browser send requests behind their back. */
 const isForeignSubresource = (c: Context): boolean =>
   c.req.header("sec-fetch-site") === "cross-site" && c.req.header("sec-fetch-mode") !== "navigate";
@@ -66,13 +83,17 @@ const wantsPage = (c: Context): boolean => /\btext\/html\b/i.test(c.req.header("
 export function submitByPathRoutes(ctx: HubContext) {
   const submit = async (c: Context<HttpEnv>): Promise<Response> => {
     const { pathname, search } = splitUrl(c.req.url);
-    const target = targetOf(pathname + search);
+    const { preset, rest } = splitPreset(pathname + search);
+    const target = targetOf(rest);
     if (target === null || c.req.method === "HEAD") throw new AppError("not_found", "no such path");
     if (isForeignSubresource(c)) throw new AppError("forbidden", "this origin is not allowed");
     const url = TargetUrl.safeParse(target);
     if (!url.success)
       throw new AppError("invalid", toIssues(url.error.issues, "path", "target_url"));
-    const input = SubmitJob.parse({ url: url.data });
+    const options = preset === null ? {} : await withPreset(ctx, preset, {}, ["path", "slug"]);
+    const parsed = SubmitJob.safeParse({ url: url.data, options });
+    if (!parsed.success) throw new AppError("invalid", toIssues(parsed.error.issues, "preset"));
+    const input = parsed.data;
     if (!wantsPage(c)) return c.json(await submitJob(ctx, input), 200);
     const { job_id } = await submitJob(ctx, input, { wait: false });
     // The UI's page of a job is /#/jobs/{id}; until there is a UI, that would show a browser the API's index.
@@ -80,6 +101,7 @@ export function submitByPathRoutes(ctx: HubContext) {
   };
   const app = newApp();
   app.openAPIRegistry.registerPath(submitByPath);
+  app.openAPIRegistry.registerPath(submitWithPreset);
   app.get("*", submit);
   return app;
 }

@@ -7,6 +7,7 @@ import {
   MAX_URL_LENGTH,
   MAX_WAIT_S,
 } from "../limits.ts";
+import { RegistrySlug } from "./engine.ts";
 import { Recipe } from "./recipe.ts";
 
 export const JOB_MODES = ["fetch", "codegen-loop", "rerun"] as const;
@@ -133,14 +134,21 @@ export const TargetUrl = z
     else if (url.hostname === "") fail("must name a host");
   });
 
-/** Body of POST /jobs (fleet spec §4.1). */
+/** JobOptions as clients give them. */
+export const SubmitOptions = JobOptions.refine((o) => o.fetch_recipe === null, {
+  path: ["fetch_recipe"],
+  error: "is set by the hub, not by clients",
+});
+
+/**
+ * Body of POST /jobs (fleet spec §4.1). `preset` names options of the registry (design/api.md): what `options` say
+ * themselves wins over them.
+ */
 export const SubmitJob = z
   .strictObject({
     url: TargetUrl,
-    options: JobOptions.refine((o) => o.fetch_recipe === null, {
-      path: ["fetch_recipe"],
-      error: "is set by the hub, not by clients",
-    }).prefault({}),
+    preset: RegistrySlug.nullable().default(null),
+    options: SubmitOptions.prefault({}),
   })
   .openapi("SubmitJob");
 export type SubmitJob = z.infer<typeof SubmitJob>;

@@ -40,3 +40,10 @@ export const Skill = z
   .openapi("Skill");
 export type Skill = z.infer<typeof Skill>;
 export const SkillList = z.object({ skills: z.array(Skill) }).openapi("SkillList");
+
+/** Query of GET /skills: those for a host, those that carry a tag. */
+export const SkillListQuery = z.object({
+  host: z.string().max(253).optional(),
+  tag: z.string().max(64).optional(),
+});
+export type SkillListQuery = z.infer<typeof SkillListQuery>;

@@ -19,7 +19,9 @@ GET /sessions/{sid}/novnc/websockify|GET /workers|GET /workers/{worker_id}/link|
 GET /health|GET /hosts|GET /hosts/{host}|PUT /hosts/{host}|POST /hosts/{host}/recipes
 PUT /hosts/{host}/login_recipe|GET /profiles|GET /profiles/{name}|POST /profiles/{name}
 DELETE /profiles/{name}|POST /profiles/{name}/default|GET /profiles/default|DELETE /profiles/default
-GET /profiles/extension/install`;
+GET /profiles/extension/install|GET /engines|GET /engines/{slug}|PUT /engines/{slug}|DELETE /engines/{slug}
+POST /engines/{slug}/promote|GET /engines/{slug}/resolve|GET /presets|PUT /presets/{slug}|GET /skills
+PUT /skills/{slug}|GET /conventions|PUT /conventions/{slug}`;
 const PIPELINE = `
 GET /health|GET /status|GET /runs|GET /workloads|POST /workloads|GET /workloads/{slug}|PUT /workloads/{slug}
 PATCH /workloads/{slug}/enabled|PATCH /workloads/{slug}/supervisor_enabled|DELETE /workloads/{slug}

@@ -1,0 +1,139 @@
+import { describe, expect, test } from "bun:test";
+import type { ConventionRow, EngineRow, PresetRow, SkillRow } from "#hub/db/types.ts";
+import { eachDialect } from "#test/support/db.ts";
+
+const NOW = 1_700_000_000_000;
+const times = (n: number) => Array.from({ length: n }, (_, i) => i);
+
+const engine = (slug: string, more: Partial<EngineRow> = {}): Omit<EngineRow, "promoted"> => ({
+  slug,
+  name: `Engine ${slug}`,
+  kind: "chat",
+  protocol: "openai",
+  endpoint: "http://llm.test:8080",
+  model: "tiny",
+  timeout_s: 12.5,
+  supports_tools: true,
+  use_for_codegen: false,
+  api_key_env: null,
+  notes: "a\u0000b ✓",
+  updated_at: NOW,
+  ...more,
+});
+const dated = { created_at: NOW, updated_at: NOW };
+const preset = (slug: string, more: Partial<PresetRow> = {}): PresetRow => ({
+  ...{ slug, name: "Long", description: "", options: { scroll: true, idle_seconds: 0.5 } },
+  ...dated,
+  ...more,
+});
+const skill = (slug: string, more: Partial<SkillRow> = {}): SkillRow => ({
+  ...{ slug, name: "", description: "", host_pattern: "*", code: "await 1;", tags: ["a", "b"] },
+  ...{ created_by: "ai", created_from_job: "job1" },
+  ...dated,
+  ...more,
+});
+const convention = (slug: string, more: Partial<ConventionRow> = {}): ConventionRow => ({
+  ...{ slug, title: "T", text: "Be brief.", enabled: true },
+  ...dated,
+  ...more,
+});
+
+eachDialect((open) => {
+  describe("engines (fleet spec §2.9, §4.6)", () => {
+    test("are put, read back as they were, listed by slug and deleted", async () => {
+      const db = await open();
+      await db.engines.put(engine("b"));
+      expect(await db.engines.put(engine("a"))).toMatchObject({ slug: "a", promoted: false });
+      const { notes: _, ...rest } = engine("a", { model: "big", updated_at: NOW + 1 });
+      await db.engines.put(engine("a", rest));
+      expect(await db.engines.get("a")).toMatchObject({ ...rest, promoted: false });
+      expect((await db.engines.list()).map((row) => row.slug)).toEqual(["a", "b"]);
+      expect(await db.engines.delete("a")).toBe(true);
+      expect(await db.engines.delete("a")).toBe(false);
+      expect(await db.engines.get("a")).toBeNull();
+      expect(await db.engines.get("\u0000")).toBeNull();
+    });
+
+    test("§4.6 of 20 promotions at once exactly one engine is left promoted", async () => {
+      const db = await open();
+      await Promise.all(times(5).map((i) => db.engines.put(engine(`e${i}`))));
+      const answers = await Promise.all(times(20).map((i) => db.engines.promote(`e${i % 5}`)));
+      expect(answers.every((row) => row?.promoted === true)).toBe(true);
+      const promoted = (await db.engines.list()).filter((row) => row.promoted);
+      expect(promoted).toHaveLength(1);
+    });
+
+    test("§4.6 promoting what is not there changes nothing", async () => {
+      const db = await open();
+      await db.engines.put(engine("a"));
+      await db.engines.promote("a");
+      expect(await db.engines.promote("b")).toBeNull();
+      expect(await db.engines.get("a")).toMatchObject({ promoted: true });
+    });
+
+    test("§4.6 a promoted engine that is put again stays promoted; deleting it leaves none", async () => {
+      const db = await open();
+      await db.engines.put(engine("a"));
+      await db.engines.put(engine("b"));
+      await db.engines.promote("a");
+      expect(await db.engines.put(engine("a", { model: "new" }))).toMatchObject({
+        ...{ promoted: true, model: "new" },
+      });
+      await db.engines.delete("a");
+      expect((await db.engines.list()).filter((row) => row.promoted)).toEqual([]);
+    });
+  });
+
+  describe("presets, skills and conventions (fleet spec §4.7)", () => {
+    test("a put replaces all but created_at", async () => {
+      const db = await open();
+      const later = { created_at: NOW + 5, updated_at: NOW + 5 };
+      const kept = { created_at: NOW, updated_at: NOW + 5 };
+      expect(await db.presets.put(preset("p"))).toEqual(preset("p"));
+      const other = { options: { headless: null }, name: "N" };
+      expect(await db.presets.put(preset("p", { ...other, ...later }))).toEqual(
+        preset("p", { ...other, ...kept }),
+      );
+      expect(await db.skills.put(skill("s"))).toEqual(skill("s"));
+      expect(await db.skills.put(skill("s", { tags: [], ...later }))).toEqual(
+        skill("s", { tags: [], ...kept }),
+      );
+      expect(await db.conventions.put(convention("c"))).toEqual(convention("c"));
+      expect(await db.conventions.put(convention("c", { enabled: false, ...later }))).toEqual(
+        convention("c", { enabled: false, ...kept }),
+      );
+    });
+
+    test("are listed by slug and deleted", async () => {
+      const db = await open();
+      await db.presets.put(preset("b"));
+      await db.presets.put(preset("a"));
+      expect((await db.presets.list()).map((row) => row.slug)).toEqual(["a", "b"]);
+      expect(await db.presets.delete("a")).toBe(true);
+      expect(await db.presets.delete("a")).toBe(false);
+      expect(await db.presets.get("a")).toBeNull();
+    });
+
+    test("skills are found by their patterns first, newest in front", async () => {
+      const db = await open();
+      await db.skills.put(skill("old", { host_pattern: "a.test" }));
+      await db.skills.put(skill("new", { updated_at: NOW + 1 }));
+      expect(await db.skills.patterns()).toEqual([
+        { slug: "new", host_pattern: "*" },
+        { slug: "old", host_pattern: "a.test" },
+      ]);
+      expect((await db.skills.find(["old", "none", "new"])).map((row) => row.slug)).toEqual([
+        "new",
+        "old",
+      ]);
+      expect(await db.skills.find([])).toEqual([]);
+    });
+
+    test("only enabled conventions are listed as such", async () => {
+      const db = await open();
+      await db.conventions.put(convention("off", { enabled: false }));
+      await db.conventions.put(convention("on"));
+      expect((await db.conventions.listEnabled()).map((row) => row.slug)).toEqual(["on"]);
+    });
+  });
+});
