@@ -1,6 +1,7 @@
 import type { Clock } from "#shared/clock.ts";
 import type { Log } from "#shared/log.ts";
 import type { Cluster } from "./cluster/cluster.ts";
+import type { ScriptTools } from "./codegen/tools.ts";
 import type { HubConfig } from "./config.ts";
 import type { Pipeline } from "./control/context.ts";
 import type { AdminGate } from "./control/operations/admin.ts";
@@ -12,6 +13,7 @@ import type { FleetCache } from "./fleet/view.ts";
 import type { WorkerLink } from "./fleet/worker-link.ts";
 import type { JobBus } from "./jobs/bus.ts";
 import type { Dispatcher } from "./jobs/dispatcher.ts";
+import type { Scripted } from "./jobs/scripted.ts";
 import type { UnstoredResult } from "./jobs/unstored.ts";
 import type { SettingsCache } from "./registries/fleet-settings.ts";
 import type { PendingCall } from "./sessions/calls.ts";
@@ -80,6 +82,10 @@ export interface HubContext {
   readonly settings_cache: SettingsCache;
   /** POST /jobs calls waiting for their job: each is given the row once a worker has accepted it, or it has ended. */
   readonly waiters: Map<string, (row: JobRow) => void>;
+  /** Scripted jobs and their runners. */
+  readonly scripted: Scripted;
+  /** What runs and plans scripts; tests put their own in. */
+  readonly script_tools: ScriptTools;
   /** Results that could not be stored yet, by lease token; never more than there are lanes. */
   readonly unstored: Map<number, UnstoredResult>;
   /** Profiles that are being written, with who writes: one writer per name. */

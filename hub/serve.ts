@@ -16,6 +16,8 @@ import {
   leaveHubs,
   otherHubAlive,
 } from "./cluster/hubs.ts";
+import { settleScripts, startScripted } from "./codegen/run-scripted.ts";
+import { SCRIPT_TOOLS, type ScriptTools } from "./codegen/tools.ts";
 import type { HubConfig } from "./config.ts";
 import type { HubContext, Signal } from "./context.ts";
 import { startControlLoops } from "./control/background.ts";
@@ -47,6 +49,7 @@ import {
 } from "./jobs/finish.ts";
 import { afterGapOnce, hubMessage, lookForHubsOnce } from "./jobs/hub-messages.ts";
 import { dispatchOnce, reconcileOnce, redriveOnce } from "./jobs/passes.ts";
+import { newScripted } from "./jobs/scripted.ts";
 import { storeUnstoredOnce } from "./jobs/unstored.ts";
 import {
   createProfileSweeper,
@@ -73,6 +76,8 @@ export interface HubDeps {
   signal?: (name: Signal, data: Record<string, unknown>) => void;
   /** For tests: stores that several hubs of one process share; whoever made them closes them. */
   shared?: SharedStores;
+  /** For tests: what runs and plans scripts in the place of the real ones. */
+  script_tools?: Partial<ScriptTools>;
   /** For tests: given the context, to run single passes on it. */
   onContext?: (ctx: HubContext) => void;
 }
@@ -252,6 +257,7 @@ async function openContext(
         await dropSessionsOf(ctx, link.worker_id);
         await failJobsOn(ctx, link);
       },
+      scriptReady: (held) => startScripted(ctx, held),
       jobLog: (held, message) => storeJobLog(ctx, held, message),
       jobResult: (held, message) => finishJob(ctx, held, message),
       sessionMessage: (link, message) => sessionMessage(ctx, link, message),
@@ -265,6 +271,8 @@ async function openContext(
     dispatcher,
     settings_cache: new Map(),
     waiters: new Map(),
+    scripted: newScripted(),
+    script_tools: { ...SCRIPT_TOOLS, ...deps.script_tools },
     unstored: new Map(),
     profile_writers: new Map(),
     running_calls: new Map(),
@@ -273,6 +281,7 @@ async function openContext(
     signal: deps.signal ?? (() => {}),
   };
   deps.onContext?.(ctx);
+  scope.add("scripts", ctx, settleScripts);
   scope.add("cluster", cluster, (c) => c.stop());
   scope.add("candidate", teller, (t) => t.stop());
   scope.add("event streams", ctx.streams, (streams) =>

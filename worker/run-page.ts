@@ -7,6 +7,7 @@ import { type JobBrowser, takeBrowser } from "./job-browser.ts";
 import type { AssetSink, JobOutcome, JobRun, JobStory } from "./lanes/types.ts";
 import type { AcceptedJob } from "./link/assignments.ts";
 import type { SeededProfile } from "./profile/profiles.ts";
+import type { ScriptedRun } from "./scripted/run-scripted.ts";
 import type { Live } from "./session/live.ts";
 
 /** How long a stopped run may take to let go of its page; the lane's reset ends the rest. */
@@ -17,6 +18,7 @@ const RUN_MARGIN_MS = 900_000;
 export interface RunPageDeps {
   clock: Clock;
   runFetch(run: JobRun): Promise<JobOutcome>;
+  runScripted(run: ScriptedRun): Promise<JobOutcome>;
   /** The profile the job's browser starts with, or null for a plain one (fleet spec §2.8). */
   profileFor(job: AcceptedJob, signal: AbortSignal): SeededProfile | null;
 }
@@ -39,6 +41,28 @@ function runBudgetMs(o: JobOptions, { recipe, login_recipe }: RunExtras): number
   return (waits + o.post_click_seconds + recipes) * 1000 + videos_ms + RUN_MARGIN_MS;
 }
 
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+
+/** A script's own time is the hub's to bound: the budget is for the page before it, and once more after it. */
+async function scriptOver(
+  clock: Clock,
+  budget_ms: number,
+  opened: Promise<void>,
+  run_end: Promise<unknown>,
+  signal: AbortSignal,
+): Promise<void> {
+  const open = new AbortController();
+  void opened.then(() => open.abort());
+  await clock.sleep(budget_ms, AbortSignal.any([signal, open.signal]));
+  if (!open.signal.aborted) return;
+  await Promise.race([run_end, aborted(signal)]);
+  await clock.sleep(budget_ms, signal);
+}
+
 /** Runs the page and never rejects; comes back at the latest 5 s after the signal aborted. */
 export async function runPage(
   deps: RunPageDeps,
@@ -53,22 +77,24 @@ export async function runPage(
   let stage = "lane";
   const overdue = new AbortController();
   const stop = () => overdue.abort(job.signal.reason);
+  const scripted = options.mode !== "fetch";
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>();
   const run = async (taken: JobBrowser): Promise<JobOutcome> => {
     overdue.signal.throwIfAborted();
     stage = "run";
     const { job_id, url, extras } = assignment;
     const { browser, tab } = taken;
-    return deps.runFetch({
-      job_id,
-      url,
-      options,
-      extras,
-      browser,
-      tab,
-      story,
-      sink,
-      signal: overdue.signal,
-    });
+    const { signal } = overdue;
+    const page = { job_id, url, options, extras, browser, tab, story, sink, signal };
+    if (!scripted) return deps.runFetch(page);
+    const ready: ScriptedRun["ready"] = async (script) => {
+      live.script = script;
+      await live.focus(script.target_id);
+      open();
+      job.tellReady();
+    };
+    const { run_end: ended } = job;
+    return deps.runScripted({ ...page, ready, ended });
   };
   const work = async (): Promise<JobOutcome> => {
     const profile = deps.profileFor(job, overdue.signal);
@@ -80,7 +106,9 @@ export async function runPage(
   const over = new AbortController();
   const guard = async (): Promise<JobOutcome> => {
     const budget_ms = runBudgetMs(options, assignment.extras);
-    await deps.clock.sleep(budget_ms, AbortSignal.any([over.signal, overdue.signal]));
+    const idle = AbortSignal.any([over.signal, overdue.signal]);
+    if (scripted) await scriptOver(deps.clock, budget_ms, opened, job.run_end, idle);
+    else await deps.clock.sleep(budget_ms, idle);
     if (!overdue.signal.aborted && !over.signal.aborted)
       overdue.abort(new Error(`the run did not end within ${budget_ms / 1000} s`));
     await deps.clock.sleep(SETTLE_MS, over.signal);
@@ -98,6 +126,7 @@ export async function runPage(
       : outcome;
   } finally {
     over.abort();
+    live.script = null;
     job.signal.removeEventListener("abort", stop);
   }
 }

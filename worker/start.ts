@@ -11,7 +11,8 @@ import { loadPlaywright } from "./actions/connect.ts";
 import { type BridgeDeps, type Bridges, bridgeHost, startBridges } from "./bridge/bridge.ts";
 import type { WorkerConfig } from "./config.ts";
 import { createGuard } from "./fetch/guard.ts";
-import { type FetchSettings, runFetch } from "./fetch/run-fetch.ts";
+import { runFetch } from "./fetch/run-fetch.ts";
+import type { FetchSettings } from "./fetch/run-visit.ts";
 import { createHostLoad } from "./host-load.ts";
 import { createLanePool, type LanePool, type LanePoolDeps } from "./lanes/pool.ts";
 import { lanePorts } from "./lanes/ports.ts";
@@ -27,6 +28,7 @@ import { type HubFiles, openProfileCache } from "./profile/cache.ts";
 import { cloneProfile } from "./profile/clone.ts";
 import { applyProfile } from "./profile/profiles.ts";
 import { runJob } from "./run-job.ts";
+import { runScripted, type ScriptedRun } from "./scripted/run-scripted.ts";
 import { createSessionDesk, type SessionDesk } from "./session/desk.ts";
 import { createSessions } from "./session/types.ts";
 import { startUpdates } from "./start-update.ts";
@@ -63,6 +65,7 @@ export interface WorkerDeps {
 export interface WorkerParts {
   createLanePool(deps: LanePoolDeps): Promise<LanePool>;
   runFetch(run: JobRun, settings: FetchSettings): Promise<JobOutcome>;
+  runScripted(run: ScriptedRun, settings: FetchSettings): Promise<JobOutcome>;
   startBridges(deps: BridgeDeps): Promise<Bridges>;
   /** Called once the lanes are warm, so that the first action of a session need not wait for it. */
   loadPlaywright(): Promise<void>;
@@ -77,7 +80,7 @@ export interface RunningWorker {
 }
 
 const REAL_PARTS: WorkerParts = {
-  ...{ createLanePool, runFetch, startBridges },
+  ...{ createLanePool, runFetch, runScripted, startBridges },
   loadPlaywright: async () => void (await loadPlaywright()),
   random: Math.random,
 };
@@ -168,6 +171,7 @@ export async function startWorker(
               return profile && applyProfile(profiles, profile, hubFiles(session), signal);
             },
             runFetch: (run) => parts.runFetch(run, fetchSettings(config, clock)),
+            runScripted: (run) => parts.runScripted(run, fetchSettings(config, clock)),
             openSink: ({ session, assignment }, story) =>
               createHttpSink({
                 base_url: uploadBases.get(session) ?? Promise.resolve(hub.http),

@@ -10,13 +10,14 @@ import {
   isNull,
   like,
   lte,
+  ne,
   type SQL,
   sql,
 } from "drizzle-orm";
 import { cleanText } from "#drizzle/clean.ts";
 import { TERMINAL } from "#shared/schema/job.ts";
 import type { Conn } from "./conn.ts";
-import type { FinishJob, JobRow, JobsRepo } from "./types.ts";
+import type { FinishJob, JobRow, JobsRepo, QueuedModes } from "./types.ts";
 
 const first = <T>(rows: T[]): T | null => rows[0] ?? null;
 
@@ -86,13 +87,20 @@ export function jobsRepo({ q, t: { jobs } }: Conn): JobsRepo {
     .where(and(eq(jobs.job_id, sql.placeholder("job_id")), waiting))
     .returning()
     .prepare("claim_job");
-  const oldestQueued = q
-    .select()
-    .from(jobs)
-    .where(and(waiting, lte(jobs.created_at, sql.placeholder("created_before"))))
-    .orderBy(asc(jobs.created_at), asc(jobs.job_id))
-    .limit(sql.placeholder("limit"))
-    .prepare("oldest_queued");
+  const oldestOf = (modes: QueuedModes, of?: SQL) =>
+    q
+      .select()
+      .from(jobs)
+      .where(and(waiting, lte(jobs.created_at, sql.placeholder("created_before")), of))
+      .orderBy(asc(jobs.created_at), asc(jobs.job_id))
+      .limit(sql.placeholder("limit"))
+      .prepare(`oldest_queued_${modes}`);
+  const scripted = ne(jobs.mode, "fetch");
+  const oldestQueued = {
+    all: oldestOf("all"),
+    fetch: oldestOf("fetch", eq(jobs.mode, "fetch")),
+    scripted: oldestOf("scripted", scripted),
+  };
   const heldByGiven = and(
     eq(jobs.job_id, sql.placeholder("job_id")),
     eq(jobs.status, "running"),
@@ -193,7 +201,15 @@ export function jobsRepo({ q, t: { jobs } }: Conn): JobsRepo {
         .from(jobs)
         .where(and(eq(jobs.status, "running"), inArray(jobs.job_id, job_ids)));
     },
-    oldestQueued: async (created_before, limit) => oldestQueued.execute({ created_before, limit }),
+    oldestQueued: async (created_before, limit, modes = "all") =>
+      oldestQueued[modes].execute({ created_before, limit }),
+    runningScripts: async () => {
+      const [row] = await q
+        .select({ scripts: count() })
+        .from(jobs)
+        .where(and(eq(jobs.status, "running"), scripted));
+      return row?.scripts ?? 0;
+    },
     queuePosition: async (job_id) => {
       const own = q
         .select({ created_at: jobs.created_at, job_id: jobs.job_id })

@@ -95,13 +95,18 @@ export interface JobsRepo {
   /** Those of these jobs that run, with the lease they run under; in any order. */
   runningAmong(job_ids: string[]): Promise<{ job_id: string; lease_token: number | null }[]>;
   /** Oldest queued, unassigned jobs created at or before `created_before`. */
-  oldestQueued(created_before: number, limit: number): Promise<JobRow[]>;
+  oldestQueued(created_before: number, limit: number, modes?: QueuedModes): Promise<JobRow[]>;
+  /** Scripted jobs that run, at whichever hub. */
+  runningScripts(): Promise<number>;
   /** 1 for the next one to run; null when the job is not queued. */
   queuePosition(job_id: string): Promise<number | null>;
   setStage(job_id: string, lease_token: number, stage: string): Promise<void>;
   /** Deletes the row with its assets and events when it is terminal; false when it is not, or not there. */
   deleteTerminal(job_id: string): Promise<boolean>;
 }
+
+/** Which queued jobs are asked for; scripted ones are of mode codegen-loop or rerun. */
+export type QueuedModes = "all" | "fetch" | "scripted";
 
 /** An asset before the repository gave it its place. */
 export type NewAsset = Omit<AssetRow, "position">;

@@ -18,6 +18,8 @@ export interface FleetHooks {
   workerStarted(worker_id: string): Promise<void>;
   /** The link has ended: its sessions end, and the jobs under its leases fail (fleet spec §3.1). */
   linkLost(link: WorkerLink): Promise<void>;
+  /** The page of a scripted job is open. Must not wait for its script. */
+  scriptReady(held: JobLane): void;
   jobLog(held: JobLane, message: JobLog): Promise<void>;
   /** True when the result was the job's; false when the lease was no longer its own. */
   jobResult(held: JobLane, message: WorkerResult): Promise<boolean>;

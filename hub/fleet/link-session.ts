@@ -147,6 +147,11 @@ async function dispatch(
       if (held && !held.done) await ctx.hooks.jobLog(held, message);
       return;
     }
+    case "RunReady": {
+      const held = link.heldBy(message.job_id, message.lease_token);
+      if (held && !held.done) ctx.hooks.scriptReady(held);
+      return;
+    }
     case "result": {
       const held = link.heldBy(message.job_id, message.lease_token);
       const accepted = held && !held.done ? await ctx.hooks.jobResult(held, message) : false;

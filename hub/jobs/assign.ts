@@ -1,6 +1,6 @@
 import { newSessionId } from "#shared/ids.ts";
 import type { HubContext } from "../context.ts";
-import type { JobRow } from "../db/types.ts";
+import type { JobRow, QueuedModes } from "../db/types.ts";
 import { distrustLane, freeCapacity, freeLane, holdLane } from "../fleet/lanes.ts";
 import type { JobLane, WorkerLink } from "../fleet/worker-link.ts";
 import { dropSession, viewerPath } from "../sessions/registry.ts";
@@ -10,6 +10,7 @@ import { tell } from "./events.ts";
 import { addJobSession } from "./job-sessions.ts";
 import { workersFor } from "./local-only.ts";
 import { sendJob } from "./offer.ts";
+import { hasFreeRunner, isScripted, mayTakeLane } from "./scripted.ts";
 
 /** Jobs looked at in one read of the queue. */
 const BATCH = 64;
@@ -23,17 +24,23 @@ export async function assignQueued(
   ctx: HubContext,
   created_before: number,
   most = Number.POSITIVE_INFINITY,
+  wanted_modes: QueuedModes = "all",
 ): Promise<number> {
   let given = 0;
+  await hasFreeRunner(ctx);
   // Jobs that only some workers can run, and those are busy: the ones behind them are not held up.
   const waiting = new Set<string>();
   for (;;) {
     const room = freeCapacity(ctx, Math.min(BATCH, most - given));
     if (room === 0) return given;
     const wanted = room + waiting.size;
-    const rows = await ctx.db.jobs.oldestQueued(created_before, wanted);
+    const modes = mayTakeLane(ctx) ? wanted_modes : "fetch";
+    if (wanted_modes === "scripted" && modes === "fetch") return given;
+    const rows = await ctx.db.jobs.oldestQueued(created_before, wanted, modes);
     for (const row of rows) {
       if (waiting.has(row.job_id)) continue;
+      // The ones behind them are not held up: the next read leaves them out.
+      if (isScripted(row) && !mayTakeLane(ctx)) continue;
       const outcome = await assignJob(ctx, row);
       if (outcome === "full") return given;
       if (outcome === "given") given += 1;
@@ -53,6 +60,8 @@ export async function assignWaiting(ctx: HubContext): Promise<void> {
     const row = await ctx.db.jobs.get(job_id);
     if (row?.status === "queued" && (await assignJob(ctx, row)) === "full") return;
   }
+  // Their POST was answered at once.
+  await assignQueued(ctx, Number.MAX_SAFE_INTEGER, Number.POSITIVE_INFINITY, "scripted");
 }
 
 /** Claims the job for a free lane and sends it; the single conditional claim decides against other hubs (§3.1). */
@@ -68,6 +77,7 @@ async function assignJob(
   const place = await holdLane(ctx, { job_id, session_id, ...(fits && { fits }) });
   if (!place) return fits ? "waits" : "full";
   const { link, held, settle } = place;
+  if (isScripted(queued)) ctx.scripted.lanes.add(held);
   try {
     const row = await ctx.db.jobs.claim({
       job_id,

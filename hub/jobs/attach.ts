@@ -12,6 +12,7 @@ import { announceTaken } from "./elsewhere.ts";
 import { announceEnd } from "./events.ts";
 import { KEPT_IDLE_MS, keepSession } from "./job-sessions.ts";
 import { sendJob } from "./offer.ts";
+import { hasFreeRunner, isScripted } from "./scripted.ts";
 
 /**
  * `attach_to_job` (fleet spec §2.2): a job that runs in the browser an earlier keep_session job left open, on that lane,
@@ -71,6 +72,10 @@ export async function runAttached(
   queued: JobRow,
 ): Promise<"given" | "lost" | "waits"> {
   const { job_id } = queued;
+  if (isScripted(queued) && !(await hasFreeRunner(ctx))) {
+    ctx.scripted.attached.add(job_id);
+    return "waits";
+  }
   const target = await ctx.db.jobs.get(queued.options.attach_to_job ?? "");
   const session = target ? attachable(ctx, target) : "the job it was to be attached to is gone";
   if (typeof session === "string") {
@@ -86,6 +91,7 @@ export async function runAttached(
   session.keep_ms ??= KEPT_IDLE_MS;
   const held = await takeOver(ctx, session, queued.job_id);
   if (held === null) return failQueued(ctx, queued, "the session it was to run in has ended");
+  if (isScripted(queued)) ctx.scripted.lanes.add(held.lane);
   const row = await ctx.db.jobs
     .claim({
       job_id: queued.job_id,
@@ -108,6 +114,16 @@ export async function runAttached(
     .catch((err) => ctx.log.error({ job_id: row.job_id, err }, "delivery failed"))
     .finally(held.settle);
   return "given";
+}
+
+/** Attached jobs that waited for a runner. Runs inside `ctx.dispatcher`. */
+export async function runAttachedScripts(ctx: HubContext): Promise<void> {
+  for (const job_id of [...ctx.scripted.attached]) {
+    if (!(await hasFreeRunner(ctx))) return;
+    ctx.scripted.attached.delete(job_id);
+    const row = await ctx.db.jobs.get(job_id);
+    if (row?.status === "queued") await runAttached(ctx, row);
+  }
 }
 
 interface TakenLane {

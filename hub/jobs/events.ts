@@ -3,6 +3,7 @@ import type { HubContext } from "../context.ts";
 import type { EventRow, JobRow } from "../db/types.ts";
 import { releaseJobSession } from "./job-sessions.ts";
 import { jobRecord } from "./record.ts";
+import { isScripted, scriptedEnded } from "./scripted.ts";
 
 type NewEvent = Pick<EventRow, "ts" | "type" | "data">;
 
@@ -52,6 +53,7 @@ export async function announceEnd(ctx: HubContext, row: JobRow, reported = false
   );
   // Before anybody hears of the end: the viewer of a job that has ended is 404 (fleet spec §3.2).
   await releaseJobSession(ctx, row, reported);
+  if (isScripted(row)) await scriptedEnded(ctx, row);
   await appendEvents(ctx, row.job_id, [terminalEvent(row, ctx.clock.now())]);
   ctx.waiters.get(row.job_id)?.(row);
   const { job_id, status, worker_id, lease_token, session_id } = row;

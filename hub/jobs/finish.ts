@@ -23,7 +23,8 @@ export const finishJob = (
   held: JobLane,
   result: WorkerResult,
 ): Promise<boolean> => {
-  const { status, error, stage, http_status, final_url, title, capture } = result;
+  const { http_status, final_url, title, capture } = result;
+  const { status, error, stage } = endOf(ctx, held, result);
   const end: FinishJob = {
     status,
     error: status === "failed" ? (error ?? "the worker gave no reason") : error,
@@ -37,6 +38,17 @@ export const finishJob = (
   };
   return endHeld(ctx, held, end, true);
 };
+
+/** A scripted job completes when its script has reached its end, and no worker can say that for it. */
+function endOf(
+  { scripted }: HubContext,
+  held: JobLane,
+  result: WorkerResult,
+): Pick<WorkerResult, "status" | "error" | "stage"> {
+  if (result.status === "failed" || !scripted.lanes.has(held) || scripted.ended.has(held))
+    return result;
+  return { status: "failed", error: "the worker ended the run before its script", stage: "run" };
+}
 
 /** running → failed: the worker's lane is free again and no result ever came. */
 export async function failAbandoned(

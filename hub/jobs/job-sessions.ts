@@ -5,6 +5,7 @@ import type { JobLane, WorkerLink } from "../fleet/worker-link.ts";
 import { endSession } from "../sessions/end.ts";
 import { addSession, dropSession, touchSession } from "../sessions/registry.ts";
 import type { HubSession } from "../sessions/types.ts";
+import { stopScript } from "./scripted.ts";
 
 /** Fleet spec §8: how long a session that a keep_session job left behind may be idle. */
 export const KEPT_IDLE_MS = SESSION_TTL_S.kept_default * 1_000;
@@ -37,6 +38,7 @@ export async function releaseJobSession(
   row: Pick<JobRow, "job_id" | "session_id" | "status">,
   reported: boolean,
 ): Promise<void> {
+  stopScript(ctx, row.job_id, row.status);
   const session = row.session_id === null ? undefined : ctx.sessions.get(row.session_id);
   if (session?.kind !== "job" || session.job_id !== row.job_id) return;
   if (reported && session.keep_ms !== null && !session.link.closed) keepSession(ctx, session);

@@ -3,9 +3,11 @@ import type { HubContext } from "../context.ts";
 import { isAlive, readFleet } from "../fleet/view.ts";
 import { serveWaiting } from "../sessions/waiting.ts";
 import { assignQueued, assignWaiting } from "./assign.ts";
+import { runAttachedScripts } from "./attach.ts";
 import { askOthers } from "./elsewhere.ts";
 import { stopEndedOnce } from "./ended-elsewhere.ts";
 import { announceEnd } from "./events.ts";
+import { waitedForLanes } from "./scripted.ts";
 import { storeUnstoredOnce } from "./unstored.ts";
 
 /** Rows ended in one read; the pass goes on until there are none. */
@@ -33,6 +35,7 @@ export async function dispatchOnce(ctx: HubContext): Promise<void> {
     await assignWaiting(ctx);
     await serveWaiting(ctx, async () => {});
   }
+  await runAttachedScripts(ctx);
   askOthers(ctx);
 }
 
@@ -47,9 +50,10 @@ export async function reconcileOnce(ctx: HubContext): Promise<void> {
 async function failOverdue(ctx: HubContext): Promise<void> {
   const { timeout_ms } = ctx.config.queue;
   const error = `queue timeout: no worker took the job within ${timeout_ms / 1000} s`;
+  const modes = (await waitedForLanes(ctx, timeout_ms)) ? "all" : "fetch";
   for (;;) {
     const now = ctx.clock.now();
-    const rows = await ctx.db.jobs.oldestQueued(now - timeout_ms, BATCH);
+    const rows = await ctx.db.jobs.oldestQueued(now - timeout_ms, BATCH, modes);
     let ended = 0;
     for (const { job_id } of rows) {
       const row = await ctx.db.jobs.finishQueued(job_id, { status: "failed", error, now });

@@ -6,13 +6,15 @@ import { isTerminal, type Job, type SubmitJob } from "#shared/schema/job.ts";
 import { within } from "../cluster/deadline.ts";
 import type { HubContext } from "../context.ts";
 import type { JobRow } from "../db/types.ts";
+import { checkEngine } from "../registries/engines.ts";
 import { profileRef } from "../registries/profiles.ts";
 import { isAttached, requireAttachable, runAttached } from "./attach.ts";
 import { decidedElsewhere, lookElsewhere } from "./elsewhere.ts";
 import { withHostOptions } from "./host-options.ts";
 import { checkClone } from "./local-only.ts";
 import { jobRecord } from "./record.ts";
-import { refuseUnsupported } from "./unsupported.ts";
+import { newAttempt, rerunSource } from "./rerun-source.ts";
+import { isScripted } from "./scripted.ts";
 
 /** What a client does with a 503: try again after so many seconds. */
 const RETRY_AFTER_S = 10;
@@ -65,14 +67,16 @@ export async function submitJob(
   input: SubmitJob,
   options: SubmitOptions = {},
 ): Promise<Job> {
-  refuseUnsupported(input.options);
-  const { use_profile } = input.options;
+  const { use_profile, codegen_engine } = input.options;
+  await checkEngine(ctx, codegen_engine);
+  const script = await rerunSource(ctx, input.options);
   if (use_profile !== null) await profileRef(ctx, use_profile, ["body", "options", "use_profile"]);
   await checkClone(ctx, input.options);
   await requireAttachable(ctx, input.options);
   const resolved = await withHostOptions(ctx, input);
   const row = newRow(ctx, { ...input, options: resolved }, options.idempotency_key ?? null);
   const { job_id } = row;
+  if (isScripted(row)) return queueScripted(ctx, row, script, options);
   const given_up = new AbortController();
   const crowded = ctx.waiters.size >= MAX_WAITING_SUBMITS;
   let moved = new Promise<JobRow>((resolve) => {
@@ -108,6 +112,24 @@ export async function submitJob(
   if (now.status === "running" || isTerminal(now.status)) return jobRecord(now);
   if (options.wait === false) return jobRecord(now, await ctx.db.jobs.queuePosition(job_id));
   throw atCapacity(job_id);
+}
+
+/**
+ * A scripted job is answered at once (fleet spec §1): it waits in the queue for a lane and a runner.
+ * @param script of the job or attempt to rerun, which may be deleted from now on.
+ */
+async function queueScripted(
+  ctx: HubContext,
+  row: JobRow,
+  script: string | null,
+  { stored }: SubmitOptions,
+): Promise<Job> {
+  const { job_id, created_at } = row;
+  await ctx.db.jobs.insert(row);
+  if (script !== null) await ctx.db.attempts.prepare(newAttempt(row, 1, created_at, { script }));
+  await stored?.(job_id);
+  await placeJob(ctx, row);
+  return jobRecord(row, await ctx.db.jobs.queuePosition(job_id));
 }
 
 /** Asks for a lane. An attached job needs no free one, so it waits for none. */

@@ -34,6 +34,7 @@ export function findRecipe(recipes: readonly Recipe[], url: string): Recipe | nu
   let best: Recipe | null = null;
   for (const recipe of recipes)
     if (
+      recipe.enabled !== false &&
       (best === null || recipe.pattern.length >= best.pattern.length) &&
       matchesPath(recipe.pattern, path)
     )

@@ -68,6 +68,10 @@ export const JobLog = Assignment.extend({
 });
 export type JobLog = z.infer<typeof JobLog>;
 
+/** A scripted job's page is open: the hub may run its script on the job's session until it sends HubEndRun. */
+export const RunReady = Assignment.extend({ type: z.literal("RunReady") });
+export type RunReady = z.infer<typeof RunReady>;
+
 /** The end of a run (spec: "result"), after every upload was answered. */
 export const WorkerResult = Assignment.extend({
   type: z.literal("result"),
@@ -139,6 +143,7 @@ export const WorkerToHub = z.discriminatedUnion("type", [
   JobAccepted,
   JobRefused,
   JobLog,
+  RunReady,
   WorkerResult,
   SessionOpened,
   SessionRefused,
@@ -193,6 +198,17 @@ export const HubCancelJob = Assignment.extend({
 });
 export type HubCancelJob = z.infer<typeof HubCancelJob>;
 
+/** What a scripted run ends with: the page is saved, everything uploaded, and a `result` sent that says so. */
+export const HubEndRun = Assignment.extend({
+  type: z.literal("HubEndRun"),
+  status: z.enum(["completed", "failed"]),
+  error: z.string().max(4_096).nullable(),
+  /** Where a failed one ended; null leaves it to the worker. */
+  stage: z.string().max(64).nullable(),
+});
+export type HubEndRun = z.infer<typeof HubEndRun>;
+export type RunEnd = Pick<HubEndRun, "status" | "error" | "stage">;
+
 /** Answers every `result`; `accepted: false` says that the lease was no longer the job's. */
 export const HubResultAck = Assignment.extend({
   type: z.literal("HubResultAck"),
@@ -223,7 +239,8 @@ export type HubCloseSession = z.infer<typeof HubCloseSession>;
 
 /**
  * One operation on a session, answered by one SessionReply. `action`: a name of SESSION_ACTIONS, or one of the hub's own
- * (`state`, `cookies_get`, `cookies_put`, `cookies_clear`, `network`, `files`, `preview`, `profile_save`).
+ * (`state`, `cookies_get`, `cookies_put`, `cookies_clear`, `network`, `files`, `preview`, `profile_save`, `run_reset`,
+ * `take_name`).
  */
 export const HubSessionCall = z.object({
   type: z.literal("HubSessionCall"),
@@ -235,10 +252,23 @@ export const HubSessionCall = z.object({
 });
 export type HubSessionCall = z.infer<typeof HubSessionCall>;
 
+/**
+ * Arguments of the call `run_reset`, between two attempts of a script. `fresh`: cookies and storage are the job's own, and
+ * are made what they were before its first attempt.
+ */
+export const RunReset = z.object({
+  url: z.string().max(MAX_URL_LENGTH),
+  fresh: z.boolean(),
+  cookies: z.array(StoredCookie),
+});
+/** Arguments of the call `take_name`: what a script wants to call a file it saves. */
+export const TakeName = z.object({ name: z.string().max(255), mime: z.string().max(255) });
+
 export const HubToWorker = z.discriminatedUnion("type", [
   HubRegistered,
   HubAssignJob,
   HubCancelJob,
+  HubEndRun,
   HubResultAck,
   HubHeartbeatAck,
   HubOpenSession,

@@ -109,6 +109,8 @@ export const JobOptions = z
     if (o.mode === "rerun" && o.rerun_from === null && !o.code?.trim())
       fail("rerun_from", "or code is required when mode is rerun");
     if (o.keep_session && o.mode !== "fetch") fail("keep_session", "is only for mode fetch");
+    // Nobody but its owner acts in a browser that is not the fleet's.
+    if (o.attach !== null && o.mode !== "fetch") fail("attach", "is only for mode fetch");
   })
   .transform((o) => ({
     ...o,

@@ -40,6 +40,8 @@ export const Recipe = z
     timeout_s: timeout_s.default(30),
     created_by: z.enum(["operator", "ai"]).default("operator"),
     created_from_job: z.string().max(64).nullable().default(null),
+    /** False for what a job has offered and nobody has taken yet: no job uses it. Left out, it is used. */
+    enabled: z.boolean().optional(),
   })
   .openapi("Recipe");
 export type Recipe = z.infer<typeof Recipe>;

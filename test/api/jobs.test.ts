@@ -166,14 +166,18 @@ scenarios("§4.1 POST /jobs", () => hub, [
   ),
   rule("a wrong type is 422", { scroll: "yes" }, "scroll"),
   rule("a huge number is 422", { wait_seconds: 1e308 }, "wait_seconds"),
-  rule("not yet: mode codegen-loop", { mode: "codegen-loop", goal: "g" }, "mode"),
-  rule("not yet: mode rerun", { mode: "rerun", code: "1" }, "mode"),
+  rule("§2.2 rerun_from of no job is 422", { mode: "rerun", rerun_from: "nojob" }, "rerun_from"),
+  rule(
+    "§2.2 a script cannot drive an attached browser",
+    { mode: "rerun", code: "1", attach: "9222" },
+    "attach",
+  ),
   accepted("§2.2 attach of a port is accepted", { attach: "9222" }),
   rule("not yet: clone_chrome_profile", { clone_chrome_profile: "p" }, "clone_chrome_profile"),
   rule("§2.2 attach_to_job of no job is 422", { attach_to_job: "j" }, "attach_to_job"),
   rule("not yet: use_profile", { use_profile: "p" }, "use_profile"),
   rule("not yet: cookies_from", { cookies_from: "h" }, "cookies_from"),
-  rule("not yet: codegen_engine", { codegen_engine: "e" }, "codegen_engine"),
+  rule("§2.2 codegen_engine of no engine is 422", { codegen_engine: "e" }, "codegen_engine"),
   accepted("§2.2 keep_session is accepted", { keep_session: true }),
   accepted("every option with its default is accepted", {}),
   accepted("download_video is accepted", { download_video: true, capture_assets: false }),
@@ -184,17 +188,6 @@ scenarios("§4.1 POST /jobs", () => hub, [
     after: async (_, a) => expect(a.headers.get("allow")).toBe("GET, HEAD, POST"),
   },
 ]);
-
-test("an option this version cannot honour is refused with msg 'is not supported by this version'", async () => {
-  const answer = await hub.call("POST", "/jobs", options({ codegen_engine: "e" }));
-  expect(answer.body.detail).toEqual([
-    {
-      loc: ["body", "options", "codegen_engine"],
-      msg: "is not supported by this version",
-      type: "unsupported",
-    },
-  ]);
-});
 
 test("§2.2 defaults are filled in, and download_video forces capture_assets", async () => {
   const { job_id } = (

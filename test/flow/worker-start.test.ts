@@ -24,6 +24,7 @@ const deps = (env: Record<string, string>) => ({
 const parts = (createLanePool: WorkerParts["createLanePool"]): WorkerParts => ({
   createLanePool,
   runFetch: () => Promise.reject(new Error("no job runs here")),
+  runScripted: () => Promise.reject(new Error("no script runs here")),
   startBridges: async () => ({ close: async () => {} }),
   loadPlaywright: async () => {},
   random: Math.random,

@@ -57,6 +57,8 @@ export interface FakeWorker {
   reset(lane_idx: number): void;
   log(job: HubAssignJob, stage: string, message: string): void;
   result(job: HubAssignJob, more?: Partial<WorkerResult>): void;
+  /** The page of a scripted job is open. */
+  ready(job: HubAssignJob): void;
   /** result → resetting → warm, as a lane does. */
   finish(job: HubAssignJob, more?: Partial<WorkerResult>): void;
   putAsset(
@@ -232,6 +234,7 @@ export function connectFakeWorker(
         capture: null,
         ...more,
       }),
+    ready: (job) => send({ type: "RunReady", ...assignment(job) }),
     finish: (job, more) => {
       worker.result(job, more);
       worker.reset(job.lane_idx);

@@ -4,7 +4,8 @@ import { systemClock } from "#shared/clock.ts";
 import { RunExtras } from "#shared/link/messages.ts";
 import type { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
 import { JobOptions } from "#shared/schema/job.ts";
-import { type FetchSettings, runFetch } from "#worker/fetch/run-fetch.ts";
+import { runFetch } from "#worker/fetch/run-fetch.ts";
+import type { FetchSettings } from "#worker/fetch/run-visit.ts";
 import type { AssetSink, JobOutcome, JobRun, LaneBrowser } from "#worker/lanes/types.ts";
 
 export interface StoredAsset extends AssetMeta {

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ScriptTools } from "#hub/codegen/tools.ts";
 import { type HubMode, loadHubConfig } from "#hub/config.ts";
 import type { HubContext } from "#hub/context.ts";
 import type { SharedStores } from "#hub/stores/open-shared.ts";
@@ -63,6 +64,8 @@ export interface TestHubOptions {
   alone?: boolean;
   /** Of several hubs in this process; they need one Postgres database too. */
   shared?: SharedStores;
+  /** What runs and plans scripts in the place of the real ones. */
+  script_tools?: Partial<ScriptTools>;
   /** Given the context of each start, before the hub does anything with it. */
   onContext?: (ctx: HubContext) => void;
 }
@@ -103,6 +106,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
       random: options.random ?? Math.random,
       signal: signals.emit,
       ...(options.shared && { shared: options.shared }),
+      ...(options.script_tools && { script_tools: options.script_tools }),
       ...(options.onContext && { onContext: options.onContext }),
     });
   };

@@ -11,6 +11,7 @@ import { loadWorkerConfig } from "#worker/config.ts";
 import { runFetch } from "#worker/fetch/run-fetch.ts";
 import { createLanePool } from "#worker/lanes/pool.ts";
 import type { LaneBrowser } from "#worker/lanes/types.ts";
+import { runScripted } from "#worker/scripted/run-scripted.ts";
 import type { LiveSession, Sessions } from "#worker/session/types.ts";
 import { type RunningWorker, startWorker } from "#worker/start.ts";
 import { FAKE_VERSION, type FakeHub, type FakePeer, startFakeHub } from "./fake-hub.ts";
@@ -73,6 +74,7 @@ export async function startSessionRig(env: Record<string, string> = {}): Promise
     {
       createLanePool,
       runFetch,
+      runScripted,
       loadPlaywright: async () => {},
       startBridges: async (deps) => {
         seen.resolve(deps.sessions as Sessions);

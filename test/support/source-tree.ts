@@ -23,6 +23,7 @@ export const STUB_PARTS = {
     await Bun.sleep(Number(process.env.STUB_JOB_MS ?? 200));
     return { status: "completed", error: null, stage: null, http_status: 200, final_url: "http://site.test/", title: "Site", capture: null };
   },
+  runScripted: async () => Promise.reject(new Error("no script runs here")),
   startBridges: async () => ({ close: async () => {} }),
   loadPlaywright: async () => {},
   random: Math.random,

@@ -91,6 +91,10 @@ export async function startWorkerRig(
         new Promise((resolve, reject) => {
           runs.push({ run, end: (o = {}) => resolve({ ...COMPLETED, ...o }), fail: reject });
         }),
+      runScripted: (run) =>
+        new Promise((resolve, reject) => {
+          runs.push({ run, end: (o = {}) => resolve({ ...COMPLETED, ...o }), fail: reject });
+        }),
       startBridges: async () => ({ close: async () => {} }),
       loadPlaywright: async () => {},
       random: () => 0,

@@ -46,7 +46,7 @@ export async function injectCookies({ browser, extras, story }: JobRun): Promise
 }
 
 /** All at once; when one of them is refused, all are, so then one by one. @returns the refused ones. */
-async function setCookies(
+export async function setCookies(
   { root }: CdpConnection,
   cookies: StoredCookie[],
 ): Promise<StoredCookie[]> {

@@ -2,7 +2,7 @@ import { DeadlineError } from "#shared/clock.ts";
 import type { Protocol } from "../cdp/connection.ts";
 import type { Tracked } from "../record/targets.ts";
 import { describeNetError, shortUrl } from "./net-errors.ts";
-import type { FetchContext } from "./run-fetch.ts";
+import type { FetchContext } from "./run-visit.ts";
 import { JobTrouble } from "./trouble.ts";
 
 /** A page that is to be looked at, a URL that was a file, or an answer without a page (204, an error without a body). */

@@ -68,7 +68,9 @@ export function watchTrouble(run: JobRun, clock: Clock): TroubleWatch {
     fail(`the page crashed in its renderer (${p.status}, code ${p.errorCode}): ${pageName(main)}`);
   });
   root.on("Target.targetDestroyed", (p) => {
-    if (p.targetId === main?.target_id) fail(`the page was closed: ${pageName(main)}`);
+    // A script may close the tab it began in.
+    if (run.options.mode === "fetch" && p.targetId === main?.target_id)
+      fail(`the page was closed: ${pageName(main)}`);
   });
 
   const onDialog = (target: Tracked, type: string, message: string) => {

@@ -6,7 +6,7 @@ import { fetchVideos } from "../video/fetch-videos.ts";
 import { playVideos } from "../video/play.ts";
 import { findVideoTools } from "../video/tools.ts";
 import { createGuard } from "./guard.ts";
-import type { FetchContext, FetchSettings } from "./run-fetch.ts";
+import type { FetchContext, FetchSettings } from "./run-visit.ts";
 import type { TroubleWatch } from "./trouble.ts";
 
 /**

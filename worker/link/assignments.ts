@@ -1,5 +1,11 @@
 import { errorMessage } from "#shared/errors.ts";
-import type { HubAssignJob, HubCancelJob, HubResultAck } from "#shared/link/messages.ts";
+import type {
+  HubAssignJob,
+  HubCancelJob,
+  HubEndRun,
+  HubResultAck,
+  RunEnd,
+} from "#shared/link/messages.ts";
 import type { Log } from "#shared/log.ts";
 import { JobOptions } from "#shared/schema/job.ts";
 import type { LaneHold, LanePool } from "../lanes/pool.ts";
@@ -28,6 +34,10 @@ export interface AcceptedJob {
   stop(why: RunStopped): void;
   /** Resolves with `accepted` of the hub's HubResultAck. */
   acknowledged: Promise<boolean>;
+  /** Tells the hub that its script may drive the page. */
+  tellReady(): void;
+  /** Resolves with the hub's HubEndRun, which ends a scripted run. */
+  run_end: Promise<RunEnd>;
 }
 
 export interface AssignmentsDeps {
@@ -47,6 +57,7 @@ export interface Assignments {
   /** False when no such job runs (any more). */
   cancel(message: Pick<HubCancelJob, "job_id" | "lease_token" | "reason">): boolean;
   acknowledge(message: HubResultAck): void;
+  endRun(message: HubEndRun): void;
   /** From now on every assignment is refused with `reason`. */
   refuse(reason: string): void;
   /** Stops every running job. */
@@ -62,6 +73,7 @@ export interface Assignments {
 interface Running {
   stop: AbortController;
   acknowledge(accepted: boolean): void;
+  endRun(end: RunEnd): void;
   releasing: boolean;
   done: Promise<void>;
 }
@@ -94,9 +106,12 @@ export function createAssignments(deps: AssignmentsDeps): Assignments {
     const key = keyOf(assignment);
     const stop = new AbortController();
     const ack = Promise.withResolvers<boolean>();
+    const ended = Promise.withResolvers<RunEnd>();
+    const { job_id, lease_token } = assignment;
     const entry: Running = {
       stop,
       acknowledge: ack.resolve,
+      endRun: ended.resolve,
       // Its session's lane is counted already.
       releasing: assignment.extras.in_session !== null,
       done: Promise.resolve(),
@@ -120,6 +135,8 @@ export function createAssignments(deps: AssignmentsDeps): Assignments {
       signal: stop.signal,
       stop: (why) => stop.abort(why),
       acknowledged: ack.promise,
+      tellReady: () => void session.send({ type: "RunReady", job_id, lease_token }),
+      run_end: ended.promise,
     };
     entry.done = deps
       .run(job)
@@ -156,6 +173,7 @@ export function createAssignments(deps: AssignmentsDeps): Assignments {
         deps.log.warn({ job_id, lease_token }, "result refused: the lease had moved on");
       running.get(keyOf(message))?.acknowledge(accepted);
     },
+    endRun: (message) => running.get(keyOf(message))?.endRun(message),
     refuse: (reason) => {
       refusal = reason;
     },

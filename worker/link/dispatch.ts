@@ -24,6 +24,9 @@ export function dispatch(
     case "HubResultAck":
       ctx.assignments.acknowledge(message);
       break;
+    case "HubEndRun":
+      ctx.assignments.endRun(message);
+      break;
     case "HubOpenSession":
       ctx.desk.open(session, message);
       break;

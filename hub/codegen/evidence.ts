@@ -1,0 +1,99 @@
+import { z } from "zod";
+import { errorMessage } from "#shared/errors.ts";
+import { NetworkLog, Picture } from "#shared/schema/session.ts";
+import type { AttemptRow } from "../db/types.ts";
+import { pictureName, storeFile } from "./files.ts";
+import { callPage, type ScriptedJob } from "./job.ts";
+
+/** What planner and judge are shown of a page, and what an attempt leaves behind. */
+
+const LOOK_MS = 20_000;
+const NETWORK_TAIL = 30;
+const MAX_URL = 2_000;
+/** Characters of the accessibility tree: about 5,000 tokens. */
+const MAX_VIEW = 20_000;
+
+const Snapshot = z.object({
+  url: z.string(),
+  title: z.string(),
+  aria: z.string(),
+  links: z.array(z.object({ text: z.string(), href: z.string() })),
+});
+
+/** The page in words: where it is, its accessibility tree, its links. A page that does not answer is told as that. */
+export async function pageView(job: ScriptedJob): Promise<string> {
+  try {
+    const answer = await callPage(job, "snapshot", { max_chars: MAX_VIEW }, LOOK_MS);
+    const { url, title, aria, links } = Snapshot.parse(answer);
+    const list = links.map(({ text, href }) => `- ${text || "(no text)"}: ${href}`).join("\n");
+    return `URL: ${url}\nTitle: ${title}\n\nAccessibility tree:\n${aria}\n\nLinks:\n${list || "none"}`;
+  } catch (err) {
+    if (job.signal.aborted) throw err;
+    return `URL: ${job.session.url}\nThe page could not be read: ${errorMessage(err)}`;
+  }
+}
+
+export interface Shot {
+  mime: string;
+  content_base64: string;
+}
+
+/** A picture of the page as it is shown; null when the browser gives none. */
+export async function takePicture(job: ScriptedJob): Promise<Shot | null> {
+  try {
+    const args = { format: "png", timeout_s: LOOK_MS / 1_000 };
+    return Picture.parse(await callPage(job, "screenshot", args, LOOK_MS));
+  } catch (err) {
+    if (job.signal.aborted) throw err;
+    job.ctx.log.warn({ job_id: job.row.job_id, err: errorMessage(err) }, "no picture of a page");
+    return null;
+  }
+}
+
+/** The last `seq` of the session's network log: what comes later belongs to the attempt that begins now. */
+export async function networkMark(job: ScriptedJob): Promise<number> {
+  const log = await readNetwork(job, 0);
+  return log?.next ?? 0;
+}
+
+async function readNetwork(job: ScriptedJob, since: number) {
+  try {
+    return NetworkLog.parse(await callPage(job, "network", { since }, LOOK_MS));
+  } catch (err) {
+    if (job.signal.aborted) throw err;
+    return null;
+  }
+}
+
+/** Puts on the attempt where the page is and what was asked for last, and stores the picture. */
+export async function gatherEvidence(
+  job: ScriptedJob,
+  attempt: AttemptRow,
+  since: number,
+): Promise<Shot | null> {
+  const shot = await takePicture(job);
+  const network = (await readNetwork(job, since))?.entries ?? [];
+  const { url, title } = job.session;
+  attempt.evidence = {
+    url,
+    title,
+    network: network.slice(-NETWORK_TAIL).map(({ method, url: asked, status }) => ({
+      method,
+      url: asked.slice(0, MAX_URL),
+      status,
+    })),
+  };
+  if (!shot) return null;
+  const body = new Uint8Array(Buffer.from(shot.content_base64, "base64"));
+  const stored = await storeFile(job, pictureName(attempt.n), shot.mime, body);
+  attempt.screenshot = stored.name;
+  return shot;
+}
+
+/** Whether the page asks for a password where somebody can see it. */
+export async function asksForPassword(job: ScriptedJob): Promise<boolean> {
+  const code = `[...document.querySelectorAll('input[type="password"]')].some((e) => e.checkVisibility())`;
+  const args = { code, timeout_s: LOOK_MS / 1_000 };
+  const answer = await callPage(job, "evaluate", args, LOOK_MS).catch(() => false);
+  return answer === true;
+}

@@ -1,0 +1,52 @@
+import { AppError } from "#shared/errors.ts";
+import type { AssetMeta } from "#shared/schema/asset.ts";
+import { storeAsset } from "../jobs/files.ts";
+import type { ScriptedJob } from "./job.ts";
+
+/** What a job of scripts stores beside what they save themselves; the worker keeps these names free. */
+export const RESULT_NAME = "result.json";
+export const pictureName = (n: number): string => `attempt-${n}.png`;
+
+/** Stores bytes as an asset of the job. @throws AppError too_large; conflict once the job has ended. */
+export async function storeFile(
+  { ctx, held, session, signal }: ScriptedJob,
+  name: string,
+  mime: string,
+  body: Uint8Array<ArrayBuffer>,
+): Promise<{ name: string; size: number }> {
+  const top = mime.split("/", 1)[0] ?? "";
+  const kind = top === "image" || top === "video" || top === "audio" ? top : "other";
+  const meta: AssetMeta = {
+    name,
+    kind,
+    mime,
+    ext: /\.([A-Za-z0-9]{1,16})$/.exec(name)?.[1]?.toLowerCase() ?? "",
+    source_url: session.url,
+    page_url: session.url,
+    status: null,
+    from_cache: false,
+    from_service_worker: false,
+    partial: false,
+    refetched: false,
+    ranges: [],
+  };
+  const { size } = await storeAsset(ctx, held, meta, {
+    body: new Blob([body]).stream(),
+    sha256: new Bun.CryptoHasher("sha256").update(body).digest("hex"),
+    size: body.length,
+    signal,
+  });
+  return { name, size };
+}
+
+/** The script's result as the job's `result.json` (design/api.md, Scripts). */
+export const storeResult = (job: ScriptedJob, result: unknown) =>
+  storeFile(
+    job,
+    RESULT_NAME,
+    "application/json",
+    new TextEncoder().encode(JSON.stringify(result, null, 2)),
+  );
+
+export const isTooLarge = (err: unknown): boolean =>
+  err instanceof AppError && err.kind === "too_large";

@@ -1,0 +1,123 @@
+import type { JobStatus } from "#shared/schema/job.ts";
+import type { HubContext } from "../context.ts";
+import type { JobRow } from "../db/types.ts";
+import { freeCapacity } from "../fleet/lanes.ts";
+import type { HeldLane } from "../fleet/worker-link.ts";
+import { fleetSetting } from "../registries/fleet-settings.ts";
+
+/** Jobs whose page a script drives (fleet spec §1): who runs, and when the next one may. */
+
+/** The script of a job on its way, in this hub. */
+export interface RunningScript {
+  /** The job has its end, or its session has: everything of the script ends. */
+  stop(why: ScriptStopped): void;
+  /** Settles when nothing of it is left. */
+  done: Promise<void>;
+}
+
+/** Why a script is stopped; its job is this by now. */
+export class ScriptStopped extends Error {
+  override readonly name = "ScriptStopped";
+  readonly status: JobStatus;
+  constructor(status: JobStatus) {
+    super(`job ${status}`);
+    this.status = status;
+  }
+}
+
+/** What a hub knows of the scripts it runs. */
+export interface Scripted {
+  /** Lanes that are leased to scripted jobs. */
+  readonly lanes: WeakSet<HeldLane>;
+  /** Lanes whose worker was told to end the run. */
+  readonly ended: WeakSet<HeldLane>;
+  readonly runs: Map<string, RunningScript>;
+  /** Jobs for the browser of an earlier one (attach_to_job) that wait for a runner. */
+  readonly attached: Set<string>;
+  /** The setting max_concurrent_runs as it was last read, and when so many were last seen to run (epoch ms). */
+  most: number;
+  full_at: number;
+}
+
+export const newScripted = (): Scripted => ({
+  lanes: new WeakSet(),
+  ended: new WeakSet(),
+  runs: new Map(),
+  attached: new Set(),
+  most: 0,
+  full_at: Number.NEGATIVE_INFINITY,
+});
+
+export const isScripted = ({ mode }: Pick<JobRow, "mode">): boolean => mode !== "fetch";
+
+/** Scripted jobs that have a runner of this hub: from the lease of their lane to the job's end. */
+function countRuns({ links, scripted }: HubContext): number {
+  let leased = 0;
+  for (const link of links.values())
+    for (const held of link.held.values()) if (scripted.lanes.has(held) && !held.done) leased += 1;
+  // What was stopped is still being taken down.
+  return Math.max(leased, scripted.runs.size);
+}
+
+/** Whether a runner of this hub is free (fleet spec §8, setting max_concurrent_runs). */
+export async function hasFreeRunner(ctx: HubContext): Promise<boolean> {
+  ctx.scripted.most = await fleetSetting(ctx, "max_concurrent_runs");
+  return runnerFree(ctx);
+}
+
+function runnerFree(ctx: HubContext): boolean {
+  if (countRuns(ctx) < ctx.scripted.most) return true;
+  ctx.scripted.full_at = ctx.clock.now();
+  return false;
+}
+
+/** Assignments this hub's workers can have at a time, counted up to `most`. */
+function places(ctx: HubContext, most: number): number {
+  let count = 0;
+  for (const { ready, closed, status, lanes, max_concurrent } of ctx.links.values())
+    if (ready && !closed && status === "active") count += Math.min(lanes.size, max_concurrent);
+  return Math.min(count, most);
+}
+
+/**
+ * Whether a scripted job may take a lane now; `hasFreeRunner` has been asked in this pass. Scripts run for minutes or days,
+ * so among two lanes and more the last free one is left to fetch jobs.
+ */
+export const mayTakeLane = (ctx: HubContext): boolean =>
+  runnerFree(ctx) && freeCapacity(ctx, 2) >= places(ctx, 2);
+
+/**
+ * Whether scripted jobs in the queue have waited for lanes and nothing else for so long (fleet spec §8, queue timeout):
+ * while every runner is busy they wait for their turn, however long that is.
+ */
+export async function waitedForLanes(ctx: HubContext, timeout_ms: number): Promise<boolean> {
+  const { scripted, clock, cluster, db } = ctx;
+  if (!(await hasFreeRunner(ctx))) return false;
+  if (cluster.peers.size > 0 && (await db.jobs.runningScripts()) >= scripted.most)
+    scripted.full_at = clock.now();
+  return clock.now() - scripted.full_at >= timeout_ms;
+}
+
+/** The job's session ends: so does its script. */
+export function stopScript(ctx: HubContext, job_id: string, status: JobStatus): void {
+  ctx.scripted.runs.get(job_id)?.stop(new ScriptStopped(status));
+}
+
+/** What follows from the end of a scripted job: no attempt stays open, and the next one may have the runner. */
+export async function scriptedEnded(ctx: HubContext, row: JobRow): Promise<void> {
+  const { scripted, cluster, clock, db, dispatcher } = ctx;
+  const { job_id, status, error } = row;
+  scripted.attached.delete(job_id);
+  cluster.unplaced.delete(job_id);
+  if (countRuns(ctx) + 1 >= scripted.most) scripted.full_at = clock.now();
+  const verdict = {
+    class: status === "cancelled" ? ("cancelled" as const) : ("lane_lost" as const),
+    ok: false,
+    reason: status === "cancelled" ? "the job was cancelled" : (error ?? `the job ${status}`),
+    advice: null,
+    by: "rules" as const,
+    engine: null,
+  };
+  await db.attempts.endOpen(job_id, verdict, clock.now());
+  dispatcher.kick();
+}

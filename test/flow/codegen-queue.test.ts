@@ -1,0 +1,181 @@
+import { afterEach, expect, test } from "bun:test";
+import { reconcileOnce } from "#hub/jobs/passes.ts";
+import type { ScriptOutcome, ScriptRun } from "#hub/runner/types.ts";
+import { createFakeClock } from "#test/support/fake-clock.ts";
+import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
+import { createQueue } from "#test/support/queue.ts";
+import { scriptedWorker } from "#test/support/scripted-worker.ts";
+
+/** Fleet spec §1, §8: scripted jobs in the queue, with workers and a runner that the test plays. */
+
+const OK: ScriptOutcome = {
+  end: "ok",
+  detail: null,
+  exit_code: 0,
+  stdout: "",
+  stderr: "",
+  result: null,
+  error: null,
+  sandbox: "bubblewrap",
+  first_action_ms: 1,
+  run_ms: 2,
+  actions: 1,
+};
+
+let hub: TestHub;
+let runs = createQueue<{ run: ScriptRun; end(): void }>();
+afterEach(() => hub.close());
+
+/** A hub whose scripts run until the test ends them, or the job does. */
+async function start(options: TestHubOptions = {}): Promise<void> {
+  runs = createQueue();
+  hub = await startTestHub({
+    alone: true,
+    ...options,
+    script_tools: {
+      runScript: (_ctx, run) =>
+        new Promise((resolve) => {
+          const end = () => resolve(OK);
+          run.signal.addEventListener("abort", () => resolve({ ...OK, end: "cancelled" }));
+          runs.push({ run, end });
+        }),
+    },
+  });
+}
+
+const rerun = async (): Promise<string> => {
+  const answer = await hub.call("POST", "/jobs", {
+    url: TARGET,
+    options: { mode: "rerun", code: "log(1)" },
+  });
+  expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 200 });
+  expect(answer.body.status).toBe("queued");
+  return answer.body.job_id;
+};
+const job = async (job_id: string) => (await hub.call("GET", `/jobs/${job_id}`)).body;
+
+test("§1 a scripted job is queued at once, without a worker and without a 503", async () => {
+  await start();
+  const job_id = await rerun();
+  expect(await job(job_id)).toMatchObject({ status: "queued", mode: "rerun", queue_position: 1 });
+  expect((await hub.call("GET", `/jobs/${job_id}/attempts`)).body).toEqual({ attempts: [] });
+});
+
+test("§8 of 50 jobs submitted together three run at a time, in the order they came, and fetch jobs are not held up", async () => {
+  await start();
+  const worker = await scriptedWorker(hub, { lanes: 6 });
+  const ids: string[] = [];
+  for (let i = 0; i < 50; i += 1) ids.push(await rerun());
+  for (let i = 0; i < 3; i += 1) await runs.next();
+  // The three runners are taken, and three lanes are free for whoever fetches.
+  for (let i = 0; i < 3; i += 1) {
+    const answer = await hub.call("POST", "/jobs", { url: TARGET });
+    expect(answer.body.status).toBe("running");
+    worker.finish(await worker.assigned.next(({ job_id }) => job_id === answer.body.job_id));
+  }
+  expect(runs.all).toHaveLength(3);
+  const order: string[] = [];
+  for (let done = 0; done < 50; done += 1) {
+    const next = runs.all[done] ?? (await runs.next());
+    order.push(next.run.job_id);
+    next.end();
+    await hub.signals.next("job finished", { job_id: next.run.job_id });
+    const running = runs.all.length - done - 1;
+    expect(running).toBeLessThanOrEqual(3);
+    if (done + 4 <= 50) while (runs.all.length < done + 4) await runs.next();
+  }
+  expect(order).toEqual(ids);
+}, 60_000);
+
+test("the last free lane of several is left to fetch jobs; a fleet of one lane runs scripts all the same", async () => {
+  await start();
+  const worker = await scriptedWorker(hub, { lanes: 2 });
+  const [first, second] = [await rerun(), await rerun()];
+  const running = await runs.next();
+  expect(running.run.job_id).toBe(first);
+  await worker.settle();
+  expect((await job(second)).status).toBe("queued");
+  expect((await hub.call("POST", "/jobs", { url: TARGET })).body.status).toBe("running");
+  running.end();
+  await hub.signals.next("lane freed");
+  await worker.settle();
+  // One of two lanes is free: still left.
+  expect((await job(second)).status).toBe("queued");
+  worker.finish(await worker.assigned.next());
+  expect((await runs.next()).run.job_id).toBe(second);
+});
+
+test("a fleet of one lane runs scripts", async () => {
+  await start();
+  await scriptedWorker(hub, { lanes: 1 });
+  const job_id = await rerun();
+  (await runs.next()).end();
+  await hub.signals.next("job finished", { job_id });
+  expect((await job(job_id)).status).toBe("completed");
+});
+
+test("§3.1 the queue timeout counts the wait for a lane, not the wait for a runner", async () => {
+  const clock = createFakeClock();
+  await start({ clock });
+  await hub.ctx.db.settings.set("max_concurrent_runs", 1, clock.now());
+  const worker = await scriptedWorker(hub, { lanes: 3 });
+  await rerun();
+  const running = await runs.next();
+  const waiting = await rerun();
+  for (let minutes = 0; minutes < 5; minutes += 1) {
+    await clock.advance(60_000);
+    worker.heartbeat();
+    await worker.settle();
+  }
+  await reconcileOnce(hub.ctx);
+  expect((await job(waiting)).status).toBe("queued");
+  running.end();
+  await hub.signals.next("job finished");
+  expect((await runs.next()).run.job_id).toBe(waiting);
+});
+
+test("§3.1 a scripted job that waits for a lane alone is failed after the queue timeout", async () => {
+  const clock = createFakeClock();
+  await start({ clock });
+  const job_id = await rerun();
+  await clock.advance(181_000);
+  await reconcileOnce(hub.ctx);
+  expect(await job(job_id)).toMatchObject({
+    status: "failed",
+    error: "queue timeout: no worker took the job within 180 s",
+  });
+});
+
+test("§3.1 cancelling a queued rerun leaves no attempt open", async () => {
+  await start();
+  await scriptedWorker(hub, { lanes: 1 });
+  const source = await rerun();
+  (await runs.next()).end();
+  await hub.signals.next("job finished", { job_id: source });
+  await hub.signals.next("lane freed");
+  await rerun(); // holds the lane
+  await runs.next();
+  const answer = await hub.call("POST", "/jobs", {
+    url: TARGET,
+    options: { mode: "rerun", rerun_from: source },
+  });
+  const { job_id } = answer.body;
+  expect((await hub.call("POST", `/jobs/${job_id}/cancel`)).body.status).toBe("cancelled");
+  expect(await hub.ctx.db.attempts.get(job_id, 1)).toMatchObject({
+    state: "ended",
+    script: "log(1)",
+    verdict: { class: "cancelled" },
+  });
+});
+
+test("a worker that ends a scripted run by itself has not completed the job", async () => {
+  await start();
+  const worker = await hub.worker({ lanes: 1 });
+  const job_id = await rerun();
+  worker.finish(await worker.assigned.next());
+  await hub.signals.next("job finished", { job_id });
+  expect(await job(job_id)).toMatchObject({
+    status: "failed",
+    error: "the worker ended the run before its script",
+  });
+});

@@ -1,0 +1,82 @@
+import { abortAfter } from "#shared/clock.ts";
+import { humanSize } from "#shared/names.ts";
+import type { CaptureReport } from "#shared/schema/job.ts";
+import type { JobOutcome, JobRun } from "../lanes/types.ts";
+import { harOf } from "../record/har.ts";
+import type { Recorder } from "../record/recorder.ts";
+import type { FetchSettings } from "./run-visit.ts";
+import type { TroubleWatch } from "./trouble.ts";
+import { collectVideos } from "./videos.ts";
+
+/** Reads under way when a job ends: they come from memory, so this is for huge ones on a busy machine. */
+const DRAIN_MS = 20_000;
+/** What a cancelled job may still take, drain and uploads together (at most 2 s). */
+const CANCEL_DRAIN_MS = 300;
+const CANCEL_FLUSH_MS = 1_500;
+/** Uploads of a job that ran: the sink retries within this. */
+const FLUSH_MS = 600_000;
+
+/** Reads what is still to be read, closes popups, waits for the uploads, and counts. */
+export async function collect(
+  run: JobRun,
+  recorder: Recorder,
+  trouble: TroubleWatch,
+  outcome: JobOutcome,
+  settings: FetchSettings,
+): Promise<CaptureReport> {
+  const { story, sink, browser } = run;
+  const done = new AbortController();
+  const within = (ms: number) => abortAfter(settings.clock, ms, done.signal);
+  let cancelled = run.signal.aborted;
+  if (outcome.status === "completed") outcome.stage = "upload";
+  recorder.seal();
+  const reads = recorder.pendingReads();
+  if (reads > 0) story.log("info", "upload", `${reads} bodies still to be read`);
+  await recorder.drain(
+    cancelled ? within(CANCEL_DRAIN_MS) : AbortSignal.any([run.signal, within(DRAIN_MS)]),
+  );
+  if (outcome.status === "completed" && run.options.download_video) {
+    await collectVideos(run, recorder, trouble, outcome, settings);
+    cancelled = run.signal.aborted;
+    if (outcome.status === "completed") outcome.stage = "upload";
+  }
+  if (!cancelled) {
+    const titleOf = (page_id: string) =>
+      trouble.isMain({ target_id: page_id }) ? (outcome.title ?? "") : "";
+    const { trace, assetOf } = recorder;
+    sink.putDocument("har.json", harOf({ trace, product: browser.product, titleOf, assetOf }));
+  }
+  const popups = recorder.targets.pages().filter((page) => !trouble.isMain(page));
+  for (const popup of popups)
+    browser.connection.root.post("Target.closeTarget", { targetId: popup.target_id });
+  const { count, bytes } = recorder.stored;
+  story.log("info", "upload", `uploading: ${count} assets, ${humanSize(bytes)}`);
+  const patience = within(cancelled ? CANCEL_FLUSH_MS : FLUSH_MS);
+  const { stored, failed } = await sink.flush(
+    cancelled ? patience : AbortSignal.any([run.signal, patience]),
+  );
+  done.abort();
+  for (const { name, reason } of failed)
+    story.log("warn", "upload", `${name} was not stored: ${reason}`);
+  const report = recorder.report(failed.map(({ name }) => name));
+  story.log("info", "upload", `${stored} files stored; ${describeReport(report)}`, {
+    capture: report,
+  });
+  return report;
+}
+
+function describeReport({
+  seen,
+  captured,
+  partial,
+  lost,
+  skipped,
+  reasons,
+}: CaptureReport): string {
+  const parts = [`${captured} of ${seen} bodies whole`];
+  if (partial > 0) parts.push(`${partial} in part`);
+  if (lost > 0) parts.push(`${lost} lost`);
+  if (skipped > 0) parts.push(`${skipped} below min_asset_size_bytes`);
+  const why = Object.entries(reasons).map(([reason, count]) => `${reason} ${count}`);
+  return why.length > 0 ? `${parts.join(", ")} (${why.join(", ")})` : parts.join(", ");
+}

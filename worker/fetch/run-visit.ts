@@ -1,0 +1,138 @@
+import type { Clock } from "#shared/clock.ts";
+import { errorMessage } from "#shared/errors.ts";
+import { CdpError } from "../cdp/connection.ts";
+import type { JobOutcome, JobRun } from "../lanes/types.ts";
+import { type Recorder, startRecorder } from "../record/recorder.ts";
+import { collect } from "./collect.ts";
+import { createGuard } from "./guard.ts";
+import { shortUrl } from "./net-errors.ts";
+import { type PopupWatch, watchPopups } from "./popups.ts";
+import { JobTrouble, type TroubleWatch, watchTrouble } from "./trouble.ts";
+
+export interface FetchSettings {
+  clock: Clock;
+  /** Bytes that bodies of one run may take on this machine's disk at a time. */
+  spool_max_bytes: number;
+  /** `loopback` and `private` when jobs must not open them. */
+  navigation_block: readonly string[];
+  /** The lanes' CDP, VNC and viewer ports: never opened by a job. */
+  own_ports: readonly number[];
+  /** Where yt-dlp and ffmpeg are looked for; the usual places by default. */
+  program_path?: string;
+}
+
+/** One job on its page: what the stages share. */
+export interface FetchContext {
+  run: JobRun;
+  settings: FetchSettings;
+  trouble: TroubleWatch;
+  popups: PopupWatch;
+  recorder: Recorder;
+  outcome: JobOutcome;
+  /** Clock time at which `max_wait_seconds` are over. */
+  deadline: number;
+}
+
+/**
+ * One visit of a job's URL with everything recorded: `work` opens the page and does with it what the job is for, between
+ * the start of the recorder and the upload of what the browser received. Never throws for what a page or a browser does:
+ * that is a `failed` outcome with a sentence.
+ */
+export async function runVisit(
+  run: JobRun,
+  settings: FetchSettings,
+  work: (ctx: FetchContext) => Promise<void>,
+): Promise<JobOutcome> {
+  const outcome: JobOutcome = {
+    status: "completed",
+    error: null,
+    stage: "navigate",
+    http_status: null,
+    final_url: null,
+    title: null,
+    capture: null,
+  };
+  const trouble = watchTrouble(run, settings.clock);
+  const popups = watchPopups(run.extras.popup_policy, run.browser.connection, run.story);
+  const deadline = settings.clock.now() + run.options.max_wait_seconds * 1_000;
+  let recorder: Recorder | null = null;
+  try {
+    const guard = createGuard(settings);
+    const [refusal, started] = await trouble.race(
+      Promise.all([
+        guard.checkUrl(run.url),
+        record(run, settings, { trouble, popups, outcome, guard }),
+      ]),
+    );
+    recorder = started;
+    if (refusal) throw new JobTrouble(`refused to open ${shortUrl(run.url)}: ${refusal}`);
+    await work({ run, settings, trouble, popups, recorder, outcome, deadline });
+  } catch (err) {
+    if (err instanceof CdpError && err.gone) await trouble.explainGone();
+    Object.assign(outcome, { status: "failed", error: failureMessage(err, trouble, run) });
+    run.story.log("error", outcome.stage ?? "navigate", outcome.error ?? "failed");
+  }
+  if (recorder) outcome.capture = await collect(run, recorder, trouble, outcome, settings);
+  if (outcome.status === "completed") outcome.stage = "done";
+  return outcome;
+}
+
+type Guard = ReturnType<typeof createGuard>;
+
+function record(
+  run: JobRun,
+  settings: FetchSettings,
+  {
+    trouble,
+    popups,
+    outcome,
+    guard,
+  }: { trouble: TroubleWatch; popups: PopupWatch; outcome: JobOutcome; guard: Guard },
+): Promise<Recorder> {
+  const { browser, options, sink, story } = run;
+  return startRecorder({
+    connection: browser.connection,
+    dirs: browser.dirs,
+    capture: browser.capture,
+    tab: run.tab,
+    bodies: options.capture_assets,
+    min_size: options.min_asset_size_bytes,
+    spool_max_bytes: settings.spool_max_bytes,
+    clock: settings.clock,
+    store: (meta, body) => sink.putAsset(meta, body),
+    isRefused: (address, port, url, document) => {
+      const reason = guard.refusal(address, port);
+      if (reason && document) trouble.fail(`refused to open ${shortUrl(url)}: ${reason}`);
+      return reason !== null;
+    },
+    onDocumentRequest: (url) => {
+      const reason = guard.refusalOfUrl(url);
+      if (reason) trouble.fail(`refused to open ${shortUrl(url)}: ${reason}`);
+    },
+    pauses: popups.pauses,
+    onTarget: (target) => {
+      popups.watch(target);
+      trouble.watch(target);
+    },
+    onDocument: (target, response) => {
+      if (!trouble.isMain(target)) return;
+      outcome.http_status = response.status;
+      outcome.final_url = response.url;
+      story.log(
+        "info",
+        "navigate",
+        `${response.status} ${response.mimeType} from ${shortUrl(response.url)}`,
+        {
+          address: response.remoteIPAddress,
+        },
+      );
+    },
+    onNote: (level, message, fields) => story.log(level, "capture", message, fields),
+  });
+}
+
+function failureMessage(err: unknown, trouble: TroubleWatch, run: JobRun): string {
+  if (run.signal.aborted) return "the job was cancelled while it ran";
+  if (trouble.trouble) return trouble.trouble.message;
+  return err instanceof JobTrouble ? err.message : `the job broke off: ${errorMessage(err)}`;
+}
