@@ -94,6 +94,15 @@ test("install gives every worker of a machine its own name, displays and ports",
   expect(unit).toContain("\nEnvironmentFile=/etc/flotilla/worker-%i.env\n");
 });
 
+test("install gives a control plane a port beside a hub's", async () => {
+  const dir = newDir();
+  await call(runInstall, ["control"], dir);
+  expect(read(dir, "etc/flotilla/control.env")).toContain("\nSVC_PORT=8001\n");
+  expect(read(dir, "etc/flotilla/control.env")).toContain(
+    "\nSVC_DATA_DIR=/var/lib/flotilla-control\n",
+  );
+});
+
 test("install --dry-run writes nothing and masks secrets", async () => {
   const dir = newDir();
   const env = {

@@ -36,9 +36,9 @@ const REDIS: Line = {
   example: "redis://:PASSWORD@db.lan:6379/0",
 };
 
-const server = (port: string): Line[] => [
+const SERVER: Line[] = [
   { name: "SVC_HOST", about: "Address to listen on.", example: "0.0.0.0" },
-  { name: "SVC_PORT", about: "Port to listen on.", example: port },
+  { name: "SVC_PORT", about: "Port to listen on.", example: "8000" },
   SECRET,
   TOKEN,
   {
@@ -50,7 +50,7 @@ const server = (port: string): Line[] => [
 
 const LINES: Record<Role, Line[]> = {
   hub: [
-    ...server("8000"),
+    ...SERVER,
     REDIS,
     {
       name: "SVC_OBJECTS_URL",
@@ -78,7 +78,7 @@ const LINES: Record<Role, Line[]> = {
     LOG,
   ],
   control: [
-    ...server("8001"),
+    ...SERVER,
     REDIS,
     {
       name: "SVC_OBJECTS_URL",

@@ -80,6 +80,8 @@ export async function planInstall(
     return { unit_text, env_text: null, not_written, generated: false };
   }
   const values = { ...given };
+  // A hub of the same machine has 8000.
+  if (target.role === "control") values.SVC_PORT ??= "8001";
   if (target.instance !== null) {
     values.SVC_WORKER_ID ??= workerId(target.instance);
     for (const [name, value] of Object.entries(freeLanePorts(await otherWorkers(paths))))
