@@ -15,7 +15,7 @@ const TOKENS: readonly [RegExp, string][] = [
 ];
 
 const SECRET_NAME =
-  /(^|[_-])(password|passwd|passphrase|pwd|secret|api_?key|access_?key|auth_?token|access_?token|token)($|[_-])/i;
+  /(^|[_-])(password|passwd|passphrase|pwd|secret|api_?key|access_?key|auth_?token|access_?token|token)$/i;
 const PASSWORD_FIELD = /pass(word|wd|phrase)?\b|passwo|pwd|secret|\botp\b|\bpin\b/i;
 /** What fills a password field without being one: what the hub puts in its place. */
 const PLACEHOLDER = /^\$\{ENV:\w+\}$/;

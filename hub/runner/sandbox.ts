@@ -95,11 +95,16 @@ function countsPerNamespace(): boolean {
   return major > 5 || (major === 5 && minor >= 14);
 }
 
-/** `nice`: a script that computes leaves the cores to hub and browsers. */
-const outerArgv = (uid: number | null): string[] => [
-  ...(uid === null ? [] : ["setpriv", `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups", "--"]),
-  ...["nice", "-n", "10", "--"],
-];
+/** `nice`: a script that computes leaves the cores to hub and browsers. @throws SandboxError */
+function outerArgv(): (uid: number | null) => string[] {
+  const nice = [program("nice", "coreutils"), "-n", "10", "--"];
+  if (process.getuid?.() !== 0) return () => nice;
+  const setpriv = program("setpriv", "util-linux");
+  return (uid) => [
+    ...[setpriv, `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups", "--"],
+    ...nice,
+  ];
+}
 
 const rlimits = (tasks: boolean): string[] => [
   ...["--core=0:0", `--fsize=${RUN_LIMITS.file}`, `--nofile=${RUN_LIMITS.open_files}`],
@@ -125,6 +130,7 @@ const RUN_ARGS = ["run", "--no-install"];
 
 async function bubblewrap(scratch: Scratch, nextUid: () => number | null): Promise<Sandbox> {
   const bwrap = program("bwrap", "bubblewrap");
+  const outer = outerArgv();
   const prlimit = program("prlimit", "util-linux");
   const runtime = reachableRuntime(scratch, process.execPath, nextUid());
   const libraries = await librariesOf([runtime, prlimit]);
@@ -137,7 +143,7 @@ async function bubblewrap(scratch: Scratch, nextUid: () => number | null): Promi
     nextUid,
     commandOf: (files, uid, args = [...RUN_ARGS, `${APP}/run.ts`]) => ({
       argv: [
-        ...outerArgv(uid),
+        ...outer(uid),
         bwrap,
         ...["--unshare-user", "--unshare-all", ...nested, "--die-with-parent", "--new-session"],
         ...["--cap-drop", "ALL", "--uid", INNER_ID, "--gid", INNER_ID],
@@ -168,6 +174,7 @@ async function bubblewrap(scratch: Scratch, nextUid: () => number | null): Promi
 function plainProcess(scratch: Scratch, nextUid: () => number | null): Sandbox {
   const prlimit = program("prlimit", "util-linux");
   const setpriv = program("setpriv", "util-linux");
+  const outer = outerArgv();
   const runtime = reachableRuntime(scratch, process.execPath, nextUid());
   return {
     kind: "process",
@@ -175,7 +182,7 @@ function plainProcess(scratch: Scratch, nextUid: () => number | null): Sandbox {
     nextUid,
     commandOf: (files, uid, args = [...RUN_ARGS, `${files.app}/run.ts`]) => ({
       argv: [
-        ...outerArgv(uid),
+        ...outer(uid),
         ...[setpriv, "--pdeathsig=KILL", "--no-new-privs", "--"],
         ...[prlimit, ...rlimits(uid !== null), "--"],
         ...[runtime, ...args],

@@ -86,13 +86,15 @@ const POSITIONS: Record<string, Positions> = {
   agent: fixed("goal"),
 };
 
+/** Where an object is a value and no options: the page's argument, a file. */
+const OBJECT_AT: Record<string, number> = { evaluate: 1, set_input_files: 1 };
+
 /** `click("a", {button})`, `click({selector: "a", button})`: options are the last argument, in whatever form. */
 function argsOf(action: string, given: unknown[]): Args {
   const names = POSITIONS[action]?.(given) ?? [];
   const args: Args = {};
   for (const [i, value] of given.entries()) {
-    // The second argument of evaluate is the page's, whatever it is.
-    const named = i < names.length && (!isOptions(value) || (action === "evaluate" && i === 1));
+    const named = i < names.length && (!isOptions(value) || i === OBJECT_AT[action]);
     if (named) args[names[i] as string] = value;
     else if (isOptions(value)) Object.assign(args, value);
     else if (value !== undefined)

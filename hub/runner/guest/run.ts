@@ -53,6 +53,14 @@ function describe(error: any): Thrown {
   return { name: "Error", message: `thrown: ${Bun.inspect(error)}`, line: null, stack: "" };
 }
 
+const FLUSH_MS = 5_000;
+/** Resolves when what was printed is out; only ending a stream of this runtime tells. */
+const flushed = (stream: NodeJS.WriteStream) =>
+  new Promise<void>((resolve) => {
+    setTimeout(resolve, FLUSH_MS);
+    stream.end(() => resolve());
+  });
+
 let over = false;
 async function end(outcome: { result: string } | { error: Thrown }): Promise<never> {
   if (!over) {
@@ -63,6 +71,7 @@ async function end(outcome: { result: string } | { error: Thrown }): Promise<nev
     }
     const body = "result" in outcome ? outcome.result : JSON.stringify(outcome.error);
     await call({ op: "end", ok: "result" in outcome }, body).catch(() => {});
+    await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
     process.exit("error" in outcome ? 1 : 0);
   }
   return new Promise<never>(() => {});
