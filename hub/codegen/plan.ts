@@ -5,9 +5,7 @@ import type { AttemptRow } from "../db/types.ts";
 import { enabledConventions } from "../registries/conventions.ts";
 import { hostForJob } from "../registries/hosts.ts";
 import { skillsFor } from "../registries/skills.ts";
-
-const SCRIPT_API = "";
-
+import { SCRIPT_API } from "../runner/script-api.ts";
 import type { ScriptProblem } from "../runner/types.ts";
 import { askEngine } from "./ask.ts";
 import { pageView, takePicture } from "./evidence.ts";

@@ -1,12 +1,12 @@
 import { chat } from "#shared/llm/chat.ts";
+import { checkScript } from "../runner/check-script.ts";
 import { runScript } from "../runner/run-script.ts";
-import type { ScriptProblem } from "../runner/types.ts";
 
 /** What runs and plans scripts; a hub has the real ones, tests may put their own in. */
 export interface ScriptTools {
   chat: typeof chat;
-  checkScript(code: string): ScriptProblem[];
+  checkScript: typeof checkScript;
   runScript: typeof runScript;
 }
 
-export const SCRIPT_TOOLS: ScriptTools = { chat, checkScript: () => [], runScript };
+export const SCRIPT_TOOLS: ScriptTools = { chat, checkScript, runScript };
