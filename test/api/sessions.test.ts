@@ -138,7 +138,8 @@ test("a waiting POST /sessions gets the next free lane, after the jobs that were
       return last;
     },
   };
-  const worker = await start({}, { clock, env: { SVC_SUBMIT_WAIT_S: "20" } });
+  // A lane goes in turn to what waits at its own hub; a call that waits at another gets what is left (hub/README).
+  const worker = await start({}, { alone: true, clock, env: { SVC_SUBMIT_WAIT_S: "20" } });
   const turn = () => new Promise((resolve) => setImmediate(resolve));
   const queued = async (count: number) => {
     while ((await hub.ctx.db.jobs.oldestQueued(clock.now(), 9)).length < count) await turn();
@@ -155,8 +156,8 @@ test("a waiting POST /sessions gets the next free lane, after the jobs that were
   expect((await job).body.job_id).toBe(assigned.job_id);
   expect(worker.opening.all.length).toBe(1);
   worker.finish(assigned);
-  const session = (await second).body;
-  expect(session.session_id).toBe(worker.opening.all[1]?.session_id);
+  const { status, body: session } = await second;
+  expect([status, session.session_id]).toEqual([201, worker.opening.all[1]?.session_id]);
   await hub.call("DELETE", `/sessions/${session.session_id}`);
   expect((await later).body.job_id).toBe((await worker.assigned.next()).job_id);
 });
