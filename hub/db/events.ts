@@ -1,6 +1,10 @@
 import { and, asc, eq, gt, type Placeholder, sql } from "drizzle-orm";
+import { cleanJson } from "#drizzle/clean.ts";
 import { createTurns } from "#shared/turns.ts";
+import { createBatcher } from "./batch.ts";
 import type { Conn, RawRow } from "./conn.ts";
+import { givenRows } from "./jobs-batch.ts";
+import { isOfOneRow } from "./postgres-errors.ts";
 import type { EventRow, EventsRepo } from "./types.ts";
 
 /** Five values a row; both dialects take 32,000 in one statement. */
@@ -21,7 +25,12 @@ const placeholderRow = (row: number) =>
     ...EVENT_COLUMNS.map((name) => [name, sql.placeholder(`${name}${row}`)]),
   ]) as Omit<EventRow, "seq">;
 
-export function eventsRepo({ q, t, atomic, lockRows, isConflict }: Conn): EventsRepo {
+/** Columns of the rows that several jobs' appends are given as: `n` counts from 1 within each. */
+const appended = ({ job_id, seq, ts, type, data }: Conn["t"]["job_events"]) => ({
+  ...{ job_id, n: seq, ts, type, data },
+});
+
+export function eventsRepo({ q, t, dialect, atomic, lockRows, isConflict }: Conn): EventsRepo {
   const { job_events, jobs } = t;
   // A pool of connections would let a later append overtake.
   const inTurn = createTurns<string>();
@@ -54,13 +63,44 @@ export function eventsRepo({ q, t, atomic, lockRows, isConflict }: Conn): Events
       for (const name of EVENT_COLUMNS) values[`${name}${row}`] = event[name];
     return known.execute(values);
   };
+  const insertMany = () => {
+    const { job_id, seq } = job_events;
+    const last = sql`(select coalesce(max(o.seq), 0) from ${job_events} o where o.job_id = v.job_id)`;
+    return q
+      .insert(job_events)
+      .select(
+        sql`select v.job_id, ${last} + v.n, v.ts, v.type, v.data from ${givenRows(appended(job_events))}` as never,
+      )
+      .returning({ job_id, seq })
+      .prepare("append_events");
+  };
+  /** Postgres: the appends of one turn of the event loop in one statement, whose commit costs more than its rows. */
+  const batched = () => {
+    const many = insertMany();
+    return createBatcher<Omit<EventRow, "seq">[], RawRow[]>({
+      key: ([row]) => row?.job_id ?? "",
+      splits: isOfOneRow,
+      one: (rows) => insertFirst(rows, rows[0]?.job_id ?? ""),
+      many: async (appends) => {
+        const rows = appends.flatMap((of) => of.map((row, i) => ({ ...row, n: i + 1 })));
+        const stored = Map.groupBy(
+          await many.execute({ rows: cleanJson(rows) }),
+          (row) => row.job_id,
+        );
+        return appends.map(([row]) => stored.get(row?.job_id ?? "") ?? []);
+      },
+    });
+  };
+  const append = dialect === "postgres" ? batched() : null;
+  const insertSoon = (rows: Omit<EventRow, "seq">[], job_id: string): Promise<RawRow[]> =>
+    append && rows.length <= PREPARED_ROWS ? append(rows) : insertFirst(rows, job_id);
   const appendBatch = async (job_id: string, events: NewEvent[]): Promise<EventRow[]> => {
     const rows = events.map((event) => ({ ...event, job_id, ts: Math.round(event.ts) }));
     for (let tries = 1; ; tries += 1) {
       try {
         const inserted: RawRow[] =
           tries === 1
-            ? await insertFirst(rows, job_id)
+            ? await insertSoon(rows, job_id)
             : ((await atomic([lockRows(ofJob(job_id)), insert(rows, job_id)]))[1] ?? []);
         const seqs = inserted.map((row) => Number(row.seq)).sort((a, b) => a - b);
         return rows.map((row, i) => ({ ...row, seq: seqs[i] ?? 0 }));

@@ -1,4 +1,6 @@
 import { and, asc, eq, gt, inArray, type SQL, sql } from "drizzle-orm";
+import { cleanJson } from "#drizzle/clean.ts";
+import { createBatcher } from "./batch.ts";
 import type { Conn } from "./conn.ts";
 import type { HostRow, HostsRepo } from "./types.ts";
 
@@ -120,13 +122,31 @@ export function hostsRepo({ q, t: { hosts }, dialect, atomic }: Conn): HostsRepo
     if (!known) return q.select().from(hosts).where(inArray(hosts.host, names));
     return known.execute(Object.fromEntries(names.map((name, i) => [`name${i}`, name])));
   };
+  /** Postgres: what the jobs of one turn ask for, in one round trip. */
+  const batched = () => {
+    const any = q
+      .select()
+      .from(hosts)
+      .where(
+        sql`${hosts.host} in (select json_array_elements_text(${sql.placeholder("names")}::json))`,
+      )
+      .prepare("find_hosts");
+    return createBatcher<string[], HostRow[]>({
+      splits: () => false,
+      one: find,
+      many: async (asked) => {
+        const rows = await any.execute({ names: cleanJson([...new Set(asked.flat())]) });
+        return asked.map((names) => rows.filter(({ host }) => names.includes(host)));
+      },
+    });
+  };
   return {
     list: async () => q.select().from(hosts).orderBy(asc(hosts.host)),
     get: async (host) => {
       const [row] = await q.select().from(hosts).where(eq(hosts.host, host));
       return row ?? null;
     },
-    find,
+    find: dialect === "postgres" ? batched() : find,
     put: async (row) => {
       const { host, ...rest } = row;
       const rows = await q

@@ -17,6 +17,14 @@ import {
 import { cleanText } from "#drizzle/clean.ts";
 import { TERMINAL } from "#shared/schema/job.ts";
 import type { Conn } from "./conn.ts";
+import {
+  batchJobs,
+  CLAIMED,
+  type Claimed,
+  ENDED,
+  type Ended,
+  type JobStatements,
+} from "./jobs-batch.ts";
 import type { FinishJob, JobRow, JobsRepo, QueuedModes } from "./types.ts";
 
 const first = <T>(rows: T[]): T | null => rows[0] ?? null;
@@ -24,33 +32,18 @@ const first = <T>(rows: T[]): T | null => rows[0] ?? null;
 /** `%` and `_` of the text mean themselves in a LIKE pattern (with `escape '\'`). */
 const likePart = (text: string): string => `%${cleanText(text).replace(/[\\%_]/g, "\\$&")}%`;
 
-const CLAIMED = {
-  worker_id: true,
-  lane_idx: true,
-  session_id: true,
-  novnc_url: true,
-  lease_token: true,
-  started_at: true,
-};
-type Claimed = Pick<JobRow, keyof typeof CLAIMED>;
-
-const ENDED = {
-  status: true,
-  error: true,
-  finished_at: true,
-  stage: true,
-  http_status: true,
-  final_url: true,
-  title: true,
-  capture: true,
-};
-type Ended = Pick<JobRow, keyof typeof ENDED>;
+const isWhole = (end: Partial<Ended>): end is Ended =>
+  Object.keys(ENDED).every((name) => end[name as keyof Ended] !== undefined);
 
 /** A named hole for each column. Drizzle takes one wherever a value of any type may stand. */
 const placeholders = <T>(columns: Record<keyof T & string, unknown>): T =>
   Object.fromEntries(Object.keys(columns).map((name) => [name, sql.placeholder(name)])) as T;
 
-export function jobsRepo({ q, t: { jobs } }: Conn): JobsRepo {
+export function jobsRepo(conn: Conn): JobsRepo {
+  const {
+    q,
+    t: { jobs },
+  } = conn;
   const waiting = and(eq(jobs.status, "queued"), isNull(jobs.worker_id));
   const heldBy = (job_id: string, lease_token: number) =>
     and(eq(jobs.job_id, job_id), eq(jobs.status, "running"), eq(jobs.lease_token, lease_token));
@@ -117,11 +110,18 @@ export function jobsRepo({ q, t: { jobs } }: Conn): JobsRepo {
     .where(heldByGiven)
     .returning()
     .prepare("finish_job");
-  return {
+  const singles: JobStatements = {
+    get: async (job_id) => first(await get.execute({ job_id })),
     insert: async (row) => {
       await insert.execute(row);
     },
-    get: async (job_id) => first(await get.execute({ job_id })),
+    claim: async (lane) => first(await claim.execute(lane)),
+    finish: async (end) => first(await finishWhole.execute(end)),
+  };
+  const statements = conn.dialect === "postgres" ? batchJobs(conn, singles) : singles;
+  return {
+    insert: statements.insert,
+    get: statements.get,
     list: async (filter, before) =>
       q
         .select()
@@ -142,7 +142,7 @@ export function jobsRepo({ q, t: { jobs } }: Conn): JobsRepo {
         )
         .orderBy(desc(jobs.created_at), desc(jobs.job_id))
         .limit(filter.limit),
-    claim: async ({ now, ...lane }) => first(await claim.execute({ ...lane, started_at: now })),
+    claim: ({ now, ...lane }) => statements.claim({ ...lane, started_at: now }),
     unclaim: (job_id, lease_token) =>
       q
         .update(jobs)
@@ -162,8 +162,7 @@ export function jobsRepo({ q, t: { jobs } }: Conn): JobsRepo {
     finish: async (job_id, lease_token, end) => {
       const set = ended(end);
       // A worker's result says everything; who fails a job for it leaves what is known of the page alone.
-      if (Object.keys(ENDED).every((name) => set[name as keyof Ended] !== undefined))
-        return first(await finishWhole.execute({ ...set, job_id, held_token: lease_token }));
+      if (isWhole(set)) return statements.finish({ ...set, job_id, held_token: lease_token });
       return q
         .update(jobs)
         .set(set)

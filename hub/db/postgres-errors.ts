@@ -12,6 +12,9 @@ export function errorCode(err: unknown): string {
   return "";
 }
 
+/** Whether a statement for many rows failed by one of them, or by the order in which it locked them. */
+export const isOfOneRow = (err: unknown): boolean => /^(22|23|40P01)/.test(errorCode(err));
+
 /** Innermost message: wrappers repeat the statement and its parameters, which are nobody's business. */
 function innerMessage(err: unknown): string {
   let inner = err;

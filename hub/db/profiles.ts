@@ -1,6 +1,7 @@
 import { asc, eq, inArray, sql } from "drizzle-orm";
+import { createBatcher } from "./batch.ts";
 import type { Conn } from "./conn.ts";
-import type { ProfilesRepo } from "./types.ts";
+import type { ProfileRow, ProfilesRepo } from "./types.ts";
 
 export function profilesRepo({ dialect, q, t: { profiles } }: Conn): ProfilesRepo {
   /**
@@ -15,6 +16,18 @@ export function profilesRepo({ dialect, q, t: { profiles } }: Conn): ProfilesRep
     .from(profiles)
     .where(eq(profiles.is_default, true))
     .prepare("default_profile");
+  const readDefault = async (): Promise<ProfileRow | null> => {
+    const [row] = await theDefault.execute();
+    return row ?? null;
+  };
+  const shared = createBatcher<null, ProfileRow | null>({
+    splits: () => false,
+    one: readDefault,
+    many: async (asked) => {
+      const row = await readDefault();
+      return asked.map(() => row);
+    },
+  });
   return {
     put: async (row) => {
       const { name, created_at, ...fresh } = row;
@@ -31,10 +44,7 @@ export function profilesRepo({ dialect, q, t: { profiles } }: Conn): ProfilesRep
       return row ?? null;
     },
     list: async () => q.select().from(profiles).orderBy(asc(profiles.name)),
-    getDefault: async () => {
-      const [row] = await theDefault.execute();
-      return row ?? null;
-    },
+    getDefault: dialect === "postgres" ? () => shared(null) : readDefault,
     setDefault: async (name) => {
       // With the column's encoder: a name with NUL is one that no row has, not one that Postgres refuses.
       const named = sql.param(name, profiles.name);

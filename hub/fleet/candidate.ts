@@ -3,22 +3,30 @@ import type { Best } from "../cluster/messages.ts";
 import { betterPeer, type Peer } from "../cluster/peers.ts";
 import type { HubContext } from "../context.ts";
 import { isCandidate } from "./schedule.ts";
+import type { WorkerLink } from "./worker-link.ts";
 
 /** Changes within so long of each other are one message. */
 const COALESCE_MS = 20;
 /** How long a job is left to a hub with a better candidate before this one takes it after all. */
 export const LEAVE_MS = 250;
 
+const canTake = (link: WorkerLink, now: number): boolean =>
+  link.ready && !link.closed && isCandidate(link, now) && link.freeCount() > 0;
+
+/** Fleet spec §8 rule 2: negative when `a` comes first. */
+const order = (a: Omit<Best, "workers">, b: Omit<Best, "workers">): number =>
+  a.in_flight - b.in_flight || b.max_concurrent - a.max_concurrent;
+
 /** The workers of this hub that come first by fleet spec §8 rule 2, and how many tie; null when none can take a job. */
 export function bestCandidate({ links, clock }: HubContext): Best | null {
   const now = clock.now();
   let best: Best | null = null;
   for (const link of links.values()) {
-    if (!link.ready || link.closed || !isCandidate(link, now) || link.freeCount() === 0) continue;
+    const before = best ? order(link, best) : -1;
+    if (before > 0 || !canTake(link, now)) continue;
     const { in_flight, max_concurrent } = link;
-    const order = best ? in_flight - best.in_flight || best.max_concurrent - max_concurrent : -1;
-    if (order < 0) best = { in_flight, max_concurrent, workers: 1 };
-    else if (order === 0 && best) best.workers += 1;
+    if (best && before === 0) best.workers += 1;
+    else best = { in_flight, max_concurrent, workers: 1 };
   }
   return best;
 }
@@ -28,7 +36,15 @@ const NONE: ReadonlySet<string> = new Set();
 /** The hub, but for those of `lost`, that has a strictly better candidate than this one (fleet spec §8 rule 2). */
 export function betterHub(ctx: HubContext, lost: ReadonlySet<string> = NONE): Peer | null {
   const reached = [...ctx.cluster.peers.values()].filter(({ hub_id }) => !lost.has(hub_id));
-  return reached.length === 0 ? null : betterPeer(reached, bestCandidate(ctx), ctx.clock.now());
+  const now = ctx.clock.now();
+  // The hubs are few and the workers many: mostly the first worker that is free is as good as any other hub's.
+  const better = betterPeer(reached, null, now);
+  return better?.best && !hasAsGood(ctx, better.best, now) ? better : null;
+}
+
+function hasAsGood({ links }: HubContext, best: Best, now: number): boolean {
+  for (const link of links.values()) if (order(link, best) <= 0 && canTake(link, now)) return true;
+  return false;
 }
 
 /** Tells the other hubs of this one's best free candidate. */

@@ -37,17 +37,44 @@ export async function assignQueued(
     const modes = mayTakeLane(ctx) ? wanted_modes : "fetch";
     if (wanted_modes === "scripted" && modes === "fetch") return given;
     const rows = await ctx.db.jobs.oldestQueued(created_before, wanted, modes);
-    for (const row of rows) {
-      if (waiting.has(row.job_id)) continue;
-      // The ones behind them are not held up: the next read leaves them out.
-      if (isScripted(row) && !mayTakeLane(ctx)) continue;
-      const outcome = await assignJob(ctx, row);
-      if (outcome === "full") return given;
+    const outcomes = await assignJobs(
+      ctx,
+      rows.filter((row) => !waiting.has(row.job_id)),
+    );
+    for (const [job_id, outcome] of outcomes) {
       if (outcome === "given") given += 1;
-      if (outcome === "waits") waiting.add(row.job_id);
+      if (outcome === "waits") waiting.add(job_id);
     }
-    if (rows.length < wanted) return given;
+    if (rows.length < wanted || [...outcomes.values()].includes("full")) return given;
   }
+}
+
+type Outcome = "given" | "lost" | "full" | "waits";
+
+/**
+ * Gives lanes to these. The worker of each is chosen in their order, and the stores are asked for many at once, which costs
+ * little more than asking for one.
+ */
+async function assignJobs(ctx: HubContext, rows: readonly JobRow[]): Promise<Map<string, Outcome>> {
+  const outcomes = new Map<string, Outcome>();
+  const assign = async (row: JobRow) => void outcomes.set(row.job_id, await assignJob(ctx, row));
+  let together: JobRow[] = [];
+  const assignTogether = async () => {
+    const settled = await Promise.allSettled(together.map(assign));
+    together = [];
+    for (const one of settled) if (one.status === "rejected") throw one.reason;
+  };
+  for (const row of rows) {
+    if (!isScripted(row)) {
+      together.push(row);
+      continue;
+    }
+    // By the lanes that are left. The jobs behind it are not held up: the next read leaves it out.
+    await assignTogether();
+    if (mayTakeLane(ctx)) await assign(row);
+  }
+  await assignTogether();
+  return outcomes;
 }
 
 /**
@@ -65,10 +92,7 @@ export async function assignWaiting(ctx: HubContext): Promise<void> {
 }
 
 /** Claims the job for a free lane and sends it; the single conditional claim decides against other hubs (§3.1). */
-async function assignJob(
-  ctx: HubContext,
-  queued: JobRow,
-): Promise<"given" | "lost" | "full" | "waits"> {
+async function assignJob(ctx: HubContext, queued: JobRow): Promise<Outcome> {
   if (isAttached(queued)) return runAttached(ctx, queued);
   const { job_id } = queued;
   const session_id = newSessionId();

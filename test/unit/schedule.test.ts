@@ -89,3 +89,25 @@ test("the chosen worker is always a candidate that no other candidate beats", ()
     ),
   );
 });
+
+test("§8 rule 2: in a large fleet the idle workers with the most lanes are chosen alike, and no other", () => {
+  const large = Array.from({ length: 40 }, () => worker({ max_concurrent: 4 }));
+  const others = [
+    ...Array.from({ length: 40 }, () => worker({ max_concurrent: 2 })),
+    ...Array.from({ length: 20 }, () => worker({ max_concurrent: 4, in_flight: 1 })),
+    ...Array.from({ length: 20 }, () => worker({ max_concurrent: 4, status: "drain" as const })),
+  ];
+  const all = [...others, ...large];
+  const rounds = 40_000;
+  const counts = new Map<Candidate, number>();
+  for (let i = 0; i < rounds; i += 1) {
+    const chosen = chooseWorker(all, NOW, Math.random);
+    if (chosen) counts.set(chosen, (counts.get(chosen) ?? 0) + 1);
+  }
+  expect(others.some((one) => counts.has(one))).toBe(false);
+  // 1,000 each on average, with a deviation of 31: a fifth more or less is six of them.
+  for (const one of large) expect(Math.abs((counts.get(one) ?? 0) - 1_000)).toBeLessThan(200);
+  expect(chooseWorker(all, NOW, Math.random, (one) => one === others[0])).toBe(
+    others[0] as Candidate,
+  );
+});
