@@ -56,6 +56,7 @@ import {
   type ProfileSweeper,
   SWEEP_EVERY_MS,
 } from "./registries/profile-sweep.ts";
+import { sweepScratch } from "./runner/scratch.ts";
 import { sessionReply } from "./sessions/calls.ts";
 import { dropSessionOn, dropSessionsOf } from "./sessions/end.ts";
 import { sessionMessage } from "./sessions/messages.ts";
@@ -350,6 +351,7 @@ async function openHub(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   const { config, log } = deps;
   let server: HttpServer | null = null;
   const ctx = await openContext(deps, scope, async () => server?.close());
+  sweepScratch(config.data_dir);
   const sweeper = createProfileSweeper(ctx);
   // Before it looks for others: of two that start together neither takes the other's jobs for leftovers.
   scope.add("hub registry", ctx, leaveHubs);

@@ -32,6 +32,8 @@ interface DoorOptions {
   door: ScriptDoor;
   /** Called when the script's side has come up. */
   onConnect: () => void;
+  /** Called when the script has said how it ended. */
+  onSaid: () => void;
 }
 
 /** Calls that do not heed their signal are left to themselves after this. */
@@ -48,7 +50,7 @@ interface Refused {
  * how it ended. What is more than `DOOR_LIMITS` waits in the script's own buffers, so a flood costs the hub nothing.
  */
 export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
-  const { clock, log, path, uid, door, onConnect } = options;
+  const { clock, log, path, uid, door, onConnect, onSaid } = options;
   const over = new AbortController();
   const under_way = new Set<Promise<void>>();
   let held = 0;
@@ -79,6 +81,7 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
         return logTo(door, header.level, jsonOf(body));
       case "end":
         said = header.ok === true ? { result: jsonOf(body) } : { error: errorOf(jsonOf(body)) };
+        onSaid();
         return null;
       default:
         throw new AppError("not_found", "the door has no such call");

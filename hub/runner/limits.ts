@@ -8,6 +8,8 @@ export const RUN_LIMITS = {
   tmp: 64 * MIB,
   /** One file. Without a sandbox of its own a script can fill the disk with many. */
   file: 64 * MIB,
+  /** Files there, empty ones too. */
+  files: 20_000,
   /** Processes and threads; the runtime alone has about a dozen. */
   tasks: 64,
   open_files: 256,

@@ -9,6 +9,8 @@ export interface ProcessTree {
   begin(pid: number): void;
   /** Remembers the process below it: in bubblewrap the first of the sandbox, with which all others end. */
   look(): void;
+  /** That process, once it has been seen. */
+  first(): number | null;
   kill(): void;
   /** After the leader's exit: kills what stayed, and waits until the sandbox is gone. */
   end(clock: Clock): Promise<void>;
@@ -33,6 +35,7 @@ export function createTree(): ProcessTree {
       leader = pid;
     },
     look,
+    first: () => below.values().next().value ?? null,
     kill,
     end: async (clock) => {
       kill();

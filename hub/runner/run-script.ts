@@ -22,6 +22,8 @@ export interface RunnerContext {
 }
 
 const ACTIONS = Object.keys(SESSION_ACTIONS);
+/** What a script may take to leave once it has ended: its output has to get out. */
+const LEAVE_MS = 6_000;
 /** What was printed last may still be in the pipes. */
 const DRAIN_MS = 250;
 
@@ -36,6 +38,7 @@ export async function runScript(ctx: RunnerContext, run: ScriptRun): Promise<Scr
   const log = ctx.log.child({ job_id: run.job_id, attempt: run.attempt });
   let files: RunFiles | null = null;
   let door: OpenDoor | null = null;
+  const gone = new AbortController();
   try {
     if (run.signal.aborted) return nothing(kind, "cancelled", null);
     const sandbox = await findSandbox(kind, ctx.config.data_dir);
@@ -46,12 +49,15 @@ export async function runScript(ctx: RunnerContext, run: ScriptRun): Promise<Scr
     door = await openDoor({
       ...{ clock: ctx.clock, log, path: files.door, uid, door: run.door },
       onConnect: tree.look,
+      // One that has ended and stays is ended; it may have stopped what should have taken it down.
+      onSaid: () => void ctx.clock.sleep(LEAVE_MS, gone.signal).then(tree.kill),
     });
     return await runIn(ctx, { run, sandbox, files, uid, door, tree });
   } catch (err) {
     log.error({ err }, "a script could not be run");
     return { ...nothing(kind, "broken", errorMessage(err)), run_ms: since(began) };
   } finally {
+    gone.abort();
     await door?.close();
     if (files) removeRunFiles(files);
   }
@@ -114,7 +120,8 @@ async function runIn({ clock }: RunnerContext, running: Running): Promise<Script
   if (pid !== undefined) {
     offerToOomKiller(pid);
     const onExcess = (words: string) => stop({ end: "limit", detail: `the script used ${words}` });
-    void watchRun({ pid, clock, over: over.signal, onExcess });
+    const first = sandbox.kind === "bubblewrap" ? tree.first : () => null;
+    void watchRun({ pid, first, clock, over: over.signal, onExcess });
   }
   try {
     const code = await exited;

@@ -35,18 +35,34 @@ const prefixOf = (data_dir: string): string => {
   return `flotilla-run-${owner.slice(0, 8)}-`;
 };
 
-/** Removes what an earlier incarnation of this hub left, because it was killed. */
+/** Removes what an earlier incarnation of this hub left, because it was killed. What cannot be removed stays. */
 export function sweepScratch(data_dir: string): void {
   const prefix = prefixOf(data_dir);
   const own = scratches.get(data_dir)?.dir;
-  for (const name of readdirSync(tmpdir())) {
+  for (const name of namesIn(tmpdir())) {
     const pid = Number(/^\d+/.exec(name.slice(prefix.length))?.[0]);
     if (!name.startsWith(prefix) || !pid) continue;
     const dir = join(tmpdir(), name);
+    // After a restart of a container the number may be this process' own again.
     if (dir === own || (pid !== process.pid && isProcessAlive(pid))) continue;
     const stat = lstatSync(dir, { throwIfNoEntry: false });
-    if (stat?.isDirectory() && stat.uid === process.getuid?.())
-      rmSync(dir, { recursive: true, force: true });
+    if (stat?.isDirectory() && stat.uid === process.getuid?.()) removeTree(dir);
+  }
+}
+
+function namesIn(dir: string): string[] {
+  try {
+    return readdirSync(dir);
+  } catch {
+    return [];
+  }
+}
+
+function removeTree(dir: string): void {
+  try {
+    rmSync(dir, { recursive: true, force: true });
+  } catch {
+    // Somebody else's by now.
   }
 }
 
