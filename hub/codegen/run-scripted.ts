@@ -25,8 +25,13 @@ export function startScripted(ctx: HubContext, held: JobLane): void {
 async function runScripted(ctx: HubContext, held: JobLane, stopped: AbortSignal): Promise<void> {
   const { job_id, token, session_id } = held.lease;
   const row = await ctx.db.jobs.get(job_id);
+  if (row?.status !== "running" || row.lease_token !== token) return;
   const session = ctx.sessions.get(session_id);
-  if (row?.status !== "running" || row.lease_token !== token || !session) return;
+  if (!session) {
+    // The session is over, so its job is about to be.
+    ctx.log.warn({ job_id }, "a page is ready whose session has ended");
+    return;
+  }
   const signal = AbortSignal.any([stopped, session.ended]);
   const job: ScriptedJob = { ctx, row, held, session, signal, saved: new Map() };
   const end = await endOf(job);

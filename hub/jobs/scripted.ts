@@ -1,4 +1,5 @@
 import type { JobStatus } from "#shared/schema/job.ts";
+import type { Lane } from "#shared/schema/worker.ts";
 import type { HubContext } from "../context.ts";
 import type { JobRow } from "../db/types.ts";
 import { freeCapacity } from "../fleet/lanes.ts";
@@ -71,11 +72,16 @@ function runnerFree(ctx: HubContext): boolean {
   return false;
 }
 
+const OUT_OF_USE: readonly Lane["state"][] = ["quarantined", "dead"];
+
 /** Assignments this hub's workers can have at a time, counted up to `most`. */
 function places(ctx: HubContext, most: number): number {
   let count = 0;
   for (const { ready, closed, status, lanes, max_concurrent } of ctx.links.values())
-    if (ready && !closed && status === "active") count += Math.min(lanes.size, max_concurrent);
+    if (ready && !closed && status === "active") {
+      const usable = [...lanes.values()].filter(({ state }) => !OUT_OF_USE.includes(state)).length;
+      count += Math.min(usable, max_concurrent);
+    }
   return Math.min(count, most);
 }
 

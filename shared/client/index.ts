@@ -5,6 +5,7 @@ import { sessionCalls } from "./sessions.ts";
 import { workloadCalls } from "./workloads.ts";
 
 export type { Asset, LinkList } from "../schema/asset.ts";
+export type { Attempt, AttemptSummary } from "../schema/attempt.ts";
 export type { SessionCookie, StoredCookie } from "../schema/cookie.ts";
 export type { Host } from "../schema/host.ts";
 export type { Job, JobEvent, JobList, JobStatus } from "../schema/job.ts";

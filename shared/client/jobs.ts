@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { systemClock } from "../clock.ts";
 import type { Asset, JobResult, LinkList } from "../schema/asset.ts";
+import type { Attempt, AttemptSummary } from "../schema/attempt.ts";
 import type { Job, JobEvent, JobList, JobListQuery, SubmitJob } from "../schema/job.ts";
 import type { ScreenshotRequest } from "../schema/session.ts";
 import { FlotillaError } from "./errors.ts";
@@ -106,6 +107,13 @@ export function jobCalls(http: Http) {
       name: "page.html" | "log.txt" | "links.json" | "har.json" | "assets.zip",
       call?: CallOptions,
     ) => http.open("GET", at(job_id, `/${name}`), { timeout_ms: BODY_MS, ...call }),
+    /** What a codegen-loop or rerun job tried, in order, without long texts. */
+    attempts: async (job_id: string, call?: CallOptions) =>
+      (await http.json<{ attempts: AttemptSummary[] }>("GET", at(job_id, "/attempts"), call))
+        .attempts,
+    /** One attempt with its script, streams and verdict; `n` counts from 1. */
+    attempt: (job_id: string, n: number, call?: CallOptions) =>
+      http.json<Attempt>("GET", at(job_id, `/attempts/${n}`), call),
     /** A picture of the page as it is now, stored as an asset of the job; 409 when no lane is bound to it. */
     screenshot: (
       job_id: string,
