@@ -184,7 +184,7 @@ export const LAYERS: readonly Layer[] = [
   {
     name: "commands",
     files: /^hub\/commands\//,
-    may: ["shared", "archive", "hub-cli", "hub-config", "hub-db", "hub-stores"],
+    may: ["shared", "archive", "hub-cli", "hub-config", "hub-db", "hub-stores", "hub-runner"],
     packages: ZOD,
   },
   {

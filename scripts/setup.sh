@@ -150,6 +150,7 @@ install_packages() {
 setup() {
   want_browser
   want_command tigervnc-standalone-server Xvnc Xtigervnc
+  want_command bubblewrap bwrap
   want_command fontconfig fc-match
   want_package fonts-liberation
   for extra in "$@"; do "$extra"; done

@@ -30,9 +30,16 @@ export interface Sandbox {
   nextUid(): number | null;
 }
 
-/** Why scripts cannot be run here, in words for the operator. */
+/** Why scripts cannot be run here, in words for the operator, and what to do about it. */
 export class SandboxError extends Error {
   override readonly name = "SandboxError";
+  readonly found: string;
+  readonly advice: string;
+  constructor(found: string, advice: string) {
+    super(`${found}: ${advice}, ${HOW_TO_GO_ON}`);
+    this.found = found;
+    this.advice = advice;
+  }
 }
 
 const PROBE_MS = 10_000;
@@ -44,13 +51,12 @@ const DOOR = "/run/door";
 const INNER_ID = "65534";
 
 const HOW_TO_GO_ON =
-  "or set SVC_SANDBOX=process, which runs scripts without a sandbox, with the network and the file system of the hub's machine";
+  "or set SVC_SANDBOX=process, which gives scripts the network and the files of the hub's machine";
 
 /** @throws SandboxError */
 function program(name: string, apt: string): string {
-  const path = Bun.which(name);
-  if (path === null)
-    throw new SandboxError(`${name} is not installed: apt-get install ${apt}, ${HOW_TO_GO_ON}`);
+  const path = Bun.which(name, { PATH: process.env.PATH ?? "" });
+  if (path === null) throw new SandboxError(`${name} is not installed`, `apt-get install ${apt}`);
   return path;
 }
 
@@ -194,9 +200,11 @@ function plainProcess(scratch: Scratch, nextUid: () => number | null): Sandbox {
 
 /** What the operator can do about the words of a sandbox that could not be made. */
 function adviceOn(words: string): string {
+  if (/mount proc/i.test(words))
+    return "nothing may be laid over /proc: in a unit no ProtectKernelTunables=, ProtectKernelLogs= or ProtectProc=, for a container --security-opt systempaths=unconfined";
   if (/namespace|clone|unshare|permission denied|operation not permitted|uid map/i.test(words))
-    return "Allow user namespaces (flotilla doctor hub says how),";
-  return "See flotilla doctor hub,";
+    return "allow user namespaces, see the check user namespaces of flotilla doctor";
+  return "see flotilla doctor hub";
 }
 
 /** Starts and ends one that has nothing to do. @throws SandboxError */
@@ -217,16 +225,15 @@ async function tryOut(sandbox: Sandbox): Promise<void> {
     ]);
     if (code === 0 && out.trim() === Bun.version) return;
     const words = err.trim().split("\n").at(0) || `it ended with ${child.signalCode ?? code}`;
-    throw new SandboxError(
-      `${sandbox.kind} does not work: ${words}. ${adviceOn(words)} ${HOW_TO_GO_ON}`,
-    );
+    throw new SandboxError(`${sandbox.kind} does not work, ${words}`, adviceOn(words));
   } finally {
     removeRunFiles(files);
   }
 }
 
 async function makeSandbox(kind: SandboxKind, data_dir: string): Promise<Sandbox> {
-  if (process.platform !== "linux") throw new SandboxError("scripts run on Linux alone");
+  if (process.platform !== "linux")
+    throw new SandboxError("this is no Linux", "run the hub on Linux");
   sweepScratch(data_dir);
   const scratch = openScratch(data_dir);
   const nextUid = createUids();

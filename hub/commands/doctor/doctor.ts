@@ -17,6 +17,7 @@ import {
   checkSharedMemory,
 } from "./machine.ts";
 import { checkNamespaces } from "./namespaces.ts";
+import { checkSandbox } from "./sandbox.ts";
 import { checkDatabase, checkObjects, checkRedis } from "./stores.ts";
 
 const DEFAULT_HUB = "http://localhost:8000";
@@ -65,6 +66,12 @@ async function checkServer(deps: CheckDeps, role: "hub" | "control"): Promise<Ch
       ? []
       : [told("hubs", () => checkHubs(redis_url, redis_prefix))]),
     told("objects", () => checkObjects(config)),
+    ...(role === "hub"
+      ? [
+          told("user namespaces", () => checkNamespaces(deps)),
+          told("script sandbox", () => checkSandbox(config)),
+        ]
+      : []),
   ]);
 }
 
