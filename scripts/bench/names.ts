@@ -10,6 +10,7 @@ export const BENCH_NAMES = [
   "viewer",
   "fleet",
   "boot",
+  "runner",
   "submit",
   "drain",
   "claim",

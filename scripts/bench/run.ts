@@ -17,6 +17,7 @@ const BENCHES: Record<BenchName, () => Promise<Bench>> = {
   viewer: async () => (await import("./viewer.ts")).viewer,
   fleet: async () => (await import("./fleet.ts")).fleet,
   boot: async () => (await import("./boot.ts")).boot,
+  runner: async () => (await import("./runner.ts")).runner,
   submit: async () => (await import("./pipeline/submit.ts")).submit,
   drain: async () => (await import("./pipeline/drain.ts")).drain,
   claim: async () => (await import("./pipeline/drain.ts")).claim,
