@@ -135,6 +135,7 @@ export function createHubApp(ctx: HubContext): App {
 export function createControlApp(ctx: ControlContext): App {
   const app = baseApp(ctx);
   app.route("/", controlRoutes(ctx));
+  app.route("/", workerSourceRoutes(ctx));
   addDocs(app, { ...INFO, version: ctx.version });
   refuseOtherMethods(app);
   return app;

@@ -7,6 +7,8 @@ import { startAgentService } from "./start-agent.ts";
 import { type RunningPull, startPull } from "./start-pull.ts";
 import { startUpdates } from "./start-update.ts";
 import { EXIT_UPDATED } from "./update/launched.ts";
+import { createSteadyVersion } from "./update/steady-version.ts";
+import type { Updater } from "./update/updater.ts";
 import { startStallWatchdog } from "./update/watchdog.ts";
 
 /**
@@ -73,10 +75,15 @@ async function startPullAlone(deps: WorkerDeps, control_url: string): Promise<Ru
     stopping ??= scope.close().finally(() => exit.resolve(0));
     return stopping;
   };
-  const pull = await startPull(deps, control_url, () => void stop());
+  const steady = createSteadyVersion((version) => {
+    const { http } = parseHubUrl(control_url);
+    updater?.offered(version, async () => `${http}/worker-source.tar.gz`);
+  });
+  let updater: Updater | undefined;
+  const pull = await startPull(deps, control_url, () => void stop(), steady);
   // It has no handshake: its tasks are what a version is judged by.
   deps.onRegistered?.();
-  startUpdates(deps, scope, log, {
+  updater = startUpdates(deps, scope, log, {
     sessions: () => 0,
     drain: (_, until) => pull.drain(until - clock.now()),
     exit: () => exit.resolve(EXIT_UPDATED),

@@ -29,6 +29,7 @@ export async function startPull(
   deps: WorkerDeps,
   control_url: string,
   onStop: () => void,
+  onVersion: (version: string) => void = () => {},
 ): Promise<RunningPull> {
   const { config, clock, version } = deps;
   const { pipeline, data_dir } = config;
@@ -44,7 +45,7 @@ export async function startPull(
     const cpu = createProcessCpu({ clock });
     const gpus = createGpuSampler({ clock, log, read: () => readGpus(pipeline.environment.PATH) });
     const worker = startPullWorker({
-      ...{ control_url: control.http, worker_id, version, dir, clock, log, onStop },
+      ...{ control_url: control.http, worker_id, version, dir, clock, log, onStop, onVersion },
       slots: pipeline.slots,
       workloads: pipeline.workloads,
       secret: config.worker_secret,

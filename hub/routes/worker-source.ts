@@ -24,7 +24,7 @@ const named = (header: string | undefined, etag: string): boolean =>
   (header ?? "").split(",").some((tag) => ["*", etag].includes(tag.trim().replace(/^W\//, "")));
 
 /** GET /worker-source.tar.gz (fleet spec §4.3, §5.4). */
-export function workerSourceRoutes(ctx: HubContext) {
+export function workerSourceRoutes(ctx: Pick<HubContext, "version" | "clock">) {
   const openArchive = createWorkerSource(ctx.version, ctx.clock);
   return newApp().openapi(source, async (c) => {
     const { archive, etag } = await openArchive();

@@ -204,6 +204,8 @@ export const PullHeartbeatAnswer = z
   .object({
     lost: z.array(AttemptRef),
     drain: z.boolean(),
+    /** Of the control plane that answers; during an upgrade of several they differ. */
+    version: z.string().optional(),
     /** What an operator last told this process, for ten minutes: a command_id it has seen it has obeyed. */
     commands: z.array(WorkerCommand).default([]),
   })

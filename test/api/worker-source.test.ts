@@ -63,14 +63,16 @@ test("§4.3 GET /worker-source.tar.gz serves the sources and VERSION, with ETag 
   }
 });
 
-test("a hub whose sources changed since it started says so instead of serving others", async () => {
-  const hub = await startTestHub({ version: "0123456789ab" });
-  try {
-    const got = await hub.call("GET", "/worker-source.tar.gz");
-    expect(got.status).toBe(503);
-    expect(got.body.detail).toContain("start it again");
-  } finally {
-    await hub.close();
+test("a hub or control plane whose sources changed since it started says so instead of serving others", async () => {
+  for (const mode of ["hub", "control"] as const) {
+    const hub = await startTestHub({ version: "0123456789ab", mode });
+    try {
+      const got = await hub.call("GET", "/worker-source.tar.gz");
+      expect(got.status).toBe(503);
+      expect(got.body.detail).toContain("start it again");
+    } finally {
+      await hub.close();
+    }
   }
 });
 

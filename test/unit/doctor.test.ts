@@ -143,10 +143,21 @@ test("doctor tells a hub's clock, version and port apart from this machine's", a
     expect(versions).toMatchObject({ status: "warn", found: "hub v1; w7 v0" });
     const held = await checkServerPort(Number(hub.port), "127.0.0.1");
     expect(held).toMatchObject({ status: "ok" });
-    expect(held.found).toContain("version v1");
+    expect(held.found).toContain("a hub that answers, version v1");
   } finally {
     await hub.stop(true);
   }
+  const control = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: (request) =>
+      request.url.endsWith("/api/v1/health")
+        ? Response.json({ ok: true, version: "v2" })
+        : Response.json({ detail: "no such path" }, { status: 404 }),
+  });
+  const by = await checkServerPort(Number(control.port), "127.0.0.1");
+  expect(by.found).toContain("a control plane that answers, version v2");
+  await control.stop(true);
   const other = createServer((socket) => socket.destroy());
   const port = await new Promise<number>((done) =>
     other.listen(0, "127.0.0.1", () => done((other.address() as { port: number }).port)),

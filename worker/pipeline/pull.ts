@@ -43,6 +43,8 @@ export interface PullDeps {
   random: () => number;
   /** An operator told this worker to stop (pipeline spec §4.3, admin command). */
   onStop?: () => void;
+  /** The control plane's version, at every heartbeat that tells it. */
+  onVersion?: (version: string) => void;
   /** Of this worker and of its host, for the heartbeat. */
   load?: () => Promise<
     Pick<PullHeartbeat, "cpu_percent" | "host_cpu_percent" | "mem_percent" | "gpus">
@@ -321,10 +323,13 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     beat: async (in_flight) => {
       await register();
       const load = (await deps.load?.()) ?? {};
-      const { lost, commands } = await client.heartbeat({ in_flight, ...load }).catch((err) => {
-        noticeRefusal(err);
-        throw err;
-      });
+      const { lost, commands, version } = await client
+        .heartbeat({ in_flight, ...load })
+        .catch((err) => {
+          noticeRefusal(err);
+          throw err;
+        });
+      if (version !== undefined) deps.onVersion?.(version);
       for (const command of commands)
         void obey(command).catch((err) => log.error({ err, ...command }, "a command failed"));
       return lost;

@@ -164,18 +164,30 @@ export async function checkPorts({ env }: CheckDeps): Promise<Check> {
   );
 }
 
+/** Who answers where. */
+const SERVERS = [
+  ["/health", "a hub"],
+  ["/api/v1/health", "a control plane"],
+] as const;
+const ASK_MS = 3_000;
+
+async function versionAt(url: string): Promise<string | null> {
+  try {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(ASK_MS) });
+    return ((await answer.json()) as { version?: string } | null)?.version ?? null;
+  } catch {
+    return null; // not one of ours
+  }
+}
+
 /** The port of a hub or control plane: free, or held by one that answers. */
 export async function checkServerPort(port: number, host: string): Promise<Check> {
   const name = "port";
   if (await isFree(port, host)) return ok(name, `${port} is free`);
-  const path = port === 0 ? null : `http://127.0.0.1:${port}/health`;
-  const answer =
-    path && (await fetch(path, { signal: AbortSignal.timeout(3_000) }).catch(() => null));
-  const health = answer
-    ? ((await answer.json().catch(() => null)) as { version?: string } | null)
-    : null;
-  if (health?.version)
-    return ok(name, `${port} is held by a hub that answers, version ${health.version}`);
+  for (const [path, who] of SERVERS) {
+    const version = port === 0 ? null : await versionAt(`http://127.0.0.1:${port}${path}`);
+    if (version) return ok(name, `${port} is held by ${who} that answers, version ${version}`);
+  }
   const owner = await ownerOf(port);
   return fail(
     name,

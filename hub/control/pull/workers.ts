@@ -77,7 +77,7 @@ export async function beatPuller(
   ctx: ControlContext,
   worker_id: string,
   beat: PullHeartbeat,
-): Promise<{ lost: AttemptRef[]; drain: boolean; commands: WorkerCommand[] }> {
+): Promise<{ lost: AttemptRef[]; drain: boolean; version: string; commands: WorkerCommand[] }> {
   const { incarnation, in_flight, cpu_percent, host_cpu_percent, mem_percent, gpus } = beat;
   const groups = new Map<string, AttemptRef[]>();
   for (const { workload, task_id, epoch } of in_flight) {
@@ -113,7 +113,7 @@ export async function beatPuller(
     await recordGpus(ctx, row.host, gpus).catch((err) =>
       ctx.log.warn({ worker_id, err: errorMessage(err) }, "GPU readings not kept"),
     );
-  return { lost: lost.flat(), drain: row.draining, commands };
+  return { lost: lost.flat(), drain: row.draining, version: ctx.version, commands };
 }
 
 /** No new tasks from now on; what runs may end. @throws AppError conflict */

@@ -1,0 +1,16 @@
+/** Heartbeats, 5 s apart: while several control planes are upgraded one after the other, each of them answers some. */
+const STEADY_BEATS = 6;
+
+/**
+ * Takes the version of whichever control plane answered a heartbeat, and tells one that all of the last ones had; again only
+ * after another one came between. A worker without lanes has no handshake to go by (fleet spec §3.5).
+ */
+export function createSteadyVersion(tell: (version: string) => void): (version: string) => void {
+  let last: string | null = null;
+  let beats = 0;
+  return (version) => {
+    beats = version === last ? beats + 1 : 1;
+    last = version;
+    if (beats === STEADY_BEATS) tell(version);
+  };
+}
