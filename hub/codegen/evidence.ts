@@ -3,7 +3,7 @@ import { errorMessage } from "#shared/errors.ts";
 import { NetworkLog, Picture } from "#shared/schema/session.ts";
 import type { AttemptRow } from "../db/types.ts";
 import { pictureName, storeFile } from "./files.ts";
-import { callPage, type ScriptedJob } from "./job.ts";
+import { callPage, type ScriptedJob, say } from "./job.ts";
 
 /** What planner and judge are shown of a page, and what an attempt leaves behind. */
 
@@ -83,11 +83,20 @@ export async function gatherEvidence(
       status,
     })),
   };
-  if (!shot) return null;
-  const body = new Uint8Array(Buffer.from(shot.content_base64, "base64"));
-  const stored = await storeFile(job, pictureName(attempt.n), shot.mime, body);
-  attempt.screenshot = stored.name;
+  if (shot) attempt.screenshot = await storePicture(job, attempt.n, shot);
   return shot;
+}
+
+/** A picture that cannot be stored is missing from the attempt, and changes nothing else. */
+async function storePicture(job: ScriptedJob, n: number, shot: Shot): Promise<string | null> {
+  try {
+    const body = new Uint8Array(Buffer.from(shot.content_base64, "base64"));
+    return (await storeFile(job, pictureName(n), shot.mime, body)).name;
+  } catch (err) {
+    if (job.signal.aborted) throw err;
+    await say(job, "warn", "run", `the picture was not stored: ${errorMessage(err)}`);
+    return null;
+  }
 }
 
 /** Whether the page asks for a password where somebody can see it. */

@@ -1,4 +1,3 @@
-import { AppError } from "#shared/errors.ts";
 import type { AssetMeta } from "#shared/schema/asset.ts";
 import { storeAsset } from "../jobs/files.ts";
 import type { ScriptedJob } from "./job.ts";
@@ -47,6 +46,3 @@ export const storeResult = (job: ScriptedJob, result: unknown) =>
     "application/json",
     new TextEncoder().encode(JSON.stringify(result, null, 2)),
   );
-
-export const isTooLarge = (err: unknown): boolean =>
-  err instanceof AppError && err.kind === "too_large";

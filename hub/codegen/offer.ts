@@ -2,15 +2,9 @@ import { errorMessage } from "#shared/errors.ts";
 import { RecipeAction } from "#shared/schema/recipe.ts";
 import type { AttemptRow } from "../db/types.ts";
 import { addRecipe } from "../registries/hosts.ts";
-import { putSkill } from "../registries/skills.ts";
+import { OFFERED_TAG, putSkill } from "../registries/skills.ts";
 import type { TraceStep } from "./door.ts";
 import { type ScriptedJob, say } from "./job.ts";
-
-/**
- * Tag of a skill that a job has left behind and nobody has looked at yet. No planner is given it; whoever takes the tag
- * away makes it a skill like any other.
- */
-export const OFFERED = "offered";
 
 /** Longer ones are programs, not steps. */
 const MAX_STEPS = 30;
@@ -112,7 +106,7 @@ export async function offerFindings(
       description: `Reached on ${url.slice(0, 2_000)}: ${goal}`.slice(0, 20_000),
       host_pattern: host,
       code: attempt.script ?? "",
-      tags: [OFFERED],
+      tags: [OFFERED_TAG],
       created_by: "ai",
       created_from_job: job_id,
     });

@@ -10,7 +10,6 @@ import type { ScriptProblem } from "../runner/types.ts";
 import { askEngine } from "./ask.ts";
 import { pageView, takePicture } from "./evidence.ts";
 import { type ScriptedJob, say } from "./job.ts";
-import { OFFERED } from "./offer.ts";
 import { correction, planMessages, problemList, promptText } from "./prompt.ts";
 import { readScript } from "./read-script.ts";
 import { byRules } from "./verdict.ts";
@@ -85,7 +84,7 @@ async function firstMessages(
     page: await pageView(job),
     picture: engine.kind === "vision-chat" ? await takePicture(job) : null,
     notes: settings?.notes ?? "",
-    skills: (await skillsFor(ctx, row.host)).filter(({ tags }) => !tags.includes(OFFERED)),
+    skills: await skillsFor(ctx, row.host),
     conventions: await enabledConventions(ctx),
     earlier,
   });

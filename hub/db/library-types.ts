@@ -23,7 +23,7 @@ export type PresetsRepo = SlugRepo<PresetRow>;
 /** `created_at` of an earlier one stays. */
 export interface SkillsRepo extends SlugRepo<SkillRow> {
   /** What decides whether a skill is wanted, without its code; newest first. */
-  patterns(): Promise<Pick<SkillRow, "slug" | "host_pattern">[]>;
+  patterns(): Promise<Pick<SkillRow, "slug" | "host_pattern" | "tags">[]>;
   /** Those of `slugs` that exist, by slug. */
   find(slugs: string[]): Promise<SkillRow[]>;
 }

@@ -12,7 +12,7 @@ export function skillsRepo(conn: Conn): SkillsRepo {
     ...slugRows(conn, skills, ["created_at"]),
     patterns: async () =>
       q
-        .select({ slug: skills.slug, host_pattern: skills.host_pattern })
+        .select({ slug: skills.slug, host_pattern: skills.host_pattern, tags: skills.tags })
         .from(skills)
         .orderBy(desc(skills.updated_at), asc(skills.slug)),
     find: async (slugs) =>

@@ -6,6 +6,12 @@ import type { HubContext } from "../context.ts";
 import type { SkillRow } from "../db/types.ts";
 import { removeRow, rowOf, writableSlug } from "./slugs.ts";
 
+/**
+ * Of a skill that a job has left behind and nobody has looked at yet: no planner is given it. Whoever takes the tag away
+ * makes it a skill like any other.
+ */
+export const OFFERED_TAG = "offered";
+
 /** A prompt has room for so many. */
 const MAX_OFFERED = 8;
 
@@ -55,6 +61,7 @@ export const deleteSkill = (ctx: HubContext, slug: string): Promise<void> =>
  */
 export async function skillsFor(ctx: Pick<HubContext, "db">, raw: string): Promise<SkillRow[]> {
   const fit = (await ctx.db.skills.patterns())
+    .filter(({ tags }) => !tags.includes(OFFERED_TAG))
     .filter(isFor(hostOf(raw)))
     // The sort is stable: the newest stay in front.
     .sort((a, b) => b.host_pattern.length - a.host_pattern.length)

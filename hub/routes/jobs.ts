@@ -25,7 +25,8 @@ export function jobRoutes(ctx: HubContext) {
     tags,
     summary: "Submit a job",
     description:
-      "Waits about 8 s for a lane; after that 503, and the job stays queued. `preset` names options of /presets; those " +
+      "Waits about 8 s for a lane; after that 503, and the job stays queued. Jobs of mode codegen-loop and rerun are " +
+      "answered at once, queued. `preset` names options of /presets; those " +
       "given here win over them.",
     middleware: [...middleware, mergePreset(ctx)],
     request: {

@@ -26,6 +26,7 @@ describe("link frames (fleet spec §6.2)", () => {
         extras: RunExtras.parse({}),
       },
       { type: "HubCancelJob", ...job, reason: "" },
+      { type: "HubEndRun", ...job, status: "completed", error: null, stage: null },
       { type: "HubResultAck", ...job, accepted: true },
       { type: "HubHeartbeatAck" },
       {
