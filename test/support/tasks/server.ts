@@ -7,10 +7,10 @@ const LATENCY_MS = 60;
 const COOKIE = "visitor";
 
 export interface TaskServer {
-  /** Where a job for this task starts; `run` names it in `stateOf`. */
+  /** Where a job for this task starts; `run` names it in `statesOf`. */
   urlOf(task: Task, run: string): string;
-  /** What the server knows of the run's last visitor; the state of one who did nothing when there was none. */
-  stateOf(task: Task, run: string): unknown;
+  /** What the server knows of the run's visitors, in order: every attempt begins as a new one. */
+  statesOf(task: Task, run: string): unknown[];
   stop(): Promise<void>;
 }
 
@@ -81,10 +81,10 @@ export function startTaskServer(tasks: readonly Task[] = TASKS): TaskServer {
 
   return {
     urlOf: ({ name }, run) => `http://127.0.0.1:${server.port}/${name}/?run=${run}`,
-    stateOf: (task, run) => {
-      const last = [...visitors.values()].findLast((visitor) => visitor.run === run);
-      return last ? stateOf(last, task) : task.newState();
-    },
+    statesOf: (task, run) =>
+      [...visitors.values()]
+        .filter((visitor) => visitor.run === run)
+        .map((visitor) => stateOf(visitor, task)),
     stop: () => server.stop(true),
   };
 }

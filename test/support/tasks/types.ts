@@ -23,7 +23,7 @@ export interface Done<S> {
   /** What the script gave back. */
   result: unknown;
   assets: TaskAsset[];
-  /** Of the run's last visitor. */
+  /** Of the visitor that the script was. */
   server_state: S;
 }
 
