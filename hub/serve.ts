@@ -56,6 +56,7 @@ import {
   type ProfileSweeper,
   SWEEP_EVERY_MS,
 } from "./registries/profile-sweep.ts";
+import { closeSandboxes } from "./runner/sandbox.ts";
 import { sweepScratch } from "./runner/scratch.ts";
 import { sessionReply } from "./sessions/calls.ts";
 import { dropSessionOn, dropSessionsOf } from "./sessions/end.ts";
@@ -282,6 +283,8 @@ async function openContext(
     signal: deps.signal ?? (() => {}),
   };
   deps.onContext?.(ctx);
+  sweepScratch(ctx.config.data_dir);
+  scope.add("script sandboxes", ctx.config.data_dir, closeSandboxes);
   scope.add("scripts", ctx, settleScripts);
   scope.add("cluster", cluster, (c) => c.stop());
   scope.add("candidate", teller, (t) => t.stop());
@@ -351,7 +354,6 @@ async function openHub(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   const { config, log } = deps;
   let server: HttpServer | null = null;
   const ctx = await openContext(deps, scope, async () => server?.close());
-  sweepScratch(config.data_dir);
   const sweeper = createProfileSweeper(ctx);
   // Before it looks for others: of two that start together neither takes the other's jobs for leftovers.
   scope.add("hub registry", ctx, leaveHubs);

@@ -3,6 +3,7 @@ import { release } from "node:os";
 import { dirname } from "node:path";
 import { RUN_LIMITS } from "./limits.ts";
 import {
+  closeScratch,
   openScratch,
   type RunFiles,
   reachableRuntime,
@@ -244,6 +245,7 @@ async function makeSandbox(kind: SandboxKind, data_dir: string): Promise<Sandbox
 }
 
 const sandboxes = new Map<string, Promise<Sandbox>>();
+const keyOf = (kind: SandboxKind, data_dir: string): string => `${kind} ${data_dir}`;
 
 /**
  * The sandbox of this hub, tried at its first use; one that did not work is tried again at the next, for the operator may
@@ -251,11 +253,17 @@ const sandboxes = new Map<string, Promise<Sandbox>>();
  * @throws SandboxError
  */
 export function findSandbox(kind: SandboxKind, data_dir: string): Promise<Sandbox> {
-  const key = `${kind} ${data_dir}`;
+  const key = keyOf(kind, data_dir);
   const known = sandboxes.get(key);
   if (known !== undefined) return known;
   const made = makeSandbox(kind, data_dir);
   sandboxes.set(key, made);
   made.catch(() => sandboxes.delete(key));
   return made;
+}
+
+/** What the sandboxes of a hub have on the disk is gone with it. No script may run any more. */
+export function closeSandboxes(data_dir: string): void {
+  for (const kind of SANDBOX_KINDS) sandboxes.delete(keyOf(kind, data_dir));
+  closeScratch(data_dir);
 }

@@ -66,17 +66,22 @@ function removeTree(dir: string): void {
   }
 }
 
-/** The directory of this process, made at first use and gone with it. */
+/** The directory of this process for a hub's runs, made at first use. */
 export function openScratch(data_dir: string): Scratch {
   const known = scratches.get(data_dir);
-  if (known && statSync(known.dir, { throwIfNoEntry: false })) return known;
+  if (known) return known;
   const dir = mkdtempSync(join(tmpdir(), `${prefixOf(data_dir)}${process.pid}-`));
   // Entered, and not read, by the users that scripts run as.
   chmodSync(dir, 0o711);
   const scratch = { dir };
   scratches.set(data_dir, scratch);
-  process.once("exit", () => rmSync(dir, { recursive: true, force: true }));
   return scratch;
+}
+
+export function closeScratch(data_dir: string): void {
+  const scratch = scratches.get(data_dir);
+  scratches.delete(data_dir);
+  if (scratch) removeTree(scratch.dir);
 }
 
 /** Whether a user without any rights can open the file. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runScript } from "#hub/runner/run-script.ts";
-import type { SandboxKind } from "#hub/runner/sandbox.ts";
+import { closeSandboxes, type SandboxKind } from "#hub/runner/sandbox.ts";
 import type { ScriptDoor, ScriptOutcome, ScriptReply, ScriptRun } from "#hub/runner/types.ts";
 import { systemClock } from "#shared/clock.ts";
 import { silentLog } from "#shared/log.ts";
@@ -65,7 +65,10 @@ export function createScriptRig(kind: SandboxKind = "bubblewrap"): ScriptRig {
         },
       );
     },
-    close: () => rmSync(data_dir, { recursive: true, force: true }),
+    close: () => {
+      closeSandboxes(data_dir);
+      rmSync(data_dir, { recursive: true, force: true });
+    },
   };
   return rig;
 }

@@ -1,18 +1,59 @@
-import { findSandbox, SandboxError, type SandboxKind } from "../../runner/sandbox.ts";
-import { type Check, ok, warn } from "./check.ts";
+import { systemClock } from "#shared/clock.ts";
+import { AppError } from "#shared/errors.ts";
+import { silentLog } from "#shared/log.ts";
+import { runScript } from "../../runner/run-script.ts";
+import {
+  closeSandboxes,
+  findSandbox,
+  SandboxError,
+  type SandboxKind,
+} from "../../runner/sandbox.ts";
+import type { ScriptDoor, ScriptOutcome } from "../../runner/types.ts";
+import { type Check, fail, ok, warn } from "./check.ts";
 
-/** What scripts of jobs run in (modes codegen-loop and rerun); jobs that fetch need none of it. */
-export async function checkSandbox(config: {
+const refuse = async () => {
+  throw new AppError("forbidden", "the doctor has no session");
+};
+const CLOSED: ScriptDoor = { act: refuse, save: refuse, log: async () => {} };
+const SCRIPT_MS = 15_000;
+const SCRIPT = "const product: number = await Promise.resolve(6 * 7);";
+
+interface Config {
   sandbox: SandboxKind;
   data_dir: string;
-}): Promise<Check> {
+}
+
+/** A script that needs nothing of a browser. */
+const tryScript = (config: Config): Promise<ScriptOutcome> =>
+  runScript(
+    { clock: systemClock, log: silentLog, config },
+    {
+      ...{ job_id: "doctor", attempt: 1, code: SCRIPT, timeout_ms: SCRIPT_MS, door: CLOSED },
+      ...{ job: { url: "about:blank", goal: null }, signal: new AbortController().signal },
+    },
+  );
+
+/** What scripts of jobs run in (modes codegen-loop and rerun); jobs that fetch need none of it. */
+export async function checkSandbox(config: Config): Promise<Check> {
+  try {
+    return await tryOut(config);
+  } finally {
+    closeSandboxes(config.data_dir);
+  }
+}
+
+async function tryOut(config: Config): Promise<Check> {
   const name = "script sandbox";
-  const began = performance.now();
   try {
     await findSandbox(config.sandbox, config.data_dir);
   } catch (err) {
     if (!(err instanceof SandboxError)) throw err;
     return warn(name, err.found, err.advice);
+  }
+  const { end, detail, result, run_ms, stderr } = await tryScript(config);
+  if (end !== "ok" || result !== 42) {
+    const words = detail ?? stderr.trim().split("\n")[0];
+    return fail(name, `a script ended as ${end}: ${words}`, "report it with this line");
   }
   if (config.sandbox === "process")
     return warn(
@@ -20,5 +61,5 @@ export async function checkSandbox(config: {
       "none: SVC_SANDBOX=process",
       "scripts may use the network and the files of this machine; unset it and apt-get install bubblewrap",
     );
-  return ok(name, `bubblewrap works, ${Math.round(performance.now() - began)} ms`);
+  return ok(name, `bubblewrap; a script took ${run_ms} ms`);
 }
