@@ -9,6 +9,15 @@ import { endLeftovers, type Group, runGroup, summarize, TAG, type Tally } from "
 
 const BINARY_TESTS = "test/e2e/binary*.test.ts";
 
+/** The whole API once more: three hubs on Postgres, Redis and S3 behind one address, that of HAProxy. */
+const FLEET_API: Group = {
+  name: "fleet-api",
+  files: ["test/api/**/*.test.ts"],
+  timeout_s: 420,
+  // What a hub makes of hostile input `api` finds out.
+  env: { FLOTILLA_TEST_FLEET: "1", FLOTILLA_TEST_OBJECTS: "s3", HOSTILE_RUNS: "6" },
+};
+
 /**
  * Rounds, one after the other; the lines of a round run side by side. Those of the first leave a core idle when they are
  * alone, and start no browser. Browsers of two groups would fight for two cores, so theirs never overlap.
@@ -23,7 +32,8 @@ const ROUNDS: Group[][][] = [
     [{ name: "flow", files: ["test/flow/**/*.test.ts"], timeout_s: 420 }],
   ],
   [[{ name: "e2e", files: ["test/e2e/**/*.test.ts"], except: [BINARY_TESTS], timeout_s: 900 }]],
-  [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"], timeout_s: 600 }]],
+  // Chaos waits much, and has the only browsers of its round.
+  [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"], timeout_s: 600 }], [FLEET_API]],
 ];
 const GROUPS = ROUNDS.flat(2);
 /** Judges what the build made. */
