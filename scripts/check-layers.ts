@@ -215,11 +215,13 @@ export const LAYERS: readonly Layer[] = [
     may: ["shared", "cdp", "browser", "record"],
     packages: [],
   },
+  // Engines as the worker asks the hub for them, and what they are told of pages.
+  { name: "worker-llm", files: /^worker\/llm\//, may: ["shared"], packages: [] },
   // The one place that knows Playwright: recipes of a fetch job and the actions of a session.
   {
     name: "page-actions",
     files: /^worker\/actions\//,
-    may: ["shared", "cdp", "browser", "lanes"],
+    may: ["shared", "cdp", "browser", "lanes", "worker-llm"],
     packages: ["playwright-core", "turndown", "@joplin/turndown-plugin-gfm"],
   },
   {
@@ -250,7 +252,17 @@ export const LAYERS: readonly Layer[] = [
   {
     name: "session",
     files: /^worker\/session\//,
-    may: ["shared", "cdp", "browser", "record", "lanes", "fetch", "page-actions", "profile"],
+    may: [
+      "shared",
+      "cdp",
+      "browser",
+      "record",
+      "lanes",
+      "fetch",
+      "worker-llm",
+      "page-actions",
+      "profile",
+    ],
     packages: ["mime"],
   },
   {
@@ -297,6 +309,7 @@ export const LAYERS: readonly Layer[] = [
       "link",
       "pipeline",
       "agent",
+      "worker-llm",
       "upload",
       "page-actions",
       "video",

@@ -63,6 +63,12 @@ export const SESSION_TTL_S = {
 } as const;
 /** Ours: what an action may take when the caller does not say, and at most. */
 export const ACTION_TIMEOUT_S = { default: 30, max: 3_600 } as const;
+/** Ours: the same for actions that call an engine; §2.9 leaves a single call to the engine's own timeout. */
+export const ENGINE_ACTION_TIMEOUT_S = { ask: 120, agent: 600 } as const;
+/** Ours (design/api.md is silent): a question or goal in bytes, and the JSON of the schema for its answer. */
+export const MAX_PROMPT_BYTES = 20 * 1024;
+/** Ours: steps of an agent. */
+export const AGENT_STEPS = { min: 1, max: 50, default: 15 } as const;
 /** Ours: what the hub waits for a worker beyond an action's own timeout. */
 export const ACTION_GRACE_MS = 3_000;
 /** Ours: actions of one session that may run at a time. */

@@ -24,6 +24,7 @@ import type { LinkSession } from "./link/connection.ts";
 import { dispatch } from "./link/dispatch.ts";
 import { type HubAddress, parseHubUrl } from "./link/hub-url.ts";
 import { createSelfReport } from "./link/self-report.ts";
+import { createEngines } from "./llm/engines.ts";
 import { type HubFiles, openProfileCache } from "./profile/cache.ts";
 import { cloneProfile } from "./profile/clone.ts";
 import { applyProfile } from "./profile/profiles.ts";
@@ -198,6 +199,7 @@ export async function startWorker(
       profileFor: (session, profile, ended) =>
         applyProfile(profiles, profile, hubFiles(session), ended),
       hubFiles,
+      engines: createEngines({ clock, secret: config.worker_secret }),
     });
     const in_flight = () => assignments.in_flight() + desk.count();
     const stopAll = (why: RunStopped) => {

@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { AppError } from "#shared/errors.ts";
 import { ACTION_GRACE_MS, ACTION_TIMEOUT_S, MAX_JSON_BODY_BYTES } from "#shared/limits.ts";
-import { SESSION_ACTIONS } from "#shared/schema/session.ts";
+import { SESSION_ACTIONS, type SessionActionName } from "#shared/schema/session.ts";
 import type { HubEntry } from "../cluster/hubs.ts";
 import { passOn } from "../cluster/relay-http.ts";
 import { passedOnBy } from "../cluster/relay-mark.ts";
@@ -106,14 +106,18 @@ function answerWithin(c: C, body: Uint8Array | ReadableStream | null): number {
   const action = ACTION.exec(c.req.path)?.[1];
   if (action === undefined || !Object.hasOwn(SESSION_ACTIONS, action)) return ANSWER_MS;
   const most_s =
-    body instanceof ReadableStream ? ACTION_TIMEOUT_S.max : timeoutIn(body ?? new Uint8Array());
+    body instanceof ReadableStream
+      ? ACTION_TIMEOUT_S.max
+      : timeoutIn(action as SessionActionName, body ?? new Uint8Array());
   return Math.max(ANSWER_MS, most_s * 1_000 + ACTION_GRACE_MS + RELAY_GRACE_MS);
 }
 
-function timeoutIn(body: Uint8Array): number {
+/** What the action may take, its default among it; an invalid one is answered at once. */
+function timeoutIn(action: SessionActionName, body: Uint8Array): number {
   try {
-    const { timeout_s } = JSON.parse(Buffer.from(body).toString());
-    return typeof timeout_s === "number" && timeout_s <= ACTION_TIMEOUT_S.max ? timeout_s : 0;
+    const text = Buffer.from(body).toString();
+    const parsed = SESSION_ACTIONS[action].safeParse(text === "" ? {} : JSON.parse(text));
+    return parsed.success ? parsed.data.timeout_s : 0;
   } catch {
     return 0;
   }

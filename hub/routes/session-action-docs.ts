@@ -97,6 +97,8 @@ const EXAMPLES: { [A in SessionActionName]: SessionActionInput<A> } = {
   read_download: { name: "report.csv" },
   keepalive: { idle_ttl_s: 900 },
   recipe: { actions: [{ kind: "click", selector: "h1" }] },
+  ask: { prompt: "What does the cheapest one cost?" },
+  agent: { goal: "Sign in as demo and read the balance", max_steps: 10 },
 };
 
 const SUMMARIES: Record<SessionActionName, string> = {
@@ -130,6 +132,8 @@ const SUMMARIES: Record<SessionActionName, string> = {
   read_download: "Read a downloaded file, once it is whole",
   keepalive: "Count as activity; may set the idle TTL",
   recipe: "Run the actions of a recipe",
+  ask: "Ask an engine about the page",
+  agent: "Let an engine work towards a goal, step by step",
 };
 
 export const isPicture = (action: string): boolean => action === "screenshot" || action === "pdf";

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { ACTION_TIMEOUT_S, ENGINE_ACTION_TIMEOUT_S } from "../limits.ts";
 import type { SessionCookie } from "../schema/cookie.ts";
 import type { Profile } from "../schema/profile.ts";
 import type {
@@ -82,11 +83,15 @@ const ACTIONS: Record<SessionActionName, true> = {
   read_download: true,
   keepalive: true,
   recipe: true,
+  ask: true,
+  agent: true,
 };
 
 const OPEN_MS = 60_000;
 const OPEN_PATIENCE_MS = 60_000;
-const ACTION_MS = 30_000;
+/** What the hub takes for an action that names no timeout. */
+const actionTimeoutS = (action: string): number =>
+  (ENGINE_ACTION_TIMEOUT_S as Record<string, number>)[action] ?? ACTION_TIMEOUT_S.default;
 /** On top of an action's own timeout: the hub answers 504 by then. */
 const GRACE_MS = 10_000;
 
@@ -122,7 +127,7 @@ function openSession(http: Http, record: Session): OpenSession {
   const act =
     (action: string) =>
     (args: { timeout_s?: number } = {}, call: CallOptions = {}) => {
-      const timeout_ms = (args.timeout_s ?? ACTION_MS / 1_000) * 1_000 + GRACE_MS;
+      const timeout_ms = (args.timeout_s ?? actionTimeoutS(action)) * 1_000 + GRACE_MS;
       return http.json<Reply<never>>("POST", `${base}/${action}`, {
         timeout_ms,
         ...call,

@@ -1,6 +1,15 @@
 import { z } from "@hono/zod-openapi";
-import { ACTION_TIMEOUT_S, MAX_CODE_BYTES, MAX_URL_LENGTH, SESSION_TTL_S } from "../limits.ts";
+import {
+  ACTION_TIMEOUT_S,
+  AGENT_STEPS,
+  ENGINE_ACTION_TIMEOUT_S,
+  MAX_CODE_BYTES,
+  MAX_PROMPT_BYTES,
+  MAX_URL_LENGTH,
+  SESSION_TTL_S,
+} from "../limits.ts";
 import { SessionCookie } from "./cookie.ts";
+import { RegistrySlug } from "./engine.ts";
 import { TargetUrl } from "./job.ts";
 import { ProfileName } from "./profile.ts";
 import { RecipeAction } from "./recipe.ts";
@@ -71,6 +80,18 @@ const timeout = {
 };
 const args = <S extends z.ZodRawShape>(shape: S) => z.strictObject({ ...shape, ...timeout });
 const none = args({});
+/** Of an action that calls an engine. `auto`: the promoted one, else the only one. */
+const engineArgs = <S extends z.ZodRawShape>(shape: S, timeout_s: number) =>
+  z.strictObject({
+    ...shape,
+    engine: RegistrySlug.default("auto"),
+    timeout_s: timeout.timeout_s.default(timeout_s),
+  });
+const byteLength = (value: unknown): number =>
+  new TextEncoder().encode(typeof value === "string" ? value : JSON.stringify(value)).length;
+const fitsPrompt = (value: unknown): boolean => byteLength(value) <= MAX_PROMPT_BYTES;
+const too_long = { error: `must be at most ${MAX_PROMPT_BYTES} bytes` };
+const prompt = z.string().min(1).refine(fitsPrompt, too_long);
 /** The frame that an action goes to: selector of its iframe, from outside in for nested ones. Else the page itself. */
 const frame = z.union([selector, z.array(selector).min(1).max(10)]).optional();
 const in_frame = args({ frame });
@@ -202,6 +223,23 @@ export const SESSION_ACTIONS = {
   }),
   keepalive: args({ idle_ttl_s: idle_ttl_s.optional() }),
   recipe: args({ actions: z.array(RecipeAction).min(1).max(500) }),
+  ask: engineArgs(
+    {
+      prompt,
+      /** The answer is JSON of this JSON schema. */
+      schema: z.record(z.string(), z.unknown()).refine(fitsPrompt, too_long).optional(),
+      /** Whether the engine sees the page; by default one of kind vision-chat does. */
+      screenshot: z.boolean().optional(),
+    },
+    ENGINE_ACTION_TIMEOUT_S.ask,
+  ),
+  agent: engineArgs(
+    {
+      goal: prompt,
+      max_steps: z.int().min(AGENT_STEPS.min).max(AGENT_STEPS.max).default(AGENT_STEPS.default),
+    },
+    ENGINE_ACTION_TIMEOUT_S.agent,
+  ),
 } as const;
 export type SessionActionName = keyof typeof SESSION_ACTIONS;
 export type SessionActionArgs<A extends SessionActionName> = z.infer<(typeof SESSION_ACTIONS)[A]>;

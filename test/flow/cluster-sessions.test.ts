@@ -87,6 +87,8 @@ const ARGS: Record<string, object> = {
   wait: { seconds: 0.1 },
   tab: { op: "new" },
   recipe: { actions: [{ kind: "press", key: "Enter" }] },
+  ask: { prompt: "what?" },
+  agent: { goal: "go" },
   select_option: { selector: "#a", values: ["1"] },
   evaluate: { code: "1" },
   set_input_files: {

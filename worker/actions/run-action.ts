@@ -16,13 +16,13 @@ import * as read from "./read.ts";
 import { changeTab, listTabs } from "./tabs.ts";
 
 type Actions = {
-  [A in Exclude<SessionActionName, "recipe">]: (
+  [A in Exclude<SessionActionName, "recipe" | "ask" | "agent">]: (
     ctx: ActionContext,
     args: SessionActionArgs<A>,
   ) => Promise<unknown>;
 };
 
-/** Every action of design/api.md, by its name. `recipe` is its own module's. */
+/** Every action of design/api.md, by its name. `recipe`, `ask` and `agent` are their own modules'. */
 const ACTIONS: Actions = {
   navigate: nav.navigate,
   back: nav.back,

@@ -52,7 +52,7 @@ export async function ariaOf(
   return ariaLines(tree as unknown as (AriaNode | string)[], { max_chars, refs, mask });
 }
 
-const SECRET_FIELDS = [
+export const SECRET_FIELDS = [
   "input[type=password]",
   ...["current-password", "new-password", "one-time-code", "cc-number", "cc-csc"].map(
     (kind) => `input[autocomplete~="${kind}"]`,

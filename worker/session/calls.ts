@@ -2,12 +2,15 @@ import { type Clock, DeadlineError, withDeadline } from "#shared/clock.ts";
 import { MAX_INLINE_RESULT_BYTES } from "#shared/limits.ts";
 import { type HubSessionCall, type SessionReply, TakeName } from "#shared/link/messages.ts";
 import { SaveProfile } from "#shared/schema/session.ts";
+import type { ActionContext } from "#worker/actions/context.ts";
 import { ActionFailure, failureOf } from "#worker/actions/failure.ts";
 import { isAction, runAction } from "#worker/actions/run-action.ts";
 import { type PageSnapshot, pageSnapshot } from "#worker/actions/snapshot.ts";
+import type { Engines } from "#worker/llm/engines.ts";
 import type { HubFiles } from "#worker/profile/cache.ts";
 import { saveProfile } from "#worker/profile/save.ts";
 import { clearCookies, getCookies, putCookies } from "./cookies.ts";
+import { askPage, runAgent } from "./engine-actions.ts";
 import type { SessionLink } from "./link.ts";
 import type { Live } from "./live.ts";
 import { previewOf } from "./preview.ts";
@@ -20,6 +23,8 @@ export interface CallDeps {
   refusal(url: string): Promise<string | null>;
   /** Where the profiles of a session's link go; the link that asks is the one that gets them. */
   hubFiles(link: SessionLink): HubFiles;
+  /** What `ask` and `agent` call. */
+  engines: Engines;
 }
 
 interface Call extends Pick<HubSessionCall, "action" | "args" | "timeout_ms"> {
@@ -38,6 +43,8 @@ const OWN: Record<string, (live: Live, call: Call, deps: CallDeps) => Promise<un
   snapshot: snapshotOf,
   profile_save: storeProfile,
   recipe: runSessionRecipe,
+  ask: async (live, call, deps) => askPage(live, call, deps, await actingOn(live, call, deps)),
+  agent: async (live, call, deps) => runAgent(live, call, deps, await actingOn(live, call, deps)),
   run_reset: resetRun,
   take_name: takeName,
 };
@@ -83,25 +90,26 @@ async function storeProfile(
 }
 
 async function runCall(live: Live, call: Call, deps: CallDeps): Promise<unknown> {
-  const { action, args, timeout_ms } = call;
+  const { action, args } = call;
   const own = OWN[action];
   if (own) return own(live, call, deps);
   if (!isAction(action))
     throw new ActionFailure("invalid", { name: "Error", message: `unknown action ${action}` });
-  const pages = await live.pages();
-  return runAction(
-    {
-      pages,
-      clock: deps.clock,
-      timeout_ms,
-      refusal: deps.refusal,
-      takeInput: (name, content) => live.files.takeInput(name, content),
-      downloads: { list: live.files.listDownloads, open: live.files.openDownload },
-    },
-    action,
-    args,
-  );
+  return runAction(await actingOn(live, call, deps), action, args);
 }
+
+const actingOn = async (
+  live: Live,
+  { timeout_ms }: Call,
+  { clock, refusal }: CallDeps,
+): Promise<Omit<ActionContext, "signal">> => ({
+  pages: await live.pages(),
+  clock,
+  timeout_ms,
+  refusal,
+  takeInput: (name, content) => live.files.takeInput(name, content),
+  downloads: { list: live.files.listDownloads, open: live.files.openDownload },
+});
 
 /** Beyond the action's own deadline: Playwright's error says more than ours. */
 const GRACE_MS = 600;

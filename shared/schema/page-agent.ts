@@ -1,0 +1,103 @@
+import { z } from "@hono/zod-openapi";
+import { MAX_URL_LENGTH } from "../limits.ts";
+import type { TokenUsage } from "./attempt.ts";
+
+/** An element of the snapshot that the engine was shown. */
+const ref = z.string().regex(/^(f\d+)?e\d+$/, "must be a ref of the page, such as e12");
+const thought = z.string().max(4_000).nullish();
+const text = z.string().max(20_000);
+
+/** What an engine may do with a page, and nothing else (design/api.md, action `agent`). Other members are dropped. */
+export const AgentMove = z.discriminatedUnion("action", [
+  z.object({ action: z.literal("click"), thought, ref }),
+  z.object({ action: z.literal("fill"), thought, ref, text }),
+  z.object({
+    action: z.literal("press"),
+    thought,
+    key: z.string().min(1).max(100),
+    ref: ref.nullish(),
+  }),
+  z.object({
+    action: z.literal("select"),
+    thought,
+    ref,
+    values: z.array(z.string().max(10_000)).min(1).max(100),
+  }),
+  z.object({
+    action: z.literal("scroll"),
+    thought,
+    amount: z.number().min(-1e5).max(1e5).nullish(),
+    ref: ref.nullish(),
+  }),
+  z.object({
+    action: z.literal("navigate"),
+    thought,
+    url: z.string().min(1).max(MAX_URL_LENGTH),
+  }),
+  z.object({ action: z.literal("back"), thought }),
+  z.object({ action: z.literal("wait"), thought, seconds: z.number().min(0).max(10) }),
+  z.object({ action: z.literal("done"), thought, answer: text }),
+  z.object({ action: z.literal("give_up"), thought, reason: text }),
+]);
+export type AgentMove = z.infer<typeof AgentMove>;
+
+/** The same as a flat JSON schema: engines follow it better than a union, and the move is checked anyway. */
+export const AGENT_MOVE_SCHEMA = {
+  type: "object",
+  properties: {
+    thought: { type: "string", description: "why, in one sentence" },
+    action: {
+      type: "string",
+      enum: AgentMove.options.map((option) => option.shape.action.value),
+    },
+    ref: { type: "string" },
+    text: { type: "string" },
+    key: { type: "string" },
+    values: { type: "array", items: { type: "string" } },
+    amount: { type: "number" },
+    url: { type: "string" },
+    seconds: { type: "number" },
+    answer: { type: "string" },
+    reason: { type: "string" },
+  },
+  required: ["thought", "action"],
+};
+
+/** One step of an agent. The picture is of the page that the engine decided about; at most 100 KB of JPEG. */
+export interface AgentStep {
+  /** Counts from 1. */
+  n: number;
+  thought: string | null;
+  /** Without what was entered into a field for secrets. */
+  action: AgentMove;
+  ok: boolean;
+  error: string | null;
+  /** After the step. */
+  url: string;
+  ms: number;
+  screenshot_base64: string | null;
+}
+
+/**
+ * Result of `agent`. `ended`: `done` and `gave_up` are the engine's words; `max_steps` and `timeout` its bounds;
+ * `engine_error`: the engine failed after the first step (`reason` says how).
+ */
+export interface AgentResult {
+  done: boolean;
+  answer: string | null;
+  ended: "done" | "gave_up" | "max_steps" | "timeout" | "engine_error";
+  reason: string | null;
+  engine: string;
+  model: string;
+  usage: TokenUsage;
+  steps: AgentStep[];
+}
+
+/** Result of `ask`; `json` when a schema was given. */
+export interface AskResult {
+  text: string;
+  json?: unknown;
+  engine: string;
+  model: string;
+  usage: TokenUsage | null;
+}
