@@ -130,7 +130,7 @@ export async function offerFindings(
   } catch (err) {
     await say(job, "warn", "offer", `not everything could be offered: ${errorMessage(err)}`);
   }
-  const what = made.recipe ? `skill ${made.skill} and a recipe for ${made.recipe}` : made.skill;
+  const what = `skill ${made.skill}${made.recipe ? ` and a recipe for ${made.recipe}` : ""}`;
   if (made.skill)
     await say(job, "info", "offer", `offered for later jobs: ${what}`, { ...made, host });
 }
