@@ -20,6 +20,9 @@ const isPlain = (value: unknown): value is object =>
 function mergeMaps(maps: readonly Map<unknown, unknown>[]): Map<unknown, unknown> {
   const merged = new Map(maps.flatMap((map) => [...map]));
   merged.delete = (key) => maps.map((map) => map.delete(key)).includes(true);
+  merged.clear = () => {
+    for (const map of maps) map.clear();
+  };
   return merged;
 }
 
