@@ -1,22 +1,24 @@
 import type { MiddlewareHandler } from "hono";
-import { cors } from "hono/cors";
 import { HTTPException } from "hono/http-exception";
 import type { HubContext } from "./context.ts";
 import { controlRoutes } from "./control/app.ts";
 import type { ControlContext } from "./control/context.ts";
 import { serveDemo } from "./demo/site.ts";
 import { accessLog } from "./http/access-log.ts";
+import { corsFor } from "./http/cors.ts";
 import { addDocs } from "./http/docs.ts";
 import type { HttpEnv } from "./http/env.ts";
 import { loopbackHostsOnly, requireToken } from "./http/guards.ts";
 import { type App, newApp } from "./http/new-app.ts";
 import { onError } from "./http/on-error.ts";
+import { corsOrigins } from "./registries/fleet-settings.ts";
 import { attemptRoutes } from "./routes/attempts.ts";
 import { cdpRoutes } from "./routes/cdp.ts";
 import { conventionRoutes } from "./routes/conventions.ts";
 import { directUploadRoutes } from "./routes/direct-uploads.ts";
 import { engineRoutes } from "./routes/engines.ts";
 import { extensionRoutes } from "./routes/extension.ts";
+import { fleetSettingRoutes } from "./routes/fleet-settings.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { hostRoutes } from "./routes/hosts.ts";
 import { jobEventRoutes } from "./routes/job-events.ts";
@@ -43,20 +45,16 @@ import { workerRoutes } from "./routes/workers.ts";
 type BaseDeps = Pick<HubContext, "config" | "log" | "access_log">;
 
 /** An app with what every call passes: one log line, one error shape, and the guards the configuration asks for. */
-function baseApp({ config, log, access_log }: BaseDeps): App {
+function baseApp(
+  { config, log, access_log }: BaseDeps,
+  origins: () => Promise<readonly string[]>,
+): App {
   const app = newApp();
   app.onError(onError(log));
   app.notFound((c) => c.json({ detail: "no such path" }, 404));
   app.use(accessLog(access_log));
   if (config.loopback_hosts_only) app.use(loopbackHostsOnly);
-  if (config.cors_origins.length > 0)
-    app.use(
-      cors({
-        origin: [...config.cors_origins],
-        allowHeaders: ["Content-Type", "Authorization", "Idempotency-Key"],
-        exposeHeaders: ["Retry-After", "ETag", "Content-Range"],
-      }),
-    );
+  app.use(corsFor(origins));
   if (config.api_token !== null) app.use(requireToken(config.api_token, config.worker_secret));
   return app;
 }
@@ -91,7 +89,7 @@ const INFO = {
 
 /** The hub's HTTP side: the fleet at flat paths, the control plane below /api/v1 (fleet spec §4). */
 export function createHubApp(ctx: HubContext): App {
-  const app = baseApp(ctx);
+  const app = baseApp(ctx, () => corsOrigins(ctx));
   passOnCalls(ctx, app);
   app.use("/sessions/:sid/*", liveSessionsOnly(ctx));
   const parts = [
@@ -121,6 +119,7 @@ export function createHubApp(ctx: HubContext): App {
     presetRoutes(ctx),
     skillRoutes(ctx),
     conventionRoutes(ctx),
+    fleetSettingRoutes(ctx),
     controlRoutes({ ...ctx, log: ctx.log.child({ service: "control" }) }),
   ];
   for (const part of parts) app.route("/", part);
@@ -133,7 +132,7 @@ export function createHubApp(ctx: HubContext): App {
 
 /** The control plane alone. */
 export function createControlApp(ctx: ControlContext): App {
-  const app = baseApp(ctx);
+  const app = baseApp(ctx, async () => ctx.config.cors_origins);
   app.route("/", controlRoutes(ctx));
   app.route("/", workerSourceRoutes(ctx));
   addDocs(app, { ...INFO, version: ctx.version });

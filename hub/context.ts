@@ -15,6 +15,7 @@ import type { JobBus } from "./jobs/bus.ts";
 import type { Dispatcher } from "./jobs/dispatcher.ts";
 import type { Scripted } from "./jobs/scripted.ts";
 import type { UnstoredResult } from "./jobs/unstored.ts";
+import type { Webhooks } from "./jobs/webhook.ts";
 import type { SettingsCache } from "./registries/fleet-settings.ts";
 import type { PendingCall } from "./sessions/calls.ts";
 import type { HubSession } from "./sessions/types.ts";
@@ -80,6 +81,7 @@ export interface HubContext {
   readonly bus: JobBus;
   readonly dispatcher: Dispatcher;
   readonly settings_cache: SettingsCache;
+  readonly webhooks: Webhooks;
   /** POST /jobs calls waiting for their job: each is given the row once a worker has accepted it, or it has ended. */
   readonly waiters: Map<string, (row: JobRow) => void>;
   /** Scripted jobs and their runners. */

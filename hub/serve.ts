@@ -49,8 +49,10 @@ import {
 } from "./jobs/finish.ts";
 import { afterGapOnce, hubMessage, lookForHubsOnce } from "./jobs/hub-messages.ts";
 import { dispatchOnce, reconcileOnce, redriveOnce } from "./jobs/passes.ts";
+import { RETAIN_JOBS_EVERY_MS, retainJobsOnce } from "./jobs/retention.ts";
 import { newScripted } from "./jobs/scripted.ts";
 import { storeUnstoredOnce } from "./jobs/unstored.ts";
+import { createWebhooks } from "./jobs/webhook.ts";
 import {
   createProfileSweeper,
   type ProfileSweeper,
@@ -272,6 +274,7 @@ async function openContext(
     bus: createJobBus(() => ctx),
     dispatcher,
     settings_cache: new Map(),
+    webhooks: createWebhooks(() => ctx),
     waiters: new Map(),
     scripted: newScripted(),
     script_tools: { ...SCRIPT_TOOLS, ...deps.script_tools },
@@ -287,6 +290,7 @@ async function openContext(
   scope.add("script sandboxes", ctx.config.data_dir, closeSandboxes);
   scope.add("scripts", ctx, settleScripts);
   scope.add("cluster", cluster, (c) => c.stop());
+  scope.add("webhooks", ctx.webhooks, (w) => w.stop());
   scope.add("candidate", teller, (t) => t.stop());
   scope.add("event streams", ctx.streams, (streams) =>
     Promise.all([...streams].map((end) => end())),
@@ -309,10 +313,10 @@ async function closeLinks(ctx: HubContext): Promise<void> {
 
 function startLoops(ctx: HubContext, scope: Scope, sweeper: ProfileSweeper): void {
   const { clock, log, config } = ctx;
-  const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) =>
+  const loop = (name: string, everyMs: number, pass: (signal: AbortSignal) => Promise<unknown>) =>
     scope.add(
       name,
-      startLoop({ name, everyMs, clock, log, pass: async () => void (await pass()) }),
+      startLoop({ name, everyMs, clock, log, pass: async (signal) => void (await pass(signal)) }),
       (l) => l.stop(),
     );
   let touched = 0;
@@ -343,6 +347,7 @@ function startLoops(ctx: HubContext, scope: Scope, sweeper: ProfileSweeper): voi
   loop("unstored results", UNSTORED_EVERY_MS, () => storeUnstoredOnce(ctx).catch(() => {}));
   loop("reconciler", config.stale.reconcile_interval_ms, () => reconcileOnce(ctx));
   loop("profile sweep", SWEEP_EVERY_MS, () => sweeper.sweep());
+  loop("job retention", RETAIN_JOBS_EVERY_MS, (signal) => retainJobsOnce(ctx, signal));
   loop("session reaper", REAP_EVERY_MS, () => reapSessionsOnce(ctx));
   loop("session places", PLACE_BEAT_MS, () => publishPlacesOnce(ctx));
   startControlLoops(ctx, scope);

@@ -5,6 +5,7 @@ import {
   desc,
   eq,
   getTableColumns,
+  gt,
   gte,
   inArray,
   isNull,
@@ -13,6 +14,7 @@ import {
   ne,
   type SQL,
   sql,
+  sum,
 } from "drizzle-orm";
 import { cleanText } from "#drizzle/clean.ts";
 import { TERMINAL } from "#shared/schema/job.ts";
@@ -222,6 +224,44 @@ export function jobsRepo(conn: Conn): JobsRepo {
     },
     setStage: async (job_id, lease_token, stage) => {
       await setStage.execute({ stage, job_id, held_token: lease_token });
+    },
+    oldestEnded: async ({ ended_before, with_assets = false, limit }) => {
+      const old =
+        ended_before === undefined
+          ? undefined
+          : [
+              // No job ends before it is made: what the index can tell.
+              lte(jobs.created_at, ended_before),
+              lte(jobs.finished_at, ended_before),
+            ];
+      // Of each status by itself: together they have no order that an index knows.
+      const found = await Promise.all(
+        TERMINAL.map((status) =>
+          q
+            .select({
+              ...{ job_id: jobs.job_id, created_at: jobs.created_at },
+              asset_bytes: jobs.asset_bytes,
+            })
+            .from(jobs)
+            .where(
+              and(
+                eq(jobs.status, status),
+                ...(old ?? []),
+                with_assets ? gt(jobs.asset_bytes, 0) : undefined,
+              ),
+            )
+            .orderBy(asc(jobs.created_at), asc(jobs.job_id))
+            .limit(limit),
+        ),
+      );
+      return found
+        .flat()
+        .sort((a, b) => a.created_at - b.created_at)
+        .slice(0, limit);
+    },
+    assetBytes: async () => {
+      const [row] = await q.select({ bytes: sum(jobs.asset_bytes) }).from(jobs);
+      return Number(row?.bytes ?? 0);
     },
     deleteTerminal: async (job_id) => {
       const gone = await q

@@ -1,8 +1,15 @@
-import { asc, eq, sql } from "drizzle-orm";
+import { asc, eq, inArray, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import type { SettingsRepo } from "./types.ts";
 
-export function settingsRepo({ q, t: { settings } }: Conn): SettingsRepo {
+export function settingsRepo({ q, t: { settings }, atomic }: Conn): SettingsRepo {
+  const write = (key: string, value: unknown, updated_at: number) =>
+    value === null || value === undefined
+      ? q.delete(settings).where(eq(settings.key, key))
+      : q
+          .insert(settings)
+          .values({ key, value, updated_at })
+          .onConflictDoUpdate({ target: settings.key, set: { value, updated_at } });
   return {
     get: async (key) => {
       const [row] = await q
@@ -12,14 +19,7 @@ export function settingsRepo({ q, t: { settings } }: Conn): SettingsRepo {
       return row?.value ?? null;
     },
     set: async (key, value, updated_at) => {
-      if (value === null || value === undefined) {
-        await q.delete(settings).where(eq(settings.key, key));
-        return;
-      }
-      await q
-        .insert(settings)
-        .values({ key, value, updated_at })
-        .onConflictDoUpdate({ target: settings.key, set: { value, updated_at } });
+      await write(key, value, updated_at);
     },
     add: async (key, value, updated_at) => {
       const added = await q
@@ -42,5 +42,13 @@ export function settingsRepo({ q, t: { settings } }: Conn): SettingsRepo {
         .from(settings)
         .where(sql`substr(${settings.key}, 1, ${prefix.length}) = ${prefix}`)
         .orderBy(asc(settings.key)),
+    find: async (keys) =>
+      keys.length === 0 ? [] : q.select().from(settings).where(inArray(settings.key, keys)),
+    setAll: async (values, updated_at) => {
+      // In one order, so that two calls at once wait for each other's rows instead of for ever.
+      const entries = Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1));
+      if (entries.length > 0)
+        await atomic(entries.map(([key, value]) => write(key, value, updated_at)));
+    },
   };
 }

@@ -101,6 +101,17 @@ export interface JobsRepo {
   /** 1 for the next one to run; null when the job is not queued. */
   queuePosition(job_id: string): Promise<number | null>;
   setStage(job_id: string, lease_token: number, stage: string): Promise<void>;
+  /**
+   * Jobs that have ended, oldest first by `created_at`, at most `limit`: before `ended_before` when it is given, and only
+   * those with assets when `with_assets`.
+   */
+  oldestEnded(filter: {
+    ended_before?: number;
+    with_assets?: boolean;
+    limit: number;
+  }): Promise<Pick<JobRow, "job_id" | "created_at" | "asset_bytes">[]>;
+  /** Bytes of the assets of all jobs. */
+  assetBytes(): Promise<number>;
   /** Deletes the row with its assets and events when it is terminal; false when it is not, or not there. */
   deleteTerminal(job_id: string): Promise<boolean>;
 }
@@ -229,6 +240,10 @@ export interface SettingsRepo {
   delete(key: string): Promise<boolean>;
   /** Those whose key begins with `prefix`. */
   list(prefix: string): Promise<SettingRow[]>;
+  /** Those of `keys` that are set. */
+  find(keys: string[]): Promise<SettingRow[]>;
+  /** Sets all of these in one transaction; null unsets. */
+  setAll(values: Record<string, unknown>, now: number): Promise<void>;
 }
 
 export interface IdempotencyRepo {

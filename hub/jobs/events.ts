@@ -58,5 +58,6 @@ export async function announceEnd(ctx: HubContext, row: JobRow, reported = false
   ctx.waiters.get(row.job_id)?.(row);
   const { job_id, status, worker_id, lease_token, session_id } = row;
   ctx.cluster.tell({ type: "job_ended", job_id, status, worker_id, lease_token, session_id });
+  ctx.webhooks.jobEnded(row);
   ctx.signal("job finished", { job_id: row.job_id, status: row.status });
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isRefusedHost } from "#shared/addresses.ts";
 import { RUN_CONCURRENCY } from "#shared/limits.ts";
 import { RegistrySlug } from "#shared/schema/engine.ts";
 import type { HubConfig } from "../config.ts";
@@ -27,11 +28,18 @@ const Origin = z
     error: "must be origins such as https://ops.example.org, or *",
   });
 
+/** Answered to anybody by GET /settings, hence no credentials. */
 const WebhookUrl = z
   .string()
   .max(2_000)
   .refine((raw) => URL.canParse(raw) && /^https?:$/.test(new URL(raw).protocol), {
     error: "must be an http or https URL",
+  })
+  .refine((raw) => !URL.canParse(raw) || (!new URL(raw).username && !new URL(raw).password), {
+    error: "must not hold credentials",
+  })
+  .refine((raw) => !URL.canParse(raw) || !isRefusedHost(new URL(raw).hostname), {
+    error: "must not be a cloud metadata or link-local address",
   });
 
 /** Settings of the fleet by key. They share their table with the control plane's, whose keys begin with `control.`. */
@@ -59,7 +67,7 @@ export const FLEET_SETTINGS = {
   retention_max_bytes: setting(
     z.int().min(0).max(Number.MAX_SAFE_INTEGER),
     0,
-    "Bytes all assets may take; while there are more, the jobs that ended first are deleted; 0 = no bound",
+    "Bytes all assets may take; while there are more, the oldest jobs that ended are deleted; 0 = no bound",
   ),
   max_concurrent_runs: setting(
     z.int().min(RUN_CONCURRENCY.min).max(RUN_CONCURRENCY.max),

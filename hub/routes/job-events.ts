@@ -7,6 +7,7 @@ import { fails } from "../http/openapi-parts.ts";
 import { requireUpgrade, type Socket, upgrade } from "../http/sockets.ts";
 import { EVENT_CLOSE, type EventStream, startEventStream } from "../jobs/event-stream.ts";
 import { getRow } from "../jobs/read.ts";
+import { corsOrigins } from "../registries/fleet-settings.ts";
 import { JobParams } from "./params.ts";
 
 const events = createRoute({
@@ -43,7 +44,7 @@ export function jobEventRoutes(ctx: HubContext) {
   app.openAPIRegistry.registerPath(events);
   app.get("/jobs/:id/events", async (c) => {
     requireUpgrade(c);
-    refuseForeignOrigin(c, ctx.config.cors_origins);
+    refuseForeignOrigin(c, await corsOrigins(ctx));
     const since = parseSince(c.req.query("since"));
     const job = await getRow(ctx, c.req.param("id")).catch(() => null);
     let stream: EventStream | null = null;

@@ -21,7 +21,7 @@ PUT /hosts/{host}/login_recipe|GET /profiles|GET /profiles/{name}|POST /profiles
 DELETE /profiles/{name}|POST /profiles/{name}/default|GET /profiles/default|DELETE /profiles/default
 GET /profiles/extension/install|GET /engines|GET /engines/{slug}|PUT /engines/{slug}|DELETE /engines/{slug}
 POST /engines/{slug}/promote|GET /engines/{slug}/resolve|GET /presets|PUT /presets/{slug}|GET /skills
-PUT /skills/{slug}|GET /conventions|PUT /conventions/{slug}`;
+PUT /skills/{slug}|GET /conventions|PUT /conventions/{slug}|GET /settings|PATCH /settings`;
 const PIPELINE = `
 GET /health|GET /status|GET /runs|GET /workloads|POST /workloads|GET /workloads/{slug}|PUT /workloads/{slug}
 PATCH /workloads/{slug}/enabled|PATCH /workloads/{slug}/supervisor_enabled|DELETE /workloads/{slug}

@@ -13,7 +13,8 @@ let hub: TestHub;
 /** With WORKER_SECRET, SVC_API_TOKEN, an engine of the environment, and only one variable that may hold a key. */
 let closed: TestHub;
 beforeAll(async () => {
-  hub = await startTestHub({ env: { LLM_KEY: KEY } });
+  // What a hub has read of the settings is its own.
+  hub = await startTestHub({ alone: true, env: { LLM_KEY: KEY } });
   closed = await startTestHub({
     alone: true,
     env: {
@@ -274,8 +275,12 @@ describe("§4.6 resolve where secrets are set", () => {
     expect((await put("a", { api_key_env: "LLM_KEY" }, closed)).status).toBe(200);
     const proof = { "x-worker-secret": SECRET };
     expect((await resolve(proof)).body.headers.authorization).toBe(`Bearer ${KEY}`);
-    for (const wrong of [{}, { authorization: `Bearer ${TOKEN}` }, { "x-worker-secret": "no" }])
-      expect((await resolve(wrong)).status).toBe(401);
+    const wrongs: Record<string, string>[] = [
+      {},
+      { authorization: `Bearer ${TOKEN}` },
+      { "x-worker-secret": "no" },
+    ];
+    for (const wrong of wrongs) expect((await resolve(wrong)).status).toBe(401);
     expect((await closed.call("GET", "/engines")).status).toBe(401);
     expect(closed.log.some((line) => JSON.stringify(line).includes(KEY))).toBe(false);
   });

@@ -153,6 +153,17 @@ test("/docs and its files come from the program itself, /openapi.json lists ever
   expect(operations.filter((name) => !name.includes(" /api/v1/")).sort()).toEqual(
     [
       ...Object.keys(SESSION_ACTIONS).map((action) => `POST /sessions/{sid}/${action}`),
+      ...["engines", "presets", "skills", "conventions"].flatMap((registry) => [
+        `GET /${registry}`,
+        ...["GET", "PUT", "DELETE"].map((method) => `${method} /${registry}/{slug}`),
+      ]),
+      "POST /engines/{slug}/promote",
+      "GET /engines/{slug}/resolve",
+      "GET /presets/{slug}/{target_url}",
+      "GET /settings",
+      "PATCH /settings",
+      "GET /jobs/{id}/attempts",
+      "GET /jobs/{id}/attempts/{n}",
       "DELETE /hosts/{host}",
       "DELETE /hosts/{host}/recipes/{index}",
       "DELETE /jobs/{id}",

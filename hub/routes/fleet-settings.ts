@@ -1,0 +1,36 @@
+import { createRoute } from "@hono/zod-openapi";
+import { FleetSettings, PatchFleetSettings } from "#shared/schema/fleet-settings.ts";
+import type { HubContext } from "../context.ts";
+import { jsonBodyLimit } from "../http/guards.ts";
+import { newApp } from "../http/new-app.ts";
+import { fails, json, ok } from "../http/openapi-parts.ts";
+import { patchFleetSettings, readFleetSettings } from "../registries/fleet-settings.ts";
+import { idempotent } from "./idempotent.ts";
+import { IdempotencyHeader } from "./params.ts";
+
+const tags = ["settings"];
+
+/** Settings of the fleet (fleet spec §4.7, design/api.md). */
+export function fleetSettingRoutes(ctx: HubContext) {
+  const read = createRoute({
+    ...{ method: "get", path: "/settings", tags },
+    summary: "The fleet's settings as they count now, and what each key is",
+    description:
+      "`schema` is the JSON schema of PATCH, with a description and a default for each key.",
+    responses: { ...ok(FleetSettings), ...fails(503) },
+  });
+  const patch = createRoute({
+    ...{ method: "patch", path: "/settings", tags },
+    summary: "Change some of the settings; null goes back to the default",
+    description: "All of the given keys or none. A change counts at every hub within a second.",
+    middleware: [jsonBodyLimit, idempotent(ctx)],
+    request: {
+      headers: IdempotencyHeader,
+      ...json(PatchFleetSettings, { retention_days: 30, webhook_url: null }),
+    },
+    responses: { ...ok(FleetSettings), ...fails(400, 409, 413, 415, 422, 503) },
+  });
+  return newApp()
+    .openapi(read, async (c) => c.json(await readFleetSettings(ctx), 200))
+    .openapi(patch, async (c) => c.json(await patchFleetSettings(ctx, c.req.valid("json")), 200));
+}

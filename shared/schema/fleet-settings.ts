@@ -1,0 +1,14 @@
+import { z } from "@hono/zod-openapi";
+
+/** GET and PATCH /settings (design/api.md): the values that count by key, and the JSON schema of what PATCH takes. */
+export const FleetSettings = z
+  .object({
+    settings: z.record(z.string(), z.unknown()),
+    schema: z.record(z.string(), z.unknown()),
+  })
+  .openapi("FleetSettings");
+export type FleetSettings = z.infer<typeof FleetSettings>;
+
+/** Body of PATCH /settings: known keys only; null goes back to the default. */
+export const PatchFleetSettings = z.record(z.string(), z.unknown()).openapi("PatchFleetSettings");
+export type PatchFleetSettings = z.infer<typeof PatchFleetSettings>;

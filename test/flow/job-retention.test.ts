@@ -1,0 +1,115 @@
+import { afterEach, expect, test } from "bun:test";
+import { RETAIN_JOBS_EVERY_MS, retainJobsOnce } from "#hub/jobs/retention.ts";
+import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
+import type { FakeWorker } from "#test/support/fake-worker.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
+
+/** Settings retention_days and retention_max_bytes (design/api.md): jobs that have ended go, with everything of theirs. */
+
+/** A day would be thousands of passes of every loop of the hub. */
+const SECOND_IN_DAYS = 1 / 86_400;
+let hub: TestHub;
+let clock: FakeClock;
+let worker: FakeWorker;
+const start = async () => {
+  clock = createFakeClock();
+  hub = await startTestHub({ alone: true, clock });
+  worker = await hub.worker();
+};
+afterEach(() => hub.close());
+
+const patch = async (settings: object) => {
+  expect((await hub.call("PATCH", "/settings", settings)).status).toBe(200);
+};
+const there = async (...ids: string[]): Promise<boolean[]> => {
+  const answers = await Promise.all(ids.map((id) => hub.call("GET", `/jobs/${id}`)));
+  return answers.map(({ status }) => status === 200);
+};
+
+async function runningJob(size: number) {
+  const submitted = hub.call("POST", "/jobs", { url: TARGET });
+  const job = await worker.assigned.next();
+  await submitted;
+  if (size > 0) expect((await worker.putAsset(job, "x".repeat(size))).status).toBe(200);
+  return job;
+}
+
+/** A job with an asset of `size` bytes and a page, ended; a second later. */
+async function endedJob(size: number): Promise<string> {
+  const job = await runningJob(size);
+  const { job_id } = job;
+  expect((await worker.putDocument(job, "page.html", "<p>")).status).toBe(200);
+  worker.finish(job);
+  await hub.signals.next("job finished", { job_id });
+  await hub.signals.next("lane freed");
+  await clock.advance(1_000);
+  return job_id;
+}
+
+test("retention_days: what ended longer ago goes with files, assets and events; what is younger or runs stays", async () => {
+  await start();
+  const old = await endedJob(10);
+  await clock.advance(2_000);
+  const young = await endedJob(10);
+  const { job_id: running } = await runningJob(10);
+  await patch({ retention_days: 2 * SECOND_IN_DAYS });
+  await retainJobsOnce(hub.ctx);
+  expect(await there(old, young, running)).toEqual([false, true, true]);
+  expect(await hub.ctx.objects.list(`jobs/${old}`)).toEqual([]);
+  expect((await hub.ctx.objects.list(`jobs/${young}`)).length).toBe(2);
+  expect(await hub.ctx.db.events.list(old, 0, 10)).toEqual([]);
+  expect(await hub.ctx.db.assets.list(old)).toEqual([]);
+});
+
+test("retention_max_bytes: the oldest that ended go while all assets are over it, those without assets never", async () => {
+  await start();
+  const empty = await endedJob(0);
+  const ids = [await endedJob(100), await endedJob(100), await endedJob(100)];
+  const { job_id: running } = await runningJob(100);
+  await patch({ retention_max_bytes: 400 });
+  await retainJobsOnce(hub.ctx);
+  expect(await there(empty, ...ids, running)).toEqual([true, true, true, true, true]);
+  await patch({ retention_max_bytes: 250 });
+  await retainJobsOnce(hub.ctx);
+  expect(await there(empty, ...ids, running)).toEqual([true, false, false, true, true]);
+  // What runs counts and stays, however little is allowed.
+  await patch({ retention_max_bytes: 1 });
+  await retainJobsOnce(hub.ctx);
+  expect(await there(empty, ...ids, running)).toEqual([true, false, false, false, true]);
+  expect(await hub.ctx.db.jobs.assetBytes()).toBe(100);
+});
+
+test("without bounds nothing goes; with one the hub looks by itself every minute", async () => {
+  await start();
+  const job_id = await endedJob(1);
+  await retainJobsOnce(hub.ctx);
+  expect(await there(job_id)).toEqual([true]);
+  await patch({ retention_days: SECOND_IN_DAYS });
+  await clock.advance(RETAIN_JOBS_EVERY_MS);
+  while ((await there(job_id))[0]) await clock.advance(1);
+});
+
+test("a job whose files cannot be deleted keeps its record, and goes with the next pass", async () => {
+  await start();
+  const job_id = await endedJob(1);
+  await patch({ retention_days: SECOND_IN_DAYS });
+  const deletePrefix = () => Promise.reject(new Error("the bucket is away"));
+  const broken = { ...hub.ctx, objects: { ...hub.ctx.objects, deletePrefix } };
+  await expect(retainJobsOnce(broken)).rejects.toThrow("the bucket is away");
+  expect(await there(job_id)).toEqual([true]);
+  await retainJobsOnce(hub.ctx);
+  expect(await there(job_id)).toEqual([false]);
+});
+
+test("one hub of a fleet does it; another takes its place when that one is gone", async () => {
+  await start();
+  const job_id = await endedJob(1);
+  await retainJobsOnce(hub.ctx);
+  await patch({ retention_max_bytes: 1, retention_days: SECOND_IN_DAYS });
+  const other = { ...hub.ctx, hub_id: "other" };
+  await retainJobsOnce(other);
+  expect(await there(job_id)).toEqual([true]);
+  await hub.ctx.kv.delete("turn:job-retention");
+  await retainJobsOnce(other);
+  expect(await there(job_id)).toEqual([false]);
+});
