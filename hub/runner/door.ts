@@ -119,7 +119,7 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
     onConnect();
     const reader = createFrameReader({
       header_bytes: DOOR_LIMITS.header,
-      bodyBytes: ({ op }) => LIMIT_OF[String(op)] ?? 0,
+      bodyBytes: ({ op }) => LIMITS.get(op) ?? DOOR_LIMITS.log,
     });
     const waiting: DoorFrame[] = [];
     let pumping = false;
@@ -197,12 +197,11 @@ export async function openDoor(options: DoorOptions): Promise<OpenDoor> {
 
 /** How long a call at most waits beyond the moment when there is room for it. */
 const PAUSE_MS = 20;
-const LIMIT_OF: Record<string, number> = {
-  act: DOOR_LIMITS.act,
-  save: DOOR_LIMITS.save,
-  log: DOOR_LIMITS.log,
-  end: DOOR_LIMITS.end,
-};
+const LIMITS = new Map<unknown, number>([
+  ["act", DOOR_LIMITS.act],
+  ["save", DOOR_LIMITS.save],
+  ["end", DOOR_LIMITS.end],
+]);
 
 const isAction = (name: string): name is SessionActionName => Object.hasOwn(SESSION_ACTIONS, name);
 

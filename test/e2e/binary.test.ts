@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+} from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -90,6 +99,23 @@ test("flotilla hub runs as an unprivileged user", () =>
     );
     expect(await statusOf(`${await addressOf(program)}/health`)).toBe(200);
     expect(await endWith(program, "SIGTERM")).toBe(0);
+  }));
+
+test("design/api.md Scripts: the binary is the runtime of scripts, also where only root gets at it", () =>
+  inEmptyDir(async (dir) => {
+    const hidden = join(dir, "hidden");
+    mkdirSync(hidden, { mode: 0o700 });
+    copyFileSync(flotilla, join(hidden, "flotilla"));
+    const doctor = ["doctor", "hub", "--json", "--data-dir", join(dir, "data")];
+    for (const program of [flotilla, join(hidden, "flotilla")]) {
+      const run = startProgram([program, ...doctor], { cwd: dir });
+      await run.exited;
+      const { checks } = JSON.parse(run.stdout) as { checks: { name: string }[] };
+      expect(checks.find(({ name }) => name === "script sandbox")).toMatchObject({
+        status: "ok",
+        found: expect.stringContaining("bubblewrap; a script took"),
+      });
+    }
   }));
 
 /** Only root can become somebody else; for anybody else the test itself runs unprivileged. */

@@ -16,6 +16,7 @@ import {
   checkServerPort,
   checkSharedMemory,
 } from "#hub/commands/doctor/machine.ts";
+import { checkSandbox } from "#hub/commands/doctor/sandbox.ts";
 import { checkDatabase, checkRedis, skewOf } from "#hub/commands/doctor/stores.ts";
 import { loadHubConfig } from "#hub/config.ts";
 import { freePort } from "#test/support/program.ts";
@@ -58,6 +59,29 @@ test("doctor names what is missing and the package to install", async () => {
   });
   expect(byName(headless, "Xvnc")?.status).toBe("warn");
   expect(byName(headless, "chromium")?.advice).toContain("SVC_CHROMIUM");
+});
+
+test("doctor tries what scripts run in, and says what is missing or switched off", async () => {
+  const config = { sandbox: "bubblewrap" as const, data_dir: join(dir, "data") };
+  const name = "script sandbox";
+  expect(await checkSandbox(config)).toMatchObject({
+    ...{ name, status: "ok", found: expect.stringContaining("bubblewrap; a script took") },
+  });
+  const { PATH } = process.env;
+  try {
+    process.env.PATH = pathWith({});
+    expect(await checkSandbox(config)).toEqual({
+      ...{ name, status: "warn", found: "bwrap is not installed" },
+      advice: "apt-get install bubblewrap",
+    });
+    process.env.PATH = pathWith({ ...{ nice: "", prlimit: "", setpriv: "" }, bwrap: "" });
+    expect(await checkSandbox(config)).toMatchObject({ status: "warn" });
+  } finally {
+    process.env.PATH = PATH;
+  }
+  expect(await checkSandbox({ ...config, sandbox: "process" })).toMatchObject({
+    ...{ name, status: "warn", found: "none: SVC_SANDBOX=process" },
+  });
 });
 
 test("doctor tells ports that are taken and a /dev/shm that is not there", async () => {
