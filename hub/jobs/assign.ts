@@ -101,7 +101,7 @@ async function assignJob(ctx: HubContext, queued: JobRow): Promise<Outcome> {
   const place = await holdLane(ctx, { job_id, session_id, ...(fits && { fits }) });
   if (!place) return fits ? "waits" : "full";
   const { link, held, settle } = place;
-  if (isScripted(queued)) ctx.scripted.lanes.add(held);
+  if (isScripted(queued)) ctx.scripted.lanes.set(held, link);
   try {
     const row = await ctx.db.jobs.claim({
       job_id,

@@ -91,7 +91,7 @@ export async function runAttached(
   session.keep_ms ??= KEPT_IDLE_MS;
   const held = await takeOver(ctx, session, queued.job_id);
   if (held === null) return failQueued(ctx, queued, "the session it was to run in has ended");
-  if (isScripted(queued)) ctx.scripted.lanes.add(held.lane);
+  if (isScripted(queued)) ctx.scripted.lanes.set(held.lane, session.link);
   const row = await ctx.db.jobs
     .claim({
       job_id: queued.job_id,

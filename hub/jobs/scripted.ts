@@ -3,7 +3,7 @@ import type { Lane } from "#shared/schema/worker.ts";
 import type { HubContext } from "../context.ts";
 import type { JobRow } from "../db/types.ts";
 import { freeCapacity } from "../fleet/lanes.ts";
-import type { HeldLane } from "../fleet/worker-link.ts";
+import type { HeldLane, WorkerLink } from "../fleet/worker-link.ts";
 import { fleetSetting } from "../registries/fleet-settings.ts";
 
 /** Jobs whose page a script drives (fleet spec §1): who runs, and when the next one may. */
@@ -28,8 +28,8 @@ export class ScriptStopped extends Error {
 
 /** What a hub knows of the scripts it runs. */
 export interface Scripted {
-  /** Lanes that are leased to scripted jobs. */
-  readonly lanes: WeakSet<HeldLane>;
+  /** Lanes that are leased to scripted jobs, with their worker. */
+  readonly lanes: Map<HeldLane, WorkerLink>;
   /** Lanes whose worker was told to end the run. */
   readonly ended: WeakSet<HeldLane>;
   readonly runs: Map<string, RunningScript>;
@@ -41,7 +41,7 @@ export interface Scripted {
 }
 
 export const newScripted = (): Scripted => ({
-  lanes: new WeakSet(),
+  lanes: new Map(),
   ended: new WeakSet(),
   runs: new Map(),
   attached: new Set(),
@@ -52,12 +52,11 @@ export const newScripted = (): Scripted => ({
 export const isScripted = ({ mode }: Pick<JobRow, "mode">): boolean => mode !== "fetch";
 
 /** Scripted jobs that have a runner of this hub: from the lease of their lane to the job's end. */
-function countRuns({ links, scripted }: HubContext): number {
-  let leased = 0;
-  for (const link of links.values())
-    for (const held of link.held.values()) if (scripted.lanes.has(held) && !held.done) leased += 1;
+function countRuns({ scripted: { lanes, runs } }: HubContext): number {
+  for (const [held, link] of lanes)
+    if (held.done || link.held.get(held.lease.lane_idx) !== held) lanes.delete(held);
   // What was stopped is still being taken down.
-  return Math.max(leased, scripted.runs.size);
+  return Math.max(lanes.size, runs.size);
 }
 
 /** Whether a runner of this hub is free (fleet spec §8, setting max_concurrent_runs). */
@@ -77,12 +76,13 @@ const OUT_OF_USE: readonly Lane["state"][] = ["quarantined", "dead"];
 /** Assignments this hub's workers can have at a time, counted up to `most`. */
 function places(ctx: HubContext, most: number): number {
   let count = 0;
-  for (const { ready, closed, status, lanes, max_concurrent } of ctx.links.values())
-    if (ready && !closed && status === "active") {
-      const usable = [...lanes.values()].filter(({ state }) => !OUT_OF_USE.includes(state)).length;
-      count += Math.min(usable, max_concurrent);
-    }
-  return Math.min(count, most);
+  for (const { ready, closed, status, lanes, max_concurrent } of ctx.links.values()) {
+    if (!ready || closed || status !== "active") continue;
+    const usable = [...lanes.values()].filter(({ state }) => !OUT_OF_USE.includes(state)).length;
+    count += Math.min(usable, max_concurrent);
+    if (count >= most) return most;
+  }
+  return count;
 }
 
 /**

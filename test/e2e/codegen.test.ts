@@ -321,6 +321,24 @@ test(
 );
 
 test(
+  "§2.2 attach_to_job: a script runs in a tab of its own of the kept browser, and leaves the person's alone",
+  async () => {
+    const kept = await rig.fleet.submit(page, { keep_session: true, idle_seconds: 0 });
+    await rig.outcome(kept.job_id);
+    const sid = kept.session_id;
+    await rig.call("POST", `/sessions/${sid}/evaluate`, { code: "document.title = 'mine'" });
+    const code = `${GOOD}\nawait session.evaluate("document.title = 'theirs'");`;
+    const job_id = await rerun({ code, attach_to_job: kept.job_id });
+    const { job } = await rig.outcome(job_id);
+    expect(job).toMatchObject({ status: "completed", session_id: sid });
+    const tabs = (await rig.call("POST", `/sessions/${sid}/tabs`, {})).body.result;
+    expect(tabs).toEqual([expect.objectContaining({ title: "mine", active: true })]);
+    expect((await rig.call("DELETE", `/sessions/${sid}`)).status).toBe(204);
+  },
+  LONG,
+);
+
+test(
   "§3.1 cancel while the engine plans, the script runs, and the judge thinks",
   async () => {
     const cancel = async (job_id: string) => {

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "bun:test";
+import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { reconcileOnce } from "#hub/jobs/passes.ts";
 import type { ScriptOutcome, ScriptRun } from "#hub/runner/types.ts";
 import { createFakeClock } from "#test/support/fake-clock.ts";
@@ -7,6 +7,8 @@ import { createQueue } from "#test/support/queue.ts";
 import { scriptedWorker } from "#test/support/scripted-worker.ts";
 
 /** Fleet spec §1, §8: scripted jobs in the queue, with workers and a runner that the test plays. */
+
+setDefaultTimeout(60_000);
 
 const OK: ScriptOutcome = {
   end: "ok",
@@ -85,7 +87,7 @@ test("§8 of 50 jobs submitted together three run at a time, in the order they c
     if (done + 4 <= 50) while (runs.all.length < done + 4) await runs.next();
   }
   expect(order).toEqual(ids);
-}, 60_000);
+});
 
 test("the last free lane of several is left to fetch jobs; a fleet of one lane runs scripts all the same", async () => {
   await start();
@@ -118,6 +120,8 @@ test("§3.1 the queue timeout counts the wait for a lane, not the wait for a run
   const clock = createFakeClock();
   await start({ clock });
   await hub.ctx.db.settings.set("max_concurrent_runs", 1, clock.now());
+  // What was read of the settings before is a second old by then.
+  await clock.advance(1_001);
   const worker = await scriptedWorker(hub, { lanes: 3 });
   await rerun();
   const running = await runs.next();
