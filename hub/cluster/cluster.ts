@@ -25,6 +25,8 @@ export interface Cluster {
   readonly dropping: Map<string, () => void>;
   /** Workers that the reconciler did not find alive, and since when. */
   readonly missing: Map<string, number>;
+  /** Whether this hub is in the registry, and when it was last found missing there (`storeIsWhole`). */
+  readonly registered: { entered: boolean; missed_at: number | null };
   tell(news: HubNews): void;
   /** Jobs are queued that this hub has no lane for. */
   wake(jobs: Iterable<string>): void;
@@ -119,6 +121,7 @@ export function createCluster(deps: ClusterDeps): Cluster {
     left: new Map(),
     dropping: new Map(),
     missing: new Map(),
+    registered: { entered: false, missed_at: null },
     tell: (news) => {
       if (peers.size > 0) send(news);
     },

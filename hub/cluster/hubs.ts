@@ -6,6 +6,8 @@ import { within } from "./deadline.ts";
 /** Fleet spec §8: the hub registry. */
 export const HUB_BEAT_MS = 30_000;
 const HUB_EXPIRY_MS = 90_000;
+/** Every hub's next beat, and the time it takes. */
+const TOLD_AGAIN_MS = HUB_BEAT_MS + 5_000;
 const HUB_PREFIX = "hub:";
 
 /** A live hub: the value of `hub:<id>` in the shared store. `at` epoch ms. */
@@ -20,12 +22,26 @@ export interface HubEntry {
 const keyOf = (hub_id: string) => `${HUB_PREFIX}${hub_id}`;
 
 /** Says that this hub lives, and where. */
-export const beatHubOnce = ({ kv, hub_id, advertise, version, clock }: HubContext): Promise<void> =>
-  kv.set(
-    keyOf(hub_id),
-    { hub_id, url: advertise.url, version, at: clock.now() } satisfies HubEntry,
-    HUB_EXPIRY_MS,
-  );
+export async function beatHubOnce(ctx: HubContext): Promise<void> {
+  const { kv, hub_id, advertise, version, clock, cluster } = ctx;
+  const { registered } = cluster;
+  const at = clock.now();
+  if (registered.entered && (await kv.get(keyOf(hub_id))) === null) registered.missed_at = at;
+  const entry: HubEntry = { hub_id, url: advertise.url, version, at };
+  await kv.set(keyOf(hub_id), entry, HUB_EXPIRY_MS);
+  registered.entered = true;
+}
+
+/**
+ * False while the shared store may lack what other hubs have told it: it has lost this hub's own entry, so it was emptied,
+ * and every hub says all it has again within 30 s. What is missing there until then may well exist.
+ */
+export async function storeIsWhole(ctx: HubContext): Promise<boolean> {
+  const { registered, shared } = ctx.cluster;
+  if (!shared || !registered.entered) return true;
+  if ((await findHub(ctx, ctx.hub_id)) === null) return false;
+  return registered.missed_at === null || ctx.clock.now() - registered.missed_at > TOLD_AGAIN_MS;
+}
 
 export const leaveHubs = (ctx: HubContext): Promise<void> => ctx.kv.delete(keyOf(ctx.hub_id));
 

@@ -2,7 +2,7 @@ import { AppError, errorMessage } from "#shared/errors.ts";
 import { SESSION_ID } from "#shared/ids.ts";
 import { KV_READ_TIMEOUT_MS } from "#shared/limits.ts";
 import { within } from "../cluster/deadline.ts";
-import { findHub, type HubEntry } from "../cluster/hubs.ts";
+import { findHub, type HubEntry, storeIsWhole } from "../cluster/hubs.ts";
 import type { HubContext } from "../context.ts";
 import type { HubSession } from "./types.ts";
 
@@ -46,19 +46,32 @@ export const withdrawPlace = (ctx: HubContext, { session_id }: HubSession): Prom
   );
 
 /**
- * The other hub that has the session; null when it is nobody's, or this one's. One read of the shared store for an id that
+ * The other hub that has the session; null when it is nobody's, or this one's. Two reads of the shared store for an id that
  * names nothing.
- * @throws AppError unavailable when the shared store does not answer.
+ * @throws AppError unavailable when the shared store does not answer, or was emptied just now: 404 is for good.
  */
 export async function findOwner(ctx: HubContext, session_id: string): Promise<HubEntry | null> {
   if (ctx.sessions.has(session_id) || !SESSION_ID.test(session_id)) return null;
   const place = await lookUp(ctx, ctx.kv.get<SessionPlace>(keyOf(session_id)));
+  if (!place) await demandWhole(ctx);
   if (!place || place.hub_id === ctx.hub_id) return null;
   const { hub_id } = place;
   const hub = await lookUp(ctx, findHub(ctx, hub_id));
+  if (!hub) await demandWhole(ctx);
   // It stopped, or was not heard of for 90 s: so the session is over, for good (fleet spec §2.4).
   if (!hub) await ctx.kv.deleteIf(keyOf(session_id), { hub_id }).catch(() => false);
   return hub;
+}
+
+async function demandWhole(ctx: HubContext): Promise<void> {
+  if (await lookUp(ctx, storeIsWhole(ctx))) return;
+  throw new AppError(
+    "unavailable",
+    "the shared store was emptied; hubs are telling it what they have",
+    {
+      headers: { "Retry-After": "5" },
+    },
+  );
 }
 
 /** A read of the shared store. @throws AppError unavailable when it takes longer than 1.5 s (fleet spec §8) or fails. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import postgres from "postgres";
-import { WORKER_LOST_ERROR } from "#shared/limits.ts";
+import { WORKER_LIVENESS_MS, WORKER_LOST_ERROR } from "#shared/limits.ts";
 import type { Job } from "#shared/schema/job.ts";
 import { BLOWS, type Blows, createBlows, shuffled } from "#test/support/fleet-blows.ts";
 import { type FleetOfHubs, startFleetOfHubs } from "#test/support/fleet-of-hubs.ts";
@@ -13,12 +13,16 @@ const JOBS = Number(process.env.FLEET_CHAOS_JOBS ?? 16);
 const FULL = JOBS >= 100;
 const SIZE = FULL ? { hubs: 3, workers: 4, lanes: 2 } : { hubs: 3, workers: 2, lanes: 2 };
 const SESSIONS = FULL ? 10 : 2;
+/** Jobs under way at a time: more than there are lanes, and no more than their lanes can run before they have waited too long. */
+const AT_ONCE = FULL ? 12 : 4;
+/** How long somebody watches, and then rests; so that jobs have lanes too. */
+const WATCHED = { looks: FULL ? 60 : 8, pause_ms: 200, rest_ms: FULL ? 6_000 : 0 };
 /** The same seed gives the same blows at the same times. */
 const SEED = Number(process.env.FLEET_CHAOS_SEED ?? 1);
 const PAUSE_MS = 2_500;
 const QUEUE_TIMEOUT_S = 60;
-/** Longer than any of the limits set below allows a job to last. */
-const STUCK_MS = (QUEUE_TIMEOUT_S + 60) * 1_000;
+/** What the limits allow a job at most: in the queue, then on a worker that is silent, and a minute for the run itself. */
+const STUCK_MS = QUEUE_TIMEOUT_S * 1_000 + WORKER_LIVENESS_MS + 60_000;
 
 const ROUNDS = FULL ? 6 : 1;
 const FROZEN_MS = FULL ? 10_000 : 3_000;
@@ -78,10 +82,13 @@ afterAll(async () => {
   expect((left ?? []).map((p) => p.command.slice(0, 200))).toEqual([]);
 }, 120_000);
 
+/** A hub that died between taking a key and storing its job leaves the key taken for 120 s. */
+const TAKEN_MS = 180_000;
+
 /** Submits until a hub has taken it; with a key, so that a call whose answer was lost makes no second job. */
 async function submit(n: number): Promise<string> {
   const body = { url: site.urlOf(n), options: { idle_seconds: 0.3, max_wait_seconds: 15 } };
-  return until(`job ${n} to be taken`, 60_000, async () => {
+  return until(`job ${n} to be taken`, TAKEN_MS, async () => {
     const answer = await fleet.call("POST", "/jobs", body, {
       "Idempotency-Key": `job-${n}-${SEED}`,
     });
@@ -134,11 +141,11 @@ async function watch(ends: () => boolean): Promise<void> {
       closed_at = Date.now();
     };
     viewer.onerror = () => {};
-    for (let i = 0; i < 8; i += 1) {
+    for (let i = 0; i < WATCHED.looks && !ends(); i += 1) {
       const told = await fleet.call("POST", `/sessions/${sid}/evaluate`, { code: "6 * 7" });
       if (told?.status === 200 && told.body.result !== 42) throw new Error("another answer");
       if (told?.status === 404) break;
-      await Bun.sleep(200);
+      await Bun.sleep(WATCHED.pause_ms);
     }
     await until(`the end of session ${sid}`, GONE_MS, async () => {
       const status = (await fleet.call("DELETE", `/sessions/${sid}`))?.status;
@@ -147,6 +154,7 @@ async function watch(ends: () => boolean): Promise<void> {
     await until(`the end of the viewer of session ${sid}`, TOLD_MS, () => code !== undefined);
     // A handshake that was refused is 1006 as well, and no viewer.
     if (watching && code !== undefined) judgeClose(code, closed_at);
+    if (!ends()) await Bun.sleep(WATCHED.rest_ms);
   }
 }
 
@@ -186,16 +194,20 @@ test(`§1 ${JOBS} jobs and ${SESSIONS} watched sessions on ${SIZE.hubs} hubs and
       }
     await blows.over();
   })();
-  const submitting = (async () => {
-    const ids: string[] = [];
-    for (let n = 0; n < JOBS; n += 1) ids.push(await submit(n));
-    return ids;
-  })();
-  for (const work of [guarding, ...watching, striking, submitting]) work.catch(() => {}); // told below
-  const ids = await submitting;
-  await striking;
+  const ids: string[] = [];
   const jobs: Job[] = [];
-  for (const id of ids) jobs.push(await fleet.finished(id, STUCK_MS));
+  let next = 0;
+  const work = async () => {
+    for (let n = next++; n < JOBS; n = next++) {
+      const job_id = await submit(n);
+      ids[n] = job_id;
+      jobs[n] = await fleet.finished(job_id, STUCK_MS);
+    }
+  };
+  const working = Promise.all(Array.from({ length: AT_ONCE }, work));
+  for (const each of [guarding, ...watching, striking, working]) each.catch(() => {}); // told below
+  await working;
+  await striking;
   over = true;
   await Promise.all(watching);
   expect(await guarding).toEqual([]);

@@ -133,3 +133,28 @@ test("§8 the last good view holds the workers of other hubs too, for 60 s, with
   await redis.restart();
   await Promise.all([usable(a), usable(b)]);
 }, 60_000);
+
+test("§3.3 Redis emptied: a session of another hub is 503 until its hub has told of it again, and never 404 for good", async () => {
+  const [one, two] = (await startHubs(2)) as [TestHub, TestHub];
+  await one.worker({ lanes: 1 });
+  const { session_id } = (await one.call("POST", "/sessions", { url: TARGET })).body;
+  const reload = (hub: TestHub, id: string) => hub.call("POST", `/sessions/${id}/reload`);
+  expect((await reload(two, session_id)).status).toBe(200);
+  const unknown = `${session_id.slice(0, -3)}${session_id.endsWith("abc") ? "xyz" : "abc"}`;
+  expect((await reload(two, unknown)).status).toBe(404);
+
+  await redis.flush();
+  const refused = await reload(two, session_id);
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get("retry-after")).toBe("5");
+  expect((await reload(one, session_id)).status).toBe(200);
+
+  // Every hub's beat: what it has is told again.
+  await clock.advance(30_000);
+  await askUntil("the session's place", () => one.ctx.kv.get(`session:${session_id}`));
+  await askUntil("both hubs", async () => (await two.ctx.kv.list("hub:")).length === 2 || null);
+  expect((await reload(two, session_id)).status).toBe(200);
+  expect((await reload(two, unknown)).status).toBe(503);
+  await clock.advance(36_000);
+  expect((await reload(two, unknown)).status).toBe(404);
+});

@@ -18,6 +18,8 @@ import { startNginx, type TestRouter } from "./router.ts";
 
 const MAIN = join(import.meta.dir, "../../hub/main.ts");
 const ANSWER_MS = 30_000;
+/** Many jobs are waited for at once. */
+const LOOK_MS = 250;
 /** For each worker; a lane takes one of each kind. */
 const LANE_PORTS = 100;
 
@@ -178,15 +180,17 @@ export async function startFleetOfHubs(options: FleetOfHubsOptions): Promise<Fle
       call,
       tails,
     },
-    finished: (job_id, ms) =>
-      until(`the end of job ${job_id}`, ms, async () => {
+    finished: (job_id, ms) => {
+      const look = async () => {
         const answer = await call("GET", `/jobs/${job_id}`);
         const job: Job | null = answer?.status === 200 ? answer.body : null;
         return job && !["queued", "running"].includes(job.status) ? job : null;
-      }).catch(async (err) => {
+      };
+      return until(`the end of job ${job_id}`, ms, look, LOOK_MS).catch(async (err) => {
         const record = await call("GET", `/jobs/${job_id}`);
         throw told(new Error(`${err.message}: ${JSON.stringify(record)}`));
-      }),
+      });
+    },
     lanesWarm: async (ms = 60_000) => {
       let last: unknown;
       await until("every lane to be warm and free", ms, async () => {

@@ -114,18 +114,19 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Polls `check` every 50 ms until it gives a value; rejects after `ms` naming `what`. */
+/** Polls `check` until it gives a value; rejects after `ms` naming `what`. */
 export async function until<T>(
   what: string,
   ms: number,
   check: () => Promise<T | null | undefined | false> | T | null | undefined | false,
+  every_ms = 50,
 ): Promise<T> {
   const end = Date.now() + ms;
   for (;;) {
     const value = await check();
     if (value) return value;
     if (Date.now() > end) throw new Error(`waited ${ms} ms in vain for ${what}`);
-    await Bun.sleep(50);
+    await Bun.sleep(every_ms);
   }
 }
 
