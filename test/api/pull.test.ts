@@ -199,7 +199,8 @@ describe("a pull worker (design/api.md, Workers)", () => {
       { task_id: 999_999, epoch: 1, workload: slug },
     ];
     const { body } = await worker.call("heartbeat", { in_flight, cpu_percent: 12.5 });
-    expect(body).toEqual({ lost: [{ task_id: 999_999, epoch: 1 }], drain: false, commands: [] });
+    const lost = [{ task_id: 999_999, epoch: 1 }];
+    expect(body).toEqual({ lost, drain: false, version: "test", commands: [] });
     expect((await worker.call("drain", {})).body).toEqual({ ok: true });
     await hub.everywhere(({ pipeline }) => pipeline.pullers.get(worker.id)?.draining !== false);
     expect(await worker.claim(1)).toEqual([]);
