@@ -113,6 +113,7 @@ async function runIn({ clock }: RunnerContext, running: Running): Promise<Script
   };
   const cancelled = () => stop({ end: "cancelled", detail: null });
   run.signal.addEventListener("abort", cancelled, { once: true, signal: over.signal });
+  if (run.signal.aborted) cancelled();
   void clock.sleep(run.timeout_ms, over.signal).then(() => {
     const detail = `the script did not end within ${run.timeout_ms / 1_000} s`;
     stop({ end: "timeout", detail });

@@ -63,7 +63,7 @@ function program(name: string, apt: string): string {
 
 /** Shared libraries of programs, as the dynamic linker finds them. */
 async function librariesOf(programs: string[]): Promise<string[]> {
-  const child = Bun.spawn(["ldd", ...programs], {
+  const child = Bun.spawn([program("ldd", "libc-bin"), ...programs], {
     stdout: "pipe",
     stderr: "ignore",
     timeout: 5_000,

@@ -25,7 +25,7 @@ export const SCRIPT_API = `declare module "flotilla" {
     kind: string;
   }
 
-  /** Playwright's selectors: CSS, text=…, role=button[name="…"], xpath=…; the first match counts. CSS pierces open shadow roots. */
+  /** Playwright's selectors: CSS, text=…, role=button[name="…"], xpath=…; CSS pierces open shadow roots. Must fit one element: add " >> nth=0" for the first of several. */
   type Selector = string;
   /** timeout_s: seconds, 30 by default. */
   type Timeout = { timeout_s?: number };
