@@ -1,6 +1,6 @@
 const FENCE = /```[ \t]*(?:json[c5]?)?[ \t]*\r?\n([\s\S]*?)```/gi;
-/** Texts that are tried: an answer of nothing but brackets must not take for ever. */
-const MAX_TRIES = 200;
+/** Characters that are looked at in all: an answer of nothing but brackets must not take for ever. */
+const MAX_LOOKS = 5_000_000;
 
 /**
  * The JSON value in an answer that may be fenced, or have words around it; the last one that fits, because examples and
@@ -53,11 +53,11 @@ function isOf(value: unknown, type: string): boolean {
 /** Every outermost object and array in a text. */
 function bracketed(text: string): unknown[] {
   const found: unknown[] = [];
-  let tries = 0;
-  for (let at = 0; at < text.length && tries < MAX_TRIES; at += 1) {
+  let looks = 0;
+  for (let at = 0; at < text.length && looks < MAX_LOOKS; at += 1) {
     if (text[at] !== "{" && text[at] !== "[") continue;
-    tries += 1;
     const end = closingOf(text, at);
+    looks += (end === -1 ? text.length : end) - at;
     const value = end === -1 ? undefined : parsed(text.slice(at, end + 1));
     if (value === undefined) continue;
     found.push(value);

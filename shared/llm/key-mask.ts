@@ -28,7 +28,7 @@ export function createKeyMask(headers: Readonly<Record<string, string>>): KeyMas
       return {
         push: (piece) => {
           held = text(held + piece);
-          const ready = held.slice(0, held.length - longest + 1);
+          const ready = held.slice(0, Math.max(0, held.length - longest + 1));
           held = held.slice(ready.length);
           if (ready !== "") out(ready);
         },

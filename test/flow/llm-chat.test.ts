@@ -5,6 +5,7 @@ import type { ChatError, ChatRequest } from "#shared/llm/types.ts";
 import type { ResolvedEngine } from "#shared/schema/engine.ts";
 import { createFakeClock } from "#test/support/fake-clock.ts";
 import { type LlmServer, type LlmServerOptions, startLlmServer } from "#test/support/llm-server.ts";
+import { createQueue } from "#test/support/queue.ts";
 
 const KEY = "sk-0123456789abcdef";
 let server: LlmServer | null = null;
@@ -158,5 +159,232 @@ describe("§2.9 a chat with an engine", () => {
     expect(await ask()).toMatchObject({ text: "whole", requests: 2 });
     expect(await failure(ask())).toMatchObject({ kind: "cut_off" });
     expect(requests).toHaveLength(3);
+  });
+
+  test("a key that the backend repeats is told to nobody, neither in an answer nor in an error", async () => {
+    await start({
+      script: [
+        {
+          kind: "answer",
+          text: `your key is ${KEY}.`,
+          pieces: ["your key is sk-0123", "456789ab", "cdef."],
+        },
+        { kind: "status", status: 401, body: { error: { message: `no such key: ${KEY}` } } },
+      ],
+    });
+    const pieces: string[] = [];
+    const reply = await ask({}, {}, { onText: (piece) => pieces.push(piece) });
+    expect([reply.text, pieces.join("")]).toEqual(["your key is ***.", "your key is ***."]);
+    const failed = await failure(ask());
+    expect(failed).toMatchObject({
+      ...{ kind: "auth", status: 401, message: "engine local: HTTP 401: no such key: ***" },
+    });
+  });
+
+  test("a slow drip is waited for, and heard piece by piece", async () => {
+    const gates = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
+    await start({
+      script: [{ kind: "answer", pieces: ["one ", "two ", "three"] }],
+      gate: async (_request, piece) => gates[piece]?.promise,
+    });
+    const clock = createFakeClock();
+    const heard = createQueue<string>();
+    const headers = {};
+    const reply = ask({ headers, timeout_s: 600 }, {}, { clock, onText: (p) => heard.push(p) });
+    for (const [i, word] of ["one ", "two ", "three"].entries()) {
+      // Less than the silence that is put up with, but more than it in all.
+      if (i === 0) await clock.sleeperIn(60_000);
+      await clock.advance(45_000);
+      gates[i + 1]?.resolve();
+      expect(await heard.next()).toBe(word);
+    }
+    expect(await reply).toMatchObject({ text: "one two three", ms: 135_000 });
+  });
+
+  test("an engine that falls silent in the middle, and one that never answers, are timeouts", async () => {
+    const { received } = await start({
+      script: [{ kind: "answer", text: "one two" }, { kind: "silent" }],
+      gate: () => new Promise(() => {}),
+    });
+    const clock = createFakeClock();
+    const stuck = failure(ask({ timeout_s: 600 }, {}, { clock }));
+    await clock.sleeperIn(60_000);
+    await clock.advance(60_000);
+    expect(await stuck).toMatchObject({
+      kind: "timeout",
+      message: expect.stringContaining("silent"),
+    });
+    await (await received(1)).closed;
+    const never = failure(ask({ timeout_s: 7 }, {}, { clock }));
+    const request = await received(2);
+    await clock.advance(7_000);
+    expect(await never).toMatchObject({
+      kind: "timeout",
+      message: "engine local: no answer within 7 s",
+    });
+    await request.closed;
+    expect(clock.sleepers()).toEqual([]);
+  });
+
+  test("a chat that is cancelled hangs up, also while it waits to try again", async () => {
+    const { received } = await start({
+      script: [
+        { kind: "silent" },
+        { kind: "status", status: 429, headers: { "retry-after": "20" } },
+      ],
+    });
+    const clock = createFakeClock();
+    for (const n of [1, 2]) {
+      const stop = new AbortController();
+      const cancelled = failure(ask({}, {}, { clock, signal: stop.signal }));
+      const request = await received(n);
+      if (n === 2) await clock.sleeperIn(20_000);
+      stop.abort();
+      expect(await cancelled).toMatchObject({ kind: "cancelled", status: null });
+      await request.closed;
+    }
+  });
+
+  test("JSON by a schema is asked for in the strictest way that the backend knows", async () => {
+    const answer = { kind: "answer", text: '{"x": 1}', times: 0, as_tool: true } as const;
+    const ways = async (refuses: LlmServerOptions["refuses"], supports_tools: boolean) => {
+      const { requests, stop } = await start({ script: [answer], refuses });
+      expect(await ask({ supports_tools }, { schema: point })).toMatchObject({ json: { x: 1 } });
+      await stop();
+      return requests.map(({ body }) => [
+        body.response_format?.type ?? (body.tools ? "tool" : "prompt"),
+        body.messages.at(-1).content.includes("JSON schema"),
+      ]);
+    };
+    expect(await ways([], false)).toEqual([["json_schema", false]]);
+    expect(await ways(["json_schema"], true)).toEqual([
+      ["json_schema", false],
+      ["tool", false],
+    ]);
+    expect(await ways(["json_schema"], false)).toEqual([
+      ["json_schema", false],
+      ["json_object", true],
+    ]);
+    expect((await ways(["json_schema", "tools", "json_object"], true)).at(-1)).toEqual([
+      ...["prompt", true],
+    ]);
+  });
+
+  test("what else a backend does not know is left out, and a prompt that is too long is not sent again", async () => {
+    const { requests } = await start({
+      script: [
+        { kind: "answer", text: "ok" },
+        {
+          ...{ kind: "status", status: 400 },
+          body: { error: { message: "maximum context length is 4096 tokens" } },
+        },
+      ],
+      refuses: ["stream_options", "temperature"],
+    });
+    expect(await ask({}, { temperature: 1 })).toMatchObject({
+      text: "ok",
+      requests: 3,
+      usage: null,
+    });
+    const { stream_options, temperature } = requests.at(-1)?.body ?? {};
+    expect([stream_options, temperature]).toEqual([undefined, undefined]);
+    await server?.stop();
+    const { requests: long } = await start({
+      script: [
+        {
+          ...{ kind: "status", status: 400, times: 0 },
+          body: { error: { message: "maximum context length is 4096 tokens" } },
+        },
+      ],
+    });
+    expect(await failure(ask({}, { schema: point }))).toMatchObject({
+      kind: "http_status",
+      status: 400,
+    });
+    expect(long).toHaveLength(1);
+  });
+
+  test("malformed JSON is a bad answer that says what was said", async () => {
+    await start({
+      script: [
+        { kind: "answer", text: 'sure: {"x": 1' },
+        { kind: "answer", text: '{"y": 1}' },
+        { kind: "answer", text: '{"x": 1', finish_reason: "length" },
+        { kind: "answer", reasoning: "it may be", finish_reason: "length" },
+        { kind: "raw", chunks: ["data: {nonsense\n\n"] },
+        { kind: "raw", chunks: ["<html>gateway</html>"], content_type: "text/html" },
+        { kind: "raw", chunks: ['{"choices": []}'], content_type: "application/json" },
+        { kind: "raw", chunks: ['data: {"error": {"message": "out of memory"}}\n\n'] },
+      ],
+    });
+    const tell = async (request: Partial<ChatRequest> = {}) => {
+      const { kind, reply, message } = await failure(ask({}, request));
+      return [kind, reply, message.replace("engine local: ", "")];
+    };
+    const not_json = "the answer is not the JSON asked for";
+    const limit = " (it ended at the limit of tokens)";
+    expect(await tell({ schema: point })).toEqual(["bad_answer", 'sure: {"x": 1', not_json]);
+    expect(await tell({ schema: point })).toEqual(["bad_answer", '{"y": 1}', not_json]);
+    expect(await tell({ schema: point })).toEqual(["bad_answer", '{"x": 1', not_json + limit]);
+    expect(await tell()).toEqual(["too_long", null, `no answer came${limit}`]);
+    expect(await tell()).toEqual([
+      "bad_answer",
+      null,
+      "the stream holds what is not JSON: {nonsense",
+    ]);
+    expect(await tell()).toEqual([
+      "bad_answer",
+      null,
+      "the answer is not JSON: <html>gateway</html>",
+    ]);
+    expect(await tell()).toEqual(["bad_answer", null, "the answer has no choices"]);
+    expect(await tell()).toEqual(["bad_answer", null, "the backend failed: out of memory"]);
+  });
+
+  test("an answer of more than 1 MB is given up", async () => {
+    await start({
+      script: [{ kind: "answer", pieces: Array<string>(1_025).fill("x".repeat(1_024)) }],
+    });
+    expect(await failure(ask())).toMatchObject({ kind: "too_long" });
+    const request = await server?.received(1);
+    await request?.closed;
+  });
+
+  test("pictures go to engines that see, as data URLs; the others get the text alone", async () => {
+    const { requests } = await start({ script: [{ kind: "answer", text: "a cat", times: 0 }] });
+    const image = { type: "image", mime: "image/png", content_base64: "AAAA" } as const;
+    const messages: ChatRequest["messages"] = [
+      { role: "user", content: [{ type: "text", text: "what is it?" }, image] },
+    ];
+    await ask({ kind: "vision-chat" }, { messages });
+    await ask({ kind: "chat" }, { messages });
+    expect(requests.map(({ body }) => body.messages[0].content)).toEqual([
+      [
+        { type: "text", text: "what is it?" },
+        { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
+      ],
+      "what is it?",
+    ]);
+  });
+
+  test("§7 of the design: link-local and metadata addresses are refused where they are connected to", async () => {
+    await start({ script: [{ kind: "answer", text: "never" }] });
+    for (const url of [
+      "http://169.254.169.254/v1/chat/completions",
+      "http://[fe80::1]/v1/chat/completions",
+      "http://metadata.google.internal/v1/chat/completions",
+    ])
+      expect(await failure(ask({ url }))).toMatchObject({ kind: "refused_address" });
+    const names: string[] = [];
+    const resolve = async (name: string) => {
+      names.push(name);
+      return [{ address: "169.254.169.254", family: 4 }];
+    };
+    const url = "http://engine.test/v1/chat/completions";
+    expect(await failure(ask({ url }, {}, { resolve }))).toMatchObject({ kind: "refused_address" });
+    expect(names).toEqual(["engine.test"]);
+    const gone = await failure(ask({ url: "http://127.0.0.1:1/v1/chat/completions" }));
+    expect(gone).toMatchObject({ kind: "network" });
+    expect(server?.requests).toEqual([]);
   });
 });
