@@ -53,7 +53,8 @@ export const SCRIPT_API = `declare module "flotilla" {
     press(key: string, options?: Timeout): Promise<null>;
     hover(selector: Selector, options?: { position?: Point } & Frame & Timeout): Promise<null>;
     drag_and_drop(source: Selector, target: Selector, options?: { source_position?: Point; target_position?: Point } & Frame & Timeout): Promise<null>;
-    mouse(op: "move" | "down" | "up", options?: { x?: number; y?: number; button?: "left" | "middle" | "right"; steps?: number } & Timeout): Promise<null>;
+    mouse(op: "move", x: number, y: number, options?: { steps?: number } & Timeout): Promise<null>;
+    mouse(op: "down" | "up", options?: { x?: number; y?: number; button?: "left" | "middle" | "right" } & Timeout): Promise<null>;
     select_option(selector: Selector, values: string | string[], options?: Frame & Timeout): Promise<unknown>;
     check(selector: Selector, options?: Frame & Timeout): Promise<null>;
     uncheck(selector: Selector, options?: Frame & Timeout): Promise<null>;
@@ -88,10 +89,10 @@ export const SCRIPT_API = `declare module "flotilla" {
     keepalive(options?: { idle_ttl_s?: number }): Promise<unknown>;
     /** Steps of a host's recipe. \${ENV:NAME} in a text stands for a value of the hub's environment: the way for passwords. */
     recipe(actions: { kind: "wait" | "click" | "fill" | "type" | "press" | "scroll" | "navigate" | "evaluate"; [field: string]: unknown }[]): Promise<unknown>;
-    /** What a language model makes of the page; with schema (JSON Schema) the answer has that shape. */
-    ask(prompt: string, options?: { engine?: string; schema?: object } & Timeout): Promise<any>;
-    /** A language model acts on the page by itself until the goal is reached. */
-    agent(goal: string, options?: { engine?: string; max_steps?: number } & Timeout): Promise<any>;
+    /** What a language model says of the page; with schema (JSON Schema) json has that shape. Slow: prefer evaluate. */
+    ask(prompt: string, options?: { engine?: string; schema?: object; screenshot?: boolean } & Timeout): Promise<{ text: string; json?: any }>;
+    /** A language model acts on the page by itself until the goal is reached. Slow: for what no selector can say. */
+    agent(goal: string, options?: { engine?: string; max_steps?: number } & Timeout): Promise<{ done: boolean; answer: string | null; reason: string | null }>;
   };
   type InputFile = { name: string; mime?: string; content: string | Uint8Array };
 }

@@ -144,7 +144,7 @@ for (const user of USERS)
       const secret = join(host.data_dir, "secret");
       writeFileSync(secret, "x");
       const other = host.run(
-        'import { session } from "flotilla"; await session.wait(1); await new Promise((r) => setTimeout(r, 3_000));',
+        'import { session } from "flotilla"; await session.wait(1); await new Promise((r) => setTimeout(r, 1_500));',
       );
       const door = await until("a run beside it", 20_000, () => {
         const [scratch] = readdirSync(host.dir).filter((name) => name.startsWith("flotilla-run-"));
