@@ -305,7 +305,7 @@ test("an action is validated by the hub: 422 names the field, 400 what is missin
   ).toBe(415);
   for (const action of ["constructor", "state", "snapshot"])
     expect([404, 405]).toContain((await act(sid, action, {})).status);
-  expect((await act(sid, "ask", {})).status).toBe(404);
+  expect((await act(sid, "dance", {})).status).toBe(404);
   expect((await hub.call("GET", `/sessions/${sid}/click`)).headers.get("allow")).toBe("POST");
   expect(worker.calls.all.length).toBe(0);
 });
