@@ -4,6 +4,7 @@ import { createTurns } from "#shared/turns.ts";
 import { createBatcher } from "./batch.ts";
 import type { Conn, RawRow } from "./conn.ts";
 import { givenRows } from "./jobs-batch.ts";
+import { once } from "./once.ts";
 import { isOfOneRow } from "./postgres-errors.ts";
 import type { EventRow, EventsRepo } from "./types.ts";
 
@@ -50,10 +51,12 @@ export function eventsRepo({ q, t, dialect, atomic, lockRows, isConflict }: Conn
   };
   // Most appends hold a line or two; building their statement takes longer than running it.
   const prepared = Array.from({ length: PREPARED_ROWS }, (_, i) =>
-    insert(
-      Array.from({ length: i + 1 }, (_, row) => placeholderRow(row)),
-      sql.placeholder("job_id"),
-    ).prepare(`append_${i + 1}_events`),
+    once(() =>
+      insert(
+        Array.from({ length: i + 1 }, (_, row) => placeholderRow(row)),
+        sql.placeholder("job_id"),
+      ).prepare(`append_${i + 1}_events`),
+    ),
   );
   const insertFirst = (rows: Omit<EventRow, "seq">[], job_id: string): Promise<RawRow[]> => {
     const known = prepared[rows.length - 1];
@@ -61,9 +64,9 @@ export function eventsRepo({ q, t, dialect, atomic, lockRows, isConflict }: Conn
     const values: Record<string, unknown> = { job_id };
     for (const [row, event] of rows.entries())
       for (const name of EVENT_COLUMNS) values[`${name}${row}`] = event[name];
-    return known.execute(values);
+    return known().execute(values);
   };
-  const insertMany = () => {
+  const insertMany = once(() => {
     const { job_id, seq } = job_events;
     const last = sql`(select coalesce(max(o.seq), 0) from ${job_events} o where o.job_id = v.job_id)`;
     return q
@@ -73,24 +76,22 @@ export function eventsRepo({ q, t, dialect, atomic, lockRows, isConflict }: Conn
       )
       .returning({ job_id, seq })
       .prepare("append_events");
-  };
+  });
   /** Postgres: the appends of one turn of the event loop in one statement, whose commit costs more than its rows. */
-  const batched = () => {
-    const many = insertMany();
-    return createBatcher<Omit<EventRow, "seq">[], RawRow[]>({
+  const batched = () =>
+    createBatcher<Omit<EventRow, "seq">[], RawRow[]>({
       key: ([row]) => row?.job_id ?? "",
       splits: isOfOneRow,
       one: (rows) => insertFirst(rows, rows[0]?.job_id ?? ""),
       many: async (appends) => {
         const rows = appends.flatMap((of) => of.map((row, i) => ({ ...row, n: i + 1 })));
         const stored = Map.groupBy(
-          await many.execute({ rows: cleanJson(rows) }),
+          await insertMany().execute({ rows: cleanJson(rows) }),
           (row) => row.job_id,
         );
         return appends.map(([row]) => stored.get(row?.job_id ?? "") ?? []);
       },
     });
-  };
   const append = dialect === "postgres" ? batched() : null;
   const insertSoon = (rows: Omit<EventRow, "seq">[], job_id: string): Promise<RawRow[]> =>
     append && rows.length <= PREPARED_ROWS ? append(rows) : insertFirst(rows, job_id);

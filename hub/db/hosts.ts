@@ -2,6 +2,7 @@ import { and, asc, eq, gt, inArray, type SQL, sql } from "drizzle-orm";
 import { cleanJson } from "#drizzle/clean.ts";
 import { createBatcher } from "./batch.ts";
 import type { Conn } from "./conn.ts";
+import { once } from "./once.ts";
 import type { HostRow, HostsRepo } from "./types.ts";
 
 type Cookies = HostRow["cookies"];
@@ -110,36 +111,39 @@ export function hostsRepo({ q, t: { hosts }, dialect, atomic }: Conn): HostsRepo
   // Asked twice for every job. The statement for so many names is built once: building it takes longer than running it.
   const findSome = Array.from({ length: PREPARED_NAMES }, (_, n) => {
     const names = Array.from({ length: n + 1 }, (_, i) => sql.placeholder(`name${i}`));
-    return q
-      .select()
-      .from(hosts)
-      .where(inArray(hosts.host, names))
-      .prepare(`find_${n + 1}_hosts`);
+    return once(() =>
+      q
+        .select()
+        .from(hosts)
+        .where(inArray(hosts.host, names))
+        .prepare(`find_${n + 1}_hosts`),
+    );
   });
   const find = async (names: string[]): Promise<HostRow[]> => {
     if (names.length === 0) return [];
     const known = findSome[names.length - 1];
     if (!known) return q.select().from(hosts).where(inArray(hosts.host, names));
-    return known.execute(Object.fromEntries(names.map((name, i) => [`name${i}`, name])));
+    return known().execute(Object.fromEntries(names.map((name, i) => [`name${i}`, name])));
   };
   /** Postgres: what the jobs of one turn ask for, in one round trip. */
-  const batched = () => {
-    const any = q
+  const findAny = once(() =>
+    q
       .select()
       .from(hosts)
       .where(
         sql`${hosts.host} in (select json_array_elements_text(${sql.placeholder("names")}::json))`,
       )
-      .prepare("find_hosts");
-    return createBatcher<string[], HostRow[]>({
+      .prepare("find_hosts"),
+  );
+  const batched = () =>
+    createBatcher<string[], HostRow[]>({
       splits: () => false,
       one: find,
       many: async (asked) => {
-        const rows = await any.execute({ names: cleanJson([...new Set(asked.flat())]) });
+        const rows = await findAny().execute({ names: cleanJson([...new Set(asked.flat())]) });
         return asked.map((names) => rows.filter(({ host }) => names.includes(host)));
       },
     });
-  };
   return {
     list: async () => q.select().from(hosts).orderBy(asc(hosts.host)),
     get: async (host) => {

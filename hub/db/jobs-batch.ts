@@ -2,6 +2,7 @@ import { and, eq, getTableColumns, isNull, type SQL, sql } from "drizzle-orm";
 import { cleanJson } from "#drizzle/clean.ts";
 import { createBatcher } from "./batch.ts";
 import type { Conn } from "./conn.ts";
+import { once } from "./once.ts";
 import { isOfOneRow } from "./postgres-errors.ts";
 import type { JobRow } from "./types.ts";
 
@@ -66,10 +67,12 @@ export function batchJobs({ q, t: { jobs } }: Conn, singles: JobStatements): Job
   };
 
   const names = sql.join(Object.keys(all).map(given), sql`, `);
-  const insertMany = q
-    .insert(jobs)
-    .select(sql`select ${names} from ${givenRows(all)}` as never)
-    .prepare("insert_jobs");
+  const insertMany = once(() =>
+    q
+      .insert(jobs)
+      .select(sql`select ${names} from ${givenRows(all)}` as never)
+      .prepare("insert_jobs"),
+  );
 
   // Another hub may claim some of them: neither waits for the other's locks, so they cannot wait for each other.
   const free = sql`(
@@ -77,35 +80,45 @@ export function batchJobs({ q, t: { jobs } }: Conn, singles: JobStatements): Job
     join ${jobs} on ${job_id} = v.job_id
     where ${status} = 'queued' and ${worker_id} is null
     order by ${job_id} for no key update of ${jobs} skip locked) as v`;
-  const claimMany = q
-    .update(jobs)
-    .set({ ...givenAll(CLAIMED), status: "running" })
-    .from(free as never)
-    .where(and(eq(job_id, given("job_id")), eq(status, "queued"), isNull(worker_id)))
-    .returning(all)
-    .prepare("claim_jobs");
+  const claimMany = once(() =>
+    q
+      .update(jobs)
+      .set({ ...givenAll(CLAIMED), status: "running" })
+      .from(free as never)
+      .where(and(eq(job_id, given("job_id")), eq(status, "queued"), isNull(worker_id)))
+      .returning(all)
+      .prepare("claim_jobs"),
+  );
 
-  const finishMany = q
-    .update(jobs)
-    .set(givenAll(ENDED))
-    .from(givenRows({ job_id, held_token, ...pick(all, ENDED) }) as never)
-    .where(
-      and(eq(job_id, given("job_id")), eq(status, "running"), eq(held_token, given("held_token"))),
-    )
-    .returning(all)
-    .prepare("finish_jobs");
+  const finishMany = once(() =>
+    q
+      .update(jobs)
+      .set(givenAll(ENDED))
+      .from(givenRows({ job_id, held_token, ...pick(all, ENDED) }) as never)
+      .where(
+        and(
+          eq(job_id, given("job_id")),
+          eq(status, "running"),
+          eq(held_token, given("held_token")),
+        ),
+      )
+      .returning(all)
+      .prepare("finish_jobs"),
+  );
 
-  const getMany = q
-    .select()
-    .from(jobs)
-    .where(sql`${job_id} in (select json_array_elements_text(${sql.placeholder("ids")}::json))`)
-    .prepare("get_jobs");
+  const getMany = once(() =>
+    q
+      .select()
+      .from(jobs)
+      .where(sql`${job_id} in (select json_array_elements_text(${sql.placeholder("ids")}::json))`)
+      .prepare("get_jobs"),
+  );
 
   return {
     get: createBatcher({
       ...{ splits: isOfOneRow, one: singles.get },
       many: async (ids) => {
-        const rows = await getMany.execute({ ids: cleanJson([...new Set(ids)]) });
+        const rows = await getMany().execute({ ids: cleanJson([...new Set(ids)]) });
         const found = new Map(rows.map((row) => [row.job_id, row]));
         return ids.map((id) => found.get(id) ?? null);
       },
@@ -113,17 +126,17 @@ export function batchJobs({ q, t: { jobs } }: Conn, singles: JobStatements): Job
     insert: createBatcher({
       ...{ ...shared, one: singles.insert },
       many: async (rows) => {
-        await insertMany.execute({ rows: cleanJson(rows) });
+        await insertMany().execute({ rows: cleanJson(rows) });
         return rows.map(() => undefined);
       },
     }),
     claim: createBatcher({
       ...{ ...shared, one: singles.claim },
-      many: async (lanes) => rowsFor(lanes, await claimMany.execute({ rows: cleanJson(lanes) })),
+      many: async (lanes) => rowsFor(lanes, await claimMany().execute({ rows: cleanJson(lanes) })),
     }),
     finish: createBatcher({
       ...{ ...shared, one: singles.finish },
-      many: async (ends) => rowsFor(ends, await finishMany.execute({ rows: cleanJson(ends) })),
+      many: async (ends) => rowsFor(ends, await finishMany().execute({ rows: cleanJson(ends) })),
     }),
   };
 }

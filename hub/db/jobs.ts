@@ -27,6 +27,7 @@ import {
   type Ended,
   type JobStatements,
 } from "./jobs-batch.ts";
+import { once } from "./once.ts";
 import type { FinishJob, JobRow, JobsRepo, QueuedModes } from "./types.ts";
 
 const first = <T>(rows: T[]): T | null => rows[0] ?? null;
@@ -66,30 +67,38 @@ export function jobsRepo(conn: Conn): JobsRepo {
       .where(and(eq(jobs.status, "running"), ...of))
       .returning();
 
-  // The statements of every job are built once: building one takes longer than running it.
-  const insert = q
-    .insert(jobs)
-    .values(placeholders<JobRow>(getTableColumns(jobs)))
-    .prepare("insert_job");
-  const get = q
-    .select()
-    .from(jobs)
-    .where(eq(jobs.job_id, sql.placeholder("job_id")))
-    .prepare("get_job");
-  const claim = q
-    .update(jobs)
-    .set({ ...placeholders<Claimed>(CLAIMED), status: "running" })
-    .where(and(eq(jobs.job_id, sql.placeholder("job_id")), waiting))
-    .returning()
-    .prepare("claim_job");
-  const oldestOf = (modes: QueuedModes, of?: SQL) =>
+  // The statements of every job are built once, when first used: building one takes longer than running it.
+  const insert = once(() =>
+    q
+      .insert(jobs)
+      .values(placeholders<JobRow>(getTableColumns(jobs)))
+      .prepare("insert_job"),
+  );
+  const get = once(() =>
     q
       .select()
       .from(jobs)
-      .where(and(waiting, lte(jobs.created_at, sql.placeholder("created_before")), of))
-      .orderBy(asc(jobs.created_at), asc(jobs.job_id))
-      .limit(sql.placeholder("limit"))
-      .prepare(`oldest_queued_${modes}`);
+      .where(eq(jobs.job_id, sql.placeholder("job_id")))
+      .prepare("get_job"),
+  );
+  const claim = once(() =>
+    q
+      .update(jobs)
+      .set({ ...placeholders<Claimed>(CLAIMED), status: "running" })
+      .where(and(eq(jobs.job_id, sql.placeholder("job_id")), waiting))
+      .returning()
+      .prepare("claim_job"),
+  );
+  const oldestOf = (modes: QueuedModes, of?: SQL) =>
+    once(() =>
+      q
+        .select()
+        .from(jobs)
+        .where(and(waiting, lte(jobs.created_at, sql.placeholder("created_before")), of))
+        .orderBy(asc(jobs.created_at), asc(jobs.job_id))
+        .limit(sql.placeholder("limit"))
+        .prepare(`oldest_queued_${modes}`),
+    );
   const scripted = ne(jobs.mode, "fetch");
   const oldestQueued = {
     all: oldestOf("all"),
@@ -101,24 +110,28 @@ export function jobsRepo(conn: Conn): JobsRepo {
     eq(jobs.status, "running"),
     eq(jobs.lease_token, sql.placeholder("held_token")),
   );
-  const setStage = q
-    .update(jobs)
-    .set(placeholders<Pick<JobRow, "stage">>({ stage: true }))
-    .where(heldByGiven)
-    .prepare("set_stage");
-  const finishWhole = q
-    .update(jobs)
-    .set(placeholders<Ended>(ENDED))
-    .where(heldByGiven)
-    .returning()
-    .prepare("finish_job");
+  const setStage = once(() =>
+    q
+      .update(jobs)
+      .set(placeholders<Pick<JobRow, "stage">>({ stage: true }))
+      .where(heldByGiven)
+      .prepare("set_stage"),
+  );
+  const finishWhole = once(() =>
+    q
+      .update(jobs)
+      .set(placeholders<Ended>(ENDED))
+      .where(heldByGiven)
+      .returning()
+      .prepare("finish_job"),
+  );
   const singles: JobStatements = {
-    get: async (job_id) => first(await get.execute({ job_id })),
+    get: async (job_id) => first(await get().execute({ job_id })),
     insert: async (row) => {
-      await insert.execute(row);
+      await insert().execute(row);
     },
-    claim: async (lane) => first(await claim.execute(lane)),
-    finish: async (end) => first(await finishWhole.execute(end)),
+    claim: async (lane) => first(await claim().execute(lane)),
+    finish: async (end) => first(await finishWhole().execute(end)),
   };
   const statements = conn.dialect === "postgres" ? batchJobs(conn, singles) : singles;
   return {
@@ -203,7 +216,7 @@ export function jobsRepo(conn: Conn): JobsRepo {
         .where(and(eq(jobs.status, "running"), inArray(jobs.job_id, job_ids)));
     },
     oldestQueued: async (created_before, limit, modes = "all") =>
-      oldestQueued[modes].execute({ created_before, limit }),
+      oldestQueued[modes]().execute({ created_before, limit }),
     runningScripts: async () => {
       const [row] = await q
         .select({ scripts: count() })
@@ -223,7 +236,7 @@ export function jobsRepo(conn: Conn): JobsRepo {
       return row?.ahead || null;
     },
     setStage: async (job_id, lease_token, stage) => {
-      await setStage.execute({ stage, job_id, held_token: lease_token });
+      await setStage().execute({ stage, job_id, held_token: lease_token });
     },
     oldestEnded: async ({ ended_before, with_assets = false, limit }) => {
       const old =

@@ -1,6 +1,7 @@
 import { asc, eq, inArray, sql } from "drizzle-orm";
 import { createBatcher } from "./batch.ts";
 import type { Conn } from "./conn.ts";
+import { once } from "./once.ts";
 import type { ProfileRow, ProfilesRepo } from "./types.ts";
 
 export function profilesRepo({ dialect, q, t: { profiles } }: Conn): ProfilesRepo {
@@ -11,13 +12,11 @@ export function profilesRepo({ dialect, q, t: { profiles } }: Conn): ProfilesRep
   const all = () =>
     sql`(select name from ${profiles} order by name ${dialect === "postgres" ? sql`for update` : sql``})`;
   // Asked for every job: built once.
-  const theDefault = q
-    .select()
-    .from(profiles)
-    .where(eq(profiles.is_default, true))
-    .prepare("default_profile");
+  const theDefault = once(() =>
+    q.select().from(profiles).where(eq(profiles.is_default, true)).prepare("default_profile"),
+  );
   const readDefault = async (): Promise<ProfileRow | null> => {
-    const [row] = await theDefault.execute();
+    const [row] = await theDefault().execute();
     return row ?? null;
   };
   const shared = createBatcher<null, ProfileRow | null>({
