@@ -7,7 +7,7 @@ import { silentLog } from "#shared/log.ts";
 import type { HubConfig } from "../../config.ts";
 import { pendingOf, readSchemaState } from "../../db/schema-state.ts";
 import { openObjects } from "../../stores/open-objects.ts";
-import { readRedisUrl } from "../../stores/redis-url.ts";
+import { readRedisUrl, whyNot } from "../../stores/redis-url.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 
 const REDIS_MS = 5_000;
@@ -92,10 +92,14 @@ export async function checkRedis(url: string): Promise<Check> {
       return warn(name, found, "Redis 6 or later is what is tested");
     return ok(name, found);
   } catch (err) {
+    // Bun says no more than that the connection was closed.
+    const why = hideCredentials(await whyNot(readRedisUrl(url), err));
     return fail(
       name,
-      hideCredentials(errorMessage(err)),
-      "SVC_REDIS_URL must name a server that runs: redis://:PASSWORD@host:6379/0",
+      why,
+      /certificate/i.test(why)
+        ? "NODE_EXTRA_CA_CERTS must name the PEM file of the authority that signed its certificate"
+        : "SVC_REDIS_URL must name a server that runs: redis://:PASSWORD@host:6379/0",
     );
   } finally {
     client.close();

@@ -30,6 +30,12 @@ const KEYS: Line[] = [
   },
   { name: "S3_SECRET_ACCESS_KEY", about: "", example: "" },
 ];
+/** Bun reads it at the start of the process. */
+const AUTHORITIES: Line = {
+  name: "NODE_EXTRA_CA_CERTS",
+  about: "Certificates (PEM) of an authority of your own: for rediss:// and https:// addresses.",
+  example: "/etc/ssl/flotilla-ca.pem",
+};
 const REDIS: Line = {
   name: "SVC_REDIS_URL",
   about: "What several hubs share beside the database; unset: this one is the only one.",
@@ -75,6 +81,7 @@ const LINES: Record<Role, Line[]> = {
         "Administrator's password, at least 12 characters; unset: flotilla admin reset-password.",
       example: "",
     },
+    AUTHORITIES,
     LOG,
   ],
   control: [
@@ -92,6 +99,7 @@ const LINES: Record<Role, Line[]> = {
         "Administrator's password, at least 12 characters; unset: flotilla admin reset-password.",
       example: "",
     },
+    AUTHORITIES,
     LOG,
   ],
   worker: [
@@ -123,6 +131,7 @@ const LINES: Record<Role, Line[]> = {
     { name: "SVC_CDP_PORT_BASE", about: "", example: String(CDP_PORT_BASE) },
     { name: "SVC_VNC_PORT_BASE", about: "", example: String(VNC_PORT_BASE) },
     { name: "NOVNC_BASE_PORT", about: "Hubs reach the worker's bridges here.", example: "6080" },
+    AUTHORITIES,
     LOG,
   ],
 };
