@@ -9,7 +9,7 @@ import { endOf, type Stopped } from "./end-of-run.ts";
 import { RUN_LIMITS } from "./limits.ts";
 import { prepareScript } from "./prepare-script.ts";
 import { createTree, type ProcessTree } from "./process-tree.ts";
-import { findSandbox, type Sandbox, type SandboxKind } from "./sandbox.ts";
+import { findSandbox, type Sandbox, type SandboxConfig, type SandboxKind } from "./sandbox.ts";
 import { type RunFiles, removeRunFiles, writeRunFiles } from "./scratch.ts";
 import type { ScriptEnd, ScriptOutcome, ScriptRun } from "./types.ts";
 import { offerToOomKiller, watchRun } from "./watch-run.ts";
@@ -18,7 +18,7 @@ import { offerToOomKiller, watchRun } from "./watch-run.ts";
 export interface RunnerContext {
   readonly clock: Clock;
   readonly log: Log;
-  readonly config: { readonly sandbox: SandboxKind; readonly data_dir: string };
+  readonly config: SandboxConfig;
 }
 
 const ACTIONS = Object.keys(SESSION_ACTIONS);
@@ -41,7 +41,7 @@ export async function runScript(ctx: RunnerContext, run: ScriptRun): Promise<Scr
   const gone = new AbortController();
   try {
     if (run.signal.aborted) return nothing(kind, "cancelled", null);
-    const sandbox = await findSandbox(kind, ctx.config.data_dir);
+    const sandbox = await findSandbox(ctx.config);
     const uid = sandbox.nextUid();
     const script = prepareScript(run.code);
     files = writeRunFiles(sandbox.scratch, { script, job: { ...run.job, actions: ACTIONS }, uid });

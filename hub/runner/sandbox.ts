@@ -16,6 +16,14 @@ import {
 export const SANDBOX_KINDS = ["bubblewrap", "process"] as const;
 export type SandboxKind = (typeof SANDBOX_KINDS)[number];
 
+/** What of a hub's configuration decides. */
+export interface SandboxConfig {
+  readonly sandbox: SandboxKind;
+  readonly data_dir: string;
+  /** Directories to look programs up in; those of PATH when it is left out. */
+  readonly path?: string;
+}
+
 /** A way of running scripts that was tried and works. */
 export interface Sandbox {
   readonly kind: SandboxKind;
@@ -54,16 +62,22 @@ const INNER_ID = "65534";
 const HOW_TO_GO_ON =
   "or set SVC_SANDBOX=process, which gives scripts the network and the files of the hub's machine";
 
-/** @throws SandboxError */
-function program(name: string, apt: string): string {
-  const path = Bun.which(name, { PATH: process.env.PATH ?? "" });
-  if (path === null) throw new SandboxError(`${name} is not installed`, `apt-get install ${apt}`);
-  return path;
-}
+/** Finds a program, or throws SandboxError with the package it is in. */
+type FindProgram = (name: string, apt: string) => string;
+
+/** @param path directories to look in; undefined: those of PATH. */
+const programFinder =
+  (path: string | undefined): FindProgram =>
+  (name, apt) => {
+    const found = Bun.which(name, path === undefined ? {} : { PATH: path });
+    if (found === null)
+      throw new SandboxError(`${name} is not installed`, `apt-get install ${apt}`);
+    return found;
+  };
 
 /** Shared libraries of programs, as the dynamic linker finds them. */
-async function librariesOf(programs: string[]): Promise<string[]> {
-  const child = Bun.spawn([program("ldd", "libc-bin"), ...programs], {
+async function librariesOf(find: FindProgram, programs: string[]): Promise<string[]> {
+  const child = Bun.spawn([find("ldd", "libc-bin"), ...programs], {
     stdout: "pipe",
     stderr: "ignore",
     timeout: 5_000,
@@ -103,10 +117,10 @@ function countsPerNamespace(): boolean {
 }
 
 /** `nice`: a script that computes leaves the cores to hub and browsers. @throws SandboxError */
-function outerArgv(): (uid: number | null) => string[] {
-  const nice = [program("nice", "coreutils"), "-n", "10", "--"];
+function outerArgv(find: FindProgram): (uid: number | null) => string[] {
+  const nice = [find("nice", "coreutils"), "-n", "10", "--"];
   if (process.getuid?.() !== 0) return () => nice;
-  const setpriv = program("setpriv", "util-linux");
+  const setpriv = find("setpriv", "util-linux");
   return (uid) => [
     ...[setpriv, `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups", "--"],
     ...nice,
@@ -118,9 +132,8 @@ const rlimits = (tasks: boolean): string[] => [
   ...(tasks ? [`--nproc=${RUN_LIMITS.tasks}`] : []),
 ];
 
-const runtimeEnv = (door: string): Record<string, string> => ({
+const RUNTIME_ENV: Record<string, string> = {
   BUN_BE_BUN: "1",
-  FLOTILLA_DOOR: door,
   HOME: "/tmp",
   TMPDIR: "/tmp",
   PATH: "/run",
@@ -131,16 +144,20 @@ const runtimeEnv = (door: string): Record<string, string> => ({
   BUN_ENABLE_CRASH_REPORTING: "0",
   // The collector is to know what there is, and not what the machine has.
   BUN_JSC_forceRAMSize: String(RUN_LIMITS.memory),
-});
+};
 
 const RUN_ARGS = ["run", "--no-install"];
 
-async function bubblewrap(scratch: Scratch, nextUid: () => number | null): Promise<Sandbox> {
-  const bwrap = program("bwrap", "bubblewrap");
-  const outer = outerArgv();
-  const prlimit = program("prlimit", "util-linux");
+async function bubblewrap(
+  find: FindProgram,
+  scratch: Scratch,
+  nextUid: () => number | null,
+): Promise<Sandbox> {
+  const bwrap = find("bwrap", "bubblewrap");
+  const outer = outerArgv(find);
+  const prlimit = find("prlimit", "util-linux");
   const runtime = reachableRuntime(scratch, process.execPath, nextUid());
-  const libraries = await librariesOf([runtime, prlimit]);
+  const libraries = await librariesOf(find, [runtime, prlimit]);
   const help = Bun.spawnSync([bwrap, "--help"], { timeout: 5_000 }).stdout.toString();
   const nested = help.includes("--disable-userns") ? ["--disable-userns"] : [];
   const bind = (from: string, to = from) => ["--ro-bind", from, to];
@@ -148,14 +165,14 @@ async function bubblewrap(scratch: Scratch, nextUid: () => number | null): Promi
     kind: "bubblewrap",
     scratch,
     nextUid,
-    commandOf: (files, uid, args = [...RUN_ARGS, `${APP}/run.ts`]) => ({
+    commandOf: (files, uid, args = [...RUN_ARGS, `${APP}/run.ts`, DOOR]) => ({
       argv: [
         ...outer(uid),
         bwrap,
         ...["--unshare-user", "--unshare-all", ...nested, "--die-with-parent", "--new-session"],
         ...["--cap-drop", "ALL", "--uid", INNER_ID, "--gid", INNER_ID],
         "--clearenv",
-        ...Object.entries(runtimeEnv(DOOR)).flatMap(([name, value]) => ["--setenv", name, value]),
+        ...Object.entries(RUNTIME_ENV).flatMap(([name, value]) => ["--setenv", name, value]),
         ...libraries.flatMap((path) => bind(path)),
         ...bind(runtime, RUNTIME),
         ...bind(prlimit, PRLIMIT),
@@ -178,23 +195,23 @@ async function bubblewrap(scratch: Scratch, nextUid: () => number | null): Promi
   };
 }
 
-function plainProcess(scratch: Scratch, nextUid: () => number | null): Sandbox {
-  const prlimit = program("prlimit", "util-linux");
-  const setpriv = program("setpriv", "util-linux");
-  const outer = outerArgv();
+function plainProcess(find: FindProgram, scratch: Scratch, nextUid: () => number | null): Sandbox {
+  const prlimit = find("prlimit", "util-linux");
+  const setpriv = find("setpriv", "util-linux");
+  const outer = outerArgv(find);
   const runtime = reachableRuntime(scratch, process.execPath, nextUid());
   return {
     kind: "process",
     scratch,
     nextUid,
-    commandOf: (files, uid, args = [...RUN_ARGS, `${files.app}/run.ts`]) => ({
+    commandOf: (files, uid, args = [...RUN_ARGS, `${files.app}/run.ts`, files.door]) => ({
       argv: [
         ...outer(uid),
         ...[setpriv, "--pdeathsig=KILL", "--no-new-privs", "--"],
         ...[prlimit, ...rlimits(uid !== null), "--"],
         ...[runtime, ...args],
       ],
-      env: { ...runtimeEnv(files.door), PATH: dirname(runtime) },
+      env: { ...RUNTIME_ENV, PATH: dirname(runtime) },
     }),
   };
 }
@@ -232,38 +249,43 @@ async function tryOut(sandbox: Sandbox): Promise<void> {
   }
 }
 
-async function makeSandbox(kind: SandboxKind, data_dir: string): Promise<Sandbox> {
+async function makeSandbox({ sandbox: kind, data_dir, path }: SandboxConfig): Promise<Sandbox> {
+  const find = programFinder(path);
   if (process.platform !== "linux")
     throw new SandboxError("this is no Linux", "run the hub on Linux");
   sweepScratch(data_dir);
   const scratch = openScratch(data_dir);
   const nextUid = createUids();
   const sandbox =
-    kind === "process" ? plainProcess(scratch, nextUid) : await bubblewrap(scratch, nextUid);
+    kind === "process"
+      ? plainProcess(find, scratch, nextUid)
+      : await bubblewrap(find, scratch, nextUid);
   await tryOut(sandbox);
   return sandbox;
 }
 
-const sandboxes = new Map<string, Promise<Sandbox>>();
-const keyOf = (kind: SandboxKind, data_dir: string): string => `${kind} ${data_dir}`;
+/** Those of a hub, by its data directory. */
+const sandboxes = new Map<string, Map<string, Promise<Sandbox>>>();
 
 /**
  * The sandbox of this hub, tried at its first use; one that did not work is tried again at the next, for the operator may
  * have installed what was missing.
  * @throws SandboxError
  */
-export function findSandbox(kind: SandboxKind, data_dir: string): Promise<Sandbox> {
-  const key = keyOf(kind, data_dir);
-  const known = sandboxes.get(key);
+export function findSandbox(config: SandboxConfig): Promise<Sandbox> {
+  const own = sandboxes.get(config.data_dir) ?? new Map<string, Promise<Sandbox>>();
+  sandboxes.set(config.data_dir, own);
+  const key = `${config.sandbox} ${config.path}`;
+  const known = own.get(key);
   if (known !== undefined) return known;
-  const made = makeSandbox(kind, data_dir);
-  sandboxes.set(key, made);
-  made.catch(() => sandboxes.delete(key));
+  const made = makeSandbox(config);
+  own.set(key, made);
+  made.catch(() => own.delete(key));
   return made;
 }
 
 /** What the sandboxes of a hub have on the disk is gone with it. No script may run any more. */
 export function closeSandboxes(data_dir: string): void {
-  for (const kind of SANDBOX_KINDS) sandboxes.delete(keyOf(kind, data_dir));
+  sandboxes.delete(data_dir);
   closeScratch(data_dir);
 }

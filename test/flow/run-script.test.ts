@@ -245,19 +245,11 @@ try { await session.click(".price"); } catch (err) {
 });
 
 test("where there is no bubblewrap a run ends as broken and says what to install or to set", async () => {
-  const elsewhere = createScriptRig();
-  const { PATH } = process.env;
-  process.env.PATH = elsewhere.data_dir;
-  try {
-    expect(await elsewhere.run("export default 1;")).toMatchObject({
-      ...{ end: "broken", sandbox: "bubblewrap", exit_code: null, result: null },
-      detail:
-        "bwrap is not installed: apt-get install bubblewrap, or set SVC_SANDBOX=process, which gives scripts the network and the files of the hub's machine",
-    });
-  } finally {
-    process.env.PATH = PATH;
-    elsewhere.close();
-  }
+  expect(await rig.run("export default 1;", { path: rig.data_dir })).toMatchObject({
+    ...{ end: "broken", sandbox: "bubblewrap", exit_code: null, result: null },
+    detail:
+      "bwrap is not installed: apt-get install bubblewrap, or set SVC_SANDBOX=process, which gives scripts the network and the files of the hub's machine",
+  });
 });
 
 /** Files of runs that are over, of this process. */

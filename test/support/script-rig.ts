@@ -19,6 +19,8 @@ export interface ScriptRig {
 
 export interface RigOptions {
   kind?: SandboxKind;
+  /** Where programs are looked up. */
+  path?: string;
   timeout_ms?: number;
   signal?: AbortSignal;
   job?: ScriptRun["job"];
@@ -55,7 +57,10 @@ export function createScriptRig(kind: SandboxKind = "bubblewrap"): ScriptRig {
         {
           clock: systemClock,
           log: silentLog,
-          config: { sandbox: options.kind ?? kind, data_dir },
+          config: {
+            ...{ sandbox: options.kind ?? kind, data_dir },
+            ...(options.path !== undefined && { path: options.path }),
+          },
         },
         {
           ...{ job_id: "job", attempt: 1, code, door },

@@ -69,7 +69,7 @@ async function checkServer(deps: CheckDeps, role: "hub" | "control"): Promise<Ch
     ...(role === "hub"
       ? [
           told("user namespaces", () => checkNamespaces(deps)),
-          told("script sandbox", () => checkSandbox(config)),
+          told("script sandbox", () => checkSandbox({ ...config, path: deps.path })),
         ]
       : []),
   ]);

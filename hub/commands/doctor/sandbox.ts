@@ -5,8 +5,8 @@ import { runScript } from "../../runner/run-script.ts";
 import {
   closeSandboxes,
   findSandbox,
+  type SandboxConfig,
   SandboxError,
-  type SandboxKind,
 } from "../../runner/sandbox.ts";
 import type { ScriptDoor, ScriptOutcome } from "../../runner/types.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
@@ -18,13 +18,8 @@ const CLOSED: ScriptDoor = { act: refuse, save: refuse, log: async () => {} };
 const SCRIPT_MS = 15_000;
 const SCRIPT = "const product: number = await Promise.resolve(6 * 7);";
 
-interface Config {
-  sandbox: SandboxKind;
-  data_dir: string;
-}
-
 /** A script that needs nothing of a browser. */
-const tryScript = (config: Config): Promise<ScriptOutcome> =>
+const tryScript = (config: SandboxConfig): Promise<ScriptOutcome> =>
   runScript(
     { clock: systemClock, log: silentLog, config },
     {
@@ -34,7 +29,7 @@ const tryScript = (config: Config): Promise<ScriptOutcome> =>
   );
 
 /** What scripts of jobs run in (modes codegen-loop and rerun); jobs that fetch need none of it. */
-export async function checkSandbox(config: Config): Promise<Check> {
+export async function checkSandbox(config: SandboxConfig): Promise<Check> {
   try {
     return await tryOut(config);
   } finally {
@@ -42,10 +37,10 @@ export async function checkSandbox(config: Config): Promise<Check> {
   }
 }
 
-async function tryOut(config: Config): Promise<Check> {
+async function tryOut(config: SandboxConfig): Promise<Check> {
   const name = "script sandbox";
   try {
-    await findSandbox(config.sandbox, config.data_dir);
+    await findSandbox(config);
   } catch (err) {
     if (!(err instanceof SandboxError)) throw err;
     return warn(name, err.found, err.advice);

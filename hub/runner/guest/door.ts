@@ -54,7 +54,7 @@ function lose(): void {
 }
 
 const socket = await Bun.connect({
-  unix: process.env.FLOTILLA_DOOR ?? "",
+  unix: process.argv[2] ?? "",
   socket: {
     data: (_socket, chunk) => receive(chunk),
     drain: () => flush(),
