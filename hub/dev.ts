@@ -125,7 +125,8 @@ async function runFirstJob(
   const waited = await Promise.race([waitForLane(deps, client, signal), gone]);
   if (waited) return waited.code;
   terminal.err(`fetching ${url}\n`);
-  const request = { url, options: {}, out: deps.flags.out?.at(-1) ?? null, json: false };
+  const out = deps.flags.out?.at(-1) ?? null;
+  const request = { url, preset: null, options: {}, out, json: false };
   return runFetchCommand({ client, terminal, clock, signal }, request);
 }
 

@@ -11,6 +11,8 @@ import { type SavedFiles, saveJob } from "./save-job.ts";
 
 export interface FetchRequest {
   url: string;
+  /** Slug of named options; `options` win over them. */
+  preset: string | null;
   options: Record<string, unknown>;
   out: string | null;
   json: boolean;
@@ -88,7 +90,9 @@ async function submit(
   request: FetchRequest,
   progress: Progress,
 ): Promise<string> {
-  const answer = await client.call("POST", "/jobs", { url: request.url, options: request.options });
+  const { url, preset, options } = request;
+  const job = preset === null ? { url, options } : { url, preset, options };
+  const answer = await client.call("POST", "/jobs", job);
   const body = answer.body as { job_id?: string } | null;
   if (answer.status === 200 && body?.job_id) return body.job_id;
   if (answer.status === 503 && body?.job_id) {

@@ -7,6 +7,7 @@ export const COMMANDS = [
   "fetch",
   "jobs",
   "workers",
+  "engines",
   "cancel",
   "submit",
   "queue",
@@ -185,6 +186,7 @@ export const COMMAND_FLAGS: Record<Command, Flag[]> = {
     },
     JSON_OUT,
     { name: "headless", help: "run the browser without a screen" },
+    { name: "preset", value: "SLUG", help: "options of a preset; --option wins over them" },
     {
       name: "option",
       value: "KEY=VALUE",
@@ -199,6 +201,7 @@ export const COMMAND_FLAGS: Record<Command, Flag[]> = {
     JSON_OUT,
   ],
   workers: [HUB, JSON_OUT],
+  engines: [HUB, JSON_OUT],
   cancel: [HUB, JSON_OUT],
   submit: [
     HUB,
@@ -244,6 +247,7 @@ export const COMMAND_WORDS: Record<Command, string[]> = {
   fetch: ["URL"],
   jobs: [],
   workers: [],
+  engines: [],
   cancel: ["ID"],
   submit: ["SLUG", "[PK…]"],
   queue: ["SLUG"],

@@ -18,6 +18,7 @@ const ABOUT: Record<Mode | Command, string> = {
   fetch: "run one fetch job and list what the browser downloaded",
   jobs: "list jobs, newest first",
   workers: "list workers and their lanes",
+  engines: "list the AI backends of the fleet",
   cancel: "cancel a job",
   submit: "put tasks into a workload's queue",
   queue: "count the tasks of a workload",

@@ -1,4 +1,5 @@
 import { humanSize } from "#shared/names.ts";
+import type { Engine } from "#shared/schema/engine.ts";
 import type { Job } from "#shared/schema/job.ts";
 import type { Worker } from "#shared/schema/worker.ts";
 import { EXIT } from "./exit.ts";
@@ -80,6 +81,37 @@ export async function runWorkersCommand(
         worker.lanes.map((lane) => lane.state).join(" "),
         worker.version,
         worker.address,
+      ]),
+      terminal.width,
+    );
+  });
+}
+
+/** `flotilla engines`: the AI backends, the promoted one marked. */
+export async function runEnginesCommand(
+  { client, terminal }: ListDeps,
+  json: boolean,
+): Promise<number> {
+  const answer = await client.call("GET", "/engines");
+  return show(terminal, answer, json, () => {
+    const { engines } = answer.body as { engines: Engine[] };
+    if (engines.length === 0) return "no engines";
+    return formatTable(
+      [
+        { title: "engine" },
+        { title: "kind" },
+        { title: "model" },
+        { title: "promoted" },
+        { title: "code" },
+        { title: "endpoint", shrink: 16 },
+      ],
+      engines.map((engine) => [
+        engine.slug,
+        engine.kind,
+        engine.model,
+        engine.promoted ? "yes" : "no",
+        engine.use_for_codegen ? "yes" : "no",
+        engine.endpoint,
       ]),
       terminal.width,
     );

@@ -6,7 +6,12 @@ import { EXIT, UsageError } from "./exit.ts";
 import { parseOption, runFetchCommand } from "./fetch.ts";
 import type { ClientCommand } from "./flags.ts";
 import { createHubClient, HubUnreachable } from "./hub-client.ts";
-import { runCancelCommand, runJobsCommand, runWorkersCommand } from "./list-commands.ts";
+import {
+  runCancelCommand,
+  runEnginesCommand,
+  runJobsCommand,
+  runWorkersCommand,
+} from "./list-commands.ts";
 import { isPipelineCommand, runPipelineCommand } from "./pipeline.ts";
 import type { Terminal } from "./print.ts";
 
@@ -47,7 +52,9 @@ export async function runClientCommand(
       case "fetch": {
         const options = Object.fromEntries((flags.option ?? []).map(parseOption));
         if (flags.headless) options.headless = true;
-        const request = { url: checkTarget(word), options, out: flags.out?.at(-1) ?? null, json };
+        const preset = flags.preset?.at(-1) ?? null;
+        const out = flags.out?.at(-1) ?? null;
+        const request = { url: checkTarget(word), preset, options, out, json };
         return await runFetchCommand({ ...deps, clock: systemClock, signal }, request);
       }
       case "jobs":
@@ -58,6 +65,8 @@ export async function runClientCommand(
         );
       case "workers":
         return await runWorkersCommand(deps, json);
+      case "engines":
+        return await runEnginesCommand(deps, json);
       case "cancel":
         return await runCancelCommand(deps, word, json);
     }

@@ -1,18 +1,25 @@
 import { type ClientOptions, createHttp } from "./http.ts";
 import { jobCalls } from "./jobs.ts";
+import { conventionCalls, engineCalls, presetCalls, settingCalls, skillCalls } from "./library.ts";
 import { fleetCalls, hostCalls, profileCalls } from "./registries.ts";
 import { sessionCalls } from "./sessions.ts";
 import { workloadCalls } from "./workloads.ts";
 
 export type { Asset, LinkList } from "../schema/asset.ts";
 export type { Attempt, AttemptSummary } from "../schema/attempt.ts";
+export type { Convention } from "../schema/convention.ts";
 export type { SessionCookie, StoredCookie } from "../schema/cookie.ts";
+export type { Engine } from "../schema/engine.ts";
+export type { FleetSettings } from "../schema/fleet-settings.ts";
 export type { Host } from "../schema/host.ts";
 export type { Job, JobEvent, JobList, JobStatus } from "../schema/job.ts";
+export type { AgentResult, AgentStep, AskResult } from "../schema/page-agent.ts";
+export type { Preset } from "../schema/preset.ts";
 export type { Profile } from "../schema/profile.ts";
 export type { QueueCounts, QueueRow, Run, SubmitResult, TaskIn } from "../schema/queue.ts";
 export type { Recipe, RecipeAction } from "../schema/recipe.ts";
 export type { Session, SessionFile } from "../schema/session.ts";
+export type { Skill } from "../schema/skill.ts";
 export type { Worker } from "../schema/worker.ts";
 export type { Workload } from "../schema/workload.ts";
 export { FlotillaError } from "./errors.ts";
@@ -23,7 +30,8 @@ export type { OpenSession, Reply, SessionActions, SessionCalls } from "./session
 export type { RunFilter, SubmitTasksOptions, WorkloadCalls } from "./workloads.ts";
 
 /**
- * A client of a hub: `jobs`, `sessions`, `hosts`, `profiles`, `fleet` and `workloads`. It needs nothing but Bun: the
+ * A client of a hub: `jobs`, `sessions`, `hosts`, `profiles`, `engines`, `presets`, `skills`, `conventions`, `settings`,
+ * `fleet` and `workloads`. It needs nothing but Bun: the
  * schemas give it their types and are not loaded. Every call throws FlotillaError, has a deadline and takes an
  * AbortSignal.
  */
@@ -35,6 +43,11 @@ export function createClient(options: ClientOptions) {
     sessions: sessionCalls(http),
     hosts: hostCalls(http),
     profiles: profileCalls(http),
+    engines: engineCalls(http),
+    presets: presetCalls(http),
+    skills: skillCalls(http),
+    conventions: conventionCalls(http),
+    settings: settingCalls(http),
     fleet: fleetCalls(http),
     workloads: workloadCalls(http),
   };

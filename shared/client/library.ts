@@ -1,0 +1,57 @@
+import type { z } from "zod";
+import type { Convention, PutConvention } from "../schema/convention.ts";
+import type { Engine, PutEngine } from "../schema/engine.ts";
+import type { FleetSettings } from "../schema/fleet-settings.ts";
+import type { Preset, PutPreset } from "../schema/preset.ts";
+import type { PutSkill, Skill, SkillListQuery } from "../schema/skill.ts";
+import { type CallOptions, type Http, queryOf } from "./http.ts";
+
+/** What every registry with slugs has: one call each for list, get, put (creates or replaces) and delete. */
+function slugCalls<Row, Put>(http: Http, name: string) {
+  const at = (slug: string) => `/${name}/${encodeURIComponent(slug)}`;
+  return {
+    get: (slug: string, call?: CallOptions) => http.json<Row>("GET", at(slug), call),
+    put: (slug: string, row: Put, call?: CallOptions) =>
+      http.json<Row>("PUT", at(slug), { ...call, json: row }),
+    delete: (slug: string, call?: CallOptions) => http.json<null>("DELETE", at(slug), call),
+  };
+}
+
+/** AI backends (fleet spec §2.9, §4.6). */
+export const engineCalls = (http: Http) => ({
+  ...slugCalls<Engine, z.input<typeof PutEngine>>(http, "engines"),
+  list: async (call?: CallOptions) =>
+    (await http.json<{ engines: Engine[] }>("GET", "/engines", call)).engines,
+  /** Makes it the one that `auto` prefers. */
+  promote: (slug: string, call?: CallOptions) =>
+    http.json<Engine>("POST", `/engines/${encodeURIComponent(slug)}/promote`, call),
+});
+
+/** Named options for jobs (fleet spec §4.7). */
+export const presetCalls = (http: Http) => ({
+  ...slugCalls<Preset, z.input<typeof PutPreset>>(http, "presets"),
+  list: async (call?: CallOptions) =>
+    (await http.json<{ presets: Preset[] }>("GET", "/presets", call)).presets,
+});
+
+/** Pieces of script that the planner is offered (fleet spec §4.7). */
+export const skillCalls = (http: Http) => ({
+  ...slugCalls<Skill, z.input<typeof PutSkill>>(http, "skills"),
+  list: async (query: SkillListQuery = {}, call?: CallOptions) =>
+    (await http.json<{ skills: Skill[] }>("GET", `/skills?${queryOf(query)}`, call)).skills,
+});
+
+/** House rules that the planner is given (fleet spec §4.7). */
+export const conventionCalls = (http: Http) => ({
+  ...slugCalls<Convention, z.input<typeof PutConvention>>(http, "conventions"),
+  list: async (call?: CallOptions) =>
+    (await http.json<{ conventions: Convention[] }>("GET", "/conventions", call)).conventions,
+});
+
+/** Settings of the fleet (fleet spec §4.7). */
+export const settingCalls = (http: Http) => ({
+  get: (call?: CallOptions) => http.json<FleetSettings>("GET", "/settings", call),
+  /** Null goes back to the default. */
+  patch: (settings: Record<string, unknown>, call?: CallOptions) =>
+    http.json<FleetSettings>("PATCH", "/settings", { ...call, json: settings }),
+});
