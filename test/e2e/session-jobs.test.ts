@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { JobOptions } from "#shared/schema/job.ts";
 import type { Tab } from "#shared/schema/session.ts";
+import { until } from "#test/support/fleet-process.ts";
 import {
   browserProcess,
   callsOf,
@@ -74,19 +75,22 @@ describe("sessions of jobs (§2.2, §3.3)", () => {
 
   test("a file that a running job's page downloads can be read, and is an asset of the job too", async () => {
     const warm = laneWarm(rig.peer, 0);
-    const job = assign("downloading", at("/pointer"), { settle_seconds: 4 });
+    const job = assign("downloading", at("/pointer"), { settle_seconds: 60 });
     const session = callsOf(rig.peer, rig.sessions, job.session_id);
     await rig.peer.next("JobAccepted");
-    const until = performance.now() + 10_000;
-    let place = (await session.call("state")).place;
-    while (place?.title !== "Pointer" && performance.now() < until)
-      place = (await session.call("state")).place;
+    const title = async () => (await session.call("state")).place?.title;
+    await until("the page", 10_000, async () => (await title()) === "Pointer");
     await session.get("click", { selector: "#file", wait_for: "download" });
     const { content_base64 } = await session.get<{ content_base64: string }>("read_download");
     expect(Buffer.from(content_base64, "base64").toString()).toBe("a report");
-    expect(await result("downloading")).toMatchObject({ status: "completed" });
-    const stored = [...rig.hub.stored.keys()].filter((path) => path.includes("/jobs/downloading/"));
-    expect(stored).toContainEqual(expect.stringMatching(/report[^/]*\.txt$/));
+    // The next attempt of a script must not take it for its own.
+    await session.get("run_reset", { url: at("/pointer"), fresh: true, cookies: [] });
+    expect(await session.get<unknown[]>("downloads")).toEqual([]);
+    const isAsset = (path: string) =>
+      /\/jobs\/downloading\/assets\/[^/]*report[^/]*\.txt$/.test(path);
+    await until("the upload", 20_000, () => [...rig.hub.stored.keys()].some(isAsset));
+    const { job_id, lease_token } = job;
+    rig.peer.send({ type: "HubCancelJob", job_id, lease_token, reason: "seen enough" });
     await warm;
   }, 40_000);
 

@@ -21,6 +21,8 @@ export interface Downloads extends Pick<SessionFiles, "listDownloads" | "openDow
    * attaches, so that the file is still there.
    */
   start(browser: LaneBrowser, options: { alone: boolean }): Promise<void>;
+  /** Empties the list and removes its files; one that is still coming in is listed no more. */
+  forget(): void;
 }
 
 /** What a session's browser downloads (design/api.md, files), bounded in number and bytes. */
@@ -89,6 +91,9 @@ export function createDownloads({ max_bytes }: { max_bytes: number }): Downloads
   };
   return {
     start,
+    forget: () => {
+      for (const row of [...rows.values()]) drop(row);
+    },
     listDownloads: () => [...rows.values()].map(({ guid: _guid, path: _path, ...file }) => file),
     openDownload: (name) => {
       const row = rows.get(name);

@@ -179,6 +179,11 @@ export class Live implements LiveSession {
     this.lent = false;
   }
 
+  /** What was downloaded so far is nobody's any more. */
+  forgetDownloads(): void {
+    this.downloads.forget();
+  }
+
   activeTarget(): string | null {
     const tabs = this.use?.watch.tabs() ?? [];
     const known = tabs.find(({ target_id }) => target_id === this.target);
