@@ -453,7 +453,7 @@ test("set_input_files beyond 100 MB is 413, announced or not, and leaves nothing
   expect(sent).toBeLessThan(200 * 1_048_576);
   expect(bridge.uploads.size).toBe(0);
   expect(worker.calls.all.length).toBe(0);
-}, 20_000);
+}, 60_000);
 
 test("a form that is none, has too many files, or whose call fails leaves nothing on the worker", async () => {
   await start({
