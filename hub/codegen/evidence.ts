@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { errorMessage } from "#shared/errors.ts";
+import { AppError, errorMessage } from "#shared/errors.ts";
 import { NetworkLog, Picture } from "#shared/schema/session.ts";
 import type { AttemptRow } from "../db/types.ts";
 import { pictureName, storeFile } from "./files.ts";
@@ -8,6 +8,8 @@ import { callPage, type ScriptedJob, say } from "./job.ts";
 /** What planner and judge are shown of a page, and what an attempt leaves behind. */
 
 const LOOK_MS = 20_000;
+/** A page in a loop never answers; what it was asked first decides whether it is asked more. */
+const ANSWER_MS = 5_000;
 const NETWORK_TAIL = 30;
 const MAX_URL = 2_000;
 /** Characters of the accessibility tree: about 5,000 tokens. */
@@ -22,6 +24,7 @@ const Snapshot = z.object({
 
 /** The page in words: where it is, its accessibility tree, its links. A page that does not answer is told as that. */
 export async function pageView(job: ScriptedJob): Promise<string> {
+  if (job.page.mute) return `URL: ${job.session.url}\nThe page hangs: its scripts keep it busy.`;
   try {
     const answer = await callPage(job, "snapshot", { max_chars: MAX_VIEW }, LOOK_MS);
     const { url, title, aria, links } = Snapshot.parse(answer);
@@ -40,6 +43,7 @@ export interface Shot {
 
 /** A picture of the page as it is shown; null when the browser gives none. */
 export async function takePicture(job: ScriptedJob): Promise<Shot | null> {
+  if (job.page.mute) return null;
   try {
     const args = { format: "png", timeout_s: LOOK_MS / 1_000 };
     return Picture.parse(await callPage(job, "screenshot", args, LOOK_MS));
@@ -71,6 +75,7 @@ export async function gatherEvidence(
   attempt: AttemptRow,
   since: number,
 ): Promise<Shot | null> {
+  job.page.mute = !(await answers(job));
   const shot = await takePicture(job);
   const network = (await readNetwork(job, since))?.entries ?? [];
   const { url, title } = job.session;
@@ -99,8 +104,18 @@ async function storePicture(job: ScriptedJob, n: number, shot: Shot): Promise<st
   }
 }
 
+/** Whether the page runs anything at all. One that refuses to does so at once, and answers. */
+async function answers(job: ScriptedJob): Promise<boolean> {
+  const args = { code: "1", timeout_s: ANSWER_MS / 1_000 };
+  return callPage(job, "evaluate", args, ANSWER_MS).then(
+    () => true,
+    (err: unknown) => !(err instanceof AppError && err.kind === "timed_out"),
+  );
+}
+
 /** Whether the page asks for a password where somebody can see it. */
 export async function asksForPassword(job: ScriptedJob): Promise<boolean> {
+  if (job.page.mute) return false;
   const code = `[...document.querySelectorAll('input[type="password"]')].some((e) => e.checkVisibility())`;
   const args = { code, timeout_s: LOOK_MS / 1_000 };
   const answer = await callPage(job, "evaluate", args, LOOK_MS).catch(() => false);

@@ -17,6 +17,8 @@ export interface ScriptedJob {
   readonly signal: AbortSignal;
   /** Names under which its scripts have saved files, by the name they asked for: the next attempt replaces them. */
   readonly saved: Map<string, string[]>;
+  /** `mute`: a script has left a page that answers nobody, so nothing is asked of it before it is opened again. */
+  readonly page: { mute: boolean };
 }
 
 /** What the job's story tells a stage of an attempt by (fleet spec §6.1). */

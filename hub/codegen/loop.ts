@@ -93,6 +93,7 @@ async function resetPage(job: ScriptedJob): Promise<void> {
   const fresh = own && profile === null;
   await say(job, "info", "plan", "opening the page again for the next attempt", { fresh });
   await callPage(job, "run_reset", { url: row.url, fresh, cookies }, RESET_MS);
+  job.page.mute = false;
 }
 
 /** Why no attempt succeeded, in one sentence that names them all. */

@@ -33,7 +33,8 @@ async function runScripted(ctx: HubContext, held: JobLane, stopped: AbortSignal)
     return;
   }
   const signal = AbortSignal.any([stopped, session.ended]);
-  const job: ScriptedJob = { ctx, row, held, session, signal, saved: new Map() };
+  const page = { mute: false };
+  const job: ScriptedJob = { ctx, row, held, session, signal, saved: new Map(), page };
   const end = await endOf(job);
   if (signal.aborted || end === null) return;
   ctx.scripted.ended.add(held);

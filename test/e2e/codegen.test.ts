@@ -25,6 +25,10 @@ export default { items };`;
 const BROKEN = `import { session } from "flotilla";
 await session.evaluate("localStorage.setItem('left', 'behind'); document.cookie = 'left=behind'");
 await session.click("#nope", { timeout_s: 0.3 });`;
+/** Leaves a page that answers nobody any more. */
+const HANGS = `import { session } from "flotilla";
+await session.evaluate("setTimeout(() => { for (;;); }, 0)");
+throw new Error("left hanging");`;
 /** What the attempt before it has left behind. */
 const STORED = `import { session } from "flotilla";
 export default await session.evaluate("[localStorage.length, document.cookie, document.title]");`;
@@ -164,6 +168,21 @@ test(
     expect(second.prompt).toContain("there is no #nope: use #more");
     expect(second.prompt).toContain("line 3");
     expect(second.result).toEqual([0, "", "Shop"]);
+  },
+  LONG,
+);
+
+test(
+  "a page that a script has left hanging is replaced for the next attempt",
+  async () => {
+    const job_id = await rig.submit(page, {
+      goal: "read the fruit (left hanging)",
+      plan: [script(HANGS), script(READ)],
+      judge: [verdict("script_error"), verdict("success")],
+    });
+    const { job, attempts } = await rig.outcome(job_id);
+    expect(job).toMatchObject({ status: "completed", attempts: 2 });
+    expect(classes(attempts)).toEqual(["script_error", "success"]);
   },
   LONG,
 );
