@@ -80,12 +80,12 @@ export interface AgentStep {
 
 /**
  * Result of `agent`. `ended`: `done` and `gave_up` are the engine's words; `max_steps` and `timeout` its bounds;
- * `engine_error`: the engine failed after the first step (`reason` says how).
+ * `engine_error` and `page_error`: the engine failed, or the page hung or crashed, after the first step (`reason` says how).
  */
 export interface AgentResult {
   done: boolean;
   answer: string | null;
-  ended: "done" | "gave_up" | "max_steps" | "timeout" | "engine_error";
+  ended: "done" | "gave_up" | "max_steps" | "timeout" | "engine_error" | "page_error";
   reason: string | null;
   engine: string;
   model: string;

@@ -7,6 +7,7 @@ import {
   setDefaultTimeout,
   test,
 } from "bun:test";
+import { createClient } from "#shared/client/index.ts";
 import type { AgentResult } from "#shared/schema/page-agent.ts";
 import { type FleetProcesses, startFleet } from "#test/support/fleet-process.ts";
 import { type LlmServer, type LlmServerOptions, startLlmServer } from "#test/support/llm-server.ts";
@@ -310,4 +311,25 @@ describe("agent (design/api.md)", () => {
     const late = await agent({ goal: "x", engine: slow, timeout_s: 4 });
     expect(late).toMatchObject({ ended: "timeout", done: false, steps: [{ n: 1 }] });
   });
+
+  test("a script may call it, and its job hears of every step", async () => {
+    await call("DELETE", `/sessions/${sid}`);
+    const slug = await useEngine(
+      plays([
+        { action: "navigate", url: "/account" },
+        { action: "done", answer: "42" },
+      ]),
+    );
+    const code = `import { session } from "flotilla";
+const { done, answer } = await session.agent("read the balance", { engine: ${JSON.stringify(slug)} });
+export default { done, answer };`;
+    const { jobs } = createClient({ base_url: fleet.url });
+    const options = { mode: "rerun", code, headless: true } as const;
+    const { job_id } = await jobs.submit({ url: site.url.href, options }, { patience_ms: 0 });
+    const ended = await jobs.wait(job_id, { timeout_ms: 50_000 });
+    expect(ended).toMatchObject({ status: "completed", error: null });
+    const log = await (await fetch(`${fleet.url}/jobs/${job_id}/log.txt`)).text();
+    expect(log).toContain("agent step 1: navigate /account");
+    expect(log).toContain("agent step 2: done");
+  }, 60_000);
 });

@@ -15,7 +15,7 @@ import type { ActionContext } from "./context.ts";
 import { type EngineCalls, engineFailure } from "./engine-call.ts";
 import { failureOf } from "./failure.ts";
 import { smallPicture } from "./picture.ts";
-import { ariaOf } from "./snapshot.ts";
+import { seePage } from "./snapshot.ts";
 
 const MAX_PAGE_CHARS = 20_000;
 const MAX_PICTURE_BYTES = 100 * 1024;
@@ -63,16 +63,18 @@ export async function agent(
   };
   for (let n = 1; n <= max_steps; n += 1) {
     const since = run.clock.now();
-    const seen = await look(run, engine, left());
+    let seen: Seen;
     let move: AgentMove;
     try {
+      seen = await look(run, engine, left());
       const messages = agentMessages(goal, steps, seen.shown, max_steps - n + 1);
       move = await nextMove(run, engine, messages, count);
     } catch (err) {
       if (run.signal.aborted || left() <= 0) return end("timeout");
-      if (!(err instanceof ChatError)) throw err;
-      if (steps.length === 0) throw engineFailure(err);
-      return end("engine_error", { reason: err.message });
+      const engine_failed = err instanceof ChatError;
+      const failure = engine_failed ? engineFailure(err) : failureOf(err);
+      if (steps.length === 0 || failure.kind === "gone") throw failure;
+      return end(engine_failed ? "engine_error" : "page_error", { reason: failure.message });
     }
     const last = move.action === "done" || move.action === "give_up";
     const secret = move.action === "fill" && (await isSecretField(run.pages.active(), move.ref));
@@ -96,13 +98,13 @@ export async function agent(
 async function look(run: AgentRun, engine: ResolvedEngine, left_ms: number): Promise<Seen> {
   const page = run.pages.active();
   const timeout_ms = Math.max(1, Math.min(PAGE_MS, left_ms));
-  const [{ text: aria, refs }, title, picture] = await Promise.all([
-    ariaOf(page, { max_chars: MAX_PAGE_CHARS, timeout_ms, refs: true }),
-    page.title(),
+  const [{ url, title, aria }, picture] = await Promise.all([
+    seePage(page, { max_chars: MAX_PAGE_CHARS, timeout_ms, refs: true }),
     smallPicture(page, MAX_PICTURE_BYTES),
   ]);
   const screenshot_base64 = engine.kind === "vision-chat" ? picture : null;
-  return { shown: { url: page.url(), title, aria, screenshot_base64 }, refs, picture };
+  const shown = { url, title, aria: aria.text, screenshot_base64 };
+  return { shown, refs: aria.refs, picture };
 }
 
 /** Asks once more, with what was wrong, when the answer is no action. @throws ChatError */

@@ -6,7 +6,7 @@ import type { ActionContext } from "./context.ts";
 import { type EngineCalls, engineFailure } from "./engine-call.ts";
 import { ActionFailure } from "./failure.ts";
 import { smallPicture } from "./picture.ts";
-import { ariaOf } from "./snapshot.ts";
+import { seePage } from "./snapshot.ts";
 
 const MAX_PAGE_CHARS = 30_000;
 const MAX_PICTURE_BYTES = 400 * 1024;
@@ -31,12 +31,11 @@ export async function ask(
   const page = ctx.pages.active();
   const timeout_ms = Math.min(PAGE_MS, ctx.timeout_ms);
   const sees = engine.kind === "vision-chat" && screenshot !== false;
-  const [{ text: aria }, title, screenshot_base64] = await Promise.all([
-    ariaOf(page, { max_chars: MAX_PAGE_CHARS, timeout_ms, refs: false }),
-    page.title(),
+  const [{ url, title, aria }, screenshot_base64] = await Promise.all([
+    seePage(page, { max_chars: MAX_PAGE_CHARS, timeout_ms, refs: false }),
     sees ? smallPicture(page, MAX_PICTURE_BYTES) : null,
   ]);
-  const shown: ShownPage = { url: page.url(), title, aria, screenshot_base64 };
+  const shown: ShownPage = { url, title, aria: aria.text, screenshot_base64 };
   const request = {
     messages: askMessages(prompt, shown),
     ...(schema && { schema: { name: "answer", schema } }),

@@ -1,4 +1,5 @@
 import type { Frame, Page } from "playwright-core";
+import { withDeadline } from "#shared/clock.ts";
 import { MASK } from "#shared/hide-credentials.ts";
 import { type AriaNode, type AriaText, ariaLines } from "./aria-lines.ts";
 import { inPage } from "./in-page.ts";
@@ -24,23 +25,33 @@ const MAX_URL = 2_000;
 const MAX_TITLE = 500;
 const MAX_LINK_TEXT = 100;
 
-/** What the page shows, without pictures (browser-fleet design: ask, agent, and the planner's prompt). */
+/** What the page shows, without pictures, for a planner's prompt. @throws DeadlineError for a page that hangs */
 export async function pageSnapshot(page: Page, options: SnapshotOptions): Promise<PageSnapshot> {
-  const [{ text }, title, links] = await Promise.all([
-    ariaOf(page, { ...options, refs: false }),
-    page.title(),
-    page.evaluate(LINKS),
+  const [{ url, title, aria }, links] = await Promise.all([
+    seePage(page, { ...options, refs: false }),
+    withDeadline("reading the links", options.timeout_ms, page.evaluate(LINKS)),
   ]);
-  return {
-    url: page.url().slice(0, MAX_URL),
-    title: title.slice(0, MAX_TITLE),
-    aria: text,
-    links: fewLinks(links, options.max_chars / 4),
-  };
+  return { url, title, aria: aria.text, links: fewLinks(links, options.max_chars / 4) };
 }
 
-/** The accessibility tree; with refs that `aria-ref=…` selects by until the next one is taken. */
-export async function ariaOf(
+export interface SeenPage extends Pick<PageSnapshot, "url" | "title"> {
+  aria: AriaText;
+}
+
+/**
+ * Where the page is and its accessibility tree; with refs, those that `aria-ref=…` selects by until it is read again.
+ * @throws DeadlineError for a page that hangs
+ */
+export async function seePage(
+  page: Page,
+  options: SnapshotOptions & { refs: boolean },
+): Promise<SeenPage> {
+  const reading = Promise.all([ariaOf(page, options), page.title()]);
+  const [aria, title] = await withDeadline("reading the page", options.timeout_ms, reading);
+  return { url: page.url().slice(0, MAX_URL), title: title.slice(0, MAX_TITLE), aria };
+}
+
+async function ariaOf(
   page: Page,
   { max_chars, timeout_ms, refs }: SnapshotOptions & { refs: boolean },
 ): Promise<AriaText> {

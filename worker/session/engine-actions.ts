@@ -43,7 +43,7 @@ export const askPage = (
     ),
   );
 
-/** POST /sessions/{sid}/agent (design/api.md); a job hears of each step in its log. @throws ActionFailure */
+/** POST /sessions/{sid}/agent (design/api.md); a scripted job hears of each step in its log. @throws ActionFailure */
 export const runAgent = (
   live: Live,
   call: EngineCall,
@@ -96,15 +96,16 @@ const enginesOf = (
 
 const MAX_LINE = 1_000;
 
+/** A line in the log of the job whose script called the agent. */
 function tellJob(
-  { job_id, lease_token }: Live,
+  { job_id, lease_token, script }: Live,
   link: SessionLink,
   clock: Clock,
   line: string,
   fields: Record<string, unknown>,
 ): void {
-  if (job_id === null) return;
-  const message = line.slice(0, MAX_LINE).replaceAll("\0", "\ufffd").toWellFormed();
-  const entry = { ts: clock.now(), level: "info", stage: "agent", message, fields } as const;
+  if (job_id === null || script === null) return;
+  const message = `agent ${line}`.slice(0, MAX_LINE).replaceAll("\0", "\ufffd").toWellFormed();
+  const entry = { ts: clock.now(), level: "info", stage: "script", message, fields } as const;
   link.send({ type: "JobLog", job_id, lease_token, entries: [entry] });
 }
