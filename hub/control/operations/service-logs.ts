@@ -27,6 +27,7 @@ export const ownSecrets = ({ config }: Pick<ControlContext, "config">): (string 
   config.worker_secret,
   config.api_token,
   config.admin_password,
+  config.codegen?.api_key ?? null,
   ...Object.values(config.recipe_env),
 ];
 
