@@ -1,0 +1,66 @@
+import { describe, expect, test } from "bun:test";
+import { type AriaNode, ariaLines } from "#worker/actions/aria-lines.ts";
+
+const plain = { max_chars: 10_000, refs: true, mask: (text: string) => text };
+const page: AriaNode[] = [
+  {
+    role: "generic",
+    ref: "e1",
+    children: [
+      { role: "heading", name: "Shop", level: 1, ref: "e2" },
+      "Some\n  text",
+      { role: "link", name: "Home", ref: "e3", url: "/a", cursor: "pointer" },
+      { role: "textbox", name: "User", ref: "e4", text: "ada" },
+      { role: "textbox", name: "City", ref: "e5", placeholder: "where?" },
+      { role: "checkbox", name: "Agree", ref: "e6", checked: "mixed", disabled: true },
+      { role: "generic", ref: "e7", cursor: "pointer", text: "more" },
+      { role: "list", ref: "e8", children: [{ role: "listitem", ref: "e9", text: "one" }] },
+    ],
+  },
+];
+
+describe("an accessibility tree as lines", () => {
+  test("tells role, ref, name, value and state; boxes that say nothing are left out", () => {
+    const { text, refs } = ariaLines(page, plain);
+    expect(text.split("\n")).toEqual([
+      'heading 1 "Shop"',
+      '"Some text"',
+      'link e3 "Home" → /a',
+      'textbox e4 "User" = "ada"',
+      'textbox e5 "City" placeholder "where?"',
+      'checkbox e6 "Agree" [checked=mixed] [disabled]',
+      'box e7 "more"',
+      "list",
+      ' listitem "one"',
+    ]);
+    expect([...refs]).toEqual(["e3", "e4", "e5", "e6", "e7"]);
+  });
+
+  test("without refs it names none, and secrets are masked wherever they stand", () => {
+    const mask = (text: string) => text.replaceAll("ada", "***");
+    const { text, refs } = ariaLines(page, { ...plain, refs: false, mask });
+    expect(text).toContain('textbox "User" = "***"');
+    expect(text).not.toMatch(/\be\d/);
+    expect(refs.size).toBe(0);
+  });
+
+  test("what is too long is shortened, then thinned out to controls and headings, then cut, and says so", () => {
+    const long: AriaNode[] = Array.from({ length: 50 }, (_, i) => [
+      { role: "paragraph", text: `${i} ${"word ".repeat(70)}` },
+      { role: "button", name: `Button ${i}`, ref: `e${i}` },
+    ]).flat();
+    const upTo = (max_chars: number) => ariaLines(long, { ...plain, max_chars });
+    const short = upTo(8_000);
+    expect(short.text.length).toBeLessThanOrEqual(8_000);
+    expect(short.text).toContain("…");
+    expect(short.refs.size).toBe(50);
+    const thin = upTo(2_000);
+    expect(thin.text).not.toContain("word");
+    expect(thin.refs.size).toBe(50);
+    expect(thin.text).toEndWith("[… 50 more lines of the page left out]");
+    const cut = upTo(100);
+    expect(cut.text.split("\n")).toHaveLength(5);
+    expect([...cut.refs]).toEqual(["e0", "e1", "e2", "e3"]);
+    expect(cut.text).toEndWith("[… 96 more lines of the page left out]");
+  });
+});
