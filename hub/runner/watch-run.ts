@@ -30,7 +30,7 @@ function filesOf(first: number | null): number {
  * Calls `onExcess` once, with words for people, when `pid` and everything below it hold more memory, files or tasks than a
  * run may, unless `over` aborts before. Memory is sampled because what the kernel could enforce does not fit: the runtime
  * reserves gigabytes of address space that it never touches, and a cgroup needs rights that containers and units do not
- * give. Between two samples a script may hold more: 300 MB more, measured.
+ * give. Between two samples a script may hold more: 60 MB more, measured.
  */
 export async function watchRun(options: {
   pid: number;

@@ -166,7 +166,7 @@ try { await session.click(".price"); } catch (err) {
   });
 
   test("what a script throws, and what cannot be parsed, is told with its line", async () => {
-    const [thrown, rejected, unparsed, string, exited] = await Promise.all([
+    const [thrown, rejected, unparsed, string, exited, long] = await Promise.all([
       rig.run('type T = string;\n\nconst x = JSON.parse("null") as { y: T };\nconsole.log(x.y);'),
       rig.run(
         `${FLOTILLA}\nvoid (async () => { throw new RangeError("late"); })();\nawait session.wait(1);\nawait new Promise(() => {});`,
@@ -174,6 +174,7 @@ try { await session.click(".price"); } catch (err) {
       rig.run("const a = 1;\nconst b = ;"),
       rig.run('throw "words";'),
       rig.run("process.exit(3);"),
+      rig.run('throw new Error("x".repeat(2_000_000));'),
     ]);
     expect(thrown).toMatchObject({ end: "error", error: { name: "TypeError", line: 4 } });
     expect(rejected).toMatchObject({ end: "error", error: { name: "RangeError", line: 2 } });
@@ -182,6 +183,7 @@ try { await session.click(".price"); } catch (err) {
       end: "error",
       error: { message: 'thrown: "words"', line: null },
     });
+    expect(long.error?.message).toHaveLength(20_000);
     expect(exited).toMatchObject({
       end: "error",
       exit_code: 3,

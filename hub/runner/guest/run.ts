@@ -29,6 +29,9 @@ function placeOf(stack: string): { line: number | null; stack: string } {
   };
 }
 
+const MAX_MESSAGE = 20_000;
+const shortened = (text: unknown): string => String(text).slice(0, MAX_MESSAGE);
+
 // biome-ignore lint/suspicious/noExplicitAny: a script may throw anything
 function describe(error: any): Thrown {
   // What the runtime could not parse or resolve: one of them, or several.
@@ -40,7 +43,7 @@ function describe(error: any): Thrown {
     const name = problem.name === "BuildMessage" ? "SyntaxError" : String(problem.name);
     return {
       name,
-      message: String(problem.message),
+      message: shortened(problem.message),
       line,
       stack: `script.ts:${line}: ${lineText}`,
     };
@@ -48,9 +51,14 @@ function describe(error: any): Thrown {
   if (error instanceof Error) {
     const { called_at } = error as { called_at?: string };
     const place = placeOf(called_at ?? String(error.stack ?? ""));
-    return { name: String(error.name), message: String(error.message), ...place };
+    return { name: shortened(error.name), message: shortened(error.message), ...place };
   }
-  return { name: "Error", message: `thrown: ${Bun.inspect(error)}`, line: null, stack: "" };
+  return {
+    name: "Error",
+    message: shortened(`thrown: ${Bun.inspect(error)}`),
+    line: null,
+    stack: "",
+  };
 }
 
 const FLUSH_MS = 5_000;
