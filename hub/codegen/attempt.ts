@@ -80,8 +80,10 @@ async function runPlanned(
   const { ctx, row, signal } = job;
   signal.throwIfAborted();
   const { attempt_timeout_s } = row.options;
-  // A long script may be looked at, and taken for another job, while it runs.
-  if (!(await ctx.db.attempts.save(attempt))) throw new NotOurs("the job has ended");
+  // A long script may be looked at, and taken for another job, while it runs. Under the lease: an attempt that the job's
+  // end has closed is not opened again.
+  if (!(await ctx.db.attempts.begin(attempt, job.held.lease.token)))
+    throw new NotOurs("the job has ended");
   const since = await networkMark(job);
   await say(job, "info", "run", `attempt ${attempt.n}: running the script`, {
     attempt: attempt.n,
