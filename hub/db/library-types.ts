@@ -1,4 +1,4 @@
-import type { ConventionRow, EngineRow, PresetRow, SkillRow } from "./types.ts";
+import type { ConventionRow, EngineRow, PresetRow, SettingRow, SkillRow } from "./types.ts";
 
 /** A registry whose key is a slug. Every write is one statement. */
 export interface SlugRepo<Row extends { slug: string }, Put = Row> {
@@ -32,4 +32,21 @@ export interface SkillsRepo extends SlugRepo<SkillRow> {
 export interface ConventionsRepo extends SlugRepo<ConventionRow> {
   /** By slug. */
   listEnabled(): Promise<ConventionRow[]>;
+}
+
+export interface SettingsRepo {
+  /** null when it was never set. */
+  get(key: string): Promise<unknown>;
+  /** null unsets. */
+  set(key: string, value: unknown, now: number): Promise<void>;
+  /** Sets what was never set; false when there is a value, which stays. */
+  add(key: string, value: unknown, now: number): Promise<boolean>;
+  /** False when it was not set. */
+  delete(key: string): Promise<boolean>;
+  /** Those whose key begins with `prefix`. */
+  list(prefix: string): Promise<SettingRow[]>;
+  /** Those of `keys` that are set. */
+  find(keys: string[]): Promise<SettingRow[]>;
+  /** Sets all of these in one transaction; null unsets. */
+  setAll(values: Record<string, unknown>, now: number): Promise<void>;
 }

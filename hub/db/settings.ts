@@ -1,6 +1,6 @@
 import { asc, eq, inArray, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
-import type { SettingsRepo } from "./types.ts";
+import type { SettingsRepo } from "./library-types.ts";
 
 export function settingsRepo({ q, t: { settings }, atomic }: Conn): SettingsRepo {
   const write = (key: string, value: unknown, updated_at: number) =>

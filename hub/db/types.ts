@@ -2,7 +2,13 @@ import type { Tables } from "#drizzle/tables.ts";
 import type { JobListQuery } from "#shared/schema/job.ts";
 import type { WorkerStatus } from "#shared/schema/worker.ts";
 import type { QueueOptions } from "./conn.ts";
-import type { ConventionsRepo, EnginesRepo, PresetsRepo, SkillsRepo } from "./library-types.ts";
+import type {
+  ConventionsRepo,
+  EnginesRepo,
+  PresetsRepo,
+  SettingsRepo,
+  SkillsRepo,
+} from "./library-types.ts";
 import type { QueueStore } from "./queue/types.ts";
 import type { FlowRepo, GpusRepo, RetentionRepo, SchedulesRepo, ViewsRepo } from "./view-types.ts";
 
@@ -227,23 +233,6 @@ export interface HostsRepo {
     now: number,
   ): Promise<Record<string, number>>;
   delete(host: string): Promise<boolean>;
-}
-
-export interface SettingsRepo {
-  /** null when it was never set. */
-  get(key: string): Promise<unknown>;
-  /** null unsets. */
-  set(key: string, value: unknown, now: number): Promise<void>;
-  /** Sets what was never set; false when there is a value, which stays. */
-  add(key: string, value: unknown, now: number): Promise<boolean>;
-  /** False when it was not set. */
-  delete(key: string): Promise<boolean>;
-  /** Those whose key begins with `prefix`. */
-  list(prefix: string): Promise<SettingRow[]>;
-  /** Those of `keys` that are set. */
-  find(keys: string[]): Promise<SettingRow[]>;
-  /** Sets all of these in one transaction; null unsets. */
-  setAll(values: Record<string, unknown>, now: number): Promise<void>;
 }
 
 export interface IdempotencyRepo {

@@ -4,7 +4,7 @@ import { AppError } from "#shared/errors.ts";
 import { newPassword } from "#shared/ids.ts";
 import { sameSecret } from "#shared/secret.ts";
 import { createTurns } from "#shared/turns.ts";
-import type { SettingsRepo } from "../../db/types.ts";
+import type { SettingsRepo } from "../../db/library-types.ts";
 import type { Kv } from "../../stores/kv.ts";
 import { createThrottle } from "./throttle.ts";
 
