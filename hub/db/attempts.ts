@@ -29,9 +29,6 @@ export function attemptsRepo({ q, t: { attempts, jobs }, atomic, lockRows }: Con
     ]),
   );
   return {
-    prepare: async (row) => {
-      await q.insert(attempts).values(row);
-    },
     begin: async (row, lease_token) => {
       const leased = leasedBy(row.job_id, lease_token);
       const [held] = await atomic([

@@ -27,6 +27,7 @@ import {
   type Ended,
   type JobStatements,
 } from "./jobs-batch.ts";
+import { insertWith } from "./jobs-insert.ts";
 import { once } from "./once.ts";
 import type { FinishJob, JobRow, JobsRepo, QueuedModes } from "./types.ts";
 
@@ -136,6 +137,7 @@ export function jobsRepo(conn: Conn): JobsRepo {
   const statements = conn.dialect === "postgres" ? batchJobs(conn, singles) : singles;
   return {
     insert: statements.insert,
+    insertWith: insertWith(conn),
     get: statements.get,
     list: async (filter, before) =>
       q

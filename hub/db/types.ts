@@ -65,12 +65,25 @@ export interface FinishJob {
   capture?: JobRow["capture"];
 }
 
+/** What is stored together with a new job. */
+export interface JobCompany {
+  key: { key: string; answer: NonNullable<IdempotencyRow["answer"]> } | null;
+  /** Of a job that runs a script: its first attempt, which holds the script. */
+  attempt: AttemptRow | null;
+}
+
 /**
  * Job storage. Every write of `status` is one conditional statement that returns the row it changed, or null when it
  * lost the race; callers never read and then write.
  */
 export interface JobsRepo {
   insert(row: JobRow): Promise<void>;
+  /**
+   * Stores the job with what belongs to it, in one transaction: the answer of its Idempotency-Key, so that no crash makes a
+   * second job of the same call, and the script it is to run. False, and nothing stored, when the key has an answer already or
+   * is gone.
+   */
+  insertWith(row: JobRow, also: JobCompany): Promise<boolean>;
   get(job_id: string): Promise<JobRow | null>;
   /** Newest first by (created_at, job_id), one more than `limit` is never returned. `before` is the last row of the page before. */
   list(
@@ -166,8 +179,6 @@ export type AttemptSummaryRow = Omit<
 
 /** Attempts of codegen-loop and rerun jobs (design/api.md); deleted with their job. */
 export interface AttemptsRepo {
-  /** Stores the attempt of a rerun that waits in the queue, with its script. */
-  prepare(row: AttemptRow): Promise<void>;
   /** Inserts or replaces the attempt and sets the job's count to its `n`; false, and nothing written, when the lease is another's. */
   begin(row: AttemptRow, lease_token: number): Promise<boolean>;
   /** Replaces everything of an attempt that is there; false when it is not. */

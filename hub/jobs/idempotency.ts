@@ -1,6 +1,7 @@
 import { AppError, conflict } from "#shared/errors.ts";
 import type { HubContext } from "../context.ts";
 import type { IdempotencyRow } from "../db/types.ts";
+import { recordOf } from "./read.ts";
 
 /** What keyed calls need of the process that answers them. */
 export type KeyedContext = Pick<HubContext, "clock" | "running_calls"> & {
@@ -16,8 +17,6 @@ export interface KeyedOptions {
   replay?: (answer: Answer) => Promise<Answer>;
 }
 
-import { recordOf } from "./read.ts";
-
 export type Answer = NonNullable<IdempotencyRow["answer"]>;
 
 /** Marks a key whose call has stored its job and not answered yet; a hub that died there left this behind. */
@@ -28,9 +27,17 @@ const LOOK_MS = 100;
 /** A call that has stored nothing after so long is dead. */
 const DEAD_CALL_MS = 120_000;
 
-/** Remembers which job the call made, so that no crash afterwards makes a second one. */
-export const rememberJob = (ctx: HubContext, key: string, job_id: string): Promise<void> =>
-  ctx.db.idempotency.complete(key, { status: STORED, body: { job_id }, headers: {} });
+/** What a key holds from the moment its job is stored, so that no crash afterwards makes a second one. */
+export const madeJob = (job_id: string): Answer => ({
+  status: STORED,
+  body: { job_id },
+  headers: {},
+});
+
+export const stillRunning = (): AppError =>
+  new AppError("conflict", "a call with this Idempotency-Key is still running", {
+    headers: { "Retry-After": "1" },
+  });
 
 /**
  * Runs `call` once per key (design/api.md): the same key and request again gets the first answer, also while the first
@@ -59,10 +66,7 @@ export async function oncePerKey(
     return oncePerKey(ctx, key, fingerprint, call, options);
   }
   if (taken.answer) return options.replay?.(taken.answer) ?? taken.answer;
-  if (now - taken.created_at < DEAD_CALL_MS)
-    throw new AppError("conflict", "a call with this Idempotency-Key is still running", {
-      headers: { "Retry-After": "1" },
-    });
+  if (now - taken.created_at < DEAD_CALL_MS) throw stillRunning();
   await ctx.db.idempotency.abandon(key, taken.created_at);
   return oncePerKey(ctx, key, fingerprint, call, options);
 }
@@ -83,7 +87,7 @@ async function runCall(
   const run = (async () => {
     const answer = await call();
     if (isKept(answer)) await ctx.db.idempotency.complete(key, answer);
-    // After a 5xx nobody knows what was stored: the key stays with what `rememberJob` left, or until it counts as dead.
+    // After a 5xx nobody knows what was stored: the key stays with what was stored with its job, or until it counts as dead.
     else if (answer.status < 500 || (forget_503 && answer.status === 503))
       await ctx.db.idempotency.abandon(key, created_at);
     return answer;

@@ -5,12 +5,13 @@ import { ASSIGN_ACK_MS, MAX_WAITING_SUBMITS } from "#shared/limits.ts";
 import { isTerminal, type Job, type SubmitJob } from "#shared/schema/job.ts";
 import { within } from "../cluster/deadline.ts";
 import type { HubContext } from "../context.ts";
-import type { JobRow } from "../db/types.ts";
+import type { AttemptRow, JobRow } from "../db/types.ts";
 import { checkEngine } from "../registries/engines.ts";
 import { profileRef } from "../registries/profiles.ts";
 import { isAttached, requireAttachable, runAttached } from "./attach.ts";
 import { decidedElsewhere, lookElsewhere } from "./elsewhere.ts";
 import { withHostOptions } from "./host-options.ts";
+import { madeJob, stillRunning } from "./idempotency.ts";
 import { checkClone } from "./local-only.ts";
 import { jobRecord } from "./record.ts";
 import { newAttempt, rerunSource } from "./rerun-source.ts";
@@ -49,9 +50,8 @@ const newRow = (ctx: HubContext, input: SubmitJob, idempotency_key: string | nul
 });
 
 export interface SubmitOptions {
+  /** Of the call, which has taken the key: the job is stored with its answer, or not at all. */
   idempotency_key?: string | null;
-  /** Called once the row exists, before anything waits. */
-  stored?: (job_id: string) => Promise<void>;
   /** False answers at once with the queued job. */
   wait?: boolean;
 }
@@ -76,7 +76,7 @@ export async function submitJob(
   const resolved = await withHostOptions(ctx, input);
   const row = newRow(ctx, { ...input, options: resolved }, options.idempotency_key ?? null);
   const { job_id } = row;
-  if (isScripted(row)) return queueScripted(ctx, row, script, options);
+  if (isScripted(row)) return queueScripted(ctx, row, script);
   const given_up = new AbortController();
   const crowded = ctx.waiters.size >= MAX_WAITING_SUBMITS;
   let moved = new Promise<JobRow>((resolve) => {
@@ -84,8 +84,7 @@ export async function submitJob(
   });
   let now: JobRow | undefined;
   try {
-    await ctx.db.jobs.insert(row);
-    await options.stored?.(job_id);
+    await storeJob(ctx, row, null);
     await placeJob(ctx, row);
     if (ctx.cluster.peers.size > 0) {
       const again = () => void placeJob(ctx, row).catch(() => ctx.dispatcher.kick());
@@ -118,18 +117,23 @@ export async function submitJob(
  * A scripted job is answered at once (fleet spec §1): it waits in the queue for a lane and a runner.
  * @param script of the job or attempt to rerun, which may be deleted from now on.
  */
-async function queueScripted(
-  ctx: HubContext,
-  row: JobRow,
-  script: string | null,
-  { stored }: SubmitOptions,
-): Promise<Job> {
-  const { job_id, created_at } = row;
-  await ctx.db.jobs.insert(row);
-  if (script !== null) await ctx.db.attempts.prepare(newAttempt(row, 1, created_at, { script }));
-  await stored?.(job_id);
+async function queueScripted(ctx: HubContext, row: JobRow, script: string | null): Promise<Job> {
+  const attempt = script === null ? null : newAttempt(row, 1, row.created_at, { script });
+  await storeJob(ctx, row, attempt);
   await placeJob(ctx, row);
-  return jobRecord(row, await ctx.db.jobs.queuePosition(job_id));
+  return jobRecord(row, await ctx.db.jobs.queuePosition(row.job_id));
+}
+
+/** @throws AppError conflict when another process has answered the call's Idempotency-Key meanwhile. */
+async function storeJob(
+  { db }: HubContext,
+  row: JobRow,
+  attempt: AttemptRow | null,
+): Promise<void> {
+  const key = row.idempotency_key;
+  if (key === null && attempt === null) return db.jobs.insert(row);
+  const named = key === null ? null : { key, answer: madeJob(row.job_id) };
+  if (!(await db.jobs.insertWith(row, { key: named, attempt }))) throw stillRunning();
 }
 
 /** Asks for a lane. An attached job needs no free one, so it waits for none. */

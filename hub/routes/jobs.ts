@@ -6,7 +6,6 @@ import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails, json, ok } from "../http/openapi-parts.ts";
 import { cancelJob } from "../jobs/cancel.ts";
-import { rememberJob } from "../jobs/idempotency.ts";
 import { getJob, getRow, listJobs, recordOf } from "../jobs/read.ts";
 import { removeJob } from "../jobs/remove.ts";
 import { submitJob } from "../jobs/submit.ts";
@@ -85,12 +84,8 @@ export function jobRoutes(ctx: HubContext) {
 
   return newApp()
     .openapi(submit, async (c) => {
-      const key = idempotencyKey(c);
-      const job = await submitJob(ctx, c.req.valid("json"), {
-        idempotency_key: key,
-        ...(key === null ? {} : { stored: (job_id: string) => rememberJob(ctx, key, job_id) }),
-      });
-      return c.json(job, 200);
+      const idempotency_key = idempotencyKey(c);
+      return c.json(await submitJob(ctx, c.req.valid("json"), { idempotency_key }), 200);
     })
     .openapi(list, async (c) => c.json(await listJobs(ctx, c.req.valid("query")), 200))
     .openapi(read, async (c) => c.json(await getJob(ctx, c.req.valid("param").id), 200))

@@ -66,8 +66,9 @@ eachDialect((open) => {
     test("begin takes the place of the attempt a rerun waited with", async () => {
       const db = await open();
       const row = jobRow({ mode: "rerun" });
-      await db.jobs.insert(row);
-      await db.attempts.prepare(attempt(row.job_id, 1, { script: "one" }));
+      const waits = attempt(row.job_id, 1, { script: "one" });
+      expect(await db.jobs.insertWith(row, { key: null, attempt: waits })).toBe(true);
+      expect(await db.attempts.get(row.job_id, 1)).toEqual(waits);
       await db.jobs.claim({
         ...{ job_id: row.job_id, worker_id: "w1", lane_idx: 0, session_id: "s", novnc_url: "/v" },
         ...{ lease_token: 7, now: 1 },
