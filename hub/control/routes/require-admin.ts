@@ -18,10 +18,7 @@ function givenPassword(c: Context<HttpEnv>): string | null {
 }
 
 /** Lets only the administrator on (design/architecture.md §7). @throws AppError as `AdminGate.check` does */
-export function requireAdmin(
-  { admin }: { admin: AdminGate },
-  c: Context<HttpEnv>,
-): Promise<void> {
+export function requireAdmin({ admin }: { admin: AdminGate }, c: Context<HttpEnv>): Promise<void> {
   const address = c.env?.server?.requestIP(c.req.raw)?.address ?? "unknown";
   return admin.check(givenPassword(c), address);
 }
