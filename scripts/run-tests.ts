@@ -18,9 +18,12 @@ const FLEET_API: Group = {
   env: { FLOTILLA_TEST_FLEET: "1", FLOTILLA_TEST_OBJECTS: "s3", HOSTILE_RUNS: "6" },
 };
 
+/** Whole programs and scripts: their tests wait for jobs, so that they do not mind others on the machine. */
+const PROGRAM_TESTS = "test/e2e/{ask-agent,cli-dev,client,codegen,tasks,update}.test.ts";
+
 /**
- * Rounds, one after the other; the lines of a round run side by side. Those of the first leave a core idle when they are
- * alone, and start no browser. Browsers of two groups would fight for two cores, so theirs never overlap.
+ * Rounds, one after the other; the lines of a round run side by side, for alone each leaves a core idle half of its time.
+ * Those of the first start no browser. Browsers that are looked at closely have no others beside them than programs'.
  */
 const ROUNDS: Group[][][] = [
   [
@@ -28,14 +31,26 @@ const ROUNDS: Group[][][] = [
       { name: "unit", files: ["test/unit/**/*.test.ts"], timeout_s: 120 },
       { name: "contract", files: ["test/contract/**/*.test.ts"], timeout_s: 300 },
       { name: "api", files: ["test/api/**/*.test.ts"], timeout_s: 240 },
+      FLEET_API,
     ],
     [{ name: "flow", files: ["test/flow/**/*.test.ts"], timeout_s: 420 }],
   ],
-  [[{ name: "e2e", files: ["test/e2e/**/*.test.ts"], except: [BINARY_TESTS], timeout_s: 900 }]],
-  // Chaos waits much, and has the only browsers of its round.
-  [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"], timeout_s: 600 }], [FLEET_API]],
+  [
+    [
+      {
+        name: "e2e",
+        files: ["test/e2e/**/*.test.ts"],
+        except: [BINARY_TESTS, PROGRAM_TESTS],
+        timeout_s: 900,
+      },
+    ],
+    [{ name: "programs", files: [PROGRAM_TESTS], timeout_s: 600 }],
+  ],
+  [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"], timeout_s: 600 }]],
 ];
 const GROUPS = ROUNDS.flat(2);
+/** What is no group of test files. `bench-browsers` has to be asked for. */
+const STEPS = ["check", "build", "bench", "bench-browsers", "binary"];
 /** Judges what the build made. */
 const BINARY: Group = { name: "binary", files: [BINARY_TESTS], timeout_s: 180 };
 
@@ -51,23 +66,19 @@ async function runBench(name: string): Promise<ToolResult> {
   return { ...result, ok: result.ok && left.length === 0, output: result.output + told };
 }
 
-/** Their figures are not judged here, so those with browsers run beside those without. */
 const WITH_BROWSERS: readonly string[] = BENCH_NAMES.slice(0, BENCH_NAMES.indexOf("fleet"));
+const WITHOUT_BROWSERS = BENCH_NAMES.filter((name) => !WITH_BROWSERS.includes(name));
 
-async function runBenches(): Promise<Omit<Tally, "name" | "ms">> {
+async function runBenches(names: readonly string[]): Promise<Omit<Tally, "name" | "ms">> {
   const bad: string[] = [];
-  const runLine = async (names: readonly string[]): Promise<void> => {
-    for (const name of names) {
-      const { ok, ms, output } = await runBench(name);
-      console.log(`${ok ? "ok  " : "FAIL"} ${name} (${(ms / 1000).toFixed(1)} s)`);
-      if (ok) continue;
-      console.log(output.trimEnd());
-      bad.push(name);
-    }
-  };
-  const others = BENCH_NAMES.filter((name) => !WITH_BROWSERS.includes(name));
-  await Promise.all([runLine(WITH_BROWSERS), runLine(others)]);
-  return { passed: BENCH_NAMES.length - bad.length, failed: bad.length, note: bad.join(", ") };
+  for (const name of names) {
+    const { ok, ms, output } = await runBench(name);
+    console.log(`${ok ? "ok  " : "FAIL"} ${name} (${(ms / 1000).toFixed(1)} s)`);
+    if (ok) continue;
+    console.log(output.trimEnd());
+    bad.push(name);
+  }
+  return { passed: names.length - bad.length, failed: bad.length, note: bad.join(", ") };
 }
 
 async function step(name: string, work: () => Promise<Omit<Tally, "name" | "ms">>): Promise<Tally> {
@@ -110,9 +121,7 @@ async function runRound(
 
 async function runAll(only: string[]): Promise<Tally[]> {
   const wanted = (name: string) => only.length === 0 || only.includes(name);
-  const unknown = only.filter(
-    (o) => !["check", "build", "bench", "binary", ...GROUPS.map((g) => g.name)].includes(o),
-  );
+  const unknown = only.filter((o) => ![...STEPS, ...GROUPS.map((g) => g.name)].includes(o));
   if (unknown.length > 0) throw new Error(`no such group: ${unknown.join(", ")}`);
   const scratch = mkdtempSync(join(tmpdir(), "flotilla-tests-"));
   const tallies: Tally[] = [];
@@ -125,16 +134,24 @@ async function runAll(only: string[]): Promise<Tally[]> {
           return { passed: results.length - failed, failed, note: "" };
         }),
       );
-    for (const lines of ROUNDS) tallies.push(...(await runRound(lines, wanted, scratch)));
-    if (["build", "binary", "bench"].some(wanted))
+    if (["build", "binary", "bench", "bench-browsers"].some(wanted))
       tallies.push(
         await step("build", async () => {
           await buildBinary();
           return { passed: 1, failed: 0, note: "" };
         }),
       );
+    const [before, last] = [ROUNDS.slice(0, -1), ROUNDS.at(-1) ?? []];
+    for (const lines of before) tallies.push(...(await runRound(lines, wanted, scratch)));
+    // Chaos waits much; the figures of the benchmarks are not judged here.
+    const benches = wanted("bench")
+      ? step("bench", () => runBenches(WITHOUT_BROWSERS)).then((tally) => [tally])
+      : [];
+    const ended = await Promise.all([runRound(last, wanted, scratch), benches]);
+    tallies.push(...ended.flat());
     if (wanted("binary")) tallies.push(await runGroup(BINARY, scratch));
-    if (wanted("bench")) tallies.push(await step("bench", runBenches));
+    if (only.includes("bench-browsers"))
+      tallies.push(await step("bench-browsers", () => runBenches(WITH_BROWSERS)));
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
