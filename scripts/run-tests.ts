@@ -9,17 +9,20 @@ import { endLeftovers, type Group, runGroup, summarize, TAG, type Tally } from "
 
 const BINARY_TESTS = "test/e2e/binary*.test.ts";
 
-/** The whole API once more: three hubs on Postgres, Redis and S3 behind one address, that of HAProxy. */
-const FLEET_API: Group = {
-  name: "fleet-api",
-  files: ["test/api/**/*.test.ts"],
+/** The whole API once more, in two halves: three hubs on Postgres, Redis and S3 behind one address, that of HAProxy. */
+const fleetApi = (name: string, files: string): Group => ({
+  name,
+  files: [files],
   timeout_s: 420,
   // What a hub makes of hostile input `api` finds out.
   env: { FLOTILLA_TEST_FLEET: "1", FLOTILLA_TEST_OBJECTS: "s3", HOSTILE_RUNS: "6" },
-};
+});
+const FLEET_API = fleetApi("fleet-api", "test/api/[a-j]*.test.ts");
+const FLEET_API_2 = fleetApi("fleet-api-2", "test/api/[k-z]*.test.ts");
 
 /** Whole programs and scripts: their tests wait for jobs, so that they do not mind others on the machine. */
-const PROGRAM_TESTS = "test/e2e/{ask-agent,cli-dev,client,codegen,tasks,update}.test.ts";
+const PROGRAM_TESTS =
+  "test/e2e/{ask-agent,cli-dev,client,codegen,extension,pipeline,profiles,readme-pipeline,tasks,update}.test.ts";
 
 /**
  * Rounds, one after the other; the lines of a round run side by side, for alone each leaves a core idle half of its time.
@@ -46,7 +49,8 @@ const ROUNDS: Group[][][] = [
     ],
     [{ name: "programs", files: [PROGRAM_TESTS], timeout_s: 600 }],
   ],
-  [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"], timeout_s: 600 }]],
+  // Chaos waits much.
+  [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"], timeout_s: 600 }], [FLEET_API_2]],
 ];
 const GROUPS = ROUNDS.flat(2);
 /** What is no group of test files. `bench-browsers` has to be asked for. */
@@ -143,7 +147,7 @@ async function runAll(only: string[]): Promise<Tally[]> {
       );
     const [before, last] = [ROUNDS.slice(0, -1), ROUNDS.at(-1) ?? []];
     for (const lines of before) tallies.push(...(await runRound(lines, wanted, scratch)));
-    // Chaos waits much; the figures of the benchmarks are not judged here.
+    // The figures of the benchmarks are not judged here.
     const benches = wanted("bench")
       ? step("bench", () => runBenches(WITHOUT_BROWSERS)).then((tally) => [tally])
       : [];
