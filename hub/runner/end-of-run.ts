@@ -10,6 +10,7 @@ export interface Stopped {
 /** A shell's way to say that a program was killed: 128 and the number of the signal. */
 const KILLED = 137;
 const FILE_TOO_LARGE = 153;
+const CPU_USED_UP = 152;
 
 /** How a run ended, from what is known when its process is gone. */
 export function endOf(known: {
@@ -28,6 +29,8 @@ export function endOf(known: {
   if (code === 0) return { end: "ok", detail: null };
   if (code === null || code === KILLED)
     return { end: "limit", detail: "killed by the system, which may be out of memory" };
+  if (code === CPU_USED_UP)
+    return { end: "limit", detail: "the script used more processor time than it may run for" };
   if (code === FILE_TOO_LARGE) return { end: "limit", detail: "the script wrote too large a file" };
   return { end: "error", detail: `the script exited with code ${code}` };
 }

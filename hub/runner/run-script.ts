@@ -81,7 +81,9 @@ interface Running {
 
 async function runIn({ clock }: RunnerContext, running: Running): Promise<ScriptOutcome> {
   const { run, sandbox, files, uid, door, tree } = running;
-  const { argv, env } = sandbox.commandOf(files, uid);
+  // As long on one core as it may run at all: threads do not make a script more expensive than others.
+  const cpu_s = Math.ceil(run.timeout_ms / 1_000);
+  const { argv, env } = sandbox.commandOf(files, uid, { cpu_s });
   const [program = "", ...args] = argv;
   const out = createEnds(RUN_LIMITS.stream);
   const err = createEnds(RUN_LIMITS.stream);

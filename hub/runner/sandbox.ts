@@ -32,8 +32,8 @@ export interface Sandbox {
   commandOf(
     files: RunFiles,
     uid: number | null,
-    /** Of the runtime, instead of those that run the script. */
-    args?: string[],
+    /** Seconds on a core, of each process. `args` of the runtime, instead of those that run the script. */
+    run: { cpu_s: number; args?: string[] },
   ): { argv: string[]; env: Record<string, string> };
   /** The user of the next run; null where the hub is not root, and it is the hub's. */
   nextUid(): number | null;
@@ -127,8 +127,10 @@ function outerArgv(find: FindProgram): (uid: number | null) => string[] {
   ];
 }
 
-const rlimits = (tasks: boolean): string[] => [
+const rlimits = (tasks: boolean, cpu_s: number): string[] => [
   ...["--core=0:0", `--fsize=${RUN_LIMITS.file}`, `--nofile=${RUN_LIMITS.open_files}`],
+  // A signal first, by which the end is told from others.
+  `--cpu=${cpu_s}:${cpu_s + 1}`,
   ...(tasks ? [`--nproc=${RUN_LIMITS.tasks}`] : []),
 ];
 
@@ -165,7 +167,7 @@ async function bubblewrap(
     kind: "bubblewrap",
     scratch,
     nextUid,
-    commandOf: (files, uid, args = [...RUN_ARGS, `${APP}/run.ts`, DOOR]) => ({
+    commandOf: (files, uid, { cpu_s, args = [...RUN_ARGS, `${APP}/run.ts`, DOOR] }) => ({
       argv: [
         ...outer(uid),
         bwrap,
@@ -187,7 +189,7 @@ async function bubblewrap(
         ...["--size", String(RUN_LIMITS.tmp), "--tmpfs", "/tmp", "--chdir", "/tmp"],
         ...["--remount-ro", "/", "--"],
         // Without --nproc where other processes of the hub's user would count.
-        ...[PRLIMIT, ...rlimits(uid !== null || countsPerNamespace()), "--"],
+        ...[PRLIMIT, ...rlimits(uid !== null || countsPerNamespace(), cpu_s), "--"],
         ...[RUNTIME, ...args],
       ],
       env: {},
@@ -204,11 +206,15 @@ function plainProcess(find: FindProgram, scratch: Scratch, nextUid: () => number
     kind: "process",
     scratch,
     nextUid,
-    commandOf: (files, uid, args = [...RUN_ARGS, `${files.app}/run.ts`, files.door]) => ({
+    commandOf: (
+      files,
+      uid,
+      { cpu_s, args = [...RUN_ARGS, `${files.app}/run.ts`, files.door] },
+    ) => ({
       argv: [
         ...outer(uid),
         ...[setpriv, "--pdeathsig=KILL", "--no-new-privs", "--"],
-        ...[prlimit, ...rlimits(uid !== null), "--"],
+        ...[prlimit, ...rlimits(uid !== null, cpu_s), "--"],
         ...[runtime, ...args],
       ],
       env: { ...RUNTIME_ENV, PATH: dirname(runtime) },
@@ -231,7 +237,10 @@ async function tryOut(sandbox: Sandbox): Promise<void> {
   const files = writeRunFiles(sandbox.scratch, { script: "", job: {}, uid });
   try {
     writeFileSync(files.door, "");
-    const { argv, env } = sandbox.commandOf(files, uid, ["--version"]);
+    const { argv, env } = sandbox.commandOf(files, uid, {
+      cpu_s: PROBE_MS / 1_000,
+      args: ["--version"],
+    });
     const child = Bun.spawn(argv, {
       ...{ cwd: files.dir, env, stdin: "ignore", stdout: "pipe", stderr: "pipe" },
       ...{ timeout: PROBE_MS, killSignal: "SIGKILL" },

@@ -252,6 +252,7 @@ await attempt("trace the hub", () => Number(libc.ptrace(16n, Number(goal), null,
 await attempt("become root", () => libc.setuid(0));
 await attempt("another user namespace", () => libc.unshare(0x10000000));
 await attempt("mount", () => libc.mount(Buffer.from("none\\0"), Buffer.from("/tmp\\0"), Buffer.from("tmpfs\\0"), 0n, null));
+await attempt("processor time", () => /^Max cpu time\\s+(\\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))![1]);
 await attempt("rights", () => /^CapEff:\\s+(\\w+)/m.exec(readFileSync("/proc/self/status", "utf8"))![1]);
 await attempt("end its first process", () => process.kill(1, "SIGKILL"));
 export default found;`,
@@ -262,7 +263,7 @@ export default found;`,
         result: {
           ...{ "signal the hub": "ESRCH", others: 2, "trace the hub": -1 },
           ...{ "become root": -1, "another user namespace": -1, mount: -1 },
-          rights: "0000000000000000",
+          ...{ "processor time": expect.stringMatching(/^\d+$/), rights: "0000000000000000" },
         },
       });
     });
