@@ -53,8 +53,8 @@ const ROUNDS: Group[][][] = [
   [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"], timeout_s: 600 }], [FLEET_API_2]],
 ];
 const GROUPS = ROUNDS.flat(2);
-/** What is no group of test files. `bench-browsers` has to be asked for. */
-const STEPS = ["check", "build", "bench", "bench-browsers", "binary"];
+/** What is no group of test files. `bench-all` has to be asked for. */
+const STEPS = ["check", "build", "bench", "bench-all", "binary"];
 /** Judges what the build made. */
 const BINARY: Group = { name: "binary", files: [BINARY_TESTS], timeout_s: 180 };
 
@@ -70,8 +70,8 @@ async function runBench(name: string): Promise<ToolResult> {
   return { ...result, ok: result.ok && left.length === 0, output: result.output + told };
 }
 
-const WITH_BROWSERS: readonly string[] = BENCH_NAMES.slice(0, BENCH_NAMES.indexOf("fleet"));
-const WITHOUT_BROWSERS = BENCH_NAMES.filter((name) => !WITH_BROWSERS.includes(name));
+/** Those that take seconds. The others have to be asked for: beside chaos they cost a minute. */
+const QUICK_BENCHES: readonly string[] = ["boot", "submit", "claim", "pickup"];
 
 async function runBenches(names: readonly string[]): Promise<Omit<Tally, "name" | "ms">> {
   const bad: string[] = [];
@@ -138,7 +138,7 @@ async function runAll(only: string[]): Promise<Tally[]> {
           return { passed: results.length - failed, failed, note: "" };
         }),
       );
-    if (["build", "binary", "bench", "bench-browsers"].some(wanted))
+    if (["build", "binary", "bench", "bench-all"].some(wanted))
       tallies.push(
         await step("build", async () => {
           await buildBinary();
@@ -149,13 +149,13 @@ async function runAll(only: string[]): Promise<Tally[]> {
     for (const lines of before) tallies.push(...(await runRound(lines, wanted, scratch)));
     // The figures of the benchmarks are not judged here.
     const benches = wanted("bench")
-      ? step("bench", () => runBenches(WITHOUT_BROWSERS)).then((tally) => [tally])
+      ? step("bench", () => runBenches(QUICK_BENCHES)).then((tally) => [tally])
       : [];
     const ended = await Promise.all([runRound(last, wanted, scratch), benches]);
     tallies.push(...ended.flat());
     if (wanted("binary")) tallies.push(await runGroup(BINARY, scratch));
-    if (only.includes("bench-browsers"))
-      tallies.push(await step("bench-browsers", () => runBenches(WITH_BROWSERS)));
+    if (only.includes("bench-all"))
+      tallies.push(await step("bench-all", () => runBenches(BENCH_NAMES)));
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
