@@ -1,5 +1,5 @@
-import type { AssetMeta } from "#shared/schema/asset.ts";
 import { storeAsset } from "../jobs/files.ts";
+import { hubAsset } from "../jobs/hub-asset.ts";
 import type { ScriptedJob } from "./job.ts";
 
 /** What a job of scripts stores beside what they save themselves; the worker keeps these names free. */
@@ -15,20 +15,8 @@ export async function storeFile(
 ): Promise<{ name: string; size: number }> {
   const top = mime.split("/", 1)[0] ?? "";
   const kind = top === "image" || top === "video" || top === "audio" ? top : "other";
-  const meta: AssetMeta = {
-    name,
-    kind,
-    mime,
-    ext: /\.([A-Za-z0-9]{1,16})$/.exec(name)?.[1]?.toLowerCase() ?? "",
-    source_url: session.url,
-    page_url: session.url,
-    status: null,
-    from_cache: false,
-    from_service_worker: false,
-    partial: false,
-    refetched: false,
-    ranges: [],
-  };
+  const ext = /\.([A-Za-z0-9]{1,16})$/.exec(name)?.[1]?.toLowerCase() ?? "";
+  const meta = hubAsset({ name, kind, mime, ext }, session.url);
   const { size } = await storeAsset(ctx, held, meta, {
     body: new Blob([body]).stream(),
     sha256: new Bun.CryptoHasher("sha256").update(body).digest("hex"),

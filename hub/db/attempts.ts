@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, getTableColumns, isNotNull, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
-import type { AttemptRow, AttemptsRepo } from "./types.ts";
+import { rowValues } from "./row-values.ts";
+import type { AttemptsRepo } from "./types.ts";
 
 /** Everything of an attempt but its long texts. */
 const SUMMARY = [
@@ -17,10 +18,6 @@ export function attemptsRepo({ q, t: { attempts, jobs }, atomic, lockRows }: Con
   const one = (job_id: string, n: number) => and(eq(attempts.job_id, job_id), eq(attempts.n, n));
   const leasedBy = (job_id: string, lease_token: number) =>
     and(eq(jobs.job_id, job_id), eq(jobs.status, "running"), eq(jobs.lease_token, lease_token));
-  const params = (row: AttemptRow) =>
-    Object.entries(columns).map(
-      ([name, column]) => sql`${sql.param(row[name as keyof AttemptRow], column)}`,
-    );
   /** Everything but the key. */
   const excluded = Object.fromEntries(
     Object.entries(written).map(([name, { name: column }]) => [
@@ -36,7 +33,7 @@ export function attemptsRepo({ q, t: { attempts, jobs }, atomic, lockRows }: Con
         q.update(jobs).set({ attempts: row.n }).where(leased),
         q
           .insert(attempts)
-          .select(sql`select ${sql.join(params(row), sql`, `)} from ${jobs} where ${leased}`)
+          .select(sql`select ${rowValues(attempts, row)} from ${jobs} where ${leased}`)
           .onConflictDoUpdate({ target: [attempts.job_id, attempts.n], set: excluded }),
       ]);
       return held !== undefined && held.length > 0;

@@ -1,16 +1,7 @@
-import { and, eq, getTableColumns, isNull, type SQL, sql } from "drizzle-orm";
+import { and, eq, isNull, sql } from "drizzle-orm";
 import type { Conn, Statement } from "./conn.ts";
+import { rowValues } from "./row-values.ts";
 import type { JobsRepo } from "./types.ts";
-
-type Columns = Parameters<typeof getTableColumns>[0];
-
-/** The values of a row in the order of its table's columns, for `insert … select`. */
-function valuesOf(table: Columns, row: object): SQL {
-  const values = Object.entries(getTableColumns(table)).map(
-    ([name, column]) => sql`${sql.param(row[name as keyof typeof row], column)}`,
-  );
-  return sql.join(values, sql`, `);
-}
 
 /** A job and what is stored with it or not at all (design/api.md, Idempotency-Key). */
 export function insertWith({ q, t, atomic, lockRows }: Conn): JobsRepo["insertWith"] {
@@ -21,7 +12,7 @@ export function insertWith({ q, t, atomic, lockRows }: Conn): JobsRepo["insertWi
     const statements: Statement[] = [
       q
         .insert(jobs)
-        .select(sql`select ${valuesOf(jobs, row)} ${allowed}`)
+        .select(sql`select ${rowValues(jobs, row)} ${allowed}`)
         .returning({ job_id: jobs.job_id }),
     ];
     if (attempt)
@@ -29,7 +20,7 @@ export function insertWith({ q, t, atomic, lockRows }: Conn): JobsRepo["insertWi
         q
           .insert(attempts)
           .select(
-            sql`select ${valuesOf(attempts, attempt)} from ${jobs} where ${eq(jobs.job_id, row.job_id)}`,
+            sql`select ${rowValues(attempts, attempt)} from ${jobs} where ${eq(jobs.job_id, row.job_id)}`,
           ),
       );
     if (open) {

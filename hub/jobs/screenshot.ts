@@ -8,6 +8,7 @@ import { callSession, resultOf } from "../sessions/calls.ts";
 import { requireSession } from "../sessions/registry.ts";
 import type { HubSession } from "../sessions/types.ts";
 import { storeAsset } from "./files.ts";
+import { hubAsset } from "./hub-asset.ts";
 import { getRow } from "./read.ts";
 import { assetRecord } from "./record.ts";
 
@@ -73,18 +74,5 @@ async function pictureMeta(
   let name = `screenshot-${taken_at}.${ext}`;
   for (let n = 2; await ctx.db.assets.get(job_id, name); n += 1)
     name = `screenshot-${taken_at}-${n}.${ext}`;
-  return {
-    name,
-    kind: "image",
-    mime: `image/${format}`,
-    ext,
-    source_url: url,
-    page_url: url,
-    status: null,
-    from_cache: false,
-    from_service_worker: false,
-    partial: false,
-    refetched: false,
-    ranges: [],
-  };
+  return hubAsset({ name, kind: "image", mime: `image/${format}`, ext }, url);
 }
