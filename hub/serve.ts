@@ -36,6 +36,7 @@ import { dropLink } from "./fleet/registry.ts";
 import { isJobLane } from "./fleet/worker-link.ts";
 import { type HttpServer, listen } from "./http/listen.ts";
 import type { App } from "./http/new-app.ts";
+import { createArrivals } from "./jobs/arrivals.ts";
 import { createJobBus } from "./jobs/bus.ts";
 import { createDispatcher } from "./jobs/dispatcher.ts";
 import { stopEndedOnce } from "./jobs/ended-elsewhere.ts";
@@ -275,6 +276,7 @@ async function openContext(
     dispatcher,
     settings_cache: new Map(),
     webhooks: createWebhooks(() => ctx),
+    arrivals: createArrivals(clock),
     waiters: new Map(),
     scripted: newScripted(),
     script_tools: { ...SCRIPT_TOOLS, ...deps.script_tools },

@@ -39,7 +39,7 @@ const newRow = (ctx: HubContext, input: SubmitJob, idempotency_key: string | nul
   http_status: null,
   final_url: null,
   title: null,
-  created_at: ctx.clock.now(),
+  created_at: ctx.arrivals.next(),
   started_at: null,
   finished_at: null,
   asset_count: 0,

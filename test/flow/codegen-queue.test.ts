@@ -89,6 +89,14 @@ test("§8 of 50 jobs submitted together three run at a time, in the order they c
   expect(order).toEqual(ids);
 });
 
+test("§8 jobs that come within one millisecond stand in the queue in the order they came", async () => {
+  await start({ clock: createFakeClock() });
+  const ids: string[] = [];
+  for (let i = 0; i < 12; i += 1) ids.push(await rerun());
+  const { jobs } = (await hub.call("GET", "/jobs")).body;
+  expect(jobs.map(({ job_id }: { job_id: string }) => job_id)).toEqual(ids.toReversed());
+});
+
 test("the last free lane of several is left to fetch jobs; a fleet of one lane runs scripts all the same", async () => {
   await start();
   const worker = await scriptedWorker(hub, { lanes: 2 });

@@ -19,6 +19,7 @@ afterEach(async () => {
 /** A control plane with no tasks, of version NEXT. */
 async function startControl() {
   const archive = await archiveOf([["VERSION", `${NEXT}\n`], ...SMALL]);
+  const drained = Promise.withResolvers<void>();
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
@@ -30,10 +31,12 @@ async function startControl() {
         return Response.json({ worker_id: "w", heartbeat_ms: 20, version: NEXT });
       if (pathname.endsWith("/heartbeat"))
         return Response.json({ lost: [], drain: false, version: NEXT });
+      // As a claim that waits: it is answered when its worker drains.
       if (pathname.endsWith("/exchange"))
-        return new Promise<Response>((resolve) =>
-          request.signal.addEventListener("abort", () => resolve(new Response())),
+        return drained.promise.then(() =>
+          Response.json({ results: [], batches: [], workloads: [] }),
         );
+      if (pathname.endsWith("/drain")) drained.resolve();
       return Response.json({});
     },
   });

@@ -69,6 +69,8 @@ export function keepLeases(deps: KeepLeasesDeps) {
     begun: (lease_ms: number): void => {
       if (lease_ms / 3 < deps.idleMs()) sooner.abort();
     },
+    /** `idleMs` is another now. */
+    paced: (): void => sooner.abort(),
     stop: async (): Promise<void> => {
       await Promise.all(loops.map((loop) => loop.stop()));
     },

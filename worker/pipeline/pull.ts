@@ -130,6 +130,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
       workloads: [...workloads],
     });
     heartbeat_ms = answer.heartbeat_ms;
+    leases.paced();
     log.info({ worker_id: deps.worker_id, slots }, "joined the control plane");
   };
   const register = (): Promise<void> => {
