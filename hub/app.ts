@@ -1,5 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
+import { topicOf } from "./changes.ts";
 import type { HubContext } from "./context.ts";
 import { controlRoutes } from "./control/app.ts";
 import type { ControlContext } from "./control/context.ts";
@@ -11,6 +12,7 @@ import type { HttpEnv } from "./http/env.ts";
 import { loopbackHostsOnly, requireToken } from "./http/guards.ts";
 import { type App, newApp } from "./http/new-app.ts";
 import { onError } from "./http/on-error.ts";
+import { tellChanges } from "./http/tell-changes.ts";
 import { corsOrigins } from "./registries/fleet-settings.ts";
 import { attemptRoutes } from "./routes/attempts.ts";
 import { cdpRoutes } from "./routes/cdp.ts";
@@ -29,12 +31,12 @@ import { passOnCalls } from "./routes/pass-on.ts";
 import { presetRoutes } from "./routes/presets.ts";
 import { profileSaveRoutes } from "./routes/profile-save.ts";
 import { profileRoutes } from "./routes/profiles.ts";
-import { rootRoutes } from "./routes/root.ts";
 import { sessionActionRoutes } from "./routes/session-actions.ts";
 import { sessionFileRoutes } from "./routes/session-files.ts";
 import { liveSessionsOnly, sessionRoutes } from "./routes/sessions.ts";
 import { skillRoutes } from "./routes/skills.ts";
 import { submitByPathRoutes } from "./routes/submit-by-path.ts";
+import { uiRoutes } from "./routes/ui.ts";
 import { viewerRoutes } from "./routes/viewer.ts";
 import { workerLinkRoutes } from "./routes/worker-link.ts";
 import { workerProfileRoutes } from "./routes/worker-profiles.ts";
@@ -42,11 +44,11 @@ import { workerSourceRoutes } from "./routes/worker-source.ts";
 import { workerUploadRoutes } from "./routes/worker-uploads.ts";
 import { workerRoutes } from "./routes/workers.ts";
 
-type BaseDeps = Pick<HubContext, "config" | "log" | "access_log">;
+type BaseDeps = Pick<HubContext, "config" | "log" | "access_log" | "changes">;
 
 /** An app with what every call passes: one log line, one error shape, and the guards the configuration asks for. */
 function baseApp(
-  { config, log, access_log }: BaseDeps,
+  { config, log, access_log, changes }: BaseDeps,
   origins: () => Promise<readonly string[]>,
 ): App {
   const app = newApp();
@@ -54,6 +56,12 @@ function baseApp(
   app.notFound((c) => c.json({ detail: "no such path" }, 404));
   app.use(accessLog(access_log));
   if (config.loopback_hosts_only) app.use(loopbackHostsOnly);
+  app.use(
+    tellChanges((path) => {
+      const topic = topicOf(path);
+      if (topic !== null) changes.touch(topic);
+    }),
+  );
   app.use(corsFor(origins));
   if (config.api_token !== null) app.use(requireToken(config.api_token, config.worker_secret));
   return app;
@@ -93,7 +101,6 @@ export function createHubApp(ctx: HubContext): App {
   passOnCalls(ctx, app);
   app.use("/sessions/:sid/*", liveSessionsOnly(ctx));
   const parts = [
-    rootRoutes(ctx),
     healthRoutes(ctx),
     jobRoutes(ctx),
     attemptRoutes(ctx),
@@ -120,6 +127,18 @@ export function createHubApp(ctx: HubContext): App {
     skillRoutes(ctx),
     conventionRoutes(ctx),
     fleetSettingRoutes(ctx),
+    uiRoutes({
+      ...ctx,
+      info: { mode: ctx.config.mode, fleet: true },
+      links: {
+        docs: "/docs",
+        openapi: "/openapi.json",
+        health: "/health",
+        jobs: "/jobs",
+        workers: "/workers",
+      },
+      api_token: ctx.config.api_token,
+    }),
     controlRoutes({ ...ctx, log: ctx.log.child({ service: "control" }) }),
   ];
   for (const part of parts) app.route("/", part);
@@ -135,6 +154,21 @@ export function createControlApp(ctx: ControlContext): App {
   const app = baseApp(ctx, async () => ctx.config.cors_origins);
   app.route("/", controlRoutes(ctx));
   app.route("/", workerSourceRoutes(ctx));
+  app.route(
+    "/",
+    uiRoutes({
+      ...ctx,
+      stopping: ctx.pipeline.stopping,
+      info: { mode: ctx.config.mode, fleet: false },
+      links: {
+        docs: "/docs",
+        openapi: "/openapi.json",
+        health: "/api/v1/health",
+        status: "/api/v1/status",
+      },
+      api_token: ctx.config.api_token,
+    }),
+  );
   addDocs(app, { ...INFO, version: ctx.version });
   refuseOtherMethods(app);
   return app;

@@ -11,6 +11,7 @@ import type { CandidateTeller } from "./fleet/candidate.ts";
 import type { FleetHooks } from "./fleet/hooks.ts";
 import type { FleetCache } from "./fleet/view.ts";
 import type { WorkerLink } from "./fleet/worker-link.ts";
+import type { Changes } from "./changes.ts";
 import type { Arrivals } from "./jobs/arrivals.ts";
 import type { JobBus } from "./jobs/bus.ts";
 import type { Dispatcher } from "./jobs/dispatcher.ts";
@@ -83,6 +84,8 @@ export interface HubContext {
   readonly dispatcher: Dispatcher;
   readonly settings_cache: SettingsCache;
   readonly webhooks: Webhooks;
+  /** What open pages of the admin UI read again. */
+  readonly changes: Changes;
   readonly arrivals: Arrivals;
   /** POST /jobs calls waiting for their job: each is given the row once a worker has accepted it, or it has ended. */
   readonly waiters: Map<string, (row: JobRow) => void>;

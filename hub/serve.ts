@@ -8,6 +8,7 @@ import type { Log } from "#shared/log.ts";
 import { startLoop } from "#shared/loop.ts";
 import { createScope, type Scope } from "#shared/scope.ts";
 import { createControlApp, createHubApp } from "./app.ts";
+import { createChanges } from "./changes.ts";
 import { createCluster } from "./cluster/cluster.ts";
 import {
   advertisedUrl,
@@ -157,7 +158,10 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   const pipeline = await openPipeline(deps, db, shared, scope);
   const { kv } = shared;
   const admin = adminOf(deps, db, shared);
-  const ctx = { ...deps, db, operations, admin, kv, objects, pipeline, running_calls: new Map() };
+  const ctx = {
+    ...{ ...deps, db, operations, admin, kv, objects, pipeline, running_calls: new Map() },
+    changes: createChanges(),
+  };
   const server = serve(config, createControlApp(ctx), log);
   scope.add("server", server, (s) => s.close());
   scope.add("waiting claims of the pipeline", pipeline, (p) => p.stopWaiting());
@@ -252,12 +256,17 @@ async function openContext(
     fleet_cache: { last: null },
     hooks: {
       laneFree: () => {
+        ctx.changes.touch("workers");
         dispatcher.kick();
         teller.changed();
       },
-      laneTaken: () => teller.changed(),
+      laneTaken: () => {
+        ctx.changes.touch("workers");
+        teller.changed();
+      },
       workerStarted: (worker_id) => failJobsOf(ctx, worker_id),
       linkLost: async (link) => {
+        ctx.changes.touch("workers");
         teller.changed();
         await dropSessionsOf(ctx, link.worker_id);
         await failJobsOn(ctx, link);
@@ -265,7 +274,10 @@ async function openContext(
       scriptReady: (held) => startScripted(ctx, held),
       jobLog: (held, message) => storeJobLog(ctx, held, message),
       jobResult: (held, message) => finishJob(ctx, held, message),
-      sessionMessage: (link, message) => sessionMessage(ctx, link, message),
+      sessionMessage: (link, message) => {
+        ctx.changes.touch("sessions");
+        return sessionMessage(ctx, link, message);
+      },
       sessionReply: (link, reply) => sessionReply(ctx, link, reply),
       laneOver: async (link, held) => {
         await dropSessionOn(ctx, held);
@@ -276,6 +288,7 @@ async function openContext(
     dispatcher,
     settings_cache: new Map(),
     webhooks: createWebhooks(() => ctx),
+    changes: createChanges(),
     arrivals: createArrivals(clock),
     waiters: new Map(),
     scripted: newScripted(),

@@ -1,6 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { APP_NAME } from "#hub/ui/app-files.ts";
+import { bundleApp, packApp } from "#hub/ui/bundle.ts";
 import { packSources } from "#hub/update/pack-sources.ts";
 import { ARCHIVE_NAME } from "#hub/update/worker-source.ts";
 import { bundleViewerScript } from "#hub/viewer/script.ts";
@@ -20,16 +22,19 @@ export async function buildBinary(outfile = BINARY): Promise<string> {
   try {
     const sources = join(dir, ARCHIVE_NAME);
     await Bun.write(sources, archive);
-    await compile(outfile, version, sources);
+    const ui = join(dir, APP_NAME);
+    await Bun.write(ui, packApp(await bundleApp()));
+    await compile(outfile, version, [sources, ui]);
   } finally {
     await rm(dir, { recursive: true });
   }
   return version;
 }
 
-async function compile(outfile: string, version: string, sources: string): Promise<void> {
+/** `embedded`: files that are carried as they are. */
+async function compile(outfile: string, version: string, embedded: string[]): Promise<void> {
   const result = await Bun.build({
-    entrypoints: [join(ROOT, "hub/main.ts"), sources],
+    entrypoints: [join(ROOT, "hub/main.ts"), ...embedded],
     loader: { ".gz": "file" },
     target: "bun",
     plugins: [playwrightPackage(ROOT)],
@@ -47,8 +52,11 @@ async function compile(outfile: string, version: string, sources: string): Promi
     },
   });
   if (!result.success) throw new AggregateError(result.logs, "build failed");
-  // The archive is an entry point so that it is embedded; nobody debugs it.
-  await rm(join(dirname(outfile), "worker-source.tar.js.map"), { force: true });
+  // What is embedded is an entry point so that it comes along; nobody debugs it.
+  for (const path of embedded) {
+    const map = basename(path).replace(/\.gz$/, ".js.map");
+    await rm(join(dirname(outfile), map), { force: true });
+  }
 }
 
 /** Builds unless the binary that is there has the version of the sources. */

@@ -24,6 +24,8 @@ const CHECKS: [string, string[]][] = [
     [...BIOME, "check", ...BIOME_FLAGS, "--formatter-enabled=false", "--linter-enabled=false", "."],
   ],
   ["types", [join(ROOT, "node_modules/.bin/tsc"), "--noEmit"]],
+  // In a browser there is no Bun.
+  ["ui-types", [join(ROOT, "node_modules/.bin/tsc"), "--noEmit", "-p", "hub/ui/client"]],
   ["layers", script("check-layers")],
   ["environment", script("check-environment")],
   ["migrations", script("gen-migrations", "--check")],

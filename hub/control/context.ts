@@ -1,5 +1,6 @@
 import type { Clock } from "#shared/clock.ts";
 import type { Log } from "#shared/log.ts";
+import type { Changes } from "../changes.ts";
 import type { HubConfig } from "../config.ts";
 import type { QueueStore } from "../db/queue/types.ts";
 import type { Db, PullWorkerRow } from "../db/types.ts";
@@ -66,6 +67,8 @@ export interface ControlContext {
   readonly pipeline: Pipeline;
   readonly operations: Operations;
   readonly admin: AdminGate;
+  /** What open pages of the admin UI read again. */
+  readonly changes: Changes;
   /** One line per call; too many to be kept with the service logs. */
   readonly access_log: Log;
 }

@@ -1,5 +1,6 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { getCookie } from "hono/cookie";
 import { AppError, badRequest } from "#shared/errors.ts";
 import { MAX_JSON_BODY_BYTES } from "#shared/limits.ts";
 import { sameSecret } from "#shared/secret.ts";
@@ -7,6 +8,9 @@ import type { HttpEnv } from "./env.ts";
 import { jsonText } from "./json-text.ts";
 
 type Guard = MiddlewareHandler<HttpEnv>;
+
+/** Of a browser that was let in: pictures, frames and sockets of pages carry no header. */
+export const TOKEN_COOKIE = "flotilla_token";
 
 export const bearerOf = (c: Context): string | null =>
   /^Bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "")?.[1] ?? null;
@@ -20,17 +24,27 @@ export const loopbackHostsOnly: Guard = async (c, next) => {
   await next();
 };
 
-/** Health, viewers, the worker's own calls (§5.4) and what lanes open never carry the token (design/architecture.md §7). */
+/** The admin UI's own files, health, viewers, the worker's own calls (§5.4) and what lanes open never carry the token (design/architecture.md §7). */
 const TOKEN_FREE =
-  /^\/(health|worker-source\.tar\.gz|api\/v1\/health|demo\/.*|sessions\/[^/]+\/novnc(\/.*)?|workers\/[^/]+\/(link|(jobs|profiles|sessions)\/.*))$/;
+  /^\/(|ui|ui\/(?!changes$).*|health|worker-source\.tar\.gz|api\/v1\/health|demo\/.*|sessions\/[^/]+\/novnc(\/.*)?|workers\/[^/]+\/(link|(jobs|profiles|sessions)\/.*))$/;
 
 /** Shows a key, so it asks for the workers' secret where there is one; only then may the token be missing. */
 const RESOLVE = /^\/engines\/[^/]+\/resolve$/;
 
-/** Asks for `Authorization: Bearer <token>` on every other call. */
+const needsToken = () =>
+  new AppError("unauthorized", "a bearer token is required", {
+    headers: { "WWW-Authenticate": "Bearer" },
+  });
+
+/** @throws AppError unauthorized unless it is the token. */
+export function checkToken(given: string, token: string): void {
+  if (!sameSecret(given, token)) throw needsToken();
+}
+
+/** Asks for `Authorization: Bearer <token>`, or the cookie of a browser that gave it, on every other call. */
 export const requireToken = (token: string, worker_secret: string | null): Guard => {
   return async function requireTokenGuard(c, next) {
-    const given = bearerOf(c);
+    const given = bearerOf(c) ?? getCookie(c, TOKEN_COOKIE) ?? null;
     const asks_for_secret = worker_secret !== null && RESOLVE.test(c.req.path);
     // A worker's own call that shares its path with one of people.
     const ships_logs = c.req.method === "POST" && c.req.path === "/api/v1/service-logs";
@@ -40,9 +54,7 @@ export const requireToken = (token: string, worker_secret: string | null): Guard
       !TOKEN_FREE.test(c.req.path) &&
       !(given !== null && sameSecret(given, token))
     )
-      throw new AppError("unauthorized", "a bearer token is required", {
-        headers: { "WWW-Authenticate": "Bearer" },
-      });
+      throw needsToken();
     await next();
   };
 };

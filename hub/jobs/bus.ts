@@ -34,6 +34,7 @@ export function createJobBus(context: () => HubContext): JobBus {
   return {
     publish: (job_id) => {
       wake(job_id);
+      context().changes.touch("jobs");
       context().cluster.publish(eventsChannel(job_id));
     },
     subscribe: (job_id, each) => {

@@ -96,8 +96,7 @@ export function submitByPathRoutes(ctx: HubContext) {
     const input = parsed.data;
     if (!wantsPage(c)) return c.json(await submitJob(ctx, input), 200);
     const { job_id } = await submitJob(ctx, input, { wait: false });
-    // The UI's page of a job is /#/jobs/{id}; until there is a UI, that would show a browser the API's index.
-    return c.redirect(`/jobs/${job_id}`, 303);
+    return c.redirect(`/ui/jobs/${job_id}`, 303);
   };
   const app = newApp();
   app.openAPIRegistry.registerPath(submitByPath);

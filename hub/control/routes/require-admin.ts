@@ -1,5 +1,6 @@
 import type { Context, MiddlewareHandler } from "hono";
 import type { HttpEnv } from "#hub/http/env.ts";
+import { AppError } from "#shared/errors.ts";
 import type { AdminGate } from "../operations/admin.ts";
 
 /** Longer than any password; argon2 need not read more. */
@@ -8,7 +9,7 @@ const MAX_GIVEN = 1_000;
 /** `Authorization: Basic` of the user admin, or X-Admin-Password where that header carries the API token. */
 function givenPassword(c: Context<HttpEnv>): string | null {
   const header = c.req.header("x-admin-password");
-  if (header !== undefined) return header.slice(0, MAX_GIVEN);
+  if (header !== undefined) return header === "" ? null : header.slice(0, MAX_GIVEN);
   const basic = /^Basic +([A-Za-z0-9+/=_-]+) *$/i.exec(c.req.header("authorization") ?? "")?.[1];
   if (basic === undefined) return null;
   const [, user, password] =
@@ -17,10 +18,26 @@ function givenPassword(c: Context<HttpEnv>): string | null {
   return user === "admin" ? (password ?? "").slice(0, MAX_GIVEN) : "";
 }
 
+/** Asked with the header, a browser must not open the dialog it has for Basic: the admin UI has its own. */
+const CHALLENGE = { "WWW-Authenticate": 'X-Admin-Password realm="administrator"' };
+
 /** Lets only the administrator on (design/architecture.md §7). @throws AppError as `AdminGate.check` does */
-export function requireAdmin({ admin }: { admin: AdminGate }, c: Context<HttpEnv>): Promise<void> {
+export async function requireAdmin(
+  { admin }: { admin: AdminGate },
+  c: Context<HttpEnv>,
+): Promise<void> {
   const address = c.env?.server?.requestIP(c.req.raw)?.address ?? "unknown";
-  return admin.check(givenPassword(c), address);
+  try {
+    await admin.check(givenPassword(c), address);
+  } catch (err) {
+    if (
+      err instanceof AppError &&
+      err.kind === "unauthorized" &&
+      c.req.header("x-admin-password") !== undefined
+    )
+      throw new AppError(err.kind, err.detail, { headers: CHALLENGE, cause: err });
+    throw err;
+  }
 }
 
 /** The same before the body is looked at. */

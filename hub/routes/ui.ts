@@ -1,0 +1,177 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import { setCookie } from "hono/cookie";
+import { notFound } from "#shared/errors.ts";
+import { newToken } from "#shared/ids.ts";
+import type { Changes } from "../changes.ts";
+import type { HttpEnv } from "../http/env.ts";
+import { checkToken, jsonBodyLimit, TOKEN_COOKIE } from "../http/guards.ts";
+import { newApp } from "../http/new-app.ts";
+import { fails, json, ok } from "../http/openapi-parts.ts";
+import { appFiles } from "../ui/app-files.ts";
+import type { AppInfo } from "../ui/client/lib/app-info.ts";
+import { contentPolicy, shellPage } from "../ui/shell.ts";
+
+const index = createRoute({
+  method: "get",
+  path: "/",
+  tags: ["ui"],
+  summary: "The admin UI, or where to go from here",
+  description:
+    "The app (fleet spec §1); its pages lie below /ui/. With Accept: application/json a small index of the API.",
+  responses: {
+    ...ok(
+      z
+        .object({
+          name: z.string(),
+          version: z.string(),
+          links: z.record(z.string(), z.string()),
+        })
+        .openapi("Index"),
+    ),
+  },
+});
+
+const changes = createRoute({
+  method: "get",
+  path: "/ui/changes",
+  tags: ["ui"],
+  summary: "Server-sent events: what changed of late",
+  description:
+    'Events `changed` with {topics: [...]}, at most one a second; a topic is the first part of a path ("jobs", "v1/workloads"). ' +
+    "Of this server alone: pages ask by themselves now and then.",
+  responses: {
+    200: {
+      description: "The stream",
+      content: { "text/event-stream": { schema: z.string() } },
+    },
+  },
+});
+
+const Login = z.strictObject({ token: z.string().min(1).max(1_000) }).openapi("UiLogin");
+const login = createRoute({
+  method: "post",
+  path: "/ui/login",
+  tags: ["ui"],
+  summary: "Lets this browser in where SVC_API_TOKEN is set",
+  description: "Sets a cookie that scripts cannot read and that no other site's pages send.",
+  middleware: jsonBodyLimit,
+  request: json(Login),
+  responses: { 204: { description: "The cookie is set" }, ...fails(401, 422) },
+});
+const logout = createRoute({
+  method: "post",
+  path: "/ui/logout",
+  tags: ["ui"],
+  summary: "Forgets the login of this browser",
+  responses: { 204: { description: "The cookie is gone" } },
+});
+
+/** Below the idle timeout of the server and of routers before it. */
+const PING_MS = 15_000;
+const FOR_EVER = "public, max-age=31536000, immutable";
+
+interface UiDeps {
+  version: string;
+  changes: Changes;
+  /** Ends the streams. */
+  stopping: AbortSignal;
+  info: Omit<AppInfo, "version">;
+  links: Record<string, string>;
+  api_token: string | null;
+}
+
+const wantsJson = (c: Context): boolean => {
+  const accept = c.req.header("accept") ?? "";
+  return /\bapplication\/json\b/i.test(accept) && !/\btext\/html\b/i.test(accept);
+};
+
+/** The admin UI (fleet spec §1). Its own files and its page need no token: it asks for one. */
+export function uiRoutes(deps: UiDeps) {
+  const { version, info, links, api_token } = deps;
+  const app = newApp();
+  const shell = async (c: Context<HttpEnv>) => {
+    const nonce = newToken();
+    return c.html(shellPage(await appFiles(), { ...info, version }, nonce), 200, {
+      "Content-Security-Policy": contentPolicy(nonce),
+      "Referrer-Policy": "no-referrer",
+      "Cache-Control": "no-store",
+    });
+  };
+
+  app.openAPIRegistry.registerPath(index);
+  app.get("/", async (c) =>
+    wantsJson(c) ? c.json({ name: "flotilla", version, links }) : shell(c),
+  );
+
+  app.get("/ui/assets/:name", async (c) => {
+    const name = c.req.param("name");
+    const file = (await appFiles()).files.find((one) => one.name === name);
+    if (file === undefined) throw notFound("file");
+    const headers = {
+      "Content-Type": file.mime,
+      "Cache-Control": FOR_EVER,
+      Vary: "Accept-Encoding",
+    };
+    if (/\bgzip\b/i.test(c.req.header("accept-encoding") ?? ""))
+      return c.body(file.gzip, 200, { ...headers, "Content-Encoding": "gzip" });
+    return c.body(Bun.gunzipSync(file.gzip), 200, headers);
+  });
+
+  app.openAPIRegistry.registerPath(changes);
+  app.get("/ui/changes", (c) => {
+    const encoder = new TextEncoder();
+    let end = () => {};
+    const body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          const send = (text: string) => {
+            // One that reads nothing is told nothing: what changed is in the next message, or it asks by itself.
+            if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(text));
+          };
+          const ping = setTimeout(function again() {
+            send(": still here\n\n");
+            ping.refresh();
+          }, PING_MS);
+          const unlisten = deps.changes.listen((topics) =>
+            send(`event: changed\ndata: ${JSON.stringify({ topics })}\n\n`),
+          );
+          end = () => {
+            end = () => {};
+            clearTimeout(ping);
+            unlisten();
+            deps.stopping.removeEventListener("abort", stop);
+          };
+          const stop = () => {
+            end();
+            controller.close();
+          };
+          deps.stopping.addEventListener("abort", stop);
+          send("retry: 2000\n\n");
+        },
+        cancel: () => end(),
+      },
+      { highWaterMark: 16 },
+    );
+    return c.body(body, 200, {
+      "Content-Type": "text/event-stream",
+      "Cache-Control": "no-store",
+      "X-Accel-Buffering": "no",
+    });
+  });
+
+  app.openapi(login, (c) => {
+    const { token } = c.req.valid("json");
+    if (api_token !== null) checkToken(token, api_token);
+    setCookie(c, TOKEN_COOKIE, token, { httpOnly: true, sameSite: "Strict", path: "/" });
+    return c.body(null, 204);
+  });
+  app.openapi(logout, (c) => {
+    setCookie(c, TOKEN_COOKIE, "", { httpOnly: true, sameSite: "Strict", path: "/", maxAge: 0 });
+    return c.body(null, 204);
+  });
+
+  app.get("/ui", (c) => c.redirect("/", 308));
+  app.get("/ui/*", shell);
+  return app;
+}

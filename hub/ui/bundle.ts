@@ -1,0 +1,105 @@
+import { join } from "node:path";
+
+/** One file of the app. */
+export interface AppFile {
+  /** Holds a hash of the content. */
+  name: string;
+  mime: string;
+  gzip: Uint8Array<ArrayBuffer>;
+  size: number;
+}
+
+/** The app in the browser: `entry` and `styles` are names of files. */
+export interface AppBundle {
+  entry: string;
+  styles: string[];
+  /** Files that the entry imports at once: named in the page, they come beside it. */
+  preload: string[];
+  files: AppFile[];
+}
+
+const MIMES: Record<string, string> = {
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".woff2": "font/woff2",
+};
+const mimeOf = (name: string): string =>
+  MIMES[/\.[a-z0-9]+$/.exec(name)?.[0] ?? ""] ?? "application/octet-stream";
+
+const base = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
+
+/** Static imports of a file that Bun has written. */
+const STATIC_IMPORT = /(?:^|[;}\n])import\s*(?:[^"'();]*?\bfrom\s*)?["'](\.\/[^"']+)["']/g;
+
+/** Bundles the app; pages that are imported when they are opened become files of their own. Needs the sources. */
+export async function bundleApp(): Promise<AppBundle> {
+  const built = await Bun.build({
+    entrypoints: [join(import.meta.dir, "client/main.tsx")],
+    target: "browser",
+    format: "esm",
+    splitting: true,
+    minify: true,
+    naming: {
+      entry: "[name]-[hash].[ext]",
+      chunk: "[name]-[hash].[ext]",
+      asset: "[name]-[hash].[ext]",
+    },
+    define: { "process.env.NODE_ENV": '"production"' },
+  });
+  if (!built.success) throw new AggregateError(built.logs, "the UI was not built");
+  const texts = new Map<string, string>();
+  const files = await Promise.all(
+    built.outputs.map(async (output): Promise<AppFile> => {
+      const bytes = new Uint8Array(await output.arrayBuffer());
+      const name = base(output.path);
+      if (name.endsWith(".js")) texts.set(name, new TextDecoder().decode(bytes));
+      return {
+        name,
+        mime: mimeOf(name),
+        gzip: Bun.gzipSync(bytes, { level: 9 }),
+        size: bytes.length,
+      };
+    }),
+  );
+  const entry = base(built.outputs.find(({ kind }) => kind === "entry-point")?.path ?? "");
+  const preload = new Set<string>();
+  const follow = (name: string): void => {
+    for (const [, path = ""] of (texts.get(name) ?? "").matchAll(STATIC_IMPORT)) {
+      const imported = base(path);
+      if (imported === entry || preload.has(imported)) continue;
+      preload.add(imported);
+      follow(imported);
+    }
+  };
+  follow(entry);
+  const styles = files.filter(({ name }) => name.startsWith("main-") && name.endsWith(".css"));
+  return { entry, styles: styles.map(({ name }) => name), preload: [...preload], files };
+}
+
+interface PackedFile extends Omit<AppFile, "gzip"> {
+  length: number;
+}
+
+/** One file for the binary: the length of a JSON index as four bytes, the index, and the bodies one after the other. */
+export function packApp({ files, ...rest }: AppBundle): Uint8Array<ArrayBuffer> {
+  const listed = files.map(({ gzip, ...file }): PackedFile => ({ ...file, length: gzip.length }));
+  const index = new TextEncoder().encode(JSON.stringify({ ...rest, files: listed }));
+  const length = new Uint8Array(4);
+  new DataView(length.buffer).setUint32(0, index.length);
+  return new Uint8Array(Buffer.concat([length, index, ...files.map(({ gzip }) => gzip)]));
+}
+
+export function unpackApp(packed: Uint8Array<ArrayBuffer>): AppBundle {
+  const length = new DataView(packed.buffer, packed.byteOffset).getUint32(0);
+  const { files, ...rest } = JSON.parse(
+    new TextDecoder().decode(packed.subarray(4, 4 + length)),
+  ) as Omit<AppBundle, "files"> & { files: PackedFile[] };
+  let at = 4 + length;
+  const unpacked = files.map(({ length: bytes, ...file }): AppFile => {
+    at += bytes;
+    return { ...file, gzip: packed.subarray(at - bytes, at) };
+  });
+  return { ...rest, files: unpacked };
+}

@@ -1,0 +1,7 @@
+/** What the app is told with its page. */
+export interface AppInfo {
+  version: string;
+  mode: string;
+  /** Whether the server has the browser fleet beside the pipeline. */
+  fleet: boolean;
+}

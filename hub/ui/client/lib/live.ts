@@ -1,0 +1,55 @@
+import type { QueryClient } from "@tanstack/react-query";
+
+let live = false;
+const listeners = new Set<() => void>();
+
+/** Whether the stream of changes is open. */
+export const isLive = (): boolean => live;
+export const subscribeLive = (heard: () => void) => {
+  listeners.add(heard);
+  return () => void listeners.delete(heard);
+};
+
+function setLive(next: boolean): void {
+  if (live === next) return;
+  live = next;
+  for (const heard of listeners) heard();
+}
+
+/** What a topic changes besides itself. */
+const ALSO: Record<string, readonly string[]> = {
+  "v1/tasks": ["v1/workloads", "v1/runs", "v1/dashboard", "v1/flow"],
+  "v1/workloads": ["v1/dashboard", "v1/flow"],
+  "v1/workers": ["v1/flow"],
+  sessions: ["workers"],
+};
+
+/** Reads again what changed while the page is seen; a page in the background is left alone. */
+export function startLive(client: QueryClient): void {
+  let stream: EventSource | null = null;
+  const open = () => {
+    if (stream !== null) return;
+    stream = new EventSource("/ui/changes");
+    stream.addEventListener("open", () => setLive(true));
+    stream.addEventListener("error", () => setLive(false));
+    stream.addEventListener("changed", (event) => {
+      const { topics } = JSON.parse(event.data) as { topics: string[] };
+      const all = new Set(topics.flatMap((topic) => [topic, ...(ALSO[topic] ?? [])]));
+      void client.invalidateQueries({ predicate: ({ queryKey }) => all.has(String(queryKey[0])) });
+    });
+  };
+  const close = () => {
+    stream?.close();
+    stream = null;
+    setLive(false);
+  };
+  const follow = () => (document.hidden ? close() : open());
+  document.addEventListener("visibilitychange", follow);
+  // A stream that a server refused is not opened again by the browser.
+  window.addEventListener("focus", () => {
+    if (stream?.readyState !== EventSource.CLOSED) return;
+    close();
+    open();
+  });
+  follow();
+}

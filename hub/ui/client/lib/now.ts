@@ -1,0 +1,26 @@
+import { useSyncExternalStore } from "react";
+
+const EVERY_MS = 1_000;
+let now = Date.now();
+let timer: ReturnType<typeof setTimeout> | undefined;
+const listeners = new Set<() => void>();
+
+function tick(): void {
+  now = Date.now();
+  for (const heard of listeners) heard();
+  timer = setTimeout(tick, EVERY_MS);
+}
+
+const subscribe = (heard: () => void) => {
+  listeners.add(heard);
+  timer ??= setTimeout(tick, EVERY_MS);
+  return () => {
+    listeners.delete(heard);
+    if (listeners.size > 0) return;
+    clearTimeout(timer);
+    timer = undefined;
+  };
+};
+
+/** The time, once a second, for everything on the page that counts. */
+export const useNow = (): number => useSyncExternalStore(subscribe, () => now);

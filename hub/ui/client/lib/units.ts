@@ -1,0 +1,47 @@
+const STEPS = ["B", "kB", "MB", "GB", "TB"] as const;
+
+/** Bytes as people read them: 1.4 MB. */
+export function bytesText(bytes: number | null | undefined): string {
+  if (bytes === null || bytes === undefined) return "–";
+  let value = bytes;
+  let step = 0;
+  while (value >= 1_000 && step < STEPS.length - 1) {
+    value /= 1_000;
+    step += 1;
+  }
+  return `${step === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${STEPS[step]}`;
+}
+
+/** Milliseconds as people read them: 840 ms, 12.3 s, 4 min 10 s, 2 h 5 min, 3 d 4 h. */
+export function durationText(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return "–";
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  const s = ms / 1_000;
+  if (s < 60) return `${s < 10 ? s.toFixed(1) : Math.round(s)} s`;
+  const pair = (whole: number, unit: string, rest: number, small: string) =>
+    rest === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${rest} ${small}`;
+  const min = Math.floor(s / 60);
+  if (min < 60) return pair(min, "min", Math.floor(s % 60), "s");
+  const h = Math.floor(min / 60);
+  if (h < 24) return pair(h, "h", min % 60, "min");
+  return pair(Math.floor(h / 24), "d", h % 24, "h");
+}
+
+const COUNT = new Intl.NumberFormat("en");
+export const countText = (n: number | null | undefined): string =>
+  n === null || n === undefined ? "–" : COUNT.format(n);
+
+export const percentText = (share: number | null | undefined): string =>
+  share === null || share === undefined ? "–" : `${Math.round(share * 100)} %`;
+
+/** How long ago, from now or ahead of it. */
+export function agoText(at: string | null | undefined, now = Date.now()): string {
+  if (!at) return "–";
+  const ms = now - Date.parse(at);
+  if (Math.abs(ms) < 2_000) return "just now";
+  return ms < 0 ? `in ${durationText(-ms)}` : `${durationText(ms)} ago`;
+}
+
+/** A moment in this browser's time zone. */
+export const timeText = (at: string | null | undefined): string =>
+  at ? new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" }) : "–";

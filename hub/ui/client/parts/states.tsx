@@ -1,0 +1,124 @@
+import { Alert, Box, Button, Center, Skeleton, Stack, Text, ThemeIcon, Title } from "@mantine/core";
+import { IconAlertTriangle, IconInbox } from "@tabler/icons-react";
+import type { UseQueryResult } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { ApiError } from "../lib/http.ts";
+import { errorText } from "../lib/query.ts";
+import { Command } from "./copy.tsx";
+
+/** What a person can do about it. */
+function adviceOf(err: unknown): string {
+  if (!(err instanceof ApiError))
+    return "Reload the page. If it happens again, the browser's console says more.";
+  if (err.status === 0)
+    return "Check that the server runs and that this machine reaches it. It is tried again by itself.";
+  if (err.status === 401) return "Reload the page and log in.";
+  if (err.status === 404) return "It may have been deleted, or the address is mistyped.";
+  if (err.status === 503) return "The server cannot answer now. It is tried again by itself.";
+  if (err.status >= 500) return "The server's log says more.";
+  return "";
+}
+
+export function ErrorNote({
+  error,
+  title,
+  retry,
+}: {
+  error: unknown;
+  title?: string;
+  retry?: () => void;
+}) {
+  return (
+    <Alert
+      color="red"
+      icon={<IconAlertTriangle />}
+      title={title ?? "This could not be loaded"}
+      role="alert"
+    >
+      <Stack gap="xs" align="flex-start">
+        <Text size="sm" className="wrap">
+          {errorText(error)}
+        </Text>
+        <Text size="sm">{adviceOf(error)}</Text>
+        {retry && (
+          <Button size="xs" variant="default" onClick={retry}>
+            Try again
+          </Button>
+        )}
+      </Stack>
+    </Alert>
+  );
+}
+
+/** Grey lines in the place of what is coming. */
+export function Loading({ lines = 6 }: { lines?: number }) {
+  return (
+    <Stack gap="sm" aria-busy="true" aria-label="Loading">
+      {Array.from({ length: lines }, (_, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: lines without a meaning
+        <Skeleton key={i} height={i === 0 ? 36 : 20} radius="sm" />
+      ))}
+    </Stack>
+  );
+}
+
+interface LoadableProps<T> {
+  query: UseQueryResult<T>;
+  children: (data: T) => ReactNode;
+  lines?: number;
+}
+
+/** Shows grey lines until there is something, what there is with a note when it could not be read again, or the error. */
+export function Loadable<T>({ query, children, lines }: LoadableProps<T>) {
+  const { data, error, refetch } = query;
+  if (data === undefined)
+    return error ? (
+      <ErrorNote error={error} retry={() => void refetch()} />
+    ) : (
+      <Loading lines={lines} />
+    );
+  return (
+    <>
+      {error && (
+        <Alert color="yellow" mb="sm" role="status">
+          Not up to date: {errorText(error)}
+        </Alert>
+      )}
+      {children(data)}
+    </>
+  );
+}
+
+interface EmptyProps {
+  title: string;
+  children?: ReactNode;
+  /** Ready to be copied into a shell. */
+  command?: string;
+  action?: ReactNode;
+}
+
+export function Empty({ title, children, command, action }: EmptyProps) {
+  return (
+    <Center py="xl">
+      <Stack align="center" gap="sm" maw={640} w="100%">
+        <ThemeIcon size={44} radius="xl" variant="light" color="gray" aria-hidden>
+          <IconInbox />
+        </ThemeIcon>
+        <Title order={2} size="h4" ta="center">
+          {title}
+        </Title>
+        {children && (
+          <Text size="sm" c="dimmed" ta="center" component="div">
+            {children}
+          </Text>
+        )}
+        {action}
+        {command && (
+          <Box w="100%">
+            <Command text={command} />
+          </Box>
+        )}
+      </Stack>
+    </Center>
+  );
+}

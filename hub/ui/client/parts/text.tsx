@@ -1,0 +1,107 @@
+import { Badge, Text, Tooltip } from "@mantine/core";
+import { useNow } from "../lib/now.ts";
+import { agoText, durationText, timeText } from "../lib/units.ts";
+
+const COLORS: Record<string, string> = {
+  // Jobs, sessions, runs.
+  ...{
+    queued: "gray",
+    pending: "gray",
+    running: "blue",
+    claimed: "blue",
+    completed: "teal",
+    success: "teal",
+  },
+  ...{ failed: "red", error: "red", timeout: "orange", crashed: "red", lease_expired: "orange" },
+  ...{ cancelled: "gray", delayed: "grape", stale: "orange" },
+  // Workers and lanes.
+  ...{
+    active: "teal",
+    drain: "orange",
+    draining: "orange",
+    standby: "gray",
+    offline: "red",
+    alive: "teal",
+  },
+  ...{
+    warm: "teal",
+    busy: "blue",
+    leased: "blue",
+    starting: "yellow",
+    recycling: "yellow",
+    dead: "red",
+  },
+  ...{
+    quarantined: "red",
+    idle: "teal",
+    on: "teal",
+    off: "gray",
+    paused: "orange",
+    enabled: "teal",
+    disabled: "gray",
+  },
+  // Log lines.
+  ...{ debug: "gray", info: "blue", warn: "orange" },
+};
+
+export function Status({ value, title }: { value: string; title?: string }) {
+  return (
+    <Badge
+      className="status"
+      variant="light"
+      color={COLORS[value] ?? "gray"}
+      title={title}
+      data-status={value}
+    >
+      {value.replaceAll("_", " ")}
+    </Badge>
+  );
+}
+
+/** How long ago, counting; the moment itself on hover. */
+export function Ago({ at }: { at: string | null | undefined }) {
+  const now = useNow();
+  return (
+    <Tooltip label={timeText(at)} disabled={!at}>
+      <time dateTime={at ?? undefined}>{agoText(at, now)}</time>
+    </Tooltip>
+  );
+}
+
+/** From `since` to `until`, or counting while there is no end. */
+export function Elapsed({
+  since,
+  until,
+}: {
+  since: string | null | undefined;
+  until?: string | null;
+}) {
+  const now = useNow();
+  if (!since) return <>–</>;
+  return <>{durationText(Math.max(0, (until ? Date.parse(until) : now) - Date.parse(since)))}</>;
+}
+
+/** Text from outside on one line, whole on hover. */
+export function Clip({
+  text,
+  mono = false,
+  maw,
+}: {
+  text: string | null | undefined;
+  mono?: boolean;
+  maw?: number | string;
+}) {
+  return (
+    <Text
+      component="span"
+      size="sm"
+      truncate
+      display="block"
+      maw={maw}
+      ff={mono ? "monospace" : undefined}
+      title={text ?? undefined}
+    >
+      {text || "–"}
+    </Text>
+  );
+}

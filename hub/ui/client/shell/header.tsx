@@ -1,0 +1,80 @@
+import {
+  ActionIcon,
+  Anchor,
+  Badge,
+  Burger,
+  Button,
+  Group,
+  Kbd,
+  Text,
+  Tooltip,
+  useComputedColorScheme,
+  useMantineColorScheme,
+} from "@mantine/core";
+import { spotlight } from "@mantine/spotlight";
+import { IconMoon, IconSearch, IconSun } from "@tabler/icons-react";
+import { useSyncExternalStore } from "react";
+import { Link } from "wouter";
+import { info } from "../lib/info.ts";
+import { isLive, subscribeLive } from "../lib/live.ts";
+import { isAdmin, loginStore, setAdminPassword } from "../lib/logins.ts";
+
+export function Header({ opened, toggle }: { opened: boolean; toggle: () => void }) {
+  const { setColorScheme } = useMantineColorScheme();
+  const dark = useComputedColorScheme("light") === "dark";
+  const live = useSyncExternalStore(subscribeLive, isLive);
+  const admin = useSyncExternalStore(loginStore.subscribe, isAdmin);
+  return (
+    <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+      <Group gap="sm" wrap="nowrap">
+        <Burger
+          opened={opened}
+          onClick={toggle}
+          hiddenFrom="md"
+          size="sm"
+          aria-label="Navigation"
+        />
+        <Anchor component={Link} href="/" underline="never" c="inherit" fw={700} size="lg">
+          Flotilla
+        </Anchor>
+        <Text size="xs" c="dimmed" visibleFrom="sm">
+          {info.version} {info.mode}
+        </Text>
+      </Group>
+      <Group gap="xs" wrap="nowrap">
+        <Button
+          variant="default"
+          size="xs"
+          leftSection={<IconSearch size={14} />}
+          rightSection={<Kbd size="xs">Ctrl K</Kbd>}
+          onClick={spotlight.open}
+          visibleFrom="sm"
+        >
+          Go to
+        </Button>
+        <ActionIcon variant="default" hiddenFrom="sm" aria-label="Go to" onClick={spotlight.open}>
+          <IconSearch size={16} />
+        </ActionIcon>
+        {admin && (
+          <Button size="xs" variant="light" onClick={() => setAdminPassword("")}>
+            Leave administrator
+          </Button>
+        )}
+        <Tooltip
+          label={live ? "Changes are shown as they happen" : "Asks the server every few seconds"}
+        >
+          <Badge variant="dot" color={live ? "teal" : "yellow"} className="status" role="status">
+            {live ? "Live" : "Polling"}
+          </Badge>
+        </Tooltip>
+        <ActionIcon
+          variant="default"
+          aria-label={dark ? "Light colours" : "Dark colours"}
+          onClick={() => setColorScheme(dark ? "light" : "dark")}
+        >
+          {dark ? <IconSun size={16} /> : <IconMoon size={16} />}
+        </ActionIcon>
+      </Group>
+    </Group>
+  );
+}

@@ -1,0 +1,80 @@
+import { Spotlight, type SpotlightActionData } from "@mantine/spotlight";
+import { IconSearch } from "@tabler/icons-react";
+import { useMemo, useState } from "react";
+import { useLocation } from "wouter";
+import type { Job } from "#shared/schema/job.ts";
+import type { Workload } from "#shared/schema/workload.ts";
+import { seg } from "../lib/http.ts";
+import { info } from "../lib/info.ts";
+import { useGet } from "../lib/query.ts";
+import { PAGES } from "../pages.tsx";
+
+const MOST = 6;
+
+/** Ctrl+K: goes to pages, jobs and workloads. */
+export function Palette() {
+  const [, navigate] = useLocation();
+  const [query, setQuery] = useState("");
+  const [opened, setOpened] = useState(false);
+  const wanted = opened && query.length > 1;
+  const seldom = { refetchInterval: false as const };
+  const jobs = useGet<{ jobs: Job[] }>(
+    "/jobs",
+    { q: query, limit: MOST },
+    { ...seldom, enabled: wanted && info.fleet },
+  );
+  const workloads = useGet<{ workloads: Workload[] }>(
+    "/api/v1/workloads",
+    {},
+    { ...seldom, enabled: opened },
+  );
+  const actions = useMemo(() => {
+    const pages: SpotlightActionData[] = PAGES.flatMap(({ path, title, part, nav }) =>
+      nav
+        ? [
+            {
+              id: path,
+              label: title,
+              description: part === "fleet" ? "Fleet" : "Pipeline",
+              keywords: nav.words?.split(" ") ?? [],
+              leftSection: <nav.icon size={18} />,
+              onClick: () => navigate(path),
+            },
+          ]
+        : [],
+    );
+    const found: SpotlightActionData[] = wanted
+      ? (jobs.data?.jobs ?? []).map((job) => ({
+          id: job.job_id,
+          label: job.url,
+          description: `Job ${job.job_id}, ${job.status}`,
+          keywords: [query],
+          onClick: () => navigate(`/ui/jobs/${seg(job.job_id)}`),
+        }))
+      : [];
+    const queues: SpotlightActionData[] = (workloads.data?.workloads ?? []).map(({ slug }) => ({
+      id: `workload ${slug}`,
+      label: slug,
+      description: "Workload",
+      onClick: () => navigate(`/ui/workloads/${seg(slug)}`),
+    }));
+    return [...pages, ...queues, ...found];
+  }, [jobs.data, workloads.data, navigate, query, wanted]);
+  return (
+    <Spotlight
+      actions={actions}
+      query={query}
+      onQueryChange={setQuery}
+      onSpotlightOpen={() => setOpened(true)}
+      onSpotlightClose={() => setOpened(false)}
+      shortcut={["mod + K", "mod + P"]}
+      limit={14}
+      nothingFound="Nothing has this name"
+      searchProps={{
+        leftSection: <IconSearch size={18} />,
+        placeholder: "Go to a page, a job or a workload",
+        "aria-label": "Go to a page, a job or a workload",
+      }}
+    />
+  );
+}

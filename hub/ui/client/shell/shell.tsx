@@ -1,0 +1,65 @@
+import { AppShell } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { Suspense, useEffect } from "react";
+import { Redirect, Route, Switch, useLocation } from "wouter";
+import { HOME, PAGES } from "../pages.tsx";
+import { Empty, Loading } from "../parts/states.tsx";
+import { Boundary } from "./boundary.tsx";
+import { Header } from "./header.tsx";
+import { Keys } from "./keys.tsx";
+import { Navigation } from "./navigation.tsx";
+import { Palette } from "./palette.tsx";
+
+function NoSuchPage() {
+  return (
+    <Empty title="There is no such page">The navigation and Ctrl K lead to those that are.</Empty>
+  );
+}
+
+/** What stands around every page. */
+export function Shell() {
+  const [opened, { toggle, close }] = useDisclosure(false);
+  const [location] = useLocation();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page begins at its top
+  useEffect(() => {
+    window.scrollTo(0, 0);
+  }, [location]);
+  return (
+    <AppShell
+      header={{ height: 52 }}
+      navbar={{ width: 216, breakpoint: "md", collapsed: { mobile: !opened } }}
+      padding="md"
+    >
+      <a className="skip" href="#main">
+        To the page
+      </a>
+      <AppShell.Header>
+        <Header opened={opened} toggle={toggle} />
+      </AppShell.Header>
+      <AppShell.Navbar component="div">
+        <Navigation onGo={close} />
+      </AppShell.Navbar>
+      <AppShell.Main id="main">
+        <Boundary key={location}>
+          <Suspense fallback={<Loading />}>
+            <Switch>
+              <Route path="/">
+                <Redirect to={HOME} replace />
+              </Route>
+              {PAGES.map(({ path, Page }) => (
+                <Route key={path} path={path}>
+                  {(params) => <Page params={params as Record<string, string>} />}
+                </Route>
+              ))}
+              <Route>
+                <NoSuchPage />
+              </Route>
+            </Switch>
+          </Suspense>
+        </Boundary>
+      </AppShell.Main>
+      <Palette />
+      <Keys />
+    </AppShell>
+  );
+}

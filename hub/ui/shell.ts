@@ -1,0 +1,45 @@
+import type { AppBundle } from "./bundle.ts";
+import type { AppInfo } from "./client/lib/app-info.ts";
+
+const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
+
+/** Everything of this origin and nothing else; frames show viewers, captured pages and pages of plugins. */
+export const contentPolicy = (nonce: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data: blob:",
+    "media-src 'self' blob:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "frame-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+
+/** The page of the app, whatever its address. */
+export function shellPage(bundle: AppBundle, info: AppInfo, nonce: string): string {
+  const at = (name: string) => `/ui/assets/${name}`;
+  return `<!doctype html>
+<html lang="en" data-mantine-color-scheme="light">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="flotilla" content="${escapeHtml(JSON.stringify(info))}">
+    <meta name="style-nonce" content="${escapeHtml(nonce)}">
+    <title>Flotilla</title>
+    <link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath d='M8 1v10M8 2l5 7H8M8 4 4 9h4M1 11h14l-2 4H3z' fill='%231c7ed6'/%3E%3C/svg%3E">
+${bundle.styles.map((name) => `    <link rel="stylesheet" href="${at(name)}">`).join("\n")}
+${bundle.preload.map((name) => `    <link rel="modulepreload" href="${at(name)}">`).join("\n")}
+  </head>
+  <body>
+    <div id="app"><p class="app-loading">Loading…</p></div>
+    <noscript>The admin UI needs JavaScript. The API is described at /docs.</noscript>
+    <script type="module" src="${at(bundle.entry)}"></script>
+  </body>
+</html>
+`;
+}
