@@ -1,18 +1,26 @@
 import { ActionIcon, Box, Code, CopyButton, Tooltip } from "@mantine/core";
-import { IconCheck, IconCopy } from "@tabler/icons-react";
+import { type Icon, IconCheck, IconCopy } from "@tabler/icons-react";
 
-export function Copy({ text, label = "Copy" }: { text: string; label?: string }) {
+interface CopyProps {
+  text: string;
+  label?: string;
+  icon?: Icon;
+  /** "default" stands out as a button of its own. */
+  variant?: "subtle" | "default";
+}
+
+export function Copy({ text, label = "Copy", icon: What = IconCopy, variant }: CopyProps) {
   return (
     <CopyButton value={text} timeout={1_500}>
       {({ copied, copy }) => (
         <Tooltip label={copied ? "Copied" : label}>
           <ActionIcon
-            variant="subtle"
+            variant={variant ?? "subtle"}
             color={copied ? "teal" : "gray"}
             aria-label={label}
             onClick={copy}
           >
-            {copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
+            {copied ? <IconCheck size={16} /> : <What size={16} />}
           </ActionIcon>
         </Tooltip>
       )}

@@ -1,0 +1,19 @@
+import type { UseQueryResult } from "@tanstack/react-query";
+import type { Session } from "#shared/schema/session.ts";
+import { ApiError, seg } from "../../lib/http.ts";
+import { useGet } from "../../lib/query.ts";
+
+/** Where a session's page is now is told by its worker alone, not by the stream of changes. */
+const EVERY_MS = 2_000;
+
+/** State of a session; looking at it is no activity. It is asked for no more once it has ended (fleet spec §2.4). */
+export const useSession = (sid: string): UseQueryResult<Session> =>
+  useGet<Session>(
+    `/sessions/${seg(sid)}/state`,
+    {},
+    { refetchInterval: ({ state }) => (isGone(state.error) ? false : EVERY_MS) },
+  );
+
+const isGone = (err: unknown): boolean => err instanceof ApiError && err.status === 404;
+
+export const hasEnded = (query: UseQueryResult<Session>): boolean => isGone(query.error);
