@@ -130,3 +130,9 @@ export async function saveLayout(
   const rows = await db.flow.positions();
   return { positions: Object.fromEntries(rows.map(({ node_id, x, y }) => [node_id, { x, y }])) };
 }
+
+/** DELETE /flow/layout: nothing is kept any more. */
+export async function resetLayout({ db }: ControlContext): Promise<FlowLayout> {
+  await db.flow.forgetPositions();
+  return { positions: {} };
+}

@@ -48,5 +48,8 @@ export function flowRepo({ q, t: { rate_minutes, flow_positions } }: Conn): Flow
         .offset(max);
       await q.delete(flow_positions).where(inArray(flow_positions.node_id, oldest));
     },
+    forgetPositions: async () => {
+      await q.delete(flow_positions);
+    },
   };
 }

@@ -7,9 +7,16 @@ export type ScheduleRow = Tables["schedules"]["$inferSelect"];
 export type GpuMinuteRow = Tables["gpu_minutes"]["$inferSelect"];
 export type PositionRow = Tables["flow_positions"]["$inferSelect"];
 
+export type LeaseRow = Pick<
+  Tables["tasks"]["$inferSelect"],
+  "task_id" | "workload_id" | "pk" | "epoch" | "attempt" | "claimed_at" | "lease_until"
+>;
+
 export interface ViewsRepo {
   /** How many tasks each worker holds, by workload. */
   claimed(): Promise<{ workload_id: number; worker_id: string | null; n: number }[]>;
+  /** What a pull worker holds, the first to end first. */
+  leases(worker_id: string, limit: number): Promise<LeaseRow[]>;
   /** When the oldest task that could run now was submitted; workloads without one are left out. */
   oldestReady(): Promise<{ workload_id: number; created_at: number }[]>;
   /** Newest first. */
@@ -42,6 +49,7 @@ export interface FlowRepo {
   positions(): Promise<PositionRow[]>;
   /** Replaces those that are there; the others stay, but for the oldest beyond `max`. */
   savePositions(rows: PositionRow[], max: number): Promise<void>;
+  forgetPositions(): Promise<void>;
 }
 
 export interface GpusRepo {

@@ -1,4 +1,4 @@
-import { and, desc, gt, isNotNull, sql } from "drizzle-orm";
+import { and, desc, eq, gt, isNotNull, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import { selectRuns } from "./runs.ts";
 import type { ViewsRepo } from "./view-types.ts";
@@ -27,6 +27,17 @@ export function viewsRepo(conn: Conn): ViewsRepo {
         .from(tasks)
         .where(sql`state = 1 and lease_until > 0`)
         .groupBy(tasks.workload_id, tasks.worker_id),
+    leases: (worker_id, limit) =>
+      q
+        .select({
+          ...{ task_id: tasks.task_id, workload_id: tasks.workload_id, pk: tasks.pk },
+          ...{ epoch: tasks.epoch, attempt: tasks.attempt },
+          ...{ claimed_at: tasks.claimed_at, lease_until: tasks.lease_until },
+        })
+        .from(tasks)
+        .where(and(sql`state = 1 and lease_until > 0`, eq(tasks.worker_id, worker_id)))
+        .orderBy(tasks.lease_until, tasks.task_id)
+        .limit(limit),
     // Within a priority the smallest id is the oldest; of several priorities the highest and the lowest are looked at.
     oldestReady: async () => {
       const rows = await q

@@ -38,6 +38,23 @@ export const WorkerConfig = z
   .openapi("WorkerConfig");
 export type WorkerConfig = z.infer<typeof WorkerConfig>;
 
+/** Leases of one answer: those that end first. */
+export const MAX_LEASES = 500;
+export const Lease = z
+  .object({
+    ...AttemptRef.shape,
+    workload: z.string(),
+    pk: z.string(),
+    attempt: z.int(),
+    claimed_at: z.string(),
+    lease_until: z.string(),
+  })
+  .openapi("Lease");
+export type Lease = z.infer<typeof Lease>;
+/** Answer of GET /workers/{id}/leases. `at`: the time of the queue, which leases end by. */
+export const Leases = z.object({ at: z.string(), leases: z.array(Lease) }).openapi("Leases");
+export type Leases = z.infer<typeof Leases>;
+
 /** Characters of each stream of a running task that are shown: its end. All of a worker's fit into one JSON body. */
 export const LIVE_TAIL = 8_192;
 export const MAX_LIVE_RUNS = 64;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { Leases } from "#shared/schema/pull-daemon.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
 
 let hub: TestHub;
@@ -98,6 +99,30 @@ describe("§4.3 a worker's configuration (config poll)", () => {
     const { id } = await addWorker();
     const stranger = { incarnation: "somebody-else" };
     expect((await api("POST", `/workers/${id}/config`, stranger)).status).toBe(409);
+  });
+});
+
+describe("§4.3 what a worker holds (leases)", () => {
+  test("each task it claimed with the end of its lease, the first to end first; nothing once they are reported", async () => {
+    const { id, call } = await addWorker();
+    const slug = await addWorkload();
+    await api("POST", `/workers/${id}/filter`, { op: "replace", workloads: [slug] });
+    await api("POST", `/workloads/${slug}/tasks`, { pk: "a" });
+    const { body: claimed } = await call("claim", { slots: 1 });
+    const [{ task_id, epoch }] = claimed.batches[0].tasks;
+    const { status, body } = await api("GET", `/workers/${id}/leases`);
+    expect(status).toBe(200);
+    const { at, leases } = Leases.parse(body);
+    expect(leases).toMatchObject([{ task_id, epoch, workload: slug, pk: "a", attempt: 1 }]);
+    const left_ms = Date.parse(leases[0]?.lease_until ?? "") - Date.parse(at);
+    expect(left_ms).toBeGreaterThan(0);
+    expect(left_ms).toBeLessThanOrEqual(60_000);
+    await call("complete", { items: [{ task_id, epoch, duration_ms: 1 }] });
+    expect((await api("GET", `/workers/${id}/leases`)).body.leases).toEqual([]);
+  });
+
+  test("an unknown worker is 404", async () => {
+    expect((await api("GET", "/workers/nobody/leases")).status).toBe(404);
   });
 });
 

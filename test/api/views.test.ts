@@ -275,4 +275,18 @@ describe("flow (pipeline spec §4.4)", () => {
       expect([400, 422]).toContain((await save(bad)).status);
     expect((await api("POST", "/flow/layout", { position: {} })).status).toBe(400);
   });
+
+  test("§4.4 DELETE /flow/layout forgets them, and the snapshot is in columns again", async () => {
+    const slug = await addWorkload();
+    const id = `workload:${slug}`;
+    const placeOf = async () =>
+      (await read("/flow/snapshot", FlowSnapshot)).nodes.find((n) => n.id === id)?.position;
+    await api("POST", "/flow/layout", { positions: { [id]: { x: 4_321, y: -1_234 } } });
+    expect(await placeOf()).toEqual({ x: 4_321, y: -1_234 });
+    expect(await api("DELETE", "/flow/layout")).toMatchObject({
+      status: 200,
+      body: { positions: {} },
+    });
+    expect(await placeOf()).not.toEqual({ x: 4_321, y: -1_234 });
+  });
 });

@@ -29,6 +29,10 @@ const REPO_CASES: {
   nth?: number;
 }[] = [
   { name: "claimed tasks", index: "tasks_lease_idx", call: (c) => viewsRepo(c).claimed() },
+  {
+    ...{ name: "leases of a worker", index: "tasks_lease_idx" },
+    call: (c) => viewsRepo(c).leases("w1", 500),
+  },
   { name: "oldest ready", index: "tasks_ready_idx", call: (c) => viewsRepo(c).oldestReady() },
   {
     name: "recent failures",

@@ -5,6 +5,7 @@ import { WorkerCommand } from "#shared/schema/pull.ts";
 import {
   AdminCommand,
   ConfigPoll,
+  Leases,
   LiveLogs,
   LiveRuns,
   WorkerConfig,
@@ -12,6 +13,7 @@ import {
 import type { ControlContext } from "../context.ts";
 import { commandPuller } from "../pull/commands.ts";
 import { pollConfig } from "../pull/config.ts";
+import { getLeases } from "../pull/leases.ts";
 import { liveRuns, tellLiveRuns } from "../pull/live-runs.ts";
 import { requirePuller } from "../pull/workers.ts";
 import { requireSecret } from "./pull.ts";
@@ -64,6 +66,15 @@ const routes = {
     request: { params },
     responses: { ...ok(LiveRuns), ...fails(404) },
   }),
+  leases: createRoute({
+    method: "get",
+    path: path("leases"),
+    tags,
+    summary: "Tasks that a worker holds, with the end of each lease",
+    description: "As the queue knows them, at most 500; `at` is the queue's time.",
+    request: { params },
+    responses: { ...ok(Leases), ...fails(404) },
+  }),
 };
 
 /** The smaller calls of a worker's daemon and of those who look after it (pipeline spec §4.3). */
@@ -84,5 +95,8 @@ export function pullDaemonRoutes(ctx: ControlContext) {
       await tellLiveRuns(ctx, worker_id, items);
       return c.json({ ok: true as const }, 200);
     })
-    .openapi(routes.runs, async (c) => c.json(await liveRuns(ctx, c.req.valid("param").id), 200));
+    .openapi(routes.runs, async (c) => c.json(await liveRuns(ctx, c.req.valid("param").id), 200))
+    .openapi(routes.leases, async (c) =>
+      c.json(await getLeases(ctx, c.req.valid("param").id), 200),
+    );
 }

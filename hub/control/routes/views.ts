@@ -15,7 +15,7 @@ import {
 } from "#shared/schema/flow.ts";
 import type { ControlContext } from "../context.ts";
 import { getOverview, getRunsSummary } from "../dashboard.ts";
-import { getSnapshot, saveLayout } from "../flow-graph.ts";
+import { getSnapshot, resetLayout, saveLayout } from "../flow-graph.ts";
 import { getRates } from "../flow-rates.ts";
 import { getGpuMetrics, getWorkersCpu } from "../load.ts";
 
@@ -80,6 +80,14 @@ const routes = {
     request: json(FlowLayout, { positions: { "workload:thumbnails": { x: 120, y: 40 } } }),
     responses: { ...ok(FlowLayout), ...fails(400, 409, 413, 415, 422) },
   }),
+  reset: createRoute({
+    method: "delete",
+    path: "/api/v1/flow/layout",
+    tags: ["flow"],
+    summary: "Forget every saved position of the flow graph",
+    description: "The snapshot puts nodes into columns again: sources, workloads, workers.",
+    responses: ok(FlowLayout),
+  }),
 };
 
 /** Load of workers, dashboard and flow graph (pipeline spec §4.3, §4.4). */
@@ -93,5 +101,6 @@ export function viewRoutes(ctx: ControlContext) {
     .openapi(routes.summary, async (c) => c.json(await getRunsSummary(ctx), 200))
     .openapi(routes.snapshot, async (c) => c.json(await getSnapshot(ctx), 200))
     .openapi(routes.rates, async (c) => c.json(await getRates(ctx, c.req.valid("query")), 200))
-    .openapi(routes.layout, async (c) => c.json(await saveLayout(ctx, c.req.valid("json")), 200));
+    .openapi(routes.layout, async (c) => c.json(await saveLayout(ctx, c.req.valid("json")), 200))
+    .openapi(routes.reset, async (c) => c.json(await resetLayout(ctx), 200));
 }
