@@ -1,125 +1,15 @@
 import { z } from "@hono/zod-openapi";
-import {
-  ATTEMPT_TIMEOUT_S,
-  CODEGEN_ATTEMPTS,
-  LIST_LIMIT,
-  MAX_CODE_BYTES,
-  MAX_URL_LENGTH,
-  MAX_WAIT_S,
-} from "../limits.ts";
+import { LIST_LIMIT, MAX_URL_LENGTH } from "../limits.ts";
 import { RegistrySlug } from "./engine.ts";
-import { Recipe } from "./recipe.ts";
+import { JOB_MODES, JobMode, JobOptions, SubmitOptions } from "./job-options.ts";
 
-export const JOB_MODES = ["fetch", "codegen-loop", "rerun"] as const;
+export { JOB_MODES, JobMode, JobOptions, SubmitOptions };
+
 export const JOB_STATUSES = ["queued", "running", "completed", "failed", "cancelled"] as const;
-export const JobMode = z.enum(JOB_MODES);
 export const JobStatus = z.enum(JOB_STATUSES);
-export type JobMode = z.infer<typeof JobMode>;
 export type JobStatus = z.infer<typeof JobStatus>;
 export const TERMINAL: readonly JobStatus[] = ["completed", "failed", "cancelled"];
 export const isTerminal = (status: JobStatus): boolean => TERMINAL.includes(status);
-
-const nullableText = (max: number) => z.string().max(max).nullable().default(null);
-const waitSeconds = (fallback: number) => z.number().min(0).max(MAX_WAIT_S).default(fallback);
-
-/** §2.2 rule 1: at most one of these may be set. */
-const BROWSER_SOURCES = ["use_profile", "attach", "clone_chrome_profile", "attach_to_job"] as const;
-
-/** Options of a job (fleet spec §2.2), every default filled in after parsing. Durations in seconds, sizes in bytes. */
-export const JobOptions = z
-  .strictObject({
-    mode: JobMode.default("fetch"),
-    goal: nullableText(20_000),
-    max_codegen_attempts: z
-      .int()
-      .min(CODEGEN_ATTEMPTS.min)
-      .max(CODEGEN_ATTEMPTS.max)
-      .default(CODEGEN_ATTEMPTS.default),
-    attempt_timeout_s: z
-      .int()
-      .min(ATTEMPT_TIMEOUT_S.min)
-      .max(ATTEMPT_TIMEOUT_S.max)
-      .default(ATTEMPT_TIMEOUT_S.default),
-    rerun_from: z
-      .string()
-      .max(200)
-      .regex(
-        /^[A-Za-z0-9_-]+(\/attempts\/[1-9][0-9]*)?$/,
-        "must be <job_id> or <job_id>/attempts/<N>",
-      )
-      .nullable()
-      .default(null),
-    code: z
-      .string()
-      .refine((s) => new TextEncoder().encode(s).length <= MAX_CODE_BYTES, {
-        error: `must be at most ${MAX_CODE_BYTES} bytes`,
-      })
-      .nullable()
-      .default(null),
-    wait_seconds: z.int().min(0).max(MAX_WAIT_S).default(20),
-    settle_seconds: waitSeconds(0),
-    idle_seconds: waitSeconds(3),
-    max_wait_seconds: waitSeconds(60),
-    post_click_seconds: waitSeconds(5),
-    scroll: z.boolean().default(false),
-    scroll_step: z.int().min(1).max(100_000).default(50),
-    scroll_max: z.int().min(0).max(10_000_000).default(3000),
-    scroll_early_after: waitSeconds(5),
-    download_video: z.boolean().default(false),
-    capture_assets: z.boolean().default(true),
-    min_asset_size_bytes: z.int().min(0).default(0),
-    headless: z.boolean().default(false),
-    referer: z
-      .string()
-      .max(MAX_URL_LENGTH)
-      .regex(/^\P{Cc}*$/u, "must not contain control characters")
-      .nullable()
-      .default(null),
-    cookies_from: nullableText(253),
-    use_profile: z
-      .string()
-      .regex(/^[a-z0-9_-]{1,64}$/, "must be made of a-z, 0-9, hyphen and underscore")
-      .nullable()
-      .default(null),
-    attach: z
-      .string()
-      .max(300)
-      .regex(/^([^\s:/@]+:|\[[0-9a-fA-F:]+\]:)?[0-9]{1,5}$/, "must be [HOST:]PORT")
-      .nullable()
-      .default(null),
-    clone_chrome_profile: nullableText(200),
-    attach_to_job: nullableText(64),
-    codegen_engine: nullableText(64),
-    fetch_strategy: z.enum(["recipe", "normal"]).default("recipe"),
-    /** Set by the hub from the matching host recipe; `SubmitJob` refuses it. */
-    fetch_recipe: Recipe.nullable().default(null),
-    keep_session: z.boolean().default(false),
-  })
-  .superRefine((o, ctx) => {
-    const fail = (field: string, message: string) =>
-      ctx.addIssue({ code: "custom", path: [field], message });
-    const sources = BROWSER_SOURCES.filter((name) => o[name] !== null);
-    for (const name of sources.slice(1))
-      fail(
-        name,
-        `cannot be combined with ${sources[0]}: at most one of ${BROWSER_SOURCES.join(", ")}`,
-      );
-    if (o.mode === "codegen-loop" && !o.goal?.trim())
-      fail("goal", "is required when mode is codegen-loop");
-    if (o.mode === "rerun" && o.rerun_from === null && !o.code?.trim())
-      fail("rerun_from", "or code is required when mode is rerun");
-    if (o.keep_session && o.mode !== "fetch") fail("keep_session", "is only for mode fetch");
-    // Nobody but its owner acts in a browser that is not the fleet's.
-    if (o.attach !== null && o.mode !== "fetch") fail("attach", "is only for mode fetch");
-  })
-  .transform((o) => ({
-    ...o,
-    // §2.2: video needs the captured assets; api.md: rerun_from wins over code.
-    capture_assets: o.capture_assets || o.download_video,
-    code: o.rerun_from === null ? o.code : null,
-  }))
-  .openapi("JobOptions");
-export type JobOptions = z.infer<typeof JobOptions>;
 
 /** An absolute http or https URL, kept as the client wrote it (fleet spec §2.1 `url`). */
 export const TargetUrl = z
@@ -135,12 +25,6 @@ export const TargetUrl = z
       fail(`scheme ${url.protocol.slice(0, 40)} is not allowed: only http and https`);
     else if (url.hostname === "") fail("must name a host");
   });
-
-/** JobOptions as clients give them. */
-export const SubmitOptions = JobOptions.refine((o) => o.fetch_recipe === null, {
-  path: ["fetch_recipe"],
-  error: "is set by the hub, not by clients",
-});
 
 /**
  * Body of POST /jobs (fleet spec §4.1). `preset` names options of the registry (design/api.md): what `options` say
