@@ -1,5 +1,181 @@
+import { Button, Group, Text, TextInput } from "@mantine/core";
+import { IconPlus, IconSearch } from "@tabler/icons-react";
+import { useState } from "react";
+import type { Host } from "#shared/schema/host.ts";
+import { useFilters } from "../lib/filters.ts";
+import { call, seg } from "../lib/http.ts";
+import { useChange, useGet } from "../lib/query.ts";
+import { countText } from "../lib/units.ts";
+import { ConfirmButton } from "../parts/confirm.tsx";
+import { type Column, DataTable } from "../parts/data-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { Empty, Loadable } from "../parts/states.tsx";
+import { Ago, Clip } from "../parts/text.tsx";
+import { CookieSyncNote } from "./hosts/cookie-sync-note.tsx";
+import { NewHost } from "./hosts/new-host.tsx";
+
+/** A host as a filter reads it. */
+const wordsOf = ({ host, notes, recipes }: Host): string =>
+  `${host} ${notes} ${recipes.map((one) => `${one.pattern} ${one.description}`).join(" ")}`;
+
+const COLUMNS: Column<Host>[] = [
+  {
+    key: "host",
+    title: "Host",
+    width: "minmax(150px, 2fr)",
+    cell: (one) => <Clip text={one.host} mono />,
+  },
+  {
+    key: "recipes",
+    title: "Recipes",
+    width: "84px",
+    align: "end",
+    cell: (one) => countText(one.recipes.length),
+  },
+  {
+    key: "login",
+    title: "Login recipe",
+    width: "110px",
+    from: "sm",
+    cell: (one) => (one.login_recipe ? "yes" : "–"),
+  },
+  {
+    key: "cookies",
+    title: "Cookies",
+    width: "84px",
+    align: "end",
+    cell: (one) => countText(one.cookies.length),
+  },
+  {
+    key: "popups",
+    title: "Popups",
+    width: "100px",
+    from: "md",
+    cell: (one) => one.popup_policy.replace("_", " "),
+  },
+  {
+    key: "notes",
+    title: "Notes",
+    width: "minmax(120px, 2fr)",
+    from: "md",
+    cell: (one) => <Clip text={one.notes.split("\n")[0]} />,
+  },
+  {
+    key: "updated",
+    title: "Changed",
+    width: "120px",
+    from: "sm",
+    cell: (one) => <Ago at={one.updated_at} />,
+  },
+];
+
+const hostHref = (host: string) => `/ui/hosts/${seg(host)}`;
 
 export function Page() {
-  return <PageHead title="hosts" />;
+  const [{ q }, setFilters] = useFilters({ q: "" });
+  const [selected, setSelected] = useState<Set<string>>(new Set());
+  const [adding, setAdding] = useState(false);
+  const hosts = useGet<{ hosts: Host[] }>("/hosts");
+  const remove = useChange(
+    (names: string[]) =>
+      Promise.all(names.map((name) => call("DELETE", `/hosts/${seg(name)}`))).then(() => names),
+    {
+      done: (names) => (names.length === 1 ? "The host was deleted" : "The hosts were deleted"),
+      failed: "Not every host was deleted",
+      onDone: () => setSelected(new Set()),
+    },
+  );
+  const all = hosts.data?.hosts ?? [];
+  const words = q.toLowerCase().split(/\s+/).filter(Boolean);
+  const rows = all.filter((one) => {
+    const text = wordsOf(one).toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+  const chosen = rows.filter(({ host }) => selected.has(host)).map(({ host }) => host);
+  return (
+    <>
+      <PageHead
+        title="Hosts"
+        note="What jobs do on a site: recipes run after the page has loaded, a login, cookies and what happens to popups."
+      >
+        <Button leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>
+          New host
+        </Button>
+      </PageHead>
+      <NewHost opened={adding} onClose={() => setAdding(false)} hrefOf={hostHref} />
+      <Loadable query={hosts}>
+        {() =>
+          all.length === 0 ? (
+            <Empty
+              title="No host has settings yet"
+              command={`curl -X PUT ${location.origin}/hosts/example.org -H 'content-type: application/json' -d '{"notes": "our shop", "popup_policy": "block"}'`}
+              action={<Button onClick={() => setAdding(true)}>New host</Button>}
+            >
+              Jobs go to every host without any. Add one to give its pages a recipe, a login or
+              cookies.
+            </Empty>
+          ) : (
+            <>
+              <Group mb="sm" justify="space-between">
+                <TextInput
+                  data-filter
+                  aria-label="Filter hosts"
+                  placeholder="Filter by name, note or pattern"
+                  leftSection={<IconSearch size={16} />}
+                  value={q}
+                  onChange={(event) => setFilters({ q: event.currentTarget.value })}
+                  w={{ base: "100%", sm: 320 }}
+                />
+                <Group gap="xs">
+                  <Text size="sm" c="dimmed">
+                    {rows.length === all.length
+                      ? `${countText(all.length)} hosts`
+                      : `${countText(rows.length)} of ${countText(all.length)} hosts`}
+                  </Text>
+                  <ConfirmButton
+                    size="xs"
+                    color="red"
+                    variant="light"
+                    disabled={chosen.length === 0}
+                    loading={remove.isPending}
+                    question={
+                      chosen.length === 1
+                        ? `Delete ${chosen[0]}?`
+                        : `Delete ${chosen.length} hosts?`
+                    }
+                    text="Their recipes, logins and cookies are deleted with them. Jobs that run already keep what they were given."
+                    confirm="Delete"
+                    onConfirm={() => remove.mutate(chosen)}
+                  >
+                    Delete selected
+                  </ConfirmButton>
+                </Group>
+              </Group>
+              {rows.length === 0 ? (
+                <Empty
+                  title="No host matches"
+                  action={
+                    <Button variant="default" onClick={() => setFilters({ q: "" })}>
+                      Show all
+                    </Button>
+                  }
+                />
+              ) : (
+                <DataTable
+                  label="Hosts"
+                  columns={COLUMNS}
+                  rows={rows}
+                  rowKey={({ host }) => host}
+                  href={({ host }) => hostHref(host)}
+                  selected={new Set(chosen)}
+                  onSelect={setSelected}
+                />
+              )}
+            </>
+          )
+        }
+      </Loadable>
+      <CookieSyncNote />
+    </>
+  );
 }

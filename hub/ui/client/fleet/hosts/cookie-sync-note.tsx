@@ -1,0 +1,33 @@
+import { Anchor, Button, Group, Paper, Text, Title } from "@mantine/core";
+import { IconDownload } from "@tabler/icons-react";
+
+/** How cookies come here from a person's browser (fleet spec §4.5). */
+export function CookieSyncNote() {
+  return (
+    <Paper withBorder p="md" mt="lg" component="section" aria-label="Cookies from your browser">
+      <Title order={2} size="h4" mb={4}>
+        Cookies from your browser
+      </Title>
+      <Text size="sm" mb="sm">
+        The browser extension sends the cookies of the site in front, or of all sites, to this hub.
+        Each lands at the host of its domain, and jobs to that host are then logged in as you are. A
+        host that is not known is made. The newest cookies win.
+      </Text>
+      <Group gap="sm">
+        <Button
+          component="a"
+          href="/profiles/extension.zip"
+          download
+          variant="default"
+          size="xs"
+          leftSection={<IconDownload size={16} />}
+        >
+          Download the extension
+        </Button>
+        <Anchor size="sm" href="/profiles/extension/install" target="_blank" rel="noreferrer">
+          How to install it
+        </Anchor>
+      </Group>
+    </Paper>
+  );
+}

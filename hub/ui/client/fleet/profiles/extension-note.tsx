@@ -1,0 +1,54 @@
+import { Anchor, Button, Code, List, Paper, Text, Title } from "@mantine/core";
+import { IconDownload } from "@tabler/icons-react";
+
+/** How to install the cookie-sync extension, and how a profile comes out of a session (fleet spec §4.5). */
+export function ExtensionNote() {
+  return (
+    <>
+      <Paper withBorder p="md" component="section" aria-label="Browser extension">
+        <Title order={2} size="h4" mb={4}>
+          Browser extension
+        </Title>
+        <Text size="sm" mb="sm">
+          Sends the cookies of your own browser to the hosts of this hub. The hub's address is in it
+          already. Saved passwords and storage are not sent: upload a profile for those.
+        </Text>
+        <List type="ordered" size="sm" spacing={4} mb="sm">
+          <List.Item>Unpack the zip into a folder that stays where it is.</List.Item>
+          <List.Item>
+            Open <Code>chrome://extensions</Code> and switch on Developer mode.
+          </List.Item>
+          <List.Item>
+            Choose “Load unpacked” and pick the folder that holds <Code>manifest.json</Code>.
+          </List.Item>
+          <List.Item>
+            Log in to a site, click the extension's button, then Send. Its cookies are shown at the
+            host.
+          </List.Item>
+        </List>
+        <Button
+          component="a"
+          href="/profiles/extension.zip"
+          download
+          variant="default"
+          leftSection={<IconDownload size={16} />}
+          mr="sm"
+        >
+          Download the extension
+        </Button>
+        <Anchor size="sm" href="/profiles/extension/install" target="_blank" rel="noreferrer">
+          The same as a page, with single files
+        </Anchor>
+      </Paper>
+      <Paper withBorder p="md" component="section" aria-label="From a session">
+        <Title order={2} size="h4" mb={4}>
+          From a session
+        </Title>
+        <Text size="sm">
+          Open a session, log in there by hand, and save its browser profile on the session's page.
+          Its browser is closed for a moment and opens again with the same tabs.
+        </Text>
+      </Paper>
+    </>
+  );
+}

@@ -1,0 +1,147 @@
+import {
+  Button,
+  FileInput,
+  Group,
+  Paper,
+  Progress,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+} from "@mantine/core";
+import { IconUpload } from "@tabler/icons-react";
+import { type FormEvent, useRef, useState } from "react";
+import { useChange } from "../../lib/query.ts";
+import { bytesText } from "../../lib/units.ts";
+import { Command } from "../../parts/copy.tsx";
+import { ErrorNote } from "../../parts/states.tsx";
+import { nameFrom, type UploadState, uploadProfile } from "./upload.ts";
+
+/** Stores an archive under a name, telling how much of it has been sent; it may be cancelled until it is stored. */
+export function UploadForm({ names }: { names: readonly string[] }) {
+  const [file, setFile] = useState<File | null>(null);
+  const [name, setName] = useState("");
+  const [sent, setSent] = useState<UploadState | null>(null);
+  const stop = useRef<AbortController | null>(null);
+  const upload = useChange(
+    async ({ to, archive }: { to: string; archive: File }) => {
+      const controller = new AbortController();
+      stop.current = controller;
+      setSent({ sent: 0, total: archive.size });
+      try {
+        return await uploadProfile(to, archive, setSent, controller.signal);
+      } finally {
+        setSent(null);
+      }
+    },
+    {
+      done: (profile) => `${profile.name} is stored: ${bytesText(profile.size)}`,
+      failed: "The profile was not stored",
+      quiet: true,
+      onDone: () => {
+        setFile(null);
+        setName("");
+      },
+    },
+  );
+  const cancelled = stop.current?.signal.aborted === true;
+  const replaces = names.includes(name);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (file) upload.mutate({ to: name, archive: file });
+  };
+  const pick = (next: File | null) => {
+    upload.reset();
+    setFile(next);
+    if (next && name === "") setName(nameFrom(next.name));
+  };
+  return (
+    <Paper withBorder p="md" component="section" aria-label="Upload a profile">
+      <Title order={2} size="h4" mb="xs">
+        Upload a profile
+      </Title>
+      <form onSubmit={submit}>
+        <Stack gap="sm">
+          <Group align="flex-start" gap="sm">
+            <FileInput
+              label="Archive"
+              description="tar or tar.gz with Default/, Profile N/ or a profile's files"
+              placeholder="Choose a file"
+              accept=".tar,.gz,.tgz,application/x-tar,application/gzip"
+              leftSection={<IconUpload size={16} />}
+              clearable
+              clearButtonProps={{ "aria-label": "Take another file" }}
+              value={file}
+              onChange={pick}
+              disabled={upload.isPending}
+              w={{ base: "100%", sm: 320 }}
+            />
+            <TextInput
+              label="Name"
+              description="a-z, 0-9, hyphen and underscore"
+              placeholder="work"
+              value={name}
+              onChange={(event) => setName(event.currentTarget.value)}
+              disabled={upload.isPending}
+              w={{ base: "100%", sm: 220 }}
+            />
+          </Group>
+          {replaces && !upload.isPending && (
+            <Text size="sm">
+              There is a profile of this name: it is replaced. Jobs that run keep what they were
+              given.
+            </Text>
+          )}
+          {sent && <Sent {...sent} />}
+          {upload.error &&
+            (cancelled ? (
+              <Text size="sm" role="status">
+                Cancelled: nothing was stored.
+              </Text>
+            ) : (
+              <ErrorNote error={upload.error} title="The profile was not stored" />
+            ))}
+          <Group gap="sm">
+            <Button
+              type="submit"
+              loading={upload.isPending}
+              disabled={file === null || name === ""}
+            >
+              {replaces ? "Upload and replace" : "Upload"}
+            </Button>
+            {upload.isPending && (
+              <Button
+                variant="default"
+                onClick={() => stop.current?.abort(new Error("it was cancelled"))}
+              >
+                Cancel the upload
+              </Button>
+            )}
+          </Group>
+        </Stack>
+      </form>
+      <Text size="sm" mt="md" mb={4}>
+        Close the browser, then pack its profile. Caches, locks and open windows are left out by the
+        hub.
+      </Text>
+      <Command
+        text={`tar -czf work.tar.gz -C ~/.config/chromium Default "Local State"\ncurl -X POST ${location.origin}/profiles/work -H 'content-type: application/gzip' --data-binary @work.tar.gz`}
+      />
+    </Paper>
+  );
+}
+
+function Sent({ sent, total }: UploadState) {
+  const share = total === 0 ? 100 : (sent / total) * 100;
+  const whole = sent >= total;
+  return (
+    <div>
+      <Progress value={share} animated={whole} aria-label="Sent of the archive" />
+      <Text size="sm" mt={4} role="status">
+        {whole
+          ? `${bytesText(total)} sent; the hub checks and packs it`
+          : `${bytesText(sent)} of ${bytesText(total)} sent, ${Math.floor(share)} %`}
+      </Text>
+    </div>
+  );
+}

@@ -1,0 +1,59 @@
+import type { Profile } from "#shared/schema/profile.ts";
+import { call, errorOf, seg } from "../../lib/http.ts";
+
+export interface UploadState {
+  /** Bytes that have left this browser, and how many there are. */
+  sent: number;
+  total: number;
+}
+
+/** What the API takes for an archive of this name; others are told so by it. */
+const typeOf = (file: File): string =>
+  /\.tar$/i.test(file.name) ? "application/x-tar" : "application/gzip";
+
+/** A name that a file's name suggests: "Work Profile.tar.gz" is work-profile. */
+export const nameFrom = (file_name: string): string =>
+  file_name
+    .replace(/\.(tar|tar\.gz|tgz|gz)$/i, "")
+    .toLowerCase()
+    .replace(/[^a-z0-9_-]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 64);
+
+function answerOf(request: XMLHttpRequest): unknown {
+  try {
+    return JSON.parse(request.responseText);
+  } catch {
+    return request.responseText;
+  }
+}
+
+/**
+ * Sends the archive as it lies on the disk. `fetch` tells nothing of what has been sent, so this is the older way.
+ * @throws ApiError, or the signal's reason.
+ */
+export async function uploadProfile(
+  name: string,
+  file: File,
+  onSent: (state: UploadState) => void,
+  signal: AbortSignal,
+): Promise<Profile> {
+  // Asks for the login, if one is wanted, before gigabytes are sent.
+  await call("GET", "/profiles", { signal });
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    const cancel = () => request.abort();
+    signal.addEventListener("abort", cancel);
+    request.upload.onprogress = ({ loaded, total }) => onSent({ sent: loaded, total });
+    request.onloadend = () => {
+      signal.removeEventListener("abort", cancel);
+      if (signal.aborted) reject(signal.reason);
+      else if (request.status >= 200 && request.status < 300) resolve(answerOf(request) as Profile);
+      else if (request.status === 0) reject(new Error("the connection was lost while it was sent"));
+      else reject(errorOf(request.status, answerOf(request)));
+    };
+    request.open("POST", `/profiles/${seg(name)}`);
+    request.setRequestHeader("content-type", typeOf(file));
+    request.send(file);
+  });
+}
