@@ -1,6 +1,6 @@
 import { Box, Checkbox, Text } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, type ReactNode, useRef } from "react";
+import { type KeyboardEvent, type ReactNode, useRef, useSyncExternalStore } from "react";
 import { useLocation } from "wouter";
 
 export interface Column<T> {
@@ -33,11 +33,23 @@ interface DataTableProps<T> {
 const ROW_PX = 40;
 const VIRTUAL_FROM = 100;
 
+/** Mantine's breakpoints, in pixels of the window. */
+const FROM_PX = { sm: 768, md: 992, lg: 1_200 };
+const subscribeWidth = (heard: () => void) => {
+  window.addEventListener("resize", heard);
+  return () => window.removeEventListener("resize", heard);
+};
+/** The largest breakpoint that the window reaches: a table is drawn again only when that changes. */
+const reachedPx = () =>
+  Object.values(FROM_PX).findLast((px) => window.matchMedia(`(min-width: ${px}px)`).matches) ?? 0;
+
 /**
  * A table with a row per record: arrows, Home and End go through the rows, Enter opens one, Space selects it. Long ones draw only the rows in view.
  */
 export function DataTable<T>(props: DataTableProps<T>) {
-  const { label, columns, rows, rowKey, href, onOpen, selected, onSelect, height } = props;
+  const { label, rows, rowKey, href, onOpen, selected, onSelect, height } = props;
+  const width = useSyncExternalStore(subscribeWidth, reachedPx);
+  const columns = props.columns.filter(({ from }) => !from || FROM_PX[from] <= width);
   const [, navigate] = useLocation();
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = rows.length > VIRTUAL_FROM;
@@ -87,7 +99,6 @@ export function DataTable<T>(props: DataTableProps<T>) {
   const drawn = virtual
     ? virtualizer.getVirtualItems().map(({ index, start }) => ({ index, start }))
     : rows.map((_, index) => ({ index, start: 0 }));
-  const visible = (column: Column<T>) => (column.from ? `from-${column.from}` : undefined);
   return (
     <Box
       ref={scroller}
@@ -116,12 +127,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
             </div>
           )}
           {columns.map((column) => (
-            <div
-              key={column.key}
-              role="columnheader"
-              className={`cell ${visible(column) ?? ""}`}
-              data-align={column.align}
-            >
+            <div key={column.key} role="columnheader" className="cell" data-align={column.align}>
               <Text size="xs" fw={600} c="dimmed" truncate>
                 {column.title}
               </Text>
@@ -172,12 +178,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
                 </div>
               )}
               {columns.map((column) => (
-                <div
-                  key={column.key}
-                  role="cell"
-                  className={`cell ${visible(column) ?? ""}`}
-                  data-align={column.align}
-                >
+                <div key={column.key} role="cell" className="cell" data-align={column.align}>
                   {column.cell(row)}
                 </div>
               ))}
