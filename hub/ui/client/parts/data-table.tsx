@@ -10,7 +10,7 @@ export interface Column<T> {
   width: string;
   cell: (row: T) => ReactNode;
   align?: "end";
-  /** Left out where the table is narrower than so many pixels of the window. */
+  /** Left out where the window is narrower than this breakpoint of the theme. */
   from?: "sm" | "md" | "lg";
 }
 
