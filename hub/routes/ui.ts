@@ -1,13 +1,13 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { setCookie } from "hono/cookie";
-import { notFound } from "#shared/errors.ts";
+import { AppError, notFound } from "#shared/errors.ts";
 import { newToken } from "#shared/ids.ts";
+import { toIssues } from "#shared/issues.ts";
 import type { Changes } from "../changes.ts";
 import type { HttpEnv } from "../http/env.ts";
 import { checkToken, jsonBodyLimit, TOKEN_COOKIE } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
-import { fails, json, ok } from "../http/openapi-parts.ts";
 import { appFiles } from "../ui/app-files.ts";
 import type { AppInfo } from "../ui/client/lib/app-info.ts";
 import { contentPolicy, shellPage } from "../ui/shell.ts";
@@ -20,52 +20,26 @@ const index = createRoute({
   description:
     "The app (fleet spec §1); its pages lie below /ui/. With Accept: application/json a small index of the API.",
   responses: {
-    ...ok(
-      z
-        .object({
-          name: z.string(),
-          version: z.string(),
-          links: z.record(z.string(), z.string()),
-        })
-        .openapi("Index"),
-    ),
-  },
-});
-
-const changes = createRoute({
-  method: "get",
-  path: "/ui/changes",
-  tags: ["ui"],
-  summary: "Server-sent events: what changed of late",
-  description:
-    'Events `changed` with {topics: [...]}, at most one a second; a topic is the first part of a path ("jobs", "v1/workloads"). ' +
-    "Of this server alone: pages ask by themselves now and then.",
-  responses: {
     200: {
-      description: "The stream",
-      content: { "text/event-stream": { schema: z.string() } },
+      description: "The app or the index",
+      content: {
+        "text/html": { schema: z.string() },
+        "application/json": {
+          schema: z
+            .object({
+              name: z.string(),
+              version: z.string(),
+              links: z.record(z.string(), z.string()),
+            })
+            .openapi("Index"),
+        },
+      },
     },
   },
 });
 
-const Login = z.strictObject({ token: z.string().min(1).max(1_000) }).openapi("UiLogin");
-const login = createRoute({
-  method: "post",
-  path: "/ui/login",
-  tags: ["ui"],
-  summary: "Lets this browser in where SVC_API_TOKEN is set",
-  description: "Sets a cookie that scripts cannot read and that no other site's pages send.",
-  middleware: jsonBodyLimit,
-  request: json(Login),
-  responses: { 204: { description: "The cookie is set" }, ...fails(401, 422) },
-});
-const logout = createRoute({
-  method: "post",
-  path: "/ui/logout",
-  tags: ["ui"],
-  summary: "Forgets the login of this browser",
-  responses: { 204: { description: "The cookie is gone" } },
-});
+/** Lets a browser in where SVC_API_TOKEN is set. */
+const Login = z.strictObject({ token: z.string().min(1).max(1_000) });
 
 /** Below the idle timeout of the server and of routers before it. */
 const PING_MS = 15_000;
@@ -118,7 +92,10 @@ export function uiRoutes(deps: UiDeps) {
     return c.body(Bun.gunzipSync(file.gzip), 200, headers);
   });
 
-  app.openAPIRegistry.registerPath(changes);
+  /**
+   * Server-sent events `changed` with {topics}, at most one a second: of this server alone, so pages ask by themselves now
+   * and then. It is the app's own and no part of the API.
+   */
   app.get("/ui/changes", (c) => {
     const encoder = new TextEncoder();
     let end = () => {};
@@ -160,13 +137,16 @@ export function uiRoutes(deps: UiDeps) {
     });
   });
 
-  app.openapi(login, (c) => {
-    const { token } = c.req.valid("json");
+  // A cookie that scripts cannot read and that pages of other sites do not send.
+  app.post("/ui/login", jsonBodyLimit, async (c) => {
+    const given = Login.safeParse(await c.req.json());
+    if (!given.success) throw new AppError("invalid", toIssues(given.error.issues, "body"));
+    const { token } = given.data;
     if (api_token !== null) checkToken(token, api_token);
     setCookie(c, TOKEN_COOKIE, token, { httpOnly: true, sameSite: "Strict", path: "/" });
     return c.body(null, 204);
   });
-  app.openapi(logout, (c) => {
+  app.post("/ui/logout", (c) => {
     setCookie(c, TOKEN_COOKIE, "", { httpOnly: true, sameSite: "Strict", path: "/", maxAge: 0 });
     return c.body(null, 204);
   });

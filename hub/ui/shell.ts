@@ -4,7 +4,10 @@ import type { AppInfo } from "./client/lib/app-info.ts";
 const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 
-/** Everything of this origin and nothing else; frames show viewers, captured pages and pages of plugins. */
+/**
+ * Everything of this origin and nothing else, but for who may embed it (fleet spec §5.5: no frame-ancestors). Frames show viewers, captured pages and pages of
+ * plugins.
+ */
 export const contentPolicy = (nonce: string): string =>
   [
     "default-src 'none'",
@@ -17,7 +20,6 @@ export const contentPolicy = (nonce: string): string =>
     "frame-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
-    "frame-ancestors 'none'",
   ].join("; ");
 
 /** The page of the app, whatever its address. */

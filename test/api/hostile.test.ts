@@ -18,7 +18,8 @@ interface Operation {
   parameters: { name: string; in: string }[];
   has_body: boolean;
   /** Status → check of its JSON body; null where the body is no JSON. */
-  answers: Map<number, z.ZodType | null>;
+  /** Schemas of JSON answers; `others`: it may be no JSON. */
+  answers: Map<number, { schema: z.ZodType; others: boolean } | null>;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document has no type here
@@ -45,7 +46,8 @@ function readOperations(document: Document): Operation[] {
       answers: new Map(
         Object.entries<Document>(operation.responses).map(([status, { content }]) => {
           const schema = content?.["application/json"]?.schema;
-          return [Number(status), schema ? check(schema) : null];
+          const others = Object.keys(content ?? {}).length > 1;
+          return [Number(status), schema ? { schema: check(schema), others } : null];
         }),
       ),
     })),
@@ -327,7 +329,8 @@ async function judge(operation: Operation, { url, init }: Call): Promise<void> {
   }
   expect([...operation.answers.keys()]).toContain(status);
   const check = operation.answers.get(status);
-  if (check) check.parse(parsed);
+  // `/` answers browsers with a page.
+  if (check && (is_json || !check.others)) check.schema.parse(parsed);
 }
 
 async function judgeEvery(runs: number): Promise<void> {
@@ -438,9 +441,10 @@ describe("on SQLite", () => {
   test("a body of 10 MB is 413 or refused for what it is, on every operation that reads one", async () => {
     const big = JSON.stringify({ url: "x".repeat(10_000_000) });
     await hub.call("POST", "/workers/w11/status", { status: "active" });
-    for (const operation of operations.filter(
-      (o) => o.method === "POST" || o.method === "DELETE",
-    )) {
+    // Some things can be deleted though they are not there: a saved layout.
+    const reads = ({ method, path }: Operation) =>
+      method === "POST" || (method === "DELETE" && path.includes("{"));
+    for (const operation of operations.filter(reads)) {
       const path = operation.path.replace(/\{[^}]+\}/g, "none");
       const answer = await hub.call(operation.method, path, big);
       // A session that is not there is 404 whatever is asked of it (fleet spec §3.3); a profile is no JSON, cookies may be more.

@@ -230,3 +230,19 @@ test("the hub's stop closes streams with 1001 after the last event of what it fa
   expect(await waiting.closed).toBe(1001);
   await own.close();
 });
+
+test("§6.1 GET /jobs/{id}/events.json gives the same events by plain calls, page by page", async () => {
+  const job = await run();
+  worker.log(job, "navigate", "first");
+  await worker.settle();
+  const path = `/jobs/${job.job_id}/events.json`;
+  const first = await hub.call("GET", `${path}?limit=1`);
+  expect(first.body.events.map((e: JobEvent) => e.seq)).toEqual([1]);
+  worker.result(job);
+  await follow(job.job_id).closed;
+  const { body } = await hub.call("GET", `${path}?since=1`);
+  expect(body.events.map((e: JobEvent) => e.type)).toEqual(["log", "done"]);
+  expect(body.events[0].data).toMatchObject({ stage: "navigate", message: "first" });
+  expect((await hub.call("GET", `${path}?since=-1`)).status).toBe(422);
+  expect((await hub.call("GET", "/jobs/nothing/events.json")).status).toBe(404);
+});

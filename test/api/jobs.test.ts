@@ -388,7 +388,7 @@ scenarios("§4.1 GET /{target_url}", () => hub, [
     path: "/http://example.com/",
     headers: { accept: "text/html,*/*" },
     status: 303,
-    after: async (_, a) => expect(a.headers.get("location")).toMatch(/^\/jobs\/[0-9a-z]{14}$/),
+    after: async (_, a) => expect(a.headers.get("location")).toMatch(/^\/ui\/jobs\/[0-9a-z]{14}$/),
   },
 ]);
 

@@ -283,7 +283,10 @@ test("SVC_API_TOKEN is asked for everywhere but health and the worker's own call
     ["/sessions/abc/novnc/", 404],
     ["/workers/w1/link", 426],
     ["/jobs", 401],
-    ["/", 401],
+    // The app asks for it.
+    ["/", 200],
+    ["/ui/jobs", 200],
+    ["/ui/changes", 401],
     ["/docs", 401],
     ["/openapi.json", 401],
     ["/workers", 401],

@@ -267,6 +267,59 @@ describe("runs (pipeline spec §2.4, §4.1, §4.2)", () => {
     expect((await api("GET", `/runs/${one.run_id}`)).body.workload).toBe("(deleted)");
   });
 
+  test("are found by outcome, worker and time; brief ones come without what they printed", async () => {
+    const slug = await addWorkload();
+    await api("POST", `/workloads/${slug}/tasks/batch`, { items: [{ pk: "a" }, { pk: "b" }] });
+    const [a, b] = (await claim(slug)) as [ClaimedTask, ClaimedTask];
+    await complete([a], '{"n":1}', "hello\n");
+    await fail(slug, [b], true);
+    const pksOf = async (query: string, of = `/workloads/${slug}/runs`) => {
+      const { status, body } = await api("GET", `${of}?${query}`);
+      expect({ status, next: body.next_before }).toEqual({ status: 200, next: null });
+      return body.runs.map((run: { pk: string }) => run.pk);
+    };
+    expect(await pksOf("outcome=error")).toEqual(["b"]);
+    expect(await pksOf("worker_id=worker-1")).toEqual(["b", "a"]);
+    expect(await pksOf("worker_id=nobody", "/runs")).toEqual([]);
+    expect(await pksOf("since=2020-01-01T00:00:00Z&pk=a")).toEqual(["a"]);
+    expect(await pksOf("until=2020-01-01T00:00:00Z")).toEqual([]);
+    const brief = (await api("GET", `/workloads/${slug}/runs?brief=true&pk=a`)).body.runs[0];
+    expect(brief).toMatchObject({ success: true, output_json: null, stdout: "" });
+    const paged = (await api("GET", `/workloads/${slug}/runs?limit=1`)).body;
+    expect(paged.next_before).toBe(paged.runs[0].run_id);
+    expect((await api("GET", "/runs?outcome=lost")).status).toBe(422);
+    expect((await api("GET", "/runs?since=yesterday")).status).toBe(422);
+  });
+
+  test("lead to their task: its row while it is in the queue, and all its attempts", async () => {
+    const slug = await addWorkload();
+    await api("POST", `/workloads/${slug}/tasks/batch`, {
+      items: [{ pk: "a/1", extra: { n: 1 } }],
+    });
+    await fail(slug, await claim(slug), true);
+    const at = `/workloads/${slug}/tasks/${encodeURIComponent("a/1")}`;
+    const { body: failed } = await api("GET", at);
+    expect(failed).toMatchObject({
+      ...{ workload: slug, pk: "a/1", task: { state: "failed", extra: { n: 1 }, attempt: 1 } },
+      attempts: [{ attempt: 1, outcome: "error", error: "it broke" }],
+    });
+    const reset = `/workloads/${slug}/queue/${encodeURIComponent("a/1")}/reset`;
+    expect((await api("POST", reset)).status).toBe(204);
+    expect(await api("POST", reset)).toMatchObject({
+      ...{ status: 409, body: { detail: "the task is pending, not failed" } },
+    });
+    expect((await api("POST", `/workloads/${slug}/queue/nothing/reset`)).status).toBe(404);
+    await complete(await claim(slug));
+    const { body: done } = await api("GET", at);
+    expect(done).toMatchObject({
+      ...{ task: null, attempts: [{ outcome: "error" }, { outcome: "success" }] },
+    });
+    const [first] = done.attempts;
+    expect((await api("GET", `/runs/${first.run_id}/task`)).body).toEqual(done);
+    expect((await api("GET", `/workloads/${slug}/tasks/nothing`)).status).toBe(404);
+    expect((await api("GET", "/runs/999999999/task")).status).toBe(404);
+  });
+
   for (const [path, over] of [
     ["/runs", 1_001],
     ["/workloads/SLUG/runs", 501],
