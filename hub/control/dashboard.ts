@@ -3,6 +3,7 @@ import type { DashboardOverview, RunsSummary } from "#shared/schema/flow.ts";
 import type { ControlContext } from "./context.ts";
 import { queueCounts } from "./queue.ts";
 import { runRecord } from "./runs.ts";
+import { listTroubled } from "./supervisor/read.ts";
 
 /** How far back a failure is a recent one, and how many are shown. */
 const RECENT_MS = 86_400_000;
@@ -14,12 +15,13 @@ const SPARKLINE = 20;
 export async function getOverview(ctx: ControlContext): Promise<DashboardOverview> {
   const { db, pipeline } = ctx;
   const now = await pipeline.store.now();
-  const [workloads, counts, claimed, oldest, failures] = await Promise.all([
-    db.workloads.list(),
+  const workloads = await db.workloads.list();
+  const [counts, claimed, oldest, failures, supervised] = await Promise.all([
     pipeline.store.counts(),
     db.views.claimed(),
     db.views.oldestReady(),
     db.views.failures(now - RECENT_MS, MAX_FAILURES),
+    listTroubled(ctx, workloads),
   ]);
   const countsOf = new Map(counts.map((row) => [row.workload_id, row]));
   const oldestOf = new Map(oldest.map((row) => [row.workload_id, row.created_at]));
@@ -31,6 +33,7 @@ export async function getOverview(ctx: ControlContext): Promise<DashboardOvervie
       return [{ workload: slug, claimed: sum, workers: held.length }];
     }),
     recent_failures: failures.map(runRecord),
+    supervised,
     queue_depths: workloads.map(({ workload_id, slug }) => {
       const { total: _total, ...depths } = queueCounts(countsOf.get(workload_id));
       const since = oldestOf.get(workload_id);

@@ -1,7 +1,7 @@
 import type { z } from "@hono/zod-openapi";
 import { TASK_STATE } from "#drizzle/queue-tables.ts";
 import { isoTime, isoTimeOrNull } from "#shared/clock.ts";
-import { notFound } from "#shared/errors.ts";
+import { conflict, notFound } from "#shared/errors.ts";
 import { type PeekQuery, type QueueCounts, type QueueRow, TaskKey } from "#shared/schema/queue.ts";
 import type { QueueCounts as StoredCounts, QueueRow as StoredRow } from "../db/queue/types.ts";
 import type { ControlContext } from "./context.ts";
@@ -12,11 +12,13 @@ const STATES: Record<QueueRow["state"], readonly number[]> = {
   claimed: [TASK_STATE.claimed],
   failed: [TASK_STATE.failed],
 };
+const PEEKED = { ...STATES, ready: [TASK_STATE.ready], delayed: [TASK_STATE.delayed] };
 const NAMES = new Map(
   Object.entries(STATES).flatMap(([name, codes]) =>
     codes.map((code) => [code, name as QueueRow["state"]] as const),
   ),
 );
+export const stateName = (code: number): QueueRow["state"] => NAMES.get(code) ?? "pending";
 /** Failed rows made ready in one transaction. */
 const RESET_BATCH = 5_000;
 
@@ -37,7 +39,7 @@ const queueRow = (row: StoredRow): QueueRow => {
   const { task_id: _id, ...rest } = row;
   return {
     ...rest,
-    state: NAMES.get(row.state) ?? "pending",
+    state: stateName(row.state),
     extra: row.extra === null ? null : JSON.parse(row.extra),
     run_at: isoTime(row.run_at),
     claimed_at: isoTimeOrNull(row.claimed_at),
@@ -53,7 +55,7 @@ export async function peekQueue(
   { state, limit, offset }: z.infer<typeof PeekQuery>,
 ): Promise<{ rows: QueueRow[]; next_offset: number | null }> {
   const { workload_id } = await ctx.pipeline.workloads.require(slug);
-  const states = state ? STATES[state] : Object.values(STATES).flat();
+  const states = state ? PEEKED[state] : Object.values(STATES).flat();
   const rows = await ctx.pipeline.store.peek(workload_id, states, limit + 1, offset);
   return {
     rows: rows.slice(0, limit).map(queueRow),
@@ -71,6 +73,20 @@ export async function resetFailed(ctx: ControlContext, slug: string): Promise<nu
     if (n > 0) ctx.pipeline.wake(workload_id, n);
   }
   return reset;
+}
+
+/**
+ * POST …/queue/{pk}/reset: one failed row becomes pending.
+ * @throws AppError not_found; conflict when it is in the queue and not failed
+ */
+export async function resetTask(ctx: ControlContext, slug: string, pk: string): Promise<void> {
+  const { workload_id } = await ctx.pipeline.workloads.require(slug);
+  const isKey = TaskKey.safeParse(pk).success;
+  if (isKey && (await ctx.pipeline.store.resetFailed(workload_id, 1, pk)) > 0)
+    return ctx.pipeline.wake(workload_id, 1);
+  const task = isKey ? await ctx.db.runs.task(workload_id, pk) : null;
+  if (!task) throw notFound("task");
+  throw conflict(`the task is ${stateName(task.state)}, not failed`);
 }
 
 /** DELETE …/queue/{pk}: removes a pending or failed task, cancels a claimed one. @throws AppError not_found */

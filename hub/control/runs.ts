@@ -1,9 +1,10 @@
 import { RUN_OUTCOMES } from "#drizzle/queue-tables.ts";
 import { isoTime } from "#shared/clock.ts";
 import { notFound } from "#shared/errors.ts";
-import type { Run, RunsQuery } from "#shared/schema/queue.ts";
+import type { Run, RunList, RunsQuery } from "#shared/schema/queue.ts";
 import type { RunRow } from "../db/types.ts";
 import type { ControlContext } from "./context.ts";
+import { searchRuns } from "./search-runs.ts";
 
 /** What stands for the workload of a run once that is deleted. */
 const DELETED = "(deleted)";
@@ -30,12 +31,19 @@ export const runRecord = (row: RunRow): Run => ({
 /** Newest first, of one workload or of all. @throws AppError not_found */
 export async function listRuns(
   ctx: ControlContext,
-  query: RunsQuery,
+  { outcome, since, until, ...query }: RunsQuery,
   slug?: string,
-): Promise<Run[]> {
+): Promise<RunList> {
   const workload_id =
     slug === undefined ? undefined : (await ctx.pipeline.workloads.require(slug)).workload_id;
-  return (await ctx.db.runs.list({ ...query, workload_id })).map(runRecord);
+  const { rows, next_before } = await searchRuns(ctx, {
+    ...query,
+    workload_id,
+    outcome: outcome && RUN_OUTCOMES.indexOf(outcome),
+    since: since === undefined ? undefined : Date.parse(since),
+    until: until === undefined ? undefined : Date.parse(until),
+  });
+  return { runs: rows.map(runRecord), next_before };
 }
 
 /** @throws AppError not_found */

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, lt, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, getTableColumns, gte, lt, type SQL, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import type { RunRow, RunsRepo } from "./types.ts";
 
@@ -12,13 +12,25 @@ export const ofWorkload = ({ t: { runs } }: Conn, workload_id: number) => ({
   oldest: [asc(runs.workload_id), asc(runs.run_id)],
 });
 
-/** Runs with the name of their workload and what they printed. */
+/** Runs with the name of their workload and, unless `brief`, what they put out and printed. */
 export async function selectRuns(
   { q, t: { runs, run_logs, workloads } }: Conn,
   where: SQL | undefined,
   order: SQL[],
   limit: number,
+  brief = false,
 ): Promise<RunRow[]> {
+  if (brief) {
+    const { output: _output, ...columns } = getTableColumns(runs);
+    const rows = await q
+      .select({ run: columns, slug: workloads.slug })
+      .from(runs)
+      .leftJoin(workloads, eq(workloads.workload_id, runs.workload_id))
+      .where(where)
+      .orderBy(...order)
+      .limit(limit);
+    return rows.map(({ run, slug }) => ({ ...run, slug, output: null, stdout: "", stderr: "" }));
+  }
   const rows = await q
     .select({ run: runs, slug: workloads.slug, stdout: run_logs.stdout, stderr: run_logs.stderr })
     .from(runs)
@@ -35,28 +47,59 @@ export async function selectRuns(
   }));
 }
 
+const given = <T>(value: T | undefined, condition: (value: T) => SQL): SQL | undefined =>
+  value === undefined ? undefined : condition(value);
+
 export function runsRepo(conn: Conn): RunsRepo {
-  const { runs } = conn.t;
+  const { runs, tasks } = conn.t;
   const newest = [desc(runs.run_id)];
   return {
-    list: ({ workload_id, before, success, pk, limit }) => {
+    list: ({ workload_id, from, limit, brief, ...filter }) => {
       const of = workload_id === undefined ? null : ofWorkload(conn, workload_id);
+      // Within bounds of run_id the workload is one value, so that SQLite seeks to the bounds as well.
+      const bounded = from !== undefined;
       return selectRuns(
         conn,
         and(
-          of?.where,
-          before === undefined ? undefined : lt(runs.run_id, before),
-          success === undefined
-            ? undefined
-            : success
-              ? sql`${runs.outcome} = 0`
-              : sql`${runs.outcome} <> 0`,
-          pk === undefined ? undefined : eq(runs.pk, pk),
+          bounded ? given(workload_id, (id) => eq(runs.workload_id, id)) : of?.where,
+          given(filter.before, (id) => lt(runs.run_id, id)),
+          given(from, (id) => gte(runs.run_id, id)),
+          given(filter.success, (is) =>
+            is ? sql`${runs.outcome} = 0` : sql`${runs.outcome} <> 0`,
+          ),
+          given(filter.pk, (pk) => eq(runs.pk, pk)),
+          given(filter.outcome, (code) => eq(runs.outcome, code)),
+          given(filter.worker_id, (id) => eq(runs.worker_id, id)),
+          given(filter.since, (at) => gte(runs.finished_at, at)),
+          given(filter.until, (at) => lt(runs.finished_at, at)),
         ),
-        of?.newest ?? newest,
+        (bounded ? null : of?.newest) ?? newest,
         limit,
+        brief,
       );
     },
     get: async (run_id) => (await selectRuns(conn, eq(runs.run_id, run_id), newest, 1))[0] ?? null,
+    at: async (run_id) =>
+      (
+        await conn.q
+          .select({ run_id: runs.run_id, finished_at: runs.finished_at })
+          .from(runs)
+          .where(gte(runs.run_id, run_id))
+          .orderBy(asc(runs.run_id))
+          .limit(1)
+      )[0] ?? null,
+    newest: async () =>
+      (
+        await conn.q.select({ run_id: runs.run_id }).from(runs).orderBy(desc(runs.run_id)).limit(1)
+      )[0]?.run_id ?? null,
+    ofTask: (task_id, limit) =>
+      selectRuns(conn, eq(runs.task_id, task_id), [desc(runs.epoch)], limit, true),
+    task: async (workload_id, pk) =>
+      (
+        await conn.q
+          .select()
+          .from(tasks)
+          .where(and(eq(tasks.workload_id, workload_id), eq(tasks.pk, pk)))
+      )[0] ?? null,
   };
 }

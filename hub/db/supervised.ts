@@ -24,6 +24,14 @@ export function supervisedRepo(conn: Conn): SupervisedRepo {
     },
     get: async (workload_id) =>
       first(await q.select().from(s).where(eq(s.workload_id, workload_id))),
+    troubled: async () =>
+      (
+        await q
+          .select({ row: s })
+          .from(s)
+          .innerJoin(workloads, eq(workloads.workload_id, s.workload_id))
+          .where(sql`${s.problem} is not null or ${s.paused_at} is not null`)
+      ).map(({ row }) => row),
     change: async ({ workload_id, seq }, set) =>
       first<SupervisedRow>(
         await q

@@ -31,6 +31,7 @@ export type RunRow = Tables["runs"]["$inferSelect"] & {
   stdout: string;
   stderr: string;
 };
+export type TaskRow = Tables["tasks"]["$inferSelect"];
 export type IdempotencyRow = Tables["idempotency_keys"]["$inferSelect"];
 export type ProfileRow = Tables["profiles"]["$inferSelect"];
 export type PluginStateRow = Tables["plugin_state"]["$inferSelect"];
@@ -290,9 +291,26 @@ export interface RunsRepo {
     before?: number | undefined;
     success?: boolean | undefined;
     pk?: string | undefined;
+    /** As stored. */
+    outcome?: number | undefined;
+    worker_id?: string | undefined;
+    /** Ended from here on, and before there. */
+    since?: number | undefined;
+    until?: number | undefined;
+    /** Only runs from this one on: what bounds a search that no index serves. */
+    from?: number | undefined;
+    /** Without what they put out and printed. */
+    brief?: boolean | undefined;
     limit: number;
   }): Promise<RunRow[]>;
   get(run_id: number): Promise<RunRow | null>;
+  /** The oldest run with this id or a greater one. */
+  at(run_id: number): Promise<{ run_id: number; finished_at: number } | null>;
+  newest(): Promise<number | null>;
+  /** The newest attempts of a task, newest first, without what they put out and printed. */
+  ofTask(task_id: number, limit: number): Promise<RunRow[]>;
+  /** The task with this key, while it is in the queue. */
+  task(workload_id: number, pk: string): Promise<TaskRow | null>;
 }
 
 /** Pull workers of the pipeline as they last spoke. */
@@ -359,6 +377,8 @@ export interface SupervisedRepo {
   /** The row, made when there is none. */
   open(workload_id: number): Promise<SupervisedRow>;
   get(workload_id: number): Promise<SupervisedRow | null>;
+  /** Those with a problem or a pause. */
+  troubled(): Promise<SupervisedRow[]>;
   /** Null when another control process was first, or the workload is not supervised any more. */
   change(of: SupervisedRow, set: SupervisedChange): Promise<SupervisedRow | null>;
   /** As `change`, and switches the workload off in the same transaction; false when either could not be. */

@@ -19,7 +19,7 @@ export interface ViewsRepo {
   leases(worker_id: string, limit: number): Promise<LeaseRow[]>;
   /** When the oldest task that could run now was submitted; workloads without one are left out. */
   oldestReady(): Promise<{ workload_id: number; created_at: number }[]>;
-  /** Newest first. */
+  /** Newest first, without what they put out and printed. */
   failures(finished_after: number, limit: number): Promise<RunRow[]>;
   /** The newest `n` runs of every workload, oldest first. */
   lastRuns(n: number): Promise<{ workload_id: number; outcome: number }[]>;

@@ -53,6 +53,7 @@ export function viewsRepo(conn: Conn): ViewsRepo {
         sql`runs.outcome <> 0 and ${gt(runs.finished_at, finished_after)}`,
         [desc(runs.finished_at), desc(runs.run_id)],
         limit,
+        true,
       ),
     lastRuns: async (n) => {
       // As text, because a join with "the last n of each" cannot be said to both databases.

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { Run } from "./queue.ts";
+import { Supervision } from "./supervisor.ts";
 
 /** Dashboard, flow graph and load of workers (pipeline spec §4.3, §4.4; design/api.md). */
 
@@ -18,7 +19,10 @@ export type RateMetric = z.infer<typeof RateMetric>;
 export const DashboardOverview = z
   .object({
     running: z.array(z.object({ workload: z.string(), claimed: z.int(), workers: z.int() })),
+    /** Newest first, of the last day, without what they printed: that is in `GET /api/v1/runs/{run_id}`. */
     recent_failures: z.array(Run),
+    /** Workloads that the supervisor paused, or sees a problem of. */
+    supervised: z.array(Supervision),
     queue_depths: z.array(
       z.object({
         workload: z.string(),

@@ -45,6 +45,8 @@ export const QueueCounts = z
 export type QueueCounts = z.infer<typeof QueueCounts>;
 
 export const QUEUE_STATES = ["pending", "claimed", "failed"] as const;
+/** What a peek may ask for: `ready` and `delayed` are the two kinds of pending tasks. */
+export const PEEK_STATES = [...QUEUE_STATES, "ready", "delayed"] as const;
 export const QueueRow = z
   .object({
     pk: z.string(),
@@ -66,12 +68,21 @@ export const QueuePeek = z
   .object({ rows: z.array(QueueRow), next_offset: z.int().nullable() })
   .openapi("QueuePeek");
 export const PeekQuery = z.object({
-  state: z.enum(QUEUE_STATES).optional(),
+  state: z.enum(PEEK_STATES).optional(),
   limit: z.coerce.number().int().min(1).max(200).default(50),
   offset: z.coerce.number().int().min(0).max(1_000_000).default(0),
 });
 
 export const ResetFailed = z.object({ reset: z.int() }).openapi("ResetFailed");
+
+export const OUTCOMES = [
+  "success",
+  "error",
+  "timeout",
+  "lease_expired",
+  "crashed",
+  "cancelled",
+] as const;
 
 /** A run (pipeline spec §2.4, design/api.md). `output_json` on success, `error` otherwise. */
 export const Run = z
@@ -81,7 +92,7 @@ export const Run = z
     pk: z.string(),
     attempt: z.int(),
     success: z.boolean(),
-    outcome: z.enum(["success", "error", "timeout", "lease_expired", "crashed", "cancelled"]),
+    outcome: z.enum(OUTCOMES),
     worker_id: z.string().nullable(),
     started_at: z.string(),
     finished_at: z.string(),
@@ -94,7 +105,30 @@ export const Run = z
   })
   .openapi("Run");
 export type Run = z.infer<typeof Run>;
-export const RunList = z.object({ runs: z.array(Run) }).openapi("RunList");
+/**
+ * `next_before`: `before` of the next page, null on the last. A page may hold fewer runs than `limit`, or none, and have a
+ * next one: an answer looks through so many runs only.
+ */
+export const RunList = z
+  .object({ runs: z.array(Run), next_before: z.int().nullable() })
+  .openapi("RunList");
+export type RunList = z.infer<typeof RunList>;
+
+/** A run without what it printed and put out. */
+export const RunAttempt = Run.omit({ output_json: true, stdout: true, stderr: true }).openapi(
+  "RunAttempt",
+);
+export type RunAttempt = z.infer<typeof RunAttempt>;
+/** A task with all its attempts that ended, the oldest first. `task`: its row while it is in the queue. */
+export const TaskHistory = z
+  .object({
+    workload: z.string(),
+    pk: z.string(),
+    task: QueueRow.nullable(),
+    attempts: z.array(RunAttempt),
+  })
+  .openapi("TaskHistory");
+export type TaskHistory = z.infer<typeof TaskHistory>;
 
 const limitUpTo = (max: number) =>
   z.object({
@@ -103,6 +137,13 @@ const limitUpTo = (max: number) =>
     before: z.coerce.number().int().min(1).optional(),
     success: z.stringbool().optional(),
     pk: TaskKey.optional(),
+    outcome: z.enum(OUTCOMES).optional(),
+    worker_id: z.string().min(1).max(200).optional(),
+    /** Runs that ended at this time or after it, and before the other. */
+    since: z.iso.datetime({ offset: true }).optional(),
+    until: z.iso.datetime({ offset: true }).optional(),
+    /** Without what they put out and printed: `output_json` is null, `stdout` and `stderr` are "". */
+    brief: z.stringbool().default(false),
   });
 export const AllRunsQuery = limitUpTo(MAX_RUNS.all);
 export const WorkloadRunsQuery = limitUpTo(MAX_RUNS.workload);

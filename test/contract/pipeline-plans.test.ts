@@ -181,6 +181,7 @@ describe("SQLite", () => {
       promote: "tasks_due_idx",
       cancel: "tasks_pk_idx",
       resetFailed: "tasks_failed_idx",
+      resetOne: "tasks_pk_idx",
       runOf: "runs_attempt_idx",
       peek: "tasks_",
       peekFailed: "tasks_failed_idx",

@@ -54,6 +54,12 @@ const REPO_CASES: {
     ...{ name: "failed runs of one workload", index: "runs_workload_failed_idx" },
     call: (c) => runsRepo(c).list({ workload_id: 3, success: false, limit: 50 }),
   },
+  {
+    ...{ name: "runs within bounds by worker", index: /runs_pkey|rowid/ },
+    call: (c) => runsRepo(c).list({ before: 90_000, from: 70_000, worker_id: "w1", limit: 50 }),
+  },
+  { name: "attempts of a task", index: "runs_attempt_idx", call: (c) => runsRepo(c).ofTask(7, 50) },
+  { name: "a task by its key", index: "tasks_pk_idx", call: (c) => runsRepo(c).task(3, "k5") },
   { name: "a run", index: /runs_pkey|rowid/, call: (c) => runsRepo(c).get(77) },
   {
     ...{ name: "retention: the oldest runs", index: /runs_pkey|rowid/ },

@@ -16,7 +16,11 @@ function rig() {
   const runs = {
     newest: async () => ALL.at(-1)?.run_id,
     at: async (id: number) => ALL[Math.max(0, Math.ceil((id - 3) / 2))] ?? null,
-    list: async ({ before = Number.POSITIVE_INFINITY, from = 0, ...f }: RunFilter & { from?: number }) => {
+    list: async ({
+      before = Number.POSITIVE_INFINITY,
+      from = 0,
+      ...f
+    }: RunFilter & { from?: number }) => {
       widths.push(before - from);
       const matches = (run: Fake) =>
         run.run_id < before &&

@@ -3,8 +3,9 @@ import { quickly } from "#hub/http/quickly.ts";
 import { plainBatch } from "#shared/schema/plain.ts";
 import type { TaskIn } from "#shared/schema/queue.ts";
 import type { ControlContext } from "../context.ts";
-import { getCounts, peekQueue, removeTask, resetFailed } from "../queue.ts";
+import { getCounts, peekQueue, removeTask, resetFailed, resetTask } from "../queue.ts";
 import { getRun, listRuns } from "../runs.ts";
+import { getTask, getTaskOfRun } from "../task-history.ts";
 import { submitTasks } from "../tasks.ts";
 import {
   changeWorkload,
@@ -74,11 +75,21 @@ export function workloadRoutes(ctx: ControlContext) {
       return c.body(null, 204);
     })
     .openapi(routes.runs, async (c) => {
-      const runs = await listRuns(ctx, c.req.valid("query"), c.req.valid("param").slug);
-      return c.json({ runs }, 200);
+      const { slug: of } = c.req.valid("param");
+      return c.json(await listRuns(ctx, c.req.valid("query"), of), 200);
     })
-    .openapi(routes.allRuns, async (c) =>
-      c.json({ runs: await listRuns(ctx, c.req.valid("query")) }, 200),
+    .openapi(routes.allRuns, async (c) => c.json(await listRuns(ctx, c.req.valid("query")), 200))
+    .openapi(routes.history, async (c) =>
+      c.json(await getTaskOfRun(ctx, c.req.valid("param").run_id), 200),
     )
+    .openapi(routes.task, async (c) => {
+      const { slug: of, pk } = c.req.valid("param");
+      return c.json(await getTask(ctx, of, pk), 200);
+    })
+    .openapi(routes.resetOne, async (c) => {
+      const { slug: of, pk } = c.req.valid("param");
+      await resetTask(ctx, of, pk);
+      return c.body(null, 204);
+    })
     .openapi(routes.run, async (c) => c.json(await getRun(ctx, c.req.valid("param").run_id), 200));
 }

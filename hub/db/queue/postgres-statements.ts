@@ -148,6 +148,11 @@ update tasks t set state = 0, attempt = 0, crash_count = 0, run_at = ${NOW}
 where t.task_id = any (array(select task_id from picked))
 returning t.task_id`;
 
+export const RESET_ONE = `
+update tasks set state = 0, attempt = 0, crash_count = 0, run_at = ${NOW}
+where workload_id = $1::bigint and pk = $2::text and state = 2
+returning task_id`;
+
 const QUEUE_ROW = `task_id, pk, state, attempt, max_attempts, priority, run_at, worker_id, claimed_at, lease_until,
   last_error, extra::text as extra, created_at`;
 

@@ -70,9 +70,12 @@ export function openPostgresQueue({ client, node, random }: PostgresQueueOptions
     expire: (limit) => inTransaction((tx) => expire(tx, limit)),
     promote: (limit) => inTransaction((tx) => promote(tx, limit)),
     cancel: (workload_id, pk) => inTransaction((tx) => cancel(tx, workload_id, pk)),
-    resetFailed: (workload_id, limit) =>
+    resetFailed: (workload_id, limit, pk) =>
       inTransaction(async (tx) => {
-        const rows = await tx.q(SQL.RESET_FAILED, [workload_id, limit]);
+        const rows =
+          pk === undefined
+            ? await tx.q(SQL.RESET_FAILED, [workload_id, limit])
+            : await tx.q(SQL.RESET_ONE, [workload_id, pk]);
         tx.deltas.move(workload_id, "failed", "ready", rows.length);
         return rows.length;
       }),

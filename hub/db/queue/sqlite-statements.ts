@@ -111,6 +111,10 @@ export function prepareStatements(client: Client.Database) {
       `update tasks set state = 0, attempt = 0, crash_count = 0, run_at = ? where task_id in
          (select task_id from tasks where workload_id = ? and state = 2 order by task_id limit ?)`,
     ),
+    resetOne: prepare<[number, number, string]>(
+      `update tasks set state = 0, attempt = 0, crash_count = 0, run_at = ?
+       where workload_id = ? and pk = ? and state = 2`,
+    ),
     /** By position: looking thirteen names up takes a tenth of the insert. */
     insertRun: prepare<(string | number | null)[]>(
       `insert into runs (workload_id, task_id, pk, attempt, epoch, outcome, worker_id, started_at, finished_at,

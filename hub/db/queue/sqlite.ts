@@ -81,9 +81,12 @@ export function openSqliteQueue({ client, node, now, random }: SqliteQueueOption
     expire: async (limit) => inTransaction((tx) => expire(tx, limit)),
     promote: async (limit) => inTransaction((tx) => promote(tx, limit)),
     cancel: async (workload_id, pk) => inTransaction((tx) => cancel(tx, workload_id, pk)),
-    resetFailed: async (workload_id, limit) =>
+    resetFailed: async (workload_id, limit, pk) =>
       inTransaction((tx) => {
-        const { changes } = s.resetFailed.run(tx.now, workload_id, limit);
+        const { changes } =
+          pk === undefined
+            ? s.resetFailed.run(tx.now, workload_id, limit)
+            : s.resetOne.run(tx.now, workload_id, pk);
         tx.deltas.move(workload_id, "failed", "ready", changes);
         return changes;
       }),

@@ -149,8 +149,8 @@ export interface QueueStore {
   promote(limit: number): Promise<Map<number, number>>;
   /** Removes a task; a claimed one gets its run `cancelled`, and its late report is stale. Null: no such task. */
   cancel(workload_id: number, pk: string): Promise<CancelledTask | null>;
-  /** Makes up to `limit` failed tasks ready, with all their attempts; how many. */
-  resetFailed(workload_id: number, limit: number): Promise<number>;
+  /** Makes up to `limit` failed tasks ready, or the one with this key, with all their attempts; how many. */
+  resetFailed(workload_id: number, limit: number, pk?: string): Promise<number>;
   peek(
     workload_id: number,
     states: readonly number[],
