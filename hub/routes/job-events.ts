@@ -1,12 +1,14 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { invalid } from "#shared/errors.ts";
+import { JobEventList, JobEventQuery } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import { refuseForeignOrigin } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
-import { fails } from "../http/openapi-parts.ts";
+import { fails, ok } from "../http/openapi-parts.ts";
 import { requireUpgrade, type Socket, upgrade } from "../http/sockets.ts";
 import { EVENT_CLOSE, type EventStream, startEventStream } from "../jobs/event-stream.ts";
 import { getRow } from "../jobs/read.ts";
+import { eventRecord } from "../jobs/record.ts";
 import { corsOrigins } from "../registries/fleet-settings.ts";
 import { JobParams } from "./params.ts";
 
@@ -31,6 +33,17 @@ const events = createRoute({
   responses: { 101: { description: "Switching to WebSocket" }, ...fails(403, 422, 426) },
 });
 
+const eventPage = createRoute({
+  method: "get",
+  path: "/jobs/{id}/events.json",
+  tags: ["jobs"],
+  summary: "Read the events of a job so far, a page of them",
+  description:
+    "For those who cannot hold a WebSocket open: ask again with `since` = the last seq until done or error came.",
+  request: { params: JobParams, query: JobEventQuery },
+  responses: { ...ok(JobEventList), ...fails(404, 422) },
+});
+
 function parseSince(raw: string | undefined): number {
   if (raw === undefined) return 0;
   if (!/^[0-9]{1,9}$/.test(raw))
@@ -38,7 +51,7 @@ function parseSince(raw: string | undefined): number {
   return Number(raw);
 }
 
-/** WS /jobs/{id}/events?since=n (fleet spec §6.1). */
+/** WS /jobs/{id}/events?since=n (fleet spec §6.1), and the same events by plain calls. */
 export function jobEventRoutes(ctx: HubContext) {
   const app = newApp();
   app.openAPIRegistry.registerPath(events);
@@ -61,5 +74,10 @@ export function jobEventRoutes(ctx: HubContext) {
       close: () => stream?.stop(),
     });
   });
-  return app;
+  return app.openapi(eventPage, async (c) => {
+    const { since, limit } = c.req.valid("query");
+    const { job_id } = await getRow(ctx, c.req.valid("param").id);
+    const events = await ctx.db.events.list(job_id, since, limit);
+    return c.json({ job_id, events: events.map(eventRecord) }, 200);
+  });
 }
