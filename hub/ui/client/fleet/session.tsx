@@ -1,5 +1,113 @@
+import { Anchor, Badge, Box, Group, SimpleGrid, Stack, Text } from "@mantine/core";
+import { Link, useLocation } from "wouter";
+import type { Session } from "#shared/schema/session.ts";
+import { seg } from "../lib/http.ts";
 import { PageHead } from "../parts/page-head.tsx";
+import { Empty, Loadable } from "../parts/states.tsx";
+import { AddressBar } from "./session/address-bar.tsx";
+import { Downloads } from "./session/downloads.tsx";
+import { EndSession } from "./session/end-session.tsx";
+import { Facts } from "./session/facts.tsx";
+import { KeepAlive } from "./session/keep-alive.tsx";
+import { Pictures } from "./session/pictures.tsx";
+import { SaveProfile } from "./session/save-profile.tsx";
+import { Tabs } from "./session/tabs.tsx";
+import { hasEnded, useSession } from "./viewer/use-session.ts";
+import { Viewer } from "./viewer/viewer.tsx";
 
-export function Page() {
-  return <PageHead title="session" />;
+const CRUMBS = [{ title: "Wall", href: "/ui/wall" }];
+
+export function Page({ params }: { params: Record<string, string> }) {
+  const sid = params.sid ?? "";
+  return <SessionPage key={sid} sid={sid} />;
+}
+
+function SessionPage({ sid }: { sid: string }) {
+  const query = useSession(sid);
+  if (hasEnded(query)) return <Ended last={query.data} />;
+  return (
+    <>
+      {!query.data && <PageHead title="Session" crumbs={CRUMBS} />}
+      <Loadable query={query}>{(session) => <Open session={session} />}</Loadable>
+    </>
+  );
+}
+
+function Open({ session }: { session: Session }) {
+  const [, navigate] = useLocation();
+  const { session_id, title, url, headless, job_id } = session;
+  return (
+    <>
+      <PageHead
+        title={title || url}
+        crumbs={CRUMBS}
+        badges={
+          headless && (
+            <Badge variant="default" className="status">
+              headless
+            </Badge>
+          )
+        }
+        note={
+          job_id !== null && (
+            <Group gap={6}>
+              Of job
+              <Anchor component={Link} size="sm" href={`/ui/jobs/${seg(job_id)}`}>
+                {job_id}
+              </Anchor>
+            </Group>
+          )
+        }
+      >
+        <SaveProfile session={session} />
+        <EndSession session={session} onEnded={() => navigate("/ui/wall")} />
+      </PageHead>
+      <Box className="session-page">
+        <Stack gap="xs" miw={0}>
+          <AddressBar session={session} />
+          <Viewer sid={session_id} />
+        </Stack>
+        <Stack gap="lg" miw={0}>
+          <Facts session={session} />
+          <KeepAlive session={session} />
+          <Tabs session={session} />
+        </Stack>
+      </Box>
+      <SimpleGrid cols={{ base: 1, md: 2 }} mt="lg">
+        <Pictures session={session} />
+        <Downloads session={session} />
+      </SimpleGrid>
+    </>
+  );
+}
+
+function Ended({ last }: { last: Session | undefined }) {
+  return (
+    <>
+      <PageHead title={last?.title || "Session"} crumbs={CRUMBS} />
+      <Empty
+        title="This session has ended"
+        action={
+          <Group>
+            {last?.job_id && (
+              <Anchor component={Link} href={`/ui/jobs/${seg(last.job_id)}`}>
+                Its job
+              </Anchor>
+            )}
+            <Anchor component={Link} href="/ui/wall">
+              The wall
+            </Anchor>
+            <Anchor component={Link} href="/ui/wall?new=any">
+              Open another session
+            </Anchor>
+          </Group>
+        }
+      >
+        <Text size="sm">
+          It was ended, nobody used it for its idle time, its job came to an end, or its worker went
+          away. An ended session never comes back.
+        </Text>
+      </Empty>
+    </>
+  );
 }

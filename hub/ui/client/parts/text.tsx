@@ -30,6 +30,8 @@ const COLORS: Record<string, string> = {
     starting: "yellow",
     recycling: "yellow",
     dead: "red",
+    booting: "yellow",
+    resetting: "yellow",
   },
   ...{
     quarantined: "red",

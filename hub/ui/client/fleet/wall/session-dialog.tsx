@@ -1,0 +1,41 @@
+import { Anchor, Button, Group, Stack, Text } from "@mantine/core";
+import { Link } from "wouter";
+import { seg } from "../../lib/http.ts";
+import { EndSession } from "../session/end-session.tsx";
+import { Viewer } from "../viewer/viewer.tsx";
+
+/** A session over the wall: its screen, and the ways to more of it. */
+export function SessionDialog({ sid, onClose }: { sid: string; onClose: () => void }) {
+  return (
+    <Stack gap="xs">
+      <Viewer
+        sid={sid}
+        height="min(62vh, 720px)"
+        ended={
+          <Stack align="flex-start">
+            <Text>This session has ended; its lane gets a clean browser.</Text>
+            <Button variant="default" onClick={onClose}>
+              Back to the wall
+            </Button>
+          </Stack>
+        }
+      >
+        {(session) => (
+          <>
+            <EndSession session={session} size="xs" onEnded={onClose} />
+            <Group gap="sm" ml="auto">
+              {session.job_id !== null && (
+                <Anchor component={Link} size="sm" href={`/ui/jobs/${seg(session.job_id)}`}>
+                  Its job
+                </Anchor>
+              )}
+              <Anchor component={Link} size="sm" href={`/ui/sessions/${seg(sid)}`}>
+                All of this session
+              </Anchor>
+            </Group>
+          </>
+        )}
+      </Viewer>
+    </Stack>
+  );
+}
