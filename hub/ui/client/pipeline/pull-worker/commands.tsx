@@ -1,0 +1,72 @@
+import { Button, Group } from "@mantine/core";
+import type { PullWorker, WorkerCommand } from "#shared/schema/pull.ts";
+import { call, seg } from "../../lib/http.ts";
+import { useChange } from "../../lib/query.ts";
+import { ConfirmButton } from "../../parts/confirm.tsx";
+
+const DONE: Record<WorkerCommand["command"], string> = {
+  drain: "takes no new tasks",
+  resume: "takes tasks again",
+  recycle: "replaces its warm processes before their next task",
+  stop: "drains and ends with its next heartbeat",
+};
+
+/** What an operator may tell a worker (pipeline spec §4.3, admin command), and its restart over SSH. */
+export function Commands({ worker: { id, host, state } }: { worker: PullWorker }) {
+  const path = `/api/v1/workers/${seg(id)}`;
+  const tell = useChange(
+    (command: WorkerCommand["command"]) =>
+      call<WorkerCommand>("POST", `${path}/admin-command`, { json: { command } }),
+    { done: (_, command) => `${id} ${DONE[command]}`, failed: "The worker was not told" },
+  );
+  const restart = useChange(() => call("POST", `${path}/restart`), {
+    done: `The restart of ${id} has begun; its result is in the service logs`,
+    failed: "The worker was not restarted",
+  });
+  const busy = (command: WorkerCommand["command"]) => tell.isPending && tell.variables === command;
+  return (
+    <Group gap="xs">
+      {state === "draining" ? (
+        <Button size="xs" loading={busy("resume")} onClick={() => tell.mutate("resume")}>
+          Resume
+        </Button>
+      ) : (
+        <Button
+          size="xs"
+          variant="default"
+          loading={busy("drain")}
+          onClick={() => tell.mutate("drain")}
+        >
+          Drain
+        </Button>
+      )}
+      <Button
+        size="xs"
+        variant="default"
+        loading={busy("recycle")}
+        onClick={() => tell.mutate("recycle")}
+      >
+        Recycle processes
+      </Button>
+      <ConfirmButton
+        size="xs"
+        question={`Stop ${id}?`}
+        text="It takes no new tasks, ends what it runs, and its process ends. Whoever supervises it on its host may start it again."
+        loading={busy("stop")}
+        onConfirm={() => tell.mutate("stop")}
+      >
+        Stop
+      </ConfirmButton>
+      <ConfirmButton
+        size="xs"
+        question={`Restart ${id} over SSH?`}
+        text={`The command of SVC_RESTART_ARGV is run on ${host}, by the administrator. What runs there may be lost and is tried again.`}
+        confirm="Restart it"
+        loading={restart.isPending}
+        onConfirm={() => restart.mutate(undefined)}
+      >
+        Restart over SSH
+      </ConfirmButton>
+    </Group>
+  );
+}

@@ -1,0 +1,61 @@
+import { Alert, Drawer, Group, Stack, Text, Title } from "@mantine/core";
+import type { PullWorker } from "#shared/schema/pull.ts";
+import { Status } from "../../parts/text.tsx";
+import { Commands } from "./commands.tsx";
+import { Facts } from "./facts.tsx";
+import { FilterEditor } from "./filter-editor.tsx";
+import { HeldTasks } from "./leases.tsx";
+
+interface WorkerDrawerProps {
+  /** "" is none. */
+  id: string;
+  worker: PullWorker | undefined;
+  onClose: () => void;
+}
+
+/** Everything about one pipeline worker. */
+export function WorkerDrawer({ id, worker, onClose }: WorkerDrawerProps) {
+  return (
+    <Drawer
+      opened={id !== ""}
+      onClose={onClose}
+      position="right"
+      size={640}
+      title={
+        <Group gap="xs">
+          <Text fw={600} className="wrap">
+            {id}
+          </Text>
+          {worker && <Status value={worker.state} />}
+        </Group>
+      }
+    >
+      {worker === undefined ? (
+        <Alert color="yellow">There is no worker of this name, or not any more.</Alert>
+      ) : (
+        <Stack gap="lg">
+          {worker.state === "offline" && (
+            <Alert color="red" role="status">
+              Nothing was heard of it for more than 30 s. What it held is given to others when the
+              leases end.
+            </Alert>
+          )}
+          <Commands worker={worker} />
+          <Facts worker={worker} />
+          <Stack gap="xs">
+            <Title order={2} size="h5">
+              Tasks it holds
+            </Title>
+            <HeldTasks id={worker.id} />
+          </Stack>
+          <Stack gap="xs">
+            <Title order={2} size="h5">
+              Workloads it runs
+            </Title>
+            <FilterEditor key={worker.id} worker={worker} />
+          </Stack>
+        </Stack>
+      )}
+    </Drawer>
+  );
+}
