@@ -1,5 +1,62 @@
+import { Anchor } from "@mantine/core";
+import { Link, useSearchParams } from "wouter";
+import type { z } from "zod";
+import type { Job } from "#shared/schema/job.ts";
+import type { PresetList } from "#shared/schema/preset.ts";
+import { seg } from "../lib/http.ts";
+import { useGet } from "../lib/query.ts";
 import { PageHead } from "../parts/page-head.tsx";
+import { Loadable } from "../parts/states.tsx";
+import { givenOf, optionsOfAddress } from "./options/values.ts";
+import type { Draft } from "./submit/body.ts";
+import { SubmitForm } from "./submit/submit-form.tsx";
 
+/** What the form begins with: an earlier job, and over it what the address says. */
+function startOf(params: URLSearchParams, job: Job | undefined): Draft {
+  return {
+    url: params.get("url") ?? job?.url ?? "",
+    preset: params.get("preset"),
+    given: { ...(job && givenOf(job.options)), ...optionsOfAddress(params) },
+  };
+}
+
+/**
+ * A job by hand. The address fills the form: `?url=…&preset=…`, any option by its name, and `from=<job_id>` for the options
+ * of an earlier job.
+ */
 export function Page() {
-  return <PageHead title="submit" />;
+  const [params] = useSearchParams();
+  const from = params.get("from");
+  const presets = useGet<z.infer<typeof PresetList>>("/presets");
+  const job = useGet<Job>(`/jobs/${seg(from ?? "")}`, {}, { enabled: from !== null });
+  const form = (earlier?: Job) => (
+    <Loadable query={presets}>
+      {(list) => (
+        <SubmitForm
+          key={params.toString()}
+          start={startOf(params, earlier)}
+          presets={list.presets}
+        />
+      )}
+    </Loadable>
+  );
+  return (
+    <>
+      <PageHead
+        title="Submit a job"
+        note={
+          from !== null && (
+            <>
+              As{" "}
+              <Anchor component={Link} href={`/ui/jobs/${seg(from)}`} inherit>
+                job {from}
+              </Anchor>{" "}
+              was submitted.
+            </>
+          )
+        }
+      />
+      {from === null ? form() : <Loadable query={job}>{form}</Loadable>}
+    </>
+  );
 }

@@ -1,0 +1,165 @@
+import {
+  NumberInput,
+  SegmentedControl,
+  Select,
+  Stack,
+  Switch,
+  Text,
+  Textarea,
+  TextInput,
+} from "@mantine/core";
+import { countText } from "../../lib/units.ts";
+import type { OptionField, OptionValue } from "./fields.ts";
+import type { Pick } from "./picks.ts";
+
+export interface OptionInputProps {
+  field: OptionField;
+  /** Undefined: what holds without it. */
+  value: OptionValue | undefined;
+  /** What holds without it: the preset's value or the default. */
+  base: OptionValue;
+  fromPreset: boolean;
+  error?: string;
+  pick?: Pick;
+  onChange: (value: OptionValue | undefined) => void;
+}
+
+const MODE_NAMES: Record<string, string> = {
+  fetch: "Fetch",
+  "codegen-loop": "AI investigation",
+  rerun: "Rerun a script",
+};
+const LONG = new Set(["goal", "code"]);
+
+function valueText(value: OptionValue, unit: string): string {
+  if (value === null) return "none";
+  if (typeof value === "boolean") return value ? "on" : "off";
+  return typeof value === "number" ? `${countText(value)} ${unit}`.trim() : value;
+}
+
+/** "Default 20 s, from 0 to 3,600 s". */
+function factsOf({ field, base, fromPreset, value }: OptionInputProps): string {
+  const { min, max, unit, max_length } = field;
+  const facts = [`${fromPreset ? "Preset" : "Default"} ${valueText(base, unit)}`];
+  if (min !== undefined && max !== undefined)
+    facts.push(`from ${countText(min)} to ${`${countText(max)} ${unit}`.trim()}`);
+  else if (min !== undefined) facts.push(`at least ${countText(min)}`);
+  if (max_length !== undefined) facts.push(`at most ${countText(max_length)} characters`);
+  return `${value === undefined ? "" : "Changed. "}${facts.join(", ")}.`;
+}
+
+function Describe(props: OptionInputProps) {
+  const { field, pick } = props;
+  return (
+    <>
+      {field.description} <span className="option-facts">{factsOf(props)}</span>
+      {pick && pick.choices.length === 0 && <span> {pick.none}</span>}
+    </>
+  );
+}
+
+function Label({ field }: { field: OptionField }) {
+  return (
+    <>
+      {field.label} <span className="option-name">{field.name}</span>
+    </>
+  );
+}
+
+function ModeInput({ field, value, base, error, onChange }: OptionInputProps) {
+  return (
+    <Stack gap={4}>
+      <Text size="sm" fw={500} id="option-mode">
+        <Label field={field} />
+      </Text>
+      <SegmentedControl
+        aria-labelledby="option-mode"
+        fullWidth
+        data={field.choices.map((choice) => ({
+          value: choice,
+          label: MODE_NAMES[choice] ?? choice,
+        }))}
+        value={String(value ?? base)}
+        onChange={onChange}
+      />
+      <Text size="xs" c="dimmed">
+        {field.description}
+      </Text>
+      {error && (
+        <Text size="xs" c="red" role="alert">
+          {error}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+/** The control that fits the kind of an option, with all that its schema says of it. */
+export function OptionInput(props: OptionInputProps) {
+  const { field, value, base, error, pick, onChange } = props;
+  const common = {
+    label: <Label field={field} />,
+    description: <Describe {...props} />,
+    error,
+  };
+  const placeholder = valueText(base, field.unit);
+  if (field.name === "mode") return <ModeInput {...props} />;
+  if (field.kind === "switch")
+    return (
+      <Switch
+        {...common}
+        checked={Boolean(value ?? base)}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+    );
+  if (field.kind === "number")
+    return (
+      <NumberInput
+        {...common}
+        // What is out of bounds is said by the API, with the bound, instead of being changed under one's hands.
+        clampBehavior="none"
+        min={field.min}
+        max={field.max}
+        allowDecimal={!field.integer}
+        suffix={field.unit && ` ${field.unit}`}
+        placeholder={placeholder}
+        value={typeof value === "number" ? value : ""}
+        onChange={(next) => onChange(typeof next === "number" ? next : undefined)}
+      />
+    );
+  if (field.kind === "choice" || pick) {
+    const choices = pick?.choices ?? field.choices.map((one) => ({ value: one, label: one }));
+    const text = typeof value === "string" ? value : null;
+    const known = text === null || choices.some((choice) => choice.value === text);
+    return (
+      <Select
+        {...common}
+        placeholder={placeholder}
+        data={known ? choices : [...choices, { value: text, label: `${text} (not there)` }]}
+        value={text ?? (field.kind === "choice" ? String(base) : null)}
+        clearable={value !== undefined}
+        searchable={choices.length > 8}
+        onChange={(next) => onChange(next ?? undefined)}
+        clearButtonProps={{ "aria-label": `Clear ${field.name}` }}
+      />
+    );
+  }
+  const text = {
+    ...common,
+    placeholder,
+    value: typeof value === "string" ? value : "",
+    onChange: (event: { currentTarget: { value: string } }) =>
+      onChange(event.currentTarget.value === "" ? undefined : event.currentTarget.value),
+  };
+  return LONG.has(field.name) ? (
+    <Textarea
+      {...text}
+      autosize
+      minRows={3}
+      maxRows={20}
+      ff={field.name === "code" ? "monospace" : undefined}
+    />
+  ) : (
+    <TextInput {...text} />
+  );
+}

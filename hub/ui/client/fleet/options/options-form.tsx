@@ -1,0 +1,85 @@
+import { Accordion, Badge, Group, SimpleGrid, Stack, Text } from "@mantine/core";
+import { useState } from "react";
+import { DEFAULTS, type OptionField, type Options } from "./fields.ts";
+import { type OptionGroup, shownOptions } from "./groups.ts";
+import { OptionInput } from "./option-input.tsx";
+import { usePicks } from "./picks.ts";
+import { type Issues, NO_ISSUES, withOption } from "./values.ts";
+
+interface OptionsFormProps {
+  /** What differs from the preset and the defaults. */
+  given: Options;
+  onChange: (given: Options) => void;
+  /** Options of the chosen preset. */
+  preset?: Options;
+  issues?: Issues;
+}
+
+/** Every option of a job: what most jobs need first, the others folded in groups. */
+export function OptionsForm({
+  given,
+  onChange,
+  preset = {},
+  issues = NO_ISSUES,
+}: OptionsFormProps) {
+  const [opened, setOpened] = useState<string[]>([]);
+  const picks = usePicks();
+  const base = { ...DEFAULTS, ...preset };
+  const { simple, groups } = shownOptions(given, String(given.mode ?? base.mode));
+  const wrong = groups.filter(({ fields }) => fields.some(({ name }) => issues.fields.has(name)));
+  const input = (field: OptionField) => (
+    <OptionInput
+      key={field.name}
+      field={field}
+      value={given[field.name]}
+      base={base[field.name] ?? null}
+      fromPreset={field.name in preset}
+      error={issues.fields.get(field.name)}
+      pick={picks[field.name]}
+      onChange={(value) => onChange(withOption(given, base, field.name, value))}
+    />
+  );
+  return (
+    <Stack>
+      {simple.map(input)}
+      <Accordion
+        multiple
+        variant="separated"
+        order={3}
+        keepMounted={false}
+        // A field that the API refused is in sight whether its group is folded or not.
+        value={[...new Set([...opened, ...wrong.map(({ title }) => title)])]}
+        onChange={setOpened}
+      >
+        {groups.map((group) => (
+          <Accordion.Item key={group.title} value={group.title}>
+            <Accordion.Control>
+              <GroupTitle group={group} given={given} />
+            </Accordion.Control>
+            <Accordion.Panel>
+              <SimpleGrid cols={{ base: 1, sm: 2 }} verticalSpacing="md">
+                {group.fields.map(input)}
+              </SimpleGrid>
+            </Accordion.Panel>
+          </Accordion.Item>
+        ))}
+      </Accordion>
+    </Stack>
+  );
+}
+
+function GroupTitle({ group, given }: { group: OptionGroup; given: Options }) {
+  const changed = group.fields.filter(({ name }) => name in given).length;
+  return (
+    <Group gap="xs">
+      <Text size="sm" fw={600}>
+        {group.title}
+      </Text>
+      {changed > 0 && (
+        <Badge variant="light" size="sm">
+          {changed} changed
+        </Badge>
+      )}
+    </Group>
+  );
+}

@@ -1,0 +1,32 @@
+import type { Options } from "../options/fields.ts";
+
+/** What a person filled in. */
+export interface Draft {
+  url: string;
+  preset: string | null;
+  given: Options;
+}
+
+/** Body of POST /jobs: only what was said, so that presets and defaults hold for the rest. */
+export const bodyOf = ({ url, preset, given }: Draft) => ({
+  url: url.trim(),
+  ...(preset !== null && { preset }),
+  ...(Object.keys(given).length > 0 && { options: given }),
+});
+
+/** Text as one word of a POSIX shell. */
+const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+
+/** The same submission for a shell. */
+export const curlOf = (draft: Draft, origin: string): string =>
+  [
+    `curl -sS ${origin}/jobs`,
+    `-H 'content-type: application/json'`,
+    `-d ${quoted(JSON.stringify(bodyOf(draft), null, 2))}`,
+  ].join(" \\\n  ");
+
+const hex = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** An Idempotency-Key; `crypto.randomUUID` is missing on pages that came over plain HTTP. */
+export const newKey = (): string => hex(crypto.getRandomValues(new Uint8Array(16)));

@@ -1,0 +1,33 @@
+import { Select } from "@mantine/core";
+import type { Preset } from "#shared/schema/preset.ts";
+
+interface PresetSelectProps {
+  presets: readonly Preset[];
+  value: string | null;
+  error?: string;
+  onChange: (slug: string | null) => void;
+}
+
+/** Options that were put together before; those of the form win over them. */
+export function PresetSelect({ presets, value, error, onChange }: PresetSelectProps) {
+  const chosen = presets.find(({ slug }) => slug === value);
+  const choices = presets.map(({ slug, name }) => ({
+    value: slug,
+    label: name && name !== slug ? `${name} (${slug})` : slug,
+  }));
+  const known = value === null || chosen !== undefined;
+  return (
+    <Select
+      label="Preset"
+      description={chosen?.description || "Options under one name. What is set below wins over it."}
+      placeholder={presets.length === 0 ? "There are no presets yet" : "None"}
+      data={known ? choices : [...choices, { value, label: `${value} (not there)` }]}
+      value={value}
+      error={error}
+      clearable
+      clearButtonProps={{ "aria-label": "Clear the preset" }}
+      searchable={presets.length > 8}
+      onChange={onChange}
+    />
+  );
+}
