@@ -159,8 +159,10 @@ export function DataTable<T>(props: DataTableProps<T>) {
                   : undefined
               }
               onClick={(event) => {
+                // What a dialog of the row is clicked on comes here too, from outside of it.
                 if (
                   opens &&
+                  event.currentTarget.contains(event.target as Node) &&
                   !(event.target as HTMLElement).closest("a,button,input,label,[role=dialog]")
                 )
                   open(row);

@@ -1,0 +1,82 @@
+import { Alert, Box, Group, SegmentedControl, Stack, Title } from "@mantine/core";
+import { type ReactNode, useState } from "react";
+import { ErrorNote } from "../../parts/states.tsx";
+import { issuesBelow } from "./draft.ts";
+import { DryRunPanel } from "./dry-run-panel.tsx";
+import { RawJson } from "./raw-json.tsx";
+import { StepsEditor } from "./steps-editor.tsx";
+import type { DraftState } from "./use-draft.ts";
+import { useDryRun } from "./use-dry-run.ts";
+
+interface BuilderProps {
+  host: string;
+  title: string;
+  state: DraftState;
+  /** Fields beside the steps. */
+  head: ReactNode;
+  /** Save and what else can be done. */
+  buttons: ReactNode;
+  error: Error | null;
+}
+
+const DEFAULT_TIMEOUT_S = 30;
+
+/** A list of steps with everything to write and to try it: as forms or as JSON, beside a live browser. */
+export function Builder({ host, title, state, head, buttons, error }: BuilderProps) {
+  const [view, setView] = useState("steps");
+  const { draft, setIssues } = state;
+  const timeout_s = Number(draft.head.timeout_s) || DEFAULT_TIMEOUT_S;
+  const dry = useDryRun(timeout_s, (step, issues) => {
+    const index = draft.steps.findIndex(({ key }) => key === step.key);
+    setIssues(
+      issuesBelow(issues, "body", "actions", 0).map(({ loc, msg }) => ({
+        loc: ["actions", index, ...loc],
+        msg,
+      })),
+    );
+  });
+  return (
+    <Stack gap="sm">
+      <Group justify="space-between">
+        <Title order={2} size="h4">
+          {title}
+        </Title>
+        <Group gap="xs">
+          <SegmentedControl
+            size="xs"
+            aria-label="How it is written"
+            value={view}
+            onChange={setView}
+            data={[
+              { value: "steps", label: "Steps" },
+              { value: "json", label: "JSON" },
+            ]}
+          />
+          {buttons}
+        </Group>
+      </Group>
+      {error && <ErrorNote error={error} title="It was not saved" />}
+      {state.issues.length > 0 && !error && (
+        <Alert color="red" role="alert">
+          The API does not take it: see the marked fields.
+        </Alert>
+      )}
+      <div className="builder">
+        <Box miw={0}>
+          {view === "json" ? (
+            <RawJson state={state} />
+          ) : (
+            <Stack gap="sm">
+              {head}
+              <Title order={3} size="h5">
+                Steps
+              </Title>
+              <StepsEditor state={state} dry={dry} />
+            </Stack>
+          )}
+        </Box>
+        <DryRunPanel host={host} steps={draft.steps} dry={dry} />
+      </div>
+    </Stack>
+  );
+}

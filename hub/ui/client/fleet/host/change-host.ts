@@ -1,0 +1,25 @@
+import type { Host, PutHost } from "#shared/schema/host.ts";
+import { call, seg } from "../../lib/http.ts";
+
+/**
+ * Replaces parts of a host's settings: everything else is sent as it is now. Cookies are left out, so that they stay.
+ * @throws ApiError with the API's issues.
+ */
+export async function changeHost(
+  host: string,
+  change: (now: Host) => Partial<PutHost>,
+): Promise<Host> {
+  const now = await call<Host>("GET", `/hosts/${seg(host)}`);
+  const { recipes, login_recipe, popup_policy, notes } = now;
+  return call<Host>("PUT", `/hosts/${seg(host)}`, {
+    json: { recipes, login_recipe, popup_policy, notes, ...change(now) },
+  });
+}
+
+/** A recipe has no name but its place: whether it is still the one that was read. @throws Error when it is not. */
+export function sameRecipe(now: Host, index: number, read: unknown): void {
+  if (JSON.stringify(now.recipes[index]) !== JSON.stringify(read))
+    throw new Error(
+      "Somebody else has changed the recipes of this host meanwhile. Copy your JSON, open the recipe again and put it in.",
+    );
+}

@@ -1,0 +1,22 @@
+import type { StoredCookie } from "#shared/schema/cookie.ts";
+import type { Host } from "#shared/schema/host.ts";
+import { call, seg } from "../../lib/http.ts";
+
+/** The API's word for a value that is kept and not shown. */
+export const MASK = "***";
+
+/** What tells a cookie from the others of its host. */
+export const cookieKey = ({ name, domain, path }: StoredCookie): string =>
+  JSON.stringify([name, domain, path]);
+
+/**
+ * Changes the cookies as they are now, not as they were shown: the extension may have sent some since. Those whose value is
+ * masked keep theirs.
+ */
+export async function changeCookies(
+  host: string,
+  change: (now: StoredCookie[]) => StoredCookie[],
+): Promise<Host> {
+  const { cookies } = await call<Host>("GET", `/hosts/${seg(host)}`);
+  return call<Host>("PUT", `/hosts/${seg(host)}/cookies`, { json: { cookies: change(cookies) } });
+}

@@ -1,0 +1,97 @@
+import type { RecipeAction } from "#shared/schema/recipe.ts";
+
+export type Kind = RecipeAction["kind"];
+type ActionOf<K extends Kind> = Extract<RecipeAction, { kind: K }>;
+type FieldName<K extends Kind> = Exclude<keyof ActionOf<K>, "kind">;
+
+export interface Field {
+  label: string;
+  hint?: string;
+  input: "line" | "text" | "code" | "number";
+  /** In the label of a number. */
+  unit?: string;
+  optional?: boolean;
+  min?: number;
+  max?: number;
+}
+
+interface KindForm<K extends Kind> {
+  title: string;
+  says: string;
+  /** One for each field of the schema: a missing or foreign one does not compile. */
+  fields: { [F in FieldName<K>]-?: Field };
+  blank: ActionOf<K>;
+}
+
+const selector: Field = {
+  label: "Selector",
+  hint: "CSS, text=… or another selector of Playwright",
+  input: "line",
+};
+/** Stands for a value of the hub's environment (fleet spec §2.7). */
+export const PLACEHOLDER = ["$", "{ENV:NAME}"].join("");
+const secret = `A secret stands as ${PLACEHOLDER}: its value comes from the hub's environment`;
+
+/** The form of every kind of step (fleet spec §2.7). */
+export const KINDS: { [K in Kind]: KindForm<K> } = {
+  wait: {
+    title: "Wait",
+    says: "until an element is there and visible",
+    fields: {
+      selector,
+      timeout_s: {
+        ...{ label: "At most", unit: "s", input: "number", optional: true, min: 0.1, max: 3_600 },
+        hint: "By default as long as the recipe has left",
+      },
+    },
+    blank: { kind: "wait", selector: "" },
+  },
+  click: {
+    title: "Click",
+    says: "an element",
+    fields: { selector },
+    blank: { kind: "click", selector: "" },
+  },
+  fill: {
+    title: "Fill",
+    says: "set the text of a field",
+    fields: { selector, text: { label: "Text", input: "line", hint: secret } },
+    blank: { kind: "fill", selector: "", text: "" },
+  },
+  type: {
+    title: "Type",
+    says: "keys, one by one, where the focus is",
+    fields: { text: { label: "Text", input: "line", hint: secret } },
+    blank: { kind: "type", text: "" },
+  },
+  press: {
+    title: "Press",
+    says: "one key or a combination",
+    fields: { key: { label: "Key", input: "line", hint: "Enter, Escape, Control+A" } },
+    blank: { kind: "press", key: "Enter" },
+  },
+  scroll: {
+    title: "Scroll",
+    says: "down by pixels, up by negative ones",
+    fields: { amount: { label: "Amount", unit: "px", input: "number", min: -1e7, max: 1e7 } },
+    blank: { kind: "scroll", amount: 1_000 },
+  },
+  navigate: {
+    title: "Navigate",
+    says: "to another URL",
+    fields: { url: { label: "URL", input: "line", hint: "Absolute, http or https" } },
+    blank: { kind: "navigate", url: "https://" },
+  },
+  evaluate: {
+    title: "Evaluate",
+    says: "run JavaScript in the page",
+    fields: { code: { label: "Code", input: "code" } },
+    blank: { kind: "evaluate", code: "" },
+  },
+};
+
+export const KIND_NAMES = Object.keys(KINDS) as Kind[];
+
+/** Fields of a kind as a form goes through them; none for a kind that is not known. */
+export const fieldsOf = (kind: string): [string, Field][] =>
+  kind in KINDS ? Object.entries(KINDS[kind as Kind].fields) : [];

@@ -1,0 +1,81 @@
+import { NumberInput, Textarea, TextInput } from "@mantine/core";
+import type { Issue } from "../../lib/http.ts";
+import { messageAt, type RawAction } from "./draft.ts";
+import { type Field, fieldsOf } from "./recipe-fields.ts";
+
+interface StepFieldsProps {
+  action: RawAction;
+  /** Before the name of every field, for those who do not see where it stands: "Step 2". */
+  name: string;
+  /** Of this step. */
+  issues: readonly Issue[];
+  onChange: (action: RawAction) => void;
+}
+
+/** A field for everything that the schema has for this kind of step. */
+export function StepFields({ action, name, issues, onChange }: StepFieldsProps) {
+  const set = (key: string, value: unknown) => {
+    const { [key]: _, ...rest } = action;
+    onChange((value === undefined ? rest : { ...action, [key]: value }) as RawAction);
+  };
+  return (
+    <div className="step-fields">
+      {fieldsOf(action.kind).map(([key, field]) => (
+        <StepField
+          key={key}
+          field={field}
+          name={name}
+          value={action[key]}
+          error={messageAt(issues, key)}
+          onChange={(value) => set(key, value)}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface StepFieldProps {
+  field: Field;
+  name: string;
+  value: unknown;
+  error: string | null;
+  onChange: (value: unknown) => void;
+}
+
+function StepField({ field, name, value, error, onChange }: StepFieldProps) {
+  const label = field.unit ? `${field.label} (${field.unit})` : field.label;
+  const common = { label, error, "aria-label": `${name}: ${label}`, size: "xs" as const };
+  if (field.input === "number")
+    return (
+      <NumberInput
+        {...common}
+        className="step-number"
+        placeholder={field.optional ? "rest" : undefined}
+        title={field.hint}
+        value={typeof value === "number" ? value : ""}
+        onChange={(next) => onChange(next === "" ? undefined : Number(next))}
+      />
+    );
+  const text = typeof value === "string" ? value : value === undefined ? "" : String(value);
+  if (field.input === "code")
+    return (
+      <Textarea
+        {...common}
+        autosize
+        minRows={2}
+        maxRows={16}
+        styles={{ input: { fontFamily: "var(--app-mono)" } }}
+        value={text}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      />
+    );
+  return (
+    <TextInput
+      {...common}
+      placeholder={field.hint}
+      title={field.hint}
+      value={text}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    />
+  );
+}

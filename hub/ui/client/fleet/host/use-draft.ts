@@ -1,0 +1,33 @@
+import { useState } from "react";
+import type { Issue } from "../../lib/http.ts";
+import { type Draft, draftOf, issuesWithout, type RawAction, type Step } from "./draft.ts";
+
+export type DraftState = ReturnType<typeof useDraft>;
+
+/** What is being written, and what the API has said of it. A message goes when what it is about is changed. */
+export function useDraft(read: Record<string, unknown>) {
+  const [draft, setDraft] = useState<Draft>(() => draftOf(read));
+  const [changed, setChanged] = useState(false);
+  const [issues, setIssues] = useState<Issue[]>([]);
+  const change = (next: (now: Draft) => Draft, ...at: (string | number)[]) => {
+    setChanged(true);
+    setDraft(next);
+    setIssues((now) => issuesWithout(now, ...at));
+  };
+  return {
+    ...{ draft, changed, issues, setIssues },
+    setHead: (name: string, value: unknown) =>
+      change((now) => ({ ...now, head: { ...now.head, [name]: value } }), name),
+    setSteps: (steps: Step[]) => change((now) => ({ ...now, steps }), "actions"),
+    setAction: (index: number, action: RawAction) =>
+      change(
+        ({ head, steps }) => ({
+          head,
+          steps: steps.map((step, i) => (i === index ? { ...step, action } : step)),
+        }),
+        "actions",
+        index,
+      ),
+    replace: (next: Draft) => change(() => next),
+  };
+}

@@ -1,0 +1,165 @@
+import { useEffect, useRef, useState } from "react";
+import type { ActionReply, Session } from "#shared/schema/session.ts";
+import { ApiError, call, type Issue, seg } from "../../lib/http.ts";
+import { errorText, useChange } from "../../lib/query.ts";
+import type { RawAction, Step } from "./draft.ts";
+
+/** What came of a step the last time; it says nothing of the step once its action is another one. */
+export interface StepRun {
+  action: RawAction;
+  state: "running" | "ok" | "failed";
+  ms: number | null;
+  error: string | null;
+  /** Address of a picture of the page after it. */
+  shot: string | null;
+}
+
+export interface DryRunStart {
+  url: string;
+  use_profile: string | null;
+}
+
+/** A session that nobody looks after any more ends by itself. */
+const IDLE_S = 600;
+/** What an action may be given (limits of the API), and what is waited for its answer beyond it. */
+const STEP_S = { min: 0.1, max: 3_600 };
+const GRACE_MS = 15_000;
+
+/** Ends it even while the page is being closed. */
+const endSession = (sid: string) =>
+  fetch(`/sessions/${seg(sid)}`, { method: "DELETE", keepalive: true }).then(
+    () => {},
+    () => {},
+  );
+
+async function pictureOf(sid: string): Promise<string | null> {
+  try {
+    const { result } = await call<ActionReply>("POST", `/sessions/${seg(sid)}/screenshot`, {
+      json: { format: "jpeg", quality: 50 },
+    });
+    const { mime, content_base64 } = result as { mime: string; content_base64: string };
+    return `data:${mime};base64,${content_base64}`;
+  } catch {
+    return null;
+  }
+}
+
+/** Of one step in a call of its own, so that each is told and pictured by itself. */
+const sayShort = (text: string): string => text.replace(/^recipe failed at step \d+\/\d+ /, "");
+
+const now = (): number => performance.now();
+
+/** A session in which the steps are tried; it ends with the page that shows it. */
+export function useDryRun(
+  timeout_s: number,
+  onIssues: (step: Step, issues: readonly Issue[]) => void,
+) {
+  const [sid, setSid] = useState<string | null>(null);
+  const [runs, setRuns] = useState<Record<string, StepRun>>({});
+  const [busy, setBusy] = useState(false);
+  const mine = useRef<string | null>(null);
+  const gone = useRef(false);
+  const stop = useRef(false);
+  const set = (next: string | null) => {
+    mine.current = next;
+    setSid(next);
+  };
+  useEffect(() => {
+    gone.current = false;
+    const leave = () => {
+      if (mine.current !== null) void endSession(mine.current);
+      mine.current = null;
+    };
+    window.addEventListener("pagehide", leave);
+    return () => {
+      gone.current = true;
+      window.removeEventListener("pagehide", leave);
+      leave();
+    };
+  }, []);
+  const open = useChange(
+    async (start: DryRunStart) => {
+      const made = await call<Session>("POST", "/sessions", {
+        json: { ...start, idle_ttl_s: IDLE_S },
+        timeout_ms: 60_000,
+      });
+      setRuns({});
+      // The page was left while the session was opened.
+      if (gone.current) await endSession(made.session_id);
+      else set(made.session_id);
+    },
+    { failed: "The session was not opened", quiet: true },
+  );
+  const end = useChange(
+    async () => {
+      stop.current = true;
+      if (mine.current !== null) await endSession(mine.current);
+      set(null);
+    },
+    { failed: "The session was not ended" },
+  );
+  const tell = (step: Step, run: Omit<StepRun, "action">) =>
+    setRuns((all) => ({ ...all, [step.key]: { ...run, action: step.action } }));
+  const runOne = async (at: string, step: Step, left_s: number): Promise<boolean> => {
+    tell(step, { state: "running", ms: null, error: null, shot: null });
+    const seconds = Math.min(Math.max(left_s, STEP_S.min), STEP_S.max);
+    const since = now();
+    let error: string | null = null;
+    let ms: number | null = null;
+    try {
+      const reply = await call<ActionReply>("POST", `/sessions/${seg(at)}/recipe`, {
+        json: { actions: [step.action], timeout_s: seconds },
+        timeout_ms: seconds * 1_000 + GRACE_MS,
+      });
+      ms = reply.ms;
+    } catch (err) {
+      ms = now() - since;
+      error = sayShort(errorText(err));
+      if (err instanceof ApiError && err.issues.length > 0) onIssues(step, err.issues);
+    }
+    tell(step, {
+      ...{ state: error === null ? "ok" : "failed", ms, error },
+      shot: await pictureOf(at),
+    });
+    return error === null;
+  };
+  /** One after the other until one fails; `timeout_s` is for all of them together, as in a job. */
+  const run = async (steps: readonly Step[]) => {
+    const at = mine.current;
+    if (at === null || busy) return;
+    setBusy(true);
+    stop.current = false;
+    let left_s = timeout_s;
+    try {
+      for (const step of steps) {
+        const since = now();
+        if (stop.current || !(await runOne(at, step, left_s))) break;
+        left_s -= (now() - since) / 1_000;
+      }
+    } finally {
+      setBusy(false);
+    }
+  };
+  const restart = useChange(
+    async (url: string) => {
+      await call("POST", `/sessions/${seg(mine.current ?? "")}/navigate`, { json: { url } });
+      setRuns({});
+    },
+    { failed: "The page was not opened again" },
+  );
+  return {
+    ...{ sid, busy, open, end, restart, run },
+    /** Of a step as it is written now. */
+    runOf: (step: Step): StepRun | null => {
+      const last = runs[step.key];
+      return last && last.action === step.action ? last : null;
+    },
+    stop: () => {
+      stop.current = true;
+    },
+    /** The session has ended by itself. */
+    forget: () => set(null),
+  };
+}
+
+export type DryRun = ReturnType<typeof useDryRun>;
