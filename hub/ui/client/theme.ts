@@ -3,7 +3,7 @@ import { type CSSVariablesResolver, createTheme } from "@mantine/core";
 /** One accent, quiet greys; texts in every colour stand out from their ground by 4.5 to 1 (WCAG 2 AA). */
 export const theme = createTheme({
   primaryColor: "blue",
-  primaryShade: { light: 8, dark: 7 },
+  primaryShade: 8,
   defaultRadius: "sm",
   autoContrast: true,
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif',
@@ -12,6 +12,7 @@ export const theme = createTheme({
   components: {
     Tooltip: { defaultProps: { openDelay: 300, withArrow: true } },
     Modal: { defaultProps: { closeButtonProps: { "aria-label": "Close" } } },
+    Notification: { defaultProps: { closeButtonProps: { "aria-label": "Close" } } },
     Drawer: { defaultProps: { closeButtonProps: { "aria-label": "Close" } } },
   },
 });
