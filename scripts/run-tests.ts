@@ -24,6 +24,9 @@ const FLEET_API_2 = fleetApi("fleet-api-2", "test/api/[k-z]*.test.ts");
 const PROGRAM_TESTS =
   "test/e2e/{ask-agent,cli-dev,client,codegen,extension,pipeline,profiles,readme-pipeline,tasks,update}.test.ts";
 
+/** The admin UI in one Chromium against one dev mode. */
+const UI: Group = { name: "ui", files: ["test/ui/**/*.test.ts"], timeout_s: 420 };
+
 /**
  * Rounds, one after the other; the lines of a round run side by side, for alone each leaves a core idle half of its time.
  * Those of the first start no browser. Browsers that are looked at closely have no others beside them than programs'.
@@ -50,7 +53,7 @@ const ROUNDS: Group[][][] = [
     [{ name: "programs", files: [PROGRAM_TESTS], timeout_s: 600 }],
   ],
   // Chaos waits much.
-  [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"], timeout_s: 600 }], [FLEET_API_2]],
+  [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"], timeout_s: 600 }], [FLEET_API_2, UI]],
 ];
 const GROUPS = ROUNDS.flat(2);
 /** What is no group of test files. `bench-all` has to be asked for. */

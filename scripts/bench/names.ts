@@ -11,6 +11,7 @@ export const BENCH_NAMES = [
   "fleet",
   "boot",
   "runner",
+  "ui",
   "submit",
   "drain",
   "claim",

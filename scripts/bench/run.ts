@@ -18,6 +18,7 @@ const BENCHES: Record<BenchName, () => Promise<Bench>> = {
   fleet: async () => (await import("./fleet.ts")).fleet,
   boot: async () => (await import("./boot.ts")).boot,
   runner: async () => (await import("./runner.ts")).runner,
+  ui: async () => (await import("./ui.ts")).ui,
   submit: async () => (await import("./pipeline/submit.ts")).submit,
   drain: async () => (await import("./pipeline/drain.ts")).drain,
   claim: async () => (await import("./pipeline/drain.ts")).claim,

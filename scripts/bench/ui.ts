@@ -1,0 +1,200 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { humanSize } from "#shared/names.ts";
+import { freePort } from "#test/support/fleet-process.ts";
+import { type Bench, type Figure, showMs, statsOf, timed } from "./harness.ts";
+import { fillDatabase } from "./ui-data.ts";
+
+/** The admin UI in Chromium, on a hub with 10,000 jobs and 1,000,000 runs. */
+
+const MAIN = join(import.meta.dir, "../../hub/main.ts");
+const FLAGS = [
+  ...["--no-sandbox", "--disable-background-networking", "--disable-component-update"],
+  ...["--disable-quic", "--no-first-run", "--disable-sync", "--enable-precise-memory-info"],
+];
+const READY_MS = 20_000;
+
+/** A page, and what is on it once it is of use. */
+const PAGES = [
+  { path: "/ui/jobs", useful: "[role=row].body" },
+  { path: "/ui/jobs/bench000000020", useful: "h1:has-text('host20.example')" },
+  { path: "/ui/pipeline", useful: "text=bench-0" },
+  { path: "/ui/workloads/bench-0", useful: "h1:has-text('bench-0')" },
+  { path: "/ui/runs", useful: "[role=row].body" },
+] as const;
+
+async function startHub(dir: string) {
+  const port = await freePort();
+  const child = Bun.spawn(
+    [process.execPath, MAIN, "hub", "--host=127.0.0.1", `--port=${port}`, `--data-dir=${dir}`],
+    {
+      stdout: "ignore",
+      stderr: "ignore",
+    },
+  );
+  const url = `http://127.0.0.1:${port}`;
+  const start = performance.now();
+  while (!(await fetch(`${url}/health`).catch(() => null))?.ok) {
+    if (performance.now() - start > READY_MS) throw new Error("the hub did not start");
+    await Bun.sleep(20);
+  }
+  return {
+    url,
+    stop: async () => {
+      child.kill("SIGTERM");
+      await child.exited;
+    },
+  };
+}
+
+async function makeHub(dir: string, tiny: boolean) {
+  const first = await startHub(dir);
+  for (let i = 0; i < 5; i += 1) {
+    const body = {
+      slug: `bench-${i}`,
+      name: `Bench ${i}`,
+      executor_type: "command",
+      executor_config: { argv: ["true"] },
+    };
+    const answer = await fetch(`${first.url}/api/v1/workloads`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    if (!answer.ok) throw new Error(await answer.text());
+  }
+  await fetch(`${first.url}/jobs`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ url: "https://queued.example/" }),
+  });
+  await first.stop();
+  fillDatabase(
+    join(dir, "flotilla.db"),
+    tiny ? { jobs: 200, runs: 2_000 } : { jobs: 10_000, runs: 1_000_000 },
+  );
+  const hub = await startHub(dir);
+  // From source the app is bundled at the first request.
+  await fetch(`${hub.url}/ui/jobs`);
+  return hub;
+}
+
+/** From the start of the navigation to what is of use, with nothing in the cache. */
+async function paint(browser: Browser, url: string, useful: string): Promise<number> {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+  const page = await context.newPage();
+  const { ms } = await timed(async () => {
+    await page.goto(url, { waitUntil: "commit" });
+    await page.locator(useful).first().waitFor({ timeout: READY_MS });
+  });
+  await context.close();
+  return ms;
+}
+
+/** The longest pause between two frames while the table is scrolled through. */
+async function scrollPause(browser: Browser, url: string): Promise<number> {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+  const page = await context.newPage();
+  await page.goto(url);
+  await page.locator("[role=row].body").first().waitFor();
+  const pause = await page.evaluate<number>(`new Promise((resolve) => {
+    const box = document.querySelector("[data-virtual]") ?? document.scrollingElement;
+    let longest = 0, last = performance.now(), frames = 0;
+    requestAnimationFrame(function step(at) {
+      longest = Math.max(longest, at - last);
+      last = at;
+      box.scrollTop += 120;
+      frames += 1;
+      if (frames < 120) requestAnimationFrame(step); else resolve(longest);
+    });
+  })`);
+  await context.close();
+  return pause;
+}
+
+/** What the stream of changes would bring in an hour, one message a second, as fast as the page takes it. */
+const STREAM = `
+  window.EventSource = class extends EventTarget {
+    constructor() {
+      super();
+      window.tellChanged = (topics) =>
+        this.dispatchEvent(new MessageEvent("changed", { data: JSON.stringify({ topics }) }));
+      setTimeout(() => this.dispatchEvent(new Event("open")), 0);
+    }
+    readyState = 1;
+    close() {}
+  };`;
+
+async function heapOf(page: Page): Promise<number> {
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send("HeapProfiler.collectGarbage");
+  const { metrics } = await cdp
+    .send("Performance.enable")
+    .then(() => cdp.send("Performance.getMetrics"));
+  await cdp.detach();
+  return metrics.find(({ name }) => name === "JSHeapUsedSize")?.value ?? NaN;
+}
+
+async function hourOfChanges(browser: Browser, url: string, updates: number) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+  await context.addInitScript(STREAM);
+  const page = await context.newPage();
+  await page.goto(url);
+  await page.locator("main h1").waitFor();
+  const update = async (n: number) => {
+    for (let i = 0; i < n; i += 1) {
+      const answered = page.waitForResponse((response) => /\/(jobs|api)\b/.test(response.url()));
+      await page.evaluate('tellChanged(["jobs", "v1/tasks"])');
+      await answered;
+    }
+  };
+  // Code is compiled and caches are filled by then.
+  await update(Math.ceil(updates / 10));
+  const before = await heapOf(page);
+  await update(updates);
+  const after = await heapOf(page);
+  await context.close();
+  return { before, after };
+}
+
+export const ui: Bench = async ({ runs, tiny }) => {
+  const dir = mkdtempSync(join(tmpdir(), "flotilla-bench-ui-"));
+  const hub = await makeHub(dir, tiny);
+  const browser = await chromium.launch({
+    executablePath: Bun.which("chromium") ?? "chromium",
+    args: FLAGS,
+  });
+  const figure = (metric: string, value: string, target: string): Figure => ({
+    bench: "ui",
+    metric,
+    value,
+    target,
+  });
+  try {
+    const figures: Figure[] = [];
+    for (const { path, useful } of PAGES) {
+      const times: number[] = [];
+      for (let i = 0; i < runs; i += 1) times.push(await paint(browser, hub.url + path, useful));
+      figures.push(figure(`first useful paint of ${path}`, showMs(statsOf(times)), "≤ 1 s"));
+    }
+    const pauses: number[] = [];
+    for (let i = 0; i < runs; i += 1)
+      pauses.push(await scrollPause(browser, `${hub.url}/ui/jobs?limit=200`));
+    figures.push(
+      figure("longest frame while the jobs table is scrolled", showMs(statsOf(pauses)), "–"),
+    );
+    const updates = tiny ? 20 : 3_600;
+    for (const path of ["/ui/jobs", "/ui/pipeline"]) {
+      const { before, after } = await hourOfChanges(browser, hub.url + path, updates);
+      const grown = `${humanSize(before)} → ${humanSize(after)}`;
+      figures.push(figure(`heap of ${path} over ${updates} live updates`, grown, "flat"));
+    }
+    return figures;
+  } finally {
+    await browser.close();
+    await hub.stop();
+    rmSync(dir, { recursive: true, force: true });
+  }
+};

@@ -1,0 +1,240 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { until } from "#test/support/fleet-process.ts";
+import { type OpenOptions, type UiPage, type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import { ROOT } from "./build.ts";
+
+/**
+ * `bun scripts/gallery.ts` takes the pictures of the README from dev mode at work; `bun scripts/gallery.ts --all DIR` takes
+ * every page in three sizes, light and dark, to be looked at before a change of the UI is done.
+ */
+
+const GALLERY = join(ROOT, "hub/ui/gallery");
+const SIZES = [
+  [1440, 900],
+  [1024, 768],
+  [390, 844],
+] as const;
+/** A picture that is asked for too early shows grey lines. */
+const SETTLED_MS = 20_000;
+
+interface Seeds {
+  job_id: string;
+  failed_job_id: string;
+  scripted_job_id: string;
+  session_id: string;
+  run_id: number;
+}
+
+const workload = (slug: string, description: string, script: string) => ({
+  slug,
+  name: slug,
+  description,
+  executor_type: "command",
+  executor_config: { argv: ["sh", "-c", script] },
+  max_attempts: 2,
+  backoff: { kind: "fixed", base_s: 1, max_s: 1, jitter: 0 },
+});
+
+const SCRIPT = `import { session, log, save } from "flotilla";
+const { result } = await session.links();
+log(\`\${result.length} links\`);
+await save("links.json", result);
+export default { links: result.length };
+`;
+
+async function jobEnd(rig: UiRig, job_id: string): Promise<void> {
+  await until("the end of a job", 60_000, async () => {
+    const { status } = await rig.api<{ status: string }>("GET", `/jobs/${job_id}`);
+    return status === "completed" || status === "failed";
+  });
+}
+
+/** What a team would have after a morning. */
+async function seed(rig: UiRig): Promise<Seeds> {
+  const submit = async (url: string, options: object = {}) =>
+    (await rig.api<{ job_id: string }>("POST", "/jobs", { url, options })).job_id;
+  const demo = `${rig.url}/demo/`;
+  const ids: string[] = [];
+  for (const url of [demo, `${rig.site}/`, `${rig.site}/page`, demo]) {
+    const id = await submit(url);
+    ids.push(id);
+    await jobEnd(rig, id);
+  }
+  const failed_job_id = await submit("http://127.0.0.1:9/", { timeout_seconds: 5 }).catch(() => "");
+  if (failed_job_id !== "") await jobEnd(rig, failed_job_id);
+  const scripted_job_id = await submit(demo, { mode: "rerun", code: SCRIPT });
+  await jobEnd(rig, scripted_job_id);
+  await rig.api("PUT", "/hosts/shop.example", {
+    notes: "Prices are behind the login.",
+    recipes: [
+      {
+        pattern: "/offers/*",
+        description: "Open the offers",
+        actions: [
+          { kind: "wait", selector: "#accept-cookies", timeout_s: 5 },
+          { kind: "click", selector: "#accept-cookies" },
+          { kind: "scroll", amount: 2_000 },
+        ],
+      },
+    ],
+  });
+  await rig.api("PUT", "/engines/local", {
+    name: "Local model",
+    endpoint: "http://127.0.0.1:9/v1",
+    model: "qwen3-coder",
+    use_for_codegen: true,
+  });
+  await rig.api("PUT", "/conventions/dates", {
+    title: "Dates",
+    text: "Write dates as ISO 8601.",
+    enabled: true,
+  });
+  await rig
+    .api("PUT", "/presets/long-page", { name: "Long page", options: { wait_seconds: 5 } })
+    .catch(() => {});
+  await rig.api(
+    "POST",
+    "/api/v1/workloads",
+    workload("thumbnails", "Makes thumbnails of pictures", "cat >/dev/null; echo '{\"made\": 3}'"),
+  );
+  await rig.api(
+    "POST",
+    "/api/v1/workloads",
+    workload(
+      "invoices",
+      "Reads invoices; some cannot be read",
+      "grep -q 7 && { echo 'no total found' >&2; exit 3; }; echo ok",
+    ),
+  );
+  await rig.api("POST", "/api/v1/workloads", {
+    ...workload("archive", "Packs what is old", "true"),
+    enabled: false,
+  });
+  for (const slug of ["thumbnails", "invoices", "archive"]) {
+    const items = Array.from({ length: 40 }, (_, i) => ({
+      pk: `${slug}-${i}`,
+      extra: { page: i },
+    }));
+    await rig.api("POST", `/api/v1/workloads/${slug}/tasks/batch`, { items });
+  }
+  const failures = await until("a run that failed for good", 60_000, async () => {
+    const { runs } = await rig.api<{ runs: { run_id: number; outcome: string }[] }>(
+      "GET",
+      "/api/v1/workloads/invoices/runs?limit=200",
+    );
+    const bad = runs.filter(({ outcome }) => outcome !== "success");
+    return runs.length >= 44 ? bad : undefined;
+  });
+  const { session_id } = await rig.api<{ session_id: string }>("POST", "/sessions", {
+    url: demo,
+    idle_ttl_s: 3_600,
+  });
+  return {
+    ...{ job_id: ids.at(-1) ?? "", failed_job_id, scripted_job_id, session_id },
+    run_id: failures[0]?.run_id ?? 0,
+  };
+}
+
+interface Shot {
+  name: string;
+  path: (seeds: Seeds) => string;
+  /** Of the README. */
+  gallery?: boolean;
+  prepare?: (ui: UiPage) => Promise<void>;
+}
+
+const page = (name: string, path: string, gallery = false): Shot => ({
+  name,
+  path: () => path,
+  gallery,
+});
+
+const SHOTS: Shot[] = [
+  page("wall", "/ui/wall", true),
+  page("submit", "/ui/submit", true),
+  page("jobs", "/ui/jobs", true),
+  ...["overview", "log", "assets", "har", "page"].map(
+    (tab): Shot => ({
+      name: `job-${tab}`,
+      path: ({ job_id }) => `/ui/jobs/${job_id}?tab=${tab}`,
+      gallery: tab === "overview" || tab === "assets" || tab === "har",
+    }),
+  ),
+  { name: "job-failed", path: ({ failed_job_id }) => `/ui/jobs/${failed_job_id}` },
+  {
+    name: "job-attempts",
+    path: ({ scripted_job_id }) => `/ui/jobs/${scripted_job_id}?tab=attempts`,
+    gallery: true,
+  },
+  { name: "session", path: ({ session_id }) => `/ui/sessions/${session_id}`, gallery: true },
+  page("browser-workers", "/ui/workers"),
+  page("hosts", "/ui/hosts"),
+  page("host", "/ui/hosts/shop.example", true),
+  ...["profiles", "engines", "presets", "skills", "conventions", "fleet-settings"].map((name) =>
+    page(name, `/ui/${name}`),
+  ),
+  page("overview", "/ui/pipeline", true),
+  page("workloads", "/ui/workloads"),
+  page("workload", "/ui/workloads/invoices", true),
+  page("runs", "/ui/runs"),
+  { name: "run", path: ({ run_id }) => `/ui/workloads/invoices?run=${run_id}`, gallery: true },
+  page("pull-workers", "/ui/pull-workers"),
+  page("load", "/ui/load"),
+  page("flow", "/ui/flow", true),
+  ...["plugins", "agents", "logs", "deploys", "settings"].map((name) => page(name, `/ui/${name}`)),
+];
+
+async function take(
+  rig: UiRig,
+  shot: Shot,
+  seeds: Seeds,
+  to: string,
+  options: OpenOptions = {},
+): Promise<void> {
+  const ui = await rig.open(shot.path(seeds), options);
+  try {
+    await ui.page
+      .locator("[aria-busy=true]")
+      .first()
+      .waitFor({ state: "detached", timeout: SETTLED_MS })
+      .catch(() => {});
+    await ui.page.waitForLoadState("load");
+    await shot.prepare?.(ui);
+    // Pictures in the page, charts and the screen of a session draw themselves.
+    await Bun.sleep(shot.name === "session" || shot.name === "wall" ? 3_000 : 700);
+    await ui.page.screenshot({ path: to, animations: "disabled" });
+    const wide = await ui.page.evaluate<number>(
+      "document.documentElement.scrollWidth - innerWidth",
+    );
+    if (wide > 0) console.log(`${shot.name} at ${options.width}: ${wide} px wider than the window`);
+  } finally {
+    await ui[Symbol.asyncDispose]();
+  }
+}
+
+const args = process.argv.slice(2);
+const all = args.indexOf("--all");
+const dir = all >= 0 ? args[all + 1] : GALLERY;
+const only = args.find((arg, i) => !arg.startsWith("--") && (all < 0 || i !== all + 1));
+if (dir === undefined) throw new Error("--all needs a directory");
+mkdirSync(dir, { recursive: true });
+const rig = await uiRig();
+try {
+  const seeds = await seed(rig);
+  for (const shot of SHOTS.filter(({ name }) => only === undefined || name === only)) {
+    if (all < 0) {
+      if (shot.gallery) await take(rig, shot, seeds, join(dir, `${shot.name}.png`));
+      continue;
+    }
+    for (const [width, height] of SIZES)
+      for (const colors of ["light", "dark"] as const)
+        await take(rig, shot, seeds, join(dir, `${shot.name}-${width}-${colors}.png`), {
+          width,
+          height,
+          colors,
+        });
+  }
+} finally {
+  await (globalThis as { flotillaAtEnd?: () => Promise<unknown> }).flotillaAtEnd?.();
+}
