@@ -1,5 +1,108 @@
+import { Anchor, Badge, Drawer, Group, Select, TextInput } from "@mantine/core";
+import { Link } from "wouter";
+import type { Worker } from "#shared/schema/worker.ts";
+import { useFilters } from "../lib/filters.ts";
+import { withQuery } from "../lib/http.ts";
+import { info } from "../lib/info.ts";
+import { useGet } from "../lib/query.ts";
+import { DataTable } from "../parts/data-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { Empty, Loadable } from "../parts/states.tsx";
+import { COLUMNS, filterWorkers, SHOWN } from "./workers/columns.tsx";
+import { isSkewed } from "./workers/version.ts";
+import { WorkerDetail } from "./workers/worker-detail.tsx";
 
 export function Page() {
-  return <PageHead title="workers" />;
+  const workers = useGet<{ workers: Worker[] }>("/workers");
+  const health = useGet<{ version: string }>("/health");
+  const [filter, setFilter] = useFilters({ worker: "", q: "", show: "" });
+  const hub_version = health.data?.version ?? info.version;
+  const all = workers.data?.workers ?? [];
+  const opened = all.find(({ worker_id }) => worker_id === filter.worker);
+  const skewed = all.filter((one) => one.alive && isSkewed(one, hub_version)).length;
+  const close = () => setFilter({ worker: "" });
+  return (
+    <>
+      <PageHead
+        title="Browser workers"
+        note={`The hub's version is ${hub_version}.`}
+        badges={
+          skewed > 0 && (
+            <Badge color="orange" variant="light" className="status">
+              {skewed === 1 ? "1 has" : `${skewed} have`} another version than the hub
+            </Badge>
+          )
+        }
+      >
+        <Anchor
+          component={Link}
+          size="sm"
+          href={withQuery("/ui/wall", { worker: filter.worker || undefined })}
+        >
+          Their lanes on the wall
+        </Anchor>
+      </PageHead>
+      <Loadable query={workers}>
+        {(data) => {
+          if (data.workers.length === 0)
+            return (
+              <Empty
+                title="No browser worker has connected yet"
+                command={`flotilla worker --hub-url ${location.origin.replace(/^http/, "ws")}`}
+              >
+                Start one where Chromium is installed; it appears here by itself.
+              </Empty>
+            );
+          const shown = filterWorkers(data.workers, filter, hub_version);
+          return (
+            <>
+              <Group gap="xs" mb="md">
+                <TextInput
+                  size="xs"
+                  data-filter
+                  aria-label="Id, host or version"
+                  placeholder="Id, host or version"
+                  value={filter.q}
+                  onChange={(event) => setFilter({ q: event.currentTarget.value })}
+                />
+                <Select
+                  size="xs"
+                  aria-label="Which workers"
+                  placeholder="Every worker"
+                  clearable
+                  value={filter.show || null}
+                  onChange={(show) => setFilter({ show: show ?? "" })}
+                  data={SHOWN}
+                />
+              </Group>
+              {shown.length === 0 ? (
+                <Empty title="No worker is like this" />
+              ) : (
+                <DataTable
+                  label="Browser workers"
+                  columns={COLUMNS(hub_version)}
+                  rows={shown}
+                  rowKey={({ worker_id }) => worker_id}
+                  onOpen={({ worker_id }) => setFilter({ worker: worker_id }, { push: true })}
+                />
+              )}
+            </>
+          );
+        }}
+      </Loadable>
+      <Drawer
+        opened={filter.worker !== ""}
+        onClose={close}
+        position="right"
+        size="lg"
+        title={`Worker ${filter.worker}`}
+      >
+        {opened ? (
+          <WorkerDetail worker={opened} hub_version={hub_version} onForgotten={close} />
+        ) : (
+          workers.data && <Empty title="There is no such worker">It may have been forgotten.</Empty>
+        )}
+      </Drawer>
+    </>
+  );
 }

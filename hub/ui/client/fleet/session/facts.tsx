@@ -20,7 +20,9 @@ export function Facts({ session }: { session: Session }) {
   return (
     <FactList label="State of the session">
       <Fact name="Session" copy={session_id}>
-        {session_id}
+        <Text span size="xs" ff="monospace" className="wrap">
+          {session_id}
+        </Text>
       </Fact>
       <Fact name="Title">{session.title || "–"}</Fact>
       <Fact name="Worker">

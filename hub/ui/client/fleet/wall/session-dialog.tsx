@@ -10,7 +10,6 @@ export function SessionDialog({ sid, onClose }: { sid: string; onClose: () => vo
     <Stack gap="xs">
       <Viewer
         sid={sid}
-        height="min(62vh, 720px)"
         ended={
           <Stack align="flex-start">
             <Text>This session has ended; its lane gets a clean browser.</Text>

@@ -1,0 +1,28 @@
+import { SegmentedControl } from "@mantine/core";
+import type { Worker, WorkerStatus } from "#shared/schema/worker.ts";
+import { call, seg } from "../../lib/http.ts";
+import { useChange } from "../../lib/query.ts";
+
+const STATUSES = ["active", "drain", "standby"] as const satisfies WorkerStatus[];
+
+/** Any status may follow any other (fleet spec §4.3). */
+export function StatusSwitch({ worker: { worker_id, status } }: { worker: Worker }) {
+  const change = useChange(
+    (next: WorkerStatus) =>
+      call<Worker>("POST", `/workers/${seg(worker_id)}/status`, { json: { status: next } }),
+    {
+      done: ({ status: now }) => `Worker ${worker_id}: ${now}`,
+      failed: `The status of worker ${worker_id} was not changed`,
+    },
+  );
+  return (
+    <SegmentedControl
+      size="xs"
+      aria-label={`Status of worker ${worker_id}`}
+      value={change.isPending ? change.variables : status}
+      disabled={change.isPending}
+      onChange={(next) => change.mutate(next as WorkerStatus)}
+      data={[...STATUSES]}
+    />
+  );
+}
