@@ -134,6 +134,7 @@ function banner(deps: DevDeps, url: string, new_password: string | null): string
   const program = deps.self.length > 1 ? "bun hub/main.ts" : "flotilla";
   return [
     `Flotilla ${deps.version}, development mode`,
+    `  admin UI   ${url}/`,
     `  API        ${url}   explorer ${url}/docs`,
     `  demo page  ${url}/demo/`,
     `  data       ${deps.config.data_dir}`,

@@ -85,6 +85,20 @@ for (const { mode, paths } of LISTENING)
         }));
   });
 
+test("fleet spec §1 the admin UI is in the binary: its page and every file that the page names", () =>
+  inEmptyDir(async (dir) => {
+    for (const mode of ["hub", "control"]) {
+      const program = start(dir, [mode, "--host", "127.0.0.1", "--port", "0"]);
+      const url = await addressOf(program);
+      const page = await (await fetch(url, { headers: { accept: "text/html" } })).text();
+      const names = [...page.matchAll(/"(\/ui\/assets\/[^"]+)"/g)].map(([, name = ""]) => name);
+      expect(names.filter((name) => name.endsWith(".js")).length).toBeGreaterThan(0);
+      expect(names.filter((name) => name.endsWith(".css")).length).toBeGreaterThan(0);
+      for (const name of names) expect(`${name} ${await statusOf(url + name)}`).toBe(`${name} 200`);
+      expect(await endWith(program, "SIGTERM")).toBe(0);
+    }
+  }));
+
 test("flotilla hub runs as an unprivileged user", () =>
   inEmptyDir(async (dir) => {
     const nobody = 65_534;
