@@ -1,0 +1,26 @@
+import { Anchor, Badge, Group } from "@mantine/core";
+import { Link } from "wouter";
+import type { Skill } from "#shared/schema/skill.ts";
+import { seg } from "../../lib/http.ts";
+
+/** Who made a skill; one that AI made leads to the job it came from. */
+export function CreatedBy({ skill }: { skill: Skill }) {
+  const { created_by, created_from_job } = skill;
+  return (
+    <Group gap={6} wrap="nowrap">
+      <Badge
+        variant="light"
+        color={created_by === "ai" ? "grape" : "gray"}
+        className="status"
+        autoContrast
+      >
+        {created_by === "ai" ? "AI" : "operator"}
+      </Badge>
+      {created_from_job && (
+        <Anchor component={Link} href={`/ui/jobs/${seg(created_from_job)}`} size="sm" truncate>
+          its job
+        </Anchor>
+      )}
+    </Group>
+  );
+}

@@ -1,0 +1,136 @@
+import { Button, Group, Stack, TextInput } from "@mantine/core";
+import { IconPlus } from "@tabler/icons-react";
+import type { ComponentType, ReactNode } from "react";
+import { useFilters } from "../../lib/filters.ts";
+import { useGet } from "../../lib/query.ts";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { SidePanel } from "../../parts/side-panel.tsx";
+import { Empty, Loadable } from "../../parts/states.tsx";
+
+export interface Named {
+  slug: string;
+}
+
+export interface FormProps<T extends Named> {
+  /** Null: a new one. */
+  record: T | null;
+  /** Whether there is one with this slug. */
+  taken: (slug: string) => boolean;
+  onDone: () => void;
+}
+
+interface RegistryPageProps<T extends Named> {
+  title: string;
+  /** "engine": in the texts of buttons and messages. */
+  noun: string;
+  /** "an engine". */
+  one: string;
+  /** Of the list; its records lie under `field` in the answer. */
+  path: string;
+  field: string;
+  /** Narrows the list at the server. */
+  query?: Record<string, string>;
+  note: ReactNode;
+  columns: Column<T>[];
+  /** What the text filter looks through. */
+  textOf: (row: T) => string;
+  /** What a further filter leaves. */
+  keep?: (row: T) => boolean;
+  /** Further filters, beside the text. */
+  filters?: ReactNode;
+  /** Whether a further filter is set: an empty list is no empty registry then. */
+  narrowed?: boolean;
+  empty: { text: string; command: string };
+  Form: ComponentType<FormProps<T>>;
+}
+
+/** A list of named records with the form of one beside it: `?edit=` and `?create=1` of the address open it. */
+export function RegistryPage<T extends Named>(props: RegistryPageProps<T>) {
+  const { title, noun, one, path, field, query, columns, textOf, keep = () => true, Form } = props;
+  const [filters, set] = useFilters({ q: "", edit: "", create: "" });
+  const list = useGet<Record<string, T[]>>(path, query);
+  const close = () => set({ edit: "", create: "" });
+  const wanted = filters.q.toLowerCase();
+  const create = () => set({ create: "1", edit: "" }, { push: true });
+  const newButton = (
+    <Button size="xs" leftSection={<IconPlus size={14} />} onClick={create}>
+      New {noun}
+    </Button>
+  );
+  return (
+    <>
+      <PageHead title={title} note={props.note}>
+        {newButton}
+      </PageHead>
+      <Loadable query={list}>
+        {(data) => {
+          const all = data[field] ?? [];
+          const rows = all.filter((row) => keep(row) && textOf(row).toLowerCase().includes(wanted));
+          const record = all.find(({ slug }) => slug === filters.edit);
+          const form = (of: T | null) => (
+            <Form
+              record={of}
+              taken={(slug) => all.some((known) => known.slug === slug)}
+              onDone={close}
+            />
+          );
+          return (
+            <Stack gap="sm">
+              {(all.length > 0 || props.narrowed) && (
+                <Group gap="xs">
+                  <TextInput
+                    size="xs"
+                    w={{ base: 150, sm: 220 }}
+                    aria-label={`Filter ${title.toLowerCase()}`}
+                    placeholder="Filter"
+                    data-filter
+                    value={filters.q}
+                    onChange={(event) => set({ q: event.currentTarget.value })}
+                  />
+                  {props.filters}
+                </Group>
+              )}
+              {all.length === 0 && !props.narrowed ? (
+                <Empty
+                  title={`There is no ${noun} yet`}
+                  command={props.empty.command}
+                  action={newButton}
+                >
+                  {props.empty.text}
+                </Empty>
+              ) : rows.length === 0 ? (
+                <Empty title={`No ${noun} matches the filter`} />
+              ) : (
+                <DataTable
+                  label={title}
+                  columns={columns}
+                  rows={rows}
+                  rowKey={({ slug }) => slug}
+                  onOpen={({ slug }) => set({ edit: slug, create: "" }, { push: true })}
+                />
+              )}
+              <SidePanel title={`New ${noun}`} opened={filters.create !== ""} onClose={close}>
+                {form(null)}
+              </SidePanel>
+              <SidePanel
+                key={filters.edit}
+                title={filters.edit}
+                opened={filters.edit !== ""}
+                onClose={close}
+              >
+                {record ? (
+                  form(record)
+                ) : (
+                  <Empty title={`There is not ${one} of this name`}>
+                    It may have been deleted, or a filter leaves it out.
+                  </Empty>
+                )}
+              </SidePanel>
+            </Stack>
+          );
+        }}
+      </Loadable>
+    </>
+  );
+}

@@ -1,0 +1,29 @@
+import { Drawer, type MantineSize } from "@mantine/core";
+import type { ReactNode } from "react";
+
+interface SidePanelProps {
+  title: string;
+  opened: boolean;
+  onClose: () => void;
+  size?: MantineSize | number;
+  children: ReactNode;
+}
+
+/** One thing of a list beside it. A click beside it or Escape in a question on top of it does not lose what was typed. */
+export function SidePanel({ title, opened, onClose, size = 640, children }: SidePanelProps) {
+  return (
+    <Drawer
+      opened={opened}
+      onClose={() => {
+        if (document.querySelectorAll("[role=dialog]").length < 2) onClose();
+      }}
+      closeOnClickOutside={false}
+      position="right"
+      size={size}
+      title={title}
+      className="side-panel"
+    >
+      {children}
+    </Drawer>
+  );
+}
