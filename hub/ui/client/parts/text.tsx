@@ -36,6 +36,8 @@ const COLORS: Record<string, string> = {
   ...{
     quarantined: "red",
     idle: "teal",
+    backoff: "orange",
+    stopping: "orange",
     on: "teal",
     off: "gray",
     paused: "orange",
