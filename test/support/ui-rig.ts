@@ -28,6 +28,8 @@ export interface OpenOptions {
   width?: number;
   height?: number;
   colors?: "light" | "dark";
+  /** Another server than dev mode. */
+  url?: string;
 }
 
 export interface UiPage extends AsyncDisposable {
@@ -164,7 +166,7 @@ async function start(): Promise<UiRig> {
   const admin_password = /password (\S+)/.exec(dev.stdout)?.[1] ?? "";
   return {
     ...{ url, admin_password, site: site.url, release: site.release, api },
-    open: (path, options) => openPage(browser, url, path, options),
+    open: (path, options) => openPage(browser, options?.url ?? url, path, options),
   };
 }
 

@@ -53,7 +53,7 @@ export function ErrorNote({
 /** Grey lines in the place of what is coming. */
 export function Loading({ lines = 6 }: { lines?: number }) {
   return (
-    <Stack gap="sm" aria-busy="true" aria-label="Loading">
+    <Stack gap="sm" role="status" aria-busy="true" aria-label="Loading">
       {Array.from({ length: lines }, (_, i) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: lines without a meaning
         <Skeleton key={i} height={i === 0 ? 36 : 20} radius="sm" />
