@@ -1,0 +1,47 @@
+/** What a person can do about an error of a job, by what it says; the first that fits. */
+const ADVICE: readonly [RegExp, string][] = [
+  [
+    /no answer within|max_wait/i,
+    "The site is slow or does not answer this worker. Raise max_wait_seconds, or open the address in a browser to see whether it works.",
+  ],
+  [
+    /cannot be reached|could not be found|ERR_NAME|ERR_CONNECTION|ERR_ADDRESS|ERR_TUNNEL|ERR_INTERNET/,
+    "Check the address for a slip, and that the worker's machine reaches the site.",
+  ],
+  [
+    /certificate|ERR_CERT|TLS|SSL/i,
+    "The site's certificate is not good for this address. Check the address, or ask the site's owner.",
+  ],
+  [/refused to open/, "The address leads somewhere the fleet's conventions do not allow."],
+  [
+    /credentials|password|login recipe|logged_in/i,
+    "The page wants a login. Give the host its cookies or a login recipe (Hosts), or use a profile that is logged in.",
+  ],
+  [
+    /recipe/i,
+    "A step of the host's recipe did not work. Mend the recipe (Hosts), or submit again with fetch_strategy normal.",
+  ],
+  [
+    /no engine|engine/i,
+    "The language model did not answer. Check the engine (Engines) with its Test button.",
+  ],
+  [/no video/i, "The page may not hold a video, or it is behind a login."],
+  [
+    /crashed|connection to Chromium|was closed|without a result|lease|worker .*(gone|lost)/i,
+    "The browser or its worker went away in the middle. Run it again.",
+  ],
+  [
+    /SyntaxError|is not defined|not found in module|bad_script/,
+    "The script has a mistake: see the attempt's script and output.",
+  ],
+  [
+    /judged|wrong_result|goal/i,
+    "The attempts show what each script did and why it was not enough.",
+  ],
+];
+
+const OTHERWISE =
+  "The log says what happened before. Run it again, or change the options and submit it again.";
+
+export const adviceFor = (error: string): string =>
+  ADVICE.find(([says]) => says.test(error))?.[1] ?? OTHERWISE;

@@ -1,0 +1,77 @@
+import { Group, Paper, Progress, Table, Text, Title } from "@mantine/core";
+import type { CaptureReport } from "#shared/schema/job.ts";
+import { countText, percentText } from "../../lib/units.ts";
+
+const REASONS: Record<string, string> = {
+  evicted: "left the browser's buffer before they were read",
+  target_gone: "their page or worker was closed first",
+  aborted: "the page broke them off",
+  empty_reply: "the browser gave an empty body",
+  too_large: "larger than a body may be",
+  timeout: "took too long",
+  protected: "protected content",
+  upload_failed: "could not be stored",
+  spool_full: "the worker's disk had no room",
+};
+
+/** What became of the bodies that the browser received. */
+export function Capture({ report }: { report: CaptureReport }) {
+  const { seen, captured, partial, lost, skipped, ratio, reasons, method } = report;
+  const share = (n: number) => (seen === 0 ? 0 : (n / seen) * 100);
+  const parts = [
+    { name: "captured", n: captured, color: "teal" },
+    { name: "partial", n: partial, color: "yellow" },
+    { name: "lost", n: lost, color: "red" },
+  ];
+  return (
+    <Paper withBorder p="md">
+      <Group justify="space-between" mb="xs">
+        <Title order={2} size="h4">
+          Capture
+        </Title>
+        <Text size="sm">
+          <b>{percentText(ratio)}</b> of {countText(seen)} bodies whole
+        </Text>
+      </Group>
+      <Progress.Root size="lg" aria-label="Bodies">
+        {parts.map(({ name, n, color }) => (
+          <Progress.Section
+            key={name}
+            value={share(n)}
+            color={color}
+            aria-label={`${name}: ${n} of ${seen}`}
+          />
+        ))}
+      </Progress.Root>
+      <Group gap="lg" mt="xs">
+        {parts.map(({ name, n }) => (
+          <Text key={name} size="sm">
+            {countText(n)} {name}
+          </Text>
+        ))}
+        {skipped > 0 && (
+          <Text size="sm" title="Smaller than min_asset_size_bytes">
+            {countText(skipped)} left out as too small
+          </Text>
+        )}
+      </Group>
+      {method === "buffered" && (
+        <Text size="sm" c="dimmed" mt="xs">
+          This browser has no durable buffers: bodies were read from its short-lived ones.
+        </Text>
+      )}
+      {Object.keys(reasons).length > 0 && (
+        <Table mt="sm" aria-label="Why bodies are partial or lost">
+          <Table.Tbody>
+            {Object.entries(reasons).map(([reason, n]) => (
+              <Table.Tr key={reason}>
+                <Table.Td w={60}>{countText(n)}</Table.Td>
+                <Table.Td>{REASONS[reason] ?? reason}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      )}
+    </Paper>
+  );
+}

@@ -1,0 +1,99 @@
+import type { JobEvent, JobEventList } from "#shared/schema/job.ts";
+import { ApiError, call, seg } from "../../lib/http.ts";
+
+/** `live`: they come by themselves; `polling`: they are asked for, the socket is tried again; `ended`: no more will come. */
+export type FeedState = "connecting" | "live" | "polling" | "ended";
+
+interface Feed {
+  job_id: string;
+  signal: AbortSignal;
+  onEvents(events: JobEvent[]): void;
+  onState(state: FeedState): void;
+}
+
+const WAIT_MS = { first: 1_000, most: 10_000 };
+/** Lines of a busy job are drawn together. */
+const GATHER_MS = 100;
+/** Codes with which the server ends the stream for good (design/api.md). */
+const OVER = new Set([1000, 4404]);
+
+const sleep = (ms: number, signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+
+/** One socket until it closes; answers its close code. */
+function readSocket(
+  job_id: string,
+  since: number,
+  signal: AbortSignal,
+  opened: () => void,
+  heard: (event: JobEvent) => void,
+): Promise<number> {
+  const { protocol, host } = location;
+  const base = `${protocol === "https:" ? "wss" : "ws"}://${host}`;
+  return new Promise((resolve) => {
+    const socket = new WebSocket(`${base}/jobs/${seg(job_id)}/events?since=${since}`);
+    signal.addEventListener("abort", () => socket.close());
+    socket.addEventListener("open", opened);
+    socket.addEventListener("message", ({ data }) => heard(JSON.parse(data)));
+    socket.addEventListener("close", ({ code }) => resolve(code));
+  });
+}
+
+/**
+ * Every event of a job, once and in order, until its last (fleet spec §6.1): by WebSocket, and by plain calls whenever
+ * that is closed or cannot be opened.
+ */
+export async function followEvents({ job_id, signal, onEvents, onState }: Feed): Promise<void> {
+  let last = 0;
+  let over = false;
+  let wait = WAIT_MS.first;
+  let gathered: JobEvent[] = [];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const flush = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (gathered.length > 0 && !signal.aborted) onEvents(gathered);
+    gathered = [];
+  };
+  const heard = (event: JobEvent) => {
+    if (event.seq <= last) return;
+    last = event.seq;
+    over ||= event.type !== "log";
+    gathered.push(event);
+    timer ??= setTimeout(flush, GATHER_MS);
+  };
+  const opened = () => {
+    wait = WAIT_MS.first;
+    onState("live");
+  };
+  /** False when there is no such job any more. */
+  const ask = async (): Promise<boolean> => {
+    try {
+      for (;;) {
+        const query = { since: last, limit: 1_000 };
+        const path = `/jobs/${seg(job_id)}/events.json`;
+        const { events } = await call<JobEventList>("GET", path, { query, signal });
+        for (const event of events) heard(event);
+        if (events.length < query.limit) return true;
+      }
+    } catch (err) {
+      return !(err instanceof ApiError && err.status === 404);
+    }
+  };
+  while (!signal.aborted && !over) {
+    const code = await readSocket(job_id, last, signal, opened, heard);
+    if (signal.aborted || over || OVER.has(code)) break;
+    onState("polling");
+    if (!(await ask()) || over) break;
+    await sleep(wait, signal);
+    wait = Math.min(WAIT_MS.most, wait * 2);
+  }
+  flush();
+  if (!signal.aborted) onState("ended");
+}

@@ -1,0 +1,190 @@
+import { Badge, Button, Menu, Text } from "@mantine/core";
+import {
+  IconCamera,
+  IconChevronDown,
+  IconDownload,
+  IconPencil,
+  IconRefresh,
+} from "@tabler/icons-react";
+import { Link, useLocation } from "wouter";
+import type { Asset } from "#shared/schema/asset.ts";
+import type { Job } from "#shared/schema/job.ts";
+import { call, seg } from "../../lib/http.ts";
+import { useChange } from "../../lib/query.ts";
+import { ConfirmButton } from "../../parts/confirm.tsx";
+import { Copy } from "../../parts/copy.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { Ago, Elapsed, Status } from "../../parts/text.tsx";
+import { optionsAgain, submitAgain } from "./again.ts";
+
+const CRUMBS = [{ title: "Jobs", href: "/ui/jobs" }];
+const RERUN = {
+  fetch: "Run again",
+  rerun: "Run the script again",
+  "codegen-loop": "Run its script again",
+};
+
+/** What the job is, and everything that can be done to it. */
+export function JobHead({ job }: { job: Job }) {
+  const [, navigate] = useLocation();
+  const path = `/jobs/${seg(job.job_id)}`;
+  const ended = job.finished_at !== null;
+  const cancel = useChange(() => call<Job>("POST", `${path}/cancel`), {
+    done: "The job is cancelled",
+    failed: "The job was not cancelled",
+  });
+  const remove = useChange(() => call("DELETE", path), {
+    done: "The job is deleted",
+    failed: "The job was not deleted",
+    onDone: () => navigate("/ui/jobs"),
+  });
+  const rerun = useChange(() => submitAgain(job.url, optionsAgain(job)), {
+    done: "A new job is submitted",
+    failed: "The job was not run again",
+    onDone: (job_id) => navigate(`/ui/jobs/${job_id}`),
+  });
+  const picture = useChange(
+    () =>
+      call<Asset>("POST", `${path}/screenshot/capture`, {
+        json: { format: "png" },
+        timeout_ms: 60_000,
+      }),
+    {
+      done: ({ name }) => `The picture is stored as ${name}`,
+      failed: "No picture was taken",
+    },
+  );
+  const scripted = job.mode !== "fetch" && job.attempts > 0;
+  return (
+    <PageHead
+      title={job.title || job.url}
+      crumbs={CRUMBS}
+      badges={
+        <>
+          <Status value={job.status} />
+          <Badge variant="default" className="status">
+            {job.mode}
+          </Badge>
+        </>
+      }
+      note={<HeadNote job={job} />}
+    >
+      {job.status === "running" && job.session_id && (
+        <Button
+          variant="default"
+          leftSection={<IconCamera size={16} />}
+          loading={picture.isPending}
+          onClick={() => picture.mutate(undefined)}
+        >
+          Take a picture
+        </Button>
+      )}
+      {!ended && (
+        <ConfirmButton
+          question="Cancel this job?"
+          text="Its browser is stopped. What it has stored so far is kept."
+          confirm="Cancel the job"
+          loading={cancel.isPending}
+          onConfirm={() => cancel.mutate(undefined)}
+        >
+          Cancel
+        </ConfirmButton>
+      )}
+      {ended && (
+        <Button
+          leftSection={<IconRefresh size={16} />}
+          loading={rerun.isPending}
+          onClick={() => rerun.mutate(undefined)}
+        >
+          {scripted ? RERUN[job.mode] : RERUN.fetch}
+        </Button>
+      )}
+      <Button
+        component={Link}
+        href={`/ui/submit?from=${seg(job.job_id)}`}
+        variant="default"
+        leftSection={<IconPencil size={16} />}
+      >
+        Edit and submit again
+      </Button>
+      <Downloads job={job} />
+      <ConfirmButton
+        question="Delete this job?"
+        text={`Its record, its log and its ${job.asset_count} files are gone for good.${ended ? "" : " It is cancelled first."}`}
+        confirm="Delete the job"
+        color="red"
+        variant="light"
+        loading={remove.isPending}
+        onConfirm={() => remove.mutate(undefined)}
+      >
+        Delete
+      </ConfirmButton>
+    </PageHead>
+  );
+}
+
+function HeadNote({ job }: { job: Job }) {
+  return (
+    <>
+      <span className="job-address">
+        <Text component="span" ff="monospace" size="sm" className="wrap">
+          {job.url}
+        </Text>
+        <Copy text={job.url} label="Copy the address" />
+      </span>
+      <div>
+        Submitted <Ago at={job.created_at} />
+        {job.started_at && (
+          <>
+            {" · "}
+            {job.finished_at ? "ran" : "running for"}{" "}
+            <Elapsed since={job.started_at} until={job.finished_at} />
+          </>
+        )}
+        {" · "}
+        <Text component="span" ff="monospace" size="sm">
+          {job.job_id}
+        </Text>
+      </div>
+    </>
+  );
+}
+
+function Downloads({ job }: { job: Job }) {
+  const path = `/jobs/${seg(job.job_id)}`;
+  const files = [
+    { name: "assets.zip", what: "Everything, as one archive" },
+    { name: "har.json", what: "Requests, as HAR 1.2" },
+    { name: "log.txt", what: "The log" },
+    { name: "page.html", what: "The page as it was at the end" },
+    { name: "links.json", what: "Its links" },
+  ];
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <Button
+          variant="default"
+          leftSection={<IconDownload size={16} />}
+          rightSection={<IconChevronDown size={14} />}
+        >
+          Download
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {files.map(({ name, what }) => (
+          <Menu.Item
+            key={name}
+            component="a"
+            href={`${path}/${name}`}
+            download={`${job.job_id}-${name}`}
+          >
+            {name}
+            <Text size="xs" c="dimmed">
+              {what}
+            </Text>
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,78 @@
+import { Alert, Button, Group, Stack, Text } from "@mantine/core";
+import { IconBulb } from "@tabler/icons-react";
+import type { Host } from "#shared/schema/host.ts";
+import type { Job } from "#shared/schema/job.ts";
+import type { Skill } from "#shared/schema/skill.ts";
+import { call, seg } from "../../lib/http.ts";
+import { useChange, useGet } from "../../lib/query.ts";
+
+/** The tag of a skill that nobody has taken yet (fleet spec §1). */
+const OFFERED = "offered";
+
+/** What a successful script is worth to later jobs: used from the moment a person takes it. */
+export function Offers({ job }: { job: Job }) {
+  const host = URL.canParse(job.url) ? new URL(job.url).hostname : "";
+  const wanted = job.mode === "codegen-loop" && host !== "" && job.status === "completed";
+  const skills = useGet<{ skills: Skill[] }>("/skills", { tag: OFFERED }, { enabled: wanted });
+  const hosts = useGet<Host>(`/hosts/${seg(host)}`, {}, { enabled: wanted, retry: false });
+  const take = useChange(
+    ({ created_at: _made, updated_at: _changed, ...skill }: Skill) =>
+      call("PUT", `/skills/${seg(skill.slug)}`, {
+        json: { ...skill, tags: skill.tags.filter((tag) => tag !== OFFERED) },
+      }),
+    {
+      done: "The skill is offered to every script for its host",
+      failed: "The skill was not saved",
+    },
+  );
+  const enable = useChange(
+    async (pattern: string) => {
+      // As it is now: others may have changed it meanwhile.
+      const now = await call<Host>("GET", `/hosts/${seg(host)}`);
+      const { cookies: _kept, ...rest } = now;
+      const recipes = now.recipes.map((recipe) =>
+        recipe.created_from_job === job.job_id && recipe.pattern === pattern
+          ? { ...recipe, enabled: true }
+          : recipe,
+      );
+      return call("PUT", `/hosts/${seg(host)}`, { json: { ...rest, recipes } });
+    },
+    { done: "Jobs on this host use the recipe from now on", failed: "The recipe was not saved" },
+  );
+  if (!wanted) return null;
+  const skill = skills.data?.skills.find((one) => one.created_from_job === job.job_id);
+  const recipe = hosts.data?.recipes.find(
+    (one) => one.created_from_job === job.job_id && one.enabled === false,
+  );
+  if (!skill && !recipe) return null;
+  return (
+    <Alert color="blue" icon={<IconBulb />} title="Worth keeping for later jobs" mb="md">
+      <Stack gap="xs">
+        {skill && (
+          <Group justify="space-between">
+            <Text size="sm" className="wrap">
+              The script as skill {skill.slug}, shown to the engine for {skill.host_pattern}
+            </Text>
+            <Button size="xs" loading={take.isPending} onClick={() => take.mutate(skill)}>
+              Save the skill
+            </Button>
+          </Group>
+        )}
+        {recipe && (
+          <Group justify="space-between">
+            <Text size="sm" className="wrap">
+              Its {recipe.actions.length} steps as a recipe of {host} for {recipe.pattern}
+            </Text>
+            <Button
+              size="xs"
+              loading={enable.isPending}
+              onClick={() => enable.mutate(recipe.pattern)}
+            >
+              Save the recipe
+            </Button>
+          </Group>
+        )}
+      </Stack>
+    </Alert>
+  );
+}

@@ -1,0 +1,123 @@
+import { Anchor, Group, Paper, SimpleGrid, Stack, Switch, Text, Title } from "@mantine/core";
+import { type ReactNode, useState } from "react";
+import { Link } from "wouter";
+import type { Job } from "#shared/schema/job.ts";
+import { seg } from "../../lib/http.ts";
+import { bytesText, countText, durationText, timeText } from "../../lib/units.ts";
+import { Capture } from "./capture.tsx";
+import { Timeline } from "./timeline.tsx";
+import type { JobEvents } from "./use-events.ts";
+
+/** What happened, what came of it, and what was asked for. */
+export function Overview({ job, feed }: { job: Job; feed: JobEvents }) {
+  return (
+    <Stack>
+      <Paper withBorder p="md">
+        <Title order={2} size="h4" mb="sm">
+          Stages
+        </Title>
+        <Timeline job={job} events={feed.events} />
+      </Paper>
+      {job.capture && <Capture report={job.capture} />}
+      <SimpleGrid cols={{ base: 1, md: 2 }}>
+        <Facts job={job} />
+        <Options job={job} />
+      </SimpleGrid>
+    </Stack>
+  );
+}
+
+interface Fact {
+  name: string;
+  value: ReactNode;
+}
+
+function FactList({ facts }: { facts: Fact[] }) {
+  return (
+    <dl className="job-facts">
+      {facts.map(({ name, value }) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Facts({ job }: { job: Job }) {
+  const facts: Fact[] = [
+    { name: "Title", value: job.title ?? "–" },
+    { name: "HTTP status", value: job.http_status ?? "–" },
+    { name: "Final address", value: job.final_url ?? "–" },
+    {
+      name: "Worker",
+      value: job.worker_id ? (
+        <Anchor component={Link} href="/ui/workers" size="sm">
+          {job.worker_id}, lane {job.lane_idx}
+        </Anchor>
+      ) : (
+        "–"
+      ),
+    },
+    {
+      name: "Session",
+      value: job.session_id ? (
+        <Anchor component={Link} href={`/ui/sessions/${seg(job.session_id)}`} size="sm">
+          {job.session_id}
+        </Anchor>
+      ) : (
+        "–"
+      ),
+    },
+    { name: "Files", value: `${countText(job.asset_count)}, ${bytesText(job.asset_bytes)}` },
+    ...(job.mode === "fetch" ? [] : [{ name: "Attempts", value: countText(job.attempts) }]),
+    { name: "Submitted", value: timeText(job.created_at) },
+    { name: "Started", value: timeText(job.started_at) },
+    { name: "Finished", value: timeText(job.finished_at) },
+    { name: "Took", value: durationText(job.duration_ms) },
+    ...(job.idempotency_key ? [{ name: "Idempotency-Key", value: job.idempotency_key }] : []),
+  ];
+  return (
+    <Paper withBorder p="md">
+      <Title order={2} size="h4" mb="sm">
+        Facts
+      </Title>
+      <FactList facts={facts} />
+    </Paper>
+  );
+}
+
+/** Nothing was said about it: null, false and empty lists. */
+const isPlain = (value: unknown): boolean => value === null || value === false;
+
+function Options({ job }: { job: Job }) {
+  const [all, setAll] = useState(false);
+  const shown = Object.entries(job.options).filter(([, value]) => all || !isPlain(value));
+  const text = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+  return (
+    <Paper withBorder p="md">
+      <Group justify="space-between" mb="sm">
+        <Title order={2} size="h4">
+          Options
+        </Title>
+        <Switch
+          size="xs"
+          label="Unset ones too"
+          checked={all}
+          onChange={(event) => setAll(event.currentTarget.checked)}
+        />
+      </Group>
+      <FactList
+        facts={shown.map(([name, value]) => ({
+          name,
+          value: (
+            <Text size="sm" ff="monospace" className="wrap" lineClamp={12}>
+              {text(value)}
+            </Text>
+          ),
+        }))}
+      />
+    </Paper>
+  );
+}

@@ -1,0 +1,77 @@
+import type { Job, JobEvent } from "#shared/schema/job.ts";
+
+export interface Stage {
+  /** Unique within the job. */
+  key: string;
+  name: string;
+  /** Milliseconds since the job was submitted. */
+  from_ms: number;
+  /** Null while it goes on. */
+  until_ms: number | null;
+  lines: number;
+  /** The worst level of its lines. */
+  worst: "info" | "warn" | "error";
+  /** What it said last. */
+  said: string;
+}
+
+const TITLES: Record<string, string> = {
+  ...{ queued: "Waiting in the queue", lane: "Browser made ready" },
+  ...{ navigate: "Page opened", wait: "Waiting for the page", settle: "Settling" },
+  ...{ scroll: "Scrolling", idle: "Network going quiet", recipe: "Recipe of the host" },
+  ...{
+    login: "Logging in",
+    page: "Page saved",
+    video: "Videos downloaded",
+    upload: "Files stored",
+  },
+  ...{ plan: "Script planned", check: "Script checked", run: "Script run", judge: "Result judged" },
+  ...{ offer: "Findings offered", done: "Finished", session: "Session kept open" },
+};
+
+export const stageTitle = (name: string): string => TITLES[name] ?? name.replaceAll("_", " ");
+
+/**
+ * What the job did, one after the other: lines of the same stage in a row are one, and a stage goes from the end of the
+ * one before to its own last line, as most are told when they are over. A scripted job goes through some of them again for
+ * each attempt.
+ */
+export function stagesOf(job: Job, events: readonly JobEvent[]): Stage[] {
+  const start = Date.parse(job.created_at);
+  const stages: Stage[] = [];
+  let at = 0;
+  for (const { seq, ts, type, data } of events) {
+    if (type !== "log") continue;
+    // A worker's clock is not the hub's.
+    const now = Math.max(at, Date.parse(ts) - start);
+    const name = data.stage === "assigned" ? "queued" : String(data.stage);
+    const worst = worstOf(data.level, "info");
+    let stage = stages.at(-1);
+    if (stage?.name !== name) {
+      stage = { key: String(seq), name, from_ms: at, until_ms: now, lines: 0, worst, said: "" };
+      stages.push(stage);
+    }
+    stage.until_ms = now;
+    stage.lines += 1;
+    stage.said = String(data.message);
+    stage.worst = worstOf(data.level, stage.worst);
+    at = now;
+  }
+  const end = job.finished_at ? Math.max(at, Date.parse(job.finished_at) - start) : null;
+  const going = job.status === "queued" ? "queued" : job.stage;
+  const last = stages.at(-1);
+  // What goes on now has told nothing yet; what a job ended in has told nothing more.
+  if (last && (end !== null || going === null || last.name === going)) last.until_ms = end;
+  else
+    stages.push({
+      ...{ key: "now", name: going ?? "queued", from_ms: at, until_ms: end },
+      ...{ lines: 0, worst: "info", said: "" },
+    });
+  return stages;
+}
+
+const RANK: Record<string, number> = { info: 0, warn: 1, error: 2 };
+const worstOf = (level: unknown, before: Stage["worst"]): Stage["worst"] =>
+  (level === "warn" || level === "error") && (RANK[level] ?? 0) > (RANK[before] ?? 0)
+    ? level
+    : before;

@@ -1,0 +1,35 @@
+import { useEffect, useState } from "react";
+import type { JobEvent } from "#shared/schema/job.ts";
+import { type FeedState, followEvents } from "./event-feed.ts";
+
+export interface JobEvents {
+  events: readonly JobEvent[];
+  state: FeedState;
+  /** Lines that were left out, the oldest, so that the page stays light. */
+  dropped: number;
+}
+
+const MOST = 50_000;
+const NONE: JobEvents = { events: [], state: "connecting", dropped: 0 };
+
+/** Everything a job has told so far, growing while it runs. */
+export function useJobEvents(job_id: string): JobEvents {
+  const [all, setAll] = useState(NONE);
+  useEffect(() => {
+    const over = new AbortController();
+    setAll(NONE);
+    void followEvents({
+      job_id,
+      signal: over.signal,
+      onState: (state) => setAll((before) => ({ ...before, state })),
+      onEvents: (more) =>
+        setAll(({ events, state, dropped }) => {
+          const both = [...events, ...more];
+          const too_many = Math.max(0, both.length - MOST);
+          return { events: both.slice(too_many), state, dropped: dropped + too_many };
+        }),
+    });
+    return () => over.abort();
+  }, [job_id]);
+  return all;
+}
