@@ -1,5 +1,158 @@
+import { Button, Group, Select, Text, TextInput } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import { useState } from "react";
+import type { RunList } from "#shared/schema/queue.ts";
+import { useFilters } from "../lib/filters.ts";
+import { seg } from "../lib/http.ts";
+import { useGet } from "../lib/query.ts";
 import { PageHead } from "../parts/page-head.tsx";
+import { cursorOf, Pager } from "../parts/pager.tsx";
+import { Empty, Loadable } from "../parts/states.tsx";
+import { useShown } from "./run/address.ts";
+import { RunDrawer } from "./run/drawer.tsx";
+import { RunTable } from "./run/run-table.tsx";
+import { isoOf } from "./run/times.ts";
+import type { WorkloadList } from "./types.ts";
 
+const LIMIT = 50;
+const NONE = { workload: "", outcome: "", worker: "", since: "", until: "" };
+const OUTCOMES = [
+  { value: "failed", label: "every failure" },
+  ...["success", "error", "timeout", "lease_expired", "crashed", "cancelled"].map((value) => ({
+    value,
+    label: value.replaceAll("_", " "),
+  })),
+];
+
+type Filters = typeof NONE;
+
+/** The path and query of the API for what the address says. */
+const askFor = ({ workload, outcome, worker, since, until }: Filters, before?: string) => ({
+  path: workload === "" ? "/api/v1/runs" : `/api/v1/workloads/${seg(workload)}/runs`,
+  query: {
+    ...(outcome === "failed" ? { success: false } : { outcome }),
+    ...{ worker_id: worker, since: isoOf(since), until: isoOf(until) },
+    ...{ before, limit: LIMIT, brief: true },
+  },
+});
+
+interface FilterBarProps {
+  filters: Filters;
+  set: (changed: Partial<Filters>) => void;
+}
+
+function FilterBar({ filters, set }: FilterBarProps) {
+  const list = useGet<WorkloadList>("/api/v1/workloads");
+  const [worker, setWorker] = useState({ text: filters.worker, asked: filters.worker });
+  // The address was changed by something else than this field.
+  if (worker.asked !== filters.worker) setWorker({ text: filters.worker, asked: filters.worker });
+  const later = useDebouncedCallback((text: string) => {
+    setWorker((now) => ({ ...now, asked: text.trim() }));
+    set({ worker: text.trim() });
+  }, 300);
+  const slugs = (list.data?.workloads ?? []).map(({ slug }) => slug);
+  const known = filters.workload === "" || slugs.includes(filters.workload);
+  return (
+    <Group gap="sm" mb="md" align="end">
+      <Select
+        label="Workload"
+        data-filter
+        placeholder="all"
+        searchable
+        clearable
+        w={200}
+        data={known ? slugs : [filters.workload, ...slugs]}
+        value={filters.workload || null}
+        onChange={(workload) => set({ workload: workload ?? "" })}
+      />
+      <Select
+        label="Outcome"
+        placeholder="all"
+        clearable
+        w={160}
+        data={OUTCOMES}
+        value={filters.outcome || null}
+        onChange={(outcome) => set({ outcome: outcome ?? "" })}
+      />
+      <TextInput
+        label="Worker"
+        placeholder="all"
+        w={160}
+        value={worker.text}
+        onChange={(event) => {
+          const text = event.currentTarget.value;
+          setWorker((now) => ({ ...now, text }));
+          later(text);
+        }}
+      />
+      <TextInput
+        label="Ended since"
+        type="datetime-local"
+        w={210}
+        value={filters.since}
+        onChange={(event) => set({ since: event.currentTarget.value })}
+      />
+      <TextInput
+        label="and before"
+        type="datetime-local"
+        w={210}
+        value={filters.until}
+        onChange={(event) => set({ until: event.currentTarget.value })}
+      />
+      {Object.values(filters).some(Boolean) && (
+        <Button variant="subtle" onClick={() => set(NONE)}>
+          Show all
+        </Button>
+      )}
+    </Group>
+  );
+}
+
+/** Runs of every workload. */
 export function Page() {
-  return <PageHead title="runs" />;
+  const [{ page, ...filters }, setAll] = useFilters({ ...NONE, page: "" });
+  const { showRun } = useShown();
+  const { path, query } = askFor(filters, cursorOf(page));
+  const runs = useGet<RunList>(path, query);
+  const filtered = Object.values(filters).some(Boolean);
+  const set = (changed: Partial<Filters>) => setAll({ ...changed, page: "" });
+  return (
+    <>
+      <PageHead title="Runs" note="Every attempt of a task that ended, the newest first." />
+      <FilterBar filters={filters} set={set} />
+      <Loadable query={runs}>
+        {({ runs: rows, next_before }) => (
+          <>
+            {rows.length > 0 && <RunTable label="Runs" runs={rows} onOpen={showRun} />}
+            {rows.length === 0 &&
+              (next_before !== null ? (
+                <Text size="sm" c="dimmed" role="status">
+                  None among those looked through so far: “Older” goes on from there.
+                </Text>
+              ) : (
+                <Empty
+                  title={filtered ? "No run matches" : "Nothing was run yet"}
+                  command={
+                    filtered
+                      ? undefined
+                      : `curl -X POST ${location.origin}/api/v1/workloads/WORKLOAD/tasks -H 'content-type: application/json' -d '{"pk": "first"}'`
+                  }
+                >
+                  {filtered
+                    ? "Other filters, or none, may show some."
+                    : "A task that a worker runs shows up here. Create a workload and submit one:"}
+                </Empty>
+              ))}
+            <Pager
+              trail={page}
+              next={next_before === null ? null : String(next_before)}
+              shown={rows.length}
+              onGo={(trail) => setAll({ page: trail }, { push: true })}
+            />
+          </>
+        )}
+      </Loadable>
+      <RunDrawer />
+    </>
+  );
 }

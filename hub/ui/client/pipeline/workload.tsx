@@ -1,5 +1,127 @@
+import { Group, SimpleGrid, Stack, Tabs, Text } from "@mantine/core";
+import type { QueueCounts } from "#shared/schema/queue.ts";
+import type { Workload } from "#shared/schema/workload.ts";
+import { useFilters } from "../lib/filters.ts";
+import { seg } from "../lib/http.ts";
+import { useGet } from "../lib/query.ts";
+import { countText } from "../lib/units.ts";
 import { PageHead } from "../parts/page-head.tsx";
+import { Loadable } from "../parts/states.tsx";
+import { Status } from "../parts/text.tsx";
+import { Total } from "./overview/totals.tsx";
+import { RunDrawer } from "./run/drawer.tsx";
+import { Charts } from "./workload/charts.tsx";
+import { Config } from "./workload/config.tsx";
+import { DeleteWorkload, Switches } from "./workload/head.tsx";
+import { Queue } from "./workload/queue.tsx";
+import { QUEUE_TABS, type QueueTab } from "./workload/queue-columns.tsx";
+import { WorkloadRuns } from "./workload/runs.tsx";
+import { Submit } from "./workload/submit.tsx";
+import { SupervisionNote } from "./workload/supervision.tsx";
 
-export function Page() {
-  return <PageHead title="workload" />;
+const TABS = [
+  { value: "runs", title: "Runs" },
+  { value: "ready", title: "Ready" },
+  { value: "claimed", title: "Running" },
+  { value: "failed", title: "Failed" },
+  { value: "delayed", title: "Delayed" },
+  { value: "submit", title: "Submit" },
+  { value: "settings", title: "Settings" },
+];
+/** Where one is within a tab. */
+const PLACE = { offset: "", page: "", pk: "" };
+const isQueue = (tab: string): tab is QueueTab => (QUEUE_TABS as readonly string[]).includes(tab);
+
+function Counts({ counts }: { counts: QueueCounts | undefined }) {
+  return (
+    <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="xs">
+      <Total name="Pending" value={countText(counts?.pending)} note="ready and delayed" />
+      <Total name="Running" value={countText(counts?.claimed)} note="claimed by workers" />
+      <Total name="Failed" value={countText(counts?.failed)} note="no attempt left" />
+      <Total name="In the queue" value={countText(counts?.total)} note="tasks in all" />
+    </SimpleGrid>
+  );
+}
+
+function TabPanel({ tab, workload }: { tab: string; workload: Workload }) {
+  const [{ offset }, set] = useFilters({ offset: "" });
+  const { slug } = workload;
+  if (isQueue(tab))
+    return (
+      <Queue
+        key={tab}
+        slug={slug}
+        tab={tab}
+        offset={Number(offset) || 0}
+        onOffset={(to) => set({ offset: to === 0 ? "" : String(to) }, { push: true })}
+      />
+    );
+  if (tab === "submit") return <Submit workload={workload} />;
+  if (tab === "settings") return <Config workload={workload} />;
+  return <WorkloadRuns slug={slug} />;
+}
+
+/** One workload: what waits, runs and failed, how fast, its settings and its switches. */
+export function Page({ params }: { params: Record<string, string> }) {
+  const slug = params.slug ?? "";
+  const path = `/api/v1/workloads/${seg(slug)}`;
+  const [{ tab, span }, set] = useFilters({ ...PLACE, tab: "runs", span: "60" });
+  const query = useGet<Workload>(path);
+  const counts = useGet<QueueCounts>(`${path}/queue`);
+  const shown = TABS.some(({ value }) => value === tab) ? tab : "runs";
+  return (
+    <>
+      <PageHead
+        title={slug}
+        crumbs={[{ title: "Workloads", href: "/ui/workloads" }]}
+        badges={query.data && <Status value={query.data.enabled ? "on" : "off"} />}
+        note={
+          query.data && (
+            <Text size="sm" className="wrap" component="span">
+              {query.data.name !== slug && `${query.data.name} · `}
+              {query.data.executor_type.replace("_", " ")}
+              {query.data.schedule && ` · ${query.data.schedule} ${query.data.schedule_tz}`}
+              {query.data.description && ` · ${query.data.description}`}
+            </Text>
+          )
+        }
+      >
+        {query.data && (
+          <Group gap="md">
+            <Switches workload={query.data} />
+            <DeleteWorkload slug={slug} />
+          </Group>
+        )}
+      </PageHead>
+      <Loadable query={query} lines={10}>
+        {(workload) => (
+          <Stack gap="md">
+            <SupervisionNote slug={slug} />
+            <Counts counts={counts.data} />
+            <Charts slug={slug} span={span} onSpan={(value) => set({ span: value })} />
+            <Tabs
+              value={shown}
+              keepMounted={false}
+              onChange={(value) => set({ ...PLACE, tab: value ?? "runs" })}
+            >
+              <Tabs.List className="tabs" aria-label="Parts of the workload">
+                {TABS.map(({ value, title }) => (
+                  <Tabs.Tab key={value} value={value}>
+                    {title}
+                    {value === "failed" && counts.data && counts.data.failed > 0
+                      ? ` (${countText(counts.data.failed)})`
+                      : ""}
+                  </Tabs.Tab>
+                ))}
+              </Tabs.List>
+              <Tabs.Panel value={shown} pt="md">
+                <TabPanel tab={shown} workload={workload} />
+              </Tabs.Panel>
+            </Tabs>
+          </Stack>
+        )}
+      </Loadable>
+      <RunDrawer />
+    </>
+  );
 }

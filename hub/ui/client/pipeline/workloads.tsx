@@ -1,5 +1,174 @@
+import { Badge, Button, Group, Select, Text, TextInput } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import { useState } from "react";
+import type { DashboardOverview, RunsSummary } from "#shared/schema/flow.ts";
+import type { Workload } from "#shared/schema/workload.ts";
+import { useFilters } from "../lib/filters.ts";
+import { seg } from "../lib/http.ts";
+import { useGet } from "../lib/query.ts";
+import { countText } from "../lib/units.ts";
+import { type Column, DataTable } from "../parts/data-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { Empty, Loadable } from "../parts/states.tsx";
+import { Clip, Status } from "../parts/text.tsx";
+import { LastRuns } from "./overview/state-table.tsx";
+import type { WorkloadList } from "./types.ts";
+import { CreateDialog } from "./workloads/create.tsx";
+import { createCommand, EXAMPLES } from "./workloads/examples.ts";
 
+type Depth = DashboardOverview["queue_depths"][number];
+interface Row extends Workload {
+  depth: Depth | undefined;
+  runs: readonly boolean[];
+  rate: number | null;
+  paused: boolean;
+}
+
+const count = (key: "pending" | "claimed" | "failed", title: string): Column<Row> => ({
+  ...{ key, title, width: "84px", align: "end", from: key === "failed" ? "sm" : undefined },
+  cell: ({ depth }) => countText(depth?.[key]),
+});
+
+const COLUMNS: Column<Row>[] = [
+  {
+    ...{ key: "slug", title: "Workload", width: "minmax(110px, 2fr)" },
+    cell: ({ slug, name }) => (
+      <>
+        <Clip text={slug} />
+        {name !== slug && (
+          <Text size="xs" c="dimmed" truncate>
+            {name}
+          </Text>
+        )}
+      </>
+    ),
+  },
+  {
+    ...{ key: "state", title: "State", width: "96px" },
+    cell: ({ enabled, paused }) => <Status value={paused ? "paused" : enabled ? "on" : "off"} />,
+  },
+  {
+    ...{ key: "type", title: "Executor", width: "minmax(110px, 1fr)", from: "md" },
+    cell: ({ executor_type }) => executor_type.replace("_", " "),
+  },
+  count("pending", "Pending"),
+  count("claimed", "Running"),
+  count("failed", "Failed"),
+  {
+    ...{ key: "runs", title: "Last 20 runs", width: "172px", from: "md" },
+    cell: ({ runs, rate }) => <LastRuns runs={runs} rate={rate} />,
+  },
+  {
+    ...{ key: "more", title: "", width: "110px", from: "lg" },
+    cell: ({ supervisor_enabled, schedule }) => (
+      <Group gap={4}>
+        {supervisor_enabled && (
+          <Badge size="xs" variant="default" tt="none">
+            supervised
+          </Badge>
+        )}
+        {schedule && (
+          <Badge size="xs" variant="default" tt="none" title={schedule}>
+            scheduled
+          </Badge>
+        )}
+      </Group>
+    ),
+  },
+];
+
+const matches = (row: Row, q: string, state: string): boolean => {
+  const words = q.toLowerCase().split(/\s+/).filter(Boolean);
+  const text = `${row.slug} ${row.name} ${row.executor_type} ${row.description}`.toLowerCase();
+  if (!words.every((word) => text.includes(word))) return false;
+  if (state === "on") return row.enabled;
+  if (state === "off") return !row.enabled;
+  return state !== "failed" || (row.depth?.failed ?? 0) > 0;
+};
+
+/** All workloads. */
 export function Page() {
-  return <PageHead title="workloads" />;
+  const [{ q, state, create }, set] = useFilters({ q: "", state: "", create: "" });
+  const [text, setText] = useState(q);
+  const later = useDebouncedCallback((typed: string) => set({ q: typed }), 200);
+  const list = useGet<WorkloadList>("/api/v1/workloads");
+  const overview = useGet<DashboardOverview>("/api/v1/dashboard/overview");
+  const summary = useGet<RunsSummary>("/api/v1/dashboard/workloads-runs-summary");
+  const openCreate = () => set({ create: Object.keys(EXAMPLES)[0] ?? "" }, { push: true });
+  const rowsOf = ({ workloads }: WorkloadList): Row[] =>
+    workloads.map((workload) => {
+      const runs = summary.data?.workloads.find(({ slug }) => slug === workload.slug);
+      return {
+        ...workload,
+        depth: overview.data?.queue_depths.find((one) => one.workload === workload.slug),
+        runs: runs?.runs ?? [],
+        rate: runs?.success_rate ?? null,
+        paused: Boolean(
+          overview.data?.supervised.find((one) => one.workload === workload.slug)?.paused_at,
+        ),
+      };
+    });
+  return (
+    <>
+      <PageHead title="Workloads">
+        <Button onClick={openCreate}>Create a workload</Button>
+      </PageHead>
+      <Loadable query={list}>
+        {(data) => {
+          const rows = rowsOf(data);
+          const shown = rows.filter((row) => matches(row, q, state));
+          if (rows.length === 0)
+            return (
+              <Empty title="There is no workload yet" command={createCommand()}>
+                A workload is a queue of tasks and what runs them. The button above makes one, or:
+              </Empty>
+            );
+          return (
+            <>
+              <Group mb="md" align="end">
+                <TextInput
+                  label="Filter"
+                  data-filter
+                  placeholder="name, executor"
+                  value={text}
+                  onChange={(event) => {
+                    setText(event.currentTarget.value);
+                    later(event.currentTarget.value);
+                  }}
+                />
+                <Select
+                  label="State"
+                  placeholder="all"
+                  clearable
+                  w={160}
+                  data={[
+                    { value: "on", label: "on" },
+                    { value: "off", label: "off" },
+                    { value: "failed", label: "has failed tasks" },
+                  ]}
+                  value={state || null}
+                  onChange={(value) => set({ state: value ?? "" })}
+                />
+                <Text size="sm" c="dimmed" pb={6}>
+                  {shown.length} of {rows.length}
+                </Text>
+              </Group>
+              {shown.length === 0 ? (
+                <Empty title="No workload matches">Another filter, or none, may show some.</Empty>
+              ) : (
+                <DataTable
+                  label="Workloads"
+                  columns={COLUMNS}
+                  rows={shown}
+                  rowKey={({ slug }) => slug}
+                  href={({ slug }) => `/ui/workloads/${seg(slug)}`}
+                />
+              )}
+            </>
+          );
+        }}
+      </Loadable>
+      <CreateDialog type={create} onType={(type) => set({ create: type })} />
+    </>
+  );
 }

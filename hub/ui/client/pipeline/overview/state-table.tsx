@@ -1,0 +1,103 @@
+import { Group, Stack, Text } from "@mantine/core";
+import { seg } from "../../lib/http.ts";
+import { countText, durationText, percentText } from "../../lib/units.ts";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { Sparkline } from "../../parts/sparkline.tsx";
+import { Clip, Status } from "../../parts/text.tsx";
+import type { WorkloadState } from "./problems.ts";
+
+/** The last runs as marks and as a share. */
+export function LastRuns({ runs, rate }: { runs: readonly boolean[]; rate: number | null }) {
+  if (runs.length === 0)
+    return (
+      <Text size="xs" c="dimmed">
+        never run
+      </Text>
+    );
+  const good = runs.filter(Boolean).length;
+  return (
+    <Group gap={6} wrap="nowrap">
+      <Sparkline runs={runs} label={`${good} of the last ${runs.length} runs succeeded`} />
+      <Text size="xs" c="dimmed" className="nums">
+        {percentText(rate)}
+      </Text>
+    </Group>
+  );
+}
+
+const COLUMNS: Record<string, Column<WorkloadState>> = {
+  slug: {
+    ...{ key: "slug", title: "Workload", width: "minmax(96px, 1.4fr)" },
+    cell: ({ slug }) => <Clip text={slug} />,
+  },
+  problems: {
+    ...{ key: "problems", title: "What is wrong", width: "minmax(150px, 3fr)" },
+    cell: ({ problems, supervision }) => (
+      <Stack gap={0}>
+        <Group gap={6}>
+          {supervision?.paused_at && <Status value="paused" />}
+          <Text size="sm" className="wrap">
+            {problems.join("; ")}
+          </Text>
+        </Group>
+        {supervision?.reason && (
+          <Text size="xs" c="dimmed" lineClamp={2} className="wrap">
+            {supervision.reason}
+          </Text>
+        )}
+      </Stack>
+    ),
+  },
+  runs: {
+    ...{ key: "runs", title: "Last 20 runs", width: "172px", from: "sm" },
+    cell: ({ runs, success_rate }) => <LastRuns runs={runs} rate={success_rate} />,
+  },
+  ready: {
+    ...{ key: "pending", title: "Pending", width: "84px", align: "end" },
+    cell: ({ pending }) => countText(pending),
+  },
+  claimed: {
+    ...{ key: "claimed", title: "Running", width: "84px", align: "end" },
+    cell: ({ claimed }) => countText(claimed),
+  },
+  failed: {
+    ...{ key: "failed", title: "Failed", width: "76px", align: "end", from: "sm" },
+    cell: ({ failed }) => countText(failed),
+  },
+  oldest: {
+    ...{ key: "oldest", title: "Oldest ready", width: "116px", align: "end", from: "md" },
+    cell: ({ oldest_s }) => (oldest_s === null ? "–" : durationText(oldest_s * 1_000)),
+  },
+  minute: {
+    ...{ key: "minute", title: "Done a minute", width: "120px", align: "end", from: "md" },
+    cell: ({ minute }) => `${countText(minute.succeeded ?? 0)} / min`,
+  },
+  expired: {
+    ...{ key: "expired", title: "Leases expired", width: "124px", align: "end", from: "lg" },
+    cell: ({ hour }) => `${countText(hour.expired ?? 0)} / h`,
+  },
+};
+const pick = (...names: string[]) => names.flatMap((name) => COLUMNS[name] ?? []);
+const WRONG = pick("slug", "problems", "runs", "oldest", "expired");
+const ALL = pick("slug", "runs", "ready", "claimed", "failed", "oldest", "minute", "expired");
+
+/** Workloads in short; `wrong`: with what is wrong in the place of their counts. */
+export function StateTable({
+  label,
+  rows,
+  wrong = false,
+}: {
+  label: string;
+  rows: readonly WorkloadState[];
+  wrong?: boolean;
+}) {
+  return (
+    <DataTable
+      label={label}
+      columns={wrong ? WRONG : ALL}
+      rows={rows}
+      rowKey={({ slug }) => slug}
+      href={({ slug }) => `/ui/workloads/${seg(slug)}`}
+    />
+  );
+}

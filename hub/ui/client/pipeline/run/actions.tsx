@@ -1,0 +1,63 @@
+import { Button, Group } from "@mantine/core";
+import { Link } from "wouter";
+import type { TaskHistory } from "#shared/schema/queue.ts";
+import { call, seg } from "../../lib/http.ts";
+import { useChange } from "../../lib/query.ts";
+import { ConfirmButton } from "../../parts/confirm.tsx";
+
+/** What can be done with a task, by where it is. */
+export function TaskActions({ history: { workload, pk, task } }: { history: TaskHistory }) {
+  const path = `/api/v1/workloads/${seg(workload)}/queue/${seg(pk)}`;
+  const retry = useChange(() => call("POST", `${path}/reset`), {
+    done: "The task is ready again",
+    failed: "The task was not reset",
+  });
+  const remove = useChange(() => call("DELETE", path), {
+    done: task?.state === "claimed" ? "The task was cancelled" : "The task was deleted",
+    failed: "The task is still there",
+  });
+  if (workload === "(deleted)") return null;
+  return (
+    <Group gap="xs">
+      {task?.state === "failed" && (
+        <Button size="xs" loading={retry.isPending} onClick={() => retry.mutate(undefined)}>
+          Retry
+        </Button>
+      )}
+      {task?.state === "claimed" && (
+        <ConfirmButton
+          size="xs"
+          question="Cancel this task?"
+          text="Its worker stops it; the run ends as cancelled and the task leaves the queue."
+          confirm="Cancel the task"
+          loading={remove.isPending}
+          onConfirm={() => remove.mutate(undefined)}
+        >
+          Cancel
+        </ConfirmButton>
+      )}
+      {(task?.state === "failed" || task?.state === "pending") && (
+        <ConfirmButton
+          size="xs"
+          question="Delete this task?"
+          text="It leaves the queue without being run. Its earlier runs stay."
+          confirm="Delete the task"
+          loading={remove.isPending}
+          onConfirm={() => remove.mutate(undefined)}
+        >
+          Delete
+        </ConfirmButton>
+      )}
+      {task === null && (
+        <Button
+          size="xs"
+          variant="default"
+          component={Link}
+          href={`/ui/workloads/${seg(workload)}?tab=submit&pk=${seg(pk)}`}
+        >
+          Submit again…
+        </Button>
+      )}
+    </Group>
+  );
+}

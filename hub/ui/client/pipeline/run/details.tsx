@@ -1,0 +1,122 @@
+import { Alert, Code, Stack, Text, Title } from "@mantine/core";
+import type { LiveRun } from "#shared/schema/pull-daemon.ts";
+import type { QueueRow, Run } from "#shared/schema/queue.ts";
+import { seg } from "../../lib/http.ts";
+import { useGet } from "../../lib/query.ts";
+import { durationText, timeText } from "../../lib/units.ts";
+import { Fact, FactList } from "../../parts/facts.tsx";
+import { Loadable } from "../../parts/states.tsx";
+import { Ago } from "../../parts/text.tsx";
+import { JsonTree } from "./json-tree.tsx";
+import { Stream } from "./stream.tsx";
+
+/** What a running task printed is told by its worker every few seconds. */
+const TAIL_EVERY_MS = 1_500;
+
+/** An attempt that ended: why, what it put out, what it printed. */
+export function RunDetails({ run_id }: { run_id: string }) {
+  const query = useGet<Run>(`/api/v1/runs/${seg(run_id)}`, {}, { refetchInterval: false });
+  return (
+    <Loadable query={query}>
+      {(run) => (
+        <Stack gap="md">
+          {run.error !== null && (
+            <Alert color="red" title={`Ended with ${run.outcome.replaceAll("_", " ")}`}>
+              <Text size="sm" className="wrap" ff="monospace">
+                {run.error}
+              </Text>
+            </Alert>
+          )}
+          {run.truncated && (
+            <Alert color="yellow" role="note">
+              It printed more than is kept: of each stream the first and the last 256 KB are here.
+            </Alert>
+          )}
+          <FactList label={`Run ${run.run_id}`}>
+            <Fact name="Run" copy={String(run.run_id)}>
+              {run.run_id}
+            </Fact>
+            <Fact name="Worker">{run.worker_id ?? "–"}</Fact>
+            <Fact name="Started">{timeText(run.started_at)}</Fact>
+            <Fact name="Took">{durationText(run.duration_ms)}</Fact>
+          </FactList>
+          <section aria-label="Output">
+            <Title order={3} size="h6" mb={4}>
+              Output
+            </Title>
+            <JsonTree label="Output" value={run.output_json} />
+          </section>
+          <Stream name="stdout" text={run.stdout} />
+          <Stream name="stderr" text={run.stderr} />
+        </Stack>
+      )}
+    </Loadable>
+  );
+}
+
+/** The attempt that runs now, with the end of what it printed so far. */
+export function LiveDetails({ workload, task }: { workload: string; task: QueueRow }) {
+  const { worker_id, pk } = task;
+  const query = useGet<{ at: string | null; runs: LiveRun[] }>(
+    `/api/v1/workers/${seg(worker_id ?? "")}/runs`,
+    {},
+    { enabled: worker_id !== null, refetchInterval: TAIL_EVERY_MS, retry: false },
+  );
+  const run = query.data?.runs.find((one) => one.workload === workload && one.pk === pk);
+  return (
+    <Stack gap="md">
+      <Text size="sm" c="dimmed">
+        {query.data?.at ? (
+          <>
+            The last 8 KB of each stream, as the worker told <Ago at={query.data.at} />.
+          </>
+        ) : (
+          "The worker tells what it prints every few seconds."
+        )}
+      </Text>
+      <Stream name="stdout" text={run?.stdout ?? ""} live />
+      <Stream name="stderr" text={run?.stderr ?? ""} live />
+    </Stack>
+  );
+}
+
+/** A task that waits or has failed: what it was submitted with. */
+export function TaskFacts({ task }: { task: QueueRow }) {
+  return (
+    <Stack gap="xs">
+      <FactList label="Task">
+        <Fact name="State">{task.state}</Fact>
+        <Fact name="Attempts">
+          {task.attempt} of {task.max_attempts}
+        </Fact>
+        <Fact name="Priority">{task.priority}</Fact>
+        <Fact name="Submitted">
+          <Ago at={task.created_at} />
+        </Fact>
+        {task.state === "pending" && (
+          <Fact name="May run">
+            <Ago at={task.run_at} />
+          </Fact>
+        )}
+        {task.lease_until && task.state === "claimed" && (
+          <Fact name="Lease ends">
+            <Ago at={task.lease_until} />
+          </Fact>
+        )}
+        {task.last_error && (
+          <Fact name="Last error">
+            <Code className="wrap">{task.last_error}</Code>
+          </Fact>
+        )}
+      </FactList>
+      {task.extra !== null && (
+        <section aria-label="Extra">
+          <Title order={3} size="h6" mb={4}>
+            Extra
+          </Title>
+          <JsonTree label="Extra" value={task.extra} />
+        </section>
+      )}
+    </Stack>
+  );
+}

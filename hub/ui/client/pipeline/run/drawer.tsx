@@ -1,0 +1,59 @@
+import { Anchor, Group, Stack, Text } from "@mantine/core";
+import { Link } from "wouter";
+import type { TaskHistory } from "#shared/schema/queue.ts";
+import { seg } from "../../lib/http.ts";
+import { useGet } from "../../lib/query.ts";
+import { SidePanel } from "../../parts/side-panel.tsx";
+import { Loadable } from "../../parts/states.tsx";
+import { TaskActions } from "./actions.tsx";
+import { useShown } from "./address.ts";
+import { LiveDetails, RunDetails, TaskFacts } from "./details.tsx";
+import { Timeline } from "./timeline.tsx";
+
+function History({ history }: { history: TaskHistory }) {
+  const { run, showRun, showTask } = useShown();
+  const { workload, pk, task, attempts } = history;
+  // A task that has ended meanwhile shows how.
+  const last = task === null ? String(attempts.at(-1)?.run_id ?? "") : "";
+  const shown = run || last;
+  return (
+    <Stack gap="md">
+      <Group justify="space-between">
+        <Text size="sm" c="dimmed">
+          Task of{" "}
+          <Anchor component={Link} href={`/ui/workloads/${seg(workload)}`} inherit>
+            {workload}
+          </Anchor>
+        </Text>
+        <TaskActions history={history} />
+      </Group>
+      <Timeline
+        history={history}
+        shown={shown}
+        onShow={(id) => (id === null ? showTask(workload, pk) : showRun(id))}
+      />
+      {shown === "" && task?.state === "claimed" && <LiveDetails workload={workload} task={task} />}
+      {shown !== "" && <RunDetails key={shown} run_id={shown} />}
+      {task && <TaskFacts task={task} />}
+    </Stack>
+  );
+}
+
+/** A run or a task beside the page that it was opened from: the address says which. */
+export function RunDrawer() {
+  const { run, task, close } = useShown();
+  const opened = run !== "" || task !== null;
+  const path =
+    task === null
+      ? `/api/v1/runs/${seg(run)}/task`
+      : `/api/v1/workloads/${seg(task.workload)}/tasks/${seg(task.pk)}`;
+  const query = useGet<TaskHistory>(path, {}, { enabled: opened, refetchInterval: 2_000 });
+  // What is read for another address is not shown under this one.
+  const fits = task === null ? !query.isPlaceholderData : query.data?.pk === task.pk;
+  const title = (fits && query.data?.pk) || task?.pk || (run && `Run ${run}`) || "Run";
+  return (
+    <SidePanel title={title} opened={opened} onClose={close} size={760}>
+      <Loadable query={query}>{(history) => <History history={history} />}</Loadable>
+    </SidePanel>
+  );
+}

@@ -1,0 +1,60 @@
+import type { Run } from "#shared/schema/queue.ts";
+import { durationText } from "../../lib/units.ts";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { Ago, Clip, Status } from "../../parts/text.tsx";
+
+const COLUMNS: Column<Run>[] = [
+  {
+    ...{ key: "outcome", title: "Outcome", width: "124px" },
+    cell: ({ outcome }) => <Status value={outcome} />,
+  },
+  {
+    ...{ key: "workload", title: "Workload", width: "minmax(90px, 1fr)", from: "sm" },
+    cell: ({ workload }) => <Clip text={workload} />,
+  },
+  {
+    ...{ key: "pk", title: "Task", width: "minmax(90px, 2fr)" },
+    cell: ({ pk }) => <Clip text={pk} mono />,
+  },
+  {
+    ...{ key: "error", title: "Error", width: "minmax(120px, 3fr)", from: "md" },
+    cell: ({ error }) => (error === null ? null : <Clip text={error.slice(0, 300)} />),
+  },
+  {
+    ...{ key: "attempt", title: "Attempt", width: "80px", align: "end", from: "md" },
+    cell: ({ attempt }) => attempt,
+  },
+  {
+    ...{ key: "worker", title: "Worker", width: "minmax(90px, 1fr)", from: "lg" },
+    cell: ({ worker_id }) => <Clip text={worker_id} />,
+  },
+  {
+    ...{ key: "took", title: "Took", width: "96px", align: "end", from: "sm" },
+    cell: ({ duration_ms }) => durationText(duration_ms),
+  },
+  {
+    ...{ key: "ended", title: "Ended", width: "112px", align: "end" },
+    cell: ({ finished_at }) => <Ago at={finished_at} />,
+  },
+];
+
+interface RunTableProps {
+  label: string;
+  runs: readonly Run[];
+  /** Where all are of one workload. */
+  without?: readonly string[];
+  onOpen: (run_id: number) => void;
+}
+
+/** Runs, the newest first; one opens in the drawer. */
+export function RunTable({ label, runs, without = [], onOpen }: RunTableProps) {
+  return (
+    <DataTable
+      label={label}
+      columns={COLUMNS.filter(({ key }) => !without.includes(key))}
+      rows={runs}
+      rowKey={({ run_id }) => String(run_id)}
+      onOpen={({ run_id }) => onOpen(run_id)}
+    />
+  );
+}

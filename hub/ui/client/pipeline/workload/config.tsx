@@ -1,0 +1,80 @@
+import { Alert, Button, Group, Stack, Text } from "@mantine/core";
+import { type FormEvent, useState } from "react";
+import type { Workload } from "#shared/schema/workload.ts";
+import { call, seg } from "../../lib/http.ts";
+import { useChange } from "../../lib/query.ts";
+import { bodyOf, draftOf } from "./form/draft.ts";
+import { WorkloadForm } from "./form/workload-form.tsx";
+
+/** Every setting of a workload. It shows what was there when it was opened until it is saved or begun anew. */
+export function Config({ workload }: { workload: Workload }) {
+  const [start, setStart] = useState(workload);
+  const [draft, setDraft] = useState(() => draftOf(workload));
+  const [tried, setTried] = useState(false);
+  const { body, errors } = bodyOf(draft);
+  const begin = (from: Workload) => {
+    setStart(from);
+    setDraft(draftOf(from));
+    setTried(false);
+  };
+  const save = useChange(
+    () => call<Workload>("PUT", `/api/v1/workloads/${seg(workload.slug)}`, { json: body }),
+    {
+      done: "The settings were saved",
+      failed: "The settings were not saved",
+      quiet: true,
+      onDone: begin,
+    },
+  );
+  const changed = JSON.stringify(draft) !== JSON.stringify(draftOf(start));
+  const elsewhere = workload.updated_at > start.updated_at;
+  // Nothing typed is lost by it.
+  if (elsewhere && !changed) begin(workload);
+  const wrong = Object.keys(errors).length;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    setTried(true);
+    if (wrong === 0) save.mutate(undefined);
+  };
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack maw={900}>
+        {elsewhere && changed && (
+          <Alert color="yellow" title="It was changed elsewhere meanwhile" role="status">
+            <Group>
+              <Text size="sm">Saving writes over that.</Text>
+              <Button size="xs" variant="default" onClick={() => begin(workload)}>
+                Show what is there now
+              </Button>
+            </Group>
+          </Alert>
+        )}
+        <WorkloadForm
+          draft={draft}
+          onChange={setDraft}
+          errors={tried ? errors : {}}
+          error={save.error}
+        />
+        <Group className="save-bar">
+          <Button type="submit" loading={save.isPending} disabled={!changed}>
+            Save
+          </Button>
+          <Button variant="default" disabled={!changed} onClick={() => begin(workload)}>
+            Undo changes
+          </Button>
+          <Text
+            size="sm"
+            c={tried && wrong > 0 ? "var(--mantine-color-error)" : "dimmed"}
+            role="status"
+          >
+            {tried && wrong > 0
+              ? `${wrong} fields are to be mended`
+              : changed
+                ? "Tasks that run go on under the settings they were claimed with."
+                : "Nothing is changed."}
+          </Text>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,179 @@
+import { Button, Group, Text } from "@mantine/core";
+import { useState } from "react";
+import type { z } from "zod";
+import type { QueuePeek, QueueRow, ResetFailed } from "#shared/schema/queue.ts";
+import { call, seg } from "../../lib/http.ts";
+import { useChange, useGet } from "../../lib/query.ts";
+import { ConfirmButton } from "../../parts/confirm.tsx";
+import { DataTable } from "../../parts/data-table.tsx";
+import { Empty, Loadable } from "../../parts/states.tsx";
+import { useShown } from "../run/address.ts";
+import { COLUMNS_OF, type QueueTab } from "./queue-columns.tsx";
+
+const LIMIT = 50;
+/** Calls of a bulk action at a time. */
+const AT_ONCE = 6;
+
+const NOTHING: Record<QueueTab, string> = {
+  ready: "No task is ready",
+  claimed: "No task runs",
+  failed: "No task has failed",
+  delayed: "No task waits for its time",
+};
+
+/** Calls `act` for every key; those of which it did not hold. */
+async function forEach(pks: readonly string[], act: (pk: string) => Promise<unknown>) {
+  const left = [...pks];
+  const failed: string[] = [];
+  const worker = async () => {
+    for (let pk = left.shift(); pk !== undefined; pk = left.shift()) {
+      const key = pk;
+      await act(key).catch(() => failed.push(key));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return { done: pks.length - failed.length, failed };
+}
+
+interface BulkProps {
+  slug: string;
+  tab: QueueTab;
+  selected: ReadonlySet<string>;
+  onDone: () => void;
+}
+
+function BulkBar({ slug, tab, selected, onDone }: BulkProps) {
+  const path = `/api/v1/workloads/${seg(slug)}/queue`;
+  const said = (verb: string) => (out: { done: number; failed: string[] }) =>
+    out.failed.length === 0
+      ? `${out.done} tasks ${verb}`
+      : `${out.done} tasks ${verb}; ${out.failed.length} had moved on meanwhile`;
+  const remove = useChange(
+    () => forEach([...selected], (pk) => call("DELETE", `${path}/${seg(pk)}`)),
+    { done: said(tab === "claimed" ? "cancelled" : "deleted"), failed: "Nothing was done", onDone },
+  );
+  const retry = useChange(
+    () => forEach([...selected], (pk) => call("POST", `${path}/${seg(pk)}/reset`)),
+    { done: said("are ready again"), failed: "Nothing was done", onDone },
+  );
+  const reset = useChange(() => call<z.infer<typeof ResetFailed>>("POST", `${path}/reset-failed`), {
+    done: ({ reset: n }) => `${n} tasks are ready again`,
+    failed: "The failed tasks were not reset",
+    onDone,
+  });
+  const verb = tab === "claimed" ? "Cancel" : "Delete";
+  return (
+    <Group gap="xs" mb="sm">
+      {tab === "failed" && (
+        <Button
+          size="xs"
+          variant="default"
+          loading={reset.isPending}
+          onClick={() => reset.mutate(undefined)}
+        >
+          Reset all failed
+        </Button>
+      )}
+      {selected.size > 0 && (
+        <>
+          {tab === "failed" && (
+            <Button
+              size="xs"
+              variant="default"
+              loading={retry.isPending}
+              onClick={() => retry.mutate(undefined)}
+            >
+              {`Retry ${selected.size} selected`}
+            </Button>
+          )}
+          <ConfirmButton
+            size="xs"
+            question={`${verb} ${selected.size} tasks?`}
+            text={
+              tab === "claimed"
+                ? "Their workers stop them; the runs end as cancelled and the tasks leave the queue."
+                : "They leave the queue without being run again. Their runs stay."
+            }
+            loading={remove.isPending}
+            onConfirm={() => remove.mutate(undefined)}
+          >
+            {`${verb} ${selected.size} selected`}
+          </ConfirmButton>
+        </>
+      )}
+    </Group>
+  );
+}
+
+interface QueueProps {
+  slug: string;
+  tab: QueueTab;
+  offset: number;
+  onOffset: (offset: number) => void;
+}
+
+/** Rows of the queue in one state, oldest first. */
+export function Queue({ slug, tab, offset, onOffset }: QueueProps) {
+  const { showTask } = useShown();
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const peek = useGet<z.infer<typeof QueuePeek>>(`/api/v1/workloads/${seg(slug)}/queue/peek`, {
+    ...{ state: tab, limit: LIMIT, offset: offset || undefined },
+  });
+  // What has left the page is not acted on unseen.
+  const here = new Set(peek.data?.rows.map(({ pk }: QueueRow) => pk));
+  const chosen = new Set([...selected].filter((pk) => here.has(pk)));
+  return (
+    <Loadable query={peek}>
+      {({ rows, next_offset }) => (
+        <>
+          {(rows.length > 0 || offset > 0) && (
+            <BulkBar
+              slug={slug}
+              tab={tab}
+              selected={chosen}
+              onDone={() => setSelected(new Set())}
+            />
+          )}
+          {rows.length === 0 ? (
+            <Empty title={NOTHING[tab]} />
+          ) : (
+            <DataTable
+              label={`Tasks: ${tab}`}
+              columns={COLUMNS_OF[tab]}
+              rows={rows}
+              rowKey={({ pk }) => pk}
+              onOpen={({ pk }) => showTask(slug, pk)}
+              selected={chosen}
+              onSelect={setSelected}
+            />
+          )}
+          {(offset > 0 || next_offset !== null) && (
+            <Group justify="space-between" mt="sm">
+              <Text size="sm" c="dimmed">
+                Tasks {offset + 1} to {offset + rows.length}, oldest first
+              </Text>
+              <Group gap="xs">
+                <Button
+                  size="xs"
+                  variant="default"
+                  disabled={offset === 0}
+                  onClick={() => onOffset(Math.max(0, offset - LIMIT))}
+                >
+                  Before
+                </Button>
+                <Button
+                  size="xs"
+                  variant="default"
+                  disabled={next_offset === null}
+                  onClick={() => next_offset !== null && onOffset(next_offset)}
+                >
+                  Next
+                </Button>
+              </Group>
+            </Group>
+          )}
+        </>
+      )}
+    </Loadable>
+  );
+}

@@ -1,0 +1,52 @@
+import { Alert, Text } from "@mantine/core";
+import type { Supervision } from "#shared/schema/supervisor.ts";
+import { seg } from "../../lib/http.ts";
+import { useGet } from "../../lib/query.ts";
+import { Ago } from "../../parts/text.tsx";
+
+const DID: Record<string, string> = {
+  pause: "paused it",
+  reset: "reset its failed tasks",
+  restart: "restarted its dead instances",
+  report: "reported a problem",
+};
+const PROBLEMS: Record<string, string> = {
+  no_worker: "Tasks are ready and no live worker may run them",
+  dead_instances: "Tasks are ready and instances that should run them are dead",
+  stuck: "Tasks are ready and workers idle, but nothing is run",
+};
+
+/** What the supervisor sees of a workload and did with it last; nothing where it never did. */
+export function SupervisionNote({ slug }: { slug: string }) {
+  const { data } = useGet<Supervision>(`/api/v1/workloads/${seg(slug)}/supervisor`);
+  if (!data || (data.paused_at === null && data.problem === null && data.action === null))
+    return null;
+  const title =
+    data.paused_at !== null
+      ? "Paused by the supervisor"
+      : data.problem !== null
+        ? (PROBLEMS[data.problem] ?? data.problem)
+        : "The supervisor stepped in";
+  return (
+    <Alert
+      color={data.paused_at || data.problem ? "orange" : "blue"}
+      title={title}
+      mb="md"
+      role="status"
+    >
+      <Text size="sm" className="wrap">
+        {data.action && (
+          <>
+            It {DID[data.action] ?? data.action} <Ago at={data.action_at} />: {data.reason}.{" "}
+          </>
+        )}
+        {data.paused_at && "It stays paused until you switch it on."}
+        {data.problem && (
+          <>
+            Seen since <Ago at={data.problem_since} />.
+          </>
+        )}
+      </Text>
+    </Alert>
+  );
+}
