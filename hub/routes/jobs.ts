@@ -11,9 +11,12 @@ import { removeJob } from "../jobs/remove.ts";
 import { submitJob } from "../jobs/submit.ts";
 import { idempotencyKey, idempotent } from "./idempotent.ts";
 import { mergePreset } from "./job-preset.ts";
-import { IdempotencyHeader, JobParams } from "./params.ts";
+import { IdempotencyHeader, JobParams, PreferHeader } from "./params.ts";
 
 const tags = ["jobs"];
+
+/** RFC 7240 §4.1. */
+const wantsAnswerAtOnce = (prefer = ""): boolean => /(^|,)\s*respond-async\s*(,|;|$)/i.test(prefer);
 
 /** Jobs: submit, list, read, cancel, delete (fleet spec §4.1). */
 export function jobRoutes(ctx: HubContext) {
@@ -26,11 +29,11 @@ export function jobRoutes(ctx: HubContext) {
     description:
       "Waits about 8 s for a lane; after that 503, and the job stays queued. Jobs of mode codegen-loop and rerun are " +
       "answered at once, queued. `preset` names options of /presets; those " +
-      "given here win over them.",
+      "given here win over them. With `Prefer: respond-async` every job is answered at once, queued or not.",
     middleware: [...middleware, mergePreset(ctx)],
     request: {
       ...json(SubmitJob, { url: "https://example.com/", options: { idle_seconds: 1 } }),
-      headers: IdempotencyHeader,
+      headers: IdempotencyHeader.extend(PreferHeader.shape),
     },
     responses: {
       ...ok(Job, "The job, running or queued"),
@@ -85,7 +88,8 @@ export function jobRoutes(ctx: HubContext) {
   return newApp()
     .openapi(submit, async (c) => {
       const idempotency_key = idempotencyKey(c);
-      return c.json(await submitJob(ctx, c.req.valid("json"), { idempotency_key }), 200);
+      const wait = !wantsAnswerAtOnce(c.req.header("prefer"));
+      return c.json(await submitJob(ctx, c.req.valid("json"), { idempotency_key, wait }), 200);
     })
     .openapi(list, async (c) => c.json(await listJobs(ctx, c.req.valid("query")), 200))
     .openapi(read, async (c) => c.json(await getJob(ctx, c.req.valid("param").id), 200))

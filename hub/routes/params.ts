@@ -38,3 +38,9 @@ export const IdempotencyHeader = z.object({
     description: "Same key and body within 24 h: the first answer again. Other body: 409.",
   }),
 });
+
+export const PreferHeader = z.object({
+  prefer: z.string().optional().openapi({
+    description: "`respond-async`: answer at once, without waiting for a lane (RFC 7240).",
+  }),
+});

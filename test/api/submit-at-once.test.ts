@@ -1,0 +1,16 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startTestHub } from "#test/support/hub.ts";
+
+/** POST /jobs without the wait of fleet spec §3.1, for who submits many. */
+
+let hub: Awaited<ReturnType<typeof startTestHub>>;
+beforeAll(async () => {
+  hub = await startTestHub();
+});
+afterAll(() => hub.close());
+
+test("§3.1 a job with Prefer: respond-async is answered at once, queued, where no lane is free", async () => {
+  const headers = { prefer: "wait=1, respond-async" };
+  const answer = await hub.call("POST", "/jobs", { url: "https://example.com/" }, { headers });
+  expect(answer).toMatchObject({ status: 200, body: { status: "queued", queue_position: 1 } });
+});
