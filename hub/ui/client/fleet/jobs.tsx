@@ -1,5 +1,82 @@
+import { Button } from "@mantine/core";
+import { IconSend } from "@tabler/icons-react";
+import { useState } from "react";
+import { Link } from "wouter";
+import type { z } from "zod";
+import type { JobList } from "#shared/schema/job.ts";
+import { useFilters } from "../lib/filters.ts";
+import { seg } from "../lib/http.ts";
+import { useGet } from "../lib/query.ts";
+import { DataTable } from "../parts/data-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { cursorOf, Pager } from "../parts/pager.tsx";
+import { Empty, Loadable } from "../parts/states.tsx";
+import { BulkBar } from "./jobs/bulk-bar.tsx";
+import { COLUMNS } from "./jobs/columns.tsx";
+import { Filters, NO_FILTERS } from "./jobs/filters.tsx";
 
+const PAGE_ROWS = 100;
+
+/** Every job, newest first; filters and page are in the address. */
 export function Page() {
-  return <PageHead title="Jobs" />;
+  const [filters, setFilters] = useFilters(NO_FILTERS);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const { page, worker: worker_id, ...rest } = filters;
+  const jobs = useGet<z.infer<typeof JobList>>("/jobs", {
+    ...{ ...rest, worker_id },
+    ...{ limit: PAGE_ROWS, cursor: cursorOf(page) },
+  });
+  const filtered = Object.values(filters).some((value) => value !== "");
+  return (
+    <>
+      <PageHead title="Jobs">
+        <Button component={Link} href="/ui/submit" leftSection={<IconSend size={16} />}>
+          Submit a job
+        </Button>
+      </PageHead>
+      <Filters filters={filters} onChange={setFilters} />
+      <Loadable query={jobs}>
+        {({ jobs: rows, next_cursor }) => {
+          const chosen = rows.filter(({ job_id }) => selected.has(job_id));
+          return (
+            <>
+              <BulkBar jobs={chosen} onClear={() => setSelected(new Set())} />
+              {rows.length === 0 ? (
+                <NoJobs filtered={filtered} />
+              ) : (
+                <DataTable
+                  label="Jobs"
+                  columns={COLUMNS}
+                  rows={rows}
+                  rowKey={({ job_id }) => job_id}
+                  href={({ job_id }) => `/ui/jobs/${seg(job_id)}`}
+                  // A job that is gone from the page is not selected any more.
+                  selected={new Set(chosen.map(({ job_id }) => job_id))}
+                  onSelect={setSelected}
+                />
+              )}
+              <Pager
+                trail={page}
+                next={next_cursor}
+                shown={rows.length}
+                onGo={(trail) => setFilters({ page: trail }, { push: true })}
+              />
+            </>
+          );
+        }}
+      </Loadable>
+    </>
+  );
+}
+
+function NoJobs({ filtered }: { filtered: boolean }) {
+  if (filtered) return <Empty title="No job fits these filters">Take some away to see more.</Empty>;
+  return (
+    <Empty
+      title="There are no jobs yet"
+      command={`curl -sS ${location.origin}/jobs -H 'content-type: application/json' -d '{"url": "https://example.com/"}'`}
+    >
+      Submit one with the form, or from a shell:
+    </Empty>
+  );
 }

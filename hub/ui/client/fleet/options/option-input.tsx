@@ -38,13 +38,13 @@ function valueText(value: OptionValue, unit: string): string {
 }
 
 /** "Default 20 s, from 0 to 3,600 s". */
-function factsOf({ field, base, fromPreset, value }: OptionInputProps): string {
+function factsOf({ field, base, fromPreset, value, pick }: OptionInputProps): string {
   const { min, max, unit, max_length } = field;
   const facts = [`${fromPreset ? "Preset" : "Default"} ${valueText(base, unit)}`];
   if (min !== undefined && max !== undefined)
     facts.push(`from ${countText(min)} to ${`${countText(max)} ${unit}`.trim()}`);
   else if (min !== undefined) facts.push(`at least ${countText(min)}`);
-  if (max_length !== undefined) facts.push(`at most ${countText(max_length)} characters`);
+  if (max_length !== undefined && !pick) facts.push(`at most ${countText(max_length)} characters`);
   return `${value === undefined ? "" : "Changed. "}${facts.join(", ")}.`;
 }
 
@@ -69,7 +69,7 @@ function Label({ field }: { field: OptionField }) {
 function ModeInput({ field, value, base, error, onChange }: OptionInputProps) {
   return (
     <Stack gap={4}>
-      <Text size="sm" fw={500} id="option-mode">
+      <Text size="sm" fw="var(--mantine-font-weight-medium)" id="option-mode">
         <Label field={field} />
       </Text>
       <SegmentedControl

@@ -44,7 +44,7 @@ export function OptionsForm({
       {simple.map(input)}
       <Accordion
         multiple
-        variant="separated"
+        variant="contained"
         order={3}
         keepMounted={false}
         // A field that the API refused is in sight whether its group is folded or not.

@@ -1,4 +1,4 @@
-import { Button, Grid, Group, Paper, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Button, Group, Paper, Stack, Text, TextInput, Title } from "@mantine/core";
 import { IconSend } from "@tabler/icons-react";
 import { type FormEvent, useState } from "react";
 import type { Preset } from "#shared/schema/preset.ts";
@@ -29,38 +29,35 @@ export function SubmitForm({ start, presets }: { start: Draft; presets: readonly
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !submit.isPending) send();
       }}
     >
-      <Grid gap="lg">
-        <Grid.Col span={{ base: 12, lg: 8 }}>
-          <Stack>
-            <TextInput
-              label="Address"
-              description="The page to open: an http or https URL."
-              placeholder="https://example.com/"
-              type="url"
-              inputMode="url"
-              autoComplete="off"
-              data-autofocus
-              required
-              value={draft.url}
-              error={issues.fields.get("url")}
-              onChange={(event) => change({ url: event.currentTarget.value })}
-            />
-            <PresetSelect
-              presets={presets}
-              value={draft.preset}
-              error={issues.fields.get("preset")}
-              onChange={(slug) => change({ preset: slug })}
-            />
-            <OptionsForm
-              given={draft.given}
-              preset={preset && givenOf(preset.options)}
-              issues={issues}
-              onChange={(given) => change({ given })}
-            />
-          </Stack>
-        </Grid.Col>
-        <Grid.Col span={{ base: 12, lg: 4 }}>
-          <Paper withBorder p="md" className="submit-side">
+      <div className="submit-layout">
+        <Stack>
+          <TextInput
+            label="Address"
+            description="The page to open: an http or https URL."
+            placeholder="https://example.com/"
+            type="url"
+            inputMode="url"
+            autoComplete="off"
+            required
+            value={draft.url}
+            error={issues.fields.get("url")}
+            onChange={(event) => change({ url: event.currentTarget.value })}
+          />
+          <PresetSelect
+            presets={presets}
+            value={draft.preset}
+            error={issues.fields.get("preset")}
+            onChange={(slug) => change({ preset: slug })}
+          />
+          <OptionsForm
+            given={draft.given}
+            preset={preset && givenOf(preset.options)}
+            issues={issues}
+            onChange={(given) => change({ given })}
+          />
+        </Stack>
+        <div className="submit-side">
+          <Paper withBorder p="md" className="submit-actions">
             <Stack gap="sm">
               <Group>
                 <Button
@@ -87,14 +84,16 @@ export function SubmitForm({ start, presets }: { start: Draft; presets: readonly
                 </Text>
               )}
               {issues.rest && <ErrorNote title="The job was not submitted" error={submit.error} />}
-              <Title order={2} size="h5">
-                As a command
-              </Title>
-              <Command text={curlOf(draft, location.origin)} />
             </Stack>
           </Paper>
-        </Grid.Col>
-      </Grid>
+          <Stack gap="xs">
+            <Title order={2} size="h5">
+              As a command
+            </Title>
+            <Command text={curlOf(draft, location.origin)} />
+          </Stack>
+        </div>
+      </div>
     </form>
   );
 }

@@ -1,0 +1,98 @@
+import { Button, Group, Paper, Text } from "@mantine/core";
+import { useState } from "react";
+import type { Job } from "#shared/schema/job.ts";
+import { call, seg } from "../../lib/http.ts";
+import { tellDone, tellError, useChange } from "../../lib/query.ts";
+import { ConfirmButton } from "../../parts/confirm.tsx";
+import { type BulkResult, failuresText, forEachOf } from "./bulk.ts";
+
+const TERMINAL = new Set(["completed", "failed", "cancelled"]);
+
+const cancel = (job: Job) => call("POST", `/jobs/${seg(job.job_id)}/cancel`);
+const remove = (job: Job) => call("DELETE", `/jobs/${seg(job.job_id)}`);
+/** The same options again, answered at once: many jobs do not each wait for a lane. */
+const submitAgain = ({ url, options: { fetch_recipe: _, ...options } }: Job) =>
+  call("POST", "/jobs", { json: { url, options }, headers: { prefer: "respond-async" } });
+
+interface Work {
+  jobs: readonly Job[];
+  change: (job: Job) => Promise<unknown>;
+  /** "cancelled" */
+  verb: string;
+}
+
+/** Which jobs; said as "1 job", "3 jobs". */
+const countOf = (jobs: number) => `${jobs} ${jobs === 1 ? "job" : "jobs"}`;
+
+interface BulkBarProps {
+  jobs: readonly Job[];
+  onClear: () => void;
+}
+
+/** What can be done with the selected jobs. */
+export function BulkBar({ jobs, onClear }: BulkBarProps) {
+  const [done, setDone] = useState(0);
+  const bulk = useChange<Work, BulkResult>(
+    ({ jobs: of, change }) => {
+      setDone(0);
+      const byId = new Map(of.map((job) => [job.job_id, job]));
+      return forEachOf([...byId.keys()], (id) => change(byId.get(id) as Job), setDone);
+    },
+    {
+      failed: "The jobs were not changed",
+      onDone: (result, { verb }) => {
+        if (result.done > 0) tellDone(`${countOf(result.done)} ${verb}`);
+        if (result.failed.length > 0)
+          tellError(`${countOf(result.failed.length)} not ${verb}`, failuresText(result));
+        onClear();
+      },
+    },
+  );
+  if (jobs.length === 0) return null;
+  const open = jobs.filter(({ status }) => !TERMINAL.has(status));
+  const run = (work: Work) => bulk.mutate(work);
+  const total = bulk.variables?.jobs.length ?? 0;
+  return (
+    <Paper withBorder p="xs" mb="sm" role="region" aria-label="Selected jobs">
+      <Group gap="xs">
+        <Text size="sm" fw={600} role="status">
+          {bulk.isPending ? `${done} of ${total} done` : `${countOf(jobs.length)} selected`}
+        </Text>
+        <Button
+          size="xs"
+          variant="default"
+          loading={bulk.isPending}
+          onClick={() => run({ jobs, change: submitAgain, verb: "submitted again" })}
+        >
+          Submit again
+        </Button>
+        <ConfirmButton
+          size="xs"
+          disabled={open.length === 0}
+          loading={bulk.isPending}
+          question={`Cancel ${countOf(open.length)}?`}
+          text="What running ones have stored is kept."
+          confirm="Cancel them"
+          onConfirm={() => run({ jobs: open, change: cancel, verb: "cancelled" })}
+        >
+          Cancel
+        </ConfirmButton>
+        <ConfirmButton
+          size="xs"
+          color="red"
+          variant="light"
+          loading={bulk.isPending}
+          question={`Delete ${countOf(jobs.length)}?`}
+          text="Their records, logs and files are gone for good; running ones are cancelled first."
+          confirm="Delete them"
+          onConfirm={() => run({ jobs, change: remove, verb: "deleted" })}
+        >
+          Delete
+        </ConfirmButton>
+        <Button size="xs" variant="subtle" onClick={onClear} disabled={bulk.isPending}>
+          Select none
+        </Button>
+      </Group>
+    </Paper>
+  );
+}

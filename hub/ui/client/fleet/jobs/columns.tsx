@@ -1,0 +1,104 @@
+import { Group, Text, Tooltip } from "@mantine/core";
+import type { CaptureReport, Job } from "#shared/schema/job.ts";
+import { bytesText, countText, percentText } from "../../lib/units.ts";
+import type { Column } from "../../parts/data-table.tsx";
+import { Ago, Clip, Elapsed, Status } from "../../parts/text.tsx";
+
+/** The target's host name: what the host filter takes. */
+export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : "");
+
+function Capture({ report }: { report: CaptureReport | null }) {
+  if (report === null) return <>–</>;
+  const { seen, captured, partial, lost } = report;
+  const parts = [`${countText(captured)} of ${countText(seen)} bodies`];
+  if (partial > 0) parts.push(`${countText(partial)} partial`);
+  if (lost > 0) parts.push(`${countText(lost)} lost`);
+  return (
+    <Tooltip label={parts.join(", ")}>
+      <span>{percentText(report.ratio)}</span>
+    </Tooltip>
+  );
+}
+
+function State({ job }: { job: Job }) {
+  return (
+    <Group gap={4} wrap="nowrap">
+      <Status value={job.status} title={job.stage ?? undefined} />
+      {job.queue_position !== null && (
+        <Text size="xs" c="dimmed" title="Place in the queue">
+          #{countText(job.queue_position)}
+        </Text>
+      )}
+    </Group>
+  );
+}
+
+export const COLUMNS: Column<Job>[] = [
+  { key: "status", title: "Status", width: "118px", cell: (job) => <State job={job} /> },
+  {
+    key: "url",
+    title: "Address",
+    width: "minmax(150px, 2fr)",
+    cell: (job) => <Clip text={job.url} />,
+  },
+  {
+    key: "host",
+    title: "Host",
+    width: "minmax(100px, 1fr)",
+    from: "lg",
+    cell: (job) => <Clip text={hostOf(job.url)} />,
+  },
+  { key: "mode", title: "Mode", width: "108px", from: "md", cell: (job) => job.mode },
+  {
+    key: "worker",
+    title: "Worker",
+    width: "76px",
+    from: "lg",
+    cell: (job) => <Clip text={job.worker_id} />,
+  },
+  {
+    key: "created",
+    title: "Created",
+    width: "112px",
+    cell: (job) => <Ago at={job.created_at} />,
+  },
+  {
+    key: "duration",
+    title: "Duration",
+    width: "92px",
+    align: "end",
+    from: "sm",
+    cell: (job) => <Elapsed since={job.started_at} until={job.finished_at} />,
+  },
+  {
+    key: "assets",
+    title: "Assets",
+    width: "70px",
+    align: "end",
+    from: "md",
+    cell: (job) => countText(job.asset_count),
+  },
+  {
+    key: "size",
+    title: "Size",
+    width: "84px",
+    align: "end",
+    from: "md",
+    cell: (job) => bytesText(job.asset_bytes),
+  },
+  {
+    key: "capture",
+    title: "Captured",
+    width: "84px",
+    align: "end",
+    from: "lg",
+    cell: (job) => <Capture report={job.capture} />,
+  },
+  {
+    key: "error",
+    title: "Error",
+    width: "minmax(110px, 1.5fr)",
+    from: "sm",
+    cell: (job) => <Clip text={job.error} />,
+  },
+];

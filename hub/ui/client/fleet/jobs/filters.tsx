@@ -1,0 +1,135 @@
+import { Button, Group, Select, TextInput } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import { IconSearch } from "@tabler/icons-react";
+import { type ReactNode, useState } from "react";
+import type { JobMode, JobStatus } from "#shared/schema/job.ts";
+import { useGet } from "../../lib/query.ts";
+import { momentOf, momentText } from "./moments.ts";
+
+/** As they are kept in the address. `since` and `until` are ISO 8601 UTC; `page` is the trail of cursors. */
+export const NO_FILTERS = {
+  ...{ q: "", status: "", mode: "", host: "", worker: "", since: "", until: "" },
+  page: "",
+};
+export type JobFilters = typeof NO_FILTERS;
+
+const STATUSES: JobStatus[] = ["queued", "running", "completed", "failed", "cancelled"];
+const MODES: JobMode[] = ["fetch", "codegen-loop", "rerun"];
+const TYPING_MS = 250;
+
+interface TypedProps {
+  label: string;
+  value: string;
+  onChange: (text: string) => void;
+  icon?: ReactNode;
+  filter?: boolean;
+  w?: number;
+}
+
+/** A text that filters when its typing pauses; another one in the address makes it anew. */
+function Typed({ label, value, onChange, icon, filter, w }: TypedProps) {
+  const [text, setText] = useState(value);
+  const [seen, setSeen] = useState(value);
+  const tell = useDebouncedCallback((next: string) => {
+    setSeen(next);
+    onChange(next);
+  }, TYPING_MS);
+  if (value !== seen) {
+    setSeen(value);
+    setText(value);
+  }
+  return (
+    <TextInput
+      size="xs"
+      label={label}
+      leftSection={icon}
+      w={w}
+      value={text}
+      data-filter={filter || undefined}
+      onChange={(event) => {
+        setText(event.currentTarget.value);
+        tell(event.currentTarget.value.trim());
+      }}
+    />
+  );
+}
+
+function Choice(props: {
+  label: string;
+  data: string[];
+  value: string;
+  w: number;
+  onChange: (value: string) => void;
+}) {
+  const { data, value, onChange, ...rest } = props;
+  return (
+    <Select
+      {...rest}
+      size="xs"
+      placeholder="Any"
+      clearable
+      clearButtonProps={{ "aria-label": `Any ${props.label.toLowerCase()}` }}
+      data={value === "" || data.includes(value) ? data : [...data, value]}
+      value={value === "" ? null : value}
+      onChange={(next) => onChange(next ?? "")}
+    />
+  );
+}
+
+function Moment(props: { label: string; value: string; onChange: (iso: string) => void }) {
+  return (
+    <TextInput
+      size="xs"
+      type="datetime-local"
+      label={props.label}
+      value={momentText(props.value)}
+      onChange={(event) => props.onChange(momentOf(event.currentTarget.value))}
+    />
+  );
+}
+
+interface FiltersProps {
+  filters: JobFilters;
+  onChange: (changed: Partial<JobFilters>) => void;
+}
+
+export function Filters({ filters, onChange }: FiltersProps) {
+  const { data } = useGet<{ workers: { worker_id: string }[] }>("/workers");
+  const set = (name: keyof JobFilters) => (value: string) => onChange({ [name]: value, page: "" });
+  const some = Object.entries(filters).some(([name, value]) => name !== "page" && value !== "");
+  return (
+    <Group gap="xs" align="flex-end" mb="sm" role="search" aria-label="Filter the jobs">
+      <Typed
+        label="Address has"
+        value={filters.q}
+        onChange={set("q")}
+        icon={<IconSearch size={14} />}
+        filter
+        w={200}
+      />
+      <Choice
+        label="Status"
+        data={STATUSES}
+        value={filters.status}
+        onChange={set("status")}
+        w={124}
+      />
+      <Choice label="Mode" data={MODES} value={filters.mode} onChange={set("mode")} w={124} />
+      <Typed label="Host" value={filters.host} onChange={set("host")} w={150} />
+      <Choice
+        label="Worker"
+        data={data?.workers.map(({ worker_id }) => worker_id) ?? []}
+        value={filters.worker}
+        onChange={set("worker")}
+        w={110}
+      />
+      <Moment label="Created from" value={filters.since} onChange={set("since")} />
+      <Moment label="Created until" value={filters.until} onChange={set("until")} />
+      {some && (
+        <Button size="xs" variant="default" onClick={() => onChange(NO_FILTERS)}>
+          No filters
+        </Button>
+      )}
+    </Group>
+  );
+}
