@@ -21,7 +21,7 @@ interface JsonKit {
   merged(stored: SQL, fresh: SQL, now_s: number): SQL;
   /** The last `max` of the list. */
   newest(list: SQL, max: number): SQL;
-  /** `fresh`, where a cookie with the value `masked` is the stored one. */
+  /** `fresh`, where a cookie with the value `masked` has the stored one's value. */
   unmasked(stored: SQL, fresh: SQL, masked: string): SQL;
 }
 
@@ -41,7 +41,8 @@ const PG: JsonKit = {
     select jsonb_agg(o.c order by o.ord) from jsonb_array_elements(${list}) with ordinality as o(c, ord)
     where o.ord > jsonb_array_length(${list}) - ${max}::int)`,
   unmasked: (stored, fresh, masked) => sql`(
-    select coalesce(jsonb_agg(coalesce(o.c, n.c) order by n.ord), '[]'::jsonb)
+    select coalesce(jsonb_agg(case when o.c is null then n.c
+        else n.c || jsonb_build_object('value', o.c->'value') end order by n.ord), '[]'::jsonb)
     from jsonb_array_elements(${fresh}) with ordinality as n(c, ord)
     left join jsonb_array_elements(${stored}) as o(c) on n.c->>'value' = ${masked}
       and (n.c->>'name', n.c->>'domain', n.c->>'path') = (o.c->>'name', o.c->>'domain', o.c->>'path')
@@ -67,7 +68,8 @@ const SQLITE: JsonKit = {
     select json_group_array(json(o.value) order by o.key) from json_each(${list}) as o
     where o.key >= json_array_length(${list}) - ${max})`,
   unmasked: (stored, fresh, masked) => sql`(
-    select json_group_array(json(coalesce(o.value, n.value)) order by n.key)
+    select json_group_array(json(case when o.value is null then n.value
+        else json_set(n.value, '$.value', json_extract(o.value, '$.value')) end) order by n.key)
     from json_each(${fresh}) as n
     left join json_each(${stored}) as o on json_extract(n.value, '$.value') = ${masked}
       and (${KEY("n")}) = (${KEY("o")})

@@ -147,7 +147,7 @@ eachDialect((open) => {
       expect(await db.hosts.mergeCookies({}, 3, NOW)).toEqual({});
     });
 
-    test("put cookies replaces them, and a masked value keeps the stored one", async () => {
+    test("put cookies replaces them, and a masked value keeps the stored value", async () => {
       const db = await open();
       expect(
         names(
@@ -168,6 +168,10 @@ eachDialect((open) => {
       expect((await db.hosts.putCookies("a.test", next, "***", NOW)).cookies).toEqual([
         cookie("b"),
         cookie("a"),
+      ]);
+      const changed = [cookie("a", { value: "***", secure: true, expires: 5e9 })];
+      expect((await db.hosts.putCookies("a.test", changed, "***", NOW)).cookies).toEqual([
+        cookie("a", { secure: true, expires: 5e9 }),
       ]);
       expect((await db.hosts.putCookies("a.test", [], "***", NOW)).cookies).toEqual([]);
     });

@@ -25,6 +25,7 @@ export const cssVariables: CSSVariablesResolver = ({ colors }) => ({
   variables: {},
   light: {
     "--mantine-color-dimmed": colors.gray[7],
+    "--mantine-color-placeholder": "#666e76",
     "--mantine-color-error": colors.red[9],
     ...Object.fromEntries(
       Object.entries(colors).map(([name, shades]) => [
@@ -33,5 +34,9 @@ export const cssVariables: CSSVariablesResolver = ({ colors }) => ({
       ]),
     ),
   },
-  dark: { "--mantine-color-dimmed": colors.dark[1], "--mantine-color-error": colors.red[4] },
+  dark: {
+    "--mantine-color-dimmed": colors.dark[1],
+    "--mantine-color-placeholder": "#a3a3a3",
+    "--mantine-color-error": colors.red[4],
+  },
 });

@@ -94,7 +94,7 @@ export function Page() {
           size="compact-xs"
           variant="default"
           loading={clear.isPending}
-          aria-label={`Clear the default, ${one.name}`}
+          aria-label={`Clear default: ${one.name}`}
           onClick={() => clear.mutate(undefined)}
         >
           Clear default
@@ -104,7 +104,7 @@ export function Page() {
           size="compact-xs"
           variant="default"
           loading={makeDefault.isPending && makeDefault.variables === one.name}
-          aria-label={`Make ${one.name} the default`}
+          aria-label={`Make default: ${one.name}`}
           onClick={() => makeDefault.mutate(one.name)}
         >
           Make default

@@ -62,7 +62,7 @@ export function UploadForm({ names }: { names: readonly string[] }) {
       </Title>
       <form onSubmit={submit}>
         <Stack gap="sm">
-          <Group align="flex-start" gap="sm">
+          <Group align="flex-end" gap="sm">
             <FileInput
               label="Archive"
               description="tar or tar.gz with Default/, Profile N/ or a profile's files"

@@ -1,0 +1,111 @@
+import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { until } from "#test/support/fleet-process.ts";
+import { makeTarGz } from "#test/support/tar.ts";
+import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+
+/** Browser profiles in the admin UI (fleet spec §2.8, §4.5). */
+
+setDefaultTimeout(60_000);
+
+let rig: UiRig;
+beforeAll(async () => {
+  rig = await uiRig();
+});
+
+const archive = async (name: string, mimeType = "application/gzip") => ({
+  name,
+  mimeType,
+  buffer: await makeTarGz([
+    ["Default/Preferences", "{}"],
+    ["Default/Cookies", "cookies"],
+  ]),
+});
+
+interface Listed {
+  profiles: { name: string; files: number; is_default: boolean }[];
+}
+const profile = async (name: string) =>
+  (await rig.api<Listed>("GET", "/profiles")).profiles.find((one) => one.name === name);
+
+test("§2.8 a profile is uploaded, made the default and not, replaced and deleted", async () => {
+  await using ui = await rig.open("/ui/profiles");
+  const { page } = ui;
+  const form = page.getByRole("region", { name: "Upload a profile" });
+  await page.locator("input[type=file]").setInputFiles(await archive("D Work.tar.gz"));
+  expect(await form.getByLabel("Name").inputValue()).toBe("d-work");
+  await form.getByRole("button", { name: "Upload", exact: true }).click();
+  const row = page.getByRole("row").filter({ hasText: "d-work" });
+  await row.waitFor();
+  expect(await profile("d-work")).toMatchObject({ files: 2, is_default: false });
+
+  await row.getByRole("button", { name: "Make default: d-work" }).click();
+  await row.getByRole("button", { name: "Clear default: d-work" }).waitFor();
+  expect((await profile("d-work"))?.is_default).toBe(true);
+  await ui.judge();
+  await row.getByRole("button", { name: "Clear default: d-work" }).click();
+  await row.getByRole("button", { name: "Make default: d-work" }).waitFor();
+  expect((await profile("d-work"))?.is_default).toBe(false);
+
+  await page.locator("input[type=file]").setInputFiles(await archive("again.tgz"));
+  await form.getByLabel("Name").fill("d-work");
+  await form.getByText("it is replaced").waitFor();
+  await form.getByRole("button", { name: "Upload and replace" }).click();
+  await page.getByText("d-work is stored").last().waitFor();
+
+  await row.getByRole("button", { name: "Delete d-work" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+  await row.waitFor({ state: "detached" });
+  expect(await profile("d-work")).toBeUndefined();
+});
+
+test("§2.8 what is no profile is refused in words; the name is checked by the API", async () => {
+  await using ui = await rig.open("/ui/profiles");
+  const { page } = ui;
+  const form = page.getByRole("region", { name: "Upload a profile" });
+  await page.locator("input[type=file]").setInputFiles(await archive("x.tar.gz"));
+  await form.getByLabel("Name").fill("Not A Name");
+  await form.getByRole("button", { name: "Upload", exact: true }).click();
+  await form.getByText("must be made of a-z, 0-9, hyphen and underscore").waitFor();
+  await page.locator("input[type=file]").setInputFiles({
+    ...{ name: "notes.tar.gz", mimeType: "application/gzip", buffer: Buffer.from("no archive") },
+  });
+  await form.getByLabel("Name").fill("d-notes");
+  await form.getByRole("button", { name: "Upload", exact: true }).click();
+  await form.getByRole("alert").waitFor();
+  expect(await profile("d-notes")).toBeUndefined();
+  await ui.judge(/4(00|15|22)/);
+});
+
+test("§2.8 an upload tells how far it is, and can be cancelled", async () => {
+  await using ui = await rig.open("/ui/profiles");
+  const { page } = ui;
+  const form = page.getByRole("region", { name: "Upload a profile" });
+  const sent = Promise.withResolvers<void>();
+  const go = Promise.withResolvers<void>();
+  await page.route("**/profiles/d-slow", async (route) => {
+    sent.resolve();
+    await go.promise;
+    await route.abort().catch(() => {});
+  });
+  await page.locator("input[type=file]").setInputFiles(await archive("d-slow.tar.gz"));
+  await form.getByRole("button", { name: "Upload", exact: true }).click();
+  await sent.promise;
+  await form.getByRole("progressbar").waitFor({ state: "attached" });
+  await form.getByText(/^\d+ B( of \d+ B)? sent/).waitFor();
+  await form.getByRole("button", { name: "Cancel the upload" }).click();
+  await form.getByText("Cancelled: nothing was stored").waitFor();
+  go.resolve();
+  expect(await profile("d-slow")).toBeUndefined();
+});
+
+test("§4.5 the extension is downloaded from the page that says how to install it", async () => {
+  await using ui = await rig.open("/ui/profiles", { width: 390, height: 844, colors: "dark" });
+  const { page } = ui;
+  const waiting = page.waitForEvent("download");
+  await page.getByRole("link", { name: "Download the extension" }).click();
+  const download = await waiting;
+  expect(download.suggestedFilename()).toBe("flotilla-cookie-sync.zip");
+  const wide = "document.documentElement.scrollWidth > innerWidth";
+  await until("no sideways scrolling", 2_000, async () => !(await page.evaluate(wide)));
+  await ui.judge();
+});
