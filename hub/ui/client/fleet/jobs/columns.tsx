@@ -7,6 +7,18 @@ import { Ago, Clip, Elapsed, Status } from "../../parts/text.tsx";
 /** The target's host name: what the host filter takes. */
 export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : "");
 
+/** Begins with the path where the host has a column of its own. */
+function Address({ url }: { url: string }) {
+  const origin =
+    URL.canParse(url) && url.startsWith(new URL(url).origin) ? new URL(url).origin : "";
+  return (
+    <Text size="sm" truncate title={url}>
+      <span className="job-origin">{origin}</span>
+      {url.slice(origin.length)}
+    </Text>
+  );
+}
+
 function Capture({ report }: { report: CaptureReport | null }) {
   if (report === null) return <>–</>;
   const { seen, captured, partial, lost } = report;
@@ -36,19 +48,25 @@ function State({ job }: { job: Job }) {
 export const COLUMNS: Column<Job>[] = [
   { key: "status", title: "Status", width: "118px", cell: (job) => <State job={job} /> },
   {
-    key: "url",
-    title: "Address",
-    width: "minmax(150px, 2fr)",
-    cell: (job) => <Clip text={job.url} />,
-  },
-  {
     key: "host",
     title: "Host",
-    width: "minmax(100px, 1fr)",
+    width: "minmax(90px, 1fr)",
     from: "lg",
     cell: (job) => <Clip text={hostOf(job.url)} />,
   },
-  { key: "mode", title: "Mode", width: "108px", from: "md", cell: (job) => job.mode },
+  {
+    key: "url",
+    title: "Address",
+    width: "minmax(150px, 2fr)",
+    cell: (job) => <Address url={job.url} />,
+  },
+  {
+    key: "mode",
+    title: "Mode",
+    width: "116px",
+    from: "md",
+    cell: (job) => <Clip text={job.mode} />,
+  },
   {
     key: "worker",
     title: "Worker",
@@ -59,8 +77,13 @@ export const COLUMNS: Column<Job>[] = [
   {
     key: "created",
     title: "Created",
-    width: "112px",
-    cell: (job) => <Ago at={job.created_at} />,
+    width: "130px",
+    from: "sm",
+    cell: (job) => (
+      <Text size="sm" truncate>
+        <Ago at={job.created_at} />
+      </Text>
+    ),
   },
   {
     key: "duration",
@@ -75,7 +98,7 @@ export const COLUMNS: Column<Job>[] = [
     title: "Assets",
     width: "70px",
     align: "end",
-    from: "md",
+    from: "lg",
     cell: (job) => countText(job.asset_count),
   },
   {
@@ -83,7 +106,7 @@ export const COLUMNS: Column<Job>[] = [
     title: "Size",
     width: "84px",
     align: "end",
-    from: "md",
+    from: "lg",
     cell: (job) => bytesText(job.asset_bytes),
   },
   {

@@ -23,11 +23,11 @@ interface TypedProps {
   onChange: (text: string) => void;
   icon?: ReactNode;
   filter?: boolean;
-  w?: number;
+  basis: number;
 }
 
 /** A text that filters when its typing pauses; another one in the address makes it anew. */
-function Typed({ label, value, onChange, icon, filter, w }: TypedProps) {
+function Typed({ label, value, onChange, icon, filter, basis }: TypedProps) {
   const [text, setText] = useState(value);
   const [seen, setSeen] = useState(value);
   const tell = useDebouncedCallback((next: string) => {
@@ -43,7 +43,7 @@ function Typed({ label, value, onChange, icon, filter, w }: TypedProps) {
       size="xs"
       label={label}
       leftSection={icon}
-      w={w}
+      style={{ flex: `1 1 ${basis}px` }}
       value={text}
       data-filter={filter || undefined}
       onChange={(event) => {
@@ -58,13 +58,14 @@ function Choice(props: {
   label: string;
   data: string[];
   value: string;
-  w: number;
+  basis: number;
   onChange: (value: string) => void;
 }) {
-  const { data, value, onChange, ...rest } = props;
+  const { data, value, onChange, basis, ...rest } = props;
   return (
     <Select
       {...rest}
+      style={{ flex: `1 1 ${basis}px` }}
       size="xs"
       placeholder="Any"
       clearable
@@ -81,6 +82,7 @@ function Moment(props: { label: string; value: string; onChange: (iso: string) =
     <TextInput
       size="xs"
       type="datetime-local"
+      style={{ flex: "1 1 180px" }}
       label={props.label}
       value={momentText(props.value)}
       onChange={(event) => props.onChange(momentOf(event.currentTarget.value))}
@@ -105,23 +107,23 @@ export function Filters({ filters, onChange }: FiltersProps) {
         onChange={set("q")}
         icon={<IconSearch size={14} />}
         filter
-        w={200}
+        basis={150}
       />
       <Choice
         label="Status"
         data={STATUSES}
         value={filters.status}
         onChange={set("status")}
-        w={124}
+        basis={112}
       />
-      <Choice label="Mode" data={MODES} value={filters.mode} onChange={set("mode")} w={124} />
-      <Typed label="Host" value={filters.host} onChange={set("host")} w={150} />
+      <Choice label="Mode" data={MODES} value={filters.mode} onChange={set("mode")} basis={112} />
+      <Typed label="Host" value={filters.host} onChange={set("host")} basis={120} />
       <Choice
         label="Worker"
         data={data?.workers.map(({ worker_id }) => worker_id) ?? []}
         value={filters.worker}
         onChange={set("worker")}
-        w={110}
+        basis={96}
       />
       <Moment label="Created from" value={filters.since} onChange={set("since")} />
       <Moment label="Created until" value={filters.until} onChange={set("until")} />

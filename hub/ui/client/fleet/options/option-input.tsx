@@ -157,7 +157,7 @@ export function OptionInput(props: OptionInputProps) {
       autosize
       minRows={3}
       maxRows={20}
-      ff={field.name === "code" ? "monospace" : undefined}
+      classNames={field.name === "code" ? { input: "code-input" } : {}}
     />
   ) : (
     <TextInput {...text} />

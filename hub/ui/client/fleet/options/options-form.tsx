@@ -76,7 +76,7 @@ function GroupTitle({ group, given }: { group: OptionGroup; given: Options }) {
         {group.title}
       </Text>
       {changed > 0 && (
-        <Badge variant="light" size="sm">
+        <Badge variant="light" size="sm" tt="none">
           {changed} changed
         </Badge>
       )}

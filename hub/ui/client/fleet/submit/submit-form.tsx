@@ -57,7 +57,7 @@ export function SubmitForm({ start, presets }: { start: Draft; presets: readonly
           />
         </Stack>
         <div className="submit-side">
-          <Paper withBorder p="md" className="submit-actions">
+          <Paper withBorder p="sm" className="submit-actions">
             <Stack gap="sm">
               <Group>
                 <Button
@@ -69,11 +69,11 @@ export function SubmitForm({ start, presets }: { start: Draft; presets: readonly
                 </Button>
                 {Object.keys(draft.given).length > 0 && (
                   <Button variant="default" onClick={() => change({ given: {} })}>
-                    Back to the defaults
+                    Reset the options
                   </Button>
                 )}
               </Group>
-              <Text size="xs" c="dimmed">
+              <Text size="xs" c="dimmed" visibleFrom={submit.isPending ? undefined : "lg"}>
                 {submit.isPending
                   ? "Looking for a free lane: this takes up to 8 s."
                   : "Ctrl Enter submits too. Without a free lane the job waits in the queue."}
