@@ -52,7 +52,12 @@ function Open({ session }: { session: Session }) {
           job_id !== null && (
             <Group gap={6}>
               Of job
-              <Anchor component={Link} size="sm" href={`/ui/jobs/${seg(job_id)}`}>
+              <Anchor
+                component={Link}
+                size="sm"
+                underline="always"
+                href={`/ui/jobs/${seg(job_id)}`}
+              >
                 {job_id}
               </Anchor>
             </Group>

@@ -26,7 +26,12 @@ export function Facts({ session }: { session: Session }) {
       </Fact>
       <Fact name="Title">{session.title || "–"}</Fact>
       <Fact name="Worker">
-        <Anchor component={Link} size="sm" href={withQuery("/ui/workers", { worker: worker_id })}>
+        <Anchor
+          component={Link}
+          size="sm"
+          underline="always"
+          href={withQuery("/ui/workers", { worker: worker_id })}
+        >
           {worker_id}
         </Anchor>
         , lane {lane_idx}

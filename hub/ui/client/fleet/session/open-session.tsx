@@ -118,7 +118,7 @@ function Form({ worker_id, onClose }: Omit<OpenSessionProps, "opened">) {
                 onChange={(n) => set({ idle_ttl_s: n })}
               />
               <NumberInput
-                label="Ends at the latest after, s"
+                label="Ends at the latest, s"
                 min={5}
                 max={864_000}
                 value={values.ttl_s}

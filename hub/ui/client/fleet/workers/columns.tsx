@@ -42,7 +42,7 @@ export const COLUMNS = (hub_version: string): Column<Worker>[] => [
   {
     key: "worker",
     title: "Worker",
-    width: "minmax(110px, 2fr)",
+    width: "minmax(90px, 2fr)",
     cell: ({ worker_id, hostname }) => (
       <Clip text={hostname === worker_id ? worker_id : `${worker_id} on ${hostname}`} />
     ),
@@ -50,14 +50,13 @@ export const COLUMNS = (hub_version: string): Column<Worker>[] => [
   {
     key: "status",
     title: "Status",
-    width: "112px",
+    width: "104px",
     cell: ({ alive, status }) => <Status value={alive ? status : "offline"} />,
   },
   {
     key: "lanes",
     title: "Lanes",
-    width: "minmax(150px, 2fr)",
-    from: "sm",
+    width: "minmax(116px, 2fr)",
     cell: ({ lanes }) => <LaneStrip lanes={lanes} />,
   },
   bar("cpu_percent", "CPU"),
@@ -74,6 +73,7 @@ export const COLUMNS = (hub_version: string): Column<Worker>[] => [
     key: "heartbeat",
     title: "Last heartbeat",
     width: "minmax(110px, 1fr)",
+    from: "lg",
     cell: ({ last_heartbeat_at }) => <Ago at={last_heartbeat_at} />,
   },
 ];
