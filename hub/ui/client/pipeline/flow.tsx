@@ -67,7 +67,9 @@ function LayoutButtons({ moved, onDone }: { moved: Positions; onDone: () => void
 }
 
 export function Page() {
-  const [filters, set] = useFilters({ q: "", view: "graph", at: "", range: "60" });
+  // On a phone the graph is too small to be read before it is zoomed.
+  const view = window.matchMedia("(min-width: 768px)").matches ? "graph" : "table";
+  const [filters, set] = useFilters({ q: "", view, at: "", range: "60" });
   const [moved, setMoved] = useState<Positions>({});
   const snapshot = useGet<FlowSnapshot>("/api/v1/flow/snapshot");
   const last = minuteOf(useNow()) - MINUTE_MS;

@@ -1,7 +1,6 @@
 import { Button, Group, Select, Slider, Text } from "@mantine/core";
 import { IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
 import { useEffect, useState } from "react";
-import { timeText } from "../../lib/units.ts";
 
 export const MINUTE_MS = 60_000;
 /** Ranges in minutes; the control plane keeps the last (pipeline spec §4.4). */
@@ -13,6 +12,9 @@ const RANGES = [
 ];
 /** A minute of the past takes so long when it is played. */
 const STEP_MS = 600;
+
+const minuteText = (at: number) =>
+  new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 
 interface ScrubberProps {
   range_min: number;
@@ -67,11 +69,11 @@ export function Scrubber({ range_min, last, at, onRange, onGo }: ScrubberProps) 
         label={null}
         thumbLabel="Minute that is shown"
         thumbProps={{
-          "aria-valuetext": at === null ? "now" : timeText(new Date(at).toISOString()),
+          "aria-valuetext": at === null ? "now" : minuteText(at),
         }}
       />
-      <Text size="sm" className="nums" w={{ base: "100%", xs: 210 }}>
-        {at === null ? "Now" : `The minute of ${timeText(new Date(at).toISOString())}`}
+      <Text size="sm" className="nums" w={{ base: "100%", xs: 180 }}>
+        {at === null ? "Now" : minuteText(at)}
       </Text>
       <Button size="xs" variant="default" disabled={at === null} onClick={() => onGo(null)}>
         To now
