@@ -5,12 +5,12 @@ const ADVICE: readonly [RegExp, string][] = [
     "The site is slow or does not answer this worker. Raise max_wait_seconds, or open the address in a browser to see whether it works.",
   ],
   [
-    /cannot be reached|could not be found|ERR_NAME|ERR_CONNECTION|ERR_ADDRESS|ERR_TUNNEL|ERR_INTERNET/,
-    "Check the address for a slip, and that the worker's machine reaches the site.",
-  ],
-  [
     /certificate|ERR_CERT|TLS|SSL/i,
     "The site's certificate is not good for this address. Check the address, or ask the site's owner.",
+  ],
+  [
+    /could not open|cannot be reached|ERR_NAME|ERR_CONNECTION|ERR_ADDRESS|ERR_TUNNEL|ERR_INTERNET/,
+    "Check the address for a slip, and that the worker's machine reaches the site.",
   ],
   [/refused to open/, "The address leads somewhere the fleet's conventions do not allow."],
   [

@@ -44,12 +44,7 @@ export function AssetGallery({ job_id, assets, onOpen }: GalleryProps) {
             }}
           >
             {assets.slice(index * columns, (index + 1) * columns).map((asset) => (
-              <UnstyledButton
-                key={asset.name}
-                className="card"
-                aria-label={`Open ${asset.name}`}
-                onClick={() => onOpen(asset)}
-              >
+              <UnstyledButton key={asset.name} className="card" onClick={() => onOpen(asset)}>
                 <Thumbnail job_id={job_id} asset={asset} />
                 <Text size="xs" truncate title={asset.name}>
                   {asset.name}

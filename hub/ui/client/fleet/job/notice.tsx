@@ -61,7 +61,7 @@ export function whyItWaits(workers: readonly Worker[], job: Job): string {
     return "No browser worker is connected. Start one with: flotilla worker. The job starts by itself then.";
   const active = alive.filter(({ status }) => status === "active");
   if (active.length === 0)
-    return `All ${plural(alive.length, "worker")} are on drain or standby. Set one to active on the page Browser workers.`;
+    return `No worker takes jobs: ${plural(alive.length, "worker")} on drain or standby. Set one to active on the page Browser workers.`;
   const lanes = active.flatMap((worker) => worker.lanes);
   const free = lanes.filter(({ state }) => state === "warm").length;
   const bound = ["use_profile", "attach", "clone_chrome_profile", "attach_to_job"] as const;

@@ -74,7 +74,7 @@ function Waterfall({ job, har }: { job: Job; har: Har }) {
           {countText(shown.length)} of {countText(rows.length)} requests in {durationText(whole_ms)}
         </Text>
       </Group>
-      <Group gap="md" mb="xs" className="job-legend" aria-hidden>
+      <Group gap="md" mb="xs" className="job-legend" visibleFrom="sm" aria-hidden>
         {PHASES.map((name) => (
           <span key={name}>
             <i data-phase={name} /> {PHASE_TITLES[name]}
