@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gte, inArray, lt, lte, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gt, gte, inArray, lt, lte, or, type SQL, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import type { LogFilter, ServiceLogsRepo } from "./types.ts";
 
@@ -9,7 +9,16 @@ const MAX_ROWS = 1_000;
 const containing = (text: string) => `%${text.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
 
 export function serviceLogsRepo({ q, t: { service_logs: logs } }: Conn): ServiceLogsRepo {
-  const matching = ({ host, service, min_level, q: text, since, until, before }: LogFilter) => {
+  const matching = ({
+    host,
+    service,
+    min_level,
+    q: text,
+    since,
+    until,
+    after,
+    before,
+  }: LogFilter) => {
     const like = (column: SQL) =>
       sql`lower(${column}) like ${containing(text ?? "")} escape ${"\\"}`;
     return and(
@@ -18,6 +27,7 @@ export function serviceLogsRepo({ q, t: { service_logs: logs } }: Conn): Service
       min_level === undefined ? undefined : gte(logs.level, min_level),
       since === undefined ? undefined : gte(logs.ts, since),
       until === undefined ? undefined : lt(logs.ts, until),
+      after === undefined ? undefined : gt(logs.log_id, after),
       text === undefined
         ? undefined
         : or(like(sql`${logs.message}`), like(sql`cast(${logs.fields} as text)`)),

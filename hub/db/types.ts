@@ -430,6 +430,7 @@ export interface LogFilter {
   q?: string | undefined;
   since?: number | undefined;
   until?: number | undefined;
+  after?: number | undefined;
   before?: { ts: number; log_id: number } | undefined;
   limit: number;
 }

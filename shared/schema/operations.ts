@@ -93,6 +93,8 @@ export const LOG_LEVEL_NUMBERS: Record<LogLevel, number> = {
 const Level = z.enum(LOG_LEVELS);
 export const LogEntry = z
   .object({
+    /** Counts up in the order in which lines came here. */
+    log_id: z.int(),
     ts: z.string(),
     host: z.string(),
     service: z.string(),
@@ -109,6 +111,8 @@ export const LogQuery = z.object({
   q: z.string().max(500).optional(),
   since: z.iso.datetime({ offset: true }).optional(),
   until: z.iso.datetime({ offset: true }).optional(),
+  /** Lines that came here after this one: what is new since a page was read. */
+  after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
   limit: z.coerce.number().int().min(1).max(1_000).default(200),
   cursor: z.string().max(200).optional(),
 });

@@ -58,6 +58,7 @@ describe("§4.6 service logs", () => {
     expect(messages(await read(`host=h1&since=${second}&until=${fourth}`))).toEqual(["m3"]);
     expect((await read("host=h1&q=t-77")).logs).toEqual([
       {
+        log_id: expect.any(Number),
         ...{ ts: line(1).ts, host: "h1", service: "worker", level: "warn", message: "m1" },
         fields: { task_id: "T-77" },
       },
@@ -72,6 +73,13 @@ describe("§4.6 service logs", () => {
     const third = await read(`host=pages&limit=3&cursor=${second.next_cursor}`);
     expect([first, second, third].flatMap(messages)).toEqual("p5 p3 p1 p6 p4 p2 p0".split(" "));
     expect(third.next_cursor).toBeNull();
+  });
+
+  test("§4.6 what came after a line is read by its id, however old it says it is", async () => {
+    await ship({ host: "tail", service: "worker", logs: [line(5), line(7)] });
+    const { log_id } = (await read("host=tail")).logs[1];
+    await ship({ host: "tail", service: "worker", logs: [line(3), line(9)] });
+    expect(messages(await read(`host=tail&after=${log_id}`))).toEqual(["m9", "m7", "m3"]);
   });
 
   test("a time in the future is now: no line stays the newest for ever", async () => {
@@ -118,7 +126,7 @@ describe("§4.6 service logs", () => {
     ["limit=1001", "limit"],
     ["limit=abc", "limit"],
     ["min_level=loud", "min_level"],
-    ["since=yesterday", "since"],
+    ["since=yesterday", "after=-1", "since"],
     ["cursor=bm9uZQ", "cursor"],
   ])("GET ?%s is 422 naming it", async (query, name) => {
     const { status, body } = await hub.call("GET", `/api/v1/service-logs?${query}`);

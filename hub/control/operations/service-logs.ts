@@ -34,8 +34,9 @@ export const ownSecrets = ({ config }: Pick<ControlContext, "config">): (string 
 const levelName = (level: number): LogLevel =>
   LOG_LEVELS.findLast((name) => LOG_LEVEL_NUMBERS[name] <= level) ?? "debug";
 
-const logRecord = ({ ts, host, service, level, message, fields }: ServiceLogRow): LogEntry => ({
-  ...{ ts: isoTime(ts), host, service, level: levelName(level), message, fields },
+const logRecord = (row: ServiceLogRow): LogEntry => ({
+  ...row,
+  ...{ ts: isoTime(row.ts), level: levelName(row.level) },
 });
 
 const cursorOf = ({ ts, log_id }: ServiceLogRow): string =>
