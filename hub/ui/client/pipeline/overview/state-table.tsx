@@ -18,7 +18,7 @@ export function LastRuns({ runs, rate }: { runs: readonly boolean[]; rate: numbe
   return (
     <Group gap={6} wrap="nowrap">
       <Sparkline runs={runs} label={`${good} of the last ${runs.length} runs succeeded`} />
-      <Text size="xs" c="dimmed" className="nums">
+      <Text size="xs" c="dimmed" className="nums" style={{ whiteSpace: "nowrap" }}>
         {percentText(rate)}
       </Text>
     </Group>

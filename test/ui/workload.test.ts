@@ -1,0 +1,164 @@
+import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { until } from "#test/support/fleet-process.ts";
+import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import { HOSTILE, uiTasks } from "#test/support/ui-tasks.ts";
+
+/** Pipeline spec §2.1–§2.3, §4.1: one workload with its queue, its settings and what can be done with both. */
+
+setDefaultTimeout(60_000);
+
+interface Settings {
+  enabled: boolean;
+  supervisor_enabled: boolean;
+  description: string;
+  priority: number;
+}
+let rig: UiRig;
+let tasks: ReturnType<typeof uiTasks>;
+beforeAll(async () => {
+  rig = await uiRig();
+  tasks = uiTasks(rig);
+});
+const settings = (slug: string) => rig.api<Settings>("GET", tasks.at(slug));
+const open = (slug: string, tab: string, size = {}) =>
+  rig.open(`/ui/workloads/${slug}?tab=${tab}`, size);
+
+test("§2.2 tasks are submitted by key and as JSON; duplicates and mistakes are told", async () => {
+  await tasks.make("f-one-submit", "cat", { enabled: false });
+  await using ui = await open("f-one-submit", "submit");
+  const box = ui.page.getByLabel("Tasks", { exact: true });
+  const send = ui.page.getByRole("button", { name: "Submit", exact: true });
+  await box.fill('plain\n{"pk": }');
+  await send.click();
+  await ui.page.getByText("line 2 is not JSON").waitFor();
+  await box.fill('plain\nplain\n{"pk": "json", "extra": {"n": 2}, "priority": 9}');
+  await ui.page.getByLabel("Extra of each").fill('{"n": 1}');
+  await ui.page.getByLabel("Priority").fill("3");
+  await send.click();
+  await ui.page.getByText("2 submitted").waitFor();
+  await ui.page.getByText("1 duplicates").waitFor();
+  const { rows } = await rig.api<{ rows: object[] }>(
+    "GET",
+    `${tasks.at("f-one-submit")}/queue/peek`,
+  );
+  expect(rows).toMatchObject([
+    { pk: "plain", extra: { n: 1 }, priority: 3 },
+    { pk: "json", extra: { n: 2 }, priority: 9 },
+  ]);
+  await box.fill('{"pk": "x", "nonsense": 1}');
+  await send.click();
+  await ui.page
+    .getByText(/nonsense/)
+    .last()
+    .waitFor();
+  await ui.page.getByLabel("Not before").fill("2099-01-01T00:00");
+  await box.fill("later");
+  await send.click();
+  await ui.page.getByText("1 submitted").waitFor();
+  await ui.page.getByRole("tab", { name: "Delayed" }).click();
+  await ui.page.getByRole("table", { name: "Tasks: delayed" }).getByText("later").waitFor();
+  await ui.judge(/422/);
+});
+
+test("§3 failed tasks are reset together, retried by selection, and deleted", async () => {
+  await tasks.make("f-one-failed", `printf '%s' '${HOSTILE}' >&2; exit 1`);
+  await tasks.submit("f-one-failed", "a", "b", HOSTILE);
+  await tasks.settled("f-one-failed", { failed: 3 });
+  await using ui = await open("f-one-failed", "failed");
+  const table = ui.page.getByRole("table", { name: "Tasks: failed" });
+  await table.getByText(HOSTILE).first().waitFor();
+  await ui.judge();
+  const runs = async () => (await tasks.runs("f-one-failed")).length;
+  const again = (n: number) =>
+    until(
+      `${n} runs`,
+      15_000,
+      async () => (await runs()) === n && (await tasks.counts("f-one-failed")).failed === 3,
+    );
+  await ui.page.getByRole("button", { name: "Reset all failed" }).click();
+  await again(6);
+  await ui.page.reload();
+  await table.getByRole("checkbox", { name: "Select b" }).check();
+  await ui.page.getByRole("button", { name: "Retry 1 selected" }).click();
+  await again(7);
+  await ui.page.reload();
+  await table.getByRole("checkbox", { name: "Select every row" }).check();
+  await ui.page.getByRole("button", { name: "Delete 3 selected" }).click();
+  await ui.page.getByRole("dialog").getByRole("button", { name: "Delete 3 selected" }).click();
+  await ui.page.getByRole("heading", { name: "No task has failed" }).waitFor();
+  expect((await tasks.counts("f-one-failed")).total).toBe(0);
+});
+
+test("§2.1 the switches, and every setting with what is wrong at its field", async () => {
+  await tasks.make("f-one-config", "true");
+  await using ui = await open("f-one-config", "settings");
+  const { page } = ui;
+  await page.getByRole("switch", { name: "Enabled" }).first().click();
+  await until("off", 5_000, async () => !(await settings("f-one-config")).enabled);
+  await page.getByRole("switch", { name: "Supervised" }).first().click();
+  await until("supervised", 5_000, async () => (await settings("f-one-config")).supervisor_enabled);
+  await page.getByRole("textbox", { name: "Description" }).fill(HOSTILE);
+  await page.getByRole("textbox", { name: "Priority" }).fill("high");
+  await page.getByRole("textbox", { name: "Schedule" }).fill("every day");
+  const save = page.getByRole("button", { name: "Save", exact: true });
+  await save.click();
+  await page.getByText("must be a whole number").waitFor();
+  await page.getByRole("textbox", { name: "Priority" }).fill("5");
+  await save.click();
+  const schedule = page.getByRole("textbox", { name: "Schedule" });
+  await until(
+    "the API's word at its field",
+    5_000,
+    async () => (await schedule.getAttribute("aria-invalid")) === "true",
+  );
+  await ui.judge(/422/);
+  await schedule.fill("");
+  await save.click();
+  await page.getByText("The settings were saved").waitFor();
+  expect(await settings("f-one-config")).toMatchObject({
+    ...{ description: HOSTILE, priority: 5, enabled: false, supervisor_enabled: true },
+  });
+  await page.getByRole("textbox", { name: "Priority" }).fill("6");
+  await page.getByRole("button", { name: "Undo changes" }).click();
+  expect(await page.getByRole("textbox", { name: "Priority" }).inputValue()).toBe("5");
+});
+
+test("§4.1 running tasks are cancelled by selection; a workload with claimed ones is deleted when forced", async () => {
+  await tasks.make("f-one-slow", "while :; do sleep 0.2; done");
+  await tasks.submit("f-one-slow", "s1", "s2");
+  await tasks.settled("f-one-slow", { claimed: 2 });
+  await using ui = await open("f-one-slow", "claimed", { width: 1024, height: 768 });
+  const { page } = ui;
+  await page.getByRole("checkbox", { name: "Select s1" }).check();
+  await page.getByRole("button", { name: "Cancel 1 selected" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel 1 selected" }).click();
+  await tasks.settled("f-one-slow", { claimed: 1 });
+  await ui.judge();
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByRole("button", { name: "Delete the workload" }).click();
+  await page.getByRole("button", { name: "Delete all the same" }).click();
+  await page.waitForURL("**/ui/workloads");
+  const { workloads } = await rig.api<{ workloads: { slug: string }[] }>(
+    "GET",
+    "/api/v1/workloads",
+  );
+  expect(workloads.some(({ slug }) => slug === "f-one-slow")).toBe(false);
+});
+
+test("§2.3 counts, charts and the runs of one task", async () => {
+  await tasks.make("f-one-runs", "cat");
+  await tasks.submit("f-one-runs", "r1", "r2");
+  await tasks.settled("f-one-runs", { pending: 0, claimed: 0 });
+  await using ui = await open("f-one-runs", "runs", { width: 390, height: 844 });
+  const { page } = ui;
+  await page.getByRole("img", { name: "Durations of the last 2 runs" }).waitFor();
+  await page.getByText("24 h", { exact: true }).click();
+  await page.getByRole("img", { name: "over the last 1440 minutes" }).waitFor();
+  const rows = page.getByRole("table", { name: "Runs of f-one-runs" }).locator(".row.body");
+  await rows.nth(1).waitFor();
+  await page.getByRole("textbox", { name: "Task" }).fill("r1");
+  await rows.nth(1).waitFor({ state: "detached" });
+  await ui.judge();
+  await rows.first().click();
+  await page.getByRole("dialog", { name: "r1" }).getByText("Attempt 1").waitFor();
+});
