@@ -15,6 +15,8 @@ export interface UiRig {
   /** Of the server, without a slash at its end. */
   readonly url: string;
   readonly admin_password: string;
+  /** Of the server; its plugins lie below it. */
+  readonly data_dir: string;
   /** A site on loopback: `/`, `/page` with pictures, `/slow` that waits for `release`, `/form`. */
   readonly site: string;
   release(): void;
@@ -49,6 +51,12 @@ const FLAGS = [
   ...["--no-sandbox", "--disable-background-networking", "--disable-component-update"],
   ...["--disable-quic", "--no-first-run", "--disable-sync"],
 ];
+/** A deploy says what it was told; of the target `waits` it ends when there is a file `deploy-ends` in the data directory, of `fails` with 3. */
+const DEPLOY = JSON.stringify([
+  ...["sh", "-c"],
+  'echo "deploys $*"; case "$1" in waits) until [ -e deploy-ends ]; do sleep 0.1; done; echo ended;; fails) exit 3;; esac',
+  "sh",
+]);
 /** Anything of a page that takes longer is late. */
 const PAGE_MS = 15_000;
 
@@ -121,7 +129,7 @@ async function start(): Promise<UiRig> {
       "--headless-lanes=1",
       `--data-dir=${join(dir, "data")}`,
     ],
-    { cwd: dir, env: { FLOTILLA_TEST: dir, ...laneEnv() } },
+    { cwd: dir, env: { FLOTILLA_TEST: dir, SVC_DEPLOY_ARGV: DEPLOY, ...laneEnv() } },
   );
   const others = kept.flotillaKept;
   kept.flotillaKept = (command) =>
@@ -165,7 +173,14 @@ async function start(): Promise<UiRig> {
   });
   const admin_password = /password (\S+)/.exec(dev.stdout)?.[1] ?? "";
   return {
-    ...{ url, admin_password, site: site.url, release: site.release, api },
+    ...{
+      url,
+      admin_password,
+      data_dir: join(dir, "data"),
+      site: site.url,
+      release: site.release,
+      api,
+    },
     open: (path, options) => openPage(browser, options?.url ?? url, path, options),
   };
 }
