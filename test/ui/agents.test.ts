@@ -1,0 +1,100 @@
+import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { until } from "#test/support/fleet-process.ts";
+import { type UiPage, type UiRig, uiRig } from "#test/support/ui-rig.ts";
+
+/** Pipeline spec §4.3, §4.6: agents and elastic workers in the admin UI. */
+
+setDefaultTimeout(60_000);
+
+let rig: UiRig;
+beforeAll(async () => {
+  rig = await uiRig();
+});
+
+const HOSTILE = "<img src=x onerror=alert(1)>";
+
+interface Row {
+  instance_id: string;
+  host: string;
+  desired: string;
+}
+const wanted = async (host: string) => {
+  const { instances } = await rig.api<{ instances: Row[] }>(
+    "GET",
+    "/api/v1/workers/elastic/inventory",
+  );
+  return instances.filter((one) => one.host === host && one.desired === "running");
+};
+
+async function logIn({ page }: UiPage) {
+  const login = page.getByRole("dialog", { name: "Only the administrator may do this" });
+  await login.getByLabel("Administrator's password").fill(rig.admin_password);
+  await login.getByRole("button", { name: "Log in" }).click();
+}
+
+test("§4.3 instances are started on a host, shown as its agent reports them, and stopped", async () => {
+  const host = "g-rack";
+  const sync = (children: Record<string, unknown>[] = []) =>
+    rig.api<{ desired: { instances: { instance_id: string; args: string[] }[] } }>(
+      "POST",
+      `/api/v1/agents/${host}/sync`,
+      {
+        ...{ agent_id: "agent-of-g-rack", version: HOSTILE, children },
+        gpus: [{ index: 0, name: HOSTILE, util_percent: 33, mem_used_mb: 1, mem_total_mb: 2 }],
+      },
+    );
+  await sync();
+  await rig.api("POST", "/api/v1/workloads", {
+    ...{ slug: "g-elastic", executor_type: "command", executor_config: { argv: ["true"] } },
+  });
+  await using ui = await rig.open("/ui/agents");
+  const { page } = ui;
+  const card = page.getByRole("region", { name: `Agent of ${host}` });
+  await card.getByText(`GPU 0: ${HOSTILE}`).waitFor();
+
+  await page.getByRole("button", { name: "Start workers" }).click();
+  const form = page.getByRole("dialog", { name: "Start workers on a host" });
+  await form.getByRole("combobox", { name: "Host" }).click();
+  await page.getByRole("option", { name: host }).click();
+  await form.getByLabel("How many").fill("3");
+  await form.getByLabel("Slots of each").fill("2");
+  await form.getByRole("combobox", { name: "Workloads" }).click();
+  await page.getByRole("option", { name: "g-elastic" }).click();
+  await page.keyboard.press("Escape");
+  await form.getByRole("button", { name: "Start", exact: true }).click();
+  await logIn(ui);
+  await until("three instances", 10_000, async () => (await wanted(host)).length === 3);
+  const { desired } = await sync();
+  expect(desired.instances[0]?.args).toEqual(["--slots=2", "--workloads=g-elastic"]);
+  const [first = "", second = ""] = desired.instances.map(({ instance_id }) => instance_id);
+  await sync([
+    { instance_id: first, pid: 42, state: "running", started_at: new Date().toISOString() },
+    { instance_id: second, state: "backoff", exit_code: 3, restarts: 2 },
+  ]);
+  await card.getByText("1 of 3 running, started again 2 times").waitFor();
+  const row = (id: string) => page.getByRole("row", { name: new RegExp(id) });
+  await row(second).getByText("exit 3").waitFor();
+  await ui.judge(/status of 401/);
+
+  await row(first).getByRole("button", { name: "Stop" }).click();
+  await page.getByRole("button", { name: "Stop it" }).click();
+  await until("one less", 10_000, async () =>
+    (await wanted(host)).every(({ instance_id }) => instance_id !== first),
+  );
+  await card.getByLabel(`How many instances of ${host} to stop`).fill("2");
+  await card.getByRole("button", { name: "Stop the newest" }).click();
+  await page.getByRole("button", { name: "Stop 2" }).click();
+  await until("none", 10_000, async () => (await wanted(host)).length === 0);
+});
+
+test("§4.3 a refused start says why in the form", async () => {
+  await rig.api("POST", "/api/v1/agents/g-other/sync", { agent_id: "agent-of-g-other" });
+  await using ui = await rig.open("/ui/agents");
+  await ui.page.getByRole("button", { name: "Start workers" }).click();
+  const form = ui.page.getByRole("dialog", { name: "Start workers on a host" });
+  await form.getByLabel("Name").fill("no such name!");
+  await form.getByRole("button", { name: "Start", exact: true }).click();
+  await logIn(ui);
+  await form.getByText(/instance_id/).waitFor();
+  await ui.judge(/status of 4(01|22)/);
+});
