@@ -1,5 +1,116 @@
+import { Badge, Stack, TextInput } from "@mantine/core";
+import type { Plugin } from "#shared/schema/plugin.ts";
+import { useFilters } from "../lib/filters.ts";
+import { seg } from "../lib/http.ts";
+import { useGet } from "../lib/query.ts";
+import { type Column, DataTable } from "../parts/data-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { Empty, Loadable } from "../parts/states.tsx";
+import { Clip } from "../parts/text.tsx";
+
+const COLUMNS: Column<Plugin>[] = [
+  {
+    key: "slug",
+    title: "Plugin",
+    width: "minmax(130px, 1fr)",
+    cell: ({ slug, manifest }) => <Clip text={manifest?.name ?? slug} />,
+  },
+  {
+    key: "version",
+    title: "Version",
+    width: "90px",
+    from: "sm",
+    cell: ({ manifest }) => manifest?.version ?? "–",
+  },
+  {
+    key: "runs",
+    title: "Runs as",
+    width: "140px",
+    cell: ({ manifest }) => <Clip text={manifest?.executor?.type} mono />,
+  },
+  {
+    key: "page",
+    title: "Web page",
+    width: "90px",
+    from: "sm",
+    cell: ({ manifest }) => (manifest?.web ? "yes" : "no"),
+  },
+  {
+    key: "state",
+    title: "State",
+    width: "110px",
+    cell: ({ errors }) => (
+      <Badge variant="light" color={errors.length === 0 ? "teal" : "red"} className="status">
+        {errors.length === 0
+          ? "usable"
+          : errors.length === 1
+            ? "1 error"
+            : `${errors.length} errors`}
+      </Badge>
+    ),
+  },
+  {
+    key: "about",
+    title: "About",
+    width: "minmax(180px, 2fr)",
+    from: "md",
+    cell: ({ manifest, errors }) => <Clip text={errors[0] ?? manifest?.description} />,
+  },
+];
 
 export function Page() {
-  return <PageHead title="plugins" />;
+  const query = useGet<{ plugins: Plugin[] }>("/api/v1/plugins/available");
+  const [{ q }, set] = useFilters({ q: "" });
+  return (
+    <>
+      <PageHead
+        title="Plugins"
+        note="Folders of the plugins directory: each is there as soon as its folder is, and comes to workers by itself."
+      />
+      <Loadable query={query}>
+        {({ plugins }) => {
+          const rows = plugins.filter(({ slug, manifest }) =>
+            `${slug} ${manifest?.name} ${manifest?.description}`
+              .toLowerCase()
+              .includes(q.toLowerCase()),
+          );
+          if (plugins.length === 0)
+            return (
+              <Empty
+                title="There is no plugin yet"
+                command={`mkdir -p plugins/hello && cat > plugins/hello/plugin.json <<'JSON'
+{"slug":"hello","name":"Hello","version":"1.0.0","executor":{"type":"command","argv":["echo","hello"]}}
+JSON`}
+              >
+                In the data directory of the server, or where SVC_PLUGINS_DIR says.
+              </Empty>
+            );
+          return (
+            <Stack gap="sm">
+              <TextInput
+                size="xs"
+                w={220}
+                aria-label="Filter plugins"
+                placeholder="Filter"
+                data-filter
+                value={q}
+                onChange={(event) => set({ q: event.currentTarget.value })}
+              />
+              {rows.length === 0 ? (
+                <Empty title="No plugin matches the filter" />
+              ) : (
+                <DataTable
+                  label="Plugins"
+                  columns={COLUMNS}
+                  rows={rows}
+                  rowKey={({ slug }) => slug}
+                  href={({ slug }) => `/ui/plugins/${seg(slug)}`}
+                />
+              )}
+            </Stack>
+          );
+        }}
+      </Loadable>
+    </>
+  );
 }

@@ -1,5 +1,148 @@
+import { Badge, Stack, Text, TextInput, Title } from "@mantine/core";
+import type { LlmEngine, Setting } from "#shared/schema/operations.ts";
+import { useFilters } from "../lib/filters.ts";
+import { useGet } from "../lib/query.ts";
+import { type Column, DataTable } from "../parts/data-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { SidePanel } from "../parts/side-panel.tsx";
+import { Empty, Loadable } from "../parts/states.tsx";
+import { Ago, Clip } from "../parts/text.tsx";
+import { LlmPanel } from "./settings/llm-panel.tsx";
+import { SettingPanel } from "./settings/setting-panel.tsx";
+
+function valueText({ key, value }: Setting): string {
+  if (value === null || value === "") return "not set";
+  if (key === "llm_engines")
+    return (value as LlmEngine[]).map(({ name }) => name).join(", ") || "none";
+  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(String).join(" ");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+const SOURCES: Record<Setting["source"], { text: string; color: string }> = {
+  stored: { text: "stored", color: "blue" },
+  env: { text: "variable", color: "grape" },
+  default: { text: "default", color: "gray" },
+};
+
+const COLUMNS: Column<Setting>[] = [
+  {
+    key: "key",
+    title: "Key",
+    width: "minmax(150px, 1fr)",
+    cell: ({ key }) => <Clip text={key} mono />,
+  },
+  {
+    key: "value",
+    title: "Value",
+    width: "minmax(110px, 1.4fr)",
+    cell: (setting) => <Clip text={valueText(setting)} mono />,
+  },
+  {
+    key: "source",
+    title: "From",
+    width: "100px",
+    cell: ({ source }) => (
+      <Badge variant="light" color={SOURCES[source].color} className="status">
+        {SOURCES[source].text}
+      </Badge>
+    ),
+  },
+  {
+    key: "about",
+    title: "About",
+    width: "minmax(180px, 2fr)",
+    from: "sm",
+    cell: ({ description }) => <Clip text={description} />,
+  },
+  {
+    key: "changed",
+    title: "Changed",
+    width: "120px",
+    from: "lg",
+    cell: ({ updated_at }) => <Ago at={updated_at} />,
+  },
+];
 
 export function Page() {
-  return <PageHead title="settings" />;
+  const query = useGet<{ settings: Setting[] }>("/api/v1/settings");
+  const [filters, set] = useFilters({ q: "", edit: "" });
+  const close = () => set({ edit: "" });
+  return (
+    <>
+      <PageHead
+        title="Settings"
+        note="Of the control plane. Only the administrator changes them; secrets are never shown."
+      />
+      <Loadable query={query} lines={10}>
+        {({ settings }) => {
+          const wanted = filters.q.toLowerCase();
+          const rows = settings.filter(({ key, description }) =>
+            `${key} ${description}`.toLowerCase().includes(wanted),
+          );
+          const edited = settings.find(({ key }) => key === filters.edit);
+          const fixed = rows.filter(({ writable }) => !writable);
+          const writable = rows.filter((row) => row.writable);
+          return (
+            <Stack gap="md">
+              <TextInput
+                size="xs"
+                w={220}
+                aria-label="Filter settings"
+                placeholder="Filter"
+                data-filter
+                value={filters.q}
+                onChange={(event) => set({ q: event.currentTarget.value })}
+              />
+              {rows.length === 0 && <Empty title="No setting matches the filter" />}
+              {writable.length > 0 && (
+                <Stack gap="xs">
+                  <Title order={2} size="h4">
+                    Changed here
+                  </Title>
+                  <DataTable
+                    label="Settings that are changed here"
+                    columns={COLUMNS}
+                    rows={writable}
+                    rowKey={({ key }) => key}
+                    onOpen={({ key }) => set({ edit: key }, { push: true })}
+                  />
+                </Stack>
+              )}
+              <LlmPanel settings={settings} />
+              {fixed.length > 0 && (
+                <Stack gap="xs">
+                  <Title order={2} size="h4">
+                    Set by variables
+                  </Title>
+                  <Text size="sm" c="dimmed">
+                    Read when the program starts: change the variable and start it again.
+                  </Text>
+                  <DataTable
+                    label="Settings that variables set"
+                    columns={COLUMNS}
+                    rows={fixed}
+                    rowKey={({ key }) => key}
+                  />
+                </Stack>
+              )}
+              <SidePanel
+                key={filters.edit}
+                title={filters.edit}
+                opened={filters.edit !== ""}
+                onClose={close}
+              >
+                {edited?.writable ? (
+                  <SettingPanel setting={edited} onDone={close} />
+                ) : (
+                  <Empty title="This setting is not changed here">
+                    {edited ? edited.description : "There is none of this name."}
+                  </Empty>
+                )}
+              </SidePanel>
+            </Stack>
+          );
+        }}
+      </Loadable>
+    </>
+  );
 }

@@ -1,0 +1,137 @@
+import { NumberInput, Select, Switch, TagsInput, TextInput } from "@mantine/core";
+import type { Engine } from "#shared/schema/engine.ts";
+import { useGet } from "../../lib/query.ts";
+
+/** What PATCH takes for one key, as GET /settings describes it in JSON schema. */
+export interface KeySchema {
+  type?: string;
+  description?: string;
+  default?: unknown;
+  minimum?: number;
+  exclusiveMinimum?: number;
+  maximum?: number;
+  maxLength?: number;
+  maxItems?: number;
+  enum?: unknown[];
+  anyOf?: KeySchema[];
+}
+
+/** Largest whole number of JavaScript: says "no bound". */
+const NO_BOUND = Number.MAX_SAFE_INTEGER;
+
+/** The kind of a value that is there; null is the other choice of `anyOf`. */
+export const kindOf = (schema: KeySchema): KeySchema =>
+  schema.anyOf?.find(({ type }) => type !== "null") ?? schema;
+
+/** "integer, 1 to 50" */
+export function boundsOf(schema: KeySchema): string {
+  const { type, minimum, exclusiveMinimum, maximum, maxItems } = kindOf(schema);
+  const most = maximum === undefined || maximum === NO_BOUND ? null : maximum;
+  const least = exclusiveMinimum === undefined ? minimum : `more than ${exclusiveMinimum}`;
+  const range =
+    least === undefined
+      ? null
+      : most === null
+        ? exclusiveMinimum === undefined
+          ? `${least} or more`
+          : least
+        : `${least} to ${most}`;
+  return [
+    type === "array" ? "list of texts" : type === "string" ? "text" : type,
+    range,
+    maxItems && `at most ${maxItems}`,
+    schema.anyOf && "may be empty",
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+export const valueText = (value: unknown): string => {
+  if (value === null || value === undefined || value === "") return "none";
+  if (Array.isArray(value)) return value.length === 0 ? "none" : value.join(", ");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+};
+
+interface FieldProps {
+  name: string;
+  schema: KeySchema;
+  value: unknown;
+  error: string | undefined;
+  onChange: (value: unknown) => void;
+}
+
+function EngineSelect({ name, value, error, onChange }: FieldProps) {
+  const { data } = useGet<{ engines: Engine[] }>("/engines");
+  const slugs = data?.engines.map(({ slug }) => slug) ?? [];
+  const all = typeof value === "string" && !slugs.includes(value) ? [value, ...slugs] : slugs;
+  return (
+    <Select
+      aria-label={name}
+      placeholder="none named"
+      clearable
+      searchable
+      data={all}
+      value={(value as string | null) ?? null}
+      onChange={onChange}
+      error={error}
+    />
+  );
+}
+
+/** The control that fits the type of a key. */
+export function SettingField(props: FieldProps) {
+  const { name, schema, value, error, onChange } = props;
+  const { type, enum: choices } = kindOf(schema);
+  const common = { "aria-label": name, error };
+  if (name.endsWith("_engine")) return <EngineSelect {...props} />;
+  if (choices)
+    return (
+      <Select
+        {...common}
+        data={choices.map(String)}
+        allowDeselect={false}
+        value={String(value)}
+        onChange={onChange}
+      />
+    );
+  if (type === "integer" || type === "number")
+    return (
+      <NumberInput
+        {...common}
+        thousandSeparator=" "
+        allowDecimal={type === "number"}
+        clampBehavior="none"
+        value={value as number | string}
+        onChange={onChange}
+      />
+    );
+  if (type === "boolean")
+    return (
+      <Switch
+        {...common}
+        checked={value === true}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+    );
+  if (type === "array")
+    return (
+      <TagsInput
+        {...common}
+        placeholder={(value as string[]).length === 0 ? "none; Enter adds one" : ""}
+        value={value as string[]}
+        onChange={onChange}
+      />
+    );
+  return (
+    <TextInput
+      {...common}
+      placeholder="none"
+      value={(value as string | null) ?? ""}
+      onChange={(event) =>
+        onChange(
+          event.currentTarget.value === "" && schema.anyOf ? null : event.currentTarget.value,
+        )
+      }
+    />
+  );
+}

@@ -1,0 +1,100 @@
+import { Button, Group, Select, TextInput } from "@mantine/core";
+import { useState } from "react";
+
+export const DEFAULTS = {
+  ...{ host: "", service: "", min_level: "", q: "", since: "", until: "" },
+  follow: "on",
+};
+export type LogFilters = typeof DEFAULTS;
+
+const LEVELS = [
+  { value: "info", label: "info and above" },
+  { value: "warn", label: "warn and above" },
+  { value: "error", label: "error" },
+];
+
+/** What a local date and time input shows for a moment. */
+const localText = (iso: string): string => {
+  if (iso === "" || Number.isNaN(Date.parse(iso))) return "";
+  const at = new Date(iso);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+};
+const isoText = (local: string): string => (local === "" ? "" : new Date(local).toISOString());
+
+interface FilterBarProps {
+  filters: LogFilters;
+  set: (changed: Partial<LogFilters>) => void;
+}
+
+function Words({
+  filters,
+  set,
+  name,
+  label,
+}: FilterBarProps & { name: "q" | "host" | "service"; label: string }) {
+  // Asked for when it is typed to its end, not at every letter.
+  const [text, setText] = useState(filters[name]);
+  const apply = () => {
+    if (text !== filters[name]) set({ [name]: text });
+  };
+  return (
+    <TextInput
+      size="xs"
+      w={name === "q" ? 200 : 140}
+      label={label}
+      data-filter={name === "q" || undefined}
+      value={text}
+      onChange={(event) => setText(event.currentTarget.value)}
+      onBlur={apply}
+      onKeyDown={(event) => {
+        if (event.key === "Enter") apply();
+      }}
+    />
+  );
+}
+
+/** Every filter of the lines; all of them are part of the address. */
+export function FilterBar({ filters, set }: FilterBarProps) {
+  const both = { filters, set };
+  const isSet = Object.entries(filters).some(([name, value]) => name !== "follow" && value !== "");
+  return (
+    <Group gap="xs" align="flex-end">
+      <Words key={`q ${filters.q}`} {...both} name="q" label="Text" />
+      <Words key={`host ${filters.host}`} {...both} name="host" label="Host" />
+      <Words key={`service ${filters.service}`} {...both} name="service" label="Service" />
+      <Select
+        size="xs"
+        w={150}
+        label="Level"
+        placeholder="every level"
+        clearable
+        data={LEVELS}
+        value={filters.min_level || null}
+        onChange={(value) => set({ min_level: value ?? "" })}
+      />
+      <TextInput
+        size="xs"
+        type="datetime-local"
+        label="Since"
+        value={localText(filters.since)}
+        onChange={(event) => set({ since: isoText(event.currentTarget.value) })}
+      />
+      <TextInput
+        size="xs"
+        type="datetime-local"
+        label="Until"
+        value={localText(filters.until)}
+        onChange={(event) => set({ until: isoText(event.currentTarget.value) })}
+      />
+      {isSet && (
+        <Button
+          size="xs"
+          variant="default"
+          onClick={() => set({ ...DEFAULTS, follow: filters.follow })}
+        >
+          Clear
+        </Button>
+      )}
+    </Group>
+  );
+}

@@ -1,0 +1,144 @@
+import { Button, Group, Stack, Text, Textarea, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import type { PluginState } from "#shared/schema/plugin.ts";
+import { ApiError, open } from "../../lib/http.ts";
+import { useChange } from "../../lib/query.ts";
+import { ConfirmButton } from "../../parts/confirm.tsx";
+import { FormErrors } from "../../parts/form-errors.tsx";
+import { Loadable } from "../../parts/states.tsx";
+import { Ago } from "../../parts/text.tsx";
+import { placeOf } from "./keys.ts";
+
+interface Read {
+  state: PluginState;
+  etag: string;
+}
+
+/** A value of a plugin: read, changed only over the version that was read, deleted. */
+export function StatePanel(props: { slug: string; name: string; onDone: () => void }) {
+  const at = placeOf(props.slug, "state", props.name);
+  const query = useQuery<Read>({
+    queryKey: ["plugin state", at],
+    queryFn: async ({ signal }) => {
+      const response = await open("GET", at, { signal });
+      const state = (await response.json()) as PluginState;
+      return { state, etag: response.headers.get("etag") ?? "" };
+    },
+    // What is being edited is not replaced under the hands; storing tells when it changed.
+    refetchInterval: false,
+    refetchOnWindowFocus: false,
+    gcTime: 0,
+  });
+  return <Loadable query={query}>{(read) => <StateForm {...props} read={read} />}</Loadable>;
+}
+
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+interface StateFormProps {
+  slug: string;
+  /** Null: a new key. */
+  name: string | null;
+  read: Read | null;
+  onDone: () => void;
+}
+
+export function StateForm({ slug, name, read: given, onDone }: StateFormProps) {
+  // The version that the text was made from, whatever is read later.
+  const [read] = useState(given);
+  const [key, setKey] = useState(name ?? "");
+  const [text, setText] = useState(read ? JSON.stringify(read.state.value, null, 2) : "{}");
+  const at = placeOf(slug, "state", key);
+  const save = useChange(
+    () =>
+      open("PUT", at, {
+        body: text,
+        headers: {
+          "content-type": "application/json",
+          ...(read ? { "if-match": read.etag } : { "if-none-match": "*" }),
+        },
+      }),
+    { done: `${key} stored`, failed: `${key} was not stored`, onDone, quiet: true },
+  );
+  const remove = useChange(() => open("DELETE", at), {
+    done: `${key} deleted`,
+    failed: `${key} was not deleted`,
+    onDone,
+  });
+  const valid = isJson(text);
+  const other = save.error instanceof ApiError && save.error.status === 412;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (valid && key !== "") save.mutate(undefined);
+  };
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack gap="sm">
+        {name === null && (
+          <TextInput
+            label="Key"
+            description="May hold slashes"
+            required
+            data-autofocus
+            value={key}
+            onChange={(event) => setKey(event.currentTarget.value)}
+          />
+        )}
+        {read && (
+          <Text size="sm" c="dimmed">
+            Changed <Ago at={read.state.updated_at} />
+          </Text>
+        )}
+        <Textarea
+          label="Value"
+          description="JSON, at most 1 MiB"
+          autosize
+          minRows={8}
+          maxRows={24}
+          spellCheck={false}
+          classNames={{ input: "code-input" }}
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+          error={valid ? undefined : "This is not JSON"}
+        />
+        <FormErrors
+          error={
+            other
+              ? new Error(
+                  read
+                    ? "The plugin changed it meanwhile. Close this and open it again to see what it is now."
+                    : "There is already a value with this key.",
+                )
+              : save.error
+          }
+          title={`${key} was not stored`}
+        />
+        <Group justify="space-between">
+          <Button type="submit" disabled={!valid || key === ""} loading={save.isPending}>
+            Save
+          </Button>
+          {read && (
+            <ConfirmButton
+              question={`Delete ${key}?`}
+              text="The plugin does not find it any more."
+              confirm="Delete it"
+              color="red"
+              variant="light"
+              loading={remove.isPending}
+              onConfirm={() => remove.mutate(undefined)}
+            >
+              Delete
+            </ConfirmButton>
+          )}
+        </Group>
+      </Stack>
+    </form>
+  );
+}
