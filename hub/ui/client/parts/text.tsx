@@ -11,6 +11,7 @@ const COLORS: Record<string, string> = {
     claimed: "blue",
     completed: "teal",
     success: "teal",
+    ok: "teal",
   },
   ...{ failed: "red", error: "red", timeout: "orange", crashed: "red", lease_expired: "orange" },
   ...{ cancelled: "gray", delayed: "grape", stale: "orange" },

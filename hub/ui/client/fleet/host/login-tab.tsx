@@ -67,6 +67,7 @@ function LoginEditor({ host, onRemoved }: { host: Host; onRemoved: () => void })
           <NumberInput
             label="Timeout (s)"
             description="For all steps"
+            placeholder="30"
             value={typeof head.timeout_s === "number" ? head.timeout_s : ""}
             onChange={(value) =>
               state.setHead("timeout_s", value === "" ? undefined : Number(value))

@@ -121,6 +121,7 @@ function RecipeHead({ state }: { state: DraftState }) {
         <NumberInput
           label="Timeout (s)"
           description="For all steps"
+          placeholder="30"
           value={typeof head.timeout_s === "number" ? head.timeout_s : ""}
           onChange={(value) => setHead("timeout_s", value === "" ? undefined : Number(value))}
           error={messageAt(issues, "timeout_s")}

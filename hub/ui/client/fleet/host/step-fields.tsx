@@ -50,7 +50,7 @@ function StepField({ field, name, value, error, onChange }: StepFieldProps) {
       <NumberInput
         {...common}
         className="step-number"
-        placeholder={field.optional ? "rest" : undefined}
+        placeholder={field.optional ? "the rest" : undefined}
         title={field.hint}
         value={typeof value === "number" ? value : ""}
         onChange={(next) => onChange(next === "" ? undefined : Number(next))}
