@@ -8,7 +8,7 @@ import {
   useNodesState,
 } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
-import { type KeyboardEvent, useEffect } from "react";
+import { type KeyboardEvent, useEffect, useMemo } from "react";
 import { useLocation } from "wouter";
 import type { FlowNode } from "#shared/schema/flow.ts";
 import { edgeText, edgeWidth, hrefOf, KIND_NAMES, type Shown, type ShownEdge } from "./model.ts";
@@ -68,6 +68,7 @@ export function Graph({ nodes, edges, shownOf, moved, onMove }: GraphProps) {
       });
     });
   }, [nodes, shownOf, moved, setDrawn]);
+  const lines = useMemo(() => edges.map(graphEdge), [edges]);
   // The end of a drag, and each step of an arrow key.
   const onChange = (changes: NodeChange<GraphNode>[]) => {
     onNodesChange(changes);
@@ -88,7 +89,7 @@ export function Graph({ nodes, edges, shownOf, moved, onMove }: GraphProps) {
     <section className="flow-graph" aria-label="Flow graph" onKeyDown={onKey}>
       <ReactFlow
         nodes={drawn}
-        edges={edges.map(graphEdge)}
+        edges={lines}
         nodeTypes={TYPES}
         onNodesChange={onChange}
         onNodeClick={(_event, { data }) => navigate(hrefOf(data.node))}
