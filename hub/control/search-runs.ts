@@ -22,7 +22,7 @@ const lastId = (rows: readonly RunRow[]): number | null => rows.at(-1)?.run_id ?
 /** Whether an index gives the runs in their order, however few of all they are. */
 const isIndexed = ({ workload_id, before: _, limit: _l, brief: _b, success, ...rest }: RunFilter) =>
   Object.values(rest).every((value) => value === undefined) &&
-  (success === undefined || workload_id !== undefined);
+  (success === undefined || (success === false && workload_id !== undefined));
 
 /** The oldest run that may have ended at `time` or after it, by bisecting ids; `end` when there is none. */
 async function firstAt({ runs }: ControlContext["db"], time: number, end: number): Promise<number> {
