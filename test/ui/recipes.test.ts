@@ -8,7 +8,7 @@ import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
 
 /** The recipe builder of the admin UI, and its dry run in a real browser (fleet spec §2.7). */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 let rig: UiRig;
 beforeAll(async () => {

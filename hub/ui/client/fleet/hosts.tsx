@@ -22,7 +22,7 @@ const COLUMNS: Column<Host>[] = [
   {
     key: "host",
     title: "Host",
-    width: "minmax(150px, 2fr)",
+    width: "minmax(120px, 2fr)",
     cell: (one) => <Clip text={one.host} mono />,
   },
   {
@@ -129,7 +129,7 @@ export function Page() {
                 <Group gap="xs">
                   <Text size="sm" c="dimmed">
                     {rows.length === all.length
-                      ? `${countText(all.length)} hosts`
+                      ? `${countText(all.length)} ${all.length === 1 ? "host" : "hosts"}`
                       : `${countText(rows.length)} of ${countText(all.length)} hosts`}
                   </Text>
                   <ConfirmButton

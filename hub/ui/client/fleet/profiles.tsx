@@ -17,7 +17,7 @@ const columns = (cell: (one: Profile) => ReactNode): Column<Profile>[] => [
   {
     key: "name",
     title: "Name",
-    width: "minmax(130px, 2fr)",
+    width: "minmax(120px, 2fr)",
     cell: (one) => (
       <Group gap="xs" wrap="nowrap">
         <Clip text={one.name} mono />
@@ -34,6 +34,7 @@ const columns = (cell: (one: Profile) => ReactNode): Column<Profile>[] => [
     title: "Size",
     width: "90px",
     align: "end",
+    from: "sm",
     cell: (one) => bytesText(one.size),
   },
   {

@@ -58,14 +58,14 @@ export function CookiesTab({ host }: { host: Host }) {
     {
       key: "path",
       title: "Path",
-      width: "minmax(60px, 1fr)",
+      width: "minmax(50px, 0.6fr)",
       from: "md",
       cell: (one) => <Clip text={one.path} mono />,
     },
     {
       key: "expires",
       title: "Ends",
-      width: "minmax(130px, 1fr)",
+      width: "minmax(190px, 1fr)",
       from: "md",
       cell: (one) => <Clip text={expiryText(one)} />,
     },

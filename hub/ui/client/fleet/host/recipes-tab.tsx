@@ -73,7 +73,7 @@ export function RecipesTab({ host, opened, onOpen }: RecipesTabProps) {
     {
       key: "pattern",
       title: "Paths",
-      width: "minmax(110px, 1.5fr)",
+      width: "minmax(90px, 1.5fr)",
       cell: ({ recipe }) => <Clip text={recipe.pattern} mono />,
     },
     {
@@ -110,6 +110,7 @@ export function RecipesTab({ host, opened, onOpen }: RecipesTabProps) {
       key: "used",
       title: "State",
       width: "100px",
+      from: "sm",
       cell: ({ recipe }) => (
         <Badge className="status" variant="light" color={used(recipe) ? "teal" : "gray"}>
           {used(recipe) ? "in use" : "not used"}
@@ -119,7 +120,7 @@ export function RecipesTab({ host, opened, onOpen }: RecipesTabProps) {
     {
       key: "actions",
       title: "",
-      width: "210px",
+      width: "240px",
       align: "end",
       cell: (row) => (
         <Group gap={6} wrap="nowrap" justify="flex-end">
