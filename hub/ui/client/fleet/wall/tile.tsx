@@ -1,4 +1,4 @@
-import { Badge, Box, Button, Group, Text, UnstyledButton } from "@mantine/core";
+import { Badge, Box, Button, Group, Text, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { IconEyeOff, IconPlus } from "@tabler/icons-react";
 import { Clip, Status } from "../../parts/text.tsx";
 import { STATE_TEXTS, type WallLane } from "./lanes.ts";
@@ -38,11 +38,8 @@ export function Tile({ one, interval_ms, onOpen, onNew }: TileProps) {
           )}
         </Box>
       ) : (
-        <UnstyledButton
-          className="wall-screen"
-          aria-label={`${name}: view ${title}`}
-          onClick={() => onOpen(sid)}
-        >
+        <UnstyledButton className="wall-screen" onClick={() => onOpen(sid)}>
+          <VisuallyHidden>{`${name}: view ${title}`}</VisuallyHidden>
           <Preview key={sid} sid={sid} interval_ms={interval_ms} />
         </UnstyledButton>
       )}

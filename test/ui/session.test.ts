@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import type { Profile } from "#shared/schema/profile.ts";
+import type { Session, Tab } from "#shared/schema/session.ts";
+import { until } from "#test/support/fleet-process.ts";
+import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+
+/** Fleet spec §2.4, §3.3, §4.2: one session with everything that can be done to it. */
+
+setDefaultTimeout(60_000);
+
+let rig: UiRig;
+let sid: string;
+
+beforeAll(async () => {
+  rig = await uiRig();
+  const body = { url: `${rig.site}/page`, headless: true };
+  sid = (await rig.api<Session>("POST", "/sessions", body)).session_id;
+});
+afterAll(() => rig.api("DELETE", `/sessions/${sid}`).catch(() => {}));
+
+const state = () => rig.api<Session>("GET", `/sessions/${sid}/state`);
+const tabs = async () =>
+  (await rig.api<{ result: Tab[] }>("POST", `/sessions/${sid}/tabs`, {})).result;
+
+test("§4.2 the page goes where the address bar says, back, forward and again", async () => {
+  await using ui = await rig.open(`/ui/sessions/${sid}`);
+  const { page } = ui;
+  await page.getByRole("heading", { level: 1, name: "Test site" }).waitFor();
+  const address = page.getByRole("textbox", { name: "Address of the page" });
+  await address.fill(`${rig.site}/form`);
+  await page.getByRole("button", { name: "Go", exact: true }).click();
+  const isAt = (path: string) =>
+    until(`the session at ${path}`, 10_000, async () => (await state()).url === rig.site + path);
+  await isAt("/form");
+  await page.getByRole("button", { name: "Back", exact: true }).click();
+  await isAt("/page");
+  await page.getByRole("button", { name: "Forward", exact: true }).click();
+  await isAt("/form");
+  await rig.api("POST", `/sessions/${sid}/fill`, { selector: "#name", text: "Ada" });
+  await page.getByRole("button", { name: "Reload", exact: true }).click();
+  await until("an empty field", 10_000, async () => {
+    const code = 'document.querySelector("#name")?.value';
+    const path = `/sessions/${sid}/evaluate`;
+    // Refused while the page is on its way.
+    const reply = await rig.api<{ result: unknown }>("POST", path, { code }).catch(() => null);
+    return reply?.result === "";
+  });
+  await ui.judge();
+});
+
+test("§4.2 keyboard and mouse reach the session only after taking over", async () => {
+  await using ui = await rig.open(`/ui/sessions/${sid}`);
+  const { page } = ui;
+  const viewer = page.frameLocator("iframe");
+  const typed = async () => {
+    const code = 'document.querySelector("#name").value';
+    return (await rig.api<{ result: unknown }>("POST", `/sessions/${sid}/evaluate`, { code }))
+      .result;
+  };
+  await rig.api("POST", `/sessions/${sid}/evaluate`, {
+    code: 'document.querySelector("#name").focus()',
+  });
+  await viewer.getByText("Connected, view only").waitFor();
+  await viewer.locator("canvas").click();
+  await page.keyboard.type("watching");
+  expect(await typed()).toBe("");
+  await page.getByText("Take over", { exact: true }).click();
+  await viewer.getByText("Connected", { exact: true }).waitFor();
+  await viewer.locator("canvas").focus();
+  await rig.api("POST", `/sessions/${sid}/evaluate`, {
+    code: 'document.querySelector("#name").focus()',
+  });
+  await page.keyboard.type("acting");
+  await until("what was typed", 10_000, async () => (await typed()) === "acting");
+});
+
+test("§3.3 keepalive raises the idle time; tabs are opened, selected and closed; a screenshot is taken", async () => {
+  await using ui = await rig.open(`/ui/sessions/${sid}`, {
+    width: 1024,
+    height: 768,
+    colors: "dark",
+  });
+  const { page } = ui;
+  await page.getByRole("textbox", { name: "Ends when idle for, s" }).fill("1234");
+  await page.getByRole("button", { name: "Keep alive" }).click();
+  await until("the idle time", 5_000, async () => (await state()).idle_ttl_s === 1_234);
+  await page.getByRole("button", { name: "New tab" }).click();
+  await page.getByRole("heading", { name: "2 tabs" }).waitFor();
+  expect((await tabs()).find(({ active }) => active)?.index).toBe(1);
+  const section = page.getByRole("region", { name: "Tabs" });
+  await section.getByRole("button", { name: "Test site" }).click();
+  await until("the first tab", 5_000, async () => (await tabs())[0]?.active === true);
+  await section.getByRole("button", { name: "Close tab 2" }).click();
+  await page.getByRole("heading", { name: "1 tab" }).waitFor();
+  expect(await tabs()).toHaveLength(1);
+  await page.getByRole("checkbox", { name: "The whole page" }).click();
+  await page.getByRole("button", { name: "Take a screenshot" }).click();
+  await page.getByRole("img", { name: "Screenshot of" }).waitFor();
+  await page.getByRole("link", { name: "Save as PNG" }).waitFor();
+  await ui.judge();
+});
+
+test("§4.2 what the browser downloaded is listed", async () => {
+  const code =
+    'const a = document.createElement("a"); a.href = "data:text/plain,hello"; a.download = "<b>a.txt"; a.click()';
+  await rig.api("POST", `/sessions/${sid}/evaluate`, { code });
+  await until("the download", 10_000, async () => {
+    const { files } = await rig.api<{ files: unknown[] }>("GET", `/sessions/${sid}/files`);
+    return files.length > 0;
+  });
+  await using ui = await rig.open(`/ui/sessions/${sid}`);
+  const downloads = ui.page.getByRole("region", { name: "Downloads" });
+  await downloads.getByRole("link", { name: /a\.txt/ }).waitFor();
+  await downloads.getByRole("button", { name: "Look again" }).click();
+});
+
+test("§2.8 the session's profile is saved; ending the session asks first", async () => {
+  await using ui = await rig.open(`/ui/sessions/${sid}`);
+  const { page } = ui;
+  await page.getByRole("button", { name: "Save profile" }).click();
+  const dialog = page.getByRole("dialog", { name: "Save the browser's profile" });
+  await dialog.locator("input").fill("Not a name");
+  await dialog.getByRole("button", { name: "Save", exact: true }).click();
+  await dialog.getByRole("alert").waitFor();
+  await dialog.locator("input").fill("a-saved");
+  await dialog.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("Saved as profile a-saved").waitFor();
+  const { profiles } = await rig.api<{ profiles: Profile[] }>("GET", "/profiles");
+  expect(profiles.map(({ name }) => name)).toContain("a-saved");
+  await rig.api("DELETE", "/profiles/a-saved");
+  const end = page.locator("main").getByRole("button", { name: "End session" });
+  await end.click();
+  const ask = page.getByRole("dialog", { name: "End this session?" });
+  await ask.getByRole("button", { name: "No, go back" }).click();
+  expect((await state()).session_id).toBe(sid);
+  await end.click();
+  await ask.getByRole("button", { name: "End session" }).click();
+  await page.waitForURL("**/ui/wall");
+  const { sessions } = await rig.api<{ sessions: Session[] }>("GET", "/sessions");
+  expect(sessions.map(({ session_id }) => session_id)).not.toContain(sid);
+  // A wrong name, and the viewer while the browser was closed.
+  await ui.judge(/422|404|novnc/);
+});
+
+test("§2.4 an ended session says so and leads on", async () => {
+  await using ui = await rig.open(`/ui/sessions/${sid}`);
+  await ui.page.getByRole("heading", { name: "This session has ended" }).waitFor();
+  await ui.page.getByRole("link", { name: "Open another session" }).click();
+  await ui.page.getByRole("dialog", { name: "Open a session" }).waitFor();
+  await ui.judge(/404/);
+});
