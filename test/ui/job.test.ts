@@ -1,0 +1,250 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import type { Job } from "#shared/schema/job.ts";
+import { until } from "#test/support/fleet-process.ts";
+import { type UiPage, type UiRig, uiRig } from "#test/support/ui-rig.ts";
+
+/** Fleet spec §2.1, §2.3, §6.1: the page of a job. What its site sends is hostile wherever it can be. */
+
+setDefaultTimeout(120_000);
+
+const EVIL = "<img src=x onerror=alert(1)>";
+const PICTURE =
+  "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='20'><rect width='40' height='20' fill='teal'/><script>alert(2)</script></svg>";
+const PAGE = `<!doctype html><html lang="en"><title>&lt;img src=x onerror=alert(1)&gt; shop</title>
+<link rel="stylesheet" href="/look.css"><style>#b{background:url(/pic.svg?n=2)}</style>
+<body onload="window.ran = 1"><h1 style="color: rgb(1, 2, 3)">Hello</h1><p id="a">a</p><p id="b">b</p>
+<a href="javascript:alert(3)">${EVIL.replaceAll("<", "&lt;")}</a>
+<img src="/pic.svg" alt="A picture" onload="window.ran = 2"><img src="${encodeURI(`/${EVIL}.png`)}" alt="">
+<iframe src="/inner"></iframe><script>fetch("/data.json?q=${encodeURIComponent(EVIL)}"); window.ran = 3</script>`;
+
+let rig: UiRig;
+let site: ReturnType<typeof Bun.serve>;
+let job: Job;
+const dialogs: string[] = [];
+
+beforeAll(async () => {
+  site = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: (request) => {
+      const { pathname } = new URL(request.url);
+      const body = (text: string, type: string) =>
+        new Response(text, { headers: { "content-type": type } });
+      if (/\.(svg|png)$/.test(pathname)) return body(PICTURE, "image/svg+xml");
+      if (pathname === "/look.css")
+        return body("@import url(//elsewhere.invalid/x.css); #a{color:rgb(4, 5, 6)}", "text/css");
+      if (pathname === "/data.json") return body(`{"evil":"${EVIL}"}`, "application/json");
+      return body(pathname === "/inner" ? "inner" : PAGE, "text/html");
+    },
+  });
+  rig = await uiRig();
+  job = await submit({ idle_seconds: 0.3, wait_seconds: 1 }, `?"><script>alert(4)</script>`);
+  job = await ended(job.job_id);
+}, 120_000);
+afterAll(async () => {
+  await site?.stop(true);
+  // Of every page of this file.
+  expect(dialogs).toEqual([]);
+}, 60_000);
+
+const submit = (options: object, query = "") =>
+  rig.api<Job>("POST", "/jobs", { url: `${site.url.href}${query}`, options });
+const read = (job_id: string) => rig.api<Job>("GET", `/jobs/${job_id}`);
+const ended = (job_id: string) =>
+  until(`the end of ${job_id}`, 30_000, async () => {
+    const now = await read(job_id);
+    return now.finished_at === null ? undefined : now;
+  });
+async function openJob(job_id: string, query = ""): Promise<UiPage> {
+  const ui = await rig.open(`/ui/jobs/${job_id}${query}`);
+  ui.page.on("dialog", (dialog) => {
+    dialogs.push(dialog.message());
+    void dialog.dismiss();
+  });
+  return ui;
+}
+
+test("§2.1, §2.3 the overview tells stages, capture, facts and options, and hostile titles as text", async () => {
+  expect(job.status).toBe("completed");
+  await using ui = await openJob(job.job_id);
+  const { page } = ui;
+  await page.getByRole("heading", { level: 1, name: `${EVIL} shop` }).waitFor();
+  const stages = page.getByRole("list", { name: "Stages" });
+  await stages.getByText("Waiting in the queue").waitFor();
+  await stages.getByText("Files stored", { exact: true }).waitFor();
+  await page
+    .getByText(/bodies whole/)
+    .first()
+    .waitFor();
+  await page.getByText("idle_seconds").waitFor();
+  expect(await page.getByText("download_video").count()).toBe(0);
+  await page.getByRole("switch", { name: "Unset ones too" }).click();
+  await page.getByText("download_video").waitFor();
+  await ui.judge();
+});
+
+test("§6.1 the log is whole, can be filtered, and a link shows the same", async () => {
+  await using ui = await openJob(job.job_id, "?tab=log");
+  const { page } = ui;
+  const log = page.getByRole("log", { name: "Log of the job" });
+  await log.getByText("completed").waitFor();
+  expect(await log.getByText('"><script>alert(4)</script>').count()).toBeGreaterThan(0);
+  await page.getByRole("textbox", { name: "Lines that hold" }).fill("opening");
+  await page.getByText(/^1 of \d+ lines/).waitFor();
+  await page.getByText("debug", { exact: true }).click();
+  await page.waitForURL(/levels=info%2Cwarn%2Cerror.*q=opening|q=opening.*levels=/);
+  await page.reload();
+  await page.getByText(/^1 of \d+ lines/).waitFor();
+  await page.locator("[data-feed=ended]").waitFor();
+  await ui.judge();
+});
+
+test("§2.3 assets are seen as pictures and as a list, and read as text; a hostile name is text", async () => {
+  await using ui = await openJob(job.job_id, "?tab=assets");
+  const { page } = ui;
+  const gallery = page.getByRole("region", { name: "Gallery" });
+  await until("a thumbnail", 10_000, () =>
+    gallery
+      .locator("img")
+      .first()
+      .evaluate((img) => (img as unknown as { naturalWidth: number }).naturalWidth > 0),
+  );
+  const name = await gallery.getByText("onerror").first().textContent();
+  if (name === null) throw new Error("no hostile name");
+  await page.getByRole("button", { name }).click();
+  const drawer = page.getByRole("dialog");
+  await drawer.getByRole("img", { name }).waitFor();
+  expect(await drawer.getByRole("link", { name: "Download" }).getAttribute("href")).toBe(
+    `/jobs/${job.job_id}/assets/${encodeURIComponent(name)}`,
+  );
+  await ui.judge();
+  await page.getByRole("button", { name: "Close" }).click();
+  await page.getByText("List", { exact: true }).click();
+  await page.getByRole("textbox", { name: "Name, address or type" }).fill("data.json");
+  await page.getByRole("table").getByRole("row").last().press("Enter");
+  await drawer.getByText(`{"evil":"${EVIL}"}`).waitFor();
+  await page.waitForURL(/view=list.*asset=|asset=.*view=list/);
+});
+
+test("§2.3 the requests are a waterfall; one of them opens with headers and times and leads to its body", async () => {
+  await using ui = await openJob(job.job_id, "?tab=har");
+  const { page } = ui;
+  const table = page.getByRole("table", { name: "Requests" });
+  await table
+    .getByRole("img", { name: /^begins after .* takes/ })
+    .first()
+    .waitFor();
+  await page.getByRole("textbox", { name: "Address, method or status" }).fill("data.json");
+  await page.getByText(/^1 of \d+ requests/).waitFor();
+  await table.getByRole("row").last().click();
+  const drawer = page.getByRole("dialog", { name: "GET 200 OK" });
+  await drawer.getByText("Content-Type").waitFor();
+  await drawer.getByText("Waiting for the answer").waitFor();
+  await ui.judge();
+  await drawer.getByRole("link", { name: /^Its body/ }).click();
+  await page.waitForURL("**/*tab=assets*");
+  await page.getByRole("dialog").getByText(`{"evil":"${EVIL}"}`).waitFor();
+});
+
+test("§2.3 the captured page is shown without running and without asking its site; its links are listed", async () => {
+  await using ui = await openJob(job.job_id, "?tab=page");
+  const { page } = ui;
+  const element = page.getByTitle("The captured page");
+  expect(await element.getAttribute("sandbox")).toBe("");
+  const frame = element.contentFrame();
+  const style = (selector: string, of: "color" | "backgroundImage") =>
+    frame.locator(selector).evaluate(
+      // Runs in the page.
+      (found, name) =>
+        (
+          globalThis as unknown as { getComputedStyle(e: unknown): Record<string, string> }
+        ).getComputedStyle(found)[name],
+      of,
+    );
+  await frame.getByRole("heading", { name: "Hello" }).waitFor();
+  expect(await style("h1", "color")).toBe("rgb(1, 2, 3)");
+  expect(await style("#a", "color")).toBe("rgb(4, 5, 6)");
+  expect(await style("#b", "backgroundImage")).toStartWith('url("data:image/svg+xml');
+  expect(await frame.getByAltText("A picture").getAttribute("src")).toStartWith("data:image/svg");
+  expect(await frame.locator("script, iframe, [onload], [href]").count()).toBe(0);
+  await ui.judge();
+  await page.getByText("Source", { exact: true }).click();
+  await page.getByText("window.ran = 3").waitFor();
+  await page.getByText("Links", { exact: true }).click();
+  await page
+    .getByRole("table", { name: "Links of the page" })
+    .getByText("javascript:alert(3)")
+    .waitFor();
+  expect(await page.locator("a[href^=javascript]").count()).toBe(0);
+});
+
+test("§4.1 a running job is told live, pictured and cancelled; then it is run again and deleted", async () => {
+  const running = await submit({ settle_seconds: 60 });
+  await using ui = await openJob(running.job_id, "?tab=log");
+  const { page } = ui;
+  const log = page.getByRole("log", { name: "Log of the job" });
+  await page.locator("[data-feed=live]").waitFor();
+  await log.getByText("load event after").waitFor();
+  await page.getByRole("tab", { name: "Live" }).click();
+  await page.locator("iframe").first().waitFor();
+  await page.getByRole("button", { name: "Take a picture" }).click();
+  await page.getByText("The picture is stored as").waitFor();
+  const { items } = await rig.api<{ items: { mime: string }[] }>(
+    "GET",
+    `/jobs/${running.job_id}/assets.json`,
+  );
+  expect(items.map(({ mime }) => mime)).toContain("image/png");
+  await page.getByRole("tab", { name: "Overview" }).click();
+  await page.getByRole("button", { name: "Cancel", exact: true }).click();
+  await page.getByRole("button", { name: "Cancel the job" }).click();
+  expect((await ended(running.job_id)).status).toBe("cancelled");
+  await page.locator('main [data-status="cancelled"]').waitFor();
+  await ui.judge();
+
+  const edit = page.getByRole("link", { name: "Edit and submit again" });
+  expect(await edit.getAttribute("href")).toBe(`/ui/submit?from=${running.job_id}`);
+  await page.getByRole("button", { name: "Run again" }).click();
+  const away = new RegExp(`/ui/jobs/(?!${running.job_id})[^?]+$`);
+  await page.waitForURL(away);
+  const again = await read(page.url().split("/").at(-1) ?? "");
+  expect(again).toMatchObject({ url: running.url, options: running.options });
+
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByRole("button", { name: "Delete the job" }).click();
+  await page.waitForURL("**/ui/jobs");
+  await expect(read(again.job_id)).rejects.toThrow("404");
+});
+
+test("§3.2 a queued job tells its place and why it waits, and starts before one's eyes", async () => {
+  const { workers } = await rig.api<{ workers: { worker_id: string }[] }>("GET", "/workers");
+  const path = `/workers/${workers[0]?.worker_id}/status`;
+  await rig.api("POST", path, { status: "standby" });
+  try {
+    const code = `import { session } from "flotilla"; export default await session.evaluate("document.title");`;
+    const queued = await submit({ mode: "rerun", code });
+    await using ui = await openJob(queued.job_id);
+    const { page } = ui;
+    await page.getByText(/Waiting for a browser .* Place 1 in the queue/).waitFor();
+    await page.getByText("No worker takes jobs: 1 worker on drain or standby").waitFor();
+    await rig.api("POST", path, { status: "active" });
+    await page.locator('main [data-status="completed"]').waitFor();
+    await page.getByRole("tab", { name: "Attempts" }).click();
+    await page.getByRole("tab", { name: "Output" }).click();
+    await page.getByText(`"${EVIL} shop"`).waitFor();
+    await ui.judge();
+  } finally {
+    await rig.api("POST", path, { status: "active" });
+  }
+});
+
+test("§2.1 a job that failed says why and what to do; one that is not there says so", async () => {
+  const dead = await rig.api<Job>("POST", "/jobs", { url: "http://127.0.0.1:9/", options: {} });
+  const failed = await ended(dead.job_id);
+  await using ui = await openJob(dead.job_id, "?tab=har");
+  const { page } = ui;
+  await page.getByText(failed.error ?? "no error").waitFor();
+  await page.getByText("Check the address for a slip").waitFor();
+  await page.goto(new URL("/ui/jobs/nothing", page.url()).href);
+  await page.getByRole("heading", { name: "There is no such job" }).waitFor();
+  await ui.judge(/404/);
+});
