@@ -108,6 +108,8 @@ export function OptionInput(props: OptionInputProps) {
     return (
       <Switch
         {...common}
+        // Mantine's label holds the description too, which is no part of the name.
+        aria-label={`${field.label} ${field.name}`}
         checked={Boolean(value ?? base)}
         onChange={(event) => onChange(event.currentTarget.checked)}
       />

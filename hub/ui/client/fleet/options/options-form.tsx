@@ -15,6 +15,9 @@ interface OptionsFormProps {
   issues?: Issues;
 }
 
+/** Part of an element's id, which must hold no space. */
+const keyOf = ({ title }: OptionGroup): string => title.replaceAll(" ", "-");
+
 /** Every option of a job: what most jobs need first, the others folded in groups. */
 export function OptionsForm({
   given,
@@ -48,11 +51,11 @@ export function OptionsForm({
         order={3}
         keepMounted={false}
         // A field that the API refused is in sight whether its group is folded or not.
-        value={[...new Set([...opened, ...wrong.map(({ title }) => title)])]}
+        value={[...new Set([...opened, ...wrong.map(keyOf)])]}
         onChange={setOpened}
       >
         {groups.map((group) => (
-          <Accordion.Item key={group.title} value={group.title}>
+          <Accordion.Item key={group.title} value={keyOf(group)}>
             <Accordion.Control>
               <GroupTitle group={group} given={given} />
             </Accordion.Control>
