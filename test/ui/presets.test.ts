@@ -1,0 +1,81 @@
+import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import type { Preset } from "#shared/schema/preset.ts";
+import { until } from "#test/support/fleet-process.ts";
+import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+
+/** Presets (fleet spec §4.7): named options for POST /jobs. */
+
+setDefaultTimeout(60_000);
+
+const HOSTILE = '"><script>alert(1)</script>';
+
+let rig: UiRig;
+beforeAll(async () => {
+  rig = await uiRig();
+});
+
+const read = (slug: string) => rig.api<Preset>("GET", `/presets/${slug}`);
+
+test("§4.7 a preset is made; what the API refuses is said at its field", async () => {
+  await using ui = await rig.open("/ui/presets");
+  const { page } = ui;
+  await page.getByRole("button", { name: "New preset" }).click();
+  await page.getByRole("textbox", { name: "Slug" }).fill("Not One");
+  await page.getByRole("button", { name: "Save the preset" }).click();
+  await page.getByText("must be 1 to 64 of a-z").waitFor();
+  await page.getByRole("textbox", { name: "Slug" }).fill("b-made");
+  await page.getByRole("textbox", { name: "Name" }).fill(HOSTILE);
+  await page.getByRole("button", { name: "Scrolling" }).click();
+  await page.getByRole("switch", { name: /\bscroll$/ }).click();
+  const step = page.getByRole("textbox", { name: /\bscroll_step$/ });
+  await step.fill("0");
+  await page.getByRole("button", { name: "Save the preset" }).click();
+  await page.getByText("Not saved: see scroll_step.").waitFor();
+  await step.fill("80");
+  await ui.judge(/422/);
+  await page.getByRole("button", { name: "Save the preset" }).click();
+  await page.getByText(HOSTILE).waitFor();
+  expect(await read("b-made")).toMatchObject({
+    ...{ name: HOSTILE, options: { scroll: true, scroll_step: 80 } },
+  });
+  await rig.api("DELETE", "/presets/b-made");
+});
+
+test("§4.7 a preset is changed, used and deleted", async () => {
+  await rig.api("PUT", "/presets/b-kept", { options: { scroll: true, scroll_step: 80 } });
+  await using ui = await rig.open("/ui/presets");
+  const { page } = ui;
+  await page.getByRole("button", { name: "Edit b-kept" }).click();
+  await page.waitForURL("**/ui/presets?edit=b-kept");
+  await page.reload();
+  await page.getByRole("textbox", { name: "Description" }).fill("For long pages");
+  await page.getByRole("button", { name: "Scrolling" }).click();
+  await page.getByRole("switch", { name: /\bscroll$/ }).click();
+  await page.getByRole("button", { name: "Save the preset" }).click();
+  await page.getByText("For long pages").waitFor();
+  const { description, options } = await read("b-kept");
+  expect({ description, options }).toEqual({
+    ...{ description: "For long pages", options: { scroll_step: 80 } },
+  });
+  await ui.judge();
+
+  await page.getByRole("link", { name: "Use b-kept" }).click();
+  await page.waitForURL("**/ui/submit?preset=b-kept");
+  await page.getByRole("combobox", { name: "Preset" }).waitFor();
+  await page.goBack();
+
+  await page.getByRole("button", { name: "Delete b-kept" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await until("its end", 5_000, async () => {
+    const { presets } = await rig.api<{ presets: Preset[] }>("GET", "/presets");
+    return presets.every(({ slug }) => slug !== "b-kept");
+  });
+  await page.getByText("Preset b-kept is deleted").waitFor();
+});
+
+test("§4.7 the address of a preset that is gone says so", async () => {
+  await using ui = await rig.open("/ui/presets?edit=b-gone");
+  await ui.page.getByRole("heading", { name: "There is no preset b-gone" }).waitFor();
+  await ui.page.getByRole("button", { name: "All presets" }).click();
+  await ui.page.getByRole("button", { name: "New preset" }).waitFor();
+});
