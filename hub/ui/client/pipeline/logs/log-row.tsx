@@ -19,6 +19,7 @@ interface LogRowProps {
 export function LogRow({ line, open, onToggle }: LogRowProps) {
   const { ts, level, host, service, message, fields } = line;
   const count = Object.keys(fields).length;
+  const counted = count === 1 ? "1 field" : `${count} fields`;
   return (
     <>
       <div className="service-line">
@@ -34,11 +35,11 @@ export function LogRow({ line, open, onToggle }: LogRowProps) {
           <UnstyledButton
             className="unfold"
             aria-expanded={open}
-            aria-label={`Fields of: ${message}`}
+            aria-label={`${counted} of ${message}`}
             onClick={onToggle}
           >
             {open ? <IconChevronDown size={12} /> : <IconChevronRight size={12} />}
-            {count === 1 ? "1 field" : `${count} fields`}
+            {counted}
           </UnstyledButton>
         )}
       </div>

@@ -1,0 +1,74 @@
+import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { PluginState } from "#shared/schema/plugin.ts";
+import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+
+/** Pipeline spec §4.5: plugins in the admin UI. */
+
+setDefaultTimeout(60_000);
+
+const HOSTILE = `"><img src=x onerror=alert(1)>`;
+
+let rig: UiRig;
+beforeAll(async () => {
+  rig = await uiRig();
+});
+
+async function addPlugin(slug: string, manifest: object, page?: string): Promise<AsyncDisposable> {
+  const dir = join(rig.data_dir, "plugins", slug);
+  await mkdir(join(dir, "web"), { recursive: true });
+  await writeFile(join(dir, "plugin.json"), JSON.stringify({ slug, ...manifest }));
+  if (page !== undefined) await writeFile(join(dir, "web/index.html"), page);
+  return { [Symbol.asyncDispose]: () => rm(dir, { recursive: true }) };
+}
+
+test("§4.5 a plugin shows its page in a frame that reaches nothing, its manifest, its state and its blobs", async () => {
+  await using _plugin = await addPlugin(
+    "e-plugin",
+    { name: HOSTILE, version: "1.2.3", description: HOSTILE, web: "web" },
+    `<!doctype html><title>t</title><p id="p">waits</p><script>
+      try { parent.document.title; p.textContent = "reached" } catch { p.textContent = "kept apart" }
+    </script>`,
+  );
+  await using _broken = await addPlugin("e-broken", { name: "" });
+  await using ui = await rig.open("/ui/plugins?q=e-");
+  const { page } = ui;
+  await page.getByRole("row", { name: /e-broken/ }).getByText(/error/).waitFor();
+  await ui.judge();
+  await page.getByText(HOSTILE).first().click();
+  await page.waitForURL("**/ui/plugins/e-plugin");
+  await page.frameLocator("iframe").getByText("kept apart").waitFor();
+  await page.getByRole("tab", { name: "Manifest" }).click();
+  await page.getByText('"version": "1.2.3"').waitFor();
+
+  await page.getByRole("tab", { name: "State" }).click();
+  await page.getByRole("button", { name: "New key" }).click();
+  const created = page.getByRole("dialog", { name: "New key" });
+  await created.getByLabel("Key").fill("totals/words");
+  await created.getByLabel("Value").fill('{"words": 1');
+  await created.getByText("This is not JSON").waitFor();
+  await created.getByLabel("Value").fill('{"words": 1}');
+  await created.getByRole("button", { name: "Save" }).click();
+  await created.waitFor({ state: "hidden" });
+  const at = "/api/v1/plugins/e-plugin/state/totals/words";
+  expect((await rig.api<PluginState>("GET", at)).value).toEqual({ words: 1 });
+  await page.getByRole("row", { name: /totals\/words/ }).press("Enter");
+  const edited = page.getByRole("dialog", { name: "totals/words" });
+  await edited.getByLabel("Value").fill('{"words": 2}');
+  await rig.api("PUT", at, { words: 9 });
+  await edited.getByRole("button", { name: "Save" }).click();
+  await edited.getByText("The plugin changed it meanwhile").waitFor();
+  await edited.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("button", { name: "Delete it" }).click();
+  await page.getByRole("heading", { name: "No state" }).waitFor();
+  await page.getByRole("tab", { name: "Blobs" }).click();
+  await page.locator("input[type=file]").setInputFiles({
+    ...{ name: "e-blob.txt", mimeType: "text/plain", buffer: Buffer.from("hello") },
+  });
+  await page.getByRole("link", { name: "e-blob.txt" }).waitFor();
+  await page.getByRole("button", { name: "Delete e-blob.txt" }).click();
+  await page.getByRole("button", { name: "Delete it" }).click();
+  await page.getByRole("heading", { name: "No blobs" }).waitFor();
+  await ui.judge(/412/);
+});
