@@ -21,7 +21,7 @@ function Folder({ name, value, level }: { name: string | null; value: object; le
   const [most, setMost] = useState(FIRST);
   const members = Object.entries(value);
   const list = Array.isArray(value);
-  const size = `${members.length} ${list ? "items" : "fields"}`;
+  const size = `${members.length} ${list ? "item" : "field"}${members.length === 1 ? "" : "s"}`;
   return (
     <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>

@@ -29,7 +29,8 @@ export function Stream({ name, text, live = false }: StreamProps) {
         {lines.length > 0 && (
           <Group gap="xs">
             <Text size="xs" c="dimmed">
-              {countText(lines.length)} lines, {bytesText(text.length)}
+              {countText(lines.length)} {lines.length === 1 ? "line" : "lines"},{" "}
+              {bytesText(text.length)}
             </Text>
             <Copy text={text} label={`Copy ${name}`} />
           </Group>
