@@ -34,7 +34,10 @@ test("§4.5 a plugin shows its page in a frame that reaches nothing, its manifes
   await using _broken = await addPlugin("e-broken", { name: "" });
   await using ui = await rig.open("/ui/plugins?q=e-");
   const { page } = ui;
-  await page.getByRole("row", { name: /e-broken/ }).getByText(/error/).waitFor();
+  await page
+    .getByRole("row", { name: /e-broken/ })
+    .getByText(/error/)
+    .waitFor();
   await ui.judge();
   await page.getByText(HOSTILE).first().click();
   await page.waitForURL("**/ui/plugins/e-plugin");

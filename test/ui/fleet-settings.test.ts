@@ -1,0 +1,40 @@
+import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import type { FleetSettings } from "#shared/schema/fleet-settings.ts";
+import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+
+/** Fleet spec §4.7: the fleet's settings in the admin UI. */
+
+setDefaultTimeout(60_000);
+
+let rig: UiRig;
+beforeAll(async () => {
+  rig = await uiRig();
+});
+
+test("§4.7 settings are changed together, a wrong one says so at its field, and each goes back to its default", async () => {
+  await using ui = await rig.open("/ui/fleet-settings");
+  const { page } = ui;
+  const read = async () => (await rig.api<FleetSettings>("GET", "/settings")).settings;
+  await page.getByLabel("retention_days", { exact: true }).fill("99999");
+  await page.locator("input[aria-label=cors_origins]").fill("https://e.example");
+  await page.locator("input[aria-label=cors_origins]").press("Enter");
+  await page.getByRole("button", { name: "Save 2 changes" }).click();
+  await page
+    .getByText(/Too big|36500/)
+    .last()
+    .waitFor();
+  expect((await read()).cors_origins).toEqual([]);
+  await page.getByLabel("retention_days", { exact: true }).fill("30");
+  await page.getByRole("button", { name: "Save 2 changes" }).click();
+  await page.getByText("Saved retention_days, cors_origins").waitFor();
+  expect(await read()).toMatchObject({ retention_days: 30, cors_origins: ["https://e.example"] });
+  await page.getByLabel("webhook_url", { exact: true }).fill("http://127.0.0.1:9/e");
+  await page.getByRole("button", { name: "Discard" }).click();
+  expect(await page.getByLabel("webhook_url", { exact: true }).inputValue()).toBe("");
+  for (const key of ["retention_days", "cors_origins"]) {
+    await page.getByRole("button", { name: `Reset ${key}` }).click();
+    await page.getByText(`${key} is its default again`).waitFor();
+  }
+  expect(await read()).toMatchObject({ retention_days: 0, cors_origins: [] });
+  await ui.judge(/422/);
+});
