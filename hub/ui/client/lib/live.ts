@@ -24,6 +24,29 @@ const ALSO: Record<string, readonly string[]> = {
   sessions: ["workers"],
 };
 
+/** What changed while it was being read, and is read once more. */
+let missed = new Set<string>();
+let catching_up: ReturnType<typeof setTimeout> | undefined;
+const CATCH_UP_MS = 1_000;
+
+/** A read under way is left to end: with a change every second one that takes longer would never be shown. */
+function readAgain(client: QueryClient, topics: ReadonlySet<string>): void {
+  const predicate = ({ queryKey }: { queryKey: readonly unknown[] }) =>
+    topics.has(String(queryKey[0]));
+  for (const { queryKey } of client
+    .getQueryCache()
+    .findAll({ type: "active", fetchStatus: "fetching", predicate }))
+    missed.add(String(queryKey[0]));
+  void client.invalidateQueries({ predicate }, { cancelRefetch: false });
+  if (missed.size === 0) return;
+  catching_up ??= setTimeout(() => {
+    catching_up = undefined;
+    const again = missed;
+    missed = new Set();
+    readAgain(client, again);
+  }, CATCH_UP_MS);
+}
+
 /** Reads again what changed while the page is seen; a page in the background is left alone. */
 export function startLive(client: QueryClient): void {
   let stream: EventSource | null = null;
@@ -34,8 +57,7 @@ export function startLive(client: QueryClient): void {
     stream.addEventListener("error", () => setLive(false));
     stream.addEventListener("changed", (event) => {
       const { topics } = JSON.parse(event.data) as { topics: string[] };
-      const all = new Set(topics.flatMap((topic) => [topic, ...(ALSO[topic] ?? [])]));
-      void client.invalidateQueries({ predicate: ({ queryKey }) => all.has(String(queryKey[0])) });
+      readAgain(client, new Set(topics.flatMap((topic) => [topic, ...(ALSO[topic] ?? [])])));
     });
   };
   const close = () => {

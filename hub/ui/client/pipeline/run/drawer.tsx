@@ -21,7 +21,12 @@ function History({ history }: { history: TaskHistory }) {
       <Group justify="space-between">
         <Text size="sm" c="dimmed">
           Task of{" "}
-          <Anchor component={Link} href={`/ui/workloads/${seg(workload)}`} inherit>
+          <Anchor
+            component={Link}
+            href={`/ui/workloads/${seg(workload)}`}
+            inherit
+            underline="always"
+          >
             {workload}
           </Anchor>
         </Text>
