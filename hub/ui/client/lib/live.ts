@@ -26,7 +26,7 @@ const ALSO: Record<string, readonly string[]> = {
 
 /** What changed while it was being read, and is read once more. */
 let missed = new Set<string>();
-let catching_up: ReturnType<typeof setTimeout> | undefined;
+let waiting = false;
 const CATCH_UP_MS = 1_000;
 
 /** A read under way is left to end: with a change every second one that takes longer would never be shown. */
@@ -38,9 +38,10 @@ function readAgain(client: QueryClient, topics: ReadonlySet<string>): void {
     .findAll({ type: "active", fetchStatus: "fetching", predicate }))
     missed.add(String(queryKey[0]));
   void client.invalidateQueries({ predicate }, { cancelRefetch: false });
-  if (missed.size === 0) return;
-  catching_up ??= setTimeout(() => {
-    catching_up = undefined;
+  if (missed.size === 0 || waiting) return;
+  waiting = true;
+  setTimeout(() => {
+    waiting = false;
     const again = missed;
     missed = new Set();
     readAgain(client, again);
