@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import type { Job } from "#shared/schema/job.ts";
+import { until } from "#test/support/fleet-process.ts";
+import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+
+/** The jobs table: filters and paging of GET /jobs (fleet spec §4.1), and what is done to many at once. */
+
+setDefaultTimeout(60_000);
+
+/** More than one page of the table. */
+const MANY = 104;
+/** A part of every address of this file. */
+const OURS = "b-table";
+const HOSTILE = "<img/src=x/onerror=alert(1)>";
+
+let rig: UiRig;
+let worker_id = "";
+
+/** Jobs of mode rerun are answered at once, and wait while no worker takes any. */
+const post = (name: string) =>
+  rig.api<Job>("POST", "/jobs", {
+    url: `${rig.site}/page?${OURS}=${name}`,
+    options: { mode: "rerun", code: "1" },
+  });
+const ours = async (name = ""): Promise<Job[]> => {
+  const path = `/jobs?limit=200&q=${OURS}${name}`;
+  return (await rig.api<{ jobs: Job[] }>("GET", path)).jobs;
+};
+const setWorker = (status: string) => rig.api("POST", `/workers/${worker_id}/status`, { status });
+
+beforeAll(async () => {
+  rig = await uiRig();
+  const { workers } = await rig.api<{ workers: { worker_id: string }[] }>("GET", "/workers");
+  worker_id = workers[0]?.worker_id ?? "";
+  await setWorker("standby");
+  await Promise.all(Array.from({ length: MANY - 1 }, (_, i) => post(`job${i}`)));
+  await post(HOSTILE);
+});
+afterAll(async () => {
+  await Promise.all((await ours()).map(({ job_id }) => rig.api("DELETE", `/jobs/${job_id}`)));
+  await setWorker("active");
+});
+
+test("§4.1 jobs are paged, and the address shows the same again", async () => {
+  await using ui = await rig.open(`/ui/jobs?q=${OURS}`);
+  const { page } = ui;
+  const rows = page.getByRole("table", { name: "Jobs" }).locator(".row.body");
+  const first = (text: string) => rows.first().getByText(text).waitFor();
+  await page.getByText(HOSTILE).waitFor();
+  expect(await rows.count()).toBe(100);
+
+  // Live: a job that comes while the page is open.
+  await post("late");
+  await first("late");
+
+  await page.getByRole("button", { name: "Older" }).click();
+  await page.getByText(`Page 2, ${MANY + 1 - 100} rows`).waitFor();
+  await page.reload();
+  await page.getByText(`Page 2, ${MANY + 1 - 100} rows`).waitFor();
+});
+
+test("§4.1 jobs are filtered by what the address names", async () => {
+  await using ui = await rig.open(`/ui/jobs?q=${OURS}`);
+  const { page } = ui;
+  const rows = page.getByRole("table", { name: "Jobs" }).locator(".row.body");
+  await page.getByRole("textbox", { name: "Address has" }).fill(`${OURS}=job7`);
+  await until("the jobs that fit", 10_000, async () => (await rows.count()) === 11);
+  await ui.judge();
+
+  await page.getByRole("combobox", { name: "Status" }).click();
+  await page.getByRole("option", { name: "failed" }).click();
+  await page.getByRole("heading", { name: "No job fits these filters" }).waitFor();
+  await page.getByRole("button", { name: "No filters" }).click();
+  await page.getByText(HOSTILE).waitFor();
+  await page.getByRole("textbox", { name: "Host" }).fill("elsewhere.test");
+  await page.getByRole("heading", { name: "No job fits these filters" }).waitFor();
+  await page.getByRole("textbox", { name: "Host" }).fill("127.0.0.1");
+  await page.getByText(HOSTILE).waitFor();
+  await page.getByLabel("Created from").fill("2999-01-01T00:00");
+  await page.getByRole("heading", { name: "No job fits these filters" }).waitFor();
+  expect(new URL(page.url()).searchParams.get("since")).toMatch(/^(2999-01-01|2998-12-31)T/);
+  await page.getByRole("button", { name: "No filters" }).click();
+  await page.getByText(HOSTILE).waitFor();
+  expect(new URL(page.url()).search).toBe("");
+});
+
+test("§4.1 a row leads to its job, with the keyboard too", async () => {
+  await using ui = await rig.open(`/ui/jobs?q=${OURS}=job3`);
+  const [, second] = await ours("=job3");
+  await ui.page.locator(".row.body").first().focus();
+  await ui.page.keyboard.press("ArrowDown");
+  await ui.page.keyboard.press("Enter");
+  await ui.page.waitForURL(`**/ui/jobs/${second?.job_id}`);
+});
+
+test("§4.1 selected jobs are cancelled, submitted again and deleted", async () => {
+  await using ui = await rig.open(`/ui/jobs?q=${OURS}=job8`);
+  const { page } = ui;
+  const bar = page.getByRole("region", { name: "Selected jobs" });
+  const all = page.getByRole("checkbox", { name: "Select every row" });
+  const of = () => ours("=job8");
+  const before = await of();
+
+  await all.check();
+  await bar.getByText(`${before.length} jobs selected`).waitFor();
+  await bar.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Cancel them" }).click();
+  await until("their end", 10_000, async () =>
+    (await of()).every(({ status }) => status === "cancelled"),
+  );
+  await page.getByText(`${before.length} jobs cancelled`).waitFor();
+
+  await page.locator(".row.body").first().getByRole("checkbox").check();
+  await bar.getByText("1 job selected").waitFor();
+  expect(await bar.getByRole("button", { name: "Cancel" }).isDisabled()).toBe(true);
+  await bar.getByRole("button", { name: "Submit again" }).click();
+  const again = await until("the new one", 10_000, async () =>
+    (await of()).find(({ status }) => status === "queued"),
+  );
+  const earlier = before.find(({ url }) => url === again.url);
+  expect(again.options).toEqual(earlier?.options ?? {});
+  await bar.waitFor({ state: "detached" });
+
+  await all.check();
+  await bar.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("button", { name: "Delete them" }).click();
+  await until("their end", 10_000, async () => (await of()).length === 0);
+  await page.getByRole("heading", { name: "No job fits these filters" }).waitFor();
+});
+
+test("what could not be done to a job is said, with why", async () => {
+  await using ui = await rig.open(`/ui/jobs?q=${OURS}=job90`);
+  const { page } = ui;
+  await page.route("**/cancel", (route) =>
+    route.fulfill({ status: 409, json: { detail: `it has ended: ${HOSTILE}` } }),
+  );
+  await page.getByRole("checkbox", { name: "Select every row" }).check();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Cancel them" }).click();
+  await page.getByText("1 job not cancelled").waitFor();
+  await page.getByText(`it has ended: ${HOSTILE}`).waitFor();
+});
