@@ -41,9 +41,9 @@ test("§4.6 lines are followed, paused, unfolded, filtered by the address and re
   expect(page.url()).toContain("follow=off");
   await page.getByLabel("Text", { exact: true }).fill("e-live");
   await page.getByLabel("Text", { exact: true }).press("Enter");
-  await page.getByText("1 lines, paused").waitFor();
+  await page.getByText("1 line, paused").waitFor();
   await page.reload();
-  await page.getByText("1 lines, paused").waitFor();
+  await page.getByText("1 line, paused").waitFor();
   await page.getByLabel("Text", { exact: true }).fill("e-nothing");
   await page.getByLabel("Text", { exact: true }).press("Enter");
   await page.getByRole("heading", { name: "No lines" }).waitFor();

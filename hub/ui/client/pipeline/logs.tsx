@@ -57,7 +57,8 @@ export function Page() {
               <Stack gap="xs">
                 <Group justify="space-between">
                   <Text size="sm" c="dimmed" role="status">
-                    {countText(lines.length)} lines, {following ? "following" : "paused"}
+                    {lines.length === 1 ? "1 line" : `${countText(lines.length)} lines`},{" "}
+                    {following ? "following" : "paused"}
                   </Text>
                   {cut ? (
                     <Text size="sm" c="dimmed">
