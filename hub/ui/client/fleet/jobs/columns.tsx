@@ -77,7 +77,7 @@ export const COLUMNS: Column<Job>[] = [
   {
     key: "created",
     title: "Created",
-    width: "130px",
+    width: "142px",
     from: "sm",
     cell: (job) => (
       <Text size="sm" truncate>

@@ -93,7 +93,7 @@ const columnsWith = (onEdit: (slug: string) => void): Column<Preset>[] => [
   {
     key: "actions",
     title: "Actions",
-    width: "190px",
+    width: "212px",
     align: "end",
     cell: (preset) => <Actions preset={preset} onEdit={onEdit} />,
   },
