@@ -1,5 +1,6 @@
 import type { Clock } from "#shared/clock.ts";
 import type { Log } from "#shared/log.ts";
+import type { Changes } from "./changes.ts";
 import type { Cluster } from "./cluster/cluster.ts";
 import type { ScriptTools } from "./codegen/tools.ts";
 import type { HubConfig } from "./config.ts";
@@ -11,7 +12,6 @@ import type { CandidateTeller } from "./fleet/candidate.ts";
 import type { FleetHooks } from "./fleet/hooks.ts";
 import type { FleetCache } from "./fleet/view.ts";
 import type { WorkerLink } from "./fleet/worker-link.ts";
-import type { Changes } from "./changes.ts";
 import type { Arrivals } from "./jobs/arrivals.ts";
 import type { JobBus } from "./jobs/bus.ts";
 import type { Dispatcher } from "./jobs/dispatcher.ts";

@@ -37,10 +37,10 @@ const workload = (slug: string, description: string, script: string) => ({
 });
 
 const SCRIPT = `import { session, log, save } from "flotilla";
-const { result } = await session.links();
-log(\`\${result.length} links\`);
-await save("links.json", result);
-export default { links: result.length };
+const links = await session.links();
+log(\`\${links.length} links\`);
+await save("links.json", links);
+export default { links: links.length };
 `;
 
 async function jobEnd(rig: UiRig, job_id: string): Promise<void> {
@@ -61,8 +61,8 @@ async function seed(rig: UiRig): Promise<Seeds> {
     ids.push(id);
     await jobEnd(rig, id);
   }
-  const failed_job_id = await submit("http://127.0.0.1:9/", { timeout_seconds: 5 }).catch(() => "");
-  if (failed_job_id !== "") await jobEnd(rig, failed_job_id);
+  const failed_job_id = await submit("http://nothing.invalid/");
+  await jobEnd(rig, failed_job_id);
   const scripted_job_id = await submit(demo, { mode: "rerun", code: SCRIPT });
   await jobEnd(rig, scripted_job_id);
   await rig.api("PUT", "/hosts/shop.example", {
@@ -170,7 +170,7 @@ const SHOTS: Shot[] = [
   { name: "session", path: ({ session_id }) => `/ui/sessions/${session_id}`, gallery: true },
   page("browser-workers", "/ui/workers"),
   page("hosts", "/ui/hosts"),
-  page("host", "/ui/hosts/shop.example", true),
+  page("host", "/ui/hosts/shop.example?recipe=0", true),
   ...["profiles", "engines", "presets", "skills", "conventions", "fleet-settings"].map((name) =>
     page(name, `/ui/${name}`),
   ),

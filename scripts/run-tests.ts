@@ -24,8 +24,13 @@ const FLEET_API_2 = fleetApi("fleet-api-2", "test/api/[k-z]*.test.ts");
 const PROGRAM_TESTS =
   "test/e2e/{ask-agent,cli-dev,client,codegen,extension,pipeline,profiles,readme-pipeline,tasks,update}.test.ts";
 
-/** The admin UI in one Chromium against one dev mode. */
-const UI: Group = { name: "ui", files: ["test/ui/**/*.test.ts"], timeout_s: 420 };
+/** The admin UI in one Chromium against one dev mode: every page; `ui-all` presses every button, which takes minutes. */
+const UI: Group = {
+  name: "ui",
+  files: ["test/ui/{keyboard,login,pages,shell}.test.ts"],
+  timeout_s: 300,
+};
+const UI_ALL: Group = { name: "ui-all", files: ["test/ui/**/*.test.ts"], timeout_s: 900 };
 
 /**
  * Rounds, one after the other; the lines of a round run side by side, for alone each leaves a core idle half of its time.
@@ -56,8 +61,8 @@ const ROUNDS: Group[][][] = [
   [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"], timeout_s: 600 }], [FLEET_API_2, UI]],
 ];
 const GROUPS = ROUNDS.flat(2);
-/** What is no group of test files. `bench-all` has to be asked for. */
-const STEPS = ["check", "build", "bench", "bench-all", "binary"];
+/** Outside of the rounds. `bench-all` and `ui-all` have to be asked for. */
+const STEPS = ["check", "build", "bench", "bench-all", "binary", UI_ALL.name];
 /** Judges what the build made. */
 const BINARY: Group = { name: "binary", files: [BINARY_TESTS], timeout_s: 180 };
 
@@ -157,6 +162,7 @@ async function runAll(only: string[]): Promise<Tally[]> {
     const ended = await Promise.all([runRound(last, wanted, scratch), benches]);
     tallies.push(...ended.flat());
     if (wanted("binary")) tallies.push(await runGroup(BINARY, scratch));
+    if (only.includes(UI_ALL.name)) tallies.push(await runGroup(UI_ALL, scratch));
     if (only.includes("bench-all"))
       tallies.push(await step("bench-all", () => runBenches(BENCH_NAMES)));
   } finally {

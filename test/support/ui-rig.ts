@@ -3,7 +3,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AxeBuilder } from "@axe-core/playwright";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContext,
+  type ConsoleMessage,
+  chromium,
+  type Page,
+  type Request,
+} from "playwright-core";
 import { processesOf, until } from "./fleet-process.ts";
 import { laneEnv, startProgram } from "./program.ts";
 
@@ -36,12 +43,13 @@ export interface OpenOptions {
 
 export interface UiPage extends AsyncDisposable {
   readonly page: Page;
-  readonly context: BrowserContext;
   /**
    * No console error, no broken script, no request to another origin so far, and axe finds nothing serious in what is
    * shown. Console errors that match `allowed` are the test's own doing.
    */
   judge(allowed?: RegExp): Promise<void>;
+  /** Console errors, broken scripts and requests to other origins so far. */
+  complaints(allowed?: RegExp): string[];
 }
 
 const ROOT = join(import.meta.dir, "../..");
@@ -50,6 +58,8 @@ const CHROMIUM = Bun.which("chromium") ?? Bun.which("chromium-browser") ?? "chro
 const FLAGS = [
   ...["--no-sandbox", "--disable-background-networking", "--disable-component-update"],
   ...["--disable-quic", "--no-first-run", "--disable-sync"],
+  // No page comes back from memory, and none needs more than software to be drawn.
+  ...["--disable-features=BackForwardCache", "--disable-gpu"],
 ];
 /** A deploy says what it was told; of the target `waits` it ends when there is a file `deploy-ends` in the data directory, of `fails` with 3. */
 const DEPLOY = JSON.stringify([
@@ -57,14 +67,27 @@ const DEPLOY = JSON.stringify([
   'echo "deploys $*"; case "$1" in waits) until [ -e deploy-ends ]; do sleep 0.1; done; echo ended;; fails) exit 3;; esac',
   "sh",
 ]);
+/** The wall may ask for the picture of a session that ends at that moment; no page can keep that from the console. */
+const LATE_PICTURE = /status of 404 .*\/preview\.jpg$/;
 /** Anything of a page that takes longer is late. */
 const PAGE_MS = 15_000;
 
 const kept = globalThis as {
   flotillaUi?: Promise<UiRig>;
+  flotillaUiContexts?: Map<string, Promise<BrowserContext>>;
+  flotillaUiJudged?: Set<string>;
+  flotillaUiIdle?: Map<BrowserContext, Page[]>;
   flotillaKept?: (command: string) => boolean;
   flotillaAtEnd?: () => unknown;
 };
+
+kept.flotillaUiContexts ??= new Map();
+kept.flotillaUiJudged ??= new Set();
+kept.flotillaUiIdle ??= new Map();
+const contexts = kept.flotillaUiContexts;
+const judged = kept.flotillaUiJudged;
+/** Pages that nobody uses: a new one costs a process and reads every script anew. */
+const idle = kept.flotillaUiIdle;
 
 export const uiRig = (): Promise<UiRig> => {
   kept.flotillaUi ??= start();
@@ -185,48 +208,113 @@ async function start(): Promise<UiRig> {
   };
 }
 
+/**
+ * Pages of one size and colour share a context, whose cache has the app's files; what the app keeps in the browser is
+ * forgotten between them.
+ */
+function contextFor(
+  browser: Browser,
+  options: Required<Omit<OpenOptions, "url">>,
+): Promise<BrowserContext> {
+  const { width, height, colors } = options;
+  const key = JSON.stringify(options);
+  const there = contexts.get(key);
+  if (there !== undefined) return there;
+  const made = browser.newContext({
+    viewport: { width, height },
+    colorScheme: colors,
+    reducedMotion: "reduce",
+  });
+  contexts.set(key, made);
+  return made;
+}
+
 async function openPage(
   browser: Browser,
   url: string,
   path: string,
   { width = 1440, height = 900, colors = "light" }: OpenOptions = {},
 ): Promise<UiPage> {
-  const context = await browser.newContext({
-    viewport: { width, height },
-    colorScheme: colors,
-    reducedMotion: "reduce",
-  });
-  const page = await context.newPage();
+  const context = await contextFor(browser, { width, height, colors });
+  const page = idle.get(context)?.pop() ?? (await context.newPage());
   page.setDefaultTimeout(PAGE_MS);
   const errors: string[] = [];
   const foreign: string[] = [];
-  page.on("console", (message) => {
-    if (message.type() === "error") errors.push(`${message.text()} ${message.location().url}`);
-  });
-  page.on("pageerror", (err) => errors.push(err.stack ?? err.message));
-  context.on("request", (request) => {
-    const at = request.url();
+  const look = (at: string) => {
     if (/^(https?|wss?):/.test(at) && new URL(at).host !== new URL(url).host) foreign.push(at);
-  });
+  };
+  const onConsole = (message: ConsoleMessage) => {
+    if (message.type() === "error") errors.push(`${message.text()} ${message.location().url}`);
+  };
+  const onError = (err: Error) => void errors.push(err.stack ?? err.message);
+  const onRequest = (request: Request) => look(request.url());
+  const onSocket = (socket: { url(): string }) => look(socket.url());
+  page.on("console", onConsole);
+  page.on("pageerror", onError);
+  page.on("request", onRequest);
+  page.on("websocket", onSocket);
   await page.goto(url + path);
   // Keys pressed before the app has begun are nobody's.
   await page.locator("main :is(h1, h2, [role=alert])").first().waitFor();
+  const complaints = (allowed?: RegExp) => [
+    ...errors.filter((text) => !LATE_PICTURE.test(text) && !allowed?.test(text)),
+    ...foreign.map((at) => `asked of another origin: ${at}`),
+  ];
   return {
     page,
-    context,
+    complaints,
     judge: async (allowed) => {
-      const { violations } = await new AxeBuilder({ page }).exclude("iframe").analyze();
-      const serious = violations
-        .filter(({ impact }) => impact === "serious" || impact === "critical")
-        .map(({ id, help, nodes }) => ({
-          id,
-          help,
-          nodes: nodes.map((node) => node.html).slice(0, 5),
-        }));
-      expect({ at: page.url(), serious }).toEqual({ at: page.url(), serious: [] });
-      expect(errors.filter((text) => !allowed?.test(text))).toEqual([]);
-      expect(foreign).toEqual([]);
+      await judgeAccess(page, `${width} ${colors}`);
+      expect(complaints(allowed)).toEqual([]);
     },
-    [Symbol.asyncDispose]: () => context.close(),
+    [Symbol.asyncDispose]: async () => {
+      page.off("console", onConsole);
+      page.off("pageerror", onError);
+      page.off("request", onRequest);
+      page.off("websocket", onSocket);
+      await page.unrouteAll();
+      await page.evaluate("localStorage.clear()").catch(() => {});
+      await context.clearCookies();
+      // Nothing of it goes on: a page that asks the server before it is left would be asked for.
+      const left = await page.goto("about:blank").catch(() => null);
+      if (left === null && page.url() !== "about:blank") await page.close();
+      else idle.set(context, [...(idle.get(context) ?? []), page]);
+    },
   };
+}
+
+/** What is shown, whichever record it is of: the page, its tab and the dialogs that are open. */
+async function viewOf(page: Page): Promise<string> {
+  const { pathname, searchParams } = new URL(page.url());
+  const [, ui, name, id] = pathname.split("/");
+  const names = [...searchParams.keys()].filter((key) => key !== "tab").sort();
+  const dialogs = await page.getByRole("dialog").getByRole("heading").allTextContents();
+  const title = await page.getByRole("heading", { level: 2 }).allTextContents();
+  return JSON.stringify([
+    ui,
+    name,
+    id !== undefined,
+    searchParams.get("tab"),
+    names,
+    dialogs,
+    title,
+  ]);
+}
+
+/** axe takes about a second on two cores: each view is judged once in a process. */
+async function judgeAccess(page: Page, kind: string): Promise<void> {
+  const view = `${kind} ${await viewOf(page)}`;
+  if (judged.has(view)) return;
+  // Without legacy mode it opens a page of its own each time, for frames of other origins, which there are none of.
+  const axe = new AxeBuilder({ page }).setLegacyMode(true).exclude("iframe");
+  const { violations } = await axe.analyze();
+  const serious = violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, help, nodes }) => ({
+      id,
+      help,
+      nodes: nodes.map((node) => node.html).slice(0, 5),
+    }));
+  expect({ at: page.url(), serious }).toEqual({ at: page.url(), serious: [] });
+  judged.add(view);
 }

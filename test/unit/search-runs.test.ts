@@ -33,7 +33,10 @@ function rig() {
   };
   let now = 0;
   const ctx = { db: { runs }, clock: { now: () => now } } as never;
-  return { ctx, widths, pass: (ms: number) => void (now += ms), runs };
+  const pass = (ms: number): void => {
+    now += ms;
+  };
+  return { ctx, widths, pass, runs };
 }
 const idsOf = ({ rows }: { rows: { run_id: number }[] }) => rows.map(({ run_id }) => run_id);
 

@@ -6,6 +6,7 @@ export const theme = createTheme({
   primaryShade: 8,
   defaultRadius: "sm",
   autoContrast: true,
+  respectReducedMotion: true,
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif',
   fontFamilyMonospace: "ui-monospace, SFMono-Regular, Menlo, Consolas, monospace",
   cursorType: "pointer",

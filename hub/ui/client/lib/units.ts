@@ -34,12 +34,16 @@ export const countText = (n: number | null | undefined): string =>
 export const percentText = (share: number | null | undefined): string =>
   share === null || share === undefined ? "–" : `${Math.round(share * 100)} %`;
 
+/** The larger unit alone: what counts by the minute need not count by the second. */
+const roughly = (ms: number): string =>
+  ms < 60_000 ? `${Math.floor(ms / 1_000)} s` : durationText(ms).replace(/^(\d+ \S+) .*$/, "$1");
+
 /** How long ago, from now or ahead of it. */
 export function agoText(at: string | null | undefined, now = Date.now()): string {
   if (!at) return "–";
   const ms = now - Date.parse(at);
   if (Math.abs(ms) < 2_000) return "just now";
-  return ms < 0 ? `in ${durationText(-ms)}` : `${durationText(ms)} ago`;
+  return ms < 0 ? `in ${roughly(-ms)}` : `${roughly(ms)} ago`;
 }
 
 /** A moment in this browser's time zone. */

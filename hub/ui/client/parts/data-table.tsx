@@ -72,10 +72,14 @@ export function DataTable<T>(props: DataTableProps<T>) {
   };
   const focusRow = (index: number) => {
     const at = Math.max(0, Math.min(rows.length - 1, index));
+    const focus = (): boolean => {
+      const row = scroller.current?.querySelector<HTMLElement>(`[data-index="${at}"]`);
+      row?.focus();
+      return Boolean(row);
+    };
     if (virtual) virtualizer.scrollToIndex(at);
-    requestAnimationFrame(() =>
-      scroller.current?.querySelector<HTMLElement>(`[data-index="${at}"]`)?.focus(),
-    );
+    // One that is not drawn yet is there with the next frame.
+    if (!focus()) requestAnimationFrame(focus);
   };
   const onKey = (event: KeyboardEvent, index: number, row: T) => {
     if (event.target !== event.currentTarget) return;

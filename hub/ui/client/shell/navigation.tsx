@@ -11,7 +11,7 @@ export function Navigation({ onGo }: { onGo: () => void }) {
   const [location] = useLocation();
   const here = location === "/" ? HOME : location;
   return (
-    <ScrollArea type="auto" viewportProps={{ tabIndex: -1 }}>
+    <ScrollArea type="hover" scrollbarSize={8} viewportProps={{ tabIndex: -1 }}>
       <Stack gap={2} py="sm" component="nav" aria-label="Pages">
         {PARTS.map(({ part, title }) => {
           const pages = PAGES.filter((page) => page.part === part && page.nav);

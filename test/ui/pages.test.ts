@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { until } from "#test/support/fleet-process.ts";
+import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+
+/**
+ * Fleet spec §1: every page of the admin UI shows its heading, axe finds nothing serious, the console stays empty, nothing is
+ * asked of another origin, and nothing is wider than the window of a phone. What its buttons do is in the file of each page.
+ */
+
+setDefaultTimeout(180_000);
+
+const SOURCE = join(import.meta.dir, "../../hub/ui/client/pages.tsx");
+const SLUG = "every-page";
+
+let rig: UiRig;
+/** Address of each page, by its pattern. */
+let addresses: Record<string, string>;
+
+beforeAll(async () => {
+  rig = await uiRig();
+  const url = `${rig.site}/?every-page`;
+  const { job_id } = await rig.api<{ job_id: string }>("POST", "/jobs", { url });
+  await rig.api("POST", "/api/v1/workloads", {
+    slug: SLUG,
+    name: SLUG,
+    executor_type: "command",
+    executor_config: { argv: ["sh", "-c", "exit 3"] },
+    max_attempts: 1,
+  });
+  await rig.api("POST", `/api/v1/workloads/${SLUG}/tasks`, { pk: "one" });
+  await rig.api("PUT", "/hosts/every-page.test", { notes: "x" });
+  const { session_id } = await rig.api<{ session_id: string }>("POST", "/sessions", { url });
+  const run_id = await until("a run", 30_000, async () => {
+    const { runs } = await rig.api<{ runs: { run_id: number }[] }>(
+      "GET",
+      `/api/v1/workloads/${SLUG}/runs`,
+    );
+    return runs[0]?.run_id;
+  });
+  await until("the end of the job", 30_000, async () => {
+    const { status } = await rig.api<{ status: string }>("GET", `/jobs/${job_id}`);
+    return status === "completed";
+  });
+  const patterns = [...readFileSync(SOURCE, "utf8").matchAll(/path: "(\/ui\/[^"]+)"/g)];
+  const ids: Record<string, string> = {
+    "/ui/jobs/:job_id": job_id,
+    "/ui/sessions/:sid": session_id,
+    "/ui/hosts/:host": "every-page.test",
+    "/ui/workloads/:slug": SLUG,
+    "/ui/plugins/:slug": "disk-usage",
+  };
+  addresses = Object.fromEntries(
+    patterns.map(([, path = ""]) => [path, path.replace(/:\w+/, () => ids[path] ?? "none")]),
+  );
+  for (const tab of ["log", "assets", "requests", "page"])
+    addresses[`${tab} of a job`] = `/ui/jobs/${job_id}?tab=${tab}`;
+  addresses["a run"] = `/ui/runs?run=${run_id}`;
+}, 120_000);
+
+afterAll(
+  () => rig.api("DELETE", `/sessions/${addresses["/ui/sessions/:sid"]?.split("/").at(-1)}`),
+  30_000,
+);
+
+/** axe takes a second a page: the phone's layout is judged by its width alone. */
+for (const { name, judged, ...look } of [
+  { name: "is judged by axe", judged: true, width: 1440, height: 900, colors: "light" },
+  { name: "fits a phone", judged: false, width: 390, height: 844, colors: "dark" },
+] as const)
+  test(`§1 every page ${name}`, async () => {
+    expect(Object.keys(addresses).length).toBeGreaterThan(30);
+    const wide: Record<string, number> = {};
+    await using ui = await rig.open("/ui/jobs", look);
+    for (const address of Object.values(addresses)) {
+      await ui.page.goto(rig.url + address);
+      await ui.page.locator("main h1").first().waitFor();
+      await ui.page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+      expect(await ui.page.getByRole("heading", { name: "There is no such page" }).count()).toBe(0);
+      const more = await ui.page.evaluate<number>(
+        "document.documentElement.scrollWidth - window.innerWidth",
+      );
+      if (more > 0) wide[address] = more;
+      if (judged) await ui.judge();
+    }
+    expect(wide).toEqual({});
+    expect(ui.complaints()).toEqual([]);
+  });
