@@ -111,7 +111,7 @@ function suite(start: () => Promise<EnvSource>, stop: () => Promise<unknown>): v
 
   test("peek with a state that does not exist is 422", async () => {
     const slug = await addWorkload();
-    for (const state of ["broken", "", "PENDING", "ready", "%00"]) {
+    for (const state of ["broken", "", "PENDING", "READY", "%00"]) {
       const { status, body } = await api("GET", `/workloads/${slug}/queue/peek?state=${state}`);
       expect([status, body.detail[0].loc]).toEqual([422, ["query", "state"]]);
     }

@@ -182,6 +182,7 @@ test("/docs and its files come from the program itself, /openapi.json lists ever
       "GET /jobs/{id}/assets.zip",
       "GET /jobs/{id}/assets/{name}",
       "GET /jobs/{id}/events",
+      "GET /jobs/{id}/events.json",
       "GET /jobs/{id}/har.json",
       "GET /jobs/{id}/links.json",
       "GET /jobs/{id}/log.txt",

@@ -86,7 +86,7 @@ const routes = {
     tags: ["flow"],
     summary: "Forget every saved position of the flow graph",
     description: "The snapshot puts nodes into columns again: sources, workloads, workers.",
-    responses: ok(FlowLayout),
+    responses: { ...ok(FlowLayout), ...fails(409, 422) },
   }),
 };
 
