@@ -7,7 +7,8 @@ import { Glob } from "bun";
  */
 const READERS =
   /^(hub\/main|hub\/config|worker\/config|worker\/pipeline\/bun-runner|worker\/update\/launcher)\.ts$/;
-const READS = /\b(process|Bun)\.env\b|import\.meta\.env\b/;
+/** In quotes it is a name that a bundler puts a constant in the place of. */
+const READS = /(?<![\w"'])(process|Bun)\.env\b|import\.meta\.env\b/;
 
 /** `file:line` of every read of the environment outside the config files, below `root`. */
 export async function checkEnvironment(root: string): Promise<string[]> {

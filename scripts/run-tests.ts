@@ -55,10 +55,10 @@ const ROUNDS: Group[][][] = [
         timeout_s: 900,
       },
     ],
-    [{ name: "programs", files: [PROGRAM_TESTS], timeout_s: 600 }],
+    [{ name: "programs", files: [PROGRAM_TESTS], timeout_s: 600 }, UI],
   ],
   // Chaos waits much.
-  [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"], timeout_s: 600 }], [FLEET_API_2, UI]],
+  [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"], timeout_s: 600 }], [FLEET_API_2]],
 ];
 const GROUPS = ROUNDS.flat(2);
 /** Outside of the rounds. `bench-all` and `ui-all` have to be asked for. */
