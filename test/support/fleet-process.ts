@@ -197,7 +197,7 @@ export function openFdsOf(pid: number): { sockets: number; others: number } {
   });
   // What a thread of the runtime waits on: the one for HTTP clients begins with the first call out of the process.
   const isWaitedOn = (target: string) => /^anon_inode:\[event(poll|fd)\]$/.test(target);
-  const open = targets.filter((target) => target !== null && !isWaitedOn(target));
+  const open = targets.filter((target) => target !== null).filter((target) => !isWaitedOn(target));
   const sockets = open.filter((target) => target.startsWith("socket:")).length;
   return { sockets, others: open.length - sockets };
 }
