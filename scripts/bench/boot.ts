@@ -2,7 +2,8 @@ import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { humanSize } from "#shared/names.ts";
-import { freePort, rssOf } from "#test/support/fleet-process.ts";
+import { rssOf } from "#test/support/fleet-process.ts";
+import { freePort } from "#test/support/ports.ts";
 import { type Bench, type Figure, showMs, statsOf, timed } from "./harness.ts";
 import { stubJobs } from "./stub-jobs.ts";
 
@@ -16,7 +17,7 @@ const runToEnd = async (argv: string[]) => {
 /** Starts a hub from an empty directory and polls /health every 2 ms. */
 async function startHubProcess() {
   const dir = mkdtempSync(join(tmpdir(), "flotilla-boot-"));
-  const port = await freePort();
+  const port = freePort();
   const start = performance.now();
   const child = Bun.spawn([BINARY, "hub", "--host", "127.0.0.1", "--port", String(port)], {
     cwd: dir,

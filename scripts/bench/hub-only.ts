@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort, superviseProcess, until } from "#test/support/fleet-process.ts";
+import { superviseProcess, until } from "#test/support/fleet-process.ts";
+import { freePort } from "#test/support/ports.ts";
 
 const MAIN = join(import.meta.dir, "../../hub/main.ts");
 
@@ -14,7 +15,7 @@ export interface HubOnly {
 /** A hub of its own process and data directory, from source; `env` for stores it shares with others. */
 export async function startHubOnly(env: Record<string, string> = {}): Promise<HubOnly> {
   const dir = mkdtempSync(join(tmpdir(), "flotilla-bench-hub-"));
-  const port = await freePort();
+  const port = freePort();
   const url = `http://127.0.0.1:${port}`;
   const hub = superviseProcess("hub", [process.execPath, MAIN, "hub"], {
     SVC_HOST: "127.0.0.1",

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { systemClock, withDeadline } from "#shared/clock.ts";
 import { silentLog } from "#shared/log.ts";
+import { lanePorts } from "#test/support/ports.ts";
 import { CdpConnection } from "#worker/cdp/connection.ts";
 import { pipeTransport } from "#worker/cdp/transport.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
@@ -60,9 +61,7 @@ export const laneTurnaround: Bench = async ({ runs }) => {
       ...process.env,
       SVC_DATA_DIR: dir,
       LANE_POOL: "1",
-      SVC_DISPLAY_BASE: "470",
-      SVC_CDP_PORT_BASE: "27223",
-      SVC_VNC_PORT_BASE: "27901",
+      ...lanePorts(),
       HUB_URL: "ws://127.0.0.1:1",
     },
     {},

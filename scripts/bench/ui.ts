@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { humanSize } from "#shared/names.ts";
-import { freePort } from "#test/support/fleet-process.ts";
+import { freePort } from "#test/support/ports.ts";
 import { type Bench, type Figure, showMs, statsOf, timed } from "./harness.ts";
 import { fillDatabase } from "./ui-data.ts";
 
@@ -26,7 +26,7 @@ const PAGES = [
 ] as const;
 
 async function startHub(dir: string) {
-  const port = await freePort();
+  const port = freePort();
   const child = Bun.spawn(
     [process.execPath, MAIN, "hub", "--host=127.0.0.1", `--port=${port}`, `--data-dir=${dir}`],
     {

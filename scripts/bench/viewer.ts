@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { freePort, startFleet, superviseProcess, until } from "#test/support/fleet-process.ts";
+import { startFleet, superviseProcess, until } from "#test/support/fleet-process.ts";
+import { freePort } from "#test/support/ports.ts";
 import { type Bench, type Figure, showMs, statsOf } from "./harness.ts";
 import { cpuSeconds } from "./process-cpu.ts";
 import { connectRfb, PIXELS, type RfbClient } from "./rfb-client.ts";
@@ -101,7 +102,7 @@ async function helper(
   target: number,
   argv: (listen: number, target: number) => string[],
 ): Promise<Omit<Way, "name">> {
-  const port = await freePort();
+  const port = freePort();
   const process = superviseProcess("bridge", argv(port, target), {});
   helpers.push(process);
   await until("the bridge", 10_000, () =>

@@ -7,7 +7,7 @@ import { systemClock } from "#shared/clock.ts";
 import { silentLog } from "#shared/log.ts";
 import { issueAt } from "#test/support/api.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { freePort } from "#test/support/program.ts";
+import { freePort } from "#test/support/ports.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
 import { shipLogs } from "#worker/pipeline/ship-logs.ts";
 import { startServices } from "#worker/services.ts";
@@ -148,7 +148,7 @@ describe("§4.6 service logs", () => {
     // The same port after the restart.
     const own = await startTestHub({
       mode: "control",
-      env: { SVC_PORT: String(await freePort()) },
+      env: { SVC_PORT: String(freePort()) },
     });
     const given = { control_url: own.url, service: "worker", secret: null } as const;
     const rest = { api_token: null, clock: systemClock, log: silentLog, random: () => 0 };

@@ -5,8 +5,8 @@ import { systemClock } from "#shared/clock.ts";
 import { newSessionId } from "#shared/ids.ts";
 import { silentLog } from "#shared/log.ts";
 import { type FakeScreen, startFakeScreen } from "#test/support/fake-screen.ts";
-import { freePort } from "#test/support/fleet-process.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { freePort } from "#test/support/ports.ts";
 import { createQueue, type Queue } from "#test/support/queue.ts";
 import { startBridges } from "#worker/bridge/bridge.ts";
 
@@ -146,7 +146,7 @@ describe("§4.2 GET /sessions/{sid}/novnc/", () => {
   });
 
   test("§7 is 502 when the worker's bridge cannot be reached; the socket closes with the reason", async () => {
-    const session = await openSession(await freePort());
+    const session = await openSession(freePort());
     const { status, body } = await hub.call("GET", viewerPath(session.session_id));
     expect(status).toBe(502);
     expect(body.detail).toContain("bridge did not answer");
@@ -278,7 +278,7 @@ describe("design/api.md WS /sessions/{sid}/cdp", () => {
     };
     const gone = await hub.call("GET", "/sessions/nope/cdp", undefined, upgrade);
     expect([gone.status, gone.body]).toEqual([404, { detail: "session not found" }]);
-    const session = await openSession(await freePort());
+    const session = await openSession(freePort());
     const path = `/sessions/${session.session_id}/cdp`;
     expect((await hub.call("GET", path, undefined, upgrade)).status).toBe(502);
     expect((await hub.call("GET", `${path}/json/version`)).status).toBe(502);
@@ -286,7 +286,7 @@ describe("design/api.md WS /sessions/{sid}/cdp", () => {
 });
 
 test("§5 the worker's bridge answers nobody without the token of its link, and no other session", async () => {
-  const port = await freePort();
+  const port = freePort();
   let token: string | null = null;
   const bridges = await startBridges({
     host: "127.0.0.1",

@@ -13,13 +13,8 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { until } from "#test/support/fleet-process.ts";
-import {
-  inEmptyDir,
-  laneEnv,
-  type Program,
-  runProgram,
-  startProgram,
-} from "#test/support/program.ts";
+import { lanePorts } from "#test/support/ports.ts";
+import { inEmptyDir, type Program, runProgram, startProgram } from "#test/support/program.ts";
 import { ensureBinary } from "../../scripts/build.ts";
 
 /** The compiled binary in every mode, from an empty directory, with nothing of the sources beside it. */
@@ -153,7 +148,7 @@ test("flotilla dev as an unprivileged user runs the demo job on headless lanes a
       "-o",
       "out",
     ];
-    const env = { HOME: dir, TMPDIR: dir, ...laneEnv() };
+    const env = { HOME: dir, TMPDIR: dir, ...lanePorts() };
     const program = start(dir, args, env, prefix);
     const code = await program.exited;
     programs = programs.filter((p) => p !== program);
@@ -185,7 +180,7 @@ test(
           "1",
           "--data-dir=worker",
         ],
-        { WORKER_SECRET: "s3cret", SVC_HEADLESS_LANES: "1", ...laneEnv() },
+        { WORKER_SECRET: "s3cret", SVC_HEADLESS_LANES: "1", ...lanePorts() },
       );
       await worker.says("lane warm", 60_000);
       const site = Bun.serve({
@@ -262,7 +257,7 @@ test("a worker without its browser names the package and exits 3", () =>
       [flotilla, "worker", "--hub-url", "ws://127.0.0.1:1"],
       {
         cwd: dir,
-        env: { PATH: dir, ...laneEnv() },
+        env: { PATH: dir, ...lanePorts() },
       },
     );
     expect(code).toBe(3);
@@ -271,7 +266,7 @@ test("a worker without its browser names the package and exits 3", () =>
 
 test("dev mode says once that a program is missing and keeps serving", () =>
   inEmptyDir(async (dir) => {
-    const program = start(dir, ["dev", "--port", "0"], { PATH: dir, ...laneEnv() });
+    const program = start(dir, ["dev", "--port", "0"], { PATH: dir, ...lanePorts() });
     await program.says("child cannot run, not started again");
     expect(await statusOf(`${await addressOf(program)}/health`)).toBe(200);
     expect(program.stderr.match(/apt-get install/g)).toHaveLength(1);

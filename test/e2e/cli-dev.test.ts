@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { processesOf, until } from "#test/support/fleet-process.ts";
-import { laneEnv, type Program, runProgram, startProgram } from "#test/support/program.ts";
+import { lanePorts } from "#test/support/ports.ts";
+import { type Program, runProgram, startProgram } from "#test/support/program.ts";
 
 /** Dev mode from source, with its worker as a child process. */
 
@@ -44,7 +45,7 @@ afterEach(async () => {
 const ofThisTest = () => processesOf(dir).filter((p) => p.state !== "Z");
 const worker = () => ofThisTest().find((p) => p.command.includes("--hub-url"));
 
-const env = () => ({ FLOTILLA_TEST: dir, ...laneEnv() });
+const env = () => ({ FLOTILLA_TEST: dir, ...lanePorts() });
 const startDev = (...args: string[]) => {
   dev = startProgram([...SELF, "dev", "--port", "0", "--lanes", "1", "--headless-lanes", ...args], {
     cwd: dir,

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { processesOf, until } from "#test/support/fleet-process.ts";
-import { freePort, laneEnv, type Program, startProgram } from "#test/support/program.ts";
+import { freePort, lanePorts } from "#test/support/ports.ts";
+import { type Program, startProgram } from "#test/support/program.ts";
 import { ensureBinary } from "../../scripts/build.ts";
 
 /** The compiled program as hub and as one worker of both services, with real Chromium. */
@@ -38,7 +39,7 @@ const alive = () => processesOf(dir).filter((p) => p.state !== "Z");
 
 test("the two services meet: fleet_fetch tasks are browser jobs of the worker that pulls them, beside TypeScript tasks", async () => {
   const flotilla = await ensureBinary();
-  const port = await freePort();
+  const port = freePort();
   const url = `http://127.0.0.1:${port}`;
   const start = (args: string[], env = {}) => {
     const program = startProgram([flotilla, ...args], {
@@ -66,7 +67,7 @@ test("the two services meet: fleet_fetch tasks are browser jobs of the worker th
       ...["worker", "--hub-url", url.replace("http", "ws"), "--control-url", url],
       ...["--lanes", "1", "--headless-lanes", "--data-dir", join(dir, "worker")],
     ],
-    laneEnv(),
+    lanePorts(),
   );
   const source_path = join(dir, "shout.ts");
   writeFileSync(source_path, "export default ({ pk }: { pk: string }) => pk.toUpperCase();");

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { processesOf, until } from "#test/support/fleet-process.ts";
-import { laneEnv, type Program, runProgram, startProgram } from "#test/support/program.ts";
+import { lanePorts } from "#test/support/ports.ts";
+import { type Program, runProgram, startProgram } from "#test/support/program.ts";
 
 /** The pipeline's first commands of the README, as they stand there, against dev mode as a newcomer starts it. */
 
@@ -23,7 +24,7 @@ beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), "flotilla-readme-"));
   dev = startProgram([...SELF, "dev", "--port", "0", "--lanes", "1", "--headless-lanes"], {
     cwd: dir,
-    env: { FLOTILLA_TEST: dir, ...laneEnv() },
+    env: { FLOTILLA_TEST: dir, ...lanePorts() },
   });
   url = await until("the banner", 20_000, () => /http:\/\/127\.0\.0\.1:\d+/.exec(dev.stdout)?.[0]);
 }, 30_000);

@@ -6,13 +6,9 @@ import { packSources } from "#hub/update/pack-sources.ts";
 import { silentLog } from "#shared/log.ts";
 import type { Job } from "#shared/schema/job.ts";
 import type { Worker } from "#shared/schema/worker.ts";
-import {
-  freePort,
-  type ManagedProcess,
-  superviseProcess,
-  until,
-} from "#test/support/fleet-process.ts";
-import { cleanEnv, laneEnv, type Program, startProgram } from "#test/support/program.ts";
+import { type ManagedProcess, superviseProcess, until } from "#test/support/fleet-process.ts";
+import { freePort, lanePorts } from "#test/support/ports.ts";
+import { cleanEnv, type Program, startProgram } from "#test/support/program.ts";
 import { copySources, type SourceTree, stubLanes } from "#test/support/source-tree.ts";
 import { readState, type UpdateState } from "#worker/update/state.ts";
 import { ensureBinary } from "../../scripts/build.ts";
@@ -202,7 +198,7 @@ test(
   "§9.5 a fleet of four follows its hub to another version and back while jobs run, and none fails",
   async () => {
     const flotilla = await ensureBinary();
-    const port = await freePort();
+    const port = freePort();
     const url = `http://127.0.0.1:${port}`;
     const hubEnv = {
       SVC_HOST: "127.0.0.1",
@@ -238,7 +234,7 @@ test(
       managed.push(
         superviseProcess(`w${i}`, [...program, "worker"], {
           ...clean,
-          ...laneEnv(),
+          ...lanePorts(),
           HUB_URL: url.replace("http", "ws"),
           SVC_WORKER_ID: `w${i}`,
           SVC_DATA_DIR: join(dir, `w${i}`),

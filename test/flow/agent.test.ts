@@ -7,7 +7,8 @@ import { silentLog } from "#shared/log.ts";
 import { type Instance, InstanceList } from "#shared/schema/agent.ts";
 import { until } from "#test/support/fleet-process.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { freePort, type Program, startProgram } from "#test/support/program.ts";
+import { freePort } from "#test/support/ports.ts";
+import { type Program, startProgram } from "#test/support/program.ts";
 import { type RunningAgent, startAgent } from "#worker/agent/agent.ts";
 
 /** Real processes and databases, on machines that do other things as well. */
@@ -28,7 +29,7 @@ const programs: Program[] = [];
 async function begin(): Promise<void> {
   dir = await mkdtemp(join(tmpdir(), "flotilla-agent-"));
   hub = await startTestHub({
-    env: { SVC_PORT: String(await freePort()), SVC_ADMIN_PASSWORD: PASSWORD },
+    env: { SVC_PORT: String(freePort()), SVC_ADMIN_PASSWORD: PASSWORD },
   });
 }
 afterEach(async () => {

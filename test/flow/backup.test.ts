@@ -12,7 +12,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { $ } from "bun";
-import { freePort, type Program, runProgram, startProgram } from "#test/support/program.ts";
+import { freePort } from "#test/support/ports.ts";
+import { type Program, runProgram, startProgram } from "#test/support/program.ts";
 
 const MAIN = join(import.meta.dir, "../../hub/main.ts");
 const dirs: string[] = [];
@@ -36,7 +37,7 @@ const restore = (file: string, data: string, ...flags: string[]) =>
 
 /** A control plane in a process of its own, over `data`. */
 async function startControl(data: string) {
-  const url = `http://127.0.0.1:${await freePort()}`;
+  const url = `http://127.0.0.1:${freePort()}`;
   const env = { SVC_DATA_DIR: data, SVC_HOST: "127.0.0.1", SVC_PORT: new URL(url).port };
   const program = startProgram([process.execPath, MAIN, "control"], { env });
   running.push(program);

@@ -7,7 +7,7 @@ import { createLog } from "#shared/log.ts";
 import type { FakeWorker } from "#test/support/fake-worker.ts";
 import { until } from "#test/support/fleet-process.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { freePort } from "#test/support/program.ts";
+import { freePort } from "#test/support/ports.ts";
 import { type PullWorker, startPullWorker } from "#worker/pipeline/pull.ts";
 
 // Processes start slowly on a busy machine.
@@ -132,7 +132,7 @@ test("a job that somebody cancels is not tried again", async () => {
 });
 
 test("a hub that cannot be reached costs no attempt; when the workload names another, tasks run there", async () => {
-  const nowhere = `http://127.0.0.1:${await freePort()}`;
+  const nowhere = `http://127.0.0.1:${freePort()}`;
   const executor_config = { hub_url: nowhere };
   const made = await create({ executor_config });
   await submit({ pk: "http://site.test/" });

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { processesOf, until } from "#test/support/fleet-process.ts";
-import { freePort, type Program, runProgram, startProgram } from "#test/support/program.ts";
+import { freePort } from "#test/support/ports.ts";
+import { type Program, runProgram, startProgram } from "#test/support/program.ts";
 
 // Processes start slowly on a busy machine.
 setDefaultTimeout(30_000);
@@ -18,7 +19,7 @@ let port: number;
 let programs: Program[] = [];
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), "flotilla-pipeline-"));
-  port = await freePort();
+  port = freePort();
   url = `http://127.0.0.1:${port}`;
 });
 afterEach(async () => {

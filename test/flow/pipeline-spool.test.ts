@@ -7,7 +7,7 @@ import { type Clock, systemClock } from "#shared/clock.ts";
 import { createLog } from "#shared/log.ts";
 import { until } from "#test/support/fleet-process.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { freePort } from "#test/support/program.ts";
+import { freePort } from "#test/support/ports.ts";
 import { type PullWorker, startPullWorker } from "#worker/pipeline/pull.ts";
 
 // Processes start slowly on a busy machine.
@@ -43,7 +43,7 @@ function startWorker(clock: Clock = systemClock): PullWorker {
 test("what a stopping worker could not tell is told by its successor: the task does not run again", async () => {
   dir = await mkdtemp(join(tmpdir(), "flotilla-spool-"));
   log = [];
-  hub = await startTestHub({ mode: "hub", env: { SVC_PORT: String(await freePort()) } });
+  hub = await startTestHub({ mode: "hub", env: { SVC_PORT: String(freePort()) } });
   const ran = join(dir, "ran");
   const script = `echo run >> ${ran}; until [ -e ${dir}/go ]; do sleep 0.01; done; echo '"told"'`;
   await hub.call("POST", "/api/v1/workloads", {

@@ -7,7 +7,7 @@ import { systemClock } from "#shared/clock.ts";
 import { silentLog } from "#shared/log.ts";
 import type { WorkloadSettings } from "#shared/schema/pull.ts";
 import { sha256 } from "#test/support/fake-worker.ts";
-import { freePort } from "#test/support/program.ts";
+import { freePort } from "#test/support/ports.ts";
 import { makeTarGz, type TarEntry, tarHeader } from "#test/support/tar.ts";
 import { openPluginCache } from "#worker/pipeline/plugin-cache.ts";
 import { startPluginStore } from "#worker/pipeline/plugin-store.ts";
@@ -178,7 +178,7 @@ describe("the way of tasks to their plugin's state and blobs", () => {
   test("a control plane that restarts is waited for; a call it may have taken is not made again", async () => {
     const calls: string[] = [];
     const answers = [503, 200];
-    const port = await freePort();
+    const port = freePort();
     const control = () =>
       Bun.serve({
         ...{ port, hostname: "127.0.0.1" },

@@ -7,12 +7,12 @@ import { systemClock } from "#shared/clock.ts";
 import { silentLog } from "#shared/log.ts";
 import { startLoop } from "#shared/loop.ts";
 import {
-  freePort,
   type ManagedProcess,
   rssOf,
   superviseProcess,
   until,
 } from "#test/support/fleet-process.ts";
+import { freePort } from "#test/support/ports.ts";
 import { type makeTar, makeTarGz, tarHeader } from "#test/support/tar.ts";
 
 /** A hub in a process of its own, so that its memory is its own. */
@@ -23,7 +23,7 @@ const MAX_BYTES = 320 * MIB;
 const dir = mkdtempSync(join(tmpdir(), "flotilla-upload-"));
 
 beforeAll(async () => {
-  const port = await freePort();
+  const port = freePort();
   url = `http://127.0.0.1:${port}`;
   hub = superviseProcess(
     "hub",

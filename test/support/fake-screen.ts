@@ -1,6 +1,6 @@
 import http from "node:http";
 import type { Duplex } from "node:stream";
-import { freePort } from "./fleet-process.ts";
+import { freePort } from "./ports.ts";
 import { createQueue, type Queue } from "./queue.ts";
 
 /** A worker's bridge whose streams (screen, browser) the test writes and reads itself. */
@@ -27,7 +27,7 @@ export async function startFakeScreen(): Promise<FakeScreen> {
     socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n");
     streams.push({ path: request.url ?? "", socket, received });
   });
-  const port = await freePort();
+  const port = freePort();
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", () => resolve()));
   return {
     port,

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Job } from "#shared/schema/job.ts";
 import {
-  freePort,
   type ManagedProcess,
   type ProcessInfo,
   processesOf,
@@ -12,6 +11,7 @@ import {
 } from "./fleet-process.ts";
 import type { TestLan } from "./lan.ts";
 import { createLaneRecord, type LaneRecord } from "./lane-record.ts";
+import { freePort, lanePorts } from "./ports.ts";
 import { startPostgres, type TestPostgres } from "./postgres.ts";
 import { startRedis, type TestRedis } from "./redis.ts";
 import { startNginx, type TestRouter } from "./router.ts";
@@ -20,8 +20,6 @@ const MAIN = join(import.meta.dir, "../../hub/main.ts");
 const ANSWER_MS = 30_000;
 /** Many jobs are waited for at once. */
 const LOOK_MS = 250;
-/** For each worker; a lane takes one of each kind. */
-const LANE_PORTS = 100;
 
 /** Several hubs and workers as real processes behind a real router, on one Postgres and one Redis, each started again when it dies. */
 export interface FleetOfHubs {
@@ -106,7 +104,7 @@ export async function startFleetOfHubs(options: FleetOfHubsOptions): Promise<Fle
   const hubs: ManagedProcess[] = [];
   for (let i = 0; i < options.hubs; i += 1) {
     const host = lan?.hosts[i];
-    const port = await freePort();
+    const port = freePort();
     const address = host?.address ?? "127.0.0.1";
     hub_urls.push(`http://${address}:${port}`);
     const env = {
@@ -125,9 +123,7 @@ export async function startFleetOfHubs(options: FleetOfHubsOptions): Promise<Fle
   for (const [name, value] of Object.entries(ROUTER_SYSCTL)) at?.sysctl(name, value);
   const router = await startNginx(hub_urls, at);
   const lanes = createLaneRecord();
-  const base = 20_000 + Math.floor(Math.random() * 20_000);
   const workers = Array.from({ length: options.workers }, (_, i) => {
-    const first = base + i * LANE_PORTS;
     const env = {
       ...shared,
       HUB_URL: router.url.replace("http", "ws"),
@@ -136,10 +132,7 @@ export async function startFleetOfHubs(options: FleetOfHubsOptions): Promise<Fle
       SVC_DATA_DIR: join(dir, `worker${i}`),
       LANE_POOL: String(options.lanes),
       MAX_CONCURRENT: String(options.lanes),
-      SVC_DISPLAY_BASE: String(200 + i * 20 + (base % 300)),
-      SVC_CDP_PORT_BASE: String(first),
-      SVC_VNC_PORT_BASE: String(first + 20),
-      NOVNC_BASE_PORT: String(first + 40),
+      ...lanePorts(),
     };
     const onLine = lanes.follow(`w${i}`);
     return superviseProcess(`worker${i}`, [...program, "worker"], env, { onLine });

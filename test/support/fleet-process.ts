@@ -7,11 +7,11 @@ import {
   readlinkSync,
   rmSync,
 } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Job } from "#shared/schema/job.ts";
 import { scratchId } from "#worker/lanes/scratch.ts";
+import { freePort, lanePorts } from "./ports.ts";
 
 /** A hub and a worker as real processes of the program, restarted when they die like a supervisor would. */
 
@@ -103,15 +103,6 @@ export function superviseProcess(
       return code;
     },
   };
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }
 
 /** Polls `check` until it gives a value; rejects after `ms` naming `what`. */
@@ -217,7 +208,7 @@ export interface FleetProcesses {
   url: string;
   dir: string;
   /** First of each kind; lane i has this + i. */
-  ports: { cdp: number; vnc: number; novnc: number };
+  ports: { cdp: number; vnc: number };
   hub: ManagedProcess;
   worker: ManagedProcess;
   submit(url: string, options?: Record<string, unknown>): Promise<Job>;
@@ -244,9 +235,8 @@ export async function startFleet(options: FleetOptions = {}): Promise<FleetProce
   const lanes = options.lanes ?? 2;
   const program = options.program ?? [process.execPath, MAIN];
   const dir = mkdtempSync(join(tmpdir(), "flotilla-fleet-"));
-  const port = await freePort();
-  const base = 20_000 + Math.floor(Math.random() * 20_000);
-  const ports = { cdp: base, vnc: base + 20, novnc: base + 40 };
+  const port = freePort();
+  const lane_ports = lanePorts();
   const env = {
     FLOTILLA_TEST: dir,
     SVC_HOST: "127.0.0.1",
@@ -268,10 +258,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<FleetProce
     SVC_DATA_DIR: join(dir, "worker"),
     LANE_POOL: String(lanes),
     MAX_CONCURRENT: String(lanes),
-    SVC_DISPLAY_BASE: String(200 + (base % 300)),
-    SVC_CDP_PORT_BASE: String(ports.cdp),
-    SVC_VNC_PORT_BASE: String(ports.vnc),
-    NOVNC_BASE_PORT: String(ports.novnc),
+    ...lane_ports,
   });
 
   const request = async (path: string, init?: RequestInit) => {
@@ -282,7 +269,10 @@ export async function startFleet(options: FleetOptions = {}): Promise<FleetProce
   const fleet: FleetProcesses = {
     url,
     dir,
-    ports,
+    ports: {
+      cdp: Number(lane_ports.SVC_CDP_PORT_BASE),
+      vnc: Number(lane_ports.SVC_VNC_PORT_BASE),
+    },
     hub,
     worker,
     job,

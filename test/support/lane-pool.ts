@@ -9,6 +9,7 @@ import { findByTag, isAlive, listProcesses, type ProcStat } from "#worker/browse
 import { loadWorkerConfig } from "#worker/config.ts";
 import { createLanePool, type LanePool } from "#worker/lanes/pool.ts";
 import { scratchId } from "#worker/lanes/scratch.ts";
+import { lanePorts } from "./ports.ts";
 
 export interface TestPool {
   pool: LanePool;
@@ -18,49 +19,12 @@ export interface TestPool {
   next(lane_idx: number, state: LaneState): Promise<Lane>;
 }
 
-/** Slots that this process has given out already. */
-const taken = new Set<number>();
-/** Lanes that one slot has room for. */
-const LANES_OF_SLOT = 4;
-
-/** Ports and displays are found free here, and are still so when the lanes start: no other test gets the same slot. */
-function takeSlot(): number {
-  for (let tries = 0; tries < 1_000; tries += 1) {
-    const slot = Math.floor(Math.random() * 400) * 10;
-    if (taken.has(slot) || !isFree(slot)) continue;
-    taken.add(slot);
-    return slot;
-  }
-  throw new Error("no ports left for lanes");
-}
-
-function isFree(slot: number): boolean {
-  for (let i = 0; i < LANES_OF_SLOT; i += 1) {
-    if (existsSync(`/tmp/.X${1_000 + slot + i}-lock`)) return false;
-    for (const base of [20_000, 24_000, 28_000]) if (!canListen(base + slot + i)) return false;
-  }
-  return true;
-}
-
-function canListen(port: number): boolean {
-  try {
-    Bun.listen({ hostname: "127.0.0.1", port, socket: { data: () => {} } }).stop(true);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Environment of a worker on its own ports and directory, so that tests can run beside each other. */
 export function laneEnv(data_dir: string, env: EnvSource = {}): Record<string, string> {
-  const slot = takeSlot();
   return {
     PATH: process.env.PATH ?? "",
     SVC_DATA_DIR: data_dir,
-    SVC_DISPLAY_BASE: String(1_000 + slot),
-    SVC_CDP_PORT_BASE: String(20_000 + slot),
-    SVC_VNC_PORT_BASE: String(24_000 + slot),
-    NOVNC_BASE_PORT: String(28_000 + slot),
+    ...lanePorts(),
     ...Object.fromEntries(
       Object.entries(env).flatMap(([k, v]) => (v === undefined ? [] : [[k, v]])),
     ),

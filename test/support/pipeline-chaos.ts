@@ -3,7 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
-import { freePort, type ManagedProcess, superviseProcess, until } from "./fleet-process.ts";
+import { type ManagedProcess, superviseProcess, until } from "./fleet-process.ts";
+import { freePort } from "./ports.ts";
 import { startPostgres, type TestPostgres } from "./postgres.ts";
 
 const MAIN = join(import.meta.dir, "../../hub/main.ts");
@@ -36,7 +37,7 @@ export async function startChaosFleet(
   const server = dialect === "postgres" ? await startPostgres() : null;
   const file = join(dir, "control", "flotilla.db");
   const db_url = server ? await server.createDatabase() : `sqlite:${file}`;
-  const port = await freePort();
+  const port = freePort();
   const url = `http://127.0.0.1:${port}`;
   const start = (name: string, mode: string, env: Record<string, string>) => {
     const data = join(dir, name);

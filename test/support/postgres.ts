@@ -10,13 +10,13 @@ import {
   rmSync,
   statfsSync,
 } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
 import { openDb } from "#hub/db/db.ts";
 import { systemClock } from "#shared/clock.ts";
 import { silentLog } from "#shared/log.ts";
+import { freePort } from "./ports.ts";
 
 /** A private Postgres server on a free port, with its data in a temporary directory. */
 export interface TestPostgres {
@@ -91,7 +91,7 @@ export async function startPostgres({
     let server: Server | undefined;
     let port = 0;
     for (let tries = 1; !server; tries += 1) {
-      port = await freePort();
+      port = freePort();
       try {
         server = await launch(commandFor(port), urlFor(port), data);
       } catch (err) {
@@ -242,20 +242,6 @@ function runOrThrow([command = "", ...args]: string[]): void {
   const done = spawnSync(command, args, { encoding: "utf8", cwd: "/", timeout: START_DEADLINE_MS });
   if (done.status !== 0) throw new Error(`${command} failed: ${done.stderr || String(done.error)}`);
 }
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() =>
-        typeof address === "object" && address
-          ? resolve(address.port)
-          : reject(new Error("no port")),
-      );
-    });
-  });
 
 /** Waits for the server with this data directory: the port may be that of another one. */
 async function answers(url: string, data: string, hasExited: () => boolean): Promise<void> {

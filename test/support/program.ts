@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -81,26 +80,6 @@ export async function runProgram(argv: string[], options: ProgramOptions = {}) {
   const program = startProgram(argv, options);
   const code = await program.exited;
   return { code, stdout: program.stdout, stderr: program.stderr };
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
-}
-
-/** Variables that give a worker lane ports of its own on a shared machine. */
-export function laneEnv(): Record<string, string> {
-  const base = 20_000 + Math.floor(Math.random() * 10_000);
-  return {
-    SVC_DISPLAY_BASE: String(500 + (base % 400)),
-    SVC_CDP_PORT_BASE: String(base),
-    SVC_VNC_PORT_BASE: String(base + 20),
-    NOVNC_BASE_PORT: String(base + 40),
-  };
 }
 
 /** An empty directory that is gone after `use`. */

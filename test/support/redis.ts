@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RedisClient } from "bun";
 import { systemClock } from "#shared/clock.ts";
-import { freePort } from "./program.ts";
+import { freePort } from "./ports.ts";
 
 /** A private Redis server on a free port of the loopback interface. */
 export interface TestRedis {
@@ -50,7 +50,7 @@ export async function startRedis(options: TestRedisOptions = {}): Promise<TestRe
   let port = 0;
   try {
     for (let tries = 1; !server; tries += 1) {
-      port = await freePort();
+      port = freePort();
       try {
         server = await launch(port, dir, options);
       } catch (err) {

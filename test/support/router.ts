@@ -3,8 +3,9 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort, until } from "./fleet-process.ts";
+import { until } from "./fleet-process.ts";
 import type { LanHost } from "./lan.ts";
+import { freePort } from "./ports.ts";
 
 /** The product's own router configuration (scripts/router/), run by the real program on a free port. */
 export interface TestRouter {
@@ -136,7 +137,7 @@ async function startOn(
   chmodSync(dir, 0o755);
   const remove = () => rmSync(dir, { recursive: true, force: true });
   for (let tries = 1; ; tries += 1) {
-    const port = await freePort();
+    const port = freePort();
     const running = start(dir, port);
     try {
       await until(`${name} to listen`, READY_MS, () => {

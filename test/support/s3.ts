@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "./ports.ts";
 
 /**
  * A private S3 server in a process of its own, on a free loopback port, with its data in a temporary directory: the
@@ -36,8 +37,9 @@ const START_DEADLINE_MS = 20_000;
 export async function startS3(): Promise<TestS3> {
   const dir = mkdtempSync(join(tmpdir(), "flotilla-s3-"));
   const remove = () => rmSync(dir, { recursive: true, force: true });
-  let child = spawnServer(dir, 0);
-  const port = await portOf(child).catch((err) => {
+  const port = freePort();
+  let child = spawnServer(dir, port);
+  await portOf(child).catch((err) => {
     remove();
     throw err;
   });

@@ -12,7 +12,8 @@ import {
   type Request,
 } from "playwright-core";
 import { processesOf, until } from "./fleet-process.ts";
-import { laneEnv, startProgram } from "./program.ts";
+import { lanePorts } from "./ports.ts";
+import { startProgram } from "./program.ts";
 
 /**
  * The admin UI in a real Chromium, against dev mode with its workers: one of each for the whole process. Tests share the
@@ -152,7 +153,7 @@ async function start(): Promise<UiRig> {
       "--headless-lanes=1",
       `--data-dir=${join(dir, "data")}`,
     ],
-    { cwd: dir, env: { FLOTILLA_TEST: dir, SVC_DEPLOY_ARGV: DEPLOY, ...laneEnv() } },
+    { cwd: dir, env: { FLOTILLA_TEST: dir, SVC_DEPLOY_ARGV: DEPLOY, ...lanePorts() } },
   );
   const others = kept.flotillaKept;
   kept.flotillaKept = (command) =>

@@ -19,7 +19,7 @@ import {
 import { checkSandbox } from "#hub/commands/doctor/sandbox.ts";
 import { checkDatabase, checkRedis, skewOf } from "#hub/commands/doctor/stores.ts";
 import { loadHubConfig } from "#hub/config.ts";
-import { freePort } from "#test/support/program.ts";
+import { freePort } from "#test/support/ports.ts";
 
 let dir: string;
 beforeAll(() => {
@@ -137,7 +137,7 @@ test("doctor exits 1 when a check failed, 0 otherwise, and prints a table or JSO
     expect(bad.code).toBe(1);
     expect(bad.out).toMatch(/^check +status +found +what to do/i);
     expect(bad.out).toMatch(/\nhub +FAIL /);
-    const server = await doctor(["hub"], { ...env, SVC_PORT: String(await freePort()) });
+    const server = await doctor(["hub"], { ...env, SVC_PORT: String(freePort()) });
     expect(server.code).toBe(0);
     expect(byName(JSON.parse(server.out).checks, "database")?.found).toContain("empty");
     expect(doctor(["router"], env)).rejects.toThrow('"router" is not one of hub, control, worker');
@@ -189,7 +189,7 @@ test("doctor tells a hub's clock, version and port apart from this machine's", a
 test("doctor finds a disk that cannot be written, and stores that are away, with masked passwords", async () => {
   const missing = await checkDisk({ env: { SVC_DATA_DIR: "/proc/flotilla" }, path: "" });
   expect(missing.status).toBe("fail");
-  const away = `127.0.0.1:${await freePort()}`;
+  const away = `127.0.0.1:${freePort()}`;
   const config = loadHubConfig({ SVC_DB_URL: `postgres://ann:geheim@${away}/x` });
   for (const check of [
     await checkDatabase(config),

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort, superviseProcess, until } from "#test/support/fleet-process.ts";
+import { superviseProcess, until } from "#test/support/fleet-process.ts";
+import { freePort } from "#test/support/ports.ts";
 import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
 
 const MAIN = join(import.meta.dir, "../../../hub/main.ts");
@@ -21,7 +22,7 @@ export interface ControlProcess {
 /** The control plane as a process of its own on an empty database; BENCH_CPU_PROF names a directory for its CPU profile. */
 export async function startControl(db_url: string | null): Promise<ControlProcess> {
   const dir = mkdtempSync(join(tmpdir(), "flotilla-bench-control-"));
-  const port = await freePort();
+  const port = freePort();
   const url = `http://127.0.0.1:${port}`;
   const profile = PROFILE ? ["--cpu-prof", "--cpu-prof-md", `--cpu-prof-dir=${PROFILE}`] : [];
   const control = superviseProcess("control", [process.execPath, ...profile, MAIN, "control"], {

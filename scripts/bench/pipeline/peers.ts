@@ -2,7 +2,8 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { withDeadline } from "#shared/clock.ts";
-import { freePort, until } from "#test/support/fleet-process.ts";
+import { until } from "#test/support/fleet-process.ts";
+import { freePort } from "#test/support/ports.ts";
 import type { Stores } from "./control.ts";
 
 /** Queues that people use today, with a package.json of their own; installed at the first use, never by the product. */
@@ -81,7 +82,7 @@ async function storeOf(
 async function startRedis(dir: string): Promise<{ url: string; stop(): Promise<void> }> {
   const program = Bun.which("redis-server");
   if (!program) throw new Error("redis-server is not installed: apt-get install redis-server");
-  const port = await freePort();
+  const port = freePort();
   const flags = ["--bind", "127.0.0.1", "--port", String(port), "--dir", dir];
   const durable = ["--appendonly", "yes", "--appendfsync", "everysec", "--save", ""];
   const child = Bun.spawn([program, ...flags, ...durable], { stdout: "ignore", stderr: "ignore" });

@@ -1,0 +1,79 @@
+import { existsSync } from "node:fs";
+
+/**
+ * Ports of tests and benchmarks. All lie below 32768: above it the kernel gives them out to outgoing connections, and one
+ * of those may sit on a port for as long as the program that should listen there is waited for.
+ */
+
+/** The bases of the lanes' displays and ports under the names of their variables (fleet spec §2.5). */
+const BASES = {
+  SVC_DISPLAY_BASE: 1_000,
+  SVC_CDP_PORT_BASE: 20_000,
+  SVC_VNC_PORT_BASE: 24_000,
+  NOVNC_BASE_PORT: 28_000,
+};
+/** Lanes that one slot has numbers for. */
+const LANES_OF_SLOT = 10;
+const SLOTS = 400;
+/** Listened on by the process that has the slot, for as long as it lives: nobody else gets it. */
+const HELD = 19_000;
+const LOOSE = { from: 10_000, count: 9_000 };
+const TRIES = 1_000;
+
+const random = (n: number): number => Math.floor(Math.random() * n);
+
+function listenOn(port: number) {
+  try {
+    return Bun.listen({ hostname: "127.0.0.1", port, socket: { data: () => {} } });
+  } catch {
+    return null;
+  }
+}
+
+function isFree(port: number): boolean {
+  const listener = listenOn(port);
+  listener?.stop(true);
+  return listener !== null;
+}
+
+/** A port that is free now. */
+export function freePort(): number {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const port = LOOSE.from + random(LOOSE.count);
+    if (isFree(port)) return port;
+  }
+  throw new Error("no port left");
+}
+
+/** What a worker that was killed may have left: a lock of its display, a browser that listens still. */
+function isUnused(offset: number): boolean {
+  const { SVC_DISPLAY_BASE, ...ports } = BASES;
+  for (let at = offset; at < offset + LANES_OF_SLOT; at += 1) {
+    if (existsSync(`/tmp/.X${SVC_DISPLAY_BASE + at}-lock`)) return false;
+    if (!Object.values(ports).every((base) => isFree(base + at))) return false;
+  }
+  return true;
+}
+
+/** Variables that give a worker displays and ports of its own, so that tests and benchmarks can run beside each other. */
+export function lanePorts(): Record<keyof typeof BASES, string> {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const slot = random(SLOTS);
+    const held = listenOn(HELD + slot);
+    if (held === null) continue;
+    const offset = slot * LANES_OF_SLOT;
+    if (!isUnused(offset)) {
+      held.stop(true);
+      continue;
+    }
+    held.unref();
+    const of = (name: keyof typeof BASES) => String(BASES[name] + offset);
+    return {
+      SVC_DISPLAY_BASE: of("SVC_DISPLAY_BASE"),
+      SVC_CDP_PORT_BASE: of("SVC_CDP_PORT_BASE"),
+      SVC_VNC_PORT_BASE: of("SVC_VNC_PORT_BASE"),
+      NOVNC_BASE_PORT: of("NOVNC_BASE_PORT"),
+    };
+  }
+  throw new Error("no ports left for lanes");
+}
