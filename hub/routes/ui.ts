@@ -66,7 +66,7 @@ export function uiRoutes(deps: UiDeps) {
   const app = newApp();
   const shell = async (c: Context<HttpEnv>) => {
     const nonce = newToken();
-    return c.html(shellPage(await appFiles(), { ...info, version }, nonce), 200, {
+    return c.html(shellPage(await appFiles(), { ...info, version }, nonce, c.req.path), 200, {
       "Content-Security-Policy": contentPolicy(nonce),
       "Referrer-Policy": "no-referrer",
       "Cache-Control": "no-store",

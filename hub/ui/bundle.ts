@@ -15,6 +15,8 @@ export interface AppBundle {
   styles: string[];
   /** Files that the entry imports at once: named in the page, they come beside it. */
   preload: string[];
+  /** A page's pattern of an address and the files that it needs beyond these. */
+  pages: { path: string; files: string[] }[];
   files: AppFile[];
 }
 
@@ -32,6 +34,9 @@ const base = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 
 /** Static imports of a file that Bun has written. */
 const STATIC_IMPORT = /(?:^|[;}\n])import\s*(?:[^"'();]*?\bfrom\s*)?["'](\.\/[^"']+)["']/g;
+
+/** An entry of client/pages.tsx as Bun has written it. */
+const PAGE_ENTRY = /\bpath:"(\/ui\/[^"]+)"[\s\S]*?\bimport\(["'](\.\/[^"']+)["']\)/g;
 
 /** Bundles the app; pages that are imported when they are opened become files of their own. Needs the sources. */
 export async function bundleApp(): Promise<AppBundle> {
@@ -64,18 +69,26 @@ export async function bundleApp(): Promise<AppBundle> {
     }),
   );
   const entry = base(built.outputs.find(({ kind }) => kind === "entry-point")?.path ?? "");
-  const preload = new Set<string>();
-  const follow = (name: string): void => {
-    for (const [, path = ""] of (texts.get(name) ?? "").matchAll(STATIC_IMPORT)) {
+  const textOf = (name: string): string => texts.get(name) ?? "";
+  /** Adds what a file imports, and what that imports. */
+  const follow = (name: string, seen: Set<string>): void => {
+    for (const [, path = ""] of textOf(name).matchAll(STATIC_IMPORT)) {
       const imported = base(path);
-      if (imported === entry || preload.has(imported)) continue;
-      preload.add(imported);
-      follow(imported);
+      if (seen.has(imported)) continue;
+      seen.add(imported);
+      follow(imported, seen);
     }
   };
-  follow(entry);
+  const first = new Set([entry]);
+  follow(entry, first);
+  const pages = [...textOf(entry).matchAll(PAGE_ENTRY)].map(([, path = "", file = ""]) => {
+    const needed = new Set([...first, base(file)]);
+    follow(base(file), needed);
+    return { path, files: [...needed].filter((name) => !first.has(name)) };
+  });
+  const preload = [...first].filter((name) => name !== entry);
   const styles = files.filter(({ name }) => name.startsWith("main-") && name.endsWith(".css"));
-  return { entry, styles: styles.map(({ name }) => name), preload: [...preload], files };
+  return { entry, styles: styles.map(({ name }) => name), preload, pages, files };
 }
 
 interface PackedFile extends Omit<AppFile, "gzip"> {

@@ -1,5 +1,6 @@
 import type { AppBundle } from "./bundle.ts";
 import type { AppInfo } from "./client/lib/app-info.ts";
+import { homePath, isPagePath } from "./client/lib/page-path.ts";
 
 const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -22,9 +23,12 @@ export const contentPolicy = (nonce: string): string =>
     "form-action 'none'",
   ].join("; ");
 
-/** The page of the app, whatever its address. */
-export function shellPage(bundle: AppBundle, info: AppInfo, nonce: string): string {
+/** The page of the app at `path`; it names all scripts that this one needs, so that they come beside each other. */
+export function shellPage(bundle: AppBundle, info: AppInfo, nonce: string, path: string): string {
   const at = (name: string) => `/ui/assets/${name}`;
+  const wanted = path === "/" ? homePath(info.fleet) : path;
+  const page = bundle.pages.find((one) => isPagePath(one.path, wanted));
+  const scripts = [...bundle.preload, bundle.entry, ...(page?.files ?? [])];
   return `<!doctype html>
 <html lang="en" data-mantine-color-scheme="light">
   <head>
@@ -35,7 +39,7 @@ export function shellPage(bundle: AppBundle, info: AppInfo, nonce: string): stri
     <title>Flotilla</title>
     <link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath d='M8 1v10M8 2l5 7H8M8 4 4 9h4M1 11h14l-2 4H3z' fill='%231c7ed6'/%3E%3C/svg%3E">
 ${bundle.styles.map((name) => `    <link rel="stylesheet" href="${at(name)}">`).join("\n")}
-${bundle.preload.map((name) => `    <link rel="modulepreload" href="${at(name)}">`).join("\n")}
+${scripts.map((name) => `    <link rel="modulepreload" href="${at(name)}">`).join("\n")}
   </head>
   <body>
     <div id="app"><p class="app-loading">Loading…</p></div>

@@ -47,6 +47,8 @@ test("§4.1 jobs are paged, and the address shows the same again", async () => {
   const rows = page.getByRole("table", { name: "Jobs" }).locator(".row.body");
   const first = (text: string) => rows.first().getByText(text).waitFor();
   await page.getByText(HOSTILE).waitFor();
+  // The last are drawn after the first.
+  await rows.nth(99).waitFor();
   expect(await rows.count()).toBe(100);
 
   // Live: a job that comes while the page is open.

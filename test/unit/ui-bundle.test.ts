@@ -1,5 +1,8 @@
 import { beforeAll, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { type AppBundle, bundleApp, packApp, unpackApp } from "#hub/ui/bundle.ts";
+import { shellPage } from "#hub/ui/shell.ts";
 
 /** The admin UI's files (fleet spec §1): what a browser loads before it shows anything. */
 
@@ -22,6 +25,35 @@ test("the first scripts are at most 400 KB, packed", () => {
   console.log(`first scripts ${bytes} bytes, first styles ${gzipOf(app.styles)} bytes, packed`);
   expect(bytes).toBeGreaterThan(50_000);
   expect(bytes).toBeLessThanOrEqual(400_000);
+});
+
+test("the files of every page are known, so that the page names them", () => {
+  const sources = readFileSync(join(import.meta.dir, "../../hub/ui/client/pages.tsx"), "utf8");
+  const paths = [...sources.matchAll(/path: "([^"]+)"/g)].map(([, path]) => path);
+  expect(paths.length).toBeGreaterThan(20);
+  expect(app.pages.map(({ path }) => path)).toEqual(paths);
+  const names = app.files.map(({ name }) => name);
+  for (const { path, files } of app.pages) {
+    expect([path, files.length > 0]).toEqual([path, true]);
+    expect(files.filter((name) => !names.includes(name) || app.preload.includes(name))).toEqual([]);
+  }
+});
+
+test("the page of an address names the scripts of that page and of no other", () => {
+  const filesOf = (path: string) => app.pages.find((page) => page.path === path)?.files ?? [];
+  const info = { mode: "hub", version: "0", fleet: true };
+  const named = (path: string, fleet = true) => {
+    const html = shellPage(app, { ...info, fleet }, "n", path);
+    return [...html.matchAll(/modulepreload" href="\/ui\/assets\/([^"]+)/g)].map(
+      ([, name]) => name,
+    );
+  };
+  const first = [...app.preload, app.entry];
+  expect(named("/ui/jobs")).toEqual([...first, ...filesOf("/ui/jobs")]);
+  expect(named("/ui/jobs/x1")).toEqual([...first, ...filesOf("/ui/jobs/:job_id")]);
+  expect(named("/")).toEqual([...first, ...filesOf("/ui/wall")]);
+  expect(named("/", false)).toEqual([...first, ...filesOf("/ui/pipeline")]);
+  expect(named("/ui/nothing/of/it")).toEqual(first);
 });
 
 const scriptsWith = (part: string): string[] =>

@@ -11,6 +11,8 @@ export const theme = createTheme({
   fontFamilyMonospace: "ui-monospace, SFMono-Regular, Menlo, Consolas, monospace",
   cursorType: "pointer",
   components: {
+    // Mounted lists are laid out with the page, each by a forced layout of its own.
+    Combobox: { defaultProps: { keepMounted: false } },
     Tooltip: { defaultProps: { openDelay: 300, withArrow: true } },
     Modal: { defaultProps: { closeButtonProps: { "aria-label": "Close" } } },
     Notification: { defaultProps: { closeButtonProps: { "aria-label": "Close" } } },

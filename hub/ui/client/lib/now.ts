@@ -24,3 +24,7 @@ const subscribe = (heard: () => void) => {
 
 /** The time, once a second, for everything on the page that counts. */
 export const useNow = (): number => useSyncExternalStore(subscribe, () => now);
+
+/** What a text says now: what shows it is drawn again when that changes, not every second. */
+export const useNowText = (textAt: (now: number) => string): string =>
+  useSyncExternalStore(subscribe, () => textAt(now));

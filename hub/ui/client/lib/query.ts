@@ -5,6 +5,7 @@ import {
   type UseQueryOptions,
   type UseQueryResult,
   useMutation,
+  usePrefetchQuery,
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
@@ -51,6 +52,13 @@ export const useGet = <T>(
     queryFn: ({ signal }) => call<T>("GET", path, { query, signal }),
     placeholderData: keepPreviousData as never,
     ...options,
+  });
+
+/** Reads a resource before the part of the page that shows it is there. */
+export const useAhead = (path: string, query: Query = {}): void =>
+  usePrefetchQuery({
+    queryKey: getKey(path, query),
+    queryFn: ({ signal }) => call("GET", path, { query, signal }),
   });
 
 export const errorText = (err: unknown): string =>

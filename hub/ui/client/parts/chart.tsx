@@ -1,6 +1,6 @@
 import { useComputedColorScheme } from "@mantine/core";
 import { useEffect, useRef } from "react";
-import uPlot from "uplot";
+import type uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
 export interface ChartSeries {
@@ -37,43 +37,59 @@ export function Chart({ label, x, series, height = 200, unit, max }: ChartProps)
   useEffect(() => {
     const element = box.current;
     if (!element) return;
-    const ink = dark ? "#c1c2c5" : "#495057";
-    const line = dark ? "#373a40" : "#e9ecef";
-    const axis = {
-      stroke: ink,
-      grid: { stroke: line, width: 1 },
-      ticks: { stroke: line, width: 1 },
+    let done = false;
+    let remove = () => {};
+    const draw = (Plot: typeof uPlot) => {
+      if (done) return;
+      const ink = dark ? "#c1c2c5" : "#495057";
+      const line = dark ? "#373a40" : "#e9ecef";
+      const axis = {
+        stroke: ink,
+        grid: { stroke: line, width: 1 },
+        ticks: { stroke: line, width: 1 },
+      };
+      const made = new Plot(
+        {
+          width: element.clientWidth,
+          height,
+          cursor: { points: { size: 6 } },
+          scales: { y: { range: (_, _low, high) => [0, Math.max(max ?? 0, high * 1.1, 1)] } },
+          axes: [
+            axis,
+            { ...axis, size: 64, ...(unit && { values: (_, ticks) => ticks.map(unit) }) },
+          ],
+          series: [
+            {},
+            ...series.map((one) => ({
+              label: one.label,
+              stroke: one.color,
+              width: 1.5,
+              points: { show: x.length < 3 },
+              ...(one.fill && { fill: `${one.color}22` }),
+              value: (_: uPlot, value: number | null) =>
+                value === null ? "–" : unit ? unit(value) : String(value),
+            })),
+          ],
+        },
+        latest.current,
+        element,
+      );
+      chart.current = made;
+      const resized = new ResizeObserver(() =>
+        made.setSize({ width: element.clientWidth, height }),
+      );
+      resized.observe(element);
+      remove = () => {
+        resized.disconnect();
+        chart.current = null;
+        made.destroy();
+      };
     };
-    const made = new uPlot(
-      {
-        width: element.clientWidth,
-        height,
-        cursor: { points: { size: 6 } },
-        scales: { y: { range: (_, _low, high) => [0, Math.max(max ?? 0, high * 1.1, 1)] } },
-        axes: [axis, { ...axis, size: 64, ...(unit && { values: (_, ticks) => ticks.map(unit) }) }],
-        series: [
-          {},
-          ...series.map((one) => ({
-            label: one.label,
-            stroke: one.color,
-            width: 1.5,
-            points: { show: x.length < 3 },
-            ...(one.fill && { fill: `${one.color}22` }),
-            value: (_: uPlot, value: number | null) =>
-              value === null ? "–" : unit ? unit(value) : String(value),
-          })),
-        ],
-      },
-      latest.current,
-      element,
-    );
-    chart.current = made;
-    const resized = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
-    resized.observe(element);
+    // After what else the page shows: to compile it takes longer than to draw.
+    void import("uplot").then(({ default: Plot }) => draw(Plot));
     return () => {
-      resized.disconnect();
-      chart.current = null;
-      made.destroy();
+      done = true;
+      remove();
     };
   }, [shape, dark, height, max]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the values

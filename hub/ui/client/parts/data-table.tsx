@@ -1,18 +1,19 @@
-import { Box, Checkbox, Text } from "@mantine/core";
+import { Box } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, type ReactNode, useRef, useSyncExternalStore } from "react";
+import {
+  type KeyboardEvent,
+  type MouseEvent,
+  useCallback,
+  useDeferredValue,
+  useEffect,
+  useMemo,
+  useRef,
+  useSyncExternalStore,
+} from "react";
 import { useLocation } from "wouter";
+import { Check, type Column, ROW_PX, Row } from "./data-table/row.tsx";
 
-export interface Column<T> {
-  key: string;
-  title: string;
-  /** Of a CSS grid: "120px", "1fr", "minmax(160px, 2fr)". */
-  width: string;
-  cell: (row: T) => ReactNode;
-  align?: "end";
-  /** Left out where the window is narrower than this breakpoint of the theme. */
-  from?: "sm" | "md" | "lg";
-}
+export type { Column } from "./data-table/row.tsx";
 
 interface DataTableProps<T> {
   /** Says what the table lists, for those who do not see it. */
@@ -30,8 +31,9 @@ interface DataTableProps<T> {
   height?: number | string;
 }
 
-const ROW_PX = 40;
 const VIRTUAL_FROM = 100;
+/** More than a window shows. The others are drawn once these are seen: a hundred rows take a third of a second. */
+const FIRST_ROWS = 30;
 
 /** Mantine's breakpoints, in pixels of the window. */
 const FROM_PX = { sm: 768, md: 992, lg: 1_200 };
@@ -43,13 +45,38 @@ const subscribeWidth = (heard: () => void) => {
 const reachedPx = () =>
   Object.values(FROM_PX).findLast((px) => window.matchMedia(`(min-width: ${px}px)`).matches) ?? 0;
 
+/** The row that an event in the table comes from; null for one of a dialog that a row has opened outside of it. */
+function rowAt(event: MouseEvent | KeyboardEvent): HTMLElement | null {
+  const element = (event.target as HTMLElement).closest<HTMLElement>("[data-index]");
+  return element && event.currentTarget.contains(element) ? element : null;
+}
+
+/** Chooses rows. The function stays the same while the table stands, so that rows need not be drawn again for it. */
+function useToggle(
+  selected: ReadonlySet<string> | undefined,
+  onSelect: ((keys: Set<string>) => void) | undefined,
+) {
+  const latest = useRef({ selected, onSelect });
+  useEffect(() => {
+    latest.current = { selected, onSelect };
+  });
+  return useCallback((id: string) => {
+    const next = new Set(latest.current.selected);
+    if (!next.delete(id)) next.add(id);
+    latest.current.onSelect?.(next);
+  }, []);
+}
+
 /**
  * A table with a row per record: arrows, Home and End go through the rows, Enter opens one, Space selects it. Long ones draw only the rows in view.
  */
 export function DataTable<T>(props: DataTableProps<T>) {
   const { label, rows, rowKey, href, onOpen, selected, onSelect, height } = props;
   const width = useSyncExternalStore(subscribeWidth, reachedPx);
-  const columns = props.columns.filter(({ from }) => !from || FROM_PX[from] <= width);
+  const columns = useMemo(
+    () => props.columns.filter(({ from }) => !from || FROM_PX[from] <= width),
+    [props.columns, width],
+  );
   const [, navigate] = useLocation();
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = rows.length > VIRTUAL_FROM;
@@ -60,15 +87,12 @@ export function DataTable<T>(props: DataTableProps<T>) {
     overscan: 12,
     enabled: virtual,
   });
+  const count = useDeferredValue(rows.length, Math.min(rows.length, FIRST_ROWS));
+  const toggle = useToggle(selected, onSelect);
+  const opens = Boolean(onOpen || href);
   const open = (row: T) => {
     if (onOpen) onOpen(row);
     else if (href) navigate(href(row));
-  };
-  const opens = Boolean(onOpen || href);
-  const toggle = (key: string) => {
-    const next = new Set(selected);
-    if (!next.delete(key)) next.add(key);
-    onSelect?.(next);
   };
   const focusRow = (index: number) => {
     const at = Math.max(0, Math.min(rows.length - 1, index));
@@ -81,8 +105,17 @@ export function DataTable<T>(props: DataTableProps<T>) {
     // One that is not drawn yet is there with the next frame.
     if (!focus()) requestAnimationFrame(focus);
   };
-  const onKey = (event: KeyboardEvent, index: number, row: T) => {
-    if (event.target !== event.currentTarget) return;
+  const onClick = (event: MouseEvent) => {
+    const element = rowAt(event);
+    const row = rows[Number(element?.dataset.index)];
+    if (!opens || !element || row === undefined) return;
+    if (!(event.target as HTMLElement).closest("a,button,input,label")) open(row);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const element = rowAt(event);
+    const index = Number(element?.dataset.index);
+    const row = rows[index];
+    if (element !== event.target || row === undefined) return;
     const to = {
       ArrowDown: index + 1,
       j: index + 1,
@@ -100,9 +133,9 @@ export function DataTable<T>(props: DataTableProps<T>) {
   const template = [...(onSelect ? ["36px"] : []), ...columns.map((column) => column.width)].join(
     " ",
   );
-  const drawn = virtual
-    ? virtualizer.getVirtualItems().map(({ index, start }) => ({ index, start }))
-    : rows.map((_, index) => ({ index, start: 0 }));
+  const drawn: { index: number; start?: number }[] = virtual
+    ? virtualizer.getVirtualItems()
+    : rows.slice(0, count).map((_, index) => ({ index }));
   return (
     <Box
       ref={scroller}
@@ -117,24 +150,17 @@ export function DataTable<T>(props: DataTableProps<T>) {
         <div role="row" className="row" aria-rowindex={1}>
           {onSelect && (
             <div role="columnheader" className="cell">
-              <Checkbox
-                size="xs"
-                aria-label="Select every row"
+              <Check
+                label="Select every row"
                 checked={rows.length > 0 && selected?.size === rows.length}
-                indeterminate={Boolean(
-                  selected && selected.size > 0 && selected.size < rows.length,
-                )}
-                onChange={(event) =>
-                  onSelect(new Set(event.currentTarget.checked ? rows.map(rowKey) : []))
-                }
+                partly={Boolean(selected && selected.size > 0 && selected.size < rows.length)}
+                onChange={(all) => onSelect(new Set(all ? rows.map(rowKey) : []))}
               />
             </div>
           )}
           {columns.map((column) => (
             <div key={column.key} role="columnheader" className="cell" data-align={column.align}>
-              <Text size="xs" fw={600} c="dimmed" truncate>
-                {column.title}
-              </Text>
+              {column.title}
             </div>
           ))}
         </div>
@@ -142,53 +168,25 @@ export function DataTable<T>(props: DataTableProps<T>) {
       <div
         role="rowgroup"
         style={virtual ? { height: virtualizer.getTotalSize(), position: "relative" } : undefined}
+        onClick={onClick}
+        onKeyDown={onKeyDown}
       >
         {drawn.map(({ index, start }) => {
           const row = rows[index];
           if (row === undefined) return null;
-          const key = rowKey(row);
+          const id = rowKey(row);
           return (
-            <div
-              key={key}
-              role="row"
-              className="row body"
-              tabIndex={index === 0 ? 0 : -1}
-              data-index={index}
-              data-opens={opens || undefined}
-              aria-rowindex={index + 2}
-              aria-selected={selected?.has(key)}
-              style={
-                virtual
-                  ? { position: "absolute", top: start, left: 0, right: 0, height: ROW_PX }
-                  : undefined
-              }
-              onClick={(event) => {
-                // What a dialog of the row is clicked on comes here too, from outside of it.
-                if (
-                  opens &&
-                  event.currentTarget.contains(event.target as Node) &&
-                  !(event.target as HTMLElement).closest("a,button,input,label,[role=dialog]")
-                )
-                  open(row);
-              }}
-              onKeyDown={(event) => onKey(event, index, row)}
-            >
-              {onSelect && (
-                <div role="cell" className="cell">
-                  <Checkbox
-                    size="xs"
-                    aria-label={`Select ${key}`}
-                    checked={selected?.has(key) ?? false}
-                    onChange={() => toggle(key)}
-                  />
-                </div>
-              )}
-              {columns.map((column) => (
-                <div key={column.key} role="cell" className="cell" data-align={column.align}>
-                  {column.cell(row)}
-                </div>
-              ))}
-            </div>
+            <Row
+              key={id}
+              row={row}
+              id={id}
+              index={index}
+              columns={columns}
+              opens={opens}
+              selected={selected?.has(id)}
+              onToggle={onSelect && toggle}
+              top={virtual ? start : undefined}
+            />
           );
         })}
       </div>

@@ -1,6 +1,7 @@
-import { Badge, Text, Tooltip } from "@mantine/core";
-import { useNow } from "../lib/now.ts";
+import { useNowText } from "../lib/now.ts";
 import { agoText, durationText, timeText } from "../lib/units.ts";
+
+// Plain elements, none of the library: these stand in every row of every table.
 
 const COLORS: Record<string, string> = {
   // Jobs, sessions, runs.
@@ -50,26 +51,29 @@ const COLORS: Record<string, string> = {
 };
 
 export function Status({ value, title }: { value: string; title?: string }) {
+  const color = COLORS[value] ?? "gray";
   return (
-    <Badge
+    <span
       className="status"
-      variant="light"
-      color={COLORS[value] ?? "gray"}
+      style={{
+        background: `var(--mantine-color-${color}-light)`,
+        color: `var(--mantine-color-${color}-light-color)`,
+      }}
       title={title}
       data-status={value}
     >
       {value.replaceAll("_", " ")}
-    </Badge>
+    </span>
   );
 }
 
 /** How long ago, counting; the moment itself on hover. */
 export function Ago({ at }: { at: string | null | undefined }) {
-  const now = useNow();
+  const text = useNowText((now) => agoText(at, now));
   return (
-    <Tooltip label={timeText(at)} disabled={!at}>
-      <time dateTime={at ?? undefined}>{agoText(at, now)}</time>
-    </Tooltip>
+    <time dateTime={at ?? undefined} title={at ? timeText(at) : undefined}>
+      {text}
+    </time>
   );
 }
 
@@ -81,9 +85,9 @@ export function Elapsed({
   since: string | null | undefined;
   until?: string | null;
 }) {
-  const now = useNow();
-  if (!since) return <>–</>;
-  return <>{durationText(Math.max(0, (until ? Date.parse(until) : now) - Date.parse(since)))}</>;
+  return useNowText((now) =>
+    since ? durationText(Math.max(0, (until ? Date.parse(until) : now) - Date.parse(since))) : "–",
+  );
 }
 
 /** Text from outside on one line, whole on hover. */
@@ -97,16 +101,13 @@ export function Clip({
   maw?: number | string;
 }) {
   return (
-    <Text
-      component="span"
-      size="sm"
-      truncate
-      display="block"
-      maw={maw}
-      ff={mono ? "monospace" : undefined}
+    <span
+      className="clip"
+      data-mono={mono || undefined}
+      style={{ maxWidth: maw }}
       title={text ?? undefined}
     >
       {text || "–"}
-    </Text>
+    </span>
   );
 }

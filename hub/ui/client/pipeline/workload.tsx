@@ -15,7 +15,7 @@ import { Config } from "./workload/config.tsx";
 import { DeleteWorkload, Switches } from "./workload/head.tsx";
 import { Queue } from "./workload/queue.tsx";
 import { QUEUE_TABS, type QueueTab } from "./workload/queue-columns.tsx";
-import { WorkloadRuns } from "./workload/runs.tsx";
+import { useRunsAhead, WorkloadRuns } from "./workload/runs.tsx";
 import { Submit } from "./workload/submit.tsx";
 import { SupervisionNote } from "./workload/supervision.tsx";
 
@@ -68,6 +68,7 @@ export function Page({ params }: { params: Record<string, string> }) {
   const [{ tab, span }, set] = useFilters({ ...PLACE, tab: "runs", span: "60" });
   const query = useGet<Workload>(path);
   const counts = useGet<QueueCounts>(`${path}/queue`);
+  useRunsAhead(slug);
   const shown = TABS.some(({ value }) => value === tab) ? tab : "runs";
   return (
     <>

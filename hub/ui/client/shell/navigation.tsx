@@ -1,6 +1,6 @@
-import { NavLink, ScrollArea, Stack, Text } from "@mantine/core";
+import { NavLink, Stack, Text } from "@mantine/core";
 import { Link, useLocation } from "wouter";
-import { HOME, PAGES } from "../pages.tsx";
+import { HOME, loadPage, PAGES } from "../pages.tsx";
 
 const PARTS = [
   { part: "fleet", title: "Fleet" },
@@ -11,7 +11,7 @@ export function Navigation({ onGo }: { onGo: () => void }) {
   const [location] = useLocation();
   const here = location === "/" ? HOME : location;
   return (
-    <ScrollArea type="hover" scrollbarSize={8} viewportProps={{ tabIndex: -1 }}>
+    <div className="nav-pages">
       <Stack gap={2} py="sm" component="nav" aria-label="Pages">
         {PARTS.map(({ part, title }) => {
           const pages = PAGES.filter((page) => page.part === part && page.nav);
@@ -31,6 +31,7 @@ export function Navigation({ onGo }: { onGo: () => void }) {
                   active={here === path || here.startsWith(`${path}/`)}
                   aria-current={here === path ? "page" : undefined}
                   onClick={onGo}
+                  onPointerEnter={() => void loadPage(path).catch(() => {})}
                   py={4}
                 />
               ))}
@@ -38,6 +39,6 @@ export function Navigation({ onGo }: { onGo: () => void }) {
           );
         })}
       </Stack>
-    </ScrollArea>
+    </div>
   );
 }

@@ -1,12 +1,13 @@
 import { AppShell } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { Suspense, useEffect } from "react";
+import { useEffect } from "react";
 import { Redirect, Route, Switch, useLocation } from "wouter";
 import { HOME, PAGES } from "../pages.tsx";
-import { Empty, Loading } from "../parts/states.tsx";
+import { Empty } from "../parts/states.tsx";
 import { Boundary } from "./boundary.tsx";
 import { Header } from "./header.tsx";
 import { Keys } from "./keys.tsx";
+import { LazyPage } from "./lazy-page.tsx";
 import { Navigation } from "./navigation.tsx";
 import { Palette } from "./palette.tsx";
 
@@ -41,21 +42,19 @@ export function Shell() {
       </AppShell.Navbar>
       <AppShell.Main id="main">
         <Boundary key={location}>
-          <Suspense fallback={<Loading />}>
-            <Switch>
-              <Route path="/">
-                <Redirect to={HOME} replace />
+          <Switch>
+            <Route path="/">
+              <Redirect to={HOME} replace />
+            </Route>
+            {PAGES.map(({ path, file }) => (
+              <Route key={path} path={path}>
+                {(params) => <LazyPage file={file} params={params as Record<string, string>} />}
               </Route>
-              {PAGES.map(({ path, Page }) => (
-                <Route key={path} path={path}>
-                  {(params) => <Page params={params as Record<string, string>} />}
-                </Route>
-              ))}
-              <Route>
-                <NoSuchPage />
-              </Route>
-            </Switch>
-          </Suspense>
+            ))}
+            <Route>
+              <NoSuchPage />
+            </Route>
+          </Switch>
         </Boundary>
       </AppShell.Main>
       <Palette />

@@ -1,4 +1,4 @@
-import { Group, Text, Tooltip } from "@mantine/core";
+import { Group, Text } from "@mantine/core";
 import type { CaptureReport, Job } from "#shared/schema/job.ts";
 import { bytesText, countText, percentText } from "../../lib/units.ts";
 import type { Column } from "../../parts/data-table.tsx";
@@ -12,10 +12,10 @@ function Address({ url }: { url: string }) {
   const origin =
     URL.canParse(url) && url.startsWith(new URL(url).origin) ? new URL(url).origin : "";
   return (
-    <Text size="sm" truncate title={url}>
+    <span className="clip" title={url}>
       <span className="job-origin">{origin}</span>
       {url.slice(origin.length)}
-    </Text>
+    </span>
   );
 }
 
@@ -25,22 +25,18 @@ function Capture({ report }: { report: CaptureReport | null }) {
   const parts = [`${countText(captured)} of ${countText(seen)} bodies`];
   if (partial > 0) parts.push(`${countText(partial)} partial`);
   if (lost > 0) parts.push(`${countText(lost)} lost`);
-  return (
-    <Tooltip label={parts.join(", ")}>
-      <span>{percentText(report.ratio)}</span>
-    </Tooltip>
-  );
+  return <span title={parts.join(", ")}>{percentText(report.ratio)}</span>;
 }
 
 function State({ job }: { job: Job }) {
+  const status = <Status value={job.status} title={job.stage ?? undefined} />;
+  if (job.queue_position === null) return status;
   return (
     <Group gap={4} wrap="nowrap">
-      <Status value={job.status} title={job.stage ?? undefined} />
-      {job.queue_position !== null && (
-        <Text size="xs" c="dimmed" title="Place in the queue">
-          #{countText(job.queue_position)}
-        </Text>
-      )}
+      {status}
+      <Text size="xs" c="dimmed" title="Place in the queue">
+        #{countText(job.queue_position)}
+      </Text>
     </Group>
   );
 }
@@ -80,9 +76,9 @@ export const COLUMNS: Column<Job>[] = [
     width: "142px",
     from: "sm",
     cell: (job) => (
-      <Text size="sm" truncate>
+      <span className="clip">
         <Ago at={job.created_at} />
-      </Text>
+      </span>
     ),
   },
   {

@@ -1,5 +1,6 @@
 import type { FlowEdge, FlowNode, FlowRates, RateMetric } from "#shared/schema/flow.ts";
 import { seg } from "../../lib/http.ts";
+import { countText } from "../../lib/units.ts";
 
 export type Health = "good" | "warn" | "bad" | "off" | "plain";
 
@@ -36,8 +37,8 @@ export function hrefOf({ id, kind }: Pick<FlowNode, "id" | "kind">): string {
   return "/ui/workloads";
 }
 
-const RATE = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
-export const rateText = (per_min: number): string => `${RATE.format(per_min)}/min`;
+export const rateText = (per_min: number): string =>
+  `${countText(Math.round(per_min * 10) / 10)}/min`;
 
 export const edgeText = ({ rate_per_min, exact, kind }: ShownEdge): string =>
   kind === "executor" ? "" : `${exact || rate_per_min === 0 ? "" : "≤ "}${rateText(rate_per_min)}`;

@@ -1,6 +1,7 @@
 import { Button, Group, Select, Slider, Text } from "@mantine/core";
 import { IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
 import { useEffect, useState } from "react";
+import { clockText, dayText } from "../../lib/units.ts";
 
 export const MINUTE_MS = 60_000;
 /** Ranges in minutes; the control plane keeps the last (pipeline spec §4.4). */
@@ -13,8 +14,10 @@ const RANGES = [
 /** A minute of the past takes so long when it is played. */
 const STEP_MS = 600;
 
-const minuteText = (at: number) =>
-  new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+const minuteText = (at: number): string => {
+  const date = new Date(at);
+  return `${dayText(date)}, ${clockText(date)}`;
+};
 
 interface ScrubberProps {
   range_min: number;

@@ -1,13 +1,9 @@
 import { UnstyledButton } from "@mantine/core";
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
 import type { LogEntry } from "#shared/schema/operations.ts";
+import { lineTimeText } from "../../lib/units.ts";
 import { Copy } from "../../parts/copy.tsx";
 import { Status } from "../../parts/text.tsx";
-
-const TIME = new Intl.DateTimeFormat("en-GB", {
-  ...{ month: "short", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" },
-  fractionalSecondDigits: 3,
-});
 
 interface LogRowProps {
   line: LogEntry;
@@ -24,7 +20,7 @@ export function LogRow({ line, open, onToggle }: LogRowProps) {
     <>
       <div className="service-line">
         <time dateTime={ts} title={ts}>
-          {TIME.format(new Date(ts))}
+          {lineTimeText(new Date(ts))}
         </time>
         <Status value={level} />
         <span className="from">

@@ -38,20 +38,22 @@ const COLUMNS: Column<Run>[] = [
   },
 ];
 
+const OF_ONE = COLUMNS.filter(({ key }) => key !== "workload");
+
 interface RunTableProps {
   label: string;
   runs: readonly Run[];
-  /** Where all are of one workload. */
-  without?: readonly string[];
+  /** All are of this page's workload. */
+  oneWorkload?: boolean;
   onOpen: (run_id: number) => void;
 }
 
 /** Runs, the newest first; one opens in the drawer. */
-export function RunTable({ label, runs, without = [], onOpen }: RunTableProps) {
+export function RunTable({ label, runs, oneWorkload = false, onOpen }: RunTableProps) {
   return (
     <DataTable
       label={label}
-      columns={COLUMNS.filter(({ key }) => !without.includes(key))}
+      columns={oneWorkload ? OF_ONE : COLUMNS}
       rows={runs}
       rowKey={({ run_id }) => String(run_id)}
       onOpen={({ run_id }) => onOpen(run_id)}

@@ -4,7 +4,7 @@ import { useState } from "react";
 import type { RunList } from "#shared/schema/queue.ts";
 import { useFilters } from "../../lib/filters.ts";
 import { seg } from "../../lib/http.ts";
-import { useGet } from "../../lib/query.ts";
+import { useAhead, useGet } from "../../lib/query.ts";
 import { cursorOf, Pager } from "../../parts/pager.tsx";
 import { Empty, Loadable } from "../../parts/states.tsx";
 import { useShown } from "../run/address.ts";
@@ -12,15 +12,28 @@ import { RunTable } from "../run/run-table.tsx";
 
 const LIMIT = 50;
 
+const NONE = { success: "", key: "", page: "" };
+/** What the API is asked for what the address says. */
+const askFor = (slug: string, { success, key, page }: typeof NONE) =>
+  [
+    `/api/v1/workloads/${seg(slug)}/runs`,
+    { success, pk: key, before: cursorOf(page), limit: LIMIT, brief: true },
+  ] as const;
+
+/** Reads them while the page waits for what is above them. */
+export function useRunsAhead(slug: string): void {
+  const [filters] = useFilters(NONE);
+  useAhead(...askFor(slug, filters));
+}
+
 /** Runs of one workload. */
 export function WorkloadRuns({ slug }: { slug: string }) {
-  const [{ success, key, page }, set] = useFilters({ success: "", key: "", page: "" });
+  const [filters, set] = useFilters(NONE);
+  const { success, key, page } = filters;
   const [text, setText] = useState(key);
   const later = useDebouncedCallback((typed: string) => set({ key: typed, page: "" }), 300);
   const { showRun } = useShown();
-  const runs = useGet<RunList>(`/api/v1/workloads/${seg(slug)}/runs`, {
-    ...{ success, pk: key, before: cursorOf(page), limit: LIMIT, brief: true },
-  });
+  const runs = useGet<RunList>(...askFor(slug, filters));
   return (
     <>
       <Group gap="sm" mb="md" align="end">
@@ -53,12 +66,7 @@ export function WorkloadRuns({ slug }: { slug: string }) {
             {rows.length === 0 ? (
               <Empty title={success || key ? "No run matches" : "Nothing was run yet"} />
             ) : (
-              <RunTable
-                label={`Runs of ${slug}`}
-                runs={rows}
-                without={["workload"]}
-                onOpen={showRun}
-              />
+              <RunTable label={`Runs of ${slug}`} runs={rows} oneWorkload onOpen={showRun} />
             )}
             <Pager
               trail={page}

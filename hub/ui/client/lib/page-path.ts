@@ -1,0 +1,12 @@
+/** Whether `path` is one of a page whose pattern has `:name` for each segment that varies. */
+export function isPagePath(pattern: string, path: string): boolean {
+  const wanted = pattern.split("/");
+  const given = path.split("/");
+  return (
+    wanted.length === given.length &&
+    wanted.every((part, i) => (part.startsWith(":") ? given[i] !== "" : part === given[i]))
+  );
+}
+
+/** What `/` shows: the fleet's wall where there is a fleet. */
+export const homePath = (fleet: boolean): string => (fleet ? "/ui/wall" : "/ui/pipeline");
