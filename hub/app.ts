@@ -1,6 +1,5 @@
 import type { MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
-import { topicOf } from "./changes.ts";
 import type { HubContext } from "./context.ts";
 import { controlRoutes } from "./control/app.ts";
 import type { ControlContext } from "./control/context.ts";
@@ -56,12 +55,7 @@ function baseApp(
   app.notFound((c) => c.json({ detail: "no such path" }, 404));
   app.use(accessLog(access_log));
   if (config.loopback_hosts_only) app.use(loopbackHostsOnly);
-  app.use(
-    tellChanges((path) => {
-      const topic = topicOf(path);
-      if (topic !== null) changes.touch(topic);
-    }),
-  );
+  app.use(tellChanges(changes));
   app.use(corsFor(origins));
   if (config.api_token !== null) app.use(requireToken(config.api_token, config.worker_secret));
   return app;
@@ -127,17 +121,10 @@ export function createHubApp(ctx: HubContext): App {
     skillRoutes(ctx),
     conventionRoutes(ctx),
     fleetSettingRoutes(ctx),
-    uiRoutes({
-      ...ctx,
-      info: { mode: ctx.config.mode, fleet: true },
-      links: {
-        docs: "/docs",
-        openapi: "/openapi.json",
-        health: "/health",
-        jobs: "/jobs",
-        workers: "/workers",
-      },
-      api_token: ctx.config.api_token,
+    uiRoutes(ctx, {
+      fleet: true,
+      stopping: ctx.stopping,
+      links: { health: "/health", jobs: "/jobs", workers: "/workers" },
     }),
     controlRoutes({ ...ctx, log: ctx.log.child({ service: "control" }) }),
   ];
@@ -156,17 +143,10 @@ export function createControlApp(ctx: ControlContext): App {
   app.route("/", workerSourceRoutes(ctx));
   app.route(
     "/",
-    uiRoutes({
-      ...ctx,
+    uiRoutes(ctx, {
+      fleet: false,
       stopping: ctx.pipeline.stopping,
-      info: { mode: ctx.config.mode, fleet: false },
-      links: {
-        docs: "/docs",
-        openapi: "/openapi.json",
-        health: "/api/v1/health",
-        status: "/api/v1/status",
-      },
-      api_token: ctx.config.api_token,
+      links: { health: "/api/v1/health", status: "/api/v1/status" },
     }),
   );
   addDocs(app, { ...INFO, version: ctx.version });

@@ -3,8 +3,10 @@
  * control plane. It carries no data: a page reads again what it shows.
  */
 export interface Changes {
-  /** Nearly free while nobody listens: it is called for every change of a job and every call of a pull worker. */
+  /** Nearly free while nobody listens: there is one for every change of a job. */
   touch(topic: string): void;
+  /** A call of this path changed something: among them are those of pull workers, so it is as free. */
+  called(path: string): void;
   /** Calls `heard` with the topics of the last while, at most once in GATHER_MS, until the returned function is called. */
   listen(heard: (topics: string[]) => void): () => void;
 }
@@ -24,12 +26,17 @@ export function createChanges(): Changes {
     touched.clear();
     for (const heard of listeners) heard(topics);
   };
+  const touch = (topic: string) => {
+    if (listeners.size === 0) return;
+    touched.add(topic);
+    // The first change after a quiet while is told at once.
+    timer ??= setTimeout(tell, Math.max(0, told_at + GATHER_MS - performance.now()));
+  };
   return {
-    touch: (topic) => {
-      if (listeners.size === 0) return;
-      touched.add(topic);
-      // The first change after a quiet while is told at once.
-      timer ??= setTimeout(tell, Math.max(0, told_at + GATHER_MS - performance.now()));
+    touch,
+    called: (path) => {
+      const topic = listeners.size === 0 ? null : topicOf(path);
+      if (topic !== null) touch(topic);
     },
     listen: (heard) => {
       listeners.add(heard);

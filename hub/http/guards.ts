@@ -31,30 +31,23 @@ const TOKEN_FREE =
 /** Shows a key, so it asks for the workers' secret where there is one; only then may the token be missing. */
 const RESOLVE = /^\/engines\/[^/]+\/resolve$/;
 
-const needsToken = () =>
-  new AppError("unauthorized", "a bearer token is required", {
+/** @throws AppError unauthorized unless it is the token. */
+export function checkToken(given: string | null, token: string): void {
+  if (given !== null && sameSecret(given, token)) return;
+  throw new AppError("unauthorized", "a bearer token is required", {
     headers: { "WWW-Authenticate": "Bearer" },
   });
-
-/** @throws AppError unauthorized unless it is the token. */
-export function checkToken(given: string, token: string): void {
-  if (!sameSecret(given, token)) throw needsToken();
 }
 
 /** Asks for `Authorization: Bearer <token>`, or the cookie of a browser that gave it, on every other call. */
 export const requireToken = (token: string, worker_secret: string | null): Guard => {
   return async function requireTokenGuard(c, next) {
-    const given = bearerOf(c) ?? getCookie(c, TOKEN_COOKIE) ?? null;
-    const asks_for_secret = worker_secret !== null && RESOLVE.test(c.req.path);
+    const { path, method } = c.req;
+    const asks_for_secret = worker_secret !== null && RESOLVE.test(path);
     // A worker's own call that shares its path with one of people.
-    const ships_logs = c.req.method === "POST" && c.req.path === "/api/v1/service-logs";
-    if (
-      !ships_logs &&
-      !asks_for_secret &&
-      !TOKEN_FREE.test(c.req.path) &&
-      !(given !== null && sameSecret(given, token))
-    )
-      throw needsToken();
+    const ships_logs = method === "POST" && path === "/api/v1/service-logs";
+    if (!ships_logs && !asks_for_secret && !TOKEN_FREE.test(path))
+      checkToken(bearerOf(c) ?? getCookie(c, TOKEN_COOKIE) ?? null, token);
     await next();
   };
 };

@@ -48,11 +48,16 @@ const FOR_EVER = "public, max-age=31536000, immutable";
 interface UiDeps {
   version: string;
   changes: Changes;
+  config: { mode: string; api_token: string | null };
+}
+
+interface UiOptions {
+  /** Whether the server has the browser fleet beside the pipeline. */
+  fleet: boolean;
   /** Ends the streams. */
   stopping: AbortSignal;
-  info: Omit<AppInfo, "version">;
+  /** Where the index leads to, beside the API's description. */
   links: Record<string, string>;
-  api_token: string | null;
 }
 
 const wantsJson = (c: Context): boolean => {
@@ -61,12 +66,13 @@ const wantsJson = (c: Context): boolean => {
 };
 
 /** The admin UI (fleet spec §1). Its own files and its page need no token: it asks for one. */
-export function uiRoutes(deps: UiDeps) {
-  const { version, info, links, api_token } = deps;
+export function uiRoutes({ version, changes, config }: UiDeps, options: UiOptions) {
+  const info: AppInfo = { version, mode: config.mode, fleet: options.fleet };
+  const links = { docs: "/docs", openapi: "/openapi.json", ...options.links };
   const app = newApp();
   const shell = async (c: Context<HttpEnv>) => {
     const nonce = newToken();
-    return c.html(shellPage(await appFiles(), { ...info, version }, nonce, c.req.path), 200, {
+    return c.html(shellPage(await appFiles(), info, nonce, c.req.path), 200, {
       "Content-Security-Policy": contentPolicy(nonce),
       "Referrer-Policy": "no-referrer",
       "Cache-Control": "no-store",
@@ -110,20 +116,20 @@ export function uiRoutes(deps: UiDeps) {
             send(": still here\n\n");
             ping.refresh();
           }, PING_MS);
-          const unlisten = deps.changes.listen((topics) =>
+          const unlisten = changes.listen((topics) =>
             send(`event: changed\ndata: ${JSON.stringify({ topics })}\n\n`),
           );
           end = () => {
             end = () => {};
             clearTimeout(ping);
             unlisten();
-            deps.stopping.removeEventListener("abort", stop);
+            options.stopping.removeEventListener("abort", stop);
           };
           const stop = () => {
             end();
             controller.close();
           };
-          deps.stopping.addEventListener("abort", stop);
+          options.stopping.addEventListener("abort", stop);
           send("retry: 2000\n\n");
         },
         cancel: () => end(),
@@ -142,7 +148,7 @@ export function uiRoutes(deps: UiDeps) {
     const given = Login.safeParse(await c.req.json());
     if (!given.success) throw new AppError("invalid", toIssues(given.error.issues, "body"));
     const { token } = given.data;
-    if (api_token !== null) checkToken(token, api_token);
+    if (config.api_token !== null) checkToken(token, config.api_token);
     setCookie(c, TOKEN_COOKIE, token, { httpOnly: true, sameSite: "Strict", path: "/" });
     return c.body(null, 204);
   });

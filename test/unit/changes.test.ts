@@ -17,6 +17,7 @@ test.each([
 test("what changes after a quiet while is told at once, then gathered for a second", async () => {
   const changes = createChanges();
   changes.touch("jobs"); // nobody listens
+  changes.called("/jobs");
   const heard: string[][] = [];
   let told = Promise.withResolvers<number>();
   const unlisten = changes.listen((topics) => {
@@ -25,7 +26,8 @@ test("what changes after a quiet while is told at once, then gathered for a seco
   });
   const began = performance.now();
   changes.touch("hosts");
-  changes.touch("hosts");
+  changes.called("/hosts/a.test/recipes");
+  changes.called("/");
   const first = await told.promise;
   told = Promise.withResolvers();
   changes.touch("jobs");
