@@ -1,17 +1,15 @@
+import { embeddedFile } from "#shared/embedded-file.ts";
 import { isCompiled } from "#shared/version.ts";
 import { type AppBundle, bundleApp, unpackApp } from "./bundle.ts";
 
-/** Name under which `scripts/build.ts` embeds the app, and as Bun names it then. */
+/** Name under which `scripts/build.ts` embeds the app. */
 export const APP_NAME = "ui-app.gz";
-const EMBEDDED = /^ui-app(-[^./]+)?\.gz$/;
 
 let made: Promise<AppBundle> | undefined;
 
 async function openApp(): Promise<AppBundle> {
   if (!isCompiled()) return bundleApp();
-  // What Bun types as Blob has a name.
-  const embedded = Bun.embeddedFiles as readonly (Blob & { name: string })[];
-  const file = embedded.find(({ name }) => EMBEDDED.test(name));
+  const file = embeddedFile(APP_NAME);
   if (file === undefined) throw new Error("the UI is not part of this binary");
   return unpackApp(new Uint8Array(await file.arrayBuffer()));
 }

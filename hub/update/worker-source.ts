@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "#shared/clock.ts";
+import { embeddedFile } from "#shared/embedded-file.ts";
 import { AppError, errorMessage } from "#shared/errors.ts";
 import { hashSources, isCompiled, SOURCE_ROOT } from "#shared/version.ts";
 import { packSources } from "./pack-sources.ts";
@@ -7,14 +8,9 @@ import { packSources } from "./pack-sources.ts";
 /** Name under which `scripts/build.ts` puts the archive into the binary. */
 export const ARCHIVE_NAME = "worker-source.tar.gz";
 
-/** Bun puts a hash into the names of the files it embeds. */
-const EMBEDDED = /(^|\/)worker-source\.tar(-[a-z0-9]+)?\.gz$/;
-
 async function openSources(version: string): Promise<Uint8Array> {
   if (isCompiled()) {
-    // What Bun types as Blob has a name.
-    const embedded = Bun.embeddedFiles as readonly (Blob & { name: string })[];
-    const file = embedded.find(({ name }) => EMBEDDED.test(name));
+    const file = embeddedFile(ARCHIVE_NAME);
     if (file === undefined) throw new Error("the sources are not part of this binary");
     return file.bytes();
   }
