@@ -159,11 +159,13 @@ export const LAYERS: readonly Layer[] = [
     may: [...DOMAIN, "drizzle", "archive"],
     packages: [...ZOD, "croner"],
   },
+  // Which page an address is of, for the page's server as for the page.
+  { name: "ui-paths", files: /^hub\/ui\/page-path\.ts$/, may: [], packages: [] },
   // The admin UI as browsers run it: it knows the API by its schemas alone.
   {
     name: "ui-client",
     files: /^hub\/ui\/client\//,
-    may: ["shared"],
+    may: ["shared", "ui-paths"],
     packages: [
       "react",
       "react-dom",
@@ -182,7 +184,7 @@ export const LAYERS: readonly Layer[] = [
     ],
   },
   // Its files, and the page that loads them.
-  { name: "hub-ui", files: /^hub\/ui\//, may: ["shared"], packages: [] },
+  { name: "hub-ui", files: /^hub\/ui\//, may: ["shared", "ui-paths"], packages: [] },
   { name: "hub-changes", files: /^hub\/changes\.ts$/, may: [], packages: [] },
   // The client starts in milliseconds: nothing of the hub, not even zod.
   { name: "hub-cli", files: /^hub\/cli\//, may: ["shared"], packages: [] },

@@ -1,6 +1,6 @@
 import type { AppBundle } from "./bundle.ts";
 import type { AppInfo } from "./client/lib/app-info.ts";
-import { homePath, isPagePath } from "./client/lib/page-path.ts";
+import { homePath, isPagePath } from "./page-path.ts";
 
 const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);

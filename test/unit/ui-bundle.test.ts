@@ -29,7 +29,7 @@ test("the first scripts are at most 400 KB, packed", () => {
 
 test("the files of every page are known, so that the page names them", () => {
   const sources = readFileSync(join(import.meta.dir, "../../hub/ui/client/pages.tsx"), "utf8");
-  const paths = [...sources.matchAll(/path: "([^"]+)"/g)].map(([, path]) => path);
+  const paths = [...sources.matchAll(/path: "([^"]+)"/g)].map(([, path = ""]) => path);
   expect(paths.length).toBeGreaterThan(20);
   expect(app.pages.map(({ path }) => path)).toEqual(paths);
   const names = app.files.map(({ name }) => name);

@@ -22,8 +22,8 @@ import {
   IconUser,
   IconWorld,
 } from "@tabler/icons-react";
+import { homePath, isPagePath } from "../page-path.ts";
 import { info } from "./lib/info.ts";
-import { homePath, isPagePath } from "./lib/page-path.ts";
 import { type PageFile, pageFile } from "./shell/lazy-page.tsx";
 
 export interface PageEntry {

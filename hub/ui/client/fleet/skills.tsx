@@ -1,37 +1,29 @@
 import { Badge, Button, Group, TextInput } from "@mantine/core";
 import type { Skill } from "#shared/schema/skill.ts";
 import { useFilters } from "../lib/filters.ts";
-import { call, seg } from "../lib/http.ts";
 import { useChange } from "../lib/query.ts";
 import type { Column } from "../parts/data-table.tsx";
 import { Ago, Clip } from "../parts/text.tsx";
 import { CreatedBy } from "./registry/created-by.tsx";
+import { OFFERED, takeSkill } from "./registry/offered.ts";
 import { RegistryPage } from "./registry/registry-page.tsx";
 import { SkillForm } from "./registry/skill-form.tsx";
 
 const EXAMPLE = `curl -X PUT ${location.origin}/skills/consent -H 'content-type: application/json' \\
   -d '{"host_pattern":"*.example.org","code":"await page.click(\\"#accept\\");"}'`;
 
-/** Left behind by a job and not looked at yet: no planner is given it (hub/registries/skills.ts). */
-const OFFERED = "offered";
-
-/** Takes the tag away that keeps a skill from the planner. */
 function Accept({ skill }: { skill: Skill }) {
-  const { slug, created_at: _, updated_at: __, ...body } = skill;
-  const accept = useChange(
-    () =>
-      call("PUT", `/skills/${seg(slug)}`, {
-        json: { ...body, tags: skill.tags.filter((tag) => tag !== OFFERED) },
-      }),
-    { done: `${slug} is given to the planner from now on`, failed: "The skill was not accepted" },
-  );
+  const accept = useChange(takeSkill, {
+    done: `${skill.slug} is given to the planner from now on`,
+    failed: "The skill was not accepted",
+  });
   return (
     <Button
       size="compact-xs"
       variant="light"
       loading={accept.isPending}
-      onClick={() => accept.mutate(undefined)}
-      aria-label={`Accept ${slug}`}
+      onClick={() => accept.mutate(skill)}
+      aria-label={`Accept ${skill.slug}`}
     >
       Accept
     </Button>

@@ -36,8 +36,9 @@ export function countText(n: number | null | undefined): string {
   return part === undefined ? grouped : `${grouped}.${part}`;
 }
 
+export const wholePercentText = (percent: number): string => `${Math.round(percent)} %`;
 export const percentText = (share: number | null | undefined): string =>
-  share === null || share === undefined ? "–" : `${Math.round(share * 100)} %`;
+  share === null || share === undefined ? "–" : wholePercentText(share * 100);
 
 /** The larger unit alone: what counts by the minute need not count by the second. */
 const roughly = (ms: number): string =>

@@ -13,7 +13,7 @@ import {
 import { useLocation } from "wouter";
 import { Check, type Column, ROW_PX, Row } from "./data-table/row.tsx";
 
-export type { Column } from "./data-table/row.tsx";
+export { type Column, pickFrom } from "./data-table/row.tsx";
 
 interface DataTableProps<T> {
   /** Says what the table lists, for those who do not see it. */

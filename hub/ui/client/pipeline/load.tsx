@@ -3,6 +3,7 @@ import type { GpuMetrics, WorkersCpu } from "#shared/schema/flow.ts";
 import type { PullWorker } from "#shared/schema/pull.ts";
 import { useFilters } from "../lib/filters.ts";
 import { useGet } from "../lib/query.ts";
+import { wholePercentText } from "../lib/units.ts";
 import { Chart } from "../parts/chart.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
@@ -21,7 +22,6 @@ const RANGES = [
   { value: "1440", label: "1 day" },
   { value: "2880", label: "2 days" },
 ];
-const percent = (value: number) => `${Math.round(value)} %`;
 
 function CpuSection({ cpu, updated_at }: { cpu: WorkersCpu; updated_at: number }) {
   const history = useCpuHistory(cpu, updated_at);
@@ -60,7 +60,7 @@ function CpuSection({ cpu, updated_at }: { cpu: WorkersCpu; updated_at: number }
           color: colorOf(i),
           values: history.map(({ hosts }) => hosts[host] ?? null),
         }))}
-        unit={percent}
+        unit={wholePercentText}
         max={100}
       />
     </Stack>
@@ -91,7 +91,9 @@ export function Page() {
     <>
       <PageHead
         title="CPU and GPU"
-        note={typeof most === "number" && `The busiest host uses ${percent(most)} of its CPUs.`}
+        note={
+          typeof most === "number" && `The busiest host uses ${wholePercentText(most)} of its CPUs.`
+        }
       />
       <Stack gap="xl">
         <Loadable query={cpu}>

@@ -5,9 +5,7 @@ import type { Job } from "#shared/schema/job.ts";
 import type { Skill } from "#shared/schema/skill.ts";
 import { call, seg } from "../../lib/http.ts";
 import { useChange, useGet } from "../../lib/query.ts";
-
-/** The tag of a skill that nobody has taken yet (fleet spec §1). */
-const OFFERED = "offered";
+import { OFFERED, takeSkill } from "../registry/offered.ts";
 
 /** What a successful script is worth to later jobs: used from the moment a person takes it. */
 export function Offers({ job }: { job: Job }) {
@@ -15,16 +13,10 @@ export function Offers({ job }: { job: Job }) {
   const wanted = job.mode === "codegen-loop" && host !== "" && job.status === "completed";
   const skills = useGet<{ skills: Skill[] }>("/skills", { tag: OFFERED }, { enabled: wanted });
   const hosts = useGet<Host>(`/hosts/${seg(host)}`, {}, { enabled: wanted, retry: false });
-  const take = useChange(
-    ({ created_at: _made, updated_at: _changed, ...skill }: Skill) =>
-      call("PUT", `/skills/${seg(skill.slug)}`, {
-        json: { ...skill, tags: skill.tags.filter((tag) => tag !== OFFERED) },
-      }),
-    {
-      done: "The skill is offered to every script for its host",
-      failed: "The skill was not saved",
-    },
-  );
+  const take = useChange(takeSkill, {
+    done: "The skill is offered to every script for its host",
+    failed: "The skill was not saved",
+  });
   const enable = useChange(
     async (pattern: string) => {
       // As it is now: others may have changed it meanwhile.

@@ -11,6 +11,12 @@ export interface Column<T> {
   from?: "sm" | "md" | "lg";
 }
 
+/** Several tables of the same records: `pickFrom(COLUMNS)("key", "error")`. */
+export const pickFrom =
+  <T,>(columns: Record<string, Column<T>>) =>
+  (...names: string[]): Column<T>[] =>
+    names.flatMap((name) => columns[name] ?? []);
+
 export const ROW_PX = 40;
 
 interface CheckProps {

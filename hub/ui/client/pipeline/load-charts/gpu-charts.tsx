@@ -1,6 +1,6 @@
 import { SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import type { GpuMetrics } from "#shared/schema/flow.ts";
-import { bytesText } from "../../lib/units.ts";
+import { bytesText, wholePercentText } from "../../lib/units.ts";
 import { Chart, type ChartSeries } from "../../parts/chart.tsx";
 import { colorOf } from "./colors.ts";
 import { EMPTY_S } from "./cpu-history.ts";
@@ -21,8 +21,6 @@ function align(series: readonly Series[], value: (point: Point) => number | null
   });
   return { x: x.map((ms) => ms / 1_000), values };
 }
-
-const percent = (value: number) => `${Math.round(value)} %`;
 
 /** Use and memory of the GPUs of one host, a line for each. */
 export function GpuCharts({ host, series }: { host: string; series: readonly Series[] }) {
@@ -54,7 +52,7 @@ export function GpuCharts({ host, series }: { host: string; series: readonly Ser
             label={`Use of the GPUs of ${host}`}
             x={used.x}
             series={lines(used.values)}
-            unit={percent}
+            unit={wholePercentText}
             max={100}
           />
         </div>

@@ -1,7 +1,7 @@
 import { Group, Stack, Text } from "@mantine/core";
 import { seg } from "../../lib/http.ts";
 import { countText, durationText, percentText } from "../../lib/units.ts";
-import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { type Column, DataTable, pickFrom } from "../../parts/data-table.tsx";
 import { Sparkline } from "../../parts/sparkline.tsx";
 import { Clip, Status } from "../../parts/text.tsx";
 import type { WorkloadState } from "./problems.ts";
@@ -77,7 +77,7 @@ const COLUMNS: Record<string, Column<WorkloadState>> = {
     cell: ({ hour }) => `${countText(hour.expired ?? 0)} / h`,
   },
 };
-const pick = (...names: string[]) => names.flatMap((name) => COLUMNS[name] ?? []);
+const pick = pickFrom(COLUMNS);
 const WRONG = pick("slug", "problems", "runs", "oldest", "expired");
 const ALL = pick("slug", "runs", "ready", "claimed", "failed", "oldest", "minute", "expired");
 

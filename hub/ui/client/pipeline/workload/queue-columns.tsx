@@ -1,5 +1,5 @@
 import type { QueueRow } from "#shared/schema/queue.ts";
-import type { Column } from "../../parts/data-table.tsx";
+import { type Column, pickFrom } from "../../parts/data-table.tsx";
 import { Ago, Clip, Elapsed } from "../../parts/text.tsx";
 
 export const QUEUE_TABS = ["ready", "claimed", "failed", "delayed"] as const;
@@ -43,7 +43,7 @@ const COLUMNS: Record<string, Column<QueueRow>> = {
     cell: ({ last_error }) => <Clip text={last_error?.slice(0, 300)} />,
   },
 };
-const pick = (...names: string[]) => names.flatMap((name) => COLUMNS[name] ?? []);
+const pick = pickFrom(COLUMNS);
 
 export const COLUMNS_OF: Record<QueueTab, Column<QueueRow>[]> = {
   ready: pick("pk", "priority", "attempt", "submitted"),

@@ -1,0 +1,11 @@
+import type { Skill } from "#shared/schema/skill.ts";
+import { call, seg } from "../../lib/http.ts";
+
+/** The tag of a skill that a job left behind and nobody has taken yet: no planner is given it (fleet spec §1). */
+export const OFFERED = "offered";
+
+/** Takes the tag away. */
+export const takeSkill = ({ created_at: _made, updated_at: _changed, ...skill }: Skill) =>
+  call("PUT", `/skills/${seg(skill.slug)}`, {
+    json: { ...skill, tags: skill.tags.filter((tag) => tag !== OFFERED) },
+  });
