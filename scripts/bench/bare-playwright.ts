@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Browser, chromium } from "playwright-core";
+import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/chromium.ts";
 import { until } from "#test/support/fleet-process.ts";
 
 /** The reference of `fetch-job`: what somebody writes with playwright-core in ten minutes, on a warm browser. */
@@ -39,18 +40,10 @@ export async function startBareBrowser(display: number): Promise<BareBrowser> {
       ),
   );
   const browser = await chromium.launch({
-    executablePath: "/usr/bin/chromium",
+    executablePath: chromiumPath(),
     headless: false,
     env: { ...process.env, DISPLAY: `:${display}` } as Record<string, string>,
-    args: [
-      "--no-sandbox",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-sync",
-      "--window-size=1920,1080",
-    ],
+    args: [...CHROMIUM_FLAGS, "--window-size=1920,1080"],
   });
   return {
     browser,

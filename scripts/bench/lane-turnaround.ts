@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { systemClock, withDeadline } from "#shared/clock.ts";
 import { silentLog } from "#shared/log.ts";
+import { CHROMIUM_FLAGS } from "#test/support/chromium.ts";
 import { lanePorts } from "#test/support/ports.ts";
 import { CdpConnection } from "#worker/cdp/connection.ts";
 import { pipeTransport } from "#worker/cdp/transport.ts";
@@ -20,17 +21,7 @@ async function bareRestart(
 ): Promise<() => Promise<void>> {
   const child = spawn(
     chromium,
-    [
-      "--remote-debugging-pipe",
-      `--user-data-dir=${dir}`,
-      "--no-sandbox",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-quic",
-      "--disable-sync",
-      "about:blank",
-    ],
+    ["--remote-debugging-pipe", `--user-data-dir=${dir}`, ...CHROMIUM_FLAGS, "about:blank"],
     {
       env: { ...process.env, DISPLAY: display },
       detached: true,

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { humanSize } from "#shared/names.ts";
+import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/chromium.ts";
 import { freePort } from "#test/support/ports.ts";
 import { type Bench, type Figure, showMs, statsOf } from "./harness.ts";
 import { fillDatabase } from "./ui-data.ts";
@@ -10,10 +11,6 @@ import { fillDatabase } from "./ui-data.ts";
 /** The admin UI in Chromium, on a hub with 10,000 jobs and 1,000,000 runs. */
 
 const MAIN = join(import.meta.dir, "../../hub/main.ts");
-const FLAGS = [
-  ...["--no-sandbox", "--disable-background-networking", "--disable-component-update"],
-  ...["--disable-quic", "--no-first-run", "--disable-sync", "--enable-precise-memory-info"],
-];
 const READY_MS = 20_000;
 
 /** A page, and the element with the text that it is of use with. */
@@ -181,8 +178,8 @@ export const ui: Bench = async ({ runs, tiny }) => {
   const dir = mkdtempSync(join(tmpdir(), "flotilla-bench-ui-"));
   const hub = await makeHub(dir, tiny);
   const browser = await chromium.launch({
-    executablePath: Bun.which("chromium") ?? "chromium",
-    args: FLAGS,
+    executablePath: chromiumPath(),
+    args: [...CHROMIUM_FLAGS, "--enable-precise-memory-info"],
   });
   const figure = (metric: string, value: string, target: string): Figure => ({
     bench: "ui",

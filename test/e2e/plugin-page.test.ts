@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { type Browser, chromium } from "playwright-core";
+import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/chromium.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { findChromium } from "#worker/browser/program.ts";
 
 /** Pages and blobs of plugins as a browser takes them (pipeline spec §4.5, design/architecture.md §7). */
 
@@ -13,8 +13,8 @@ beforeAll(async () => {
   [hub, browser] = await Promise.all([
     startTestHub({ env: { SVC_PLUGINS_DIR: plugins } }),
     chromium.launch({
-      executablePath: findChromium(process.env.SVC_CHROMIUM ?? null, process.env.PATH ?? ""),
-      args: ["--no-sandbox"],
+      executablePath: chromiumPath(),
+      args: [...CHROMIUM_FLAGS],
     }),
   ]);
 }, 30_000);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { viewerPath } from "#hub/sessions/registry.ts";
+import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/chromium.ts";
 import { startTypePage, type TypePage } from "#test/support/type-page.ts";
 import { type RigSession, startViewerRig, type ViewerRig } from "#test/support/viewer-rig.ts";
 
@@ -15,7 +16,7 @@ let elsewhere: ReturnType<typeof Bun.serve>;
 beforeAll(async () => {
   rig = await startViewerRig();
   site = startTypePage();
-  person = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+  person = await chromium.launch({ executablePath: chromiumPath(), args: [...CHROMIUM_FLAGS] });
   elsewhere = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,

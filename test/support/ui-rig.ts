@@ -11,6 +11,7 @@ import {
   type Page,
   type Request,
 } from "playwright-core";
+import { CHROMIUM_FLAGS, chromiumPath } from "./chromium.ts";
 import { processesOf, until } from "./fleet-process.ts";
 import { lanePorts } from "./ports.ts";
 import { startProgram } from "./program.ts";
@@ -54,11 +55,8 @@ export interface UiPage extends AsyncDisposable {
 }
 
 const ROOT = join(import.meta.dir, "../..");
-/** As the machine's Debian has it. */
-const CHROMIUM = Bun.which("chromium") ?? Bun.which("chromium-browser") ?? "chromium";
 const FLAGS = [
-  ...["--no-sandbox", "--disable-background-networking", "--disable-component-update"],
-  ...["--disable-quic", "--no-first-run", "--disable-sync"],
+  ...CHROMIUM_FLAGS,
   // No page comes back from memory, and none needs more than software to be drawn.
   ...["--disable-features=BackForwardCache", "--disable-gpu"],
 ];
@@ -166,7 +164,7 @@ async function start(): Promise<UiRig> {
     20_000,
     () => /http:\/\/127\.0\.0\.1:\d+/.exec(dev.stdout)?.[0],
   );
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  const browser = await chromium.launch({ executablePath: chromiumPath(), args: FLAGS });
   const before = kept.flotillaAtEnd;
   kept.flotillaAtEnd = async () => {
     await browser.close();
