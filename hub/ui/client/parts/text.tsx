@@ -54,7 +54,7 @@ export function Status({ value, title }: { value: string; title?: string }) {
   const color = COLORS[value] ?? "gray";
   return (
     <span
-      className="status"
+      className="state"
       style={{
         background: `var(--mantine-color-${color}-light)`,
         color: `var(--mantine-color-${color}-light-color)`,
