@@ -1,5 +1,9 @@
-import { ActionIcon, Box, Code, CopyButton, Tooltip } from "@mantine/core";
+import { ActionIcon, Box, Code, Tooltip } from "@mantine/core";
+import { useTimeout } from "@mantine/hooks";
+import { notifications } from "@mantine/notifications";
 import { type Icon, IconCheck, IconCopy } from "@tabler/icons-react";
+import { useState } from "react";
+import { copyText } from "../lib/clipboard.ts";
 
 interface CopyProps {
   text: string;
@@ -9,22 +13,43 @@ interface CopyProps {
   variant?: "subtle" | "default";
 }
 
+const COPIED_MS = 1_500;
+
+/** What could not be copied is shown whole, as not all of it stands on the page. */
+function showUncopied(text: string): void {
+  notifications.show({
+    color: "yellow",
+    title: "The browser lets this page copy nothing: select it here",
+    message: (
+      <Code block className="uncopied" tabIndex={0}>
+        {text}
+      </Code>
+    ),
+    autoClose: false,
+  });
+}
+
 export function Copy({ text, label = "Copy", icon: What = IconCopy, variant }: CopyProps) {
+  const [copied, setCopied] = useState(false);
+  const { start, clear } = useTimeout(() => setCopied(false), COPIED_MS);
+  const copy = async () => {
+    const done = await copyText(text);
+    setCopied(done);
+    clear();
+    if (done) start();
+    else showUncopied(text);
+  };
   return (
-    <CopyButton value={text} timeout={1_500}>
-      {({ copied, copy }) => (
-        <Tooltip label={copied ? "Copied" : label}>
-          <ActionIcon
-            variant={variant ?? "subtle"}
-            color={copied ? "teal" : "gray"}
-            aria-label={label}
-            onClick={copy}
-          >
-            {copied ? <IconCheck size={16} /> : <What size={16} />}
-          </ActionIcon>
-        </Tooltip>
-      )}
-    </CopyButton>
+    <Tooltip label={copied ? "Copied" : label}>
+      <ActionIcon
+        variant={variant ?? "subtle"}
+        color={copied ? "teal" : "gray"}
+        aria-label={label}
+        onClick={() => void copy()}
+      >
+        {copied ? <IconCheck size={16} /> : <What size={16} />}
+      </ActionIcon>
+    </Tooltip>
   );
 }
 

@@ -3,11 +3,12 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import {
   type KeyboardEvent,
   type MouseEvent,
+  startTransition,
   useCallback,
-  useDeferredValue,
   useEffect,
   useMemo,
   useRef,
+  useState,
   useSyncExternalStore,
 } from "react";
 import { useLocation } from "wouter";
@@ -32,8 +33,9 @@ interface DataTableProps<T> {
 }
 
 const VIRTUAL_FROM = 100;
-/** More than a window shows. The others are drawn once these are seen: a hundred rows take a third of a second. */
+/** More than a window shows. The others are drawn once these are seen, so many in a frame. */
 const FIRST_ROWS = 30;
+const MORE_ROWS = 15;
 
 /** Mantine's breakpoints, in pixels of the window. */
 const FROM_PX = { sm: 768, md: 992, lg: 1_200 };
@@ -44,6 +46,15 @@ const subscribeWidth = (heard: () => void) => {
 /** The largest breakpoint that the window reaches: a table is drawn again only when that changes. */
 const reachedPx = () =>
   Object.values(FROM_PX).findLast((px) => window.matchMedia(`(min-width: ${px}px)`).matches) ?? 0;
+
+/** How many rows are drawn by now. */
+function useDrawn(rows: number): number {
+  const [drawn, setDrawn] = useState(FIRST_ROWS);
+  useEffect(() => {
+    if (drawn < rows) startTransition(() => setDrawn(drawn + MORE_ROWS));
+  }, [drawn, rows]);
+  return drawn;
+}
 
 /** The row that an event in the table comes from; null for one of a dialog that a row has opened outside of it. */
 function rowAt(event: MouseEvent | KeyboardEvent): HTMLElement | null {
@@ -87,7 +98,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
     overscan: 12,
     enabled: virtual,
   });
-  const count = useDeferredValue(rows.length, Math.min(rows.length, FIRST_ROWS));
+  const count = useDrawn(virtual ? 0 : rows.length);
   const toggle = useToggle(selected, onSelect);
   const opens = Boolean(onOpen || href);
   const open = (row: T) => {

@@ -2,6 +2,7 @@ import { ActionIcon, Box, Center, Group, SegmentedControl, Text, Tooltip } from 
 import { IconCode, IconLink, IconMaximize } from "@tabler/icons-react";
 import { type ReactNode, useRef, useState } from "react";
 import type { Session } from "#shared/schema/session.ts";
+import { tellError } from "../../lib/query.ts";
 import { Copy } from "../../parts/copy.tsx";
 import { ErrorNote, Loading } from "../../parts/states.tsx";
 import { cdpAddress, viewerAddress } from "./addresses.ts";
@@ -18,6 +19,9 @@ interface ViewerProps {
   /** Further buttons, at the end of the line above the screen. */
   children?: ReactNode | ((session: Session) => ReactNode);
 }
+
+const fillScreen = (box: HTMLElement): Promise<void> =>
+  box.requestFullscreen().catch((err) => tellError("The browser gives no full screen", err));
 
 /**
  * The live screen of a session, by itself or inside any page: watch, take over, full screen, addresses. Says so when the
@@ -48,15 +52,18 @@ export function Viewer({ sid, height, takeOver = false, ended, children }: Viewe
             { value: "act", label: "Take over" },
           ]}
         />
-        <Tooltip label="Full screen">
-          <ActionIcon
-            variant="default"
-            aria-label="Full screen"
-            onClick={() => void screen.current?.requestFullscreen()}
-          >
-            <IconMaximize size={16} />
-          </ActionIcon>
-        </Tooltip>
+        {/* Telephones give it to films alone. */}
+        {document.fullscreenEnabled && (
+          <Tooltip label="Full screen">
+            <ActionIcon
+              variant="default"
+              aria-label="Full screen"
+              onClick={() => screen.current && void fillScreen(screen.current)}
+            >
+              <IconMaximize size={16} />
+            </ActionIcon>
+          </Tooltip>
+        )}
         <Copy
           variant="default"
           text={new URL(address, location.origin).href}

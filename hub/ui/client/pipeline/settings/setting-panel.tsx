@@ -18,6 +18,11 @@ export function SettingPanel({ setting, onDone }: { setting: Setting; onDone: ()
     onDone,
     quiet: true,
   });
+  const change = (next: unknown) => {
+    // What was said of the third entry is not said of whatever is third now.
+    if (Array.isArray(next) && next.length < (value as unknown[]).length) save.reset();
+    setValue(next);
+  };
   const unset = useChange(() => call("DELETE", at), {
     done: `${key} is its default again`,
     failed: `${key} was not reset`,
@@ -33,7 +38,7 @@ export function SettingPanel({ setting, onDone }: { setting: Setting; onDone: ()
         <Text size="sm" c="dimmed">
           {setting.description}
         </Text>
-        <SettingEditor setting={setting} value={value} error={save.error} onChange={setValue} />
+        <SettingEditor setting={setting} value={value} error={save.error} onChange={change} />
         <FormErrors
           error={save.error}
           title={`${key} was not stored`}
