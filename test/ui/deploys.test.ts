@@ -14,7 +14,7 @@ beforeAll(async () => {
   rig = await uiRig();
 });
 
-test("§4.6 the administrator starts a deploy, sees its output while it runs, and how it ended", async () => {
+test("§4.6 the administrator starts a deploy, sees its output while it runs, and how it ended or failed", async () => {
   await using ui = await rig.open("/ui/deploys");
   const { page } = ui;
   await page.getByRole("button", { name: "Log in as administrator" }).click();
@@ -37,11 +37,30 @@ test("§4.6 the administrator starts a deploy, sees its output while it runs, an
   await panel.getByText("succeeded", { exact: true }).waitFor();
   await panel.getByText("ended", { exact: true }).waitFor();
   await panel.getByRole("button", { name: "Close" }).click();
+
+  await page.getByRole("button", { name: "Deploy", exact: true }).click();
+  expect(await dialog.getByLabel("Target").inputValue()).toBe("waits");
+  await dialog.getByLabel("Target").fill("fails");
+  await dialog.getByLabel("Arguments").fill("");
+  await dialog.getByRole("button", { name: "Start the deploy" }).click();
+  const failed = page.getByRole("dialog", { name: /of fails/ });
+  await failed.getByText("failed", { exact: true }).waitFor();
+  await failed.getByText("deploys fails", { exact: true }).waitFor();
+  const exit = failed.getByRole("term").filter({ hasText: "Exit code" });
+  expect(await exit.locator("xpath=following-sibling::dd").textContent()).toBe("3");
+  await failed.getByRole("button", { name: "Close" }).click();
+  const row = page.getByRole("row", { name: /fails/ });
+  await row.getByText("failed", { exact: true }).waitFor();
+  await row.getByText("3", { exact: true }).waitFor();
+
   const response = await fetch(`${rig.url}/api/v1/admin/deploy`, {
     headers: { "x-admin-password": rig.admin_password },
   });
-  const { deploys } = (await response.json()) as { deploys: { target: string; args: string[] }[] };
-  expect(deploys[0]).toMatchObject({ target: "waits", args: ["--fast", HOSTILE], exit_code: 0 });
+  const { deploys } = (await response.json()) as { deploys: object[] };
+  expect(deploys.slice(0, 2)).toMatchObject([
+    { target: "fails", args: [], state: "failed", exit_code: 3, log: "deploys fails\n" },
+    { target: "waits", args: ["--fast", HOSTILE], state: "succeeded", exit_code: 0 },
+  ]);
   await page.getByRole("row", { name: /waits/ }).first().waitFor();
   await ui.judge(/401|422/);
 });

@@ -2,6 +2,7 @@ import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { PluginState } from "#shared/schema/plugin.ts";
+import { listTarGz } from "#test/support/tar.ts";
 import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
 
 /** Pipeline spec §4.5: plugins in the admin UI. */
@@ -74,4 +75,48 @@ test("§4.5 a plugin shows its page in a frame that reaches nothing, its manifes
   await page.getByRole("button", { name: "Delete it" }).click();
   await page.getByRole("heading", { name: "No blobs" }).waitFor();
   await ui.judge(/412/);
+});
+
+test("§4.5 what is downloaded are the bytes that were stored, of a plugin and of a blob under a key of its own", async () => {
+  const web = `<!doctype html><p>${HOSTILE}`;
+  await using _plugin = await addPlugin(
+    "e-files",
+    { name: "e", version: "1.0.0", web: "web" },
+    web,
+  );
+  const at = "/api/v1/plugins/e-files/state/seen";
+  await rig.api("PUT", at, { n: 1 });
+  await using ui = await rig.open("/ui/plugins/e-files?tab=blobs");
+  const { page } = ui;
+  const key = "charts/e #1?.bin";
+  const buffer = Buffer.from(Array.from({ length: 70_000 }, (_, i) => (i * 7) % 256));
+  await page.getByLabel("Key of the upload").fill(key);
+  await page.locator("input[type=file]").setInputFiles({
+    ...{ name: "other-name.bin", mimeType: "application/octet-stream", buffer },
+  });
+  const link = page.getByRole("link", { name: key });
+  await link.waitFor();
+  expect(await page.getByLabel("Key of the upload").inputValue()).toBe("");
+  const blob = await page.request.get(
+    new URL((await link.getAttribute("href")) ?? "", rig.url).href,
+  );
+  expect(blob.headers()["content-type"]).toBe("application/octet-stream");
+  expect((await blob.body()).equals(buffer)).toBe(true);
+
+  const started = page.waitForEvent("download");
+  await page.getByRole("link", { name: "Download" }).click();
+  const archive = await Bun.file(await (await started).path()).bytes();
+  expect(await listTarGz(archive)).toEqual({
+    "plugin.json": JSON.stringify({ slug: "e-files", name: "e", version: "1.0.0", web: "web" }),
+    "web/index.html": web,
+  });
+
+  await page.getByRole("tab", { name: "State" }).click();
+  await page.getByRole("row", { name: /seen/ }).press("Enter");
+  const edited = page.getByRole("dialog", { name: "seen" });
+  await edited.getByLabel("Value").fill('{"n": 2}');
+  await edited.getByRole("button", { name: "Save" }).click();
+  await edited.waitFor({ state: "hidden" });
+  expect((await rig.api<PluginState>("GET", at)).value).toEqual({ n: 2 });
+  expect(ui.complaints()).toEqual([]);
 });
