@@ -21,7 +21,7 @@ function showUncopied(text: string): void {
     color: "yellow",
     title: "The browser lets this page copy nothing: select it here",
     message: (
-      <Code block className="uncopied" tabIndex={0}>
+      <Code block className="command" mah="40dvh" style={{ overflow: "auto" }} tabIndex={0}>
         {text}
       </Code>
     ),
