@@ -1,8 +1,9 @@
 import { Anchor } from "@mantine/core";
-import { Link, useSearchParams } from "wouter";
+import { Link } from "wouter";
 import type { z } from "zod";
 import type { Job } from "#shared/schema/job.ts";
 import type { PresetList } from "#shared/schema/preset.ts";
+import { useParams } from "../lib/filters.ts";
 import { seg } from "../lib/http.ts";
 import { useGet } from "../lib/query.ts";
 import { PageHead } from "../parts/page-head.tsx";
@@ -25,7 +26,7 @@ function startOf(params: URLSearchParams, job: Job | undefined): Draft {
  * of an earlier job.
  */
 export function Page() {
-  const [params] = useSearchParams();
+  const params = useParams();
   const from = params.get("from");
   const presets = useGet<z.infer<typeof PresetList>>("/presets");
   const job = useGet<Job>(`/jobs/${seg(from ?? "")}`, {}, { enabled: from !== null });

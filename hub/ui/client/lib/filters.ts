@@ -1,5 +1,11 @@
 import { useCallback, useMemo, useState } from "react";
-import { useSearchParams } from "wouter";
+import { navigate, useSearch } from "wouter/use-browser-location";
+
+/** The query of the address. Wouter's own hook decodes it twice: %3C in a filter would be read as <. */
+export function useParams(): URLSearchParams {
+  const search = useSearch();
+  return useMemo(() => new URLSearchParams(search), [search]);
+}
 
 /**
  * Filters of a page, kept in its address: a link shows the same. A value like its default is left out of the address.
@@ -7,25 +13,21 @@ import { useSearchParams } from "wouter";
  */
 export function useFilters<T extends Record<string, string>>(defaults: T) {
   const [initial] = useState(defaults);
-  const [params, setParams] = useSearchParams();
+  const params = useParams();
   const filters = useMemo(() => {
     const named = Object.entries(initial).map(([name, value]) => [name, params.get(name) ?? value]);
     return Object.fromEntries(named) as T;
   }, [params, initial]);
   const set = useCallback(
-    (changed: Partial<T>, { push = false } = {}) =>
-      setParams(
-        (before) => {
-          const next = new URLSearchParams(before);
-          for (const [name, value] of Object.entries(changed)) {
-            if (value === undefined || value === "" || value === initial[name]) next.delete(name);
-            else next.set(name, String(value));
-          }
-          return next;
-        },
-        { replace: !push },
-      ),
-    [setParams, initial],
+    (changed: Partial<T>, { push = false } = {}) => {
+      const next = new URLSearchParams(location.search);
+      for (const [name, value] of Object.entries(changed)) {
+        if (value === undefined || value === "" || value === initial[name]) next.delete(name);
+        else next.set(name, String(value));
+      }
+      navigate(next.size === 0 ? location.pathname : `?${next}`, { replace: !push });
+    },
+    [initial],
   );
   return [filters, set] as const;
 }

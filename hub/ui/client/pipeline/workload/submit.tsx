@@ -10,9 +10,9 @@ import {
   TextInput,
 } from "@mantine/core";
 import { type FormEvent, useState } from "react";
-import { useSearchParams } from "wouter";
 import type { SubmitResult } from "#shared/schema/queue.ts";
 import type { Workload } from "#shared/schema/workload.ts";
+import { useParams } from "../../lib/filters.ts";
 import { call, seg } from "../../lib/http.ts";
 import { errorText, useChange } from "../../lib/query.ts";
 import { countText } from "../../lib/units.ts";
@@ -47,7 +47,7 @@ function Result({ result }: { result: SubmitResult }) {
 
 /** Tasks by hand: keys or JSON, a line each. */
 export function Submit({ workload }: { workload: Workload }) {
-  const [params] = useSearchParams();
+  const params = useParams();
   const { slug, executor_type, enabled } = workload;
   const [text, setText] = useState(params.get("pk") ?? "");
   const [defaults, setDefaults] = useState({ extra: "", priority: "", run_at: "" });
