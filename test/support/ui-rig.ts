@@ -13,6 +13,7 @@ import {
 } from "playwright-core";
 import { CHROMIUM_FLAGS, chromiumPath } from "./chromium.ts";
 import { processesOf, until } from "./fleet-process.ts";
+import { OTHER_MACHINE_FLAG } from "./plain-proxy.ts";
 import { lanePorts } from "./ports.ts";
 import { startProgram } from "./program.ts";
 
@@ -41,6 +42,8 @@ export interface OpenOptions {
   colors?: "light" | "dark";
   /** Another server than dev mode. */
   url?: string;
+  /** IANA name of the time zone that the browser is in. */
+  zone?: string;
 }
 
 export interface UiPage extends AsyncDisposable {
@@ -59,6 +62,7 @@ const FLAGS = [
   ...CHROMIUM_FLAGS,
   // No page comes back from memory, and none needs more than software to be drawn.
   ...["--disable-features=BackForwardCache", "--disable-gpu"],
+  OTHER_MACHINE_FLAG,
 ];
 /** A deploy says what it was told; of the target `waits` it ends when there is a file `deploy-ends` in the data directory, of `fails` with 3. */
 const DEPLOY = JSON.stringify([
@@ -215,13 +219,14 @@ function contextFor(
   browser: Browser,
   options: Required<Omit<OpenOptions, "url">>,
 ): Promise<BrowserContext> {
-  const { width, height, colors } = options;
+  const { width, height, colors, zone } = options;
   const key = JSON.stringify(options);
   const there = contexts.get(key);
   if (there !== undefined) return there;
   const made = browser.newContext({
     viewport: { width, height },
     colorScheme: colors,
+    timezoneId: zone,
     reducedMotion: "reduce",
   });
   contexts.set(key, made);
@@ -232,9 +237,9 @@ async function openPage(
   browser: Browser,
   url: string,
   path: string,
-  { width = 1440, height = 900, colors = "light" }: OpenOptions = {},
+  { width = 1440, height = 900, colors = "light", zone = "UTC" }: OpenOptions = {},
 ): Promise<UiPage> {
-  const context = await contextFor(browser, { width, height, colors });
+  const context = await contextFor(browser, { width, height, colors, zone });
   const page = idle.get(context)?.pop() ?? (await context.newPage());
   page.setDefaultTimeout(PAGE_MS);
   const errors: string[] = [];
