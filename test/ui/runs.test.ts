@@ -39,6 +39,50 @@ test("§4.1 runs are filtered by workload and outcome, in the address", async ()
   await ui.judge();
 });
 
+test("§4.1 runs are narrowed by when they ended; the address keeps it through a reload", async () => {
+  await using ui = await rig.open("/ui/runs?workload=f-runs-bad");
+  const { page } = ui;
+  const rows = page.getByRole("table", { name: "Runs" }).locator(".row.body");
+  const none = page.getByRole("heading", { name: "No run matches" });
+  const since = page.getByLabel("Ended since");
+  const before = page.getByLabel("and before");
+  const now = Date.now();
+  const day = (days: number) => new Date(now + days * 86_400_000).toISOString().slice(0, 10);
+  await rows.nth(1).waitFor();
+  await since.fill(`${day(2)}T10:30`);
+  await none.waitFor();
+  const moment = /^\d{4}-\d\d-\d\dT\d\d:\d\d:00\.000Z$/;
+  expect(new URL(page.url()).searchParams.get("since")).toMatch(moment);
+  await since.fill(`${day(-2)}T10:30`);
+  await rows.nth(1).waitFor();
+  await before.fill(`${day(-1)}T10:30`);
+  await none.waitFor();
+  expect(new URL(page.url()).searchParams.get("until")).toMatch(moment);
+  await page.reload();
+  await none.waitFor();
+  expect([await since.inputValue(), await before.inputValue()]).toEqual([
+    `${day(-2)}T10:30`,
+    `${day(-1)}T10:30`,
+  ]);
+  await before.fill("");
+  await rows.nth(1).waitFor();
+  await page.getByRole("button", { name: "Show all" }).click();
+  expect(await since.inputValue()).toBe("");
+  expect(new URL(page.url()).search).toBe("");
+  expect(ui.complaints()).toEqual([]);
+});
+
+test("§3 a task that waits is deleted from its drawer", async () => {
+  await tasks.make("f-runs-waits", "true", { enabled: false });
+  await tasks.submit("f-runs-waits", "w1", "w2");
+  await using ui = await rig.open("/ui/runs?task=f-runs-waits/w1");
+  const drawer = ui.page.getByRole("dialog", { name: "w1" });
+  await drawer.getByRole("button", { name: "Delete" }).click();
+  await ui.page.getByRole("button", { name: "Delete the task" }).click();
+  await tasks.settled("f-runs-waits", { pending: 1 });
+  expect(ui.complaints(/404/)).toEqual([]);
+});
+
 test("§2.4 a link opens a run with its output as a tree, and hostile values are text", async () => {
   const [run] = await tasks.runs("f-runs-good");
   await using ui = await rig.open(`/ui/runs?run=${run?.run_id}`);

@@ -4,6 +4,7 @@ import { useState } from "react";
 import type { RunList } from "#shared/schema/queue.ts";
 import { useFilters } from "../lib/filters.ts";
 import { seg } from "../lib/http.ts";
+import { momentOf, momentText } from "../lib/moments.ts";
 import { useGet } from "../lib/query.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { cursorOf, Pager } from "../parts/pager.tsx";
@@ -11,7 +12,6 @@ import { Empty, Loadable } from "../parts/states.tsx";
 import { useShown } from "./run/address.ts";
 import { RunDrawer } from "./run/drawer.tsx";
 import { RunTable } from "./run/run-table.tsx";
-import { isoOf } from "./run/times.ts";
 import type { WorkloadList } from "./types.ts";
 
 const LIMIT = 50;
@@ -31,7 +31,7 @@ const askFor = ({ workload, outcome, worker, since, until }: Filters, before?: s
   path: workload === "" ? "/api/v1/runs" : `/api/v1/workloads/${seg(workload)}/runs`,
   query: {
     ...(outcome === "failed" ? { success: false } : { outcome }),
-    ...{ worker_id: worker, since: isoOf(since), until: isoOf(until) },
+    ...{ worker_id: worker, since: momentOf(since), until: momentOf(until) },
     ...{ before, limit: LIMIT, brief: true },
   },
 });
@@ -89,15 +89,15 @@ function FilterBar({ filters, set }: FilterBarProps) {
         label="Ended since"
         type="datetime-local"
         w={210}
-        value={filters.since}
-        onChange={(event) => set({ since: event.currentTarget.value })}
+        value={momentText(filters.since)}
+        onChange={(event) => set({ since: momentOf(event.currentTarget.value) })}
       />
       <TextInput
         label="and before"
         type="datetime-local"
         w={210}
-        value={filters.until}
-        onChange={(event) => set({ until: event.currentTarget.value })}
+        value={momentText(filters.until)}
+        onChange={(event) => set({ until: momentOf(event.currentTarget.value) })}
       />
       {Object.values(filters).some(Boolean) && (
         <Button variant="subtle" onClick={() => set(NONE)}>

@@ -11,6 +11,7 @@ import {
 import { type FormEvent, useState } from "react";
 import type { StoredCookie } from "#shared/schema/cookie.ts";
 import { ApiError, type Issue } from "../../lib/http.ts";
+import { momentText } from "../../lib/moments.ts";
 import { useChange } from "../../lib/query.ts";
 import { ErrorNote } from "../../parts/states.tsx";
 import { changeCookies, cookieKey, MASK } from "./cookie-changes.ts";
@@ -21,13 +22,6 @@ interface CookieFormProps {
   cookie: StoredCookie | null;
   onClose: () => void;
 }
-
-/** As an input of type datetime-local has it, in this browser's time zone. */
-const localTime = (expires: number): string => {
-  if (expires < 0) return "";
-  const at = new Date(expires * 1_000);
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-};
 
 /** What the API says of a field of the last cookie that was sent. */
 const said = (issues: readonly Issue[], field: string): string | null =>
@@ -106,7 +100,7 @@ export function CookieForm({ host, cookie, onClose }: CookieFormProps) {
               label="Ends"
               description="Empty: with the browser"
               type="datetime-local"
-              value={localTime(draft.expires)}
+              value={draft.expires < 0 ? "" : momentText(draft.expires * 1_000)}
               onChange={({ currentTarget }) =>
                 set({
                   expires:

@@ -3,8 +3,8 @@ import { useDebouncedCallback } from "@mantine/hooks";
 import { IconSearch } from "@tabler/icons-react";
 import { type ReactNode, useState } from "react";
 import type { JobMode, JobStatus } from "#shared/schema/job.ts";
+import { momentOf, momentText } from "../../lib/moments.ts";
 import { useGet } from "../../lib/query.ts";
-import { momentOf, momentText } from "./moments.ts";
 
 /** As they are kept in the address. `since` and `until` are ISO 8601 UTC; `page` is the trail of cursors. */
 export const NO_FILTERS = {

@@ -1,5 +1,6 @@
 import { Button, Group, Select, TextInput } from "@mantine/core";
 import { useState } from "react";
+import { momentOf, momentText } from "../../lib/moments.ts";
 
 export const DEFAULTS = {
   ...{ host: "", service: "", min_level: "", q: "", since: "", until: "" },
@@ -12,14 +13,6 @@ const LEVELS = [
   { value: "warn", label: "warn and above" },
   { value: "error", label: "error" },
 ];
-
-/** What a local date and time input shows for a moment. */
-const localText = (iso: string): string => {
-  if (iso === "" || Number.isNaN(Date.parse(iso))) return "";
-  const at = new Date(iso);
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-};
-const isoText = (local: string): string => (local === "" ? "" : new Date(local).toISOString());
 
 interface FilterBarProps {
   filters: LogFilters;
@@ -76,15 +69,15 @@ export function FilterBar({ filters, set }: FilterBarProps) {
         size="xs"
         type="datetime-local"
         label="Since"
-        value={localText(filters.since)}
-        onChange={(event) => set({ since: isoText(event.currentTarget.value) })}
+        value={momentText(filters.since)}
+        onChange={(event) => set({ since: momentOf(event.currentTarget.value) })}
       />
       <TextInput
         size="xs"
         type="datetime-local"
         label="Until"
-        value={localText(filters.until)}
-        onChange={(event) => set({ until: isoText(event.currentTarget.value) })}
+        value={momentText(filters.until)}
+        onChange={(event) => set({ until: momentOf(event.currentTarget.value) })}
       />
       {isSet && (
         <Button
