@@ -18,6 +18,11 @@ let tasks: ReturnType<typeof uiTasks>;
 beforeAll(async () => {
   rig = await uiRig();
   tasks = uiTasks(rig);
+  // The supervisor looks every 10 s: it finds them while other tests run.
+  await tasks.make("f-one-paused", `printf '%s' '${HOSTILE}' >&2; exit 1`, {
+    supervisor_enabled: true,
+  });
+  await tasks.submit("f-one-paused", ...Array.from({ length: 20 }, (_, i) => `p${i}`));
 });
 const settings = (slug: string) => rig.api<Settings>("GET", tasks.at(slug));
 const open = (slug: string, tab: string, size = {}) =>
@@ -161,4 +166,66 @@ test("§2.3 counts, charts and the runs of one task", async () => {
   await ui.judge();
   await rows.first().click();
   await page.getByRole("dialog", { name: "r1" }).getByText("Attempt 1").waitFor();
+});
+
+test("§3 a task is deleted while it waits, and pages of the queue are gone through", async () => {
+  await tasks.make("f-one-waits", "true", { enabled: false });
+  const pks = Array.from({ length: 52 }, (_, i) => `w${i + 100}`);
+  await tasks.submit("f-one-waits", ...pks);
+  await using ui = await open("f-one-waits", "ready");
+  const { page } = ui;
+  await page.getByText("Tasks 1 to 50, oldest first").waitFor();
+  await page.getByRole("button", { name: "Next" }).click();
+  await page.getByText("Tasks 51 to 52, oldest first").waitFor();
+  expect(page.url()).toContain("offset=50");
+  await page.getByRole("checkbox", { name: "Select w150" }).check();
+  await page.getByRole("checkbox", { name: "Select w151" }).check();
+  await page.getByRole("button", { name: "Delete 2 selected" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete 2 selected" }).click();
+  await tasks.settled("f-one-waits", { pending: 50 });
+  await page.getByRole("button", { name: "Before" }).click();
+  await page
+    .getByText(/Tasks 1 to 50|w100/)
+    .first()
+    .waitFor();
+  expect(page.url()).not.toContain("offset");
+  // Nothing of it is claimed: it is deleted without being forced.
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByRole("button", { name: "Delete the workload" }).click();
+  await page.waitForURL("**/ui/workloads");
+  expect(await rig.api("GET", tasks.at("f-one-waits")).catch(String)).toContain("404");
+  expect(ui.complaints(/404/)).toEqual([]);
+});
+
+test("§2.1 settings that were changed elsewhere meanwhile are told and shown", async () => {
+  await tasks.make("f-one-meanwhile", "true");
+  await using ui = await open("f-one-meanwhile", "settings");
+  const { page } = ui;
+  await page.getByRole("textbox", { name: "Priority" }).fill("6");
+  const now = await rig.api<Settings>("GET", tasks.at("f-one-meanwhile"));
+  await rig.api("PATCH", `${tasks.at("f-one-meanwhile")}/enabled`, { enabled: !now.enabled });
+  await page.getByText("It was changed elsewhere meanwhile").waitFor();
+  expect(await page.getByRole("textbox", { name: "Priority" }).inputValue()).toBe("6");
+  await page.getByRole("button", { name: "Show what is there now" }).click();
+  expect(await page.getByRole("textbox", { name: "Priority" }).inputValue()).toBe("0");
+  expect(ui.complaints()).toEqual([]);
+});
+
+test("design/api.md a workload that the supervisor paused says why, and runs again when it is switched on", async () => {
+  await using ui = await open("f-one-paused", "failed");
+  const { page } = ui;
+  const note = page.getByRole("status").filter({ hasText: "Paused by the supervisor" });
+  await note.getByText(/the last 20 runs failed; the last one: .*exited with code 1/).waitFor();
+  await note.getByText("It stays paused until you switch it on.").waitFor();
+  expect(await settings("f-one-paused")).toMatchObject({ enabled: false });
+  await ui.judge();
+  await page.getByRole("switch", { name: "Enabled" }).click();
+  await until("on", 5_000, async () => (await settings("f-one-paused")).enabled);
+  await note.waitFor({ state: "detached" });
+  await page.getByText("The supervisor stepped in").waitFor();
+  const at = `${tasks.at("f-one-paused")}/supervisor`;
+  expect(await rig.api<object>("GET", at)).toMatchObject({ paused_at: null, action: "pause" });
+  await page.getByRole("button", { name: "Reset all failed" }).click();
+  await until("more runs", 10_000, async () => (await tasks.runs("f-one-paused")).length > 20);
+  expect(ui.complaints()).toEqual([]);
 });
