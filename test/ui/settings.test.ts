@@ -48,6 +48,8 @@ test("§4.6 the administrator stores engines and tests one; a setting goes back 
   expect((await read("llm_engines"))?.value).toEqual([
     { name: "e-llm", url: llm.url, model: null, api_key_env: null },
   ]);
+  await page.getByRole("combobox", { name: "Engine" }).click();
+  await page.getByRole("option", { name: "e-llm" }).click();
   await page.getByRole("button", { name: "Test", exact: true }).click();
   await page.getByText(HOSTILE).waitFor();
   await page.getByRole("row", { name: /llm_engines/ }).press("Enter");
@@ -55,6 +57,8 @@ test("§4.6 the administrator stores engines and tests one; a setting goes back 
   await page.getByRole("button", { name: "Go back to it" }).click();
   await panel.waitFor({ state: "hidden" });
   expect(await read("llm_engines")).toMatchObject({ value: [], source: "default" });
+  // The engine that was chosen is gone.
+  await page.getByLabel("URL", { exact: true }).waitFor();
   await page.getByLabel("Filter settings").fill("worker_secret");
   await page.getByRole("table", { name: "Settings that variables set" }).waitFor();
   await ui.judge(/401|422/);

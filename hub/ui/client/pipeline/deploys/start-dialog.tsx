@@ -29,12 +29,17 @@ export function StartDialog({ opened, last, onClose, onStarted }: StartDialogPro
       quiet: true,
     },
   );
+  const close = () => {
+    // Opened again it does not say what became of another try.
+    start.reset();
+    onClose();
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (named !== "") start.mutate(undefined);
   };
   return (
-    <Modal opened={opened} onClose={onClose} title="Deploy" closeOnEscape={!start.isPending}>
+    <Modal opened={opened} onClose={close} title="Deploy" closeOnEscape={!start.isPending}>
       <form onSubmit={submit} noValidate>
         <Stack gap="sm">
           <Alert color="yellow">
@@ -65,7 +70,7 @@ export function StartDialog({ opened, last, onClose, onStarted }: StartDialogPro
             fields={["target", "args"]}
           />
           <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
+            <Button variant="default" onClick={close}>
               Not now
             </Button>
             <Button type="submit" disabled={named === ""} loading={start.isPending}>

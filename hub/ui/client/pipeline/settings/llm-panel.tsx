@@ -20,7 +20,9 @@ export function LlmPanel({ settings }: { settings: Setting[] }) {
   const engines = (settings.find(({ key }) => key === "llm_engines")?.value ?? []) as LlmEngine[];
   const [chosen, setEngine] = useState<string | null>(null);
   const [values, setValues] = useState({ url: "", model: "", api_key_env: "", prompt: "" });
-  const engine = chosen ?? engines[0]?.name ?? HERE;
+  // One that was chosen may have been removed since.
+  const there = chosen === HERE || engines.some(({ name }) => name === chosen);
+  const engine = (there ? chosen : engines[0]?.name) ?? HERE;
   const test = useEngineTest();
   const field = (name: keyof typeof values) => ({
     value: values[name],
