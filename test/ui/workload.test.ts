@@ -60,6 +60,8 @@ test("§2.2 tasks are submitted by key and as JSON; duplicates and mistakes are 
   await box.fill("later");
   await send.click();
   await ui.page.getByText("1 submitted").waitFor();
+  await ui.page.getByRole("button", { name: "Fill in an example" }).click();
+  expect(await box.inputValue()).not.toBe("");
   await ui.page.getByRole("tab", { name: "Delayed" }).click();
   await ui.page.getByRole("table", { name: "Tasks: delayed" }).getByText("later").waitFor();
   await ui.judge(/422/);
@@ -164,6 +166,12 @@ test("§2.3 counts, charts and the runs of one task", async () => {
   await page.getByRole("textbox", { name: "Task" }).fill("r1");
   await rows.nth(1).waitFor({ state: "detached" });
   await ui.judge();
+  await page.getByRole("combobox", { name: "Outcome" }).click();
+  await page.getByRole("option", { name: "failed" }).click();
+  await page.getByRole("heading", { name: "No run matches" }).waitFor();
+  await page.getByRole("combobox", { name: "Outcome" }).click();
+  await page.getByRole("option", { name: "succeeded" }).click();
+  await page.waitForURL("**success=true**");
   await rows.first().click();
   await page.getByRole("dialog", { name: "r1" }).getByText("Attempt 1").waitFor();
 });
