@@ -87,7 +87,7 @@ test("§4.3 instances are started on a host, shown as its agent reports them, an
   await until("none", 10_000, async () => (await wanted(host)).length === 0);
 });
 
-test("§4.3 a refused start says why in the form", async () => {
+test("§4.3 a refused start says why in the form, which a next one has forgotten; one or several are started", async () => {
   await rig.api("POST", "/api/v1/agents/g-other/sync", { agent_id: "agent-of-g-other" });
   await using ui = await rig.open("/ui/agents");
   await ui.page.getByRole("button", { name: "Start workers" }).click();
@@ -97,4 +97,23 @@ test("§4.3 a refused start says why in the form", async () => {
   await logIn(ui);
   await form.getByText(/instance_id/).waitFor();
   await ui.judge(/status of 4(01|22)/);
+  await ui.page.keyboard.press("Escape");
+  await form.waitFor({ state: "hidden" });
+  await ui.page.getByRole("button", { name: "Start workers" }).click();
+  await form.getByRole("combobox", { name: "Host" }).click();
+  await ui.page.getByRole("option", { name: "g-other" }).click();
+  expect(await form.getByText("No instance was started").count()).toBe(0);
+  await form.getByLabel("Name").fill("g-named");
+  await form.getByRole("button", { name: "Start", exact: true }).click();
+  await form.waitFor({ state: "hidden" });
+  expect(await wanted("g-other")).toMatchObject([{ instance_id: "g-named" }]);
+  await ui.page.getByRole("button", { name: "Start workers" }).click();
+  await form.getByRole("combobox", { name: "Host" }).click();
+  await ui.page.getByRole("option", { name: "g-other" }).click();
+  await form.getByLabel("Name").fill("g-named");
+  await form.getByLabel("How many").fill("2");
+  expect(await form.getByLabel("Name").isDisabled()).toBe(true);
+  await form.getByRole("button", { name: "Start", exact: true }).click();
+  await form.waitFor({ state: "hidden" });
+  expect((await wanted("g-other")).length).toBe(3);
 });

@@ -28,7 +28,8 @@ const bodyOf = ({
   ...(host !== null && { host }),
   ...(slots !== "" && { slots: Number(slots) }),
   ...(workloads.length > 0 && { workloads }),
-  ...(instance_id !== "" && { instance_id }),
+  // Its field is closed when there are several.
+  ...(instance_id !== "" && Number(count) <= 1 && { instance_id }),
 });
 
 /** Starts worker instances on a host with an agent (pipeline spec §4.3, elastic spawn). */
@@ -51,6 +52,11 @@ export function SpawnButton({ agents }: { agents: readonly Agent[] }) {
       },
     },
   );
+  const leave = () => {
+    // Opened again it does not say what became of another try.
+    spawn.reset();
+    close();
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     spawn.mutate(bodyOf(fields));
@@ -60,7 +66,7 @@ export function SpawnButton({ agents }: { agents: readonly Agent[] }) {
       <Button size="xs" disabled={agents.length === 0} onClick={open}>
         Start workers
       </Button>
-      <Modal opened={opened} onClose={close} title="Start workers on a host">
+      <Modal opened={opened} onClose={leave} title="Start workers on a host">
         <form onSubmit={submit}>
           <Stack gap="sm">
             {spawn.error && <ErrorNote error={spawn.error} title="No instance was started" />}
