@@ -74,6 +74,30 @@ test("§4.2 keyboard and mouse reach the session only after taking over", async 
   await until("what was typed", 10_000, async () => (await typed()) === "acting");
 });
 
+test("§4.2 the viewer fills the screen and gives it back", async () => {
+  await using ui = await rig.open(`/ui/sessions/${sid}`);
+  const { page } = ui;
+  const viewer = page.frameLocator("iframe");
+  await viewer.getByText("Connected, view only").waitFor();
+  const full = () => page.evaluate<string | null>("document.fullscreenElement?.className ?? null");
+  expect(await full()).toBeNull();
+  await page.getByRole("button", { name: "Full screen" }).click();
+  await until("the full screen", 5_000, async () => (await full()) === "viewer-screen");
+  const { width, height } = await page.evaluate<{ width: number; height: number }>(
+    "({ width: innerWidth, height: innerHeight })",
+  );
+  await until("a screen as large as the window", 5_000, async () => {
+    const box = await page.locator("iframe").boundingBox();
+    return box?.width === width && box.height === height;
+  });
+  // As the browser does at Escape, a key that only its windows know.
+  await page.evaluate("document.exitFullscreen()");
+  await until("the page again", 5_000, async () => (await full()) === null);
+  await page.getByText("Take over", { exact: true }).click();
+  await viewer.getByText("Connected", { exact: true }).waitFor();
+  expect(ui.complaints()).toEqual([]);
+});
+
 test("§3.3 keepalive raises the idle time; tabs are opened, selected and closed; a screenshot is taken", async () => {
   await using ui = await rig.open(`/ui/sessions/${sid}`, {
     width: 1024,
