@@ -11,7 +11,8 @@ interface Feed {
   onState(state: FeedState): void;
 }
 
-const WAIT_MS = { first: 1_000, most: 10_000 };
+/** Without the socket it is as often asked for as anything else that is shown. */
+const WAIT_MS = { first: 1_000, most: 3_000 };
 /** Lines of a busy job are drawn together. */
 const GATHER_MS = 100;
 /** Codes with which the server ends the stream for good (design/api.md). */

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import type { Job } from "#shared/schema/job.ts";
+import { until } from "#test/support/fleet-process.ts";
+import { type PlainProxy, startPlainProxy } from "#test/support/plain-proxy.ts";
+import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+
+/** The admin UI behind a proxy that lets no stream through. */
+
+setDefaultTimeout(60_000);
+
+const OURS = "c-plain";
+
+let rig: UiRig;
+let proxy: PlainProxy;
+
+beforeAll(async () => {
+  rig = await uiRig();
+  proxy = startPlainProxy(rig.url);
+});
+afterAll(async () => {
+  rig.release();
+  await proxy?.stop();
+});
+
+const submit = (path: string) =>
+  rig.api<Job>("POST", "/jobs", {
+    url: `${rig.site}${path}?${OURS}`,
+    options: { settle_seconds: 60 },
+  });
+
+test("§6.1 without the stream of changes and without WebSockets a jobs table, a running job and its log go on by asking", async () => {
+  const { job_id } = await submit("/slow");
+  await using ui = await rig.open(`/ui/jobs?q=${OURS}`, { url: proxy.url });
+  const { page } = ui;
+  await page.getByRole("status").getByText("Polling").waitFor();
+  const rows = page.getByRole("table", { name: "Jobs" }).locator(".row.body");
+  await until("one job", 5_000, async () => (await rows.count()) === 1);
+  const other = await submit("/page");
+  await until("the new job in the table", 10_000, async () => (await rows.count()) === 2);
+  await rig.api("POST", `/jobs/${other.job_id}/cancel`);
+
+  await rows.last().click();
+  await page.getByRole("tab", { name: "Log" }).click();
+  await page.locator("[data-feed=polling]").waitFor();
+  const log = page.getByRole("log", { name: "Log of the job" });
+  await log
+    .getByText(/opening/)
+    .first()
+    .waitFor();
+  expect(await log.getByText("load event after").count()).toBe(0);
+  rig.release();
+  await log.getByText("load event after").waitFor();
+  await rig.api("POST", `/jobs/${job_id}/cancel`);
+  await page.locator('main [data-status="cancelled"]').waitFor();
+  await page.locator("[data-feed=ended]").waitFor();
+  expect(proxy.turned_away).toContain("/ui/changes");
+  expect(proxy.turned_away).toContain(`/jobs/${job_id}/events`);
+  expect(ui.complaints(/501|WebSocket/)).toEqual([]);
+});
