@@ -1,4 +1,6 @@
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
 import type { Job } from "#shared/schema/job.ts";
 import { until } from "#test/support/fleet-process.ts";
 import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
@@ -12,6 +14,9 @@ const MANY = 104;
 /** A part of every address of this file. */
 const OURS = "b-table";
 const HOSTILE = "<img/src=x/onerror=alert(1)>";
+
+/** 12:59:30 in Berlin. */
+const LONG_AGO = "2020-07-02T10:59:30.000Z";
 
 let rig: UiRig;
 let worker_id = "";
@@ -86,6 +91,50 @@ test("§4.1 jobs are filtered by what the address names", async () => {
   expect(new URL(page.url()).search).toBe("");
 });
 
+test("§4.1 jobs are narrowed by when they were made, in the browser's time zone, and a filter's percent signs are kept", async () => {
+  const old = await post("of-long-ago");
+  // No call makes a job of another time.
+  const db = new Database(join(rig.data_dir, "flotilla.db"));
+  db.run("pragma busy_timeout = 5000");
+  db.run("update jobs set created_at = ? where job_id = ?", [Date.parse(LONG_AGO), old.job_id]);
+  db.close();
+  await using ui = await rig.open(`/ui/jobs?q=${OURS}`, { zone: "Europe/Berlin" });
+  const { page } = ui;
+  const rows = page.getByRole("table", { name: "Jobs" }).locator(".row.body");
+  const from = page.getByLabel("Created from");
+  const before = page.getByLabel("Created until");
+  const oneRow = () => until("the old job alone", 10_000, async () => (await rows.count()) === 1);
+  await page.getByText(HOSTILE).waitFor();
+  await before.fill("2020-07-02T13:00");
+  await oneRow();
+  await rows.getByText("of-long-ago").waitFor();
+  await from.fill("2020-07-02T12:59");
+  await oneRow();
+  const { searchParams } = new URL(page.url());
+  expect([searchParams.get("since"), searchParams.get("until")]).toEqual([
+    "2020-07-02T10:59:00.000Z",
+    "2020-07-02T11:00:00.000Z",
+  ]);
+  await page.reload();
+  await oneRow();
+  expect([await from.inputValue(), await before.inputValue()]).toEqual([
+    "2020-07-02T12:59",
+    "2020-07-02T13:00",
+  ]);
+  await from.fill("2020-07-02T13:00");
+  await page.getByRole("heading", { name: "No job fits these filters" }).waitFor();
+  await from.fill("");
+  await oneRow();
+
+  const address = page.getByRole("textbox", { name: "Address has" });
+  await address.fill("%3Cimg&a=%26");
+  await page.waitForURL(/q=%253Cimg%26a%3D%2526/);
+  await page.getByRole("heading", { name: "No job fits these filters" }).waitFor();
+  expect(await address.inputValue()).toBe("%3Cimg&a=%26");
+  expect(ui.complaints()).toEqual([]);
+  await rig.api("DELETE", `/jobs/${old.job_id}`);
+});
+
 test("§4.1 a row leads to its job, with the keyboard too", async () => {
   await using ui = await rig.open(`/ui/jobs?q=${OURS}=job3`);
   const [, second] = await ours("=job3");
@@ -141,4 +190,18 @@ test("what could not be done to a job is said, with why", async () => {
   await page.getByRole("button", { name: "Cancel them" }).click();
   await page.getByText("1 job not cancelled").waitFor();
   await page.getByText(`it has ended: ${HOSTILE}`).waitFor();
+});
+
+test("on a small screen all filters but the first are folded, and those that are set are counted", async () => {
+  await using ui = await rig.open("/ui/jobs?status=failed", { width: 390, height: 844 });
+  const { page } = ui;
+  const status = page.getByRole("textbox", { name: "Status" });
+  const button = page.getByRole("button", { name: "Filters (1)" });
+  await button.waitFor();
+  await page.getByRole("textbox", { name: "Address has" }).waitFor();
+  expect(await status.isVisible()).toBe(false);
+  await button.click();
+  await status.waitFor();
+  expect(await status.inputValue()).toBe("failed");
+  await ui.judge();
 });
