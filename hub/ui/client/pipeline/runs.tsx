@@ -1,4 +1,4 @@
-import { Button, Group, Select, Text, TextInput } from "@mantine/core";
+import { Button, Select, Text, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useState } from "react";
 import type { RunList } from "#shared/schema/queue.ts";
@@ -6,6 +6,7 @@ import { useFilters } from "../lib/filters.ts";
 import { seg } from "../lib/http.ts";
 import { momentOf, momentText } from "../lib/moments.ts";
 import { useGet } from "../lib/query.ts";
+import { FilterGroup } from "../parts/filter-group.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { cursorOf, Pager } from "../parts/pager.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
@@ -52,19 +53,25 @@ function FilterBar({ filters, set }: FilterBarProps) {
   }, 300);
   const slugs = (list.data?.workloads ?? []).map(({ slug }) => slug);
   const known = filters.workload === "" || slugs.includes(filters.workload);
+  const { workload: _, ...others } = filters;
   return (
-    <Group gap="sm" mb="md" align="end">
-      <Select
-        label="Workload"
-        data-filter
-        placeholder="all"
-        searchable
-        clearable
-        w={200}
-        data={known ? slugs : [filters.workload, ...slugs]}
-        value={filters.workload || null}
-        onChange={(workload) => set({ workload: workload ?? "" })}
-      />
+    <FilterGroup
+      label="Filter the runs"
+      set={Object.values(others).filter(Boolean).length}
+      first={
+        <Select
+          label="Workload"
+          data-filter
+          placeholder="all"
+          searchable
+          clearable
+          w={200}
+          data={known ? slugs : [filters.workload, ...slugs]}
+          value={filters.workload || null}
+          onChange={(workload) => set({ workload: workload ?? "" })}
+        />
+      }
+    >
       <Select
         label="Outcome"
         placeholder="all"
@@ -104,7 +111,7 @@ function FilterBar({ filters, set }: FilterBarProps) {
           Show all
         </Button>
       )}
-    </Group>
+    </FilterGroup>
   );
 }
 

@@ -1,10 +1,11 @@
-import { Button, Group, Select, TextInput } from "@mantine/core";
+import { Button, Select, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { IconSearch } from "@tabler/icons-react";
 import { type ReactNode, useState } from "react";
 import type { JobMode, JobStatus } from "#shared/schema/job.ts";
 import { momentOf, momentText } from "../../lib/moments.ts";
 import { useGet } from "../../lib/query.ts";
+import { FilterGroup } from "../../parts/filter-group.tsx";
 
 /** As they are kept in the address. `since` and `until` are ISO 8601 UTC; `page` is the trail of cursors. */
 export const NO_FILTERS = {
@@ -98,17 +99,23 @@ interface FiltersProps {
 export function Filters({ filters, onChange }: FiltersProps) {
   const { data } = useGet<{ workers: { worker_id: string }[] }>("/workers");
   const set = (name: keyof JobFilters) => (value: string) => onChange({ [name]: value, page: "" });
-  const some = Object.entries(filters).some(([name, value]) => name !== "page" && value !== "");
+  const { q, page: _, ...others } = filters;
+  const further = Object.values(others).filter((value) => value !== "").length;
   return (
-    <Group gap="xs" align="flex-end" mb="sm" role="search" aria-label="Filter the jobs">
-      <Typed
-        label="Address has"
-        value={filters.q}
-        onChange={set("q")}
-        icon={<IconSearch size={14} />}
-        filter
-        basis={150}
-      />
+    <FilterGroup
+      label="Filter the jobs"
+      set={further}
+      first={
+        <Typed
+          label="Address has"
+          value={q}
+          onChange={set("q")}
+          icon={<IconSearch size={14} />}
+          filter
+          basis={150}
+        />
+      }
+    >
       <Choice
         label="Status"
         data={STATUSES}
@@ -127,11 +134,11 @@ export function Filters({ filters, onChange }: FiltersProps) {
       />
       <Moment label="Created from" value={filters.since} onChange={set("since")} />
       <Moment label="Created until" value={filters.until} onChange={set("until")} />
-      {some && (
+      {(q !== "" || further > 0) && (
         <Button size="xs" variant="default" onClick={() => onChange(NO_FILTERS)}>
           No filters
         </Button>
       )}
-    </Group>
+    </FilterGroup>
   );
 }

@@ -1,6 +1,7 @@
-import { Button, Group, Select, TextInput } from "@mantine/core";
+import { Button, Select, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { momentOf, momentText } from "../../lib/moments.ts";
+import { FilterGroup } from "../../parts/filter-group.tsx";
 
 export const DEFAULTS = {
   ...{ host: "", service: "", min_level: "", q: "", since: "", until: "" },
@@ -49,10 +50,14 @@ function Words({
 /** Every filter of the lines; all of them are part of the address. */
 export function FilterBar({ filters, set }: FilterBarProps) {
   const both = { filters, set };
-  const isSet = Object.entries(filters).some(([name, value]) => name !== "follow" && value !== "");
+  const { q, follow: _, ...others } = filters;
+  const further = Object.values(others).filter((value) => value !== "").length;
   return (
-    <Group gap="xs" align="flex-end">
-      <Words key={`q ${filters.q}`} {...both} name="q" label="Text" />
+    <FilterGroup
+      label="Filter the lines"
+      set={further}
+      first={<Words key={`q ${q}`} {...both} name="q" label="Text" />}
+    >
       <Words key={`host ${filters.host}`} {...both} name="host" label="Host" />
       <Words key={`service ${filters.service}`} {...both} name="service" label="Service" />
       <Select
@@ -79,7 +84,7 @@ export function FilterBar({ filters, set }: FilterBarProps) {
         value={momentText(filters.until)}
         onChange={(event) => set({ until: momentOf(event.currentTarget.value) })}
       />
-      {isSet && (
+      {(q !== "" || further > 0) && (
         <Button
           size="xs"
           variant="default"
@@ -88,6 +93,6 @@ export function FilterBar({ filters, set }: FilterBarProps) {
           Clear
         </Button>
       )}
-    </Group>
+    </FilterGroup>
   );
 }
