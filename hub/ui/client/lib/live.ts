@@ -28,6 +28,8 @@ const ALSO: Record<string, readonly string[]> = {
 let missed = new Set<string>();
 let waiting = false;
 const CATCH_UP_MS = 1_000;
+/** Until then what is shown is asked for. */
+const REFUSED_MS = 30_000;
 
 /** A read under way is left to end: with a change every second one that takes longer would never be shown. */
 function readAgain(client: QueryClient, topics: ReadonlySet<string>): void {
@@ -51,28 +53,35 @@ function readAgain(client: QueryClient, topics: ReadonlySet<string>): void {
 /** Reads again what changed while the page is seen; a page in the background is left alone. */
 export function startLive(client: QueryClient): void {
   let stream: EventSource | null = null;
+  let again: ReturnType<typeof setTimeout> | undefined;
   const open = () => {
     if (stream !== null) return;
     stream = new EventSource("/ui/changes");
     stream.addEventListener("open", () => setLive(true));
-    stream.addEventListener("error", () => setLive(false));
+    stream.addEventListener("error", () => {
+      setLive(false);
+      // A stream that a server refused is not opened again by the browser.
+      if (stream?.readyState === EventSource.CLOSED) again = setTimeout(reopen, REFUSED_MS);
+    });
     stream.addEventListener("changed", (event) => {
       const { topics } = JSON.parse(event.data) as { topics: string[] };
       readAgain(client, new Set(topics.flatMap((topic) => [topic, ...(ALSO[topic] ?? [])])));
     });
   };
   const close = () => {
+    clearTimeout(again);
     stream?.close();
     stream = null;
     setLive(false);
   };
-  const follow = () => (document.hidden ? close() : open());
-  document.addEventListener("visibilitychange", follow);
-  // A stream that a server refused is not opened again by the browser.
-  window.addEventListener("focus", () => {
-    if (stream?.readyState !== EventSource.CLOSED) return;
+  const reopen = () => {
     close();
     open();
+  };
+  const follow = () => (document.hidden ? close() : open());
+  document.addEventListener("visibilitychange", follow);
+  window.addEventListener("focus", () => {
+    if (stream?.readyState === EventSource.CLOSED) reopen();
   });
   follow();
 }

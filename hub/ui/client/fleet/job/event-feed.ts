@@ -18,13 +18,18 @@ const GATHER_MS = 100;
 /** Codes with which the server ends the stream for good (design/api.md). */
 const OVER = new Set([1000, 4404]);
 
+/** A router that holds the upgrade without an answer. */
+const OPEN_MS = 5_000;
+
 const sleep = (ms: number, signal: AbortSignal) =>
   new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
+    const end = () => {
       clearTimeout(timer);
+      signal.removeEventListener("abort", end);
       resolve();
-    });
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end);
   });
 
 /** One socket until it closes; answers its close code. */
@@ -39,10 +44,19 @@ function readSocket(
   const base = `${protocol === "https:" ? "wss" : "ws"}://${host}`;
   return new Promise((resolve) => {
     const socket = new WebSocket(`${base}/jobs/${seg(job_id)}/events?since=${since}`);
-    signal.addEventListener("abort", () => socket.close());
-    socket.addEventListener("open", opened);
+    const close = () => socket.close();
+    const late = setTimeout(close, OPEN_MS);
+    signal.addEventListener("abort", close);
+    socket.addEventListener("open", () => {
+      clearTimeout(late);
+      opened();
+    });
     socket.addEventListener("message", ({ data }) => heard(JSON.parse(data)));
-    socket.addEventListener("close", ({ code }) => resolve(code));
+    socket.addEventListener("close", ({ code }) => {
+      clearTimeout(late);
+      signal.removeEventListener("abort", close);
+      resolve(code);
+    });
   });
 }
 
