@@ -1,4 +1,5 @@
 import { Paper, SegmentedControl, SimpleGrid, Text, Title } from "@mantine/core";
+import { useDeferredValue } from "react";
 import type { FlowRates } from "#shared/schema/flow.ts";
 import type { RunList } from "#shared/schema/queue.ts";
 import { seg } from "../../lib/http.ts";
@@ -18,6 +19,7 @@ const SPANS = [
   { value: "1440", label: "24 h" },
   { value: "2880", label: "48 h" },
 ];
+const HEIGHT = 180;
 /** Runs that latencies are drawn of. */
 const RUNS = 500;
 
@@ -32,7 +34,13 @@ export function Charts({
   onSpan: (span: string) => void;
 }) {
   const rates = useGet<FlowRates>("/api/v1/flow/rates", { slug, since_min: span });
-  const runs = useGet<RunList>(`/api/v1/workloads/${seg(slug)}/runs`, { limit: RUNS, brief: true });
+  // After what else the page asks for: it is ten times as long.
+  const settled = useDeferredValue(true, false);
+  const runs = useGet<RunList>(
+    `/api/v1/workloads/${seg(slug)}/runs`,
+    { limit: RUNS, brief: true },
+    { enabled: settled },
+  );
   const minutes = Number(span);
   const now = Math.floor(Date.now() / 60_000) * 60_000;
   const points = rates.data?.series[0]?.points ?? [];
@@ -68,7 +76,7 @@ export function Charts({
           label={`Tasks of ${slug} a minute, over the last ${minutes} minutes`}
           x={x}
           series={series}
-          height={180}
+          height={HEIGHT}
           unit={(n) => `${Math.round(n * 10) / 10} /min`}
         />
       </Paper>
@@ -77,13 +85,15 @@ export function Charts({
           <Title order={2} size="h5">
             How long runs took
           </Title>
-          <Text size="xs" c="dimmed">
-            the last {ended.length} runs
-          </Text>
+          {runs.data && (
+            <Text size="xs" c="dimmed">
+              the last {ended.length} runs
+            </Text>
+          )}
         </div>
         {ended.length === 0 ? (
-          <Text size="sm" c="dimmed">
-            Nothing was run yet.
+          <Text size="sm" c="dimmed" mih={HEIGHT}>
+            {runs.data && "Nothing was run yet."}
           </Text>
         ) : (
           <Chart
@@ -99,7 +109,7 @@ export function Charts({
                 values: ended.map((run) => (run.success ? null : run.duration_ms)),
               },
             ]}
-            height={180}
+            height={HEIGHT}
             unit={durationText}
           />
         )}
