@@ -63,7 +63,8 @@ test("§4.2 a tile opens the viewer in place: watching first, then taking over; 
   await viewer.getByText("Connected", { exact: true }).waitFor();
   await ui.judge();
   await page.getByRole("button", { name: "End session" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "End session" }).last().click();
+  const question = page.getByRole("dialog", { name: "End this session?" });
+  await question.getByRole("button", { name: "End session" }).click();
   await until("its end", 10_000, async () => {
     const { sessions } = await rig.api<{ sessions: Session[] }>("GET", "/sessions");
     return sessions.every(({ session_id }) => session_id !== session.session_id);
