@@ -17,10 +17,9 @@ let made = 0;
 async function addWorker(workloads: string[], fields: Record<string, unknown> = {}) {
   const id = `p${++made}`;
   const incarnation = `incarnation-${made}`;
-  const hello = { incarnation, host: `host-${made}`, slots: 4, version: "1", ...fields };
+  const hello = { incarnation, host: `host-${made}`, slots: 4, version: "1", workloads, ...fields };
   const registered = await api("POST", `/workers/${id}/register`, hello);
   expect(registered.status).toBe(200);
-  await api("POST", `/workers/${id}/filter`, { op: "replace", workloads });
   const call = async (name: string, body: Record<string, unknown>) =>
     api("POST", `/workers/${id}/${name}`, { incarnation, ...body });
   return {

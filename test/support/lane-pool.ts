@@ -9,7 +9,7 @@ import { findByTag, isAlive, listProcesses, type ProcStat } from "#worker/browse
 import { loadWorkerConfig } from "#worker/config.ts";
 import { createLanePool, type LanePool } from "#worker/lanes/pool.ts";
 import { scratchId } from "#worker/lanes/scratch.ts";
-import { lanePorts } from "./ports.ts";
+import { lanePorts, releaseLanePorts } from "./ports.ts";
 
 export interface TestPool {
   pool: LanePool;
@@ -40,7 +40,8 @@ export async function withPool(
   clock: Clock = systemClock,
 ): Promise<void> {
   const data_dir = env.SVC_DATA_DIR ?? makeDataDir();
-  const config = loadWorkerConfig(laneEnv(data_dir, env), {});
+  const own = laneEnv(data_dir, env);
+  const config = loadWorkerConfig(own, {});
   try {
     const pool = await createLanePool({ config, log: silentLog, clock });
     const next = (lane_idx: number, state: LaneState) =>
@@ -58,6 +59,7 @@ export async function withPool(
       await pool.close();
     }
   } finally {
+    releaseLanePorts(own);
     rmSync(data_dir, { recursive: true, force: true });
   }
 }

@@ -55,6 +55,14 @@ function isUnused(offset: number): boolean {
   return true;
 }
 
+const holding = new Map<string, { stop(closeActive: boolean): void }>();
+
+/** Gives the slot back before the process ends; its worker is gone. */
+export function releaseLanePorts({ SVC_CDP_PORT_BASE = "" }: Record<string, string>): void {
+  holding.get(SVC_CDP_PORT_BASE)?.stop(true);
+  holding.delete(SVC_CDP_PORT_BASE);
+}
+
 /** Variables that give a worker displays and ports of its own, so that tests and benchmarks can run beside each other. */
 export function lanePorts(): Record<keyof typeof BASES, string> {
   for (let tries = 0; tries < TRIES; tries += 1) {
@@ -68,6 +76,7 @@ export function lanePorts(): Record<keyof typeof BASES, string> {
     }
     held.unref();
     const of = (name: keyof typeof BASES) => String(BASES[name] + offset);
+    holding.set(of("SVC_CDP_PORT_BASE"), held);
     return {
       SVC_DISPLAY_BASE: of("SVC_DISPLAY_BASE"),
       SVC_CDP_PORT_BASE: of("SVC_CDP_PORT_BASE"),

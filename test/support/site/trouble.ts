@@ -56,8 +56,7 @@ function addPages(server: SiteServer): void {
     "/camera-page": '<img src="/camera">',
     "/large-page":
       '<script>fetch("/large" + location.search).then(async (r) => { for (const reader = r.body.getReader(); !(await reader.read()).done;); document.title = "read"; });</script>',
-    "/cut-page":
-      '<script>fetch("/cut").then((r) => r.arrayBuffer()).catch((e) => { document.title = e.name; });</script>',
+    "/cut-page": `<script>fetch("/cut").then(async (r) => { for (let n = 0, reader = r.body.getReader(); ; ) { n += (await reader.read()).value.length; if (n === ${MB}) fetch("/cut-now"); } }).catch((e) => { document.title = e.name; });</script>`,
     "/head-page":
       '<script>Promise.all([fetch("/image.bmp", { method: "HEAD" }), fetch("/no-content"), fetch("/empty")]).then(() => { document.title = "done"; });</script>',
     "/many": Array.from({ length: 12 }, (_, i) => `<img src="/block-${i}.bmp">`).join(""),
@@ -165,12 +164,18 @@ function addStreams(server: SiteServer): void {
       if (!res.write(block)) await drained(res);
     res.end();
   });
+  let cut = () => {};
   server.on("/cut", async (_req, res) => {
     res.writeHead(200, {
       "content-type": "application/octet-stream",
       "content-length": String(2 * MB),
     });
+    // A busy browser may drop what it had not read yet when the connection breaks.
+    cut = () => res.socket?.end();
     if (!res.write(seededBytes(8, MB))) await drained(res);
-    res.socket?.end();
+  });
+  server.on("/cut-now", (_req, res) => {
+    res.writeHead(204).end();
+    cut();
   });
 }
