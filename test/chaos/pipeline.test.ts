@@ -58,14 +58,15 @@ describe.each(["sqlite", "postgres"] as const)("%s", (dialect) => {
       const submitting = submitRange(running, TASKS / 2, TASKS);
       submitting.catch(() => {}); // told by the wait for it
 
-      const story = await strike(running, blowsOf(dialect));
+      const tell = async (err: Error): Promise<never> => {
+        const counts = JSON.stringify(await running.call("GET", `/workloads/${SLUG}/queue`));
+        const tails = [running.control, ...running.workers].map((p) => `${p.name}:\n${p.tail()}`);
+        throw new Error(`${err.message}: ${counts}\n${tails.join("\n")}`);
+      };
+      const story = await strike(running, blowsOf(dialect)).catch(tell);
       await submitting;
       await until("the queue to drain", DRAINED_MS, async () => (await left(running)) === 0).catch(
-        async (err) => {
-          const counts = JSON.stringify(await running.call("GET", `/workloads/${SLUG}/queue`));
-          const tails = [running.control, ...running.workers].map((p) => `${p.name}:\n${p.tail()}`);
-          throw new Error(`${err.message}: ${counts}\n${tails.join("\n")}`);
-        },
+        tell,
       );
 
       const rows = await running.halt();

@@ -1,4 +1,6 @@
-import { existsSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, statSync, utimesSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 /**
  * Ports of tests and benchmarks. All lie below 32768: above it the kernel gives them out to outgoing connections, and one
@@ -36,11 +38,31 @@ function isFree(port: number): boolean {
   return listener !== null;
 }
 
-/** A port that is free now. */
+/** A port is given out once in so long: its server may be starting, or be away for a moment because a test killed it. */
+const GIVEN_MS = 30 * 60_000;
+const GIVEN = join(tmpdir(), "flotilla-ports");
+
+/** Whether no process of this machine was given the port of late. */
+function giveOut(port: number): boolean {
+  const mark = join(GIVEN, String(port));
+  const now = new Date();
+  try {
+    mkdirSync(GIVEN, { recursive: true });
+    closeSync(openSync(mark, "wx"));
+    return true;
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== "EEXIST") throw err;
+    if (now.getTime() - statSync(mark).mtimeMs < GIVEN_MS) return false;
+    utimesSync(mark, now, now);
+    return true;
+  }
+}
+
+/** A port that is free now and that nobody else is given. */
 export function freePort(): number {
   for (let tries = 0; tries < TRIES; tries += 1) {
     const port = LOOSE.from + random(LOOSE.count);
-    if (isFree(port)) return port;
+    if (isFree(port) && giveOut(port)) return port;
   }
   throw new Error("no port left");
 }
