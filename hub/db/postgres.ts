@@ -12,6 +12,7 @@ import { type AppliedMigration, MIGRATIONS_TABLE, migrate } from "./migrate.ts";
 import { errorCode, toUnavailable } from "./postgres-errors.ts";
 import { holdHubLock, LOCK_SESSION } from "./postgres-lock.ts";
 import { openPostgresQueue } from "./queue/postgres.ts";
+import { type QueueClient, renewedClient } from "./queue/queue-client.ts";
 
 const POOL_SIZE = 10;
 /** The queue's own connections: two keep a server of two cores busy, more added nothing. */
@@ -146,7 +147,7 @@ function toConn(
     openHot,
   }: { call_deadline_ms: number; unlock: () => Promise<void>; openHot: () => Sql },
 ): Conn {
-  const queues: Sql[] = [];
+  const queues: QueueClient[] = [];
   const db = drizzle(withPrepare(client));
   return {
     dialect: "postgres",
@@ -175,7 +176,7 @@ function toConn(
       }
     },
     openQueue: ({ node, random }) => {
-      const hot = openHot();
+      const hot = renewedClient(openHot, call_deadline_ms);
       queues.push(hot);
       return openPostgresQueue({ client: hot, node, random });
     },

@@ -105,7 +105,11 @@ async function openOnSqlite(): Promise<QueueRig> {
 async function openOnPostgres(url: string): Promise<QueueRig> {
   const conn = await openPostgres(url, { log: silentLog });
   const client: Sql = openQueueClient(url, 1);
-  const store = openPostgresQueue({ client, node: "n", random: () => 0.5 });
+  const store = openPostgresQueue({
+    client: { use: (work) => work(client) },
+    node: "n",
+    random: () => 0.5,
+  });
   const move = async (to: number) => {
     await client.unsafe("select set_config('flotilla.now_ms', $1, false)", [String(to)]);
   };

@@ -1,4 +1,3 @@
-import type { Sql } from "postgres";
 import { emitMetric, TASK_STATE } from "#drizzle/queue-tables.ts";
 import type { Backoff } from "#shared/schema/workload.ts";
 import { Deltas } from "./deltas.ts";
@@ -14,6 +13,7 @@ import {
 } from "./outcome.ts";
 import * as SQL from "./postgres-statements.ts";
 import { freeNames, list, querier, type Tx, writeDeltas } from "./postgres-tx.ts";
+import type { QueueClient } from "./queue-client.ts";
 import type {
   AttemptRef,
   CancelledTask,
@@ -33,7 +33,7 @@ import type {
 
 export interface PostgresQueueOptions {
   /** A pool of its own; its statements never wait behind a page of the dashboard. int8 must be parsed to numbers. */
-  client: Sql;
+  client: Pick<QueueClient, "use">;
   /** Names this process in the counters. */
   node: string;
   /** In [0, 1): spreads retries. */
@@ -54,17 +54,20 @@ export function openPostgresQueue({ client, node, random }: PostgresQueueOptions
     // Two transactions of this process would wait for each other's counters if they shared a row.
     const lane = lanes.take();
     try {
-      return (await client.begin(async (sql) => {
-        const tx: Tx = { q: querier(sql), random, deltas: new Deltas() };
-        const result = await work(tx);
-        await writeDeltas(tx, lane);
-        return result;
-      })) as T;
+      return await client.use(
+        async (sql) =>
+          (await sql.begin(async (transaction) => {
+            const tx: Tx = { q: querier(transaction), random, deltas: new Deltas() };
+            const result = await work(tx);
+            await writeDeltas(tx, lane);
+            return result;
+          })) as T,
+      );
     } finally {
       lanes.give(lane);
     }
   };
-  const read = querier(client);
+  const read = <R>(...query: Parameters<Tx["q"]>) => client.use((sql) => querier(sql)<R>(...query));
   return {
     flush: (ops) => inTransaction((tx) => flush(tx, ops)),
     expire: (limit) => inTransaction((tx) => expire(tx, limit)),
