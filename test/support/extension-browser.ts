@@ -7,6 +7,7 @@ import {
   chromium,
   type Worker,
 } from "playwright-core";
+import { CHROMIUM_FLAGS, chromiumPath } from "./chromium.ts";
 import { until } from "./fleet-process.ts";
 
 /** A person's own Chromium with the cookie-sync extension, as it was downloaded from a hub. */
@@ -34,11 +35,9 @@ export async function openExtensionBrowser(hub_url: string): Promise<ExtensionBr
   const user_data = join(dir, "user-data");
   const child = Bun.spawn(
     [
-      process.env.SVC_CHROMIUM ?? "chromium",
+      chromiumPath(),
       "--headless=new",
-      "--no-sandbox",
-      "--no-first-run",
-      "--disable-background-networking",
+      ...CHROMIUM_FLAGS,
       "--disable-features=DisableLoadExtensionCommandLineSwitch",
       "--remote-debugging-port=0",
       `--user-data-dir=${user_data}`,

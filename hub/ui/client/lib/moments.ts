@@ -1,4 +1,4 @@
-const digits = (count: number, value: number): string => String(value).padStart(count, "0");
+import { clockText, digits } from "./units.ts";
 
 /** A moment to the minute as `<input type="datetime-local">` has it, in this browser's time zone; nothing for none. */
 export function momentText(moment: string | number): string {
@@ -6,7 +6,7 @@ export function momentText(moment: string | number): string {
   if (Number.isNaN(at.getTime())) return "";
   // Not by the zone's offset, which is of whole minutes: while a year is typed it is one of long ago, when zones had seconds.
   const day = [digits(4, at.getFullYear()), digits(2, at.getMonth() + 1), digits(2, at.getDate())];
-  return `${day.join("-")}T${digits(2, at.getHours())}:${digits(2, at.getMinutes())}`;
+  return `${day.join("-")}T${clockText(at)}`;
 }
 
 /** What such a field says as the address and the API have it; nothing for what is no moment, such as the year 20266. */

@@ -53,15 +53,17 @@ export function agoText(at: string | null | undefined, now = Date.now()): string
 }
 
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
-const two = (n: number): string => String(n).padStart(2, "0");
+/** With leading zeros: 07. */
+export const digits = (count: number, n: number): string => String(n).padStart(count, "0");
 /** 22 Nov, of this browser's time zone. */
 export const dayText = (at: Date): string => `${at.getDate()} ${MONTHS[at.getMonth()]}`;
 /** 05:11, of this browser's time zone. */
-export const clockText = (at: Date): string => `${two(at.getHours())}:${two(at.getMinutes())}`;
-const secondText = (at: Date): string => `${clockText(at)}:${two(at.getSeconds())}`;
+export const clockText = (at: Date): string =>
+  `${digits(2, at.getHours())}:${digits(2, at.getMinutes())}`;
+const secondText = (at: Date): string => `${clockText(at)}:${digits(2, at.getSeconds())}`;
 /** 22 Nov, 05:11:03.042, of this browser's time zone. */
 export const lineTimeText = (at: Date): string =>
-  `${dayText(at)}, ${secondText(at)}.${String(at.getMilliseconds()).padStart(3, "0")}`;
+  `${dayText(at)}, ${secondText(at)}.${digits(3, at.getMilliseconds())}`;
 
 /** A moment in this browser's time zone: 22 Nov 2026, 05:11:03. */
 export function timeText(at: string | null | undefined): string {
