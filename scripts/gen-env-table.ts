@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { z } from "zod";
 import { COMMAND_FLAGS, MODE_FLAGS, MODES } from "#hub/cli/flags.ts";
 import { HubEnv, loadHubConfig } from "#hub/config.ts";
-import { WorkerEnv } from "#worker/config.ts";
+import { loadWorkerConfig, WorkerEnv } from "#worker/config.ts";
 
 /** Writes the README's table of variables from the schemas that read them; `--check` only compares. */
 
@@ -30,8 +30,9 @@ function spell(name: string, value: unknown): string {
   return String(value);
 }
 
-/** Defaults that hang on the mode: the schema has none, the configuration does. */
-const BY_MODE: Record<string, string> = {
+/** Defaults that depend on the mode or on other variables: the schema has none, the configuration does. */
+const FROM_CONFIGURATION: Record<string, string> = {
+  MAX_CONCURRENT: `LANE_POOL (${loadWorkerConfig({}, {}).max_concurrent})`,
   PUBLIC_BASE_URL: `${loadHubConfig({}, {}, "hub").public_base_url} (hub mode)`,
   SVC_HOST: `${loadHubConfig({}, {}, "hub").host}; ${loadHubConfig({}, {}, "dev").host} (dev mode)`,
 };
@@ -44,7 +45,7 @@ const variablesOf = (reader: string, schema: z.ZodObject): Variable[] =>
     return {
       name,
       readers: [reader],
-      fallback: BY_MODE[name] ?? spell(name, parsed.data),
+      fallback: FROM_CONFIGURATION[name] ?? spell(name, parsed.data),
       meaning,
     };
   });

@@ -14,9 +14,15 @@ const number = z.string().transform((raw, ctx) => {
   return z.NEVER;
 });
 
+const whole = (min: number, max: number) => number.pipe(z.number().int().min(min).max(max));
+
 /** A whole number within [min, max]. */
 export const integer = (fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER) =>
-  number.pipe(z.number().int().min(min).max(max)).default(fallback);
+  whole(min, max).default(fallback);
+
+/** The same where the default depends on other variables. */
+export const optionalInteger = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
+  whole(min, max).optional();
 
 /** Seconds in the variable (fractions allowed), milliseconds in the code. */
 export const seconds = (fallbackSeconds: number, minSeconds = 0) =>

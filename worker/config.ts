@@ -8,6 +8,7 @@ import {
   flag,
   integer,
   list,
+  optionalInteger,
   optionalText,
   parseEnv,
   seconds,
@@ -66,7 +67,9 @@ export const WorkerEnv = z.object({
     .optional()
     .describe("Name of this worker; by default `w` and the last two octets of its LAN address."),
   LANE_POOL: integer(2, 1, 100).describe("Lanes (browsers) of this worker."),
-  MAX_CONCURRENT: integer(2, 0, 1_000).describe("Jobs this worker runs at once."),
+  MAX_CONCURRENT: optionalInteger(0, 1_000).describe(
+    "Jobs and sessions this worker runs at once; by default as many as it has lanes.",
+  ),
   NOVNC_PUBLIC_HOST: text("localhost").describe("Host used in viewer links; the hub corrects it."),
   NOVNC_BASE_PORT: integer(6080, 1, 65_535).describe(
     "Viewer port of lane 0; lane i uses this + i.",
@@ -194,7 +197,7 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
     version: v.WORKER_VERSION ?? null,
     data_dir: resolve(v.SVC_DATA_DIR),
     log_level: v.SVC_LOG_LEVEL,
-    max_concurrent: v.MAX_CONCURRENT,
+    max_concurrent: v.MAX_CONCURRENT ?? v.LANE_POOL,
     drain_ms: v.SVC_DRAIN_TIMEOUT_S,
     novnc: { public_host: v.NOVNC_PUBLIC_HOST, base_port: v.NOVNC_BASE_PORT },
     lanes: {

@@ -66,7 +66,7 @@ test("viewer URLs follow NOVNC_PUBLIC_HOST and NOVNC_BASE_PORT, one per lane (fl
   expect(rig.peer.frames[0]).toMatchObject({
     worker_id: "w1",
     capabilities: {
-      max_concurrent: 2,
+      max_concurrent: 3,
       lane_novnc_urls: ["http://lan:7000/", "http://lan:7001/", "http://lan:7002/"],
     },
   });

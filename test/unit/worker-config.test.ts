@@ -30,7 +30,18 @@ describe("worker configuration (fleet spec §8)", () => {
     expect(loadWorkerConfig({ LANE_POOL: "5" }, { LANE_POOL: undefined }).lanes.count).toBe(5);
   });
 
+  test("MAX_CONCURRENT follows LANE_POOL, so that no lane stands idle, unless it is given itself", () => {
+    const jobsAtOnce = (env: EnvSource) => loadWorkerConfig(env, {}).max_concurrent;
+    expect(jobsAtOnce({ LANE_POOL: "3" })).toBe(3);
+    expect(jobsAtOnce({ LANE_POOL: "1" })).toBe(1);
+    expect(jobsAtOnce({ LANE_POOL: "3", MAX_CONCURRENT: "2" })).toBe(2);
+    expect(jobsAtOnce({ LANE_POOL: "3", MAX_CONCURRENT: "0" })).toBe(0);
+    expect(loadWorkerConfig({}, { LANE_POOL: "4" }).max_concurrent).toBe(4);
+  });
+
   const bad: [string, EnvSource][] = [
+    ["MAX_CONCURRENT", { MAX_CONCURRENT: "1.5" }],
+    ["MAX_CONCURRENT", { MAX_CONCURRENT: "-1" }],
     ["LANE_POOL", { LANE_POOL: "two" }],
     ["LANE_POOL", { LANE_POOL: "0" }],
     ["HUB_URL", { HUB_URL: "ftp://hub" }],

@@ -121,7 +121,7 @@ const LINES: Record<Role, Line[]> = {
       example: "",
     },
     { name: "LANE_POOL", about: "Browsers at a time.", example: "2" },
-    { name: "MAX_CONCURRENT", about: "Jobs at a time.", example: "2" },
+    { name: "MAX_CONCURRENT", about: "Jobs and sessions at a time.", example: "2" },
     { name: "SVC_SLOTS", about: "Pipeline tasks at a time.", example: "4" },
     {
       name: "SVC_DISPLAY_BASE",
