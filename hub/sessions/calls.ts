@@ -1,7 +1,7 @@
 import { AppError, notFound } from "#shared/errors.ts";
 import { newToken } from "#shared/ids.ts";
 import { ACTION_GRACE_MS, MAX_ACTIONS_AT_ONCE } from "#shared/limits.ts";
-import type { SessionReply } from "#shared/link/messages.ts";
+import { BROWSER_STARTING, type SessionReply } from "#shared/link/messages.ts";
 import type { HubContext } from "../context.ts";
 import type { WorkerLink } from "../fleet/worker-link.ts";
 import { readBlob } from "./bridge.ts";
@@ -25,7 +25,7 @@ export interface SessionCall {
 /**
  * One operation on the session's page, done by its worker (fleet spec §4.2). The answer may hold its result or name a
  * blob; `resultOf` reads either.
- * @throws AppError at_capacity, relay_failed (502), timed_out (504), not_found (404), or invalid with
+ * @throws AppError unavailable (503, with Retry-After), relay_failed (502), timed_out (504), not_found (404), or invalid with
  *   `{detail, error}` (422), as design/api.md says.
  */
 export async function callSession(
@@ -107,6 +107,8 @@ const overError = (why: unknown): AppError =>
 function failureOf({ kind, error }: SessionReply): AppError {
   const detail = error?.message || "the action failed";
   const body = error ? { error } : {};
+  if (error?.name === BROWSER_STARTING && kind === "broken")
+    return new AppError("unavailable", detail, { body, headers: { "Retry-After": "1" } });
   switch (kind) {
     case "page":
     case "invalid":

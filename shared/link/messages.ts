@@ -119,6 +119,12 @@ const SessionPlace = {
 };
 
 /**
+ * Name of the error of a call that came while the session's browser starts: worth another try (503). Its kind is `broken`,
+ * because a hub of an earlier version would cut the link over a kind that it does not know.
+ */
+export const BROWSER_STARTING = "BrowserStarting";
+
+/**
  * The answer to a HubSessionCall. `result` inline, or `blob`: the id under which the worker's bridge gives the bytes of
  * the JSON result. `kind` of a failure: `page` what the page refused (422), `timeout` (504), `gone` the session is not
  * on this worker (404), `invalid` arguments (422), `broken` anything else (502).

@@ -552,6 +552,21 @@ test("preview.jpg: one call however many ask, kept for preview_interval_s, never
   expect(worker.calls.all.length).toBe(2);
 });
 
+test("§4.2 a call that comes while the browser starts is 503 with Retry-After, not 502", async () => {
+  const error = { name: "BrowserStarting", message: "the browser is still starting" };
+  await start({ on_call: () => ({ ok: false, kind: "broken", error }) });
+  const { session_id: sid } = await open();
+  for (const [method, path] of [
+    ["GET", "preview.jpg"],
+    ["POST", "markdown"],
+  ] as const) {
+    const args = method === "POST" ? [{}] : [];
+    const { status, body, headers } = await hub.call(method, `/sessions/${sid}/${path}`, ...args);
+    expect({ status, body }).toEqual({ status: 503, body: { detail: error.message, error } });
+    expect(headers.get("retry-after")).toBe("1");
+  }
+});
+
 test("GET /sessions/{sid}/state tells where the page is now, or what is known when the worker is busy", async () => {
   const worker = await start({
     on_call: () => ({ place: { url: "http://now.test/", title: "Now", tabs: 3 } }),

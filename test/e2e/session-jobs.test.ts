@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { BROWSER_STARTING } from "#shared/link/messages.ts";
 import { JobOptions } from "#shared/schema/job.ts";
 import type { Tab } from "#shared/schema/session.ts";
 import { until } from "#test/support/fleet-process.ts";
@@ -71,6 +72,21 @@ describe("sessions of jobs (§2.2, §3.3)", () => {
     expect(await result("running")).toMatchObject({ status: "completed", title: "Form" });
     await warm;
     expect(await session.call("state")).toMatchObject({ ok: false, kind: "gone" });
+  }, 40_000);
+
+  test("§4.2 from its first moment a job's preview is a picture, or says that the browser is still starting", async () => {
+    const warm = laneWarm(rig.peer, 0);
+    const job = assign("starting", at("/form"), { settle_seconds: 3 });
+    const session = callsOf(rig.peer, rig.sessions, job.session_id);
+    await rig.peer.next("JobAccepted");
+    const errors: unknown[] = [];
+    let reply = await session.call("preview");
+    for (; !reply.ok; reply = await session.call("preview")) errors.push(reply.error?.name);
+    // A page that cannot be drawn in time is a timeout, as ever.
+    const others = errors.filter((name) => name !== BROWSER_STARTING && name !== "TimeoutError");
+    expect(others).toEqual([]);
+    expect(await result("starting")).toMatchObject({ status: "completed" });
+    await warm;
   }, 40_000);
 
   test("a file that a running job's page downloads can be read, and is an asset of the job too", async () => {

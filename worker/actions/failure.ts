@@ -1,6 +1,6 @@
 import { DeadlineError } from "#shared/clock.ts";
 import { AppError, errorMessage } from "#shared/errors.ts";
-import type { SessionReply } from "#shared/link/messages.ts";
+import { BROWSER_STARTING, type SessionReply } from "#shared/link/messages.ts";
 import type { ActionError } from "#shared/schema/session.ts";
 
 export type FailureKind = NonNullable<SessionReply["kind"]>;
@@ -16,6 +16,10 @@ export class ActionFailure extends Error {
     this.error = error;
   }
 }
+
+/** What would work in a moment (503). `why` is a clause. */
+export const browserStarting = (why: string): ActionFailure =>
+  new ActionFailure("broken", { name: BROWSER_STARTING, message: `${why}: try again in a moment` });
 
 /** What the page refused, in a sentence. */
 export const refused = (message: string, name = "Error"): ActionFailure =>

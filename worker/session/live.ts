@@ -1,7 +1,7 @@
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import type { Viewport } from "#shared/schema/session.ts";
-import { ActionFailure } from "#worker/actions/failure.ts";
+import { ActionFailure, browserStarting } from "#worker/actions/failure.ts";
 import { openPages, type Pages } from "#worker/actions/pages.ts";
 import type { Guard } from "#worker/fetch/guard.ts";
 import type { LaneHold } from "#worker/lanes/pool.ts";
@@ -109,6 +109,7 @@ export class Live implements LiveSession {
 
   /** The watch of the browser in use. @throws ActionFailure while there is none. */
   watch(): BrowserWatch {
+    if (this.restarting !== null) throw browserStarting("the browser is restarting");
     return this.inUse().watch;
   }
 
@@ -251,10 +252,8 @@ export class Live implements LiveSession {
 
   private inUse(): Use {
     if (this.use && !this.signal.aborted) return this.use;
-    throw new ActionFailure(this.signal.aborted ? "gone" : "broken", {
-      name: "Error",
-      message: this.signal.aborted ? "the session has ended" : "the browser is still starting",
-    });
+    if (!this.signal.aborted) throw browserStarting("the browser is still starting");
+    throw new ActionFailure("gone", { name: "Error", message: "the session has ended" });
   }
 
   private connect(use: Use): Promise<Pages> {

@@ -1,4 +1,4 @@
-import { ActionFailure } from "#worker/actions/failure.ts";
+import { browserStarting } from "#worker/actions/failure.ts";
 import type { Live } from "./live.ts";
 
 const PREVIEW = { width: 640, quality: 50, ms: 2_000 } as const;
@@ -8,8 +8,8 @@ export async function previewOf(live: Live): Promise<{ mime: string; content_bas
   const watch = live.watch();
   const target_id = live.activeTarget();
   const session = target_id === null ? null : watch.sessionOf(target_id);
-  if (!session)
-    throw new ActionFailure("page", { name: "Error", message: "the session has no open tab" });
+  // A browser that has just started, or whose last tab was closed, has its next one in a moment.
+  if (!session) throw browserStarting("the session has no open tab yet");
   const timeout = { timeout_ms: PREVIEW.ms };
   const { cssVisualViewport: view } = await session.send(
     "Page.getLayoutMetrics",

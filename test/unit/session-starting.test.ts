@@ -1,0 +1,59 @@
+import { expect, test } from "bun:test";
+import { systemClock } from "#shared/clock.ts";
+import { BROWSER_STARTING } from "#shared/link/messages.ts";
+import { silentLog } from "#shared/log.ts";
+import { createFakeBrowser } from "#test/support/fake-browser.ts";
+import { createGuard } from "#worker/fetch/guard.ts";
+import { answerCall, type CallDeps } from "#worker/session/calls.ts";
+import type { SessionLink } from "#worker/session/link.ts";
+import { Live } from "#worker/session/live.ts";
+import { createSessions } from "#worker/session/types.ts";
+
+/** A session as it is before its browser has come. */
+const newLive = () =>
+  new Live(
+    {
+      sessions: createSessions(),
+      guard: createGuard({ navigation_block: [], own_ports: [] }),
+      log: silentLog,
+      download_max_bytes: 1,
+    },
+    {
+      session_id: "s1",
+      lane_idx: 0,
+      lease_token: 1,
+      job_id: null,
+      hold: {
+        lane_idx: 0,
+        browser: async () => createFakeBrowser(true),
+        restart: async () => createFakeBrowser(true),
+        release: async () => {},
+      },
+    },
+  );
+
+// A call without a browser uses nothing else of them.
+const deps = { clock: systemClock } as CallDeps;
+const link = {} as SessionLink;
+
+test.each(["preview", "markdown", "cookies_get"])(
+  "§4.2 %s says that the browser is still starting, and that it is worth another try",
+  async (action) => {
+    const message = {
+      type: "HubSessionCall",
+      call_id: "c1",
+      session_id: "s1",
+      action,
+      args: {},
+      timeout_ms: 1_000,
+    } as const;
+    expect(await answerCall(newLive(), link, message, deps)).toMatchObject({
+      ok: false,
+      kind: "broken",
+      error: {
+        name: BROWSER_STARTING,
+        message: "the browser is still starting: try again in a moment",
+      },
+    });
+  },
+);
