@@ -6,6 +6,8 @@ export const CODEGEN_ATTEMPTS = { min: 1, max: 10, default: 3 } as const;
 export const ATTEMPT_TIMEOUT_S = { min: 30, max: 864_000, default: 180 } as const;
 /** §8: scripted jobs that one hub runs at a time; the bounds are ours. */
 export const RUN_CONCURRENCY = { min: 1, max: 50, default: 3 } as const;
+/** For how long a scripted job leaves the last free lane to fetch jobs; by the age of 90 s it has a free lane (§3.1). */
+export const LANE_RESERVE_S = { max: 90, default: 20 } as const;
 
 /** §2.5: lane i uses display :100+i, CDP 9223+i, VNC 5901+i; its viewer bridge is NOVNC_BASE_PORT+i. */
 export const DISPLAY_BASE = 100;

@@ -83,7 +83,7 @@ export function batchJobs({ q, t: { jobs } }: Conn, singles: JobStatements): Job
   const claimMany = once(() =>
     q
       .update(jobs)
-      .set({ ...givenAll(CLAIMED), status: "running" })
+      .set({ ...givenAll(CLAIMED), status: "running", stage: null })
       .from(free as never)
       .where(and(eq(job_id, given("job_id")), eq(status, "queued"), isNull(worker_id)))
       .returning(all)

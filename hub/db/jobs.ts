@@ -12,6 +12,7 @@ import {
   like,
   lte,
   ne,
+  or,
   type SQL,
   sql,
   sum,
@@ -85,7 +86,7 @@ export function jobsRepo(conn: Conn): JobsRepo {
   const claim = once(() =>
     q
       .update(jobs)
-      .set({ ...placeholders<Claimed>(CLAIMED), status: "running" })
+      .set({ ...placeholders<Claimed>(CLAIMED), status: "running", stage: null })
       .where(and(eq(jobs.job_id, sql.placeholder("job_id")), waiting))
       .returning()
       .prepare("claim_job"),
@@ -101,10 +102,12 @@ export function jobsRepo(conn: Conn): JobsRepo {
         .prepare(`oldest_queued_${modes}`),
     );
   const scripted = ne(jobs.mode, "fetch");
+  const fetching = eq(jobs.mode, "fetch");
+  const oldEnough = lte(jobs.created_at, sql.placeholder("scripted_before"));
   const oldestQueued = {
-    all: oldestOf("all"),
-    fetch: oldestOf("fetch", eq(jobs.mode, "fetch")),
-    scripted: oldestOf("scripted", scripted),
+    all: oldestOf("all", or(fetching, oldEnough)),
+    fetch: oldestOf("fetch", fetching),
+    scripted: oldestOf("scripted", and(scripted, oldEnough)),
   };
   const heldByGiven = and(
     eq(jobs.job_id, sql.placeholder("job_id")),
@@ -217,8 +220,16 @@ export function jobsRepo(conn: Conn): JobsRepo {
         .from(jobs)
         .where(and(eq(jobs.status, "running"), inArray(jobs.job_id, job_ids)));
     },
-    oldestQueued: async (created_before, limit, modes = "all") =>
-      oldestQueued[modes]().execute({ created_before, limit }),
+    oldestQueued: async (created_before, limit, modes = "all", scripted_before = created_before) =>
+      oldestQueued[modes]().execute({ created_before, scripted_before, limit }),
+    markQueued: async (job_id, stage) => {
+      const marked = await q
+        .update(jobs)
+        .set({ stage })
+        .where(and(eq(jobs.job_id, job_id), waiting, isNull(jobs.stage)))
+        .returning({ job_id: jobs.job_id });
+      return marked.length > 0;
+    },
     runningScripts: async () => {
       const [row] = await q
         .select({ scripts: count() })

@@ -114,8 +114,18 @@ export interface JobsRepo {
   runningBefore(created_before: number, limit: number): Promise<JobRow[]>;
   /** Those of these jobs that run, with the lease they run under; in any order. */
   runningAmong(job_ids: string[]): Promise<{ job_id: string; lease_token: number | null }[]>;
-  /** Oldest queued, unassigned jobs created at or before `created_before`. */
-  oldestQueued(created_before: number, limit: number, modes?: QueuedModes): Promise<JobRow[]>;
+  /**
+   * Oldest queued, unassigned jobs created at or before `created_before`; scripted ones of them only those created at or
+   * before `scripted_before`, when it is given.
+   */
+  oldestQueued(
+    created_before: number,
+    limit: number,
+    modes?: QueuedModes,
+    scripted_before?: number,
+  ): Promise<JobRow[]>;
+  /** Names the stage of a queued job that has none; true for the one caller who did. */
+  markQueued(job_id: string, stage: string): Promise<boolean>;
   /** Scripted jobs that run, at whichever hub. */
   runningScripts(): Promise<number>;
   /** 1 for the next one to run; null when the job is not queued. */

@@ -34,9 +34,15 @@ export async function assignQueued(
     const room = freeCapacity(ctx, Math.min(BATCH, most - given));
     if (room === 0) return given;
     const wanted = room + waiting.size;
-    const modes = mayTakeLane(ctx) ? wanted_modes : "fetch";
-    if (wanted_modes === "scripted" && modes === "fetch") return given;
-    const rows = await ctx.db.jobs.oldestQueued(created_before, wanted, modes);
+    const scripted_before = mayTakeLane(ctx);
+    if (wanted_modes === "scripted" && scripted_before === null) return given;
+    const modes = scripted_before === null ? "fetch" : wanted_modes;
+    const rows = await ctx.db.jobs.oldestQueued(
+      created_before,
+      wanted,
+      modes,
+      scripted_before ?? undefined,
+    );
     const outcomes = await assignJobs(
       ctx,
       rows.filter((row) => !waiting.has(row.job_id)),
@@ -47,6 +53,13 @@ export async function assignQueued(
     }
     if (rows.length < wanted || [...outcomes.values()].includes("full")) return given;
   }
+}
+
+/** Gives lanes to the jobs that redrive takes (fleet spec §3.1, §8). Runs inside `ctx.dispatcher`. */
+export function assignAged(ctx: HubContext): Promise<number> {
+  const { redrive_min_age_ms, redrive_max_per_pass } = ctx.config.queue;
+  const most = redrive_max_per_pass || Number.POSITIVE_INFINITY;
+  return assignQueued(ctx, ctx.clock.now() - redrive_min_age_ms, most);
 }
 
 type Outcome = "given" | "lost" | "full" | "waits";
@@ -71,7 +84,8 @@ async function assignJobs(ctx: HubContext, rows: readonly JobRow[]): Promise<Map
     }
     // By the lanes that are left. The jobs behind it are not held up: the next read leaves it out.
     await assignTogether();
-    if (mayTakeLane(ctx)) await assign(row);
+    const before = mayTakeLane(ctx);
+    if (before !== null && row.created_at <= before) await assign(row);
   }
   await assignTogether();
   return outcomes;
@@ -79,9 +93,10 @@ async function assignJobs(ctx: HubContext, rows: readonly JobRow[]): Promise<Map
 
 /**
  * Without pull-on-free only jobs whose POST still waits, here or at another hub, get a lane here; the others are redriven
- * (§3.1).
+ * (§3.1). Those that are old enough for it come first: under steady load no lane is free when the loop looks.
  */
 export async function assignWaiting(ctx: HubContext): Promise<void> {
+  if (ctx.config.queue.redrive) await assignAged(ctx);
   for (const job_id of new Set([...ctx.waiters.keys(), ...wantedElsewhere(ctx)])) {
     if (freeCapacity(ctx, 1) === 0) return;
     const row = await ctx.db.jobs.get(job_id);

@@ -2,11 +2,12 @@ import { HEARTBEAT_INTERVAL_MS } from "#shared/limits.ts";
 import type { HubContext } from "../context.ts";
 import { isAlive, readFleet } from "../fleet/view.ts";
 import { serveWaiting } from "../sessions/waiting.ts";
-import { assignQueued, assignWaiting } from "./assign.ts";
+import { assignAged, assignQueued, assignWaiting } from "./assign.ts";
 import { runAttachedScripts } from "./attach.ts";
 import { askOthers } from "./elsewhere.ts";
 import { stopEndedOnce } from "./ended-elsewhere.ts";
 import { announceEnd } from "./events.ts";
+import { tellHeldBack } from "./held-back.ts";
 import { waitedForLanes } from "./scripted.ts";
 import { storeUnstoredOnce } from "./unstored.ts";
 
@@ -19,12 +20,8 @@ const ANY_AGE = Number.MAX_SAFE_INTEGER;
 const MAX_RUNNING = 20_000;
 
 /** Redrive (fleet spec §3.1, §8): jobs queued for `redrive_min_age_ms` get a free lane. */
-export function redriveOnce(ctx: HubContext): Promise<number> {
-  const { redrive_min_age_ms, redrive_max_per_pass } = ctx.config.queue;
-  const most = redrive_max_per_pass || Number.POSITIVE_INFINITY;
-  const before = ctx.clock.now() - redrive_min_age_ms;
-  return ctx.dispatcher.exclusive(() => assignQueued(ctx, before, most));
-}
+export const redriveOnce = (ctx: HubContext): Promise<number> =>
+  ctx.dispatcher.exclusive(() => assignAged(ctx));
 
 /** What a lane that became free, a new job, or a wanted session sets off: who waits longest is served first. */
 export async function dispatchOnce(ctx: HubContext): Promise<void> {
@@ -36,6 +33,7 @@ export async function dispatchOnce(ctx: HubContext): Promise<void> {
     await serveWaiting(ctx, async () => {});
   }
   await runAttachedScripts(ctx);
+  await tellHeldBack(ctx);
   askOthers(ctx);
 }
 

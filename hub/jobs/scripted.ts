@@ -38,6 +38,16 @@ export interface Scripted {
   /** The setting max_concurrent_runs as it was last read, and when so many were last seen to run (epoch ms). */
   most: number;
   full_at: number;
+  readonly reserve: LaneReserve;
+}
+
+/** The last free lane of several, which scripted jobs leave to fetch jobs for a while. */
+export interface LaneReserve {
+  /** For how long: the setting lane_reserve_s as it was last read. */
+  ms: number;
+  /** When the queue was last looked at for jobs that are held back, and when it will be next (epoch ms). */
+  looked_at: number;
+  due_at: number;
 }
 
 export const newScripted = (): Scripted => ({
@@ -47,6 +57,7 @@ export const newScripted = (): Scripted => ({
   attached: new Set(),
   most: 0,
   full_at: Number.NEGATIVE_INFINITY,
+  reserve: { ms: 0, looked_at: Number.NEGATIVE_INFINITY, due_at: Number.POSITIVE_INFINITY },
 });
 
 export const isScripted = ({ mode }: Pick<JobRow, "mode">): boolean => mode !== "fetch";
@@ -59,9 +70,13 @@ function countRuns({ scripted: { lanes, runs } }: HubContext): number {
   return Math.max(lanes.size, runs.size);
 }
 
-/** Whether a runner of this hub is free (fleet spec §8, setting max_concurrent_runs). */
+/** Whether a runner of this hub is free (fleet spec §8, setting max_concurrent_runs). Reads the settings that count. */
 export async function hasFreeRunner(ctx: HubContext): Promise<boolean> {
-  ctx.scripted.most = await fleetSetting(ctx, "max_concurrent_runs");
+  const { scripted, config } = ctx;
+  scripted.most = await fleetSetting(ctx, "max_concurrent_runs");
+  const reserve_ms = 1_000 * (await fleetSetting(ctx, "lane_reserve_s"));
+  // Fleet spec §3.1: from this age on a job that is queued takes a free lane.
+  scripted.reserve.ms = Math.min(reserve_ms, config.queue.redrive_min_age_ms);
   return runnerFree(ctx);
 }
 
@@ -85,12 +100,21 @@ function places(ctx: HubContext, most: number): number {
   return count;
 }
 
+/** Scripts run for minutes or days, so among two lanes and more the last free one is left to fetch jobs for a while. */
+const isLastLane = (ctx: HubContext): boolean => freeCapacity(ctx, 2) < places(ctx, 2);
+
 /**
- * Whether a scripted job may take a lane now; `hasFreeRunner` has been asked in this pass. Scripts run for minutes or days,
- * so among two lanes and more the last free one is left to fetch jobs.
+ * Scripted jobs created at or before this may take a lane now; null when none may. `hasFreeRunner` has been asked in this
+ * pass. A job that has left the last lane to others for long enough is no different from a fetch job: the oldest is first.
  */
-export const mayTakeLane = (ctx: HubContext): boolean =>
-  runnerFree(ctx) && freeCapacity(ctx, 2) >= places(ctx, 2);
+export function mayTakeLane(ctx: HubContext): number | null {
+  if (!runnerFree(ctx)) return null;
+  return isLastLane(ctx) ? ctx.clock.now() - ctx.scripted.reserve.ms : Number.MAX_SAFE_INTEGER;
+}
+
+/** Whether a lane is free that young scripted jobs leave to fetch jobs, and nothing else keeps them. */
+export const isReserving = (ctx: HubContext): boolean =>
+  ctx.scripted.reserve.ms > 0 && runnerFree(ctx) && freeCapacity(ctx, 1) > 0 && isLastLane(ctx);
 
 /**
  * Whether scripted jobs in the queue have waited for lanes and nothing else for so long (fleet spec §8, queue timeout):

@@ -4,7 +4,3 @@ import { fleetSetting } from "../registries/fleet-settings.ts";
 /** The setting min_asset_size_bytes, which stands in for a client's 0 (fleet spec §2.2). */
 export const minAssetSize = (ctx: HubContext): Promise<number> =>
   fleetSetting(ctx, "min_asset_size_bytes");
-
-/** How many scripted jobs this hub may run at a time (fleet spec §8; setting max_concurrent_runs). */
-export const maxConcurrentRuns = (ctx: HubContext): Promise<number> =>
-  fleetSetting(ctx, "max_concurrent_runs");

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isRefusedHost } from "#shared/addresses.ts";
-import { RUN_CONCURRENCY } from "#shared/limits.ts";
+import { LANE_RESERVE_S, RUN_CONCURRENCY } from "#shared/limits.ts";
 import { RegistrySlug } from "#shared/schema/engine.ts";
 import type { HubConfig } from "../config.ts";
 
@@ -73,6 +73,11 @@ export const FLEET_SETTINGS = {
     z.int().min(RUN_CONCURRENCY.min).max(RUN_CONCURRENCY.max),
     RUN_CONCURRENCY.default,
     "Scripted jobs (codegen-loop and rerun) that one hub runs at a time",
+  ),
+  lane_reserve_s: setting(
+    z.number().min(0).max(LANE_RESERVE_S.max),
+    LANE_RESERVE_S.default,
+    "Seconds for which a scripted job leaves the last free lane of several to fetch jobs; 0 = not at all",
   ),
   preview_interval_s: setting(
     z.number().gt(0).max(3_600),

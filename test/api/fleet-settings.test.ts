@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { maxConcurrentRuns, minAssetSize } from "#hub/jobs/settings.ts";
+import { minAssetSize } from "#hub/jobs/settings.ts";
 import { fleetSetting } from "#hub/registries/fleet-settings.ts";
 import { FLEET_SETTING_KEYS } from "#hub/registries/known-settings.ts";
 import { issueAt, scenarios } from "#test/support/api.ts";
@@ -32,6 +32,7 @@ const DEFAULTS = {
   retention_days: 0,
   retention_max_bytes: 0,
   max_concurrent_runs: 3,
+  lane_reserve_s: 20,
   preview_interval_s: 2,
   cors_origins: [],
   webhook_url: null,
@@ -97,6 +98,12 @@ scenarios("§4.7 PATCH /settings", at, [
     status: 422,
     body: issueAt("body", "control.service_log_days"),
   },
+  {
+    name: "no lane is left to fetch jobs for longer than redrive allows",
+    send: { lane_reserve_s: 91 },
+    status: 422,
+    body: issueAt("body", "lane_reserve_s"),
+  },
   { name: "no more than 50 runs", send: { max_concurrent_runs: 51 }, status: 422 },
   {
     name: "not none",
@@ -154,7 +161,7 @@ describe("§4.7 each setting has its effect", () => {
   test("min_asset_size_bytes and max_concurrent_runs count at once, in this hub and any other within a second", async () => {
     await patch({ min_asset_size_bytes: 9, max_concurrent_runs: 4 });
     expect(await minAssetSize(hub.ctx)).toBe(9);
-    expect(await maxConcurrentRuns(hub.ctx)).toBe(4);
+    expect(await fleetSetting(hub.ctx, "max_concurrent_runs")).toBe(4);
     // Another hub's write: what was read lives for a second.
     await hub.ctx.db.settings.set("max_concurrent_runs", 5, 0);
     let now = hub.ctx.clock.now() + 999;
@@ -168,7 +175,7 @@ describe("§4.7 each setting has its effect", () => {
   test("a stored value that no rule allows any more counts as none", async () => {
     await hub.ctx.db.settings.set("max_concurrent_runs", "many", 0);
     hub.ctx.settings_cache.clear();
-    expect(await maxConcurrentRuns(hub.ctx)).toBe(3);
+    expect(await fleetSetting(hub.ctx, "max_concurrent_runs")).toBe(3);
     expect((await hub.call("GET", "/settings")).body.settings.max_concurrent_runs).toBe(3);
   });
 

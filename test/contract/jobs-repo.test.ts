@@ -321,6 +321,36 @@ eachDialect((open) => {
         10, 20, 30,
       ]);
     });
+
+    test("oldestQueued leaves out scripted jobs, or those younger than asked for", async () => {
+      const db = await open();
+      await insertJobs(db, [
+        jobRow({ created_at: 10, mode: "rerun" }),
+        jobRow({ created_at: 20 }),
+        jobRow({ created_at: 30, mode: "codegen-loop" }),
+        jobRow({ created_at: 40 }),
+      ]);
+      const found = async (...asked: Parameters<Db["jobs"]["oldestQueued"]>) =>
+        (await db.jobs.oldestQueued(...asked)).map((job) => job.created_at);
+      expect(await found(100, 10)).toEqual([10, 20, 30, 40]);
+      expect(await found(100, 10, "fetch")).toEqual([20, 40]);
+      expect(await found(100, 10, "all", 29)).toEqual([10, 20, 40]);
+      expect(await found(100, 10, "scripted")).toEqual([10, 30]);
+      expect(await found(100, 10, "scripted", 29)).toEqual([10]);
+      expect(await found(20, 1, "all", 29)).toEqual([10]);
+    });
+
+    test("markQueued names the stage of a queued job once; whoever claims it begins without one", async () => {
+      const db = await open();
+      const [row] = await insertJobs(db, [jobRow({})]);
+      const job_id = row?.job_id ?? "";
+      const marks = await Promise.all(times(5).map(() => db.jobs.markQueued(job_id, "queued")));
+      expect(marks.filter(Boolean)).toHaveLength(1);
+      expect(await db.jobs.get(job_id)).toMatchObject({ status: "queued", stage: "queued" });
+      expect(await db.jobs.claim(claimOf(job_id))).toMatchObject({ stage: null });
+      expect(await db.jobs.markQueued(job_id, "queued")).toBe(false);
+      expect(await db.jobs.markQueued("nope", "queued")).toBe(false);
+    });
   });
 
   describe("list", () => {

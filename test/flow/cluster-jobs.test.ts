@@ -141,6 +141,22 @@ for (const [name, open] of Object.entries(STORES))
       for (const id of ["w1", "w2", "w3"]) expect(await a.ctx.leases.list(id)).toEqual([]);
     });
 
+    test("§3.1 a script submitted at one hub leaves the last lane of the other to fetch jobs for a while, is told of it once, and takes it", async () => {
+      const { a, b } = await two(await open());
+      await a.call("PATCH", "/settings", { lane_reserve_s: 4 });
+      for (const hub of [a, b]) hub.ctx.settings_cache.clear();
+      const worker = await a.worker({ lanes: 2 });
+      expect((await submit(a)).body.status).toBe("running");
+      const { job_id } = (await submit(b, { mode: "rerun", code: "log(1)" })).body;
+      const waited = await b.ctx.db.jobs.get(job_id);
+      const assigned = await worker.assigned.next((job) => job.job_id === job_id);
+      expect(assigned.options).toMatchObject({ mode: "rerun" });
+      const events = await a.ctx.db.events.list(job_id, 0, 10);
+      expect(events.map(({ data }) => data.stage)).toEqual(["queued", "assigned"]);
+      const taken_after = (events[1]?.ts ?? 0) - (waited?.created_at ?? 0);
+      expect(taken_after).toBeGreaterThanOrEqual(4_000);
+    });
+
     test("§8 rule 2: a job goes to the hub whose worker has fewer in flight", async () => {
       const { a, b } = await two(await open());
       const here = await a.worker({ worker_id: "w1", lanes: 2 });

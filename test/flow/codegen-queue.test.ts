@@ -2,7 +2,13 @@ import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { reconcileOnce } from "#hub/jobs/passes.ts";
 import type { ScriptOutcome, ScriptRun } from "#hub/runner/types.ts";
 import { createFakeClock } from "#test/support/fake-clock.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
+import {
+  SUBMIT_WAIT_MS,
+  startTestHub,
+  TARGET,
+  type TestHub,
+  type TestHubOptions,
+} from "#test/support/hub.ts";
 import { createQueue } from "#test/support/queue.ts";
 import { scriptedWorker } from "#test/support/scripted-worker.ts";
 
@@ -98,7 +104,7 @@ test("§8 jobs that come within one millisecond stand in the queue in the order 
 });
 
 test("the last free lane of several is left to fetch jobs; a fleet of one lane runs scripts all the same", async () => {
-  await start();
+  await start({ clock: createFakeClock() });
   const worker = await scriptedWorker(hub, { lanes: 2 });
   const [first, second] = [await rerun(), await rerun()];
   const running = await runs.next();
@@ -113,6 +119,147 @@ test("the last free lane of several is left to fetch jobs; a fleet of one lane r
   expect((await job(second)).status).toBe("queued");
   worker.finish(await worker.assigned.next());
   expect((await runs.next()).run.job_id).toBe(second);
+});
+
+/** The messages of what the job's story says of the wait, and its line in log.txt. */
+async function waitStory(job_id: string): Promise<string[]> {
+  const events = await hub.ctx.db.events.list(job_id, 0, 100);
+  const said = events.filter(({ data }) => data.stage === "queued").map(({ data }) => data.message);
+  const log = (await hub.call("GET", `/jobs/${job_id}/log.txt`)).text;
+  for (const message of said) expect(log).toContain(String(message));
+  return said.map(String);
+}
+
+test("§3.1 beside an open session of a two-lane worker a script waits 20 s for the free lane, and says so", async () => {
+  const clock = createFakeClock();
+  await start({ clock });
+  const worker = await scriptedWorker(hub, { lanes: 2 });
+  expect((await hub.call("POST", "/sessions", {})).status).toBe(201);
+  const waiting = await rerun();
+  await hub.ctx.dispatcher.exclusive(async () => {});
+  await clock.advance(10_000);
+  await worker.settle();
+  expect(await job(waiting)).toMatchObject({ status: "queued", stage: "queued" });
+  const left =
+    "one lane is free, and is left to fetch jobs for up to 20 s (setting lane_reserve_s)";
+  expect(await waitStory(waiting)).toEqual([left]);
+  expect(hub.log.filter(({ job_id, reserve_s }) => job_id === waiting && reserve_s)).toHaveLength(
+    1,
+  );
+  await clock.advance(9_000);
+  expect((await job(waiting)).status).toBe("queued");
+  await clock.advance(1_000);
+  expect((await runs.next()).run.job_id).toBe(waiting);
+  expect(await waitStory(waiting)).toHaveLength(1);
+});
+
+test("§3.1 under steady load no younger fetch job passes a script that has waited 20 s", async () => {
+  const clock = createFakeClock();
+  await start({ clock });
+  const worker = await scriptedWorker(hub, { lanes: 2 });
+  const fetch = async () => {
+    const answer = await hub.call(
+      "POST",
+      "/jobs",
+      { url: TARGET },
+      { headers: { prefer: "respond-async" } },
+    );
+    return answer.body.job_id as string;
+  };
+  await fetch();
+  await fetch();
+  const older = await fetch();
+  const script = await rerun();
+  const younger = [await fetch(), await fetch(), await fetch(), await fetch()];
+  const next = () => worker.assigned.next(({ options: { mode } }) => mode === "fetch");
+  const one = await next();
+  const two = await next();
+  worker.finish(one);
+  const three = await next();
+  expect(three.job_id).toBe(older);
+  // For the first 20 s younger ones may go first.
+  worker.finish(two);
+  const four = await next();
+  expect(four.job_id).toBe(younger[0] ?? "");
+  // Jobs of one moment are a millisecond apart.
+  await clock.advance(20_100);
+  expect((await job(script)).status).toBe("queued");
+  worker.finish(three);
+  expect((await runs.next()).run.job_id).toBe(script);
+  worker.finish(four);
+  expect((await next()).job_id).toBe(younger[1] ?? "");
+});
+
+test("the setting lane_reserve_s says for how long the last lane is left; 0 does not leave it", async () => {
+  const clock = createFakeClock();
+  await start({ clock });
+  await scriptedWorker(hub, { lanes: 2 });
+  expect((await hub.call("POST", "/sessions", {})).status).toBe(201);
+  await hub.call("PATCH", "/settings", { lane_reserve_s: 45 });
+  const first = await rerun();
+  await clock.advance(44_999);
+  expect((await job(first)).status).toBe("queued");
+  await clock.advance(1);
+  const running = await runs.next();
+  expect(running.run.job_id).toBe(first);
+  running.end();
+  await hub.signals.next("lane freed");
+  await hub.call("PATCH", "/settings", { lane_reserve_s: 0 });
+  const second = await rerun();
+  expect((await runs.next()).run.job_id).toBe(second);
+});
+
+test("§3.1 a script waiting for a runner is the next to have one, however many fetch jobs came after it", async () => {
+  const clock = createFakeClock();
+  await start({ clock });
+  await hub.call("PATCH", "/settings", { max_concurrent_runs: 1 });
+  const worker = await scriptedWorker(hub, { lanes: 2 });
+  await rerun();
+  const first = await runs.next();
+  const waiting = await rerun();
+  const younger: string[] = [];
+  for (let i = 0; i < 4; i += 1) {
+    const answer = await hub.call(
+      "POST",
+      "/jobs",
+      { url: TARGET },
+      { headers: { prefer: "respond-async" } },
+    );
+    younger.push(answer.body.job_id);
+  }
+  const next = () => worker.assigned.next(({ options: { mode } }) => mode === "fetch");
+  const fetching = await next();
+  await clock.advance(30_000);
+  worker.heartbeat();
+  await worker.settle();
+  first.end();
+  expect((await runs.next()).run.job_id).toBe(waiting);
+  worker.finish(fetching);
+  expect((await next()).job_id).toBe(younger[1] ?? "");
+});
+
+test("§3.1 without pull-on-free a job of 90 s has the lane before the POST that waits for one", async () => {
+  const clock = createFakeClock();
+  await start({
+    clock,
+    env: { SVC_QUEUE_PULL_ON_FREE: "0", SVC_QUEUE_REDRIVE_INTERVAL_S: "1000" },
+  });
+  const worker = await hub.worker({ lanes: 1 });
+  const submit = () =>
+    hub.call("POST", "/jobs", { url: TARGET }, { headers: { prefer: "respond-async" } });
+  await submit();
+  const first = await worker.assigned.next();
+  const old = (await submit()).body.job_id;
+  await clock.advance(90_100);
+  worker.heartbeat();
+  await worker.settle();
+  const waiting = hub.call("POST", "/jobs", { url: TARGET });
+  await clock.sleeperIn(SUBMIT_WAIT_MS);
+  worker.finish(first);
+  const second = await worker.assigned.next();
+  expect(second.job_id).toBe(old);
+  worker.finish(second);
+  expect((await worker.assigned.next()).job_id).toBe((await waiting).body.job_id);
 });
 
 test("a fleet of one lane runs scripts", async () => {
