@@ -6,6 +6,7 @@ import { DeadlineError } from "#shared/clock.ts";
 import { MAX_INPUT_FILES_BYTES } from "#shared/limits.ts";
 import { scriptOf } from "#worker/actions/evaluate.ts";
 import { failureOf } from "#worker/actions/failure.ts";
+import { stopLateLoads } from "#worker/actions/loads.ts";
 import type { CdpSession } from "#worker/cdp/connection.ts";
 import { safeFileName, uniqueName } from "#worker/session/file-names.ts";
 import { createSessionFiles } from "#worker/session/files.ts";
@@ -46,6 +47,61 @@ describe("failures of actions (§7)", () => {
         stack: "    at eval (x:1:2)",
       },
     );
+  });
+});
+
+describe("Playwright's call log (§7)", () => {
+  const thrown = (name: string, message: string) => Object.assign(new Error(message), { name });
+
+  test("is left out, and of a timeout the line that says most is kept", () => {
+    const log =
+      "\nCall log:\n\u001b[2m  - waiting for locator('#go')\u001b[22m\n    - locator resolved to <a id=\"go\">go</a>\n" +
+      "  - attempting click action\n    2 × waiting for element to be visible, enabled and stable\n" +
+      '      - <div id="cover"></div> intercepts pointer events\n    - retrying click action\n';
+    expect(
+      failureOf(thrown("TimeoutError", `locator.click: Timeout 5ms exceeded.${log}`)).error,
+    ).toEqual({
+      name: "TimeoutError",
+      message: 'Timeout 5ms exceeded: <div id="cover"></div> intercepts pointer events',
+    });
+    const refused = "page.goto: net::ERR_FAILED at http://a.test/\nCall log:\n  - navigating\n";
+    expect(failureOf(new Error(refused)).error.message).toBe("net::ERR_FAILED at http://a.test/");
+  });
+});
+
+describe("loads that outlast an action (§4.2)", () => {
+  const DEFAULT_MS = 30_000;
+  const load = (url: string, age_ms: number, active = true) => {
+    const one = {
+      ...{ url, active, since: performance.now() - age_ms, stopped: false },
+      stop: async () => {
+        one.stopped = true;
+      },
+    };
+    return one;
+  };
+
+  test("an action stops those that it began in any tab, and leaves what was under way before", async () => {
+    const [mine, popup, other] = [
+      load("http://a/", 10),
+      load("http://b/", 10, false),
+      load("http://c/", 2_000),
+    ];
+    const why = await stopLateLoads([mine, popup, other], "click", performance.now() - 1_000);
+    expect(why).toBe("http://a/ did not answer, so its load was stopped");
+    expect([mine, popup, other].map(({ stopped }) => stopped)).toEqual([true, true, false]);
+  });
+
+  test("one that only looks stops nothing but what has kept its tab silent for longer than anybody waits", async () => {
+    const young = load("http://user:secret@a/", 10);
+    expect(await stopLateLoads([young], "text", 0)).toBe(
+      "the tab waits for http://***@a/ to answer",
+    );
+    expect(young.stopped).toBe(false);
+    const [old, behind] = [load("http://a/", DEFAULT_MS), load("http://b/", DEFAULT_MS, false)];
+    await stopLateLoads([old, behind], "text", 0);
+    expect([old.stopped, behind.stopped]).toEqual([true, false]);
+    expect(await stopLateLoads([], "text", 0)).toBeNull();
   });
 });
 

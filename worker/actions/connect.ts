@@ -2,6 +2,7 @@ import type { Browser, BrowserContext, ConnectOverCDPTransport, Page } from "pla
 import { withDeadline } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { LaneBrowser } from "../lanes/types.ts";
+import { splitCallLog } from "./failure.ts";
 
 /** A lane's Chromium through Playwright. It has a debugging connection of its own, beside the pipe that records. */
 export interface ConnectedBrowser {
@@ -40,7 +41,8 @@ export async function connectBrowser(browser: LaneBrowser): Promise<ConnectedBro
     connected = await withDeadline("Playwright", CONNECT_MS, connecting);
   } catch (err) {
     link.close();
-    throw new Error(`Playwright could not connect to Chromium: ${errorMessage(err)}`);
+    const { text } = splitCallLog(errorMessage(err));
+    throw new Error(`Playwright could not connect to Chromium: ${text}`);
   }
   const [context] = connected.contexts();
   if (!context) {

@@ -1,5 +1,6 @@
 import type { Clock } from "#shared/clock.ts";
 import type { DownloadedFile, StoredFile } from "#worker/session/files.ts";
+import type { TabLoad } from "./loads.ts";
 import type { Pages } from "./pages.ts";
 
 /** What every action works with. */
@@ -12,6 +13,8 @@ export interface ActionContext {
   signal: AbortSignal;
   /** Why this URL may not be opened, or null. */
   refusal(url: string): Promise<string | null>;
+  /** The documents that the session's tabs wait for now. */
+  pendingLoads(): TabLoad[];
   /** Puts a file where the browser can read it and gives its path. */
   takeInput(name: string, content: { bytes: Uint8Array } | { upload_id: string }): string;
   downloads: {

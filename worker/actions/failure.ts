@@ -25,19 +25,42 @@ export const browserStarting = (why: string): ActionFailure =>
 export const refused = (message: string, name = "Error"): ActionFailure =>
   new ActionFailure("page", { name, message });
 
+/** What took longer than its caller waits, in a sentence. */
+export const timedOut = (message: string): ActionFailure =>
+  new ActionFailure("timeout", { name: "TimeoutError", message });
+
+/** An action that ran out of time, with a clause that says what it waited for where that is known. */
+export const late = (action: string, ms: number, why: string | null = null): ActionFailure =>
+  timedOut(`${action} did not end within ${ms} ms${why === null ? "" : `: ${why}`}`);
+
 const MAX_MESSAGE = 4_000;
 const MAX_STACK = 8_000;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: Playwright colours its call log for terminals
 const COLOURS = /\u001b\[[0-9;]*m/g;
-
+const CALL_LOG = /\n(?:Call log|=+ logs =+):?\n([\s\S]*)$/;
 /** Playwright names its own method first; the caller knows which action it asked for. */
-const clean = (text: string): string =>
-  text
-    .replace(COLOURS, "")
-    .replace(/^(?:[a-zA-Z]+\.)?[a-z][a-zA-Z]*: /, "")
-    .slice(0, MAX_MESSAGE);
+const METHOD = /^(?:async )?(?:[a-zA-Z]+\.)?[a-z][a-zA-Z]*: /;
 
-/** Sorts whatever an action threw. Messages are Playwright's, without colours. */
+/** What kept an element from being acted on, as the lines of a call log have it. The later line is the more recent. */
+const OBSTACLE =
+  /intercepts pointer events|element is (?:not|outside)|resolved to hidden|did not find some options/;
+const WAITED = /^(?:waiting for|navigating to|taking) /;
+
+/** The line of a call log that says most, without its bullet: what is in the way, else what was waited for. */
+function tellingLine(log: string): string | null {
+  const lines = log.split("\n").map((line) => line.replace(/^[\s-]*(?:\d+ × )?/, "").trim());
+  return lines.findLast((line) => OBSTACLE.test(line)) ?? lines.find((l) => WAITED.test(l)) ?? null;
+}
+
+/** An error of Playwright's as one sentence, and the log of what it tried, which is for its own developers. */
+export function splitCallLog(raw: string): { text: string; log: string } {
+  const plain = raw.replace(COLOURS, "");
+  const log = CALL_LOG.exec(plain)?.[1] ?? "";
+  const text = plain.replace(CALL_LOG, "").replace(METHOD, "").trim();
+  return { text, log };
+}
+
+/** Sorts whatever an action threw. Messages are Playwright's, in one sentence. */
 export function failureOf(err: unknown): ActionFailure {
   if (err instanceof ActionFailure) return err;
   if (err instanceof AppError) {
@@ -45,9 +68,14 @@ export function failureOf(err: unknown): ActionFailure {
     return new ActionFailure(kind, { name: "Error", message: err.message });
   }
   const name = err instanceof Error ? err.name : "Error";
-  const raw = clean(errorMessage(err));
-  if (err instanceof DeadlineError || name === "TimeoutError")
-    return new ActionFailure("timeout", { name: "TimeoutError", message: raw });
+  const { text, log } = splitCallLog(errorMessage(err));
+  const raw = text.slice(0, MAX_MESSAGE);
+  if (err instanceof DeadlineError || name === "TimeoutError") {
+    // What comes before it is a name of Playwright's, such as `Scroll into view`.
+    const said = raw.replace(/^.*(?=Timeout \d+ms exceeded)/, "");
+    const why = tellingLine(log)?.slice(0, MAX_MESSAGE);
+    return timedOut(why === undefined ? said : `${said.replace(/\.$/, "")}: ${why}`);
+  }
   if (/Target page, context or browser has been closed|Target closed|Page closed/.test(raw))
     return new ActionFailure("page", { name: "TargetClosedError", message: "the tab was closed" });
   if (/Target crashed|Page crashed/i.test(raw))

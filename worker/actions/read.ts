@@ -22,6 +22,17 @@ async function present(
   return found.first();
 }
 
+/** Playwright would wait for it to appear until the deadline. */
+async function shown(
+  ctx: ActionContext,
+  a: { selector?: string; frame?: FrameArg },
+  selector: string,
+): Promise<Locator> {
+  const element = await present(ctx, a);
+  if (await element.isVisible()) return element;
+  throw refused(`${selector} is hidden or has no size: there is nothing to take a picture of`);
+}
+
 export const content = async (
   ctx: ActionContext,
   a: SessionActionArgs<"content">,
@@ -71,7 +82,7 @@ export async function screenshot(
   const bytes =
     selector === undefined
       ? await ctx.pages.active().screenshot({ ...how, fullPage: full_page })
-      : await (await present(ctx, a)).screenshot(how);
+      : await (await shown(ctx, a, selector)).screenshot(how);
   return picture(`image/${format}`, bytes);
 }
 

@@ -6,10 +6,11 @@ import {
 } from "#shared/schema/session.ts";
 import type { ActionContext } from "./context.ts";
 import { evaluate } from "./evaluate.ts";
-import { ActionFailure, failureOf } from "./failure.ts";
+import { ActionFailure, failureOf, late } from "./failure.ts";
 import * as files from "./files.ts";
 import { frameOf } from "./frames.ts";
 import * as input from "./input.ts";
+import { stopLateLoads } from "./loads.ts";
 import * as nav from "./navigate.ts";
 import * as pointer from "./pointer.ts";
 import * as read from "./read.ts";
@@ -77,18 +78,17 @@ export async function runAction(
     throw new ActionFailure("invalid", { name: "Error", message });
   }
   const over = new AbortController();
+  const since = performance.now();
   try {
     // The arguments were parsed with the schema of this very name.
     const action = ACTIONS[name] as (ctx: ActionContext, args: unknown) => Promise<unknown>;
     const work = action({ ...ctx, signal: over.signal }, parsed.data);
     return await withDeadline(name, ctx.timeout_ms + GRACE_MS, work);
   } catch (err) {
-    if (err instanceof DeadlineError)
-      throw new ActionFailure("timeout", {
-        name: "TimeoutError",
-        message: `${name} did not end within ${ctx.timeout_ms} ms`,
-      });
-    throw failureOf(err);
+    const failure = err instanceof DeadlineError ? late(name, ctx.timeout_ms) : failureOf(err);
+    if (failure.kind !== "timeout") throw failure;
+    const why = await stopLateLoads(ctx.pendingLoads(), name, since);
+    throw why === null ? failure : late(name, ctx.timeout_ms, why);
   } finally {
     over.abort();
   }

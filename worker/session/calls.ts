@@ -3,7 +3,8 @@ import { MAX_INLINE_RESULT_BYTES } from "#shared/limits.ts";
 import { type HubSessionCall, type SessionReply, TakeName } from "#shared/link/messages.ts";
 import { SaveProfile } from "#shared/schema/session.ts";
 import type { ActionContext } from "#worker/actions/context.ts";
-import { ActionFailure, failureOf } from "#worker/actions/failure.ts";
+import { ActionFailure, failureOf, late, timedOut } from "#worker/actions/failure.ts";
+import { stopLateLoads } from "#worker/actions/loads.ts";
 import { isAction, runAction } from "#worker/actions/run-action.ts";
 import { type PageSnapshot, pageSnapshot } from "#worker/actions/snapshot.ts";
 import type { Engines } from "#worker/llm/engines.ts";
@@ -108,6 +109,7 @@ const actingOn = async (
   timeout_ms,
   refusal,
   takeInput: (name, content) => live.files.takeInput(name, content),
+  pendingLoads: () => live.pendingLoads(),
   downloads: { list: live.files.listDownloads, open: live.files.openDownload },
 });
 
@@ -122,6 +124,7 @@ export async function answerCall(
   deps: CallDeps,
 ): Promise<SessionReply> {
   const since = deps.clock.now();
+  const began = performance.now();
   const reply = (more: Partial<SessionReply>): SessionReply => ({
     type: "SessionReply",
     call_id: message.call_id,
@@ -159,14 +162,21 @@ export async function answerCall(
     return reply({ blob: live.files.putBlob(text), place, ms });
   } catch (err) {
     const ms = deps.clock.now() - since;
-    const { kind, error } = err instanceof DeadlineError ? late(message) : failureOf(err);
+    const { kind, error } = await failed(live, message, began, err);
     const place = await live.place().catch(() => null);
     return reply({ ok: false, kind, error, place, ms });
   }
 }
 
-const late = ({ action, timeout_ms }: HubSessionCall): ActionFailure =>
-  new ActionFailure("timeout", {
-    name: "TimeoutError",
-    message: `${action} did not end within ${timeout_ms} ms`,
-  });
+/** Why a call failed. The loads of an action that ran out of time are its own business, those of all else are seen to here. */
+async function failed(
+  live: Live,
+  { action, timeout_ms }: HubSessionCall,
+  began: number,
+  err: unknown,
+): Promise<ActionFailure> {
+  const failure = err instanceof DeadlineError ? late(action, timeout_ms) : failureOf(err);
+  if (failure.kind !== "timeout" || isAction(action)) return failure;
+  const why = await stopLateLoads(live.pendingLoads(), action, began);
+  return why === null ? failure : timedOut(`${failure.error.message}; ${why}`);
+}

@@ -9,8 +9,9 @@ import type {
 } from "#shared/link/messages.ts";
 import type { Log } from "#shared/log.ts";
 import type { ProfileRef } from "#shared/schema/profile.ts";
-import { failureOf } from "#worker/actions/failure.ts";
+import { type ActionFailure, failureOf } from "#worker/actions/failure.ts";
 import { openFirst } from "#worker/actions/navigate.ts";
+import { describeNetError, shortUrl } from "#worker/fetch/net-errors.ts";
 import type { LaneHold, LanePool } from "#worker/lanes/pool.ts";
 import { ProfileError } from "#worker/profile/cache.ts";
 import type { SeededProfile } from "#worker/profile/profiles.ts";
@@ -215,10 +216,19 @@ async function openPage(
       await openFirst(pages.active(), url, OPEN_PAGE_MS);
       return null;
     } catch (err) {
-      return { kind: "page" as const, reason: failureOf(err).error.message.slice(0, 4_096) };
+      return { kind: "page" as const, reason: whyNotOpened(url, failureOf(err)).slice(0, 4_096) };
     }
   };
   return Promise.race([work(), stopped]);
+}
+
+function whyNotOpened(url: string, { kind, message }: ActionFailure): string {
+  if (kind === "timeout")
+    return `could not open ${shortUrl(url)}: no answer within ${OPEN_PAGE_MS / 1_000} s: check that the worker can reach it`;
+  const net_error = /net::ERR_\w+/.exec(message)?.[0];
+  return net_error === undefined
+    ? `could not open ${shortUrl(url)}: ${message}`
+    : describeNetError(net_error, url);
 }
 
 /** The lane, or why it cannot be had. */

@@ -2,6 +2,7 @@ import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import type { Viewport } from "#shared/schema/session.ts";
 import { ActionFailure, browserStarting } from "#worker/actions/failure.ts";
+import type { TabLoad } from "#worker/actions/loads.ts";
 import { openPages, type Pages } from "#worker/actions/pages.ts";
 import type { Guard } from "#worker/fetch/guard.ts";
 import type { LaneHold } from "#worker/lanes/pool.ts";
@@ -189,6 +190,13 @@ export class Live implements LiveSession {
     const tabs = this.use?.watch.tabs() ?? [];
     const known = tabs.find(({ target_id }) => target_id === this.target);
     return (known ?? tabs[0])?.target_id ?? null;
+  }
+
+  /** The documents that tabs wait for now; none while there is no browser. */
+  pendingLoads(): TabLoad[] {
+    const active = this.activeTarget();
+    const loads = this.use?.watch.pendingLoads() ?? [];
+    return loads.map(({ target_id, ...load }) => ({ ...load, active: target_id === active }));
   }
 
   /** Makes a tab the one that actions go to. */

@@ -1,3 +1,4 @@
+import { type LoadWatch, type PendingLoad, watchLoads } from "#worker/actions/loads.ts";
 import type { CdpConnection, CdpSession, Protocol } from "#worker/cdp/connection.ts";
 import type { JobTab } from "#worker/lanes/types.ts";
 import { createNetworkLog, type NetworkWatch } from "./network-log.ts";
@@ -16,6 +17,8 @@ export interface BrowserWatch {
   tabs(): TabInfo[];
   /** A CDP session of this tab; null when it is gone. */
   sessionOf(target_id: string): CdpSession | null;
+  /** The documents that tabs wait for now. */
+  pendingLoads(): (PendingLoad & { target_id: string })[];
   /** The tab as it is at this moment, asked for. */
   describe(target_id: string): Promise<TabInfo | null>;
 }
@@ -52,6 +55,7 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
   const network = deps.network ?? createNetworkLog();
   const tabs = new Map<string, TabInfo>();
   const sessions = new Map<string, CdpSession>();
+  const loads = new Map<string, LoadWatch>();
 
   const leave = (target_id: string, url: string, reason: string): void => {
     if (deps.only) return;
@@ -82,8 +86,11 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
     if (targetInfo.type === "page" && !sessions.has(targetInfo.targetId)) {
       const { targetId } = targetInfo;
       sessions.set(targetId, session);
+      loads.set(targetId, watchLoads(session, targetId));
       void session.closed.then(() => {
-        if (sessions.get(targetId) === session) sessions.delete(targetId);
+        if (sessions.get(targetId) !== session) return;
+        sessions.delete(targetId);
+        loads.delete(targetId);
       });
       onInfo({ targetInfo });
     }
@@ -147,6 +154,11 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
     network,
     tabs: () => [...tabs.values()],
     sessionOf: (target_id) => sessions.get(target_id) ?? null,
+    pendingLoads: () =>
+      [...loads].flatMap(([target_id, watch]) => {
+        const load = watch.pending();
+        return load ? [{ ...load, target_id }] : [];
+      }),
     describe: async (target_id) => {
       if (!tabs.has(target_id)) return null;
       const params = { targetId: target_id };
