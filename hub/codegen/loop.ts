@@ -1,10 +1,7 @@
-import { errorMessage } from "#shared/errors.ts";
 import type { RunEnd } from "#shared/link/messages.ts";
-import type { ResolvedEngine } from "#shared/schema/engine.ts";
 import type { AttemptRow } from "../db/types.ts";
 import { runExtras } from "../jobs/extras.ts";
-import { resolveEngine } from "../registries/engines.ts";
-import { fleetSetting } from "../registries/fleet-settings.ts";
+import { loopEngines, noEngines } from "../registries/engines.ts";
 import { runAttempt } from "./attempt.ts";
 import { callPage, type ScriptedJob, say } from "./job.ts";
 import { judgeAttempt } from "./judge.ts";
@@ -29,8 +26,9 @@ const RESET_MS = 60_000;
 export async function runLoop(job: ScriptedJob): Promise<RunEnd> {
   const { row } = job;
   const { max_codegen_attempts: most, attempt_timeout_s } = row.options;
-  const engines = await enginesFor(job);
-  if ("error" in engines) return failed(engines.error, "plan");
+  // Submitted with engines that were there; they may have been taken away since.
+  const engines = await loopEngines(job.ctx, row.options.codegen_engine).catch(noEngines);
+  if (typeof engines === "string") return failed(engines, "plan");
   const { planner, judge } = engines;
   const earlier: AttemptRow[] = [];
   for (let n = 1; n <= most; n += 1) {
@@ -67,21 +65,6 @@ export async function runOnce(job: ScriptedJob): Promise<RunEnd> {
         : byRules("script_error", failureOf(outcome))),
   });
   return verdict.ok ? COMPLETED : failed(verdict.reason, verdict.class);
-}
-
-/** Planner and judge of a job; the judge is the setting's, else the planner itself. */
-async function enginesFor({
-  ctx,
-  row,
-}: ScriptedJob): Promise<{ planner: ResolvedEngine; judge: ResolvedEngine } | { error: string }> {
-  try {
-    const planner = await resolveEngine(ctx, row.options.codegen_engine, "codegen");
-    const named = await fleetSetting(ctx, "judge_engine");
-    const judge = named === null ? planner : await resolveEngine(ctx, null, "judge");
-    return { planner, judge };
-  } catch (err) {
-    return { error: `no engine to write scripts with: ${errorMessage(err)}` };
-  }
 }
 
 /** The next attempt begins where the first one did (fleet spec §1), in the same browser. */

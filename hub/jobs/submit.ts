@@ -6,7 +6,7 @@ import { isTerminal, type Job, type SubmitJob } from "#shared/schema/job.ts";
 import { within } from "../cluster/deadline.ts";
 import type { HubContext } from "../context.ts";
 import type { AttemptRow, JobRow } from "../db/types.ts";
-import { checkEngine } from "../registries/engines.ts";
+import { requireEngines } from "../registries/engines.ts";
 import { profileRef } from "../registries/profiles.ts";
 import { isAttached, requireAttachable, runAttached } from "./attach.ts";
 import { decidedElsewhere, lookElsewhere } from "./elsewhere.ts";
@@ -60,15 +60,15 @@ export interface SubmitOptions {
  * Stores the job, asks for a lane and waits for it up to `config.submit_wait_ms` (fleet spec §3.1, §8).
  * @returns the record, running or ended already.
  * @throws AppError at_capacity with the job_id in its body; the job stays queued. conflict when the browser it is to be
- *   attached to is gone or in use.
+ *   attached to is gone or in use, or no engine is configured that could write its scripts.
  */
 export async function submitJob(
   ctx: HubContext,
   input: SubmitJob,
   options: SubmitOptions = {},
 ): Promise<Job> {
-  const { use_profile, codegen_engine } = input.options;
-  await checkEngine(ctx, codegen_engine);
+  const { use_profile } = input.options;
+  await requireEngines(ctx, input.options);
   const script = await rerunSource(ctx, input.options);
   if (use_profile !== null) await profileRef(ctx, use_profile, ["body", "options", "use_profile"]);
   await checkClone(ctx, input.options);

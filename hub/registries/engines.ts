@@ -1,7 +1,8 @@
 import { isoTime } from "#shared/clock.ts";
-import { AppError, invalid, notFound } from "#shared/errors.ts";
+import { AppError, conflict, errorMessage, invalid, notFound } from "#shared/errors.ts";
 import { completionsUrl } from "#shared/llm/endpoint.ts";
 import type { Engine, ResolvedEngine } from "#shared/schema/engine.ts";
+import type { JobOptions } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import type { EngineRow } from "../db/types.ts";
 import { fleetSetting, type SettingsContext } from "./fleet-settings.ts";
@@ -64,6 +65,19 @@ export async function resolveEngine(
 const NO_CODE = "is of kind reasoning: code comes from one of kind chat or vision-chat";
 const noAuto = () =>
   new AppError("not_found", "engine auto not found: none is promoted, and there is not just one");
+
+/** What a codegen-loop job needs: who writes its scripts, and who judges them. */
+export interface LoopEngines {
+  planner: ResolvedEngine;
+  judge: ResolvedEngine;
+}
+
+/** The judge is the setting's, else the planner itself. @throws AppError as `resolveEngine`. */
+export async function loopEngines(ctx: EngineContext, slug: string | null): Promise<LoopEngines> {
+  const planner = await resolveEngine(ctx, slug, "codegen");
+  const named = await fleetSetting(ctx, "judge_engine");
+  return { planner, judge: named === null ? planner : await resolveEngine(ctx, null, "judge") };
+}
 
 /** @throws AppError invalid */
 async function defaultEngine(
@@ -133,6 +147,27 @@ function resolved({ config }: EngineContext, row: EngineRow): ResolvedEngine {
     );
   return { ...known, headers: bearer(key) };
 }
+
+/**
+ * Whether a job may be submitted as to its engines (fleet spec §2.2): one that writes scripts needs them now, and not only
+ * when it has waited for a lane and opened its page.
+ * @throws AppError invalid naming `codegen_engine`; conflict saying what to configure
+ */
+export async function requireEngines(
+  ctx: EngineContext,
+  { mode, codegen_engine }: Pick<JobOptions, "mode" | "codegen_engine">,
+): Promise<void> {
+  await checkEngine(ctx, codegen_engine);
+  if (mode !== "codegen-loop") return;
+  await loopEngines(ctx, codegen_engine).catch((err: unknown) => {
+    const unset = err instanceof AppError && (err.kind === "invalid" || err.kind === "not_found");
+    throw unset ? conflict(noEngines(err)) : err;
+  });
+}
+
+/** Why a codegen-loop job has no engines. */
+export const noEngines = (err: unknown): string =>
+  `no engine to write scripts with: ${errorMessage(err)}`;
 
 /**
  * Whether `options.codegen_engine` may be submitted (fleet spec §2.2); null always may.

@@ -28,7 +28,8 @@ export function jobRoutes(ctx: HubContext) {
     summary: "Submit a job",
     description:
       "Waits about 8 s for a lane; after that 503, and the job stays queued. Jobs of mode codegen-loop and rerun are " +
-      "answered at once, queued. `preset` names options of /presets; those " +
+      "answered at once, queued; one of codegen-loop is 409 while no engine is configured that could write its scripts, and " +
+      "the answer says what to configure. `preset` names options of /presets; those " +
       "given here win over them. With `Prefer: respond-async` every job is answered at once, queued or not.",
     middleware: [...middleware, mergePreset(ctx)],
     request: {

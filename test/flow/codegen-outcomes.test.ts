@@ -99,11 +99,60 @@ for (const [name, end, cls, words] of ENDS)
     expect(llm.requests).toHaveLength(1);
   });
 
-test("§2.9 without an engine the job fails with what to do", async () => {
+test("§2.9 without an engine the job is refused with what to configure, and nothing is stored", async () => {
   await start();
   await hub.call("DELETE", "/engines/local");
+  const body = { url: TARGET, options: { mode: "codegen-loop", goal: "find it" } };
+  const refused = async (more: object = {}) => {
+    const options = { ...body.options, ...more };
+    const { status, body: told } = await hub.call("POST", "/jobs", { ...body, options });
+    return { status, detail: told.detail };
+  };
+  const none = "no engine to write scripts with: ";
+  expect(await refused()).toEqual({
+    status: 409,
+    detail: `${none}no engine is configured: add one with PUT /engines/{slug}, or set CODEGEN_LLM_URL and CODEGEN_MODEL_NAME`,
+  });
+  await putEngine("thinker", { kind: "reasoning" });
+  expect(await refused()).toMatchObject({ status: 409 });
+  const named = (msg: string) => [{ loc: ["body", "options", "codegen_engine"], msg }];
+  expect(await refused({ codegen_engine: "thinker" })).toMatchObject({
+    status: 422,
+    detail: named(
+      "names an engine that is of kind reasoning: code comes from one of kind chat or vision-chat",
+    ),
+  });
+  expect(await refused({ codegen_engine: "gone" })).toMatchObject({
+    status: 422,
+    detail: named("names an engine that is not there"),
+  });
+  await putEngine("keyed", { api_key_env: "NO_SUCH_KEY" });
+  expect(await refused({ codegen_engine: "keyed" })).toEqual({
+    status: 409,
+    detail: `${none}engine keyed needs its key in the hub's variable NO_SUCH_KEY, which is not set`,
+  });
+  await putEngine("local");
+  await hub.ctx.db.settings.set("judge_engine", "gone", 1);
+  hub.ctx.settings_cache.clear();
+  expect(await refused({ codegen_engine: "local" })).toEqual({
+    status: 409,
+    detail: `${none}the setting judge_engine names engine gone, which is not there`,
+  });
+  expect((await hub.call("GET", "/jobs")).body.jobs).toEqual([]);
+  // A script that is there needs none.
+  const rerun = await hub.call("POST", "/jobs", {
+    url: TARGET,
+    options: { mode: "rerun", code: "log(1)" },
+  });
+  expect(rerun.status).toBe(200);
+});
+
+test("§2.9 a job whose engine was deleted while it waited fails with what to do", async () => {
+  await start();
+  const job_id = await submit();
+  await hub.call("DELETE", "/engines/local");
   await scriptedWorker(hub);
-  const { job } = await outcome(await submit());
+  const { job } = await outcome(job_id);
   expect(job).toMatchObject({ status: "failed", stage: "plan", attempts: 0 });
   expect(job.error).toStartWith("no engine to write scripts with: ");
 });
