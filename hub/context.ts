@@ -1,5 +1,6 @@
 import type { Clock } from "#shared/clock.ts";
 import type { Log } from "#shared/log.ts";
+import type { WallJumps } from "#shared/wall-jumps.ts";
 import type { Changes } from "./changes.ts";
 import type { Cluster } from "./cluster/cluster.ts";
 import type { ScriptTools } from "./codegen/tools.ts";
@@ -42,6 +43,8 @@ export interface HubContext {
   readonly config: HubConfig;
   readonly log: Log;
   readonly clock: Clock;
+  /** How old what was stored is, whatever the wall clock does. */
+  readonly wall_jumps: WallJumps;
   /** Uniform in [0, 1): breaks ties between workers. */
   readonly random: () => number;
   readonly version: string;

@@ -98,8 +98,8 @@ async function hasWarmLane(client: HubClient): Promise<boolean> {
 }
 
 async function waitForLane(deps: DevDeps, client: HubClient, signal: AbortSignal): Promise<void> {
-  const end = deps.clock.now() + WORKER_READY_MS;
-  while (!signal.aborted && deps.clock.now() < end) {
+  const end = deps.clock.monotonic() + WORKER_READY_MS;
+  while (!signal.aborted && deps.clock.monotonic() < end) {
     const ready = await hasWarmLane(client).catch((err) => {
       if (err instanceof HubUnreachable) return false;
       throw err;

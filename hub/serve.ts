@@ -7,6 +7,7 @@ import { LINK_CLOSE } from "#shared/link/messages.ts";
 import type { Log } from "#shared/log.ts";
 import { startLoop } from "#shared/loop.ts";
 import { createScope, type Scope } from "#shared/scope.ts";
+import { createWallJumps } from "#shared/wall-jumps.ts";
 import { createControlApp, createHubApp } from "./app.ts";
 import { createChanges } from "./changes.ts";
 import { createCluster } from "./cluster/cluster.ts";
@@ -166,12 +167,21 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   scope.add("server", server, (s) => s.close());
   scope.add("waiting claims of the pipeline", pipeline, (p) => p.stopWaiting());
   startControlLoops(ctx, scope);
+  watchWallClock(deps, scope);
   scope.add("listener", server, (s) => s.stopListening());
   log.info(
     { host: config.host, port: server.port, version: deps.version },
     "control plane started",
   );
   return running(ctx, server, scope);
+}
+
+/** A hub looks in its liveness loop. */
+function watchWallClock({ clock, log }: HubDeps, scope: Scope): void {
+  const jumps = createWallJumps(clock, log);
+  const pass = async () => jumps.look();
+  const options = { name: "wall clock", everyMs: LIVENESS_EVERY_MS, clock, log, pass };
+  scope.add("wall clock", startLoop(options), (l) => l.stop());
 }
 
 const openObjectsOf = ({ config, log }: HubDeps): Promise<ObjectStore> =>
@@ -233,6 +243,7 @@ async function openContext(
     config,
     log,
     clock,
+    wall_jumps: createWallJumps(clock, log),
     random: deps.random ?? Math.random,
     version,
     hub_id,
@@ -340,10 +351,11 @@ function startLoops(ctx: HubContext, scope: Scope, sweeper: ProfileSweeper): voi
     await lookForHubsOnce(ctx);
     await readStatusesOnce(ctx);
     const since = touched;
-    touched = clock.now();
+    touched = clock.monotonic();
     await touchWorkersOnce(ctx, since);
   });
   loop("liveness", LIVENESS_EVERY_MS, async () => {
+    ctx.wall_jumps.look();
     await livenessOnce(ctx);
     ctx.dispatcher.retryFailed();
     await retryReleasesOnce(ctx);

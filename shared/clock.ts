@@ -1,13 +1,21 @@
 /** Time as a dependency, so that loops and deadlines are tested without waiting. */
 export interface Clock {
-  /** Wall clock, epoch milliseconds. */
+  /** Wall clock, epoch milliseconds: for what is stored and shown. It may jump, so nothing lives or dies by it. */
   now(): number;
+  /**
+   * What the wall clock showed when the process began, and the milliseconds since: it never jumps and never goes back. For
+   * ages, deadlines and leases within this process.
+   */
+  monotonic(): number;
   /** Resolves after `ms`, or at once when `signal` aborts; never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
+const BEGAN_AT = Date.now() - performance.now();
+
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => Math.floor(BEGAN_AT + performance.now()),
   sleep: (ms, signal) =>
     new Promise((resolve) => {
       if (signal?.aborted) return resolve();

@@ -34,8 +34,8 @@ export function createHold(clock: Clock, limits: HoldLimits, onRelease: () => vo
     onRelease();
   };
   const watch = async (hold: AbortController): Promise<void> => {
-    const since = clock.now();
-    for (let seen = -1; seen !== count && clock.now() - since < limits.longest_ms; ) {
+    const since = clock.monotonic();
+    for (let seen = -1; seen !== count && clock.monotonic() - since < limits.longest_ms; ) {
       seen = count;
       await clock.sleep(limits.quiet_ms, hold.signal);
       if (hold.signal.aborted) return;
@@ -44,7 +44,7 @@ export function createHold(clock: Clock, limits: HoldLimits, onRelease: () => vo
   };
   return {
     arrived: (bytes) => {
-      const now = clock.now();
+      const now = clock.monotonic();
       const first = now - last_at >= limits.quiet_ms && !holding;
       last_at = now;
       count += 1;

@@ -157,7 +157,7 @@ export function createLogShipper(deps: LogShipperDeps): LogShipper {
     dropped -= told;
   };
   const shipOnce = async (to: SendLogs, stopping = false): Promise<void> => {
-    if (!stopping && clock.now() < next_at) return;
+    if (!stopping && clock.monotonic() < next_at) return;
     for (let i = 0; i < BATCHES_AT_ONCE && waiting.length > 0; i += 1) {
       const batch = takeBatch();
       try {
@@ -169,7 +169,7 @@ export function createLogShipper(deps: LogShipperDeps): LogShipper {
         else putBack(batch);
         // Once per outage: what is told each time would be the longest thing in the log.
         if (failures === 0) log.warn({ err: errorMessage(err) }, "logs not shipped");
-        next_at = clock.now() + retryWait(failures, RETRY_MS, deps.random());
+        next_at = clock.monotonic() + retryWait(failures, RETRY_MS, deps.random());
         failures += 1;
         return;
       }

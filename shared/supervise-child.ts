@@ -108,7 +108,7 @@ export function superviseChild(options: ChildOptions): SupervisedChild {
   const loop = (async () => {
     let backoff = 0;
     while (!stopping.signal.aborted) {
-      const started = clock.now();
+      const started = clock.monotonic();
       const code = await runOnce();
       const gone = { pid: null, exit_code: code };
       if (stopping.signal.aborted) return show(gone);
@@ -117,7 +117,7 @@ export function superviseChild(options: ChildOptions): SupervisedChild {
         show({ ...gone, state: "exited" });
         return gaveUp.resolve(code);
       }
-      backoff = code === RESTART_ME ? 0 : nextBackoff(backoff, clock.now() - started);
+      backoff = code === RESTART_ME ? 0 : nextBackoff(backoff, clock.monotonic() - started);
       log.warn({ child: name, code, retry_ms: backoff }, "child ended");
       show({ ...gone, state: "backoff" });
       await clock.sleep(backoff, stopping.signal);

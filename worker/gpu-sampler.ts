@@ -21,9 +21,9 @@ export function createGpuSampler(deps: {
 }): () => GpuReading[] {
   const { clock, log, read } = deps;
   let last: { at: number; gpus: GpuReading[] } | null = null;
-  let asked = clock.now();
+  let asked = clock.monotonic();
   const refresh = async (): Promise<void> => {
-    const at = clock.now();
+    const at = clock.monotonic();
     asked = at;
     try {
       last = { at, gpus: await withDeadline("reading the GPUs", READ_DEADLINE_MS, read()) };
@@ -34,7 +34,7 @@ export function createGpuSampler(deps: {
   // So that the first heartbeat has it.
   void refresh();
   return () => {
-    const now = clock.now();
+    const now = clock.monotonic();
     if (now - asked >= READ_EVERY_MS) void refresh();
     return last !== null && now - last.at <= KEEP_MS ? last.gpus : [];
   };

@@ -122,7 +122,7 @@ export function createHostLoad(deps: {
 
   const cpuPercent = async (): Promise<number> => {
     const use = (await cgroupCpu(read)) ?? (await machineCpu(read));
-    const at = deps.clock.now();
+    const at = deps.clock.monotonic();
     const since = before;
     if (use === null) return last.cpu_percent;
     before = { at, use };

@@ -71,12 +71,12 @@ export function createProcessCpu(deps: {
   const { clock, pid = process.pid, cpus = availableParallelism(), read = readAll } = deps;
   const sample = () => {
     const all = read();
-    return all === null ? null : { at: clock.now(), ticks: ticksOfTree(pid, all) };
+    return all === null ? null : { at: clock.monotonic(), ticks: ticksOfTree(pid, all) };
   };
   let before = sample();
   let percent: number | null = null;
   return () => {
-    if (before && clock.now() - before.at < LEAST_SPAN_MS) return percent;
+    if (before && clock.monotonic() - before.at < LEAST_SPAN_MS) return percent;
     const now = sample();
     if (before && now) {
       // Less than before: a process left the tree without its parent having waited for it.

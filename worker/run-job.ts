@@ -118,18 +118,18 @@ async function tellAndRun(
   sink: HttpSink,
 ): Promise<boolean> {
   const { clock } = deps;
-  const since = clock.now();
+  const since = clock.monotonic();
   const { lane_idx } = job.hold;
   const ran = await runPage(deps, job, live, story, sink);
-  const uploading_since = clock.now();
+  const uploading_since = clock.monotonic();
   const flushed = await flushUploads(clock, job, sink);
-  const outcome = settleUploads(ran, flushed, clock.now() - uploading_since, story);
+  const outcome = settleUploads(ran, flushed, clock.monotonic() - uploading_since, story);
   if (job.signal.aborted) {
     // A stopped run sends no result: the hub has ended the job already, or will not hear of it.
     story.log("warn", "done", `stopped: ${errorMessage(job.signal.reason)}`);
     return false;
   }
-  const ms = clock.now() - since;
+  const ms = clock.monotonic() - since;
   story.end();
   job.session.send(resultOf(job, outcome));
   deps.log.info(

@@ -85,7 +85,7 @@ async function startPullAlone(deps: WorkerDeps, control_url: string): Promise<Ru
   deps.onRegistered?.();
   updater = startUpdates(deps, scope, log, {
     sessions: () => 0,
-    drain: (_, until) => pull.drain(until - clock.now()),
+    drain: (_, until) => pull.drain(until - clock.monotonic()),
     exit: () => exit.resolve(EXIT_UPDATED),
   });
   scope.add(

@@ -7,6 +7,7 @@ import { hostId } from "#shared/host-id.ts";
 import { newToken, workerIdFromAddress } from "#shared/ids.ts";
 import type { Log } from "#shared/log.ts";
 import { createScope } from "#shared/scope.ts";
+import { createWallJumps } from "#shared/wall-jumps.ts";
 import { loadPlaywright } from "./actions/connect.ts";
 import { type BridgeDeps, type Bridges, bridgeHost, startBridges } from "./bridge/bridge.ts";
 import type { WorkerConfig } from "./config.ts";
@@ -206,6 +207,7 @@ export async function startWorker(
       assignments.stopAll(why);
       desk.stopAll(why);
     };
+    const wall_jumps = createWallJumps(clock, log);
     const report = createSelfReport({
       worker_id,
       instance_id: newToken(),
@@ -232,7 +234,7 @@ export async function startWorker(
       drain: async (why, until) => {
         toldDraining(why);
         const gone = new AbortController();
-        void clock.sleep(Math.max(0, until - clock.now()), gone.signal).then(() => {
+        void clock.sleep(Math.max(0, until - clock.monotonic()), gone.signal).then(() => {
           if (!gone.signal.aborted) desk.stopAll(new RunStopped("worker_stopping", why));
         });
         const sessions = desk.idle().finally(() => gone.abort());
@@ -249,7 +251,10 @@ export async function startWorker(
         log,
         random: parts.random,
         registration: report.registration,
-        heartbeat: report.heartbeat,
+        heartbeat: () => {
+          wall_jumps.look();
+          return report.heartbeat();
+        },
         onRegistered: (session) => {
           uploadBases.set(session, uploadBase(session, hub, log));
           bridge_token = session.hub.upload_token;

@@ -68,12 +68,12 @@ export function createCluster(deps: ClusterDeps): Cluster {
   const meet = (id: string): Peer => {
     const known = peers.get(id);
     if (known) {
-      known.seen_at = clock.now();
+      known.seen_at = clock.monotonic();
       return known;
     }
     const peer: Peer = {
       hub_id: id,
-      seen_at: clock.now(),
+      seen_at: clock.monotonic(),
       best: null,
       told_at: 0,
       left: 0,
@@ -95,7 +95,7 @@ export function createCluster(deps: ClusterDeps): Cluster {
     const peer = meet(message.from);
     if (message.type === "candidate") {
       peer.best = message.best;
-      peer.told_at = clock.now();
+      peer.told_at = clock.monotonic();
       peer.left = 0;
     }
     deps.hear(message);
@@ -141,7 +141,8 @@ export function createCluster(deps: ClusterDeps): Cluster {
       for (const id of hub_ids) if (!peers.has(id)) meet(id);
       const there = new Set(hub_ids);
       for (const peer of [...peers.values()])
-        if (!there.has(peer.hub_id) && clock.now() - peer.seen_at > SILENT_MS) forget(peer.hub_id);
+        if (!there.has(peer.hub_id) && clock.monotonic() - peer.seen_at > SILENT_MS)
+          forget(peer.hub_id);
     },
     listen: async () => {
       if (!deps.shared) return;

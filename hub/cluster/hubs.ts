@@ -26,7 +26,8 @@ export async function beatHubOnce(ctx: HubContext): Promise<void> {
   const { kv, hub_id, advertise, version, clock, cluster } = ctx;
   const { registered } = cluster;
   const at = clock.now();
-  if (registered.entered && (await kv.get(keyOf(hub_id))) === null) registered.missed_at = at;
+  if (registered.entered && (await kv.get(keyOf(hub_id))) === null)
+    registered.missed_at = clock.monotonic();
   const entry: HubEntry = { hub_id, url: advertise.url, version, at };
   await kv.set(keyOf(hub_id), entry, HUB_EXPIRY_MS);
   registered.entered = true;
@@ -40,7 +41,9 @@ export async function storeIsWhole(ctx: HubContext): Promise<boolean> {
   const { registered, shared } = ctx.cluster;
   if (!shared || !registered.entered) return true;
   if ((await findHub(ctx, ctx.hub_id)) === null) return false;
-  return registered.missed_at === null || ctx.clock.now() - registered.missed_at > TOLD_AGAIN_MS;
+  return (
+    registered.missed_at === null || ctx.clock.monotonic() - registered.missed_at > TOLD_AGAIN_MS
+  );
 }
 
 export const leaveHubs = (ctx: HubContext): Promise<void> => ctx.kv.delete(keyOf(ctx.hub_id));

@@ -140,10 +140,10 @@ function watchAnswer(
   stop: AbortController,
 ): AnswerWatch {
   const over = new AbortController();
-  let last = ctx.clock.now();
+  let last = ctx.clock.monotonic();
   const watch = async () => {
     for (let pause = FIRST_LOOK_MS; ; pause = LOOK_MS) {
-      const left = last + answer_ms - ctx.clock.now();
+      const left = last + answer_ms - ctx.clock.monotonic();
       if (left <= 0)
         return stop.abort(
           new AppError(
@@ -159,7 +159,7 @@ function watchAnswer(
   void watch();
   return {
     fed: () => {
-      last = ctx.clock.now();
+      last = ctx.clock.monotonic();
     },
     stop: () => over.abort(),
   };

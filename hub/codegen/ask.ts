@@ -13,7 +13,7 @@ export async function askEngine(
   timing: keyof AttemptTimings,
 ): Promise<ChatReply> {
   const { clock, script_tools } = ctx;
-  const since = clock.now();
+  const since = clock.monotonic();
   try {
     const reply = await script_tools.chat(engine, request, { clock, signal });
     if (reply.usage) {
@@ -25,6 +25,8 @@ export async function askEngine(
     }
     return reply;
   } finally {
-    attempt.timings[timing] = Math.round((attempt.timings[timing] ?? 0) + clock.now() - since);
+    attempt.timings[timing] = Math.round(
+      (attempt.timings[timing] ?? 0) + clock.monotonic() - since,
+    );
   }
 }

@@ -52,7 +52,8 @@ export async function runAttempt(
     verdict = byRules(stoppedClass(signal), errorMessage(signal.reason));
   attempt.verdict = verdict;
   attempt.state = "ended";
-  attempt.finished_at = ctx.clock.now();
+  // Not before its beginning, wherever the wall clock was put meanwhile.
+  attempt.finished_at = Math.max(attempt.started_at, ctx.clock.now());
   await ctx.db.attempts.save(attempt);
   await say(job, verdict.ok ? "info" : "warn", "judge", `attempt ${n}: ${verdict.reason}`, {
     attempt: n,

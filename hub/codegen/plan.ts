@@ -44,12 +44,12 @@ export async function planScript(
     attempt.reply = replies.join("\n\n--- corrected\n");
     const script = readScript(reply.text);
     if (script !== null) attempt.script = script;
-    const since = ctx.clock.now();
+    const since = ctx.clock.monotonic();
     const problems: ScriptProblem[] =
       script === null
         ? [{ line: null, message: "the answer holds no script" }]
         : ctx.script_tools.checkScript(script);
-    attempt.timings.check_ms = (attempt.timings.check_ms ?? 0) + ctx.clock.now() - since;
+    attempt.timings.check_ms = (attempt.timings.check_ms ?? 0) + ctx.clock.monotonic() - since;
     if (problems.length === 0) {
       const lines = attempt.script?.trimEnd().split("\n").length ?? 0;
       await say(job, "info", "check", `script of ${lines} lines passed the check`, { lines });

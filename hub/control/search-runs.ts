@@ -49,9 +49,9 @@ export async function searchRuns(ctx: ControlContext, filter: RunFilter): Promis
   let before = Math.min(filter.before ?? end, end);
   if (until !== undefined) before = Math.min(before, await firstAt(db, until + SLACK_MS, end));
   const floor = since === undefined ? 1 : await firstAt(db, since - SLACK_MS, end);
-  const late = clock.now() + SEARCH_MS;
+  const late = clock.monotonic() + SEARCH_MS;
   const rows: RunRow[] = [];
-  while (before > floor && rows.length < filter.limit && clock.now() < late) {
+  while (before > floor && rows.length < filter.limit && clock.monotonic() < late) {
     const from = Math.max(floor, before - WINDOW);
     const limit = filter.limit - rows.length;
     const found = await db.runs.list({ ...filter, before, from, limit });

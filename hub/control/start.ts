@@ -35,7 +35,7 @@ const AT_ONCE = { sqlite: 1, postgres: 2 } as const;
 export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<Pipeline> {
   const { db, clock, log, shared } = deps;
   const node = await takeNodeName({ ...shared, clock, log }, scope);
-  const now = deps.now ?? steadyClock(clock);
+  const now = deps.now ?? clock.monotonic;
   const store = db.openQueue({ node, now, random: deps.random });
   const turns = createTurnQueue(store, AT_ONCE[db.dialect]);
   const workloads = createWorkloadCache(db);
@@ -82,10 +82,4 @@ export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<P
     (l) => l.stop(),
   );
   return pipeline;
-}
-
-/** Wall time at the start, counted on by the monotonic clock: a jump of the wall clock ends no lease. */
-function steadyClock(clock: Clock): () => number {
-  const [wall, steady] = [clock.now(), performance.now()];
-  return () => Math.floor(wall + performance.now() - steady);
 }

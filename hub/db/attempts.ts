@@ -1,5 +1,6 @@
 import { and, asc, desc, eq, getTableColumns, isNotNull, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
+import { notBefore } from "./not-before.ts";
 import { rowValues } from "./row-values.ts";
 import type { AttemptsRepo } from "./types.ts";
 
@@ -49,7 +50,7 @@ export function attemptsRepo({ q, t: { attempts, jobs }, atomic, lockRows }: Con
     endOpen: async (job_id, verdict, now) => {
       await q
         .update(attempts)
-        .set({ state: "ended", verdict, finished_at: now })
+        .set({ state: "ended", verdict, finished_at: notBefore(attempts.started_at, now) })
         .where(and(eq(attempts.job_id, job_id), eq(attempts.state, "running")));
     },
     list: async (job_id) =>

@@ -1,5 +1,6 @@
 import { and, desc, eq, isNull, lt, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
+import { notBefore } from "./not-before.ts";
 import type { DeployRow, DeploysRepo } from "./types.ts";
 
 const RUNNING = 1;
@@ -41,7 +42,7 @@ export function deploysRepo({ q, t: { deploys } }: Conn): DeploysRepo {
       first<DeployRow>(
         await q
           .update(deploys)
-          .set({ ...end, running: null, finished_at: now })
+          .set({ ...end, running: null, finished_at: notBefore(deploys.started_at, now) })
           .where(ofNode(deploy_id, node))
           .returning(),
       ),
@@ -50,7 +51,12 @@ export function deploysRepo({ q, t: { deploys } }: Conn): DeploysRepo {
       first<DeployRow>(
         await q
           .update(deploys)
-          .set({ running: null, finished_at: now, outcome: "interrupted", error })
+          .set({
+            running: null,
+            finished_at: notBefore(deploys.started_at, now),
+            outcome: "interrupted",
+            error,
+          })
           .where(
             and(
               ofNode(deploy_id, node),

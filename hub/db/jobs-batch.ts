@@ -2,6 +2,7 @@ import { and, eq, getTableColumns, isNull, type SQL, sql } from "drizzle-orm";
 import { cleanJson } from "#drizzle/clean.ts";
 import { createBatcher } from "./batch.ts";
 import type { Conn } from "./conn.ts";
+import { notBefore } from "./not-before.ts";
 import { once } from "./once.ts";
 import { isOfOneRow } from "./postgres-errors.ts";
 import type { JobRow } from "./types.ts";
@@ -83,7 +84,12 @@ export function batchJobs({ q, t: { jobs } }: Conn, singles: JobStatements): Job
   const claimMany = once(() =>
     q
       .update(jobs)
-      .set({ ...givenAll(CLAIMED), status: "running", stage: null })
+      .set({
+        ...givenAll(CLAIMED),
+        status: "running",
+        stage: null,
+        started_at: notBefore(jobs.created_at, given("started_at")),
+      })
       .from(free as never)
       .where(and(eq(job_id, given("job_id")), eq(status, "queued"), isNull(worker_id)))
       .returning(all)
@@ -93,7 +99,13 @@ export function batchJobs({ q, t: { jobs } }: Conn, singles: JobStatements): Job
   const finishMany = once(() =>
     q
       .update(jobs)
-      .set(givenAll(ENDED))
+      .set({
+        ...givenAll(ENDED),
+        finished_at: notBefore(
+          sql`coalesce(${jobs.started_at}, ${jobs.created_at})`,
+          given("finished_at"),
+        ),
+      })
       .from(givenRows({ job_id, held_token, ...pick(all, ENDED) }) as never)
       .where(
         and(

@@ -29,6 +29,7 @@ import {
   type JobStatements,
 } from "./jobs-batch.ts";
 import { insertWith } from "./jobs-insert.ts";
+import { notBefore } from "./not-before.ts";
 import { once } from "./once.ts";
 import type { FinishJob, JobRow, JobsRepo, QueuedModes } from "./types.ts";
 
@@ -58,6 +59,8 @@ export function jobsRepo(conn: Conn): JobsRepo {
   /** A row value uses the index on both dialects; `a < x or (a = x and b < y)` does not. */
   const position = sql`(${jobs.created_at}, ${jobs.job_id})`;
   const ended = ({ now, ...end }: FinishJob) => ({ ...end, finished_at: now });
+  const begun = sql`coalesce(${jobs.started_at}, ${jobs.created_at})`;
+  const finishedAt = (now: unknown) => notBefore(begun, now);
 
   /** Few at any time; said as a subquery so that the planner starts here, not at the worker's whole history. */
   const running = q.select({ job_id: jobs.job_id }).from(jobs).where(eq(jobs.status, "running"));
@@ -65,7 +68,7 @@ export function jobsRepo(conn: Conn): JobsRepo {
   const failRunning = async (error: string, now: number, ...of: SQL[]) =>
     q
       .update(jobs)
-      .set({ status: "failed", error, finished_at: now })
+      .set({ status: "failed", error, finished_at: finishedAt(now) })
       .where(and(eq(jobs.status, "running"), ...of))
       .returning();
 
@@ -86,7 +89,12 @@ export function jobsRepo(conn: Conn): JobsRepo {
   const claim = once(() =>
     q
       .update(jobs)
-      .set({ ...placeholders<Claimed>(CLAIMED), status: "running", stage: null })
+      .set({
+        ...placeholders<Claimed>(CLAIMED),
+        status: "running",
+        stage: null,
+        started_at: notBefore(jobs.created_at, sql.placeholder("started_at")),
+      })
       .where(and(eq(jobs.job_id, sql.placeholder("job_id")), waiting))
       .returning()
       .prepare("claim_job"),
@@ -124,7 +132,10 @@ export function jobsRepo(conn: Conn): JobsRepo {
   const finishWhole = once(() =>
     q
       .update(jobs)
-      .set(placeholders<Ended>(ENDED))
+      .set({
+        ...placeholders<Ended>(ENDED),
+        finished_at: finishedAt(sql.placeholder("finished_at")),
+      })
       .where(heldByGiven)
       .returning()
       .prepare("finish_job"),
@@ -185,7 +196,7 @@ export function jobsRepo(conn: Conn): JobsRepo {
       if (isWhole(set)) return statements.finish({ ...set, job_id, held_token: lease_token });
       return q
         .update(jobs)
-        .set(set)
+        .set({ ...set, finished_at: finishedAt(end.now) })
         .where(heldBy(job_id, lease_token))
         .returning()
         .then(first<JobRow>);
@@ -193,7 +204,7 @@ export function jobsRepo(conn: Conn): JobsRepo {
     finishQueued: (job_id, end) =>
       q
         .update(jobs)
-        .set(ended(end))
+        .set({ ...ended(end), finished_at: finishedAt(end.now) })
         .where(and(eq(jobs.job_id, job_id), waiting))
         .returning()
         .then(first<JobRow>),

@@ -19,7 +19,7 @@ const order = (a: Omit<Best, "workers">, b: Omit<Best, "workers">): number =>
 
 /** The workers of this hub that come first by fleet spec §8 rule 2, and how many tie; null when none can take a job. */
 export function bestCandidate({ links, clock }: HubContext): Best | null {
-  const now = clock.now();
+  const now = clock.monotonic();
   let best: Best | null = null;
   for (const link of links.values()) {
     const before = best ? order(link, best) : -1;
@@ -36,7 +36,7 @@ const NONE: ReadonlySet<string> = new Set();
 /** The hub, but for those of `lost`, that has a strictly better candidate than this one (fleet spec §8 rule 2). */
 export function betterHub(ctx: HubContext, lost: ReadonlySet<string> = NONE): Peer | null {
   const reached = [...ctx.cluster.peers.values()].filter(({ hub_id }) => !lost.has(hub_id));
-  const now = ctx.clock.now();
+  const now = ctx.clock.monotonic();
   // The hubs are few and the workers many: mostly the first worker that is free is as good as any other hub's.
   const better = betterPeer(reached, null, now);
   return better?.best && !hasAsGood(ctx, better.best, now) ? better : null;

@@ -50,7 +50,7 @@ export async function holdLane<J extends string | null>(
   const can = (link: WorkerLink) =>
     (only === null || link.worker_id === only) && hasLane(link) && !refused.has(link) && fits(link);
   for (;;) {
-    const link = chooseWorker([...ctx.links.values()], ctx.clock.now(), ctx.random, can);
+    const link = chooseWorker([...ctx.links.values()], ctx.clock.monotonic(), ctx.random, can);
     if (!link) return null;
     let lease: LaneLease | null;
     link.asked += 1;

@@ -40,7 +40,7 @@ export function openLinkSession(
   /** The hub ended it: what is still queued does not count. After a close by the worker it does. */
   let refused = false;
   let handled: Promise<void> = Promise.resolve();
-  ctx.handshakes.set(socket, ctx.clock.now());
+  ctx.handshakes.set(socket, ctx.clock.monotonic());
 
   const failed = (err: unknown) => log.error({ err }, "link message failed");
   const end = (code: number, reason: string) => {
@@ -86,7 +86,7 @@ export function openLinkSession(
         return refuse(LINK_CLOSE.bad_message, closeReason(decoded.reason));
       const { message } = decoded;
       // Liveness is when the worker spoke, not when the database had time for it.
-      if (link && message.type === "WorkerHeartbeat") link.last_heartbeat_at = ctx.clock.now();
+      if (link && message.type === "WorkerHeartbeat") link.heard(ctx.clock);
       // Somebody waits for it in real time, and it changes nothing that is stored: not behind the database's writes.
       if (link && message.type === "SessionReply") return ctx.hooks.sessionReply(link, message);
       backlog += frame.length;

@@ -8,23 +8,21 @@ const REGISTRATION_MS = 10_000;
 
 /** Ends links without a heartbeat for 120 s (fleet spec §3.4) and sockets that never registered. */
 export async function livenessOnce(ctx: HubContext): Promise<void> {
-  const now = ctx.clock.now();
+  const now = ctx.clock.monotonic();
   for (const [socket, opened_at] of [...ctx.handshakes]) {
     if (now - opened_at <= REGISTRATION_MS) continue;
     ctx.handshakes.delete(socket);
     socket.close(LINK_CLOSE.bad_message, "no registration");
   }
-  const silent = [...ctx.links.values()].filter(
-    (link) => now - link.last_heartbeat_at > WORKER_LIVENESS_MS,
-  );
+  const silent = [...ctx.links.values()].filter((link) => now - link.heard_at > WORKER_LIVENESS_MS);
   await Promise.all(
     silent.map((link) => dropLink(ctx, link, LINK_CLOSE.liveness, "no heartbeat for 120 s")),
   );
 }
 
-/** Writes down which workers were heard of since `since`. */
+/** Writes down which workers were heard of since `since`, of the monotonic clock. */
 export async function touchWorkersOnce(ctx: HubContext, since: number): Promise<void> {
-  const heard = [...ctx.links.values()].filter((link) => link.last_heartbeat_at >= since);
+  const heard = [...ctx.links.values()].filter((link) => link.heard_at >= since);
   const ids = heard.map((link) => link.worker_id);
   if (ids.length > 0) await ctx.db.workers.touch(ids, ctx.clock.now());
 }

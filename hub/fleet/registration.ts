@@ -83,7 +83,10 @@ export const deleteRegistration = (ctx: HubContext, link: WorkerLink): Promise<b
   ctx.kv.deleteIf(keyOf(link.worker_id), ownFields(ctx, link));
 
 /** What is known of the process that has the worker_id: a link of this hub, or a registration at another. */
-type Holder = Pick<WorkerEntry, "instance_id" | "address" | "hostname" | "last_heartbeat_at">;
+type Holder = Pick<WorkerEntry, "instance_id" | "address" | "hostname" | "last_heartbeat_at"> & {
+  /** Of a link of this hub. */
+  heard_at?: number;
+};
 
 /** A process that ended has its socket closed by the kernel; one that still sent heartbeats this long ago lives. */
 const STILL_SENDING_MS = 2 * HEARTBEAT_INTERVAL_MS;
@@ -93,7 +96,10 @@ const STILL_SENDING_MS = 2 * HEARTBEAT_INTERVAL_MS;
  * otherwise take it from each other for ever. A restart, or the same process dialling again, takes over.
  */
 export function isTaken(ctx: HubContext, holder: Holder, hello: Registration): boolean {
-  const silent_ms = ctx.clock.now() - holder.last_heartbeat_at;
+  const silent_ms =
+    holder.heard_at === undefined
+      ? ctx.clock.now() - holder.last_heartbeat_at
+      : ctx.clock.monotonic() - holder.heard_at;
   if (silent_ms > WORKER_LIVENESS_MS || holder.instance_id === hello.instance_id) return false;
   const same_host = holder.address === hello.address && holder.hostname === hello.hostname;
   return !same_host || silent_ms <= STILL_SENDING_MS;

@@ -48,7 +48,7 @@ export async function registerWorker(
     }
     await dropLink(ctx, other, LINK_CLOSE.replaced, "replaced by a newer link");
   }
-  const link = new WorkerLink(socket, hello, correctCapabilities(hello), ctx.clock.now());
+  const link = new WorkerLink(socket, hello, correctCapabilities(hello), ctx.clock);
   ctx.links.set(worker_id, link);
   try {
     if (!(await takeRegistration(ctx, link, hello))) {

@@ -4,7 +4,8 @@ import type { WorkerStatus } from "#shared/schema/worker.ts";
 /** What the scheduler reads of a worker (fleet spec §2.5). */
 export interface Candidate {
   readonly status: WorkerStatus;
-  readonly last_heartbeat_at: number;
+  /** When it was heard of last, by the monotonic clock. */
+  readonly heard_at: number;
   /** Leases held, counted at once when one is taken (§8 rule 3). */
   readonly in_flight: number;
   readonly max_concurrent: number;
@@ -16,7 +17,7 @@ export interface Candidate {
 /** Fleet spec §8 rule 1. */
 export function isCandidate(worker: Candidate, now: number): boolean {
   return (
-    now - worker.last_heartbeat_at <= WORKER_LIVENESS_MS &&
+    now - worker.heard_at <= WORKER_LIVENESS_MS &&
     worker.status === "active" &&
     worker.in_flight < worker.max_concurrent &&
     (worker.lane_novnc_urls.length > 0 || worker.novnc_url !== null) &&

@@ -24,10 +24,10 @@ export async function readFleet(ctx: HubContext): Promise<WorkerEntry[]> {
   try {
     const read = ctx.kv.list<WorkerEntry>(WORKER_PREFIX);
     const found = await within(ctx.clock, "worker registry", KV_READ_TIMEOUT_MS, read);
-    cache.last = { at: ctx.clock.now(), entries: found.map((entry) => entry.value) };
+    cache.last = { at: ctx.clock.monotonic(), entries: found.map((entry) => entry.value) };
   } catch (err) {
     ctx.log.warn({ err }, "worker registry did not answer");
-    if (!cache.last || ctx.clock.now() - cache.last.at > FLEET_VIEW_MAX_AGE_MS)
+    if (!cache.last || ctx.clock.monotonic() - cache.last.at > FLEET_VIEW_MAX_AGE_MS)
       throw new AppError("unavailable", "the worker registry does not answer", { cause: err });
   }
   // This hub's own links are known first hand.
@@ -36,8 +36,11 @@ export async function readFleet(ctx: HubContext): Promise<WorkerEntry[]> {
   return [...others, ...own.map((link) => entryOf(ctx, link))];
 }
 
-export const isAlive = (ctx: HubContext, entry: WorkerEntry): boolean =>
-  ctx.clock.now() - entry.last_heartbeat_at <= WORKER_LIVENESS_MS;
+/** Another hub's registration stands in the shared store for as long as its worker counts as alive, by that store's clock. */
+export function isAlive(ctx: HubContext, { worker_id }: WorkerEntry): boolean {
+  const link = ctx.links.get(worker_id);
+  return link === undefined || ctx.clock.monotonic() - link.heard_at <= WORKER_LIVENESS_MS;
+}
 
 /**
  * What is leased on each worker's lanes, by worker_id; while the store is away, what the workers of the last good view

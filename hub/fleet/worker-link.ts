@@ -1,3 +1,4 @@
+import type { Clock } from "#shared/clock.ts";
 import { hostId } from "#shared/host-id.ts";
 import { newToken } from "#shared/ids.ts";
 import type { HubToWorker, Registration } from "#shared/link/messages.ts";
@@ -94,7 +95,10 @@ export class WorkerLink implements Candidate {
   profiles: string[];
   update: UpdateReport | null;
   status: WorkerStatus = "standby";
+  /** Epoch ms, to be shown. */
   last_heartbeat_at: number;
+  /** The same by the monotonic clock, which decides whether the worker lives. */
+  heard_at: number;
   /** Set once the worker was told that it is registered; until then it takes no job. */
   ready = false;
   closed = false;
@@ -104,7 +108,7 @@ export class WorkerLink implements Candidate {
   handled: Promise<void> = Promise.resolve();
   readonly #socket: LinkSocket;
 
-  constructor(socket: LinkSocket, hello: Registration, capabilities: Capabilities, now: number) {
+  constructor(socket: LinkSocket, hello: Registration, capabilities: Capabilities, clock: Clock) {
     this.#socket = socket;
     this.worker_id = hello.worker_id;
     this.instance_id = hello.instance_id;
@@ -113,12 +117,18 @@ export class WorkerLink implements Candidate {
     this.on_hub_host = typeof hello.host_id === "string" && hello.host_id === hostId();
     this.version = hello.version;
     this.capabilities = capabilities;
-    this.connected_at = now;
-    this.last_heartbeat_at = now;
+    this.connected_at = this.last_heartbeat_at = clock.now();
+    this.heard_at = clock.monotonic();
     this.load = hello.load;
     this.profiles = hello.profiles;
     this.update = hello.update ?? null;
     for (const lane of hello.lanes) this.lanes.set(lane.lane_idx, lane);
+  }
+
+  /** It has sent a heartbeat. */
+  heard(clock: Clock): void {
+    this.last_heartbeat_at = clock.now();
+    this.heard_at = clock.monotonic();
   }
 
   get in_flight(): number {

@@ -59,7 +59,7 @@ export async function assignQueued(
 export function assignAged(ctx: HubContext): Promise<number> {
   const { redrive_min_age_ms, redrive_max_per_pass } = ctx.config.queue;
   const most = redrive_max_per_pass || Number.POSITIVE_INFINITY;
-  return assignQueued(ctx, ctx.clock.now() - redrive_min_age_ms, most);
+  return assignQueued(ctx, ctx.wall_jumps.olderThan(redrive_min_age_ms), most);
 }
 
 type Outcome = "given" | "lost" | "full" | "waits";

@@ -33,7 +33,7 @@ export function leaveToBetter(ctx: HubContext, job_id: string): boolean {
   const better = betterHub(ctx);
   if (!better) return false;
   const { left } = ctx.cluster;
-  const now = ctx.clock.now();
+  const now = ctx.clock.monotonic();
   const since = left.get(job_id);
   if (since !== undefined && now - since >= LEAVE_MS) return false;
   better.left += 1;
@@ -46,7 +46,7 @@ export function leaveToBetter(ctx: HubContext, job_id: string): boolean {
 
 /** Whether jobs are being left to better hubs right now. */
 export function isLeavingJobs({ cluster: { left }, clock }: HubContext): boolean {
-  for (const [job_id, at] of left) if (clock.now() - at > 2 * LEAVE_MS) left.delete(job_id);
+  for (const [job_id, at] of left) if (clock.monotonic() - at > 2 * LEAVE_MS) left.delete(job_id);
   return left.size > 0;
 }
 
@@ -60,7 +60,7 @@ export function askOthers(ctx: HubContext): void {
 
 /** Jobs that a POST at another hub waits for. */
 export function wantedElsewhere({ cluster: { wanted }, clock }: HubContext): string[] {
-  for (const [job_id, until] of wanted) if (until < clock.now()) wanted.delete(job_id);
+  for (const [job_id, until] of wanted) if (until < clock.monotonic()) wanted.delete(job_id);
   return [...wanted.keys()];
 }
 

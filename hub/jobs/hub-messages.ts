@@ -23,7 +23,7 @@ export async function hubMessage(ctx: HubContext, message: HubMessage): Promise<
       // A hub that pulls looks at every queued job.
       if (!ctx.config.queue.pull_on_free)
         for (const job_id of message.jobs)
-          ctx.cluster.wanted.set(job_id, ctx.clock.now() + WANTED_MS);
+          ctx.cluster.wanted.set(job_id, ctx.clock.monotonic() + WANTED_MS);
       return ctx.dispatcher.kick();
     case "attach":
       return message.to === ctx.hub_id ? attachHere(ctx, message.job_id) : undefined;

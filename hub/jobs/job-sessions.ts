@@ -49,7 +49,7 @@ export async function releaseJobSession(
 export function keepSession(ctx: HubContext, session: HubSession): void {
   session.kind = "kept";
   session.idle_ttl_ms = session.keep_ms ?? KEPT_IDLE_MS;
-  session.expires_at = ctx.clock.now() + SESSION_TTL_S.ttl_default * 1_000;
+  session.expires_at = ctx.clock.monotonic() + SESSION_TTL_S.ttl_default * 1_000;
   touchSession(ctx, session);
 }
 

@@ -51,7 +51,7 @@ async function failOverdue(ctx: HubContext): Promise<void> {
   const modes = (await waitedForLanes(ctx, timeout_ms)) ? "all" : "fetch";
   for (;;) {
     const now = ctx.clock.now();
-    const rows = await ctx.db.jobs.oldestQueued(now - timeout_ms, BATCH, modes);
+    const rows = await ctx.db.jobs.oldestQueued(ctx.wall_jumps.olderThan(timeout_ms), BATCH, modes);
     let ended = 0;
     for (const { job_id } of rows) {
       const row = await ctx.db.jobs.finishQueued(job_id, { status: "failed", error, now });
@@ -65,7 +65,8 @@ async function failOverdue(ctx: HubContext): Promise<void> {
 
 async function failStale(ctx: HubContext): Promise<void> {
   const now = ctx.clock.now();
-  const old = await ctx.db.jobs.runningBefore(now - ctx.config.stale.running_grace_ms, MAX_RUNNING);
+  const before = ctx.wall_jumps.olderThan(ctx.config.stale.running_grace_ms);
+  const old = await ctx.db.jobs.runningBefore(before, MAX_RUNNING);
   if (old.length === 0) return;
   const fleet = await readFleet(ctx);
   const alive = new Set(fleet.filter((e) => isAlive(ctx, e)).map((e) => e.worker_id));
@@ -94,6 +95,6 @@ async function failStale(ctx: HubContext): Promise<void> {
  */
 function isMissing({ cluster: { peers, missing }, clock }: HubContext, worker_id: string): boolean {
   const since = missing.get(worker_id);
-  if (since === undefined) missing.set(worker_id, clock.now());
-  return peers.size === 0 || (since !== undefined && clock.now() - since > MISSING_MS);
+  if (since === undefined) missing.set(worker_id, clock.monotonic());
+  return peers.size === 0 || (since !== undefined && clock.monotonic() - since > MISSING_MS);
 }

@@ -82,7 +82,7 @@ export async function hasFreeRunner(ctx: HubContext): Promise<boolean> {
 
 function runnerFree(ctx: HubContext): boolean {
   if (countRuns(ctx) < ctx.scripted.most) return true;
-  ctx.scripted.full_at = ctx.clock.now();
+  ctx.scripted.full_at = ctx.clock.monotonic();
   return false;
 }
 
@@ -109,7 +109,9 @@ const isLastLane = (ctx: HubContext): boolean => freeCapacity(ctx, 2) < places(c
  */
 export function mayTakeLane(ctx: HubContext): number | null {
   if (!runnerFree(ctx)) return null;
-  return isLastLane(ctx) ? ctx.clock.now() - ctx.scripted.reserve.ms : Number.MAX_SAFE_INTEGER;
+  return isLastLane(ctx)
+    ? ctx.wall_jumps.olderThan(ctx.scripted.reserve.ms)
+    : Number.MAX_SAFE_INTEGER;
 }
 
 /** Whether a lane is free that young scripted jobs leave to fetch jobs, and nothing else keeps them. */
@@ -124,8 +126,8 @@ export async function waitedForLanes(ctx: HubContext, timeout_ms: number): Promi
   const { scripted, clock, cluster, db } = ctx;
   if (!(await hasFreeRunner(ctx))) return false;
   if (cluster.peers.size > 0 && (await db.jobs.runningScripts()) >= scripted.most)
-    scripted.full_at = clock.now();
-  return clock.now() - scripted.full_at >= timeout_ms;
+    scripted.full_at = clock.monotonic();
+  return clock.monotonic() - scripted.full_at >= timeout_ms;
 }
 
 /** The job's session ends: so does its script. */
@@ -139,7 +141,7 @@ export async function scriptedEnded(ctx: HubContext, row: JobRow): Promise<void>
   const { job_id, status, error } = row;
   scripted.attached.delete(job_id);
   cluster.unplaced.delete(job_id);
-  if (countRuns(ctx) + 1 >= scripted.most) scripted.full_at = clock.now();
+  if (countRuns(ctx) + 1 >= scripted.most) scripted.full_at = clock.monotonic();
   const verdict = {
     class: status === "cancelled" ? ("cancelled" as const) : ("lane_lost" as const),
     ok: false,

@@ -37,7 +37,7 @@ export async function fleetSetting<K extends FleetSettingKey>(
   ctx: SettingsContext,
   key: K,
 ): Promise<FleetSettingValue<K>> {
-  const now = ctx.clock.now();
+  const now = ctx.clock.monotonic();
   const cached = ctx.settings_cache.get(key);
   if (cached && now - cached.read_at < FRESH_MS) return cached.value as FleetSettingValue<K>;
   const value = countingValue(ctx, key, await ctx.db.settings.get(key));

@@ -94,7 +94,9 @@ export function sessionRoutes(ctx: HubContext) {
       const passed_on = wasPassedOn(ctx, c);
       const call = { input, headers, body: await c.req.text(), signal, passed_on };
       const opened = await openAnywhere(ctx, call);
-      return opened instanceof Response ? streamed(opened) : c.json(sessionRecord(opened), 201);
+      return opened instanceof Response
+        ? streamed(opened)
+        : c.json(sessionRecord(ctx, opened), 201);
     })
     .openapi(list, async (c) => {
       const { headers, signal } = c.req.raw;

@@ -49,7 +49,7 @@ function keepAlive(
   const { idle_ttl_ms, expires_at } = session;
   const result = {
     idle_ttl_s: idle_ttl_ms === null ? null : idle_ttl_ms / 1_000,
-    expires_at: isoTime(expires_at),
+    expires_at: isoTime(ctx.wall_jumps.wallOf(expires_at)),
   };
   return { result, blob: null, ms: 0 };
 }

@@ -45,13 +45,13 @@ export async function openAnywhere(
   }
   // The hub that passed it on waits, for every hub at once.
   if (passed_on) return need(await openSession(ctx, input, { signal, wait_ms: 0 }));
-  const until = ctx.clock.now() + wait_ms;
+  const until = ctx.clock.monotonic() + wait_ms;
   /** Hubs that could not be reached; a hub cut off from this one may go on telling of its lanes. */
   const lost = new Set<string>();
   for (;;) {
     const better = await askBetter(ctx, call, lost);
     if (better) return better;
-    const left = Math.max(0, until - ctx.clock.now());
+    const left = Math.max(0, until - ctx.clock.monotonic());
     const here = new AbortController();
     const elsewhere = new AbortController();
     void lookForBetter(ctx, lost, here.signal, elsewhere);
@@ -62,7 +62,7 @@ export async function openAnywhere(
     } finally {
       here.abort();
     }
-    if (!elsewhere.signal.aborted || ctx.clock.now() >= until) throw atCapacity();
+    if (!elsewhere.signal.aborted || ctx.clock.monotonic() >= until) throw atCapacity();
   }
 }
 

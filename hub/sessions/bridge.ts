@@ -72,10 +72,10 @@ interface Watchdog {
 /** Calls `bark` once when nothing has fed it for `ms`. */
 function watchdog(ctx: HubContext, ms: number, bark: () => void): Watchdog {
   const over = new AbortController();
-  let last = ctx.clock.now();
+  let last = ctx.clock.monotonic();
   const watch = async () => {
     while (!over.signal.aborted) {
-      const left = last + ms - ctx.clock.now();
+      const left = last + ms - ctx.clock.monotonic();
       if (left <= 0) return bark();
       await ctx.clock.sleep(left, over.signal);
     }
@@ -83,7 +83,7 @@ function watchdog(ctx: HubContext, ms: number, bark: () => void): Watchdog {
   void watch();
   return {
     fed: () => {
-      last = ctx.clock.now();
+      last = ctx.clock.monotonic();
     },
     stop: () => over.abort(),
   };

@@ -53,9 +53,9 @@ export async function openSession(
   const session_id = newSessionId();
   const gone = AbortSignal.any([signal, ctx.stopping]);
   const enough = elsewhere ? AbortSignal.any([gone, elsewhere]) : gone;
-  const until = ctx.clock.now() + wait_ms;
+  const until = ctx.clock.monotonic() + wait_ms;
   for (let tried = 0; tried < TRIES; tried += 1) {
-    const left = Math.max(0, until - ctx.clock.now());
+    const left = Math.max(0, until - ctx.clock.monotonic());
     const place = await waitForLane(ctx, session_id, worker_id, left, enough);
     if (!place && gone.aborted) throw stopped(ctx);
     if (!place) return null;

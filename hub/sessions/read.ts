@@ -20,7 +20,9 @@ const READ_MS = 10_000;
 
 /** GET /sessions, oldest first. */
 export const listSessions = (ctx: HubContext): Session[] =>
-  [...ctx.sessions.values()].sort((a, b) => a.created_at - b.created_at).map(sessionRecord);
+  [...ctx.sessions.values()]
+    .sort((a, b) => a.created_at - b.created_at)
+    .map((session) => sessionRecord(ctx, session));
 
 /** GET /sessions/{sid}/state, with where the active tab is right now if its worker says so soon. */
 export async function readState(ctx: HubContext, session_id: string): Promise<Session> {
@@ -32,7 +34,7 @@ export async function readState(ctx: HubContext, session_id: string): Promise<Se
     ctx.clock.sleep(STATE_MS, grace.signal),
   ]);
   grace.abort();
-  return sessionRecord(requireSession(ctx, session_id));
+  return sessionRecord(ctx, requireSession(ctx, session_id));
 }
 
 async function read<T extends z.ZodType>(

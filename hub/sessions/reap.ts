@@ -13,7 +13,7 @@ export function overdue(session: HubSession, now: number): string | null {
 
 /** Ends every session whose idle or absolute TTL has passed (fleet spec §3.3). */
 export async function reapSessionsOnce(ctx: HubContext): Promise<void> {
-  const now = ctx.clock.now();
+  const now = ctx.clock.monotonic();
   for (const session of [...ctx.sessions.values()]) {
     const reason = overdue(session, now);
     if (reason !== null) await endSession(ctx, session, reason);

@@ -34,7 +34,7 @@ export const viewerPath = (session_id: string): string =>
 export async function addSession(ctx: HubContext, input: AddSession): Promise<HubSession> {
   const { ttl_ms = SESSION_TTL_S.ttl_default * 1_000, ...rest } = input;
   const ended = new AbortController();
-  const now = ctx.clock.now();
+  const now = ctx.clock.monotonic();
   const session: HubSession = {
     keep_ms: null,
     url: "about:blank",
@@ -42,7 +42,7 @@ export async function addSession(ctx: HubContext, input: AddSession): Promise<Hu
     ...rest,
     lane_idx: input.held.lease.lane_idx,
     worker_token: input.held.lease.token,
-    created_at: now,
+    created_at: ctx.wall_jumps.wallOf(now),
     last_active_at: now,
     expires_at: now + ttl_ms,
     tabs: 1,
@@ -64,7 +64,7 @@ export function requireSession(ctx: HubContext, session_id: string): HubSession 
 
 /** Something used the session: an action, CDP traffic, or a viewer's input. */
 export function touchSession(ctx: HubContext, session: HubSession): void {
-  session.last_active_at = ctx.clock.now();
+  session.last_active_at = ctx.clock.monotonic();
 }
 
 /**
@@ -92,7 +92,7 @@ export function bridgeOf(session: HubSession): { base: string; token: string } {
 }
 
 /** The record of a session as the wire shows it (design/api.md). */
-export const sessionRecord = (session: HubSession): Session => ({
+export const sessionRecord = ({ wall_jumps }: HubContext, session: HubSession): Session => ({
   session_id: session.session_id,
   state: "active",
   worker_id: session.link.worker_id,
@@ -102,9 +102,9 @@ export const sessionRecord = (session: HubSession): Session => ({
   novnc_url: viewerPath(session.session_id),
   cdp_url: `/sessions/${session.session_id}/cdp`,
   created_at: isoTime(session.created_at),
-  last_active_at: isoTime(session.last_active_at),
+  last_active_at: isoTime(wall_jumps.wallOf(session.last_active_at)),
   idle_ttl_s: session.idle_ttl_ms === null ? null : session.idle_ttl_ms / 1_000,
-  expires_at: isoTime(session.expires_at),
+  expires_at: isoTime(wall_jumps.wallOf(session.expires_at)),
   url: session.url,
   title: session.title,
   tabs: session.tabs,

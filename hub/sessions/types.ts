@@ -1,7 +1,8 @@
 import type { HeldLane, WorkerLink } from "../fleet/worker-link.ts";
 
 /**
- * A session this hub owns because the worker's link is here (fleet spec §2.4, §3.3). Times epoch ms.
+ * A session this hub owns because the worker's link is here (fleet spec §2.4, §3.3). Times of the monotonic clock, but for
+ * `created_at`.
  * `job`: a running job's own, which ends with it. `kept`: left open by a keep_session job. `sdk`: opened by POST /sessions.
  */
 export interface HubSession {
@@ -15,6 +16,7 @@ export interface HubSession {
   readonly lane_idx: number;
   job_id: string | null;
   readonly headless: boolean;
+  /** Epoch ms. */
   readonly created_at: number;
   last_active_at: number;
   /** Null while a job owns it. */

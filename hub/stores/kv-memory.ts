@@ -11,7 +11,7 @@ interface Entry {
 }
 
 /** The key-value store of a single hub. */
-export function createMemoryKv(clock: Pick<Clock, "now">): Kv {
+export function createMemoryKv(clock: Pick<Clock, "monotonic">): Kv {
   const entries = new Map<string, Entry>();
   let sorted: string[] | null = null;
   let sweeper = entries.entries();
@@ -22,7 +22,7 @@ export function createMemoryKv(clock: Pick<Clock, "now">): Kv {
   const live = (key: string): Entry | null => {
     const entry = entries.get(key);
     if (!entry) return null;
-    if (entry.expires_at > clock.now()) return entry;
+    if (entry.expires_at > clock.monotonic()) return entry;
     drop(key);
     return null;
   };
@@ -34,13 +34,16 @@ export function createMemoryKv(clock: Pick<Clock, "now">): Kv {
         return;
       }
       const [key, entry] = next.value;
-      if (entry.expires_at <= clock.now()) drop(key);
+      if (entry.expires_at <= clock.monotonic()) drop(key);
     }
   };
   const write = (key: string, value: unknown, ttl_ms: number): void => {
     sweep();
     if (!entries.has(key)) sorted = null;
-    entries.set(key, { text: JSON.stringify(value ?? null), expires_at: clock.now() + ttl_ms });
+    entries.set(key, {
+      text: JSON.stringify(value ?? null),
+      expires_at: clock.monotonic() + ttl_ms,
+    });
   };
   /** Whether the entry is an object with these fields. */
   const has = (entry: Entry, fields: Readonly<Record<string, string>>): boolean => {
@@ -81,7 +84,7 @@ export function createMemoryKv(clock: Pick<Clock, "now">): Kv {
     },
     touch: async (key, ttl_ms) => {
       const entry = live(key);
-      if (entry) entry.expires_at = clock.now() + ttl_ms;
+      if (entry) entry.expires_at = clock.monotonic() + ttl_ms;
       return entry !== null;
     },
     delete: async (key) => drop(key),

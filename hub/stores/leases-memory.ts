@@ -7,7 +7,7 @@ interface Held {
 }
 
 /** The lane leases of a single hub. Every method decides without awaiting, so calls cannot interleave. */
-export function createMemoryLeases(clock: Pick<Clock, "now">): LaneLeases {
+export function createMemoryLeases(clock: Pick<Clock, "now" | "monotonic">): LaneLeases {
   const workers = new Map<string, Map<number, Held>>();
   // Starts above every token of an earlier run: job rows and workers may still hold those.
   let lastToken = clock.now() * 1_000;
@@ -17,7 +17,7 @@ export function createMemoryLeases(clock: Pick<Clock, "now">): LaneLeases {
     const lanes = workers.get(worker_id);
     if (!lanes) return new Map();
     for (const [lane_idx, held] of lanes)
-      if (held.expires_at <= clock.now()) lanes.delete(lane_idx);
+      if (held.expires_at <= clock.monotonic()) lanes.delete(lane_idx);
     if (lanes.size === 0) workers.delete(worker_id);
     return lanes;
   };
@@ -35,7 +35,7 @@ export function createMemoryLeases(clock: Pick<Clock, "now">): LaneLeases {
       if (lane_idx === undefined) return null;
       lastToken += 1;
       const lease: LaneLease = { worker_id, lane_idx, token: lastToken, job_id, session_id };
-      held.set(lane_idx, { lease, expires_at: clock.now() + ttl_ms });
+      held.set(lane_idx, { lease, expires_at: clock.monotonic() + ttl_ms });
       workers.set(worker_id, held);
       return { ...lease };
     },
@@ -50,7 +50,7 @@ export function createMemoryLeases(clock: Pick<Clock, "now">): LaneLeases {
       heldBy(worker_id).get(lane_idx)?.lease.token === token,
     renew: async (worker_id, leases, ttl_ms) => {
       const lanes = heldBy(worker_id);
-      const expires_at = clock.now() + ttl_ms;
+      const expires_at = clock.monotonic() + ttl_ms;
       for (const lease of leases) {
         const now = lanes.get(lease.lane_idx);
         if (now && now.lease.token > lease.token) continue;

@@ -125,7 +125,7 @@ export function createS3Calls(
     (status >= 200 && status < 300) || call.expect?.includes(status) === true;
 
   const withRetries = async <T>(call: S3Call, once: (deadline: AbortSignal) => Promise<T>) => {
-    const since = clock.now();
+    const since = clock.monotonic();
     for (let tries = 1; ; tries += 1) {
       const late = new AbortController();
       const over = new AbortController();
@@ -138,7 +138,7 @@ export function createS3Calls(
       } catch (err) {
         if (!(err instanceof S3Failure)) throw err;
         const wait = retryWait(tries - 1, WAIT_MS, random());
-        const stop = tries >= TRIES || clock.now() + wait - since > GIVE_UP_MS;
+        const stop = tries >= TRIES || clock.monotonic() + wait - since > GIVE_UP_MS;
         if (!err.again || stop) throw toAppError(err, hide);
         await clock.sleep(wait, call.signal);
         call.signal?.throwIfAborted();

@@ -39,8 +39,8 @@ export function startLeftovers(calls: S3Calls, log: Log): Leftovers {
     log,
     pass: async (signal) => {
       for (const [upload_id, key] of waiting) await abortNow(key, upload_id, signal);
-      if (calls.clock.now() - swept_at < SWEEP_EVERY_MS) return;
-      swept_at = calls.clock.now();
+      if (calls.clock.monotonic() - swept_at < SWEEP_EVERY_MS) return;
+      swept_at = calls.clock.monotonic();
       await abortStale(calls, log, signal);
       await deleteStaleDirect(calls, signal);
     },

@@ -40,7 +40,7 @@ const REFUSAL_MS = 5_000;
  */
 export function createWorkerSource(
   version: string,
-  clock: Pick<Clock, "now">,
+  clock: Pick<Clock, "monotonic">,
 ): () => Promise<WorkerSource> {
   let opened: Promise<WorkerSource> | undefined;
   let refused_at: number | null = null;
@@ -49,7 +49,7 @@ export function createWorkerSource(
     return { archive, etag: `"${createHash("sha256").update(archive).digest("hex")}"` };
   };
   return async () => {
-    if (refused_at !== null && clock.now() - refused_at >= REFUSAL_MS) {
+    if (refused_at !== null && clock.monotonic() - refused_at >= REFUSAL_MS) {
       opened = undefined;
       refused_at = null;
     }
@@ -57,7 +57,7 @@ export function createWorkerSource(
     try {
       return await opened;
     } catch (err) {
-      refused_at ??= clock.now();
+      refused_at ??= clock.monotonic();
       const reason = errorMessage(err);
       throw new AppError("unavailable", `no worker source: ${reason}`, { cause: err });
     }

@@ -69,7 +69,7 @@ export async function closeEnded(
 export function activityOf(ctx: HubContext, session: HubSession): () => void {
   let last = Number.NEGATIVE_INFINITY;
   return () => {
-    const now = ctx.clock.now();
+    const now = ctx.clock.monotonic();
     if (now - last < TOUCH_EVERY_MS) return;
     last = now;
     touchSession(ctx, session);

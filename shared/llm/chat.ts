@@ -36,7 +36,7 @@ export async function chat(
   request: ChatRequest,
   { clock, signal, onText, resolve }: ChatOptions,
 ): Promise<ChatReply> {
-  const since = clock.now();
+  const since = clock.monotonic();
   const timeout_ms = Math.round(engine.timeout_s * 1_000);
   const mask = createKeyMask(engine.headers);
   const over = new AbortController();
@@ -49,7 +49,7 @@ export async function chat(
       until: since + timeout_ms,
     });
     shown.end();
-    const reply = { ...readSaid(said, request, mask), requests, ms: clock.now() - since };
+    const reply = { ...readSaid(said, request, mask), requests, ms: clock.monotonic() - since };
     return { ...reply, model: said.model ?? engine.model };
   } catch (err) {
     const failed = signal.aborted
@@ -87,14 +87,13 @@ async function askUntilAnswered(
       return { failed: err as unknown };
     });
     if ("said" in answered) return { said: answered.said, requests };
-    const now = call.clock.now();
     let wait = RETRY_MS.cut;
     if ("status" in answered) {
       if (adapt(answered, without, offered)) continue;
       if (!isPassingStatus(answered.status)) throw refusalOf(answered);
-      wait = retryAfterMs(answered.retry_after, now) ?? RETRY_MS.refused;
+      wait = retryAfterMs(answered.retry_after, call.clock.now()) ?? RETRY_MS.refused;
     }
-    if (retried || now + wait >= call.until)
+    if (retried || call.clock.monotonic() + wait >= call.until)
       throw "status" in answered ? refusalOf(answered) : answered.failed;
     retried = true;
     await call.clock.sleep(wait, call.signal);

@@ -39,13 +39,13 @@ export async function requestOnce(call: Call): Promise<Answered> {
   let last = 0;
   const watch = async () => {
     while (!over.signal.aborted) {
-      const left = last + SILENCE_MS - clock.now();
+      const left = last + SILENCE_MS - clock.monotonic();
       if (left <= 0) return silent.abort();
       await clock.sleep(left, over.signal);
     }
   };
   const onBytes = () => {
-    last = clock.now();
+    last = clock.monotonic();
     came += 1;
     if (came === 1) void watch();
   };

@@ -165,7 +165,7 @@ describe("§4.7 each setting has its effect", () => {
     // Another hub's write: what was read lives for a second.
     await hub.ctx.db.settings.set("max_concurrent_runs", 5, 0);
     let now = hub.ctx.clock.now() + 999;
-    const later = { ...hub.ctx, clock: { ...hub.ctx.clock, now: () => now } };
+    const later = { ...hub.ctx, clock: { ...hub.ctx.clock, monotonic: () => now } };
     hub.ctx.settings_cache.set("max_concurrent_runs", { value: 4, read_at: now - 999 });
     expect(await fleetSetting(later, "max_concurrent_runs")).toBe(4);
     now += 1;

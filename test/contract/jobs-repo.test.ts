@@ -232,11 +232,31 @@ eachDialect((open) => {
       const other = jobRow();
       await db.jobs.insert(other);
       await db.jobs.claim(claimOf(other.job_id, 3, "w99"));
-      const failed = await db.jobs.failRunningOf("w10", "gone", 5);
-      expect(failed).toEqual([{ ...mine, status: "failed", error: "gone", finished_at: 5 }]);
+      const failed = await db.jobs.failRunningOf("w10", "gone", END.now);
+      expect(failed).toEqual([{ ...mine, status: "failed", error: "gone", finished_at: END.now }]);
       expect((await db.jobs.get(done.job_id))?.status).toBe("completed");
       expect((await db.jobs.get(queued?.job_id ?? ""))?.status).toBe("queued");
       expect((await db.jobs.get(other.job_id))?.status).toBe("running");
+    });
+
+    test("a job whose end was told with a time before its beginning ends when it began", async () => {
+      const db = await open();
+      const later = { created_at: END.now, started_at: null };
+      const queued = jobRow(later);
+      await db.jobs.insert(queued);
+      const early = { ...END, now: END.now - 3_600_000 };
+      expect((await db.jobs.finishQueued(queued.job_id, early))?.finished_at).toBe(END.now);
+      const one = await running(db, 1, later);
+      expect(one.started_at).toBe(END.now);
+      expect((await db.jobs.finish(one.job_id, 1, early))?.finished_at).toBe(END.now);
+      const two = await running(db, 2, later);
+      const whole = { http_status: 200, final_url: "u", title: "t", stage: "done", capture: null };
+      expect((await db.jobs.finish(two.job_id, 2, { ...early, ...whole }))?.finished_at).toBe(
+        END.now,
+      );
+      await running(db, 3, later);
+      const failed = await db.jobs.failRunningOf("w10", "gone", early.now);
+      expect(failed.map((row) => row.finished_at)).toEqual([END.now]);
     });
 
     test("failRunningUnder fails what runs under those leases of that worker, and nothing else", async () => {
@@ -248,9 +268,9 @@ eachDialect((open) => {
       await db.jobs.claim(claimOf(newer.job_id, 3, "w99"));
       const ended = await running(db, 4);
       await db.jobs.finish(ended.job_id, 4, END);
-      expect(await db.jobs.failRunningUnder("w10", [], "gone", 5)).toEqual([]);
-      expect(await db.jobs.failRunningUnder("w10", [1, 3, 4, 77], "gone", 5)).toEqual([
-        { ...mine, status: "failed", error: "gone", finished_at: 5 },
+      expect(await db.jobs.failRunningUnder("w10", [], "gone", END.now)).toEqual([]);
+      expect(await db.jobs.failRunningUnder("w10", [1, 3, 4, 77], "gone", END.now)).toEqual([
+        { ...mine, status: "failed", error: "gone", finished_at: END.now },
       ]);
       expect((await db.jobs.get(newer.job_id))?.status).toBe("running");
     });
@@ -272,7 +292,7 @@ eachDialect((open) => {
       const db = await open();
       const jobs = await Promise.all(times(10).map((i) => running(db, i + 1)));
       const [failed, ...finished] = await Promise.all([
-        db.jobs.failRunningOf("w10", "gone", 5),
+        db.jobs.failRunningOf("w10", "gone", END.now),
         ...jobs.map((job, i) => db.jobs.finish(job.job_id, i + 1, END)),
       ]);
       expect((failed as JobRow[]).length + winners(finished as (JobRow | null)[]).length).toBe(10);

@@ -21,7 +21,7 @@ const DRIVERS: Record<string, () => Promise<Driver>> = {
   memory: async () => {
     let now = 1_000_000;
     return {
-      kv: createMemoryKv({ now: () => now }),
+      kv: createMemoryKv({ monotonic: () => now }),
       advance: async (ms) => {
         now += ms;
       },

@@ -29,7 +29,7 @@ const DRIVERS: Record<string, () => Promise<Driver>> = {
   memory: async () => {
     let now = Date.UTC(2026, 0, 1);
     return {
-      leases: createMemoryLeases({ now: () => now }),
+      leases: createMemoryLeases({ now: () => now, monotonic: () => now }),
       advance: async (ms) => {
         now += ms;
       },

@@ -190,7 +190,7 @@ describe("a server that is away", () => {
     const fake = createFakeClock(Date.now());
     // Tries come at their real times, the next look at what was left when the test says.
     const clock = {
-      now: systemClock.now,
+      ...systemClock,
       sleep: (ms: number, signal?: AbortSignal) =>
         ms === 3_000 ? fake.sleep(ms, signal) : systemClock.sleep(ms, signal),
     };
@@ -223,7 +223,7 @@ describe("a server that is away", () => {
     // Deadlines pass when the test says, the waits between tries as they are.
     const sleep = (ms: number, signal?: AbortSignal) =>
       ms === 10_000 ? clock.sleep(ms, signal) : systemClock.sleep(ms, signal);
-    const store = await openOn(server, "silent", { now: clock.now, sleep });
+    const store = await openOn(server, "silent", { ...clock, sleep });
     // The first look at what was left is over.
     while (clock.sleepers().length > 0) await systemClock.sleep(5);
     server.freeze();

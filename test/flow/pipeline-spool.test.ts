@@ -25,7 +25,7 @@ afterEach(async () => {
 
 /** The waits of a stopping worker for an answer, without the waiting. */
 const hasty: Clock = {
-  now: systemClock.now,
+  ...systemClock,
   sleep: (ms, signal) => systemClock.sleep(ms >= 10_000 ? 200 : ms, signal),
 };
 

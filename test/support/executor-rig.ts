@@ -35,7 +35,7 @@ export const outcomesOf = (ends: TaskEnd[]) => ends.map(({ outcome }) => outcome
 
 /** The seconds a task is given to stop by itself are a tenth of one; what is shorter or longer stays. */
 const hurried: Clock = {
-  now: systemClock.now,
+  ...systemClock,
   sleep: (ms, signal) => systemClock.sleep(ms >= 1_000 && ms <= 5_000 ? 150 : ms, signal),
 };
 

@@ -1,6 +1,8 @@
 import type { Clock } from "#shared/clock.ts";
 
 export interface FakeClock extends Clock {
+  /** Puts the wall clock forward, or back; no sleeper wakes by it. */
+  jump(ms: number): void;
   /** Moves time on, waking sleepers in the order of their time; promises settle in between. */
   advance(ms: number): Promise<void>;
   /** Resolves when somebody sleeps until exactly `ms` from now. */
@@ -21,6 +23,7 @@ const settle = async () => {
 
 export function createFakeClock(start = Date.UTC(2026, 0, 1)): FakeClock {
   let now = start;
+  let jumped = 0;
   let sleepers: Sleeper[] = [];
   let watchers: { ms: number; found(): void }[] = [];
 
@@ -32,7 +35,11 @@ export function createFakeClock(start = Date.UTC(2026, 0, 1)): FakeClock {
     });
   };
   return {
-    now: () => now,
+    now: () => now + jumped,
+    monotonic: () => now,
+    jump: (ms) => {
+      jumped += ms;
+    },
     sleep: (ms, signal) =>
       new Promise((resolve) => {
         if (signal?.aborted) return resolve();

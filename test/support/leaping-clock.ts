@@ -6,6 +6,7 @@ export function createLeapingClock(): Clock & { leap(ms: number): void } {
   const sleepers = new Set<{ at: number; wake(): void }>();
   return {
     now: () => now,
+    monotonic: () => now,
     sleep: (ms, signal) =>
       new Promise((resolve) => {
         if (signal?.aborted) return resolve();

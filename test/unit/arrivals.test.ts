@@ -3,7 +3,7 @@ import { createArrivals } from "#hub/jobs/arrivals.ts";
 
 test("arrivals are later than every one before, and follow a clock that was put back", () => {
   let now = 5_000;
-  const arrivals = createArrivals({ now: () => now, sleep: async () => {} });
+  const arrivals = createArrivals({ now: () => now, monotonic: () => now, sleep: async () => {} });
   expect([arrivals.next(), arrivals.next(), arrivals.next()]).toEqual([5_000, 5_001, 5_002]);
   now = 6_000;
   expect(arrivals.next()).toBe(6_000);

@@ -34,7 +34,7 @@ function inputRig() {
   const page = {
     post: (method: string, params: Record<string, unknown>) => sent.push({ method, params }),
   } as unknown as CdpSession;
-  const input = createRfbInput({ now: () => now, sleep: async () => {} });
+  const input = createRfbInput({ now: () => now, monotonic: () => now, sleep: async () => {} });
   return {
     page,
     input,

@@ -7,7 +7,7 @@ import { type Candidate, chooseWorker, isCandidate } from "#hub/fleet/schedule.t
 const NOW = 1_000_000;
 const worker = (more: Partial<Candidate> = {}): Candidate => ({
   status: "active",
-  last_heartbeat_at: NOW,
+  heard_at: NOW,
   in_flight: 0,
   max_concurrent: 2,
   lane_novnc_urls: ["http://w:6080/"],
@@ -18,8 +18,8 @@ const worker = (more: Partial<Candidate> = {}): Candidate => ({
 
 const RULE_1: [string, Partial<Candidate>, boolean][] = [
   ["alive, active, with room", {}, true],
-  ["heartbeat 120 s ago", { last_heartbeat_at: NOW - 120_000 }, true],
-  ["heartbeat more than 120 s ago", { last_heartbeat_at: NOW - 120_001 }, false],
+  ["heartbeat 120 s ago", { heard_at: NOW - 120_000 }, true],
+  ["heartbeat more than 120 s ago", { heard_at: NOW - 120_001 }, false],
   ["drain", { status: "drain" }, false],
   ["standby", { status: "standby" }, false],
   ["in_flight at max_concurrent", { in_flight: 2 }, false],
@@ -66,7 +66,7 @@ test("§8 rule 2: each worker of a tie is chosen by an equal share of the random
 test("the chosen worker is always a candidate that no other candidate beats", () => {
   const any = fc.record({
     status: fc.constantFrom("active" as const, "drain" as const),
-    last_heartbeat_at: fc.constantFrom(NOW, NOW - 200_000),
+    heard_at: fc.constantFrom(NOW, NOW - 200_000),
     in_flight: fc.nat(4),
     max_concurrent: fc.nat(4),
     disk_pct: fc.constantFrom(10, 95),

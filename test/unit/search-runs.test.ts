@@ -32,7 +32,7 @@ function rig() {
     },
   };
   let now = 0;
-  const ctx = { db: { runs }, clock: { now: () => now } } as never;
+  const ctx = { db: { runs }, clock: { monotonic: () => now } } as never;
   const pass = (ms: number): void => {
     now += ms;
   };

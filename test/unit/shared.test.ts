@@ -119,6 +119,7 @@ describe("lifecycle", () => {
       everyMs: 1,
       clock: {
         now: () => 0,
+        monotonic: () => 0,
         // A sleep that lasts until it is aborted after the second pass.
         sleep: (_, signal) =>
           passes < 2

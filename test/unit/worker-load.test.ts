@@ -147,7 +147,7 @@ describe("CPU of a worker (pipeline spec §4.3)", () => {
 
   test("sees what a child of this very process burns", async () => {
     let now = 0;
-    const cpu = createProcessCpu({ clock: { ...systemClock, now: () => now }, cpus: 1 });
+    const cpu = createProcessCpu({ clock: { ...systemClock, monotonic: () => now }, cpus: 1 });
     const child = spawn(
       "sh",
       ["-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo; read x"],

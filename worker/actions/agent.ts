@@ -46,8 +46,8 @@ export async function agent(
   run: AgentRun,
   { goal, engine: slug, max_steps }: SessionActionArgs<"agent">,
 ): Promise<AgentResult> {
-  const until = run.clock.now() + run.timeout_ms;
-  const left = () => until - run.clock.now();
+  const until = run.clock.monotonic() + run.timeout_ms;
+  const left = () => until - run.clock.monotonic();
   const engine = await run.engines.resolve(slug, run.signal);
   const steps: AgentStep[] = [];
   const usage = { prompt_tokens: 0, completion_tokens: 0 };
@@ -62,7 +62,7 @@ export async function agent(
     usage.completion_tokens += reply.usage?.completion_tokens ?? 0;
   };
   for (let n = 1; n <= max_steps; n += 1) {
-    const since = run.clock.now();
+    const since = run.clock.monotonic();
     let seen: Seen;
     let move: AgentMove;
     try {
@@ -83,7 +83,7 @@ export async function agent(
       ...{ n, thought: move.thought ?? null, ok: error === null, error },
       action: secret ? ({ ...move, text: MASK } as AgentMove) : move,
       url: run.pages.active().url(),
-      ms: run.clock.now() - since,
+      ms: run.clock.monotonic() - since,
       screenshot_base64: seen.picture,
     };
     steps.push(step);

@@ -20,7 +20,7 @@ export async function readDownload(
   const find = () =>
     ctx.downloads.list().findLast((file) => name === undefined || file.name === name);
   if (name !== undefined && !find()) throw refused(`there is no download ${name}`);
-  const file = await wholeDownload(ctx, find, ctx.clock.now() + ctx.timeout_ms);
+  const file = await wholeDownload(ctx, find, ctx.clock.monotonic() + ctx.timeout_ms);
   const { mime, size } = file;
   if (size > MAX_READ_DOWNLOAD_BYTES)
     throw refused(
@@ -55,7 +55,7 @@ async function wholeDownload(
     const file = find();
     if (file?.state === "completed") return file;
     if (file?.state === "canceled") throw refused(`the download of ${file.name} was cancelled`);
-    if (signal.aborted || clock.now() >= until)
+    if (signal.aborted || clock.monotonic() >= until)
       throw new ActionFailure("timeout", {
         name: "TimeoutError",
         message: file

@@ -23,10 +23,10 @@ export async function frameOf(
   frame: FrameArg,
   timeout_ms = ctx.timeout_ms,
 ): Promise<Frame> {
-  const until = ctx.clock.now() + timeout_ms;
+  const until = ctx.clock.monotonic() + timeout_ms;
   let scope = ctx.pages.active().mainFrame();
   for (const selector of selectorsOf(frame)) {
-    const timeout = Math.max(1, until - ctx.clock.now());
+    const timeout = Math.max(1, until - ctx.clock.monotonic());
     const element = await scope.locator(selector).elementHandle({ timeout });
     const inner = await element?.contentFrame();
     if (!inner) throw refused(`${selector} is no iframe`);

@@ -58,8 +58,8 @@ export const reload = async (ctx: ActionContext, a: SessionActionArgs<"reload">)
 /** Each of the conditions it names, one after the other. */
 export async function wait(ctx: ActionContext, a: SessionActionArgs<"wait">): Promise<null> {
   const page = ctx.pages.active();
-  const since = ctx.clock.now();
-  const left = () => Math.max(1, ctx.timeout_ms - (ctx.clock.now() - since));
+  const since = ctx.clock.monotonic();
+  const left = () => Math.max(1, ctx.timeout_ms - (ctx.clock.monotonic() - since));
   if (a.seconds !== undefined) await ctx.clock.sleep(a.seconds * 1_000, ctx.signal);
   if (a.load_state !== undefined) await page.waitForLoadState(a.load_state, { timeout: left() });
   if (a.selector !== undefined) {

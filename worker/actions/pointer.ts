@@ -12,7 +12,7 @@ export async function click(ctx: ActionContext, a: Click): Promise<unknown> {
   if (a.wait_for === "popup") return clickForPopup(ctx, a);
   if (a.wait_for === "download") {
     const seen = ctx.downloads.list();
-    const until = ctx.clock.now() + ctx.timeout_ms;
+    const until = ctx.clock.monotonic() + ctx.timeout_ms;
     await clickOnce(ctx, a);
     return nextDownload(ctx, seen, until);
   }

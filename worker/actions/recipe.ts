@@ -46,7 +46,7 @@ export async function runRecipe(run: RecipeRun): Promise<void> {
   let left_ms = run.timeout_s * 1_000;
   for (const [i, action] of actions.entries()) {
     const step = `${i + 1}/${actions.length} ${describeAction(action)}`;
-    const since = clock.now();
+    const since = clock.monotonic();
     const own_ms = action.kind === "wait" ? (action.timeout_s ?? Infinity) * 1_000 : Infinity;
     const timeout_ms = Math.min(left_ms, own_ms);
     try {
@@ -60,7 +60,7 @@ export async function runRecipe(run: RecipeRun): Promise<void> {
         failure.kind === "timeout",
       );
     }
-    const ms = clock.now() - since;
+    const ms = clock.monotonic() - since;
     left_ms -= ms;
     run.onStep(`${scrub(step)}: ${ms} ms`, ms);
     if (action.kind === "click") await run.afterClick();

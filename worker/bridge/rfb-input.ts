@@ -47,7 +47,7 @@ export function createRfbInput(clock: Clock): RfbInput {
   const held = (mask: number) =>
     BUTTONS.reduce((bits, [bit, , value]) => bits | (mask & bit ? value : 0), 0);
   const countClick = (button: Button, x: number, y: number): number => {
-    const now = clock.now();
+    const now = clock.monotonic();
     const near =
       Math.abs(x - click.x) <= DOUBLE_CLICK.px && Math.abs(y - click.y) <= DOUBLE_CLICK.px;
     const again = near && button === click.button && now - click.at <= DOUBLE_CLICK.ms;

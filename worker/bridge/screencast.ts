@@ -72,7 +72,7 @@ export async function startScreencast(deps: ScreencastDeps): Promise<Screencast>
   const onFrame = (session: CdpSession, frame: Protocol.Page.ScreencastFrameEvent) => {
     const jpeg = Buffer.from(frame.data, "base64");
     const pixels = jpegSize(jpeg);
-    unacknowledged = { session, id: frame.sessionId, at: clock.now() };
+    unacknowledged = { session, id: frame.sessionId, at: clock.monotonic() };
     if (pixels === null || session !== shown?.session) return acknowledge();
     const scale = frame.metadata.deviceWidth / pixels.width;
     latest = { no: (latest?.no ?? 0) + 1, jpeg, ...pixels, scale };
@@ -82,7 +82,7 @@ export async function startScreencast(deps: ScreencastDeps): Promise<Screencast>
     if (!unacknowledged) return;
     const { session, id, at } = unacknowledged;
     unacknowledged = null;
-    const wait = at + PICTURE_MS - clock.now();
+    const wait = at + PICTURE_MS - clock.monotonic();
     const send = () => session.post("Page.screencastFrameAck", { sessionId: id });
     if (wait <= 0) send();
     else void clock.sleep(wait, over.signal).then(send);

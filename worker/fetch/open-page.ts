@@ -29,9 +29,9 @@ export async function openPage(ctx: FetchContext): Promise<Opened> {
   const loaded = Promise.withResolvers<void>();
   main.session.on("Page.loadEventFired", () => loaded.resolve());
 
-  const started = settings.clock.now();
+  const started = settings.clock.monotonic();
   ctx.deadline = started + options.max_wait_seconds * 1_000;
-  const elapsed = () => settings.clock.now() - started;
+  const elapsed = () => settings.clock.monotonic() - started;
   story.log("info", "navigate", `opening ${shortUrl(run.url)}`);
   const answer = await trouble.race(navigate(ctx, main));
   if (answer.errorText) return explainFailure(ctx, main, answer);
@@ -123,8 +123,12 @@ async function explainFailure(
 }
 
 async function beginsDownload({ recorder, settings, trouble }: FetchContext): Promise<boolean> {
-  const until = settings.clock.now() + DOWNLOAD_GRACE_MS;
-  while (recorder.downloads.count === 0 && settings.clock.now() < until && !trouble.signal.aborted)
+  const until = settings.clock.monotonic() + DOWNLOAD_GRACE_MS;
+  while (
+    recorder.downloads.count === 0 &&
+    settings.clock.monotonic() < until &&
+    !trouble.signal.aborted
+  )
     await settings.clock.sleep(25, trouble.signal);
   return recorder.downloads.count > 0;
 }

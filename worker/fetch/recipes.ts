@@ -94,7 +94,7 @@ async function appears(
   selector: string,
   ms: number,
 ): Promise<boolean> {
-  const since = ctx.settings.clock.now();
+  const since = ctx.settings.clock.monotonic();
   try {
     await page.waitForSelector(selector, { state: "attached", timeout: ms });
     return true;
@@ -103,7 +103,7 @@ async function appears(
     const [why] = errorMessage(err).split("\n");
     throw new JobTrouble(`the login recipe's logged_in ${selector} cannot be looked for: ${why}`);
   } finally {
-    ctx.deadline += ctx.settings.clock.now() - since;
+    ctx.deadline += ctx.settings.clock.monotonic() - since;
   }
 }
 
@@ -121,7 +121,7 @@ async function runSteps(
     took_ms += ms;
     ctx.deadline += ms;
   };
-  const since = settings.clock.now();
+  const since = settings.clock.monotonic();
   try {
     await runRecipe({
       page,
@@ -135,13 +135,13 @@ async function runSteps(
         story.log("info", stage, line, { ms });
       },
       afterClick: () => {
-        const left_ms = Math.max(0, ctx.deadline - settings.clock.now());
+        const left_ms = Math.max(0, ctx.deadline - settings.clock.monotonic());
         const ms = Math.min(options.post_click_seconds * 1_000, left_ms);
         return settings.clock.sleep(ms, trouble.signal);
       },
     });
   } finally {
-    const all_ms = settings.clock.now() - since;
+    const all_ms = settings.clock.monotonic() - since;
     story.log("debug", stage, `${stage} took ${all_ms} ms`, { ms: all_ms });
   }
   return took_ms;

@@ -49,7 +49,7 @@ async function visit(ctx: FetchContext): Promise<void> {
 }
 
 const remaining = ({ settings, deadline }: FetchContext): number =>
-  Math.max(0, deadline - settings.clock.now());
+  Math.max(0, deadline - settings.clock.monotonic());
 
 async function pause(ctx: FetchContext, ms: number): Promise<void> {
   const { trouble, settings } = ctx;

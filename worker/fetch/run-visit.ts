@@ -54,7 +54,7 @@ export async function runVisit(
   };
   const trouble = watchTrouble(run, settings.clock);
   const popups = watchPopups(run.extras.popup_policy, run.browser.connection, run.story);
-  const deadline = settings.clock.now() + run.options.max_wait_seconds * 1_000;
+  const deadline = settings.clock.monotonic() + run.options.max_wait_seconds * 1_000;
   let recorder: Recorder | null = null;
   try {
     const guard = createGuard(settings);

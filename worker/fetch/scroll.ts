@@ -38,7 +38,7 @@ export async function scrollPage(
   let pixels = 0;
   let height = 0;
   let begun = activity.begun;
-  let alive_at = clock.now();
+  let alive_at = clock.monotonic();
   while (!signal.aborted) {
     if (pixels >= options.max) return { pixels, reason: "scroll_max reached" };
     const step = Math.min(options.step, options.max - pixels);
@@ -52,10 +52,10 @@ export async function scrollPage(
     const value = answer?.result.value as { moved: number; height: number } | undefined;
     if (!value) return { pixels, reason: "the page did not answer" };
     pixels += value.moved;
-    if (value.height > height || activity.begun > begun) alive_at = clock.now();
+    if (value.height > height || activity.begun > begun) alive_at = clock.monotonic();
     height = Math.max(height, value.height);
     begun = activity.begun;
-    if (clock.now() - alive_at >= options.early_after_ms)
+    if (clock.monotonic() - alive_at >= options.early_after_ms)
       return { pixels, reason: "nothing new appeared" };
     if (value.moved === 0) await clock.sleep(LOOK_EVERY_MS, signal);
   }

@@ -206,7 +206,7 @@ export class Lane implements Watched {
   private async renewUntilWarm(): Promise<void> {
     const { clock, log } = this.deps;
     const { signal } = this.abort;
-    const started = clock.now();
+    const started = clock.monotonic();
     for (let failures = 0; !signal.aborted; ) {
       try {
         await this.swapping?.catch(() => {});
@@ -220,7 +220,7 @@ export class Lane implements Watched {
         this.occupant = null;
         // Before the state, because its listeners may start the next job at once.
         this.renewing = null;
-        log.info({ ms: clock.now() - started }, "lane warm");
+        log.info({ ms: clock.monotonic() - started }, "lane warm");
         return this.setState("warm", null);
       } catch (err) {
         if (signal.aborted) return;

@@ -68,7 +68,8 @@ export class LinkConnection {
       this.#socket.onclose = (event) => {
         this.#lost.abort();
         const seen = this.#closing ?? { code: event.code, reason: event.reason || this.#failure };
-        const up_ms = this.#registered_at === null ? null : deps.clock.now() - this.#registered_at;
+        const up_ms =
+          this.#registered_at === null ? null : deps.clock.monotonic() - this.#registered_at;
         this.session = null;
         resolve({ ...seen, up_ms });
       };
@@ -118,7 +119,7 @@ export class LinkConnection {
 
   #receive(data: unknown): void {
     if (this.#lost.signal.aborted) return;
-    this.last_received_at = this.#deps.clock.now();
+    this.last_received_at = this.#deps.clock.monotonic();
     if (typeof data !== "string")
       this.close(LINK_CLOSE.bad_message, "binary frames are not part of the link");
     else if (data.length > MAX_LINK_FRAME_BYTES)
@@ -154,7 +155,7 @@ export class LinkConnection {
 
   #registered(hub: HubRegistered): void {
     this.#answered.abort();
-    this.#registered_at = this.#deps.clock.now();
+    this.#registered_at = this.#deps.clock.monotonic();
     this.session = { hub, signal: this.#lost.signal, send: (message) => this.#send(message) };
     this.#deps.onRegistered(this.session);
   }

@@ -35,13 +35,13 @@ export function createEngines({ clock, secret }: { clock: Clock; secret: string 
   const known = new Map<string, { engine: ResolvedEngine; until: number }>();
   return {
     resolve: async (base_url, slug, purpose, signal) => {
-      const now = clock.now();
+      const now = clock.monotonic();
       for (const [url, { until }] of known) if (until <= now) known.delete(url);
       const url = `${base_url}/engines/${encodeURIComponent(slug)}/resolve?purpose=${purpose}`;
       const kept = known.get(url);
       if (kept) return kept.engine;
       const engine = await askHub(url, slug, secret, signal);
-      known.set(url, { engine, until: clock.now() + KEEP_MS });
+      known.set(url, { engine, until: clock.monotonic() + KEEP_MS });
       return engine;
     },
   };

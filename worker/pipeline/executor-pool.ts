@@ -34,7 +34,7 @@ export function createExecutorPool(deps: {
     idle = idle.filter((entry) => !going.includes(entry));
     await Promise.all(going.map(({ executor }) => executor.close()));
   };
-  const pass = () => closeIdle(clock.now() - IDLE_MS);
+  const pass = () => closeIdle(clock.monotonic() - IDLE_MS);
   const loop = startLoop({ name: "idle executors", everyMs: LOOK_EVERY_MS, clock, log, pass });
   return {
     take: async (workload: WorkloadSettings): Promise<Executor> => {
@@ -49,7 +49,7 @@ export function createExecutorPool(deps: {
     },
     give: async (workload: WorkloadSettings, executor: Executor): Promise<void> => {
       if (born.get(executor) !== generation) return executor.close();
-      idle.push({ key: keyOf(workload), since: clock.now(), executor });
+      idle.push({ key: keyOf(workload), since: clock.monotonic(), executor });
       const over = idle.splice(0, Math.max(0, idle.length - deps.most));
       await Promise.all(over.map((entry) => entry.executor.close()));
     },

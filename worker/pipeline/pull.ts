@@ -148,7 +148,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     retry(what, () => register().then(call), noticeRefusal);
 
   const excluded = (): string[] => {
-    const now = clock.now();
+    const now = clock.monotonic();
     return [...broken].filter(([, { until }]) => until > now).map(([slug]) => slug);
   };
   const want = (n: number, wait_ms: number) => ({
@@ -249,7 +249,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
   const markBroken = (slug: string) => {
     const before = broken.get(slug)?.wait ?? BROKEN_MS.first / 2;
     const wait = Math.min(BROKEN_MS.most, before * 2);
-    broken.set(slug, { wait, until: clock.now() + wait });
+    broken.set(slug, { wait, until: clock.monotonic() + wait });
   };
 
   const report = (workload: string, { task, outcome, ...printed }: TaskEnd): void => {

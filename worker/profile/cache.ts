@@ -96,11 +96,14 @@ export async function openProfileCache({
     parts += 1;
     const part = join(dir, `${parts}.part`);
     try {
-      const since = clock.now();
+      const since = clock.monotonic();
       await download(ref, hub, part, clock, signal);
       await rename(part, join(dir, file));
       kept.set(file, { size: ref.size, used_at: clock.now(), users: 0 });
-      log.info({ profile: ref.name, size: ref.size, ms: clock.now() - since }, "profile fetched");
+      log.info(
+        { profile: ref.name, size: ref.size, ms: clock.monotonic() - since },
+        "profile fetched",
+      );
     } finally {
       await rm(part, { force: true });
     }

@@ -22,16 +22,16 @@ export function createActivity(clock: Clock): Activity {
   /** Open requests with the time of their last progress. */
   const live = new Map<string, number>();
   let begun = 0;
-  let changed_at = clock.now();
+  let changed_at = clock.monotonic();
   let wake = new AbortController();
 
   const remove = (id: string) => {
     if (!live.delete(id)) return;
-    changed_at = clock.now();
+    changed_at = clock.monotonic();
     if (open() === 0) wake.abort();
   };
   const open = () => {
-    const oldest = clock.now() - STALL_MS;
+    const oldest = clock.monotonic() - STALL_MS;
     return [...live.values()].filter((at) => at > oldest).length;
   };
   const lastProgress = () => Math.max(...live.values());
@@ -41,18 +41,18 @@ export function createActivity(clock: Clock): Activity {
     },
     begin: (id) => {
       begun += 1;
-      changed_at = clock.now();
+      changed_at = clock.monotonic();
       live.set(id, changed_at);
     },
     progress: (id) => {
-      if (live.has(id)) live.set(id, clock.now());
+      if (live.has(id)) live.set(id, clock.monotonic());
     },
     ignore: remove,
     end: remove,
     open,
     idle: async (quiet_ms, signal) => {
       while (!signal.aborted) {
-        const now = clock.now();
+        const now = clock.monotonic();
         const busy_until = live.size === 0 ? 0 : lastProgress() + STALL_MS;
         // A stalled request went quiet when it last moved, not when it was given up.
         const until = busy_until > now ? busy_until : changed_at + quiet_ms;

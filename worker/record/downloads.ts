@@ -116,8 +116,8 @@ export function watchDownloads(deps: DownloadDeps): Downloads {
     finish: async () => {
       for (const download of active.values())
         if (!download.stop_reason) cancel(download, "timeout");
-      const deadline = Date.now() + CANCEL_MS;
-      while (active.size > 0 && Date.now() < deadline && !root.is_closed)
+      const deadline = performance.now() + CANCEL_MS;
+      while (active.size > 0 && performance.now() < deadline && !root.is_closed)
         await Promise.race([root.closed, nextProgress(root)]);
       for (const download of active.values())
         ledger.lost(download.source, download.stop_reason ?? "target_gone");

@@ -39,7 +39,7 @@ export function createReadQueue(clock: Clock, onError: (err: unknown) => void): 
 
   const takeNext = () => {
     const oldest = waiting[0];
-    if (oldest && clock.now() - oldest.queued_at >= MAX_AGE_MS) return waiting.shift();
+    if (oldest && clock.monotonic() - oldest.queued_at >= MAX_AGE_MS) return waiting.shift();
     let best = 0;
     for (let i = 1; i < waiting.length; i += 1)
       if ((waiting[i]?.size ?? 0) < (waiting[best]?.size ?? 0)) best = i;
@@ -72,7 +72,7 @@ export function createReadQueue(clock: Clock, onError: (err: unknown) => void): 
     },
     add: (size, run, may_wait = false) => {
       if (pending() === 0) idle = Promise.withResolvers<void>();
-      const read = { size, queued_at: clock.now(), run };
+      const read = { size, queued_at: clock.monotonic(), run };
       if (may_wait && !hold.arrived(size)) {
         held.push(read);
         return;

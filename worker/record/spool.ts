@@ -87,7 +87,7 @@ export function createSpool(options: { dir: string; max_bytes: number; clock: Cl
   const nextPath = () => join(dir, `body-${++count}`);
   const reserve = (bytes: number) => {
     if (used + bytes > max_bytes) {
-      const now = clock.now();
+      const now = clock.monotonic();
       if (now - measured_at < MEASURE_EVERY_MS) throw new SpoolFullError();
       measured_at = now;
       used = directorySize(dir);

@@ -123,7 +123,7 @@ export async function answerCall(
   message: HubSessionCall,
   deps: CallDeps,
 ): Promise<SessionReply> {
-  const since = deps.clock.now();
+  const since = deps.clock.monotonic();
   const began = performance.now();
   const reply = (more: Partial<SessionReply>): SessionReply => ({
     type: "SessionReply",
@@ -134,7 +134,7 @@ export async function answerCall(
     kind: null,
     error: null,
     place: null,
-    ms: deps.clock.now() - since,
+    ms: deps.clock.monotonic() - since,
     ...more,
   });
   const ended = new Promise<never>((_, reject) => {
@@ -151,7 +151,7 @@ export async function answerCall(
       runCall(live, { ...message, link }, deps),
     );
     const result = await Promise.race([work, ended]);
-    const ms = deps.clock.now() - since;
+    const ms = deps.clock.monotonic() - since;
     const place = await live.place();
     const text = JSON.stringify(result ?? null);
     // Counted in characters first: most results are small, and bytes are at most three times as many.
@@ -161,7 +161,7 @@ export async function answerCall(
     if (!large) return reply({ result: result ?? null, place, ms });
     return reply({ blob: live.files.putBlob(text), place, ms });
   } catch (err) {
-    const ms = deps.clock.now() - since;
+    const ms = deps.clock.monotonic() - since;
     const { kind, error } = await failed(live, message, began, err);
     const place = await live.place().catch(() => null);
     return reply({ ok: false, kind, error, place, ms });

@@ -107,7 +107,7 @@ export function startReleaseFeed(deps: FeedDeps): { stop(): Promise<void> } {
   const { every_ms, clock, random, log, updater } = deps;
   const fromHub = () => {
     const at = updater.offered_at();
-    return at !== null && clock.now() - at < every_ms;
+    return at !== null && clock.monotonic() - at < every_ms;
   };
   return startLoop({
     name: "release feed",

@@ -98,7 +98,7 @@ export function createUpdater(deps: UpdaterDeps): Updater {
 
   /** Sessions put an update off, but not for ever. */
   const waitForQuiet = async (until: number): Promise<void> => {
-    while (deps.sessions() > 0 && clock.now() < until && !stopping.signal.aborted)
+    while (deps.sessions() > 0 && clock.monotonic() < until && !stopping.signal.aborted)
       await clock.sleep(QUIET_CHECK_MS, stopping.signal);
   };
 
@@ -115,7 +115,7 @@ export function createUpdater(deps: UpdaterDeps): Updater {
 
   /** Drains and leaves; a target that is the running version again needs no swap, but the worker has drained. */
   const change = async (wanted: string): Promise<void> => {
-    const until = clock.now() + settings.wait_ms;
+    const until = clock.monotonic() + settings.wait_ms;
     report = { target: wanted, state: "waiting", error: null };
     if (deps.sessions() > 0)
       log.info({ target: wanted, sessions: deps.sessions() }, "update waits for open sessions");
@@ -195,7 +195,7 @@ export function createUpdater(deps: UpdaterDeps): Updater {
 
   return {
     offered: (offer, from) => {
-      offered_at = clock.now();
+      offered_at = clock.monotonic();
       source = from;
       const changed = offer !== target;
       target = offer;

@@ -131,7 +131,7 @@ export function startLinkWatchdog(deps: {
     log: deps.log,
     pass: async () => {
       const at = deps.lastReceivedAt();
-      const silent_ms = at === null ? 0 : deps.clock.now() - at;
+      const silent_ms = at === null ? 0 : deps.clock.monotonic() - at;
       const again = suspected !== null && suspected === at;
       suspected = silent_ms >= deps.threshold_ms ? at : null;
       if (suspected === null || !again || expired) return;

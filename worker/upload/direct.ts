@@ -25,9 +25,9 @@ export interface DirectWay {
 export function createDirectWay(from: number | null, clock: Clock): DirectWay {
   let closed_until = Number.NEGATIVE_INFINITY;
   return {
-    isOpen: (size) => from !== null && size >= from && clock.now() >= closed_until,
+    isOpen: (size) => from !== null && size >= from && clock.monotonic() >= closed_until,
     close: () => {
-      closed_until = clock.now() + PAUSE_MS;
+      closed_until = clock.monotonic() + PAUSE_MS;
     },
   };
 }

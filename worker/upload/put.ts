@@ -125,9 +125,9 @@ export async function putUpload(deps: UploadDeps, upload: Upload): Promise<Uploa
     if (end.kind !== "retry") return end;
     if (deps.signal.aborted) break;
     checksums += end.checksum ? 1 : 0;
-    first_failure_at ??= deps.clock.now();
+    first_failure_at ??= deps.clock.monotonic();
     const wait = retryWait(failures, WAIT_MS, deps.random());
-    const late = deps.clock.now() + wait - first_failure_at > RETRY_MS;
+    const late = deps.clock.monotonic() + wait - first_failure_at > RETRY_MS;
     if (late || checksums >= CHECKSUM_TRIES) return { kind: "failed", reason: end.reason };
     deps.onRetry(end.reason, wait);
     await deps.clock.sleep(wait, deps.signal);

@@ -144,7 +144,7 @@ async function fetchOne(
     tell(job, "error", `${url} was not downloaded: ${INSTALL_TOOLS}`);
     return;
   }
-  const started = clock.now();
+  const started = clock.monotonic();
   tell(job, "info", `downloading ${url}`, { kind: candidate.kind, number: deps.number });
   try {
     const path =
@@ -155,7 +155,7 @@ async function fetchOne(
     if (size > settings.max_bytes) throw tooLarge(settings.max_bytes);
     const name = await store(job, candidate, path, size);
     report.stored += 1;
-    const ms = clock.now() - started;
+    const ms = clock.monotonic() - started;
     tell(job, "info", `${name}: ${humanSize(size)} in ${(ms / 1_000).toFixed(1)} s`, { size, ms });
   } catch (err) {
     job.signal.throwIfAborted();
@@ -168,10 +168,10 @@ async function fetchOne(
 /** Tells how far it is, once a second at most. */
 function progressOf(job: VideoJob, { gate, number }: OneDeps): (percent: number | null) => void {
   const { clock } = job.settings;
-  let told_at = clock.now();
+  let told_at = clock.monotonic();
   let told = -1;
   return (percent) => {
-    const now = clock.now();
+    const now = clock.monotonic();
     const whole = percent === null ? null : Math.floor(percent);
     if (now - told_at < PROGRESS_EVERY_MS || (whole !== null && whole === told)) return;
     [told_at, told] = [now, whole ?? -1];

@@ -114,7 +114,7 @@ export async function awaitTasks(
 ): Promise<SlotTasks[]> {
   const { stopping } = ctx.pipeline;
   if (want.slots === 0) return [];
-  const until = ctx.clock.now() + want.wait_ms;
+  const until = ctx.clock.monotonic() + want.wait_ms;
   const over = want.wait_ms > 0 ? AbortSignal.any([gone(), stopping]) : stopping;
   for (;;) {
     // Whoever left must not take tasks with it.
@@ -122,7 +122,7 @@ export async function awaitTasks(
     const known = ctx.pipeline.pullers.get(worker.worker_id) ?? worker;
     if (known.draining || known.incarnation !== worker.incarnation) return [];
     const batches = await claimTasks(ctx, known, want.slots, want.exclude);
-    const left = until - ctx.clock.now();
+    const left = until - ctx.clock.monotonic();
     if (batches.length > 0 || left <= 0) return batches;
     await workFor(ctx, known, want.exclude, left, over);
   }

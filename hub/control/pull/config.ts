@@ -38,12 +38,12 @@ export async function pollConfig(
   gone: AbortSignal,
 ): Promise<WorkerConfig> {
   const { clock, pipeline } = ctx;
-  const until = clock.now() + wait_ms;
+  const until = clock.monotonic() + wait_ms;
   const over = AbortSignal.any([gone, pipeline.stopping]);
   for (;;) {
     const row = (await ctx.db.pull_workers.get(worker.worker_id)) ?? worker;
     const config = await configOf(ctx, row);
-    const left = until - clock.now();
+    const left = until - clock.monotonic();
     if (config.revision !== revision || left <= 0 || over.aborted) return config;
     await nudgeOrSleep(ctx, Math.min(left, LOOK_EVERY_MS), over);
   }
