@@ -7,6 +7,8 @@ export interface FakeBrowser extends StartedBrowser {
   crash(): void;
   /** Answers pings, or leaves them to fail. */
   answers: boolean;
+  /** Called at each ping. */
+  onPing(): void;
   removed: boolean;
 }
 
@@ -25,12 +27,14 @@ export function createFakeBrowser(headless: boolean): FakeBrowser {
     browser.removed = true;
   };
   const ping = async () => {
+    browser.onPing();
     if (!browser.answers) throw new Error("no answer");
   };
   const browser: FakeBrowser = {
     // The lane uses nothing else of a connection.
     connection: {
       closed: closed.promise,
+      heard: 0,
       root: { send: ping },
     } as unknown as StartedBrowser["connection"],
     // No process has this number, so nothing is measured.
@@ -51,6 +55,7 @@ export function createFakeBrowser(headless: boolean): FakeBrowser {
     shutDown: end,
     crash: () => void end(),
     answers: true,
+    onPing: () => {},
     removed: false,
   };
   return browser;

@@ -165,7 +165,7 @@ async function sendToFirstTab(
     const targetId = targetInfos.find(({ type }) => type === "page")?.targetId ?? "";
     const { sessionId } = await root.send("Target.attachToTarget", { targetId, flatten: true });
     const page = connection.session(sessionId);
-    return await (page && connection.send(page, method, params, 5_000));
+    return await (page && connection.send(page, method, params, { timeout_ms: 5_000 }));
   } finally {
     connection.close();
   }

@@ -91,6 +91,22 @@ test("a command without an answer fails at its deadline and names itself", async
   expect(err.message).toContain("CDP Browser.getVersion");
 });
 
+test("a deadline begins anew while the browser sends something, if it may, but never for ever", async () => {
+  const { connection } = openPair();
+  const waited = async (options: { timeout_ms: number; longest_ms?: number }) => {
+    const err = await connection.root
+      .send("Browser.getVersion", undefined, options)
+      .catch((e) => e);
+    expect(err).toBeInstanceOf(DeadlineError);
+    return (err as DeadlineError).ms;
+  };
+  expect(await waited({ timeout_ms: 5, longest_ms: 100_000 })).toBe(5);
+  let heard = 0;
+  Object.defineProperty(connection, "heard", { get: () => (heard += 1) });
+  expect(await waited({ timeout_ms: 5, longest_ms: 12 })).toBe(12);
+  expect(await waited({ timeout_ms: 5 })).toBe(5);
+});
+
 test("a late answer to a command that timed out is dropped", async () => {
   const { connection, say, nextSent } = openPair();
   await connection.root.send("Browser.getVersion", undefined, { timeout_ms: 1 }).catch(() => {});

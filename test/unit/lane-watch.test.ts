@@ -42,6 +42,19 @@ describe("watch of a lane", () => {
     expect(acts).toEqual([]);
   });
 
+  test("a browser that is busy sending is not ended, however late its answers are", async () => {
+    const { lane, browser, acts, memory } = openWatched();
+    browser.answers = false;
+    browser.onPing = () => {
+      browser.connection.heard += 1;
+    };
+    for (let i = 0; i < 12; i += 1) await watchOnce(lane, LIMITS, memory);
+    expect(acts).toEqual([]);
+    browser.onPing = () => {};
+    for (let i = 0; i < 3; i += 1) await watchOnce(lane, LIMITS, memory);
+    expect(acts).toEqual(["browser: was mute for 3 pings of 5 s"]);
+  });
+
   test("three missed pings in a row end the browser; two do not", async () => {
     const { lane, browser, acts, memory } = openWatched();
     browser.answers = false;
@@ -52,7 +65,7 @@ describe("watch of a lane", () => {
     await watchOnce(lane, LIMITS, memory);
     browser.answers = false;
     for (let i = 0; i < 3; i += 1) await watchOnce(lane, LIMITS, memory);
-    expect(acts).toEqual(["browser: did not answer 3 pings"]);
+    expect(acts).toEqual(["browser: was mute for 3 pings of 5 s"]);
   });
 
   test("misses of one browser are not held against the next", async () => {

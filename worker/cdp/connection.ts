@@ -26,13 +26,15 @@ export class CdpError extends Error {
 /** Chromium's error code for a session id that it does not know (any more). */
 const SESSION_NOT_FOUND = -32001;
 const DEFAULT_TIMEOUT_MS = 10_000;
+const DEFAULT_LONGEST_MS = 60_000;
 
 interface Pending {
   session: CdpSession;
   /** Set for `sendBody`: where the bytes of a large answer go as they arrive. */
   sink: BodySink | null;
   error: CdpError;
-  timer: ReturnType<typeof setTimeout>;
+  /** Stops its deadline. */
+  stop(): void;
   resolve(result: unknown): void;
   reject(err: Error): void;
 }
@@ -40,6 +42,12 @@ interface Pending {
 export interface SendOptions {
   /** Deadline of this command; a `DeadlineError` names the method. Default 10 s. */
   timeout_ms?: number;
+  /**
+   * An answer waits on the wire behind all that was sent before it, 64 MB of a body for one. With this, the deadline begins
+   * anew as long as the browser goes on sending, up to so many milliseconds in all. Default: 60 s for a command without a
+   * `timeout_ms`, else none.
+   */
+  longest_ms?: number;
 }
 
 type Handler = (params: unknown, session: CdpSession) => void;
@@ -86,12 +94,9 @@ export class CdpSession {
       ? [params: P, options?: SendOptions]
       : [params?: Commands[M]["paramsType"][0], options?: SendOptions]
   ): Promise<Commands[M]["returnType"]> {
-    return this.connection.send(
-      this,
-      method,
-      params,
-      options?.timeout_ms ?? DEFAULT_TIMEOUT_MS,
-    ) as Promise<Commands[M]["returnType"]>;
+    return this.connection.send(this, method, params, options) as Promise<
+      Commands[M]["returnType"]
+    >;
   }
 
   /**
@@ -104,14 +109,13 @@ export class CdpSession {
     sink: BodySink,
     options?: SendOptions,
   ): Promise<void> {
-    const timeout = options?.timeout_ms ?? DEFAULT_TIMEOUT_MS;
     let answer: unknown;
     try {
-      answer = await this.connection.send(this, method, params, timeout, sink);
+      answer = await this.connection.send(this, method, params, options, sink);
     } catch (err) {
       if (!(err instanceof AmbiguousBodyError)) throw err;
       sink.restart();
-      answer = await this.connection.send(this, method, params, timeout);
+      answer = await this.connection.send(this, method, params, options);
     }
     // Undefined: the sink has had everything already.
     if (!answer) return;
@@ -121,7 +125,7 @@ export class CdpSession {
 
   /** Sends without waiting; whatever comes back is dropped. For commands whose failure another event tells. */
   post<M extends keyof Commands>(method: M, params?: Commands[M]["paramsType"][0]): void {
-    this.connection.send(this, method, params, DEFAULT_TIMEOUT_MS).catch(() => {});
+    this.connection.send(this, method, params).catch(() => {});
   }
 
   /** Listens for an event of this session; gives back the function that stops it. */
@@ -166,6 +170,8 @@ interface Message {
 export class CdpConnection {
   readonly root: CdpSession;
   readonly closed: Promise<void>;
+  /** Grows whenever the browser sends something: while it stands still, the browser is mute. */
+  heard = 0;
   private readonly transport: CdpTransport;
   private readonly sessions = new Map<string, CdpSession>();
   private readonly pending = new Map<number, Pending>();
@@ -176,7 +182,13 @@ export class CdpConnection {
     this.root = new CdpSession(this, null, null, null);
     this.closed = this.root.closed;
     transport.takeLarge = (head) => this.takeLarge(head);
-    transport.onMessage = (text) => this.receive(JSON.parse(text) as Message);
+    transport.onPiece = () => {
+      this.heard += 1;
+    };
+    transport.onMessage = (text) => {
+      this.heard += 1;
+      this.receive(JSON.parse(text) as Message);
+    };
     transport.onClose = () => this.onTransportClosed();
   }
 
@@ -189,7 +201,7 @@ export class CdpConnection {
     session: CdpSession,
     method: string,
     params: unknown,
-    timeout_ms: number,
+    options: SendOptions = {},
     sink: BodySink | null = null,
   ): Promise<unknown> {
     // Made here so that its stack shows the caller.
@@ -197,15 +209,34 @@ export class CdpConnection {
     if (session.is_closed) return Promise.reject(error);
     const id = ++this.nextId;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const timer = setTimeout(() => {
+    const stop = this.startDeadline(options, (ms) => {
       this.pending.delete(id);
-      reject(new DeadlineError(`CDP ${method}`, timeout_ms));
-    }, timeout_ms);
-    this.pending.set(id, { session, sink, error, timer, resolve, reject });
+      reject(new DeadlineError(`CDP ${method}`, ms));
+    });
+    this.pending.set(id, { session, sink, error, stop, resolve, reject });
     this.transport.send(
       JSON.stringify({ id, method, params, sessionId: session.session_id ?? undefined }),
     );
     return promise;
+  }
+
+  /** Counts a command's time; gives back the function that stops it. */
+  private startDeadline(options: SendOptions, onLate: (ms: number) => void): () => void {
+    const { timeout_ms = DEFAULT_TIMEOUT_MS } = options;
+    const longest_ms = options.longest_ms ?? options.timeout_ms ?? DEFAULT_LONGEST_MS;
+    let heard = this.heard;
+    let waited_ms = 0;
+    let next_ms = timeout_ms;
+    let timer: ReturnType<typeof setTimeout>;
+    const onTime = () => {
+      waited_ms += next_ms;
+      next_ms = Math.min(timeout_ms, longest_ms - waited_ms);
+      if (this.heard === heard || next_ms <= 0) return onLate(waited_ms);
+      heard = this.heard;
+      timer = setTimeout(onTime, next_ms);
+    };
+    timer = setTimeout(onTime, next_ms);
+    return () => clearTimeout(timer);
   }
 
   /**
@@ -258,7 +289,7 @@ export class CdpConnection {
     const entry = this.pending.get(id);
     if (!entry) return;
     this.pending.delete(id);
-    clearTimeout(entry.timer);
+    entry.stop();
     if (!message.error) {
       entry.resolve(message.result);
       return;
@@ -283,7 +314,7 @@ export class CdpConnection {
       const entry = this.pending.get(id);
       if (!entry) return;
       this.pending.delete(id);
-      clearTimeout(entry.timer);
+      entry.stop();
       const failure = decoder.end();
       if (failure) entry.reject(failure);
       else entry.resolve(undefined);
@@ -312,7 +343,7 @@ export class CdpConnection {
     for (const [id, entry] of this.pending) {
       if (!match(entry)) continue;
       this.pending.delete(id);
-      clearTimeout(entry.timer);
+      entry.stop();
       entry.reject(entry.error);
     }
   }

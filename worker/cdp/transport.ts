@@ -13,6 +13,8 @@ export interface CdpTransport {
    * arrives instead of `onMessage` at its end. Bodies of 100 MB cost six times their size when assembled and parsed.
    */
   takeLarge?: (head: Buffer) => LargeTaker | null;
+  /** Called for every piece that arrives, where messages arrive in pieces. */
+  onPiece?: () => void;
   close(): void;
 }
 
@@ -79,6 +81,7 @@ export function pipeTransport(toBrowser: Writable, fromBrowser: Readable): CdpTr
     },
   };
   fromBrowser.on("data", (chunk: Buffer) => {
+    transport.onPiece?.();
     let start = 0;
     for (let end = chunk.indexOf(0); end !== -1; end = chunk.indexOf(0, start)) {
       const tail = chunk.subarray(start, end);

@@ -8,7 +8,7 @@ import { reapOrphans } from "#worker/browser/reap.ts";
 import type { Display } from "./display.ts";
 
 const WATCH_MS = 5_000;
-const PING_MS = 2_000;
+const PING_MS = 5_000;
 const MAX_MISSES = 3;
 /** The VNC server is asked for its greeting once in so many passes. */
 const GREET_EVERY = 6;
@@ -42,8 +42,8 @@ export const newWatchMemory = (): WatchMemory => ({ misses: 0, passes: 0, browse
 
 /**
  * One look at a lane: ping over the browser session (a hung page does not matter to it), memory, VNC greeting.
- * Three missed pings in a row end the browser; so does memory above the hard cap. Above the soft cap only an idle browser
- * is replaced: after a job it is replaced anyway.
+ * Three pings in a row after which the browser sent nothing at all end it; so does memory above the hard cap. Above the soft
+ * cap only an idle browser is replaced: after a job it is replaced anyway.
  */
 export async function watchOnce(
   lane: Watched,
@@ -59,13 +59,18 @@ export async function watchOnce(
   const browser = lane.browser();
   if (browser !== memory.browser) Object.assign(memory, { browser, misses: 0 });
   if (!browser) return;
-  const ping = browser.connection.root.send("Browser.getVersion", undefined, {
-    timeout_ms: PING_MS,
-  });
-  memory.misses = (await failureOf(ping)) === null ? 0 : memory.misses + 1;
+  memory.misses = (await isAwake(browser)) ? 0 : memory.misses + 1;
   if (browser !== lane.browser()) return;
-  if (memory.misses >= MAX_MISSES) return lane.endBrowser(`did not answer ${MAX_MISSES} pings`);
+  if (memory.misses >= MAX_MISSES)
+    return lane.endBrowser(`was mute for ${MAX_MISSES} pings of ${PING_MS / 1_000} s`);
   await checkMemory(lane, browser, limits);
+}
+
+/** The answer may wait behind 64 MB of a body, or a gigabyte that streams by: whatever arrives is a sign of life. */
+async function isAwake({ connection }: StartedBrowser): Promise<boolean> {
+  const { heard } = connection;
+  const ping = connection.root.send("Browser.getVersion", undefined, { timeout_ms: PING_MS });
+  return (await failureOf(ping)) === null || connection.heard !== heard;
 }
 
 async function checkMemory(
