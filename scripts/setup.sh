@@ -4,6 +4,7 @@
 ROOT=$(cd "$(dirname "$0")/.." && pwd)
 BUN_VERSION=$(sed -n 's/.*"packageManager": *"bun@\([^"]*\)".*/\1/p' "$ROOT/package.json")
 MISSING=""
+FONTS=""
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -19,6 +20,18 @@ want_command() {
     have "$candidate" && return 0
   done
   MISSING="$MISSING $package"
+}
+
+# want_font PACKAGE PATTERN...: the package is wanted unless there is a font for each pattern of fc-list. A page is only shown
+# less well without it, so nothing waits for one that cannot be installed.
+want_font() {
+  package=$1
+  shift
+  for pattern in "$@"; do
+    have fc-list && [ -n "$(fc-list "$pattern" family 2>/dev/null)" ] && continue
+    FONTS="$FONTS $package"
+    return 0
+  done
 }
 
 want_package() { installed "$1" || MISSING="$MISSING $1"; }
@@ -109,6 +122,17 @@ install_missing() {
   MISSING=""
 }
 
+# Never a reason to stop: no password is asked for, and without a network they are left out.
+install_fonts() {
+  [ -n "$FONTS" ] || return 0
+  if have apt-get && { [ "$(id -u)" = 0 ] || { have sudo && sudo -n true 2>/dev/null; }; }; then
+    say "installing fonts:$FONTS"
+    # shellcheck disable=SC2086
+    (apt update && apt install -y --no-install-recommends $FONTS) 2>/dev/null && return 0
+  fi
+  say "Pages show boxes for some scripts without these fonts; to install them: apt-get install$FONTS"
+}
+
 bun_runs() { [ "$("$1" --version 2>/dev/null)" = "$BUN_VERSION" ]; }
 
 # Bun of the pinned version: the one on PATH, or one inside the project.
@@ -153,10 +177,14 @@ setup() {
   want_command bubblewrap bwrap
   want_command fontconfig fc-match
   want_package fonts-liberation
+  want_font fonts-wqy-microhei :lang=zh-cn :lang=ja :lang=ko
+  want_font fonts-noto-color-emoji :charset=1f680
+  want_font fonts-freefont-ttf :charset=633 :charset=5d0 :charset=915 :charset=e01
   for extra in "$@"; do "$extra"; done
   find_bun || want_command npm npm
   [ "$MISSING" != "" ] && want_package ca-certificates
   install_missing
+  install_fonts
   find_bun || install_bun
   install_packages
 }

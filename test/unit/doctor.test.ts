@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { FlagValues } from "#hub/cli/args.ts";
 import { createHubClient } from "#hub/cli/hub-client.ts";
 import type { Terminal } from "#hub/cli/print.ts";
+import { checkScripts } from "#hub/commands/doctor/browser.ts";
 import type { Check } from "#hub/commands/doctor/check.ts";
 import { runDoctor } from "#hub/commands/doctor/doctor.ts";
 import { checkHubClock, checkWorkerVersions } from "#hub/commands/doctor/hub.ts";
@@ -76,6 +77,30 @@ test("doctor tries what scripts run in, and says what is missing or switched off
   expect(await checkSandbox({ ...config, sandbox: "process" })).toMatchObject({
     ...{ name, status: "warn", found: "none: SVC_SANDBOX=process" },
   });
+});
+
+test("doctor names a package for every script that no font shows, and quickstart installs the same", async () => {
+  /** fc-list that finds a font for patterns with one of these in them. */
+  const fcList = (...known: string[]) => {
+    const path = pathWith({});
+    const cases = known.map((part) => `*${part}*) echo Font ;;`).join(" ");
+    writeFileSync(join(path, "fc-list"), `#!/bin/sh\ncase $1 in ${cases} esac\n`);
+    chmodSync(join(path, "fc-list"), 0o755);
+    return checkScripts({ env: {}, path });
+  };
+  const none = await fcList("nothing");
+  expect(none.status).toBe("warn");
+  expect(none.found).toBe(
+    "pages show boxes for Chinese, Japanese or Korean and emoji and Arabic, Hebrew, Hindi or Thai",
+  );
+  const packages = none.advice.replace("apt-get install ", "").split(" ");
+  expect(packages).toEqual(["fonts-wqy-microhei", "fonts-noto-color-emoji", "fonts-freefont-ttf"]);
+  const setup = await Bun.file(join(import.meta.dir, "../../scripts/setup.sh")).text();
+  for (const name of packages) expect(setup).toContain(`want_font ${name} `);
+  // Hangul alone is missing.
+  const most = await fcList("lang=zh-cn", "lang=ja", "charset");
+  expect(most.advice).toBe("apt-get install fonts-wqy-microhei");
+  expect(await fcList("lang", "charset")).toMatchObject({ status: "ok", advice: "" });
 });
 
 test("doctor tells ports that are taken and a /dev/shm that is not there", async () => {

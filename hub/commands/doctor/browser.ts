@@ -77,27 +77,46 @@ export async function checkDisplay({ env, path }: CheckDeps): Promise<Check> {
   }
 }
 
-/** Scripts that a Latin font alone shows as boxes. */
+interface Script {
+  name: string;
+  /** Patterns of fc-list; each must find a font. */
+  patterns: string[];
+  debian_package: string;
+}
+
+/** What a Latin font alone shows as boxes, with the smallest package that has all of it. */
+const SCRIPTS: Script[] = [
+  {
+    name: "Chinese, Japanese or Korean",
+    patterns: [":lang=zh-cn", ":lang=ja", ":lang=ko"],
+    debian_package: "fonts-wqy-microhei",
+  },
+  // A rocket: text fonts have some of the faces, in black and white.
+  { name: "emoji", patterns: [":charset=1f680"], debian_package: "fonts-noto-color-emoji" },
+  {
+    name: "Arabic, Hebrew, Hindi or Thai",
+    patterns: [":charset=633", ":charset=5d0", ":charset=915", ":charset=e01"],
+    debian_package: "fonts-freefont-ttf",
+  },
+];
+
+/** A page is shown as on a desktop when there is a font for every common script. */
 export async function checkScripts({ path }: CheckDeps): Promise<Check> {
   const name = "fonts CJK, emoji";
   const program = Bun.which("fc-list", { PATH: path });
   if (!program) return warn(name, "fontconfig is not installed", install("fontconfig"));
-  const count = async (pattern: string) =>
-    ((await outputOf([program, pattern, "family"])) ?? "").split("\n").filter((l) => l.trim())
-      .length;
-  const [cjk, emoji] = await Promise.all([
-    Promise.all([":lang=zh-cn", ":lang=ja", ":lang=ko"].map(count)),
-    count(":charset=1f600"),
-  ]);
-  const lacks = [
-    ...(cjk.includes(0) ? ["fonts-noto-cjk"] : []),
-    ...(emoji === 0 ? ["fonts-noto-color-emoji"] : []),
-  ];
-  if (lacks.length === 0) return ok(name, "both are there");
-  const which = [cjk.includes(0) && "Chinese, Japanese or Korean", emoji === 0 && "emoji"];
+  const found = async (pattern: string) =>
+    /\S/.test((await outputOf([program, pattern, "family"])) ?? "");
+  const lacking = await Promise.all(
+    SCRIPTS.map(async (script) => {
+      const there = await Promise.all(script.patterns.map(found));
+      return there.includes(false) ? [script] : [];
+    }),
+  ).then((scripts) => scripts.flat());
+  if (lacking.length === 0) return ok(name, "there, and those of other common scripts");
   return warn(
     name,
-    `pages show boxes for ${which.filter(Boolean).join(" and ")}`,
-    install(lacks.join(" ")),
+    `pages show boxes for ${lacking.map((script) => script.name).join(" and ")}`,
+    install(lacking.map((script) => script.debian_package).join(" ")),
   );
 }
