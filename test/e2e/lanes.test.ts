@@ -248,7 +248,9 @@ describe("lane pool", () => {
         const hold = take(pool);
         const browser = await hold.browser({ headless: true });
         expect([browser.headless, pool.lanes()[0]?.mode]).toEqual([true, "headless"]);
-        expect(readFileSync(`/proc/${browser.pid}/cmdline`, "latin1")).toContain("--headless=new");
+        expect(readFileSync(`/proc/${browser.pid}/cmdline`, "latin1")).toContain(
+          "--ozone-platform=headless",
+        );
         expect(runDirs(data_dir)).toHaveLength(1);
         await hold.release();
         expect(pool.lanes()[0]).toMatchObject({ state: "warm", mode: "headful", job_id: null });

@@ -65,6 +65,17 @@ const FULL_SPEED = [
   "--disable-renderer-backgrounding",
 ];
 
+/**
+ * WebGL and WebGPU drawn by the processor, as Chromium's own headless mode has them: lanes have no GPU, and without one
+ * Chromium shows neither unless it is told to. Named outright, because a search for a GPU starts and ends a GPU process
+ * first, and what a page asks for in between is refused. Everything else is still drawn in software, as it would be.
+ */
+const GRAPHICS = ["--use-angle=swiftshader-webgl", "--enable-unsafe-webgpu"];
+
+/** Blink's numbers for a mouse: pages show their menus on hover and their buttons in the size for a pointer. */
+const POINTER =
+  "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4";
+
 /** The command line of a lane's Chromium, ending with its first page. The port takes no foreign web origin. */
 export function browserFlags(options: FlagOptions): string[] {
   return [
@@ -74,6 +85,8 @@ export function browserFlags(options: FlagOptions): string[] {
     `${TAG_SWITCH}${options.tag}`,
     ...QUIET,
     ...FULL_SPEED,
+    ...GRAPHICS,
+    POINTER,
     "--disable-quic",
     `--disable-features=${DISABLED_FEATURES.join(",")}`,
     `--host-resolver-rules=${options.unreachable.map((host) => `MAP ${host} ~NOTFOUND`).join(",")}`,
@@ -87,12 +100,14 @@ export function browserFlags(options: FlagOptions): string[] {
 }
 
 /**
- * Without a window manager a window as large as the screen is made one pixel smaller by Chromium, which shows as a black
- * line; one pixel larger fills the screen.
+ * A browser without a display is the same program on a screen that exists in memory only. Chromium's headless mode calls
+ * itself HeadlessChrome in every request, and `--user-agent`, which would hide that, empties its client hints.
  */
 function windowFlags(headless: boolean): string[] {
   const { width, height } = RESOLUTION;
-  return headless
-    ? ["--headless=new", `--window-size=${width},${height}`, `--screen-info={${width}x${height}}`]
-    : ["--window-position=0,0", `--window-size=${width + 1},${height + 1}`];
+  return [
+    ...(headless ? ["--ozone-platform=headless", `--screen-info={${width}x${height}}`] : []),
+    "--window-position=0,0",
+    `--window-size=${width + (headless ? 0 : 1)},${height + (headless ? 0 : 1)}`,
+  ];
 }

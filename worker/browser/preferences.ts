@@ -14,6 +14,8 @@ const PREFERENCES = {
   credentials_enable_autosignin: false,
   download: { prompt_for_download: false },
   plugins: { always_open_pdf_externally: true },
+  // The dialog would stop the page for as long as nobody answers it.
+  printing: { enabled: false },
   profile: {
     default_content_setting_values: { geolocation: BLOCK, notifications: BLOCK },
     exit_type: "Normal",
