@@ -194,7 +194,7 @@ export async function startWorker(
       clock,
       log,
       pool,
-      live: { sessions, guard, log, download_max_bytes: config.fetch.spool_max_bytes },
+      live: { sessions, clock, guard, log, download_max_bytes: config.fetch.spool_max_bytes },
       refusal: guard.checkUrl,
       reasonToRefuse: assignments.reasonToRefuse,
       profileFor: (session, profile, ended) =>

@@ -11,6 +11,7 @@ import { createGuard } from "#worker/fetch/guard.ts";
 import { createLanePool, type LanePool } from "#worker/lanes/pool.ts";
 import { lanePorts } from "#worker/lanes/ports.ts";
 import type { LaneBrowser } from "#worker/lanes/types.ts";
+import { createCdpClients } from "#worker/session/cdp-clients.ts";
 import { createSessionFiles } from "#worker/session/files.ts";
 import { createSessions, type LiveSession, type Sessions } from "#worker/session/types.ts";
 import type { FakeWorker } from "./fake-worker.ts";
@@ -102,6 +103,7 @@ export async function startViewerRig(env: EnvSource = {}): Promise<ViewerRig> {
       hold,
       browser: () => browser,
       files,
+      clients: createCdpClients(systemClock),
       activeTarget: () => null,
       replaceBrowser: () => Promise.reject(new Error("not in this rig")),
       signal: over.signal,

@@ -14,6 +14,7 @@ const newLive = () =>
   new Live(
     {
       sessions: createSessions(),
+      clock: systemClock,
       guard: createGuard({ navigation_block: [], own_ports: [] }),
       log: silentLog,
       download_max_bytes: 1,

@@ -61,6 +61,37 @@ test("a frame of one's own fits into every gap that is found, and into no other 
   );
 });
 
+test("frames that begin with the words listened for are handed over whole, however they are cut", () => {
+  const prefix = Buffer.from('{"method":"Target.');
+  const event = (name: string, size: number) =>
+    Buffer.from(`${prefix}${name}","pad":"${"x".repeat(size)}"}`);
+  const payloads = [
+    event("one", 3),
+    Buffer.from('{"id":1,"result":{"method":"Target.no"}}'),
+    event("two", 70_000),
+    event("too long", 100_001),
+    Buffer.from('{"method":"Targe'),
+    Buffer.from(""),
+    event("three", 200),
+  ];
+  const whole = Buffer.concat(payloads.map((p) => encodeFrame(OPCODE.text, p, false)));
+  fc.assert(
+    fc.property(sizes, (at) => {
+      const heard: string[] = [];
+      const hear = (text: string) => heard.push(text);
+      const gaps = createFrameGaps({ prefix, max_bytes: 100_000, hear });
+      for (const piece of cut(whole, at)) {
+        // As a socket does: the chunk is used again for the next one.
+        const chunk = Buffer.from(piece);
+        gaps.lastGap(chunk);
+        chunk.fill(0);
+      }
+      expect(heard).toEqual([0, 2, 6].map((i) => String(payloads[i])));
+    }),
+    { numRuns: 40 },
+  );
+});
+
 test("a fragmented message is put together, with control frames in between", () => {
   const read: string[] = [];
   const reader = createFrameReader(1_000, (f) => read.push(`${f.opcode} ${f.payload}`));

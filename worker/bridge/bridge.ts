@@ -270,9 +270,10 @@ async function openTarget(
   if (socket.destroyed) return void browser.destroy();
   const { root, downloads } = running.dirs;
   socket.write(`${SWITCHING}cdp\r\n\r\n`);
-  relayCdp(socket, browser, {
+  const rules = {
     downloads,
     readable: [downloads, join(root, "uploads"), join(root, "inputs")],
     refusalOfUrl: deps.refusalOfUrl,
-  });
+  };
+  relayCdp(socket, browser, rules, session.clients.join(kind === "page" ? (id ?? null) : null));
 }

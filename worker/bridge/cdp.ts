@@ -4,6 +4,8 @@ import type { Duplex } from "node:stream";
 import { DeadlineError } from "#shared/clock.ts";
 import { MAX_CDP_FRAME_BYTES } from "#shared/limits.ts";
 import { createFrameReader, encodeFrame, frameHeader, OPCODE } from "#shared/ws-frames.ts";
+import type { CdpClient } from "#worker/session/cdp-clients.ts";
+import { EVENT_PREFIX, hearCommand, hearEvent } from "./cdp-follow.ts";
 import { type GuardRules, judgeMessage } from "./cdp-guard.ts";
 import { createFrameGaps } from "./frame-gap.ts";
 
@@ -11,6 +13,8 @@ import { createFrameGaps } from "./frame-gap.ts";
 const ANSWER_MS = 3_000;
 const HEAD_END = "\r\n\r\n";
 const MAX_HEAD_BYTES = 16 * 1024;
+/** An event about one target; URLs of megabytes are in some. */
+const MAX_EVENT_BYTES = 8 * 1024 * 1024;
 const CLOSE_NORMAL = Buffer.from([1000 >> 8, 1000 & 255]);
 
 /** What Chromium serves at /json/… of its debugging port. @throws when it does not answer in time. */
@@ -82,9 +86,19 @@ export function dialTarget(port: number, path: string): Promise<Socket> {
 /**
  * One CDP client (through the hub, WebSocket frames in both directions) and the browser. The browser's bytes go through
  * untouched; the client's commands are judged one by one. Either end's close is the other's; the browser lives on.
+ * `known`: what the session has to know of the client; it has left when this connection is over.
  */
-export function relayCdp(client: Duplex, browser: Duplex, rules: GuardRules): void {
-  const gaps = createFrameGaps();
+export function relayCdp(
+  client: Duplex,
+  browser: Duplex,
+  rules: GuardRules,
+  known: CdpClient,
+): void {
+  const gaps = createFrameGaps({
+    prefix: EVENT_PREFIX,
+    max_bytes: MAX_EVENT_BYTES,
+    hear: (text) => hearEvent(known, text),
+  });
   /** Frames of our own that wait for the end of the browser's current one. */
   let own: Buffer[] = [];
   let closing = false;
@@ -99,7 +113,13 @@ export function relayCdp(client: Duplex, browser: Duplex, rules: GuardRules): vo
     if (gaps.between) client.write(frame);
     else own.push(frame);
   };
-  const forward = (payload: Uint8Array) => {
+  const forward = (payload: Buffer) => {
+    const held = hearCommand(known, payload);
+    if (held === null) return write(payload);
+    // What comes behind it goes on: only this target waits.
+    void held.then(() => browser.destroyed || write(payload));
+  };
+  const write = (payload: Uint8Array) => {
     browser.cork();
     browser.write(frameHeader(OPCODE.text, payload.length, true));
     const taken = browser.write(payload);
@@ -139,6 +159,7 @@ export function relayCdp(client: Duplex, browser: Duplex, rules: GuardRules): vo
   client.on("drain", () => browser.resume());
   browser.on("end", () => client.end());
   client.on("end", () => client.destroy());
+  browser.once("close", known.leave);
   for (const [from, to] of [
     [client, browser],
     [browser, client],

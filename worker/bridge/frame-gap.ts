@@ -1,6 +1,6 @@
 /**
  * Follows a stream of unmasked WebSocket frames without touching it, and says where a frame of one's own may go. Payloads
- * are skipped, not read.
+ * are skipped, but for those that begin with the words somebody listens for.
  */
 export interface FrameGaps {
   /** Offset in `chunk` of its last frame boundary, or -1 when it lies within one frame. */
@@ -9,9 +9,20 @@ export interface FrameGaps {
   readonly between: boolean;
 }
 
-export function createFrameGaps(): FrameGaps {
+/** Frames whose payload begins with `prefix` are handed over whole, before the chunk with their end goes on. */
+export interface FrameListener {
+  prefix: Buffer;
+  /** A longer frame is not handed over. */
+  max_bytes: number;
+  hear(text: string): void;
+}
+
+export function createFrameGaps(listener: FrameListener | null = null): FrameGaps {
   let head: number[] = [];
   let left = 0;
+  /** The beginning of a payload that may be one to hear; null when it is not. */
+  let heard: Buffer[] | null = null;
+  let heard_bytes = 0;
   /** The payload's length once the header is whole, else null. */
   const lengthOf = (): number | null => {
     if (head.length < 2) return null;
@@ -21,6 +32,29 @@ export function createFrameGaps(): FrameGaps {
     if (short < 126) return short;
     return head.slice(2).reduce((sum, byte) => sum * 256 + byte, 0);
   };
+  const begin = (length: number) => {
+    left = length;
+    head = [];
+    const fits = listener !== null && length >= listener.prefix.length;
+    heard = fits && length <= listener.max_bytes ? [] : null;
+    heard_bytes = 0;
+  };
+  const hear = (piece: Buffer) => {
+    if (heard === null || listener === null) return;
+    const { prefix } = listener;
+    const due = Math.min(prefix.length - heard_bytes, piece.length);
+    if (due > 0 && prefix.compare(piece, 0, due, heard_bytes, heard_bytes + due) !== 0) {
+      heard = null;
+      return;
+    }
+    heard_bytes += piece.length;
+    // The chunk is its sender's to reuse.
+    heard.push(left === 0 ? piece : Buffer.from(piece));
+    if (left > 0) return;
+    const text = Buffer.concat(heard).toString();
+    heard = null;
+    listener.hear(text);
+  };
   return {
     lastGap: (chunk) => {
       let gap = head.length === 0 && left === 0 ? 0 : -1;
@@ -28,14 +62,14 @@ export function createFrameGaps(): FrameGaps {
         if (left > 0) {
           const step = Math.min(left, chunk.length - at);
           left -= step;
+          hear(chunk.subarray(at, at + step));
           at += step;
         } else {
           head.push(chunk[at] as number);
           at += 1;
           const length = lengthOf();
           if (length === null) continue;
-          left = length;
-          head = [];
+          begin(length);
         }
         if (left === 0 && head.length === 0) gap = at;
       }

@@ -23,6 +23,9 @@ export class CdpError extends Error {
   }
 }
 
+/** Lets a target run that was held when it was attached. */
+const RELEASE = "Runtime.runIfWaitingForDebugger";
+
 /** Chromium's error code for a session id that it does not know (any more). */
 const SESSION_NOT_FOUND = -32001;
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -172,6 +175,8 @@ export class CdpConnection {
   readonly closed: Promise<void>;
   /** Grows whenever the browser sends something: while it stands still, the browser is mute. */
   heard = 0;
+  /** What a held target is to wait for before this connection lets it run; null when nothing. */
+  beforeRelease: ((session: CdpSession) => Promise<void> | null) | null = null;
   private readonly transport: CdpTransport;
   private readonly sessions = new Map<string, CdpSession>();
   private readonly pending = new Map<number, Pending>();
@@ -214,9 +219,13 @@ export class CdpConnection {
       reject(new DeadlineError(`CDP ${method}`, ms));
     });
     this.pending.set(id, { session, sink, error, stop, resolve, reject });
-    this.transport.send(
-      JSON.stringify({ id, method, params, sessionId: session.session_id ?? undefined }),
-    );
+    const transmit = () =>
+      this.transport.send(
+        JSON.stringify({ id, method, params, sessionId: session.session_id ?? undefined }),
+      );
+    const held = method === RELEASE ? (this.beforeRelease?.(session) ?? null) : null;
+    if (held === null) transmit();
+    else void held.then(() => session.is_closed || transmit());
     return promise;
   }
 

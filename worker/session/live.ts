@@ -1,3 +1,4 @@
+import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import type { Viewport } from "#shared/schema/session.ts";
@@ -8,6 +9,7 @@ import type { Guard } from "#worker/fetch/guard.ts";
 import type { LaneHold } from "#worker/lanes/pool.ts";
 import type { JobTab, LaneBrowser } from "#worker/lanes/types.ts";
 import type { ScriptPage } from "#worker/scripted/run-scripted.ts";
+import { type CdpClients, createCdpClients } from "./cdp-clients.ts";
 import { createDownloads, type Downloads } from "./downloads.ts";
 import { createSessionFiles, type OwnFiles } from "./files.ts";
 import { createNetworkLog } from "./network-log.ts";
@@ -21,6 +23,7 @@ export class SessionEnd extends Error {
 
 export interface LiveDeps {
   sessions: Sessions;
+  clock: Clock;
   guard: Guard;
   log: Log;
   /** Bytes that the downloads of one session may have in all. */
@@ -63,6 +66,7 @@ export class Live implements LiveSession {
   readonly hold: LaneHold;
   readonly signal: AbortSignal;
   readonly files: OwnFiles;
+  readonly clients: CdpClients;
   readonly network = createNetworkLog();
   /** The browser is somebody else's: nothing but its job touches it. */
   foreign = false;
@@ -92,6 +96,7 @@ export class Live implements LiveSession {
     this.viewport = input.viewport ?? null;
     this.signal = this.over.signal;
     this.guard = deps.guard;
+    this.clients = createCdpClients(deps.clock);
     this.ended = new Promise((resolve) => {
       this.signal.addEventListener("abort", () => resolve(), { once: true });
     });
@@ -123,6 +128,7 @@ export class Live implements LiveSession {
     { alone, only }: { alone: boolean; only?: JobTab },
   ): Promise<void> {
     const { guard } = this.deps;
+    if (!only) this.clients.follow(browser.connection);
     const watch = await watchBrowser({
       connection: browser.connection,
       alone,

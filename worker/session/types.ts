@@ -1,5 +1,6 @@
 import type { LaneHold } from "#worker/lanes/pool.ts";
 import type { LaneBrowser } from "#worker/lanes/types.ts";
+import type { CdpClients } from "./cdp-clients.ts";
 import type { SessionFiles } from "./files.ts";
 
 export type { SessionFiles, StoredFile, Upload } from "./files.ts";
@@ -18,6 +19,8 @@ export interface LiveSession {
   /** The browser in use; replaced when a profile was saved from it. Null while there is none yet. */
   browser(): LaneBrowser | null;
   readonly files: SessionFiles;
+  /** The programs that are connected to its browser. */
+  readonly clients: CdpClients;
   /** CDP target id of the tab that actions go to; null while there is no tab. */
   activeTarget(): string | null;
   /**
