@@ -50,13 +50,26 @@ const DIALOG_MS = 5_000;
 /** Pages that are no part of the web; a tab that ends on one is sent to the blank page. */
 const ALLOWED = /^(https?:|about:|blob:|data:|chrome-error:|$)/;
 
+/**
+ * Chromium's own surfaces, such as the drop-down of the address bar: no tab shows them. Kept by their first appearance,
+ * because Chromium calls them pages while it takes their window down.
+ */
+const isBrowserUi = ({ type, url }: Protocol.Target.TargetInfo): boolean =>
+  type === "browser_ui" || /^chrome:\/\/[a-z-]+\.top-chrome\//.test(url);
+
 export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
   const { root } = deps.connection;
   const network = deps.network ?? createNetworkLog();
   const tabs = new Map<string, TabInfo>();
   const sessions = new Map<string, CdpSession>();
   const loads = new Map<string, LoadWatch>();
+  const browser_ui = new Set<string>();
 
+  /** Whether the target is part of the browser and not of the web: it is left as it is. */
+  const belongsToBrowser = (info: Protocol.Target.TargetInfo): boolean => {
+    if (!tabs.has(info.targetId) && isBrowserUi(info)) browser_ui.add(info.targetId);
+    return browser_ui.has(info.targetId);
+  };
   const leave = (target_id: string, url: string, reason: string): void => {
     if (deps.only) return;
     deps.onRefused(url, reason);
@@ -72,6 +85,7 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
   const onInfo = ({ targetInfo }: { targetInfo: Protocol.Target.TargetInfo }): void => {
     const { targetId, type, url, title } = targetInfo;
     if (deps.only && !deps.only.owns(targetInfo)) return;
+    if (belongsToBrowser(targetInfo)) return;
     const inspector = url.startsWith("devtools:");
     if (type === "page" && !inspector) tabs.set(targetId, { target_id: targetId, url, title });
     if (inspector) leave(targetId, url, "is the browser's inspector");
@@ -81,6 +95,10 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
     const session = deps.connection.session(sessionId);
     if (!session) return;
     if (deps.only && session.parent === root && !deps.only.owns(targetInfo)) return;
+    if (belongsToBrowser(targetInfo)) {
+      if (deps.alone) session.post("Runtime.runIfWaitingForDebugger");
+      return;
+    }
     session.on("Target.attachedToTarget", onAttached);
     network.listen(session);
     if (targetInfo.type === "page" && !sessions.has(targetInfo.targetId)) {
@@ -143,7 +161,10 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
 
   root.on("Target.targetCreated", onInfo);
   root.on("Target.targetInfoChanged", onInfo);
-  root.on("Target.targetDestroyed", ({ targetId }) => void tabs.delete(targetId));
+  root.on("Target.targetDestroyed", ({ targetId }) => {
+    tabs.delete(targetId);
+    browser_ui.delete(targetId);
+  });
   root.on("Target.attachedToTarget", onAttached);
   if (deps.alone)
     await Promise.all([
