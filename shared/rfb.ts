@@ -79,6 +79,9 @@ export function clientMessageLength(head: Buffer): number | { need: number } {
   return head.length < shape.head ? { need: shape.head } : shape.length(head);
 }
 
+/** The encoding in which a server tells the size of its screen, and by which a client says that it understands that. */
+export const EXTENDED_DESKTOP_SIZE = -308;
+
 /** Parts of the handshake before the messages. Security `vnc` is followed by a 16-byte answer. */
 export const SECURITY = { none: 1, vnc: 2 } as const;
 export const VERSION_BYTES = 12;

@@ -146,6 +146,7 @@ export async function startWorker(
         headless: config.lanes.headless,
         sessions,
         refusalOfUrl: guard.refusalOfUrl,
+        resizeScreen: pool.resizeScreen,
         token: () => bridge_token,
         clock,
         log,

@@ -7,6 +7,7 @@ import type { HubSession } from "../sessions/types.ts";
 import { dialScreen } from "./dial.ts";
 import { type Keepalive, keepAlive } from "./keepalive.ts";
 import { createRfbFilter } from "./rfb-filter.ts";
+import { screenWished, viewerLeft } from "./screen-wishes.ts";
 
 /** Close codes of viewer and CDP sockets; the reason is for people. */
 export const RELAY_CLOSE = {
@@ -112,10 +113,11 @@ export function viewerSocket(
       if (typeof frame === "string")
         return socket.close(RELAY_CLOSE.bad_data, "VNC is spoken in binary frames");
       try {
-        const { forward, input } = filter.push(frame);
+        const { forward, input, screen } = filter.push(frame);
         for (const bytes of forward)
           if (bridge.write(bytes) > MAX_WAITING_INPUT)
             return socket.close(RELAY_CLOSE.too_much, "the worker does not read the input");
+        if (screen) screenWished(session, filter, screen);
         if (input && !view_only) touch();
       } catch (err) {
         socket.close(RELAY_CLOSE.bad_data, closeReason(errorMessage(err)));
@@ -129,6 +131,7 @@ export function viewerSocket(
       forget();
       keepalive?.stop();
       if (!(bridge instanceof Error)) bridge.close();
+      viewerLeft(ctx, session, filter);
     },
   };
 }

@@ -6,14 +6,19 @@ import {
   SECURITY,
   VERSION_BYTES,
 } from "#shared/rfb.ts";
+import type { ScreenSize } from "./screen-wishes.ts";
 
 /** What a viewer says to a VNC server, message by message, without holding more than a header. */
 export interface RfbFilter {
   /**
    * Takes the next bytes, cut anywhere. `forward`: what the server may see of them, in order. `input`: whether a key or
-   * pointer message began in them. @throws RfbError
+   * pointer message began in them. `screen`: the size that they ask the server for, else null. @throws RfbError
    */
-  push(chunk: Uint8Array): { forward: Uint8Array[]; input: boolean };
+  push(chunk: Uint8Array): {
+    forward: Uint8Array[];
+    input: boolean;
+    screen: ScreenSize | null;
+  };
 }
 
 /** They change what the others see or what the page gets: dropped for those who may only watch. */
@@ -78,6 +83,7 @@ export function createRfbFilter(view_only: boolean): RfbFilter {
       const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
       const forward: Uint8Array[] = [];
       let input = false;
+      let screen: ScreenSize | null = null;
       for (let at = 0; at < bytes.length; ) {
         if (left > 0) {
           const rest = bytes.subarray(at, at + left);
@@ -96,10 +102,12 @@ export function createRfbFilter(view_only: boolean): RfbFilter {
           dropping = view_only && ACTS.has(type);
           input ||= INPUT.has(type);
           if (!dropping) forward.push(head);
+          if (type === CLIENT.set_desktop_size && !dropping)
+            screen = { width: head.readUInt16BE(2), height: head.readUInt16BE(4) };
         } else forward.push(shake(head));
         head = Buffer.alloc(0);
       }
-      return { forward, input };
+      return { forward, input, screen };
     },
   };
 }

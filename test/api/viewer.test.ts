@@ -298,6 +298,7 @@ test("§5 the worker's bridge answers nobody without the token of its link, and 
     sessions: { get: () => undefined },
     clock: systemClock,
     refusalOfUrl: () => null,
+    resizeScreen: async () => {},
     token: () => token,
     log: silentLog,
   });

@@ -160,17 +160,18 @@ describe("lane pool", () => {
   );
 
   test(
-    "the page of a lane sees a screen of 1920x1080 (§8)",
+    "the page of a lane sees a screen of 1920x1080 (§8), and its window fills it to the pixel",
     async () => {
-      const screen = "[screen.width, screen.height].join()";
+      const screen =
+        "[screen.width, screen.height, screenX, screenY, outerWidth, outerHeight].join()";
       await withPool({ LANE_POOL: "1" }, async ({ pool }) => {
         const hold = take(pool);
         expect(
           await evaluate(await hold.browser({ headless: false }), "data:text/html,x", screen),
-        ).toBe("1920,1080");
+        ).toBe("1920,1080,0,0,1920,1080");
         expect(
           await evaluate(await hold.browser({ headless: true }), "data:text/html,x", screen),
-        ).toBe("1920,1080");
+        ).toBe("1920,1080,0,0,1920,1080");
         await hold.release();
       });
     },

@@ -52,6 +52,41 @@ async function openSession(headless: boolean): Promise<RigSession> {
   return session;
 }
 
+/** What the page of a fresh lane says of itself. */
+const OWN_SCREEN = {
+  headful: { "screen.width": 1_920, outerWidth: 1_920, outerHeight: 1_080, innerWidth: 1_920 },
+  headless: { innerWidth: 1_920 },
+};
+
+/** Waits until `what` of the session's page is `size`; the page looks at each of its frames. */
+async function pageSees(
+  session: RigSession,
+  what: string,
+  size: number | undefined,
+  kind: "headful" | "headless" | "both",
+): Promise<void> {
+  // A page without a display is given its size by itself, without a window.
+  if (kind === "headless") return;
+  const look = `new Promise((seen) => {
+    const look = () => (${what} === ${size} ? seen(true) : requestAnimationFrame(look));
+    look();
+  })`;
+  const { connection } = session.browser;
+  const { targetInfos } = await connection.root.send("Target.getTargets");
+  const tab = targetInfos.find((t) => t.type === "page");
+  const { sessionId } = await connection.root.send("Target.attachToTarget", {
+    targetId: tab?.targetId ?? "",
+    flatten: true,
+  });
+  const params = { expression: look, awaitPromise: true };
+  const target = connection.session(sessionId);
+  await target?.send("Runtime.evaluate", params, { timeout_ms: 15_000 }).catch(async (err) => {
+    const now = await target.send("Runtime.evaluate", { expression: what });
+    throw new Error(`${what} is ${now.result.value}, not ${size}`, { cause: err });
+  });
+  await connection.root.send("Target.detachFromTarget", { sessionId });
+}
+
 async function openViewer(session: RigSession, query: Record<string, string> = {}): Promise<Page> {
   const page = await person.newPage({ viewport: { width: 1000, height: 640 } });
   const url = new URL(viewerPath(session.session_id), rig.hub.url);
@@ -160,8 +195,46 @@ describe.each(["headful", "headless"] as const)("§4.2 a %s lane in the viewer",
       POLL,
     );
     await yellow(remote);
+    // The browser's window goes along, so that nothing of it is cut off.
+    await pageSees(session, "outerWidth", width, kind);
+    await pageSees(session, "outerHeight", height, kind);
+    // The person at the other viewer stays, and gets the lane's own screen back.
     await remote.close();
-  }, 20_000);
+    for (const [what, size] of Object.entries(OWN_SCREEN[kind]))
+      await pageSees(session, what, size, "both");
+    await page.waitForFunction(
+      `document.querySelector("#screen canvas").width === ${OWN_SCREEN[kind].innerWidth}`,
+      undefined,
+      POLL,
+    );
+  }, 40_000);
+
+  test("resize=remote: the one who asked last has the say, and who leaves gives it to the one before", async () => {
+    const [first, second] = [600, 700].map((width) => ({ width, height: 500 }));
+    const viewers: Page[] = [];
+    for (const viewport of [first, second]) {
+      const viewer = await openViewer(session, { resize: "remote" });
+      await viewer.setViewportSize(viewport as { width: number; height: number });
+      await pageSees(session, "innerWidth", viewport?.width, "both");
+      viewers.push(viewer);
+    }
+    await viewers[1]?.close();
+    await pageSees(session, "innerWidth", first?.width, "both");
+    await viewers[0]?.close();
+    await pageSees(session, "innerWidth", OWN_SCREEN[kind].innerWidth, "both");
+  }, 40_000);
+
+  test("§8 the next session of a lane has the whole screen, whatever a viewer of the last one left", async () => {
+    const remote = await openViewer(session, { resize: "remote" });
+    await connected(remote);
+    await pageSees(session, "innerWidth", 1_000, "both");
+    // Ended under the viewer, who has no chance to leave before.
+    await session.end("its owner closed it");
+    session = await openSession(kind === "headless");
+    for (const [what, size] of Object.entries(OWN_SCREEN[kind]))
+      await pageSees(session, what, size, "both");
+    await remote.close();
+  }, 40_000);
 
   test("view_only takes no input, also from a page that would send it", async () => {
     await session.end("the next test has its own");

@@ -76,6 +76,8 @@ export function createFakeDisplay(): FakeDisplay {
     greet: async () => {
       if (!display.greets) throw new Error("VNC greeting timed out");
     },
+    resize: async () => {},
+    filled: async () => {},
     stop: async () => {
       display.stopped = true;
       exited.resolve(CRASH);

@@ -70,6 +70,7 @@ export function createFakePool(count = 2): FakePool {
         },
       };
     },
+    resizeScreen: async () => {},
     close: async () => {
       pool.closed = true;
     },

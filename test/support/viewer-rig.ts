@@ -80,6 +80,7 @@ export async function startViewerRig(env: EnvSource = {}): Promise<ViewerRig> {
     headless: config.lanes.headless,
     clock: systemClock,
     refusalOfUrl: guard.refusalOfUrl,
+    resizeScreen: pool.resizeScreen,
     token: () => link.upload_token,
     log: workerLog,
   });

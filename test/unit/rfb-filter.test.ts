@@ -105,6 +105,19 @@ test("§4.2 view_only: of any messages, however they are cut, only those that wa
   );
 });
 
+test("the size that a viewer asks the screen for is told, unless it may only watch", () => {
+  const screenOf = (view_only: boolean) => {
+    const filter = createRfbFilter(view_only);
+    filter.push(HANDSHAKES.none);
+    const monitor = Buffer.alloc(16);
+    return [...Buffer.concat([Buffer.from([251, 0, ...u16(900), ...u16(612), 1, 0]), monitor])]
+      .map((byte) => filter.push(Buffer.from([byte])).screen)
+      .filter((screen) => screen !== null);
+  };
+  expect(screenOf(false)).toEqual([{ width: 900, height: 612 }]);
+  expect(screenOf(true)).toEqual([]);
+});
+
 test("§4.2 view_only: no bytes at all, however wrong, let a key or a click through", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (noise) => {

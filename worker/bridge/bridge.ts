@@ -7,6 +7,7 @@ import { AppError, errorMessage } from "#shared/errors.ts";
 import { HOST_ID_HEADER, hostId } from "#shared/host-id.ts";
 import type { Log } from "#shared/log.ts";
 import { sameSecret } from "#shared/secret.ts";
+import type { Size } from "#worker/lanes/x11.ts";
 import type { LiveSession, Sessions } from "#worker/session/types.ts";
 import { askBrowser, browserPath, dialTarget, relayCdp } from "./cdp.ts";
 import { serveFiles } from "./files.ts";
@@ -27,6 +28,8 @@ export interface BridgeDeps {
   /** Whether the lanes have no display. */
   headless: boolean;
   clock: Clock;
+  /** Gives the screen of a lane another size; null its own again. */
+  resizeScreen(lane_idx: number, size: Size | null): Promise<void>;
   /** Why a page may not open this URL, as a clause of a sentence; null when it may. */
   refusalOfUrl(url: string): string | null;
   /** What the hub has to show; null while there is no link, and then nothing is answered. */
@@ -50,6 +53,9 @@ const STATUS: Record<number, string> = {
 const DISCOVERY = /^cdp\/json\/(version|list|protocol)$/;
 /** A target of the browser; `cdp` alone is the browser itself. */
 const TARGET = /^cdp(?:\/devtools\/(browser|page)\/([A-Za-z0-9-]{1,64}))?$/;
+
+/** The lane's screen: PUT with a size, DELETE for its own. */
+const SCREEN = /^screen(?:\/([1-9][0-9]{1,3})x([1-9][0-9]{1,3}))?$/;
 
 /** Why a call is refused. */
 class Refusal extends Error {
@@ -143,6 +149,14 @@ function admit(deps: BridgeDeps, lane_idx: number, request: IncomingMessage): Ca
   return { session, rest: match?.[2] ?? "" };
 }
 
+/** The size that a call gives the screen; null for its own. @throws Refusal 404 */
+function screenSize(method: string | undefined, [, width, height]: RegExpExecArray): Size | null {
+  if (method === "PUT" && width !== undefined)
+    return { width: Number(width), height: Number(height) };
+  if (method === "DELETE" && width === undefined) return null;
+  throw new Refusal(404, "no such path");
+}
+
 function refusalOf(err: unknown): Refusal {
   if (err instanceof Refusal) return err;
   return new Refusal(err instanceof AppError ? err.status : 502, errorMessage(err));
@@ -167,6 +181,11 @@ function answer(
     const { session, rest } = admit(deps, lane_idx, request);
     if (request.method === "GET" && DISCOVERY.test(rest))
       return say(200, await askBrowser(deps.cdp_port_base + lane_idx, rest.replace(/^cdp/, "")));
+    const screen = SCREEN.exec(rest);
+    if (screen) {
+      await deps.resizeScreen(lane_idx, screenSize(request.method, screen));
+      return response.writeHead(204).end();
+    }
     if (await serveFiles(session.files, rest, request, response)) return;
     throw new Refusal(404, "no such path");
   };

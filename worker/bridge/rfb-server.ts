@@ -87,7 +87,7 @@ export function serveRfb(
     if (resizing) return;
     resizing = true;
     try {
-      await cast.resize(size);
+      await cast.resize(socket, size);
       const rectangle = sizeRectangleFor(size, 1);
       if (!rectangle || socket.destroyed) return;
       told = size;
@@ -186,6 +186,9 @@ export function serveRfb(
   socket.on("close", () => {
     stop();
     input.release(cast.page());
+    cast.resize(socket, null).catch((err) => {
+      log.debug({ err: errorMessage(err) }, "page not given its size back");
+    });
   });
   void cast.closed.then(() => socket.end());
   socket.write(VERSION);

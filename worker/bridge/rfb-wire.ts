@@ -1,4 +1,5 @@
 import { constants, inflateSync } from "node:zlib";
+import { EXTENDED_DESKTOP_SIZE } from "#shared/rfb.ts";
 
 /** Messages of an RFB server, as bytes (RFC 6143 §7.6, §7.7). */
 
@@ -10,7 +11,7 @@ export const SECURITY_OK = Buffer.alloc(4);
 export const ENCODING = {
   tight: 7,
   cursor: -239,
-  extended_desktop_size: -308,
+  extended_desktop_size: EXTENDED_DESKTOP_SIZE,
   desktop_size: -223,
   extended_clipboard: 0xc0a1e5ce | 0,
 } as const;

@@ -27,8 +27,8 @@ export interface Screencast {
   taken(): void;
   /** The page that is shown; null between two. */
   page(): CdpSession | null;
-  /** Gives the page this size for as long as the screencast runs. */
-  resize(size: { width: number; height: number }): Promise<void>;
+  /** Gives the page the size that this viewer wants; null: it wants none any more. The last wish holds. */
+  resize(viewer: object, wish: { width: number; height: number } | null): Promise<void>;
   /** Resolves when the browser has gone. */
   readonly closed: Promise<void>;
   close(): void;
@@ -58,7 +58,8 @@ export async function startScreencast(deps: ScreencastDeps): Promise<Screencast>
   const tabs = new Set<string>();
   let shown: { target: string; session: CdpSession | null } | null = null;
   let latest: Picture | null = null;
-  let size: { width: number; height: number } | null = null;
+  /** In the order in which they were told. */
+  const wishes = new Map<object, { width: number; height: number }>();
   /** The number under which Chromium wants the latest picture acknowledged. */
   let unacknowledged: { session: CdpSession; id: number; at: number } | null = null;
   const over = new AbortController();
@@ -88,7 +89,8 @@ export async function startScreencast(deps: ScreencastDeps): Promise<Screencast>
     else void clock.sleep(wait, over.signal).then(send);
   };
   const applySize = async (session: CdpSession) => {
-    if (size === null) return;
+    const size = [...wishes.values()].at(-1);
+    if (!size) return void (await session.send("Emulation.clearDeviceMetricsOverride"));
     await session.send("Emulation.setDeviceMetricsOverride", {
       ...size,
       deviceScaleFactor: 1,
@@ -108,7 +110,7 @@ export async function startScreencast(deps: ScreencastDeps): Promise<Screencast>
     if (!session || shown !== mine) return;
     mine.session = session;
     session.on("Page.screencastFrame", (frame) => onFrame(session, frame));
-    await applySize(session);
+    if (wishes.size > 0) await applySize(session);
     await session.send("Page.startScreencast", { format: "jpeg", quality: QUALITY });
   };
   const follow = async () => {
@@ -153,8 +155,9 @@ export async function startScreencast(deps: ScreencastDeps): Promise<Screencast>
     },
     taken: acknowledge,
     page: () => shown?.session ?? null,
-    resize: async (wish) => {
-      size = wish;
+    resize: async (viewer, wish) => {
+      if (!wishes.delete(viewer) && wish === null) return;
+      if (wish) wishes.set(viewer, wish);
       if (shown?.session) await applySize(shown.session);
     },
     closed: connection.closed,

@@ -108,6 +108,6 @@ function windowFlags(headless: boolean): string[] {
   return [
     ...(headless ? ["--ozone-platform=headless", `--screen-info={${width}x${height}}`] : []),
     "--window-position=0,0",
-    `--window-size=${width + (headless ? 0 : 1)},${height + (headless ? 0 : 1)}`,
+    `--window-size=${width},${height}`,
   ];
 }

@@ -5,7 +5,10 @@ import { RESOLUTION } from "#shared/limits.ts";
 import { endGroup } from "#worker/browser/kill.ts";
 import { isAlive, readStat } from "#worker/browser/proc.ts";
 import { spawnTagged } from "#worker/browser/spawn.ts";
+import { askDesktopSize } from "./desktop-size.ts";
 import type { BrowserExit } from "./types.ts";
+import { keepWindows, type WindowKeeper } from "./window-keeper.ts";
+import type { Size } from "./x11.ts";
 
 export interface DisplayOptions {
   /** Path of Xvnc. */
@@ -29,11 +32,20 @@ export interface Display {
   exited: Promise<BrowserExit>;
   /** Rejects unless the VNC server greets within 3 s. */
   greet(): Promise<void>;
+  /**
+   * Gives the screen this size, and with it the windows that fill it; at once when it has it. @throws when the VNC server
+   * has not done so within 3 s.
+   */
+  resize(size: Size): Promise<void>;
+  /** Resolves when the browser's window fills the screen. Rejects when that takes longer than 3 s. */
+  filled(): Promise<void>;
   /** TERM (1 s) → KILL, and the lock and socket files it may have left. Idempotent. */
   stop(): Promise<void>;
 }
 
 const GREETING_MS = 3_000;
+/** Of the X server for its first answer, and for a change of its screen. */
+const SCREEN_MS = 3_000;
 /** A VNC server that walks every possible descriptor at each connection takes minutes under a large limit. */
 const OPEN_FILES = 4_096;
 
@@ -62,7 +74,13 @@ export async function startDisplay(options: DisplayOptions): Promise<Display> {
     cwd: options.dir,
   });
   let stopped: Promise<void> | undefined;
+  let keeper: WindowKeeper | null = null;
+  const keeping = () => {
+    if (!keeper) throw new Error("the display is starting");
+    return keeper;
+  };
   const stop = async () => {
+    keeper?.close();
     await endGroup(
       { pid: spawned.pid, tag: options.tag, exited: spawned.exited },
       { ask: null, term: true },
@@ -74,6 +92,8 @@ export async function startDisplay(options: DisplayOptions): Promise<Display> {
     pid: spawned.pid,
     exited: spawned.exited,
     greet: () => readGreeting(vnc_port, GREETING_MS),
+    resize: (size) => resizeScreen(keeping(), vnc_port, size),
+    filled: () => keeping().whenFilled(SCREEN_MS),
     stop: () => (stopped ??= stop()),
   };
   let over: string | null = null;
@@ -85,6 +105,7 @@ export async function startDisplay(options: DisplayOptions): Promise<Display> {
     try {
       if (options.signal.aborted) throw new Error("the lane is closing");
       if (over === null) await readGreeting(vnc_port, Math.max(1, end - performance.now()));
+      if (over === null) keeper = await keepWindows(number, SCREEN_MS);
       if (over === null) return display;
       throw new Error(over);
     } catch (err) {
@@ -98,6 +119,12 @@ export async function startDisplay(options: DisplayOptions): Promise<Display> {
       );
     }
   }
+}
+
+async function resizeScreen(keeper: WindowKeeper, vnc_port: number, size: Size): Promise<void> {
+  const { width, height } = keeper.size();
+  if (width === size.width && height === size.height) return;
+  await askDesktopSize(vnc_port, size, keeper.whenSized(size, SCREEN_MS));
 }
 
 const xvncArgs = (number: number, vnc_port: number): string[] => [

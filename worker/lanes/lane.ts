@@ -1,5 +1,6 @@
 import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
+import { RESOLUTION } from "#shared/limits.ts";
 import type { Log } from "#shared/log.ts";
 import type { Loop } from "#shared/loop.ts";
 import type { Lane as LaneRecord, LaneState } from "#shared/schema/worker.ts";
@@ -212,6 +213,7 @@ export class Lane implements Watched {
         await this.swapping?.catch(() => {});
         await this.retire();
         if (failures > 0) await this.dropDisplay();
+        await this.restoreScreen();
         await this.replaceBrowser(this.deps.headless, signal);
         await this.clearing;
         if (signal.aborted) return;
@@ -333,6 +335,16 @@ export class Lane implements Watched {
       this.deps.log.error({ err, dir: browser.dirs.root }, "run directory not removed");
     });
     this.clearing = Promise.all([this.clearing, cleared]);
+  }
+
+  /** A viewer may have given the screen another size; one that cannot be given its own again is replaced. */
+  private async restoreScreen(): Promise<void> {
+    try {
+      await this.screen?.resize(RESOLUTION);
+    } catch (err) {
+      this.deps.log.warn({ err }, "the screen did not get its size back, replacing the display");
+      await this.dropDisplay();
+    }
   }
 
   private async dropDisplay(): Promise<void> {

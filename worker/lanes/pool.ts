@@ -1,4 +1,5 @@
 import type { Clock } from "#shared/clock.ts";
+import { RESOLUTION } from "#shared/limits.ts";
 import type { Log } from "#shared/log.ts";
 import type { Lane as LaneRecord } from "#shared/schema/worker.ts";
 import { createRunDirs, giveTreeTo, isShmSmall, removeRunDirs } from "#worker/browser/dirs.ts";
@@ -12,6 +13,7 @@ import { Lane, type LaneHold, type Occupant, type UserData } from "./lane.ts";
 import { lanePorts } from "./ports.ts";
 import { openScratch, type Scratch } from "./scratch.ts";
 import type { LaneBrowser, RunDirs } from "./types.ts";
+import type { Size } from "./x11.ts";
 
 export { MissingProgramError } from "#worker/browser/program.ts";
 export type { BrowserWish, LaneHold, Occupant } from "./lane.ts";
@@ -34,6 +36,11 @@ export interface LanePool {
   readonly capture: LaneBrowser["capture"];
   /** Takes a lane for a job; null unless it is warm and free. */
   hold(lane_idx: number, occupant: Occupant): LaneHold | null;
+  /**
+   * Gives the lane's screen another size until the lane is reset; null its own again. Nothing on a lane that shows none.
+   * @throws when the display does not do it within 3 s.
+   */
+  resizeScreen(lane_idx: number, size: Size | null): Promise<void>;
   /** Ends every process the pool has started and removes its directories. Idempotent. */
   close(): Promise<void>;
 }
@@ -100,6 +107,7 @@ export async function createLanePool(deps: LanePoolDeps): Promise<LanePool> {
     get capture() {
       return shop.capture ?? "durable";
     },
+    resizeScreen: async (lane_idx, size) => lanes[lane_idx]?.display()?.resize(size ?? RESOLUTION),
     hold: (lane_idx, occupant) => lanes[lane_idx]?.hold(occupant) ?? null,
     close,
   };
@@ -196,6 +204,9 @@ async function startBrowser(
     shop.log.warn({ err }, "chromium cannot use its sandbox here; running without");
     shop.sandbox = "off";
     return start("off");
+  });
+  await display?.filled().catch((err) => {
+    shop.log.warn({ lane_idx, err }, "the browser does not fill its screen");
   });
   shop.product = browser.product;
   shop.capture = browser.capture;

@@ -159,6 +159,7 @@ const PAGE = `<!doctype html><meta charset="utf-8"><title>desktop</title><body>
       plugins: [...navigator.plugins].map(({ name }) => name),
       data: await navigator.userAgentData.getHighEntropyValues(["fullVersionList", "platformVersion", "architecture", "bitness", "model"]),
       screen: [screen.width, screen.height, screen.availWidth, screen.availHeight, screen.colorDepth, devicePixelRatio],
+      window: [screenX, screenY, outerWidth, outerHeight, innerWidth, innerHeight],
       focus: [document.hasFocus(), document.visibilityState],
       media: media.filter((query) => matchMedia(query).matches),
       permissions: await Promise.all(permissions.map(async (name) => (await navigator.permissions.query({ name })).state)),
