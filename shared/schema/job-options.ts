@@ -20,6 +20,13 @@ const bytes = (description: string) => ({ description, "x-unit": "bytes" });
 const nullableText = (max: number) => z.string().max(max).nullable().default(null);
 const waitSeconds = (fallback: number) => z.number().min(0).max(MAX_WAIT_S).default(fallback);
 
+/** Whether something can listen there: `[HOST:]PORT` of an address or a name. */
+function namesPlace(raw: string): boolean {
+  const cut = raw.lastIndexOf(":");
+  const port = Number(raw.slice(cut + 1));
+  return port >= 1 && port <= 65_535 && (cut < 0 || URL.canParse(`http://${raw}`));
+}
+
 /** §2.2 rule 1: at most one of these may be set. */
 const BROWSER_SOURCES = ["use_profile", "attach", "clone_chrome_profile", "attach_to_job"] as const;
 
@@ -134,6 +141,7 @@ export const JobOptions = z
       .string()
       .max(300)
       .regex(/^([^\s:/@]+:|\[[0-9a-fA-F:]+\]:)?[0-9]{1,5}$/, "must be [HOST:]PORT")
+      .refine(namesPlace, "must be [HOST:]PORT with a PORT from 1 to 65535")
       .nullable()
       .default(null)
       .meta({

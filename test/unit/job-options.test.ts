@@ -97,7 +97,11 @@ describe("JobOptions rules (fleet spec §2.2)", () => {
     ["mode", ["Fetch", ""], ["fetch"]],
     ["rerun_from", ["a b", "a/attempts/0", "../x"], []],
     ["use_profile", ["Work", "a/b", ""], ["my_profile-1"]],
-    ["attach", ["host", "http://h:1"], ["9222", "10.0.0.5:9222", "[::1]:9222"]],
+    [
+      "attach",
+      ["host", "http://h:1", "0", "99999", "host:0", "10.0.0.5:65536", "[::1]:0", "[::::]:9222"],
+      ["9222", "10.0.0.5:9222", "[::1]:9222", "65535", "a-host.lan:1"],
+    ],
     ["fetch_recipe", [5, "x", []], [null]],
     ["headless", ["yes", 1], [true]],
   ] as [string, unknown[], unknown[]][]) {
