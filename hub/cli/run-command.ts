@@ -1,6 +1,7 @@
 import { FlotillaError } from "#shared/client/index.ts";
 import { systemClock } from "#shared/clock.ts";
 import type { EnvSource } from "#shared/env.ts";
+import { withScheme } from "#shared/missing-scheme.ts";
 import { type FlagValues, flagOverrides } from "./args.ts";
 import { EXIT, UsageError } from "./exit.ts";
 import { parseOption, runFetchCommand } from "./fetch.ts";
@@ -19,8 +20,11 @@ const DEFAULT_HUB = "http://localhost:8000";
 
 /** @throws UsageError unless `raw` is an absolute http(s) URL. */
 export function checkTarget(raw: string): string {
-  if (!URL.canParse(raw) || !/^https?:/i.test(raw))
-    throw new UsageError(`"${raw}" is not an http or https URL`);
+  if (!URL.canParse(raw) || !/^https?:/i.test(raw)) {
+    const meant = withScheme(raw);
+    const hint = meant === null ? "" : `: did you mean ${meant}?`;
+    throw new UsageError(`"${raw}" is not an http or https URL${hint}`);
+  }
   return raw;
 }
 

@@ -2,6 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { AppError } from "#shared/errors.ts";
 import { toIssues } from "#shared/issues.ts";
+import { withScheme } from "#shared/missing-scheme.ts";
 import { TooBusy } from "#shared/schema/error.ts";
 import { Job, SubmitJob, TargetUrl } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
@@ -73,6 +74,14 @@ function splitPreset(path_and_query: string): { preset: string | null; rest: str
   return { preset: found?.[1] ?? null, rest: found?.[2] ?? path_and_query };
 }
 
+/** For who left out the scheme of the URL they meant. */
+function noSuchPath(path_and_query: string): string {
+  const place = path_and_query.replace(/^\/+/, "");
+  return withScheme(place) === null
+    ? "no such path"
+    : `no such path; to submit a URL, begin with its scheme: /https://${place} or /http://${place}`;
+}
+
 /** A page of another site may lead a person here, but not make a browser send requests behind their back. */
 const isForeignSubresource = (c: Context): boolean =>
   c.req.header("sec-fetch-site") === "cross-site" && c.req.header("sec-fetch-mode") !== "navigate";
@@ -85,7 +94,8 @@ export function submitByPathRoutes(ctx: HubContext) {
     const { pathname, search } = splitUrl(c.req.url);
     const { preset, rest } = splitPreset(pathname + search);
     const target = targetOf(rest);
-    if (target === null || c.req.method === "HEAD") throw new AppError("not_found", "no such path");
+    if (target === null || c.req.method === "HEAD")
+      throw new AppError("not_found", noSuchPath(rest));
     if (isForeignSubresource(c)) throw new AppError("forbidden", "this origin is not allowed");
     const url = TargetUrl.safeParse(target);
     if (!url.success)

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { LIST_LIMIT, MAX_URL_LENGTH } from "../limits.ts";
+import { withScheme } from "../missing-scheme.ts";
 import { RegistrySlug } from "./engine.ts";
 import { JOB_MODES, JobMode, JobOptions, SubmitOptions } from "./job-options.ts";
 
@@ -20,10 +21,12 @@ export const TargetUrl = z
     const fail = (message: string) => ctx.addIssue({ code: "custom", message });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: controls are exactly what is refused
     if (/[\u0000-\u0020\u007f]/.test(raw)) fail("must not contain spaces or control characters");
-    else if (!url) fail("must be an absolute URL");
-    else if (url.protocol !== "http:" && url.protocol !== "https:")
-      fail(`scheme ${url.protocol.slice(0, 40)} is not allowed: only http and https`);
-    else if (url.hostname === "") fail("must name a host");
+    else if (url?.protocol !== "http:" && url?.protocol !== "https:") {
+      const meant = withScheme(raw);
+      if (meant) fail(`must begin with http:// or https://: did you mean ${meant}?`);
+      else if (url) fail(`scheme ${url.protocol.slice(0, 40)} is not allowed: only http and https`);
+      else fail("must be an absolute URL");
+    } else if (url.hostname === "") fail("must name a host");
   });
 
 /**

@@ -372,9 +372,31 @@ scenarios("§4.1 GET /{target_url}", () => hub, [
   { name: "422 for a URL of 100 kB", path: `/http://x/${"a".repeat(100_000)}`, status: 422 },
   {
     name: "404 for a path that is no URL",
-    path: "/example.com",
+    path: "/nothing",
     status: 404,
     body: { detail: "no such path" },
+  },
+  {
+    name: "404 for a host without a scheme, and how it is written",
+    path: "/example.com/a?b=1",
+    status: 404,
+    body: {
+      detail:
+        "no such path; to submit a URL, begin with its scheme: /https://example.com/a?b=1 or /http://example.com/a?b=1",
+    },
+  },
+  {
+    name: "422 for a host and a port without a scheme, and what was meant",
+    path: "/localhost:8080/x",
+    status: 422,
+    body: {
+      detail: [
+        expect.objectContaining({
+          loc: ["path", "target_url"],
+          msg: "must begin with http:// or https://: did you mean http://localhost:8080/x?",
+        }),
+      ],
+    },
   },
   { name: "404 for favicon.ico", path: "/favicon.ico", status: 404 },
   {

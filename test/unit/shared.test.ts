@@ -9,6 +9,7 @@ import { ConfigError, flag, integer, list, optionalText, parseEnv, seconds } fro
 import { newJobId, newSessionId, workerIdFromAddress } from "#shared/ids.ts";
 import { createLog, silentLog } from "#shared/log.ts";
 import { startLoop } from "#shared/loop.ts";
+import { withScheme } from "#shared/missing-scheme.ts";
 import { humanSize, isSafeName } from "#shared/names.ts";
 import { createScope } from "#shared/scope.ts";
 import { hashSources } from "#shared/version.ts";
@@ -183,4 +184,30 @@ describe("version (fleet spec §9)", () => {
       rmSync(root, { recursive: true });
     }
   });
+});
+
+describe("a URL without a scheme", () => {
+  for (const [raw, meant] of [
+    ["example.com", "https://example.com"],
+    ["sub.example.com/a?b=1#c", "https://sub.example.com/a?b=1#c"],
+    ["example.com:443/", "https://example.com:443/"],
+    ["example.com:8080/x", "http://example.com:8080/x"],
+    ["localhost", "http://localhost"],
+    ["localhost:8080/x", "http://localhost:8080/x"],
+    ["app.localhost", "http://app.localhost"],
+    ["10.0.0.1", "http://10.0.0.1"],
+    ["[::1]:80/", "http://[::1]:80/"],
+    ["printer:631", "http://printer:631"],
+    ["münchen.example", "https://münchen.example"],
+    ["nothing", null],
+    ["jobs/abc", null],
+    ["mailto:a@b.example", null],
+    ["javascript:alert(1)", null],
+    ["localhost:99999", null],
+    ["a b.example", null],
+    ["user@example.com", null],
+    ["1.5", null],
+    [`example.com/${"a".repeat(1_000)}`, null],
+  ] as const)
+    test(`${raw.slice(0, 40)} was meant as ${meant}`, () => expect(withScheme(raw)).toBe(meant));
 });
