@@ -3,6 +3,8 @@ import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AppError } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
+import type { HttpEnv } from "./env.ts";
+import { refuseSocket } from "./refuse-socket.ts";
 
 /** The framework's own refusals, told in the words of the API. */
 function detailOf({ status, message }: HTTPException): string {
@@ -17,8 +19,10 @@ export const RETRY_AFTER_S = "2";
 /** The one place that turns what was thrown into `{detail}` (fleet spec §7); internals stay in the log. */
 export const onError =
   (log: Log) =>
-  (err: Error, c: Context): Response => {
+  (err: Error, c: Context<HttpEnv>): Response => {
     if (err instanceof AppError) {
+      const socket = refuseSocket(c, err);
+      if (socket) return socket;
       if (err.kind === "unavailable") c.header("Retry-After", RETRY_AFTER_S);
       for (const [name, value] of Object.entries(err.headers)) c.header(name, value);
       if (err.status >= 500 && err.kind === "internal") log.error({ err }, "request failed");

@@ -20,7 +20,8 @@ const socket = createRoute({
   summary: "WebSocket: the session's browser over the DevTools protocol",
   description:
     "For Playwright's connectOverCDP and Puppeteer's connect. Browser.close ends the connection, not the browser; what " +
-    "would reach beyond the lane is answered with an error. Closed with 4404 and the reason when the session ends.",
+    "would reach beyond the lane is answered with an error. Closed with 4404 and the reason when there is no such " +
+    "session or target, or the session ends.",
   request: { params: SessionParams },
   responses: { 101: { description: "Switching to WebSocket" }, ...fails(403, 404, 426, 502) },
 });

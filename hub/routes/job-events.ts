@@ -19,7 +19,8 @@ const events = createRoute({
   summary: "WebSocket: the events of a job",
   description:
     "One JSON object per message: {seq, ts, type: log|done|error, data}. `since` is the last seq already seen. " +
-    "Closed with 1000 after done or error, with 4404 when there is no such job.",
+    "Closed with 1000 after done or error, with 4404 when there is no such job, " +
+    "with 4422 and the reason for a bad `since`.",
   request: {
     params: JobParams,
     query: z.object({

@@ -48,7 +48,7 @@ const stream = createRoute({
   tags: ["sessions"],
   summary: "WebSocket: VNC byte stream of a session",
   description:
-    "Subprotocol `binary`. Closed with 4404 and the reason when the session ends, with 4502 when the worker cannot be reached.",
+    "Subprotocol `binary`. Closed with 4404 and the reason when there is no such session or it ends, with 4502 when the worker cannot be reached.",
   request: { params: SessionParams, query: ViewerQuery.pick({ view_only: true }) },
   responses: { 101: { description: "Switching to WebSocket" }, ...fails(404, 426) },
 });

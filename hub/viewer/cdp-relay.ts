@@ -1,4 +1,5 @@
 import type { ByteStream } from "#shared/byte-stream.ts";
+import { closeReason } from "#shared/close-reason.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { MAX_CDP_FRAME_BYTES } from "#shared/limits.ts";
 import { createFrameReader, encodeFrame, type Frame, OPCODE } from "#shared/ws-frames.ts";
@@ -6,7 +7,7 @@ import type { HubContext } from "../context.ts";
 import type { Socket, SocketHandlers } from "../http/sockets.ts";
 import type { HubSession } from "../sessions/types.ts";
 import { type Keepalive, keepAlive } from "./keepalive.ts";
-import { activityOf, closeEnded, closeReason, endWith, RELAY_CLOSE } from "./relay.ts";
+import { activityOf, closeEnded, endWith, RELAY_CLOSE } from "./relay.ts";
 
 /** Commands that wait for a browser that does not read: one of the largest, and what follows it. */
 const MAX_WAITING_BYTES = 2 * MAX_CDP_FRAME_BYTES;

@@ -1,4 +1,5 @@
 import type { ByteStream } from "#shared/byte-stream.ts";
+import { closeReason } from "#shared/close-reason.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { HubContext } from "../context.ts";
 import type { Socket, SocketHandlers } from "../http/sockets.ts";
@@ -28,12 +29,6 @@ const MAX_WAITING_INPUT = 32 * 1024 * 1024;
 const MAX_UNSENT_BYTES = 1024 * 1024;
 /** How often input is written down as activity. */
 const TOUCH_EVERY_MS = 1_000;
-
-/** A close frame holds 123 bytes of reason. */
-export const closeReason = (text: string): string => {
-  const bytes = Buffer.from(text);
-  return bytes.length <= 120 ? text : `${bytes.subarray(0, 117).toString().replace(/�$/, "")}…`;
-};
 
 /** What ends a relay from outside: the session, or the hub. Gives the function that forgets it. */
 export function endWith(ctx: HubContext, session: HubSession, socket: Socket): () => void {

@@ -142,7 +142,24 @@ describe("§4.2 GET /sessions/{sid}/novnc/", () => {
         const answer = await hub.call("GET", `/sessions/${sid}/novnc/${file}`);
         expect([answer.status, answer.body]).toEqual([404, { detail: "session not found" }]);
       }
-    expect(await openSocket(streamPath(session)).opened).toBe(false);
+  });
+
+  test("§3.2 its WebSocket closes with 4404 and the reason, which a browser's page can read", async () => {
+    const session = await openSession();
+    await dropSession(hub.ctx, session, "over");
+    const paths = [streamPath(session), "/sessions/nope/cdp", "/sessions/nope/cdp/devtools/page/A"];
+    for (const path of paths)
+      for (const protocols of [["binary"], ["other", "binary"], []]) {
+        const { socket, closed } = openSocket(path, protocols);
+        expect(await closed).toEqual({ code: 4404, reason: "session not found" });
+        // A browser refuses an answer without one of the protocols that it offered.
+        expect(socket.protocol).toBe(protocols[0] ?? "");
+      }
+    const live = await openSession();
+    const target = openSocket(`/sessions/${live.session_id}/cdp/devtools/nothing/A`, []);
+    expect(await target.closed).toEqual({ code: 4404, reason: "target not found" });
+    const nowhere = openSocket("/nowhere", []);
+    expect(await nowhere.closed).toEqual({ code: 4404, reason: "no such path" });
   });
 
   test("§7 is 502 when the worker's bridge cannot be reached; the socket closes with the reason", async () => {
@@ -272,7 +289,7 @@ describe("design/api.md WS /sessions/{sid}/cdp", () => {
     expect(plain.status).toBe(426);
   });
 
-  test("is 404 without a session and 502 without a bridge, in the answer to the handshake", async () => {
+  test("is 404 for a call that is no whole handshake, and 502 without a bridge, in the answer", async () => {
     const upgrade = {
       headers: { Upgrade: "websocket", Connection: "Upgrade", "Sec-WebSocket-Version": "13" },
     };

@@ -49,3 +49,11 @@ test("§4.3 WS /workers/{worker_id}/link: 426 without an upgrade", async () => {
   expect(answer.status).toBe(426);
   expect(answer.headers.get("upgrade")).toBe("websocket");
 });
+
+test("§4.3 WS /workers/{worker_id}/link: an id that no worker can have closes with 4404", async () => {
+  const socket = new WebSocket(`${hub.url.replace("http", "ws")}/workers/no%20worker/link`);
+  const closed = new Promise<CloseEvent>((resolve) => {
+    socket.onclose = resolve;
+  });
+  expect(await closed).toMatchObject({ code: 4404, reason: "worker not found" });
+});

@@ -213,6 +213,12 @@ test("§4.2 what the owner says of a viewer's mistake comes through: code and re
   expect(await closed).toEqual({ code: 1003, reason: "VNC is spoken in binary frames" });
 });
 
+test("§7 what the owner has not is told through the other hub with 4404 and the reason", async () => {
+  const { session_id } = await openAt(owner, screen.port);
+  const { closed } = openSocket(asked, `/sessions/${session_id}/cdp/devtools/nothing/A`, {}, []);
+  expect(await closed).toEqual({ code: 4404, reason: "target not found" });
+});
+
 test("§7 a bridge that cannot be reached is 502 of the page and 4502 of the stream, as at the owner", async () => {
   const session = await openAt(owner, 9);
   const path = `/sessions/${session.session_id}/novnc/`;

@@ -139,7 +139,7 @@ async function again() {
 }
 
 function ended(reason) {
-  const text = reason.replace(/^session ended:?\s*/i, "");
+  const text = reason.replace(/^session (ended:?|not found)\s*/i, "");
   say("ended", text ? `Session ended: ${text}` : "Session ended");
 }
 
