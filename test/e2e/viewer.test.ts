@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { viewerPath } from "#hub/sessions/registry.ts";
 import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/chromium.ts";
+import { connectRfb } from "#test/support/rfb-client.ts";
 import { startTypePage, type TypePage } from "#test/support/type-page.ts";
 import { type RigSession, startViewerRig, type ViewerRig } from "#test/support/viewer-rig.ts";
 
@@ -143,6 +144,14 @@ describe.each(["headful", "headless"] as const)("§4.2 a %s lane in the viewer",
     await page?.close();
     await session?.end("the test is over");
   }, 30_000);
+
+  test("its name says neither user nor host of the worker", async () => {
+    const { session_id } = session;
+    const hub = rig.hub.url.replace("http", "ws");
+    const screen = await connectRfb(`${hub}/sessions/${session_id}/novnc/websockify`);
+    expect(screen.name).toBe("Flotilla");
+    await screen.close();
+  });
 
   test("shows the picture of the page", async () => {
     await yellow(page);

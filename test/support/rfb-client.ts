@@ -2,6 +2,8 @@
 export interface RfbClient {
   width: number;
   height: number;
+  /** What the server calls its screen. */
+  name: string;
   /** Presses and releases the left button there. */
   click(x: number, y: number): void;
   /** Presses and releases the keys of `text`, one after the other. */
@@ -56,7 +58,7 @@ export async function connectRfb(url: string): Promise<RfbClient> {
   const shared = 1;
   socket.send(Uint8Array.of(shared));
   const init = await take(24);
-  await take(init.readUInt32BE(20));
+  const name = (await take(init.readUInt32BE(20))).toString();
   // What comes from now on is for an eye.
   socket.onmessage = () => {};
 
@@ -82,6 +84,7 @@ export async function connectRfb(url: string): Promise<RfbClient> {
   return {
     width: init.readUInt16BE(0),
     height: init.readUInt16BE(2),
+    name,
     click: (x, y) => {
       for (const buttons of [0, 1, 0]) pointer(buttons, x, y);
     },

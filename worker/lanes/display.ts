@@ -142,6 +142,9 @@ const xvncArgs = (number: number, vnc_port: number): string[] => [
   "1000000",
   "-AlwaysShared",
   "-AcceptSetDesktopSize",
+  // Viewers are shown this name; by itself it says which user of which host runs the server.
+  "-desktop",
+  "Flotilla",
   "-nolisten",
   "tcp",
 ];
