@@ -136,6 +136,23 @@ export async function listWorkers(ctx: HubContext): Promise<Worker[]> {
   return records.sort((a, b) => (a.worker_id < b.worker_id ? -1 : 1));
 }
 
+/** GET /workers/{id}: a connected worker of any hub, or one only remembered. @throws AppError not_found */
+export async function getWorker(ctx: HubContext, worker_id: string): Promise<Worker> {
+  const [entries, row] = await Promise.all([readFleet(ctx), ctx.db.workers.get(worker_id)]);
+  const entry = entries.find((e) => e.worker_id === worker_id);
+  return recordOf(ctx, row ?? undefined, entry);
+}
+
+async function recordOf(
+  ctx: HubContext,
+  row: WorkerRow | undefined,
+  entry: WorkerEntry | undefined,
+): Promise<Worker> {
+  if (entry) return connectedRecord(ctx, row, entry, (await leasesOf(ctx, [entry]))(entry));
+  if (row) return absentRecord(row);
+  throw notFound("worker");
+}
+
 /** POST /workers/{id}/status: any status to any other; drain finishes what runs (design/api.md). */
 export async function setWorkerStatus(
   ctx: HubContext,
@@ -149,8 +166,7 @@ export async function setWorkerStatus(
   ctx.cluster.tell({ type: "worker_status", worker_id, status });
   if (status === "active") ctx.hooks.laneFree();
   const entry = (await readFleet(ctx)).find((e) => e.worker_id === worker_id);
-  if (!entry) return absentRecord(row);
-  return connectedRecord(ctx, row, entry, (await leasesOf(ctx, [entry]))(entry));
+  return recordOf(ctx, row, entry);
 }
 
 /** DELETE /workers/{id}: forgets a worker that is not connected. */

@@ -68,6 +68,15 @@ export function sessionRoutes(ctx: HubContext) {
       "A session is in this list exactly while its URLs answer; those of a hub that does not answer in time are left out.",
     responses: { ...ok(SessionList), ...fails(503) },
   });
+  const one = createRoute({
+    method: "get",
+    path: "/sessions/{sid}",
+    tags,
+    summary: "Read a session; 404 for ever once it has ended",
+    description: "The same as /state. Reading it is no activity and does not prolong it.",
+    request: { params: SessionParams },
+    responses: { ...ok(Session), ...fails(404) },
+  });
   const state = createRoute({
     method: "get",
     path: "/sessions/{sid}/state",
@@ -103,6 +112,7 @@ export function sessionRoutes(ctx: HubContext) {
       if (wasPassedOn(ctx, c)) return c.json({ sessions: listSessions(ctx) }, 200);
       return c.json({ sessions: await listEverywhere(ctx, headers, signal) }, 200);
     })
+    .openapi(one, async (c) => c.json(await readState(ctx, c.req.valid("param").sid), 200))
     .openapi(state, async (c) => c.json(await readState(ctx, c.req.valid("param").sid), 200))
     .openapi(end, async (c) => {
       const session = requireSession(ctx, c.req.valid("param").sid);

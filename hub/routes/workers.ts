@@ -3,7 +3,7 @@ import { notFound } from "#shared/errors.ts";
 import { WORKER_ID } from "#shared/ids.ts";
 import { SetWorkerStatus, Worker, WorkerList } from "#shared/schema/worker.ts";
 import type { HubContext } from "../context.ts";
-import { forgetWorker, listWorkers, setWorkerStatus } from "../fleet/view.ts";
+import { forgetWorker, getWorker, listWorkers, setWorkerStatus } from "../fleet/view.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails, json, ok } from "../http/openapi-parts.ts";
@@ -28,6 +28,15 @@ export function workerRoutes(ctx: HubContext) {
     description:
       "With their lanes and what those do. 503 when the store of the fleet's view does not answer.",
     responses: { ...ok(WorkerList), ...fails(503) },
+  });
+  const one = createRoute({
+    method: "get",
+    path: "/workers/{id}",
+    tags,
+    summary: "Read one worker, connected to any hub or remembered",
+    description: "As GET /workers lists it.",
+    request: { params: WorkerParams },
+    responses: { ...ok(Worker), ...fails(404, 503) },
   });
   const status = createRoute({
     method: "post",
@@ -56,6 +65,7 @@ export function workerRoutes(ctx: HubContext) {
   });
   return newApp()
     .openapi(list, async (c) => c.json({ workers: await listWorkers(ctx) }, 200))
+    .openapi(one, async (c) => c.json(await getWorker(ctx, checked(c.req.valid("param").id)), 200))
     .openapi(status, async (c) => {
       const id = checked(c.req.valid("param").id);
       return c.json(await setWorkerStatus(ctx, id, c.req.valid("json").status), 200);

@@ -64,6 +64,8 @@ export function fleetCalls(http: Http) {
     health: (call?: CallOptions) => http.json<z.infer<typeof Health>>("GET", "/health", call),
     workers: async (call?: CallOptions) =>
       (await http.json<{ workers: Worker[] }>("GET", "/workers", call)).workers,
+    worker: (worker_id: string, call?: CallOptions) =>
+      http.json<Worker>("GET", at(worker_id), call),
     setWorkerStatus: (worker_id: string, status: WorkerStatus, call?: CallOptions) =>
       http.json<Worker>("POST", at(worker_id, "/status"), { ...call, json: { status } }),
     deleteWorker: (worker_id: string, call?: CallOptions) =>

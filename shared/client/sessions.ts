@@ -112,9 +112,7 @@ export function sessionCalls(http: Http) {
     },
     /** One that somebody else opened, by its id. */
     get: async (session_id: string, call?: CallOptions): Promise<OpenSession> =>
-      bind(
-        await http.json<Session>("GET", `/sessions/${encodeURIComponent(session_id)}/state`, call),
-      ),
+      bind(await http.json<Session>("GET", `/sessions/${encodeURIComponent(session_id)}`, call)),
     list: async (call?: CallOptions) =>
       (await http.json<{ sessions: Session[] }>("GET", "/sessions", call)).sessions,
   };

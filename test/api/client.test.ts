@@ -72,12 +72,15 @@ test("§7 a submission at capacity is waited out without making a second job", a
 });
 
 test("§7 errors carry the status, the detail and the body of the answer", async () => {
-  const { jobs, sessions } = client();
+  const { jobs, sessions, fleet } = client();
   const bad = await failureOf(jobs.submit({ url: "ftp://x/", options: { wait_seconds: -1 } }));
   expect(bad.status).toBe(422);
   expect(bad.message).toContain("options.wait_seconds");
   expect(bad.body).toHaveProperty("detail");
   expect((await failureOf(sessions.get("nope"))).status).toBe(404);
+  expect((await failureOf(fleet.worker("w99"))).status).toBe(404);
+  const [worker] = await fleet.workers();
+  expect(await fleet.worker(worker?.worker_id ?? "")).toEqual(worker as never);
   const stranger = createClient({ base_url: hub.url });
   expect((await failureOf(stranger.jobs.list())).status).toBe(401);
   const nobody = createClient({ base_url: "http://127.0.0.1:9", timeout_ms: 2_000 });

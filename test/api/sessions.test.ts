@@ -567,14 +567,16 @@ test("§4.2 a call that comes while the browser starts is 503 with Retry-After, 
   }
 });
 
-test("GET /sessions/{sid}/state tells where the page is now, or what is known when the worker is busy", async () => {
+test("GET /sessions/{sid} and /state tell where the page is now, or what is known when the worker is busy", async () => {
   const worker = await start({
     on_call: () => ({ place: { url: "http://now.test/", title: "Now", tabs: 3 } }),
   });
   const { session_id: sid } = await open();
-  const state = await hub.call("GET", `/sessions/${sid}/state`);
-  expect(state.body).toMatchObject({ url: "http://now.test/", title: "Now", tabs: 3 });
-  expect((await worker.calls.next()).action).toBe("state");
+  for (const path of [`/sessions/${sid}`, `/sessions/${sid}/state`]) {
+    const { body } = await hub.call("GET", path);
+    expect(body).toMatchObject({ session_id: sid, url: "http://now.test/", title: "Now", tabs: 3 });
+    expect((await worker.calls.next()).action).toBe("state");
+  }
 });
 
 test("§2.4, §5.2 whatever is asked of no session is 404: unknown ids, job ids, and ended ones for ever", async () => {
@@ -584,6 +586,7 @@ test("§2.4, §5.2 whatever is asked of no session is 404: unknown ids, job ids,
   const job = await worker.assigned.next();
   expect((await hub.call("DELETE", `/sessions/${sid}`)).status).toBe(204);
   const paths = [
+    ["GET", ""],
     ["GET", "state"],
     ["DELETE", ""],
     ["POST", "click"],
@@ -618,7 +621,7 @@ test("§2.4, §5.2 whatever is asked of no session is 404: unknown ids, job ids,
 
 test("SVC_API_TOKEN is asked for by every call of a session", async () => {
   await start({}, { env: { SVC_API_TOKEN: "t0ken" } });
-  for (const path of ["/sessions", "/sessions/x/state", "/sessions/x/cookies"])
+  for (const path of ["/sessions", "/sessions/x", "/sessions/x/state", "/sessions/x/cookies"])
     expect((await hub.call("GET", path)).status).toBe(401);
   expect((await hub.call("POST", "/sessions", {})).status).toBe(401);
   expect((await hub.call("POST", "/sessions/x/click", {})).status).toBe(401);

@@ -44,6 +44,25 @@ scenarios("§4.3 POST /workers/w11/status", () => hub, [
   },
 ]);
 
+test("GET /workers/{id} is what the list says of it, connected or remembered; 404 for others", async () => {
+  const { workers } = (await hub.call("GET", "/workers")).body;
+  const one = await hub.call("GET", "/workers/w11");
+  expect(one).toMatchObject({ status: 200, body: { worker_id: "w11", alive: true } });
+  expect(workers).toContainEqual(one.body);
+  const gone = await hub.worker({ worker_id: "w21" });
+  await gone.close();
+  await hub.signals.next("link closed", { worker_id: "w21" });
+  expect(await hub.call("GET", "/workers/w21")).toMatchObject({
+    status: 200,
+    body: { worker_id: "w21", alive: false, lanes: [] },
+  });
+  for (const id of ["w99", "no%20worker"])
+    expect(await hub.call("GET", `/workers/${id}`)).toMatchObject({
+      status: 404,
+      body: { detail: "worker not found" },
+    });
+});
+
 test("§4.3 WS /workers/{worker_id}/link: 426 without an upgrade", async () => {
   const answer = await hub.call("GET", "/workers/w11/link");
   expect(answer.status).toBe(426);

@@ -125,6 +125,7 @@ test("§6.2 every call of a session is answered by the hub that does not own it"
   const picture = await asked.call("POST", `${path}/screenshot`, {}, raw);
   expect([picture.status, picture.headers.get("content-type")]).toEqual([200, "image/png"]);
   for (const [method, below, body] of [
+    ["GET", ""],
     ["GET", "state"],
     ["GET", "cookies"],
     ["PUT", "cookies", { cookies: [{ name: "a", value: "b", url: "http://a.test/" }] }],
@@ -135,10 +136,16 @@ test("§6.2 every call of a session is answered by the hub that does not own it"
     ["HEAD", "preview.jpg"],
     ["GET", "nothing"],
   ] as const) {
-    const there = await owner.call(method, `${path}/${below}`, body);
-    const here = await asked.call(method, `${path}/${below}`, body);
+    const at = below === "" ? path : `${path}/${below}`;
+    const there = await owner.call(method, at, body);
+    const here = await asked.call(method, at, body);
     expect([below, here.status, here.text]).toEqual([below, there.status, there.text]);
   }
+  expect((await asked.call("GET", path)).body).toMatchObject({ session_id: sid });
+  const { worker_id } = worker;
+  expect((await asked.call("GET", `/workers/${worker_id}`)).body).toEqual(
+    (await owner.call("GET", `/workers/${worker_id}`)).body,
+  );
   bridge.files.set("a.txt", { body: "text", mime: "text/plain" });
   expect((await asked.call("GET", `${path}/files/a.txt`)).text).toBe("text");
   const blob = JSON.stringify("x".repeat(300_000));
