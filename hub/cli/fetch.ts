@@ -1,6 +1,7 @@
 import type { Clock } from "#shared/clock.ts";
 import { humanSize } from "#shared/names.ts";
 import type { Asset } from "#shared/schema/asset.ts";
+import type { TooBusy } from "#shared/schema/error.ts";
 import type { Job, JobEvent } from "#shared/schema/job.ts";
 import { EXIT, UsageError } from "./exit.ts";
 import { followJob } from "./follow-job.ts";
@@ -93,10 +94,11 @@ async function submit(
   const { url, preset, options } = request;
   const job = preset === null ? { url, options } : { url, preset, options };
   const answer = await client.call("POST", "/jobs", job);
-  const body = answer.body as { job_id?: string } | null;
+  const body = answer.body as Partial<TooBusy> | null;
   if (answer.status === 200 && body?.job_id) return body.job_id;
   if (answer.status === 503 && body?.job_id) {
-    progress.note(`fleet at capacity: job ${body.job_id} is queued, waiting for a free lane`);
+    const why = body.waiting_for?.detail ?? "it waits for a free lane";
+    progress.note(`fleet at capacity: job ${body.job_id} is queued: ${printable(why)}`);
     return body.job_id;
   }
   const message = printable(describeError(answer));

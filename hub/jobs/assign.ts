@@ -96,8 +96,9 @@ async function assignJobs(ctx: HubContext, rows: readonly JobRow[]): Promise<Map
  * (§3.1). Those that are old enough for it come first: under steady load no lane is free when the loop looks.
  */
 export async function assignWaiting(ctx: HubContext): Promise<void> {
-  if (ctx.config.queue.redrive) await assignAged(ctx);
-  for (const job_id of new Set([...ctx.waiters.keys(), ...wantedElsewhere(ctx)])) {
+  const waiting = new Set([...ctx.waiters.keys(), ...wantedElsewhere(ctx)]);
+  if (ctx.config.queue.redrive && waiting.size > 0) await assignAged(ctx);
+  for (const job_id of waiting) {
     if (freeCapacity(ctx, 1) === 0) return;
     const row = await ctx.db.jobs.get(job_id);
     if (row?.status === "queued" && (await assignJob(ctx, row)) === "full") return;

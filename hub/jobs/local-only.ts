@@ -20,7 +20,7 @@ export const workersFor = ({ options }: JobRow): ((link: WorkerLink) => boolean)
   options.clone_chrome_profile === null ? null : (link) => link.on_hub_host;
 
 /** Whether a worker on the host of its hub is connected, to this hub or to another of the fleet. */
-async function hasLocalWorker(ctx: HubContext): Promise<boolean> {
+export async function hasLocalWorker(ctx: HubContext): Promise<boolean> {
   for (const link of ctx.links.values()) if (!link.closed && link.on_hub_host) return true;
   if (ctx.cluster.peers.size === 0) return false;
   return (await readFleet(ctx)).some((entry) => entry.on_hub_host && isAlive(ctx, entry));

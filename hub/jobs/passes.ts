@@ -10,6 +10,7 @@ import { announceEnd } from "./events.ts";
 import { tellHeldBack } from "./held-back.ts";
 import { waitedForLanes } from "./scripted.ts";
 import { storeUnstoredOnce } from "./unstored.ts";
+import { queueFacts, queueTimeout } from "./waiting-for.ts";
 
 /** Rows ended in one read; the pass goes on until there are none. */
 const BATCH = 200;
@@ -47,13 +48,15 @@ export async function reconcileOnce(ctx: HubContext): Promise<void> {
 
 async function failOverdue(ctx: HubContext): Promise<void> {
   const { timeout_ms } = ctx.config.queue;
-  const error = `queue timeout: no worker took the job within ${timeout_ms / 1000} s`;
   const modes = (await waitedForLanes(ctx, timeout_ms)) ? "all" : "fetch";
   for (;;) {
     const now = ctx.clock.now();
     const rows = await ctx.db.jobs.oldestQueued(ctx.wall_jumps.olderThan(timeout_ms), BATCH, modes);
+    const facts = rows.length > 0 ? await queueFacts(ctx) : null;
     let ended = 0;
-    for (const { job_id } of rows) {
+    for (const waited of rows) {
+      const { job_id } = waited;
+      const error = await queueTimeout(ctx, waited, facts);
       const row = await ctx.db.jobs.finishQueued(job_id, { status: "failed", error, now });
       if (!row) continue;
       ended += 1;

@@ -3,6 +3,7 @@ import type { Job, JobListQuery } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import type { JobRow } from "../db/types.ts";
 import { jobRecord } from "./record.ts";
+import { queueFacts, waitingFor } from "./waiting-for.ts";
 
 /** @throws AppError not_found with the spec's words, also for what cannot be a job id. */
 export async function getRow(ctx: HubContext, job_id: string): Promise<JobRow> {
@@ -12,10 +13,13 @@ export async function getRow(ctx: HubContext, job_id: string): Promise<JobRow> {
 }
 
 export async function recordOf(ctx: HubContext, row: JobRow): Promise<Job> {
-  return jobRecord(
-    row,
-    row.status === "queued" ? await ctx.db.jobs.queuePosition(row.job_id) : null,
-  );
+  if (row.status !== "queued") return jobRecord(row);
+  const [position, facts] = await Promise.all([
+    ctx.db.jobs.queuePosition(row.job_id),
+    queueFacts(ctx),
+  ]);
+  // Without a place it has just been claimed, or has ended.
+  return jobRecord(row, position, position !== null && facts ? waitingFor(row, facts) : null);
 }
 
 export const getJob = async (ctx: HubContext, job_id: string): Promise<Job> =>

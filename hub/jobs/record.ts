@@ -1,11 +1,15 @@
 import { isoTime, isoTimeOrNull } from "#shared/clock.ts";
 import { humanSize } from "#shared/names.ts";
 import type { Asset } from "#shared/schema/asset.ts";
-import type { Job, JobEvent } from "#shared/schema/job.ts";
+import type { Job, JobEvent, WaitingFor } from "#shared/schema/job.ts";
 import type { AssetRow, EventRow, JobRow } from "../db/types.ts";
 
 /** A row as the wire shows it. */
-export function jobRecord(row: JobRow, queue_position: number | null = null): Job {
+export function jobRecord(
+  row: JobRow,
+  queue_position: number | null = null,
+  waiting_for: WaitingFor | null = null,
+): Job {
   const { host: _host, lease_token: _token, ...rest } = row;
   return {
     ...rest,
@@ -18,6 +22,7 @@ export function jobRecord(row: JobRow, queue_position: number | null = null): Jo
         ? null
         : Math.max(0, row.finished_at - row.started_at),
     queue_position,
+    waiting_for,
   };
 }
 

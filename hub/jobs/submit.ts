@@ -2,7 +2,7 @@ import { DeadlineError } from "#shared/clock.ts";
 import { AppError } from "#shared/errors.ts";
 import { newJobId } from "#shared/ids.ts";
 import { ASSIGN_ACK_MS, MAX_WAITING_SUBMITS } from "#shared/limits.ts";
-import { isTerminal, type Job, type SubmitJob } from "#shared/schema/job.ts";
+import { isTerminal, type Job, type SubmitJob, type WaitingFor } from "#shared/schema/job.ts";
 import { within } from "../cluster/deadline.ts";
 import type { HubContext } from "../context.ts";
 import type { AttemptRow, JobRow } from "../db/types.ts";
@@ -16,6 +16,7 @@ import { checkClone } from "./local-only.ts";
 import { jobRecord } from "./record.ts";
 import { newAttempt, rerunSource } from "./rerun-source.ts";
 import { isScripted } from "./scripted.ts";
+import { queueFacts, waitingFor } from "./waiting-for.ts";
 
 /** What a client does with a 503: try again after so many seconds. */
 const RETRY_AFTER_S = 10;
@@ -110,7 +111,8 @@ export async function submitJob(
   }
   if (now.status === "running" || isTerminal(now.status)) return jobRecord(now);
   if (options.wait === false) return jobRecord(now, await ctx.db.jobs.queuePosition(job_id));
-  throw atCapacity(job_id);
+  const facts = await queueFacts(ctx);
+  throw atCapacity(job_id, facts ? waitingFor(row, facts) : null);
 }
 
 /**
@@ -160,8 +162,8 @@ async function settledRow(ctx: HubContext, row: JobRow, moved: Promise<JobRow>):
   return (await ctx.db.jobs.get(row.job_id)) ?? row;
 }
 
-export const atCapacity = (job_id: string): AppError =>
+export const atCapacity = (job_id: string, waiting_for: WaitingFor | null = null): AppError =>
   new AppError("at_capacity", "fleet at capacity", {
-    body: { job_id },
+    body: { job_id, ...(waiting_for && { waiting_for }) },
     headers: { "Retry-After": String(RETRY_AFTER_S) },
   });

@@ -5,6 +5,8 @@ import type { Peer } from "../cluster/peers.ts";
 import { passOn } from "../cluster/relay-http.ts";
 import type { HubContext } from "../context.ts";
 import { betterHub } from "../fleet/candidate.ts";
+import { laneShortage } from "../fleet/shortage.ts";
+import { listWorkers } from "../fleet/view.ts";
 import { findLinkHub } from "./link-hub.ts";
 import { atCapacity, OPEN_MS, openSession } from "./open.ts";
 import { lookUp } from "./places.ts";
@@ -41,7 +43,9 @@ export async function openAnywhere(
   if (input.worker_id !== null) {
     const hub = passed_on ? null : await findLinkHub(ctx, input.worker_id);
     if (hub) return passOpenOn(ctx, hub, call, wait_ms);
-    return need(await openSession(ctx, input, { signal, wait_ms }));
+    const session = await openSession(ctx, input, { signal, wait_ms });
+    if (session) return session;
+    throw await whyFull(ctx, input);
   }
   // The hub that passed it on waits, for every hub at once.
   if (passed_on) return need(await openSession(ctx, input, { signal, wait_ms: 0 }));
@@ -62,8 +66,15 @@ export async function openAnywhere(
     } finally {
       here.abort();
     }
-    if (!elsewhere.signal.aborted || ctx.clock.monotonic() >= until) throw atCapacity();
+    if (!elsewhere.signal.aborted || ctx.clock.monotonic() >= until)
+      throw await whyFull(ctx, input);
   }
+}
+
+/** 503 that says what there was no lane for. */
+async function whyFull(ctx: HubContext, { worker_id }: CreateSession): Promise<AppError> {
+  const workers = await listWorkers(ctx).catch(() => null);
+  return atCapacity(workers && laneShortage(workers, worker_id));
 }
 
 const need = (session: HubSession | null): HubSession => {

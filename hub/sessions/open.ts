@@ -1,5 +1,6 @@
 import { AppError, invalid, notFound } from "#shared/errors.ts";
 import { newSessionId } from "#shared/ids.ts";
+import type { WaitingFor } from "#shared/schema/job.ts";
 import type { ProfileRef } from "#shared/schema/profile.ts";
 import type { CreateSession } from "#shared/schema/session.ts";
 import type { HubContext } from "../context.ts";
@@ -19,8 +20,9 @@ const TRIES = 5;
 const RETRY_AFTER_S = 10;
 
 /** 503 (fleet spec §7): nothing is stored of the call, the client tries again. */
-export const atCapacity = (): AppError =>
+export const atCapacity = (waiting_for: WaitingFor | null = null): AppError =>
   new AppError("at_capacity", "fleet at capacity", {
+    ...(waiting_for && { body: { waiting_for } }),
     headers: { "Retry-After": String(RETRY_AFTER_S) },
   });
 

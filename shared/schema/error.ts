@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { WaitingFor } from "./job.ts";
 
 /** Every error body (fleet spec §7, design/api.md). */
 export const ErrorBody = z
@@ -18,5 +19,10 @@ export const ErrorBody = z
 
 /** 503 of POST /jobs (design/api.md): the job is stored and stays queued, when it was stored at all. */
 export const TooBusy = z
-  .object({ detail: z.string(), job_id: z.string().optional() })
+  .object({
+    detail: z.string(),
+    job_id: z.string().optional(),
+    waiting_for: WaitingFor.optional(),
+  })
   .openapi("TooBusy");
+export type TooBusy = z.infer<typeof TooBusy>;

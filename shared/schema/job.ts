@@ -63,6 +63,26 @@ export const CaptureReport = z
   .openapi("CaptureReport");
 export type CaptureReport = z.infer<typeof CaptureReport>;
 
+export const WAITING_REASONS = [
+  "no_worker",
+  "workers_paused",
+  "disk_full",
+  "no_lane",
+  "lanes_busy",
+  "lane_reserve",
+  "runners_busy",
+  "browser_in_use",
+  "no_local_worker",
+  "redrive",
+  "starting",
+] as const;
+
+/** What a queued job waits for: `reason` for programs, `detail` for people. */
+export const WaitingFor = z
+  .object({ reason: z.enum(WAITING_REASONS), detail: z.string() })
+  .openapi("WaitingFor");
+export type WaitingFor = z.infer<typeof WaitingFor>;
+
 /** The job record (fleet spec §2.1 and design/api.md). Times ISO 8601 UTC. */
 export const Job = z
   .object({
@@ -90,6 +110,10 @@ export const Job = z
     asset_bytes: z.int(),
     attempts: z.int(),
     queue_position: z.int().nullable(),
+    waiting_for: WaitingFor.nullable().openapi({
+      description:
+        "What a queued job waits for, when its record is read; null otherwise, and while the workers cannot be told",
+    }),
     capture: CaptureReport.nullable(),
     idempotency_key: z.string().nullable(),
   })

@@ -139,7 +139,10 @@ test("§3.1 beside an open session of a two-lane worker a script waits 20 s for 
   await hub.ctx.dispatcher.exclusive(async () => {});
   await clock.advance(10_000);
   await worker.settle();
-  expect(await job(waiting)).toMatchObject({ status: "queued", stage: "queued" });
+  expect(await job(waiting)).toMatchObject({
+    ...{ status: "queued", stage: "queued", queue_position: 1 },
+    waiting_for: { reason: "lane_reserve" },
+  });
   const left =
     "one lane is free, and is left to fetch jobs for up to 20 s (setting lane_reserve_s)";
   expect(await waitStory(waiting)).toEqual([left]);
@@ -301,7 +304,7 @@ test("§3.1 a scripted job that waits for a lane alone is failed after the queue
   await reconcileOnce(hub.ctx);
   expect(await job(job_id)).toMatchObject({
     status: "failed",
-    error: "queue timeout: no worker took the job within 180 s",
+    error: "queue timeout: no worker took the job within 180 s: no worker is connected",
   });
 });
 

@@ -82,7 +82,11 @@ test("§3.1, §8 POST /jobs without capacity waits about 8 s, answers 503 and le
   await clock.advance(1);
   const answer = await waiting;
   expect(answer.status).toBe(503);
-  expect(answer.body).toEqual({ detail: "fleet at capacity", job_id: expect.any(String) });
+  expect(answer.body).toEqual({
+    detail: "fleet at capacity",
+    job_id: expect.any(String),
+    waiting_for: { reason: "no_worker", detail: "no worker is connected" },
+  });
   expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
   expect((await job(answer.body.job_id)).status).toBe("queued");
 });

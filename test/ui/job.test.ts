@@ -225,7 +225,9 @@ test("§3.2 a queued job tells its place and why it waits, and starts before one
     await using ui = await openJob(queued.job_id);
     const { page } = ui;
     await page.getByText(/Waiting for a browser .* Place 1 in the queue/).waitFor();
-    await page.getByText("No worker takes jobs: 1 worker on drain or standby").waitFor();
+    await page
+      .getByText(/No connected worker takes work: \S+ is on standby\. Set one to active/)
+      .waitFor();
     await rig.api("POST", path, { status: "active" });
     await page.locator('main [data-status="completed"]').waitFor();
     await page.getByRole("tab", { name: "Attempts" }).click();

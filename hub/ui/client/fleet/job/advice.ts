@@ -1,6 +1,10 @@
 /** What a person can do about an error of a job, by what it says; the first that fits. */
 const ADVICE: readonly [RegExp, string][] = [
   [
+    /^queue timeout/,
+    "It waited in vain for a browser, and the error says what for. Run it again once that is mended, or start more workers with: flotilla worker.",
+  ],
+  [
     /no answer within|max_wait/i,
     "The site is slow or does not answer this worker. Raise max_wait_seconds, or open the address in a browser to see whether it works.",
   ],

@@ -1,8 +1,6 @@
 import { Alert, Stack, Text } from "@mantine/core";
 import { IconAlertTriangle, IconClock } from "@tabler/icons-react";
-import type { Job } from "#shared/schema/job.ts";
-import type { Worker } from "#shared/schema/worker.ts";
-import { useGet } from "../../lib/query.ts";
+import type { Job, WaitingFor } from "#shared/schema/job.ts";
 import { Elapsed } from "../../parts/text.tsx";
 import { adviceFor } from "./advice.ts";
 import { stageTitle } from "./stages.ts";
@@ -34,7 +32,6 @@ function titleOf({ status, stage }: Job): string {
 }
 
 function Queued({ job }: { job: Job }) {
-  const { data } = useGet<{ workers: Worker[] }>("/workers");
   const place = job.queue_position === null ? "" : ` Place ${job.queue_position} in the queue.`;
   return (
     <Alert
@@ -47,30 +44,22 @@ function Queued({ job }: { job: Job }) {
         </>
       }
     >
-      <Text size="sm">{data ? whyItWaits(data.workers, job) : "It starts by itself."}</Text>
+      <Text size="sm">{whyItWaits(job)}</Text>
     </Alert>
   );
 }
 
-const plural = (n: number, one: string) => `${n} ${one}${n === 1 ? "" : "s"}`;
+/** What a person can do about what the hub says it waits for. */
+const HELP: Partial<Record<WaitingFor["reason"], string>> = {
+  no_worker: "Start one with: flotilla worker. The job starts by itself then.",
+  workers_paused: "Set one to active on the page Browser workers.",
+  disk_full: "Make room on a worker's disk.",
+  no_lane: "The worker's log says why its browsers do not start.",
+};
 
-/** Where its browser will come from, as far as the workers tell. */
-export function whyItWaits(workers: readonly Worker[], job: Job): string {
-  const alive = workers.filter((worker) => worker.alive);
-  if (alive.length === 0)
-    return "No browser worker is connected. Start one with: flotilla worker. The job starts by itself then.";
-  const active = alive.filter(({ status }) => status === "active");
-  if (active.length === 0)
-    return `No worker takes jobs: ${plural(alive.length, "worker")} on drain or standby. Set one to active on the page Browser workers.`;
-  const lanes = active.flatMap((worker) => worker.lanes);
-  const free = lanes.filter(({ state }) => state === "warm").length;
-  const bound = ["use_profile", "attach", "clone_chrome_profile", "attach_to_job"] as const;
-  const wants = bound.filter((name) => job.options[name] !== null);
-  if (free > 0 && wants.length > 0)
-    return `${plural(free, "lane")} free, but it wants ${wants.join(", ")}, which no free one has now.`;
-  if (free > 0)
-    return job.mode === "fetch"
-      ? "A lane is free: it is about to start."
-      : `${plural(free, "lane")} free; jobs with scripts also wait until one of the hub's runners is.`;
-  return `All ${plural(lanes.length, "lane")} of ${plural(active.length, "worker")} are in use. It starts by itself as soon as one is free.`;
+export function whyItWaits({ waiting_for }: Pick<Job, "waiting_for">): string {
+  if (waiting_for === null) return "It starts by itself.";
+  const { reason, detail } = waiting_for;
+  const said = `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`;
+  return `${said} ${HELP[reason] ?? "It starts by itself."}`;
 }
