@@ -19,18 +19,19 @@ const STAGE = "queued";
  */
 export async function tellHeldBack(ctx: HubContext): Promise<void> {
   const { scripted, clock, db } = ctx;
-  const now = clock.now();
+  const now = clock.monotonic();
   if (!isReserving(ctx)) return;
   if (now < scripted.reserve.looked_at + LOOK_EVERY_MS)
     return wakeAt(ctx, scripted.reserve.looked_at + LOOK_EVERY_MS);
   scripted.reserve.looked_at = now;
+  const old_enough = ctx.wall_jumps.olderThan(scripted.reserve.ms);
   const rows = await db.jobs.oldestQueued(Number.MAX_SAFE_INTEGER, BATCH, "scripted");
   for (const row of rows) {
-    const due_at = row.created_at + scripted.reserve.ms;
-    if (isAttached(row) || due_at <= now) continue;
-    wakeAt(ctx, due_at);
+    const left_ms = row.created_at - old_enough;
+    if (isAttached(row) || left_ms <= 0) continue;
+    wakeAt(ctx, now + left_ms);
     if (row.stage === null && (await db.jobs.markQueued(row.job_id, STAGE)))
-      await tellOf(ctx, row, due_at - now);
+      await tellOf(ctx, row, left_ms);
   }
 }
 
@@ -47,7 +48,7 @@ function wakeAt(ctx: HubContext, due_at: number): void {
   const { reserve } = scripted;
   if (reserve.due_at <= due_at) return;
   reserve.due_at = due_at;
-  void clock.sleep(due_at - clock.now(), stopping).then(() => {
+  void clock.sleep(due_at - clock.monotonic(), stopping).then(() => {
     if (reserve.due_at === due_at) reserve.due_at = Number.POSITIVE_INFINITY;
     reserve.looked_at = Number.NEGATIVE_INFINITY;
     dispatcher.kick();

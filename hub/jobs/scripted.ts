@@ -45,7 +45,7 @@ export interface Scripted {
 export interface LaneReserve {
   /** For how long: the setting lane_reserve_s as it was last read. */
   ms: number;
-  /** When the queue was last looked at for jobs that are held back, and when it will be next (epoch ms). */
+  /** When the queue was last looked at for jobs that are held back, and when it will be next (monotonic ms). */
   looked_at: number;
   due_at: number;
 }

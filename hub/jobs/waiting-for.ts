@@ -20,8 +20,8 @@ export interface QueueFacts {
   readonly local_worker: boolean;
   readonly reserve_ms: number;
   readonly queue: HubContext["config"]["queue"];
-  /** Epoch ms. */
-  readonly now: number;
+  /** Scripted jobs created at or before this have left the last lane to others for long enough (epoch ms). */
+  readonly reserved_from: number;
 }
 
 const reading = new WeakMap<HubContext, Promise<QueueFacts | null>>();
@@ -41,7 +41,7 @@ export function queueFacts(ctx: HubContext): Promise<QueueFacts | null> {
 }
 
 async function readFacts(ctx: HubContext): Promise<QueueFacts> {
-  const { scripted, cluster, clock, config, db } = ctx;
+  const { scripted, cluster, wall_jumps, config, db } = ctx;
   const workers = await listWorkers(ctx);
   const here = await hasFreeRunner(ctx);
   // Another hub may have one; how many it runs is known of all together.
@@ -52,7 +52,7 @@ async function readFacts(ctx: HubContext): Promise<QueueFacts> {
     local_worker: await hasLocalWorker(ctx),
     reserve_ms: scripted.reserve.ms,
     queue: config.queue,
-    now: clock.now(),
+    reserved_from: wall_jumps.olderThan(scripted.reserve.ms),
   };
 }
 
@@ -78,7 +78,7 @@ export function waitingFor(row: JobRow, facts: QueueFacts): WaitingFor {
   if (shortage) return shortage;
   if (workersFor(row) !== null)
     return { reason: "lanes_busy", detail: "the lanes on the hub's own host are busy" };
-  const left_ms = row.created_at + facts.reserve_ms - facts.now;
+  const left_ms = row.created_at - facts.reserved_from;
   if (isScripted(row) && left_ms > 0 && onlyReserved(workers))
     return { reason: "lane_reserve", detail: heldBack(facts.reserve_ms, left_ms) };
   if (queue.pull_on_free)
