@@ -5,5 +5,5 @@
 export const CARRIED_FILES: Readonly<Record<string, string>> = {
   "worker/pipeline/flotilla_store.py":
     "31793cd21023462b309b96a752dcaca6725ea5ca6e7c63f815d69eab2879bbd1",
-  "worker/pipeline/runner.py": "5eface877d1d9a10d1c89c2aa69f6d8dbc83a57664aeb07a7c54189fede3e3f9",
+  "worker/pipeline/runner.py": "6f5d6cd92378fe1ac2fcee521fd731845e8a88b2f1e75a8dadc91a7fbfd4c97e",
 };

@@ -158,6 +158,9 @@ function fail({ id, epoch }: TaskFrame, err: Anything): void {
 
 function succeed(frame: TaskFrame, output: unknown): void {
   try {
+    // JSON.stringify leaves these out without a word.
+    if (typeof output === "function" || typeof output === "symbol")
+      throw new TypeError(`the output is no JSON: it is a ${typeof output}`);
     send({ type: "result", id: frame.id, epoch: frame.epoch, output: output ?? null });
   } catch (err) {
     fail(frame, err);

@@ -222,8 +222,7 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
     });
     try {
       const outcome = await Promise.race([entry.answer.promise, died, killed]);
-      // A task that could finish in spite of it has finished; what it failed with is only how it stopped.
-      return outcome.kind === "done" ? outcome : (stopped ?? outcome);
+      return judge(outcome, stopped);
     } finally {
       over.abort();
     }
@@ -288,6 +287,14 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
     },
     close: () => replace(false),
   };
+}
+
+/** How a task ended that was being stopped. */
+function judge(outcome: TaskOutcome, stopped: FailedOutcome | null): TaskOutcome {
+  // Its time was over, whatever it made of the moments it was given to stop in.
+  if (stopped?.outcome === "timeout") return stopped;
+  // A task that finished although it was told to go has finished; what it failed with is only how it stopped.
+  return outcome.kind === "done" ? outcome : (stopped ?? outcome);
 }
 
 const notRun = (task: TaskInput, reason: string): TaskEnd => ({

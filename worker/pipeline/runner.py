@@ -34,6 +34,10 @@ class NoRetry(Exception):
     """Raise it when no further attempt can help."""
 
 
+class FrameTooLarge(Exception):
+    """What is sent would not fit into a frame."""
+
+
 class Context:
     """What a module is told of its task."""
 
@@ -76,11 +80,11 @@ except OSError:
 
 
 def send(frame):
-    text = json.dumps(frame, separators=(",", ":"), default=str, allow_nan=False)
+    text = json.dumps(frame, separators=(",", ":"), allow_nan=False)
     # A line of its own, whatever the module may have written to this descriptor by mistake.
     data = b"\n" + text.encode() + b"\n"
     if len(data) > MAX_FRAME:
-        raise ValueError("the output is larger than %d bytes" % MAX_FRAME)
+        raise FrameTooLarge("the output is larger than %d bytes" % MAX_FRAME)
     with _write_lock:
         view = memoryview(data)
         while view:
@@ -219,8 +223,10 @@ def fail(frame, err):
 def succeed(frame, output):
     try:
         send({"type": "result", "id": frame["id"], "epoch": frame["epoch"], "output": output})
-    except (TypeError, ValueError, RecursionError) as err:
+    except FrameTooLarge as err:
         fail(frame, err)
+    except (TypeError, ValueError, RecursionError) as err:
+        fail(frame, TypeError("the output is no JSON: %s" % err))
 
 
 def run_one(run, count, frame):
