@@ -9,6 +9,7 @@ import pg6 from "./pg/0006_deploy_outcomes.sql" with { type: "text" };
 import pg7 from "./pg/0007_runs_workload_failed.sql" with { type: "text" };
 import pg8 from "./pg/0008_schedule_take.sql" with { type: "text" };
 import pg9 from "./pg/0009_scripts.sql" with { type: "text" };
+import pg10 from "./pg/0010_executors_and_notes.sql" with { type: "text" };
 import sqlite0 from "./sqlite/0000_init.sql" with { type: "text" };
 import sqlite1 from "./sqlite/0001_hosts_profiles.sql" with { type: "text" };
 import sqlite2 from "./sqlite/0002_pipeline.sql" with { type: "text" };
@@ -19,6 +20,7 @@ import sqlite6 from "./sqlite/0006_deploy_outcomes.sql" with { type: "text" };
 import sqlite7 from "./sqlite/0007_runs_workload_failed.sql" with { type: "text" };
 import sqlite8 from "./sqlite/0008_schedule_take.sql" with { type: "text" };
 import sqlite9 from "./sqlite/0009_scripts.sql" with { type: "text" };
+import sqlite10 from "./sqlite/0010_executors_and_notes.sql" with { type: "text" };
 
 export interface Migration {
   name: string;
@@ -36,6 +38,7 @@ export const pgMigrations: Migration[] = [
   { name: "0007_runs_workload_failed", sql: pg7 },
   { name: "0008_schedule_take", sql: pg8 },
   { name: "0009_scripts", sql: pg9 },
+  { name: "0010_executors_and_notes", sql: pg10 },
 ];
 
 export const sqliteMigrations: Migration[] = [
@@ -49,4 +52,5 @@ export const sqliteMigrations: Migration[] = [
   { name: "0007_runs_workload_failed", sql: sqlite7 },
   { name: "0008_schedule_take", sql: sqlite8 },
   { name: "0009_scripts", sql: sqlite9 },
+  { name: "0010_executors_and_notes", sql: sqlite10 },
 ];

@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import type { BrokenSince, LogLine } from "#shared/schema/executor.ts";
 import type { GpuReading } from "#shared/schema/pull.ts";
 import type { Backoff, ExecutorConfig, ExecutorType, RateLimit } from "#shared/schema/workload.ts";
 import type { ColumnKit } from "./kit.pg.ts";
@@ -133,6 +134,31 @@ export function defineQueueTables(c: ColumnKit) {
     (t) => [c.primaryKey({ columns: [t.run_id] })],
   );
 
+  /**
+   * What an attempt said of itself while it ran: how far it is, and lines of its log. By attempt and not by run, so that the
+   * last words of a worker that died are those of the run that its lease's end records. Most attempts say nothing.
+   */
+  const run_notes = c.table(
+    "run_notes",
+    {
+      task_id: c.big("task_id").notNull(),
+      epoch: c.big("epoch").notNull(),
+      /** 0 to 1, null when only words came, and those words. */
+      progress: c.float("progress"),
+      progress_text: c.str("progress_text"),
+      /** The last lines, and how many came before them. */
+      lines: c.json<LogLine[]>("lines").notNull(),
+      dropped: c.int("dropped").notNull(),
+      /** Of the worker: what is told late does not undo what is newer. */
+      seq: c.int("seq").notNull(),
+      updated_at: c.time("updated_at").notNull(),
+    },
+    (t) => [
+      c.primaryKey({ columns: [t.task_id, t.epoch] }),
+      c.index("run_notes_updated_idx").on(t.updated_at),
+    ],
+  );
+
   /** Counters instead of count(*): one row for every workload and control process, summed when read. */
   const workload_stats = c.table(
     "workload_stats",
@@ -192,6 +218,8 @@ export function defineQueueTables(c: ColumnKit) {
     host_cpu_percent: c.float("host_cpu_percent"),
     mem_percent: c.float("mem_percent"),
     gpus: c.json<GpuReading[]>("gpus").notNull(),
+    /** Workloads whose code it cannot load; null: none. */
+    broken: c.json<BrokenSince[]>("broken"),
     started_at: c.time("started_at").notNull(),
     last_heartbeat_at: c.time("last_heartbeat_at").notNull(),
   });
@@ -202,6 +230,7 @@ export function defineQueueTables(c: ColumnKit) {
     tasks,
     runs,
     run_logs,
+    run_notes,
     workload_stats,
     rate_minutes,
     rate_windows,

@@ -20,6 +20,7 @@ export const {
   tasks,
   runs,
   run_logs,
+  run_notes,
   workload_stats,
   rate_minutes,
   rate_windows,

@@ -5,5 +5,5 @@
 export const CARRIED_FILES: Readonly<Record<string, string>> = {
   "worker/pipeline/flotilla_store.py":
     "31793cd21023462b309b96a752dcaca6725ea5ca6e7c63f815d69eab2879bbd1",
-  "worker/pipeline/runner.py": "6f5d6cd92378fe1ac2fcee521fd731845e8a88b2f1e75a8dadc91a7fbfd4c97e",
+  "worker/pipeline/runner.py": "df724f589f78dc78076b665901ca54bcc97b95e7edb3098386a6f6be2b37cb81",
 };

@@ -15,7 +15,7 @@ const PURGE_EVERY_MS = 10_000;
 const SWEEP_BLOBS_EVERY_MS = 3_600_000;
 const FORGET_EVERY_MS = 3_600_000;
 const WATCH_EVERY_MS = 5_000;
-const SUPERVISE_EVERY_MS = 10_000;
+const SUPERVISE_EVERY_MS = 5_000;
 /** Idempotency-Keys, those of a hub's own calls too: every hub is a control plane. */
 const EXPIRE_EVERY_MS = 3_600_000;
 

@@ -44,6 +44,7 @@ export interface ControlContext {
     | "ping"
     | "workloads"
     | "runs"
+    | "run_notes"
     | "views"
     | "flow"
     | "gpus"

@@ -1,6 +1,7 @@
 import { RUN_OUTCOMES } from "#drizzle/queue-tables.ts";
 import type { DashboardOverview, RunsSummary } from "#shared/schema/flow.ts";
 import type { ControlContext } from "./context.ts";
+import { brokenSentence, executorStates } from "./executor-state.ts";
 import { queueCounts } from "./queue.ts";
 import { runRecord } from "./runs.ts";
 import { listTroubled } from "./supervisor/read.ts";
@@ -16,12 +17,13 @@ export async function getOverview(ctx: ControlContext): Promise<DashboardOvervie
   const { db, pipeline } = ctx;
   const now = await pipeline.store.now();
   const workloads = await db.workloads.list();
-  const [counts, claimed, oldest, failures, supervised] = await Promise.all([
+  const [counts, claimed, oldest, failures, supervised, executors] = await Promise.all([
     pipeline.store.counts(),
     db.views.claimed(),
     db.views.oldestReady(),
     db.views.failures(now - RECENT_MS, MAX_FAILURES),
     listTroubled(ctx, workloads),
+    executorStates(ctx, workloads),
   ]);
   const countsOf = new Map(counts.map((row) => [row.workload_id, row]));
   const oldestOf = new Map(oldest.map((row) => [row.workload_id, row.created_at]));
@@ -34,6 +36,13 @@ export async function getOverview(ctx: ControlContext): Promise<DashboardOvervie
     }),
     recent_failures: failures.map(runRecord),
     supervised,
+    problems: [...executors].flatMap(([workload, executor]) => {
+      const { state, since, workers } = executor;
+      if (state === "ok" || since === null) return [];
+      const message = brokenSentence(executor);
+      const kind = "broken_executor" as const;
+      return [{ workload, kind, message, since, workers: workers.map(({ id }) => id) }];
+    }),
     queue_depths: workloads.map(({ workload_id, slug }) => {
       const { total: _total, ...depths } = queueCounts(countsOf.get(workload_id));
       const since = oldestOf.get(workload_id);

@@ -1,7 +1,9 @@
+import type { ExecutorState } from "#shared/schema/executor.ts";
 import type { FlowLayout, FlowNode, FlowSnapshot } from "#shared/schema/flow.ts";
 import { PULL_OFFLINE_MS } from "#shared/schema/pull.ts";
 import type { WorkloadRow } from "../db/types.ts";
 import type { ControlContext } from "./context.ts";
+import { executorState } from "./executor-state.ts";
 import {
   API,
   CRON,
@@ -70,6 +72,7 @@ export async function getSnapshot(ctx: ControlContext): Promise<FlowSnapshot> {
           submitted_per_min: per_min("submitted"),
           succeeded_per_min: per_min("succeeded"),
           failed_per_min: per_min("failed"),
+          ...executorStats(executorState(ctx, w, facts.workers)),
         },
       };
     }),
@@ -92,6 +95,10 @@ export async function getSnapshot(ctx: ControlContext): Promise<FlowSnapshot> {
   ];
   return { nodes: placeNodes(nodes, edges, saved), edges };
 }
+
+/** Nodes of workloads whose code loads carry nothing more. */
+const executorStats = ({ state, error }: ExecutorState): Unplaced["stats"] =>
+  state === "ok" ? {} : { executor: state, executor_error: error };
 
 function sourceNodes({ workloads, rate }: Facts): Unplaced[] {
   const total = (metric: string) => workloads.reduce((n, w) => n + rate(w.workload_id, metric), 0);

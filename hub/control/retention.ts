@@ -70,6 +70,13 @@ async function trimRuns({ db, config }: Retention, signal?: AbortSignal): Promis
 export async function retainOnce(ctx: Retention, signal?: AbortSignal): Promise<void> {
   const expired = await expireRuns(ctx, signal);
   const trimmed = await trimRuns(ctx, signal);
+  const { run_days } = ctx.config.retention;
+  // Of attempts that have no run: given back, or of a worker whose late words came for one that was over.
+  if (run_days > 0)
+    await piecewise(
+      () => ctx.db.run_notes.prune(ctx.clock.now() - run_days * DAY_MS, CHUNK),
+      signal,
+    );
   const minutes = await piecewise(
     () => ctx.db.retention.pruneMinutes(ctx.clock.now() - MINUTES_KEPT_MS),
     signal,

@@ -4,6 +4,7 @@ import { notFound } from "#shared/errors.ts";
 import type { Run, RunList, RunsQuery } from "#shared/schema/queue.ts";
 import type { RunRow } from "../db/types.ts";
 import type { ControlContext } from "./context.ts";
+import { NO_NOTES, notesRecord } from "./notes.ts";
 import { searchRuns } from "./search-runs.ts";
 
 /** What stands for the workload of a run once that is deleted. */
@@ -26,6 +27,7 @@ export const runRecord = (row: RunRow): Run => ({
   stderr: row.stderr,
   truncated: row.truncated,
   error: row.error,
+  ...(row.notes === null ? NO_NOTES : notesRecord(row.notes)),
 });
 
 /** Newest first, of one workload or of all. @throws AppError not_found */

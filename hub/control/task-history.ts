@@ -11,7 +11,9 @@ import { searchRuns } from "./search-runs.ts";
 const MAX_ATTEMPTS = 200;
 
 const attemptRecord = (row: RunRow): RunAttempt => {
-  const { output_json: _output, stdout: _stdout, stderr: _stderr, ...rest } = runRecord(row);
+  const record = runRecord(row);
+  const { output_json: _output, stdout: _stdout, stderr: _stderr, ...told } = record;
+  const { progress: _progress, log: _log, log_dropped: _dropped, ...rest } = told;
   return rest;
 };
 

@@ -1,30 +1,31 @@
 import { isoTime } from "#shared/clock.ts";
 import { conflict, invalid, notFound } from "#shared/errors.ts";
+import type { ExecutorState } from "#shared/schema/executor.ts";
 import type { Workload, WorkloadCreate, WorkloadUpdate } from "#shared/schema/workload.ts";
 import type { WorkloadRow } from "../db/types.ts";
 import type { ControlContext } from "./context.ts";
+import { executorState } from "./executor-state.ts";
 import { checkInitKwargs } from "./plugins/init-kwargs.ts";
 import { purgeWorkload } from "./retention.ts";
 import { checkSchedule } from "./schedules.ts";
 
 /** A row as the wire shows it. */
-export function workloadRecord(row: WorkloadRow): Workload {
-  const { workload_id: _id, ...rest } = row;
-  return { ...rest, created_at: isoTime(row.created_at), updated_at: isoTime(row.updated_at) };
+const workloadRecord = (row: WorkloadRow, executor: ExecutorState): Workload => {
+  const { workload_id: _id, created_at, updated_at, ...rest } = row;
+  return { ...rest, executor, created_at: isoTime(created_at), updated_at: isoTime(updated_at) };
+};
+
+const recordOf = async (ctx: ControlContext, row: WorkloadRow): Promise<Workload> =>
+  workloadRecord(row, executorState(ctx, row, await ctx.db.pull_workers.list()));
+
+export async function listWorkloads(ctx: ControlContext): Promise<Workload[]> {
+  const [rows, workers] = await Promise.all([ctx.db.workloads.list(), ctx.db.pull_workers.list()]);
+  return rows.map((row) => workloadRecord(row, executorState(ctx, row, workers)));
 }
-
-/** How long its tasks are leased and may run, in milliseconds; null: no limit but the lease. */
-export const limitsOf = ({ lease_secs, timeout_s }: WorkloadRow) => ({
-  lease_ms: lease_secs * 1_000,
-  timeout_ms: timeout_s === null ? null : Math.round(timeout_s * 1_000),
-});
-
-export const listWorkloads = async (ctx: ControlContext): Promise<Workload[]> =>
-  (await ctx.db.workloads.list()).map(workloadRecord);
 
 /** @throws AppError not_found */
 export const getWorkload = async (ctx: ControlContext, slug: string): Promise<Workload> =>
-  workloadRecord((await ctx.db.workloads.get(slug)) ?? missing());
+  recordOf(ctx, (await ctx.db.workloads.get(slug)) ?? missing());
 
 const missing = (): never => {
   throw notFound("workload");
@@ -43,7 +44,7 @@ export async function createWorkload(
   ctx.pipeline.workloads.set(row.slug, row);
   ctx.pipeline.tell.workloads();
   ctx.log.info({ workload: row.slug }, "workload created");
-  return workloadRecord(row);
+  return recordOf(ctx, row);
 }
 
 /** Replaces every mutable field. @throws AppError not_found, invalid when the body names another slug or a bad schedule. */
@@ -70,7 +71,7 @@ export async function changeWorkload(
   ctx.pipeline.workloads.set(slug, row);
   ctx.pipeline.tell.workloads();
   if (row.enabled) ctx.pipeline.ready.add(row.workload_id, Number.POSITIVE_INFINITY);
-  return workloadRecord(row);
+  return recordOf(ctx, row);
 }
 
 /** With its queue; its runs stay. @throws AppError not_found, or conflict while a task is claimed. */

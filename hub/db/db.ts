@@ -19,6 +19,7 @@ import { presetsRepo } from "./presets.ts";
 import { profilesRepo } from "./profiles.ts";
 import { pullWorkersRepo } from "./pull-workers.ts";
 import { retentionRepo } from "./retention.ts";
+import { runNotesRepo } from "./run-notes.ts";
 import { runsRepo } from "./runs.ts";
 import { schedulesRepo } from "./schedules.ts";
 import { serviceLogsRepo } from "./service-logs.ts";
@@ -92,6 +93,7 @@ export function toDb(conn: Conn): Db {
     idempotency: guarded(idempotencyRepo(conn)),
     workloads: guarded(workloadsRepo(conn)),
     runs: guarded(runsRepo(conn)),
+    run_notes: guarded(runNotesRepo(conn)),
     views: guarded(viewsRepo(conn)),
     flow: guarded(flowRepo(conn)),
     gpus: guarded(gpusRepo(conn)),

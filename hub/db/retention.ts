@@ -1,9 +1,23 @@
-import { and, asc, between, type Column, eq, gt, inArray, lte, type SQL, sql } from "drizzle-orm";
+import {
+  and,
+  asc,
+  between,
+  type Column,
+  eq,
+  gt,
+  inArray,
+  lte,
+  or,
+  type SQL,
+  sql,
+} from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import { ofWorkload } from "./runs.ts";
 import type { RetentionRepo } from "./view-types.ts";
 
 const HOUR_MS = 3_600_000;
+/** Pairs of one statement: SQLite takes expressions of 1,000 levels. */
+const NAMED = 200;
 
 /** Named one by one and by their range: without statistics a thousand names alone look like a reason to read the table. */
 const among = (column: Column, ids: number[]): SQL | undefined =>
@@ -15,14 +29,33 @@ const among = (column: Column, ids: number[]): SQL | undefined =>
  */
 export function retentionRepo(conn: Conn): RetentionRepo {
   const { q, t, atomic } = conn;
-  const { runs, run_logs, tasks, workloads, workload_stats, schedules } = t;
-  const deleteRuns = async (ids: number[]): Promise<number> => {
-    if (ids.length === 0) return 0;
+  const { runs, run_logs, run_notes, tasks, workloads, workload_stats, schedules } = t;
+  const attempt = { run_id: runs.run_id, task_id: runs.task_id, epoch: runs.epoch };
+  type Attempt = { run_id: number; task_id: number; epoch: number };
+  const deleteRuns = async (old: readonly Attempt[]): Promise<number> => {
+    if (old.length === 0) return 0;
+    const ids = old.map((row) => row.run_id);
+    await deleteNotes(old);
     const [, deleted] = await atomic([
       q.delete(run_logs).where(among(run_logs.run_id, ids)),
       q.delete(runs).where(among(runs.run_id, ids)).returning({ run_id: runs.run_id }),
     ]);
     return deleted?.length ?? 0;
+  };
+  /** Few tasks have any; an attempt of the same task that is kept keeps its own. */
+  const deleteNotes = async (old: readonly Attempt[]): Promise<void> => {
+    const gone = new Set(old.map(({ task_id, epoch }) => `${task_id}:${epoch}`));
+    const { task_id, epoch } = run_notes;
+    const found = await q
+      .select({ task_id, epoch })
+      .from(run_notes)
+      .where(among(task_id, [...new Set(old.map((row) => row.task_id))]));
+    const theirs = found.filter((row) => gone.has(`${row.task_id}:${row.epoch}`));
+    for (let at = 0; at < theirs.length; at += NAMED) {
+      const some = theirs.slice(at, at + NAMED);
+      const pairs = some.map((row) => and(eq(task_id, row.task_id), eq(epoch, row.epoch)));
+      await q.delete(run_notes).where(or(...pairs));
+    }
   };
   const gone = (workload_id: number) =>
     sql`not exists (select 1 from workloads w where w.workload_id = ${workload_id})`;
@@ -46,13 +79,13 @@ export function retentionRepo(conn: Conn): RetentionRepo {
   return {
     expireRuns: async ({ after, finished_before, limit }) => {
       const rows = await q
-        .select({ run_id: runs.run_id, finished_at: runs.finished_at })
+        .select({ ...attempt, finished_at: runs.finished_at })
         .from(runs)
         .where(gt(runs.run_id, after))
         .orderBy(asc(runs.run_id))
         .limit(limit);
       const old = rows.filter((row) => row.finished_at < finished_before);
-      const deleted = await deleteRuns(old.map((row) => row.run_id));
+      const deleted = await deleteRuns(old);
       return { deleted, last: rows.at(-1)?.run_id ?? after };
     },
     firstBeyond: async (workload_id, keep) => {
@@ -67,14 +100,14 @@ export function retentionRepo(conn: Conn): RetentionRepo {
     },
     trimRuns: async ({ workload_id, after, upto, limit }) => {
       const rows = await q
-        .select({ run_id: runs.run_id })
+        .select(attempt)
         .from(runs)
         .where(
           and(ofWorkload(conn, workload_id).where, gt(runs.run_id, after), lte(runs.run_id, upto)),
         )
         .orderBy(...ofWorkload(conn, workload_id).oldest)
         .limit(limit);
-      const deleted = await deleteRuns(rows.map((row) => row.run_id));
+      const deleted = await deleteRuns(rows);
       return { deleted, last: rows.at(-1)?.run_id ?? after };
     },
     pruneMinutes: async (before) =>

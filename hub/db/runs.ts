@@ -18,7 +18,7 @@ export const ofWorkload = ({ dialect, t: { runs } }: Conn, workload_id: number) 
 
 /** Runs with the name of their workload and, unless `brief`, what they put out and printed. */
 export async function selectRuns(
-  { q, t: { runs, run_logs, workloads } }: Conn,
+  { q, t: { runs, run_logs, run_notes, workloads } }: Conn,
   where: SQL | undefined,
   order: SQL[],
   limit: number,
@@ -33,21 +33,31 @@ export async function selectRuns(
       .where(where)
       .orderBy(...order)
       .limit(limit);
-    return rows.map(({ run, slug }) => ({ ...run, slug, output: null, stdout: "", stderr: "" }));
+    const nothing = { output: null, stdout: "", stderr: "", notes: null };
+    return rows.map(({ run, slug }) => ({ ...run, slug, ...nothing }));
   }
+  const { seq: _seq, updated_at: _updated_at, ...notes } = getTableColumns(run_notes);
   const rows = await q
-    .select({ run: runs, slug: workloads.slug, stdout: run_logs.stdout, stderr: run_logs.stderr })
+    .select({
+      run: runs,
+      slug: workloads.slug,
+      stdout: run_logs.stdout,
+      stderr: run_logs.stderr,
+      notes,
+    })
     .from(runs)
     .leftJoin(workloads, eq(workloads.workload_id, runs.workload_id))
     .leftJoin(run_logs, eq(run_logs.run_id, runs.run_id))
+    .leftJoin(run_notes, and(eq(run_notes.task_id, runs.task_id), eq(run_notes.epoch, runs.epoch)))
     .where(where)
     .orderBy(...order)
     .limit(limit);
-  return rows.map(({ run, slug, stdout, stderr }) => ({
+  return rows.map(({ run, slug, stdout, stderr, notes: said }) => ({
     ...run,
     slug,
     stdout: stdout ?? "",
     stderr: stderr ?? "",
+    notes: said,
   }));
 }
 

@@ -1,4 +1,5 @@
 import type { Tables } from "#drizzle/tables.ts";
+import type { ToldNotes } from "#shared/schema/executor.ts";
 import type { JobListQuery } from "#shared/schema/job.ts";
 import type { WorkerStatus } from "#shared/schema/worker.ts";
 import type { QueueOptions } from "./conn.ts";
@@ -25,11 +26,16 @@ export type WorkerRow = Tables["workers"]["$inferSelect"];
 export type HostRow = Tables["hosts"]["$inferSelect"];
 export type PullWorkerRow = Tables["pull_workers"]["$inferSelect"];
 export type WorkloadRow = Tables["workloads"]["$inferSelect"];
-/** `slug` is null when the workload was deleted; the streams are empty when nothing was printed. */
+export type RunNotesRow = Tables["run_notes"]["$inferSelect"];
+/**
+ * `slug` is null when the workload was deleted; the streams are empty when nothing was printed, `notes` null when the task
+ * said nothing of itself.
+ */
 export type RunRow = Tables["runs"]["$inferSelect"] & {
   slug: string | null;
   stdout: string;
   stderr: string;
+  notes: Omit<RunNotesRow, "seq" | "updated_at"> | null;
 };
 export type TaskRow = Tables["tasks"]["$inferSelect"];
 export type IdempotencyRow = Tables["idempotency_keys"]["$inferSelect"];
@@ -323,6 +329,18 @@ export interface RunsRepo {
   task(workload_id: number, pk: string): Promise<TaskRow | null>;
 }
 
+/** What tasks say of themselves while they run, by attempt. */
+export interface RunNotesRepo {
+  /** Takes the place of what was written of the attempt before, unless that has a greater `seq`. */
+  write(
+    items: readonly { task_id: number; epoch: number; notes: ToldNotes }[],
+    updated_at: number,
+  ): Promise<void>;
+  of(refs: readonly { task_id: number; epoch: number }[]): Promise<RunNotesRow[]>;
+  /** Deletes up to about `limit` that were last written before then; how many. */
+  prune(before: number, limit: number): Promise<number>;
+}
+
 /** Pull workers of the pipeline as they last spoke. */
 export interface PullWorkersRepo {
   /** Null when another live process on another host has the name. The operator's filter stays. */
@@ -505,6 +523,7 @@ export interface Db {
   idempotency: IdempotencyRepo;
   workloads: WorkloadsRepo;
   runs: RunsRepo;
+  run_notes: RunNotesRepo;
   views: ViewsRepo;
   flow: FlowRepo;
   gpus: GpusRepo;

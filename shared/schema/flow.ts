@@ -23,6 +23,16 @@ export const DashboardOverview = z
     recent_failures: z.array(Run),
     /** Workloads that the supervisor paused, or sees a problem of. */
     supervised: z.array(Supervision),
+    /** What keeps workloads from being run as their settings say. */
+    problems: z.array(
+      z.object({
+        workload: z.string(),
+        kind: z.enum(["broken_executor"]),
+        message: z.string(),
+        since: z.string(),
+        workers: z.array(z.string()),
+      }),
+    ),
     queue_depths: z.array(
       z.object({
         workload: z.string(),

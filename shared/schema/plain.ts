@@ -73,6 +73,8 @@ function plainDone(item: unknown): Exchange["done"][number] | null {
   if (!isObject(item)) return null;
   for (const key in item) if (!DONE.has(key)) return null;
   const { task_id, epoch, duration_ms, stdout = "", stderr = "", truncated = false, output } = item;
+  // Few tasks say something of themselves: that is for the schema.
+  if (item.notes !== undefined) return null;
   const most = MAX_STREAM_BYTES + 1_000;
   if (!isWhole(task_id, 1) || !isWhole(epoch, 1) || !isWhole(duration_ms, 0)) return null;
   if (!isText(stdout, 0, most) || !isText(stderr, 0, most) || typeof truncated !== "boolean")

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { CheckAnswer, Notes, ToldNotes } from "./executor.ts";
 import {
   AttemptRef,
   MAX_CLAIM_WAIT_MS,
@@ -38,6 +39,21 @@ export const WorkerConfig = z
   .openapi("WorkerConfig");
 export type WorkerConfig = z.infer<typeof WorkerConfig>;
 
+/** Body of POST /workers/{id}/checks. */
+export const AnswerCheck = z
+  .strictObject({ incarnation, ...CheckAnswer.shape })
+  .openapi("AnswerCheck", {
+    example: {
+      incarnation: "b1946ac92492d234",
+      check_id: "0f1e2d3c4b5a6978",
+      revision: "3.1795000000000",
+      state: "broken",
+      error: "ModuleNotFoundError: No module named 'thumbnails'",
+      trace: "Traceback (most recent call last): …",
+      ms: 210,
+    },
+  });
+
 /** Leases of one answer: those that end first. */
 export const MAX_LEASES = 500;
 export const Lease = z
@@ -67,6 +83,8 @@ export const LiveRun = z
     running_ms: z.int().min(0),
     stdout: z.string().max(LIVE_TAIL).default(""),
     stderr: z.string().max(LIVE_TAIL).default(""),
+    /** What the task said of itself; left out while it is as it was told last. */
+    notes: ToldNotes.optional(),
   })
   .openapi("LiveRun");
 export type LiveRun = z.infer<typeof LiveRun>;
@@ -76,5 +94,8 @@ export const LiveLogs = z
   .openapi("LiveLogs", { example: { incarnation: "b1946ac92492d234", items: [] } });
 /** Answer of GET /workers/{id}/runs. `at`: when the worker said so; null when it said nothing of late. */
 export const LiveRuns = z
-  .object({ at: z.string().nullable(), runs: z.array(LiveRun) })
+  .object({
+    at: z.string().nullable(),
+    runs: z.array(LiveRun.omit({ notes: true }).extend(Notes.shape)),
+  })
   .openapi("LiveRuns");

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { BrokenExecutor, MAX_BROKEN, ToldNotes } from "./executor.ts";
 import { MAX_PK_LENGTH } from "./queue.ts";
 import { ExecutorConfig, ExecutorType, Slug } from "./workload.ts";
 
@@ -40,8 +41,19 @@ export const RegisterPull = z
   })
   .openapi("RegisterPull");
 export type RegisterPull = z.infer<typeof RegisterPull>;
+/**
+ * What a control plane takes beyond the first version of these calls: an older one refuses what it does not know, so a
+ * worker sends it only where it is named. `notes`: on reports and live runs; `snooze`: `retry_after_ms` of what is
+ * released; `broken`: in heartbeats; `checks`: they are asked for, and answered at `/workers/{id}/checks`.
+ */
+export const PULL_FEATURES = ["notes", "snooze", "broken", "checks"] as const;
 export const RegisteredPull = z
-  .object({ worker_id: z.string(), heartbeat_ms: z.int(), version: z.string() })
+  .object({
+    worker_id: z.string(),
+    heartbeat_ms: z.int(),
+    version: z.string(),
+    accepts: z.array(z.string()).default([]),
+  })
   .openapi("RegisteredPull");
 
 export const AttemptRef = z.strictObject({ task_id: z.int().min(1), epoch: z.int().min(1) });
@@ -56,6 +68,8 @@ const Printed = {
     .max(MAX_STREAM_BYTES + 1_000)
     .default(""),
   truncated: z.boolean().default(false),
+  /** What the task said with `ctx.progress` and `ctx.log`. */
+  notes: ToldNotes.optional(),
 };
 const Emitted = z.strictObject({
   workload: Slug,
@@ -84,6 +98,17 @@ export const FailedItem = z.strictObject({
 });
 export type FailedItem = z.infer<typeof FailedItem>;
 
+/**
+ * A task given back with its attempt. `retry_after_ms`: it asked to be run later, and waits so long (a snooze, which is no
+ * failure); `reason`: its words.
+ */
+export const ReleasedItem = z.strictObject({
+  ...AttemptRef.shape,
+  retry_after_ms: z.int().min(0).max(604_800_000).nullable().default(null),
+  reason: z.string().max(MAX_ERROR_LENGTH).default(""),
+});
+export type ReleasedItem = z.infer<typeof ReleasedItem>;
+
 const items = <T extends z.ZodType>(of: T) => z.array(of).max(10_000).default([]);
 const Want = z.strictObject({
   slots: z.int().min(0).max(MAX_SLOTS),
@@ -108,7 +133,7 @@ export const Exchange = z
     incarnation,
     done: items(DoneItem),
     failed: items(FailedItem),
-    released: items(AttemptRef),
+    released: items(ReleasedItem),
     want: Want.prefault({ slots: 0 }),
   })
   .openapi("Exchange");
@@ -186,6 +211,8 @@ export const PullHeartbeat = z
     host_cpu_percent: z.number().min(0).max(100).nullable().default(null),
     mem_percent: z.number().min(0).max(100).nullable().default(null),
     gpus: z.array(GpuReading).max(64).default([]),
+    /** Every workload whose code it cannot load now. */
+    broken: z.array(BrokenExecutor).max(MAX_BROKEN).default([]),
   })
   .openapi("PullHeartbeat");
 export type PullHeartbeat = z.infer<typeof PullHeartbeat>;
@@ -199,6 +226,10 @@ export const WorkerCommand = z
   .openapi("WorkerCommand");
 export type WorkerCommand = z.infer<typeof WorkerCommand>;
 
+/** A workload whose code the worker is to load, and to answer for at `/workers/{id}/checks`. */
+export const WaitingCheck = z.object({ check_id: z.string(), workload: WorkloadSettings });
+export type WaitingCheck = z.infer<typeof WaitingCheck>;
+
 /** `lost`: no longer this worker's (expired, cancelled or given away): it stops them. */
 export const PullHeartbeatAnswer = z
   .object({
@@ -208,6 +239,8 @@ export const PullHeartbeatAnswer = z
     version: z.string().optional(),
     /** What an operator last told this process, for ten minutes: a command_id it has seen it has obeyed. */
     commands: z.array(WorkerCommand).default([]),
+    /** Told until they are answered: a check_id it has seen it has begun. */
+    checks: z.array(WaitingCheck).default([]),
   })
   .openapi("PullHeartbeatAnswer");
 
@@ -227,6 +260,8 @@ export const PullWorker = z
     host_cpu_percent: z.number().nullable(),
     mem_percent: z.number().nullable(),
     gpus: z.array(GpuReading),
+    /** Workloads whose code it cannot load, with the reason. */
+    broken: z.array(z.object({ workload: z.string(), error: z.string(), since: z.string() })),
     started_at: z.string(),
     last_heartbeat_at: z.string(),
   })

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { MAX_BATCH_ITEMS } from "../limits.ts";
+import { Notes } from "./executor.ts";
 
 /** Longest task key in characters, and the JSON of `extra` in bytes. */
 export const MAX_PK_LENGTH = 1_024;
@@ -102,6 +103,8 @@ export const Run = z
     stderr: z.string(),
     truncated: z.boolean(),
     error: z.string().nullable(),
+    /** What the task said with `ctx.progress` and `ctx.log`; the last words of a worker that died too. */
+    ...Notes.shape,
   })
   .openapi("Run");
 export type Run = z.infer<typeof Run>;
@@ -115,9 +118,14 @@ export const RunList = z
 export type RunList = z.infer<typeof RunList>;
 
 /** A run without what it printed and put out. */
-export const RunAttempt = Run.omit({ output_json: true, stdout: true, stderr: true }).openapi(
-  "RunAttempt",
-);
+export const RunAttempt = Run.omit({
+  output_json: true,
+  stdout: true,
+  stderr: true,
+  progress: true,
+  log: true,
+  log_dropped: true,
+}).openapi("RunAttempt");
 export type RunAttempt = z.infer<typeof RunAttempt>;
 /** A task with all its attempts that ended, the oldest first. `task`: its row while it is in the queue. */
 export const TaskHistory = z
@@ -142,7 +150,7 @@ const limitUpTo = (max: number) =>
     /** Runs that ended at this time or after it, and before the other. */
     since: z.iso.datetime({ offset: true }).optional(),
     until: z.iso.datetime({ offset: true }).optional(),
-    /** Without what they put out and printed: `output_json` is null, `stdout` and `stderr` are "". */
+    /** Without what they put out, printed and said: `output_json` is null, `stdout` and `stderr` are "", `log` is empty. */
     brief: z.stringbool().default(false),
   });
 export const AllRunsQuery = limitUpTo(MAX_RUNS.all);

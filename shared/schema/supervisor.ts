@@ -4,9 +4,14 @@ import { z } from "@hono/zod-openapi";
 
 /**
  * While tasks are ready: `no_worker`, no live worker may run them; `dead_instances`, some that may run them were given up
- * by their agents; `stuck`, workers are idle and nothing is run.
+ * by their agents; `broken_executor`, their code does not load on a worker; `stuck`, workers are idle and nothing is run.
  */
-export const SUPERVISED_PROBLEMS = ["no_worker", "dead_instances", "stuck"] as const;
+export const SUPERVISED_PROBLEMS = [
+  "no_worker",
+  "dead_instances",
+  "broken_executor",
+  "stuck",
+] as const;
 export type SupervisedProblem = (typeof SUPERVISED_PROBLEMS)[number];
 
 /** `pause` switches the workload off, `reset` resets its failed tasks, `restart` starts dead instances, `report` only tells. */

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { ExecutorCheck, ExecutorState } from "./executor.ts";
 
 export const EXECUTOR_TYPES = ["python_module", "bun_module", "command", "fleet_fetch"] as const;
 export const ExecutorType = z.enum(EXECUTOR_TYPES);
@@ -131,9 +132,15 @@ export const Workload = z
   .object({
     slug: z.string(),
     ...mutable,
+    /** Whether its code loads on the workers that tried. */
+    executor: ExecutorState,
     created_at: z.string(),
     updated_at: z.string(),
   })
   .openapi("Workload");
 export type Workload = z.infer<typeof Workload>;
+/** Answer of POST /workloads; `check` only where `check=true` asked for it. */
+export const CreatedWorkload = Workload.extend({ check: ExecutorCheck.optional() }).openapi(
+  "CreatedWorkload",
+);
 export const WorkloadList = z.object({ workloads: z.array(Workload) }).openapi("WorkloadList");

@@ -199,7 +199,7 @@ describe("a pull worker (design/api.md, Workers)", () => {
     ];
     const { body } = await worker.call("heartbeat", { in_flight, cpu_percent: 12.5 });
     const lost = [{ task_id: 999_999, epoch: 1 }];
-    expect(body).toEqual({ lost, drain: false, version: "test", commands: [] });
+    expect(body).toEqual({ lost, drain: false, version: "test", commands: [], checks: [] });
     expect((await worker.call("drain", {})).body).toEqual({ ok: true });
     await hub.everywhere(({ pipeline }) => pipeline.pullers.get(worker.id)?.draining !== false);
     expect(await worker.claim(1)).toEqual([]);

@@ -73,7 +73,7 @@ eachDialect((open) => {
           {
             ...{ worker_id, incarnation: "i", host: "h", version: "1", slots: 1, labels: {} },
             ...{ filter, draining: true, in_flight: 0, cpu_percent: null, mem_percent: null },
-            ...{ host_cpu_percent: null, gpus: [], started_at: 1, last_heartbeat_at },
+            ...{ host_cpu_percent: null, gpus: [], broken: null, started_at: 1, last_heartbeat_at },
           },
           0,
         );

@@ -148,7 +148,10 @@ class Sequence {
     }
     if (kind < 0.9)
       return {
-        op: { op: "release", worker, items: items.map(refOf) },
+        op: {
+          ...{ op: "release", worker },
+          items: items.map((r) => ({ ...refOf(r), retry_after_ms: null, reason: "" })),
+        },
         check: () => items.map((r) => model.release(worker, r)),
         learn: statuses,
       };

@@ -13,6 +13,7 @@ import { BACKOFF, eachQueue, type QueueRig, START, task } from "#test/support/qu
 
 const NOTHING = { stdout: "", stderr: "", truncated: false, duration_ms: 5 };
 const refOf = ({ task_id, epoch }: AttemptRef): AttemptRef => ({ task_id, epoch });
+const givenBack = (ref: AttemptRef) => ({ ...refOf(ref), retry_after_ms: null, reason: "" });
 const done = (ref: AttemptRef, more: Partial<DoneTask> = {}): DoneTask => ({
   ...refOf(ref),
   ...NOTHING,
@@ -429,11 +430,32 @@ eachQueue((open) => {
       expect(await report()).toMatchObject([{ status: "stale" }]);
     });
 
+    test("a task that asks to be run later waits, keeps its attempt, and has no run", async () => {
+      const rig = await open();
+      const { id, tasks } = await submitAndClaim(rig, ["a", "b"]);
+      const [a, b] = tasks as [ClaimedTask, ClaimedTask];
+      const later = (of: ClaimedTask, retry_after_ms: number) => ({
+        ...{ ...refOf(of), retry_after_ms, reason: "RetryLater: not yet" },
+      });
+      const op = { op: "release", worker: "w1" } as const;
+      const report = () => rig.call({ ...op, items: [later(a, 5_000), later(b, 0)] });
+      expect(await report()).toMatchObject([{ status: "ok" }, { status: "ok" }]);
+      expect(await report()).toMatchObject([{ status: "stale" }, { status: "stale" }]);
+      expect(await counts(rig, id)).toEqual({ ready: 1, claimed: 0, failed: 0, delayed: 1 });
+      const [row] = await rig.store.peek(id, [3], 10, 0);
+      expect(row).toMatchObject({ pk: "a", attempt: 0, last_error: "RetryLater: not yet" });
+      expect(await rig.call(claimOp(id))).toMatchObject([{ pk: "b", attempt: 1, epoch: 3 }]);
+      await rig.advance(5_001);
+      await rig.store.promote(10);
+      expect(await rig.call(claimOp(id))).toMatchObject([{ pk: "a", attempt: 1, epoch: 3 }]);
+      expect(await runsOf(rig)).toEqual([]);
+    });
+
     test("release gives the attempt back", async () => {
       const rig = await open();
       const { id, tasks } = await submitAndClaim(rig, ["a"]);
       const [a] = tasks as [ClaimedTask];
-      const release = { op: "release", worker: "w1", items: [refOf(a)] } as const;
+      const release = { op: "release", worker: "w1", items: [givenBack(a)] } as const;
       const call = () => rig.call({ ...release, items: [...release.items] });
       expect(await call()).toMatchObject([{ status: "ok" }]);
       expect(await call()).toMatchObject([{ status: "stale" }]);

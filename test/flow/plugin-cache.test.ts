@@ -155,7 +155,7 @@ describe("where a workload's code is (pipeline spec §2.1 source_path)", () => {
     let seen: [string | undefined, string[]] = [undefined, []];
     const executor = await plugins.createExecutor(settings(source_path), async (given, env) => {
       seen = [given.executor_config.source_path, Object.keys(env).sort()];
-      return { run: async () => {}, close: async () => {} };
+      return { run: async () => {}, load: async () => {}, close: async () => {} };
     });
     await executor.close();
     await plugins.close();

@@ -48,6 +48,7 @@ function control(db: Db, retention: { run_days: number; runs_per_workload: numbe
   const clock = { now: () => now, sleep: async () => {} };
   return { db, clock, log: silentLog, config: { retention } } as unknown as ControlContext;
 }
+const byTask = (x: { task_id: number }, y: { task_id: number }) => x.task_id - y.task_id;
 const openQueue = (db: Db) => db.openQueue({ node: "n", now: Date.now, random: () => 0.5 });
 const runsOf = async (db: Db, workload_id: number) =>
   (await db.runs.list({ workload_id, limit: 10_000 })).length;
@@ -78,6 +79,30 @@ eachDialect((open) => {
       await retainOnce(control(db, { run_days: 7, runs_per_workload: 150 }, Date.now()));
       expect(await db.runs.list({ workload_id: a, limit: 10_000 })).toEqual(newest);
       expect(await runsOf(db, b)).toBe(100);
+    });
+
+    test("what tasks said of themselves goes with their runs, those of kept attempts stay; words without a run go with age", async () => {
+      const db = await open();
+      const a = await addWorkload(db, "a");
+      const queue = openQueue(db);
+      await run(queue, a, 12);
+      const [kept, gone] = await db.runs.list({ workload_id: a, limit: 2 });
+      if (!kept || !gone) throw new Error("there are no runs");
+      const notes = { progress: { value: 0.5, text: "halfway" }, log: [], log_dropped: 0, seq: 2 };
+      const other = { task_id: gone.task_id, epoch: gone.epoch + 2 };
+      const said = [kept, gone, other].map(({ task_id, epoch }) => ({ task_id, epoch, notes }));
+      await db.run_notes.write(said, Date.now());
+      // What was said before, and arrives after it, changes nothing.
+      const late = { ...notes, seq: 1, progress: { value: 0.1, text: "begun" } };
+      await db.run_notes.write([{ task_id: kept.task_id, epoch: kept.epoch, notes: late }], 5);
+      await retainOnce(control(db, { run_days: 7, runs_per_workload: 1 }, Date.now()));
+      const left = await db.run_notes.of(said);
+      expect(left.map(({ task_id, epoch }) => ({ task_id, epoch })).sort(byTask)).toEqual(
+        [{ task_id: kept.task_id, epoch: kept.epoch }, other].sort(byTask),
+      );
+      expect((await db.runs.get(kept.run_id))?.notes).toMatchObject({ progress: 0.5 });
+      await retainOnce(control(db, { run_days: 7, runs_per_workload: 1 }, Date.now() + 8 * DAY));
+      expect(await db.run_notes.of(said)).toEqual([]);
     });
 
     test("minutes of rates and GPUs are kept for two days and an hour", async () => {

@@ -2,12 +2,13 @@ import type { Conn } from "#hub/db/conn.ts";
 import { flowRepo } from "#hub/db/flow.ts";
 import * as SQL from "#hub/db/queue/postgres-statements.ts";
 import { retentionRepo } from "#hub/db/retention.ts";
+import { runNotesRepo } from "#hub/db/run-notes.ts";
 import { runsRepo } from "#hub/db/runs.ts";
 import { viewsRepo } from "#hub/db/views.ts";
 import { type Recorded, recordStatements } from "#test/support/recorded-statements.ts";
 
 /** The tables whose size is the pipeline's: reading one from end to end is what must not happen. */
-export const LARGE = ["tasks", "runs", "run_logs", "rate_minutes"];
+export const LARGE = ["tasks", "runs", "run_logs", "run_notes", "rate_minutes"];
 const NOW = 1_700_000_000_000;
 const ids = (n: number) => Array.from({ length: n }, (_, i) => 1 + i * 7);
 const listOf = (values: unknown[]) => `{${values.join(",")}}`;
@@ -67,12 +68,33 @@ const REPO_CASES: {
   },
   {
     ...{ name: "retention: delete logs", index: /run_logs_run_id_pk|rowid|autoindex_run_logs/ },
-    ...{ rows: ids(1_000).map((id) => [id, 1]), nth: 1 },
+    ...{ rows: ids(1_000).map((id) => [id, id, 1, 1]), nth: 3 },
     call: (c) => retentionRepo(c).expireRuns({ after: 5, finished_before: NOW, limit: 1_000 }),
   },
   {
+    ...{ name: "retention: find notes", index: /run_notes_task_id_epoch_pk|autoindex_run_notes/ },
+    ...{ rows: ids(1_000).map((id) => [id, id, 1, 1]), nth: 1 },
+    call: (c) => retentionRepo(c).expireRuns({ after: 5, finished_before: NOW, limit: 1_000 }),
+  },
+  {
+    ...{ name: "retention: old notes", index: "run_notes_updated_idx" },
+    call: (c) => runNotesRepo(c).prune(NOW, 1_000),
+  },
+  {
+    ...{
+      name: "retention: delete old notes",
+      index: /run_notes_(task_id_epoch_pk|updated_idx)|autoindex_run_notes/,
+    },
+    ...{ rows: ids(1_000).map((id) => [id]), nth: 1 },
+    call: (c) => runNotesRepo(c).prune(NOW, 1_000),
+  },
+  {
+    ...{ name: "notes of attempts", index: /run_notes_task_id_epoch_pk|autoindex_run_notes/ },
+    call: (c) => runNotesRepo(c).of(ids(64).map((id) => ({ task_id: id, epoch: 1 }))),
+  },
+  {
     ...{ name: "retention: delete runs", index: /runs_pkey|rowid/ },
-    ...{ rows: ids(1_000).map((id) => [id, 1]), nth: 2 },
+    ...{ rows: ids(1_000).map((id) => [id, id, 1, 1]), nth: 4 },
     call: (c) => retentionRepo(c).expireRuns({ after: 5, finished_before: NOW, limit: 1_000 }),
   },
   {
@@ -161,4 +183,5 @@ insert into runs (workload_id, task_id, pk, attempt, epoch, outcome, worker_id, 
   select 1 + g % 10, g, 'k' || g, 1, 1, case when g % 50 = 0 then 1 else 0 end, 'w', ${NOW} + g, ${NOW} + g, 1
   from generate_series(1, ${rows}) g;
 insert into run_logs select g, repeat('x', 300), '' from generate_series(1, ${rows}) g;
+insert into run_notes select g, 1, 0.5, 'halfway', to_json(array[repeat('x', 300)])::jsonb, 0, 1, ${NOW} + g from generate_series(1, ${rows}) g;
 insert into rate_minutes select ${NOW} - (g / 10) * 60000, 1 + g % 10, 'claimed', 'n', 1 from generate_series(1, ${rows / 4}) g;`;

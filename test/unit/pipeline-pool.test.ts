@@ -17,7 +17,11 @@ function pool(most: number) {
       ...{ most, clock, log: silentLog },
       create: async ({ slug, revision }) => {
         const name = `${slug}@${revision}#${++made}`;
-        return { run: async () => {}, close: async () => void closed.push(name) };
+        return {
+          run: async () => {},
+          load: async () => {},
+          close: async () => void closed.push(name),
+        };
       },
     }),
   };

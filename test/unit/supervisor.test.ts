@@ -9,7 +9,7 @@ const ROW: SupervisedRow = {
 };
 const FACTS: Facts = {
   ...{ now: NOW, enabled: true, ready: 0, claimed: 0, failed: 0, runs: [] },
-  ...{ workers: 1, idle_slots: 2, limited: false, dead_instances: 0 },
+  ...{ workers: 1, idle_slots: 2, limited: false, dead_instances: 0, broken: null },
 };
 /** Outcomes as stored: 0 success, 1 error, 2 timeout, 3 lease expired, 5 cancelled. Newest first. */
 const runs = (...outcomes: number[]) =>
@@ -131,6 +131,21 @@ const TABLE: Row[] = [
     },
     facts: { ...NOBODY, dead_instances: 2 },
     does: "restart",
+  },
+  {
+    name: "code that does not load is told at once, with where and why",
+    facts: { ready: 5, broken: "its code does not load on w1: SyntaxError" },
+    does: "report",
+    set: {
+      ...{ problem: "broken_executor", problem_at: NOW, told: true },
+      reason: "its code does not load on w1: SyntaxError",
+    },
+  },
+  {
+    name: "and once",
+    row: { problem: "broken_executor", problem_at: NOW - 1, told: true },
+    facts: { ready: 5, broken: "its code does not load on w1: SyntaxError" },
+    does: null,
   },
   {
     name: "beside live workers too",

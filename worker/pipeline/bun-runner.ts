@@ -137,8 +137,12 @@ function contextOf({ id, epoch, attempt, max_attempts, deadline_ms }: TaskFrame)
     signal: current.signal,
     /** What the task's plugin keeps. */
     ...store,
-    progress: (pct: number, note = "") => send({ type: "progress", id, pct, note }),
-    log: (text: unknown, level = "info") => send({ type: "log", id, level, text: String(text) }),
+    /** Says how far the task is: 0 to 1, and words for people. */
+    progress: (value: number, text = "") =>
+      send({ type: "progress", id, value, text: String(text).slice(0, 500) }),
+    /** Adds a line to the task's log. Levels: debug, info, warn, error. */
+    log: (text: unknown, level = "info") =>
+      send({ type: "log", id, level, text: String(text).slice(0, 2_000) }),
   };
 }
 const taskOf = ({ id, epoch, attempt, pk, extra }: TaskFrame) => ({

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { CheckAnswer } from "#shared/schema/executor.ts";
 import {
   type AttemptRef,
   Exchanged,
@@ -19,6 +20,8 @@ export interface ControlClient {
   exchange(body: Record<string, unknown>, wait_ms: number): Promise<ExchangeAnswer>;
   /** What runs now; takes the place of what was told before. */
   tellLiveRuns(items: LiveRun[]): Promise<void>;
+  /** What was found when a workload's code was loaded. */
+  answerCheck(found: CheckAnswer): Promise<void>;
   drain(): Promise<void>;
 }
 
@@ -38,6 +41,7 @@ export function createControlClient(deps: ControlClientDeps): ControlClient {
     heartbeat: async (body) => PullHeartbeatAnswer.parse(await call("heartbeat", body)),
     exchange: async (body, wait_ms) => Exchanged.parse(await call("exchange", body, wait_ms)),
     tellLiveRuns: async (items) => void (await call("runs/logs", { items })),
+    answerCheck: async (found) => void (await call("checks", found)),
     drain: async () => void (await call("drain", {})),
   };
 }

@@ -6,6 +6,7 @@ import { captureAll } from "./capture.ts";
 import { offerToOomKiller, watchMemory } from "./memory.ts";
 import { openOutlet } from "./pipes.ts";
 import {
+  BrokenExecutorError,
   CANCELLED,
   type Executor,
   failed,
@@ -40,7 +41,10 @@ export function createCommandExecutor(deps: CommandExecutorDeps): Executor {
     run: async (tasks, options) => {
       for (const task of tasks) {
         if (options.signal.aborted) {
-          options.onEnd({ ...empty(task), outcome: { kind: "not_run", reason: "stopping" } });
+          options.onEnd({
+            ...empty(task),
+            outcome: { kind: "not_run", reason: "stopping", broken: false },
+          });
           continue;
         }
         const one = runOne(deps, task, options);
@@ -48,10 +52,20 @@ export function createCommandExecutor(deps: CommandExecutorDeps): Executor {
         options.onEnd(await one);
       }
     },
+    load: async () => findProgram(deps),
     close: async () => {
       await running;
     },
   };
+}
+
+/** As execvp looks for it. @throws BrokenExecutorError */
+function findProgram({ argv, cwd, environment }: CommandExecutorDeps): void {
+  const [program = ""] = argv;
+  if (Bun.which(program, { cwd, PATH: environment.PATH ?? "" }) === null)
+    throw new BrokenExecutorError(
+      `${program} cannot be started: no such program is on this worker, or it may not be executed`,
+    );
 }
 
 const empty = (task: TaskInput) => ({
@@ -118,7 +132,7 @@ async function runOne(
     outcome = ended_by ?? outcomeOf(how);
   } catch (error) {
     const reason = `${program} cannot be started: ${(error as Error).message}`;
-    outcome = { kind: "not_run", reason };
+    outcome = { kind: "not_run", reason, broken: true };
   } finally {
     over.abort();
     // What it started may have stayed.

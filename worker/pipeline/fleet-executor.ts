@@ -10,6 +10,7 @@ import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import { captureAll } from "./capture.ts";
 import {
+  BrokenExecutorError,
   CANCELLED,
   type Executor,
   failed,
@@ -56,6 +57,13 @@ export function createFleetExecutor(deps: FleetExecutorDeps): Executor {
         options.onEnd(await one.finally(() => running.delete(one)));
       }
     },
+    load: async () => {
+      await client.jobs.list({ limit: 1 }).catch((err) => {
+        throw new BrokenExecutorError(
+          `the hub at ${deps.hub_url} cannot run jobs: ${errorMessage(err)}`,
+        );
+      });
+    },
     close: async () => void (await Promise.allSettled(running)),
   };
 }
@@ -84,7 +92,7 @@ async function follow(
   { timeout_ms, signal }: RunOptions,
   print: (line: string) => void,
 ): Promise<TaskOutcome> {
-  if (signal.aborted) return { kind: "not_run", reason: "stopping" };
+  if (signal.aborted) return { kind: "not_run", reason: "stopping", broken: false };
   const over = new AbortController();
   let late = false;
   if (timeout_ms !== null)
@@ -170,7 +178,8 @@ function outcomeOfError({ hub_url, log }: FleetExecutorDeps, err: unknown): Task
     return failed("error", `the hub refused the job: ${message}`, { no_retry: true });
   if (status === 0 || status >= 500 || NO_FLEET.has(status)) {
     log.error({ hub_url, err: message }, "executor is broken");
-    return { kind: "not_run", reason: `the hub at ${hub_url} cannot run jobs: ${message}` };
+    const reason = `the hub at ${hub_url} cannot run jobs: ${message}`;
+    return { kind: "not_run", reason, broken: true };
   }
   return failed("error", `the hub refused the job: ${message}`);
 }

@@ -69,6 +69,11 @@ export function keepLeases(deps: KeepLeasesDeps) {
     begun: (lease_ms: number): void => {
       if (lease_ms / 3 < deps.idleMs()) sooner.abort();
     },
+    /** There is something to tell that must not wait. */
+    beatNow: (): void => {
+      beaten_at = Number.NEGATIVE_INFINITY;
+      sooner.abort();
+    },
     /** `idleMs` is another now. */
     paced: (): void => sooner.abort(),
     stop: async (): Promise<void> => {

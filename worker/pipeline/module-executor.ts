@@ -4,7 +4,9 @@ import type { Log } from "#shared/log.ts";
 import type { Printed } from "./capture.ts";
 import { type Child, type Frame, startChild } from "./child.ts";
 import { excess, heldBytes, watchMemory, wornAbove } from "./memory.ts";
+import { createNotesTaker, type NotesTaker } from "./notes.ts";
 import {
+  BrokenExecutorError,
   CANCELLED,
   type Executor,
   type FailedOutcome,
@@ -40,16 +42,6 @@ const MARK_MS = 250;
 const LOOK_EVERY_MS = 1_000;
 const STEPS = { cancel_ms: 2_000, interrupt_ms: 3_000 };
 
-/** The child could not be brought up: no attempt is consumed by that. */
-class BrokenExecutor extends Error {
-  readonly stderr: string;
-  constructor(message: string, stderr: string) {
-    super(message);
-    this.name = "BrokenExecutor";
-    this.stderr = stderr;
-  }
-}
-
 interface Running {
   task: TaskInput;
   nonce: string;
@@ -57,6 +49,7 @@ interface Running {
   printed: Promise<[Printed, Printed]>;
   answer: PromiseWithResolvers<TaskOutcome>;
   answered: boolean;
+  notes: NotesTaker;
 }
 
 /** Runs tasks in a warm child process, which is replaced when it died, hung or has done its share. */
@@ -72,9 +65,18 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
   const running = new Map<number, Running>();
   let ready: PromiseWithResolvers<void> = Promise.withResolvers();
 
+  /** A batch has one context, that of its first task: what it says is of the task that it is at. */
+  let batch_head: number | null = null;
+  const noteOf = (frame: Frame): NotesTaker | undefined => {
+    const id = Number(frame.id);
+    if (id !== batch_head) return running.get(id)?.notes;
+    return [...running.values()].find((entry) => !entry.answered)?.notes;
+  };
+
   const onFrame = (frame: Frame) => {
     if (frame.type === "ready") return ready.resolve();
     if (frame.type === "init_error") return ready.reject(new Error(String(frame.message)));
+    if (frame.type === "progress" || frame.type === "log") return noteOf(frame)?.take(frame);
     const entry = running.get(Number(frame.id));
     if (!entry || frame.epoch !== entry.task.epoch) return;
     entry.answered ||= frame.type === "result" || frame.type === "error";
@@ -94,7 +96,7 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
     const { program, args, cwd, environment, clock } = deps;
     const fresh = await startChild({ program, args, cwd, environment, clock, onFrame }).catch(
       (err) => {
-        throw new BrokenExecutor(`${program} cannot be started: ${err.message}`, "");
+        throw new BrokenExecutorError(`${program} cannot be started: ${err.message}`, "");
       },
     );
     fresh.send({ type: "init", ...deps.init });
@@ -120,7 +122,7 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
       const stderr = fresh.stderr.until(nonce);
       await fresh.end({ at_once: true });
       fresh.stderr.giveUp(nonce);
-      throw new BrokenExecutor(
+      throw new BrokenExecutorError(
         `the module cannot be loaded: ${(err as Error).message}`,
         (await stderr).text,
       );
@@ -152,10 +154,11 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
   const follow = async (on: Child, entry: Running, options: RunOptions): Promise<TaskEnd> => {
     const { nonce, printed } = entry;
     const since = performance.now();
-    options.onBegin?.(entry.task, (bytes) => ({
+    const look = (bytes: number) => ({
       stdout: on.stdout.last(bytes),
       stderr: on.stderr.last(bytes),
-    }));
+    });
+    options.onBegin?.(entry.task, look, entry.notes.read);
     const outcome = await decide(on, entry, options);
     const over = new AbortController();
     const late = deps.clock.sleep(MARK_MS, over.signal).then(() => {
@@ -174,6 +177,7 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
       stdout: out.text,
       stderr: err.text,
       truncated: out.truncated || err.truncated,
+      notes: entry.notes.read(),
     };
   };
 
@@ -240,6 +244,7 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
         // All at once: a batch may print faster than its results are dealt with.
         printed: Promise.all([on.stdout.until(nonce), on.stderr.until(nonce)]),
         answer: Promise.withResolvers<TaskOutcome>(),
+        notes: createNotesTaker(),
       });
       return {
         ...{ type: "task", id: task.task_id, epoch: task.epoch, attempt: task.attempt },
@@ -248,6 +253,7 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
       };
     });
     const [only] = frames;
+    batch_head = frames.length === 1 ? null : (only?.id ?? null);
     on.send(frames.length === 1 && only ? only : { type: "batch", items: frames });
     for (const [i, task] of tasks.entries()) {
       const entry = running.get(task.task_id) as Running;
@@ -275,15 +281,18 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
         try {
           child ??= await start();
         } catch (err) {
-          if (!(err instanceof BrokenExecutor)) throw err;
+          if (!(err instanceof BrokenExecutorError)) throw err;
           deps.log.error({ err: err.message }, "executor is broken");
           for (const task of rest)
-            options.onEnd({ ...notRun(task, err.message), stderr: err.stderr });
+            options.onEnd({ ...notRun(task, err.message, true), stderr: err.stderr });
           return;
         }
         rest = rest.slice(await runSent(child, rest, options));
         running.clear();
       }
+    },
+    load: async () => {
+      child ??= await start();
     },
     close: () => replace(false),
   };
@@ -297,9 +306,9 @@ function judge(outcome: TaskOutcome, stopped: FailedOutcome | null): TaskOutcome
   return outcome.kind === "done" ? outcome : (stopped ?? outcome);
 }
 
-const notRun = (task: TaskInput, reason: string): TaskEnd => ({
+const notRun = (task: TaskInput, reason: string, broken = false): TaskEnd => ({
   task,
-  outcome: { kind: "not_run", reason },
+  outcome: { kind: "not_run", reason, broken },
   duration_ms: 0,
   stdout: "",
   stderr: "",

@@ -11,6 +11,8 @@ import {
   type WorkerCommand,
   type WorkloadSettings,
 } from "#shared/schema/pull.ts";
+import { BROKEN_MS, createBrokenExecutors } from "./broken-executors.ts";
+import { createChecker } from "./check-executor.ts";
 import { createControlClient } from "./client.ts";
 import { ControlRefused } from "./control-call.ts";
 import { createExecutorPool } from "./executor-pool.ts";
@@ -58,8 +60,6 @@ export interface PullWorker {
 
 const WAIT_MS = 20_000;
 const RETRY_MS = { first: 200, most: 10_000 };
-/** A workload that could not be run is not asked for again for so long; twice as long each time. */
-const BROKEN_MS = { first: 1_000, most: 60_000 };
 /** Ending the tasks that are left when the time is over. */
 const STOP_MS = 15_000;
 
@@ -78,15 +78,15 @@ export function startPullWorker(deps: PullDeps): PullWorker {
   const client = createControlClient(identity);
   const flight = createFlight();
   const plugins = createWorkerPlugins({ ...deps, signal: gone.signal });
-  const pool = createExecutorPool({
-    ...{ most: slots, clock, log },
-    create: (workload) =>
-      plugins.createExecutor(workload, (settings, more) =>
-        createExecutor({ ...deps, environment: { ...deps.environment, ...more } }, settings),
-      ),
-  });
+  const create = (workload: WorkloadSettings) =>
+    plugins.createExecutor(workload, (settings, more) =>
+      createExecutor({ ...deps, environment: { ...deps.environment, ...more } }, settings),
+    );
+  const pool = createExecutorPool({ ...{ most: slots, clock, log }, create });
   const settings = new Map<string, WorkloadSettings>();
-  const broken = new Map<string, { until: number; wait: number }>();
+  const broken = createBrokenExecutors(clock, () => leases.beatNow());
+  /** What this control plane takes beyond the first version of its calls (PULL_FEATURES). */
+  let accepts: readonly string[] = [];
   const outbox = createOutbox();
   /** Slots with no batch and no claim on its way for them. */
   let free = slots;
@@ -130,6 +130,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
       workloads: [...workloads],
     });
     heartbeat_ms = answer.heartbeat_ms;
+    accepts = answer.accepts;
     leases.paced();
     log.info({ worker_id: deps.worker_id, slots }, "joined the control plane");
   };
@@ -142,19 +143,17 @@ export function startPullWorker(deps: PullDeps): PullWorker {
   };
   /** Another process of this name, or a control plane that forgot us: register again. */
   const noticeRefusal = (err: unknown) => {
-    if (err instanceof ControlRefused && err.status === 409) registered = null;
+    // An older one that refuses what another one took tells what it takes when it is asked to register.
+    if (err instanceof ControlRefused && (err.status === 409 || err.status === 422))
+      registered = null;
   };
   const persist = <T>(what: string, call: () => Promise<T>): Promise<T> =>
     retry(what, () => register().then(call), noticeRefusal);
 
-  const excluded = (): string[] => {
-    const now = clock.monotonic();
-    return [...broken].filter(([, { until }]) => until > now).map(([slug]) => slug);
-  };
   const want = (n: number, wait_ms: number) => ({
     slots: n,
     wait_ms,
-    exclude: excluded(),
+    exclude: broken.excluded(),
     known: Object.fromEntries([...settings].map(([slug, { revision }]) => [slug, revision])),
   });
 
@@ -196,8 +195,9 @@ export function startPullWorker(deps: PullDeps): PullWorker {
       .catch((err) => {
         log.error({ err, workload: batch.workload }, "a batch broke");
         // Kept in flight they would be renewed for ever.
-        const outcome = { kind: "not_run", reason: errorMessage(err) } as const;
-        for (const task of batch.tasks) report(batch.workload, { ...EMPTY, task, outcome });
+        const reason = errorMessage(err);
+        const outcome = { kind: "not_run", reason, broken: true } as const;
+        for (const task of batch.tasks) report(batch, { ...EMPTY, task, outcome });
       })
       .finally(() => {
         running.delete(work);
@@ -209,18 +209,19 @@ export function startPullWorker(deps: PullDeps): PullWorker {
 
   const runBatch = async (batch: ClaimedBatch, stops: Map<number, AbortController>) => {
     const workload = settings.get(batch.workload);
-    const giveBack = (reason: string) => {
+    const giveBack = (reason: string, isBroken = false) => {
       log.warn({ workload: batch.workload, reason }, "tasks given back");
-      for (const task of batch.tasks)
-        onEnd({ ...EMPTY, task, outcome: { kind: "not_run", reason } });
+      const outcome = { kind: "not_run", reason, broken: isBroken } as const;
+      for (const task of batch.tasks) onEnd({ ...EMPTY, task, outcome });
     };
-    const onEnd = (ended: TaskEnd) => report(batch.workload, ended);
-    const onBegin: RunOptions["onBegin"] = (task, look) => live.begin(batch.workload, task, look);
+    const onEnd = (ended: TaskEnd) => report(batch, ended);
+    const onBegin: RunOptions["onBegin"] = (task, look, notes) =>
+      live.begin(batch.workload, task, look, notes);
     const watched = { timeout_ms: batch.timeout_ms, onBegin, onEnd };
     if (stopping.signal.aborted) return giveBack("the worker is stopping");
     if (!workload) return giveBack("its settings are not known");
     const executor = await pool.take(workload).catch((err) => {
-      giveBack(errorMessage(err));
+      giveBack(errorMessage(err), true);
       return null;
     });
     if (!executor) return;
@@ -246,30 +247,33 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     await pool.give(workload, executor);
   };
 
-  const markBroken = (slug: string) => {
-    const before = broken.get(slug)?.wait ?? BROKEN_MS.first / 2;
-    const wait = Math.min(BROKEN_MS.most, before * 2);
-    broken.set(slug, { wait, until: clock.monotonic() + wait });
-  };
-
-  const report = (workload: string, { task, outcome, ...printed }: TaskEnd): void => {
+  const report = (
+    { workload, revision }: Pick<ClaimedBatch, "workload" | "revision">,
+    { task, outcome, notes, ...printed }: TaskEnd,
+  ): void => {
     const { task_id, epoch } = task;
     live.end(task);
     // Lost: what it did counts for nobody.
     if (!flight.has(task)) return;
     flight.remove(task);
     const { duration_ms, stdout, stderr, truncated } = printed;
-    const told = { task_id, epoch, duration_ms, stdout, stderr, truncated };
+    const said = notes && accepts.includes("notes") ? { notes } : {};
+    const told = { task_id, epoch, duration_ms, stdout, stderr, truncated, ...said };
     const printedBytes = stdout.length + stderr.length;
+    if (outcome.kind !== "not_run") broken.clear(workload);
     if (outcome.kind === "done") {
-      broken.delete(workload);
       const { output } = outcome;
       const bytes = printedBytes + (JSON.stringify(output)?.length ?? 0);
       outbox.add("done", workload, { ...told, output }, bytes);
     } else if (outcome.kind === "not_run" || outcome.error === CANCELLED) {
       // Stopped with a neighbour that was lost: nothing is wrong with the executor.
-      if (outcome.kind === "not_run" && !stopping.signal.aborted) markBroken(workload);
+      if (outcome.kind === "not_run" && outcome.broken)
+        broken.mark(workload, revision, outcome.reason, stderr);
       outbox.add("released", workload, { task_id, epoch });
+    } else if (outcome.retry_after_ms !== null && accepts.includes("snooze")) {
+      const { retry_after_ms, error } = outcome;
+      const reason = error.slice(0, MAX_ERROR_LENGTH);
+      outbox.add("released", workload, { task_id, epoch, retry_after_ms, reason }, reason.length);
     } else {
       const { kind: _kind, ...how } = outcome;
       const error = how.error.slice(0, MAX_ERROR_LENGTH);
@@ -300,7 +304,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
         await next.promise;
         continue;
       }
-      const asked = excluded().length > 0 ? BROKEN_MS.first : WAIT_MS;
+      const asked = broken.excluded().length > 0 ? BROKEN_MS.first : WAIT_MS;
       await persist("a claim", async () => {
         if (!pending()) await exchange(free, asked);
       });
@@ -316,7 +320,19 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     if (command === "recycle") await pool.recycle();
     if (command === "stop") deps.onStop?.();
   };
-  const live = startLiveRuns({ clock, log, tell: client.tellLiveRuns });
+  const checker = createChecker({
+    ...{ create, log },
+    answer: (found) => retry("the answer of a check", () => client.answerCheck(found)),
+    onFound: ({ slug, revision }, found) => {
+      if (found) broken.mark(slug, revision, found.error, found.trace);
+      else broken.clear(slug);
+      changed();
+    },
+  });
+  const live = startLiveRuns({
+    ...{ clock, log, tell: client.tellLiveRuns },
+    notes: () => accepts.includes("notes"),
+  });
   const leases = keepLeases({
     ...{ clock, log, flight, random: deps.random },
     idleMs: () => heartbeat_ms,
@@ -324,12 +340,14 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     beat: async (in_flight) => {
       await register();
       const load = (await deps.load?.()) ?? {};
-      const { lost, commands, version } = await client
-        .heartbeat({ in_flight, ...load })
+      const said = accepts.includes("broken") ? { broken: broken.list() } : {};
+      const { lost, commands, checks, version } = await client
+        .heartbeat({ in_flight, ...load, ...said })
         .catch((err) => {
           noticeRefusal(err);
           throw err;
         });
+      checker.begin(checks);
       if (version !== undefined) deps.onVersion?.(version);
       for (const command of commands)
         void obey(command).catch((err) => log.error({ err, ...command }, "a command failed"));
@@ -357,7 +375,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     changed();
     await working;
     await spoolReports(identity, outbox).catch((err) => log.error({ err }, "reports are lost"));
-    await Promise.all([leases.stop(), live.stop()]);
+    await Promise.all([leases.stop(), live.stop(), checker.idle()]);
     await pool.close();
     await plugins.close();
   };

@@ -34,6 +34,12 @@ class NoRetry(Exception):
     """Raise it when no further attempt can help."""
 
 
+def finite(value):
+    """The number, or None for one that JSON has no word for."""
+    number = float(value)
+    return number if number - number == 0 else None
+
+
 class FrameTooLarge(Exception):
     """What is sent would not fit into a frame."""
 
@@ -64,11 +70,13 @@ class Context:
 
         return flotilla_store.Blob()
 
-    def progress(self, percent, note=""):
-        send({"type": "progress", "id": self.task_id, "pct": percent, "note": note})
+    def progress(self, value, text=""):
+        """Says how far the task is: 0 to 1, and words for people."""
+        send({"type": "progress", "id": self.task_id, "value": finite(value), "text": str(text)[:500]})
 
     def log(self, text, level="info"):
-        send({"type": "log", "id": self.task_id, "level": level, "text": str(text)})
+        """Adds a line to the task's log. Levels: debug, info, warn, error."""
+        send({"type": "log", "id": self.task_id, "level": str(level), "text": str(text)[:2000]})
 
 
 _write_lock = threading.Lock()

@@ -1,3 +1,5 @@
+import type { ToldNotes } from "#shared/schema/executor.ts";
+
 /** A claimed task as an executor gets it. */
 export interface TaskInput {
   task_id: number;
@@ -8,7 +10,10 @@ export interface TaskInput {
   extra: unknown;
 }
 
-/** How an attempt ended. `not_run`: it was never begun (the executor is broken), so no attempt is consumed. */
+/**
+ * How an attempt ended. `not_run`: it was never begun, so no attempt is consumed; `broken` when that is because the code of
+ * its workload does not load here, and not because the worker stops. A failure with `retry_after_ms` asked to be run later.
+ */
 export type TaskOutcome =
   | { kind: "done"; output: unknown }
   | {
@@ -18,7 +23,7 @@ export type TaskOutcome =
       retry_after_ms: number | null;
       no_retry: boolean;
     }
-  | { kind: "not_run"; reason: string };
+  | { kind: "not_run"; reason: string; broken: boolean };
 
 export type FailedOutcome = Extract<TaskOutcome, { kind: "failed" }>;
 
@@ -29,18 +34,23 @@ export interface TaskEnd {
   stdout: string;
   stderr: string;
   truncated: boolean;
+  /** What it said of itself; null: nothing. */
+  notes?: ToldNotes | null;
 }
 
 /** The last `bytes` of each stream of a running task. */
 export type LookAtOutput = (bytes: number) => { stdout: string; stderr: string };
+
+/** What a running task has said of itself so far; null: nothing. */
+export type ReadNotes = () => ToldNotes | null;
 
 export interface RunOptions {
   /** How long each task may take; null: as long as its lease is renewed. */
   timeout_ms: number | null;
   /** Aborts tasks that are not this worker's any more, and everything when the worker must go. */
   signal: AbortSignal;
-  /** Told as each task begins, with a way to look at what it has printed. */
-  onBegin?(task: TaskInput, look: LookAtOutput): void;
+  /** Told as each task begins, with a way to look at what it has printed and said. */
+  onBegin?(task: TaskInput, look: LookAtOutput, notes?: ReadNotes): void;
   /** Told as each task ends, in order. */
   onEnd(end: TaskEnd): void;
 }
@@ -48,8 +58,21 @@ export interface RunOptions {
 /** Runs the tasks of one workload in one slot, one batch at a time. */
 export interface Executor {
   run(tasks: readonly TaskInput[], options: RunOptions): Promise<void>;
+  /** Loads the workload's code without running a task. @throws BrokenExecutorError when it does not load here */
+  load(): Promise<void>;
   /** Ends its processes. Idempotent. */
   close(): Promise<void>;
+}
+
+/** The code of a workload does not load on this worker: no attempt is consumed by that. */
+export class BrokenExecutorError extends Error {
+  /** What was printed meanwhile: the traceback. */
+  readonly stderr: string;
+  constructor(message: string, stderr = "") {
+    super(message);
+    this.name = "BrokenExecutorError";
+    this.stderr = stderr;
+  }
 }
 
 /** The error of a task that was stopped because it was not to go on here. */

@@ -1,12 +1,13 @@
-import type { WorkloadSettings } from "#shared/schema/pull.ts";
+import type { Want, WorkloadSettings } from "#shared/schema/pull.ts";
 import type { WorkloadRow } from "../../db/types.ts";
+import type { ControlContext } from "../context.ts";
+import { limitsOf } from "../limits-of.ts";
 import { pluginOf, withPlugin } from "../plugins/of-workload.ts";
 import type { Plugins } from "../plugins/registry.ts";
-import { limitsOf } from "../workloads.ts";
 import type { SlotTasks } from "./claims.ts";
 
 /** Changes whenever the workload's settings do, and its plugin. */
-function revisionOf(plugins: Plugins, workload: WorkloadRow): string {
+export function revisionOf(plugins: Plugins, workload: WorkloadRow): string {
   const plugin = pluginOf(plugins, workload);
   const version = plugin ? `.${plugin.sha256?.slice(0, 16) ?? "none"}` : "";
   return `${workload.workload_id}.${workload.updated_at}${version}`;
@@ -46,3 +47,17 @@ export function claimedJson(
   );
   return `{"batches":[${parts.join(",")}],"workloads":${workloads}`;
 }
+
+/**
+ * The workloads that a worker cannot run, without those whose settings it has not seen: a new revision is tried at once,
+ * whatever the old one did. One whose revision it does not tell stays out.
+ */
+export const stillExcluded = (
+  { pipeline }: Pick<ControlContext, "pipeline">,
+  { exclude, known }: Pick<Want, "exclude" | "known">,
+): string[] =>
+  exclude.filter((slug) => {
+    const workload = pipeline.workloads.bySlug(slug);
+    const tried = known[slug];
+    return !workload || tried === undefined || tried === revisionOf(pipeline.plugins, workload);
+  });

@@ -1,7 +1,7 @@
 import type { ClaimedTask } from "../../db/queue/types.ts";
 import type { PullWorkerRow, WorkloadRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
-import { limitsOf } from "../workloads.ts";
+import { limitsOf } from "../limits-of.ts";
 import { mayRun } from "./workers.ts";
 
 /** Tasks of one workload for one slot. */

@@ -1,8 +1,13 @@
 import { cleanJson, cleanText } from "#drizzle/clean.ts";
 import { AppError } from "#shared/errors.ts";
-import { type DoneItem, EmitList, type FailedItem } from "#shared/schema/pull.ts";
+import {
+  type DoneItem,
+  EmitList,
+  type FailedItem,
+  type ReleasedItem,
+} from "#shared/schema/pull.ts";
 import { MAX_JSON_DEPTH, type TaskIn } from "#shared/schema/queue.ts";
-import type { AttemptRef, DoneTask, NewTask, Report } from "../../db/queue/types.ts";
+import type { DoneTask, NewTask, Report } from "../../db/queue/types.ts";
 import type { WorkloadRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
 import { isTooDeep, newTask } from "../tasks.ts";
@@ -132,10 +137,13 @@ export async function failTasks(
   );
 }
 
-/** Gives back what was not begun, with its attempt. */
+/** Gives back what was not begun, or asked to be run later, with its attempt. */
 export const releaseTasks = async (
   ctx: ControlContext,
   worker: string,
-  items: AttemptRef[],
-): Promise<Report[]> =>
-  items.length === 0 ? [] : ctx.pipeline.turns.call({ op: "release", worker, items });
+  items: ReleasedItem[],
+): Promise<Report[]> => {
+  if (items.length === 0) return [];
+  const cleaned = items.map((item) => ({ ...item, reason: cleanText(item.reason) }));
+  return ctx.pipeline.turns.call({ op: "release", worker, items: cleaned });
+};

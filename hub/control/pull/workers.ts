@@ -1,20 +1,25 @@
+import type { z } from "zod";
 import { isoTime } from "#shared/clock.ts";
 import { AppError, conflict, errorMessage, notFound } from "#shared/errors.ts";
+import type { BrokenExecutor } from "#shared/schema/executor.ts";
 import {
   type ChangeFilter,
+  PULL_FEATURES,
   PULL_HEARTBEAT_MS,
   PULL_OFFLINE_MS,
   type PullHeartbeat,
+  type PullHeartbeatAnswer,
   type PullWorker,
+  type RegisteredPull,
   type RegisterPull,
-  type WorkerCommand,
 } from "#shared/schema/pull.ts";
 import type { AttemptRef } from "../../db/queue/types.ts";
 import type { PullWorkerRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
+import { limitsOf } from "../limits-of.ts";
 import { recordGpus } from "../load.ts";
-import { limitsOf } from "../workloads.ts";
 import { commandsFor } from "./commands.ts";
+import { checksFor } from "./waiting-checks.ts";
 
 /** The worker has to register (again): its process is not the one this control plane knows. */
 const unregistered = () =>
@@ -28,7 +33,7 @@ export async function registerPuller(
   ctx: ControlContext,
   worker_id: string,
   hello: RegisterPull,
-): Promise<{ worker_id: string; heartbeat_ms: number; version: string }> {
+): Promise<z.infer<typeof RegisteredPull>> {
   const now = ctx.clock.now();
   const row = await ctx.db.pull_workers.register(
     {
@@ -45,6 +50,7 @@ export async function registerPuller(
       host_cpu_percent: null,
       mem_percent: null,
       gpus: [],
+      broken: null,
       started_at: hello.started_at ? Date.parse(hello.started_at) : now,
       last_heartbeat_at: now,
     },
@@ -54,7 +60,12 @@ export async function registerPuller(
   ctx.pipeline.pullers.set(worker_id, row);
   ctx.pipeline.tell.worker(worker_id);
   ctx.log.info({ worker_id, host: row.host, slots: row.slots }, "pull worker registered");
-  return { worker_id, heartbeat_ms: PULL_HEARTBEAT_MS, version: ctx.version };
+  return {
+    worker_id,
+    heartbeat_ms: PULL_HEARTBEAT_MS,
+    version: ctx.version,
+    accepts: [...PULL_FEATURES],
+  };
 }
 
 /** The registered process behind a call. @throws AppError conflict when it is not (any more). */
@@ -77,8 +88,9 @@ export async function beatPuller(
   ctx: ControlContext,
   worker_id: string,
   beat: PullHeartbeat,
-): Promise<{ lost: AttemptRef[]; drain: boolean; version: string; commands: WorkerCommand[] }> {
+): Promise<z.infer<typeof PullHeartbeatAnswer>> {
   const { incarnation, in_flight, cpu_percent, host_cpu_percent, mem_percent, gpus } = beat;
+  const broken = brokenSince(ctx, worker_id, beat.broken);
   const groups = new Map<string, AttemptRef[]>();
   for (const { workload, task_id, epoch } of in_flight) {
     const group = groups.get(workload) ?? [];
@@ -92,13 +104,15 @@ export async function beatPuller(
     const { lease_ms } = limitsOf(workload);
     return ctx.pipeline.turns.call({ op: "renew", worker: incarnation, items, lease_ms });
   });
-  const [commands, row, ...lost] = await Promise.all([
+  const [commands, checks, row, ...lost] = await Promise.all([
     commandsFor(ctx, worker_id, incarnation),
+    checksFor(ctx, worker_id, incarnation),
     ctx.db.pull_workers.beat(worker_id, incarnation, {
       cpu_percent,
       host_cpu_percent,
       mem_percent,
       gpus,
+      broken,
       in_flight: in_flight.length,
       last_heartbeat_at: ctx.clock.now(),
     }),
@@ -113,7 +127,34 @@ export async function beatPuller(
     await recordGpus(ctx, row.host, gpus).catch((err) =>
       ctx.log.warn({ worker_id, err: errorMessage(err) }, "GPU readings not kept"),
     );
-  return { lost: lost.flat(), drain: row.draining, version: ctx.version, commands };
+  return { lost: lost.flat(), drain: row.draining, version: ctx.version, commands, checks };
+}
+
+/** What is told, with the time it was first told at; pages that show workloads are told of a change. */
+function brokenSince(
+  { clock, pipeline, changes, log }: ControlContext,
+  worker_id: string,
+  told: readonly BrokenExecutor[],
+): PullWorkerRow["broken"] {
+  const before = pipeline.pullers.get(worker_id)?.broken ?? [];
+  if (told.length === 0 && before.length === 0) return null;
+  const now = clock.now();
+  const broken = told.map(({ broken_ms, ...one }) => {
+    const known = before.find((b) => b.workload === one.workload && b.revision === one.revision);
+    if (!known)
+      log.warn(
+        { worker_id, workload: one.workload, err: one.error },
+        "a worker cannot load the code of a workload",
+      );
+    return { ...one, since: known?.since ?? now - broken_ms };
+  });
+  const isSame =
+    broken.length === before.length &&
+    broken.every((one) =>
+      before.some((b) => b.workload === one.workload && b.revision === one.revision),
+    );
+  if (!isSame) changes.touch("v1/workloads");
+  return broken.length === 0 ? null : broken;
 }
 
 /** No new tasks from now on; what runs may end. @throws AppError conflict */
@@ -138,7 +179,7 @@ export const mayRun = (
   (workload.host_affinity.length === 0 || workload.host_affinity.includes(worker.host));
 
 function pullerRecord(ctx: ControlContext, row: PullWorkerRow): PullWorker {
-  const { worker_id, incarnation: _incarnation, draining, ...rest } = row;
+  const { worker_id, incarnation: _incarnation, draining, broken, ...rest } = row;
   const silent = ctx.clock.now() - row.last_heartbeat_at > PULL_OFFLINE_MS;
   return {
     ...rest,
@@ -148,6 +189,9 @@ function pullerRecord(ctx: ControlContext, row: PullWorkerRow): PullWorker {
       .all()
       .filter((workload) => workload.enabled && mayRun(row, workload))
       .map(({ slug }) => slug),
+    broken: (broken ?? [])
+      .filter(({ workload }) => ctx.pipeline.workloads.bySlug(workload))
+      .map(({ workload, error, since }) => ({ workload, error, since: isoTime(since) })),
     started_at: isoTime(row.started_at),
     last_heartbeat_at: isoTime(row.last_heartbeat_at),
   };

@@ -4,6 +4,7 @@ import { fails, json, ok } from "#hub/http/openapi-parts.ts";
 import { WorkerCommand } from "#shared/schema/pull.ts";
 import {
   AdminCommand,
+  AnswerCheck,
   ConfigPoll,
   Leases,
   LiveLogs,
@@ -15,6 +16,7 @@ import { commandPuller } from "../pull/commands.ts";
 import { pollConfig } from "../pull/config.ts";
 import { getLeases } from "../pull/leases.ts";
 import { liveRuns, tellLiveRuns } from "../pull/live-runs.ts";
+import { answerCheck } from "../pull/waiting-checks.ts";
 import { requirePuller } from "../pull/workers.ts";
 import { requireSecret } from "./pull.ts";
 
@@ -57,6 +59,18 @@ const routes = {
       ...fails(400, 401, 404, 409, 413, 415, 422),
     },
   }),
+  checks: createRoute({
+    method: "post",
+    path: path("checks"),
+    tags,
+    summary: "What a worker found when it loaded a workload's code",
+    description: "For the worker's daemon, which was asked with the answer of its heartbeat.",
+    request: { params, ...json(AnswerCheck) },
+    responses: {
+      ...ok(z.object({ ok: z.literal(true) })),
+      ...fails(400, 401, 404, 409, 413, 415, 422),
+    },
+  }),
   runs: createRoute({
     method: "get",
     path: path("runs"),
@@ -93,6 +107,12 @@ export function pullDaemonRoutes(ctx: ControlContext) {
       const { incarnation, items } = c.req.valid("json");
       const { worker_id } = await requirePuller(ctx, requireSecret(ctx, c), incarnation);
       await tellLiveRuns(ctx, worker_id, items);
+      return c.json({ ok: true as const }, 200);
+    })
+    .openapi(routes.checks, async (c) => {
+      const { incarnation, ...answer } = c.req.valid("json");
+      const { worker_id } = await requirePuller(ctx, requireSecret(ctx, c), incarnation);
+      await answerCheck(ctx, worker_id, answer);
       return c.json({ ok: true as const }, 200);
     })
     .openapi(routes.runs, async (c) => c.json(await liveRuns(ctx, c.req.valid("param").id), 200))

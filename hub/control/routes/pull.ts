@@ -25,7 +25,8 @@ import {
   Reported,
 } from "#shared/schema/pull.ts";
 import type { ControlContext } from "../context.ts";
-import { claimedJson } from "../pull/answer.ts";
+import { keepNotes } from "../notes.ts";
+import { claimedJson, stillExcluded } from "../pull/answer.ts";
 import { awaitTasks } from "../pull/claims.ts";
 import { completeTasks, failTasks, releaseTasks } from "../pull/reports.ts";
 import {
@@ -173,6 +174,8 @@ async function exchange(
   // What was reported is answered at once; a worker that also wants to wait asks again.
   const reporting = done.length + failed.length + released.length > 0;
   const wait_ms = reporting ? 0 : want.wait_ms;
+  const exclude = stillExcluded(ctx, want);
+  await keepNotes(ctx, [...done, ...failed]);
   // Asked in one turn of the event loop, so they are one transaction; the reports come first in it.
   const [reports, batches] = await Promise.all([
     Promise.all([
@@ -180,7 +183,7 @@ async function exchange(
       failTasks(ctx, incarnation, failed),
       releaseTasks(ctx, incarnation, released),
     ]),
-    awaitTasks(ctx, worker, { ...want, wait_ms }, () => c.req.raw.signal),
+    awaitTasks(ctx, worker, { ...want, wait_ms, exclude }, () => c.req.raw.signal),
   ]);
   const results = JSON.stringify(reports.flat());
   return asJson(`${claimedJson(ctx.pipeline.plugins, batches, want.known)},"results":${results}}`);
@@ -208,7 +211,8 @@ export function pullRoutes(ctx: ControlContext) {
       c.json(await beatPuller(ctx, requireSecret(ctx, c), c.req.valid("json")), 200),
     )
     .openapi(routes.claim, async (c) => {
-      const { incarnation, known, ...want } = c.req.valid("json");
+      const { incarnation, ...asked } = c.req.valid("json");
+      const { known, ...want } = { ...asked, exclude: stillExcluded(ctx, asked) };
       const worker = await requirePuller(ctx, requireSecret(ctx, c), incarnation);
       const batches = await awaitTasks(ctx, worker, want, () => c.req.raw.signal);
       return asJson(`${claimedJson(ctx.pipeline.plugins, batches, known)}}`) as never;
@@ -216,11 +220,13 @@ export function pullRoutes(ctx: ControlContext) {
     .openapi(routes.complete, async (c) => {
       const { incarnation, items } = c.req.valid("json");
       await requirePuller(ctx, requireSecret(ctx, c), incarnation);
+      await keepNotes(ctx, items);
       return c.json({ items: await completeTasks(ctx, incarnation, items) }, 200);
     })
     .openapi(routes.fail, async (c) => {
       const { incarnation, items } = c.req.valid("json");
       await requirePuller(ctx, requireSecret(ctx, c), incarnation);
+      await keepNotes(ctx, items);
       return c.json({ items: await failTasks(ctx, incarnation, items) }, 200);
     })
     .openapi(routes.exchange, (c) => exchange(ctx, c, c.req.valid("json")) as never)

@@ -1,6 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { jsonBodyLimit, jsonLimit } from "#hub/http/guards.ts";
 import { fails, json, ok } from "#hub/http/openapi-parts.ts";
+import { CheckExecutor, ExecutorCheck } from "#shared/schema/executor.ts";
 import {
   AllRunsQuery,
   PeekQuery,
@@ -16,6 +17,7 @@ import {
   WorkloadRunsQuery,
 } from "#shared/schema/queue.ts";
 import {
+  CreatedWorkload,
   SetEnabled,
   SetSupervisorEnabled,
   Workload,
@@ -66,13 +68,30 @@ export const routes = {
     tags,
     summary: "Create a workload",
     description:
-      "The answer holds every setting, defaults filled in. A slug that exists is 409, a key that is not known 422.",
+      "The answer holds every setting, defaults filled in. A slug that exists is 409, a key that is not known 422. With `check=true` a worker loads its code, and `check` tells what it found: the workload is made either way.",
     middleware: [jsonBodyLimit],
-    request: json(WorkloadCreate, { slug: "thumbnails", ...SETTINGS }),
+    request: {
+      query: z.object({ check: z.stringbool().default(false) }),
+      ...json(WorkloadCreate, { slug: "thumbnails", ...SETTINGS }),
+    },
     responses: {
-      201: { description: "Created", content: { "application/json": { schema: Workload } } },
+      201: { description: "Created", content: { "application/json": { schema: CreatedWorkload } } },
       ...fails(400, 409, 413, 415, 422),
     },
+  }),
+  check: createRoute({
+    method: "post",
+    path: path("/{slug}/check"),
+    tags,
+    summary: "Have a worker load the workload's code",
+    description:
+      "Answers `ok`, or `broken` with the error and its traceback. The worker hears of it with its next heartbeat, within 5 s. 409 when no live worker may run the workload, 504 when the worker does not answer within `timeout_s`.",
+    middleware: [jsonBodyLimit],
+    request: {
+      params: Params,
+      body: { content: json(CheckExecutor, { timeout_s: 60 }).body.content, required: false },
+    },
+    responses: { ...ok(ExecutorCheck), ...fails(400, 404, 409, 413, 415, 422, 504) },
   }),
   read: createRoute({
     method: "get",

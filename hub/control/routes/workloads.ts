@@ -1,8 +1,10 @@
 import { newApp } from "#hub/http/new-app.ts";
 import { quickly } from "#hub/http/quickly.ts";
+import { CheckExecutor } from "#shared/schema/executor.ts";
 import { plainBatch } from "#shared/schema/plain.ts";
 import type { TaskIn } from "#shared/schema/queue.ts";
 import type { ControlContext } from "../context.ts";
+import { checkExecutor, tryExecutor } from "../pull/checks.ts";
 import { getCounts, peekQueue, removeTask, resetFailed, resetTask } from "../queue.ts";
 import { getRun, listRuns } from "../runs.ts";
 import { getTask, getTaskOfRun } from "../task-history.ts";
@@ -16,6 +18,9 @@ import {
   replaceWorkload,
 } from "../workloads.ts";
 import { MAX_BATCH_BYTES, routes } from "./workload-routes.ts";
+
+/** How long a new workload is waited for to be loaded. */
+const CHECK_S = 60;
 
 const submitBatch = (ctx: ControlContext, of: string, items: readonly TaskIn[]) =>
   submitTasks(ctx, of, items, (i) => ["body", "items", i]);
@@ -31,9 +36,18 @@ export function workloadRoutes(ctx: ControlContext) {
   );
   return app
     .openapi(routes.list, async (c) => c.json({ workloads: await listWorkloads(ctx) }, 200))
-    .openapi(routes.create, async (c) =>
-      c.json(await createWorkload(ctx, c.req.valid("json")), 201),
-    )
+    .openapi(routes.create, async (c) => {
+      const made = await createWorkload(ctx, c.req.valid("json"));
+      if (!c.req.valid("query").check) return c.json(made, 201);
+      const check = await tryExecutor(ctx, made.slug, CHECK_S, c.req.raw.signal);
+      return c.json({ ...(await getWorkload(ctx, made.slug)), check }, 201);
+    })
+    .openapi(routes.check, async (c) => {
+      // A call without a body asks for nothing but the defaults.
+      const asked = CheckExecutor.parse(c.req.valid("json") ?? {});
+      const { slug: of } = c.req.valid("param");
+      return c.json(await checkExecutor(ctx, of, asked, c.req.raw.signal), 200);
+    })
     .openapi(routes.read, async (c) =>
       c.json(await getWorkload(ctx, c.req.valid("param").slug), 200),
     )

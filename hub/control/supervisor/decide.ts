@@ -8,6 +8,8 @@ export const STREAK = 20;
 export const LASTED_MS: Record<SupervisedProblem, number> = {
   no_worker: 60_000,
   dead_instances: 60_000,
+  // A worker tried to load it: there is nothing to wait for.
+  broken_executor: 0,
   stuck: 300_000,
 };
 /** Dead instances that were restarted in vain are restarted again. */
@@ -30,6 +32,8 @@ export interface Facts {
   limited: boolean;
   /** Instances that may run it, should run, and were given up by their agent. */
   dead_instances: number;
+  /** Where the code does not load and why, in a sentence; null where it does. */
+  broken: string | null;
 }
 
 /** What to write, and what to do once it is written; `act` null: only something to remember. */
@@ -90,12 +94,15 @@ function judgeProblem(row: SupervisedRow, facts: Facts): Decision | null {
   const { now } = facts;
   const problem = seen(row, facts);
   if (problem === "undecided") return null;
+  if (problem === "broken_executor" && (problem !== row.problem || !row.told))
+    return act("report", now, facts.broken ?? problem, { problem, problem_at: now, told: true });
   if (problem !== row.problem)
     return remember(problem === null ? `no longer ${row.problem}` : `${problem} since now`, {
       ...{ problem, told: false },
       problem_at: problem === null ? null : now,
     });
   if (problem === null || now - (row.problem_at ?? now) < LASTED_MS[problem]) return null;
+  if (problem === "broken_executor") return null;
   if (problem === "stuck")
     return row.told ? null : act("report", now, stuckReason(facts), { told: true });
   if (facts.dead_instances > 0) {
@@ -119,6 +126,7 @@ function seen(row: SupervisedRow, facts: Facts): SupervisedProblem | null | "und
   if (facts.ready === 0) return null;
   if (facts.workers === 0) return "no_worker";
   if (facts.dead_instances > 0) return "dead_instances";
+  if (facts.broken !== null) return "broken_executor";
   const ended_at = facts.runs[0]?.finished_at ?? 0;
   if (facts.limited || facts.idle_slots === 0) return null;
   if (row.problem === "stuck" && ended_at > (row.problem_at ?? 0)) return null;

@@ -2,6 +2,7 @@ import { PULL_OFFLINE_MS } from "#shared/schema/pull.ts";
 import type { QueueCounts } from "../../db/queue/types.ts";
 import type { AgentRow, PullWorkerRow, SupervisedRow, WorkloadRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
+import { brokenSentence, executorState } from "../executor-state.ts";
 import { isAlive } from "../fleet/agents.ts";
 import { mayRun } from "../pull/workers.ts";
 import { resetFailed } from "../queue.ts";
@@ -79,6 +80,7 @@ async function factsOf(
   { ready, claimed, failed }: QueueCounts,
   { workers, agents, known }: Scene,
 ): Promise<Facts> {
+  const executor = executorState(ctx, workload, workers);
   const able = workers.filter((worker) => mayRun(worker, workload));
   return {
     ...{ ready, claimed, failed, enabled: workload.enabled, now: ctx.clock.now() },
@@ -90,6 +92,7 @@ async function factsOf(
     limited:
       workload.rate_limit !== null ||
       (workload.max_in_flight !== null && claimed >= workload.max_in_flight),
+    broken: executor.state === "broken" ? brokenSentence(executor) : null,
     dead_instances: agents.flatMap((agent) => deadInstances(agent, workload, known)).length,
   };
 }

@@ -2,7 +2,7 @@ import { RUN_OUTCOMES, TASK_STATE } from "#drizzle/queue-tables.ts";
 import type { Backoff } from "#shared/schema/workload.ts";
 import { backoffMs } from "./backoff.ts";
 import type { Counter } from "./deltas.ts";
-import { type FailedTask, MAX_CRASHES } from "./types.ts";
+import { type FailedTask, MAX_CRASHES, type ReleasedTask } from "./types.ts";
 
 /** The rules of an attempt's end that both databases follow. */
 
@@ -63,6 +63,13 @@ export const afterExpiry = (
   ...afterEnd(task, true, backoff, random),
   outcome: outcomeCode(overdue ? "timeout" : "lease_expired"),
   error: overdue ? "the run did not end within its timeout" : "lease expired",
+});
+
+/** Of a task that is given back: ready at once, or when the time is over that it asked to wait. */
+export const afterRelease = ({ retry_after_ms, reason }: ReleasedTask) => ({
+  state: retry_after_ms ? TASK_STATE.delayed : TASK_STATE.ready,
+  wait: retry_after_ms ?? 0,
+  last_error: retry_after_ms === null ? null : reason,
 });
 
 function afterEnd(task: Attempted, crashed: boolean, backoff: Backoff, random: number): Verdict {

@@ -104,9 +104,12 @@ from upd order by task_id
 returning task_id, epoch, run_id, workload_id`;
 
 export const RELEASE = `
-update tasks t set state = 0, attempt = t.attempt - 1, epoch = t.epoch + 1, run_at = ${NOW}, ${FREED}
-from ${refs} where ${fence} and t.worker = $3::text
-returning t.task_id, t.epoch, t.workload_id`;
+update tasks t set state = i.state, attempt = t.attempt - 1, epoch = t.epoch + 1, run_at = ${NOW} + i.wait,
+  last_error = coalesce(nullif(i.last_error, ''), t.last_error), ${FREED}
+from unnest($1::text::bigint[], $2::text::bigint[], $4::text::int[], $5::text::bigint[], $6::text::text[])
+  i(task_id, epoch, state, wait, last_error)
+where ${fence} and t.worker = $3::text
+returning t.task_id, t.epoch, t.workload_id, t.state`;
 
 export const RENEW = `
 update tasks t set lease_until = least(${NOW} + $4::bigint, t.deadline_at)

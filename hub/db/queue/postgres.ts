@@ -4,6 +4,7 @@ import { Deltas } from "./deltas.ts";
 import {
   afterExpiry,
   afterFailure,
+  afterRelease,
   counterOf,
   onlyFailed,
   outcomeCode,
@@ -28,6 +29,7 @@ import type {
   QueueOp,
   QueueRow,
   QueueStore,
+  ReleasedTask,
   Report,
 } from "./types.ts";
 
@@ -323,13 +325,18 @@ async function giveBack(
   return new Map(rows.map((row) => [keyOf(row), row]));
 }
 
-async function release(tx: Tx, worker: string, items: AttemptRef[]): Promise<Report[]> {
-  const rows = await tx.q<AttemptRef & { workload_id: number }>(SQL.RELEASE, [
+async function release(tx: Tx, worker: string, items: ReleasedTask[]): Promise<Report[]> {
+  const ends = items.map(afterRelease);
+  const rows = await tx.q<AttemptRef & { workload_id: number; state: number }>(SQL.RELEASE, [
     list(items.map((x) => x.task_id)),
     list(items.map((x) => x.epoch)),
     worker,
+    list(ends.map((x) => x.state)),
+    list(ends.map((x) => x.wait)),
+    list(ends.map((x) => x.last_error ?? "")),
   ]);
-  for (const { workload_id } of rows) tx.deltas.move(workload_id, "claimed", "ready");
+  for (const { workload_id, state } of rows)
+    tx.deltas.move(workload_id, "claimed", counterOf(state));
   // Its epoch is the next one now.
   const released = new Set(rows.map((row) => `${row.task_id}:${row.epoch - 1}`));
   return items.map((item) => {

@@ -79,9 +79,13 @@ export function prepareStatements(client: Client.Database) {
          last_error = @last_error, worker = null, worker_id = null, lease_until = null, deadline_at = null,
          claimed_at = null
        where task_id = @task_id and epoch = @epoch`),
-    release: prepare<[number, number, number, string], { workload_id: number }>(
-      `update tasks set state = 0, attempt = attempt - 1, epoch = epoch + 1, run_at = ?, worker = null,
-         worker_id = null, lease_until = null, deadline_at = null, claimed_at = null
+    release: prepare<
+      [number, number, string | null, number, number, string],
+      { workload_id: number }
+    >(
+      `update tasks set state = ?, attempt = attempt - 1, epoch = epoch + 1, run_at = ?,
+         last_error = coalesce(?, last_error), worker = null, worker_id = null, lease_until = null, deadline_at = null,
+         claimed_at = null
        where ${HELD} returning workload_id`,
     ),
     renew: prepare<[number, number, number, string]>(

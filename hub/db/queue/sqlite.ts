@@ -5,6 +5,7 @@ import { Deltas } from "./deltas.ts";
 import {
   afterExpiry,
   afterFailure,
+  afterRelease,
   counterOf,
   onlyFailed,
   outcomeCode,
@@ -24,6 +25,7 @@ import type {
   OpResults,
   QueueOp,
   QueueStore,
+  ReleasedTask,
   Report,
 } from "./types.ts";
 
@@ -275,10 +277,12 @@ function giveBack(tx: Tx, task_id: number, epoch: number, end: Verdict, last_err
   });
 }
 
-function release(tx: Tx, worker: string, { task_id, epoch }: AttemptRef): Report {
-  const task = tx.s.release.get(tx.now, task_id, epoch, worker);
+function release(tx: Tx, worker: string, item: ReleasedTask): Report {
+  const { task_id, epoch } = item;
+  const { state, wait, last_error } = afterRelease(item);
+  const task = tx.s.release.get(state, tx.now + wait, last_error, task_id, epoch, worker);
   if (!task) return { task_id, epoch, status: "stale", run_id: null };
-  tx.deltas.move(task.workload_id, "claimed", "ready");
+  tx.deltas.move(task.workload_id, "claimed", counterOf(state));
   return { task_id, epoch, status: "ok", run_id: null };
 }
 

@@ -50,6 +50,12 @@ export interface FailedTask extends AttemptRef, Printed {
   no_retry: boolean;
 }
 
+/** A task that is given back with its attempt; `retry_after_ms`: it waits so long, for `reason`. */
+export interface ReleasedTask extends AttemptRef {
+  retry_after_ms: number | null;
+  reason: string;
+}
+
 /**
  * What became of a report. `ok` also for the same report again (its answer was lost); `stale`: the attempt was no longer
  * this worker's, and nothing changed.
@@ -78,7 +84,7 @@ export type QueueOp =
   | { op: "submit"; workload_id: number; tasks: NewTask[] }
   | { op: "complete"; worker: string; items: DoneTask[] }
   | { op: "fail"; worker: string; workload_id: number; backoff: Backoff; items: FailedTask[] }
-  | { op: "release"; worker: string; items: AttemptRef[] }
+  | { op: "release"; worker: string; items: ReleasedTask[] }
   | { op: "renew"; worker: string; items: AttemptRef[]; lease_ms: number }
   | ClaimOp;
 

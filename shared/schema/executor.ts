@@ -1,0 +1,113 @@
+import { z } from "@hono/zod-openapi";
+
+/** Whether the code of a workload loads (pipeline spec §2.1, `executor_config`), and what running tasks say of themselves. */
+
+/** UTF-16 units of the sentence that says why a module does not load, and of the traceback that comes with it. */
+export const MAX_BROKEN_ERROR = 2_000;
+export const MAX_BROKEN_TRACE = 8_192;
+/** Broken workloads of one worker that are told. */
+export const MAX_BROKEN = 200;
+
+/** A workload that a worker cannot run: its code does not load there. */
+export const BrokenExecutor = z.strictObject({
+  workload: z.string().min(1).max(63),
+  /** Of the settings it was tried with: another revision has not been tried. */
+  revision: z.string().max(64),
+  error: z.string().max(MAX_BROKEN_ERROR),
+  trace: z.string().max(MAX_BROKEN_TRACE).default(""),
+  /** How long it has been broken: the worker's own clock need not be right. */
+  broken_ms: z.int().min(0),
+});
+export type BrokenExecutor = z.infer<typeof BrokenExecutor>;
+
+/** As it is stored with its worker; `since` in epoch ms of the control plane. */
+export interface BrokenSince {
+  workload: string;
+  revision: string;
+  error: string;
+  trace: string;
+  since: number;
+}
+
+/**
+ * `broken` while a live worker cannot load the code of the workload's current settings. `error`, `trace` and `since` are
+ * those of the worker on which it broke first.
+ */
+export const ExecutorState = z
+  .object({
+    state: z.enum(["ok", "broken"]),
+    error: z.string().nullable(),
+    trace: z.string().nullable(),
+    since: z.string().nullable(),
+    workers: z.array(z.object({ id: z.string(), host: z.string(), error: z.string() })),
+  })
+  .openapi("ExecutorState");
+export type ExecutorState = z.infer<typeof ExecutorState>;
+
+/** Body of POST /workloads/{slug}/check. `worker_id`: null leaves the choice to the control plane. */
+export const CheckExecutor = z
+  .strictObject({
+    worker_id: z.string().min(1).max(100).optional(),
+    timeout_s: z.number().min(1).max(120).default(60),
+  })
+  .openapi("CheckExecutor");
+
+/** `unchecked`, of a workload that was just made: nobody could load its code, and `error` says why. */
+export const ExecutorCheck = z
+  .object({
+    workload: z.string(),
+    revision: z.string().nullable(),
+    state: z.enum(["ok", "broken", "unchecked"]),
+    error: z.string().nullable(),
+    trace: z.string().nullable(),
+    worker_id: z.string().nullable(),
+    host: z.string().nullable(),
+    /** How long loading took. */
+    ms: z.int().nullable(),
+  })
+  .openapi("ExecutorCheck");
+export type ExecutorCheck = z.infer<typeof ExecutorCheck>;
+
+/** What a worker answers that was asked for a check. */
+export const CheckAnswer = z.strictObject({
+  check_id: z.string().min(8).max(64),
+  revision: z.string().max(64),
+  state: z.enum(["ok", "broken"]),
+  error: z.string().max(MAX_BROKEN_ERROR).nullable(),
+  trace: z.string().max(MAX_BROKEN_TRACE).nullable(),
+  ms: z.int().min(0),
+});
+export type CheckAnswer = z.infer<typeof CheckAnswer>;
+
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+/** Lines of a task's log that are kept: its last ones. */
+export const MAX_LOG_LINES = 200;
+/** UTF-16 units of a line, and of the words that go with the progress. */
+export const MAX_LOG_LINE = 2_000;
+export const MAX_PROGRESS_TEXT = 500;
+
+/** A line that a task wrote with `ctx.log`; `ts` by the worker's clock. */
+export const LogLine = z.strictObject({
+  ts: z.iso.datetime(),
+  level: z.enum(LOG_LEVELS),
+  text: z.string().max(MAX_LOG_LINE),
+});
+export type LogLine = z.infer<typeof LogLine>;
+
+/** What a task last said with `ctx.progress`: 0 to 1, and words. */
+export const Progress = z.strictObject({
+  value: z.number().min(0).max(1),
+  text: z.string().max(MAX_PROGRESS_TEXT),
+});
+export type Progress = z.infer<typeof Progress>;
+
+/** What a task says of itself while it runs. `log_dropped`: lines that came before those that are kept. */
+export const Notes = z.strictObject({
+  progress: Progress.nullable(),
+  log: z.array(LogLine).max(MAX_LOG_LINES),
+  log_dropped: z.int().min(0),
+});
+export type Notes = z.infer<typeof Notes>;
+/** As a worker tells them. `seq` grows with every change: calls may arrive in another order than they left. */
+export const ToldNotes = Notes.extend({ seq: z.int().min(1) });
+export type ToldNotes = z.infer<typeof ToldNotes>;
