@@ -7,7 +7,7 @@ import { LANE_TAG } from "./browser/proc.ts";
 import { createGpuSampler } from "./gpu-sampler.ts";
 import { readGpus } from "./gpus.ts";
 import { createHostLoad } from "./host-load.ts";
-import { openDir } from "./lanes/scratch.ts";
+import { guardedTag, openDir } from "./lanes/scratch.ts";
 import { lanAddress } from "./link/address.ts";
 import { parseHubUrl } from "./link/hub-url.ts";
 import { startPullWorker } from "./pipeline/pull.ts";
@@ -21,8 +21,8 @@ export interface RunningPull {
 }
 
 /**
- * Starts the part of a worker that pulls tasks (pipeline spec §1). Its processes carry this directory's tag: what an
- * incarnation that was killed left running is ended before the first task is claimed again.
+ * Starts the part of a worker that pulls tasks (pipeline spec §1). Its processes carry this directory's tag: they end with
+ * this process, however it ends, and what is left all the same before the first task is claimed again.
  * @throws DataDirInUseError when another worker pulls tasks with this data directory.
  */
 export async function startPull(
@@ -40,7 +40,8 @@ export async function startPull(
   try {
     const dir = join(data_dir, "pipeline");
     mkdirSync(dir, { recursive: true });
-    const scratch = scope.add("pipeline directory", await openDir(dir), (d) => d.close());
+    const { id } = scope.add("pipeline directory", await openDir(dir), (d) => d.close());
+    const { tag } = scope.add("guardian of tasks", guardedTag(id, log), (g) => g.close());
     const load = createHostLoad({ data_dir, clock });
     const cpu = createProcessCpu({ clock });
     const gpus = createGpuSampler({ clock, log, read: () => readGpus(pipeline.environment.PATH) });
@@ -50,7 +51,7 @@ export async function startPull(
       workloads: pipeline.workloads,
       secret: config.worker_secret,
       api_token: pipeline.api_token,
-      environment: { ...pipeline.environment, [LANE_TAG]: `${scratch.id}:task` },
+      environment: { ...pipeline.environment, [LANE_TAG]: `${tag}task` },
       // In hub and dev mode the control plane is served by a hub.
       fleet: {
         hub_url: config.hub_url === null ? control.http : parseHubUrl(config.hub_url).http,

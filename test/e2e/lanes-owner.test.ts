@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "#shared/clock.ts";
 import { silentLog } from "#shared/log.ts";
+import { until } from "#test/support/fleet-process.ts";
 import {
   laneEnv,
   makeDataDir,
@@ -12,7 +13,7 @@ import {
   runDirs,
   withPool,
 } from "#test/support/lane-pool.ts";
-import { isAlive, readStat } from "#worker/browser/proc.ts";
+import { isAlive, listProcesses, readStat } from "#worker/browser/proc.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
 import { createLanePool, DataDirInUseError } from "#worker/lanes/pool.ts";
 
@@ -38,6 +39,70 @@ async function startOwner(env: Record<string, string>) {
   };
   return { pid: child.pid, line, kill };
 }
+
+const guardianIfAny = (worker: number): number | undefined =>
+  listProcesses().find(
+    ({ pid, ppid }) =>
+      ppid === worker &&
+      readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("flotilla-guardian"),
+  )?.pid;
+const guardianOf = (worker: number): number => {
+  const pid = guardianIfAny(worker);
+  if (pid === undefined) throw new Error("the worker has no guardian");
+  return pid;
+};
+
+test(
+  "kill -9 of a worker takes everything of its lanes along: Chromium with its helpers, Xvnc, and what they have started",
+  async () => {
+    const data_dir = makeDataDir();
+    const env = laneEnv(data_dir, { LANE_POOL: "2" });
+    const owner = await startOwner(env);
+    expect(owner.line).toBe("up");
+    const theirs = processesOf(data_dir);
+    const names = new Set(theirs.map(({ comm }) => comm));
+    expect([names.has("chromium"), names.has("Xvnc")]).toEqual([true, true]);
+    const pids = theirs.map(({ pid }) => pid);
+    const guardian = guardianOf(owner.pid);
+    // The ones that hang cannot end by themselves.
+    for (const pid of pids.filter((_, i) => i % 2 === 0)) process.kill(pid, "SIGSTOP");
+    await owner.kill();
+    await until("the end of the guardian", 20_000, () => !isAlive(readStat(guardian)));
+    expect(pids.filter((pid) => isAlive(readStat(pid)))).toEqual([]);
+    expect(processesOf(data_dir)).toEqual([]);
+    rmSync(data_dir, { recursive: true });
+  },
+  SLOW_MS,
+);
+
+test(
+  "a guardian that is killed is replaced, and one of an earlier worker spares the next one's lanes",
+  async () => {
+    const data_dir = makeDataDir();
+    const env = laneEnv(data_dir, { LANE_POOL: "1", SVC_HEADLESS_LANES: "1" });
+    const first = await startOwner(env);
+    const old = guardianOf(first.pid);
+    process.kill(old, "SIGSTOP");
+    await first.kill();
+    const second = await startOwner(env);
+    expect(second.line).toBe("up");
+    const pids = processesOf(data_dir).map(({ pid }) => pid);
+    process.kill(old, "SIGCONT");
+    await until("the end of the old guardian", 20_000, () => !isAlive(readStat(old)));
+    expect(pids.filter((pid) => !isAlive(readStat(pid)))).toEqual([]);
+    const guardian = guardianOf(second.pid);
+    process.kill(guardian, "SIGKILL");
+    const next = await until("another guardian", 20_000, () => {
+      const pid = guardianIfAny(second.pid);
+      return pid !== guardian ? pid : null;
+    });
+    await second.kill();
+    await until("the end of the new guardian", 20_000, () => !isAlive(readStat(next)));
+    expect(processesOf(data_dir)).toEqual([]);
+    rmSync(data_dir, { recursive: true });
+  },
+  SLOW_MS,
+);
 
 describe("one data directory, one worker", () => {
   test(
@@ -79,9 +144,11 @@ describe("one data directory, one worker", () => {
       const env = laneEnv(data_dir, { LANE_POOL: "2" });
       const owner = await startOwner(env);
       expect(owner.line).toBe("up");
-      // Stopped, they cannot notice that their worker is gone, and stay for the sweep.
+      // Stopped, and without their guardian, they cannot notice that their worker is gone, and stay for the sweep.
       const left = processesOf(data_dir).map((p) => p.pid);
       for (const pid of left) process.kill(pid, "SIGSTOP");
+      process.kill(owner.pid, "SIGSTOP");
+      process.kill(guardianOf(owner.pid), "SIGKILL");
       const dirs = runDirs(data_dir);
       expect([left.length > 4, dirs.length]).toEqual([true, 2]);
       await owner.kill();

@@ -5,7 +5,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { ConfigError } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
+import { newToken } from "#shared/ids.ts";
+import type { Log } from "#shared/log.ts";
 import { fitsSocketPath, type RunsRoot, removeTree } from "#worker/browser/dirs.ts";
+import { startGuardian } from "#worker/browser/guardian.ts";
 import { endStragglers } from "#worker/browser/kill.ts";
 import type { BrowserUser } from "#worker/browser/user.ts";
 
@@ -21,8 +24,8 @@ export class DataDirInUseError extends Error {
 
 /** The part of the data directory that belongs to the lanes of one worker, locked for as long as it lives. */
 export interface Scratch {
-  /** First part of every lane tag; the same for every incarnation on this directory, and for no other directory. */
-  id: string;
+  /** What every lane tag of this worker begins with; what carries it ends with this process. */
+  tag: string;
   dir: string;
   runs: RunsRoot;
   /** Removes what lies below and gives the lock back. */
@@ -33,7 +36,11 @@ export interface Scratch {
  * Takes the directory for this worker, then ends the processes and removes the directories an earlier incarnation left.
  * @throws DataDirInUseError, ConfigError when SVC_BROWSER_USER cannot enter it.
  */
-export async function openScratch(data_dir: string, user: BrowserUser | null): Promise<Scratch> {
+export async function openScratch(
+  data_dir: string,
+  user: BrowserUser | null,
+  log: Log,
+): Promise<Scratch> {
   const dir = join(data_dir, "lanes");
   mkdirSync(dir, { recursive: true });
   const unlock = lockDir(dir);
@@ -51,12 +58,14 @@ export async function openScratch(data_dir: string, user: BrowserUser | null): P
     mkdirSync(runs_dir, { mode: 0o755 });
     if (runs.tmp_dir !== null) mkdirSync(short, { mode: 0o755 });
     if (user !== null) checkReachable(runs_dir, user);
+    const { tag, close: endGuardian } = guardedTag(id, log);
     return {
-      id,
+      tag,
       dir,
       runs,
       close: async () => {
         try {
+          await endGuardian();
           await removeRuns();
         } finally {
           unlock();
@@ -69,8 +78,19 @@ export async function openScratch(data_dir: string, user: BrowserUser | null): P
   }
 }
 
-/** A directory that one worker holds, and the first part of its processes' tags. */
+/**
+ * A tag for the processes of this very worker, and a guardian that ends them with it. An earlier or later worker on the
+ * same directory has the same first part and another second one.
+ */
+export function guardedTag(id: string, log: Log): { tag: string; close(): Promise<void> } {
+  const tag = `${id}:${newToken().slice(0, 8)}:`;
+  const { close } = startGuardian(tag, log);
+  return { tag, close };
+}
+
+/** A directory that one worker holds. */
 export interface OwnDir {
+  /** First part of its processes' tags; the same for every incarnation on this directory, and for no other directory. */
   id: string;
   /** Ends what still carries the tag and gives the lock back. */
   close(): Promise<void>;
