@@ -10,6 +10,8 @@ import pg7 from "./pg/0007_runs_workload_failed.sql" with { type: "text" };
 import pg8 from "./pg/0008_schedule_take.sql" with { type: "text" };
 import pg9 from "./pg/0009_scripts.sql" with { type: "text" };
 import pg10 from "./pg/0010_executors_and_notes.sql" with { type: "text" };
+import pg11 from "./pg/0011_rate_claims.sql" with { type: "text" };
+import pg12 from "./pg/0012_drop_rate_windows.sql" with { type: "text" };
 import sqlite0 from "./sqlite/0000_init.sql" with { type: "text" };
 import sqlite1 from "./sqlite/0001_hosts_profiles.sql" with { type: "text" };
 import sqlite2 from "./sqlite/0002_pipeline.sql" with { type: "text" };
@@ -21,6 +23,8 @@ import sqlite7 from "./sqlite/0007_runs_workload_failed.sql" with { type: "text"
 import sqlite8 from "./sqlite/0008_schedule_take.sql" with { type: "text" };
 import sqlite9 from "./sqlite/0009_scripts.sql" with { type: "text" };
 import sqlite10 from "./sqlite/0010_executors_and_notes.sql" with { type: "text" };
+import sqlite11 from "./sqlite/0011_rate_claims.sql" with { type: "text" };
+import sqlite12 from "./sqlite/0012_drop_rate_windows.sql" with { type: "text" };
 
 export interface Migration {
   name: string;
@@ -39,6 +43,8 @@ export const pgMigrations: Migration[] = [
   { name: "0008_schedule_take", sql: pg8 },
   { name: "0009_scripts", sql: pg9 },
   { name: "0010_executors_and_notes", sql: pg10 },
+  { name: "0011_rate_claims", sql: pg11 },
+  { name: "0012_drop_rate_windows", sql: pg12 },
 ];
 
 export const sqliteMigrations: Migration[] = [
@@ -53,4 +59,6 @@ export const sqliteMigrations: Migration[] = [
   { name: "0008_schedule_take", sql: sqlite8 },
   { name: "0009_scripts", sql: sqlite9 },
   { name: "0010_executors_and_notes", sql: sqlite10 },
+  { name: "0011_rate_claims", sql: sqlite11 },
+  { name: "0012_drop_rate_windows", sql: sqlite12 },
 ];

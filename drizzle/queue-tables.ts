@@ -190,15 +190,18 @@ export function defineQueueTables(c: ColumnKit) {
     (t) => [c.primaryKey({ columns: [t.minute, t.workload_id, t.metric, t.node] })],
   );
 
-  /** The window of a rate limit that is running; one row for every limited workload. */
-  const rate_windows = c.table(
-    "rate_windows",
+  /**
+   * The claims of a rate-limited workload within its last `per_s` seconds, gathered into pieces of that time so that
+   * their number is bounded. `at`: the end of the piece, so none is forgotten too early.
+   */
+  const rate_claims = c.table(
+    "rate_claims",
     {
       workload_id: c.big("workload_id").notNull(),
-      started_at: c.time("started_at").notNull(),
+      at: c.time("at").notNull(),
       used: c.int("used").notNull(),
     },
-    (t) => [c.primaryKey({ columns: [t.workload_id] })],
+    (t) => [c.primaryKey({ columns: [t.workload_id, t.at] })],
   );
 
   /** A pull worker as it last spoke (pipeline spec §2.5). `incarnation` is new at every start of its process. */
@@ -233,6 +236,6 @@ export function defineQueueTables(c: ColumnKit) {
     run_notes,
     workload_stats,
     rate_minutes,
-    rate_windows,
+    rate_claims,
   };
 }

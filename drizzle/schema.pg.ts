@@ -23,7 +23,7 @@ export const {
   run_notes,
   workload_stats,
   rate_minutes,
-  rate_windows,
+  rate_claims,
   plugin_state,
   plugin_blobs,
   agents,

@@ -9,6 +9,7 @@ import type { ObjectStore } from "../stores/objects.ts";
 import type { AdminGate } from "./operations/admin.ts";
 import type { Operations } from "./operations/start.ts";
 import type { Plugins } from "./plugins/registry.ts";
+import type { RateWindows } from "./rate-windows.ts";
 import type { ReadyHints } from "./ready-hints.ts";
 import type { TurnQueue } from "./turn.ts";
 import type { Wakes } from "./wakes.ts";
@@ -20,6 +21,7 @@ export interface Pipeline {
   readonly turns: TurnQueue;
   readonly workloads: WorkloadCache;
   readonly ready: ReadyHints;
+  readonly windows: RateWindows;
   readonly plugins: Plugins;
   /** Pull workers this process has heard of, by id: who a claim or report comes from. */
   readonly pullers: Map<string, PullWorkerRow>;

@@ -2,11 +2,13 @@ import type { Clock } from "#shared/clock.ts";
 import type { Log } from "#shared/log.ts";
 import { startLoop } from "#shared/loop.ts";
 import type { Scope } from "#shared/scope.ts";
+import type { FreedPlaces } from "../db/queue/types.ts";
 import type { Db } from "../db/types.ts";
 import type { SharedStores } from "../stores/open-shared.ts";
 import type { Pipeline } from "./context.ts";
 import { takeNodeName } from "./node-name.ts";
 import { startPlugins } from "./plugins/registry.ts";
+import { createRateWindows } from "./rate-windows.ts";
 import { createReadyHints } from "./ready-hints.ts";
 import { sweepOnce } from "./sweep.ts";
 import { createTurnQueue } from "./turn.ts";
@@ -36,7 +38,10 @@ export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<P
   const { db, clock, log, shared } = deps;
   const node = await takeNodeName({ ...shared, clock, log }, scope);
   const now = deps.now ?? clock.monotonic;
-  const store = db.openQueue({ node, now, random: deps.random });
+  const store = db.openQueue({
+    ...{ node, now, random: deps.random },
+    onFreed: (freed) => placesFreed(pipeline, freed),
+  });
   const turns = createTurnQueue(store, AT_ONCE[db.dialect]);
   const workloads = createWorkloadCache(db);
   const ready = createReadyHints();
@@ -55,6 +60,7 @@ export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<P
   );
   const pipeline: Pipeline = {
     ...{ store, turns, workloads, ready, plugins, pullers, tell, stopping: stopping.signal },
+    windows: createRateWindows(clock, stopping.signal),
     stopWaiting: () => stopping.abort(),
     wake: (workload_id, n) => {
       ready.add(workload_id, n);
@@ -82,4 +88,16 @@ export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<P
     (l) => l.stop(),
   );
   return pipeline;
+}
+
+/** Tasks ended, expired, were cancelled or given back: others may begin. */
+function placesFreed(
+  { workloads, ready: hints, tell, wake }: Pipeline,
+  { workload_id, places, ready }: FreedPlaces,
+): void {
+  if (workloads.byId(workload_id)?.max_in_flight) {
+    hints.open(workload_id, places);
+    tell.freed(workload_id, places);
+  }
+  if (ready > 0) wake(workload_id, ready);
 }

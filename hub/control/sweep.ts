@@ -1,5 +1,7 @@
 import type { Log } from "#shared/log.ts";
+import type { WorkloadRow } from "../db/types.ts";
 import type { Pipeline } from "./context.ts";
+import type { HeldBy } from "./ready-hints.ts";
 
 /** Rows of one transaction: small enough that claims do not wait for it. */
 const BATCH = 1_000;
@@ -23,7 +25,19 @@ export async function sweepOnce(
     }
   }
   await workloads.refresh();
-  // Submitted through another control process whose message was lost, or held back by a limit that is open again.
-  for (const { workload_id, ready } of await store.counts())
-    if (ready > 0) hints.add(workload_id, ready);
+  // Submitted or ended through another control process whose message was lost.
+  for (const { workload_id, ready, claimed } of await store.counts()) {
+    if (ready <= 0) continue;
+    hints.add(workload_id, ready);
+    const places = freeOf(workloads.byId(workload_id), hints.heldBy(workload_id), claimed);
+    if (places > 0) hints.open(workload_id, Math.min(places, ready));
+  }
+}
+
+/** Places of a workload whose limits held it when it was last claimed from. */
+function freeOf(workload: WorkloadRow | undefined, held: HeldBy | null, claimed: number): number {
+  if (!workload || held === null) return 0;
+  // Its own timer opens it.
+  if (held === "rate") return workload.rate_limit === null ? Number.POSITIVE_INFINITY : 0;
+  return (workload.max_in_flight ?? Number.POSITIVE_INFINITY) - claimed;
 }

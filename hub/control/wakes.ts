@@ -7,6 +7,7 @@ import type { Scope } from "#shared/scope.ts";
 import type { Db } from "../db/types.ts";
 import type { PubSub } from "../stores/pubsub.ts";
 import type { Pipeline } from "./context.ts";
+import { lookAgain } from "./ready-hints.ts";
 
 /** What one control process tells the others of one database, so that they need not wait for their next look. */
 const Told = z.discriminatedUnion("what", [
@@ -15,6 +16,12 @@ const Told = z.discriminatedUnion("what", [
     what: z.literal("ready"),
     from: z.string(),
     ready: z.array(z.tuple([z.number(), z.number().nullable()])),
+  }),
+  /** Workloads that may have no more than so many tasks claimed, and now have fewer: how many fewer. */
+  z.object({
+    what: z.literal("freed"),
+    from: z.string(),
+    freed: z.array(z.tuple([z.number(), z.number()])),
   }),
   z.object({ what: z.literal("workloads"), from: z.string() }),
   /** It registered, drains, was commanded, or may run something else. */
@@ -29,6 +36,7 @@ const TELL_EVERY_MS = 20;
 /** Tells the other control processes; lost messages are made up for by the sweeper and the look at the workers. */
 export interface Wakes {
   ready(workload_id: number, n: number): void;
+  freed(workload_id: number, places: number): void;
   workloads(): void;
   worker(worker_id: string): void;
 }
@@ -47,21 +55,30 @@ export async function startWakes(deps: WakesDeps, scope: Scope): Promise<Wakes> 
   const from = newToken();
   const stopping = new AbortController();
   const ready = new Map<number, number>();
+  const freed = new Map<number, number>();
   let telling = false;
 
   const tell = (told: Told) => pubsub.publish(CHANNEL, told);
-  const tellReady = async (): Promise<void> => {
+  const tellCounts = async (): Promise<void> => {
     telling = true;
-    while (ready.size > 0 && !stopping.signal.aborted) {
-      const some = [...ready].map(([id, n]): [number, number | null] => [
-        id,
-        Number.isFinite(n) ? n : null,
-      ]);
+    while (ready.size + freed.size > 0 && !stopping.signal.aborted) {
+      if (ready.size > 0) {
+        const some = [...ready].map(([id, n]): [number, number | null] => [
+          id,
+          Number.isFinite(n) ? n : null,
+        ]);
+        tell({ what: "ready", from, ready: some });
+      }
+      if (freed.size > 0) tell({ what: "freed", from, freed: [...freed] });
       ready.clear();
-      tell({ what: "ready", from, ready: some });
+      freed.clear();
       await clock.sleep(TELL_EVERY_MS, stopping.signal);
     }
     telling = false;
+  };
+  const count = (counts: Map<number, number>, workload_id: number, n: number) => {
+    counts.set(workload_id, (counts.get(workload_id) ?? 0) + n);
+    if (!telling) void tellCounts();
   };
   const stop = await pubsub.subscribe(CHANNEL, (message) => {
     const { data } = Told.safeParse(message);
@@ -73,10 +90,8 @@ export async function startWakes(deps: WakesDeps, scope: Scope): Promise<Wakes> 
     unsubscribe();
   });
   return {
-    ready: (workload_id, n) => {
-      ready.set(workload_id, (ready.get(workload_id) ?? 0) + n);
-      if (!telling) void tellReady();
-    },
+    ready: (workload_id, n) => count(ready, workload_id, n),
+    freed: (workload_id, n) => count(freed, workload_id, n),
     workloads: () => tell({ what: "workloads", from }),
     worker: (worker_id) => tell({ what: "worker", from, worker_id }),
   };
@@ -95,9 +110,13 @@ async function hear({ pipeline, db }: WakesDeps, told: Told): Promise<void> {
   }
   if (told.what === "workloads") {
     await workloads.refresh();
-    // One may be switched on; which, the claims find out.
+    // One may be switched on or have other limits; which, the claims find out.
     for (const { workload_id, enabled } of workloads.all())
-      if (enabled) ready.add(workload_id, Number.POSITIVE_INFINITY);
+      if (enabled) lookAgain(ready, workload_id);
+    return;
+  }
+  if (told.what === "freed") {
+    for (const [id, places] of told.freed) ready.open(id, places);
     return;
   }
   // Perhaps created just now, and told of by another message that was lost.

@@ -6,6 +6,7 @@ import type { WorkloadRow } from "../db/types.ts";
 import type { ControlContext } from "./context.ts";
 import { executorState } from "./executor-state.ts";
 import { checkInitKwargs } from "./plugins/init-kwargs.ts";
+import { lookAgain } from "./ready-hints.ts";
 import { purgeWorkload } from "./retention.ts";
 import { checkSchedule } from "./schedules.ts";
 
@@ -70,7 +71,7 @@ export async function changeWorkload(
   if (!row) throw notFound("workload");
   ctx.pipeline.workloads.set(slug, row);
   ctx.pipeline.tell.workloads();
-  if (row.enabled) ctx.pipeline.ready.add(row.workload_id, Number.POSITIVE_INFINITY);
+  if (row.enabled) lookAgain(ctx.pipeline.ready, row.workload_id);
   return recordOf(ctx, row);
 }
 

@@ -1,7 +1,7 @@
 import type { PgDatabase } from "drizzle-orm/pg-core";
 import type { PostgresJsQueryResultHKT } from "drizzle-orm/postgres-js";
 import type { Tables } from "#drizzle/tables.ts";
-import type { QueueStore } from "./queue/types.ts";
+import type { FreedPlaces, QueueStore } from "./queue/types.ts";
 
 export interface QueueOptions {
   /** Names this process in the counters. */
@@ -10,6 +10,8 @@ export interface QueueOptions {
   now: () => number;
   /** In [0, 1): spreads retries. */
   random: () => number;
+  /** Told after a commit that left fewer tasks claimed, before the calls of that transaction are answered. */
+  onFreed?: (freed: FreedPlaces) => void;
 }
 
 type Queries = PgDatabase<PostgresJsQueryResultHKT>;

@@ -175,10 +175,10 @@ function toConn(
         throw toUnavailable(err) ?? err;
       }
     },
-    openQueue: ({ node, random }) => {
+    openQueue: ({ now: _now, ...options }) => {
       const hot = renewedClient(openHot, call_deadline_ms);
       queues.push(hot);
-      return openPostgresQueue({ client: hot, node, random });
+      return openPostgresQueue({ client: hot, ...options });
     },
     ping: async () => {
       await client`select 1`;

@@ -140,10 +140,10 @@ export function retentionRepo(conn: Conn): RetentionRepo {
         table:
           | typeof workload_stats
           | typeof schedules
-          | typeof t.rate_windows
+          | typeof t.rate_claims
           | typeof t.supervised,
       ) => q.delete(table).where(and(eq(table.workload_id, workload_id), gone(workload_id)));
-      await atomic([of(t.rate_windows), of(t.supervised), of(schedules), of(workload_stats)]);
+      await atomic([of(t.rate_claims), of(t.supervised), of(schedules), of(workload_stats)]);
     },
   };
 }

@@ -16,6 +16,7 @@ export const BENCH_NAMES = [
   "drain",
   "claim",
   "pickup",
+  "limits",
   "python",
   "backlog",
   "idle-workers",

@@ -23,6 +23,7 @@ const BENCHES: Record<BenchName, () => Promise<Bench>> = {
   drain: async () => (await import("./pipeline/drain.ts")).drain,
   claim: async () => (await import("./pipeline/drain.ts")).claim,
   pickup: async () => (await import("./pipeline/pickup.ts")).pickup,
+  limits: async () => (await import("./pipeline/limits.ts")).limits,
   python: async () => (await import("./pipeline/python.ts")).python,
   backlog: async () => (await import("./pipeline/backlog.ts")).backlog,
   "idle-workers": async () => (await import("./pipeline/idle-workers.ts")).idleWorkers,

@@ -56,7 +56,7 @@ export const Backoff = z
   .openapi("Backoff");
 export type Backoff = z.infer<typeof Backoff>;
 
-/** At most `count` claims in every `per_s` seconds. */
+/** At most `count` claims in every `per_s` seconds, whenever those begin; all of them may come at once. */
 export const RateLimit = z
   .strictObject({
     count: z.int().min(1).max(1_000_000),

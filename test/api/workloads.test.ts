@@ -25,10 +25,11 @@ async function addWorkload(fields: Record<string, unknown> = {}): Promise<string
 async function claim(slug: string, max = 10): Promise<ClaimedTask[]> {
   const { pipeline } = hub.ctx;
   const { workload_id } = await pipeline.workloads.require(slug);
-  return pipeline.turns.call({
+  const { tasks } = await pipeline.turns.call({
     ...{ op: "claim", worker: "w", worker_id: "worker-1", workload_id, max, lease_ms: 60_000 },
     ...{ timeout_ms: null, max_in_flight: null, rate_limit: null },
   });
+  return tasks;
 }
 const printed = { duration_ms: 3, stdout: "", stderr: "", truncated: false };
 const complete = (tasks: ClaimedTask[], output: string | null = null, stdout = "") =>

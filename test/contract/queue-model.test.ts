@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { RUN_OUTCOMES } from "#drizzle/queue-tables.ts";
-import type { ClaimedTask, QueueOp, Report } from "#hub/db/queue/types.ts";
+import type { Claim, QueueOp, Report } from "#hub/db/queue/types.ts";
 import { type ModelRef, QueueModel } from "#test/support/queue-model.ts";
 import { BACKOFF, eachQueue, type QueueRig, START, task } from "#test/support/queue-store.ts";
 
@@ -100,7 +100,7 @@ class Sequence {
             return [t.pk, t.attempt, t.epoch, t.generation];
           }),
         learn: (result) => {
-          const claimed = result as ClaimedTask[];
+          const { tasks: claimed } = result as Claim;
           return claimed.map((t, i) => {
             const known = this.known[this.known.length - claimed.length + i] as Known;
             known.task_id = t.task_id;

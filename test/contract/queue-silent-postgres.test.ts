@@ -39,16 +39,17 @@ test("connections that went silent are given up with their calls, and the queue 
   const store = conn.openQueue({ node: "n", now: Date.now, random: Math.random });
   const claim = { op: "claim", worker: "i", worker_id: "w", workload_id: 1, max: 1 } as const;
   const limits = { lease_ms: 1_000, timeout_ms: null, max_in_flight: null, rate_limit: null };
+  const NOTHING = { tasks: [], limit: null };
   const flush = () => store.flush([{ ...claim, ...limits }]);
   try {
-    expect(await Promise.all([flush(), flush()])).toEqual([[[]], [[]]]);
+    expect(await Promise.all([flush(), flush()])).toEqual([[NOTHING], [NOTHING]]);
     silence();
     const failed = await Promise.allSettled([flush(), flush()]);
     expect(failed.map((one) => one.status === "rejected" && one.reason.name)).toEqual([
       "DeadlineError",
       "DeadlineError",
     ]);
-    expect(await Promise.all([flush(), flush()])).toEqual([[[]], [[]]]);
+    expect(await Promise.all([flush(), flush()])).toEqual([[NOTHING], [NOTHING]]);
     expect(await store.now()).toBeGreaterThan(0);
   } finally {
     await conn.close();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import type { Claim } from "#hub/db/queue/types.ts";
 import type { Db, WorkloadRow } from "#hub/db/types.ts";
 import { Backoff } from "#shared/schema/workload.ts";
 import { eachDialect } from "#test/support/db.ts";
@@ -29,13 +30,13 @@ function queueOf(db: Db, worker = "w1") {
       },
     ]);
   const claim = async (workload_id: number, max: number) => {
-    const [tasks] = await queue.flush([
+    const [claimed] = await queue.flush([
       {
         ...{ op: "claim", worker, worker_id: worker, workload_id, max, lease_ms: 60_000 },
         ...{ timeout_ms: null, max_in_flight: null, rate_limit: null },
       },
     ]);
-    return tasks as { task_id: number; epoch: number }[];
+    return (claimed as Claim).tasks;
   };
   const printed = { duration_ms: 1, stdout: "out", stderr: "", truncated: false };
   /** One run for each of `outcomes`, in their order. */

@@ -84,6 +84,24 @@ test("a claim that does not wait finds what another control plane was given a mo
   expect([...(await first), ...(await claim(b))].sort()).toEqual(["one", "three", "two"]);
 });
 
+test("max_in_flight: a completion at one control plane wakes a claim that waits for its place at another", async () => {
+  await startTwo();
+  await api(a, "POST", "/workloads", { slug: "w", ...command, max_in_flight: 1 });
+  await submit(a, ["one", "two"]);
+  await register(a);
+  const { batches } = await api(a, "POST", "/workers/p1/claim", { incarnation, slots: 2 });
+  const [{ task_id, epoch }] = batches[0].tasks;
+  const hello = { incarnation, host: "h2", slots: 1, version: "1" };
+  await api(b, "POST", "/workers/p2/register", hello);
+  const waiting = api(b, "POST", "/workers/p2/claim", { incarnation, slots: 1, wait_ms: 20_000 });
+  await clock.sleeperIn(20_000);
+  const items = [{ task_id, epoch, duration_ms: 1 }];
+  await api(a, "POST", "/workers/p1/complete", { incarnation, items });
+  // Messages of one process are 20 ms apart; it was the submit's turn before.
+  await clock.advance(20);
+  expect((await waiting).batches[0].tasks).toMatchObject([{ pk: "two" }]);
+});
+
 test("what a run emits to a workload that this control plane has not heard of is not lost", async () => {
   await startTwo();
   await api(a, "POST", "/workloads", { slug: "w", ...command });

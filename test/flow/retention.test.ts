@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { ControlContext } from "#hub/control/context.ts";
 import { purgeOnce, purgeWorkload, retainOnce } from "#hub/control/retention.ts";
-import type { ClaimedTask, QueueStore } from "#hub/db/queue/types.ts";
+import type { Claim, ClaimedTask, QueueStore } from "#hub/db/queue/types.ts";
 import type { Db } from "#hub/db/types.ts";
 import { silentLog } from "#shared/log.ts";
 import { WorkloadCreate } from "#shared/schema/workload.ts";
@@ -27,13 +27,13 @@ const submit = (queue: QueueStore, workload_id: number, n: number) =>
     },
   ]);
 async function claim(queue: QueueStore, workload_id: number, max: number): Promise<ClaimedTask[]> {
-  const [tasks] = await queue.flush([
+  const [claimed] = await queue.flush([
     {
       ...{ op: "claim", worker: "w", worker_id: "w", workload_id, max, lease_ms: 60_000 },
       ...{ timeout_ms: null, max_in_flight: null, rate_limit: null },
     },
   ]);
-  return tasks as ClaimedTask[];
+  return (claimed as Claim).tasks;
 }
 /** `n` runs that end now. */
 async function run(queue: QueueStore, workload_id: number, n: number): Promise<void> {

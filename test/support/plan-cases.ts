@@ -149,7 +149,7 @@ function valuesFor(sql: string): unknown[] {
   });
 }
 
-const CLAIM_VALUES = [3, 100, "{w,v}", "{w,v}", "{0,50}", "{50,100}", 60_000, null];
+const CLAIM_VALUES = [3, 100, "{w,v}", "{w,v}", "{0,50}", "{50,100}", 60_000, null, null];
 export const QUEUE_CASES: Case[] = (
   [
     ["claim", /^(?=.*tasks_ready_idx)(?=.*tasks_pkey)/, SQL.CLAIM, CLAIM_VALUES],

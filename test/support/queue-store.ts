@@ -3,7 +3,14 @@ import type { Sql } from "postgres";
 import type { Conn } from "#hub/db/conn.ts";
 import { openPostgres, openQueueClient } from "#hub/db/postgres.ts";
 import { openPostgresQueue } from "#hub/db/queue/postgres.ts";
-import type { NewTask, OpResults, QueueOp, QueueStore, ResultOf } from "#hub/db/queue/types.ts";
+import type {
+  FreedPlaces,
+  NewTask,
+  OpResults,
+  QueueOp,
+  QueueStore,
+  ResultOf,
+} from "#hub/db/queue/types.ts";
 import { openSqlite } from "#hub/db/sqlite.ts";
 import { silentLog } from "#shared/log.ts";
 import { Backoff } from "#shared/schema/workload.ts";
@@ -16,8 +23,12 @@ export const BACKOFF = Backoff.parse({ kind: "fixed", base_s: 1, jitter: 0 });
 /** A queue on an empty database whose clock stands still until it is moved. */
 export interface QueueRig {
   conn: Conn;
+  /** Of the database; ":memory:" on SQLite. */
+  url: string;
   store: QueueStore;
   now: number;
+  /** What `onFreed` was told, oldest first. */
+  freed: FreedPlaces[];
   /** Moves the clock of the database. */
   advance(ms: number): Promise<void>;
   addWorkload(slug: string, backoff?: Backoff): Promise<number>;
@@ -36,12 +47,15 @@ export const task = (pk: string, fields: Partial<NewTask> = {}): NewTask => ({
 });
 
 async function rigOf(
+  url: string,
   conn: Conn,
   store: QueueStore,
   moveClock: (now: number) => Promise<void>,
+  freed: FreedPlaces[],
   close: () => Promise<void>,
 ): Promise<QueueRig> {
   const rig: QueueRig = {
+    ...{ freed, url },
     conn,
     store,
     now: START,
@@ -95,29 +109,33 @@ async function rigOf(
 async function openOnSqlite(): Promise<QueueRig> {
   const conn = await openSqlite(":memory:", { log: silentLog, lock_wait_ms: 0 });
   let now = START;
-  const store = conn.openQueue({ node: "n", now: () => now, random: () => 0.5 });
+  const freed: FreedPlaces[] = [];
+  const onFreed = (one: FreedPlaces) => void freed.push(one);
+  const store = conn.openQueue({ node: "n", now: () => now, random: () => 0.5, onFreed });
   const move = async (to: number) => {
     now = to;
   };
-  return rigOf(conn, store, move, () => store.close());
+  return rigOf(":memory:", conn, store, move, freed, () => store.close());
 }
 
 async function openOnPostgres(url: string): Promise<QueueRig> {
   const conn = await openPostgres(url, { log: silentLog });
   const client: Sql = openQueueClient(url, 1);
+  const freed: FreedPlaces[] = [];
   const store = openPostgresQueue({
     client: { use: (work) => work(client) },
     node: "n",
     random: () => 0.5,
+    onFreed: (one) => void freed.push(one),
   });
   const move = async (to: number) => {
     await client.unsafe("select set_config('flotilla.now_ms', $1, false)", [String(to)]);
   };
-  return rigOf(conn, store, move, () => client.end({ timeout: 1 }));
+  return rigOf(url, conn, store, move, freed, () => client.end({ timeout: 1 }));
 }
 
 const TABLES =
-  "workloads, tasks, runs, run_logs, workload_stats, rate_minutes, rate_windows restart identity";
+  "workloads, tasks, runs, run_logs, workload_stats, rate_minutes, rate_claims restart identity";
 
 export type OpenQueue = (options?: { own_database?: boolean }) => Promise<QueueRig>;
 

@@ -1,13 +1,21 @@
-import type { ClaimedTask } from "../../db/queue/types.ts";
+import type { Claim, ClaimedTask } from "../../db/queue/types.ts";
 import type { PullWorkerRow, WorkloadRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
 import { limitsOf } from "../limits-of.ts";
+import type { HintMark } from "../ready-hints.ts";
 import { mayRun } from "./workers.ts";
 
 /** Tasks of one workload for one slot. */
 export interface SlotTasks {
   workload: WorkloadRow;
   tasks: ClaimedTask[];
+}
+
+interface ClaimWant {
+  slots: number;
+  exclude: readonly string[];
+  /** Ends of attempts are recorded in the same transaction: a workload that is full may have a place then. */
+  reporting?: boolean;
 }
 
 /**
@@ -17,12 +25,12 @@ export interface SlotTasks {
 export async function claimTasks(
   ctx: ControlContext,
   worker: PullWorkerRow,
-  slots: number,
-  exclude: readonly string[],
+  { slots, exclude, reporting = false }: ClaimWant,
 ): Promise<SlotTasks[]> {
   const batches: SlotTasks[] = [];
-  while (batches.length < slots) {
-    const plan = planSlots(candidates(ctx, worker, exclude), slots - batches.length);
+  for (let first = true; batches.length < slots; first = false) {
+    const some = candidates(ctx, worker, exclude, first && reporting);
+    const plan = planSlots(some, slots - batches.length);
     if (plan.length === 0) break;
     const claimed = await Promise.all(
       plan.map(({ workload, share }) => claimShare(ctx, worker, workload, share)),
@@ -37,15 +45,23 @@ function candidates(
   { pipeline }: ControlContext,
   worker: PullWorkerRow,
   exclude: readonly string[],
+  full_too = false,
 ): WorkloadRow[] {
   if (worker.draining) return [];
+  const { ready } = pipeline;
   let best: WorkloadRow[] = [];
+  let rank = Number.NEGATIVE_INFINITY;
   for (const workload of pipeline.workloads.all()) {
-    const ready = workload.enabled && pipeline.ready.has(workload.workload_id);
-    if (!ready || exclude.includes(workload.slug) || !mayRun(worker, workload)) continue;
-    const than = best[0]?.priority ?? Number.NEGATIVE_INFINITY;
-    if (workload.priority > than) best = [workload];
-    else if (workload.priority === than) best.push(workload);
+    const { workload_id, enabled, slug, priority } = workload;
+    const open = ready.has(workload_id);
+    const full = full_too && ready.heldBy(workload_id) === "in_flight";
+    if (!enabled || !(open || full) || exclude.includes(slug) || !mayRun(worker, workload))
+      continue;
+    // A full one may give nothing, so it comes after its equals.
+    const own = open ? priority : priority - 0.5;
+    if (own > rank) best = [workload];
+    else if (own === rank) best.push(workload);
+    rank = Math.max(rank, own);
   }
   return best;
 }
@@ -73,6 +89,23 @@ function planSlots(
 /** Cancelling a task, ending its processes and telling of it. */
 const DEADLINE_GRACE_MS = 15_000;
 
+/** What a claim of up to `max` tasks found out about its workload. */
+function tellHints(
+  { ready, windows }: ControlContext["pipeline"],
+  workload_id: number,
+  mark: HintMark,
+  max: number,
+  { tasks, limit }: Claim,
+): void {
+  if (limit?.left === 0) {
+    const held = ready.hold(workload_id, mark, limit.by);
+    if (!held || limit.by !== "rate") return;
+    const { opens_in_ms, opening } = limit;
+    windows.openIn(workload_id, opens_in_ms, () => ready.open(workload_id, opening));
+  } else if (tasks.length < max) ready.empty(workload_id, mark);
+  else if (limit) ready.left(workload_id, limit.left);
+}
+
 async function claimShare(
   { pipeline }: ControlContext,
   worker: PullWorkerRow,
@@ -83,7 +116,7 @@ async function claimShare(
   const { lease_ms, timeout_ms } = limitsOf(workload);
   const max = share * batch_size;
   const mark = pipeline.ready.mark(workload_id);
-  const tasks = await pipeline.turns.call({
+  const claim = await pipeline.turns.call({
     op: "claim",
     worker: worker.incarnation,
     worker_id: worker.worker_id,
@@ -95,7 +128,8 @@ async function claimShare(
     max_in_flight: workload.max_in_flight,
     rate_limit: workload.rate_limit,
   });
-  if (tasks.length < max) pipeline.ready.empty(workload_id, mark);
+  const { tasks } = claim;
+  tellHints(pipeline, workload_id, mark, max, claim);
   const batches: SlotTasks[] = [];
   for (let at = 0; at < tasks.length; at += batch_size)
     batches.push({ workload, tasks: tasks.slice(at, at + batch_size) });
@@ -109,7 +143,7 @@ async function claimShare(
 export async function awaitTasks(
   ctx: ControlContext,
   worker: PullWorkerRow,
-  want: { slots: number; wait_ms: number; exclude: readonly string[] },
+  want: ClaimWant & { wait_ms: number },
   gone: () => AbortSignal,
 ): Promise<SlotTasks[]> {
   const { stopping } = ctx.pipeline;
@@ -121,7 +155,7 @@ export async function awaitTasks(
     if (over.aborted) return [];
     const known = ctx.pipeline.pullers.get(worker.worker_id) ?? worker;
     if (known.draining || known.incarnation !== worker.incarnation) return [];
-    const batches = await claimTasks(ctx, known, want.slots, want.exclude);
+    const batches = await claimTasks(ctx, known, want);
     const left = until - ctx.clock.monotonic();
     if (batches.length > 0 || left <= 0) return batches;
     await workFor(ctx, known, want.exclude, left, over);

@@ -183,7 +183,7 @@ async function exchange(
       failTasks(ctx, incarnation, failed),
       releaseTasks(ctx, incarnation, released),
     ]),
-    awaitTasks(ctx, worker, { ...want, wait_ms, exclude }, () => c.req.raw.signal),
+    awaitTasks(ctx, worker, { ...want, wait_ms, exclude, reporting }, () => c.req.raw.signal),
   ]);
   const results = JSON.stringify(reports.flat());
   return asJson(`${claimedJson(ctx.pipeline.plugins, batches, want.known)},"results":${results}}`);

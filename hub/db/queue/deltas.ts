@@ -1,4 +1,5 @@
 import type { RateMetric } from "#shared/schema/flow.ts";
+import type { FreedPlaces } from "./types.ts";
 
 export type Counter = "ready" | "claimed" | "failed" | "delayed";
 const LAST = 20;
@@ -45,6 +46,16 @@ export class Deltas {
     const delta = this.of(workload_id);
     delta.bits = ((delta.bits << 1) | (success ? 1 : 0)) & MASK;
     delta.runs = Math.min(LAST, delta.runs + 1);
+  }
+
+  /** The workloads of which fewer tasks are claimed than before. */
+  freed(): FreedPlaces[] {
+    const freed: FreedPlaces[] = [];
+    for (const { workload_id, counters } of this.#of.values()) {
+      const { claimed, ready } = counters;
+      if (claimed < 0) freed.push({ workload_id, places: -claimed, ready: Math.max(0, ready) });
+    }
+    return freed;
   }
 
   /** In the order of their ids, so that two control processes lock rows in one order. */

@@ -31,7 +31,8 @@ select (count(*) filter (where state = 0))::int as ready, (count(*) filter (wher
  * The picked rows are locked and ready, so the update asks for nothing but their keys: `t.state = 0` beside them led the
  * planner to read every ready task of a table without statistics (1.2 s instead of 10 ms for 1,000 of 1,000). The keys
  * come as an array, of which it expects ten: one probe of the primary key each, whatever it knows of the table. $5 and $6
- * are the places in the order of claiming that each worker gets: after, up to.
+ * are the places in the order of claiming that each worker gets: after, up to. $9: when a limit was held against them, or
+ * null.
  */
 export const CLAIM = `
 with picked as materialized (
@@ -43,7 +44,7 @@ a as (
   join unnest($3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::bigint[])
     with ordinality want(w, wid, lo, hi, o) on n.k > want.lo and n.k <= want.hi)
 update tasks t set state = 1, attempt = t.attempt + 1, epoch = t.epoch + 1, worker = a.w, worker_id = a.wid,
-  claimed_at = ${NOW}, deadline_at = ${NOW} + $8::bigint,
+  claimed_at = coalesce($9::bigint, ${NOW}), deadline_at = ${NOW} + $8::bigint,
   lease_until = least(${NOW} + $7::bigint, ${NOW} + $8::bigint)
 from a
 where t.task_id = a.task_id
@@ -177,17 +178,28 @@ from workload_stats where $1::bigint is null or workload_id = $1::bigint group b
 /** Until the end of the transaction, so that two control processes do not both fill the last place. */
 export const LOCK_ROOM = `select pg_advisory_xact_lock(1718775668, ($1::bigint % 2147483647)::int)`;
 
-/** A statement of its own: it must see what was committed while it waited for the lock. */
-export const ROOM = `
-select coalesce((select sum(claimed) from workload_stats where workload_id = $1::bigint), 0)::bigint as claimed,
-  coalesce((select used from rate_windows where workload_id = $1::bigint and started_at > ${NOW} - $2::bigint), 0)
-    as used`;
+/** A statement of its own: it must see what was committed while it waited for the lock. $2: the window, in ms. */
+export const PLACES = `
+with clock as materialized (select flotilla_now() as now),
+log as materialized (
+  select at, used from rate_claims, clock where workload_id = $1::bigint and at > now - $2::bigint)
+select now, coalesce((select sum(claimed) from workload_stats where workload_id = $1::bigint), 0)::bigint as claimed,
+  coalesce((select sum(used) from log), 0)::bigint as used, (select min(at) from log) as oldest_at,
+  coalesce((select used from log order by at limit 1), 0) as oldest_used, (select max(at) from log) as newest_at
+from clock`;
 
-export const USE_WINDOW = `
-insert into rate_windows as r (workload_id, started_at, used) values ($1::bigint, ${NOW}, $2::int)
-on conflict (workload_id) do update set
-  used = case when r.started_at <= ${NOW} - $3::bigint then $2::int else r.used + $2::int end,
-  started_at = case when r.started_at <= ${NOW} - $3::bigint then ${NOW} else r.started_at end`;
+export const USE_RATE = `
+insert into rate_claims as r (workload_id, at, used) values ($1::bigint, $2::bigint, $3::int)
+on conflict (workload_id, at) do update set used = r.used + excluded.used`;
+
+export const FORGET_RATE =
+  "delete from rate_claims where workload_id = $1::bigint and at <= $2::bigint";
+
+/** What is remembered as later than $2 was claimed by then. */
+export const BACK_TO_CLOCK = `
+with ahead as (delete from rate_claims where workload_id = $1::bigint and at > $2::bigint returning used)
+insert into rate_claims as r (workload_id, at, used) select $1::bigint, $2::bigint, sum(used)::int from ahead
+on conflict (workload_id, at) do update set used = r.used + excluded.used`;
 
 export const ADD_STATS = `
 insert into workload_stats as s (node, workload_id, ready, claimed, failed, delayed, last_runs, last_n, last_at)

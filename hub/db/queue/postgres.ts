@@ -1,6 +1,8 @@
 import { emitMetric, TASK_STATE } from "#drizzle/queue-tables.ts";
 import type { Backoff } from "#shared/schema/workload.ts";
+import type { QueueOptions } from "../conn.ts";
 import { Deltas } from "./deltas.ts";
+import { isLimited } from "./limits.ts";
 import {
   afterExpiry,
   afterFailure,
@@ -12,14 +14,13 @@ import {
   SUCCESS,
   type Verdict,
 } from "./outcome.ts";
+import { claimAll, NO_LIMITS, readPlaces } from "./postgres-claims.ts";
 import * as SQL from "./postgres-statements.ts";
 import { freeNames, list, querier, type Tx, writeDeltas } from "./postgres-tx.ts";
 import type { QueueClient } from "./queue-client.ts";
 import type {
   AttemptRef,
   CancelledTask,
-  ClaimedTask,
-  ClaimOp,
   DoneTask,
   ExpiredTask,
   FailedTask,
@@ -40,6 +41,7 @@ export interface PostgresQueueOptions {
   node: string;
   /** In [0, 1): spreads retries. */
   random: () => number;
+  onFreed?: QueueOptions["onFreed"];
 }
 
 const opsOf = <K extends QueueOp["op"]>(ops: readonly QueueOp[], kind: K) =>
@@ -50,21 +52,25 @@ const opsOf = <K extends QueueOp["op"]>(ops: readonly QueueOp[], kind: K) =>
     );
 
 /** The queue in Postgres: many control processes may flush at once; rows are locked in id order or skipped. */
-export function openPostgresQueue({ client, node, random }: PostgresQueueOptions): QueueStore {
+export function openPostgresQueue(options: PostgresQueueOptions): QueueStore {
+  const { client, node, random, onFreed } = options;
   const lanes = freeNames(node);
   const inTransaction = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
     // Two transactions of this process would wait for each other's counters if they shared a row.
     const lane = lanes.take();
+    const deltas = new Deltas();
     try {
-      return await client.use(
+      const done = await client.use(
         async (sql) =>
           (await sql.begin(async (transaction) => {
-            const tx: Tx = { q: querier(transaction), random, deltas: new Deltas() };
+            const tx: Tx = { q: querier(transaction), random, deltas };
             const result = await work(tx);
             await writeDeltas(tx, lane);
             return result;
           })) as T,
       );
+      if (onFreed) for (const freed of deltas.freed()) onFreed(freed);
+      return done;
     } finally {
       lanes.give(lane);
     }
@@ -96,20 +102,17 @@ export function openPostgresQueue({ client, node, random }: PostgresQueueOptions
 
 /** What nearly every turn is: successes and claims, which ask nothing of each other. */
 const isExchange = (ops: readonly QueueOp[]): boolean =>
-  ops.every(
-    (op) =>
-      op.op === "complete" ||
-      (op.op === "claim" && op.max_in_flight === null && op.rate_limit === null),
-  );
+  ops.every((op) => op.op === "complete" || (op.op === "claim" && !isLimited(op)));
 
 async function flush(tx: Tx, ops: QueueOp[]): Promise<OpResults[QueueOp["op"]][]> {
   const results: OpResults[QueueOp["op"]][] = new Array(ops.length);
   if (isExchange(ops)) {
     // Sent together and run in this order: one round trip.
-    await Promise.all([completeAll(tx, ops, results), claimAll(tx, ops, results)]);
+    await Promise.all([completeAll(tx, ops, results), claimAll(tx, ops, results, NO_LIMITS)]);
     return results;
   }
-  await completeAll(tx, ops, results);
+  // Sent together too: of the limits only what was committed is read.
+  const [, places] = await Promise.all([completeAll(tx, ops, results), readPlaces(tx, ops)]);
   await failAll(tx, ops, results);
   for (const { op, i } of opsOf(ops, "release"))
     results[i] = await release(tx, op.worker, op.items);
@@ -117,7 +120,7 @@ async function flush(tx: Tx, ops: QueueOp[]): Promise<OpResults[QueueOp["op"]][]
     results[i] = await submit(tx, op.workload_id, op.tasks, "submitted");
   for (const { op, i } of opsOf(ops, "renew"))
     results[i] = await renew(tx, op.worker, op.items, op.lease_ms);
-  await claimAll(tx, ops, results);
+  await claimAll(tx, ops, results, places);
   return results;
 }
 
@@ -360,81 +363,6 @@ async function renew(
   ]);
   const renewed = new Set(rows.map(keyOf));
   return items.filter((item) => !renewed.has(keyOf(item)));
-}
-
-/** One statement serves every worker that claims of a workload in this turn. */
-async function claimAll(tx: Tx, ops: QueueOp[], results: unknown[]): Promise<void> {
-  const groups = new Map<number, { op: ClaimOp; i: number }[]>();
-  for (const entry of opsOf(ops, "claim")) {
-    const group = groups.get(entry.op.workload_id) ?? [];
-    group.push(entry);
-    groups.set(entry.op.workload_id, group);
-  }
-  for (const [workload_id, group] of [...groups].sort(([a], [b]) => a - b)) {
-    const op = (group[0] as { op: ClaimOp }).op;
-    let room = await roomFor(tx, op);
-    const wants = group.map((entry) => {
-      const n = Math.min(entry.op.max, room);
-      room -= n;
-      return n;
-    });
-    const total = wants.reduce((a, b) => a + b, 0);
-    const rows = total === 0 ? [] : await claim(tx, workload_id, group, wants, total);
-    for (const [k, { i }] of group.entries())
-      results[i] = rows
-        .filter((row) => row.o === k + 1)
-        .sort((a, b) => b.priority - a.priority || a.task_id - b.task_id)
-        .map(({ o: _o, ...row }): ClaimedTask => ({ ...row, workload_id }));
-    tx.deltas.move(workload_id, "ready", "claimed", rows.length);
-    tx.deltas.count(workload_id, "claimed", rows.length);
-    if (op.rate_limit && rows.length > 0)
-      await tx.q(SQL.USE_WINDOW, [workload_id, rows.length, op.rate_limit.per_s * 1_000]);
-  }
-}
-
-const claim = (
-  tx: Tx,
-  workload_id: number,
-  group: { op: ClaimOp }[],
-  wants: number[],
-  total: number,
-) => {
-  const { op } = group[0] as { op: ClaimOp };
-  let end = 0;
-  const upto = wants.map((n) => {
-    end += n;
-    return end;
-  });
-  return tx.q<Omit<ClaimedTask, "workload_id"> & { o: number }>(SQL.CLAIM, [
-    workload_id,
-    total,
-    list(group.map((g) => g.op.worker)),
-    list(group.map((g) => g.op.worker_id)),
-    list(upto.map((hi, i) => hi - (wants[i] ?? 0))),
-    list(upto),
-    op.lease_ms,
-    op.timeout_ms,
-  ]);
-};
-
-/** The claim's limit after max_in_flight and the rate limit; other control processes wait for this transaction's end. */
-async function roomFor(tx: Tx, op: ClaimOp): Promise<number> {
-  if (op.max_in_flight === null && op.rate_limit === null) return Number.MAX_SAFE_INTEGER;
-  const [, [row]] = await Promise.all([
-    tx.q(SQL.LOCK_ROOM, [op.workload_id]),
-    tx.q<{ claimed: number; used: number }>(SQL.ROOM, [
-      op.workload_id,
-      (op.rate_limit?.per_s ?? 0) * 1_000,
-    ]),
-  ]);
-  const claimed = (row?.claimed ?? 0) + tx.deltas.of(op.workload_id).counters.claimed;
-  return Math.max(
-    0,
-    Math.min(
-      op.max_in_flight === null ? Number.MAX_SAFE_INTEGER : op.max_in_flight - claimed,
-      op.rate_limit === null ? Number.MAX_SAFE_INTEGER : op.rate_limit.count - (row?.used ?? 0),
-    ),
-  );
 }
 
 async function expire(tx: Tx, limit: number): Promise<ExpiredTask[]> {

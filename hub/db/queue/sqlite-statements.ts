@@ -1,4 +1,5 @@
 import type Client from "better-sqlite3";
+import type { Places } from "./limits.ts";
 import { REPORTED } from "./outcome.ts";
 import type { QueueCounts, QueueRow } from "./types.ts";
 
@@ -51,14 +52,20 @@ export function prepareStatements(client: Client.Database) {
     claimed: prepare<[number], { n: number }>(
       "select coalesce(sum(claimed), 0) as n from workload_stats where workload_id = ?",
     ),
-    window: prepare<[number], { started_at: number; used: number }>(
-      "select started_at, used from rate_windows where workload_id = ?",
+    rateClaims: prepare<{ id: number; after: number }, Omit<Places, "now" | "claimed">>(
+      `select coalesce(sum(used), 0) as used, min(at) as oldest_at, max(at) as newest_at,
+         coalesce((select used from rate_claims where workload_id = @id and at > @after order by at limit 1), 0) as oldest_used
+       from rate_claims where workload_id = @id and at > @after`,
     ),
-    useWindow: prepare<{ workload_id: number; now: number; n: number; over: number }>(
-      `insert into rate_windows (workload_id, started_at, used) values (@workload_id, @now, @n)
-       on conflict (workload_id) do update set
-         used = case when started_at <= @over then @n else used + @n end,
-         started_at = case when started_at <= @over then @now else started_at end`,
+    useRate: prepare<[number, number, number]>(
+      `insert into rate_claims (workload_id, at, used) values (?, ?, ?)
+       on conflict (workload_id, at) do update set used = used + excluded.used`,
+    ),
+    forgetRate: prepare<[number, number]>(
+      "delete from rate_claims where workload_id = ? and at <= ?",
+    ),
+    aheadOfClock: prepare<[number, number], { used: number }>(
+      "delete from rate_claims where workload_id = ? and at > ? returning used",
     ),
     complete: prepare<
       [number, number, string],

@@ -1,7 +1,17 @@
 import type Client from "better-sqlite3";
 import { emitMetric, TASK_STATE } from "#drizzle/queue-tables.ts";
 import type { Backoff } from "#shared/schema/workload.ts";
+import type { QueueOptions } from "../conn.ts";
 import { Deltas } from "./deltas.ts";
+import {
+  forgottenAt,
+  isAhead,
+  isLimited,
+  limitAfter,
+  type Places,
+  pieceOf,
+  roomOf,
+} from "./limits.ts";
 import {
   afterExpiry,
   afterFailure,
@@ -16,6 +26,7 @@ import { prepareStatements, type SqliteStatements } from "./sqlite-statements.ts
 import type {
   AttemptRef,
   CancelledTask,
+  Claim,
   ClaimedTask,
   ClaimOp,
   DoneTask,
@@ -37,6 +48,7 @@ export interface SqliteQueueOptions {
   now: () => number;
   /** In [0, 1): spreads retries. */
   random: () => number;
+  onFreed?: QueueOptions["onFreed"];
 }
 
 interface Tx {
@@ -61,17 +73,22 @@ export const inFlushOrder = (ops: readonly QueueOp[]): number[] =>
     .sort((a, b) => ORDER[(ops[a] as QueueOp).op] - ORDER[(ops[b] as QueueOp).op]);
 
 /** The queue in a SQLite file: one writer, so a transaction decides every race by itself. */
-export function openSqliteQueue({ client, node, now, random }: SqliteQueueOptions): QueueStore {
+export function openSqliteQueue(options: SqliteQueueOptions): QueueStore {
+  const { client, node, now, random, onFreed } = options;
   const s = prepareStatements(client);
-  const inTransaction = <T>(work: (tx: Tx) => T): T =>
-    client
+  const inTransaction = <T>(work: (tx: Tx) => T): T => {
+    const deltas = new Deltas();
+    const result = client
       .transaction(() => {
-        const tx: Tx = { now: now(), s, random, deltas: new Deltas() };
+        const tx: Tx = { now: now(), s, random, deltas };
         const result = work(tx);
         writeDeltas(tx, node);
         return result;
       })
       .immediate();
+    if (onFreed) for (const freed of deltas.freed()) onFreed(freed);
+    return result;
+  };
 
   return {
     flush: async (ops) =>
@@ -149,44 +166,56 @@ function submit(
   return { submitted, duplicates: tasks.length - submitted };
 }
 
-/** The claim's limit after max_in_flight and the rate limit. */
-function roomFor(tx: Tx, op: ClaimOp): number {
-  let room = op.max;
-  if (op.max_in_flight !== null) {
-    const claimed =
-      (tx.s.claimed.get(op.workload_id)?.n ?? 0) + tx.deltas.of(op.workload_id).counters.claimed;
-    room = Math.min(room, op.max_in_flight - claimed);
-  }
-  if (op.rate_limit) {
-    const window = tx.s.window.get(op.workload_id);
-    const over = !window || tx.now >= window.started_at + op.rate_limit.per_s * 1_000;
-    room = Math.min(room, op.rate_limit.count - (over ? 0 : window.used));
-  }
-  return Math.max(0, room);
-}
+const UNLIMITED: Places = {
+  ...{ now: 0, claimed: 0, used: 0 },
+  ...{ oldest_at: null, oldest_used: 0, newest_at: null },
+};
 
-function countWindow(tx: Tx, op: ClaimOp, n: number): void {
-  if (!op.rate_limit || n === 0) return;
-  tx.s.useWindow.run({
-    workload_id: op.workload_id,
-    now: tx.now,
-    n,
-    over: tx.now - op.rate_limit.per_s * 1_000,
+/** What the workload's limits are held against. */
+function placesOf(tx: Tx, op: ClaimOp): Places {
+  const { workload_id, rate_limit } = op;
+  const claimed =
+    op.max_in_flight === null
+      ? 0
+      : (tx.s.claimed.get(workload_id)?.n ?? 0) + tx.deltas.of(workload_id).counters.claimed;
+  if (rate_limit === null) return { ...UNLIMITED, now: tx.now, claimed };
+  const read = () => ({
+    ...UNLIMITED,
+    ...tx.s.rateClaims.get({ id: workload_id, after: forgottenAt(rate_limit, tx.now) }),
+    ...{ now: tx.now, claimed },
   });
+  const places = read();
+  if (!isAhead(rate_limit, places)) return places;
+  const now = pieceOf(rate_limit, tx.now);
+  for (const { used } of tx.s.aheadOfClock.all(workload_id, now))
+    tx.s.useRate.run(workload_id, now, used);
+  return read();
 }
 
-function claim(tx: Tx, op: ClaimOp): ClaimedTask[] {
-  const room = roomFor(tx, op);
-  if (room === 0) return [];
+function countRate(tx: Tx, { workload_id, rate_limit }: ClaimOp, n: number): void {
+  if (!rate_limit || n === 0) return;
+  tx.s.useRate.run(workload_id, pieceOf(rate_limit, tx.now), n);
+  tx.s.forgetRate.run(workload_id, forgottenAt(rate_limit, tx.now));
+}
+
+function claim(tx: Tx, op: ClaimOp): Claim {
+  if (!isLimited(op)) return { tasks: take(tx, op, op.max), limit: null };
+  const places = placesOf(tx, op);
+  const room = Math.min(op.max, roomOf(op, places));
+  const tasks = room === 0 ? [] : take(tx, op, room);
+  countRate(tx, op, tasks.length);
+  return { tasks, limit: limitAfter(op, places, tasks.length) };
+}
+
+function take(tx: Tx, op: ClaimOp, most: number): ClaimedTask[] {
   const deadline = op.timeout_ms === null ? null : tx.now + op.timeout_ms;
   const lease_until = Math.min(tx.now + op.lease_ms, deadline ?? Number.POSITIVE_INFINITY);
   const { worker, worker_id, workload_id } = op;
-  const rows = tx.s.ready.all(workload_id, room);
+  const rows = tx.s.ready.all(workload_id, most);
   for (const { task_id } of rows)
     tx.s.take.run(worker, worker_id, tx.now, deadline, lease_until, task_id);
-  tx.deltas.move(op.workload_id, "ready", "claimed", rows.length);
-  tx.deltas.count(op.workload_id, "claimed", rows.length);
-  countWindow(tx, op, rows.length);
+  tx.deltas.move(workload_id, "ready", "claimed", rows.length);
+  tx.deltas.count(workload_id, "claimed", rows.length);
   return rows.map((row) => ({ ...row, workload_id, claimed_at: tx.now }));
 }
 

@@ -76,7 +76,21 @@ export interface ClaimOp {
   timeout_ms: number | null;
   /** At most so many of the workload claimed at a time. */
   max_in_flight: number | null;
+  /** At most `count` of the workload claimed in every `per_s` seconds, whenever those begin. */
   rate_limit: RateLimit | null;
+}
+
+/** What a workload's limits leave after a claim; with nothing left, what they wait for. */
+export type ClaimLimit =
+  | { by: "in_flight"; left: number }
+  /** `opening` claims are forgotten in `opens_in_ms`: so many places are free then. */
+  | { by: "rate"; left: number; opens_in_ms: number; opening: number };
+
+export interface Claim {
+  /** In the order of claiming: priority, then age. */
+  tasks: ClaimedTask[];
+  /** Null for a workload without limits. */
+  limit: ClaimLimit | null;
 }
 
 /** Calls of the hot path. All that arrive in one turn of the event loop are one transaction. */
@@ -95,8 +109,7 @@ export interface OpResults {
   release: Report[];
   /** The attempts that are lost: their worker stops them. */
   renew: AttemptRef[];
-  /** In the order of claiming: priority, then age. */
-  claim: ClaimedTask[];
+  claim: Claim;
 }
 export type ResultOf<O extends QueueOp> = OpResults[O["op"]];
 
@@ -130,6 +143,13 @@ export interface QueueCounts {
 export interface ExpiredTask extends AttemptRef {
   workload_id: number;
   worker: string;
+}
+
+/** What a transaction left of a workload: fewer tasks that are claimed, and perhaps more that are ready. */
+export interface FreedPlaces {
+  workload_id: number;
+  places: number;
+  ready: number;
 }
 
 export interface CancelledTask {

@@ -151,7 +151,7 @@ export const FIELDS: Record<string, Field[]> = {
     },
     {
       path: "rate_limit.per_s",
-      label: "in so many seconds",
+      label: "in every so many seconds",
       kind: "number",
       ...{ min: 0.1, max: 86_400, optional: true },
     },
