@@ -99,3 +99,4 @@ export const LiveRuns = z
     runs: z.array(LiveRun.omit({ notes: true }).extend(Notes.shape)),
   })
   .openapi("LiveRuns");
+export type LiveRuns = z.infer<typeof LiveRuns>;

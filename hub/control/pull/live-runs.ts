@@ -1,4 +1,3 @@
-import type { z } from "zod";
 import { isoTimeOrNull } from "#shared/clock.ts";
 import { notFound } from "#shared/errors.ts";
 import type { LiveRun, LiveRuns } from "#shared/schema/pull-daemon.ts";
@@ -27,10 +26,7 @@ export async function tellLiveRuns(
 }
 
 /** GET /workers/{id}/runs. @throws AppError not_found */
-export async function liveRuns(
-  ctx: ControlContext,
-  worker_id: string,
-): Promise<z.infer<typeof LiveRuns>> {
+export async function liveRuns(ctx: ControlContext, worker_id: string): Promise<LiveRuns> {
   if (!(await ctx.db.pull_workers.get(worker_id))) throw notFound("worker");
   const told = await ctx.kv.get<Told>(keyOf(worker_id));
   const runs = told?.runs ?? [];

@@ -12,6 +12,7 @@ import { Total } from "./overview/totals.tsx";
 import { RunDrawer } from "./run/drawer.tsx";
 import { Charts } from "./workload/charts.tsx";
 import { Config } from "./workload/config.tsx";
+import { ExecutorNote } from "./workload/executor.tsx";
 import { DeleteWorkload, Switches } from "./workload/head.tsx";
 import { Queue } from "./workload/queue.tsx";
 import { QUEUE_TABS, type QueueTab } from "./workload/queue-columns.tsx";
@@ -97,6 +98,7 @@ export function Page({ params }: { params: Record<string, string> }) {
       <Loadable query={query} lines={10}>
         {(workload) => (
           <Stack gap="md">
+            <ExecutorNote workload={workload} />
             <SupervisionNote slug={slug} />
             <Counts counts={counts.data} />
             <Charts slug={slug} span={span} onSpan={(value) => set({ span: value })} />

@@ -67,6 +67,11 @@ function workloadHealth(
 
 /** A node as it is now. */
 export function shownNow({ kind, stats }: FlowNode): Shown {
+  if (kind === "workload" && stats.executor === "broken")
+    return {
+      ...{ health: "bad", state: "does not load" },
+      lines: [String(stats.executor_error), `${num(stats.pending)} pending`],
+    };
   if (kind === "workload") {
     const [submitted, succeeded, failed] = ["submitted", "succeeded", "failed"].map((name) =>
       num(stats[`${name}_per_min`]),

@@ -21,6 +21,8 @@ export interface WorkloadState {
   /** Events of the last whole minute. */
   minute: Record<string, number>;
   supervision: Supervision | null;
+  /** Where its code does not load, and why. */
+  broken: string | null;
   /** What is wrong, the worst first. */
   problems: string[];
   /** The higher the worse; 0 is well. */
@@ -30,17 +32,22 @@ export interface WorkloadState {
 const SEEN: Record<string, string> = {
   no_worker: "no live worker may run it",
   dead_instances: "its instances are dead",
+  broken_executor: "its code does not load",
   stuck: "workers are idle and run nothing",
 };
 
 /** What is wrong with a workload, with how bad that is. */
 function judge(one: Omit<WorkloadState, "problems" | "weight">): [string, number][] {
-  const { supervision, success_rate, oldest_s, hour, runs } = one;
+  const { supervision, broken, success_rate, oldest_s, hour, runs } = one;
   const expired = hour.expired ?? 0;
   const failing = success_rate !== null && 1 - success_rate > FAILING;
   return [
     supervision?.paused_at ? ["paused by the supervisor", 1_000] : null,
-    supervision?.problem ? [SEEN[supervision.problem] ?? supervision.problem, 500] : null,
+    broken === null ? null : [broken, 700],
+    // Told already, with where and why.
+    supervision?.problem && !(broken !== null && supervision.problem === "broken_executor")
+      ? [SEEN[supervision.problem] ?? supervision.problem, 500]
+      : null,
     failing
       ? [
           `${Math.round((1 - success_rate) * 100)} % of the last ${runs.length} runs failed`,
@@ -80,6 +87,7 @@ export function statesOf(
       hour: of((n) => n.reduce((sum, one) => sum + one, 0)),
       // The running minute is not whole.
       minute: of((n) => n.at(-2) ?? 0),
+      broken: overview.problems.find((one) => one.workload === slug)?.message ?? null,
       supervision: overview.supervised.find((one) => one.workload === slug) ?? null,
     };
     const judged = judge(state);

@@ -1,4 +1,4 @@
-import { SimpleGrid, Stack, Text } from "@mantine/core";
+import { Alert, SimpleGrid, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { GpuReading, PullWorker } from "#shared/schema/pull.ts";
 import { info } from "../../lib/info.ts";
@@ -89,6 +89,13 @@ export function Facts({ worker }: { worker: PullWorker }) {
           <Share label="Memory of the host" percent={worker.mem_percent} />
         </Fact>
       </SimpleGrid>
+      {worker.broken.map(({ workload, error, since }) => (
+        <Alert key={workload} color="red" title={`The code of ${workload} does not load here`}>
+          <Text size="sm" className="wrap">
+            {error} (since <Ago at={since} />)
+          </Text>
+        </Alert>
+      ))}
       {worker.gpus.length > 0 && <Gpus gpus={worker.gpus} />}
     </Stack>
   );

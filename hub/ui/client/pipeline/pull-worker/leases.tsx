@@ -1,7 +1,7 @@
 import { Anchor, Code, Stack, Text } from "@mantine/core";
 import { useRef } from "react";
 import { Link } from "wouter";
-import type { Lease, Leases, LiveRun } from "#shared/schema/pull-daemon.ts";
+import type { Lease, Leases, LiveRuns } from "#shared/schema/pull-daemon.ts";
 import { seg } from "../../lib/http.ts";
 import { useNow } from "../../lib/now.ts";
 import { useGet } from "../../lib/query.ts";
@@ -56,11 +56,7 @@ const columns = (ahead_ms: number): Column<Lease>[] => [
 export function HeldTasks({ id }: { id: string }) {
   const path = `/api/v1/workers/${seg(id)}`;
   const leases = useGet<Leases>(`${path}/leases`, {}, { refetchInterval: EVERY_MS });
-  const live = useGet<{ at: string | null; runs: LiveRun[] }>(
-    `${path}/runs`,
-    {},
-    { refetchInterval: EVERY_MS },
-  );
+  const live = useGet<LiveRuns>(`${path}/runs`, {}, { refetchInterval: EVERY_MS });
   const printed = (live.data?.runs ?? []).filter(({ stdout, stderr }) => stdout || stderr);
   // Reckoned once for each answer, so that the countdown does not jump with the time an answer takes.
   const reckoned = useRef({ at: "", ahead_ms: 0 });

@@ -1,5 +1,5 @@
 import { Alert, Code, Stack, Text, Title } from "@mantine/core";
-import type { LiveRun } from "#shared/schema/pull-daemon.ts";
+import type { LiveRuns } from "#shared/schema/pull-daemon.ts";
 import type { QueueRow, Run } from "#shared/schema/queue.ts";
 import { seg } from "../../lib/http.ts";
 import { useGet } from "../../lib/query.ts";
@@ -8,6 +8,7 @@ import { Fact, FactList } from "../../parts/facts.tsx";
 import { Loadable } from "../../parts/states.tsx";
 import { Ago } from "../../parts/text.tsx";
 import { JsonTree } from "./json-tree.tsx";
+import { NotesOf } from "./notes.tsx";
 import { Stream } from "./stream.tsx";
 
 /** What a running task printed is told by its worker every few seconds. */
@@ -40,6 +41,7 @@ export function RunDetails({ run_id }: { run_id: string }) {
             <Fact name="Started">{timeText(run.started_at)}</Fact>
             <Fact name="Took">{durationText(run.duration_ms)}</Fact>
           </FactList>
+          <NotesOf notes={run} />
           <section aria-label="Output">
             <Title order={3} size="h6" mb={4}>
               Output
@@ -57,7 +59,7 @@ export function RunDetails({ run_id }: { run_id: string }) {
 /** The attempt that runs now, with the end of what it printed so far. */
 export function LiveDetails({ workload, task }: { workload: string; task: QueueRow }) {
   const { worker_id, pk } = task;
-  const query = useGet<{ at: string | null; runs: LiveRun[] }>(
+  const query = useGet<LiveRuns>(
     `/api/v1/workers/${seg(worker_id ?? "")}/runs`,
     {},
     { enabled: worker_id !== null, refetchInterval: TAIL_EVERY_MS, retry: false },
@@ -74,6 +76,7 @@ export function LiveDetails({ workload, task }: { workload: string; task: QueueR
           "The worker tells what it prints every few seconds."
         )}
       </Text>
+      {run && <NotesOf notes={run} live />}
       <Stream name="stdout" text={run?.stdout ?? ""} live />
       <Stream name="stderr" text={run?.stderr ?? ""} live />
     </Stack>

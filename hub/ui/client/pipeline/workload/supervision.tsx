@@ -13,6 +13,7 @@ const DID: Record<string, string> = {
 const PROBLEMS: Record<string, string> = {
   no_worker: "Tasks are ready and no live worker may run them",
   dead_instances: "Tasks are ready and instances that should run them are dead",
+  broken_executor: "Tasks are ready and their code does not load",
   stuck: "Tasks are ready and workers idle, but nothing is run",
 };
 
