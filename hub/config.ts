@@ -195,6 +195,9 @@ export const HubEnv = z.object({
   SVC_RUN_RETENTION_COUNT: integer(1_000_000).describe(
     "Newest runs kept of each workload; 0 = all",
   ),
+  SVC_LINK_GRACE_S: seconds(10, 0, 60).describe(
+    "How long a worker whose link was cut may take to come back to its jobs and sessions; 0: not at all",
+  ),
   SVC_STALE_RECONCILE_INTERVAL_S: seconds(90, 0.01).describe("Reconciler interval"),
   SVC_STALE_RUNNING_GRACE_S: seconds(300).describe(
     "Age at which a running job fails when its worker is not alive",
@@ -280,6 +283,8 @@ export interface HubConfig {
   };
   /** Of runs; 0 is no bound. */
   readonly retention: { readonly run_days: number; readonly runs_per_workload: number };
+  /** Below the 120 s for which leases and registrations stand without a heartbeat. */
+  readonly link_grace_ms: number;
   readonly stale: { readonly reconcile_interval_ms: number; readonly running_grace_ms: number };
 }
 
@@ -412,6 +417,7 @@ export function loadHubConfig(
       run_days: e.SVC_RUN_RETENTION_DAYS,
       runs_per_workload: e.SVC_RUN_RETENTION_COUNT,
     }),
+    link_grace_ms: e.SVC_LINK_GRACE_S,
     stale: Object.freeze({
       reconcile_interval_ms: e.SVC_STALE_RECONCILE_INTERVAL_S,
       running_grace_ms: e.SVC_STALE_RUNNING_GRACE_S,

@@ -32,6 +32,8 @@ import type { PubSub } from "./stores/pubsub.ts";
 export type Signal =
   | "worker registered"
   | "link closed"
+  | "link cut"
+  | "link resumed"
   | "lane freed"
   | "job assigned"
   | "job requeued"

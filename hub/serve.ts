@@ -3,7 +3,7 @@ import type { Clock } from "#shared/clock.ts";
 import { ConfigError } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { newToken } from "#shared/ids.ts";
-import { LINK_CLOSE } from "#shared/link/messages.ts";
+import { HUB_STOPPING_REASON, LINK_CLOSE } from "#shared/link/messages.ts";
 import type { Log } from "#shared/log.ts";
 import { startLoop } from "#shared/loop.ts";
 import { createScope, type Scope } from "#shared/scope.ts";
@@ -40,6 +40,7 @@ import { type HttpServer, listen } from "./http/listen.ts";
 import type { App } from "./http/new-app.ts";
 import { createArrivals } from "./jobs/arrivals.ts";
 import { createJobBus } from "./jobs/bus.ts";
+import { tellBack, tellCut } from "./jobs/cuts.ts";
 import { createDispatcher } from "./jobs/dispatcher.ts";
 import { stopEndedOnce } from "./jobs/ended-elsewhere.ts";
 import {
@@ -276,12 +277,17 @@ async function openContext(
         teller.changed();
       },
       workerStarted: (worker_id) => failJobsOf(ctx, worker_id),
-      linkLost: async (link) => {
+      linkLost: async (link, cause) => {
         ctx.changes.touch("workers");
         teller.changed();
-        await dropSessionsOf(ctx, link.worker_id);
-        await failJobsOn(ctx, link);
+        await dropSessionsOf(ctx, link.worker_id, cause);
+        await failJobsOn(ctx, link, cause);
       },
+      linkCut: (link) => {
+        teller.changed();
+        return tellCut(ctx, link);
+      },
+      linkBack: (link, cut_ms) => tellBack(ctx, link, cut_ms),
       scriptReady: (held) => startScripted(ctx, held),
       jobLog: (held, message) => storeJobLog(ctx, held, message),
       jobResult: (held, message) => finishJob(ctx, held, message),
@@ -330,10 +336,12 @@ async function openContext(
 
 async function closeLinks(ctx: HubContext): Promise<void> {
   for (const socket of ctx.handshakes.keys())
-    socket.close(LINK_CLOSE.going_away, "hub is stopping");
+    socket.close(LINK_CLOSE.going_away, HUB_STOPPING_REASON);
   const links = [...ctx.links.values()];
   await Promise.all(
-    links.map((link) => dropLink(ctx, link, LINK_CLOSE.going_away, "hub is stopping")),
+    links.map((link) =>
+      dropLink(ctx, link, LINK_CLOSE.going_away, HUB_STOPPING_REASON, "stopping"),
+    ),
   );
 }
 

@@ -25,9 +25,9 @@ export const optionalInteger = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
   whole(min, max).optional();
 
 /** Seconds in the variable (fractions allowed), milliseconds in the code. */
-export const seconds = (fallbackSeconds: number, minSeconds = 0) =>
+export const seconds = (fallbackSeconds: number, minSeconds = 0, maxSeconds = 86_400_000) =>
   number
-    .pipe(z.number().min(minSeconds).max(86_400_000))
+    .pipe(z.number().min(minSeconds).max(maxSeconds))
     .transform((s) => Math.round(s * 1000))
     .default(Math.round(fallbackSeconds * 1000));
 

@@ -141,11 +141,23 @@ async function tellAndRun(
     job.signal.addEventListener("abort", () => resolve(false), { once: true });
   });
   const answered = Promise.race([job.acknowledged, gone]);
-  return withDeadline("waiting for HubResultAck", ACK_MS, answered).catch((err) => {
+  return answerTo(job, answered).catch((err) => {
     const { job_id } = job.assignment;
     deps.log.warn({ job_id, err: errorMessage(err) }, "result not answered");
     return false;
   });
+}
+
+/** Waits for the hub's answer; from anew after a cut of the link, for the result is sent again then. */
+async function answerTo({ session }: AcceptedJob, answered: Promise<boolean>): Promise<boolean> {
+  for (;;) {
+    const { changes } = session;
+    try {
+      return await withDeadline("waiting for HubResultAck", ACK_MS, answered);
+    } catch (err) {
+      if (!session.is_cut && session.changes === changes) throw err;
+    }
+  }
 }
 
 /** `keep_session` (fleet spec §2.2): from here on the browser is a person's, until the session ends. */

@@ -109,7 +109,7 @@ export async function startWorker(
       await parts.createLanePool({ config, log, clock, signal }),
       (p) => p.close(),
     );
-    const uploadBases = new WeakMap<LinkSession, Promise<string>>();
+    const uploadBases = new WeakMap<Pick<LinkSession, "hub">, Promise<string>>();
     const directWays = new WeakMap<LinkSession, DirectWay>();
     const directWayOf = (session: LinkSession): DirectWay => {
       const way =
@@ -123,7 +123,7 @@ export async function startWorker(
       clock,
       log,
     });
-    const hubFiles = (session: LinkSession): HubFiles => ({
+    const hubFiles = (session: Pick<LinkSession, "hub">): HubFiles => ({
       base_url: uploadBases.get(session) ?? Promise.resolve(hub.http),
       worker_id,
       upload_token: session.hub.upload_token,

@@ -11,7 +11,7 @@ const COALESCE_MS = 20;
 export const LEAVE_MS = 250;
 
 const canTake = (link: WorkerLink, now: number): boolean =>
-  link.ready && !link.closed && isCandidate(link, now) && link.freeCount() > 0;
+  link.open && isCandidate(link, now) && link.freeCount() > 0;
 
 /** Fleet spec §8 rule 2: negative when `a` comes first. */
 const order = (a: Omit<Best, "workers">, b: Omit<Best, "workers">): number =>

@@ -16,8 +16,12 @@ export interface FleetHooks {
   laneTaken(): void;
   /** The worker has registered: what an earlier incarnation ran, at whichever hub, fails (fleet spec §3.1). */
   workerStarted(worker_id: string): Promise<void>;
-  /** The link has ended: its sessions end, and the jobs under its leases fail (fleet spec §3.1). */
-  linkLost(link: WorkerLink): Promise<void>;
+  /** The link has ended, for `cause`: its sessions end, and the jobs under its leases fail (fleet spec §3.1). */
+  linkLost(link: WorkerLink, cause: string): Promise<void>;
+  /** The link has no socket, and its worker is waited for: told to those who wait with it. */
+  linkCut(link: WorkerLink): Promise<void>;
+  /** The worker is back on the link: everything goes on. */
+  linkBack(link: WorkerLink, cut_ms: number): Promise<void>;
   /** The page of a scripted job is open. Must not wait for its script. */
   scriptReady(held: JobLane): void;
   jobLog(held: JobLane, message: JobLog): Promise<void>;

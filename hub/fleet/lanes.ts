@@ -6,13 +6,13 @@ import { chooseWorker } from "./schedule.ts";
 import { type HeldLane, newHeld, type WorkerLink } from "./worker-link.ts";
 
 /** Whether this hub may lease a lane of the worker now. */
-const hasLane = (link: WorkerLink): boolean => link.ready && !link.closed && link.freeCount() > 0;
+const hasLane = (link: WorkerLink): boolean => link.open && link.freeCount() > 0;
 
 /** Assignments that can be made right now, counted up to `most`. */
 export function freeCapacity(ctx: HubContext, most: number): number {
   let free = 0;
   for (const link of ctx.links.values()) {
-    if (!link.ready || link.closed || link.status !== "active") continue;
+    if (!link.open || link.status !== "active") continue;
     free += Math.max(0, Math.min(link.freeCount(), link.max_concurrent - link.in_flight));
     if (free >= most) return most;
   }

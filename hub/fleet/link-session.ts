@@ -6,15 +6,20 @@ import {
   type WorkerHeartbeat,
   WorkerToHub,
 } from "#shared/link/messages.ts";
+import { isCounted } from "#shared/link/outbox.ts";
 import { sameSecret } from "#shared/secret.ts";
 import type { HubContext } from "../context.ts";
 import { laneChanged, reconcileLanes } from "./lanes.ts";
+import type { LossCause } from "./loss.ts";
 import { keepWorker } from "./registration.ts";
-import { dropLink, registerWorker } from "./registry.ts";
+import { dropLink, registerWorker, socketGone } from "./registry.ts";
 import type { LinkSocket, WorkerLink } from "./worker-link.ts";
 
 /** Frames received and not handled yet; a worker that runs ahead of the database by more is cut off. */
 const MAX_BACKLOG_BYTES = 64 * 1024 * 1024;
+
+/** A worker is told what came whenever it is so much, and with every heartbeat. */
+const CONFIRM_CHARS = 1024 * 1024;
 
 const decode = decoderOf<WorkerToHub>(WorkerToHub);
 
@@ -35,7 +40,10 @@ export function openLinkSession(
 ): LinkSession {
   const log = ctx.log.child({ worker_id: path_worker_id });
   let link: WorkerLink | null = null;
+  /** The same from the moment in which this socket is its own; its registration may still be handled. */
+  let bound: WorkerLink | null = null;
   let backlog = 0;
+  let unconfirmed = 0;
   let over = false;
   /** The hub ended it: what is still queued does not count. After a close by the worker it does. */
   let refused = false;
@@ -43,22 +51,27 @@ export function openLinkSession(
   ctx.handshakes.set(socket, ctx.clock.monotonic());
 
   const failed = (err: unknown) => log.error({ err }, "link message failed");
-  const end = (code: number, reason: string) => {
+  const refuse = (code: number, reason: string, why: LossCause = "broken") => {
+    refused = true;
     if (over) return;
     over = true;
     ctx.handshakes.delete(socket);
-    if (link) void dropLink(ctx, link, code, reason).catch(failed);
+    if (link?.isOn(socket)) void dropLink(ctx, link, code, reason, why).catch(failed);
     else socket.close(code, reason);
   };
-  const refuse = (code: number, reason: string) => {
-    refused = true;
-    end(code, reason);
+  const gone = (code: number, reason: string) => {
+    if (over) return;
+    over = true;
+    ctx.handshakes.delete(socket);
+    if (link) socketGone(ctx, link, socket, code, reason);
   };
 
   const register = async (hello: Registration): Promise<void> => {
     const no = checkRegistration(ctx, path_worker_id, hello);
     if (no) return refuse(no.code, no.reason);
-    const registered = await registerWorker(ctx, socket, hello);
+    const registered = await registerWorker(ctx, socket, hello, (its) => {
+      bound = its;
+    });
     ctx.handshakes.delete(socket);
     if (!registered) {
       over = refused = true;
@@ -66,7 +79,16 @@ export function openLinkSession(
     }
     link = registered;
     link.handled = handled;
-    if (over) void dropLink(ctx, link, 1006, "closed while registering").catch(failed);
+    if (over) socketGone(ctx, link, socket, 1006, "closed while registering");
+  };
+  /** So that the worker need not keep what has come. */
+  const count = (type: string, chars: number) => {
+    if (!bound?.outbox || !isCounted(type)) return;
+    bound.received += 1;
+    unconfirmed += chars;
+    if (unconfirmed < CONFIRM_CHARS) return;
+    unconfirmed = 0;
+    bound.send({ type: "HubHeartbeatAck", received: bound.received });
   };
   const handle = (message: WorkerToHub): Promise<void> | void => {
     if (refused || (over && !link)) return;
@@ -77,13 +99,15 @@ export function openLinkSession(
 
   return {
     receive: (frame) => {
-      if (over) return;
+      // What a socket says after another has taken its place comes again on that one.
+      if (over || (bound && !bound.isOn(socket))) return;
       if (typeof frame !== "string") return refuse(LINK_CLOSE.bad_message, "frames are text");
       const decoded = decode(frame);
-      if (decoded.kind === "unknown")
-        return log.warn({ type: decoded.type.slice(0, 100) }, "unknown link message skipped");
       if (decoded.kind === "bad")
         return refuse(LINK_CLOSE.bad_message, closeReason(decoded.reason));
+      count(decoded.kind === "unknown" ? decoded.type : decoded.message.type, frame.length);
+      if (decoded.kind === "unknown")
+        return log.warn({ type: decoded.type.slice(0, 100) }, "unknown link message skipped");
       const { message } = decoded;
       // Liveness is when the worker spoke, not when the database had time for it.
       if (link && message.type === "WorkerHeartbeat") link.heard(ctx.clock);
@@ -100,7 +124,7 @@ export function openLinkSession(
         });
       if (link) link.handled = handled;
     },
-    closed: (code, reason) => end(code, reason),
+    closed: gone,
   };
 }
 
@@ -122,7 +146,7 @@ async function dispatch(
   ctx: HubContext,
   link: WorkerLink,
   message: WorkerToHub,
-  end: (code: number, reason: string) => void,
+  end: (code: number, reason: string, why?: LossCause) => void,
 ): Promise<void> {
   switch (message.type) {
     case "registration":
@@ -178,12 +202,13 @@ async function heartbeat(
   ctx: HubContext,
   link: WorkerLink,
   beat: WorkerHeartbeat,
-  end: (code: number, reason: string) => void,
+  end: (code: number, reason: string, why?: LossCause) => void,
 ): Promise<void> {
   link.load = beat.load;
   link.profiles = beat.profiles;
   link.update = beat.update ?? null;
-  link.send({ type: "HubHeartbeatAck" });
+  if (typeof beat.received === "number") link.outbox?.acknowledge(beat.received);
+  link.send({ type: "HubHeartbeatAck", ...(link.outbox && { received: link.received }) });
   await reconcileLanes(ctx, link, beat.lanes);
-  if (!(await keepWorker(ctx, link))) end(LINK_CLOSE.replaced, "linked to another hub");
+  if (!(await keepWorker(ctx, link))) end(LINK_CLOSE.replaced, "linked to another hub", "moved");
 }

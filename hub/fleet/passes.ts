@@ -16,7 +16,9 @@ export async function livenessOnce(ctx: HubContext): Promise<void> {
   }
   const silent = [...ctx.links.values()].filter((link) => now - link.heard_at > WORKER_LIVENESS_MS);
   await Promise.all(
-    silent.map((link) => dropLink(ctx, link, LINK_CLOSE.liveness, "no heartbeat for 120 s")),
+    silent.map((link) =>
+      dropLink(ctx, link, LINK_CLOSE.liveness, "no heartbeat for 120 s", "silent"),
+    ),
   );
 }
 

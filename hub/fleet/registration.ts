@@ -3,7 +3,7 @@ import type { Registration } from "#shared/link/messages.ts";
 import type { Capabilities, HostLoad, Lane, UpdateReport } from "#shared/schema/worker.ts";
 import { findHub } from "../cluster/hubs.ts";
 import type { HubContext } from "../context.ts";
-import type { WorkerLink } from "./worker-link.ts";
+import type { Cut, WorkerLink } from "./worker-link.ts";
 
 /** What every hub may know of a worker: the value of `worker:<id>` in the shared store. Times epoch ms. */
 export interface WorkerEntry {
@@ -19,6 +19,8 @@ export interface WorkerEntry {
   update?: UpdateReport | null;
   connected_at: number;
   last_heartbeat_at: number;
+  /** Since when its hub waits for it to come back. */
+  cut_at?: number | null;
   link_hub: string;
   /** It runs on the host of that hub; hubs of earlier versions do not say. */
   on_hub_host?: boolean;
@@ -44,6 +46,7 @@ export const entryOf = (ctx: HubContext, link: WorkerLink): WorkerEntry => ({
   update: link.update,
   connected_at: link.connected_at,
   last_heartbeat_at: link.last_heartbeat_at,
+  cut_at: link.cut?.at ?? null,
   link_hub: ctx.hub_id,
   on_hub_host: link.on_hub_host,
 });
@@ -55,7 +58,7 @@ const ownFields = (ctx: HubContext, { instance_id }: WorkerLink) => ({
 });
 
 /** False when the worker is registered by another link, and this one's word does not count any more. */
-const publishWorker = (ctx: HubContext, link: WorkerLink): Promise<boolean> => {
+export const publishWorker = (ctx: HubContext, link: WorkerLink): Promise<boolean> => {
   link.untold = false;
   const entry = entryOf(ctx, link);
   return ctx.kv.setIf(keyOf(link.worker_id), ownFields(ctx, link), entry, WORKER_LIVENESS_MS);
@@ -84,8 +87,10 @@ export const deleteRegistration = (ctx: HubContext, link: WorkerLink): Promise<b
 
 /** What is known of the process that has the worker_id: a link of this hub, or a registration at another. */
 type Holder = Pick<WorkerEntry, "instance_id" | "address" | "hostname" | "last_heartbeat_at"> & {
+  cut_at?: number | null;
   /** Of a link of this hub. */
   heard_at?: number;
+  cut?: Cut | null;
 };
 
 /** A process that ended has its socket closed by the kernel; one that still sent heartbeats this long ago lives. */
@@ -102,7 +107,8 @@ export function isTaken(ctx: HubContext, holder: Holder, hello: Registration): b
       : ctx.clock.monotonic() - holder.heard_at;
   if (silent_ms > WORKER_LIVENESS_MS || holder.instance_id === hello.instance_id) return false;
   const same_host = holder.address === hello.address && holder.hostname === hello.hostname;
-  return !same_host || silent_ms <= STILL_SENDING_MS;
+  const has_socket = !holder.cut && !holder.cut_at;
+  return !same_host || (has_socket && silent_ms <= STILL_SENDING_MS);
 }
 
 /**

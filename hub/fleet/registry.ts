@@ -1,9 +1,15 @@
 import { DIRECT_UPLOADS_FROM, HEARTBEAT_INTERVAL_MS } from "#shared/limits.ts";
-import type { Registration } from "#shared/link/messages.ts";
-import { DUPLICATE_WORKER_REASON, LINK_CLOSE } from "#shared/link/messages.ts";
+import {
+  DUPLICATE_WORKER_REASON,
+  type HubRegistered,
+  isCut,
+  LINK_CLOSE,
+  type Registration,
+} from "#shared/link/messages.ts";
 import type { Capabilities } from "#shared/schema/worker.ts";
 import type { HubContext } from "../context.ts";
-import { deleteRegistration, isTaken, takeRegistration } from "./registration.ts";
+import { causeOf, type LossCause } from "./loss.ts";
+import { deleteRegistration, isTaken, publishWorker, takeRegistration } from "./registration.ts";
 import { type LinkSocket, WorkerLink } from "./worker-link.ts";
 
 /** RFC 6455: the server met an unexpected condition. */
@@ -31,34 +37,45 @@ function correctCapabilities(hello: Registration): Capabilities {
 }
 
 /**
- * Registers a worker whose secret was checked. What an earlier incarnation was running is failed first.
+ * Registers a worker whose secret was checked. What an earlier incarnation was running is failed first; the same one goes on
+ * with its link where it can.
+ * @param bind told of the link as soon as the socket is its own.
  * @returns null when the newcomer was sent away.
  */
 export async function registerWorker(
   ctx: HubContext,
   socket: LinkSocket,
   hello: Registration,
+  bind: (link: WorkerLink) => void,
 ): Promise<WorkerLink | null> {
   const { worker_id } = hello;
+  const before = ctx.links.get(worker_id);
+  if (before?.canResume(hello)) {
+    bind(before);
+    return resumeLink(ctx, before, socket, hello);
+  }
   for (let other = ctx.links.get(worker_id); other; other = ctx.links.get(worker_id)) {
+    // One without a socket may have died: a newcomer on its host takes over, as after a restart.
     if (!other.closed && isTaken(ctx, other, hello)) {
       ctx.log.warn({ worker_id, address: hello.address }, "duplicate worker refused");
       socket.close(LINK_CLOSE.duplicate_worker, DUPLICATE_WORKER_REASON);
       return null;
     }
-    await dropLink(ctx, other, LINK_CLOSE.replaced, "replaced by a newer link");
+    const why = other.instance_id === hello.instance_id ? "anew" : "restarted";
+    await dropLink(ctx, other, LINK_CLOSE.replaced, "replaced by a newer link", why);
   }
   const link = new WorkerLink(socket, hello, correctCapabilities(hello), ctx.clock);
   ctx.links.set(worker_id, link);
+  bind(link);
   try {
     if (!(await takeRegistration(ctx, link, hello))) {
       ctx.log.warn({ worker_id, address: hello.address }, "duplicate worker refused");
-      await dropLink(ctx, link, LINK_CLOSE.duplicate_worker, DUPLICATE_WORKER_REASON);
+      await dropLink(ctx, link, LINK_CLOSE.duplicate_worker, DUPLICATE_WORKER_REASON, "closed");
       return null;
     }
     await admit(ctx, link);
   } catch (err) {
-    void dropLink(ctx, link, INTERNAL_CLOSE, "the hub cannot register workers now");
+    void dropLink(ctx, link, INTERNAL_CLOSE, "the hub cannot register workers now", "broken");
     throw err;
   }
   return link;
@@ -73,17 +90,85 @@ async function admit(ctx: HubContext, link: WorkerLink): Promise<void> {
   const row = await ctx.db.workers.seen({ worker_id, address, hostname, version, last_seen_at });
   if (link.closed) return;
   link.status = row.status;
-  link.ready = link.send({
-    type: "HubRegistered",
-    expected_worker_version: ctx.version,
-    upload_token: link.upload_token,
-    public_base_url: ctx.config.public_base_url,
-    heartbeat_interval_ms: HEARTBEAT_INTERVAL_MS,
-    ...(ctx.config.direct_uploads && { direct_uploads_from: DIRECT_UPLOADS_FROM }),
-  });
+  link.ready = link.send(welcome(ctx, link));
   ctx.log.info({ worker_id, address, version, lanes: link.lanes.size }, "worker registered");
   ctx.signal("worker registered", { worker_id });
   ctx.hooks.laneFree();
+}
+
+const welcome = (ctx: HubContext, link: WorkerLink): HubRegistered => ({
+  type: "HubRegistered",
+  expected_worker_version: ctx.version,
+  upload_token: link.upload_token,
+  public_base_url: ctx.config.public_base_url,
+  heartbeat_interval_ms: HEARTBEAT_INTERVAL_MS,
+  ...(ctx.config.direct_uploads && { direct_uploads_from: DIRECT_UPLOADS_FROM }),
+  ...(link.outbox && { link_grace_ms: ctx.config.link_grace_ms }),
+});
+
+/** Other hubs may be asked by a newcomer under this worker_id: they know from the registry whether it has a socket. */
+const tellRegistry = async (ctx: HubContext, link: WorkerLink): Promise<void> => {
+  if (!ctx.cluster.shared) return;
+  const { worker_id } = link;
+  await publishWorker(ctx, link).catch((err) =>
+    ctx.log.warn({ worker_id, err }, "the registry was not told of a cut link"),
+  );
+};
+
+/** The same process is back, and nothing was lost in between: what it runs goes on. */
+async function resumeLink(
+  ctx: HubContext,
+  link: WorkerLink,
+  socket: LinkSocket,
+  hello: Registration,
+): Promise<WorkerLink> {
+  const { worker_id, handled } = link;
+  const resumed = { received: link.received };
+  const before_ms = link.cutMs(ctx.clock);
+  const was_cut = link.cut !== null;
+  link.resume(ctx.clock, socket, { ...welcome(ctx, link), resumed }, hello.resume?.received ?? 0);
+  const cut_ms = was_cut ? before_ms - link.told_cut_ms : 0;
+  link.told_cut_ms = before_ms;
+  ctx.log.info({ worker_id, cut_ms }, "worker is back on its link");
+  ctx.signal("link resumed", { worker_id });
+  // What came over the socket before is handled before what comes over this one.
+  await handled;
+  const failed = (err: unknown) =>
+    ctx.log.error({ worker_id, err }, "a link's return was not told");
+  if (was_cut) await ctx.hooks.linkBack(link, cut_ms).catch(failed);
+  await tellRegistry(ctx, link);
+  if (!link.closed) ctx.hooks.laneFree();
+  return link;
+}
+
+/**
+ * The socket of a link is gone. A worker that can go on with the link is waited for (SVC_LINK_GRACE_S), with its lanes,
+ * jobs and sessions as they are; any other link ends.
+ */
+export function socketGone(
+  ctx: HubContext,
+  link: WorkerLink,
+  socket: LinkSocket,
+  code: number,
+  reason: string,
+): void {
+  if (link.closed || !link.isOn(socket) || link.cut !== null) return;
+  const { worker_id } = link;
+  const failed = (err: unknown) => ctx.log.error({ worker_id, err }, "link was not ended");
+  const said = `code ${code}${reason === "" ? "" : `: ${reason}`}`;
+  const grace_ms = link.outbox && link.ready ? ctx.config.link_grace_ms : 0;
+  if (grace_ms === 0 || ctx.stopping.aborted || !isCut(code, reason)) {
+    const why = isCut(code, reason) ? "broken" : "closed";
+    return void dropLink(ctx, link, code, reason, why, said).catch(failed);
+  }
+  const cut = link.lose(ctx.clock, said);
+  ctx.log.warn({ worker_id, code, reason, grace_ms }, "worker link cut; waiting for the worker");
+  ctx.signal("link cut", { worker_id, code, reason });
+  void ctx.hooks.linkCut(link).catch(failed);
+  void tellRegistry(ctx, link);
+  void ctx.clock.sleep(grace_ms, cut.over.signal).then(() => {
+    if (link.cut === cut) return dropLink(ctx, link, code, reason, "broken", said).catch(failed);
+  });
 }
 
 /**
@@ -95,10 +180,14 @@ export function dropLink(
   link: WorkerLink,
   code: number,
   reason: string,
+  why: LossCause,
+  said = reason,
 ): Promise<void> {
   link.closed = true;
+  link.cut?.over.abort();
   // In a later microtask: closing the socket calls back here before it returns.
-  link.dropped ??= Promise.resolve().then(() => endLink(ctx, link, code, reason));
+  const cause = causeOf(ctx, link, why, said);
+  link.dropped ??= Promise.resolve().then(() => endLink(ctx, link, code, reason, cause));
   return link.dropped;
 }
 
@@ -107,6 +196,7 @@ async function endLink(
   link: WorkerLink,
   code: number,
   reason: string,
+  cause: string,
 ): Promise<void> {
   const { worker_id } = link;
   link.closeSocket(code, reason);
@@ -119,7 +209,7 @@ async function endLink(
   const leases = [...held, ...link.unreleased];
   // The database may be away: the link ends all the same, and its next registration, or the reconciler, does the rest.
   const steps = [
-    () => ctx.hooks.linkLost(link),
+    () => ctx.hooks.linkLost(link, cause),
     () => Promise.all(leases.map((l) => ctx.leases.release(worker_id, l.lane_idx, l.token))),
     () => deleteRegistration(ctx, link),
   ];
@@ -129,6 +219,6 @@ async function endLink(
     );
   if (ctx.links.get(worker_id) === link) ctx.links.delete(worker_id);
   link.held.clear();
-  ctx.log.info({ worker_id, code, reason }, "worker link closed");
+  ctx.log.info({ worker_id, code, reason, cause }, "worker link closed");
   ctx.signal("link closed", { worker_id, code, reason });
 }

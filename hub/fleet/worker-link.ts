@@ -1,7 +1,8 @@
 import type { Clock } from "#shared/clock.ts";
 import { hostId } from "#shared/host-id.ts";
 import { newToken } from "#shared/ids.ts";
-import type { HubToWorker, Registration } from "#shared/link/messages.ts";
+import { type HubToWorker, LINK_CLOSE, type Registration } from "#shared/link/messages.ts";
+import { isCounted, Outbox } from "#shared/link/outbox.ts";
 import type {
   Capabilities,
   HostLoad,
@@ -9,6 +10,7 @@ import type {
   UpdateReport,
   WorkerStatus,
 } from "#shared/schema/worker.ts";
+import { sameSecret } from "#shared/secret.ts";
 import type { LaneLease } from "../stores/leases.ts";
 import type { Candidate } from "./schedule.ts";
 
@@ -68,7 +70,19 @@ export function newHeld<L extends LaneLease>(
 
 export const isJobLane = (held: HeldLane): held is JobLane => held.lease.job_id !== null;
 
-/** One registered worker: what it said of itself, and the lanes this hub has leased on it. */
+/** How the socket of a link was lost, while its worker is waited for. */
+export interface Cut {
+  /** Epoch ms. */
+  readonly at: number;
+  readonly reason: string;
+  /** Aborts when the worker is back, or is not waited for any longer. */
+  readonly over: AbortController;
+}
+
+/**
+ * One registered worker: what it said of itself, and the lanes this hub has leased on it. It outlives its socket for
+ * SVC_LINK_GRACE_S: what is sent meanwhile waits for the next one.
+ */
 export class WorkerLink implements Candidate {
   readonly worker_id: string;
   readonly instance_id: string;
@@ -102,11 +116,22 @@ export class WorkerLink implements Candidate {
   /** Set once the worker was told that it is registered; until then it takes no job. */
   ready = false;
   closed = false;
+  /** Set while there is no socket and its worker is waited for. */
+  cut: Cut | null = null;
+  /** Messages of the worker received so far, over however many sockets. */
+  received = 0;
+  /** What it may not have received; null for a worker of a version that cannot go on with a link. */
+  readonly outbox: Outbox | null;
   /** The one run of `dropLink`. */
   dropped: Promise<void> | undefined;
   /** Resolves when every message received so far was handled. */
   handled: Promise<void> = Promise.resolve();
-  readonly #socket: LinkSocket;
+  #socket: LinkSocket;
+  /** Milliseconds without a socket, but for the cut of now. */
+  #cut_ms = 0;
+  #cut_since = 0;
+  /** How much of it has been told of. */
+  told_cut_ms = 0;
 
   constructor(socket: LinkSocket, hello: Registration, capabilities: Capabilities, clock: Clock) {
     this.#socket = socket;
@@ -122,6 +147,7 @@ export class WorkerLink implements Candidate {
     this.load = hello.load;
     this.profiles = hello.profiles;
     this.update = hello.update ?? null;
+    this.outbox = hello.resume === undefined ? null : new Outbox();
     for (const lane of hello.lanes) this.lanes.set(lane.lane_idx, lane);
   }
 
@@ -147,13 +173,64 @@ export class WorkerLink implements Candidate {
     return this.load.disk_pct;
   }
 
-  /** False when the message did not leave: the link is closed or its buffer is full. */
+  /** Whether it can be given something new to do. */
+  get open(): boolean {
+    return this.ready && !this.closed && this.cut === null;
+  }
+
+  /** False when the message will not arrive: the link is closed, or its buffer is full and it cannot go on with another socket. */
   send(message: HubToWorker): boolean {
-    return !this.closed && this.#socket.send(JSON.stringify(message)) !== 0;
+    if (this.closed) return false;
+    const text = JSON.stringify(message);
+    const kept = isCounted(message.type) ? this.outbox : null;
+    kept?.add(text, this.cut === null);
+    if (this.cut !== null) return kept !== null;
+    if (this.#socket.send(text) !== 0) return true;
+    // A gap in what it hears: only another socket mends that.
+    if (kept) this.#socket.close(LINK_CLOSE.liveness, "the worker does not read its link");
+    return kept !== null;
+  }
+
+  isOn(socket: LinkSocket): boolean {
+    return this.#socket === socket;
   }
 
   closeSocket(code: number, reason: string): void {
-    this.#socket.close(code, reason);
+    if (this.cut === null) this.#socket.close(code, reason);
+  }
+
+  /** Its socket is gone, and its worker is waited for. */
+  lose(clock: Clock, reason: string): Cut {
+    this.#cut_since = clock.monotonic();
+    this.cut = { at: clock.now(), reason, over: new AbortController() };
+    return this.cut;
+  }
+
+  /** Whether the registration is of this very link, and nothing that it was told is missing. */
+  canResume({ instance_id, resume }: Registration): boolean {
+    if (!resume || this.closed || !this.ready || instance_id !== this.instance_id) return false;
+    return (
+      sameSecret(resume.upload_token, this.upload_token) &&
+      this.outbox?.canResume(resume.received) === true
+    );
+  }
+
+  /** Goes on with another socket: `welcome`, then all that the worker has not received. */
+  resume(clock: Clock, socket: LinkSocket, welcome: HubToWorker, received: number): void {
+    const before = this.cut === null ? this.#socket : null;
+    this.#cut_ms = this.cutMs(clock);
+    this.cut?.over.abort();
+    this.cut = null;
+    this.#socket = socket;
+    before?.close(LINK_CLOSE.replaced, "replaced by a newer link");
+    socket.send(JSON.stringify(welcome));
+    for (const text of this.outbox?.resume(received) ?? []) socket.send(text);
+    this.heard(clock);
+  }
+
+  /** How long the link was without a socket in all. */
+  cutMs(clock: Clock): number {
+    return this.#cut_ms + (this.cut === null ? 0 : clock.monotonic() - this.#cut_since);
   }
 
   /** Lanes that are warm and not leased, in order. */

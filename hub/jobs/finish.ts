@@ -1,7 +1,8 @@
-import { WORKER_LOST_ERROR } from "#shared/limits.ts";
+import { isoTime } from "#shared/clock.ts";
 import type { JobLog, WorkerResult } from "#shared/link/messages.ts";
 import type { HubContext } from "../context.ts";
 import type { FinishJob } from "../db/types.ts";
+import { lostError } from "../fleet/loss.ts";
 import { isJobLane, type JobLane, type WorkerLink } from "../fleet/worker-link.ts";
 import { announceEnd, appendEvents, logEvent } from "./events.ts";
 import { storeUnstoredOnce } from "./unstored.ts";
@@ -86,24 +87,28 @@ async function endHeld(
 }
 
 /** running → failed: the link they ran on is gone (fleet spec §3.1); what runs at another hub by now is not this link's. */
-export async function failJobsOn(ctx: HubContext, link: WorkerLink): Promise<void> {
+export async function failJobsOn(ctx: HubContext, link: WorkerLink, cause: string): Promise<void> {
   await storeUnstoredOnce(ctx);
   const tokens = [...link.held.values()].filter(isJobLane).map((held) => held.lease.token);
   const { worker_id } = link;
   const now = ctx.clock.now();
-  const rows = await ctx.db.jobs.failRunningUnder(worker_id, tokens, WORKER_LOST_ERROR, now);
+  const rows = await ctx.db.jobs.failRunningUnder(worker_id, tokens, lostError(cause), now);
   for (const row of rows) await announceEnd(ctx, row);
 }
 
 /** running → failed: their worker has started anew, here or from another hub's link to this one's (fleet spec §3.1). */
 export async function failJobsOf(ctx: HubContext, worker_id: string): Promise<void> {
   await storeUnstoredOnce(ctx);
-  const rows = await ctx.db.jobs.failRunningOf(worker_id, WORKER_LOST_ERROR, ctx.clock.now());
+  const now = ctx.clock.now();
+  const cause = `worker ${worker_id} linked to this hub at ${isoTime(now)}, and the link on which the job ran is gone`;
+  const rows = await ctx.db.jobs.failRunningOf(worker_id, lostError(cause), now);
   for (const row of rows) await announceEnd(ctx, row);
 }
 
 /** Hub start with no other hub alive: jobs left running are failed (fleet spec §3.1 note 1). */
 export async function failLeftovers(ctx: HubContext): Promise<void> {
-  const rows = await ctx.db.jobs.failAllRunning(WORKER_LOST_ERROR, ctx.clock.now());
+  const now = ctx.clock.now();
+  const cause = `this hub started at ${isoTime(now)}, and no hub was there to lead it`;
+  const rows = await ctx.db.jobs.failAllRunning(lostError(cause), now);
   for (const row of rows) await announceEnd(ctx, row);
 }

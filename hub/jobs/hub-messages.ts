@@ -77,7 +77,7 @@ async function linkTaken(ctx: HubContext, message: Told<"link_taken">): Promise<
   const { worker_id, instance_id } = message;
   const link = ctx.links.get(worker_id);
   if (link?.instance_id === instance_id)
-    await dropLink(ctx, link, LINK_CLOSE.replaced, "linked to another hub");
+    await dropLink(ctx, link, LINK_CLOSE.replaced, "linked to another hub", "moved");
   ctx.cluster.tell({ type: "link_dropped", worker_id });
 }
 
@@ -106,6 +106,6 @@ async function keepWorkers(ctx: HubContext): Promise<void> {
   for (const link of ctx.links.values()) {
     if (!link.ready || link.closed) continue;
     if (!(await keepWorker(ctx, link)))
-      void dropLink(ctx, link, LINK_CLOSE.replaced, "linked to another hub");
+      void dropLink(ctx, link, LINK_CLOSE.replaced, "linked to another hub", "moved");
   }
 }

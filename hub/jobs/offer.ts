@@ -51,10 +51,13 @@ export async function sendJob(
   });
   if (!sent) return { kind: "closed" };
   const over = new AbortController();
-  const late = ctx.clock
-    .sleep(ASSIGN_ACK_MS, over.signal)
-    .then((): AssignAnswer => ({ kind: "refused", reason: `no answer for ${ASSIGN_ACK_MS} ms` }));
-  const answer = await Promise.race([answered, late]);
+  const late = async (): Promise<AssignAnswer> => {
+    // No other worker has the session: while this one is waited for, so is its answer.
+    do await ctx.clock.sleep(ASSIGN_ACK_MS, over.signal);
+    while (in_session && link.cut && !over.signal.aborted);
+    return { kind: "refused", reason: `no answer for ${ASSIGN_ACK_MS} ms` };
+  };
+  const answer = await Promise.race([answered, late()]);
   over.abort();
   await made;
   return answer;

@@ -1,7 +1,7 @@
 import { createRoute } from "@hono/zod-openapi";
 import { notFound } from "#shared/errors.ts";
 import { WORKER_ID } from "#shared/ids.ts";
-import { LINK_CLOSE } from "#shared/link/messages.ts";
+import { HUB_STOPPING_REASON, LINK_CLOSE } from "#shared/link/messages.ts";
 import type { HubContext } from "../context.ts";
 import { type LinkSession, openLinkSession } from "../fleet/link-session.ts";
 import { refuseForeignOrigin } from "../http/guards.ts";
@@ -34,7 +34,7 @@ export function workerLinkRoutes(ctx: HubContext) {
     let session: LinkSession | null = null;
     return upgrade(c, {
       open: (socket) => {
-        if (ctx.stopping.aborted) return socket.close(LINK_CLOSE.going_away, "hub is stopping");
+        if (ctx.stopping.aborted) return socket.close(LINK_CLOSE.going_away, HUB_STOPPING_REASON);
         session = openLinkSession(ctx, worker_id, {
           send: (text) => socket.send(text),
           close: (code, reason) => socket.close(code, reason),

@@ -86,14 +86,34 @@ async function answerTo(
     if (ended.aborted) over();
     else if (!link.send(message))
       reject(new AppError("relay_failed", `worker ${link.worker_id} cannot be reached`));
-    const wait_ms = message.timeout_ms + ACTION_GRACE_MS;
-    void ctx.clock.sleep(wait_ms, settled.signal).then(() => reject(late(message)));
+    void timeUp(ctx, link, message.timeout_ms + ACTION_GRACE_MS, settled.signal).then(() =>
+      reject(late(message)),
+    );
     return await promise;
   } finally {
     settled.abort();
     ended.removeEventListener("abort", over);
   }
 }
+
+/** Time in which the link had no socket does not count: the call reaches the worker when it is back, or ends with the link. */
+async function timeUp(
+  { clock }: HubContext,
+  link: WorkerLink,
+  ms: number,
+  settled: AbortSignal,
+): Promise<void> {
+  let counted = link.cutMs(clock);
+  await clock.sleep(ms, settled);
+  for (let more = link.cutMs(clock) - counted; more > 0 || link.cut; ) {
+    counted += more;
+    await clock.sleep(Math.max(more, LEAST_MORE_MS), settled);
+    if (settled.aborted) return;
+    more = link.cutMs(clock) - counted;
+  }
+}
+
+const LEAST_MORE_MS = 100;
 
 const late = ({ action, timeout_ms }: HubSessionCall): AppError =>
   new AppError("timed_out", `${action} did not answer within ${timeout_ms / 1_000} s`);

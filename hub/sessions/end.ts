@@ -38,9 +38,13 @@ export async function dropSessionOn(ctx: HubContext, held: HeldLane): Promise<vo
 }
 
 /** The worker's link is gone, or the worker started anew: its browsers are gone with it (fleet spec §3.3). */
-export async function dropSessionsOf(ctx: HubContext, worker_id: string): Promise<void> {
+export async function dropSessionsOf(
+  ctx: HubContext,
+  worker_id: string,
+  cause: string,
+): Promise<void> {
   const why = new SessionOver(
-    ctx.stopping.aborted ? "hub is stopping" : "its worker is gone",
+    ctx.stopping.aborted ? "hub is stopping" : `its worker is gone: ${cause}`,
     true,
   );
   for (const session of [...ctx.sessions.values()])

@@ -12,6 +12,9 @@ import { Capabilities, HostLoad, Lane, UpdateReport } from "../schema/worker.ts"
  * Messages of WS /workers/{worker_id}/link (fleet spec §6.2), one JSON object per text frame, discriminated by
  * `type`. An unknown type is logged and skipped; a known type that does not validate closes the link with 1008.
  * New fields are optional, so that versions can mix during a rolling update.
+ *
+ * A link outlives its socket for SVC_LINK_GRACE_S: both sides count what they receive (`isCounted`), keep what they sent
+ * until it is confirmed, and send the rest on the next socket.
  */
 
 /** Names an assignment for ever: a message whose token is not the job's current one is stale and changes nothing. */
@@ -33,6 +36,11 @@ export const Registration = z.object({
   load: HostLoad,
   profiles: z.array(z.string()).max(10_000).default([]),
   update: UpdateReport.nullish(),
+  /**
+   * The link this process had, by its upload_token, and how many of its messages came: the hub goes on with it where it can.
+   * Null: there was none. Absent: this version knows of no such thing.
+   */
+  resume: z.object({ upload_token: z.string().max(64), received: z.int().min(0) }).nullish(),
 });
 export type Registration = z.infer<typeof Registration>;
 
@@ -44,6 +52,8 @@ export const WorkerHeartbeat = z.object({
   lanes: z.array(Lane).max(1_000),
   profiles: z.array(z.string()).max(10_000).default([]),
   update: UpdateReport.nullish(),
+  /** Messages of the hub received on this link so far. */
+  received: z.int().min(0).nullish(),
 });
 export type WorkerHeartbeat = z.infer<typeof WorkerHeartbeat>;
 
@@ -158,7 +168,7 @@ export const WorkerToHub = z.discriminatedUnion("type", [
 ]);
 export type WorkerToHub = z.infer<typeof WorkerToHub>;
 
-/** The handshake's answer. `upload_token` is the bearer of /workers/{id}/jobs/…; it dies with the link. */
+/** The handshake's answer. `upload_token` names the link, is the bearer of /workers/{id}/jobs/…, and dies with the link. */
 export const HubRegistered = z.object({
   type: z.literal("HubRegistered"),
   expected_worker_version: z.string(),
@@ -168,6 +178,10 @@ export const HubRegistered = z.object({
   heartbeat_interval_ms: z.int().positive(),
   /** Bodies of so many bytes and more may go straight into the object store; absent: none may. */
   direct_uploads_from: z.int().positive().nullish(),
+  /** For how long a link without a socket is kept; 0 or absent: not at all. */
+  link_grace_ms: z.int().min(0).nullish(),
+  /** This is the link named in `resume`: the hub has received so many of its messages. Absent: a new link. */
+  resumed: z.object({ received: z.int().min(0) }).nullish(),
 });
 export type HubRegistered = z.infer<typeof HubRegistered>;
 
@@ -222,8 +236,14 @@ export const HubResultAck = Assignment.extend({
 });
 export type HubResultAck = z.infer<typeof HubResultAck>;
 
-/** Answers every heartbeat, so that the worker's receive-side watchdog (§8) sees a living hub. */
-export const HubHeartbeatAck = z.object({ type: z.literal("HubHeartbeatAck") });
+/**
+ * Answers every heartbeat, so that the worker's receive-side watchdog (§8) sees a living hub; also sent in between when much
+ * has come. `received`: messages of the worker received on this link so far.
+ */
+export const HubHeartbeatAck = z.object({
+  type: z.literal("HubHeartbeatAck"),
+  received: z.int().min(0).nullish(),
+});
 
 /** Take the lane for a session that no job owns. Answered by SessionOpened or SessionRefused. */
 export const HubOpenSession = SessionOnLane.extend({
@@ -297,3 +317,21 @@ export const LINK_CLOSE = {
 export const BAD_SECRET_REASON = "bad worker secret";
 /** design/api.md: two live hosts with one worker_id. */
 export const DUPLICATE_WORKER_REASON = "duplicate worker_id";
+/** Reasons of 1001 by which a side says that it will not be back; a router that goes away says others. */
+export const HUB_STOPPING_REASON = "hub is stopping";
+export const WORKER_STOPPING_REASON = "worker is stopping";
+
+/** Whether a link may go on with another socket after one was closed so: what was said on purpose ends it. */
+export function isCut(code: number, reason: string): boolean {
+  if (code === LINK_CLOSE.going_away)
+    return reason !== HUB_STOPPING_REASON && reason !== WORKER_STOPPING_REASON;
+  return !ENDS.has(code);
+}
+
+const ENDS: ReadonlySet<number> = new Set([
+  LINK_CLOSE.bad_message,
+  LINK_CLOSE.too_big,
+  LINK_CLOSE.bad_secret,
+  LINK_CLOSE.duplicate_worker,
+  LINK_CLOSE.replaced,
+]);

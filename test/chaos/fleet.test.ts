@@ -180,7 +180,7 @@ async function guard(ends: () => boolean): Promise<string[]> {
 
 /** The error of a job that lost its worker, its hub or the fleet's patience, as hub/README.md's table of states has it. */
 const ALLOWED_ERRORS = new RegExp(
-  `^(${WORKER_LOST_ERROR}|queue timeout: no worker took the job within|worker w\\d (is not alive|holds no lane for the job|ended the run without a result))`,
+  `^(${WORKER_LOST_ERROR}: |queue timeout: no worker took the job within|worker w\\d (is not alive|holds no lane for the job|ended the run without a result))`,
 );
 
 test(`§1 ${JOBS} jobs and ${SESSIONS} watched sessions on ${SIZE.hubs} hubs and ${SIZE.workers} workers, whatever dies: none lost, none stuck, no lane given twice`, async () => {

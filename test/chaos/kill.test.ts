@@ -69,7 +69,8 @@ const ALLOWED_BEGINNINGS = [
   "queue timeout: no worker took the job within",
 ];
 const isAllowed = (error: string | null): boolean =>
-  error === WORKER_LOST_ERROR || ALLOWED_BEGINNINGS.some((b) => error?.startsWith(b));
+  error?.startsWith(`${WORKER_LOST_ERROR}: `) ||
+  ALLOWED_BEGINNINGS.some((b) => error?.startsWith(b));
 
 test(`kill -9 of Chromium, Xvnc, worker and hub during ${JOBS} jobs leaves no stuck job and no lost lane`, async () => {
   const ids: string[] = [];

@@ -5,11 +5,11 @@ import { stopEndedOnce } from "#hub/jobs/ended-elsewhere.ts";
 import { startEventStream } from "#hub/jobs/event-stream.ts";
 import { reconcileOnce } from "#hub/jobs/passes.ts";
 import type { LaneLeases } from "#hub/stores/leases.ts";
-import { WORKER_LOST_ERROR } from "#shared/limits.ts";
 import { jobRow } from "#test/support/db.ts";
 import { createFakeClock } from "#test/support/fake-clock.ts";
 import { TARGET, type TestHub } from "#test/support/hub.ts";
 import { type FleetOptions, fleetsOnPostgres, memoryStores, until } from "#test/support/hubs.ts";
+import { LOST } from "#test/support/lost.ts";
 
 /** Several hubs while messages are lost, stores fail and hubs come and go: nothing runs twice, nothing stays stuck. */
 
@@ -179,7 +179,7 @@ test("a hub that did not hear that its worker left neither overwrites the regist
   for (const messages of fleet.messages) messages.loses = (type) => type === "link_taken";
   const fresh = b.dial({ lanes: 2 });
   await fresh.registered;
-  expect((await job(b, before)).error).toBe(WORKER_LOST_ERROR);
+  expect((await job(b, before)).error).toEqual(LOST);
   const running = (await submit(b)).body;
   expect(running).toMatchObject({ status: "running", worker_id: "w11" });
   const leases = await b.ctx.leases.list("w11");
@@ -231,7 +231,7 @@ test("§3.1 note 1: at hub start nothing is failed while another hub lives, and 
   await a.ctx.db.jobs.claim({ ...left, lease_token: 1, now: 0 });
   await Promise.all([a.stop(), b.stop()]);
   await b.restart();
-  expect(await job(b, job_id)).toMatchObject({ status: "failed", error: WORKER_LOST_ERROR });
+  expect(await job(b, job_id)).toMatchObject({ status: "failed", error: LOST });
 });
 
 test("§3.1 reconciler: a worker alive at any hub counts; one that is found nowhere twice does not", async () => {

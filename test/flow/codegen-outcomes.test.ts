@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { ScriptOutcome, ScriptRun } from "#hub/runner/types.ts";
-import { WORKER_LOST_ERROR } from "#shared/limits.ts";
 import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
 import { fleetsOnPostgres } from "#test/support/hubs.ts";
 import { type LlmServer, startLlmServer } from "#test/support/llm-server.ts";
+import { LOST } from "#test/support/lost.ts";
 import { createQueue, type Queue } from "#test/support/queue.ts";
 import { scriptedCalls, scriptedWorker } from "#test/support/scripted-worker.ts";
 
@@ -249,7 +249,7 @@ test("§3.1 a worker that dies in the middle fails the job; its attempt says so 
   const { run } = await runs.next();
   await worker.close();
   const { job } = await outcome(job_id);
-  expect(job).toMatchObject({ status: "failed", error: WORKER_LOST_ERROR });
+  expect(job).toMatchObject({ status: "failed", error: LOST });
   expect(run.signal.aborted).toBe(true);
   await Promise.all([...hub.ctx.scripted.runs.values()].map(({ done }) => done));
   const attempt = (await hub.call("GET", `/jobs/${job_id}/attempts/1`)).body;

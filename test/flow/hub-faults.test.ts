@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "bun:test";
 import { reconcileOnce } from "#hub/jobs/passes.ts";
-import { WORKER_LOST_ERROR } from "#shared/limits.ts";
 import { createFakeClock } from "#test/support/fake-clock.ts";
 import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
+import { LOST } from "#test/support/lost.ts";
 
 /** The hub while a store fails under it, and lost races: nothing stays stuck. */
 
@@ -109,7 +109,7 @@ test("a link whose end cannot be stored is gone all the same; the next registrat
   await hub.signals.next("link closed");
   expect((await job(job_id)).status).toBe("running");
   await hub.worker();
-  expect(await job(job_id)).toMatchObject({ status: "failed", error: WORKER_LOST_ERROR });
+  expect(await job(job_id)).toMatchObject({ status: "failed", error: LOST });
 });
 
 test("a registration that cannot be stored closes the link, and the worker may come again", async () => {

@@ -13,6 +13,7 @@ import {
   type TestHub,
   type TestHubOptions,
 } from "#test/support/hub.ts";
+import { LOST } from "#test/support/lost.ts";
 
 /** Fleet spec §3.1: a test per row of the job's state table. */
 
@@ -310,7 +311,7 @@ test("§3.1 a link that disconnects fails the in-flight jobs of its worker with 
   await worker.close();
   await hub.signals.next("link closed", { worker_id: "w11" });
   for (const id of [first, second])
-    expect(await job(id)).toMatchObject({ status: "failed", error: WORKER_LOST_ERROR });
+    expect(await job(id)).toMatchObject({ status: "failed", error: LOST });
   expect(WORKER_LOST_ERROR).toBe("orchestrator killed by hub restart");
 });
 
@@ -322,7 +323,7 @@ test("§3.1 a worker that restarts on the same host replaces its silent link; wh
   await clock.advance(30_001);
   await hub.worker({ instance_id: "two" });
   expect((await before.closed).code).toBe(4410);
-  expect(await job(job_id)).toMatchObject({ status: "failed", error: WORKER_LOST_ERROR });
+  expect(await job(job_id)).toMatchObject({ status: "failed", error: LOST });
   expect((await submit()).status).toBe(200);
 });
 
@@ -369,7 +370,7 @@ test("§3.1 note 1: a hub that starts fails the jobs an earlier one left running
   await start();
   const job_id = await leaveRunning();
   await hub.restart();
-  expect(await job(job_id)).toMatchObject({ status: "failed", error: WORKER_LOST_ERROR });
+  expect(await job(job_id)).toMatchObject({ status: "failed", error: LOST });
 });
 
 test("§3.1 note 1: at hub start nothing is failed when another live hub key exists", async () => {
@@ -385,7 +386,7 @@ test("§3.1 note 1: at hub start nothing is failed when another live hub key exi
   expect((await job(job_id)).status).toBe("running");
   other_lives = false;
   await hub.restart();
-  expect(await job(job_id)).toMatchObject({ status: "failed", error: WORKER_LOST_ERROR });
+  expect(await job(job_id)).toMatchObject({ status: "failed", error: LOST });
 });
 
 test("§3.1 note 3: of two claims of one job exactly one wins", async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { redriveOnce } from "#hub/jobs/passes.ts";
-import { WORKER_LOST_ERROR } from "#shared/limits.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
+import { LOST } from "#test/support/lost.ts";
 import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
 
 /** The main flow on a real Postgres: the same hub, the same rows of fleet spec §3.1. */
@@ -61,7 +61,7 @@ test("503, pull when a worker comes, requeue, cancel, and loss of the worker", a
   expect((await hub.call("POST", `/jobs/${second}/cancel`)).body.status).toBe("cancelled");
   await worker.close();
   await hub.signals.next("link closed");
-  expect(await job(waiting.job_id)).toMatchObject({ status: "failed", error: WORKER_LOST_ERROR });
+  expect(await job(waiting.job_id)).toMatchObject({ status: "failed", error: LOST });
   expect(await redriveOnce(hub.ctx)).toBe(0);
 });
 

@@ -125,7 +125,10 @@ test("§3.3 worker loss → what runs is 502, then 404 for ever, also when the w
   const running = evaluate(sid);
   await worker.calls.next();
   await worker.close();
-  expect(await running).toMatchObject({ status: 502, body: { detail: "its worker is gone" } });
+  expect(await running).toMatchObject({
+    status: 502,
+    body: { detail: expect.stringMatching(/^its worker is gone: .*worker w11 /) },
+  });
   await hub.signals.next("link closed");
   expect((await evaluate(sid)).status).toBe(404);
   await hub.worker();

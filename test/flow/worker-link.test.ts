@@ -95,6 +95,7 @@ describe("handshake (fleet spec §6.2)", () => {
       lanes: pool.lanes(),
       load: LOAD,
       profiles: [],
+      resume: null,
     });
     expect((await sessions.next()).hub).toEqual(hub.registered);
   });
@@ -237,6 +238,7 @@ describe("heartbeat (fleet spec §6.2, §8)", () => {
     expect(await peer.next("WorkerHeartbeat")).toEqual({
       type: "WorkerHeartbeat",
       in_flight: 0,
+      received: 0,
       load: LOAD,
       lanes: pool.lanes(),
       profiles: [],

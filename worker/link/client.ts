@@ -1,16 +1,24 @@
 import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import {
+  type HubRegistered,
   type HubToWorker,
+  isCut,
   LINK_CLOSE,
   type Registration,
+  WORKER_STOPPING_REASON,
   type WorkerHeartbeat,
 } from "#shared/link/messages.ts";
 import type { Log } from "#shared/log.ts";
 import { type Loop, startLoop } from "#shared/loop.ts";
 import { reconnectDelay, refusalAdvice, STABLE_MS } from "./backoff.ts";
 import { LinkConnection, type LinkEnd, type LinkSession } from "./connection.ts";
+import { StandingLink, type Transmit } from "./standing-link.ts";
 
+/** Each half of the handshake; of a link that is to be gone on with, because its hub does not wait for long. */
+const HANDSHAKE_MS = { first: 10_000, again: 3_000 };
+/** So often a hub is dialled that keeps a link. */
+const COME_BACK_MS = 500;
 /** A hub that answers heartbeats and missed this many in a row (120 s, as long as it waits for us) is gone, whatever TCP says. */
 const MISSED_ACKS = 8;
 
@@ -23,15 +31,15 @@ export interface LinkDeps {
   /** Built anew for every dial and every heartbeat. */
   registration(): Promise<Registration>;
   heartbeat(): Promise<WorkerHeartbeat>;
-  /** The handshake is done. */
+  /** The handshake of a new link is done. */
   onRegistered(session: LinkSession): void;
   onMessage(session: LinkSession, message: HubToWorker): void;
 }
 
 export interface WorkerLink {
-  /** The registered link, or null while there is none. */
+  /** The registered link, which may be between two sockets; null while there is none. */
   session(): LinkSession | null;
-  /** Wall clock of the last frame from the hub on the standing link, null while there is none. */
+  /** When the last frame came from the hub on the standing socket, by the monotonic clock; null while there is none. */
   last_received_at(): number | null;
   /** Closes with 1001 and dials no more. Idempotent. */
   stop(): Promise<void>;
@@ -39,27 +47,54 @@ export interface WorkerLink {
 
 /**
  * Keeps a link to the hub (fleet spec §6.2): dials, registers, sends heartbeats, and dials again with jittered
- * backoff when the link is lost. A refusal is told to the operator and retried every half a minute.
+ * backoff when the link is lost. A link whose socket was cut stands for as long as the hub keeps it: back in time, all that
+ * runs goes on. A refusal is told to the operator and retried every half a minute.
  */
 export function startLink(deps: LinkDeps): WorkerLink {
   const stopping = new AbortController();
   let current: LinkConnection | null = null;
+  let standing: StandingLink | null = null;
+
+  const giveUp = (why: string) => {
+    if (!standing) return;
+    deps.log.warn({ reason: why }, "link given up");
+    standing.end();
+    standing = null;
+  };
+  /** The hub goes on with the link that stands, or has made a new one. */
+  const linkOf = (hub: HubRegistered, transmit: Transmit): StandingLink | null => {
+    if (hub.resumed) {
+      if (standing?.resume(transmit, hub.resumed.received)) return standing;
+      giveUp("the hub lacks what is not kept any more");
+      return null;
+    }
+    giveUp("the hub has not kept it");
+    standing = new StandingLink(hub, transmit);
+    deps.onRegistered(standing);
+    return standing;
+  };
+  const resumeOf = (link: StandingLink | null): Registration["resume"] =>
+    link && { upload_token: link.hub.upload_token, received: link.received };
 
   const linkOnce = async (): Promise<LinkEnd> => {
-    const registration = await deps.registration();
+    const registration = { ...(await deps.registration()), resume: resumeOf(standing) };
     if (stopping.signal.aborted) return { code: LINK_CLOSE.going_away, reason: "", up_ms: null };
     const connection = new LinkConnection({
       url: deps.url,
       clock: deps.clock,
       log: deps.log,
       registration,
-      onRegistered: (session) => {
-        deps.log.info({ url: deps.url }, "link registered");
-        deps.onRegistered(session);
-        heartbeats.begin(session);
+      handshake_ms: standing ? HANDSHAKE_MS.again : HANDSHAKE_MS.first,
+      onRegistered: (hub, transmit) => {
+        const link = linkOf(hub, transmit);
+        if (!link) return null;
+        const resumed = hub.resumed ? true : undefined;
+        deps.log.info({ url: deps.url, resumed }, "link registered");
+        heartbeats.begin(link);
+        return link;
       },
       onMessage: (session, message) => {
-        heartbeats.heard(message);
+        heartbeats.heard(session, message);
         deps.onMessage(session, message);
       },
     });
@@ -69,27 +104,43 @@ export function startLink(deps: LinkDeps): WorkerLink {
     await heartbeats.stop();
     return end;
   };
+  /** What becomes of the link that stands when its socket, or a dial that was to bring it back, has ended. */
+  const afterEnd = (end: LinkEnd) => {
+    if (!standing) return;
+    if (standing.grace_ms === 0 || !isCut(end.code, end.reason))
+      return giveUp(end.reason || `closed with ${end.code}`);
+    if (standing.is_cut) return;
+    const link = standing;
+    const back = link.cut();
+    void deps.clock.sleep(link.grace_ms, back).then(() => {
+      if (!back.aborted && standing === link)
+        giveUp(`the hub was not reached for ${link.grace_ms / 1_000} s`);
+    });
+  };
 
   const keepLinked = async () => {
     for (let failures = 0; !stopping.signal.aborted; failures += 1) {
       const end = await linkOnce().catch(
         (err): LinkEnd => ({ code: 1006, reason: errorMessage(err), up_ms: null }),
       );
-      if (stopping.signal.aborted) return;
+      if (stopping.signal.aborted) break;
+      afterEnd(end);
       if ((end.up_ms ?? 0) >= STABLE_MS) failures = 0;
-      const retry_in_ms = reconnectDelay(failures, end.code, deps.random);
+      const delay_ms = reconnectDelay(failures, end.code, deps.random);
+      const retry_in_ms = standing ? Math.min(delay_ms, COME_BACK_MS) : delay_ms;
       tellEnd(deps.log, end, retry_in_ms);
       await deps.clock.sleep(retry_in_ms, stopping.signal);
     }
+    giveUp("the worker is stopping");
   };
   const done = keepLinked();
 
   return {
-    session: () => current?.session ?? null,
+    session: () => standing,
     last_received_at: () => (current?.session ? current.last_received_at : null),
     stop: async () => {
       stopping.abort();
-      current?.close(LINK_CLOSE.going_away, "worker is stopping");
+      current?.close(LINK_CLOSE.going_away, WORKER_STOPPING_REASON);
       await done;
     },
   };
@@ -101,7 +152,7 @@ function heartbeatsOf(deps: LinkDeps, connection: LinkConnection) {
   let acknowledges = false;
   let unanswered = 0;
   return {
-    begin: (session: LinkSession) => {
+    begin: (session: StandingLink) => {
       loop = startLoop({
         name: "heartbeat",
         everyMs: session.hub.heartbeat_interval_ms,
@@ -111,13 +162,16 @@ function heartbeatsOf(deps: LinkDeps, connection: LinkConnection) {
           // Counted, not timed: a stepped wall clock or a stalled worker must not cost the running jobs.
           if (acknowledges && unanswered >= MISSED_ACKS)
             return connection.close(LINK_CLOSE.liveness, `${unanswered} heartbeats unanswered`);
-          if (session.send(await deps.heartbeat())) unanswered += 1;
+          const beat = await deps.heartbeat();
+          if (session.send({ ...beat, received: session.received })) unanswered += 1;
         },
       });
     },
-    heard: (message: HubToWorker) => {
+    heard: (session: StandingLink, message: HubToWorker) => {
       unanswered = 0;
-      acknowledges ||= message.type === "HubHeartbeatAck";
+      if (message.type !== "HubHeartbeatAck") return;
+      acknowledges = true;
+      if (typeof message.received === "number") session.acknowledge(message.received);
     },
     stop: async () => {
       await loop?.stop();

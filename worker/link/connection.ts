@@ -9,9 +9,8 @@ import {
   type WorkerToHub,
 } from "#shared/link/messages.ts";
 import type { Log } from "#shared/log.ts";
+import type { StandingLink, Transmit } from "./standing-link.ts";
 
-/** Each half of the handshake: dialling, then waiting for HubRegistered. */
-const HANDSHAKE_MS = 10_000;
 /** How long the hub may take to answer a close frame before the socket is dropped. */
 const CLOSE_MS = 1_000;
 /** A hub that stops reading must not fill the worker's memory. */
@@ -26,11 +25,18 @@ export interface LinkEnd {
   up_ms: number | null;
 }
 
-/** One registered link as a job sees it: it keeps its session, so nothing of an old link reaches a new one. */
+/**
+ * One registered link as a job sees it: it keeps its session, so nothing of an old link reaches a new one. Its socket may be
+ * replaced by another.
+ */
 export interface LinkSession {
   readonly hub: HubRegistered;
-  /** Aborts when the link is gone. */
+  /** Aborts when the link is gone for good. */
   readonly signal: AbortSignal;
+  /** There is no socket now; what is sent waits for the next. */
+  readonly is_cut: boolean;
+  /** How often its socket was lost or replaced. */
+  readonly changes: number;
   /** False when the link is gone; the message is dropped then. */
   send(message: WorkerToHub): boolean;
 }
@@ -40,8 +46,11 @@ export interface ConnectionDeps {
   clock: Clock;
   log: Log;
   registration: Registration;
-  onRegistered(session: LinkSession): void;
-  onMessage(session: LinkSession, message: HubToWorker): void;
+  /** Each half of the handshake, in milliseconds. */
+  handshake_ms: number;
+  /** The link that the hub's answer is about; null when it cannot be gone on with. */
+  onRegistered(hub: HubRegistered, transmit: Transmit): StandingLink | null;
+  onMessage(session: StandingLink, message: HubToWorker): void;
 }
 
 /** One WebSocket to the hub, from dialling to its close. */
@@ -50,7 +59,7 @@ export class LinkConnection {
   readonly ended: Promise<LinkEnd>;
   /** Wall clock of the last frame received, null before the first. */
   last_received_at: number | null = null;
-  session: LinkSession | null = null;
+  session: StandingLink | null = null;
 
   readonly #deps: ConnectionDeps;
   readonly #socket: WebSocket;
@@ -106,8 +115,9 @@ export class LinkConnection {
 
   #deadline(met: AbortSignal, reason: string): void {
     const signal = AbortSignal.any([met, this.#lost.signal]);
-    void this.#deps.clock.sleep(HANDSHAKE_MS, signal).then(() => {
-      if (!signal.aborted) this.close(LINK_CLOSE.liveness, `${reason} within ${HANDSHAKE_MS} ms`);
+    const ms = this.#deps.handshake_ms;
+    void this.#deps.clock.sleep(ms, signal).then(() => {
+      if (!signal.aborted) this.close(LINK_CLOSE.liveness, `${reason} within ${ms} ms`);
     });
   }
 
@@ -130,6 +140,8 @@ export class LinkConnection {
   #read(frame: string): void {
     const { log } = this.#deps;
     const decoded = decode(frame);
+    if (decoded.kind !== "bad")
+      this.session?.heard(decoded.kind === "unknown" ? decoded.type : decoded.message.type);
     switch (decoded.kind) {
       case "unknown":
         log.debug({ type: decoded.type }, "link message of unknown type skipped");
@@ -156,17 +168,18 @@ export class LinkConnection {
   #registered(hub: HubRegistered): void {
     this.#answered.abort();
     this.#registered_at = this.#deps.clock.monotonic();
-    this.session = { hub, signal: this.#lost.signal, send: (message) => this.#send(message) };
-    this.#deps.onRegistered(this.session);
+    const session = this.#deps.onRegistered(hub, (text) => this.#transmit(text));
+    if (session === null) this.close(LINK_CLOSE.replaced, "the link was given up meanwhile");
+    else if (!this.#lost.signal.aborted) this.session = session;
   }
 
-  #send(message: WorkerToHub): boolean {
+  #transmit(text: string): boolean {
     if (this.#lost.signal.aborted) return false;
     if (this.#socket.bufferedAmount > MAX_UNSENT_BYTES) {
       this.close(LINK_CLOSE.too_big, "the hub does not read its link");
       return false;
     }
-    this.#socket.send(JSON.stringify(message));
+    this.#socket.send(text);
     return true;
   }
 }

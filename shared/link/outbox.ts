@@ -1,0 +1,57 @@
+/** Messages of the handshake and heartbeats: they are about a socket, and are never sent again on another. */
+const OF_SOCKET: ReadonlySet<string> = new Set([
+  "registration",
+  "HubRegistered",
+  "WorkerHeartbeat",
+  "HubHeartbeatAck",
+]);
+
+/** Whether messages of this type are counted on a link, and sent again on the next socket when the first was cut. */
+export const isCounted = (type: string): boolean => !OF_SOCKET.has(type);
+
+/** A peer that hears nothing for so long cannot be brought up to date any more. */
+const MOST_CHARS = 16 * 1024 * 1024;
+
+/**
+ * What one side of a link has said and the other has not confirmed. A socket delivers in order or breaks, so both sides
+ * count, and a number tells where to go on.
+ */
+export class Outbox {
+  #kept: string[] = [];
+  #chars = 0;
+  /** The number of the first kept message. */
+  #first = 0;
+  /** How many of the kept ones were given to a socket. */
+  #sent = 0;
+
+  /** `sent`: a socket has it; else it waits for the next one. */
+  add(text: string, sent: boolean): void {
+    this.#kept.push(text);
+    this.#chars += text.length;
+    if (sent) this.#sent = this.#kept.length;
+    while (this.#chars > MOST_CHARS) this.#drop();
+  }
+
+  /** The other side has received so many messages in all. */
+  acknowledge(received: number): void {
+    while (this.#first < received && this.#sent > 0) this.#drop();
+  }
+
+  /** Whether a peer that has received so many can be told the rest. */
+  canResume(received: number): boolean {
+    return received >= this.#first && received <= this.#first + this.#sent;
+  }
+
+  /** What that peer has not received, in order; it is on its way from now on. */
+  resume(received: number): readonly string[] {
+    this.acknowledge(received);
+    this.#sent = this.#kept.length;
+    return this.#kept;
+  }
+
+  #drop(): void {
+    this.#chars -= this.#kept.shift()?.length ?? 0;
+    this.#first += 1;
+    this.#sent = Math.max(0, this.#sent - 1);
+  }
+}

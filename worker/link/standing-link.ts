@@ -1,0 +1,83 @@
+import type { HubRegistered, WorkerToHub } from "#shared/link/messages.ts";
+import { isCounted, Outbox } from "#shared/link/outbox.ts";
+import type { LinkSession } from "./connection.ts";
+
+/** Gives a frame to a socket; false when that socket takes no more. */
+export type Transmit = (text: string) => boolean;
+
+/**
+ * A registered link over however many sockets it takes: what is sent while there is none waits for the next, and nothing of
+ * it reaches another link.
+ */
+export class StandingLink implements LinkSession {
+  readonly hub: HubRegistered;
+  readonly signal: AbortSignal;
+  /** Messages of the hub received so far. */
+  received = 0;
+  /** How often its socket was lost or replaced. */
+  changes = 0;
+  readonly #over = new AbortController();
+  readonly #outbox: Outbox | null;
+  #transmit: Transmit | null;
+  /** Aborts when there is a socket again. */
+  #back = new AbortController();
+
+  constructor(hub: HubRegistered, transmit: Transmit) {
+    this.hub = hub;
+    this.signal = this.#over.signal;
+    this.#outbox = hub.link_grace_ms ? new Outbox() : null;
+    this.#transmit = transmit;
+  }
+
+  /** For how long it may be without a socket, in milliseconds. */
+  get grace_ms(): number {
+    return this.hub.link_grace_ms ?? 0;
+  }
+  get is_cut(): boolean {
+    return this.#transmit === null;
+  }
+
+  /** False when the link is gone; the message is dropped then. */
+  send(message: WorkerToHub): boolean {
+    if (this.signal.aborted) return false;
+    const text = JSON.stringify(message);
+    const kept = isCounted(message.type) ? this.#outbox : null;
+    const transmit = this.#transmit;
+    kept?.add(text, transmit !== null);
+    return (transmit?.(text) ?? false) || kept !== null;
+  }
+
+  /** A message of this type has come in. */
+  heard(type: string): void {
+    if (isCounted(type)) this.received += 1;
+  }
+
+  /** The hub has received so many messages. */
+  acknowledge(received: number): void {
+    this.#outbox?.acknowledge(received);
+  }
+
+  /** The socket is gone. @returns aborts when there is another, or the link is given up. */
+  cut(): AbortSignal {
+    this.#transmit = null;
+    this.changes += 1;
+    this.#back = new AbortController();
+    return AbortSignal.any([this.#back.signal, this.signal]);
+  }
+
+  /** Goes on over another socket. False when the hub lacks something that is not kept any more. */
+  resume(transmit: Transmit, received: number): boolean {
+    if (this.signal.aborted || !this.#outbox?.canResume(received)) return false;
+    this.#transmit = transmit;
+    this.changes += 1;
+    this.#back.abort();
+    for (const text of this.#outbox.resume(received)) transmit(text);
+    return true;
+  }
+
+  /** The link is gone for good. Idempotent. */
+  end(): void {
+    this.#transmit = null;
+    this.#over.abort();
+  }
+}
