@@ -195,3 +195,29 @@ test("dev mode runs tasks beside the hub, also where its browser worker cannot s
   expect(await dev.exited).toBe(0);
   expect(alive()).toEqual([]);
 }, 60_000);
+
+test("after kill -9 of a worker the run that its lease's end records has the task's last words", async () => {
+  await startControl();
+  const source = `
+import time
+def run(pk, extra, ctx):
+    ctx.progress(0.25, "a quarter")
+    ctx.log("last words", "warn")
+    time.sleep(600)
+`;
+  await createPython("dies", source, { lease_secs: 8, max_attempts: 1 });
+  await submit("dies", 1);
+  const worker = startWorker();
+  await until("its words", 30_000, async () => {
+    const { runs } = await api("GET", "/workers/p1/runs").catch(() => ({ runs: [] }));
+    return runs[0]?.progress?.value === 0.25;
+  });
+  worker.kill("SIGKILL");
+  const run = await until("the run", 30_000, async () => {
+    return (await api("GET", "/workloads/dies/runs")).runs[0];
+  });
+  expect(run).toMatchObject({
+    ...{ outcome: "lease_expired", progress: { value: 0.25, text: "a quarter" } },
+    log: [{ level: "warn", text: "last words" }],
+  });
+}, 90_000);
