@@ -65,7 +65,9 @@ export const WorkerEnv = z.object({
     .string()
     .regex(WORKER_ID, "not a worker id (letters, digits, - and _; at most 64)")
     .optional()
-    .describe("Name of this worker; by default `w` and the last two octets of its LAN address."),
+    .describe(
+      "Name of this worker; by default `w` and the last two octets of its LAN address; a further pull worker on the host takes the next free `-2`, `-3` …",
+    ),
   LANE_POOL: integer(2, 1, 100).describe("Lanes (browsers) of this worker."),
   MAX_CONCURRENT: optionalInteger(0, 1_000).describe(
     "Jobs and sessions this worker runs at once; by default as many as it has lanes.",

@@ -46,6 +46,7 @@ export async function startPull(
     const cpu = createProcessCpu({ clock });
     const gpus = createGpuSampler({ clock, log, read: () => readGpus(pipeline.environment.PATH) });
     const worker = startPullWorker({
+      derived_id: config.worker_id === null,
       ...{ control_url: control.http, worker_id, version, dir, clock, log, onStop, onVersion },
       slots: pipeline.slots,
       workloads: pipeline.workloads,

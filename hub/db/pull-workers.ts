@@ -2,12 +2,16 @@ import { asc, eq, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import type { PullWorkerRow, PullWorkersRepo } from "./types.ts";
 
+/** Incarnation of a worker whose process has said goodbye. */
+const GONE = "";
+
 const first = <T>(rows: T[]): T | null => rows[0] ?? null;
 
 export function pullWorkersRepo({ q, t: { pull_workers } }: Conn): PullWorkersRepo {
   return {
     // One statement decides: another live process of the same name keeps the row, and the newcomer gets null.
-    register: async (row, dead_before) => {
+    register: async (row, { replaces, dead_before, dead_here_before }) => {
+      const { incarnation, host, last_heartbeat_at: heard } = pull_workers;
       const { worker_id: _id, filter: _filter, ...set } = row;
       return first<PullWorkerRow>(
         await q
@@ -16,7 +20,8 @@ export function pullWorkersRepo({ q, t: { pull_workers } }: Conn): PullWorkersRe
           .onConflictDoUpdate({
             target: pull_workers.worker_id,
             set,
-            setWhere: sql`${pull_workers.incarnation} = ${row.incarnation} or ${pull_workers.host} = ${row.host} or ${pull_workers.last_heartbeat_at} < ${dead_before}`,
+            setWhere: sql`${incarnation} in (${row.incarnation}, ${replaces ?? GONE}, ${GONE}) or ${heard} < ${dead_before}
+              or (${host} = ${row.host} and ${heard} < ${dead_here_before})`,
           })
           .returning(),
       );
@@ -31,6 +36,16 @@ export function pullWorkersRepo({ q, t: { pull_workers } }: Conn): PullWorkersRe
           )
           .returning(),
       ),
+    leave: async (worker_id, incarnation) =>
+      (
+        await q
+          .update(pull_workers)
+          .set({ incarnation: GONE, draining: true, in_flight: 0 })
+          .where(
+            sql`${pull_workers.worker_id} = ${worker_id} and ${pull_workers.incarnation} = ${incarnation}`,
+          )
+          .returning({ worker_id: pull_workers.worker_id })
+      ).length === 1,
     setFilter: async (worker_id, filter) =>
       first<PullWorkerRow>(
         await q

@@ -343,14 +343,22 @@ export interface RunNotesRepo {
 
 /** Pull workers of the pipeline as they last spoke. */
 export interface PullWorkersRepo {
-  /** Null when another live process on another host has the name. The operator's filter stays. */
-  register(row: PullWorkerRow, dead_before: number): Promise<PullWorkerRow | null>;
+  /**
+   * Null when another live process has the name: one that was heard since `dead_before`, or, on the same host, since
+   * `dead_here_before`, and is not the one that is replaced. The operator's filter stays.
+   */
+  register(
+    row: PullWorkerRow,
+    over: { replaces: string | null; dead_before: number; dead_here_before: number },
+  ): Promise<PullWorkerRow | null>;
   /** Null when this incarnation is not the registered one any more. */
   beat(
     worker_id: string,
     incarnation: string,
     set: Partial<PullWorkerRow>,
   ): Promise<PullWorkerRow | null>;
+  /** The process ends: its name is free. False when it was not the registered one. */
+  leave(worker_id: string, incarnation: string): Promise<boolean>;
   setFilter(worker_id: string, filter: string[] | null): Promise<PullWorkerRow | null>;
   /** Deletes those last heard before `plain_before`; one with a filter only before `filtered_before`. Their ids. */
   forget(before: { plain_before: number; filtered_before: number }): Promise<string[]>;

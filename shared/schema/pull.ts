@@ -10,6 +10,8 @@ export const MAX_CLAIM_WAIT_MS = 30_000;
 /** A worker that was silent for longer is shown as offline; its leases end by themselves. */
 export const PULL_OFFLINE_MS = 30_000;
 export const PULL_HEARTBEAT_MS = 5_000;
+/** A worker on the same host that was silent for so long, two heartbeats and more, is dead: a newcomer gets its name. */
+export const PULL_DEAD_MS = 12_000;
 export const MAX_SLOTS = 1_000;
 /** Bytes of each stream of a run that are kept at its beginning and at its end. */
 export const MAX_STREAM_BYTES = 512 * 1024;
@@ -31,6 +33,8 @@ const incarnation = z.string().min(8).max(64);
 export const RegisterPull = z
   .strictObject({
     incarnation,
+    /** The incarnation before, of which this process knows that it is dead: its name is given over at once. */
+    replaces: incarnation.optional(),
     host: z.string().min(1).max(253),
     slots: z.int().min(1).max(MAX_SLOTS),
     version: z.string().max(64),

@@ -76,16 +76,32 @@ describe("a pull worker (design/api.md, Workers)", () => {
     ]);
   });
 
-  test("the same name on another host is refused while the first is alive; a restart takes over", async () => {
+  test("a live worker keeps its name: another process is refused with what to do, one that knows it dead takes over", async () => {
     const worker = await addWorker([]);
-    const again = (incarnation: string, host: string) =>
-      api("POST", `/workers/${worker.id}/register`, { incarnation, host, slots: 1, version: "1" });
-    expect((await again("other-incarnation", "elsewhere")).status).toBe(409);
-    const host = (await api("GET", "/workers")).body.workers.find(
-      (w: { id: string }) => w.id === worker.id,
-    ).host;
-    expect((await again("restarted-one", host)).status).toBe(200);
+    const host = `host-${made}`;
+    const again = (incarnation: string, at: string, more: Record<string, unknown> = {}) =>
+      api("POST", `/workers/${worker.id}/register`, {
+        ...{ incarnation, host: at, slots: 1, version: "1", ...more },
+      });
+    for (const at of ["elsewhere", host]) {
+      const { status, body } = await again("other-incarnation", at);
+      expect(status).toBe(409);
+      expect(body.detail).toBe(
+        `duplicate worker_id: a live worker on ${host} is ${worker.id}; set SVC_WORKER_ID (--worker-id) to a name of its own on one of them`,
+      );
+    }
+    expect((await worker.call("claim", { slots: 1 })).status).toBe(200);
+    const { incarnation } = worker;
+    expect((await again("restarted-one", host, { replaces: incarnation })).status).toBe(200);
     expect((await worker.call("claim", { slots: 1 })).status).toBe(409);
+  });
+
+  test("a worker that says goodbye leaves its name, and is not heard any more", async () => {
+    const worker = await addWorker([]);
+    expect((await worker.call("drain", { leaving: true })).status).toBe(200);
+    expect((await worker.call("claim", { slots: 1 })).status).toBe(409);
+    const hello = { incarnation: "next-process", host: "elsewhere", slots: 1, version: "1" };
+    expect((await api("POST", `/workers/${worker.id}/register`, hello)).status).toBe(200);
   });
 
   test("claims as many batches as it has slots, each of batch_size tasks of one workload", async () => {

@@ -66,6 +66,44 @@ eachDialect((open) => {
       expect((await db.agents.list()).map((a) => a.host)).toEqual(["alive", "wanted"]);
     });
 
+    test("a worker's name is its live process': heard of lately it keeps it, longer away than on its host", async () => {
+      const db = await open();
+      const register = async (
+        incarnation: string,
+        host: string,
+        replaces: string | null = null,
+      ) => {
+        const row = {
+          ...{ worker_id: "w", incarnation, host, version: "1", slots: 1, labels: {} },
+          ...{ filter: null, draining: false, in_flight: 0, cpu_percent: null, mem_percent: null },
+          ...{
+            host_cpu_percent: null,
+            gpus: [],
+            broken: null,
+            started_at: 1,
+            last_heartbeat_at: 100,
+          },
+        };
+        const over = { replaces, dead_before: 70, dead_here_before: 88 };
+        return (await db.pull_workers.register(row, over))?.incarnation ?? null;
+      };
+      const heard = (at: number) =>
+        db.pull_workers.beat("w", "first", { last_heartbeat_at: at, host: "a" });
+      expect(await register("first", "a")).toBe("first");
+      await heard(88);
+      expect(await register("second", "a")).toBeNull();
+      expect(await register("second", "b")).toBeNull();
+      expect(await register("first", "a")).toBe("first");
+      await heard(87);
+      expect(await register("second", "b")).toBeNull();
+      expect(await register("second", "a")).toBe("second");
+      expect(await register("third", "b", "first")).toBeNull();
+      expect(await register("third", "b", "second")).toBe("third");
+      expect(await db.pull_workers.leave("w", "second")).toBe(false);
+      expect(await db.pull_workers.leave("w", "third")).toBe(true);
+      expect(await register("fourth", "c")).toBe("fourth");
+    });
+
     test("workers are forgotten, those with a filter later", async () => {
       const db = await open();
       const add = async (worker_id: string, last_heartbeat_at: number, filter: string[] | null) =>
@@ -75,7 +113,7 @@ eachDialect((open) => {
             ...{ filter, draining: true, in_flight: 0, cpu_percent: null, mem_percent: null },
             ...{ host_cpu_percent: null, gpus: [], broken: null, started_at: 1, last_heartbeat_at },
           },
-          0,
+          { replaces: null, dead_before: 0, dead_here_before: 0 },
         );
       await add("plain-old", 10, null);
       await add("filtered-old", 10, ["a"]);

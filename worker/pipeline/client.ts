@@ -22,7 +22,8 @@ export interface ControlClient {
   tellLiveRuns(items: LiveRun[]): Promise<void>;
   /** What was found when a workload's code was loaded. */
   answerCheck(found: CheckAnswer): Promise<void>;
-  drain(): Promise<void>;
+  /** `leaving`: the process ends now and has told all. */
+  drain(leaving?: boolean): Promise<void>;
 }
 
 export interface ControlClientDeps extends ControlCallDeps {
@@ -42,6 +43,6 @@ export function createControlClient(deps: ControlClientDeps): ControlClient {
     exchange: async (body, wait_ms) => Exchanged.parse(await call("exchange", body, wait_ms)),
     tellLiveRuns: async (items) => void (await call("runs/logs", { items })),
     answerCheck: async (found) => void (await call("checks", found)),
-    drain: async () => void (await call("drain", {})),
+    drain: async (leaving) => void (await call("drain", leaving ? { leaving } : {})),
   };
 }

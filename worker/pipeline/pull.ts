@@ -2,7 +2,6 @@ import { hostname } from "node:os";
 import { retryWait } from "#shared/backoff.ts";
 import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
-import { newToken } from "#shared/ids.ts";
 import type { Log } from "#shared/log.ts";
 import {
   type ClaimedBatch,
@@ -13,21 +12,22 @@ import {
 } from "#shared/schema/pull.ts";
 import { BROKEN_MS, createBrokenExecutors } from "./broken-executors.ts";
 import { createChecker } from "./check-executor.ts";
-import { createControlClient } from "./client.ts";
 import { ControlRefused } from "./control-call.ts";
 import { createExecutorPool } from "./executor-pool.ts";
 import { createExecutor, type FleetAddress } from "./executors.ts";
 import { createFlight } from "./flight.ts";
+import { createJoining } from "./joining.ts";
 import { keepLeases } from "./keep-leases.ts";
 import { startLiveRuns } from "./live-runs.ts";
 import { createOutbox } from "./outbox.ts";
 import { createWorkerPlugins } from "./plugins.ts";
-import { spoolReports, tellSpooled } from "./spool.ts";
 import { CANCELLED, type RunOptions, type TaskEnd } from "./types.ts";
 
 export interface PullDeps {
   control_url: string;
   worker_id: string;
+  /** Nobody chose the name: when another live worker has it, this one takes a free name beside it. */
+  derived_id?: boolean;
   slots: number;
   /** What it runs when the control plane sees it for the first time; none: every workload. */
   workloads?: readonly string[];
@@ -62,6 +62,8 @@ const WAIT_MS = 20_000;
 const RETRY_MS = { first: 200, most: 10_000 };
 /** Ending the tasks that are left when the time is over. */
 const STOP_MS = 15_000;
+/** Saying goodbye to a control plane that may be away. */
+const LEAVE_MS = 1_000;
 
 /** Answers that say the call itself is at fault: sending it again would change nothing. */
 const FAULTY = new Set([400, 413, 422]);
@@ -74,8 +76,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
   const { clock, log, slots } = deps;
   const stopping = new AbortController();
   const gone = new AbortController();
-  const identity = { ...deps, incarnation: newToken(), signal: gone.signal };
-  const client = createControlClient(identity);
+  const joining = createJoining({ ...deps, signal: gone.signal });
   const flight = createFlight();
   const plugins = createWorkerPlugins({ ...deps, signal: gone.signal });
   const create = (workload: WorkloadSettings) =>
@@ -107,6 +108,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     what: string,
     call: () => Promise<T>,
     onFailure: (err: unknown) => void = () => {},
+    refusedFor: (err: unknown) => number | null = () => null,
   ): Promise<T> => {
     for (let failures = 0; ; failures += 1) {
       try {
@@ -114,8 +116,12 @@ export function startPullWorker(deps: PullDeps): PullWorker {
       } catch (err) {
         if (isOver()) throw err;
         onFailure(err);
-        const wait_ms = retryWait(failures, RETRY_MS, deps.random());
-        log.warn({ err: errorMessage(err), wait_ms }, `${what} failed`);
+        const refused_ms = refusedFor(err);
+        const wait_ms = refused_ms ?? retryWait(failures, RETRY_MS, deps.random());
+        log[refused_ms === null ? "warn" : "error"](
+          { err: errorMessage(err), wait_ms },
+          `${what} failed`,
+        );
         const ends = stopping.signal.aborted ? [gone.signal] : [gone.signal, stopping.signal];
         await clock.sleep(wait_ms, AbortSignal.any(ends));
         if (isOver()) throw err;
@@ -124,21 +130,22 @@ export function startPullWorker(deps: PullDeps): PullWorker {
   };
   const join = async (): Promise<void> => {
     const { version, workloads = [] } = deps;
-    await tellSpooled(identity);
-    const answer = await client.register({
+    const answer = await joining.register({
       ...{ host: hostname(), slots, version, labels: {} },
       workloads: [...workloads],
     });
     heartbeat_ms = answer.heartbeat_ms;
     accepts = answer.accepts;
     leases.paced();
-    log.info({ worker_id: deps.worker_id, slots }, "joined the control plane");
+    log.info({ worker_id: answer.worker_id, slots }, "joined the control plane");
   };
   const register = (): Promise<void> => {
-    registered ??= retry("joining the control plane", join).catch((err) => {
-      registered = null;
-      throw err;
-    });
+    registered ??= retry("joining the control plane", join, undefined, joining.refusedFor).catch(
+      (err) => {
+        registered = null;
+        throw err;
+      },
+    );
     return registered;
   };
   /** Another process of this name, or a control plane that forgot us: register again. */
@@ -163,7 +170,10 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     const sending = outbox.take();
     const asked_at = performance.now();
     try {
-      const answer = await client.exchange({ ...sending.body, want: want(n, wait_ms) }, wait_ms);
+      const answer = await joining.client.exchange(
+        { ...sending.body, want: want(n, wait_ms) },
+        wait_ms,
+      );
       outbox.sent();
       for (const workload of answer.workloads) settings.set(workload.slug, workload);
       for (const { task_id, epoch, status } of answer.results)
@@ -322,7 +332,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
   };
   const checker = createChecker({
     ...{ create, log },
-    answer: (found) => retry("the answer of a check", () => client.answerCheck(found)),
+    answer: (found) => retry("the answer of a check", () => joining.client.answerCheck(found)),
     onFound: ({ slug, revision }, found) => {
       if (found) broken.mark(slug, revision, found.error, found.trace);
       else broken.clear(slug);
@@ -330,7 +340,8 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     },
   });
   const live = startLiveRuns({
-    ...{ clock, log, tell: client.tellLiveRuns },
+    ...{ clock, log },
+    tell: (items) => joining.client.tellLiveRuns(items),
     notes: () => accepts.includes("notes"),
   });
   const leases = keepLeases({
@@ -341,7 +352,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
       await register();
       const load = (await deps.load?.()) ?? {};
       const said = accepts.includes("broken") ? { broken: broken.list() } : {};
-      const { lost, commands, checks, version } = await client
+      const { lost, commands, checks, version } = await joining.client
         .heartbeat({ in_flight, ...load, ...said })
         .catch((err) => {
           noticeRefusal(err);
@@ -357,11 +368,22 @@ export function startPullWorker(deps: PullDeps): PullWorker {
   const quiet = (work: Promise<void>) => work.catch(() => {});
   const working = Promise.all([quiet(reporter()), quiet(poller())]);
 
+  /** The next process of this name need not wait; who could not tell all keeps its name for that. */
+  const leave = async (): Promise<void> => {
+    if (outbox.size > 0 || running.size > 0) return;
+    const over = new AbortController();
+    const told = joining.client.drain(true).then(
+      () => over.abort(),
+      () => over.abort(),
+    );
+    await Promise.race([told, clock.sleep(LEAVE_MS, over.signal)]);
+    over.abort();
+  };
   const drain = async (drain_ms: number): Promise<void> => {
     stopping.abort();
     changed();
     // Not waited for: where nobody answers, the tasks have the time.
-    void client.drain().catch(() => {});
+    void joining.client.drain().catch(() => {});
     const over = new AbortController();
     const idle = Promise.all(running).then(() => over.abort());
     await clock.sleep(drain_ms, over.signal);
@@ -371,10 +393,11 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     const late = new AbortController();
     await Promise.race([working, clock.sleep(STOP_MS, late.signal)]);
     late.abort();
+    await leave();
     gone.abort();
     changed();
     await working;
-    await spoolReports(identity, outbox).catch((err) => log.error({ err }, "reports are lost"));
+    await joining.spool(outbox).catch((err) => log.error({ err }, "reports are lost"));
     await Promise.all([leases.stop(), live.stop(), checker.idle()]);
     await pool.close();
     await plugins.close();

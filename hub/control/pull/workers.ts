@@ -4,6 +4,7 @@ import { AppError, conflict, errorMessage, notFound } from "#shared/errors.ts";
 import type { BrokenExecutor } from "#shared/schema/executor.ts";
 import {
   type ChangeFilter,
+  PULL_DEAD_MS,
   PULL_FEATURES,
   PULL_HEARTBEAT_MS,
   PULL_OFFLINE_MS,
@@ -25,8 +26,17 @@ import { checksFor } from "./waiting-checks.ts";
 const unregistered = () =>
   new AppError("conflict", "this incarnation is not registered; register and try again");
 
+async function duplicate({ db, log }: ControlContext, worker_id: string): Promise<AppError> {
+  const host = (await db.pull_workers.get(worker_id))?.host ?? "another host";
+  log.warn({ worker_id, host }, "duplicate pull worker refused");
+  return conflict(
+    `duplicate worker_id: a live worker on ${host} is ${worker_id}; set SVC_WORKER_ID (--worker-id) to a name of its own on one of them`,
+  );
+}
+
 /**
- * Takes a worker in. The same name on another host is refused while the other one is alive.
+ * Takes a worker in. A name that another live process has is refused: both would take it from each other for ever, and
+ * each time the tasks of the other. A process that died is followed at once by one that names it, else within seconds.
  * @throws AppError conflict
  */
 export async function registerPuller(
@@ -54,9 +64,13 @@ export async function registerPuller(
       started_at: hello.started_at ? Date.parse(hello.started_at) : now,
       last_heartbeat_at: now,
     },
-    now - PULL_OFFLINE_MS,
+    {
+      replaces: hello.replaces ?? null,
+      dead_before: now - PULL_OFFLINE_MS,
+      dead_here_before: now - PULL_DEAD_MS,
+    },
   );
-  if (!row) throw conflict(`duplicate worker id: ${worker_id} runs on another host`);
+  if (!row) throw await duplicate(ctx, worker_id);
   ctx.pipeline.pullers.set(worker_id, row);
   ctx.pipeline.tell.worker(worker_id);
   ctx.log.info({ worker_id, host: row.host, slots: row.slots }, "pull worker registered");
@@ -168,6 +182,18 @@ export async function drainPuller(
   ctx.pipeline.pullers.set(worker_id, row);
   ctx.pipeline.ready.nudge();
   ctx.pipeline.tell.worker(worker_id);
+}
+
+/** Its process ends now and holds nothing: the next one of its name need not wait. @throws AppError conflict */
+export async function leavePuller(
+  ctx: ControlContext,
+  worker_id: string,
+  incarnation: string,
+): Promise<void> {
+  if (!(await ctx.db.pull_workers.leave(worker_id, incarnation))) throw unregistered();
+  ctx.pipeline.pullers.delete(worker_id);
+  ctx.pipeline.tell.worker(worker_id);
+  ctx.log.info({ worker_id }, "pull worker left");
 }
 
 /** Whether the worker may run tasks of the workload, by its filter and the workload's hosts. */

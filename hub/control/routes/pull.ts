@@ -33,6 +33,7 @@ import {
   beatPuller,
   changeFilter,
   drainPuller,
+  leavePuller,
   listPullers,
   registerPuller,
   requirePuller,
@@ -54,7 +55,13 @@ const Params = z.object({
 });
 const incarnation = "b1946ac92492d234";
 const attempt = { task_id: 17, epoch: 1 };
-const Drain = z.strictObject({ incarnation: z.string().min(8).max(64) }).openapi("DrainPull");
+const Drain = z
+  .strictObject({
+    incarnation: z.string().min(8).max(64),
+    /** The process ends now and has told all: the name is free. */
+    leaving: z.boolean().default(false),
+  })
+  .openapi("DrainPull");
 
 const call = <B extends z.ZodType, A extends z.ZodType>(
   name: string,
@@ -94,7 +101,10 @@ const routes = {
   }),
   register: call(
     "register",
-    ["A worker's process starts", "Leases belong to the incarnation it names from now on."],
+    [
+      "A worker's process starts",
+      "Leases belong to the incarnation it names from now on. 409 `duplicate worker_id` while another live process has the name; `replaces` names one that is known to be dead.",
+    ],
     RegisterPull,
     { incarnation, host: "gpu-1", slots: 4, version: "1.0.0" },
     RegisteredPull,
@@ -145,7 +155,10 @@ const routes = {
   ),
   drain: call(
     "drain",
-    ["Take no new tasks", "Claims that wait are answered with nothing."],
+    [
+      "Take no new tasks",
+      "Claims that wait are answered with nothing. With `leaving`, the last call of a process, its name is free.",
+    ],
     Drain,
     { incarnation },
     z.object({ ok: z.literal(true) }),
@@ -231,7 +244,9 @@ export function pullRoutes(ctx: ControlContext) {
     })
     .openapi(routes.exchange, (c) => exchange(ctx, c, c.req.valid("json")) as never)
     .openapi(routes.drain, async (c) => {
-      await drainPuller(ctx, requireSecret(ctx, c), c.req.valid("json").incarnation);
+      const { incarnation, leaving } = c.req.valid("json");
+      const end = leaving ? leavePuller : drainPuller;
+      await end(ctx, requireSecret(ctx, c), incarnation);
       return c.json({ ok: true as const }, 200);
     });
 }
