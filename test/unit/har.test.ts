@@ -17,6 +17,9 @@ function fakeTarget(type = "page") {
     plain: null,
     ready: Promise.resolve(),
     doomed: false,
+    is_new: false,
+    seen: Promise.resolve(),
+    is_seen: true,
   };
   const trace = createTrace();
   trace.watch(target);

@@ -55,6 +55,11 @@ export async function connectBrowser(browser: LaneBrowser): Promise<ConnectedBro
   return { context, page: (target_id) => findPage(context, target_id), closed, close: link.close };
 }
 
+interface BrowserTold {
+  id?: number;
+  result?: { targetInfo: { targetId: string } };
+}
+
 interface Command {
   id?: number;
   sessionId?: string;
@@ -70,30 +75,44 @@ function answerOf({ id, sessionId, method }: Command): object | null {
   return method === "Runtime.runIfWaitingForDebugger" ? { id, sessionId, result: {} } : null;
 }
 
-/** Nobody would let go of what Playwright itself holds. */
-const withoutPause = (message: Command): Command =>
-  message.method === "Target.setAutoAttach"
-    ? { ...message, params: { ...message.params, waitForDebuggerOnStart: false } }
-    : message;
+/** Nobody would let go of what Playwright itself holds, and pages that open windows run on (`cdp/attach.ts`). */
+function withoutPause(message: Command, browser_id: string): Command {
+  if (message.method !== "Target.setAutoAttach") return message;
+  const waits = { waitForDebuggerOnStart: false };
+  if (message.sessionId !== undefined)
+    return { ...message, params: { ...message.params, ...waits } };
+  return {
+    ...message,
+    method: "Target.autoAttachRelated",
+    params: { targetId: browser_id, ...waits },
+  };
+}
 
 /** Bun's own WebSocket: Playwright's would bring a second implementation of it into the process. */
 async function openTransport(
   url: string,
 ): Promise<{ transport: ConnectOverCDPTransport; close(): void }> {
   const socket = new WebSocket(url);
+  let browser_id = "";
   const transport: ConnectOverCDPTransport = {
     send: (message) => {
       const answer = answerOf(message);
-      if (answer === null) socket.send(JSON.stringify(withoutPause(message)));
+      if (answer === null) socket.send(JSON.stringify(withoutPause(message, browser_id)));
       else queueMicrotask(() => transport.onmessage?.(answer));
     },
     close: () => socket.close(),
   };
-  socket.onmessage = ({ data }) => transport.onmessage?.(JSON.parse(String(data)) as object);
-  await new Promise<void>((resolve, reject) => {
-    socket.onopen = () => resolve();
+  // Playwright counts from 1.
+  const question = { id: 0, method: "Target.getTargetInfo" };
+  browser_id = await new Promise<string>((resolve, reject) => {
+    socket.onopen = () => socket.send(JSON.stringify(question));
+    socket.onmessage = ({ data }) => {
+      const { id, result } = JSON.parse(String(data)) as BrowserTold;
+      if (id === question.id) resolve(result?.targetInfo.targetId ?? "");
+    };
     socket.onclose = ({ code }) => reject(new Error(`closed with ${code}`));
   });
+  socket.onmessage = ({ data }) => transport.onmessage?.(JSON.parse(String(data)) as object);
   socket.onclose = () => transport.onclose?.();
   return { transport, close: () => socket.close() };
 }

@@ -145,7 +145,7 @@ export class CdpSession {
   /** Forgets every listener. Called by the connection only. */
   readonly mute = (): void => this.handlers.clear();
 
-  /** Called by the connection only. */
+  /** Called by the connection, and for an event that the browser told nobody. */
   emit(event: string, params: unknown): void {
     for (const handler of this.handlers.get(event) ?? []) {
       try {

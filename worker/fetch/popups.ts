@@ -66,10 +66,10 @@ export function watchPopups(
   const document: Pause = {
     type: "Document",
     stage: "Request",
-    onPaused: ({ requestId, frameId }) => {
-      if (closing.has(frameId))
-        connection.root.post("Fetch.failRequest", { requestId, errorReason: "Aborted" });
-      else connection.root.post("Fetch.continueRequest", { requestId });
+    takes: ({ requestId, frameId }) => {
+      if (!closing.has(frameId)) return false;
+      connection.root.post("Fetch.failRequest", { requestId, errorReason: "Aborted" });
+      return true;
     },
   };
   return {

@@ -110,6 +110,7 @@ function record(
       if (reason) trouble.fail(`refused to open ${shortUrl(url)}: ${reason}`);
     },
     pauses: popups.pauses,
+    stops_blank_windows: run.extras.popup_policy === "block",
     onTarget: (target) => {
       popups.watch(target);
       trouble.watch(target);

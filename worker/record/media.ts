@@ -74,10 +74,11 @@ export function tapMedia(deps: MediaDeps): MediaTap {
     pause: {
       type: "Media",
       stage: "Response",
-      onPaused: (p) => {
+      takes: (p) => {
         const entry = p.networkId ? deps.find(p.networkId) : null;
         const work = onPaused(entry, p).finally(() => active.delete(work));
         active.set(work, entry);
+        return true;
       },
     },
     settled: async () => {

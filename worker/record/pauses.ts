@@ -2,26 +2,41 @@ import type { CdpConnection, Protocol } from "../cdp/connection.ts";
 
 type Paused = Protocol.Fetch.RequestPausedEvent;
 
-/** Requests of one kind that the browser holds back until `onPaused` lets them go on, or not. */
+/** Requests of one kind that the browser holds back. */
 export interface Pause {
-  type: Protocol.Network.ResourceType;
+  /** `any`: of every kind, while `holdAll` is on. */
+  type: Protocol.Network.ResourceType | "any";
   /** Before the request is sent, or when the head of its answer is there. */
   stage: Protocol.Fetch.RequestStage;
-  onPaused(paused: Paused): void;
+  /** Whether it is this one's to let go, or not; else the next in the list is asked, and at last it goes on. */
+  takes(paused: Paused): boolean;
+}
+
+export interface Pauses {
+  /** Whether requests of every kind are held before they are sent. What was held stays so. */
+  holdAll(on: boolean): void;
 }
 
 const stageOf = ({ responseStatusCode, responseErrorReason }: Paused): Pause["stage"] =>
   responseStatusCode === undefined && responseErrorReason === undefined ? "Request" : "Response";
 
 /** Holds requests of all pages and workers back at the browser's root; another `Fetch.enable` there would undo this one. */
-export async function holdRequests({ root }: CdpConnection, pauses: Pause[]): Promise<void> {
-  if (pauses.length === 0) return;
+export async function holdRequests({ root }: CdpConnection, pauses: Pause[]): Promise<Pauses> {
   root.on("Fetch.requestPaused", (paused) => {
     const stage = stageOf(paused);
-    const pause = pauses.find((p) => p.stage === stage && p.type === paused.resourceType);
-    if (pause) pause.onPaused(paused);
-    else root.post("Fetch.continueRequest", { requestId: paused.requestId });
+    const mine = ({ type, ...p }: Pause) =>
+      p.stage === stage && (type === "any" || type === paused.resourceType) && p.takes(paused);
+    if (!pauses.some(mine)) root.post("Fetch.continueRequest", { requestId: paused.requestId });
   });
-  const patterns = pauses.map(({ type, stage }) => ({ resourceType: type, requestStage: stage }));
-  await root.send("Fetch.enable", { patterns });
+  const usual = pauses
+    .filter(({ type }) => type !== "any")
+    .map(({ type, stage }) => ({
+      resourceType: type as Protocol.Network.ResourceType,
+      requestStage: stage,
+    }));
+  await root.send("Fetch.enable", { patterns: usual });
+  const every = { urlPattern: "*", requestStage: "Request" as const };
+  return {
+    holdAll: (on) => root.post("Fetch.enable", { patterns: on ? [...usual, every] : usual }),
+  };
 }

@@ -23,6 +23,7 @@ import { createSpool, dropBody, type SpooledBody } from "./spool.ts";
 import { createStreams, isEndless, needsTail } from "./streams.ts";
 import { type TargetWatch, type Tracked, watchTargets } from "./targets.ts";
 import { createTrace, type Trace, type TraceEntry } from "./trace.ts";
+import { watchWindows } from "./window-watch.ts";
 
 export interface RecorderDeps {
   connection: CdpConnection;
@@ -45,6 +46,8 @@ export interface RecorderDeps {
   onTarget(target: Tracked): void;
   /** What is held back for the job's own reasons. */
   pauses: Pause[];
+  /** Whether what a page writes into an empty window is not asked for. */
+  stops_blank_windows: boolean;
   /** A document of a page's main frame was answered. */
   onDocument(target: Tracked, response: Protocol.Network.Response): void;
   onNote(level: "debug" | "info" | "warn", message: string, fields?: Record<string, unknown>): void;
@@ -142,6 +145,20 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     onProgress: (message) => deps.onNote("info", message),
     onError: (err) => deps.onNote("warn", `storing a download failed: ${String(err)}`),
   });
+  const windows = watchWindows({
+    root: connection.root,
+    clock,
+    spool,
+    windows: () => targets.pages(),
+    bodies: deps.bodies,
+    shared_browser: deps.tab !== null,
+    stops_blank: deps.stops_blank_windows,
+    onHeld: (id, url) => {
+      activity.begin(id);
+      deps.onDocumentRequest(url);
+    },
+    onAnswered: activity.end,
+  });
   const streams = createStreams({ parts, source });
   const media = tapMedia({
     connection,
@@ -175,10 +192,13 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
   const read = async (entry: RequestEntry, by: Tracked) => {
     const position = entry.response?.status === 206 ? partPosition(206, entry.headers) : null;
     const declared = entry.response?.fromServiceWorker ? null : declaredLength(entry.headers);
-    const result = await readBody(sessionsFor(entry, by), entry.id, spool, {
-      bytes: hasBytes(entry),
-      at_least: declared ?? 0,
-    });
+    const kept = windows.take(entry);
+    const result: BodyRead = kept
+      ? { body: kept }
+      : await readBody(sessionsFor(entry, by), entry.id, spool, {
+          bytes: hasBytes(entry),
+          at_least: declared ?? 0,
+        });
     if (isLate(result) || "empty" in result) return;
     if ("reason" in result) {
       // Blink stops reading an image at the first bytes that it cannot decode, and throws them away.
@@ -287,6 +307,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     bodies: deps.bodies,
     owns: (target) => deps.tab?.owns(target) ?? true,
     onTarget: (target) => {
+      windows.watch(target);
       table.watch(target);
       trace.watch(target);
       if (target.type !== "service_worker") streams.watch(target.session);
@@ -309,14 +330,28 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     }
     for (const { entry, reason } of aborted)
       if (entry.received > 0 && !downloads.has(entry.url)) ledger.lost(source(entry), reason);
+    // The window was gone before its answers were told.
+    for (const url of windows.finish().filter((u) => !ledger.isWhole(u) && !downloads.has(u)))
+      ledger.lost(
+        {
+          ...{ url, page_url: targets.pages()[0]?.page?.url ?? "", mime: "", status: null },
+          ...{ from_cache: false, from_service_worker: false, paired: false },
+        },
+        "target_gone",
+      );
   };
 
   const startDownloads = () => (deps.bodies ? downloads.start() : denyDownloads(connection));
-  await Promise.all([
+  const [, pauses] = await Promise.all([
     deps.tab?.downloads === false ? undefined : startDownloads(),
-    holdRequests(connection, deps.bodies ? [media.pause, ...deps.pauses] : deps.pauses),
+    holdRequests(connection, [
+      ...(deps.bodies ? [media.pause] : []),
+      ...deps.pauses,
+      ...windows.pauses,
+    ]),
     targets.start(),
   ]);
+  windows.start(pauses);
   return {
     activity,
     targets,

@@ -1,4 +1,5 @@
 import type { Clock } from "#shared/clock.ts";
+import { AUTO_ATTACH, attachToAll } from "../cdp/attach.ts";
 import type { CdpConnection, CdpSession, Protocol } from "../cdp/connection.ts";
 
 const MB = 1024 * 1024;
@@ -30,8 +31,13 @@ export interface Tracked {
   plain: CdpSession | null;
   /** Set by `onTarget`: it is being closed, and what it asks for is nobody's. */
   doomed: boolean;
+  /** It began while we watched: all that it asks for is ours to see. */
+  is_new: boolean;
   /** Resolves when both sessions see the network; a navigation before that would be seen in part. Never rejects. */
   ready: Promise<unknown>;
+  /** Resolves when its own session sees the network, which is all that its first requests need. Never rejects. */
+  seen: Promise<unknown>;
+  is_seen: boolean;
 }
 
 export interface TargetWatchDeps {
@@ -61,13 +67,6 @@ const isForeign = ({ type, url }: Protocol.Target.TargetInfo): boolean =>
   type === "background_page" ||
   /^(chrome|chrome-untrusted|chrome-extension|devtools):/.test(url);
 
-/**
- * At the browser's root this also stops the page that opens a window until the window runs, and what frames of other
- * processes say to that page meanwhile is lost, in every client that attaches to windows this way. Nothing else holds a
- * window, shared worker or service worker back until its network is watched; a filter without pages stops the page for ever.
- */
-const AUTO_ATTACH = { autoAttach: true, waitForDebuggerOnStart: true, flatten: true };
-
 export function watchTargets(deps: TargetWatchDeps): TargetWatch {
   const { connection, clock } = deps;
   const { root } = connection;
@@ -78,7 +77,7 @@ export function watchTargets(deps: TargetWatchDeps): TargetWatch {
 
   const onAttached =
     (parent: Tracked | null) =>
-    ({ sessionId, targetInfo }: Protocol.Target.AttachedToTargetEvent) => {
+    ({ sessionId, targetInfo, waitingForDebugger }: Protocol.Target.AttachedToTargetEvent) => {
       const session = connection.session(sessionId);
       if (!session) return;
       const waiting = parent === null ? awaited.get(targetInfo.targetId) : undefined;
@@ -88,13 +87,14 @@ export function watchTargets(deps: TargetWatchDeps): TargetWatch {
       }
       const foreign = isForeign(targetInfo) || (parent === null && !deps.owns(targetInfo));
       if (foreign) return session.post("Runtime.runIfWaitingForDebugger");
-      addTarget(session, targetInfo, parent);
+      addTarget(session, targetInfo, parent, waitingForDebugger);
     };
 
   function addTarget(
     session: CdpSession,
     info: Protocol.Target.TargetInfo,
     parent: Tracked | null,
+    is_new: boolean,
   ): void {
     const page =
       info.type === "page" ? { target_id: info.targetId, url: info.url } : (parent?.page ?? null);
@@ -106,13 +106,17 @@ export function watchTargets(deps: TargetWatchDeps): TargetWatch {
       parent,
       plain: null,
       doomed: false,
+      is_new,
       ready: Promise.resolve(),
+      seen: Promise.resolve(),
+      is_seen: false,
     };
     tracked.set(session, entry);
     session.on("Target.attachedToTarget", onAttached(entry));
     void session.closed.then(() => tracked.delete(session));
     deps.onTarget(entry);
     if (entry.doomed) {
+      entry.is_seen = true;
       session.post("Runtime.runIfWaitingForDebugger");
       return;
     }
@@ -125,6 +129,13 @@ export function watchTargets(deps: TargetWatchDeps): TargetWatch {
     session.post("Target.setAutoAttach", AUTO_ATTACH);
     const plain_too = deps.bodies && deps.durable && info.type !== "service_worker";
     entry.ready = Promise.allSettled([enabled, plain_too ? attachPlain(entry) : undefined]);
+    entry.seen = enabled.then(
+      () => {},
+      () => {},
+    );
+    void entry.seen.then(() => {
+      entry.is_seen = true;
+    });
     if (info.type === "service_worker") service_worker_seen = true;
     if (service_worker_seen) resumeWhenServed(entry);
     else session.post("Runtime.runIfWaitingForDebugger");
@@ -161,7 +172,7 @@ export function watchTargets(deps: TargetWatchDeps): TargetWatch {
       root.on("Target.attachedToTarget", onAttached(null));
       await Promise.all([
         root.send("Target.setDiscoverTargets", { discover: true }),
-        root.send("Target.setAutoAttach", AUTO_ATTACH),
+        attachToAll(root),
       ]);
     },
   };

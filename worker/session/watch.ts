@@ -1,6 +1,10 @@
+import { systemClock } from "#shared/clock.ts";
 import { type LoadWatch, type PendingLoad, watchLoads } from "#worker/actions/loads.ts";
+import { AUTO_ATTACH, attachToAll } from "#worker/cdp/attach.ts";
 import type { CdpConnection, CdpSession, Protocol } from "#worker/cdp/connection.ts";
 import type { JobTab } from "#worker/lanes/types.ts";
+import { type WatchedWindow, watchNewWindows } from "#worker/record/new-windows.ts";
+import { holdRequests } from "#worker/record/pauses.ts";
 import { createNetworkLog, type NetworkWatch } from "./network-log.ts";
 
 /** A tab as the browser tells it. */
@@ -39,7 +43,6 @@ export interface WatchDeps {
 }
 
 const DESCRIBE_MS = 2_000;
-const AUTO_ATTACH = { autoAttach: true, waitForDebuggerOnStart: true, flatten: true };
 /** Bodies are not read here. */
 const BUFFERS = { maxTotalBufferSize: 1, maxResourceBufferSize: 1 };
 
@@ -70,6 +73,18 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
     if (!tabs.has(info.targetId) && isBrowserUi(info)) browser_ui.add(info.targetId);
     return browser_ui.has(info.targetId);
   };
+  const windows = new Map<CdpSession, WatchedWindow>();
+  const new_windows = watchNewWindows({
+    root,
+    clock: systemClock,
+    windows: () => [...windows.values()],
+    bodies: null,
+    onHeld: (_, url, frame_id) => {
+      const reason = deps.refusal(url);
+      if (reason) leave(frame_id, url, reason);
+    },
+  });
+
   const leave = (target_id: string, url: string, reason: string): void => {
     if (deps.only) return;
     deps.onRefused(url, reason);
@@ -91,7 +106,8 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
     if (inspector) leave(targetId, url, "is the browser's inspector");
     else if (type === "page" && !ALLOWED.test(url)) leave(targetId, url, "is no page of the web");
   };
-  const onAttached = ({ sessionId, targetInfo }: Protocol.Target.AttachedToTargetEvent): void => {
+  const onAttached = (attached: Protocol.Target.AttachedToTargetEvent): void => {
+    const { sessionId, targetInfo, waitingForDebugger } = attached;
     const session = deps.connection.session(sessionId);
     if (!session) return;
     if (deps.only && session.parent === root && !deps.only.owns(targetInfo)) return;
@@ -100,6 +116,8 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
       return;
     }
     session.on("Target.attachedToTarget", onAttached);
+    if (deps.alone && targetInfo.type === "page")
+      watchWindow(session, targetInfo, waitingForDebugger);
     network.listen(session);
     if (targetInfo.type === "page" && !sessions.has(targetInfo.targetId)) {
       const { targetId } = targetInfo;
@@ -115,9 +133,27 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
     if (deps.alone) begin(session, targetInfo);
   };
 
+  function watchWindow(
+    session: CdpSession,
+    info: Protocol.Target.TargetInfo,
+    is_new: boolean,
+  ): void {
+    const { targetId: target_id, type } = info;
+    const seen = session.send("Network.enable", BUFFERS).then(
+      () => {},
+      () => {},
+    );
+    const window = { session, target_id, type, is_new, is_seen: false, seen };
+    void seen.then(() => {
+      window.is_seen = true;
+    });
+    windows.set(session, window);
+    void session.closed.then(() => windows.delete(session));
+    new_windows.watch(window);
+  }
   /** Posted, never awaited: the target is paused, and some commands are answered only when it runs. */
   function begin(session: CdpSession, info: Protocol.Target.TargetInfo): void {
-    session.post("Network.enable", BUFFERS);
+    if (info.type !== "page") session.post("Network.enable", BUFFERS);
     session.post("Target.setAutoAttach", AUTO_ATTACH);
     if (info.type === "page" || info.type === "iframe") {
       watchDocuments(session, info.targetId);
@@ -168,8 +204,9 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
   root.on("Target.attachedToTarget", onAttached);
   if (deps.alone)
     await Promise.all([
+      holdRequests(deps.connection, [new_windows.pause]),
       root.send("Target.setDiscoverTargets", { discover: true }),
-      root.send("Target.setAutoAttach", AUTO_ATTACH),
+      attachToAll(root),
     ]);
   return {
     network,

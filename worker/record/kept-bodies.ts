@@ -1,0 +1,83 @@
+import type { CdpSession, Protocol } from "../cdp/connection.ts";
+import type { Pause } from "./pauses.ts";
+import { fileSink } from "./read-body.ts";
+import { declaredLength } from "./requests.ts";
+import { dropBody, type Spool, type SpooledBody } from "./spool.ts";
+
+type Paused = Protocol.Fetch.RequestPausedEvent;
+
+/** Larger bodies are not held up. */
+const MAX_TAKEN_BYTES = 64 * 1024 * 1024;
+/** A body that takes longer goes on without us. */
+const TAKE_MS = 30_000;
+
+/** Bodies that no session of the network can read, kept from a pause at their answer. */
+export interface KeptBodies {
+  pause: Pause;
+  /** Lets a held request go on; its answer's body is kept. `onAnswered`: when the answer goes on to the page. */
+  follow(paused: Paused, onAnswered?: () => void): void;
+  /** Takes a body of this URL out; null when there is none. */
+  take(url: string): SpooledBody | null;
+  /** URLs of bodies that nobody took; the bodies are given up. */
+  finish(): string[];
+}
+
+/** @param seen resolves when whoever gets an answer is watched: a page is told of it, and we are not, before that */
+export function keepBodies(root: CdpSession, spool: Spool, seen: () => Promise<void>): KeptBodies {
+  const kept = new Map<string, SpooledBody[]>();
+  /** What is told when an answer goes on, by the pause's id. */
+  const awaited = new Map<string, () => void>();
+
+  const keep = async ({ requestId, request }: Paused) => {
+    const file = spool.open();
+    const timeout_ms = TAKE_MS;
+    try {
+      await root.sendBody("Fetch.getResponseBody", { requestId }, fileSink(file), { timeout_ms });
+      const body = file.finish();
+      if (body) kept.set(request.url, [...(kept.get(request.url) ?? []), body]);
+    } catch {
+      // Its request is lost when its answer is told and read.
+      file.discard();
+    }
+  };
+  const onAnswer = async (paused: Paused, onAnswered: () => void) => {
+    if (isTakeable(paused)) await keep(paused);
+    await seen();
+    onAnswered();
+    root.post("Fetch.continueRequest", { requestId: paused.requestId });
+  };
+  return {
+    pause: {
+      type: "any",
+      stage: "Response",
+      takes: (paused) => {
+        const onAnswered = awaited.get(paused.requestId);
+        if (!onAnswered) return false;
+        awaited.delete(paused.requestId);
+        void onAnswer(paused, onAnswered);
+        return true;
+      },
+    },
+    follow: ({ requestId }, onAnswered = () => {}) => {
+      awaited.set(requestId, onAnswered);
+      root.post("Fetch.continueRequest", { requestId, interceptResponse: true });
+    },
+    take: (url) => kept.get(url)?.shift() ?? null,
+    finish: () => {
+      const left = [...kept].flatMap(([url, bodies]) => bodies.map((body) => ({ url, body })));
+      kept.clear();
+      for (const { body } of left) dropBody(body);
+      return left.map(({ url }) => url);
+    },
+  };
+}
+
+/** Whether an answer has a body that ends, and that is not a download's. */
+function isTakeable({ responseStatusCode: status = 0, responseHeaders = [] }: Paused): boolean {
+  const headers = new Map(responseHeaders.map(({ name, value }) => [name.toLowerCase(), value]));
+  const endless = /^(text\/event-stream|multipart\/)/i.test(headers.get("content-type") ?? "");
+  const download = /^attachment/i.test(headers.get("content-disposition") ?? "");
+  const redirect = status >= 300 && status < 400;
+  if (status < 200 || redirect || endless || download) return false;
+  return (declaredLength(headers) ?? 0) <= MAX_TAKEN_BYTES;
+}
