@@ -153,6 +153,9 @@ export function defineTables(c: ColumnKit) {
       fingerprint: c.str("fingerprint").notNull(),
       answer: c.json<{ status: number; body: unknown; headers: Record<string, string> }>("answer"),
       created_at: c.time("created_at").notNull(),
+      /** The process that runs the call, and until when it is believed to; null in rows of earlier versions. */
+      owner: c.str("owner"),
+      leased_until: c.time("leased_until"),
     },
     (t) => [c.index("idempotency_created_idx").on(t.created_at)],
   );

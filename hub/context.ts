@@ -16,6 +16,7 @@ import type { WorkerLink } from "./fleet/worker-link.ts";
 import type { Arrivals } from "./jobs/arrivals.ts";
 import type { JobBus } from "./jobs/bus.ts";
 import type { Dispatcher } from "./jobs/dispatcher.ts";
+import type { RunningCalls } from "./jobs/running-calls.ts";
 import type { Scripted } from "./jobs/scripted.ts";
 import type { UnstoredResult } from "./jobs/unstored.ts";
 import type { Webhooks } from "./jobs/webhook.ts";
@@ -103,7 +104,7 @@ export interface HubContext {
   /** Profiles that are being written, with who writes: one writer per name. */
   readonly profile_writers: Map<string, string>;
   /** Calls with an Idempotency-Key that run in this process. */
-  readonly running_calls: Map<string, Promise<unknown>>;
+  readonly running_calls: RunningCalls;
   /** Ends the open event streams (1001) when the hub stops. */
   readonly streams: Set<() => Promise<void>>;
   /** Aborts when the hub stops: nobody waits for capacity any longer. */

@@ -54,6 +54,7 @@ import {
 import { afterGapOnce, hubMessage, lookForHubsOnce } from "./jobs/hub-messages.ts";
 import { dispatchOnce, reconcileOnce, redriveOnce } from "./jobs/passes.ts";
 import { RETAIN_JOBS_EVERY_MS, retainJobsOnce } from "./jobs/retention.ts";
+import { createRunningCalls } from "./jobs/running-calls.ts";
 import { newScripted } from "./jobs/scripted.ts";
 import { storeUnstoredOnce } from "./jobs/unstored.ts";
 import { createWebhooks } from "./jobs/webhook.ts";
@@ -161,7 +162,8 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   const { kv } = shared;
   const admin = adminOf(deps, db, shared);
   const ctx = {
-    ...{ ...deps, db, operations, admin, kv, objects, pipeline, running_calls: new Map() },
+    ...{ ...deps, db, operations, admin, kv, objects, pipeline },
+    running_calls: createRunningCalls({ clock: deps.clock, db }),
     changes: createChanges(),
   };
   const server = serve(config, createControlApp(ctx), log);
@@ -312,7 +314,7 @@ async function openContext(
     script_tools: { ...SCRIPT_TOOLS, ...deps.script_tools },
     unstored: new Map(),
     profile_writers: new Map(),
-    running_calls: new Map(),
+    running_calls: createRunningCalls({ clock, db }),
     streams: new Set(),
     stopping: stopping.signal,
     signal: deps.signal ?? (() => {}),

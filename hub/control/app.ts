@@ -84,7 +84,7 @@ const KEYED =
 /** Mutating calls may carry Idempotency-Key (design/api.md). */
 function onceWithKey(ctx: ControlContext): MiddlewareHandler<HttpEnv> {
   const limit = jsonLimit(MAX_BATCH_BYTES);
-  const once = keyedCall(ctx, { forget_503: true });
+  const once = keyedCall(ctx);
   return async function onceWithKeyGuard(c, next) {
     const keyed = c.req.header("idempotency-key") !== undefined;
     if (!keyed || c.req.method === "GET" || !KEYED.test(c.req.path)) return next();

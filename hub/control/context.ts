@@ -4,6 +4,7 @@ import type { Changes } from "../changes.ts";
 import type { HubConfig } from "../config.ts";
 import type { QueueStore } from "../db/queue/types.ts";
 import type { Db, PullWorkerRow } from "../db/types.ts";
+import type { RunningCalls } from "../jobs/running-calls.ts";
 import type { Kv } from "../stores/kv.ts";
 import type { ObjectStore } from "../stores/objects.ts";
 import type { AdminGate } from "./operations/admin.ts";
@@ -63,7 +64,7 @@ export interface ControlContext {
     | "idempotency"
   >;
   /** Calls with an Idempotency-Key that are being answered. */
-  readonly running_calls: Map<string, Promise<unknown>>;
+  readonly running_calls: RunningCalls;
   /** Commands on their way to workers, and what running tasks print: both are short-lived. */
   readonly kv: Kv;
   readonly objects: ObjectStore;

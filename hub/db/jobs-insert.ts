@@ -7,7 +7,7 @@ import type { JobsRepo } from "./types.ts";
 export function insertWith({ q, t, atomic, lockRows }: Conn): JobsRepo["insertWith"] {
   const { jobs, attempts, idempotency_keys: keys } = t;
   return async (row, { key, attempt }) => {
-    const open = key && and(eq(keys.key, key.key), isNull(keys.answer));
+    const open = key && and(eq(keys.key, key.key), eq(keys.owner, key.owner), isNull(keys.answer));
     const allowed = open ? sql`where exists (select 1 from ${keys} where ${open})` : sql``;
     const statements: Statement[] = [
       q

@@ -74,7 +74,7 @@ export interface FinishJob {
 
 /** What is stored together with a new job. */
 export interface JobCompany {
-  key: { key: string; answer: NonNullable<IdempotencyRow["answer"]> } | null;
+  key: { key: string; owner: string; answer: NonNullable<IdempotencyRow["answer"]> } | null;
   /** Of a job that runs a script: its first attempt, which holds the script. */
   attempt: AttemptRow | null;
 }
@@ -87,8 +87,8 @@ export interface JobsRepo {
   insert(row: JobRow): Promise<void>;
   /**
    * Stores the job with what belongs to it, in one transaction: the answer of its Idempotency-Key, so that no crash makes a
-   * second job of the same call, and the script it is to run. False, and nothing stored, when the key has an answer already or
-   * is gone.
+   * second job of the same call, and the script it is to run. False, and nothing stored, when the key has an answer already, is
+   * gone, or another process has taken it over.
    */
   insertWith(row: JobRow, also: JobCompany): Promise<boolean>;
   get(job_id: string): Promise<JobRow | null>;
@@ -263,12 +263,32 @@ export interface HostsRepo {
   delete(host: string): Promise<boolean>;
 }
 
+/** Who wants an Idempotency-Key: `owner` is the process, and `fingerprint` tells one request from another. */
+export interface KeyClaim {
+  key: string;
+  fingerprint: string;
+  owner: string;
+  /** Epoch ms. */
+  now: number;
+  lease_ms: number;
+}
+
 export interface IdempotencyRepo {
-  /** Takes the key; null when it was free or older than 24 h, else the row that has it. */
-  begin(key: string, fingerprint: string, now: number): Promise<IdempotencyRow | null>;
-  complete(key: string, answer: NonNullable<IdempotencyRow["answer"]>): Promise<void>;
-  /** Gives the key back after a call that stored nothing: only while it is that call's and has no answer. */
-  abandon(key: string, created_at: number): Promise<void>;
+  /**
+   * Takes the key, leased for `lease_ms`; null when it was free, older than 24 h, or of the same request whose call has lost
+   * its lease without an answer; else the row that has it, and whether its lease holds.
+   */
+  begin(claim: KeyClaim): Promise<(IdempotencyRow & { leased: boolean }) | null>;
+  /** Leases these keys of `owner` again, those that have no answer yet. */
+  renew(keys: string[], owner: string, now: number, lease_ms: number): Promise<void>;
+  /** Only while it is the owner's. */
+  complete(
+    key: string,
+    owner: string,
+    answer: NonNullable<IdempotencyRow["answer"]>,
+  ): Promise<void>;
+  /** Gives the key back after a call that stored nothing: only while it is the owner's and has no answer. */
+  abandon(key: string, owner: string): Promise<void>;
   expire(created_before: number): Promise<number>;
 }
 

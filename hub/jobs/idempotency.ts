@@ -2,17 +2,14 @@ import { AppError, conflict } from "#shared/errors.ts";
 import type { HubContext } from "../context.ts";
 import type { IdempotencyRow } from "../db/types.ts";
 import { recordOf } from "./read.ts";
+import { CALL_LEASE_MS } from "./running-calls.ts";
 
 /** What keyed calls need of the process that answers them. */
 export type KeyedContext = Pick<HubContext, "clock" | "running_calls"> & {
-  readonly config: Pick<HubContext["config"], "redis_url">;
-  readonly cluster?: Pick<HubContext["cluster"], "shared">;
   readonly db: Pick<HubContext["db"], "idempotency">;
 };
 
 export interface KeyedOptions {
-  /** A 503 of this call has stored nothing: it may be tried again with the same key at once. */
-  forget_503?: boolean;
   /** What a kept answer is by now; itself unless given. */
   replay?: (answer: Answer) => Promise<Answer>;
 }
@@ -24,8 +21,6 @@ const STORED = 0;
 /** How long the same call waits for one that another process answers, and how often it looks. */
 const ELSEWHERE_MS = 20_000;
 const LOOK_MS = 100;
-/** A call that has stored nothing after so long is dead. */
-const DEAD_CALL_MS = 120_000;
 
 /** What a key holds from the moment its job is stored, so that no crash afterwards makes a second one. */
 export const madeJob = (job_id: string): Answer => ({
@@ -41,8 +36,9 @@ export const stillRunning = (): AppError =>
 
 /**
  * Runs `call` once per key (design/api.md): the same key and request again gets the first answer, also while the first
- * still runs. Only answers that stored something are kept.
- * @throws AppError conflict when the key was used with another request.
+ * still runs. Only answers that stored something are kept. A key is leased by the process that runs its call for as long as
+ * it runs, so one that was killed holds up nobody for longer than CALL_LEASE_MS.
+ * @throws AppError conflict when the key was used with another request, or another process still runs the call.
  */
 export async function oncePerKey(
   ctx: KeyedContext,
@@ -51,53 +47,50 @@ export async function oncePerKey(
   call: () => Promise<Answer>,
   options: KeyedOptions = {},
 ): Promise<Answer> {
-  const now = ctx.clock.now();
-  const taken = await ctx.db.idempotency.begin(key, fingerprint, now);
-  if (!taken) return runCall(ctx, key, now, call, options.forget_503 ?? false);
-  if (taken.fingerprint !== fingerprint)
-    throw conflict("this Idempotency-Key was used with another request");
-  const running = ctx.running_calls.get(key);
-  if (running !== undefined) {
-    await running.catch(() => {});
-    return oncePerKey(ctx, key, fingerprint, call, options);
+  const { clock, db, running_calls } = ctx;
+  const { owner } = running_calls;
+  const until = clock.monotonic() + ELSEWHERE_MS;
+  for (;;) {
+    const claim = { key, fingerprint, owner, now: clock.now(), lease_ms: CALL_LEASE_MS };
+    const taken = await db.idempotency.begin(claim);
+    if (!taken) return runCall(ctx, key, call);
+    if (taken.fingerprint !== fingerprint)
+      throw conflict("this Idempotency-Key was used with another request");
+    const running = running_calls.get(key);
+    if (running !== undefined) {
+      await running.catch(() => {});
+      continue;
+    }
+    const { answer } = taken;
+    const ended = !taken.leased || taken.owner === owner;
+    if (answer && (answer.status !== STORED || ended)) return options.replay?.(answer) ?? answer;
+    if (clock.monotonic() >= until) throw stillRunning();
+    await clock.sleep(LOOK_MS);
   }
-  if (mayRunElsewhere(ctx, taken)) {
-    await ctx.clock.sleep(LOOK_MS);
-    return oncePerKey(ctx, key, fingerprint, call, options);
-  }
-  if (taken.answer) return options.replay?.(taken.answer) ?? taken.answer;
-  if (now - taken.created_at < DEAD_CALL_MS) throw stillRunning();
-  await ctx.db.idempotency.abandon(key, taken.created_at);
-  return oncePerKey(ctx, key, fingerprint, call, options);
 }
 
-/** Whether another process may be answering the first call: one that died there is not waited for for long. */
-const mayRunElsewhere = (ctx: KeyedContext, { answer, created_at }: IdempotencyRow): boolean =>
-  (ctx.config.redis_url !== null || ctx.cluster?.shared === true) &&
-  (answer === null || answer.status === STORED) &&
-  ctx.clock.now() - created_at < ELSEWHERE_MS;
-
 async function runCall(
-  ctx: KeyedContext,
+  { db, running_calls }: KeyedContext,
   key: string,
-  created_at: number,
   call: () => Promise<Answer>,
-  forget_503: boolean,
 ): Promise<Answer> {
+  const { owner } = running_calls;
   const run = (async () => {
-    const answer = await call();
-    if (isKept(answer)) await ctx.db.idempotency.complete(key, answer);
-    // After a 5xx nobody knows what was stored: the key stays with what was stored with its job, or until it counts as dead.
-    else if (answer.status < 500 || (forget_503 && answer.status === 503))
-      await ctx.db.idempotency.abandon(key, created_at);
-    return answer;
+    let kept = false;
+    try {
+      const answer = await call();
+      if (isKept(answer)) {
+        await db.idempotency.complete(key, owner, answer);
+        kept = true;
+      }
+      return answer;
+    } finally {
+      // What was stored with its job stays: that was the key's answer from then on.
+      if (!kept) await db.idempotency.abandon(key, owner).catch(() => {});
+    }
   })();
-  ctx.running_calls.set(key, run);
-  try {
-    return await run;
-  } finally {
-    ctx.running_calls.delete(key);
-  }
+  running_calls.add(key, run);
+  return run;
 }
 
 const jobIdOf = ({ body }: Answer): string | null => {

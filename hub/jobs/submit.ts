@@ -128,13 +128,13 @@ async function queueScripted(ctx: HubContext, row: JobRow, script: string | null
 
 /** @throws AppError conflict when another process has answered the call's Idempotency-Key meanwhile. */
 async function storeJob(
-  { db }: HubContext,
+  { db, running_calls: { owner } }: HubContext,
   row: JobRow,
   attempt: AttemptRow | null,
 ): Promise<void> {
   const key = row.idempotency_key;
   if (key === null && attempt === null) return db.jobs.insert(row);
-  const named = key === null ? null : { key, answer: madeJob(row.job_id) };
+  const named = key === null ? null : { key, owner, answer: madeJob(row.job_id) };
   if (!(await db.jobs.insertWith(row, { key: named, attempt }))) throw stillRunning();
 }
 

@@ -39,11 +39,8 @@ const responseOf = ({ status, body, headers }: Answer): Response =>
   });
 
 /** Mutating calls may carry Idempotency-Key: same key and body, same answer; another body, 409 (design/api.md). */
-export const idempotent = (
-  ctx: HubContext,
-  options: Pick<KeyedOptions, "forget_503"> = {},
-): MiddlewareHandler<HttpEnv> =>
-  keyedCall(ctx, { ...options, replay: (answer) => replayJob(ctx, answer) });
+export const idempotent = (ctx: HubContext): MiddlewareHandler<HttpEnv> =>
+  keyedCall(ctx, { replay: (answer) => replayJob(ctx, answer) });
 
 /** The same for calls that make no job. */
 export const keyedCall = (

@@ -39,7 +39,7 @@ export const thisSession = (ctx: HubContext): MiddlewareHandler<HttpEnv> =>
 
 /** Sessions: open, list, look at, end (fleet spec §4.2, design/api.md). */
 export function sessionRoutes(ctx: HubContext) {
-  const middleware = [jsonBodyLimit, idempotent(ctx, { forget_503: true })];
+  const middleware = [jsonBodyLimit, idempotent(ctx)];
   const open = createRoute({
     method: "post",
     path: "/sessions",

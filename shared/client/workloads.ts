@@ -28,7 +28,7 @@ export interface SubmitTasksOptions extends CallOptions {
   idempotency_key?: string;
 }
 
-/** A key whose first call died with the control plane is free again after two minutes. */
+/** A control plane that restarts, and one whose database is away, come back within this time. */
 const SUBMIT_PATIENCE_MS = 150_000;
 /** 10,000 tasks with a large `extra` are tens of megabytes. */
 const BATCH_MS = 120_000;

@@ -21,6 +21,9 @@ async function running(db: Db, lease_token = 1, fields: Partial<JobRow> = {}): P
   return claimed;
 }
 
+const begin = (db: Db, now: number) =>
+  db.idempotency.begin({ key: "k", fingerprint: "print", owner: "me", now, lease_ms: 60_000 });
+
 eachDialect((open) => {
   describe("a stored job", () => {
     test("comes back as it was inserted, with every kind of value", async () => {
@@ -59,30 +62,28 @@ eachDialect((open) => {
   describe("a job under an Idempotency-Key (design/api.md)", () => {
     const answer = (job_id: string) => ({ status: 0, body: { job_id }, headers: {} });
     const keyed = (row: JobRow, key: string) => ({
-      key: { key, answer: answer(row.job_id) },
+      key: { key, owner: "me", answer: answer(row.job_id) },
       attempt: null,
     });
 
     test("is stored together with the key's answer", async () => {
       const db = await open();
       const row = jobRow({ idempotency_key: "k", title: "quotes ' and 漢字" });
-      await db.idempotency.begin("k", "print", 1);
+      await begin(db, 1);
       expect(await db.jobs.insertWith(row, keyed(row, "k"))).toBe(true);
       expect(await db.jobs.get(row.job_id)).toEqual(row);
-      expect((await db.idempotency.begin("k", "print", 2))?.answer).toEqual(answer(row.job_id));
+      expect((await begin(db, 2))?.answer).toEqual(answer(row.job_id));
     });
 
     test("is made once, however many calls believe that the key is theirs", async () => {
       const db = await open();
-      await db.idempotency.begin("k", "print", 1);
+      await begin(db, 1);
       const rows = times(20).map(() => jobRow({ idempotency_key: "k" }));
       const made = await Promise.all(rows.map((row) => db.jobs.insertWith(row, keyed(row, "k"))));
       const [winner, ...others] = rows.filter((_, i) => made[i]);
       expect(others).toEqual([]);
       expect(await db.jobs.list({ limit: 50 }, null)).toEqual([winner as JobRow]);
-      expect((await db.idempotency.begin("k", "print", 2))?.answer).toEqual(
-        answer(winner?.job_id ?? ""),
-      );
+      expect((await begin(db, 2))?.answer).toEqual(answer(winner?.job_id ?? ""));
     });
 
     test("is not made when the key was given back meanwhile", async () => {

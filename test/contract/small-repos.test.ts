@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import type { Db, KeyClaim } from "#hub/db/types.ts";
 import { eachDialect } from "#test/support/db.ts";
 
 const times = (n: number) => Array.from({ length: n }, (_, i) => i);
@@ -9,6 +10,9 @@ const worker = (worker_id: string, last_seen_at = 1) => ({
   version: "v1",
   last_seen_at,
 });
+
+const begin = (db: Db, key: string, fingerprint: string, more: Partial<KeyClaim> = {}) =>
+  db.idempotency.begin({ key, fingerprint, owner: "me", now: 1, lease_ms: 60_000, ...more });
 
 eachDialect((open) => {
   describe("workers", () => {
@@ -81,7 +85,7 @@ eachDialect((open) => {
     test("of 20 calls with one key one takes it, the others see its row", async () => {
       const db = await open();
       const results = await Promise.all(
-        times(20).map((i) => db.idempotency.begin("k", `print-${i}`, i)),
+        times(20).map((i) => begin(db, "k", `print-${i}`, { now: i })),
       );
       expect(results.filter((row) => row === null)).toHaveLength(1);
       const fingerprints = new Set(results.flatMap((row) => (row ? [row.fingerprint] : [])));
@@ -90,12 +94,15 @@ eachDialect((open) => {
 
     test("show the answer once there is one", async () => {
       const db = await open();
-      expect(await db.idempotency.begin("k", "print", 1)).toBeNull();
-      expect((await db.idempotency.begin("k", "print", 2))?.answer).toBeNull();
-      await db.idempotency.complete("k", answer);
-      expect(await db.idempotency.begin("k", "print", 3)).toEqual({
+      expect(await begin(db, "k", "print")).toBeNull();
+      expect(await begin(db, "k", "print", { now: 2 })).toMatchObject({
+        ...{ answer: null, leased: true },
+      });
+      await db.idempotency.complete("k", "me", answer);
+      expect(await begin(db, "k", "print", { now: 3 })).toMatchObject({
         key: "k",
         fingerprint: "print",
+        owner: "me",
         answer,
         created_at: 1,
       });
@@ -103,35 +110,69 @@ eachDialect((open) => {
 
     test("given back or expired ones are free again", async () => {
       const db = await open();
-      await db.idempotency.begin("a", "print", 1);
-      await db.idempotency.abandon("a", 1);
-      expect(await db.idempotency.begin("a", "print", 10)).toBeNull();
-      await db.idempotency.begin("b", "print", 20);
+      await begin(db, "a", "print");
+      await db.idempotency.abandon("a", "me");
+      expect(await begin(db, "a", "print", { now: 10 })).toBeNull();
+      await begin(db, "b", "print", { now: 20 });
       expect(await db.idempotency.expire(20)).toBe(1);
-      expect(await db.idempotency.begin("a", "print", 30)).toBeNull();
-      expect(await db.idempotency.begin("b", "print", 30)).not.toBeNull();
+      expect(await begin(db, "a", "print", { now: 30 })).toBeNull();
+      expect(await begin(db, "b", "print", { now: 30 })).not.toBeNull();
     });
   });
 
   test("idempotency keys: only the call that took a key and has no answer yet can give it back", async () => {
     const db = await open();
     const answer = { status: 200, body: {}, headers: {} };
-    await db.idempotency.begin("k", "print", 1);
-    await db.idempotency.abandon("k", 2);
-    expect(await db.idempotency.begin("k", "print", 3)).toMatchObject({ created_at: 1 });
-    await db.idempotency.complete("k", answer);
-    await db.idempotency.abandon("k", 1);
-    expect(await db.idempotency.begin("k", "print", 4)).toMatchObject({ created_at: 1, answer });
+    await begin(db, "k", "print");
+    await db.idempotency.abandon("k", "another");
+    await db.idempotency.complete("k", "another", answer);
+    expect(await begin(db, "k", "print", { now: 3 })).toMatchObject({
+      created_at: 1,
+      answer: null,
+    });
+    await db.idempotency.complete("k", "me", answer);
+    await db.idempotency.abandon("k", "me");
+    expect(await begin(db, "k", "print", { now: 4 })).toMatchObject({ created_at: 1, answer });
+  });
+
+  test("idempotency keys: one whose lease has lapsed without an answer is another's for the same request, once", async () => {
+    const db = await open();
+    const answer = { status: 200, body: {}, headers: {} };
+    await begin(db, "k", "print", { lease_ms: -1 });
+    await begin(db, "answered", "print", { lease_ms: -1 });
+    await db.idempotency.complete("answered", "me", answer);
+    const of = (owner: string, print = "print") => begin(db, "k", print, { owner, now: 2 });
+    expect(await of("second", "another request")).toMatchObject({ fingerprint: "print" });
+    const results = await Promise.all(times(20).map(() => of("second")));
+    expect(results.filter((row) => row === null)).toHaveLength(1);
+    // Who had it before stores nothing under it any more.
+    await db.idempotency.complete("k", "me", answer);
+    await db.idempotency.abandon("k", "me");
+    expect(await of("second")).toMatchObject({ owner: "second", answer: null, leased: true });
+    expect(await begin(db, "answered", "print", { owner: "second", now: 2 })).toMatchObject({
+      ...{ owner: "me", answer, leased: false },
+    });
+  });
+
+  test("idempotency keys: renewing leases those of the owner that have no answer", async () => {
+    const db = await open();
+    for (const key of ["a", "b", "c"]) await begin(db, key, "print", { lease_ms: -1 });
+    await db.idempotency.complete("c", "me", { status: 200, body: {}, headers: {} });
+    await db.idempotency.renew(["a", "c"], "me", 1, 60_000);
+    await db.idempotency.renew(["b"], "another", 1, 60_000);
+    expect(await begin(db, "a", "print")).toMatchObject({ leased: true });
+    expect(await begin(db, "b", "print")).toBeNull();
+    expect(await begin(db, "c", "print")).toMatchObject({ leased: false });
   });
 
   test("idempotency keys older than 24 h are free, and of 20 calls one takes such a key", async () => {
     const db = await open();
     const day = 86_400_000;
-    await db.idempotency.begin("k", "old", 1);
-    await db.idempotency.complete("k", { status: 200, body: {}, headers: {} });
-    expect(await db.idempotency.begin("k", "new", 1 + day)).toMatchObject({ fingerprint: "old" });
+    await begin(db, "k", "old");
+    await db.idempotency.complete("k", "me", { status: 200, body: {}, headers: {} });
+    expect(await begin(db, "k", "new", { now: 1 + day })).toMatchObject({ fingerprint: "old" });
     const results = await Promise.all(
-      times(20).map((i) => db.idempotency.begin("k", `new-${i}`, 2 + day)),
+      times(20).map((i) => begin(db, "k", `new-${i}`, { now: 2 + day })),
     );
     expect(results.filter((row) => row === null)).toHaveLength(1);
     for (const row of results)

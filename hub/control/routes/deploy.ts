@@ -39,7 +39,7 @@ export function deployRoutes(ctx: ControlContext) {
   const app = newApp();
   app.on(["GET", "POST"], path, adminOnly(ctx));
   // After the password: a kept answer is the administrator's too.
-  app.on("POST", path, jsonBodyLimit, keyedCall(ctx, { forget_503: true }));
+  app.on("POST", path, jsonBodyLimit, keyedCall(ctx));
   return app
     .openapi(routes.start, async (c) =>
       c.json({ deploy_id: await ctx.operations.deploys.start(c.req.valid("json")) }, 202),
