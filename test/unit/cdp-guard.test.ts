@@ -48,7 +48,7 @@ describe("what would reach beyond the lane is an error with the id and session o
     ["Page.navigate", { url: "view-source:http://site.test/" }],
     ["Page.navigate", { url: "chrome://settings" }],
     ["Page.navigate", { url: "http://127.0.0.1:9223/json" }],
-    ["Page.navigate", { url: "nonsense" }],
+    ["Fetch.continueRequest", { url: "nonsense" }],
     ["Target.createTarget", { url: "devtools://devtools/bundled/inspector.html" }],
     ["Network.loadNetworkResource", { url: "file:///etc/passwd" }],
     ["DOM.setFileInputFiles", { files: ["/etc/passwd"] }],
@@ -99,6 +99,13 @@ test("no spelling hides a method", () => {
   });
   expect(errorOf(String.raw`{"id":1,"method":"Browser.c\x72ash"}`)).toContain("not JSON");
   expect(errorOf('/**/{"id":1,"method":"Browser.crash"}')).toContain("not JSON");
+});
+
+test("an invalid URL is answered with the browser's own words, and never reaches it", () => {
+  for (const url of ["asdf", "http://", "chrome://a b/", "http://a:99999/"])
+    expect(errorOf({ id: 1, method: "Page.navigate", params: { url } })).toBe(
+      "Cannot navigate to invalid URL",
+    );
 });
 
 test("a command inside a command is judged like any other", () => {

@@ -27,6 +27,9 @@ interface Command {
 /** Why a command is not let through; the message goes to the client. */
 class Refused extends Error {}
 
+/** As the browser itself would say it. */
+class RefusedByBrowser extends Refused {}
+
 type Params = Record<string, unknown>;
 /** Gives the parameters with which the command may go on. @throws Refused */
 type Judge = (params: Params, rules: GuardRules) => Params;
@@ -68,6 +71,12 @@ const withUrl: Judge = (params, rules) => {
   checkUrl(params.url, rules);
   return params;
 };
+/** Read here as the browser reads it, so that nothing gets by that only one of the two understands. */
+const toNavigate: Judge = (params, rules) => {
+  if (typeof params.url === "string" && params.url !== "" && !URL.canParse(params.url))
+    throw new RefusedByBrowser("Cannot navigate to invalid URL");
+  return withUrl(params, rules);
+};
 const withDownloads: Judge = (params, { downloads }) =>
   params.downloadPath === undefined ? params : { ...params, downloadPath: downloads };
 
@@ -91,7 +100,7 @@ const JUDGES: Record<string, Judge> = {
   "PWA.install": never(ESCAPE),
   "PWA.launch": never(ESCAPE),
   "PWA.launchFilesInApp": never(ESCAPE),
-  "Page.navigate": withUrl,
+  "Page.navigate": toNavigate,
   "Page.setDownloadBehavior": withDownloads,
   "Target.createTarget": withUrl,
   "Target.exposeDevToolsProtocol": never("a page would get hold of the browser"),
@@ -152,7 +161,10 @@ export function judgeMessage(payload: Buffer, rules: GuardRules): Verdict {
   } catch (err) {
     if (!(err instanceof Refused)) throw err;
     const code = command.method === undefined ? CODE.parse : CODE.refused;
-    const message = `${command.method ?? "message"} refused: ${err.message}`;
+    const message =
+      err instanceof RefusedByBrowser
+        ? err.message
+        : `${command.method ?? "message"} refused: ${err.message}`;
     return { kind: "answer", text: answerTo(command, { error: { code, message } }), close: false };
   }
 }
