@@ -209,7 +209,7 @@ describe("lane pool", () => {
   );
 
   test(
-    "a page is asked nothing: permissions are refused, and a PDF is a download",
+    "a page finds no permission decided, and a PDF is a download",
     async () => {
       const server = Bun.serve({
         port: 0,
@@ -222,7 +222,7 @@ describe("lane pool", () => {
       await withPool({ LANE_POOL: "1" }, async ({ pool }) => {
         const hold = take(pool);
         const browser = await hold.browser({ headless: false });
-        expect(await evaluate(browser, url, "Notification.permission")).toBe("denied");
+        expect(await evaluate(browser, url, "Notification.permission")).toBe("default");
         const { root } = browser.connection;
         const download = new Promise<string>((resolve) => {
           root.on("Browser.downloadWillBegin", (event) => resolve(event.url));

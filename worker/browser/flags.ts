@@ -49,6 +49,8 @@ const QUIET = [
   "--no-pings",
   "--mute-audio",
   "--noerrdialogs",
+  // A page finds nothing decided, as on a desktop, and is told no as soon as it asks: nobody may be there to answer.
+  "--deny-permission-prompts",
   "--password-store=basic",
 ];
 

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-const BLOCK = 2;
+const ALLOW = 1;
 
 /**
  * First-run state of a plain profile: nothing that pops up over a page. Enterprise policies would be stronger (pages could
@@ -17,7 +17,8 @@ const PREFERENCES = {
   // The dialog would stop the page for as long as nobody answers it.
   printing: { enabled: false },
   profile: {
-    default_content_setting_values: { geolocation: BLOCK, notifications: BLOCK },
+    // No page can see this one. Else the second file that a page starts by itself would be asked about, and refused.
+    default_content_setting_values: { automatic_downloads: ALLOW },
     exit_type: "Normal",
     password_manager_enabled: false,
     password_manager_leak_detection: false,
