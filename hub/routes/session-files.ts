@@ -108,7 +108,7 @@ export function sessionFileRoutes(ctx: HubContext) {
       "get",
       "/sessions/{sid}/files/{name}",
       "Read a downloaded file",
-      "As an attachment, with Range.",
+      "As an attachment, with Range. `name` is as the list tells it, or the guid that the browser calls the download by over CDP.",
     ),
     request: { params: SessionFileParams },
     responses: {

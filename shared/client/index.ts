@@ -22,6 +22,7 @@ export type { Session, SessionFile } from "../schema/session.ts";
 export type { Skill } from "../schema/skill.ts";
 export type { Worker } from "../schema/worker.ts";
 export type { Workload } from "../schema/workload.ts";
+export type { CdpTransport } from "./cdp-transport.ts";
 export { FlotillaError } from "./errors.ts";
 export type { EventOptions } from "./events.ts";
 export type { CallOptions, ClientOptions } from "./http.ts";

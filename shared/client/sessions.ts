@@ -11,6 +11,7 @@ import type {
   SessionActionName,
   SessionFile,
 } from "../schema/session.ts";
+import { type CdpTransport, cdpTransport } from "./cdp-transport.ts";
 import type { CallOptions, Http } from "./http.ts";
 
 /** Answer of an action; `R` is what its `result` is known to be. */
@@ -41,6 +42,11 @@ export interface OpenSession extends SessionActions, AsyncDisposable {
   files(call?: CallOptions): Promise<SessionFile[]>;
   /** A downloaded file, streamed. */
   file(name: string, call?: CallOptions): Promise<Response>;
+  /**
+   * For Playwright's `connectOverCDP`: this session's browser, with downloads on this machine's disk, where `saveAs`, `path`
+   * and `createReadStream` look for them.
+   */
+  cdpTransport(): CdpTransport;
   saveProfile(name: string, call?: CallOptions): Promise<Profile>;
   /** Ends the session and its browser. */
   close(call?: CallOptions): Promise<void>;
@@ -153,6 +159,7 @@ function openSession(http: Http, record: Session): OpenSession {
     files: async (call) =>
       (await http.json<{ files: SessionFile[] }>("GET", `${base}/files`, call)).files,
     file: (name, call) => http.open("GET", `${base}/files/${encodeURIComponent(name)}`, call),
+    cdpTransport: () => cdpTransport(http, base),
     saveProfile: (name, call) =>
       http.json("POST", `${base}/profile/save`, { timeout_ms: 600_000, ...call, json: { name } }),
     close,

@@ -1,13 +1,23 @@
-import { linkSync, rmSync, statSync } from "node:fs";
+import { linkSync, lstatSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import mime from "mime";
 import type { Protocol } from "#worker/cdp/connection.ts";
 import type { LaneBrowser } from "#worker/lanes/types.ts";
 import { uniqueName } from "./file-names.ts";
-import type { DownloadedFile, SessionFiles } from "./files.ts";
+import type { DownloadedFile, SessionFiles, StoredFile } from "./files.ts";
 
 /** Files listed; the oldest go, with their bytes, when there are more. */
 const MAX_FILES = 1_000;
+
+const OCTETS = "application/octet-stream";
+/** What the browser calls a download; a file has this name from the moment it is whole. */
+const GUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** A regular file that is there. */
+function stored(path: string, type: string): StoredFile | null {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  return stat?.isFile() ? { path, size: stat.size, mime: type } : null;
+}
 
 interface Row extends DownloadedFile {
   guid: string;
@@ -34,8 +44,11 @@ export function createDownloads({ max_bytes }: { max_bytes: number }): Downloads
     rows.delete(row.name);
     rmSync(row.path, { force: true });
   };
+  /** Of the browser in use. */
+  let directory: string | null = null;
   const start: Downloads["start"] = async ({ connection, dirs }, { alone }) => {
     const { root } = connection;
+    directory = dirs.downloads;
     const byGuid = new Map<string, Row>();
     const onBegin = (p: Protocol.Browser.DownloadWillBeginEvent): void => {
       const name = uniqueName(p.suggestedFilename || "download", (taken) => rows.has(taken));
@@ -44,7 +57,7 @@ export function createDownloads({ max_bytes }: { max_bytes: number }): Downloads
         name,
         path: join(dirs.downloads, p.guid),
         size: 0,
-        mime: mime.getType(name) ?? "application/octet-stream",
+        mime: mime.getType(name) ?? OCTETS,
         url: p.url.slice(0, 4_096),
         state: "in_progress",
         created_at: Date.now(),
@@ -96,10 +109,11 @@ export function createDownloads({ max_bytes }: { max_bytes: number }): Downloads
     },
     listDownloads: () => [...rows.values()].map(({ guid: _guid, path: _path, ...file }) => file),
     openDownload: (name) => {
-      const row = rows.get(name);
-      if (row?.state !== "completed") return null;
-      const size = statSync(row.path, { throwIfNoEntry: false })?.size;
-      return size === undefined ? null : { path: row.path, size, mime: row.mime };
+      const row = rows.get(name) ?? [...rows.values()].find(({ guid }) => guid === name);
+      if (row) return row.state === "completed" ? stored(row.path, row.mime) : null;
+      // Of a context that a CDP client has made for itself: nobody else is told of its downloads, nor of their names.
+      if (directory === null || !GUID.test(name)) return null;
+      return stored(join(directory, name), OCTETS);
     },
   };
 }

@@ -1,0 +1,86 @@
+import { createWriteStream } from "node:fs";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { Http } from "./http.ts";
+
+/** As Playwright's `connectOverCDP` takes one; messages of CDP are objects. */
+export interface CdpTransport {
+  send(message: object): void;
+  close(): void;
+  onmessage?: (message: object) => void;
+  onclose?: (reason?: string) => void;
+}
+
+interface Message {
+  method?: string;
+  params?: Record<string, unknown>;
+}
+
+/** A guid is what the browser calls a download, and what Playwright calls its file. */
+const GUID = /^[0-9a-f-]{36}$/i;
+
+/**
+ * A session's browser for a client that looks for downloads on its own disk, as Playwright does over CDP (`saveAs`, `path`,
+ * `createReadStream`). The browser is on another machine, so each file is fetched to the place that the client has named,
+ * before the client is told that it is complete. One that cannot be fetched is told as canceled.
+ */
+export function cdpTransport(http: Http, session_path: string): CdpTransport {
+  const url = `${http.base_url.replace(/^http/, "ws")}${session_path}/cdp`;
+  const socket = new WebSocket(url, { headers: http.headers } as unknown as string[]);
+  const over = new AbortController();
+  /** Sent before the socket was open. */
+  let waiting: string[] = [];
+  let directory: string | null = null;
+
+  /** Its path on this machine. */
+  const fetchFile = async (guid: string, into: string): Promise<string> => {
+    await mkdir(into, { recursive: true });
+    const path = join(into, guid);
+    try {
+      const { signal } = over;
+      const answer = await http.open("GET", `${session_path}/files/${guid}`, { signal });
+      if (answer.body === null) throw new Error("an answer without a body");
+      await pipeline(Readable.fromWeb(answer.body as never), createWriteStream(path), { signal });
+      return path;
+    } catch (err) {
+      await rm(path, { force: true });
+      throw err;
+    }
+  };
+  const deliver = (message: object): void => transport.onmessage?.(message);
+  const receive = (message: Message): void => {
+    const { method, params } = message;
+    const guid = String(params?.guid);
+    const whole = method === "Browser.downloadProgress" && params?.state === "completed";
+    if (whole && directory !== null && GUID.test(guid))
+      fetchFile(guid, directory).then(
+        (filePath) => deliver({ ...message, params: { ...params, filePath } }),
+        () => deliver({ ...message, params: { ...params, state: "canceled" } }),
+      );
+    else deliver(message);
+  };
+  socket.onopen = () => {
+    for (const text of waiting) socket.send(text);
+    waiting = [];
+  };
+  socket.onmessage = ({ data }) => receive(JSON.parse(String(data)) as Message);
+  socket.onerror = () => {};
+  socket.onclose = ({ code, reason }) => {
+    over.abort();
+    transport.onclose?.(reason || `closed with ${code}`);
+  };
+  const transport: CdpTransport = {
+    send: (message: Message) => {
+      const to = message.params?.downloadPath;
+      if (message.method === "Browser.setDownloadBehavior" && typeof to === "string")
+        directory = to;
+      const text = JSON.stringify(message);
+      if (socket.readyState === WebSocket.CONNECTING) waiting.push(text);
+      else socket.send(text);
+    },
+    close: () => socket.close(),
+  };
+  return transport;
+}
