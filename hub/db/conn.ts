@@ -40,6 +40,8 @@ export interface Conn {
   isConflict(err: unknown): boolean;
   /** Runs a repository call within its deadline; rejects with AppError unavailable when the database cannot be used. */
   call<T>(work: () => Promise<T>): Promise<T>;
+  /** The same for a call of the queue. */
+  callQueue<T>(work: () => Promise<T>): Promise<T>;
   /** The workload pipeline's queue over this database, beside the repositories. Closed with the connection. */
   openQueue(options: QueueOptions): QueueStore;
   ping(): Promise<void>;

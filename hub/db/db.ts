@@ -80,7 +80,7 @@ export function sqlitePath(url: string): string | null {
 
 /** Every repository over one connection, with the driver's errors told as the product's. */
 export function toDb(conn: Conn): Db {
-  const guarded = <T extends object>(repo: T): T => guard(repo, conn);
+  const guarded = <T extends object>(repo: T): T => guard(repo, conn.call);
   return {
     dialect: conn.dialect,
     jobs: guarded(jobsRepo(conn)),
@@ -111,17 +111,17 @@ export function toDb(conn: Conn): Db {
     presets: guarded(presetsRepo(conn)),
     skills: guarded(skillsRepo(conn)),
     conventions: guarded(conventionsRepo(conn)),
-    openQueue: (options) => guarded(conn.openQueue(options)),
+    openQueue: (options) => guard(conn.openQueue(options), conn.callQueue),
     ...guarded({ ping: conn.ping }),
     close: conn.close,
   };
 }
 
 /** Repositories are plain records of async functions, which is what makes this cast true. */
-function guard<T extends object>(repo: T, conn: Conn): T {
+function guard<T extends object>(repo: T, within: Conn["call"]): T {
   const wrap =
     (call: (...args: unknown[]) => Promise<unknown>) =>
     (...args: unknown[]) =>
-      conn.call(() => call(...args));
+      within(() => call(...args));
   return Object.fromEntries(Object.entries(repo).map(([name, call]) => [name, wrap(call)])) as T;
 }

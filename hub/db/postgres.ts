@@ -3,7 +3,6 @@ import postgres, { type Options, type Sql } from "postgres";
 import { pgKit } from "#drizzle/kit.pg.ts";
 import { type Migration, pgMigrations } from "#drizzle/migrations.gen.ts";
 import { defineTables } from "#drizzle/tables.ts";
-import { withDeadline } from "#shared/clock.ts";
 import { ConfigError } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
@@ -12,7 +11,7 @@ import { type AppliedMigration, MIGRATIONS_TABLE, migrate } from "./migrate.ts";
 import { errorCode, toUnavailable } from "./postgres-errors.ts";
 import { holdHubLock, LOCK_SESSION } from "./postgres-lock.ts";
 import { openPostgresQueue } from "./queue/postgres.ts";
-import { type QueueClient, renewedClient } from "./queue/queue-client.ts";
+import { type WatchedClient, watchedClient } from "./watched-client.ts";
 
 const POOL_SIZE = 10;
 /** The queue's own connections: two keep a server of two cores busy, more added nothing. */
@@ -54,6 +53,13 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     if (err instanceof ConfigError) throw err;
     throw new ConfigError(`SVC_DB_URL: cannot use the Postgres database: ${errorMessage(err)}`);
   }
+  const open = () => openPool(url);
+  const openHot = () => openQueueClient(url, QUEUE_POOL_SIZE);
+  return toConn({ call_deadline_ms, unlock, open, openHot });
+}
+
+/** The repositories' connections. */
+function openPool(url: string): Sql {
   const client = connect(url, {
     max: POOL_SIZE,
     idle_timeout: IDLE_TIMEOUT_S,
@@ -63,8 +69,9 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
       idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     },
   });
-  const openHot = () => openQueueClient(url, QUEUE_POOL_SIZE);
-  return toConn(client, { call_deadline_ms, unlock, openHot });
+  // It tells the client how to read and write times; the repositories' own is over whatever client there is.
+  drizzle(client);
+  return client;
 }
 
 const RECONNECT = {
@@ -139,16 +146,25 @@ export async function migratePostgres(
   }
 }
 
-function toConn(
-  client: Sql,
-  {
-    call_deadline_ms,
-    unlock,
-    openHot,
-  }: { call_deadline_ms: number; unlock: () => Promise<void>; openHot: () => Sql },
-): Conn {
-  const queues: QueueClient[] = [];
+interface Clients {
+  call_deadline_ms: number;
+  unlock: () => Promise<void>;
+  open: () => Sql;
+  openHot: () => Sql;
+}
+
+function toConn({ call_deadline_ms, unlock, open, openHot }: Clients): Conn {
+  const queues: WatchedClient[] = [];
+  const pool = watchedClient(open, call_deadline_ms);
+  const client = pool.sql;
   const db = drizzle(withPrepare(client));
+  const told = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (err) {
+      throw toUnavailable(err) ?? err;
+    }
+  };
   return {
     dialect: "postgres",
     q: db,
@@ -168,15 +184,11 @@ function toConn(
       return select;
     },
     isConflict: (err) => errorCode(err) === "23505",
-    call: async (work) => {
-      try {
-        return await withDeadline("the database", call_deadline_ms, work());
-      } catch (err) {
-        throw toUnavailable(err) ?? err;
-      }
-    },
+    call: (work) => told(() => pool.use(work)),
+    // Its connections have a watch of their own.
+    callQueue: told,
     openQueue: ({ now: _now, ...options }) => {
-      const hot = renewedClient(openHot, call_deadline_ms);
+      const hot = watchedClient(openHot, call_deadline_ms);
       queues.push(hot);
       return openPostgresQueue({ client: hot, ...options });
     },
@@ -184,7 +196,7 @@ function toConn(
       await client`select 1`;
     },
     close: async () => {
-      await Promise.all([client, ...queues].map((c) => c.end({ timeout: CLOSE_TIMEOUT_S })));
+      await Promise.all([pool, ...queues].map((c) => c.end({ timeout: CLOSE_TIMEOUT_S })));
       await unlock();
     },
   };

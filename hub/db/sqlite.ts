@@ -122,6 +122,13 @@ function toConn(client: Client.Database, unlock: () => void): Conn {
     prepared.run(...params);
     return [];
   };
+  const call: Conn["call"] = async (work) => {
+    try {
+      return await group.call(work);
+    } catch (err) {
+      throw toUnavailable(err) ?? err;
+    }
+  };
   return {
     dialect: "sqlite",
     // Same builder calls in both dialects; the contract suite runs every repository on a real Postgres too.
@@ -131,13 +138,7 @@ function toConn(client: Client.Database, unlock: () => void): Conn {
       group.within(() => client.transaction(() => statements.map(run)).immediate()),
     lockRows: (select) => select,
     isConflict: (err) => codeOf(err).startsWith("SQLITE_CONSTRAINT_PRIMARYKEY"),
-    call: async (work) => {
-      try {
-        return await group.call(work);
-      } catch (err) {
-        throw toUnavailable(err) ?? err;
-      }
-    },
+    ...{ call, callQueue: call },
     openQueue: (options) => openSqliteQueue({ client, ...options }),
     ping: async () => {
       client.prepare("select 1").get();

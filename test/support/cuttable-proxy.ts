@@ -47,7 +47,6 @@ export async function startCuttableProxy(target_port: number): Promise<CuttableP
     },
     silence: () => {
       for (const socket of open) socket.unpipe().pause();
-      open.clear();
     },
     close: async () => {
       resetAll();

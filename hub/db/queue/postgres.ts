@@ -1,6 +1,7 @@
 import { emitMetric, TASK_STATE } from "#drizzle/queue-tables.ts";
 import type { Backoff } from "#shared/schema/workload.ts";
 import type { QueueOptions } from "../conn.ts";
+import type { WatchedClient } from "../watched-client.ts";
 import { Deltas } from "./deltas.ts";
 import { isLimited } from "./limits.ts";
 import {
@@ -17,7 +18,6 @@ import {
 import { claimAll, NO_LIMITS, readPlaces } from "./postgres-claims.ts";
 import * as SQL from "./postgres-statements.ts";
 import { freeNames, list, querier, type Tx, writeDeltas } from "./postgres-tx.ts";
-import type { QueueClient } from "./queue-client.ts";
 import type {
   AttemptRef,
   CancelledTask,
@@ -36,7 +36,7 @@ import type {
 
 export interface PostgresQueueOptions {
   /** A pool of its own; its statements never wait behind a page of the dashboard. int8 must be parsed to numbers. */
-  client: Pick<QueueClient, "use">;
+  client: Pick<WatchedClient, "use">;
   /** Names this process in the counters. */
   node: string;
   /** In [0, 1): spreads retries. */
