@@ -65,6 +65,8 @@ export const SESSION_TTL_S = {
 } as const;
 /** Ours: what an action may take when the caller does not say, and at most. */
 export const ACTION_TIMEOUT_S = { default: 30, max: 3_600 } as const;
+/** Ours: how long a dialog of a page waits for a person or an action before it is dismissed. */
+export const DIALOG_WAIT_S = 60;
 /** Ours: the same for actions that call an engine; §2.9 leaves a single call to the engine's own timeout. */
 export const ENGINE_ACTION_TIMEOUT_S = { ask: 120, agent: 600 } as const;
 /** Ours (design/api.md is silent): a question or goal in bytes, and the JSON of the schema for its answer. */

@@ -85,7 +85,8 @@ export async function runPage(
     const { job_id, url, extras } = assignment;
     const { browser, tab } = taken;
     const { signal } = overdue;
-    const page = { job_id, url, options, extras, browser, tab, story, sink, signal };
+    const { dialogs } = live;
+    const page = { job_id, url, options, extras, browser, tab, dialogs, story, sink, signal };
     if (!scripted) return deps.runFetch(page);
     const ready: ScriptedRun["ready"] = async (script) => {
       live.script = script;

@@ -10,7 +10,7 @@ import { type ScriptedJob, say } from "./job.ts";
 const MAX_STEPS = 30;
 const READS = new Set<TraceStep["action"]>([
   ...(["screenshot", "pdf", "content", "text", "markdown", "links", "tabs", "keepalive"] as const),
-  ...(["downloads", "read_download"] as const),
+  ...(["dialogs", "downloads", "read_download"] as const),
 ]);
 /** Fields whose text must not be written down. */
 const SECRET = /pass|pwd|secret|token|otp|pin\b|cvv|cvc|card|ssn/i;

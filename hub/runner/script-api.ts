@@ -34,6 +34,7 @@ export const SCRIPT_API = `declare module "flotilla" {
   type Point = { x: number; y: number };
   type LoadState = "load" | "domcontentloaded" | "networkidle";
   type Tab = { index: number; url: string; title: string; active: boolean };
+  type Dialog = { dialog_id: string; type: "alert" | "confirm" | "prompt" | "beforeunload"; message: string; default_prompt: string; url: string; active: boolean };
   type Download = { name: string; mime: string; size: number; url: string; state: string };
 
   /** The browser tab of this job, which shows job.url when the script begins. Await every call. */
@@ -83,6 +84,11 @@ export const SCRIPT_API = `declare module "flotilla" {
     /** Opens, closes or selects a tab; actions go to the selected one. */
     tab(op: "new", url?: string): Promise<Tab[]>;
     tab(op: "close" | "select", index?: number): Promise<Tab[]>;
+    /** What pages ask (alert, confirm, prompt) and nobody has answered; with the job's option dialog_policy "wait" alone they wait. */
+    dialogs(): Promise<Dialog[]>;
+    /** Answers the active tab's dialog, with text for a prompt. A click that opens one resolves to { dialog } while it waits. */
+    dialog(op: "accept", prompt_text?: string, options?: { dialog_id?: string } & Timeout): Promise<Dialog>;
+    dialog(op: "dismiss", options?: { dialog_id?: string } & Timeout): Promise<Dialog>;
     downloads(): Promise<Download[]>;
     /** The newest download, or the one of that name, waited for until it is whole. */
     read_download(name?: string, options?: Timeout): Promise<{ name: string; mime: string; size: number; bytes: Uint8Array }>;

@@ -46,6 +46,10 @@ const ACTION_OF: Record<string, string | undefined> = {
   eval: "evaluate",
   upload: "set_input_files",
   download: "read_download",
+  acceptDialog: 'dialog with "accept"',
+  dismissDialog: 'dialog with "dismiss"',
+  handleDialog: "dialog",
+  on: "dialogs, downloads or tabs: a session has no events",
 };
 
 const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

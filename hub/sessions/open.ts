@@ -101,6 +101,7 @@ async function offerLane(
       headless: input.headless,
       viewport: input.viewport,
       profile,
+      dialog_policy: input.dialog_policy,
     });
     if (!sent) await freeLane(ctx, link, held);
     if (!sent) throw away(link.worker_id);

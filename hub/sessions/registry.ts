@@ -46,6 +46,7 @@ export async function addSession(ctx: HubContext, input: AddSession): Promise<Hu
     last_active_at: now,
     expires_at: now + ttl_ms,
     tabs: 1,
+    dialogs: [],
     calls: 0,
     ended: ended.signal,
     over: (why) => ended.abort(why),
@@ -108,4 +109,5 @@ export const sessionRecord = ({ wall_jumps }: HubContext, session: HubSession): 
   url: session.url,
   title: session.title,
   tabs: session.tabs,
+  dialogs: session.dialogs,
 });

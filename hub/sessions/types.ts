@@ -1,3 +1,4 @@
+import type { Dialog } from "#shared/schema/dialog.ts";
 import type { HeldLane, WorkerLink } from "../fleet/worker-link.ts";
 
 /**
@@ -28,6 +29,8 @@ export interface HubSession {
   url: string;
   title: string;
   tabs: number;
+  /** As its worker told them last. */
+  dialogs: Dialog[];
   /** Calls on their way, for MAX_ACTIONS_AT_ONCE. */
   calls: number;
   /** Aborts once, with a `SessionOver`, when the session ends: viewers and CDP clients close by it. */

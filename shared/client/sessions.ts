@@ -87,6 +87,8 @@ const ACTIONS: Record<SessionActionName, true> = {
   tab: true,
   downloads: true,
   read_download: true,
+  dialogs: true,
+  dialog: true,
   keepalive: true,
   recipe: true,
   ask: true,

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { WORKER_ID } from "../ids.ts";
 import { MAX_URL_LENGTH } from "../limits.ts";
 import { StoredCookie } from "../schema/cookie.ts";
+import { Dialog, DialogPolicy } from "../schema/dialog.ts";
 import { CaptureReport, JobLogEntry } from "../schema/job.ts";
 import { ProfileRef } from "../schema/profile.ts";
 import { LoginRecipe, PopupPolicy, Recipe } from "../schema/recipe.ts";
@@ -126,6 +127,7 @@ const SessionPlace = {
   url: z.string().max(70_000),
   title: z.string().max(4_096),
   tabs: z.int().min(0),
+  dialogs: z.array(Dialog).max(20).default([]),
 };
 
 /**
@@ -253,6 +255,7 @@ export const HubOpenSession = SessionOnLane.extend({
   headless: z.boolean(),
   viewport: Viewport.nullable(),
   profile: ProfileRef.nullable(),
+  dialog_policy: DialogPolicy.default("wait"),
 });
 export type HubOpenSession = z.infer<typeof HubOpenSession>;
 

@@ -2,10 +2,12 @@ import { z } from "@hono/zod-openapi";
 import {
   ATTEMPT_TIMEOUT_S,
   CODEGEN_ATTEMPTS,
+  DIALOG_WAIT_S,
   MAX_CODE_BYTES,
   MAX_URL_LENGTH,
   MAX_WAIT_S,
 } from "../limits.ts";
+import { DialogPolicy } from "./dialog.ts";
 import { Recipe } from "./recipe.ts";
 
 export const JOB_MODES = ["fetch", "codegen-loop", "rerun"] as const;
@@ -118,6 +120,9 @@ export const JobOptions = z
       .default(0)
       .meta(bytes("Leave out what is smaller. 0 takes the fleet's own limit.")),
     headless: z.boolean().default(false).meta({ description: "Run the browser without a screen." }),
+    dialog_policy: DialogPolicy.default("dismiss").meta({
+      description: `What becomes of a dialog that the page opens (alert, confirm, prompt). wait leaves it to the viewer, a script or a CDP client for ${DIALOG_WAIT_S} s. dismiss and accept answer at once.`,
+    }),
     referer: z
       .string()
       .max(MAX_URL_LENGTH)

@@ -9,6 +9,7 @@ import {
   SESSION_TTL_S,
 } from "../limits.ts";
 import { SessionCookie } from "./cookie.ts";
+import { Dialog, DialogPolicy } from "./dialog.ts";
 import { RegistrySlug } from "./engine.ts";
 import { TargetUrl } from "./job.ts";
 import { ProfileName } from "./profile.ts";
@@ -43,6 +44,7 @@ export const CreateSession = z
       .default(SESSION_TTL_S.ttl_default),
     worker_id: z.string().max(64).nullable().default(null),
     viewport: Viewport.nullable().default(null),
+    dialog_policy: DialogPolicy.default("wait"),
   })
   .openapi("CreateSession");
 export type CreateSession = z.infer<typeof CreateSession>;
@@ -66,6 +68,8 @@ export const Session = z
     url: z.string(),
     title: z.string(),
     tabs: z.int(),
+    /** What its pages ask and nobody has answered; those pages stand still. */
+    dialogs: z.array(Dialog),
   })
   .openapi("Session");
 export type Session = z.infer<typeof Session>;
@@ -215,6 +219,17 @@ export const SESSION_ACTIONS = {
     op: z.enum(["new", "close", "select"]),
     index: z.int().min(0).max(1_000).optional(),
     url: StartUrl.optional(),
+  }),
+  dialogs: none,
+  dialog: args({
+    op: z.enum(["accept", "dismiss"]),
+    /** What is typed into a prompt; its default when left out. */
+    prompt_text: text.optional(),
+    /** As `dialogs` tells it; the active tab's when left out, else the oldest. */
+    dialog_id: z.string().max(64).optional(),
+  }).refine((a) => a.op === "accept" || a.prompt_text === undefined, {
+    path: ["prompt_text"],
+    error: "goes with accept",
   }),
   downloads: none,
   read_download: args({

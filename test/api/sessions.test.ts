@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { systemClock } from "#shared/clock.ts";
+import type { Dialog } from "#shared/schema/dialog.ts";
 import { SESSION_ACTIONS } from "#shared/schema/session.ts";
 import { issueAt } from "#test/support/api.ts";
 import { type FakeBridge, startFakeBridge } from "#test/support/fake-bridge.ts";
@@ -61,6 +62,7 @@ test("§4.2 POST /sessions answers 201 with the record of api.md and takes a lan
     url: TARGET,
     title: "Title",
     tabs: 1,
+    dialogs: [],
   });
   expect(await worker.opening.next()).toMatchObject({
     session_id: sid,
@@ -261,6 +263,7 @@ test("every action of api.md goes to the worker with its defaults, and its answe
     recipe: { actions: [{ kind: "press", key: "Enter" }] },
     ask: { prompt: "what?" },
     agent: { goal: "go" },
+    dialog: { op: "accept" },
   };
   for (const action of Object.keys(SESSION_ACTIONS).filter((name) => name !== "keepalive")) {
     const answer = await act(sid, action, { ...needed[action], timeout_s: 7 });
@@ -310,6 +313,18 @@ test("an action is validated by the hub: 422 names the field, 400 what is missin
   expect(worker.calls.all.length).toBe(0);
 });
 
+/** As a worker tells of it. */
+const DIALOG: Dialog = {
+  dialog_id: "1",
+  type: "confirm",
+  message: "Really?",
+  default_prompt: "",
+  url: "http://x.test/",
+  active: true,
+  opened_at: "2026-01-01T00:00:00.000Z",
+  closes_at: null,
+};
+
 test("a failed action: 422 with error for the page, 504 for time, 404 gone, 502 for the rest", async () => {
   const error = { name: "Error", message: "no such element", stack: "at x" };
   const kinds = { page: 422, invalid: 422, timeout: 504, gone: 404, broken: 502 } as const;
@@ -319,7 +334,7 @@ test("a failed action: 422 with error for the page, 504 for time, 404 gone, 502 
       ok: false,
       kind,
       error,
-      place: { url: "http://x.test/", title: "X", tabs: 2 },
+      place: { url: "http://x.test/", title: "X", tabs: 2, dialogs: [DIALOG] },
     }),
   });
   const { session_id: sid } = await open();
@@ -331,6 +346,7 @@ test("a failed action: 422 with error for the page, 504 for time, 404 gone, 502 
   }
   // A failed action tells where the page is as well.
   expect((await hub.call("GET", "/sessions")).body.sessions[0]).toMatchObject({
+    dialogs: [DIALOG],
     url: "http://x.test/",
     title: "X",
     tabs: 2,
@@ -569,7 +585,7 @@ test("§4.2 a call that comes while the browser starts is 503 with Retry-After, 
 
 test("GET /sessions/{sid} and /state tell where the page is now, or what is known when the worker is busy", async () => {
   const worker = await start({
-    on_call: () => ({ place: { url: "http://now.test/", title: "Now", tabs: 3 } }),
+    on_call: () => ({ place: { url: "http://now.test/", title: "Now", tabs: 3, dialogs: [] } }),
   });
   const { session_id: sid } = await open();
   for (const path of [`/sessions/${sid}`, `/sessions/${sid}/state`]) {

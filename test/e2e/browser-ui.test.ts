@@ -19,6 +19,7 @@ test("the drop-down of the address bar is no tab, is left where it is, and works
       connection,
       alone: true,
       only: null,
+      dialogs: { follow: () => {} },
       refusal: () => null,
       refusalOfAddress: () => null,
       onRefused: (url) => sent_away.push(url),

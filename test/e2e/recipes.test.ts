@@ -145,7 +145,7 @@ describe("recipes of a fetch job (fleet spec §2.7)", () => {
       expect({ outcome, log }).toMatchObject({
         outcome: { status: "completed", title: "after false" },
       });
-      expect(story(log)).toContain("dismissed a alert dialog: one");
+      expect(story(log)).toContain("dismissed an alert dialog: one");
     },
     SLOW_MS,
   );

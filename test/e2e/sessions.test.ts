@@ -97,7 +97,7 @@ describe("navigation", () => {
     const first = await session.call("navigate", { url: at("/"), referer: "http://from.test/" });
     expect(first).toMatchObject({
       result: { status: 200 },
-      place: { url: at("/"), title: "Home", tabs: 1 },
+      place: { url: at("/"), title: "Home", tabs: 1, dialogs: [] },
     });
     expect(site.hits.findLast(({ path }) => path === "/")?.headers.referer).toBe(
       "http://from.test/",
@@ -399,7 +399,7 @@ describe("tabs", () => {
       ["Second", false],
     ]);
     const selected = await session.call("tab", { op: "select", index: 1 });
-    expect(selected.place).toEqual({ url: at("/second"), title: "Second", tabs: 2 });
+    expect(selected.place).toEqual({ url: at("/second"), title: "Second", tabs: 2, dialogs: [] });
     expect(await evaluate("document.title")).toBe("Second");
     await session.get("tab", { op: "close" });
     expect(await evaluate("document.title")).toBe("Opener");
@@ -433,13 +433,6 @@ describe("tabs", () => {
 });
 
 describe("trouble", () => {
-  test("a dialog loop is dismissed and its tab closed in the end; the session goes on", async () => {
-    await go("/");
-    const loop = session.call("evaluate", { code: "for (;;) alert('again')" }, 8_000);
-    expect((await loop).ok).toBe(false);
-    expect(await evaluate("1 + 1")).toBe(2);
-  });
-
   test("an action during a navigation, and a tab closed under an action, end with an error", async () => {
     await go("/");
     const waiting = session.call("evaluate", { code: "new Promise(() => {})" }, 5_000);

@@ -2,11 +2,14 @@ import { rmSync } from "node:fs";
 import type { z } from "zod";
 import { systemClock } from "#shared/clock.ts";
 import { RunExtras } from "#shared/link/messages.ts";
+import { silentLog } from "#shared/log.ts";
 import type { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
 import { JobOptions } from "#shared/schema/job.ts";
 import { runFetch } from "#worker/fetch/run-fetch.ts";
 import type { FetchSettings } from "#worker/fetch/run-visit.ts";
 import type { AssetSink, JobOutcome, JobRun, LaneBrowser } from "#worker/lanes/types.ts";
+import { createCdpClients } from "#worker/session/cdp-clients.ts";
+import { createDialogs } from "#worker/session/dialogs.ts";
 
 export interface StoredAsset extends AssetMeta {
   size: number;
@@ -53,6 +56,12 @@ export async function runFetchJob(
     }),
     browser,
     tab: null,
+    dialogs: createDialogs({
+      clock: systemClock,
+      clients: createCdpClients(systemClock),
+      policy: () => run.options.dialog_policy,
+      log: silentLog,
+    }),
     sink: memorySink(result, request.verify ?? true, request.onAsset),
     signal: request.signal ?? new AbortController().signal,
     story: {

@@ -4,7 +4,7 @@ import type { TestHub } from "./hub.ts";
 
 /** A worker without browsers whose pages scripts may drive: every call is answered as by a page of two lines. */
 export const scriptedCalls = (call: HubSessionCall): Partial<SessionReply> => {
-  const place = { url: "http://site.test/page", title: "Page", tabs: 1 };
+  const place = { url: "http://site.test/page", title: "Page", tabs: 1, dialogs: [] };
   return { result: resultOf(call), place };
 };
 

@@ -122,6 +122,7 @@ async function openSession(
     headless: false,
     viewport: null,
     profile: null,
+    dialog_policy: "wait",
     ...wish,
   };
   const { session_id, lease_token, lane_idx } = message;

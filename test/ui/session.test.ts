@@ -48,6 +48,23 @@ test("§4.2 the page goes where the address bar says, back, forward and again", 
   await ui.judge();
 });
 
+test("what the page asks is shown, and answered with what was typed", async () => {
+  await using ui = await rig.open(`/ui/sessions/${sid}`);
+  const { page } = ui;
+  const evaluate = (code: string) =>
+    rig.api<{ result: unknown }>("POST", `/sessions/${sid}/evaluate`, { code });
+  // It says that a dialog is in its way.
+  await evaluate("answer = prompt('Who is there?', 'nobody')").catch(() => {});
+  const asked = page.getByRole("region", { name: "The page asks" });
+  await asked.getByText("Who is there?").waitFor();
+  await ui.judge();
+  await asked.getByRole("textbox", { name: "Answer" }).fill("Ada");
+  await asked.getByRole("button", { name: "OK" }).click();
+  await asked.waitFor({ state: "detached" });
+  expect((await evaluate("answer")).result).toBe("Ada");
+  await ui.judge();
+});
+
 test("§4.2 keyboard and mouse reach the session only after taking over", async () => {
   await using ui = await rig.open(`/ui/sessions/${sid}`);
   const { page } = ui;

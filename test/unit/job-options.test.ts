@@ -28,6 +28,7 @@ describe("JobOptions defaults (fleet spec §2.2)", () => {
       capture_assets: true,
       min_asset_size_bytes: 0,
       headless: false,
+      dialog_policy: "dismiss",
       referer: null,
       cookies_from: null,
       use_profile: null,

@@ -37,6 +37,7 @@ describe("link frames (fleet spec §6.2)", () => {
         headless: true,
         viewport: { width: 800, height: 600 },
         profile: null,
+        dialog_policy: "accept",
       },
       { type: "HubCloseSession", ...opened, reason: "deleted" },
       {

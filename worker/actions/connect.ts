@@ -112,7 +112,11 @@ async function openTransport(
     };
     socket.onclose = ({ code }) => reject(new Error(`closed with ${code}`));
   });
-  socket.onmessage = ({ data }) => transport.onmessage?.(JSON.parse(String(data)) as object);
+  socket.onmessage = ({ data }) => {
+    const message = JSON.parse(String(data)) as Command;
+    // A dialog is the session's to answer: Playwright would dismiss it.
+    if (message.method !== "Page.javascriptDialogOpening") transport.onmessage?.(message);
+  };
   socket.onclose = () => transport.onclose?.();
   return { transport, close: () => socket.close() };
 }

@@ -11,6 +11,8 @@ export interface ActionContext {
   timeout_ms: number;
   /** Aborts when nobody waits for the action any more. */
   signal: AbortSignal;
+  /** Rejects with an ActionFailure when something comes in the way that no patience gets past; else it stays as it is. */
+  interrupted: Promise<never>;
   /** Why this URL may not be opened, or null. */
   refusal(url: string): Promise<string | null>;
   /** The documents that the session's tabs wait for now. */

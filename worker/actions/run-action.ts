@@ -17,13 +17,13 @@ import * as read from "./read.ts";
 import { changeTab, listTabs } from "./tabs.ts";
 
 type Actions = {
-  [A in Exclude<SessionActionName, "recipe" | "ask" | "agent">]: (
+  [A in Exclude<SessionActionName, "recipe" | "ask" | "agent" | "dialogs" | "dialog">]: (
     ctx: ActionContext,
     args: SessionActionArgs<A>,
   ) => Promise<unknown>;
 };
 
-/** Every action of design/api.md, by its name. `recipe`, `ask` and `agent` are their own modules'. */
+/** Every action of design/api.md, by its name. `recipe`, `ask`, `agent` and the dialogs are their own modules'. */
 const ACTIONS: Actions = {
   navigate: nav.navigate,
   back: nav.back,
@@ -60,6 +60,7 @@ const ACTIONS: Actions = {
 /** Playwright's own timeout says what it waited for; ours is for what has none. */
 const GRACE_MS = 300;
 
+export type ActionName = keyof Actions;
 export const isAction = (name: string): name is keyof Actions => name in ACTIONS;
 
 /**
@@ -83,7 +84,8 @@ export async function runAction(
     // The arguments were parsed with the schema of this very name.
     const action = ACTIONS[name] as (ctx: ActionContext, args: unknown) => Promise<unknown>;
     const work = action({ ...ctx, signal: over.signal }, parsed.data);
-    return await withDeadline(name, ctx.timeout_ms + GRACE_MS, work);
+    const late = withDeadline(name, ctx.timeout_ms + GRACE_MS, work);
+    return await Promise.race([late, ctx.interrupted]);
   } catch (err) {
     const failure = err instanceof DeadlineError ? late(name, ctx.timeout_ms) : failureOf(err);
     if (failure.kind !== "timeout") throw failure;

@@ -1,4 +1,5 @@
-import type { Clock } from "#shared/clock.ts";
+import { type Clock, isoTime } from "#shared/clock.ts";
+import type { DialogEvents } from "#worker/session/dialogs.ts";
 import type { CdpSession } from "../cdp/connection.ts";
 import type { BrowserExit, JobRun } from "../lanes/types.ts";
 import type { Tracked } from "../record/targets.ts";
@@ -73,21 +74,27 @@ export function watchTrouble(run: JobRun, clock: Clock): TroubleWatch {
       fail(`the page was closed: ${pageName(main)}`);
   });
 
-  const onDialog = (target: Tracked, type: string, message: string) => {
-    dialogs += 1;
-    const accept = type === "beforeunload";
-    target.session.post("Page.handleJavaScriptDialog", { accept });
-    story.log(
-      "info",
-      "browser",
-      `${accept ? "accepted" : "dismissed"} a ${type} dialog: ${message.slice(0, 200)}`,
-    );
-    if (dialogs <= MAX_DIALOGS) return;
-    fail(
-      `the page opened more than ${MAX_DIALOGS} dialogs (alert, confirm or prompt) and was closed: ${pageName(target)}`,
-    );
-    root.post("Target.closeTarget", { targetId: target.target_id });
-  };
+  const dialogEvents = (target: Tracked): DialogEvents => ({
+    waits: ({ type, message, closes_at }) =>
+      story.log(
+        "info",
+        "browser",
+        `${aDialog(type)} waits for an answer: ${message.slice(0, 200)}`,
+        {
+          closes_at: closes_at === null ? null : isoTime(closes_at),
+        },
+      ),
+    closed: ({ type, message }, { accepted, by_policy }) => {
+      const done = accepted ? "accepted" : "dismissed";
+      story.log("info", "browser", `${done} ${aDialog(type)}: ${message.slice(0, 200)}`);
+      if (by_policy) dialogs += 1;
+      if (!by_policy || dialogs <= MAX_DIALOGS) return;
+      fail(
+        `the page opened more than ${MAX_DIALOGS} dialogs (alert, confirm or prompt) and was closed: ${pageName(target)}`,
+      );
+      root.post("Target.closeTarget", { targetId: target.target_id });
+    },
+  });
   return {
     signal,
     get trouble() {
@@ -101,7 +108,8 @@ export function watchTrouble(run: JobRun, clock: Clock): TroubleWatch {
     watch: (target) => {
       if (target.type !== "page" && target.type !== "iframe") return;
       const session: CdpSession = target.session;
-      session.on("Page.javascriptDialogOpening", (p) => onDialog(target, p.type, p.message));
+      if (target.type === "page")
+        run.dialogs.follow(session, target.target_id, dialogEvents(target));
       session.post("Page.enable");
       // A popup in front hides the page, and Chromium does not load the media of hidden pages.
       if (target.type === "page")
@@ -112,6 +120,7 @@ export function watchTrouble(run: JobRun, clock: Clock): TroubleWatch {
   };
 }
 
+const aDialog = (type: string): string => `${type === "alert" ? "an" : "a"} ${type} dialog`;
 const pageName = (target: Tracked): string => shortUrl(target.page?.url ?? "");
 
 function exitMessage({ code, signal, log_tail }: BrowserExit): string {

@@ -2,6 +2,7 @@ import type { RunExtras } from "#shared/link/messages.ts";
 import type { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
 import type { CaptureReport, JobLogEntry, JobOptions } from "#shared/schema/job.ts";
 import type { CdpConnection, Protocol } from "#worker/cdp/connection.ts";
+import type { Dialogs } from "#worker/session/dialogs.ts";
 
 /** Why a browser process ended. */
 export interface BrowserExit {
@@ -91,6 +92,8 @@ export interface JobRun {
   browser: LaneBrowser;
   /** The tab it runs in, when the browser is not the job's alone. */
   tab: JobTab | null;
+  /** What follows the dialogs of its pages and answers them. */
+  dialogs: Pick<Dialogs, "follow">;
   story: JobStory;
   sink: AssetSink;
   /** Aborts when the job is cancelled, the link is lost or the worker stops. */

@@ -5,12 +5,13 @@ import { SaveProfile } from "#shared/schema/session.ts";
 import type { ActionContext } from "#worker/actions/context.ts";
 import { ActionFailure, failureOf, late, timedOut } from "#worker/actions/failure.ts";
 import { stopLateLoads } from "#worker/actions/loads.ts";
-import { isAction, runAction } from "#worker/actions/run-action.ts";
+import { type ActionName, isAction, runAction } from "#worker/actions/run-action.ts";
 import { type PageSnapshot, pageSnapshot } from "#worker/actions/snapshot.ts";
 import type { Engines } from "#worker/llm/engines.ts";
 import type { HubFiles } from "#worker/profile/cache.ts";
 import { saveProfile } from "#worker/profile/save.ts";
 import { clearCookies, getCookies, putCookies } from "./cookies.ts";
+import { answerDialog, listDialogs, unlessBlocked } from "./dialog-calls.ts";
 import { askPage, runAgent } from "./engine-actions.ts";
 import type { SessionLink } from "./link.ts";
 import type { Live } from "./live.ts";
@@ -44,8 +45,12 @@ const OWN: Record<string, (live: Live, call: Call, deps: CallDeps) => Promise<un
   snapshot: snapshotOf,
   profile_save: storeProfile,
   recipe: runSessionRecipe,
-  ask: async (live, call, deps) => askPage(live, call, deps, await actingOn(live, call, deps)),
-  agent: async (live, call, deps) => runAgent(live, call, deps, await actingOn(live, call, deps)),
+  dialogs: async (live) => listDialogs(live),
+  dialog: (live, { args }) => answerDialog(live, args),
+  ask: async (live, call, deps) =>
+    askPage(live, call, deps, await actingOn(live, call, deps, NEVER)),
+  agent: async (live, call, deps) =>
+    runAgent(live, call, deps, await actingOn(live, call, deps, NEVER)),
   run_reset: resetRun,
   take_name: takeName,
 };
@@ -90,23 +95,39 @@ async function storeProfile(
   return null;
 }
 
-async function runCall(live: Live, call: Call, deps: CallDeps): Promise<unknown> {
+/** Many steps in one call: nobody can answer a dialog in the midst of them. */
+const OF_MANY_STEPS: ReadonlySet<string> = new Set([
+  "recipe",
+  "agent",
+  "run_reset",
+  "profile_save",
+]);
+const NEVER = new Promise<never>(() => {});
+
+function runCall(live: Live, call: Call, deps: CallDeps): Promise<unknown> {
   const { action, args } = call;
   const own = OWN[action];
-  if (own) return own(live, call, deps);
-  if (!isAction(action))
+  if (!own && !isAction(action))
     throw new ActionFailure("invalid", { name: "Error", message: `unknown action ${action}` });
-  return runAction(await actingOn(live, call, deps), action, args);
+  return live.dialogs.during(OF_MANY_STEPS.has(action) ? "alone" : "acting", () =>
+    unlessBlocked(live, call, async (interrupted) => {
+      if (own) return own(live, call, deps);
+      const ctx = await actingOn(live, call, deps, interrupted);
+      return runAction(ctx, action as ActionName, args);
+    }),
+  );
 }
 
 const actingOn = async (
   live: Live,
   { timeout_ms }: Call,
   { clock, refusal }: CallDeps,
+  interrupted: Promise<never>,
 ): Promise<Omit<ActionContext, "signal">> => ({
   pages: await live.pages(),
   clock,
   timeout_ms,
+  interrupted,
   refusal,
   takeInput: (name, content) => live.files.takeInput(name, content),
   pendingLoads: () => live.pendingLoads(),

@@ -123,6 +123,7 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
         job_id: null,
         hold,
         viewport: message.viewport,
+        dialog_policy: message.dialog_policy,
       });
       const entry: Opened = { live, releasing: false, done: Promise.resolve() };
       opened.set(session_id, entry);
@@ -213,13 +214,24 @@ async function openPage(
     if (reason !== null)
       return { kind: "page" as const, reason: `refused to open ${url}: ${reason}` };
     try {
-      await openFirst(pages.active(), url, OPEN_PAGE_MS);
+      await orDialog(live, openFirst(pages.active(), url, OPEN_PAGE_MS));
       return null;
     } catch (err) {
       return { kind: "page" as const, reason: whyNotOpened(url, failureOf(err)).slice(0, 4_096) };
     }
   };
   return Promise.race([work(), stopped]);
+}
+
+/** A page that asks something before it has loaded is open: the session says what it asks. */
+async function orDialog(live: Live, opened: Promise<void>): Promise<void> {
+  const target_id = live.activeTarget();
+  if (target_id === null) return opened;
+  const over = new AbortController();
+  opened.catch(() => {});
+  await Promise.race([opened, live.dialogs.nextWaiting(target_id, over.signal)]).finally(() =>
+    over.abort(),
+  );
 }
 
 function whyNotOpened(url: string, { kind, message }: ActionFailure): string {

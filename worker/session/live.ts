@@ -1,6 +1,7 @@
 import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
+import type { Dialog, DialogPolicy } from "#shared/schema/dialog.ts";
 import type { Viewport } from "#shared/schema/session.ts";
 import { ActionFailure, browserStarting } from "#worker/actions/failure.ts";
 import type { TabLoad } from "#worker/actions/loads.ts";
@@ -10,6 +11,8 @@ import type { LaneHold } from "#worker/lanes/pool.ts";
 import type { JobTab, LaneBrowser } from "#worker/lanes/types.ts";
 import type { ScriptPage } from "#worker/scripted/run-scripted.ts";
 import { type CdpClients, createCdpClients } from "./cdp-clients.ts";
+import { listDialogs } from "./dialog-calls.ts";
+import { createDialogs, type Dialogs } from "./dialogs.ts";
 import { createDownloads, type Downloads } from "./downloads.ts";
 import { createSessionFiles, type OwnFiles } from "./files.ts";
 import { createNetworkLog } from "./network-log.ts";
@@ -37,6 +40,7 @@ export interface NewLive {
   job_id: string | null;
   hold: LaneHold;
   viewport?: Viewport | null;
+  dialog_policy?: DialogPolicy;
 }
 
 /** Where a session is, for the hub's record of it. */
@@ -44,6 +48,7 @@ export interface Place {
   url: string;
   title: string;
   tabs: number;
+  dialogs: Dialog[];
 }
 
 interface Use {
@@ -67,6 +72,7 @@ export class Live implements LiveSession {
   readonly signal: AbortSignal;
   readonly files: OwnFiles;
   readonly clients: CdpClients;
+  readonly dialogs: Dialogs;
   readonly network = createNetworkLog();
   /** The browser is somebody else's: nothing but its job touches it. */
   foreign = false;
@@ -78,6 +84,8 @@ export class Live implements LiveSession {
   private readonly deps: LiveDeps;
   private readonly log: Log;
   private readonly viewport: Viewport | null;
+  private readonly dialog_policy: DialogPolicy;
+  private job_policy: DialogPolicy | null = null;
   private readonly over = new AbortController();
   private readonly downloads: Downloads;
   private readonly remove: () => void;
@@ -94,6 +102,7 @@ export class Live implements LiveSession {
     this.job_id = input.job_id;
     this.hold = input.hold;
     this.viewport = input.viewport ?? null;
+    this.dialog_policy = input.dialog_policy ?? "wait";
     this.signal = this.over.signal;
     this.guard = deps.guard;
     this.clients = createCdpClients(deps.clock);
@@ -101,6 +110,12 @@ export class Live implements LiveSession {
       this.signal.addEventListener("abort", () => resolve(), { once: true });
     });
     this.log = deps.log.child({ session_id: input.session_id, lane_idx: input.lane_idx });
+    this.dialogs = createDialogs({
+      clock: deps.clock,
+      clients: this.clients,
+      policy: () => this.job_policy ?? this.dialog_policy,
+      log: this.log,
+    });
     this.downloads = createDownloads({ max_bytes: deps.download_max_bytes });
     this.files = createSessionFiles({
       root: () => this.use?.browser.dirs.root ?? null,
@@ -134,6 +149,7 @@ export class Live implements LiveSession {
       alone,
       only: only ?? null,
       network: this.network,
+      dialogs: this.dialogs,
       refusal: (url) => (/^(https?|wss?):/.test(url) ? guard.refusalOfUrl(url) : null),
       refusalOfAddress: (address, port) => guard.refusal(address, port),
       onRefused: (url, reason) =>
@@ -155,11 +171,18 @@ export class Live implements LiveSession {
     return this.use !== null && !this.use.browser.connection.root.is_closed && !this.foreign;
   }
 
+  /** While a job runs here its own option says what becomes of dialogs. */
+  ruleDialogs(policy: DialogPolicy): void {
+    this.job_policy = policy;
+  }
+
   /** The recorder of the job that ran here is done: from now on this session drives the connection itself. */
   async takeOver(): Promise<void> {
+    this.job_policy = null;
     if (this.signal.aborted) return;
     if (!this.canGoOn()) return this.end(new SessionEnd("the browser ended"));
     const { browser } = this.inUse();
+    await this.dialogs.dismissAll();
     await browser.connection.startOver();
     await this.attach(browser, { alone: true });
   }
@@ -168,6 +191,7 @@ export class Live implements LiveSession {
   async handOver(): Promise<LaneBrowser> {
     await this.restarting?.catch(() => {});
     const { browser } = this.inUse();
+    await this.dialogs.dismissAll();
     await browser.connection.startOver();
     await this.attach(browser, { alone: false });
     return browser;
@@ -241,6 +265,7 @@ export class Live implements LiveSession {
       url: (tab?.url ?? "").slice(0, MAX_URL),
       title: (tab?.title ?? "").slice(0, MAX_TITLE),
       tabs: watch.tabs().length,
+      dialogs: listDialogs(this),
     };
   }
 
@@ -290,6 +315,7 @@ export class Live implements LiveSession {
 
   private async swap(work: (browser: LaneBrowser) => Promise<LaneBrowser>): Promise<void> {
     const { browser, pages } = this.inUse();
+    await this.dialogs.dismissAll();
     await pages?.then((p) => p.close()).catch(() => {});
     try {
       await this.attach(await work(browser), { alone: true });

@@ -5,6 +5,7 @@ import type { CdpConnection, CdpSession, Protocol } from "#worker/cdp/connection
 import type { JobTab } from "#worker/lanes/types.ts";
 import { type WatchedWindow, watchNewWindows } from "#worker/record/new-windows.ts";
 import { holdRequests } from "#worker/record/pauses.ts";
+import type { DialogEvents, Dialogs } from "./dialogs.ts";
 import { createNetworkLog, type NetworkWatch } from "./network-log.ts";
 
 /** A tab as the browser tells it. */
@@ -38,6 +39,7 @@ export interface WatchDeps {
   /** The same for the address a document came from. */
   refusalOfAddress(address: string, port: number): string | null;
   onRefused(url: string, reason: string): void;
+  dialogs: Pick<Dialogs, "follow">;
   /** A log that goes on over a change of watch. */
   network?: NetworkWatch;
 }
@@ -157,7 +159,8 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
     session.post("Target.setAutoAttach", AUTO_ATTACH);
     if (info.type === "page" || info.type === "iframe") {
       watchDocuments(session, info.targetId);
-      watchDialogs(session, info);
+      // Frames have none of their own: Chromium tells them of their page.
+      if (info.type === "page") watchDialogs(session, info.targetId);
       session.post("Page.enable");
     }
     // Tabs behind others take input and run like the one in front.
@@ -176,17 +179,18 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
       if (reason) leave(target_id, url, reason);
     });
   }
-  function watchDialogs(session: CdpSession, { targetId, type }: Protocol.Target.TargetInfo): void {
+  function watchDialogs(session: CdpSession, targetId: string): void {
     let recent: number[] = [];
-    session.on("Page.javascriptDialogOpening", (p) => {
-      session.post("Page.handleJavaScriptDialog", { accept: p.type === "beforeunload" });
+    const closed: DialogEvents["closed"] = ({ url }, { by_policy }) => {
+      if (!by_policy) return;
       const now = performance.now();
       recent = [...recent.filter((at) => now - at < DIALOG_MS), now];
-      if (recent.length <= MAX_DIALOGS || type !== "page") return;
+      if (recent.length <= MAX_DIALOGS) return;
       recent = [];
-      deps.onRefused(p.url, `opened more than ${MAX_DIALOGS} dialogs in ${DIALOG_MS / 1_000} s`);
+      deps.onRefused(url, `opened more than ${MAX_DIALOGS} dialogs in ${DIALOG_MS / 1_000} s`);
       void closeTab(targetId);
-    });
+    };
+    deps.dialogs.follow(session, targetId, { closed });
   }
   /** The last tab takes the browser with it, so another comes first. */
   async function closeTab(target_id: string): Promise<void> {

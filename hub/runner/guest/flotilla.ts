@@ -79,6 +79,7 @@ const POSITIONS: Record<string, Positions> = {
   text: fixed("selector"),
   markdown: fixed("selector"),
   tab: (args) => (typeof args[1] === "string" ? ["op", "url"] : ["op", "index"]),
+  dialog: fixed("op", "prompt_text"),
   read_download: fixed("name"),
   keepalive: fixed("idle_ttl_s"),
   recipe: fixed("actions"),

@@ -9,6 +9,7 @@ import { Downloads } from "./session/downloads.tsx";
 import { EndSession } from "./session/end-session.tsx";
 import { Facts } from "./session/facts.tsx";
 import { KeepAlive } from "./session/keep-alive.tsx";
+import { OpenDialogs } from "./session/open-dialogs.tsx";
 import { Pictures } from "./session/pictures.tsx";
 import { SaveProfile } from "./session/save-profile.tsx";
 import { Tabs } from "./session/tabs.tsx";
@@ -70,6 +71,7 @@ function Open({ session }: { session: Session }) {
       <Box className="session-page">
         <Stack gap="xs" miw={0}>
           <AddressBar session={session} />
+          <OpenDialogs session={session} />
           <Viewer sid={session_id} />
         </Stack>
         <Stack gap="lg" miw={0}>

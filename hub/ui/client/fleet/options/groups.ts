@@ -20,7 +20,14 @@ const GROUPS: { title: string; names: string[] }[] = [
   { title: "Recipes and request", names: ["fetch_strategy", "referer", "cookies_from"] },
   {
     title: "Browser",
-    names: ["headless", "keep_session", "attach_to_job", "attach", "clone_chrome_profile"],
+    names: [
+      "headless",
+      "dialog_policy",
+      "keep_session",
+      "attach_to_job",
+      "attach",
+      "clone_chrome_profile",
+    ],
   },
   { title: "Scripts", names: ["max_codegen_attempts", "attempt_timeout_s"] },
 ];
