@@ -1,7 +1,8 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type Clock, withDeadline } from "#shared/clock.ts";
 import type { EnvSource } from "#shared/env.ts";
 import type { Log } from "#shared/log.ts";
+import { quoteWord } from "#shared/quote-word.ts";
 import { createScope } from "#shared/scope.ts";
 import { type SupervisedChild, superviseChild } from "#shared/supervise-child.ts";
 import type { FlagValues } from "./cli/args.ts";
@@ -130,8 +131,14 @@ async function runFirstJob(
   return runFetchCommand({ client, terminal, clock, signal }, request);
 }
 
+/** What a person types to run this very program, in any shell and any directory. */
+function ownCommand([program = "flotilla", script]: readonly string[]): string {
+  if (script !== undefined) return quoteWord(join(dirname(script), "../scripts/flotilla"));
+  return Bun.which("flotilla") === program ? "flotilla" : quoteWord(program);
+}
+
 function banner(deps: DevDeps, url: string, new_password: string | null): string {
-  const program = deps.self.length > 1 ? "bun hub/main.ts" : "flotilla";
+  const program = ownCommand(deps.self);
   return [
     `Flotilla ${deps.version}, development mode`,
     `  admin UI   ${url}/`,
@@ -143,7 +150,8 @@ function banner(deps: DevDeps, url: string, new_password: string | null): string
       ? []
       : [
           `  admin      user admin, password ${new_password}`,
-          "             shown this once; flotilla admin reset-password makes another",
+          "             shown this once; another one, while this is stopped:",
+          `             ${program} admin reset-password --data-dir ${quoteWord(deps.config.data_dir)}`,
         ]),
     "  stop       Ctrl-C",
     "",

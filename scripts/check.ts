@@ -38,6 +38,7 @@ const CHECKS: [string, string[]][] = [
       "-n",
       "scripts/setup.sh",
       "scripts/quickstart",
+      "scripts/flotilla",
       "scripts/test",
       "scripts/build",
       "scripts/lan",

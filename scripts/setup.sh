@@ -1,7 +1,7 @@
-# Sourced by quickstart and test: finds or installs what they need, and asks for nothing when it is all there.
+# Sourced by quickstart, test, build and flotilla: finds or installs what they need, and asks for nothing when it is all there.
 # shellcheck shell=sh
 
-ROOT=$(cd "$(dirname "$0")/.." && pwd)
+ROOT=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
 BUN_VERSION=$(sed -n 's/.*"packageManager": *"bun@\([^"]*\)".*/\1/p' "$ROOT/package.json")
 MISSING=""
 FONTS=""
@@ -71,7 +71,7 @@ apt() {
   as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@" >"$talk" 2>&1 || {
     cat "$talk" >&2
     rm -f "$talk"
-    say "apt-get $* failed"
+    say "apt-get $* failed: is there a network, and does no other apt run?"
     exit 1
   }
   rm -f "$talk"
@@ -101,8 +101,9 @@ install_missing() {
     exit 1
   fi
   if ! may_be_root; then
-    say "These packages are missing and need root to install:$MISSING"
-    say "Run: apt-get install -y --no-install-recommends$MISSING"
+    say "These packages are missing, and only root may install them:$MISSING"
+    say "Run as root: apt-get update && apt-get install -y --no-install-recommends$MISSING"
+    say "Then run this again, as the user you are."
     exit 1
   fi
   say "installing:$MISSING"
@@ -135,6 +136,18 @@ install_fonts() {
 
 bun_runs() { [ "$("$1" --version 2>/dev/null)" = "$BUN_VERSION" ]; }
 
+# What everything below goes into.
+want_writable() {
+  [ -w "$ROOT" ] && mkdir -p "$ROOT/.bun/bin" 2>/dev/null && return 0
+  say "$(id -un) may not write to $ROOT: clone Flotilla into a directory of your own and run it there."
+  exit 1
+}
+
+no_registry() {
+  say "$1 could not be fetched from the npm registry: is there a network? Behind a proxy, set https_proxy."
+  exit 1
+}
+
 # Bun of the pinned version: the one on PATH, or one inside the project.
 find_bun() {
   if have bun && bun_runs bun; then return 0; fi
@@ -147,10 +160,10 @@ find_bun() {
 # install scripts: the executable is taken from the platform package itself.
 install_bun() {
   say "installing bun $BUN_VERSION"
-  mkdir -p "$ROOT/.bun/bin"
   [ -f "$ROOT/.bun/package.json" ] || echo '{ "private": true }' >"$ROOT/.bun/package.json"
   npm install --prefix "$ROOT/.bun" --no-save --ignore-scripts --include=optional --no-audit --no-fund \
-    --loglevel=error "bun@$BUN_VERSION" >&2
+    --fetch-retries=2 --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000 \
+    --loglevel=error "bun@$BUN_VERSION" >&2 || no_registry "bun $BUN_VERSION"
   for candidate in "$ROOT"/.bun/node_modules/@oven/bun-*/bin/bun; do
     bun_runs "$candidate" || continue
     ln -sf "$candidate" "$ROOT/.bun/bin/bun"
@@ -166,7 +179,7 @@ install_packages() {
   stamp="$ROOT/node_modules/.flotilla-lock"
   want=$(cat "$ROOT/bun.lock" "$ROOT/package.json" | cksum)
   [ "$(cat "$stamp" 2>/dev/null)" = "$want" ] && return 0
-  (cd "$ROOT" && bun install --frozen-lockfile >&2)
+  (cd "$ROOT" && bun install --frozen-lockfile >&2) || no_registry "What Flotilla is built with"
   printf '%s' "$want" >"$stamp"
 }
 
@@ -181,7 +194,7 @@ setup() {
   want_font fonts-noto-color-emoji :charset=1f680
   want_font fonts-freefont-ttf :charset=633 :charset=5d0 :charset=915 :charset=e01
   for extra in "$@"; do "$extra"; done
-  find_bun || want_command npm npm
+  find_bun || { want_writable && want_command npm npm; }
   [ "$MISSING" != "" ] && want_package ca-certificates
   install_missing
   install_fonts

@@ -46,6 +46,20 @@ function lateError(log: Log, err: Error): Response {
   return Response.json({ detail: "internal error" }, { status: 500 });
 }
 
+/** What to do about it, where that is known. */
+function whyNot(err: unknown): string {
+  switch (err instanceof Error && "code" in err ? err.code : null) {
+    case "EADDRINUSE":
+      return "another program has this port, perhaps Flotilla itself: end it, or choose another port";
+    case "EACCES":
+      return "ports below 1024 are for root: choose another port";
+    case "EADDRNOTAVAIL":
+      return "this machine does not have that address";
+    default:
+      return errorMessage(err);
+  }
+}
+
 /** Serves `app`. @throws ConfigError naming SVC_PORT when the address is taken. */
 export function listen(
   app: App,
@@ -89,7 +103,7 @@ export function listen(
   try {
     server = serve();
   } catch (err) {
-    throw new ConfigError(`SVC_PORT: cannot listen on ${host}:${port}: ${errorMessage(err)}`);
+    throw new ConfigError(`SVC_PORT: cannot listen on ${host}:${port}: ${whyNot(err)}`);
   }
   return {
     port: server.port ?? port,

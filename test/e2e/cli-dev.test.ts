@@ -68,6 +68,21 @@ async function expectSuccess(program: Program): Promise<void> {
   });
 }
 
+test("the command that dev mode prints works in a fresh shell, from any directory", async () => {
+  const program = startDev();
+  await urlOf(program);
+  await program.says("Ctrl-C", 20_000);
+  const [, printed = ""] = /^ +fetch +(SVC_HUB=.*)$/m.exec(program.stdout) ?? [];
+  expect(printed).toContain("scripts/flotilla fetch ");
+  const shell = { HOME: dir, PATH: process.env.PATH, FLOTILLA_TEST: dir };
+  const fetched = startProgram(
+    ["env", "-i", ...Object.entries(shell).map((e) => e.join("=")), "sh", "-c", printed],
+    { cwd: "/" },
+  );
+  await expectSuccess(fetched);
+  expect(fetched.stdout).toContain("gradient.png");
+}, 90_000);
+
 test("--fetch URL keeps serving after its job, and SIGTERM ends everything with 0", async () => {
   const program = startDev("--fetch", site.url.href);
   await program.says("Ctrl-C stops", 60_000);

@@ -1,12 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { loadHubConfig } from "#hub/config.ts";
-import { quoteWord, sshArgv } from "#hub/control/fleet/ssh.ts";
+import { sshArgv } from "#hub/control/fleet/ssh.ts";
 import { silentWorkers } from "#hub/control/fleet/watchdog.ts";
 import type { PullWorkerRow } from "#hub/db/types.ts";
 import { systemClock } from "#shared/clock.ts";
 import { newInstanceId, WORKER_ID } from "#shared/ids.ts";
 import { silentLog } from "#shared/log.ts";
+import { quoteWord } from "#shared/quote-word.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
 import { startAgentService } from "#worker/start-agent.ts";
 

@@ -1,3 +1,5 @@
+import { quoteWord } from "#shared/quote-word.ts";
+
 /** How a command reaches another host (pipeline spec §4.3, restart). */
 export interface SshSettings {
   /** Words of the remote command; `{worker_id}` and `{host}` are filled in. */
@@ -8,10 +10,6 @@ export interface SshSettings {
 }
 
 const CONNECT_S = 10;
-
-/** sshd hands one string to a shell there: quoted, each word stays one word and means nothing to it. */
-export const quoteWord = (word: string): string =>
-  /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
 /**
  * The command line of ssh. It never asks for a password (BatchMode); ssh keeps the first value of an option, so none of
@@ -28,6 +26,7 @@ export function sshArgv(
     ...(user === null ? [] : ["-l", user]),
     ...options,
     ...["--", host],
+    // sshd hands one string to a shell there: quoted, each word stays one word and means nothing to it.
     ...command.map((word) => quoteWord(fill(word))),
   ];
 }
