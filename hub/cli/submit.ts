@@ -1,7 +1,8 @@
-import { FlotillaError } from "#shared/client/index.ts";
+import { FlotillaError, type QueueCounts } from "#shared/client/index.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { MAX_BATCH_ITEMS } from "#shared/limits.ts";
 import { EXIT, UsageError } from "./exit.ts";
+import { ownTasks } from "./own-tasks.ts";
 import { type Progress, startProgress } from "./progress.ts";
 import { inBatches, type PlacedTask, readTaskLines, tasksOfWords } from "./task-lines.ts";
 import { countsText, type WatchDeps, watchQueue } from "./watch-queue.ts";
@@ -30,6 +31,8 @@ const HINT_MS = 5_000;
 interface Sent {
   submitted: number;
   duplicates: number;
+  /** Keys of the tasks, those in the queue already among them; kept only where they are waited for. */
+  pks: Set<string> | null;
   /** Place of the last task that was taken. */
   last: string | null;
 }
@@ -65,6 +68,7 @@ async function sendAll(
     sent.submitted += answer.submitted;
     sent.duplicates += answer.duplicates;
     sent.last = batch.at(-1)?.place ?? null;
+    for (const { pk } of items) sent.pks?.add(pk);
     progress.step("submit", submittedText(sent));
   }
 }
@@ -94,11 +98,16 @@ async function explainIdle({ workloads }: SubmitDeps, slug: string): Promise<str
     : `nothing will move: ${slug} is switched off (enabled: false)`;
 }
 
-async function waitForEnd(deps: SubmitDeps, slug: string, progress: Progress) {
+async function waitForEnd(
+  deps: SubmitDeps,
+  slug: string,
+  pks: ReadonlySet<string>,
+  progress: Progress,
+) {
   const started = deps.clock.now();
   let first: string | null = null;
   let hinted = false;
-  return watchQueue(deps, slug, progress, (counts) => {
+  const isOver = (counts: QueueCounts) => {
     const text = countsText(counts);
     first ??= text;
     const idle = counts.claimed === 0 && text === first;
@@ -107,7 +116,9 @@ async function waitForEnd(deps: SubmitDeps, slug: string, progress: Progress) {
       hinted = true;
     }
     return counts.pending + counts.claimed === 0;
-  });
+  };
+  const own = { count: ownTasks(deps, slug, pks), most: pks.size };
+  return watchQueue(deps, slug, progress, isOver, () => {}, own);
 }
 
 function sourceOf(request: SubmitRequest, stream: ReadableStream<Uint8Array> | null) {
@@ -116,8 +127,9 @@ function sourceOf(request: SubmitRequest, stream: ReadableStream<Uint8Array> | n
 }
 
 /**
- * `flotilla submit`: sends tasks in batches as they are read, so that a file of any size takes the memory of one batch.
- * @returns the exit code: 0 submitted (with `wait`: and none failed), 1 tasks failed, 130 after Ctrl-C.
+ * `flotilla submit`: sends tasks in batches as they are read, so that a file of any size takes the memory of one batch; with
+ * `wait` also of the keys, because these tasks are waited for and no others of the workload.
+ * @returns the exit code: 0 submitted (with `wait`: and none of them failed), 1 some failed, 130 after Ctrl-C.
  * @throws UsageError naming the line and field of a bad task, and how many tasks were submitted before it.
  */
 export async function runSubmitCommand(deps: SubmitDeps, request: SubmitRequest): Promise<number> {
@@ -125,7 +137,8 @@ export async function runSubmitCommand(deps: SubmitDeps, request: SubmitRequest)
   const { slug, file, json } = request;
   const stream = file === null ? null : await deps.openInput(file);
   const progress = startProgress(terminal, clock);
-  const sent: Sent = { submitted: 0, duplicates: 0, last: null };
+  const pks = request.wait ? new Set<string>() : null;
+  const sent: Sent = { submitted: 0, duplicates: 0, pks, last: null };
   const say = (more: Record<string, unknown>, text: string) => {
     progress.end();
     const { submitted, duplicates } = sent;
@@ -144,11 +157,11 @@ export async function runSubmitCommand(deps: SubmitDeps, request: SubmitRequest)
       terminal.err(`flotilla: ${told}\n`);
       throw err;
     });
-    if (signal.aborted || !request.wait) {
+    if (signal.aborted || pks === null) {
       say({}, submittedText(sent));
       return signal.aborted ? EXIT.interrupted : EXIT.ok;
     }
-    const queue = await waitForEnd(deps, slug, progress);
+    const queue = await waitForEnd(deps, slug, pks, progress);
     say({ queue }, `${submittedText(sent)}${queue ? `; ${countsText(queue)}` : ""}`);
     if (queue === null) return EXIT.interrupted;
     if (queue.failed > 0 && !json)

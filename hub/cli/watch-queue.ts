@@ -60,15 +60,16 @@ export function drainBar(counts: QueueCounts, most: number, ms: number, width: n
   return `${bar}  ${counted(done)}/${counted(most)}${failed}${pace}, ${counted(counts.claimed)} running`;
 }
 
-/** Counts every half second, until `isOver` says so. A control plane that restarts meanwhile is waited for. */
+/** Counts every half second, or as seldom as counting takes. A control plane that restarts meanwhile is waited for. */
 async function* pollCounts(
-  { workloads, clock, signal }: WatchDeps,
-  slug: string,
+  { clock, signal }: WatchDeps,
+  count: () => Promise<QueueCounts>,
 ): AsyncGenerator<QueueCounts, void, void> {
   let heard_at = clock.now();
   while (!signal.aborted) {
+    const asked_at = clock.now();
     try {
-      const counts = await workloads.queue(slug, { timeout_ms: CALL_MS, signal });
+      const counts = await count();
       heard_at = clock.now();
       yield counts;
     } catch (err) {
@@ -76,9 +77,20 @@ async function* pollCounts(
       const away = err instanceof FlotillaError && (err.status === 0 || err.status === 503);
       if (!away || clock.now() - heard_at > PATIENCE_MS) throw err;
     }
-    await clock.sleep(POLL_MS, signal);
+    await clock.sleep(Math.max(POLL_MS, clock.now() - asked_at), signal);
   }
 }
+
+/** What is watched: the tasks of `count`, at first `most` of them; a workload's whole queue where it is not given. */
+export interface Watched {
+  count: () => Promise<QueueCounts>;
+  most: number;
+}
+
+const wholeQueue = ({ workloads, signal }: WatchDeps, slug: string): Watched => ({
+  count: () => workloads.queue(slug, { timeout_ms: CALL_MS, signal }),
+  most: 0,
+});
 
 /**
  * Shows a queue's counts while they change.
@@ -91,13 +103,14 @@ export async function watchQueue(
   progress: Progress | null,
   isOver: (counts: QueueCounts) => boolean,
   onChange: (counts: QueueCounts) => void = () => {},
+  watched: Watched = wholeQueue(deps, slug),
 ): Promise<QueueCounts | null> {
   const { terminal, clock } = deps;
-  let most = 0;
+  let { most } = watched;
   let began = clock.now();
   let shown = { text: "", at: Number.NEGATIVE_INFINITY };
   let last = "";
-  for await (const counts of pollCounts(deps, slug)) {
+  for await (const counts of pollCounts(deps, watched.count)) {
     const now = clock.now();
     const left = counts.pending + counts.claimed;
     if (left > most) [most, began] = [left, now];

@@ -22,6 +22,7 @@ import { pullDaemonRoutes } from "./routes/pull-daemon.ts";
 import { serviceLogRoutes } from "./routes/service-logs.ts";
 import { settingRoutes } from "./routes/settings.ts";
 import { supervisorRoutes } from "./routes/supervisor.ts";
+import { taskStatusRoutes } from "./routes/task-status.ts";
 import { viewRoutes } from "./routes/views.ts";
 import { MAX_BATCH_BYTES } from "./routes/workload-routes.ts";
 import { workloadRoutes } from "./routes/workloads.ts";
@@ -57,6 +58,7 @@ export function controlRoutes(ctx: ControlContext) {
   const parts = [
     systemRoutes(ctx),
     workloadRoutes(ctx),
+    taskStatusRoutes(ctx),
     pluginRoutes(ctx),
     pluginStoreRoutes(ctx),
     objectRoutes(ctx),

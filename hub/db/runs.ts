@@ -1,5 +1,6 @@
 import { and, asc, desc, eq, getTableColumns, gte, lt, type SQL, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
+import { taskStates } from "./task-states.ts";
 import type { RunRow, RunsRepo } from "./types.ts";
 
 /**
@@ -108,6 +109,7 @@ export function runsRepo(conn: Conn): RunsRepo {
       )[0]?.run_id ?? null,
     ofTask: (task_id, limit) =>
       selectRuns(conn, eq(runs.task_id, task_id), [desc(runs.epoch)], limit, true),
+    taskStates: taskStates(conn),
     task: async (workload_id, pk) =>
       (
         await conn.q

@@ -347,6 +347,8 @@ export interface RunsRepo {
   ofTask(task_id: number, limit: number): Promise<RunRow[]>;
   /** The task with this key, while it is in the queue. */
   task(workload_id: number, pk: string): Promise<TaskRow | null>;
+  /** Those of these tasks that are in the queue, in any order; `state` as stored. */
+  taskStates(workload_id: number, pks: readonly string[]): Promise<Pick<TaskRow, "pk" | "state">[]>;
 }
 
 /** What tasks say of themselves while they run, by attempt. */

@@ -8,6 +8,7 @@ import type {
   Run,
   SubmitResult,
   TaskIn,
+  TaskStatus,
 } from "../schema/queue.ts";
 import type { Workload, WorkloadCreate, WorkloadUpdate } from "../schema/workload.ts";
 import { FlotillaError } from "./errors.ts";
@@ -87,6 +88,9 @@ export function workloadCalls(http: Http) {
         http.json<SubmitResult>("POST", at(slug, "/tasks/batch"), call),
       );
     },
+    /** Where up to 10,000 tasks stand; those that are not in the queue are counted as `absent`. */
+    status: (slug: string, pks: readonly string[], call?: CallOptions) =>
+      http.json<TaskStatus>("POST", at(slug, "/tasks/status"), { ...call, json: { pks } }),
     queue: (slug: string, call?: CallOptions) =>
       http.json<QueueCounts>("GET", at(slug, "/queue"), call),
     peek: (

@@ -39,6 +39,10 @@ export const SubmitResult = z
   .openapi("SubmitResult");
 export type SubmitResult = z.infer<typeof SubmitResult>;
 
+export const TaskStatusQuery = z
+  .strictObject({ pks: z.array(TaskKey).max(MAX_BATCH_ITEMS) })
+  .openapi("TaskStatusQuery");
+
 /** GET …/queue (pipeline spec §2.3). */
 export const QueueCounts = z
   .object({ pending: z.int(), claimed: z.int(), failed: z.int(), total: z.int() })
@@ -46,6 +50,17 @@ export const QueueCounts = z
 export type QueueCounts = z.infer<typeof QueueCounts>;
 
 export const QUEUE_STATES = ["pending", "claimed", "failed"] as const;
+/** Where tasks stand; `items` are those in the queue, `absent` counts the others. */
+export const TaskStatus = z
+  .object({
+    pending: z.int(),
+    claimed: z.int(),
+    failed: z.int(),
+    absent: z.int(),
+    items: z.array(z.object({ pk: z.string(), state: z.enum(QUEUE_STATES) })),
+  })
+  .openapi("TaskStatus");
+export type TaskStatus = z.infer<typeof TaskStatus>;
 /** What a peek may ask for: `ready` and `delayed` are the two kinds of pending tasks. */
 export const PEEK_STATES = [...QUEUE_STATES, "ready", "delayed"] as const;
 export const QueueRow = z

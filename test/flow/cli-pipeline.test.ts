@@ -163,6 +163,28 @@ describe("flotilla submit", () => {
     expect(JSON.parse(failed.out)).toMatchObject({ submitted: 1, queue: { failed: 1, total: 1 } });
   });
 
+  test("--wait is about the submitted keys alone: neither old failures nor tasks of others count, nor are waited for", async () => {
+    startWorker();
+    const argv = ["sh", "-c", "read t; case $t in *bad*) exit 3;; esac"];
+    const slug = await addWorkload(argv, { max_attempts: 1 });
+    expect((await run("submit", [slug, "bad-old"], { wait: ["1"] })).code).toBe(1);
+    const later = new Date(Date.now() + 3_600_000).toISOString();
+    const theirs = { pk: "theirs", run_at: later };
+    await hub.call("POST", `/api/v1/workloads/${slug}/tasks`, theirs);
+    const { code, out } = await run("submit", [slug, "a", "b"], { wait: ["1"] });
+    expect({ code, out }).toEqual({
+      ...{ code: 0, out: "2 tasks submitted; 0 pending, 0 claimed, 0 failed\n" },
+    });
+    expect(await counts(slug)).toMatchObject({ pending: 1, failed: 1 });
+    // One that is in the queue already was submitted too.
+    const again = await run("submit", [slug, "bad-old", "c"], { wait: ["1"], json: ["1"] });
+    expect(again.code).toBe(1);
+    expect(JSON.parse(again.out)).toEqual({
+      ...{ workload: slug, submitted: 1, duplicates: 1 },
+      queue: { pending: 0, claimed: 0, failed: 1, total: 1 },
+    });
+  }, 30_000);
+
   test("--wait draws a bar on a terminal, and Ctrl-C ends the waiting, not the tasks", async () => {
     const slug = await addWorkload();
     const watch = (seen: Ran, interrupt: () => void) => seen.err.includes("░") && interrupt();

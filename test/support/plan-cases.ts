@@ -61,6 +61,10 @@ const REPO_CASES: {
   },
   { name: "attempts of a task", index: "runs_attempt_idx", call: (c) => runsRepo(c).ofTask(7, 50) },
   { name: "a task by its key", index: "tasks_pk_idx", call: (c) => runsRepo(c).task(3, "k5") },
+  {
+    ...{ name: "states of tasks by their keys", index: "tasks_pk_idx" },
+    call: (c) => runsRepo(c).taskStates(3, ["k5", "k6"]),
+  },
   { name: "a run", index: /runs_pkey|rowid/, call: (c) => runsRepo(c).get(77) },
   {
     ...{ name: "retention: the oldest runs", index: /runs_pkey|rowid/ },

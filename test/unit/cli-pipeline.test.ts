@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { UsageError } from "#hub/cli/exit.ts";
+import { ownTasks } from "#hub/cli/own-tasks.ts";
 import { createRunReader } from "#hub/cli/runs.ts";
 import { inBatches, type PlacedTask, readTaskLines } from "#hub/cli/task-lines.ts";
 import { barText, drainBar, drainText } from "#hub/cli/watch-queue.ts";
-import type { Run, RunFilter } from "#shared/client/index.ts";
+import type { Run, RunFilter, WorkloadCalls } from "#shared/client/index.ts";
 
 const encoder = new TextEncoder();
 
@@ -91,6 +92,39 @@ test("on a terminal of 80 columns the pace and the time left are not cut", () =>
   expect(drainBar({ ...counts, failed: 7 }, 10_000, 2_000, 200)).toContain(
     "4,000/10,000, 7 failed",
   );
+});
+
+describe("the tasks that submit --wait waits for", () => {
+  test("are asked for in parts, those that are done not again, and failed ones still", async () => {
+    const states = new Map<string, "pending" | "failed">();
+    const asked: number[] = [];
+    const workloads = {
+      status: async (_slug: string, pks: readonly string[]) => {
+        asked.push(pks.length);
+        const items = pks.flatMap((pk) => {
+          const state = states.get(pk);
+          return state === undefined ? [] : [{ pk, state }];
+        });
+        return { items };
+      },
+    } as unknown as WorkloadCalls;
+    const pks = Array.from({ length: 4_100 }, (_, i) => `k${i}`);
+    for (const pk of pks) states.set(pk, "pending");
+    const { signal } = new AbortController();
+    const count = ownTasks({ workloads, signal }, "w", pks);
+    expect(await count()).toEqual({ pending: 4_100, claimed: 0, failed: 0, total: 4_100 });
+    for (const pk of pks.slice(2)) states.delete(pk);
+    states.set("k1", "failed");
+    expect(await count()).toEqual({ pending: 1, claimed: 0, failed: 1, total: 2 });
+    // Somebody has reset it.
+    states.set("k1", "pending");
+    expect(await count()).toEqual({ pending: 2, claimed: 0, failed: 0, total: 2 });
+    states.clear();
+    expect(await count()).toEqual({ pending: 0, claimed: 0, failed: 0, total: 0 });
+    expect(asked).toEqual([2_000, 2_000, 100, 2_000, 2_000, 100, 2, 2]);
+    await count();
+    expect(asked).toHaveLength(8);
+  });
 });
 
 describe("the runs that follow", () => {
