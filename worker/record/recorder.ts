@@ -1,24 +1,18 @@
 import type { Clock } from "#shared/clock.ts";
 import type { AssetMeta } from "#shared/schema/asset.ts";
 import type { CaptureReport } from "#shared/schema/job.ts";
-import type { CdpConnection, CdpSession, Protocol } from "../cdp/connection.ts";
+import type { CdpConnection, Protocol } from "../cdp/connection.ts";
 import type { JobTab } from "../lanes/types.ts";
 import { type Activity, createActivity } from "./activity.ts";
+import { createBodyReader, sourceOf } from "./bodies.ts";
 import { type Downloads, watchDownloads } from "./downloads.ts";
 import { type BodySource, createLedger, type Ledger, type LossReason } from "./ledger.ts";
 import { tapMedia } from "./media.ts";
-import { createPartStore, partPosition, partSink } from "./parts.ts";
+import { createPartStore } from "./parts.ts";
 import { holdRequests, type Pause } from "./pauses.ts";
 import { withoutVolatileParams } from "./ranges.ts";
-import { type BodyRead, readBody } from "./read-body.ts";
 import { createReadQueue } from "./read-queue.ts";
-import {
-  carriesBody,
-  createRequestTable,
-  declaredLength,
-  hasBytes,
-  type RequestEntry,
-} from "./requests.ts";
+import { carriesBody, createRequestTable, declaredLength, type RequestEntry } from "./requests.ts";
 import { createSpool, dropBody, type SpooledBody } from "./spool.ts";
 import { createStreams, isEndless, needsTail } from "./streams.ts";
 import { type TargetWatch, type Tracked, watchTargets } from "./targets.ts";
@@ -103,32 +97,12 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
   const trace = createTrace();
   let sealed = false;
 
-  const source = (entry: RequestEntry): BodySource => ({
-    request_id: entry.id,
-    url: entry.url,
-    page_url: entry.page_url,
-    mime: entry.mime,
-    status: entry.response?.status ?? entry.wire_status,
-    from_cache: entry.from_cache,
-    from_service_worker: entry.response?.fromServiceWorker === true,
-    paired:
-      entry.from_cache ||
-      entry.response?.fromServiceWorker === true ||
-      entry.target.type === "service_worker",
-  });
   const checkAddress = (entry: RequestEntry, response: Protocol.Network.Response) => {
     const { remoteIPAddress: address, remotePort: port } = response;
     if (!address || !port) return;
     if (deps.isRefused(address, port, response.url, entry.type === "Document"))
       entry.refused = true;
   };
-  /** Where to read: the session that told the end, its plain one, where it began, then what that belongs to. */
-  const sessionsFor = (entry: RequestEntry, by: Tracked): CdpSession[] => {
-    const candidates = [by.session, by.plain, entry.target.session, entry.target.plain];
-    for (let t = entry.target.parent; t; t = t.parent) candidates.push(t.session);
-    return [...new Set(candidates)].filter((session) => session !== null);
-  };
-
   const downloads = watchDownloads({
     connection,
     dir: deps.dirs.downloads,
@@ -159,12 +133,12 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     },
     onAnswered: activity.end,
   });
-  const streams = createStreams({ parts, source });
+  const streams = createStreams({ parts, source: sourceOf });
   const media = tapMedia({
     connection,
     parts,
     find: (id) => table.get(id),
-    source,
+    source: sourceOf,
     isRefused: (entry) => entry.refused,
   });
 
@@ -183,75 +157,12 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     const alone = entry.target.type === "page" && targets.pages().length === 1;
     reads.add(size, work, deps.capture === "durable" && alone && entry.type !== "Document");
   };
-  /** Whether a read came too late: its body has been given up already. */
-  const isLate = (result: BodyRead): boolean => {
-    if (closed && "body" in result) dropBody(result.body);
-    return closed;
-  };
-
-  const read = async (entry: RequestEntry, by: Tracked) => {
-    const position = entry.response?.status === 206 ? partPosition(206, entry.headers) : null;
-    const declared = entry.response?.fromServiceWorker ? null : declaredLength(entry.headers);
-    const kept = windows.take(entry);
-    const result: BodyRead = kept
-      ? { body: kept }
-      : await readBody(sessionsFor(entry, by), entry.id, spool, {
-          bytes: hasBytes(entry),
-          at_least: declared ?? 0,
-        });
-    if (isLate(result) || "empty" in result) return;
-    if ("reason" in result) {
-      // Blink stops reading an image at the first bytes that it cannot decode, and throws them away.
-      const cut_short = result.reason === "empty_reply" && entry.received < (declared ?? 0);
-      return ledger.lost(source(entry), cut_short ? "aborted" : result.reason);
-    }
-    const { body } = result;
-    if (position) return joinPart(entry, body, position);
-    if (body.size < deps.min_size) return ledger.skipped(body);
-    if (!isEndless(entry)) return ledger.captured(source(entry), body);
-    ledger.partial(source(entry), body, [{ start: 0, end: body.size - 1 }], "aborted");
-  };
-  const joinPart = async (
-    entry: RequestEntry,
-    body: SpooledBody,
-    position: NonNullable<ReturnType<typeof partPosition>>,
-  ) => {
-    const file = parts.file(source(entry), position);
-    const sink = partSink(file.coverage, position.start);
-    if (body.bytes) sink.write(body.bytes);
-    else for await (const chunk of Bun.file(body.path).stream()) sink.write(chunk);
-    dropBody(body);
-  };
-  /** A body that broke off: what came is kept as a part, if the browser still has it. */
-  const readPrefix = async (entry: RequestEntry, by: Tracked, reason: LossReason) => {
-    const expected = { bytes: true, at_least: 0 };
-    const result = await readBody(sessionsFor(entry, by), entry.id, spool, expected);
-    if (isLate(result)) return;
-    const position = entry.response?.status === 206 ? partPosition(206, entry.headers) : null;
-    // A range that broke off is no loss of its own: players do that, and other ranges may hold the bytes.
-    if (position && !("body" in result)) return void parts.file(source(entry), position);
-    if (!("body" in result)) return ledger.lost(source(entry), reason);
-    const { body } = result;
-    if (position) return joinPart(entry, body, position);
-    ledger.partial(source(entry), body, [{ start: 0, end: body.size - 1 }], reason);
-  };
-
-  /** The end was not told, but the durable buffer answers only for what has arrived whole, or broke off. */
-  const readOrphan = async (entry: RequestEntry) => {
-    const declared = declaredLength(entry.headers);
-    const expected = { bytes: true, at_least: declared ?? 0 };
-    const result = await readBody(sessionsFor(entry, entry.target), entry.id, spool, expected);
-    if (isLate(result) || !("body" in result)) return;
-    const { body } = result;
-    if (!table.take(entry.id)) return dropBody(body);
-    const position = partPosition(entry.wire_status ?? 0, entry.headers);
-    if (position && entry.wire_status === 206) return joinPart(entry, body, position);
-    if (body.size < deps.min_size) return ledger.skipped(body);
-    // The length a camera declares is that of one picture.
-    if (declared !== null && !isEndless(entry)) return ledger.captured(source(entry), body);
-    ledger.partial(source(entry), body, [{ start: 0, end: body.size - 1 }], "target_gone");
-  };
-
+  const bodies = createBodyReader({
+    ...{ spool, ledger, parts, min_size: deps.min_size },
+    kept: windows.take,
+    isClosed: () => closed,
+    take: (entry) => table.take(entry.id) === entry,
+  });
   const table = createRequestTable({
     onRequest: (entry) => {
       entry.late ||= sealed;
@@ -281,23 +192,24 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     onFinished: (entry, by) => {
       activity.end(entry.id);
       if (!isWanted(entry) || !carriesBody(entry)) return;
-      if (entry.refused) return ledger.lost(source(entry), "protected");
+      if (entry.refused) return ledger.lost(sourceOf(entry), "protected");
       const size = Math.max(entry.received, declaredLength(entry.headers) ?? 0);
-      enqueue(entry, size, () => read(entry, by));
+      enqueue(entry, size, () => bodies.read(entry, by));
     },
     onOrphan: (entry) => {
       activity.end(entry.id);
       if (!isWanted(entry) || entry.refused || !carriesBody(entry)) return;
       orphans.add(entry);
-      reads.add(declaredLength(entry.headers) ?? 0, () => readOrphan(entry));
+      reads.add(declaredLength(entry.headers) ?? 0, () => bodies.readOrphan(entry));
     },
     onFailed: (entry, by, _error, canceled) => {
       activity.end(entry.id);
       if (!isWanted(entry) || !entry.response || !carriesBody(entry)) return;
-      if (entry.refused) return ledger.lost(source(entry), "protected");
+      if (entry.refused) return ledger.lost(sourceOf(entry), "protected");
       const reason: LossReason = by.session.is_closed ? "target_gone" : "aborted";
       if (entry.type === "Document" && canceled) return void aborted.push({ entry, reason });
-      if (entry.received > 0) enqueue(entry, entry.received, () => readPrefix(entry, by, reason));
+      if (entry.received > 0)
+        enqueue(entry, entry.received, () => bodies.readPrefix(entry, by, reason));
     },
   });
   const targets = watchTargets({
@@ -319,17 +231,17 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
   /** An orphan's bytes may have been on their way still when it was read first. */
   const retryOrphans = () => {
     for (const entry of orphans)
-      if (table.get(entry.id) === entry) reads.add(0, () => readOrphan(entry));
+      if (table.get(entry.id) === entry) reads.add(0, () => bodies.readOrphan(entry));
   };
   /** What is still open when the job ends. */
   const closeOpen = () => {
     for (const entry of table.open()) {
       table.take(entry.id);
       if (!isWanted(entry) || !entry.response || !carriesBody(entry)) continue;
-      if (entry.received > 0) ledger.lost(source(entry), "timeout");
+      if (entry.received > 0) ledger.lost(sourceOf(entry), "timeout");
     }
     for (const { entry, reason } of aborted)
-      if (entry.received > 0 && !downloads.has(entry.url)) ledger.lost(source(entry), reason);
+      if (entry.received > 0 && !downloads.has(entry.url)) ledger.lost(sourceOf(entry), reason);
     // The window was gone before its answers were told.
     for (const url of windows.finish().filter((u) => !ledger.isWhole(u) && !downloads.has(u)))
       ledger.lost(
@@ -382,7 +294,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
       });
       await Promise.race([Promise.all([reads.drained(), media.settled()]), aborted_early]);
       closed = true;
-      for (const entry of unread) ledger.lost(source(entry), "timeout");
+      for (const entry of unread) ledger.lost(sourceOf(entry), "timeout");
       closeOpen();
       await downloads.finish();
       await parts.finish(deps.min_size);

@@ -1,0 +1,124 @@
+import type { CdpSession } from "../cdp/connection.ts";
+import type { BodySource, Ledger, LossReason } from "./ledger.ts";
+import { type PartStore, partPosition, partSink } from "./parts.ts";
+import { type BodyRead, readBody } from "./read-body.ts";
+import { declaredLength, hasBytes, type RequestEntry } from "./requests.ts";
+import { dropBody, type Spool, type SpooledBody } from "./spool.ts";
+import { isEndless } from "./streams.ts";
+import type { Tracked } from "./targets.ts";
+
+export interface BodyReaderDeps {
+  spool: Spool;
+  ledger: Ledger;
+  parts: PartStore;
+  min_size: number;
+  /** The body of this request where it was read already. */
+  kept(entry: RequestEntry): SpooledBody | null;
+  /** Whether a read comes too late: its body has been given up already. */
+  isClosed(): boolean;
+  /** Whether this request had no end until now; it has one from here on. */
+  take(entry: RequestEntry): boolean;
+}
+
+/** Reads bodies out of the browser into the spool, and tells the ledger what became of each. */
+export interface BodyReader {
+  /** One that ended. `by`: the target that told its end. */
+  read(entry: RequestEntry, by: Tracked): Promise<void>;
+  /** One that broke off: what came is kept as a part, if the browser still has it. */
+  readPrefix(entry: RequestEntry, by: Tracked, reason: LossReason): Promise<void>;
+  /** The end was not told, but the durable buffer answers only for what has arrived whole, or broke off. */
+  readOrphan(entry: RequestEntry): Promise<void>;
+}
+
+export const sourceOf = (entry: RequestEntry): BodySource => ({
+  request_id: entry.id,
+  url: entry.url,
+  page_url: entry.page_url,
+  mime: entry.mime,
+  status: entry.response?.status ?? entry.wire_status,
+  from_cache: entry.from_cache,
+  from_service_worker: entry.response?.fromServiceWorker === true,
+  paired:
+    entry.from_cache ||
+    entry.response?.fromServiceWorker === true ||
+    entry.target.type === "service_worker",
+});
+
+/** Where to read: the session that told the end, its plain one, where it began, then what that belongs to. */
+const sessionsFor = (entry: RequestEntry, by: Tracked): CdpSession[] => {
+  const candidates = [by.session, by.plain, entry.target.session, entry.target.plain];
+  for (let t = entry.target.parent; t; t = t.parent) candidates.push(t.session);
+  return [...new Set(candidates)].filter((session) => session !== null);
+};
+
+export function createBodyReader(deps: BodyReaderDeps): BodyReader {
+  const { spool, ledger, parts, isClosed, take } = deps;
+
+  /** Whether a read came too late: its body has been given up already. */
+  const isLate = (result: BodyRead): boolean => {
+    if (isClosed() && "body" in result) dropBody(result.body);
+    return isClosed();
+  };
+
+  const read = async (entry: RequestEntry, by: Tracked) => {
+    const position = entry.response?.status === 206 ? partPosition(206, entry.headers) : null;
+    const declared = entry.response?.fromServiceWorker ? null : declaredLength(entry.headers);
+    const kept = deps.kept(entry);
+    const result: BodyRead = kept
+      ? { body: kept }
+      : await readBody(sessionsFor(entry, by), entry.id, spool, {
+          bytes: hasBytes(entry),
+          at_least: declared ?? 0,
+        });
+    if (isLate(result) || "empty" in result) return;
+    if ("reason" in result) {
+      // Blink stops reading an image at the first bytes that it cannot decode, and throws them away.
+      const cut_short = result.reason === "empty_reply" && entry.received < (declared ?? 0);
+      return ledger.lost(sourceOf(entry), cut_short ? "aborted" : result.reason);
+    }
+    const { body } = result;
+    if (position) return joinPart(entry, body, position);
+    if (body.size < deps.min_size) return ledger.skipped(body);
+    if (!isEndless(entry)) return ledger.captured(sourceOf(entry), body);
+    ledger.partial(sourceOf(entry), body, [{ start: 0, end: body.size - 1 }], "aborted");
+  };
+  const joinPart = async (
+    entry: RequestEntry,
+    body: SpooledBody,
+    position: NonNullable<ReturnType<typeof partPosition>>,
+  ) => {
+    const file = parts.file(sourceOf(entry), position);
+    const sink = partSink(file.coverage, position.start);
+    if (body.bytes) sink.write(body.bytes);
+    else for await (const chunk of Bun.file(body.path).stream()) sink.write(chunk);
+    dropBody(body);
+  };
+  const readPrefix = async (entry: RequestEntry, by: Tracked, reason: LossReason) => {
+    const expected = { bytes: true, at_least: 0 };
+    const result = await readBody(sessionsFor(entry, by), entry.id, spool, expected);
+    if (isLate(result)) return;
+    const position = entry.response?.status === 206 ? partPosition(206, entry.headers) : null;
+    // A range that broke off is no loss of its own: players do that, and other ranges may hold the bytes.
+    if (position && !("body" in result)) return void parts.file(sourceOf(entry), position);
+    if (!("body" in result)) return ledger.lost(sourceOf(entry), reason);
+    const { body } = result;
+    if (position) return joinPart(entry, body, position);
+    ledger.partial(sourceOf(entry), body, [{ start: 0, end: body.size - 1 }], reason);
+  };
+
+  const readOrphan = async (entry: RequestEntry) => {
+    const declared = declaredLength(entry.headers);
+    const expected = { bytes: true, at_least: declared ?? 0 };
+    const result = await readBody(sessionsFor(entry, entry.target), entry.id, spool, expected);
+    if (isLate(result) || !("body" in result)) return;
+    const { body } = result;
+    if (!take(entry)) return dropBody(body);
+    const position = partPosition(entry.wire_status ?? 0, entry.headers);
+    if (position && entry.wire_status === 206) return joinPart(entry, body, position);
+    if (body.size < deps.min_size) return ledger.skipped(body);
+    // The length a camera declares is that of one picture.
+    if (declared !== null && !isEndless(entry)) return ledger.captured(sourceOf(entry), body);
+    ledger.partial(sourceOf(entry), body, [{ start: 0, end: body.size - 1 }], "target_gone");
+  };
+  return { read, readPrefix, readOrphan };
+}
