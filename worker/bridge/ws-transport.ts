@@ -17,7 +17,11 @@ export function webSocketTransport(url: string): CdpTransport {
     for (const message of early ?? []) socket.send(message);
     early = null;
   };
-  socket.onmessage = (event) => transport.onMessage(String(event.data));
+  socket.onmessage = (event) => {
+    const text = String(event.data);
+    transport.onBytes?.(text.length);
+    transport.onMessage(text);
+  };
   // A failed dial is told by the close that follows.
   socket.onerror = () => {};
   socket.onclose = () => {

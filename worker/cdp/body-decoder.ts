@@ -28,10 +28,15 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
  * Decodes `{"id":1,"result":{"body":"…","base64Encoded":true},…}` while it arrives. The flag comes after the body, so the
  * first piece decides: only base64 letters means base64, and a wrong guess is found out at the end.
  * @param prefix_length bytes before the first one of the body
+ * @param is_base64 the body is base64 without a flag that says so
  */
-export function createBodyDecoder(prefix_length: number, sink: BodySink): BodyDecoder {
+export function createBodyDecoder(
+  prefix_length: number,
+  sink: BodySink,
+  is_base64 = false,
+): BodyDecoder {
   let skip = prefix_length;
-  let mode: "unknown" | "base64" | "text" | "tail" = "unknown";
+  let mode: "unknown" | "base64" | "text" | "tail" = is_base64 ? "base64" : "unknown";
   let was: "base64" | "text" = "base64";
   let rest: Buffer = Buffer.alloc(0);
   let tail = "";
@@ -89,6 +94,7 @@ export function createBodyDecoder(prefix_length: number, sink: BodySink): BodyDe
     end: () => {
       if (failure) return failure;
       if (mode !== "tail") return new AmbiguousBodyError();
+      if (is_base64) return null;
       const told = /"base64Encoded":(true|false)/.exec(tail)?.[1];
       return told === (was === "base64" ? "true" : "false") ? null : new AmbiguousBodyError();
     },

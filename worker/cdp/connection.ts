@@ -30,6 +30,8 @@ const RELEASE = "Runtime.runIfWaitingForDebugger";
 const SESSION_NOT_FOUND = -32001;
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_LONGEST_MS = 60_000;
+/** More than pings and their like within one deadline: bodies are on their way. */
+const FLOW_BYTES = 64 * 1024;
 
 interface Pending {
   session: CdpSession;
@@ -47,8 +49,8 @@ export interface SendOptions {
   timeout_ms?: number;
   /**
    * An answer waits on the wire behind all that was sent before it, 64 MB of a body for one. With this, the deadline begins
-   * anew as long as the browser goes on sending, up to so many milliseconds in all. Default: 60 s for a command without a
-   * `timeout_ms`, else none.
+   * anew as long as bodies come or the target itself tells something, up to so many milliseconds in all. Default: 60 s for a
+   * command without a `timeout_ms`, else none.
    */
   longest_ms?: number;
 }
@@ -67,6 +69,8 @@ export class CdpSession {
   /** Resolves when the session is detached or the browser is gone. */
   readonly closed: Promise<void>;
   is_closed = false;
+  /** Events of this session so far. */
+  told = 0;
   /** Called by the connection only. */
   readonly markClosed: () => void;
   private readonly connection: CdpConnection;
@@ -126,6 +130,24 @@ export class CdpSession {
     sink.write(Buffer.from(body, base64Encoded ? "base64" : "utf8"));
   }
 
+  /**
+   * `Network.streamResourceContent`: what came of a body so far goes into `sink`, however large it is; the rest comes as
+   * `data` of `Network.dataReceived`. @throws as `sendBody`
+   */
+  async streamBody(request_id: string, sink: BodySink, options?: SendOptions): Promise<void> {
+    const params = { requestId: request_id };
+    const answer = await this.connection.send(
+      this,
+      "Network.streamResourceContent",
+      params,
+      options,
+      sink,
+    );
+    if (!answer) return;
+    const { bufferedData } = answer as Protocol.Network.StreamResourceContentResponse;
+    sink.write(Buffer.from(bufferedData, "base64"));
+  }
+
   /** Sends without waiting; whatever comes back is dropped. For commands whose failure another event tells. */
   post<M extends keyof Commands>(method: M, params?: Commands[M]["paramsType"][0]): void {
     this.connection.send(this, method, params).catch(() => {});
@@ -147,6 +169,7 @@ export class CdpSession {
 
   /** Called by the connection, and for an event that the browser told nobody. */
   emit(event: string, params: unknown): void {
+    this.told += 1;
     for (const handler of this.handlers.get(event) ?? []) {
       try {
         handler(params, this);
@@ -173,7 +196,7 @@ interface Message {
 export class CdpConnection {
   readonly root: CdpSession;
   readonly closed: Promise<void>;
-  /** Grows whenever the browser sends something: while it stands still, the browser is mute. */
+  /** Bytes that the browser has sent: while they stand still, it is mute. */
   heard = 0;
   /** What a held target is to wait for before this connection lets it run; null when nothing. */
   beforeRelease: ((session: CdpSession) => Promise<void> | null) | null = null;
@@ -187,13 +210,10 @@ export class CdpConnection {
     this.root = new CdpSession(this, null, null, null);
     this.closed = this.root.closed;
     transport.takeLarge = (head) => this.takeLarge(head);
-    transport.onPiece = () => {
-      this.heard += 1;
+    transport.onBytes = (bytes) => {
+      this.heard += bytes;
     };
-    transport.onMessage = (text) => {
-      this.heard += 1;
-      this.receive(JSON.parse(text) as Message);
-    };
+    transport.onMessage = (text) => this.receive(JSON.parse(text) as Message);
     transport.onClose = () => this.onTransportClosed();
   }
 
@@ -214,7 +234,7 @@ export class CdpConnection {
     if (session.is_closed) return Promise.reject(error);
     const id = ++this.nextId;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const stop = this.startDeadline(options, (ms) => {
+    const stop = this.startDeadline(session, options, (ms) => {
       this.pending.delete(id);
       reject(new DeadlineError(`CDP ${method}`, ms));
     });
@@ -230,18 +250,25 @@ export class CdpConnection {
   }
 
   /** Counts a command's time; gives back the function that stops it. */
-  private startDeadline(options: SendOptions, onLate: (ms: number) => void): () => void {
+  private startDeadline(
+    session: CdpSession,
+    options: SendOptions,
+    onLate: (ms: number) => void,
+  ): () => void {
     const { timeout_ms = DEFAULT_TIMEOUT_MS } = options;
     const longest_ms = options.longest_ms ?? options.timeout_ms ?? DEFAULT_LONGEST_MS;
-    let heard = this.heard;
+    let { heard } = this;
+    let { told } = session;
     let waited_ms = 0;
     let next_ms = timeout_ms;
     let timer: ReturnType<typeof setTimeout>;
     const onTime = () => {
       waited_ms += next_ms;
       next_ms = Math.min(timeout_ms, longest_ms - waited_ms);
-      if (this.heard === heard || next_ms <= 0) return onLate(waited_ms);
-      heard = this.heard;
+      const goes_on = this.heard - heard > FLOW_BYTES || session.told !== told;
+      if (!goes_on || next_ms <= 0) return onLate(waited_ms);
+      ({ heard } = this);
+      ({ told } = session);
       timer = setTimeout(onTime, next_ms);
     };
     timer = setTimeout(onTime, next_ms);
@@ -311,17 +338,20 @@ export class CdpConnection {
     );
   }
 
-  /** `{"id":1,"result":{"body":"…` with a sink waiting is decoded on the way; anything else is assembled. */
+  /** `{"id":1,"result":{"body":"…` (or `bufferedData`) with a sink waiting is decoded on the way; else it is assembled. */
   private takeLarge(head: Buffer): LargeTaker | null {
-    const match = /^\{"id":(\d+),"result":\{"body":"/.exec(head.toString("latin1", 0, 64));
+    const match = /^\{"id":(\d+),"result":\{"(body|bufferedData)":"/.exec(
+      head.toString("latin1", 0, 64),
+    );
     const id = Number(match?.[1]);
     const sink = this.pending.get(id)?.sink;
     if (!match || !sink) return null;
-    const decoder = createBodyDecoder(match[0].length, sink);
+    const decoder = createBodyDecoder(match[0].length, sink, match[2] === "bufferedData");
     return (bytes) => {
-      if (bytes) return decoder.feed(bytes);
       const entry = this.pending.get(id);
+      // Nobody waits for it any longer: its file is gone.
       if (!entry) return;
+      if (bytes) return decoder.feed(bytes);
       this.pending.delete(id);
       entry.stop();
       const failure = decoder.end();

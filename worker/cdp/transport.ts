@@ -13,8 +13,8 @@ export interface CdpTransport {
    * arrives instead of `onMessage` at its end. Bodies of 100 MB cost six times their size when assembled and parsed.
    */
   takeLarge?: (head: Buffer) => LargeTaker | null;
-  /** Called for every piece that arrives, where messages arrive in pieces. */
-  onPiece?: () => void;
+  /** Called with the size of whatever arrives, before the message it belongs to is whole. */
+  onBytes?: (bytes: number) => void;
   close(): void;
 }
 
@@ -50,7 +50,11 @@ export async function socketTransport(url: string): Promise<CdpTransport> {
       transport.onClose();
     },
   };
-  socket.onmessage = ({ data }) => transport.onMessage(String(data));
+  socket.onmessage = ({ data }) => {
+    const text = String(data);
+    transport.onBytes?.(text.length);
+    transport.onMessage(text);
+  };
   socket.onclose = () => transport.close();
   return transport;
 }
@@ -81,7 +85,7 @@ export function pipeTransport(toBrowser: Writable, fromBrowser: Readable): CdpTr
     },
   };
   fromBrowser.on("data", (chunk: Buffer) => {
-    transport.onPiece?.();
+    transport.onBytes?.(chunk.length);
     let start = 0;
     for (let end = chunk.indexOf(0); end !== -1; end = chunk.indexOf(0, start)) {
       const tail = chunk.subarray(start, end);
