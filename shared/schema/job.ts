@@ -46,7 +46,9 @@ export type SubmitJob = z.infer<typeof SubmitJob>;
  * What became of the bodies the browser received. `seen = captured + partial + lost`, counting only
  * responses that carry a body; `ratio = captured / seen` (1 when nothing was seen). `reasons` counts partial and
  * lost bodies by cause: evicted, target_gone, aborted, empty_reply, too_large, timeout, protected, upload_failed, spool_full.
- * `skipped` counts bodies left out on purpose: below min_asset_size_bytes.
+ * `skipped` counts bodies left out on purpose: below min_asset_size_bytes. `late` counts requests that began after the
+ * wait was over and before the page was saved: they are not part of the job, so no other count has them. `page` is null
+ * when the job's page could not be saved; `warnings` say what else is missing, and why.
  */
 export const CaptureReport = z
   .object({
@@ -55,10 +57,13 @@ export const CaptureReport = z
     partial: z.int(),
     lost: z.int(),
     skipped: z.int().default(0),
+    late: z.int().optional(),
     ratio: z.number(),
     reasons: z.record(z.string(), z.int()),
     /** How bodies were read: `durable` buffers, or `buffered` where the browser has none. */
     method: z.enum(["durable", "buffered"]).default("durable"),
+    page: z.literal("page.html").nullish(),
+    warnings: z.array(z.string().max(1_000)).max(20).optional(),
   })
   .openapi("CaptureReport");
 export type CaptureReport = z.infer<typeof CaptureReport>;

@@ -35,11 +35,11 @@ describe("JobOptions of a fetch (fleet spec §2.2)", () => {
     async () => {
       const { outcome, log } = await lane.run({
         url: `${site.origin}/waits`,
-        options: { wait_seconds: 1, max_wait_seconds: 2, settle_seconds: 0.1 },
+        options: { wait_seconds: 5, max_wait_seconds: 6, settle_seconds: 0.1 },
       });
       expect(outcome).toMatchObject({ status: "completed", title: "Trouble" });
       expect(log.join("\n")).toContain("settling for 0.1 s");
-      expect(log.join("\n")).toContain("max_wait_seconds (2 s) are over with 1 requests open");
+      expect(log.join("\n")).toContain("max_wait_seconds (6 s) are over with 1 requests open");
     },
     SLOW_MS,
   );

@@ -67,6 +67,69 @@ describe("network silence (fleet spec §2.2, idle_seconds)", () => {
     expect(done()).toBe(STALL_MS + 600);
   });
 
+  test("starts again when the page can ask anew: it has loaded, or begun a worker", async () => {
+    const { clock, activity, idle, done } = open();
+    idle();
+    await clock.advance(400);
+    activity.touch();
+    await clock.advance(499);
+    expect(done()).toBeNull();
+    await clock.advance(1);
+    expect(done()).toBe(900);
+  });
+
+  test("goes back to the last progress of a request whose end was found out later", async () => {
+    const { clock, activity, idle, done } = open();
+    activity.begin("unread");
+    idle();
+    await clock.advance(100);
+    activity.progress("unread");
+    await clock.advance(300);
+    activity.settle("unread");
+    await clock.advance(200);
+    expect(done()).toBe(600);
+  });
+
+  test("is decided when every page has answered, and not when one asked for something meanwhile", async () => {
+    const { clock, activity, abort } = open();
+    const asked: PromiseWithResolvers<void>[] = [];
+    const answered = () => {
+      const question = Promise.withResolvers<void>();
+      asked.push(question);
+      return question.promise;
+    };
+    let over = false;
+    void activity.idle(500, abort.signal, answered).then(() => {
+      over = true;
+    });
+    await clock.advance(500);
+    expect(asked).toHaveLength(1);
+    activity.begin("1");
+    activity.end("1");
+    asked[0]?.resolve();
+    await clock.advance(499);
+    expect(over).toBe(false);
+    await clock.advance(1);
+    expect(asked).toHaveLength(2);
+    expect(over).toBe(false);
+    asked[1]?.resolve();
+    await clock.advance(0);
+    expect(over).toBe(true);
+  });
+
+  test("ends with the signal while a page is asked", async () => {
+    const { clock, activity, abort } = open();
+    let over = false;
+    const silent = () => new Promise<void>(() => {});
+    void activity.idle(500, abort.signal, silent).then(() => {
+      over = true;
+    });
+    await clock.advance(500);
+    abort.abort();
+    await clock.advance(0);
+    expect(over).toBe(true);
+  });
+
   test("ends with the signal", async () => {
     const { clock, activity, abort, idle, done } = open();
     activity.begin("1");

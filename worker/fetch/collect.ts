@@ -1,15 +1,16 @@
 import { abortAfter } from "#shared/clock.ts";
 import { humanSize } from "#shared/names.ts";
 import type { CaptureReport } from "#shared/schema/job.ts";
-import type { JobOutcome, JobRun } from "../lanes/types.ts";
 import { harOf } from "../record/har.ts";
-import type { Recorder } from "../record/recorder.ts";
-import type { FetchSettings } from "./run-visit.ts";
-import type { TroubleWatch } from "./trouble.ts";
+import { shortUrl } from "./net-errors.ts";
+import type { FetchContext } from "./run-visit.ts";
 import { collectVideos } from "./videos.ts";
 
-/** Reads under way when a job ends: they come from memory, so this is for huge ones on a busy machine. */
+/** Reads under way when a job ends come from memory: for so long nothing of them may arrive. */
 const DRAIN_MS = 20_000;
+/** More than the answers to pings: a body is on its way. */
+const DRAIN_BYTES = 64 * 1024;
+const LONGEST_DRAIN_MS = 300_000;
 /** What a cancelled job may still take, drain and uploads together (at most 2 s). */
 const CANCEL_DRAIN_MS = 300;
 const CANCEL_FLUSH_MS = 1_500;
@@ -17,23 +18,38 @@ const CANCEL_FLUSH_MS = 1_500;
 const FLUSH_MS = 600_000;
 
 /** Reads what is still to be read, closes popups, waits for the uploads, and counts. */
-export async function collect(
-  run: JobRun,
-  recorder: Recorder,
-  trouble: TroubleWatch,
-  outcome: JobOutcome,
-  settings: FetchSettings,
-): Promise<CaptureReport> {
+export async function collect({
+  run,
+  recorder,
+  trouble,
+  outcome,
+  settings,
+  report: page_report,
+}: Omit<FetchContext, "popups" | "deadline">): Promise<CaptureReport> {
   const { story, sink, browser } = run;
   const done = new AbortController();
   const within = (ms: number) => abortAfter(settings.clock, ms, done.signal);
+  /** Aborts when no read ended and no body came for `DRAIN_MS`. */
+  const whileItComes = () => {
+    const stuck = new AbortController();
+    const look = async () => {
+      for (let [reads, heard] = [-1, 0]; !done.signal.aborted; ) {
+        const now = browser.connection.heard;
+        if (recorder.pendingReads() === reads && now - heard < DRAIN_BYTES) return stuck.abort();
+        [reads, heard] = [recorder.pendingReads(), now];
+        await settings.clock.sleep(DRAIN_MS, done.signal);
+      }
+    };
+    void look();
+    return AbortSignal.any([stuck.signal, within(LONGEST_DRAIN_MS)]);
+  };
   let cancelled = run.signal.aborted;
   if (outcome.status === "completed") outcome.stage = "upload";
   recorder.seal();
   const reads = recorder.pendingReads();
   if (reads > 0) story.log("info", "upload", `${reads} bodies still to be read`);
   await recorder.drain(
-    cancelled ? within(CANCEL_DRAIN_MS) : AbortSignal.any([run.signal, within(DRAIN_MS)]),
+    cancelled ? within(CANCEL_DRAIN_MS) : AbortSignal.any([run.signal, whileItComes()]),
   );
   if (outcome.status === "completed" && run.options.download_video) {
     await collectVideos(run, recorder, trouble, outcome, settings);
@@ -58,7 +74,19 @@ export async function collect(
   done.abort();
   for (const { name, reason } of failed)
     story.log("warn", "upload", `${name} was not stored: ${reason}`);
-  const report = recorder.report(failed.map(({ name }) => name));
+  const late = recorder.late();
+  if (late.length > 0) {
+    const names = late
+      .slice(0, 5)
+      .map((url) => shortUrl(url))
+      .join(", ");
+    const count = `${late.length} requests began after the wait was over and are not captured`;
+    story.log("warn", "upload", `${count}: ${names}`);
+  }
+  const report: CaptureReport = {
+    ...recorder.report(failed.map(({ name }) => name)),
+    ...page_report,
+  };
   story.log("info", "upload", `${stored} files stored; ${describeReport(report)}`, {
     capture: report,
   });

@@ -74,23 +74,37 @@ async function findPage({ recorder, run }: FetchContext): Promise<Tracked> {
   return made;
 }
 
+/** What a page may need to answer on the shortest wait. */
+const SHORTEST_WAIT_MS = 1_000;
+
+/** The server has `wait_seconds` to answer, from the moment on at which the browser has asked. */
 async function navigate(ctx: FetchContext, main: Tracked): Promise<Protocol.Page.NavigateResponse> {
-  const { run } = ctx;
-  const { referer, max_wait_seconds } = run.options;
-  const wait = Math.max(1_000, max_wait_seconds * 1_000);
-  try {
-    return await main.session.send(
-      "Page.navigate",
-      // The whole referer, as it was asked for: the default policy would cut it to its origin.
-      { url: run.url, ...(referer && { referrer: referer, referrerPolicy: "unsafeUrl" }) },
-      { timeout_ms: wait },
-    );
-  } catch (err) {
-    if (!(err instanceof DeadlineError)) throw err;
-    throw new JobTrouble(
-      `could not open ${shortUrl(run.url)}: no answer within ${wait / 1_000} s: raise max_wait_seconds or check the server`,
-    );
-  }
+  const { run, settings, trouble, recorder } = ctx;
+  const { referer, wait_seconds, max_wait_seconds } = run.options;
+  const wait_ms = Math.max(SHORTEST_WAIT_MS, Math.min(wait_seconds, max_wait_seconds) * 1_000);
+  const done = new AbortController();
+  const answer = main.session.send(
+    "Page.navigate",
+    // The whole referer, as it was asked for: the default policy would cut it to its origin.
+    { url: run.url, ...(referer && { referrer: referer, referrerPolicy: "unsafeUrl" }) },
+    { timeout_ms: max_wait_seconds * 1_000 + wait_ms },
+  );
+  const signal = AbortSignal.any([done.signal, trouble.signal]);
+  const late = recorder.asked.then(() => settings.clock.sleep(wait_ms, signal)).then(() => null);
+  const told = await Promise.race([answer, late])
+    .catch((err) => {
+      if (!(err instanceof DeadlineError)) throw err;
+      return null;
+    })
+    .finally(() => done.abort());
+  if (told) return told;
+  answer.catch(() => {});
+  // In a browser that is kept the next visitor would wait for it too.
+  main.session.post("Page.stopLoading");
+  const option = wait_seconds < max_wait_seconds ? "wait_seconds" : "max_wait_seconds";
+  throw new JobTrouble(
+    `could not open ${shortUrl(run.url)}: no answer within ${wait_ms / 1_000} s: raise ${option} or check the server`,
+  );
 }
 
 async function explainFailure(

@@ -5,6 +5,7 @@ import type { Tracked } from "../record/targets.ts";
 import { injectCookies } from "./cookies.ts";
 import { shortUrl } from "./net-errors.ts";
 import { openPage } from "./open-page.ts";
+import { watchPulse } from "./pulse.ts";
 import { checkSecrets, runRecipes } from "./recipes.ts";
 import { type FetchContext, type FetchSettings, runVisit } from "./run-visit.ts";
 import { keepPage, savePage } from "./save-page.ts";
@@ -73,32 +74,63 @@ async function scroll(ctx: FetchContext, main: Tracked): Promise<void> {
   run.story.log("info", "scroll", `scrolled ${pixels} px: ${reason}`);
 }
 
-/** Network silence of `idle_seconds`, within `max_wait_seconds` (fleet spec §2.2). */
+/**
+ * Network silence of `idle_seconds`, within `max_wait_seconds` (fleet spec §2.2), that begins when the page could have asked
+ * for something: after its load, and while its scripts let it answer.
+ */
 async function waitForSilence(ctx: FetchContext): Promise<void> {
   const { run, recorder, settings, trouble, outcome } = ctx;
-  const { idle_seconds, max_wait_seconds } = run.options;
+  const { activity } = recorder;
+  const quiet_ms = run.options.idle_seconds * 1_000;
   outcome.stage = "idle";
   const done = new AbortController();
   const out_of_time = abortAfter(settings.clock, remaining(ctx), done.signal);
-  const signal = AbortSignal.any([trouble.signal, out_of_time]);
-  const silence = recorder.activity.idle(idle_seconds * 1_000, signal);
+  const signal = AbortSignal.any([trouble.signal, out_of_time, done.signal]);
+  const pulse = watchPulse(
+    {
+      clock: settings.clock,
+      targets: recorder.targets.all,
+      isNavigating: recorder.isNavigating,
+      onAwake: activity.touch,
+    },
+    quiet_ms,
+    signal,
+  );
+  const silence = activity.idle(quiet_ms, signal, pulse.answered);
   await trouble.race(silence).finally(() => done.abort());
+  tellSilence(ctx, pulse.mute(), out_of_time.aborted);
+}
+
+/** Says what was waited for, and what is left behind. */
+function tellSilence({ run, recorder }: FetchContext, mute: Tracked[], late: boolean): void {
+  const { idle_seconds, max_wait_seconds } = run.options;
+  const say = (level: "info" | "warn", message: string) => run.story.log(level, "idle", message);
   const { count, bytes } = recorder.stored;
   const so_far = `${count} bodies, ${humanSize(bytes)} so far`;
-  const stuck = recorder.openUrls();
-  if (stuck.length > 0) {
-    const names = stuck
-      .slice(0, 5)
-      .map((url) => shortUrl(url))
-      .join(", ");
-    run.story.log("info", "idle", `no longer waiting for ${stuck.length} requests: ${names}`);
+  const open = recorder.open();
+  const running = open.filter(({ received }) => received > 0);
+  const waiting = open.filter(({ received }) => received === 0);
+  if (running.length > 0) {
+    const names = named(running, ({ url, received, total }) => {
+      const of = total === null ? "" : ` of ${humanSize(total)}`;
+      return `${shortUrl(url)} (${humanSize(received)}${of})`;
+    });
+    say("warn", `the end of the job cuts ${running.length} running transfers short: ${names}`);
   }
-  if (!out_of_time.aborted)
-    run.story.log("info", "idle", `network silent for ${idle_seconds} s: ${so_far}`);
-  else
-    run.story.log(
-      "warn",
-      "idle",
-      `max_wait_seconds (${max_wait_seconds} s) are over with ${recorder.activity.open()} requests open: ${so_far}`,
-    );
+  if (waiting.length > 0) {
+    const names = named(waiting, ({ url }) => shortUrl(url));
+    say("info", `no longer waiting for ${waiting.length} requests that brought nothing: ${names}`);
+  }
+  if (mute.length > 0) {
+    const names = named(mute, ({ type, page }) => `${type} of ${shortUrl(page?.url ?? "")}`);
+    say("info", `not waited for what does not answer, busy or blocked: ${names}`);
+  }
+  if (late) {
+    const limit = `max_wait_seconds (${max_wait_seconds} s)`;
+    say("warn", `${limit} are over with ${open.length} requests open: ${so_far}`);
+  } else say("info", `network silent for ${idle_seconds} s: ${so_far}`);
 }
+
+/** The first five. */
+const named = <T>(items: readonly T[], name: (item: T) => string): string =>
+  items.slice(0, 5).map(name).join(", ");

@@ -1,5 +1,6 @@
 import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
+import type { CaptureReport } from "#shared/schema/job.ts";
 import { CdpError } from "../cdp/connection.ts";
 import type { JobOutcome, JobRun } from "../lanes/types.ts";
 import { type Recorder, startRecorder } from "../record/recorder.ts";
@@ -21,6 +22,9 @@ export interface FetchSettings {
   program_path?: string;
 }
 
+/** What the report tells of the page itself. */
+export type PageReport = Required<Pick<CaptureReport, "page" | "warnings">>;
+
 /** One job on its page: what the stages share. */
 export interface FetchContext {
   run: JobRun;
@@ -29,6 +33,7 @@ export interface FetchContext {
   popups: PopupWatch;
   recorder: Recorder;
   outcome: JobOutcome;
+  report: PageReport;
   /** Clock time at which `max_wait_seconds` are over. */
   deadline: number;
 }
@@ -52,6 +57,7 @@ export async function runVisit(
     title: null,
     capture: null,
   };
+  const report: PageReport = { page: null, warnings: [] };
   const trouble = watchTrouble(run, settings.clock);
   const popups = watchPopups(run.extras.popup_policy, run.browser.connection, run.story);
   const deadline = settings.clock.monotonic() + run.options.max_wait_seconds * 1_000;
@@ -66,13 +72,14 @@ export async function runVisit(
     );
     recorder = started;
     if (refusal) throw new JobTrouble(`refused to open ${shortUrl(run.url)}: ${refusal}`);
-    await work({ run, settings, trouble, popups, recorder, outcome, deadline });
+    await work({ run, settings, trouble, popups, recorder, outcome, report, deadline });
   } catch (err) {
     if (err instanceof CdpError && err.gone) await trouble.explainGone();
     Object.assign(outcome, { status: "failed", error: failureMessage(err, trouble, run) });
     run.story.log("error", outcome.stage ?? "navigate", outcome.error ?? "failed");
   }
-  if (recorder) outcome.capture = await collect(run, recorder, trouble, outcome, settings);
+  if (recorder)
+    outcome.capture = await collect({ run, settings, trouble, recorder, outcome, report });
   if (outcome.status === "completed") outcome.stage = "done";
   return outcome;
 }

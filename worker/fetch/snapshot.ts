@@ -1,9 +1,9 @@
 import type { LinkList } from "#shared/schema/asset.ts";
-import type { CdpSession, Protocol } from "../cdp/connection.ts";
+import type { CdpSession, Protocol, SendOptions } from "../cdp/connection.ts";
 import type { Tracked } from "../record/targets.ts";
 
-/** How long a page may take to hand over its DOM; a page in a loop never does. */
-const PAGE_TIMEOUT_MS = 10_000;
+/** How long a page may take to hand over its DOM; a page in a loop never does, a busy machine needs longer. */
+const PAGE = { timeout_ms: 20_000, longest_ms: 120_000 };
 /** Child frames are extra: a few mute ones must not hold the job. */
 const FRAMES_TIMEOUT_MS = 5_000;
 const FRAMES_AT_ONCE = 16;
@@ -54,12 +54,7 @@ export async function snapshotPage(
   main: Tracked,
   frames: readonly Tracked[],
 ): Promise<{ page: PageSnapshot; links: Link[] }> {
-  const { links: main_links, ...page } = await evaluate(
-    main.session,
-    main.target_id,
-    true,
-    PAGE_TIMEOUT_MS,
-  );
+  const { links: main_links, ...page } = await evaluate(main.session, main.target_id, true, PAGE);
   const links = new Map<string, Link>();
   const add = (answer: Pick<FrameAnswer, "links" | "url">) => {
     for (const link of answer.links)
@@ -73,7 +68,9 @@ export async function snapshotPage(
   const work = async () => {
     for (const { session, frame_id } of next) {
       if (deadline.aborted) return;
-      const answer = await evaluate(session, frame_id, false, FRAMES_TIMEOUT_MS).catch(() => null);
+      const answer = await evaluate(session, frame_id, false, {
+        timeout_ms: FRAMES_TIMEOUT_MS,
+      }).catch(() => null);
       if (answer) add(answer);
     }
   };
@@ -105,12 +102,12 @@ async function evaluate(
   session: CdpSession,
   frame_id: string,
   with_html: boolean,
-  timeout_ms: number,
+  options: SendOptions,
 ): Promise<FrameAnswer> {
   const { executionContextId } = await session.send(
     "Page.createIsolatedWorld",
     { frameId: frame_id, worldName: "flotilla" },
-    { timeout_ms },
+    options,
   );
   const { result, exceptionDetails } = await session.send(
     "Runtime.evaluate",
@@ -119,7 +116,7 @@ async function evaluate(
       expression: readFrame(with_html),
       returnByValue: true,
     },
-    { timeout_ms },
+    options,
   );
   if (exceptionDetails)
     throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);

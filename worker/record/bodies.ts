@@ -1,7 +1,7 @@
 import type { CdpSession } from "../cdp/connection.ts";
 import type { BodySource, Ledger, LossReason } from "./ledger.ts";
 import { type PartStore, partPosition, partSink } from "./parts.ts";
-import { type BodyRead, readBody } from "./read-body.ts";
+import { type BodyRead, fileSink, readBody } from "./read-body.ts";
 import { declaredLength, hasBytes, type RequestEntry } from "./requests.ts";
 import { dropBody, type Spool, type SpooledBody } from "./spool.ts";
 import { isEndless } from "./streams.ts";
@@ -18,16 +18,22 @@ export interface BodyReaderDeps {
   isClosed(): boolean;
   /** Whether this request had no end until now; it has one from here on. */
   take(entry: RequestEntry): boolean;
+  /** The end of this request was found out: all of its bytes are there. */
+  onWhole(entry: RequestEntry): void;
 }
 
 /** Reads bodies out of the browser into the spool, and tells the ledger what became of each. */
 export interface BodyReader {
   /** One that ended. `by`: the target that told its end. */
   read(entry: RequestEntry, by: Tracked): Promise<void>;
-  /** One that broke off: what came is kept as a part, if the browser still has it. */
+  /** One that broke off: what came is kept as a part, if the browser still has it. Its page may have had enough of it. */
   readPrefix(entry: RequestEntry, by: Tracked, reason: LossReason): Promise<void>;
   /** The end was not told, but the durable buffer answers only for what has arrived whole, or broke off. */
   readOrphan(entry: RequestEntry): Promise<void>;
+  /** One whose bytes seem to be there, though its page does not read them and its end is not told. */
+  readArrived(entry: RequestEntry): Promise<void>;
+  /** One that the job's end cuts short: what came of it, to the byte. */
+  readCut(entry: RequestEntry): Promise<void>;
 }
 
 export const sourceOf = (entry: RequestEntry): BodySource => ({
@@ -103,7 +109,36 @@ export function createBodyReader(deps: BodyReaderDeps): BodyReader {
     if (!("body" in result)) return ledger.lost(sourceOf(entry), reason);
     const { body } = result;
     if (position) return joinPart(entry, body, position);
+    if (body.size === declaredLength(entry.headers)) return store(entry, body);
     ledger.partial(sourceOf(entry), body, [{ start: 0, end: body.size - 1 }], reason);
+  };
+  const store = (entry: RequestEntry, body: SpooledBody) => {
+    if (body.size < deps.min_size) return ledger.skipped(body);
+    ledger.captured(sourceOf(entry), body);
+  };
+
+  const readArrived = async (entry: RequestEntry) => {
+    const declared = declaredLength(entry.headers);
+    const expected = { bytes: true, at_least: declared ?? entry.received };
+    const sessions = sessionsFor(entry, entry.target);
+    const result = await readBody(
+      declared === null ? sessions.slice(0, 1) : sessions,
+      entry.id,
+      spool,
+      expected,
+    );
+    if (isLate(result) || !("body" in result)) return;
+    const { body } = result;
+    if (declared === null) {
+      // The buffer holds what broke off too; its page knows of that by the time it answers.
+      await entry.target.session.send("Runtime.evaluate", { expression: "0" }).catch(() => {});
+      if (isClosed() || body.size !== entry.received) return dropBody(body);
+    }
+    if (!take(entry)) return dropBody(body);
+    deps.onWhole(entry);
+    const position = entry.response?.status === 206 ? partPosition(206, entry.headers) : null;
+    if (position) return joinPart(entry, body, position);
+    store(entry, body);
   };
 
   const readOrphan = async (entry: RequestEntry) => {
@@ -120,5 +155,17 @@ export function createBodyReader(deps: BodyReaderDeps): BodyReader {
     if (declared !== null && !isEndless(entry)) return ledger.captured(sourceOf(entry), body);
     ledger.partial(sourceOf(entry), body, [{ start: 0, end: body.size - 1 }], "target_gone");
   };
-  return { read, readPrefix, readOrphan };
+
+  const readCut = async (entry: RequestEntry) => {
+    const file = spool.open();
+    const { plain, session } = entry.target;
+    await (plain ?? session).streamBody(entry.id, fileSink(file)).catch(() => {});
+    const body = file.finish();
+    if (isClosed()) return void (body && dropBody(body));
+    if (!body) return ledger.lost(sourceOf(entry), "timeout");
+    const position = partPosition(entry.wire_status ?? 0, entry.headers);
+    if (position && entry.wire_status === 206) return joinPart(entry, body, position);
+    ledger.partial(sourceOf(entry), body, [{ start: 0, end: body.size - 1 }], "timeout");
+  };
+  return { read, readPrefix, readOrphan, readArrived, readCut };
 }

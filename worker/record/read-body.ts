@@ -4,8 +4,8 @@ import { CdpError, type CdpSession } from "../cdp/connection.ts";
 import type { LossReason } from "./ledger.ts";
 import { type BodyFile, type Spool, type SpooledBody, SpoolFullError } from "./spool.ts";
 
-/** 128 MB through the pipe took under 3 s; a busy machine may take ten times that. */
-const READ_TIMEOUT_MS = 30_000;
+/** 128 MB through the pipe took under 3 s; a busy machine may take ten times that, and other bodies may come first. */
+const READ = { timeout_ms: 30_000, longest_ms: 300_000 };
 
 export type BodyRead = { body: SpooledBody } | { empty: true } | { reason: LossReason };
 
@@ -23,9 +23,8 @@ export async function readBody(
   for (const session of sessions) {
     const file = spool.open();
     try {
-      await session.sendBody("Network.getResponseBody", { requestId: request_id }, fileSink(file), {
-        timeout_ms: READ_TIMEOUT_MS,
-      });
+      const params = { requestId: request_id };
+      await session.sendBody("Network.getResponseBody", params, fileSink(file), READ);
       if (file.size === 0 && !expected.bytes) return { empty: true };
       if (file.size > 0 && file.size >= expected.at_least) {
         const body = file.finish();

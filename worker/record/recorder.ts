@@ -4,6 +4,7 @@ import type { CaptureReport } from "#shared/schema/job.ts";
 import type { CdpConnection, Protocol } from "../cdp/connection.ts";
 import type { JobTab } from "../lanes/types.ts";
 import { type Activity, createActivity } from "./activity.ts";
+import { watchArrivals } from "./arrived.ts";
 import { createBodyReader, sourceOf } from "./bodies.ts";
 import { type Downloads, watchDownloads } from "./downloads.ts";
 import { type BodySource, createLedger, type Ledger, type LossReason } from "./ledger.ts";
@@ -14,7 +15,7 @@ import { withoutVolatileParams } from "./ranges.ts";
 import { createReadQueue } from "./read-queue.ts";
 import { carriesBody, createRequestTable, declaredLength, type RequestEntry } from "./requests.ts";
 import { createSpool, dropBody, type SpooledBody } from "./spool.ts";
-import { createStreams, isEndless, needsTail } from "./streams.ts";
+import { createStreams, isEndless, needsTail, outgrows } from "./streams.ts";
 import { type TargetWatch, type Tracked, watchTargets } from "./targets.ts";
 import { createTrace, type Trace, type TraceEntry } from "./trace.ts";
 import { watchWindows } from "./window-watch.ts";
@@ -47,8 +48,17 @@ export interface RecorderDeps {
   onNote(level: "debug" | "info" | "warn", message: string, fields?: Record<string, unknown>): void;
 }
 
+/** A request without an end; `received` bytes of `total` have come, which is null when nobody told it. */
+export interface OpenRequest {
+  url: string;
+  received: number;
+  total: number | null;
+}
+
 export interface Recorder {
   readonly activity: Activity;
+  /** Resolves when a page's document is asked for, the first one since the start. */
+  readonly asked: Promise<void>;
   readonly targets: TargetWatch;
   readonly downloads: Downloads;
   readonly stored: Ledger["stored"];
@@ -61,12 +71,14 @@ export interface Recorder {
   takeName: Ledger["takeName"];
   /** Reads that are under way or waiting. */
   pendingReads(): number;
-  /** Requests without an end yet, for the story. */
-  openUrls(): string[];
+  /** Requests without an end yet, for the story; endless ones are left out. */
+  open(): OpenRequest[];
   /** Whether this page waits for the answer to a navigation; it takes no commands meanwhile. */
   isNavigating(page: Tracked): boolean;
-  /** What begins from now on is not part of the job. */
+  /** What begins from now on is not part of the job; it is counted as `late` until `drain`. */
   seal(): void;
+  /** URLs of what began since `seal`. */
+  late(): readonly string[];
   /** Waits for the reads under way, then closes what will not end: streams, ranges, downloads, stalled requests. */
   drain(signal: AbortSignal): Promise<void>;
   report(failed_uploads: readonly string[]): CaptureReport;
@@ -96,6 +108,10 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
   const described = new Map<string, Pick<BodySource, "mime" | "status" | "page_url">>();
   const trace = createTrace();
   let sealed = false;
+  let draining = false;
+  /** URLs that were asked for after `seal`, until `drain`. */
+  const late: string[] = [];
+  const asked = Promise.withResolvers<void>();
 
   const checkAddress = (entry: RequestEntry, response: Protocol.Network.Response) => {
     const { remoteIPAddress: address, remotePort: port } = response;
@@ -157,20 +173,48 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     const alone = entry.target.type === "page" && targets.pages().length === 1;
     reads.add(size, work, deps.capture === "durable" && alone && entry.type !== "Document");
   };
+  /** All bytes of a body seem to be there, and its page does not read them. */
+  const onArrived = (entry: RequestEntry) => {
+    if (entry.handled || isEndless(entry) || !entry.response) return;
+    const declared = declaredLength(entry.headers);
+    const is_whole = declared !== null && entry.received >= declared;
+    if (is_whole && (!isWanted(entry) || entry.refused)) return activity.settle(entry.id);
+    // Only the durable buffer tells a body that is whole from one that goes on; it has none of what a service worker made up.
+    const is_durable = deps.capture === "durable" && !entry.response.fromServiceWorker;
+    if (!isWanted(entry) || entry.refused || !carriesBody(entry)) return;
+    if (is_whole || is_durable)
+      reads.add(entry.received, async () => {
+        if (table.get(entry.id) === entry) await bodies.readArrived(entry);
+      });
+  };
   const bodies = createBodyReader({
     ...{ spool, ledger, parts, min_size: deps.min_size },
     kept: windows.take,
     isClosed: () => closed,
     take: (entry) => table.take(entry.id) === entry,
+    onWhole: ({ id }) => {
+      activity.settle(id);
+      trace.settle(id);
+    },
   });
+  const arrivals = watchArrivals(clock, (entry) => table.get(entry.id) === entry, onArrived);
+  const follow = (entry: RequestEntry) => {
+    entry.handled = true;
+    const { plain, session } = entry.target;
+    streams.follow(entry, plain ? [plain, session] : [session]);
+  };
   const table = createRequestTable({
-    onRequest: (entry) => {
-      entry.late ||= sealed;
+    onRequest: (entry, is_hop) => {
+      if (sealed && !is_hop && !entry.late) {
+        entry.late = true;
+        if (!draining) late.push(entry.url);
+      }
       if (!entry.late) activity.begin(entry.id);
       if (entry.type !== "Document") return;
       // The page leaves: what it has loaded is read before it is gone.
       if (entry.target.type === "page") reads.release();
       deps.onDocumentRequest(entry.url);
+      if (entry.is_main_document) asked.resolve();
     },
     onRedirect: checkAddress,
     onResponse: (entry) => {
@@ -185,10 +229,14 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
       }
       if (isEndless(entry)) activity.ignore(entry.id);
       if (!isWanted(entry) || entry.refused || !needsTail(entry)) return;
-      entry.handled = true;
-      streams.follow(entry, entry.target.plain ?? entry.target.session);
+      follow(entry);
     },
-    onData: (entry) => activity.progress(entry.id),
+    onData: (entry) => {
+      activity.progress(entry.id);
+      if (entry.handled) return;
+      if (isWanted(entry) && !entry.refused && outgrows(entry)) return follow(entry);
+      arrivals.heard(entry);
+    },
     onFinished: (entry, by) => {
       activity.end(entry.id);
       if (!isWanted(entry) || !carriesBody(entry)) return;
@@ -220,6 +268,9 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     owns: (target) => deps.tab?.owns(target) ?? true,
     onTarget: (target) => {
       windows.watch(target);
+      // A worker's script has been loaded by its page, and now it may ask for something itself.
+      activity.touch();
+      target.session.on("Page.loadEventFired", activity.touch);
       table.watch(target);
       trace.watch(target);
       if (target.type !== "service_worker") streams.watch(target.session);
@@ -233,12 +284,22 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     for (const entry of orphans)
       if (table.get(entry.id) === entry) reads.add(0, () => bodies.readOrphan(entry));
   };
+  const cutOpen = () => {
+    for (const entry of table.open()) {
+      if (!isWanted(entry) || !entry.response || !carriesBody(entry) || entry.refused) continue;
+      if (entry.received === 0) continue;
+      table.take(entry.id);
+      enqueue(entry, entry.received, () => bodies.readCut(entry));
+    }
+  };
   /** What is still open when the job ends. */
   const closeOpen = () => {
     for (const entry of table.open()) {
       table.take(entry.id);
       if (!isWanted(entry) || !entry.response || !carriesBody(entry)) continue;
-      if (entry.received > 0) ledger.lost(sourceOf(entry), "timeout");
+      // Told to come, and held back by a page that does not read it, or by its server.
+      if (entry.received > 0 || (declaredLength(entry.headers) ?? 0) > 0)
+        ledger.lost(sourceOf(entry), "timeout");
     }
     for (const { entry, reason } of aborted)
       if (entry.received > 0 && !downloads.has(entry.url)) ledger.lost(sourceOf(entry), reason);
@@ -266,6 +327,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
   windows.start(pauses);
   return {
     activity,
+    asked: asked.promise,
     targets,
     downloads,
     stored: ledger.stored,
@@ -278,7 +340,16 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
       return ledger.nameOf(request_id, url) ?? ledger.nameOf("", withoutVolatileParams(url));
     },
     pendingReads: () => reads.pending,
-    openUrls: () => table.open().map(({ url }) => url),
+    open: () =>
+      table
+        .open()
+        .filter((entry) => !entry.late && !isEndless(entry))
+        .map((entry) => ({
+          url: entry.url,
+          received: entry.received,
+          total: declaredLength(entry.headers),
+        })),
+    late: () => late,
     isNavigating: (page) =>
       table.open().some((e) => e.is_main_document && e.target === page && e.response === null),
     seal: () => {
@@ -287,19 +358,26 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     },
     drain: async (signal) => {
       sealed = true;
+      draining = true;
       retryOrphans();
       const aborted_early = new Promise<void>((resolve) => {
         if (signal.aborted) resolve();
         signal.addEventListener("abort", () => resolve(), { once: true });
       });
-      await Promise.race([Promise.all([reads.drained(), media.settled()]), aborted_early]);
+      const whole = Promise.all([reads.drained(), media.settled()]);
+      // What is open is cut only when all else is read: it may end meanwhile.
+      const all = whole.then(() => {
+        cutOpen();
+        return reads.drained();
+      });
+      await Promise.race([all, aborted_early]);
       closed = true;
       for (const entry of unread) ledger.lost(sourceOf(entry), "timeout");
       closeOpen();
       await downloads.finish();
       await parts.finish(deps.min_size);
     },
-    report: (failed) => ledger.report(deps.capture, failed),
+    report: (failed) => ({ ...ledger.report(deps.capture, failed), late: late.length }),
   };
 }
 

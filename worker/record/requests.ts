@@ -42,7 +42,8 @@ export interface RequestEntry {
 }
 
 export interface RequestEvents {
-  onRequest(entry: RequestEntry): void;
+  /** `is_hop`: a redirect led it here. */
+  onRequest(entry: RequestEntry, is_hop: boolean): void;
   /** A hop of a redirect was answered: it has headers and an address, and never a body. */
   onRedirect(entry: RequestEntry, response: Protocol.Network.Response): void;
   onResponse(entry: RequestEntry): void;
@@ -74,12 +75,12 @@ export function createRequestTable(events: RequestEvents): RequestTable {
     if (open && p.redirectResponse) {
       events.onRedirect(open, p.redirectResponse);
       resetForNextHop(open, p);
-      return events.onRequest(open);
+      return events.onRequest(open, true);
     }
     if (open || !/^https?:/i.test(p.request.url)) return;
     const entry = newEntry(target, p, begun++);
     table.set(p.requestId, entry);
-    events.onRequest(entry);
+    events.onRequest(entry, false);
   };
   const onResponse = (target: Tracked, p: Protocol.Network.ResponseReceivedEvent) => {
     const entry = table.get(p.requestId);

@@ -1,4 +1,4 @@
-import type { CdpSession, Protocol } from "../cdp/connection.ts";
+import { CdpError, type CdpSession, type Protocol } from "../cdp/connection.ts";
 import type { BodySource } from "./ledger.ts";
 import type { PartialFile, PartPosition, PartStore } from "./parts.ts";
 import { partPosition } from "./parts.ts";
@@ -9,7 +9,12 @@ import { declaredLength, type RequestEntry } from "./requests.ts";
 const MAX_BUFFERED_BYTES = 100 * 1024 * 1024;
 /** A player's file that was not taken while paused; its end may never come. */
 const MAX_TAKEN_BYTES = 64 * 1024 * 1024;
-const START_TIMEOUT_MS = 5_000;
+/** A body of unknown length is followed from here on: what came before is in the plain session's buffer still. */
+const OUTGROWN_BYTES = 24 * 1024 * 1024;
+/** With 36 processes waiting for two cores Chromium took up to 5.5 s to answer; it may be busy with other bodies too. */
+const START = { timeout_ms: 30_000, longest_ms: 300_000 };
+/** Types whose bodies the plain session keeps until they are followed: those that Blink does not keep by itself. */
+const KEPT_TYPES = ["Fetch", "XHR", "Document"];
 
 /** Pictures one after the other. Blink tells the end of the first as the end of all. */
 const isCamera = (entry: RequestEntry): boolean =>
@@ -29,6 +34,12 @@ export function needsTail(entry: RequestEntry): boolean {
   return declared > limit;
 }
 
+/** Whether a body has grown so large, without a length that said so, that no buffer will have it at its end. */
+export const outgrows = (entry: RequestEntry): boolean =>
+  entry.received > OUTGROWN_BYTES &&
+  declaredLength(entry.headers) === null &&
+  KEPT_TYPES.includes(entry.type);
+
 interface Tail {
   entry: RequestEntry;
   session: CdpSession;
@@ -36,8 +47,6 @@ interface Tail {
   position: PartPosition;
   /** Pieces that came before the answer that holds what went before them. */
   early: Buffer[] | null;
-  /** Bytes that came before the answer, without their data. */
-  missed: number;
   next: number;
   over: boolean;
 }
@@ -50,8 +59,8 @@ export interface StreamDeps {
 export interface Streams {
   /** Listens on a session that will follow streams. */
   watch(session: CdpSession): void;
-  /** Follows a response from its headers on. */
-  follow(entry: RequestEntry, session: CdpSession): void;
+  /** Follows a response on the first of `sessions` that knows it; its headers must be there. */
+  follow(entry: RequestEntry, sessions: readonly CdpSession[]): void;
 }
 
 /**
@@ -60,6 +69,8 @@ export interface Streams {
  */
 export function createStreams(deps: StreamDeps): Streams {
   const tails = new Map<string, Tail>();
+  /** Bytes of open responses that each session told without their data. */
+  const told = new Map<CdpSession, Map<string, number>>();
 
   const store = (tail: Tail, bytes: Uint8Array) => {
     try {
@@ -69,10 +80,10 @@ export function createStreams(deps: StreamDeps): Streams {
     }
     tail.next += bytes.length;
   };
-  const onPrefix = (tail: Tail, prefix: Buffer) => {
-    store(tail, prefix);
+  const onFollowed = (tail: Tail) => {
+    const missed = told.get(tail.session)?.get(tail.entry.id) ?? 0;
     // What neither the prefix nor an event holds leaves a gap, never a shifted body.
-    tail.next = Math.max(tail.next, tail.position.start + tail.missed);
+    tail.next = Math.max(tail.next, tail.position.start + missed);
     for (const piece of tail.early ?? []) store(tail, piece);
     tail.early = null;
     if (tail.over) close(tail);
@@ -87,27 +98,65 @@ export function createStreams(deps: StreamDeps): Streams {
     if (position.total === null && declaredLength(entry.headers) === null && !isCamera(entry))
       coverage.total = next;
   };
-  const onData = (session: CdpSession, p: Protocol.Network.DataReceivedEvent) => {
-    const tail = tails.get(p.requestId);
-    if (!tail || tail.session !== session) return;
+  const onData = (
+    session: CdpSession,
+    counts: Map<string, number>,
+    p: Protocol.Network.DataReceivedEvent,
+  ) => {
     if (p.data === undefined) {
-      if (tail.early) tail.missed += p.dataLength;
+      counts.set(p.requestId, (counts.get(p.requestId) ?? 0) + p.dataLength);
       return;
     }
+    const tail = tails.get(p.requestId);
+    if (!tail || tail.session !== session) return;
     const bytes = Buffer.from(p.data, "base64");
     if (tail.early) tail.early.push(bytes);
     else store(tail, bytes);
   };
+  const follow = async (tail: Tail, sessions: readonly CdpSession[]) => {
+    const sink = {
+      write: (bytes: Uint8Array) => store(tail, bytes),
+      restart: () => {
+        tail.next = tail.position.start;
+      },
+    };
+    for (const session of sessions) {
+      tail.session = session;
+      tail.early = [];
+      sink.restart();
+      try {
+        await session.streamBody(tail.entry.id, sink, START);
+        return onFollowed(tail);
+      } catch (err) {
+        // A session that began after the request does not know it. Whatever else went wrong, its pieces may come.
+        if (!(err instanceof CdpError)) return onFollowed(tail);
+      }
+    }
+    tail.file.reason = isEndless(tail.entry) ? "timeout" : "too_large";
+    tails.delete(tail.entry.id);
+  };
   return {
     watch: (session) => {
-      session.on("Network.dataReceived", (p) => onData(session, p));
+      const counts = new Map<string, number>();
+      told.set(session, counts);
+      void session.closed.then(() => told.delete(session));
+      session.on("Network.dataReceived", (p) => onData(session, counts, p));
       session.on("Network.loadingFinished", (p) => {
         const tail = tails.get(p.requestId);
         if (tail?.session === session) close(tail);
+        if (!tail) counts.delete(p.requestId);
       });
-      session.on("Network.loadingFailed", (p) => tails.delete(p.requestId));
+      session.on("Network.loadingFailed", (p) => {
+        counts.delete(p.requestId);
+        const tail = tails.get(p.requestId);
+        if (!tail) return;
+        tails.delete(p.requestId);
+        if (tail.file.reason === "timeout") tail.file.reason = "aborted";
+      });
     },
-    follow: (entry, session) => {
+    follow: (entry, sessions) => {
+      const [session] = sessions;
+      if (!session) return;
       const position = partPosition(entry.response?.status ?? 0, entry.headers) ?? {
         start: 0,
         length: null,
@@ -116,31 +165,12 @@ export function createStreams(deps: StreamDeps): Streams {
         validator: `stream ${entry.id}`,
       };
       const file = deps.parts.file(deps.source(entry), position);
-      const tail: Tail = {
-        entry,
-        session,
-        file,
-        position,
-        early: [],
-        missed: 0,
-        next: position.start,
-        over: false,
-      };
+      // What is open when the job ends is cut short by that.
+      file.reason = "timeout";
+      const next = position.start;
+      const tail: Tail = { entry, session, file, position, early: [], next, over: false };
       tails.set(entry.id, tail);
-      file.reason = position.length === null ? "timeout" : "aborted";
-      session
-        .send(
-          "Network.streamResourceContent",
-          { requestId: entry.id },
-          { timeout_ms: START_TIMEOUT_MS },
-        )
-        .then(
-          ({ bufferedData }) => onPrefix(tail, Buffer.from(bufferedData, "base64")),
-          () => {
-            file.reason = position.length === null ? "timeout" : "too_large";
-            tails.delete(entry.id);
-          },
-        );
+      void follow(tail, sessions);
     },
   };
 }

@@ -69,6 +69,8 @@ export interface Trace {
   readonly dropped: number;
   /** What begins from now on is left out; what is under way is still followed. */
   seal(): void;
+  /** All bytes of this request have come, though its end was not told. */
+  settle(request_id: string): void;
 }
 
 /** A request from its first event to its end, over all hops. */
@@ -76,6 +78,8 @@ interface Chain {
   hops: { entry: TraceEntry; told_raw: boolean }[];
   raw_requests: HeaderRecord[];
   raw_responses: Protocol.Network.ResponseReceivedExtraInfoEvent[];
+  /** When bytes were last told. */
+  heard: number;
 }
 
 export function createTrace(): Trace {
@@ -100,7 +104,7 @@ export function createTrace(): Trace {
   const chainOf = (id: string): Chain | null => {
     const known = chains.get(id);
     if (known || sealed || chains.size >= MAX_TRACE_ENTRIES) return known ?? null;
-    const chain: Chain = { hops: [], raw_requests: [], raw_responses: [] };
+    const chain: Chain = { hops: [], raw_requests: [], raw_responses: [], heard: 0 };
     chains.set(id, chain);
     return chain;
   };
@@ -188,6 +192,7 @@ export function createTrace(): Trace {
     seal: () => {
       sealed = true;
     },
+    settle: (id) => void end(id, chains.get(id)?.heard ?? 0),
     watch: (target) => {
       if (target.type === "page" && pages.size < MAX_TRACE_ENTRIES) watchPage(target);
       const s: CdpSession = target.session;
@@ -205,6 +210,8 @@ export function createTrace(): Trace {
       });
       s.on("Network.dataReceived", (p) => {
         const entry = current(p.requestId);
+        const chain = chains.get(p.requestId);
+        if (chain) chain.heard = p.timestamp;
         if (entry) entry.received += p.dataLength;
       });
       s.on("Network.loadingFinished", (p) => {

@@ -17,6 +17,7 @@ const REASONS: Record<string, string> = {
 /** What became of the bodies that the browser received. */
 export function Capture({ report }: { report: CaptureReport }) {
   const { seen, captured, partial, lost, skipped, ratio, reasons, method } = report;
+  const { late = 0, warnings = [] } = report;
   const share = (n: number) => (seen === 0 ? 0 : (n / seen) * 100);
   const parts = [
     { name: "captured", n: captured, color: "teal" },
@@ -54,7 +55,17 @@ export function Capture({ report }: { report: CaptureReport }) {
             {countText(skipped)} left out as too small
           </Text>
         )}
+        {late > 0 && (
+          <Text size="sm" title="Asked for after the wait was over: not captured">
+            {countText(late)} asked for too late
+          </Text>
+        )}
       </Group>
+      {warnings.map((warning) => (
+        <Text key={warning} size="sm" mt="xs">
+          {warning}
+        </Text>
+      ))}
       {method === "buffered" && (
         <Text size="sm" c="dimmed" mt="xs">
           This browser has no durable buffers: bodies were read from its short-lived ones.
