@@ -14,15 +14,15 @@ const api = (method: string, path: string, body?: unknown) =>
 let made = 0;
 async function addWorker() {
   const id = `d${++made}`;
-  const register = async (incarnation: string) => {
-    const hello = { incarnation, host: `daemon-${id}`, slots: 2, version: "1" };
+  const register = async (incarnation: string, replaces?: string) => {
+    const hello = { incarnation, replaces, host: `daemon-${id}`, slots: 2, version: "1" };
     expect((await api("POST", `/workers/${id}/register`, hello)).status).toBe(200);
   };
   const incarnation = `incarnation-${id}`;
   await register(incarnation);
   const call = (name: string, body: Record<string, unknown> = {}) =>
     api("POST", `/workers/${id}/${name}`, { incarnation, ...body });
-  return { id, call, register };
+  return { id, call, succeed: (successor: string) => register(successor, incarnation) };
 }
 
 async function addWorkload() {
@@ -34,14 +34,14 @@ async function addWorkload() {
 
 describe("§4.3 what an operator tells a worker (admin command)", () => {
   test("a command reaches the worker with its heartbeat, and not the process that is started after it", async () => {
-    const { id, call, register } = await addWorker();
+    const { id, call, succeed } = await addWorker();
     const told = await api("POST", `/workers/${id}/admin-command`, { command: "stop" });
     expect(told.status).toBe(202);
     expect((await call("heartbeat")).body).toMatchObject({
       drain: false,
       commands: [{ command_id: told.body.command_id, command: "stop" }],
     });
-    await register("its-successor");
+    await succeed("its-successor");
     const beat = await api("POST", `/workers/${id}/heartbeat`, { incarnation: "its-successor" });
     expect(beat.body.commands).toEqual([]);
   });
