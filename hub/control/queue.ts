@@ -2,7 +2,13 @@ import type { z } from "@hono/zod-openapi";
 import { TASK_STATE } from "#drizzle/queue-tables.ts";
 import { isoTime, isoTimeOrNull } from "#shared/clock.ts";
 import { conflict, notFound } from "#shared/errors.ts";
-import { type PeekQuery, type QueueCounts, type QueueRow, TaskKey } from "#shared/schema/queue.ts";
+import {
+  type PeekQuery,
+  type QueueCounts,
+  type QueuePeek,
+  type QueueRow,
+  TaskKey,
+} from "#shared/schema/queue.ts";
 import type { QueueCounts as StoredCounts, QueueRow as StoredRow } from "../db/queue/types.ts";
 import type { ControlContext } from "./context.ts";
 
@@ -52,14 +58,18 @@ const queueRow = (row: StoredRow): QueueRow => {
 export async function peekQueue(
   ctx: ControlContext,
   slug: string,
-  { state, limit, offset }: z.infer<typeof PeekQuery>,
-): Promise<{ rows: QueueRow[]; next_offset: number | null }> {
+  { state, limit, offset, cursor }: z.infer<typeof PeekQuery>,
+): Promise<z.infer<typeof QueuePeek>> {
   const { workload_id } = await ctx.pipeline.workloads.require(slug);
   const states = state ? PEEKED[state] : Object.values(STATES).flat();
-  const rows = await ctx.pipeline.store.peek(workload_id, states, limit + 1, offset);
+  const { store } = ctx.pipeline;
+  const found = await store.peek(workload_id, states, limit + 1, offset, cursor);
+  const rows = found.slice(0, limit);
+  const more = found.length > limit;
   return {
-    rows: rows.slice(0, limit).map(queueRow),
-    next_offset: rows.length > limit ? offset + limit : null,
+    rows: rows.map(queueRow),
+    next_offset: more ? offset + limit : null,
+    next_cursor: more ? String(rows.at(-1)?.task_id) : null,
   };
 }
 

@@ -33,7 +33,7 @@ export const runRecord = (row: RunRow): Run => ({
 /** Newest first, of one workload or of all. @throws AppError not_found */
 export async function listRuns(
   ctx: ControlContext,
-  { outcome, since, until, ...query }: RunsQuery,
+  { outcome, since, until, cursor, ...query }: RunsQuery,
   slug?: string,
 ): Promise<RunList> {
   const workload_id =
@@ -41,11 +41,13 @@ export async function listRuns(
   const { rows, next_before } = await searchRuns(ctx, {
     ...query,
     workload_id,
+    before: cursor ?? query.before,
     outcome: outcome && RUN_OUTCOMES.indexOf(outcome),
     since: since === undefined ? undefined : Date.parse(since),
     until: until === undefined ? undefined : Date.parse(until),
   });
-  return { runs: rows.map(runRecord), next_before };
+  const next_cursor = next_before === null ? null : String(next_before);
+  return { runs: rows.map(runRecord), next_before, next_cursor };
 }
 
 /** @throws AppError not_found */

@@ -31,7 +31,7 @@ const hostOf = (raw: string): string => canonicalHost(raw) ?? raw.toLowerCase();
 /** By slug; `host`: only those for this host, `tag`: only those that carry it. */
 export async function listSkills(
   ctx: HubContext,
-  { host, tag }: SkillListQuery = {},
+  { host, tag }: Pick<SkillListQuery, "host" | "tag"> = {},
 ): Promise<Skill[]> {
   let rows = await ctx.db.skills.list();
   if (host !== undefined) rows = rows.filter(isFor(hostOf(host)));

@@ -1,5 +1,6 @@
 import { createRoute } from "@hono/zod-openapi";
 import { Convention, ConventionList, PutConvention } from "#shared/schema/convention.ts";
+import { PageQuery, pageOf } from "#shared/schema/page.ts";
 import type { HubContext } from "../context.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
@@ -24,7 +25,8 @@ export function conventionRoutes(ctx: HubContext) {
     ...{ method: "get", path: "/conventions", tags },
     summary: "List all conventions",
     description: "By slug.",
-    responses: { ...ok(ConventionList), ...fails(503) },
+    request: { query: PageQuery },
+    responses: { ...ok(ConventionList), ...fails(422, 503) },
   });
   const read = createRoute({
     ...{ method: "get", path: "/conventions/{slug}", tags },
@@ -55,7 +57,14 @@ export function conventionRoutes(ctx: HubContext) {
     responses: { 204: { description: "Deleted" }, ...fails(404, 409, 413, 422, 503) },
   });
   return newApp()
-    .openapi(list, async (c) => c.json({ conventions: await listConventions(ctx) }, 200))
+    .openapi(list, async (c) => {
+      const { page, next_cursor } = pageOf(
+        await listConventions(ctx),
+        ({ slug }) => slug,
+        c.req.valid("query"),
+      );
+      return c.json({ conventions: page, next_cursor }, 200);
+    })
     .openapi(read, async (c) => c.json(await getConvention(ctx, c.req.valid("param").slug), 200))
     .openapi(put, async (c) =>
       c.json(await putConvention(ctx, c.req.valid("param").slug, c.req.valid("json")), 200),

@@ -1,5 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { Engine, EngineList, PutEngine, ResolvedEngine } from "#shared/schema/engine.ts";
+import { PageQuery, pageOf } from "#shared/schema/page.ts";
 import type { HubContext } from "../context.ts";
 import { checkWorkerSecret } from "../control/routes/worker-secret.ts";
 import { jsonBodyLimit, refuseForeignOrigin } from "../http/guards.ts";
@@ -32,7 +33,8 @@ const docs = {
     summary: "List all engines",
     description:
       "The promoted one has `promoted: true`. Keys are never shown: only their variables.",
-    responses: { ...ok(EngineList), ...fails(503) },
+    request: { query: PageQuery },
+    responses: { ...ok(EngineList), ...fails(422, 503) },
   }),
   read: createRoute({
     ...{ method: "get", path: "/engines/{slug}", tags },
@@ -88,7 +90,14 @@ export function engineRoutes(ctx: HubContext) {
     responses: { ...ok(Engine), ...fails(404, 409, 413, 422, 503) },
   });
   return newApp()
-    .openapi(docs.list, async (c) => c.json({ engines: await listEngines(ctx) }, 200))
+    .openapi(docs.list, async (c) => {
+      const { page, next_cursor } = pageOf(
+        await listEngines(ctx),
+        ({ slug }) => slug,
+        c.req.valid("query"),
+      );
+      return c.json({ engines: page, next_cursor }, 200);
+    })
     .openapi(docs.read, async (c) => c.json(await getEngine(ctx, c.req.valid("param").slug), 200))
     .openapi(put, async (c) =>
       c.json(await putEngine(ctx, c.req.valid("param").slug, c.req.valid("json")), 200),

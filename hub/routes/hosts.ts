@@ -7,6 +7,7 @@ import {
   SyncCookies,
   SyncedCookies,
 } from "#shared/schema/host.ts";
+import { PageQuery, pageOf } from "#shared/schema/page.ts";
 import { LoginRecipe, Recipe } from "#shared/schema/recipe.ts";
 import type { HubContext } from "../context.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
@@ -47,7 +48,8 @@ export function hostRoutes(ctx: HubContext) {
     tags,
     summary: "List all hosts with their settings",
     description: "Cookie values are shown as `***`.",
-    responses: { ...ok(HostList), ...fails(503) },
+    request: { query: PageQuery },
+    responses: { ...ok(HostList), ...fails(422, 503) },
   });
   const read = createRoute({
     method: "get",
@@ -141,7 +143,14 @@ export function hostRoutes(ctx: HubContext) {
     responses: { ...ok(SyncedCookies), ...writeFails },
   });
   return newApp()
-    .openapi(list, async (c) => c.json({ hosts: await listHosts(ctx) }, 200))
+    .openapi(list, async (c) => {
+      const { page, next_cursor } = pageOf(
+        await listHosts(ctx),
+        ({ host }) => host,
+        c.req.valid("query"),
+      );
+      return c.json({ hosts: page, next_cursor }, 200);
+    })
     .openapi(read, async (c) => c.json(await getHost(ctx, c.req.valid("param").host), 200))
     .openapi(put, async (c) =>
       c.json(await putHost(ctx, c.req.valid("param").host, c.req.valid("json")), 200),

@@ -1,4 +1,5 @@
 import { createRoute } from "@hono/zod-openapi";
+import { PageQuery, pageOf } from "#shared/schema/page.ts";
 import { Preset, PresetList, PutPreset } from "#shared/schema/preset.ts";
 import type { HubContext } from "../context.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
@@ -19,7 +20,8 @@ export function presetRoutes(ctx: HubContext) {
     ...{ method: "get", path: "/presets", tags },
     summary: "List all presets",
     description: "By slug.",
-    responses: { ...ok(PresetList), ...fails(503) },
+    request: { query: PageQuery },
+    responses: { ...ok(PresetList), ...fails(422, 503) },
   });
   const read = createRoute({
     ...{ method: "get", path: "/presets/{slug}", tags },
@@ -48,7 +50,14 @@ export function presetRoutes(ctx: HubContext) {
     responses: { 204: { description: "Deleted" }, ...fails(404, 409, 413, 422, 503) },
   });
   return newApp()
-    .openapi(list, async (c) => c.json({ presets: await listPresets(ctx) }, 200))
+    .openapi(list, async (c) => {
+      const { page, next_cursor } = pageOf(
+        await listPresets(ctx),
+        ({ slug }) => slug,
+        c.req.valid("query"),
+      );
+      return c.json({ presets: page, next_cursor }, 200);
+    })
     .openapi(read, async (c) => c.json(await getPreset(ctx, c.req.valid("param").slug), 200))
     .openapi(put, async (c) =>
       c.json(await putPreset(ctx, c.req.valid("param").slug, c.req.valid("json")), 200),

@@ -2,6 +2,7 @@ import { createRoute } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { AppError, invalid } from "#shared/errors.ts";
 import { toIssues } from "#shared/issues.ts";
+import { PageQuery, pageOf } from "#shared/schema/page.ts";
 import { DefaultProfile, Profile, ProfileList, ProfileName } from "#shared/schema/profile.ts";
 import type { HubContext } from "../context.ts";
 import type { HttpEnv } from "../http/env.ts";
@@ -30,7 +31,8 @@ const list = createRoute({
   tags,
   summary: "List profiles",
   description: "Newest version of each, with size and checksum.",
-  responses: { ...ok(ProfileList), ...fails(503) },
+  request: { query: PageQuery },
+  responses: { ...ok(ProfileList), ...fails(422, 503) },
 });
 const showDefault = createRoute({
   method: "get",
@@ -131,7 +133,14 @@ export function profileRoutes(ctx: HubContext) {
   const app = newApp();
   app.openAPIRegistry.registerPath(upload);
   return app
-    .openapi(list, async (c) => c.json({ profiles: await listProfiles(ctx) }, 200))
+    .openapi(list, async (c) => {
+      const { page, next_cursor } = pageOf(
+        await listProfiles(ctx),
+        ({ name }) => name,
+        c.req.valid("query"),
+      );
+      return c.json({ profiles: page, next_cursor }, 200);
+    })
     .openapi(showDefault, async (c) =>
       c.json({ name: (await defaultProfile(ctx))?.name ?? null }, 200),
     )

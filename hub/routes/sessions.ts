@@ -1,6 +1,7 @@
 import { createRoute } from "@hono/zod-openapi";
 import type { MiddlewareHandler } from "hono";
 import { AppError } from "#shared/errors.ts";
+import { PageQuery, pageOf } from "#shared/schema/page.ts";
 import { CreateSession, Session, SessionList } from "#shared/schema/session.ts";
 import type { HubContext } from "../context.ts";
 import type { HttpEnv } from "../http/env.ts";
@@ -66,7 +67,8 @@ export function sessionRoutes(ctx: HubContext) {
     summary: "List the sessions that are open, oldest first",
     description:
       "A session is in this list exactly while its URLs answer; those of a hub that does not answer in time are left out.",
-    responses: { ...ok(SessionList), ...fails(503) },
+    request: { query: PageQuery },
+    responses: { ...ok(SessionList), ...fails(422, 503) },
   });
   const one = createRoute({
     method: "get",
@@ -109,8 +111,13 @@ export function sessionRoutes(ctx: HubContext) {
     })
     .openapi(list, async (c) => {
       const { headers, signal } = c.req.raw;
-      if (wasPassedOn(ctx, c)) return c.json({ sessions: listSessions(ctx) }, 200);
-      return c.json({ sessions: await listEverywhere(ctx, headers, signal) }, 200);
+      // Another hub asks for all that this one has, to make a page of everybody's.
+      if (wasPassedOn(ctx, c))
+        return c.json({ sessions: listSessions(ctx), next_cursor: null }, 200);
+      const all = await listEverywhere(ctx, headers, signal);
+      const keyOf = ({ created_at, session_id }: Session) => `${created_at} ${session_id}`;
+      const { page, next_cursor } = pageOf(all, keyOf, c.req.valid("query"));
+      return c.json({ sessions: page, next_cursor }, 200);
     })
     .openapi(one, async (c) => c.json(await readState(ctx, c.req.valid("param").sid), 200))
     .openapi(state, async (c) => c.json(await readState(ctx, c.req.valid("param").sid), 200))

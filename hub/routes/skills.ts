@@ -1,4 +1,5 @@
 import { createRoute } from "@hono/zod-openapi";
+import { pageOf } from "#shared/schema/page.ts";
 import { PutSkill, Skill, SkillList, SkillListQuery } from "#shared/schema/skill.ts";
 import type { HubContext } from "../context.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
@@ -53,9 +54,11 @@ export function skillRoutes(ctx: HubContext) {
     responses: { 204: { description: "Deleted" }, ...fails(404, 409, 413, 422, 503) },
   });
   return newApp()
-    .openapi(list, async (c) =>
-      c.json({ skills: await listSkills(ctx, c.req.valid("query")) }, 200),
-    )
+    .openapi(list, async (c) => {
+      const query = c.req.valid("query");
+      const { page, next_cursor } = pageOf(await listSkills(ctx, query), ({ slug }) => slug, query);
+      return c.json({ skills: page, next_cursor }, 200);
+    })
     .openapi(read, async (c) => c.json(await getSkill(ctx, c.req.valid("param").slug), 200))
     .openapi(put, async (c) =>
       c.json(await putSkill(ctx, c.req.valid("param").slug, c.req.valid("json")), 200),

@@ -1,6 +1,7 @@
 import { createRoute } from "@hono/zod-openapi";
 import { notFound } from "#shared/errors.ts";
 import { WORKER_ID } from "#shared/ids.ts";
+import { PageQuery, pageOf } from "#shared/schema/page.ts";
 import { SetWorkerStatus, Worker, WorkerList } from "#shared/schema/worker.ts";
 import type { HubContext } from "../context.ts";
 import { forgetWorker, getWorker, listWorkers, setWorkerStatus } from "../fleet/view.ts";
@@ -27,7 +28,8 @@ export function workerRoutes(ctx: HubContext) {
     summary: "List workers, connected or remembered",
     description:
       "With their lanes and what those do. 503 when the store of the fleet's view does not answer.",
-    responses: { ...ok(WorkerList), ...fails(503) },
+    request: { query: PageQuery },
+    responses: { ...ok(WorkerList), ...fails(422, 503) },
   });
   const one = createRoute({
     method: "get",
@@ -64,7 +66,14 @@ export function workerRoutes(ctx: HubContext) {
     responses: { 204: { description: "Forgotten" }, ...fails(404, 409, 413, 422, 503) },
   });
   return newApp()
-    .openapi(list, async (c) => c.json({ workers: await listWorkers(ctx) }, 200))
+    .openapi(list, async (c) => {
+      const { page, next_cursor } = pageOf(
+        await listWorkers(ctx),
+        ({ worker_id }) => worker_id,
+        c.req.valid("query"),
+      );
+      return c.json({ workers: page, next_cursor }, 200);
+    })
     .openapi(one, async (c) => c.json(await getWorker(ctx, checked(c.req.valid("param").id)), 200))
     .openapi(status, async (c) => {
       const id = checked(c.req.valid("param").id);

@@ -68,6 +68,25 @@ export function queryOf(query: object): URLSearchParams {
   return out;
 }
 
+/** Every item of a list, page after page. */
+export async function everyItem<T>(
+  http: Http,
+  path: string,
+  name: string,
+  call?: CallOptions,
+  query: object = {},
+): Promise<T[]> {
+  const items: T[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const asked = `${path}?${queryOf({ ...query, cursor })}`;
+    const page = await http.json<Record<string, unknown>>("GET", asked, call);
+    items.push(...(page[name] as T[]));
+    // A hub of an earlier version has one page.
+    cursor = (page.next_cursor as string | null | undefined) ?? null;
+  }
+  return items;
+}
+
 async function bodyOf(response: Response): Promise<unknown> {
   const text = await response.text();
   if (text === "") return null;

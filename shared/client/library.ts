@@ -4,7 +4,7 @@ import type { Engine, PutEngine } from "../schema/engine.ts";
 import type { FleetSettings } from "../schema/fleet-settings.ts";
 import type { Preset, PutPreset } from "../schema/preset.ts";
 import type { PutSkill, Skill, SkillListQuery } from "../schema/skill.ts";
-import { type CallOptions, type Http, queryOf } from "./http.ts";
+import { type CallOptions, everyItem, type Http } from "./http.ts";
 
 /** What every registry with slugs has: one call each for list, get, put (creates or replaces) and delete. */
 function slugCalls<Row, Put>(http: Http, name: string) {
@@ -20,8 +20,7 @@ function slugCalls<Row, Put>(http: Http, name: string) {
 /** AI backends (fleet spec §2.9, §4.6). */
 export const engineCalls = (http: Http) => ({
   ...slugCalls<Engine, z.input<typeof PutEngine>>(http, "engines"),
-  list: async (call?: CallOptions) =>
-    (await http.json<{ engines: Engine[] }>("GET", "/engines", call)).engines,
+  list: (call?: CallOptions) => everyItem<Engine>(http, "/engines", "engines", call),
   /** Makes it the one that `auto` prefers. */
   promote: (slug: string, call?: CallOptions) =>
     http.json<Engine>("POST", `/engines/${encodeURIComponent(slug)}/promote`, call),
@@ -30,22 +29,20 @@ export const engineCalls = (http: Http) => ({
 /** Named options for jobs (fleet spec §4.7). */
 export const presetCalls = (http: Http) => ({
   ...slugCalls<Preset, z.input<typeof PutPreset>>(http, "presets"),
-  list: async (call?: CallOptions) =>
-    (await http.json<{ presets: Preset[] }>("GET", "/presets", call)).presets,
+  list: (call?: CallOptions) => everyItem<Preset>(http, "/presets", "presets", call),
 });
 
 /** Pieces of script that the planner is offered (fleet spec §4.7). */
 export const skillCalls = (http: Http) => ({
   ...slugCalls<Skill, z.input<typeof PutSkill>>(http, "skills"),
-  list: async (query: SkillListQuery = {}, call?: CallOptions) =>
-    (await http.json<{ skills: Skill[] }>("GET", `/skills?${queryOf(query)}`, call)).skills,
+  list: (query: Partial<SkillListQuery> = {}, call?: CallOptions) =>
+    everyItem<Skill>(http, "/skills", "skills", call, query),
 });
 
 /** House rules that the planner is given (fleet spec §4.7). */
 export const conventionCalls = (http: Http) => ({
   ...slugCalls<Convention, z.input<typeof PutConvention>>(http, "conventions"),
-  list: async (call?: CallOptions) =>
-    (await http.json<{ conventions: Convention[] }>("GET", "/conventions", call)).conventions,
+  list: (call?: CallOptions) => everyItem<Convention>(http, "/conventions", "conventions", call),
 });
 
 /** Settings of the fleet (fleet spec §4.7). */

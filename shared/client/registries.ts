@@ -5,7 +5,7 @@ import type { Host, PutHost } from "../schema/host.ts";
 import type { Profile } from "../schema/profile.ts";
 import type { LoginRecipe, Recipe } from "../schema/recipe.ts";
 import type { Worker, WorkerStatus } from "../schema/worker.ts";
-import type { CallBody, CallOptions, Http } from "./http.ts";
+import { type CallBody, type CallOptions, everyItem, type Http } from "./http.ts";
 
 /** An archive of hundreds of megabytes may take this long. */
 const UPLOAD_MS = 600_000;
@@ -14,8 +14,7 @@ const UPLOAD_MS = 600_000;
 export function hostCalls(http: Http) {
   const at = (host: string, rest = "") => `/hosts/${encodeURIComponent(host)}${rest}`;
   return {
-    list: async (call?: CallOptions) =>
-      (await http.json<{ hosts: Host[] }>("GET", "/hosts", call)).hosts,
+    list: (call?: CallOptions) => everyItem<Host>(http, "/hosts", "hosts", call),
     get: (host: string, call?: CallOptions) => http.json<Host>("GET", at(host), call),
     /** Replaces everything but the cookies, which stay when they are not given. */
     put: (host: string, settings: z.input<typeof PutHost>, call?: CallOptions) =>
@@ -36,8 +35,7 @@ export function hostCalls(http: Http) {
 export function profileCalls(http: Http) {
   const at = (name: string, rest = "") => `/profiles/${encodeURIComponent(name)}${rest}`;
   return {
-    list: async (call?: CallOptions) =>
-      (await http.json<{ profiles: Profile[] }>("GET", "/profiles", call)).profiles,
+    list: (call?: CallOptions) => everyItem<Profile>(http, "/profiles", "profiles", call),
     get: (name: string, call?: CallOptions) => http.json<Profile>("GET", at(name), call),
     /** `archive`: a tar, gzipped or not (§2.8). */
     upload: (name: string, archive: CallBody, call: CallOptions = {}) =>
@@ -62,8 +60,7 @@ export function fleetCalls(http: Http) {
   const at = (worker_id: string, rest = "") => `/workers/${encodeURIComponent(worker_id)}${rest}`;
   return {
     health: (call?: CallOptions) => http.json<z.infer<typeof Health>>("GET", "/health", call),
-    workers: async (call?: CallOptions) =>
-      (await http.json<{ workers: Worker[] }>("GET", "/workers", call)).workers,
+    workers: (call?: CallOptions) => everyItem<Worker>(http, "/workers", "workers", call),
     worker: (worker_id: string, call?: CallOptions) =>
       http.json<Worker>("GET", at(worker_id), call),
     setWorkerStatus: (worker_id: string, status: WorkerStatus, call?: CallOptions) =>

@@ -12,7 +12,7 @@ import type {
   SessionFile,
 } from "../schema/session.ts";
 import { type CdpTransport, cdpTransport } from "./cdp-transport.ts";
-import type { CallOptions, Http } from "./http.ts";
+import { type CallOptions, everyItem, type Http } from "./http.ts";
 
 /** Answer of an action; `R` is what its `result` is known to be. */
 export type Reply<R> = Omit<ActionReply, "result"> & { result: R };
@@ -121,8 +121,7 @@ export function sessionCalls(http: Http) {
     /** One that somebody else opened, by its id. */
     get: async (session_id: string, call?: CallOptions): Promise<OpenSession> =>
       bind(await http.json<Session>("GET", `/sessions/${encodeURIComponent(session_id)}`, call)),
-    list: async (call?: CallOptions) =>
-      (await http.json<{ sessions: Session[] }>("GET", "/sessions", call)).sessions,
+    list: (call?: CallOptions) => everyItem<Session>(http, "/sessions", "sessions", call),
   };
 }
 

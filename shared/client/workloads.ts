@@ -12,12 +12,14 @@ import type {
 } from "../schema/queue.ts";
 import type { Workload, WorkloadCreate, WorkloadUpdate } from "../schema/workload.ts";
 import { FlotillaError } from "./errors.ts";
-import { backoffMs, type CallOptions, type Http, queryOf } from "./http.ts";
+import { backoffMs, type CallOptions, everyItem, type Http, queryOf } from "./http.ts";
 
 /** Newest first. `before`: only runs older than this one; `limit`: at most 500 (1,000 over all workloads). */
 export interface RunFilter {
   limit?: number;
   before?: number;
+  /** `next_cursor` of the page before. */
+  cursor?: string;
   success?: boolean;
   pk?: string;
 }
@@ -60,8 +62,7 @@ export function workloadCalls(http: Http) {
   const runsAt = async (path: string, filter: RunFilter, call?: CallOptions): Promise<Run[]> =>
     (await http.json<{ runs: Run[] }>("GET", `${path}?${queryOf(filter)}`, call)).runs;
   return {
-    list: async (call?: CallOptions) =>
-      (await http.json<{ workloads: Workload[] }>("GET", "/api/v1/workloads", call)).workloads,
+    list: (call?: CallOptions) => everyItem<Workload>(http, "/api/v1/workloads", "workloads", call),
     create: (workload: z.input<typeof WorkloadCreate>, call?: CallOptions) =>
       http.json<Workload>("POST", "/api/v1/workloads", { ...call, json: workload }),
     get: (slug: string, call?: CallOptions) => http.json<Workload>("GET", at(slug), call),
@@ -95,7 +96,13 @@ export function workloadCalls(http: Http) {
       http.json<QueueCounts>("GET", at(slug, "/queue"), call),
     peek: (
       slug: string,
-      query: { state?: (typeof QUEUE_STATES)[number]; limit?: number; offset?: number } = {},
+      query: {
+        state?: (typeof QUEUE_STATES)[number];
+        limit?: number;
+        offset?: number;
+        /** `next_cursor` of the page before. */
+        cursor?: string;
+      } = {},
       call?: CallOptions,
     ) =>
       http.json<z.infer<typeof QueuePeek>>("GET", at(slug, `/queue/peek?${queryOf(query)}`), call),

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { WORKER_ID } from "../ids.ts";
+import { NextCursor } from "./page.ts";
 import { GpuReading, MAX_SLOTS, PULL_WORKER_ID } from "./pull.ts";
 import { Slug } from "./workload.ts";
 
@@ -72,7 +73,7 @@ export const Agent = z
   })
   .openapi("Agent");
 export type Agent = z.infer<typeof Agent>;
-export const AgentList = z.object({ agents: z.array(Agent) }).openapi("AgentList");
+export const AgentList = z.object({ agents: z.array(Agent), ...NextCursor }).openapi("AgentList");
 
 /** Item of GET /workers/elastic/inventory. `actual`: what its agent last reported; unknown when it was never seen there. */
 export const Instance = z
@@ -89,6 +90,7 @@ export const Instance = z
   .openapi("Instance");
 export type Instance = z.infer<typeof Instance>;
 export const InstanceList = z.object({ instances: z.array(Instance) }).openapi("InstanceList");
+export const InstanceInventory = InstanceList.extend(NextCursor).openapi("InstanceInventory");
 
 /**
  * Body of POST /workers/elastic/spawn. Without `host`: the live agent with the fewest instances. With `instance_id` the

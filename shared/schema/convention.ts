@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { RegistrySlug } from "./engine.ts";
+import { NextCursor } from "./page.ts";
 
 /** Body of PUT /conventions/{slug} (design/api.md): a house rule given to the planner while it is enabled. */
 export const PutConvention = z
@@ -24,5 +25,5 @@ export const Convention = z
   .openapi("Convention");
 export type Convention = z.infer<typeof Convention>;
 export const ConventionList = z
-  .object({ conventions: z.array(Convention) })
+  .object({ conventions: z.array(Convention), ...NextCursor })
   .openapi("ConventionList");

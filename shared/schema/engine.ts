@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { NextCursor } from "./page.ts";
 
 /** Slugs of engines, presets, skills and conventions. */
 export const RegistrySlug = z
@@ -64,7 +65,9 @@ export const Engine = z
   })
   .openapi("Engine");
 export type Engine = z.infer<typeof Engine>;
-export const EngineList = z.object({ engines: z.array(Engine) }).openapi("EngineList");
+export const EngineList = z
+  .object({ engines: z.array(Engine), ...NextCursor })
+  .openapi("EngineList");
 
 /**
  * What a caller of the backend needs (GET /engines/{slug}/resolve, design/api.md): the full completions URL and the headers,

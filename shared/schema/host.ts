@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { canonicalHost } from "../host-name.ts";
 import { MAX_HOST_COOKIES } from "../limits.ts";
 import { StoredCookie } from "./cookie.ts";
+import { NextCursor } from "./page.ts";
 import { LoginRecipe, PopupPolicy, RecipeList } from "./recipe.ts";
 
 /** Lower-cased and in punycode, without scheme, port or path. */
@@ -31,7 +32,7 @@ export const Host = z
   .openapi("Host");
 export type Host = z.infer<typeof Host>;
 
-export const HostList = z.object({ hosts: z.array(Host) }).openapi("HostList");
+export const HostList = z.object({ hosts: z.array(Host), ...NextCursor }).openapi("HostList");
 
 /** Body of PUT /hosts/{host}: replaces everything but the cookies, which stay when the key is missing. */
 export const PutHost = z

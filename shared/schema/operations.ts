@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { LOG_LEVELS, type LogLevel } from "../log.ts";
+import { NextCursor } from "./page.ts";
 
 /** Settings, service logs and deploys of the control plane (pipeline spec §4.6, design/api.md). */
 
@@ -19,7 +20,9 @@ export const Setting = z
   })
   .openapi("Setting");
 export type Setting = z.infer<typeof Setting>;
-export const SettingList = z.object({ settings: z.array(Setting) }).openapi("SettingList");
+export const SettingList = z
+  .object({ settings: z.array(Setting), ...NextCursor })
+  .openapi("SettingList");
 export const PutSetting = z.strictObject({ value: z.unknown() }).openapi("PutSetting");
 
 const LlmUrl = z

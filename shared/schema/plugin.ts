@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { LIST_LIMIT } from "../limits.ts";
+import { NextCursor } from "./page.ts";
 import { ExecutorType, Slug } from "./workload.ts";
 
 /** Plugins with their state and blobs (pipeline spec §4.5, design/api.md). */
@@ -57,7 +58,9 @@ export const Plugin = z
   })
   .openapi("Plugin");
 export type Plugin = z.infer<typeof Plugin>;
-export const PluginList = z.object({ plugins: z.array(Plugin) }).openapi("PluginList");
+export const PluginList = z
+  .object({ plugins: z.array(Plugin), ...NextCursor })
+  .openapi("PluginList");
 
 /** Query of the lists of a plugin's state and blobs: keys that begin with `prefix`, in the database's order. */
 export const PluginKeysQuery = z.object({

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { RegistrySlug } from "./engine.ts";
+import { NextCursor } from "./page.ts";
 
 /** Body of PUT /presets/{slug} (design/api.md). `options`: some of JobOptions; what a job says itself wins over them. */
 export const PutPreset = z
@@ -24,4 +25,6 @@ export const Preset = z
   })
   .openapi("Preset");
 export type Preset = z.infer<typeof Preset>;
-export const PresetList = z.object({ presets: z.array(Preset) }).openapi("PresetList");
+export const PresetList = z
+  .object({ presets: z.array(Preset), ...NextCursor })
+  .openapi("PresetList");

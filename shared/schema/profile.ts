@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { NextCursor } from "./page.ts";
 
 /** Fleet spec §2.8. `default` names the default profile's own endpoints. */
 export const ProfileName = z
@@ -21,7 +22,9 @@ export const Profile = z
   .openapi("Profile");
 export type Profile = z.infer<typeof Profile>;
 
-export const ProfileList = z.object({ profiles: z.array(Profile) }).openapi("ProfileList");
+export const ProfileList = z
+  .object({ profiles: z.array(Profile), ...NextCursor })
+  .openapi("ProfileList");
 export const DefaultProfile = z.object({ name: z.string().nullable() }).openapi("DefaultProfile");
 
 /** Names one version of a profile for a worker; it fetches the body from GET /workers/{id}/profiles/{name}/{sha256}. */

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { BrokenExecutor, MAX_BROKEN, ToldNotes } from "./executor.ts";
+import { NextCursor } from "./page.ts";
 import { MAX_PK_LENGTH } from "./queue.ts";
 import { ExecutorConfig, ExecutorType, Slug } from "./workload.ts";
 
@@ -272,7 +273,7 @@ export const PullWorker = z
   .openapi("PullWorker");
 export type PullWorker = z.infer<typeof PullWorker>;
 export const PullWorkerList = z
-  .object({ workers: z.array(PullWorker), total: z.int() })
+  .object({ workers: z.array(PullWorker), total: z.int(), ...NextCursor })
   .openapi("PullWorkerList");
 
 /** Body of POST /workers/{id}/filter. */

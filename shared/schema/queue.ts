@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { MAX_BATCH_ITEMS } from "../limits.ts";
 import { Notes } from "./executor.ts";
+import { NextCursor } from "./page.ts";
 
 /** Longest task key in characters, and the JSON of `extra` in bytes. */
 export const MAX_PK_LENGTH = 1_024;
@@ -81,12 +82,16 @@ export const QueueRow = z
   .openapi("QueueRow");
 export type QueueRow = z.infer<typeof QueueRow>;
 export const QueuePeek = z
-  .object({ rows: z.array(QueueRow), next_offset: z.int().nullable() })
+  .object({ rows: z.array(QueueRow), next_offset: z.int().nullable(), ...NextCursor })
   .openapi("QueuePeek");
+/** A cursor that is a number to us, and opaque to callers. */
+const NumberCursor = z.coerce.number().int().min(1).openapi({ type: "string" });
 export const PeekQuery = z.object({
   state: z.enum(PEEK_STATES).optional(),
   limit: z.coerce.number().int().min(1).max(200).default(50),
   offset: z.coerce.number().int().min(0).max(1_000_000).default(0),
+  /** Rows behind those of the page before, whatever left the queue meanwhile. */
+  cursor: NumberCursor.optional(),
 });
 
 export const ResetFailed = z.object({ reset: z.int() }).openapi("ResetFailed");
@@ -128,7 +133,7 @@ export type Run = z.infer<typeof Run>;
  * next one: an answer looks through so many runs only.
  */
 export const RunList = z
-  .object({ runs: z.array(Run), next_before: z.int().nullable() })
+  .object({ runs: z.array(Run), next_before: z.int().nullable(), ...NextCursor })
   .openapi("RunList");
 export type RunList = z.infer<typeof RunList>;
 
@@ -158,6 +163,8 @@ const limitUpTo = (max: number) =>
     limit: z.coerce.number().int().min(1).max(max).default(50),
     /** Runs older than this one. */
     before: z.coerce.number().int().min(1).optional(),
+    /** `next_cursor` of the page before. */
+    cursor: NumberCursor.optional(),
     success: z.stringbool().optional(),
     pk: TaskKey.optional(),
     outcome: z.enum(OUTCOMES).optional(),

@@ -12,6 +12,7 @@ import { SessionCookie } from "./cookie.ts";
 import { Dialog, DialogPolicy } from "./dialog.ts";
 import { RegistrySlug } from "./engine.ts";
 import { TargetUrl } from "./job.ts";
+import { NextCursor } from "./page.ts";
 import { ProfileName } from "./profile.ts";
 import { RecipeAction } from "./recipe.ts";
 
@@ -73,7 +74,9 @@ export const Session = z
   })
   .openapi("Session");
 export type Session = z.infer<typeof Session>;
-export const SessionList = z.object({ sessions: z.array(Session) }).openapi("SessionList");
+export const SessionList = z
+  .object({ sessions: z.array(Session), ...NextCursor })
+  .openapi("SessionList");
 
 const selector = z.string().min(1).max(4_096);
 const button = z.enum(["left", "middle", "right"]).default("left");

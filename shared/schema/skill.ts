@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { MAX_CODE_BYTES } from "../limits.ts";
 import { RegistrySlug } from "./engine.ts";
+import { NextCursor, PageQuery } from "./page.ts";
 
 /** A reusable piece of script, offered to the planner for the hosts that `host_pattern` (a glob) matches. */
 const fields = {
@@ -39,10 +40,10 @@ export const Skill = z
   })
   .openapi("Skill");
 export type Skill = z.infer<typeof Skill>;
-export const SkillList = z.object({ skills: z.array(Skill) }).openapi("SkillList");
+export const SkillList = z.object({ skills: z.array(Skill), ...NextCursor }).openapi("SkillList");
 
 /** Query of GET /skills: those for a host, those that carry a tag. */
-export const SkillListQuery = z.object({
+export const SkillListQuery = PageQuery.extend({
   host: z.string().max(253).optional(),
   tag: z.string().max(64).optional(),
 });

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { NextCursor } from "./page.ts";
 
 export const LANE_STATES = [
   "booting",
@@ -87,7 +88,9 @@ export const Worker = z
   .openapi("Worker");
 export type Worker = z.infer<typeof Worker>;
 
-export const WorkerList = z.object({ workers: z.array(Worker) }).openapi("WorkerList");
+export const WorkerList = z
+  .object({ workers: z.array(Worker), ...NextCursor })
+  .openapi("WorkerList");
 
 /** Body of POST /workers/{id}/status. */
 export const SetWorkerStatus = z.strictObject({ status: WorkerStatus }).openapi("SetWorkerStatus");

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { ExecutorCheck, ExecutorState } from "./executor.ts";
+import { NextCursor } from "./page.ts";
 
 export const EXECUTOR_TYPES = ["python_module", "bun_module", "command", "fleet_fetch"] as const;
 export const ExecutorType = z.enum(EXECUTOR_TYPES);
@@ -143,4 +144,6 @@ export type Workload = z.infer<typeof Workload>;
 export const CreatedWorkload = Workload.extend({ check: ExecutorCheck.optional() }).openapi(
   "CreatedWorkload",
 );
-export const WorkloadList = z.object({ workloads: z.array(Workload) }).openapi("WorkloadList");
+export const WorkloadList = z
+  .object({ workloads: z.array(Workload), ...NextCursor })
+  .openapi("WorkloadList");

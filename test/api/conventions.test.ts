@@ -21,7 +21,10 @@ scenarios("§4.7 PUT /conventions/{slug}", at, [
     body: { slug: "prices", ...RULE, enabled: true },
     after: async (h, { body }) => {
       expect((await h.call("GET", "/conventions/prices")).body).toEqual(body);
-      expect((await h.call("GET", "/conventions")).body).toEqual({ conventions: [body] });
+      expect((await h.call("GET", "/conventions")).body).toEqual({
+        conventions: [body],
+        next_cursor: null,
+      });
     },
   },
   { name: "text is required", path: "/conventions/a", send: { title: "T" }, status: 400 },

@@ -48,7 +48,7 @@ describe("§4.5 GET /plugins/available", () => {
   test("is empty without a plugins folder, and does not make one", async () => {
     const fresh = await startTestHub();
     const { status, body } = await fresh.call("GET", "/api/v1/plugins/available");
-    expect({ status, body }).toEqual({ status: 200, body: { plugins: [] } });
+    expect({ status, body }).toEqual({ status: 200, body: { plugins: [], next_cursor: null } });
     expect(await Bun.file(join(fresh.data_dir, "plugins")).exists()).toBe(false);
     await fresh.close();
   });
@@ -416,7 +416,10 @@ test("§1 the control plane alone has plugins, state, blobs and objects as well"
   const alone = await startTestHub({ mode: "control" });
   const call = (method: string, path: string, body?: unknown) =>
     alone.call(method, `/api/v1${path}`, body);
-  expect((await call("GET", "/plugins/available")).body).toEqual({ plugins: [] });
+  expect((await call("GET", "/plugins/available")).body).toEqual({
+    plugins: [],
+    next_cursor: null,
+  });
   expect((await call("PUT", "/plugins/p/state/k", { a: 1 })).status).toBe(200);
   expect((await call("PUT", "/plugins/p/blob/k", "text")).status).toBe(200);
   expect((await call("GET", "/plugins/p/blob/k")).text).toBe("text");

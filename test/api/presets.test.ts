@@ -24,7 +24,10 @@ scenarios("§4.7 PUT /presets/{slug}", at, [
       expect(body.options).toEqual(LONG);
       expect(body.created_at).toBe(body.updated_at);
       expect((await h.call("GET", "/presets/long")).body).toEqual(body);
-      expect((await h.call("GET", "/presets")).body).toEqual({ presets: [body] });
+      expect((await h.call("GET", "/presets")).body).toEqual({
+        presets: [body],
+        next_cursor: null,
+      });
     },
   },
   {

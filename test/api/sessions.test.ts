@@ -73,7 +73,10 @@ test("§4.2 POST /sessions answers 201 with the record of api.md and takes a lan
     profile: null,
   });
   expect((await hub.call("GET", "/workers")).body.workers[0]).toMatchObject({ in_flight: 1 });
-  expect((await hub.call("GET", "/sessions")).body).toEqual({ sessions: [session] });
+  expect((await hub.call("GET", "/sessions")).body).toEqual({
+    sessions: [session],
+    next_cursor: null,
+  });
 });
 
 test("POST /sessions: bad fields are 422, an unknown worker 404, an unknown profile 422", async () => {

@@ -167,8 +167,8 @@ export const QUEUE_CASES: Case[] = (
     ["promote", /^(?=.*tasks_due_idx)(?=.*tasks_pkey)/, SQL.PROMOTE],
     ["cancel", "tasks_pk_idx", SQL.CANCEL],
     ["reset-failed", /^(?=.*tasks_failed_idx)(?=.*tasks_pkey)/, SQL.RESET_FAILED],
-    ["peek at failed", "tasks_failed_idx", SQL.PEEK_FAILED, [3, 50, 0]],
-    ["peek at all", /tasks_/, SQL.PEEK, [3, "{0,1,2,3}", 50, 0]],
+    ["peek at failed", "tasks_failed_idx", SQL.PEEK_FAILED, [3, 50, 0, 9]],
+    ["peek at all", /tasks_/, SQL.PEEK, [3, "{0,1,2,3}", 50, 0, 9]],
   ] as [string, string | RegExp, string, unknown[]?][]
 ).map(([name, index, sql, params = valuesFor(sql)]) => ({ name, index, sql, params }));
 

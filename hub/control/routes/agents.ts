@@ -6,12 +6,15 @@ import {
   AgentList,
   AgentSynced,
   HOST_NAME,
+  type Instance,
+  InstanceInventory,
   InstanceList,
   RestartAsked,
   SpawnInstances,
   StopInstances,
   SyncAgent,
 } from "#shared/schema/agent.ts";
+import { PageQuery, pageOf } from "#shared/schema/page.ts";
 import type { ControlContext } from "../context.ts";
 import { listAgents, syncAgent } from "../fleet/agents.ts";
 import { listInstances, spawnInstances, stopInstances } from "../fleet/elastic.ts";
@@ -51,7 +54,8 @@ const routes = {
     tags,
     summary: "Hosts with an agent: what should run there, what it last reported",
     description: "With when each was last heard of.",
-    responses: ok(AgentList),
+    request: { query: PageQuery },
+    responses: { ...ok(AgentList), ...fails(422) },
   }),
   sync: createRoute({
     method: "post",
@@ -70,7 +74,8 @@ const routes = {
     summary: "Worker instances: what should run, and what does",
     description:
       "One row for each instance of every host: what is wanted, and what its agent last reported.",
-    responses: ok(InstanceList),
+    request: { query: PageQuery },
+    responses: { ...ok(InstanceInventory), ...fails(422) },
   }),
   spawn: createRoute({
     method: "post",
@@ -121,12 +126,24 @@ export function agentRoutes(ctx: ControlContext) {
   for (const { path } of [routes.spawn, routes.stop, routes.restart])
     app.on("POST", path.replace("{id}", ":id"), adminOnly(ctx));
   return app
-    .openapi(routes.list, async (c) => c.json({ agents: await listAgents(ctx) }, 200))
+    .openapi(routes.list, async (c) => {
+      const { page, next_cursor } = pageOf(
+        await listAgents(ctx),
+        ({ host }) => host,
+        c.req.valid("query"),
+      );
+      return c.json({ agents: page, next_cursor }, 200);
+    })
     .openapi(routes.sync, async (c) => {
       checkWorkerSecret(ctx, c);
       return c.json(await syncAgent(ctx, c.req.valid("param").host, c.req.valid("json")), 200);
     })
-    .openapi(routes.inventory, async (c) => c.json({ instances: await listInstances(ctx) }, 200))
+    .openapi(routes.inventory, async (c) => {
+      const all = await listInstances(ctx);
+      const keyOf = ({ host, instance_id }: Instance) => `${host}/${instance_id}`;
+      const { page, next_cursor } = pageOf(all, keyOf, c.req.valid("query"));
+      return c.json({ instances: page, next_cursor }, 200);
+    })
     .openapi(routes.spawn, async (c) =>
       c.json({ instances: await spawnInstances(ctx, c.req.valid("json")) }, 202),
     )

@@ -5,6 +5,7 @@ import { fileResponse } from "#hub/http/file-response.ts";
 import { newApp } from "#hub/http/new-app.ts";
 import { bytes, fails, ok } from "#hub/http/openapi-parts.ts";
 import { notFound } from "#shared/errors.ts";
+import { PageQuery, pageOf } from "#shared/schema/page.ts";
 import { PluginList } from "#shared/schema/plugin.ts";
 import type { ControlContext } from "../context.ts";
 import { listPlugins, pluginArchive, webFile } from "../plugins/files.ts";
@@ -33,7 +34,8 @@ const list = createRoute({
   summary: "List the plugins, broken ones with their errors",
   description:
     "Read from the plugins directory at every call: a plugin is there as soon as its folder is.",
-  responses: { ...ok(PluginList), ...fails(503) },
+  request: { query: PageQuery },
+  responses: { ...ok(PluginList), ...fails(422, 503) },
 });
 const archive = createRoute({
   method: "get",
@@ -96,7 +98,14 @@ export function pluginRoutes(ctx: ControlContext) {
     // Links of the page are relative to its folder.
     .get("/api/v1/plugins/:slug/web", (c) => c.redirect(`${new URL(c.req.url).pathname}/`, 308));
   return app
-    .openapi(list, async (c) => c.json({ plugins: await listPlugins(ctx) }, 200))
+    .openapi(list, async (c) => {
+      const { page, next_cursor } = pageOf(
+        await listPlugins(ctx),
+        ({ slug }) => slug,
+        c.req.valid("query"),
+      );
+      return c.json({ plugins: page, next_cursor }, 200);
+    })
     .openapi(archive, async (c) => {
       const { sha256, open } = await pluginArchive(ctx, c.req.valid("param").slug);
       const headers = { ETag: `"${sha256}"`, "Cache-Control": "private, no-cache" };

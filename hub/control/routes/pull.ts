@@ -6,6 +6,7 @@ import { newApp } from "#hub/http/new-app.ts";
 import { fails, json, ok } from "#hub/http/openapi-parts.ts";
 import { quickly } from "#hub/http/quickly.ts";
 import { AppError, notFound } from "#shared/errors.ts";
+import { PageQuery, pageOf } from "#shared/schema/page.ts";
 import { plainExchange } from "#shared/schema/plain.ts";
 import {
   ChangeFilter,
@@ -88,7 +89,8 @@ const routes = {
     tags: ["pull workers"],
     summary: "List pull workers",
     description: "Active, draining and offline ones, with what they run and their load.",
-    responses: ok(PullWorkerList),
+    request: { query: PageQuery },
+    responses: { ...ok(PullWorkerList), ...fails(422) },
   }),
   filter: createRoute({
     method: "post",
@@ -211,8 +213,9 @@ export function pullRoutes(ctx: ControlContext) {
   );
   return app
     .openapi(routes.list, async (c) => {
-      const workers = await listPullers(ctx);
-      return c.json({ workers, total: workers.length }, 200);
+      const all = await listPullers(ctx);
+      const { page, next_cursor } = pageOf(all, ({ id }) => id, c.req.valid("query"));
+      return c.json({ workers: page, total: all.length, next_cursor }, 200);
     })
     .openapi(routes.filter, async (c) =>
       c.json(await changeFilter(ctx, c.req.valid("param").id, c.req.valid("json")), 200),

@@ -4,6 +4,7 @@ import { newApp } from "#hub/http/new-app.ts";
 import { fails, json, ok } from "#hub/http/openapi-parts.ts";
 import { AppError, badRequest } from "#shared/errors.ts";
 import { LlmTest, LlmTested, PutSetting, Setting, SettingList } from "#shared/schema/operations.ts";
+import { PageQuery, pageOf } from "#shared/schema/page.ts";
 import type { ControlContext } from "../context.ts";
 import { testLlm } from "../operations/llm-test.ts";
 import { listSettings, unsetSetting, writeSetting } from "../operations/settings.ts";
@@ -26,7 +27,8 @@ const routes = {
       summary: "Settings with the values that count; secrets masked",
       description: "With where each value comes from and what it means.",
     },
-    responses: ok(SettingList),
+    request: { query: PageQuery },
+    responses: { ...ok(SettingList), ...fails(422) },
   }),
   write: createRoute({
     ...{ method: "put", path: `${path}/{key}`, tags },
@@ -64,7 +66,14 @@ export function settingRoutes(ctx: ControlContext) {
   let testing = 0;
   app.on(["PUT", "DELETE"], `${path}/:key`, adminOnly(ctx));
   return app
-    .openapi(routes.list, async (c) => c.json({ settings: await listSettings(ctx) }, 200))
+    .openapi(routes.list, async (c) => {
+      const { page, next_cursor } = pageOf(
+        await listSettings(ctx),
+        ({ key }) => key,
+        c.req.valid("query"),
+      );
+      return c.json({ settings: page, next_cursor }, 200);
+    })
     .openapi(routes.write, async (c) => {
       const { value } = c.req.valid("json");
       if (value === undefined) throw badRequest("body.value is required");

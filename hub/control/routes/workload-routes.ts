@@ -2,6 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { jsonBodyLimit, jsonLimit } from "#hub/http/guards.ts";
 import { fails, json, ok } from "#hub/http/openapi-parts.ts";
 import { CheckExecutor, ExecutorCheck } from "#shared/schema/executor.ts";
+import { PageQuery } from "#shared/schema/page.ts";
 import {
   AllRunsQuery,
   PeekQuery,
@@ -60,7 +61,8 @@ export const routes = {
     tags,
     summary: "List workloads",
     description: "Every workload with its settings.",
-    responses: ok(WorkloadList),
+    request: { query: PageQuery },
+    responses: { ...ok(WorkloadList), ...fails(422) },
   }),
   create: createRoute({
     method: "post",
@@ -189,7 +191,8 @@ export const routes = {
     path: path("/{slug}/queue/peek"),
     tags,
     summary: "Look at queue rows, oldest first",
-    description: "`next_offset` is the `offset` of the next page, null on the last.",
+    description:
+      "`next_cursor` is the `cursor` of the next page, null on the last; it does not move as the queue drains. `next_offset` is the same for `offset`.",
     request: { params: Params, query: PeekQuery },
     responses: { ...ok(QueuePeek), ...fails(404, 422) },
   }),
@@ -248,7 +251,7 @@ export const routes = {
     tags,
     summary: "Runs of a workload, newest first",
     description:
-      "`before`: only runs with a lower `run_id`; `success`, `outcome`, `pk`, `worker_id`, `since`, `until`: only such runs; `brief`: without what they printed. A search may answer with a few runs, or none, and a `next_before` to go on from.",
+      "`before`: only runs with a lower `run_id`; `success`, `outcome`, `pk`, `worker_id`, `since`, `until`: only such runs; `brief`: without what they printed. A search may answer with a few runs, or none, and a `next_cursor` to go on from (`next_before` is the same for `before`).",
     request: { params: Params, query: WorkloadRunsQuery },
     responses: { ...ok(RunList), ...fails(404, 422) },
   }),

@@ -1,6 +1,7 @@
 import { newApp } from "#hub/http/new-app.ts";
 import { quickly } from "#hub/http/quickly.ts";
 import { CheckExecutor } from "#shared/schema/executor.ts";
+import { pageOf } from "#shared/schema/page.ts";
 import { plainBatch } from "#shared/schema/plain.ts";
 import type { TaskIn } from "#shared/schema/queue.ts";
 import type { ControlContext } from "../context.ts";
@@ -35,7 +36,11 @@ export function workloadRoutes(ctx: ControlContext) {
     ),
   );
   return app
-    .openapi(routes.list, async (c) => c.json({ workloads: await listWorkloads(ctx) }, 200))
+    .openapi(routes.list, async (c) => {
+      const all = await listWorkloads(ctx);
+      const { page, next_cursor } = pageOf(all, ({ slug }) => slug, c.req.valid("query"));
+      return c.json({ workloads: page, next_cursor }, 200);
+    })
     .openapi(routes.create, async (c) => {
       const made = await createWorkload(ctx, c.req.valid("json"));
       if (!c.req.valid("query").check) return c.json(made, 201);

@@ -161,12 +161,12 @@ const QUEUE_ROW = `task_id, pk, state, attempt, max_attempts, priority, run_at, 
   last_error, extra::text as extra, created_at`;
 
 export const PEEK = `
-select ${QUEUE_ROW} from tasks where workload_id = $1::bigint and state = any ($2::text::int[])
+select ${QUEUE_ROW} from tasks where workload_id = $1::bigint and state = any ($2::text::int[]) and task_id > $5::bigint
 order by task_id limit $3::bigint offset $4::bigint`;
 
 /** Of the failed ones alone, by their own index: among a million ready ones a hundred are not looked for. */
 export const PEEK_FAILED = `
-select ${QUEUE_ROW} from tasks where workload_id between $1::bigint and $1::bigint and state = 2
+select ${QUEUE_ROW} from tasks where workload_id between $1::bigint and $1::bigint and state = 2 and task_id > $4::bigint
 order by workload_id, task_id limit $2::bigint offset $3::bigint`;
 
 export const COUNTS = `

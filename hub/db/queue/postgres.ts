@@ -90,10 +90,10 @@ export function openPostgresQueue(options: PostgresQueueOptions): QueueStore {
         tx.deltas.move(workload_id, "failed", "ready", rows.length);
         return rows.length;
       }),
-    peek: (workload_id, states, limit, offset) =>
+    peek: (workload_id, states, limit, offset, after = 0) =>
       onlyFailed(states)
-        ? read<QueueRow>(SQL.PEEK_FAILED, [workload_id, limit, offset])
-        : read<QueueRow>(SQL.PEEK, [workload_id, list(states), limit, offset]),
+        ? read<QueueRow>(SQL.PEEK_FAILED, [workload_id, limit, offset, after])
+        : read<QueueRow>(SQL.PEEK, [workload_id, list(states), limit, offset, after]),
     counts: (workload_id) => read<QueueCounts>(SQL.COUNTS, [workload_id ?? null]),
     now: async () => (await read<{ now: number }>("select flotilla_now() as now"))[0]?.now ?? 0,
     close: async () => {},

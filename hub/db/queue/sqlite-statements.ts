@@ -138,12 +138,13 @@ export function prepareStatements(client: Client.Database) {
     runOf: prepare<[number, number], { run_id: number; outcome: number; worker_reported: number }>(
       `select run_id, outcome, outcome in (${REPORTED}) as worker_reported from runs where task_id = ? and epoch = ?`,
     ),
-    peek: prepare<[number, string, number, number], QueueRow>(
-      `select ${QUEUE_ROW} from tasks where workload_id = ? and state in (select value from json_each(?))
+    peek: prepare<[number, string, number, number, number], QueueRow>(
+      `select ${QUEUE_ROW} from tasks where workload_id = ? and state in (select value from json_each(?)) and task_id > ?
        order by task_id limit ? offset ?`,
     ),
-    peekFailed: prepare<[number, number, number], QueueRow>(
-      `select ${QUEUE_ROW} from tasks where workload_id = ? and state = 2 order by task_id limit ? offset ?`,
+    peekFailed: prepare<[number, number, number, number], QueueRow>(
+      `select ${QUEUE_ROW} from tasks where workload_id = ? and state = 2 and task_id > ?
+       order by task_id limit ? offset ?`,
     ),
     counts: prepare<{ workload_id: number | null }, QueueCounts>(
       `select workload_id, sum(ready) as ready, sum(claimed) as claimed, sum(failed) as failed, sum(delayed) as delayed,

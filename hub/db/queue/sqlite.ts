@@ -109,10 +109,10 @@ export function openSqliteQueue(options: SqliteQueueOptions): QueueStore {
         tx.deltas.move(workload_id, "failed", "ready", changes);
         return changes;
       }),
-    peek: async (workload_id, states, limit, offset) =>
+    peek: async (workload_id, states, limit, offset, after = 0) =>
       onlyFailed(states)
-        ? s.peekFailed.all(workload_id, limit, offset)
-        : s.peek.all(workload_id, JSON.stringify(states), limit, offset),
+        ? s.peekFailed.all(workload_id, after, limit, offset)
+        : s.peek.all(workload_id, JSON.stringify(states), after, limit, offset),
     counts: async (workload_id) => s.counts.all({ workload_id: workload_id ?? null }),
     now: async () => now(),
     close: async () => {},

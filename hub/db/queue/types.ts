@@ -177,11 +177,14 @@ export interface QueueStore {
   cancel(workload_id: number, pk: string): Promise<CancelledTask | null>;
   /** Makes up to `limit` failed tasks ready, or the one with this key, with all their attempts; how many. */
   resetFailed(workload_id: number, limit: number, pk?: string): Promise<number>;
+  /** In the order of their ids. */
   peek(
     workload_id: number,
     states: readonly number[],
     limit: number,
     offset: number,
+    /** Only tasks behind this one. */
+    after?: number,
   ): Promise<QueueRow[]>;
   /** Of one workload, or of all that ever had a task. */
   counts(workload_id?: number): Promise<QueueCounts[]>;

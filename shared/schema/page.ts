@@ -1,0 +1,34 @@
+import { z } from "@hono/zod-openapi";
+
+/** Lists that fit one answer for nearly everybody: all of it unless the caller asks for less. */
+export const MAX_PAGE = 1_000;
+
+/** Query of a list: `cursor` is the `next_cursor` of the page before, and opaque. */
+export const PageQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(MAX_PAGE).default(MAX_PAGE),
+  cursor: z.string().min(1).max(2_048).optional(),
+});
+export type PageQuery = z.infer<typeof PageQuery>;
+
+/** What every list answers with beside its items; null on the last page. */
+export const NextCursor = { next_cursor: z.string().nullable() };
+
+/**
+ * The page of a list that is held as a whole, in the order of its keys, which are unique. What comes or goes between two
+ * pages moves no other item.
+ */
+export function pageOf<T>(
+  all: readonly T[],
+  keyOf: (item: T) => string,
+  { limit, cursor }: PageQuery,
+): { page: T[]; next_cursor: string | null } {
+  const left = all
+    .map((item) => ({ item, key: keyOf(item) }))
+    .filter(({ key }) => cursor === undefined || key > cursor)
+    .sort((a, b) => (a.key < b.key ? -1 : 1));
+  const page = left.slice(0, limit);
+  return {
+    page: page.map(({ item }) => item),
+    next_cursor: left.length > limit ? (page.at(-1)?.key ?? null) : null,
+  };
+}
