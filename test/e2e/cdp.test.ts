@@ -76,6 +76,25 @@ test("messages of tens of megabytes pass in both directions", async () => {
   await browser.close();
 }, 30_000);
 
+test("a page of a client has WebGL and WebGL2, which draw", async () => {
+  const browser = await chromium.connectOverCDP(`${session.url}/cdp`);
+  const page = await browser.contexts()[0]?.newPage();
+  const drawn = await page?.evaluate<number[][]>(`["webgl", "webgl2"].map((kind) => {
+    const gl = document.createElement("canvas").getContext(kind);
+    gl.clearColor(1, 0.5, 0, 1);
+    gl.clear(gl.COLOR_BUFFER_BIT);
+    const pixel = new Uint8Array(4);
+    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel);
+    return [...pixel];
+  })`);
+  expect(drawn).toEqual([
+    [255, 128, 0, 255],
+    [255, 128, 0, 255],
+  ]);
+  await page?.close();
+  await browser.close();
+}, 30_000);
+
 test("what reaches beyond the lane is refused with a clear message", async () => {
   const browser = await chromium.connectOverCDP(`${session.url}/cdp`);
   const page = await browser.contexts()[0]?.newPage();

@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type Browser, chromium } from "playwright-core";
+import puppeteer, { type Browser as Puppet } from "puppeteer-core";
+import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/chromium.ts";
+import { type SessionFleet, startSessionFleet } from "#test/support/session-fleet.ts";
+import { type SiteServer, startServer } from "#test/support/site/server.ts";
+
+/** Workers and windows as unmodified libraries see them from their first moment, at a session and, as control, locally. */
+
+let fleet: SessionFleet;
+let site: SiteServer;
+
+beforeAll(async () => {
+  site = await startServer("127.0.0.1");
+  const put = (path: string, mime: string, text: string) =>
+    site.body(path, { mime, bytes: Buffer.from(text) });
+  put(
+    "/service",
+    "text/html",
+    `<title>Service</title><script>
+      navigator.serviceWorker.register("/service.js");
+      activated = new Promise((done) => { navigator.serviceWorker.oncontrollerchange = () => done(true) });
+    </script>`,
+  );
+  put(
+    "/service.js",
+    "text/javascript",
+    `importScripts("/imported.js");
+    console.log("the service worker runs");
+    addEventListener("activate", (e) => e.waitUntil(clients.claim()));
+    addEventListener("fetch", (e) => {
+      if (e.request.url.endsWith("/data")) e.respondWith(fetch("/data-of-the-worker"));
+    });`,
+  );
+  put("/imported.js", "text/javascript", "globalThis.imported = 'from the server'");
+  put("/data", "text/plain", "of the server");
+  put("/data-of-the-worker", "text/plain", "of the worker");
+  put("/dedicated", "text/html", "<script>worker = new Worker('/dedicated.js')</script>");
+  put("/dedicated.js", "text/javascript", "globalThis.answer = 42; console.log('a worker runs')");
+  put("/opener", "text/html", "<title>Opener</title>");
+  put("/opened", "text/html", "<title>Opened</title><script>fetch('/first')</script>");
+  put("/first", "text/plain", "from the server");
+  fleet = await startSessionFleet();
+}, 90_000);
+afterAll(async () => {
+  await fleet?.stop();
+  await site?.stop();
+}, 60_000);
+
+const launch = { executablePath: chromiumPath(), args: [...CHROMIUM_FLAGS], headless: true };
+
+describe.each(["a session", "a plain local Chromium"] as const)("at %s", (where) => {
+  const isSession = where === "a session";
+  async function withPlaywright(use: (browser: Browser) => Promise<void>): Promise<void> {
+    const session = isSession ? await fleet.open() : null;
+    const browser = session
+      ? await chromium.connectOverCDP(session.cdp_url)
+      : await chromium.launch(launch);
+    try {
+      await use(browser);
+    } finally {
+      await browser.close();
+      await session?.end();
+    }
+  }
+  async function withPuppeteer(use: (browser: Puppet) => Promise<void>): Promise<void> {
+    const session = isSession ? await fleet.open() : null;
+    const browser = session
+      ? await puppeteer.connect({ browserWSEndpoint: session.cdp_url })
+      : await puppeteer.launch(launch);
+    try {
+      await use(browser);
+    } finally {
+      await browser.close();
+      await session?.end();
+    }
+  }
+
+  test("Playwright sees and changes what a service worker asks for first, and hears its first words", async () => {
+    await withPlaywright(async (browser) => {
+      const context = await browser.newContext();
+      const asked = new Set<string>();
+      const said: string[] = [];
+      context.on("request", (request) => {
+        if (request.serviceWorker()) asked.add(new URL(request.url()).pathname);
+      });
+      context.on("console", (message) => said.push(message.text()));
+      await context.route("**/imported.js", (route) =>
+        route.fulfill({
+          contentType: "text/javascript",
+          body: "globalThis.imported = 'from the client'",
+        }),
+      );
+      const page = await context.newPage();
+      const started = context.waitForEvent("serviceworker");
+      await page.goto(`${site.origin}/service`);
+      const worker = await started;
+      expect(await page.evaluate<boolean>("activated")).toBe(true);
+      expect(await worker.evaluate<string>("imported")).toBe("from the client");
+      const body = await page.evaluate<string>("fetch('/data').then((r) => r.text())");
+      expect(body).toBe("of the worker");
+      expect([...asked].sort()).toEqual(["/data-of-the-worker", "/imported.js", "/service.js"]);
+      expect(said).toEqual(["the service worker runs"]);
+      await context.close();
+    });
+  }, 60_000);
+
+  test("Playwright hears a dedicated worker, and routes a popup's first requests", async () => {
+    await withPlaywright(async (browser) => {
+      const context = await browser.newContext();
+      const page = await context.newPage();
+      const words = "a worker runs";
+      const heard = page.waitForEvent("console", (message) => message.text() === words);
+      const started = page.waitForEvent("worker");
+      await page.goto(`${site.origin}/dedicated`);
+      const worker = await started;
+      await heard;
+      expect(await worker.evaluate<number>("answer")).toBe(42);
+
+      await page.goto(`${site.origin}/opener`);
+      const routed: string[] = [];
+      await context.route(/\/(opened|first)$/, async (route) => {
+        routed.push(new URL(route.request().url()).pathname);
+        await route.continue();
+      });
+      const answered = context.waitForEvent("response", (r) => r.url().endsWith("/first"));
+      const opened = page.waitForEvent("popup");
+      await page.evaluate("void window.open('/opened')");
+      expect(await (await opened).title()).toBe("Opened");
+      await answered;
+      expect(routed).toEqual(["/opened", "/first"]);
+      await context.close();
+    });
+  }, 60_000);
+
+  test("Puppeteer finds service and dedicated workers and speaks to them", async () => {
+    await withPuppeteer(async (browser) => {
+      const page = await browser.newPage();
+      const found = browser.waitForTarget((target) => target.type() === "service_worker");
+      await page.goto(`${site.origin}/service`);
+      const service = await (await found).worker();
+      expect(await page.evaluate("activated")).toBe(true);
+      expect(await service?.evaluate("imported")).toBe("from the server");
+      const created = new Promise<string>((resolve) => {
+        page.once("workercreated", (worker) => resolve(worker.url()));
+      });
+      await page.goto(`${site.origin}/dedicated`);
+      expect(await created).toBe(`${site.origin}/dedicated.js`);
+      await page.close();
+    });
+  }, 60_000);
+});
