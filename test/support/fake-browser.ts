@@ -65,6 +65,10 @@ export interface FakeDisplay extends Display {
   crash(): void;
   stopped: boolean;
   greets: boolean;
+  /** Of its screen; a viewer would write it. */
+  size: { width: number; height: number };
+  /** Follows no call to resize. */
+  stuck: boolean;
 }
 
 export function createFakeDisplay(): FakeDisplay {
@@ -76,7 +80,10 @@ export function createFakeDisplay(): FakeDisplay {
     greet: async () => {
       if (!display.greets) throw new Error("VNC greeting timed out");
     },
-    resize: async () => {},
+    resize: async (size) => {
+      if (display.stuck) throw new Error("the VNC server does not do it");
+      display.size = size;
+    },
     filled: async () => {},
     stop: async () => {
       display.stopped = true;
@@ -85,6 +92,8 @@ export function createFakeDisplay(): FakeDisplay {
     crash: () => exited.resolve(CRASH),
     stopped: false,
     greets: true,
+    size: { width: 1_920, height: 1_080 },
+    stuck: false,
   };
   return display;
 }

@@ -84,6 +84,36 @@ describe("states of a lane", () => {
     await world.lane.close();
   });
 
+  test("§8 a screen that a viewer changed has its size again before the lane is warm, also when that was heard late", async () => {
+    const world = openLane();
+    await world.lane.boot();
+    const [display] = world.displays as [FakeDisplay];
+    const small = { width: 900, height: 612 };
+    display.size = small;
+    // The browser that comes sees the screen as it is to be; then a viewer that is leaving is heard once more.
+    const seen: unknown[] = [];
+    world.onStart = async () => {
+      seen.push(display.size);
+      display.size = small;
+    };
+    await world.lane.hold(OCCUPANT)?.release();
+    expect(seen).toEqual([{ width: 1_920, height: 1_080 }]);
+    expect(display.size).toEqual({ width: 1_920, height: 1_080 });
+    expect(world.displays).toHaveLength(1);
+    await world.lane.close();
+  });
+
+  test("a display that cannot be given its size again is replaced", async () => {
+    const world = openLane();
+    await world.lane.boot();
+    const [display] = world.displays as [FakeDisplay];
+    display.stuck = true;
+    await world.lane.hold(OCCUPANT)?.release();
+    expect(world.lane.record().state).toBe("warm");
+    expect([display.stopped, world.displays.length]).toEqual([true, 2]);
+    await world.lane.close();
+  });
+
   test("only one of two holders gets the lane", async () => {
     const { lane } = openLane();
     expect(lane.hold(OCCUPANT)).toBeNull();

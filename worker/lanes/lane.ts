@@ -215,6 +215,8 @@ export class Lane implements Watched {
         if (failures > 0) await this.dropDisplay();
         await this.restoreScreen();
         await this.replaceBrowser(this.deps.headless, signal);
+        // A viewer of the session that ended may have been heard after the first time.
+        await this.screen?.resize(RESOLUTION);
         await this.clearing;
         if (signal.aborted) return;
         // Its exit may have come while the state was not yet warm, where nobody acts on it.
