@@ -4,6 +4,7 @@ import puppeteer, { type Browser as Puppet } from "puppeteer-core";
 import type { Dialog } from "#shared/schema/dialog.ts";
 import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/chromium.ts";
 import { until } from "#test/support/fleet-process.ts";
+import { connectRfb } from "#test/support/rfb-client.ts";
 import {
   type HttpSession,
   type SessionFleet,
@@ -318,3 +319,22 @@ describe("between a client and a session", () => {
     });
   }, 60_000);
 });
+
+test("a person at the viewer answers the dialog that Chromium shows", async () => {
+  const visible = await startSessionFleet({ headless: false });
+  try {
+    const session = await visible.open({ url: `${site.origin}/` });
+    const viewer = await connectRfb(`${session.url.replace(/^http/, "ws")}/novnc/websockify`);
+    const asked = await session.act("evaluate", { code: "answer = confirm('Shall I?')" });
+    expect(asked.body.error.name).toBe("DialogOpen");
+    await until("the answer of the viewer's Enter", 20_000, async () => {
+      viewer.press("Enter");
+      return (await openDialogs(session)).length === 0;
+    });
+    expect((await session.act("evaluate", { code: "answer" })).body.result).toBe(true);
+    await viewer.close();
+    await session.end();
+  } finally {
+    await visible.stop();
+  }
+}, 120_000);
