@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Browser, chromium } from "playwright-core";
-import puppeteer, { type Browser as Puppet } from "puppeteer-core";
-import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/chromium.ts";
+import { WHERE, withPlaywright, withPuppeteer } from "#test/support/cdp-libraries.ts";
 import { type SessionFleet, startSessionFleet } from "#test/support/session-fleet.ts";
 import { type SiteServer, startServer } from "#test/support/site/server.ts";
 
@@ -47,37 +45,9 @@ afterAll(async () => {
   await site?.stop();
 }, 60_000);
 
-const launch = { executablePath: chromiumPath(), args: [...CHROMIUM_FLAGS], headless: true };
-
-describe.each(["a session", "a plain local Chromium"] as const)("at %s", (where) => {
-  const isSession = where === "a session";
-  async function withPlaywright(use: (browser: Browser) => Promise<void>): Promise<void> {
-    const session = isSession ? await fleet.open() : null;
-    const browser = session
-      ? await chromium.connectOverCDP(session.cdp_url)
-      : await chromium.launch(launch);
-    try {
-      await use(browser);
-    } finally {
-      await browser.close();
-      await session?.end();
-    }
-  }
-  async function withPuppeteer(use: (browser: Puppet) => Promise<void>): Promise<void> {
-    const session = isSession ? await fleet.open() : null;
-    const browser = session
-      ? await puppeteer.connect({ browserWSEndpoint: session.cdp_url })
-      : await puppeteer.launch(launch);
-    try {
-      await use(browser);
-    } finally {
-      await browser.close();
-      await session?.end();
-    }
-  }
-
+describe.each(WHERE)("at %s", (where) => {
   test("Playwright sees and changes what a service worker asks for first, and hears its first words", async () => {
-    await withPlaywright(async (browser) => {
+    await withPlaywright(fleet, where, async (browser) => {
       const context = await browser.newContext();
       const asked = new Set<string>();
       const said: string[] = [];
@@ -106,7 +76,7 @@ describe.each(["a session", "a plain local Chromium"] as const)("at %s", (where)
   }, 60_000);
 
   test("Playwright hears a dedicated worker, and routes a popup's first requests", async () => {
-    await withPlaywright(async (browser) => {
+    await withPlaywright(fleet, where, async (browser) => {
       const context = await browser.newContext();
       const page = await context.newPage();
       const words = "a worker runs";
@@ -134,7 +104,7 @@ describe.each(["a session", "a plain local Chromium"] as const)("at %s", (where)
   }, 60_000);
 
   test("Puppeteer finds service and dedicated workers and speaks to them", async () => {
-    await withPuppeteer(async (browser) => {
+    await withPuppeteer(fleet, where, async (browser) => {
       const page = await browser.newPage();
       const found = browser.waitForTarget((target) => target.type() === "service_worker");
       await page.goto(`${site.origin}/service`);

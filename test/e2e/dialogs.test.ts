@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Browser, chromium, type Dialog as PlaywrightDialog } from "playwright-core";
-import puppeteer, { type Browser as Puppet } from "puppeteer-core";
+import { chromium, type Dialog as PlaywrightDialog } from "playwright-core";
 import type { Dialog } from "#shared/schema/dialog.ts";
-import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/chromium.ts";
+import { WHERE, withPlaywright, withPuppeteer } from "#test/support/cdp-libraries.ts";
 import { until } from "#test/support/fleet-process.ts";
 import { connectRfb } from "#test/support/rfb-client.ts";
 import {
@@ -40,40 +39,9 @@ afterAll(async () => {
   await site?.stop();
 }, 60_000);
 
-const launch = { executablePath: chromiumPath(), args: [...CHROMIUM_FLAGS], headless: true };
-const WHERE = ["a session", "a plain local Chromium"] as const;
-type Where = (typeof WHERE)[number];
-
-/** Runs `use` against a browser of either kind. */
-async function withPlaywright(where: Where, use: (browser: Browser) => Promise<void>) {
-  const session = where === "a session" ? await fleet.open() : null;
-  const browser = session
-    ? await chromium.connectOverCDP(session.cdp_url)
-    : await chromium.launch(launch);
-  try {
-    await use(browser);
-  } finally {
-    await browser.close();
-    await session?.end();
-  }
-}
-
-async function withPuppeteer(where: Where, use: (browser: Puppet) => Promise<void>) {
-  const session = where === "a session" ? await fleet.open() : null;
-  const browser = session
-    ? await puppeteer.connect({ browserWSEndpoint: session.cdp_url })
-    : await puppeteer.launch(launch);
-  try {
-    await use(browser);
-  } finally {
-    await browser.close();
-    await session?.end();
-  }
-}
-
 describe.each(WHERE)("unmodified clients of %s", (where) => {
   test("Playwright answers every kind of dialog", async () => {
-    await withPlaywright(where, async (browser) => {
+    await withPlaywright(fleet, where, async (browser) => {
       const context = await browser.newContext();
       const page = await context.newPage();
       await page.goto(`${site.origin}/`);
@@ -117,7 +85,7 @@ describe.each(WHERE)("unmodified clients of %s", (where) => {
   }, 60_000);
 
   test("Playwright answers what a popup asks before it has loaded", async () => {
-    await withPlaywright(where, async (browser) => {
+    await withPlaywright(fleet, where, async (browser) => {
       const context = await browser.newContext();
       const page = await context.newPage();
       await page.goto(`${site.origin}/opener`);
@@ -137,7 +105,7 @@ describe.each(WHERE)("unmodified clients of %s", (where) => {
   }, 60_000);
 
   test("Puppeteer answers, too, and a client that dwells on its answer is not overtaken", async () => {
-    await withPuppeteer(where, async (browser) => {
+    await withPuppeteer(fleet, where, async (browser) => {
       const page = await browser.newPage();
       await page.goto(`${site.origin}/`);
       page.once("dialog", (dialog) => void dialog.accept("by a puppet"));
