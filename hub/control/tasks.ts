@@ -1,5 +1,5 @@
 import { cleanJson, cleanText } from "#drizzle/clean.ts";
-import { invalid } from "#shared/errors.ts";
+import { AppError, type Issue, invalid } from "#shared/errors.ts";
 import {
   MAX_EXTRA_BYTES,
   MAX_JSON_DEPTH,
@@ -10,6 +10,7 @@ import type { NewTask } from "../db/queue/types.ts";
 import type { WorkloadRow } from "../db/types.ts";
 import type { ControlContext } from "./context.ts";
 
+const MAX_FAULTS = 50;
 const encoder = new TextEncoder();
 
 function reachesBelow(value: unknown, levels: number): boolean {
@@ -45,6 +46,27 @@ export const newTask = (
   run_at: item.run_at ? Date.parse(item.run_at) : null,
 });
 
+/** @throws AppError invalid naming every item that breaks a rule, the first fifty of them */
+function newTasks(
+  workload: WorkloadRow,
+  items: readonly TaskIn[],
+  loc: (index: number) => (string | number)[],
+): NewTask[] {
+  const faults: Issue[] = [];
+  const tasks: NewTask[] = [];
+  for (const [i, item] of items.entries()) {
+    try {
+      tasks.push(newTask(workload, item, loc(i)));
+    } catch (err) {
+      if (!(err instanceof AppError) || typeof err.detail === "string") throw err;
+      faults.push(...err.detail);
+      if (faults.length >= MAX_FAULTS) break;
+    }
+  }
+  if (faults.length > 0) throw new AppError("invalid", faults);
+  return tasks;
+}
+
 /**
  * Puts tasks into the workload's queue (pipeline spec §4.2). A key that is pending, claimed or failed is left alone.
  * @throws AppError not_found, invalid naming the item, at_capacity.
@@ -56,7 +78,7 @@ export async function submitTasks(
   loc: (index: number) => (string | number)[],
 ): Promise<SubmitResult> {
   const workload = await ctx.pipeline.workloads.require(slug);
-  const tasks = items.map((item, i) => newTask(workload, item, loc(i)));
+  const tasks = newTasks(workload, items, loc);
   const { workload_id } = workload;
   if (tasks.length === 0) return { submitted: 0, duplicates: 0, pks_rejected: [] };
   const taken = ctx.pipeline.turns.call({ op: "submit", workload_id, tasks });

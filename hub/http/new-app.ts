@@ -1,7 +1,11 @@
 import { type Hook, OpenAPIHono } from "@hono/zod-openapi";
 import { AppError } from "#shared/errors.ts";
+import { speakPlainly } from "#shared/issue-words.ts";
 import { locPart, toIssues, type ZodIssue } from "#shared/issues.ts";
 import type { HttpEnv } from "./env.ts";
+
+// Before the first schema judges a call: one sentence for each rule, instead of zod's own words.
+speakPlainly();
 
 const LOC = {
   json: "body",
@@ -26,15 +30,15 @@ function isMissing(issue: ZodIssue, data: unknown): boolean {
   return issue.path.length > 0 && valueAt(data, issue.path) === undefined;
 }
 
-/** 400 naming the first required field that `data` lacks, else 422 with every rule it breaks. */
+/** 400 naming the required field that `data` lacks, or with all that is wrong when that is more; else 422 with all. */
 export function validationError(issues: ZodIssue[], where: string, data: unknown): AppError {
   const missing = issues.find((issue) => isMissing(issue, data));
-  if (missing)
-    return new AppError(
-      "bad_request",
-      `${[where, ...missing.path.map(locPart)].join(".")} is required`,
-    );
-  return new AppError("invalid", toIssues(issues, where));
+  if (!missing) return new AppError("invalid", toIssues(issues, where));
+  if (issues.length > 1) return new AppError("bad_request", toIssues(issues, where));
+  return new AppError(
+    "bad_request",
+    `${[where, ...missing.path.map(locPart)].join(".")} is required`,
+  );
 }
 
 const validationHook: Hook<unknown, HttpEnv, string, unknown> = (result) => {

@@ -90,6 +90,11 @@ export const Instance = z
   .openapi("Instance");
 export type Instance = z.infer<typeof Instance>;
 export const InstanceList = z.object({ instances: z.array(Instance) }).openapi("InstanceList");
+/** Answer of POST /workers/elastic/stop: of `asked` instances, `stopped` are told to end now; the others were not there. */
+export const InstancesStopped = InstanceList.extend({
+  asked: z.int(),
+  stopped: z.int(),
+}).openapi("InstancesStopped");
 export const InstanceInventory = InstanceList.extend(NextCursor).openapi("InstanceInventory");
 
 /**

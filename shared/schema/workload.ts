@@ -116,10 +116,18 @@ export const WorkloadCreate = z
   .openapi("WorkloadCreate");
 export type WorkloadCreate = z.infer<typeof WorkloadCreate>;
 
+/** What a record holds beside its settings: a body may have it, as it was read, and nothing is done with it. */
+const readOnly = {
+  executor: z.unknown().optional(),
+  created_at: z.unknown().optional(),
+  updated_at: z.unknown().optional(),
+};
+
 /** Body of PUT /workloads/{slug}: replaces every mutable field; `slug`, when given, must be the path's. */
 export const WorkloadUpdate = z
-  .strictObject({ slug: Slug.optional(), ...mutable })
+  .strictObject({ slug: Slug.optional(), ...mutable, ...readOnly })
   .superRefine(checkExecutor)
+  .transform(({ executor: _e, created_at: _c, updated_at: _u, ...settings }) => settings)
   .openapi("WorkloadUpdate");
 export type WorkloadUpdate = z.infer<typeof WorkloadUpdate>;
 

@@ -119,6 +119,43 @@ describe("workloads (pipeline spec §4.2)", () => {
     expect((await api("PATCH", `/workloads/${slug}/enabled`, { enabled: "no" })).status).toBe(422);
   });
 
+  test("PUT takes what GET gave, with one setting changed: what cannot be written is left alone", async () => {
+    const slug = await addWorkload({ priority: 3, max_in_flight: 2 });
+    const { body: before } = await api("GET", `/workloads/${slug}`);
+    const { status, body } = await api("PUT", `/workloads/${slug}`, { ...before, priority: 4 });
+    expect(status).toBe(200);
+    expect({ ...body, updated_at: "" }).toEqual({ ...before, priority: 4, updated_at: "" });
+    const faulty = await api("PUT", `/workloads/${slug}`, { ...before, colour: "red" });
+    expect(faulty.status).toBe(422);
+  });
+
+  test("a batch with several faults names them all, each in a sentence", async () => {
+    const slug = await addWorkload();
+    let deep: unknown = 0;
+    for (let n = 0; n < 600; n += 1) deep = [deep];
+    const late = [{ pk: "a" }, { pk: "b", extra: { deep } }, { pk: "c", extra: { deep } }];
+    const told = async (items: unknown[]) => {
+      const { status, body } = await api("POST", `/workloads/${slug}/tasks/batch`, { items });
+      expect(status).toBe(422);
+      return body.detail.map(({ loc, msg }: { loc: unknown[]; msg: string }) => [loc[2], msg]);
+    };
+    expect(await told(late)).toEqual([
+      [1, "must be at most 500 levels deep"],
+      [2, "must be at most 500 levels deep"],
+    ]);
+    expect(
+      await told([
+        { pk: "a", priority: "x" },
+        { pk: "", max_attempts: 2_000 },
+      ]),
+    ).toEqual([
+      [0, 'items.0.priority must be a number, not "x"'],
+      [1, "items.1.pk must not be empty"],
+      [1, "items.1.max_attempts must be at most 1000, not 2000"],
+    ]);
+    expect((await api("GET", `/workloads/${slug}/queue`)).body.total).toBe(0);
+  });
+
   test("DELETE answers 204 once; 409 while a task is claimed unless it is forced", async () => {
     const slug = await addWorkload();
     await api("POST", `/workloads/${slug}/tasks`, { pk: "a" });

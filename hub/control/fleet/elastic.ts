@@ -1,8 +1,10 @@
+import type { z } from "zod";
 import { AppError, conflict, invalid, notFound } from "#shared/errors.ts";
 import { newInstanceId } from "#shared/ids.ts";
 import {
   type DesiredInstance,
   type Instance,
+  type InstancesStopped,
   MAX_INSTANCES,
   type SpawnInstances,
   type StopInstances,
@@ -129,7 +131,7 @@ export async function spawnInstances(
 export async function stopInstances(
   ctx: ControlContext,
   input: StopInstances,
-): Promise<Instance[]> {
+): Promise<z.infer<typeof InstancesStopped>> {
   const { instance_id, host, count } = input;
   const { instances } = await changeDesired(ctx, (agents) => {
     const without = (agent: AgentRow, ids: string[]) => ({
@@ -150,5 +152,6 @@ export async function stopInstances(
     return { agent: stopping, ids: [instance_id], desired: null };
   });
   ctx.log.info({ instances: instances.map((i) => i.instance_id) }, "instances to be stopped");
-  return instances;
+  const asked = instance_id === undefined ? count : 1;
+  return { instances, asked, stopped: instances.length };
 }

@@ -9,6 +9,7 @@ import {
   type Instance,
   InstanceInventory,
   InstanceList,
+  InstancesStopped,
   RestartAsked,
   SpawnInstances,
   StopInstances,
@@ -110,11 +111,12 @@ const routes = {
     path: "/api/v1/workers/elastic/stop",
     tags,
     summary: "Stop worker instances; what they run may end (administrator)",
-    description: "Changes what should run; the agent drains and ends them after its next sync.",
+    description:
+      "Changes what should run; the agent drains and ends them after its next sync. `stopped` is fewer than `asked` where fewer were there.",
     middleware: [jsonBodyLimit],
     request: json(StopInstances, { host: "gpu-1", count: 1 }),
     responses: {
-      ...accepted("Its agent stops them"),
+      202: ok(InstancesStopped, "Its agent stops them")[200],
       ...fails(400, 401, 403, 404, 409, 413, 415, 422, 429, 503),
     },
   }),
@@ -150,7 +152,5 @@ export function agentRoutes(ctx: ControlContext) {
     .openapi(routes.restart, async (c) =>
       c.json(await ctx.operations.restarts.ask(c.req.valid("param").id), 202),
     )
-    .openapi(routes.stop, async (c) =>
-      c.json({ instances: await stopInstances(ctx, c.req.valid("json")) }, 202),
-    );
+    .openapi(routes.stop, async (c) => c.json(await stopInstances(ctx, c.req.valid("json")), 202));
 }
