@@ -85,7 +85,7 @@ export const JobOptions = z
       .min(0)
       .max(MAX_WAIT_S)
       .default(20)
-      .meta(seconds("How long the page may take to load.")),
+      .meta(seconds("How long the server may take to answer, and then the page to load.")),
     settle_seconds: waitSeconds(0).meta(
       seconds("A pause after the page has loaded, before anything else."),
     ),

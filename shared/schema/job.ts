@@ -57,13 +57,23 @@ export const CaptureReport = z
     partial: z.int(),
     lost: z.int(),
     skipped: z.int().default(0),
-    late: z.int().optional(),
+    late: z.int().optional().meta({
+      description:
+        "Requests that began after the wait was over and before the page was saved; in no other count",
+    }),
     ratio: z.number(),
     reasons: z.record(z.string(), z.int()),
     /** How bodies were read: `durable` buffers, or `buffered` where the browser has none. */
     method: z.enum(["durable", "buffered"]).default("durable"),
-    page: z.literal("page.html").nullish(),
-    warnings: z.array(z.string().max(1_000)).max(20).optional(),
+    page: z
+      .literal("page.html")
+      .nullish()
+      .meta({ description: "The saved page; null when there is none" }),
+    warnings: z
+      .array(z.string().max(1_000))
+      .max(20)
+      .optional()
+      .meta({ description: "What is missing of a job that completed, and why" }),
   })
   .openapi("CaptureReport");
 export type CaptureReport = z.infer<typeof CaptureReport>;
