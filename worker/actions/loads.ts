@@ -21,8 +21,11 @@ export interface TabLoad extends PendingLoad {
 }
 
 export interface LoadWatch {
-  /** What the tab waits for now, or null. */
-  pending(): PendingLoad | null;
+  /**
+   * What the tab waits for now, or null. `shown`: the address that the browser shows for it; a window without any has asked
+   * for its first document before anybody could listen.
+   */
+  pending(shown: string): PendingLoad | null;
 }
 
 /** The browser's own process answers this. */
@@ -61,6 +64,7 @@ export async function stopLateLoads(
 const MAX_SHOWN = 300;
 
 const shown = (raw: string): string => {
+  if (raw === "") return "the new window";
   const url = hideCredentials(raw);
   return url.length > MAX_SHOWN ? `${url.slice(0, MAX_SHOWN)}…` : url;
 };
@@ -68,6 +72,7 @@ const shown = (raw: string): string => {
 /** Follows the documents of a tab's main frame by a session whose Network and Page domains somebody has enabled. */
 export function watchLoads(session: CdpSession, target_id: string): LoadWatch {
   let load: (PendingLoad & { id: string }) | null = null;
+  const opened = performance.now();
   /** A window that has not had any document yet, not even the blank one: no client is told of it before that. */
   let empty = session.target?.url === "";
   const stop = async (): Promise<void> => {
@@ -94,5 +99,6 @@ export function watchLoads(session: CdpSession, target_id: string): LoadWatch {
     load = null;
     empty = false;
   });
-  return { pending: () => load };
+  const first = { url: "", since: opened, stop };
+  return { pending: (shown) => load ?? (empty && shown === "" ? first : null) };
 }

@@ -218,7 +218,7 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
     sessionOf: (target_id) => sessions.get(target_id) ?? null,
     pendingLoads: () =>
       [...loads].flatMap(([target_id, watch]) => {
-        const load = watch.pending();
+        const load = watch.pending(tabs.get(target_id)?.url ?? "about:blank");
         return load ? [{ ...load, target_id }] : [];
       }),
     describe: async (target_id) => {
