@@ -11,6 +11,7 @@ import type { Operations } from "./control/operations/start.ts";
 import type { Db, JobRow } from "./db/types.ts";
 import type { CandidateTeller } from "./fleet/candidate.ts";
 import type { FleetHooks } from "./fleet/hooks.ts";
+import type { StoresHealth } from "./fleet/stores-health.ts";
 import type { FleetCache } from "./fleet/view.ts";
 import type { WorkerLink } from "./fleet/worker-link.ts";
 import type { Arrivals } from "./jobs/arrivals.ts";
@@ -85,6 +86,7 @@ export interface HubContext {
   /** One line per call; too many to be kept with the service logs. */
   readonly access_log: Log;
   readonly fleet_cache: FleetCache;
+  readonly stores_health: StoresHealth;
   readonly hooks: FleetHooks;
   readonly bus: JobBus;
   readonly dispatcher: Dispatcher;

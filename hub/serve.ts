@@ -35,6 +35,7 @@ import { retryReleasesOnce } from "./fleet/lanes.ts";
 import { livenessOnce, readStatusesOnce, touchWorkersOnce } from "./fleet/passes.ts";
 import { publishChangesOnce } from "./fleet/registration.ts";
 import { dropLink } from "./fleet/registry.ts";
+import { createStoresHealth } from "./fleet/stores-health.ts";
 import { isJobLane } from "./fleet/worker-link.ts";
 import { type HttpServer, listen } from "./http/listen.ts";
 import type { App } from "./http/new-app.ts";
@@ -268,6 +269,7 @@ async function openContext(
     admin: adminOf(deps, db, shared),
     access_log: deps.access_log,
     fleet_cache: { last: null },
+    stores_health: createStoresHealth({ clock, db, objects }),
     hooks: {
       laneFree: () => {
         ctx.changes.touch("workers");

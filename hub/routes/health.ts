@@ -1,6 +1,6 @@
 import { createRoute } from "@hono/zod-openapi";
 import { KV_READ_TIMEOUT_MS } from "#shared/limits.ts";
-import { Health } from "#shared/schema/health.ts";
+import { type Degraded, Health } from "#shared/schema/health.ts";
 import { within } from "../cluster/deadline.ts";
 import type { HubContext } from "../context.ts";
 import { countWorkers } from "../fleet/view.ts";
@@ -13,7 +13,10 @@ const health = createRoute({
   path: "/health",
   tags: ["health"],
   summary: "Is the hub well?",
-  description: "503 with the same body when the database does not answer. Open without a token.",
+  description:
+    "`degraded` names what does not work and why: a database or an object store that takes nothing, because its disk is full " +
+    "or read-only, is `degraded` with 200, for what is stored can be read; one that does not answer is 503. What was found " +
+    "counts for 5 s. Open without a token.",
   responses: {
     ...ok(Health),
     503: {
@@ -26,17 +29,25 @@ const health = createRoute({
 /** GET /health (fleet spec §2.6). */
 export const healthRoutes = (ctx: HubContext) =>
   newApp().openapi(health, async (c) => {
-    const [store, workers] = await Promise.allSettled([
+    const [store, workers, stores] = await Promise.allSettled([
       within(ctx.clock, "database", KV_READ_TIMEOUT_MS, ctx.db.ping()),
       countWorkers(ctx),
+      ctx.stores_health.degraded(),
     ]);
-    const well = store.status === "fulfilled" && workers.status === "fulfilled";
-    if (!well) c.header("Retry-After", RETRY_AFTER_S);
+    const answers = store.status === "fulfilled" && workers.status === "fulfilled";
+    if (!answers) c.header("Retry-After", RETRY_AFTER_S);
+    const degraded: Degraded[] = stores.status === "fulfilled" ? [...stores.value] : [];
+    const add = (part: Degraded["part"], detail: string) => {
+      if (!degraded.some((one) => one.part === part)) degraded.push({ part, detail });
+    };
+    if (store.status === "rejected") add("database", "it does not answer");
+    if (workers.status === "rejected") add("worker_registry", "it does not answer");
     const body = {
-      status: well ? ("ok" as const) : ("degraded" as const),
+      status: degraded.length === 0 ? ("ok" as const) : ("degraded" as const),
       store: store.status === "fulfilled" ? ctx.db.dialect : "error",
       workers: workers.status === "fulfilled" ? workers.value : 0,
       version: ctx.version,
+      degraded,
     };
-    return c.json(body, well ? 200 : 503);
+    return c.json(body, answers ? 200 : 503);
   });

@@ -39,7 +39,7 @@ export async function putBatch(
         await step(piece);
       } catch (err) {
         piece.failed = { error: toPutError(err, piece.object.key) };
-        await rm(piece.temp, { force: true });
+        await rm(piece.temp, { force: true }).catch(() => {});
       }
     };
     await Promise.all(pieces.filter((piece) => !piece.failed).map(doStep));

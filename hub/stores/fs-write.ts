@@ -25,7 +25,7 @@ export async function writeBody(
     return info;
   } catch (err) {
     await handle.close().catch(() => {});
-    await rm(path, { force: true });
+    await rm(path, { force: true }).catch(() => {});
     throw err;
   }
 }

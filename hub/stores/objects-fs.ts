@@ -13,6 +13,9 @@ import { codeOf, toPutError } from "./put-error.ts";
 /** A directory can vanish between its creation and the rename into it when its last object was just deleted. */
 const PLACE_TRIES = 10;
 
+/** Of a probe's file; what lies in free corners of a disk that is full is less. */
+const PROBE_BYTES = 256 * 1024;
+
 const isMissing = (err: unknown): boolean => ["ENOENT", "ENOTDIR"].includes(codeOf(err));
 
 /** The object store on disk: the object `a/b` is the file `<dir>/a/b`. */
@@ -64,7 +67,8 @@ export async function openFsObjects(dir: string, { log }: { log: Log }): Promise
         await place(path, target);
         return info;
       } catch (err) {
-        await rm(path, { force: true });
+        // What a read-only store says to this must not hide why.
+        await rm(path, { force: true }).catch(() => {});
         if (body instanceof ReadableStream && !body.locked) await body.cancel(err).catch(() => {});
         throw toPutError(err, key);
       }
@@ -132,6 +136,15 @@ export async function openFsObjects(dir: string, { log }: { log: Log }): Promise
       };
       await walk(pathOf(prefix), prefix);
       return keys.sort();
+    },
+    probe: async () => {
+      const path = temp.path();
+      try {
+        await writeBody(path, new Uint8Array(PROBE_BYTES), {});
+        await rm(path, { force: true });
+      } catch (err) {
+        throw toPutError(err, "probe");
+      }
     },
     close: () => temp.close(),
   };

@@ -59,6 +59,9 @@ export async function openS3Objects(
       const tag = (headers.get("etag") ?? "").replace(/^W\/|"/g, "");
       return { size: Number(headers.get("content-length") ?? 0), tag };
     },
+    probe: async () => {
+      await calls.send({ method: "HEAD", key: check("probe"), expect: [404] });
+    },
     read: async (key, range) => readStream(calls, check(key), range),
     delete: async (key) => {
       await calls.send({ method: "DELETE", key: check(key), expect: [404] });

@@ -59,6 +59,11 @@ export interface ObjectStore {
   list(prefix: string): Promise<string[]>;
   /** On stores that others can write to, with the hub's leave. */
   direct?: DirectStore;
+  /**
+   * Whether the store takes objects now; on S3 whether it answers.
+   * @throws AppError unavailable with the reason.
+   */
+  probe(): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -1,5 +1,13 @@
 import { z } from "@hono/zod-openapi";
 
+export const DEGRADABLE = ["database", "worker_registry", "object_store"] as const;
+
+/** A part that does not work as it should, and what is wrong with it. */
+export const Degraded = z
+  .object({ part: z.enum(DEGRADABLE), detail: z.string() })
+  .openapi("Degraded");
+export type Degraded = z.infer<typeof Degraded>;
+
 /** GET /health (fleet spec §2.6): `store` is the database dialect, or `error` while it does not answer. */
 export const Health = z
   .object({
@@ -7,6 +15,7 @@ export const Health = z
     store: z.string(),
     workers: z.int(),
     version: z.string(),
+    degraded: z.array(Degraded).openapi({ description: "Empty while `status` is ok" }),
   })
   .openapi("Health");
 

@@ -1,7 +1,9 @@
 import { afterEach, expect, test } from "bun:test";
 import { loadHubConfig } from "#hub/config.ts";
 import { maskDbUrl } from "#hub/control/mask-db-url.ts";
+import { AppError } from "#shared/errors.ts";
 import { SESSION_ACTIONS } from "#shared/schema/session.ts";
+import { createFakeClock } from "#test/support/fake-clock.ts";
 import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
 import { rawRequest } from "#test/support/raw-request.ts";
 
@@ -23,6 +25,7 @@ test("§4.3 GET /health (§2.6): status ok, store, connected workers, version", 
     store: hub.ctx.db.dialect,
     workers: 0,
     version: "test",
+    degraded: [],
   });
   await hub.worker();
   expect((await hub.call("GET", "/health")).body.workers).toBe(1);
@@ -33,7 +36,37 @@ test("§4.3 GET /health (§2.6) is 503 degraded while the database does not answ
   hub.ctx.db.ping = () => Promise.reject(new Error("gone"));
   expect(await hub.call("GET", "/health")).toMatchObject({
     status: 503,
-    body: { status: "degraded", store: "error" },
+    body: {
+      ...{ status: "degraded", store: "error" },
+      degraded: [{ part: "database", detail: "it does not answer" }],
+    },
+  });
+});
+
+test("§4.3 GET /health (§2.6) names a database and an object store that take nothing, and looks again after 5 s", async () => {
+  const clock = createFakeClock();
+  await start({ clock, alone: true });
+  const { db, objects } = hub.ctx;
+  const set = db.settings.set;
+  const full = new AppError("unavailable", "the disk of the database is full");
+  db.settings.set = () => Promise.reject(full);
+  objects.probe = () =>
+    Promise.reject(new AppError("unavailable", "the object store is read-only"));
+  const body = {
+    status: "degraded",
+    degraded: [
+      { part: "database", detail: "the disk of the database is full" },
+      { part: "object_store", detail: "the object store is read-only" },
+    ],
+  };
+  expect(await hub.call("GET", "/health")).toMatchObject({ status: 200, body });
+  db.settings.set = set;
+  await clock.advance(4_999);
+  expect((await hub.call("GET", "/health")).body).toMatchObject(body);
+  await clock.advance(1);
+  expect((await hub.call("GET", "/health")).body).toMatchObject({
+    status: "degraded",
+    degraded: [{ part: "object_store" }],
   });
 });
 

@@ -1,0 +1,57 @@
+import type { Clock } from "#shared/clock.ts";
+import { AppError } from "#shared/errors.ts";
+import { KV_READ_TIMEOUT_MS } from "#shared/limits.ts";
+import type { Degraded } from "#shared/schema/health.ts";
+import { within } from "../cluster/deadline.ts";
+import type { Db } from "../db/types.ts";
+import type { ObjectStore } from "../stores/objects.ts";
+
+/** Whether what is stored can be stored: a disk that is full answers every read. */
+
+/** For how long an answer counts: a probe writes, and many may ask. */
+const FRESH_MS = 5_000;
+/** A row of the settings' table that stands for nothing. */
+const KEY = "health.probed_at";
+
+export interface StoresHealth {
+  /** The stores that take nothing now, with the reason; at most FRESH_MS old. */
+  degraded(): Promise<Degraded[]>;
+}
+
+interface HealthDeps {
+  readonly clock: Clock;
+  readonly db: Pick<Db, "settings">;
+  readonly objects: Pick<ObjectStore, "probe">;
+}
+
+export function createStoresHealth({ clock, db, objects }: HealthDeps): StoresHealth {
+  let told: { at: number; found: Promise<Degraded[]> } | null = null;
+  const look = async (): Promise<Degraded[]> => {
+    const found = await Promise.all([
+      probe(clock, "database", db.settings.set(KEY, clock.now(), clock.now())),
+      probe(clock, "object_store", objects.probe()),
+    ]);
+    return found.filter((one) => one !== null);
+  };
+  return {
+    degraded: () => {
+      const now = clock.monotonic();
+      if (told === null || now - told.at >= FRESH_MS) told = { at: now, found: look() };
+      return told.found;
+    },
+  };
+}
+
+async function probe(
+  clock: Clock,
+  part: Degraded["part"],
+  write: Promise<unknown>,
+): Promise<Degraded | null> {
+  try {
+    await within(clock, part, KV_READ_TIMEOUT_MS, write);
+    return null;
+  } catch (err) {
+    const known = err instanceof AppError && err.kind === "unavailable";
+    return { part, detail: known ? err.message : "it does not answer" };
+  }
+}
