@@ -229,6 +229,8 @@ export interface FleetOptions {
   program?: string[];
   env?: Record<string, string>;
   headless?: boolean;
+  /** Where the worker dials the hub; its own port by default. */
+  dialPort?: (hub_port: number) => Promise<number>;
 }
 
 export async function startFleet(options: FleetOptions = {}): Promise<FleetProcesses> {
@@ -236,6 +238,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<FleetProce
   const program = options.program ?? [process.execPath, MAIN];
   const dir = mkdtempSync(join(tmpdir(), "flotilla-fleet-"));
   const port = freePort();
+  const dialled = (await options.dialPort?.(port)) ?? port;
   const lane_ports = lanePorts();
   const env = {
     FLOTILLA_TEST: dir,
@@ -254,7 +257,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<FleetProce
   });
   const worker = superviseProcess("worker", [...program, "worker"], {
     ...env,
-    HUB_URL: `ws://127.0.0.1:${port}`,
+    HUB_URL: `ws://127.0.0.1:${dialled}`,
     SVC_DATA_DIR: join(dir, "worker"),
     LANE_POOL: String(lanes),
     MAX_CONCURRENT: String(lanes),
