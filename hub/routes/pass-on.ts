@@ -42,6 +42,10 @@ export function passOnCalls(ctx: HubContext, app: App): void {
       toOwner(ctx, (c) => findLinkHub(ctx, c.req.param("worker_id") ?? "")),
     );
   app.use(
+    "/workers/:worker_id/link",
+    toOwner(ctx, (c) => findKeptLink(ctx, c)),
+  );
+  app.use(
     "/jobs/:id/screenshot/capture",
     toOwner(ctx, (c) => findJobHub(ctx, c.req.param("id") ?? "")),
   );
@@ -60,6 +64,15 @@ const toOwner = (
     if (!hub) return next();
     return isUpgrade(c) ? passSocketOn(ctx, c, hub) : passCallOn(ctx, c, hub);
   };
+
+/**
+ * The other hub that keeps the link with which this worker wants to go on: a router may bring it to any. A worker that
+ * wants a new link gets it here.
+ */
+const findKeptLink = async (ctx: HubContext, c: C): Promise<HubEntry | null> =>
+  c.req.query("resume") === undefined
+    ? null
+    : findLinkHub(ctx, c.req.param("worker_id") ?? "").catch(() => null);
 
 /** The other hub on whose worker the job runs. */
 async function findJobHub(ctx: HubContext, job_id: string): Promise<HubEntry | null> {

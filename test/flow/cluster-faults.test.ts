@@ -5,6 +5,7 @@ import { stopEndedOnce } from "#hub/jobs/ended-elsewhere.ts";
 import { startEventStream } from "#hub/jobs/event-stream.ts";
 import { reconcileOnce } from "#hub/jobs/passes.ts";
 import type { LaneLeases } from "#hub/stores/leases.ts";
+import { isCounted } from "#shared/link/outbox.ts";
 import { jobRow } from "#test/support/db.ts";
 import { createFakeClock } from "#test/support/fake-clock.ts";
 import { TARGET, type TestHub } from "#test/support/hub.ts";
@@ -170,6 +171,37 @@ test("§2.2 attach_to_job at a hub that has not the session runs in it at the hu
     detail: `the lane of job ${first.job_id} is busy with job ${answer.body.job_id}`,
   });
   expect((await submit(a, { attach_to_job: answer.body.job_id })).status).toBe(409);
+});
+
+test("a worker whose link was cut goes on with it by way of another hub", async () => {
+  const { a, b } = await two();
+  const worker = await a.worker({ lanes: 2, resume: null });
+  const { job_id, session_id } = (await submit(a)).body;
+  const assigned = await worker.assigned.next();
+  const { upload_token } = await worker.registered;
+  const received = worker.messages.all.filter(({ type }) => isCounted(type)).length;
+  worker.socket.terminate();
+  await a.signals.next("link cut");
+  const again = await b.worker({ lanes: 2, resume: { upload_token, received } });
+  expect(await again.registered).toMatchObject({ upload_token, resumed: { received: 2 } });
+  expect([a.ctx.links.size, b.ctx.links.size]).toEqual([1, 0]);
+  expect((await b.call("GET", `/sessions/${session_id}/state`)).status).toBe(200);
+  expect((await again.putAsset(assigned, "body of a picture")).status).toBe(200);
+  again.finish(assigned);
+  await a.signals.next("job finished", { job_id });
+  expect(await job(b, job_id)).toMatchObject({ status: "completed", error: null });
+});
+
+test("a worker whose hub died with its link begins anew at another", async () => {
+  const { a, b } = await two();
+  const worker = await a.worker({ lanes: 2, resume: null });
+  const { job_id } = (await submit(a)).body;
+  await worker.assigned.next();
+  const { upload_token } = await worker.registered;
+  await a.stop();
+  const again = await b.worker({ lanes: 2, resume: { upload_token, received: 1 } });
+  expect((await again.registered).resumed).toBeUndefined();
+  expect(await job(b, job_id)).toMatchObject({ status: "failed", error: LOST });
 });
 
 test("a hub that did not hear that its worker left neither overwrites the registration nor fails what runs there", async () => {

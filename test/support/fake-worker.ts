@@ -101,9 +101,12 @@ export function connectFakeWorker(
   const load = { cpu_percent: 1, mem_percent: 2, disk_pct: 3 };
   const messages = createQueue<HubToWorker>();
   const assigned = createQueue<HubAssignJob>();
-  const socket = new WebSocket(`${hub_url.replace(/^http/, "ws")}/workers/${worker_id}/link`, {
-    headers,
-  });
+  const socket = new WebSocket(
+    `${hub_url.replace(/^http/, "ws")}/workers/${worker_id}/link${hello.resume ? "?resume=1" : ""}`,
+    {
+      headers,
+    },
+  );
   const send = (message: Record<string, unknown>) => socket.send(JSON.stringify(message));
   const assignment = ({ job_id, lease_token }: HubAssignJob) => ({ job_id, lease_token });
 

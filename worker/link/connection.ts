@@ -72,7 +72,8 @@ export class LinkConnection {
 
   constructor(deps: ConnectionDeps) {
     this.#deps = deps;
-    this.#socket = new WebSocket(deps.url);
+    // A hub that another asks for by this knows that the link may be kept elsewhere.
+    this.#socket = new WebSocket(deps.registration.resume ? `${deps.url}?resume=1` : deps.url);
     this.ended = new Promise((resolve) => {
       this.#socket.onclose = (event) => {
         this.#lost.abort();
