@@ -81,7 +81,7 @@ async function pageSees(
   });
   const params = { expression: look, awaitPromise: true };
   const target = connection.session(sessionId);
-  await target?.send("Runtime.evaluate", params, { timeout_ms: 15_000 }).catch(async (err) => {
+  await target?.send("Runtime.evaluate", params, { timeout_ms: 30_000 }).catch(async (err) => {
     const now = await target.send("Runtime.evaluate", { expression: what });
     throw new Error(`${what} is ${now.result.value}, not ${size}`, { cause: err });
   });
@@ -212,7 +212,7 @@ describe.each(["headful", "headless"] as const)("§4.2 a %s lane in the viewer",
     for (const [what, size] of Object.entries(OWN_SCREEN[kind]))
       await pageSees(session, what, size, "both");
     await page.waitForFunction(
-      `document.querySelector("#screen canvas").width === ${OWN_SCREEN[kind].innerWidth}`,
+      `document.querySelector("#screen canvas")?.width === ${OWN_SCREEN[kind].innerWidth}`,
       undefined,
       POLL,
     );
