@@ -54,7 +54,7 @@ afterAll(async () => {
 describe("sessions of jobs (§2.2, §3.3)", () => {
   test("a running job's page takes actions, and its session ends with it", async () => {
     const warm = laneWarm(rig.peer, 0);
-    const job = assign("running", at("/form"), { settle_seconds: 3 });
+    const job = assign("running", at("/form"), { settle_seconds: 12 });
     const session = callsOf(rig.peer, rig.sessions, job.session_id);
     await rig.peer.next("JobAccepted");
     const until = performance.now() + 10_000;
