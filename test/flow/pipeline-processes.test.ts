@@ -152,7 +152,7 @@ test("kill -9 and a restart of the control process in the middle lose nothing an
   expect(runs.length - ran.length).toBeLessThanOrEqual(2);
 }, 90_000);
 
-test("what a worker killed with -9 left running is ended before its successor takes tasks", async () => {
+test("what the tasks of a worker started ends with it when it is killed with -9, whatever session it moved to", async () => {
   await startControl();
   await api("POST", "/workloads", {
     ...{ slug: "left", executor_type: "command", lease_secs: 60, max_attempts: 1 },
@@ -162,6 +162,25 @@ test("what a worker killed with -9 left running is ended before its successor ta
   const worker = startWorker();
   const sleeping = () => alive().some((p) => p.command.includes("sleep 654"));
   await until("the task's process", 20_000, sleeping);
+  worker.kill("SIGKILL");
+  await worker.exited;
+  await until("the end of the task's process", 20_000, () => !sleeping());
+}, 60_000);
+
+test("what a killed worker's guardian could not end either is ended before the successor takes tasks", async () => {
+  await startControl();
+  await api("POST", "/workloads", {
+    ...{ slug: "left", executor_type: "command", lease_secs: 60, max_attempts: 1 },
+    executor_config: { argv: ["setsid", "sleep", "655"] },
+  });
+  await submit("left", 1);
+  const worker = startWorker();
+  const sleeping = () => alive().some((p) => p.command.includes("sleep 655"));
+  await until("the task's process", 20_000, sleeping);
+  // Stopped, so that it is no longer there to start another one.
+  worker.kill("SIGSTOP");
+  for (const { pid, command } of alive())
+    if (command.includes("flotilla-guardian")) process.kill(pid, "SIGKILL");
   worker.kill("SIGKILL");
   await worker.exited;
   expect(sleeping()).toBe(true);

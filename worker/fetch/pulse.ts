@@ -48,7 +48,7 @@ export function watchPulse(deps: PulseDeps, quiet_ms: number, signal: AbortSigna
   const ask = (target: Tracked): Promise<void> => {
     const under_way = asked.get(target);
     if (under_way !== undefined) return under_way;
-    const since = clock.now();
+    const since = clock.monotonic();
     const over = new AbortController();
     const answer = target.session
       .send("Runtime.evaluate", { expression: "0" }, { timeout_ms: LONGEST_MS })
@@ -57,7 +57,7 @@ export function watchPulse(deps: PulseDeps, quiet_ms: number, signal: AbortSigna
         over.abort();
         mute.delete(target);
         asked.delete(target);
-        if (clock.now() - since >= busy_ms && !signal.aborted) deps.onAwake();
+        if (clock.monotonic() - since >= busy_ms && !signal.aborted) deps.onAwake();
       });
     const patience = PATIENCE_MS[target.type] ?? 0;
     const given_up = clock.sleep(patience, AbortSignal.any([over.signal, signal])).then(() => {
