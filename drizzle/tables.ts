@@ -71,6 +71,7 @@ export function defineTables(c: ColumnKit) {
       sha256: c.str("sha256").notNull(),
       source_url: c.str("source_url").notNull(),
       page_url: c.str("page_url").notNull(),
+      frame_url: c.str("frame_url"),
       status: c.int("status"),
       from_cache: c.bool("from_cache").notNull(),
       from_service_worker: c.bool("from_service_worker").notNull(),

@@ -8,6 +8,7 @@ export const hubAsset = (
   ...what,
   source_url: url,
   page_url: url,
+  frame_url: null,
   status: null,
   from_cache: false,
   from_service_worker: false,

@@ -22,6 +22,7 @@ const DONE = {
   ext: "mp4",
   source_url: "https://example.org/film.mp4",
   page_url: "https://example.org/",
+  frame_url: "https://example.org/",
   status: 200,
   from_cache: false,
   from_service_worker: false,

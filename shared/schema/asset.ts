@@ -19,7 +19,10 @@ export const AssetMeta = z.object({
   mime: z.string().max(255),
   ext: z.string().max(32),
   source_url: z.string().max(70_000),
+  /** The page of the tab, whatever frame asked. */
   page_url: z.string().max(70_000),
+  /** The frame's document that asked for it, a worker's owner for a worker; null where that is not known. */
+  frame_url: z.string().max(70_000).nullable().default(null),
   status: z.int().min(0).max(999).nullable(),
   from_cache: z.boolean(),
   from_service_worker: z.boolean(),

@@ -46,6 +46,7 @@ export type SubmitJob = z.infer<typeof SubmitJob>;
  * What became of the bodies the browser received. `seen = captured + partial + lost`, counting only
  * responses that carry a body; `ratio = captured / seen` (1 when nothing was seen). `reasons` counts partial and
  * lost bodies by cause: evicted, target_gone, aborted, empty_reply, too_large, timeout, protected, upload_failed, spool_full.
+ * protected: from an address that must not be read, or kept from the page by the browser (CORS, ORB).
  * `skipped` counts bodies left out on purpose: below min_asset_size_bytes. `late` counts requests that began after the
  * wait was over and before the page was saved: they are not part of the job, so no other count has them. `page` is null
  * when the job's page could not be saved; `warnings` say what else is missing, and why.

@@ -84,7 +84,7 @@ describe("the conformance page", () => {
       // Whichever was made; one of its own when this test runs alone.
       const visit = visits[0] ?? lane.run({ url: site.url, options: { idle_seconds: 4 } });
       const { assets } = await visit;
-      const { main, third } = site.origins;
+      const { main, cross, third } = site.origins;
       const find = (url: string) => assets.find((a) => a.source_url === url);
       expect(find(`${main}/video.mp4`)).toMatchObject({
         kind: "video",
@@ -104,7 +104,15 @@ describe("the conformance page", () => {
         mime: "text/html",
         name: "index.html",
       });
-      expect(find(`${third}/nested.bmp`)).toMatchObject({ page_url: `${main}/` });
+      // A frame's document asks for what the frame shows, a worker's owner for what the worker loads.
+      const of = (frame_url: string) => ({ page_url: `${main}/`, frame_url });
+      expect(find(`${main}/image-1.bmp`)).toMatchObject(of(`${main}/`));
+      expect(find(`${main}/frame.bmp`)).toMatchObject(of(`${main}/frame.html`));
+      expect(find(`${cross}/frame.bmp`)).toMatchObject(of(`${cross}/frame.html`));
+      expect(find(`${cross}/worker.bin`)).toMatchObject(of(`${cross}/frame.html`));
+      expect(find(`${main}/worker.bin`)).toMatchObject(of(`${main}/`));
+      expect(find(`${third}/nested.bmp`)).toMatchObject(of(`${third}/nested.html`));
+      expect(find(`${third}/nested.html`)).toMatchObject(of(`${third}/nested.html`));
       expect(find(`${third}/popup.bmp`)).toMatchObject({ page_url: `${third}/popup.html` });
       expect(find(`${main}/sw/made-up.json`)).toMatchObject({ from_service_worker: true });
       expect(find(`${main}/download.bin`)).toMatchObject({ name: "report 2026.bin" });

@@ -7,6 +7,7 @@ export const assetMeta = (name: string, more: Partial<AssetMeta> = {}): AssetMet
   ext: "png",
   source_url: `http://site.test/${name}`,
   page_url: "http://site.test/",
+  frame_url: "http://site.test/",
   status: 200,
   from_cache: false,
   from_service_worker: false,

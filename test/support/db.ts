@@ -128,6 +128,7 @@ export function assetRow(
     sha256: "0".repeat(64),
     source_url: `https://example.com/${name}`,
     page_url: "https://example.com/page",
+    frame_url: null,
     status: 200,
     from_cache: false,
     from_service_worker: false,

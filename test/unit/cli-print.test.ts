@@ -28,6 +28,7 @@ const asset = (name: string, source_url: string): Asset => ({
   size_h: "2.0 KB",
   ext: "png",
   source_url,
+  frame_url: null,
   page_url: "http://a.test/",
   sha256: "0",
   status: 200,

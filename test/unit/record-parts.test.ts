@@ -222,6 +222,7 @@ describe("ledger", () => {
   const source = (url: string, more: Partial<BodySource> = {}): BodySource => ({
     url,
     page_url: "http://a/",
+    frame_url: null,
     mime: "text/plain",
     status: 200,
     from_cache: false,

@@ -26,8 +26,11 @@ export interface BodyReaderDeps {
 export interface BodyReader {
   /** One that ended. `by`: the target that told its end. */
   read(entry: RequestEntry, by: Tracked): Promise<void>;
-  /** One that broke off: what came is kept as a part, if the browser still has it. Its page may have had enough of it. */
-  readPrefix(entry: RequestEntry, by: Tracked, reason: LossReason): Promise<void>;
+  /**
+   * One that broke off: what came is kept as a part, if the browser still has it. Its page may have had enough of it.
+   * `reason` null: where there is nothing, nothing is missing.
+   */
+  readPrefix(entry: RequestEntry, by: Tracked, reason: LossReason | null): Promise<void>;
   /** The end was not told, but the durable buffer answers only for what has arrived whole, or broke off. */
   readOrphan(entry: RequestEntry): Promise<void>;
   /** One whose bytes seem to be there, though its page does not read them and its end is not told. */
@@ -40,6 +43,7 @@ export const sourceOf = (entry: RequestEntry): BodySource => ({
   request_id: entry.id,
   url: entry.url,
   page_url: entry.page_url,
+  frame_url: entry.frame_url,
   mime: entry.mime,
   status: entry.response?.status ?? entry.wire_status,
   from_cache: entry.from_cache,
@@ -99,18 +103,18 @@ export function createBodyReader(deps: BodyReaderDeps): BodyReader {
     else for await (const chunk of Bun.file(body.path).stream()) sink.write(chunk);
     dropBody(body);
   };
-  const readPrefix = async (entry: RequestEntry, by: Tracked, reason: LossReason) => {
+  const readPrefix = async (entry: RequestEntry, by: Tracked, reason: LossReason | null) => {
     const expected = { bytes: true, at_least: 0 };
     const result = await readBody(sessionsFor(entry, by), entry.id, spool, expected);
     if (isLate(result)) return;
     const position = entry.response?.status === 206 ? partPosition(206, entry.headers) : null;
     // A range that broke off is no loss of its own: players do that, and other ranges may hold the bytes.
     if (position && !("body" in result)) return void parts.file(sourceOf(entry), position);
-    if (!("body" in result)) return ledger.lost(sourceOf(entry), reason);
+    if (!("body" in result)) return void (reason && ledger.lost(sourceOf(entry), reason));
     const { body } = result;
     if (position) return joinPart(entry, body, position);
     if (body.size === declaredLength(entry.headers)) return store(entry, body);
-    ledger.partial(sourceOf(entry), body, [{ start: 0, end: body.size - 1 }], reason);
+    ledger.partial(sourceOf(entry), body, [{ start: 0, end: body.size - 1 }], reason ?? "aborted");
   };
   const store = (entry: RequestEntry, body: SpooledBody) => {
     if (body.size < deps.min_size) return ledger.skipped(body);

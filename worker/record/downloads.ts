@@ -15,7 +15,7 @@ export interface DownloadDeps {
   activity: Activity;
   min_size: number;
   /** What the network told of this URL: type, status and page. */
-  describe(url: string): Pick<BodySource, "mime" | "status" | "page_url">;
+  describe(url: string): Pick<BodySource, "mime" | "status" | "page_url" | "frame_url">;
   onProgress(message: string): void;
   onError(err: unknown): void;
 }
@@ -149,4 +149,12 @@ async function moveToSpool(from: string, to: string): Promise<SpooledBody | null
   }
   renameSync(from, to);
   return { path: to, size, sha256: await hashFile(to) };
+}
+
+/** Refuses every download, and tells of it all the same. */
+export async function denyDownloads(connection: CdpConnection): Promise<void> {
+  await connection.root.send("Browser.setDownloadBehavior", {
+    behavior: "deny",
+    eventsEnabled: true,
+  });
 }

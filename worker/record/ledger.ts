@@ -19,6 +19,8 @@ export type LossReason =
 export interface BodySource {
   url: string;
   page_url: string;
+  /** Null where it is not known. */
+  frame_url: string | null;
   mime: string;
   status: number | null;
   from_cache: boolean;
@@ -98,6 +100,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
       ext,
       source_url: source.url.slice(0, url_limit),
       page_url: source.page_url.slice(0, MAX_URL),
+      frame_url: source.frame_url?.slice(0, MAX_URL) ?? null,
       status: source.status,
       from_cache: source.from_cache,
       from_service_worker: source.from_service_worker,

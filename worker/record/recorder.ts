@@ -6,8 +6,9 @@ import type { JobTab } from "../lanes/types.ts";
 import { type Activity, createActivity } from "./activity.ts";
 import { watchArrivals } from "./arrived.ts";
 import { createBodyReader, sourceOf } from "./bodies.ts";
-import { type Downloads, watchDownloads } from "./downloads.ts";
-import { type BodySource, createLedger, type Ledger, type LossReason } from "./ledger.ts";
+import { type Downloads, denyDownloads, watchDownloads } from "./downloads.ts";
+import { judgeFailure } from "./failed.ts";
+import { createLedger, type Ledger, type LossReason } from "./ledger.ts";
 import { tapMedia } from "./media.ts";
 import { createPartStore } from "./parts.ts";
 import { holdRequests, type Pause } from "./pauses.ts";
@@ -105,7 +106,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
   );
   /** Aborted documents may turn out to be downloads; decided at the end. */
   const aborted: { entry: RequestEntry; reason: LossReason }[] = [];
-  const described = new Map<string, Pick<BodySource, "mime" | "status" | "page_url">>();
+  const described = new Map<string, ReturnType<Parameters<typeof watchDownloads>[0]["describe"]>>();
   const trace = createTrace();
   let sealed = false;
   let draining = false;
@@ -131,6 +132,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
         mime: "",
         status: null,
         page_url: targets.pages()[0]?.page?.url ?? "",
+        frame_url: null,
       },
     onProgress: (message) => deps.onNote("info", message),
     onError: (err) => deps.onNote("warn", `storing a download failed: ${String(err)}`),
@@ -222,9 +224,14 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
       const response = entry.response;
       if (!response) return;
       checkAddress(entry, response);
-      const { page_url } = entry;
+      const { page_url, frame_url } = entry;
       if (entry.type === "Document") {
-        described.set(response.url, { mime: response.mimeType, status: response.status, page_url });
+        described.set(response.url, {
+          mime: response.mimeType,
+          status: response.status,
+          page_url,
+          frame_url,
+        });
         if (entry.is_main_document) deps.onDocument(entry.target, response);
       }
       if (isEndless(entry)) activity.ignore(entry.id);
@@ -252,12 +259,13 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     },
     onFailed: (entry, by, _error, canceled) => {
       activity.end(entry.id);
-      if (!isWanted(entry) || !entry.response || !carriesBody(entry)) return;
-      if (entry.refused) return ledger.lost(sourceOf(entry), "protected");
-      const reason: LossReason = by.session.is_closed ? "target_gone" : "aborted";
-      if (entry.type === "Document" && canceled) return void aborted.push({ entry, reason });
-      if (entry.received > 0)
-        enqueue(entry, entry.received, () => bodies.readPrefix(entry, by, reason));
+      if (!isWanted(entry)) return;
+      const failure = judgeFailure(entry, { canceled, gone: by.session.is_closed });
+      const { kind } = failure;
+      if (kind === "lost") ledger.lost(sourceOf(entry), failure.reason);
+      if (kind === "download") aborted.push({ entry, reason: failure.reason });
+      if (kind === "read")
+        enqueue(entry, entry.received, () => bodies.readPrefix(entry, by, failure.reason));
     },
   });
   const targets = watchTargets({
@@ -308,6 +316,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
       ledger.lost(
         {
           ...{ url, page_url: targets.pages()[0]?.page?.url ?? "", mime: "", status: null },
+          frame_url: null,
           ...{ from_cache: false, from_service_worker: false, paired: false },
         },
         "target_gone",
@@ -379,11 +388,4 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     },
     report: (failed) => ({ ...ledger.report(deps.capture, failed), late: late.length }),
   };
-}
-
-async function denyDownloads(connection: CdpConnection): Promise<void> {
-  await connection.root.send("Browser.setDownloadBehavior", {
-    behavior: "deny",
-    eventsEnabled: true,
-  });
 }

@@ -8,6 +8,8 @@ export interface RequestEntry {
   method: string;
   type: string;
   page_url: string;
+  /** The document that asked for it, of a worker its owner; null where that is not known. */
+  frame_url: string | null;
   frame_id: string | null;
   /** The document it was asked for by; a navigation's own request has its id. */
   loader_id: string;
@@ -50,6 +52,7 @@ export interface RequestEvents {
   onData(entry: RequestEntry): void;
   /** `by`: the target that told the end; its session can read the body. */
   onFinished(entry: RequestEntry, by: Tracked): void;
+  /** Told again when the headers of an answer come after all. */
   onFailed(entry: RequestEntry, by: Tracked, error: string, canceled: boolean): void;
   /** Its document or worker is gone: the end may never be told, whatever came. */
   onOrphan(entry: RequestEntry): void;
@@ -63,12 +66,37 @@ export interface RequestTable {
   take(id: string): RequestEntry | null;
 }
 
+/** Workers that workers make. */
+const MAX_WORKER_DEPTH = 4;
+
 /** Keyed by request id for the whole browser: a frame in another process begins on one session and ends on another. */
 export function createRequestTable(events: RequestEvents): RequestTable {
   const table = new Map<string, RequestEntry>();
   /** Extra-info events may come before the request's own. */
   const early = new Map<string, Protocol.Network.ResponseReceivedExtraInfoEvent>();
+  /** Documents by the scripts they asked for: a worker's is one of them. */
+  const owners = new Map<string, string>();
+  /** Documents by their frame: where the asking of a worker's script is not told, its owner is that of its process. */
+  const documents = new Map<string, string>();
+  /** Failed without an answer, as far as was told: another process tells of the headers, and may be later. */
+  const unanswered = new Map<string, { entry: RequestEntry; tell(): void }>();
   let begun = 0;
+
+  /** A worker of a worker belongs where that one does. */
+  const ownerOf = ({ parent, session }: Tracked): string | null => {
+    if (parent === null) return null;
+    if (!isOfDocument(parent)) return ownerOf(parent);
+    const script = session.target?.url ?? "";
+    const owner = documentOf(parent, script);
+    return owner === script ? (documents.get(parent.target_id) ?? null) : owner;
+  };
+  /** What a dedicated worker asks for is told by its page too, with the worker's script as its document. */
+  const documentOf = (target: Tracked, url: string): string => {
+    let document = url;
+    for (let depth = 0; depth < MAX_WORKER_DEPTH; depth += 1)
+      document = owners.get(ownerKey(target, document)) ?? document;
+    return document;
+  };
 
   const onSent = (target: Tracked, p: Protocol.Network.RequestWillBeSentEvent) => {
     const open = table.get(p.requestId);
@@ -79,6 +107,9 @@ export function createRequestTable(events: RequestEvents): RequestTable {
     }
     if (open || !/^https?:/i.test(p.request.url)) return;
     const entry = newEntry(target, p, begun++);
+    if (p.type === "Script" && isOfDocument(target))
+      owners.set(ownerKey(target, p.request.url), p.documentURL);
+    entry.frame_url = isOfDocument(target) ? documentOf(target, p.documentURL) : ownerOf(target);
     table.set(p.requestId, entry);
     events.onRequest(entry, false);
   };
@@ -99,10 +130,15 @@ export function createRequestTable(events: RequestEvents): RequestTable {
       if (target.page) target.page.url = p.response.url;
       entry.page_url = p.response.url;
     }
+    if (entry.type === "Document") {
+      entry.frame_url = p.response.url;
+      if (entry.frame_id !== null) documents.set(entry.frame_id, p.response.url);
+    }
     events.onResponse(entry);
   };
   const onExtraInfo = (p: Protocol.Network.ResponseReceivedExtraInfoEvent) => {
-    const entry = table.get(p.requestId);
+    const failed = unanswered.get(p.requestId);
+    const entry = failed?.entry ?? table.get(p.requestId);
     if (!entry) return void early.set(p.requestId, p);
     entry.wire_status = p.statusCode;
     if (!entry.response) {
@@ -111,6 +147,8 @@ export function createRequestTable(events: RequestEvents): RequestTable {
       entry.mime = entry.headers.get("content-type")?.split(";")[0] ?? "";
     }
     if (p.statusCode === 304) entry.from_cache = true;
+    unanswered.delete(p.requestId);
+    failed?.tell();
   };
   const close = (id: string): RequestEntry | null => {
     const entry = table.get(id) ?? null;
@@ -174,11 +212,19 @@ export function createRequestTable(events: RequestEvents): RequestTable {
       });
       s.on("Network.loadingFailed", (p) => {
         const entry = close(p.requestId);
-        if (entry) events.onFailed(entry, target, p.errorText, p.canceled === true);
+        if (!entry) return;
+        const canceled = p.canceled === true;
+        const tell = () => events.onFailed(entry, target, p.errorText, canceled);
+        tell();
+        if (!canceled && entry.response === null && entry.wire_status === null)
+          unanswered.set(entry.id, { entry, tell });
       });
     },
   };
 }
+
+const isOfDocument = ({ type }: Tracked): boolean => type === "page" || type === "iframe";
+const ownerKey = ({ target_id }: Tracked, url: string): string => `${target_id} ${url}`;
 
 function newEntry(
   target: Tracked,
@@ -191,6 +237,7 @@ function newEntry(
     method: p.request.method,
     type: p.type ?? "Other",
     page_url: target.page?.url || p.documentURL,
+    frame_url: null,
     frame_id: p.frameId ?? null,
     loader_id: p.loaderId,
     is_main_document: isMainDocument(target, p.type, p.frameId),
@@ -240,9 +287,9 @@ export function carriesBody(entry: RequestEntry): boolean {
   const status = entry.response?.status ?? entry.wire_status ?? 0;
   return (
     entry.method !== "HEAD" &&
-    !["Preflight", "Ping", "CSPViolationReport", "WebSocket", "WebTransport"].includes(
-      entry.type,
-    ) &&
+    !["Preflight", "CSPViolationReport", "WebSocket", "WebTransport"].includes(entry.type) &&
+    // A beacon's answer is read by nobody, but kept where it has one.
+    (entry.type !== "Ping" || hasBytes(entry)) &&
     status >= 200 &&
     ![204, 205, 304].includes(status)
   );

@@ -9,6 +9,7 @@ const shortened = (meta: AssetMeta, url_chars: number): AssetMeta => ({
   ...meta,
   source_url: meta.source_url.slice(0, url_chars).toWellFormed(),
   page_url: meta.page_url.slice(0, url_chars).toWellFormed(),
+  frame_url: meta.frame_url?.slice(0, url_chars).toWellFormed() ?? null,
   ranges: meta.ranges.slice(0, 40),
 });
 

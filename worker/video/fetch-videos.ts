@@ -263,6 +263,7 @@ async function store(
     ext: ext.slice(1),
     source_url: url.slice(0, 70_000),
     page_url: entry.page_url.slice(0, 70_000),
+    frame_url: null,
     status: entry.response?.status ?? null,
     from_cache: false,
     from_service_worker: false,

@@ -23,6 +23,9 @@ export function AssetDrawer({ job_id, asset, onClose }: DrawerProps) {
   const facts = [
     { name: "Address", value: asset.source_url },
     { name: "Of the page", value: asset.page_url },
+    ...(asset.frame_url === null || asset.frame_url === asset.page_url
+      ? []
+      : [{ name: "Of the frame", value: asset.frame_url }]),
     { name: "Type", value: asset.mime },
     { name: "Size", value: bytesText(asset.size) },
     { name: "HTTP status", value: asset.status === null ? "a download" : String(asset.status) },

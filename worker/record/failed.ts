@@ -1,0 +1,33 @@
+import type { LossReason } from "./ledger.ts";
+import { carriesBody, declaredLength, type RequestEntry } from "./requests.ts";
+
+/**
+ * What becomes of the body of a request that failed. `read`: it is looked for; `reason` null when nothing is missing where
+ * there is none. `download`: it may turn out to be one, else it is lost. `none`: it has no body.
+ */
+export type Failure =
+  | { kind: "none" }
+  | { kind: "lost"; reason: LossReason }
+  | { kind: "read"; reason: LossReason | null }
+  | { kind: "download"; reason: LossReason };
+
+/** @param canceled by the page or Blink, not by the network */
+export function judgeFailure(
+  entry: RequestEntry,
+  { canceled, gone }: { canceled: boolean; gone: boolean },
+): Failure {
+  if (!carriesBody(entry)) return { kind: "none" };
+  if (entry.refused) return { kind: "lost", reason: "protected" };
+  const promised = declaredLength(entry.headers) !== 0;
+  // The headers came, and the network process keeps the body from the page and from us (CORS, ORB).
+  if (entry.response === null)
+    return promised && !canceled ? { kind: "lost", reason: "protected" } : { kind: "none" };
+  const reason: LossReason = gone ? "target_gone" : "aborted";
+  const is_error = entry.response.status >= 400;
+  if (entry.type === "Document" && canceled && !is_error) return { kind: "download", reason };
+  if (entry.received > 0) return { kind: "read", reason };
+  if (!promised || entry.type === "Media") return { kind: "none" };
+  // Blink gives up scripts, styles and fonts at an error status; the network has their bodies all the same. What the page
+  // gave up before its first byte has lost nothing.
+  return { kind: "read", reason: canceled && !is_error ? null : reason };
+}
