@@ -5,10 +5,10 @@ import type { Workload, WorkloadCreate, WorkloadUpdate } from "#shared/schema/wo
 import type { WorkloadRow } from "../db/types.ts";
 import type { ControlContext } from "./context.ts";
 import { executorState } from "./executor-state.ts";
-import { checkInitKwargs } from "./plugins/init-kwargs.ts";
 import { lookAgain } from "./ready-hints.ts";
 import { purgeWorkload } from "./retention.ts";
 import { checkSchedule } from "./schedules.ts";
+import { checkNames } from "./workload-checks.ts";
 
 /** A row as the wire shows it. */
 const workloadRecord = (row: WorkloadRow, executor: ExecutorState): Workload => {
@@ -32,14 +32,17 @@ const missing = (): never => {
   throw notFound("workload");
 };
 
-/** @throws AppError conflict when the slug is taken (pipeline spec §7), invalid when its schedule has no tick. */
+/**
+ * @throws AppError conflict when the slug is taken (pipeline spec §7), invalid when its schedule has no tick or it names a
+ *   plugin or a workload that is unknown.
+ */
 export async function createWorkload(
   ctx: ControlContext,
   input: WorkloadCreate,
 ): Promise<Workload> {
   const now = ctx.clock.now();
   checkSchedule(input, now);
-  await checkInitKwargs(ctx.pipeline.plugins, input);
+  await checkNames(ctx, input.slug, input);
   const row = await ctx.db.workloads.insert({ ...input, created_at: now, updated_at: now });
   if (!row) throw conflict(`workload ${input.slug} exists`);
   ctx.pipeline.workloads.set(row.slug, row);
@@ -48,7 +51,7 @@ export async function createWorkload(
   return recordOf(ctx, row);
 }
 
-/** Replaces every mutable field. @throws AppError not_found, invalid when the body names another slug or a bad schedule. */
+/** Replaces every mutable field. @throws AppError not_found, invalid as `createWorkload` or when the body names another slug. */
 export async function replaceWorkload(
   ctx: ControlContext,
   slug: string,
@@ -56,8 +59,9 @@ export async function replaceWorkload(
 ): Promise<Workload> {
   if (named !== undefined && named !== slug)
     throw invalid(["body", "slug"], "must be the slug of the path: it cannot be changed");
+  const stored = (await ctx.db.workloads.get(slug)) ?? missing();
   checkSchedule(input, ctx.clock.now());
-  await checkInitKwargs(ctx.pipeline.plugins, input);
+  await checkNames(ctx, slug, input, stored);
   return changeWorkload(ctx, slug, input);
 }
 

@@ -123,6 +123,48 @@ describe("§4.5 GET /plugins/available", () => {
   });
 });
 
+describe("§4.2 the plugin that a workload names", () => {
+  const command = (plugin: string, more: Record<string, unknown> = {}) => ({
+    ...{ name: "n", executor_type: "command", executor_config: { plugin, argv: ["true"] } },
+    ...more,
+  });
+  const send = (method: string, path: string, body: unknown) =>
+    hub.call(method, `/api/v1/workloads${path}`, body);
+
+  test("is 422 when it is unknown, broken or of another executor, and nothing is stored", async () => {
+    const broken = await addPlugin();
+    await write({ [`${broken}/plugin.json`]: "{" });
+    const python = await addPlugin({}, { executor: { type: "python_module" } });
+    for (const [plugin, msg] of [
+      ["not-there", "the control plane has no plugin not-there"],
+      [broken, `plugin ${broken}: plugin.json is not valid JSON`],
+      [python, `plugin ${python} is a python_module, not a command`],
+    ] as const) {
+      const { status, body } = await send("POST", "", { slug: "names", ...command(plugin) });
+      expect([status, body.detail[0].loc]).toEqual([422, ["body", "executor_config", "plugin"]]);
+      expect(body.detail[0].msg).toStartWith(msg);
+      expect((await hub.call("GET", "/api/v1/workloads/names")).status).toBe(404);
+    }
+    const executor_config = { source_path: join(dir, "gone", "main"), module: "main" };
+    const { body } = await send("POST", "", {
+      ...{ slug: "names", executor_type: "python_module", executor_config },
+    });
+    expect(body.detail[0].loc).toEqual(["body", "executor_config", "source_path"]);
+  });
+
+  test("may stay although it is gone, while what is new must be there", async () => {
+    const plugin = await addPlugin();
+    expect((await send("POST", "", { slug: "stays", ...command(plugin) })).status).toBe(201);
+    await rm(join(dir, plugin), { recursive: true });
+    const { body: stored } = await hub.call("GET", "/api/v1/workloads/stays");
+    const edited = await send("PUT", "/stays", { ...stored, priority: 4 });
+    expect([edited.status, edited.body.priority]).toEqual([200, 4]);
+    const other = { ...stored, executor_type: "python_module" };
+    expect((await send("PUT", "/stays", other)).status).toBe(422);
+    expect((await send("PUT", "/stays", command("not-there"))).status).toBe(422);
+  });
+});
+
 test("§4.2 init_kwargs are judged by the plugin's init_schema when a workload is written", async () => {
   const init_schema = {
     type: "object",

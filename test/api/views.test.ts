@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import {
   DashboardOverview,
   FlowRates,
@@ -159,16 +161,22 @@ describe("dashboard (pipeline spec §4.4)", () => {
 
 describe("flow (pipeline spec §4.4)", () => {
   test("§4.4 the snapshot draws sources, workloads, plugins and workers, and what goes between them", async () => {
+    const dir = join(hub.ctx.pipeline.plugins.dir, "resize");
+    await mkdir(dir, { recursive: true });
+    const manifest = { slug: "resize", name: "Resize", version: "1" };
+    await writeFile(join(dir, "plugin.json"), JSON.stringify(manifest));
     const target = await addWorkload({ name: "Target" });
     const undeclared = await addWorkload();
+    const gone = await addWorkload();
     const slug = await addWorkload(
       {
-        emits: [target, "nowhere"],
+        emits: [target, gone],
         schedule: "0 0 1 1 *",
         executor_config: { argv: ["x"], plugin: "resize" },
       },
       ["a", "b"],
     );
+    expect((await api("DELETE", `/workloads/${gone}`)).status).toBe(204);
     const worker = await addWorker(slug);
     const [a] = await worker.claim(2);
     await worker.end(a as never, { emit: [{ workload: undeclared, pk: "child" }] });
@@ -203,8 +211,10 @@ describe("flow (pipeline spec §4.4)", () => {
   });
 
   test("§4.4 workloads that emit in a circle are drawn all the same", async () => {
-    const a = await addWorkload({ emits: [`view-${made + 2}`] });
+    const a = await addWorkload();
     const b = await addWorkload({ emits: [a] });
+    const { body: settings } = await api("GET", `/workloads/${a}`);
+    expect((await api("PUT", `/workloads/${a}`, { ...settings, emits: [b] })).status).toBe(200);
     const { edges } = await read("/flow/snapshot", FlowSnapshot);
     expect(edges.filter((e) => e.id.includes(`workload:${a}`) && e.id.includes(b))).toHaveLength(2);
   });

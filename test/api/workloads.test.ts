@@ -108,6 +108,29 @@ describe("workloads (pipeline spec §4.2)", () => {
     expect((await api("PUT", "/workloads/none", { ...command, name: "n" })).status).toBe(404);
   });
 
+  test("emits names workloads that are there, or itself; one that is gone may stay, all others are 422", async () => {
+    const target = await addWorkload();
+    const slug = newSlug();
+    const emits = ["none-1", slug, target, "none-2"];
+    const refused = await api("POST", "/workloads", { slug, ...command, emits });
+    expect(refused.status).toBe(422);
+    expect(
+      refused.body.detail.map(({ loc, msg }: { loc: unknown; msg: string }) => [loc, msg]),
+    ).toEqual([
+      [["body", "emits", 0], "there is no workload none-1"],
+      [["body", "emits", 3], "there is no workload none-2"],
+    ]);
+    expect((await api("GET", `/workloads/${slug}`)).status).toBe(404);
+    await api("POST", "/workloads", { slug, ...command, emits: [slug, target] });
+    await api("DELETE", `/workloads/${target}`);
+    const { body: stored } = await api("GET", `/workloads/${slug}`);
+    const put = (body: unknown) => api("PUT", `/workloads/${slug}`, body);
+    expect((await put({ ...stored, priority: 4 })).body.emits).toEqual([slug, target]);
+    expect((await put({ ...stored, emits: [target, "none-1"] })).status).toBe(422);
+    expect((await put({ ...stored, emits: [] })).status).toBe(200);
+    expect((await put({ ...stored, emits: [target] })).status).toBe(422);
+  });
+
   test("PATCH enabled and supervisor_enabled switch one flag and nothing else", async () => {
     const slug = await addWorkload({ priority: 3 });
     const off = await api("PATCH", `/workloads/${slug}/enabled`, { enabled: false });

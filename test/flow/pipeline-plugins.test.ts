@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { cp, mkdir, readdir, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { askUntil, createPullRig } from "#test/support/pull-rig.ts";
 
@@ -169,20 +169,24 @@ describe("§4.5 versions of a plugin", () => {
     expect(await fetched(worker)).toHaveLength(2);
   }, 30_000);
 
-  test("a plugin that is broken, missing or of another type burns no attempt, and is run once it is mended", async () => {
+  test("a plugin that broke, went or is of another type now burns no attempt, and is run once it is mended", async () => {
     const dir = await control();
-    await pythonPlugin(dir, "late", "def run(pk): return 1");
+    for (const slug of ["late", "none", "wrong"]) {
+      await pythonPlugin(dir, slug, "def run(pk): return 1");
+      await add(slug, { executor_type: "python_module", executor_config: { plugin: slug } });
+      await submit(slug, [{ pk: "a" }]);
+    }
     await writeFile(join(dir, "late", "plugin.json"), "{");
+    await rm(join(dir, "none"), { recursive: true });
+    const executor = { type: "command", argv: ["true"] };
+    const other = { slug: "wrong", name: "wrong", version: "2", executor };
+    await writeFile(join(dir, "wrong", "plugin.json"), JSON.stringify(other));
     await api("GET", "/plugins/available");
-    await add("late", { executor_type: "python_module", executor_config: { plugin: "late" } });
-    await add("none", { executor_type: "python_module", executor_config: { plugin: "none" } });
-    await add("wrong", { executor_type: "command", executor_config: { plugin: "word-count" } });
-    for (const slug of ["late", "none", "wrong"]) await submit(slug, [{ pk: "a" }]);
     const worker = await rig.worker();
     for (const reason of [
       "plugin late: plugin.json is not valid JSON",
       "the control plane has no plugin none",
-      "plugin word-count is a python_module, not a command",
+      "plugin wrong is a command, not a python_module",
     ])
       await askUntil(reason, async () => worker.log.some((line) => line.includes(reason)));
     await pythonPlugin(dir, "late", "def run(pk): return 1");

@@ -3,7 +3,8 @@ import type { PluginRef, WorkloadSettings } from "#shared/schema/pull.ts";
 import type { WorkloadRow } from "../../db/types.ts";
 import type { Plugins } from "./registry.ts";
 
-type Runs = Pick<WorkloadRow, "executor_type" | "executor_config">;
+/** What names a workload's code. */
+export type Runs = Pick<WorkloadRow, "executor_type" | "executor_config">;
 
 /**
  * The plugin a workload runs: the one it names (`executor_config.plugin`), or the one whose folder here its `source_path`

@@ -70,7 +70,7 @@ export const routes = {
     tags,
     summary: "Create a workload",
     description:
-      "The answer holds every setting, defaults filled in. A slug that exists is 409, a key that is not known 422. With `check=true` a worker loads its code, and `check` tells what it found: the workload is made either way.",
+      "The answer holds every setting, defaults filled in. A slug that exists is 409, a key that is not known 422; so is a plugin that is unknown, broken or of another executor, and a name in `emits` that is no workload. With `check=true` a worker loads its code, and `check` tells what it found: the workload is made either way.",
     middleware: [jsonBodyLimit],
     request: {
       query: z.object({ check: z.stringbool().default(false) }),
@@ -110,7 +110,7 @@ export const routes = {
     tags,
     summary: "Replace a workload's settings",
     description:
-      "Replaces every setting that can change: one that is not given becomes its default. Tasks that run go on under the settings they were claimed with.",
+      "Replaces every setting that can change: one that is not given becomes its default. Names are checked as at creation; a plugin or a name in `emits` that it holds already may stay although it is gone. Tasks that run go on under the settings they were claimed with.",
     middleware: [jsonBodyLimit],
     request: { params: Params, ...json(WorkloadUpdate, { ...SETTINGS, priority: 5 }) },
     responses: { ...ok(Workload), ...fails(400, 404, 409, 413, 415, 422) },
