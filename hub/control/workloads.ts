@@ -1,5 +1,5 @@
 import { isoTime } from "#shared/clock.ts";
-import { conflict, invalid, notFound } from "#shared/errors.ts";
+import { AppError, conflict, invalid, notFound } from "#shared/errors.ts";
 import type { ExecutorState } from "#shared/schema/executor.ts";
 import type { Workload, WorkloadCreate, WorkloadUpdate } from "#shared/schema/workload.ts";
 import type { WorkloadRow } from "../db/types.ts";
@@ -51,28 +51,50 @@ export async function createWorkload(
   return recordOf(ctx, row);
 }
 
-/** Replaces every mutable field. @throws AppError not_found, invalid as `createWorkload` or when the body names another slug. */
+/** Replaces every mutable field. @throws AppError not_found, failed_condition as `changeWorkload`, invalid as `createWorkload` or when the body names another slug. */
 export async function replaceWorkload(
   ctx: ControlContext,
   slug: string,
   { slug: named, ...input }: WorkloadUpdate,
+  if_match?: string,
 ): Promise<Workload> {
   if (named !== undefined && named !== slug)
     throw invalid(["body", "slug"], "must be the slug of the path: it cannot be changed");
   const stored = (await ctx.db.workloads.get(slug)) ?? missing();
   checkSchedule(input, ctx.clock.now());
   await checkNames(ctx, slug, input, stored);
-  return changeWorkload(ctx, slug, input);
+  return changeWorkload(ctx, slug, input, if_match);
 }
 
-/** @throws AppError not_found */
+/** The versions that an If-Match names; undefined for any. A tag that is weak or was never given out names none. */
+const versionsOf = (if_match: string | undefined): number[] | undefined =>
+  if_match === undefined || if_match.trim() === "*"
+    ? undefined
+    : if_match.split(",").flatMap((tag) => {
+        const [, version] = /^"([0-9]{1,15})"$/.exec(tag.trim()) ?? [];
+        return version === undefined ? [] : [Number(version)];
+      });
+
+/**
+ * `if_match`: the header of that name; the settings are changed only when they are of a version it names.
+ * @throws AppError not_found, failed_condition when they are of another version
+ */
 export async function changeWorkload(
   ctx: ControlContext,
   slug: string,
   set: Partial<Omit<WorkloadUpdate, "slug">>,
+  if_match?: string,
 ): Promise<Workload> {
-  const row = await ctx.db.workloads.update(slug, { ...set, updated_at: ctx.clock.now() });
-  if (!row) throw notFound("workload");
+  const settings = { ...set, updated_at: ctx.clock.now() };
+  const row = await ctx.db.workloads.update(slug, settings, versionsOf(if_match));
+  if (!row) {
+    if (if_match !== undefined && (await ctx.db.workloads.get(slug)) !== null)
+      throw new AppError(
+        "failed_condition",
+        "the settings were changed meanwhile: read them again, and send If-Match with the new ETag",
+      );
+    throw notFound("workload");
+  }
   ctx.pipeline.workloads.set(slug, row);
   ctx.pipeline.tell.workloads();
   if (row.enabled) lookAgain(ctx.pipeline.ready, row.workload_id);

@@ -1,5 +1,6 @@
 import { and, asc, eq, gt, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
+import { laterThan } from "./not-before.ts";
 import type { KeyPage, PluginsRepo } from "./types.ts";
 
 export function pluginsRepo({ q, t: { plugin_state, plugin_blobs } }: Conn): PluginsRepo {
@@ -15,9 +16,6 @@ export function pluginsRepo({ q, t: { plugin_state, plugin_blobs } }: Conn): Plu
       prefix === "" ? undefined : sql`substr(${of.key}, 1, length(${prefix})) = ${prefix}`,
     );
   };
-  /** Grows with every write, also when the clock stands still or went back: it is the version of the value. */
-  const later = (now: number) =>
-    sql<number>`case when ${plugin_state.updated_at} >= ${now} then ${plugin_state.updated_at} + 1 else ${now} end`;
   const getBlob: PluginsRepo["getBlob"] = async (slug, key) => {
     const [row] = await q.select().from(plugin_blobs).where(ofBlob(slug, key));
     return row ?? null;
@@ -40,7 +38,7 @@ export function pluginsRepo({ q, t: { plugin_state, plugin_blobs } }: Conn): Plu
         const rows = await q.insert(plugin_state).values(stored).onConflictDoNothing().returning();
         return rows[0] ?? null;
       }
-      const set = { value: stored.value, updated_at: later(now) };
+      const set = { value: stored.value, updated_at: laterThan(plugin_state.updated_at, now) };
       const rows =
         expected === undefined
           ? await q

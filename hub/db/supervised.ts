@@ -1,5 +1,6 @@
 import { and, desc, eq, gt, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
+import { laterThan } from "./not-before.ts";
 import type { SupervisedRepo, SupervisedRow } from "./types.ts";
 
 /** Characters of an error that are read. */
@@ -57,7 +58,7 @@ export function supervisedRepo(conn: Conn): SupervisedRepo {
           ),
         q
           .update(workloads)
-          .set({ enabled: false, updated_at: now })
+          .set({ enabled: false, updated_at: laterThan(workloads.updated_at, now) })
           .where(
             and(
               running,

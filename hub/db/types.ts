@@ -312,7 +312,15 @@ export interface WorkloadsRepo {
   insert(row: Omit<WorkloadRow, "workload_id">): Promise<WorkloadRow | null>;
   get(slug: string): Promise<WorkloadRow | null>;
   list(): Promise<WorkloadRow[]>;
-  update(slug: string, set: Partial<WorkloadRow>): Promise<WorkloadRow | null>;
+  /**
+   * `updated_at` is its version and rises with every update that gives one. Null when there is no such workload, or it is of
+   * none of `versions`.
+   */
+  update(
+    slug: string,
+    set: Partial<WorkloadRow>,
+    versions?: readonly number[],
+  ): Promise<WorkloadRow | null>;
   /**
    * Its queue and counters are left to `RetentionRepo`, and its runs stay. False when a task is claimed and `force` is not
    * set, or it was gone.

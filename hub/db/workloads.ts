@@ -1,5 +1,6 @@
-import { asc, eq, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
+import { laterThan } from "./not-before.ts";
 import type { WorkloadRow, WorkloadsRepo } from "./types.ts";
 
 const first = <T>(rows: T[]): T | null => rows[0] ?? null;
@@ -11,10 +12,18 @@ export function workloadsRepo({ q, t }: Conn): WorkloadsRepo {
       first(await q.insert(workloads).values(row).onConflictDoNothing().returning()),
     get: async (slug) => first(await q.select().from(workloads).where(eq(workloads.slug, slug))),
     list: () => q.select().from(workloads).orderBy(asc(workloads.slug)),
-    update: async (slug, set) =>
-      first<WorkloadRow>(
-        await q.update(workloads).set(set).where(eq(workloads.slug, slug)).returning(),
-      ),
+    update: async (slug, { updated_at, ...set }, versions) => {
+      const risen =
+        updated_at === undefined ? {} : { updated_at: laterThan(workloads.updated_at, updated_at) };
+      const expected = versions && inArray(workloads.updated_at, [...versions]);
+      return first<WorkloadRow>(
+        await q
+          .update(workloads)
+          .set({ ...set, ...risen })
+          .where(and(eq(workloads.slug, slug), expected))
+          .returning(),
+      );
+    },
     // One statement decides; a claim that comes after it finds no workload to claim for. By the counters, because looking
     // for a claimed task among a million ready ones takes as long as reading them all.
     delete: async (workload_id, force) => {

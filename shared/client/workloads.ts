@@ -11,6 +11,7 @@ import type {
   TaskStatus,
 } from "../schema/queue.ts";
 import type { Workload, WorkloadCreate, WorkloadUpdate } from "../schema/workload.ts";
+import { workloadTag } from "../workload-tag.ts";
 import { FlotillaError } from "./errors.ts";
 import { backoffMs, type CallOptions, everyItem, type Http, queryOf } from "./http.ts";
 
@@ -66,9 +67,15 @@ export function workloadCalls(http: Http) {
     create: (workload: z.input<typeof WorkloadCreate>, call?: CallOptions) =>
       http.json<Workload>("POST", "/api/v1/workloads", { ...call, json: workload }),
     get: (slug: string, call?: CallOptions) => http.json<Workload>("GET", at(slug), call),
-    /** Replaces every mutable field. */
-    replace: (slug: string, settings: z.input<typeof WorkloadUpdate>, call?: CallOptions) =>
-      http.json<Workload>("PUT", at(slug), { ...call, json: settings }),
+    /** Replaces every mutable field. `over`: the workload as it was read; 412 when it was changed since. */
+    replace: (
+      slug: string,
+      settings: z.input<typeof WorkloadUpdate>,
+      { over, ...call }: CallOptions & { over?: Pick<Workload, "updated_at"> } = {},
+    ) => {
+      const headers: Record<string, string> = over ? { "if-match": workloadTag(over) } : {};
+      return http.json<Workload>("PUT", at(slug), { ...call, headers, json: settings });
+    },
     setEnabled: (slug: string, enabled: boolean, call?: CallOptions) =>
       http.json<Workload>("PATCH", at(slug, "/enabled"), { ...call, json: { enabled } }),
     /** With its queue; its runs stay. 409 while tasks are claimed, unless it is forced. */

@@ -148,6 +148,7 @@ export const Workload = z
   })
   .openapi("Workload");
 export type Workload = z.infer<typeof Workload>;
+
 /** Answer of POST /workloads; `check` only where `check=true` asked for it. */
 export const CreatedWorkload = Workload.extend({ check: ExecutorCheck.optional() }).openapi(
   "CreatedWorkload",

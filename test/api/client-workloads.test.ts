@@ -21,6 +21,16 @@ test("§4.2 the client makes, reads, changes and deletes a workload", async () =
   expect(await workloads.setEnabled("typed", false)).toMatchObject({ enabled: false });
   const replaced = await workloads.replace("typed", { ...settings, name: "Typed" });
   expect(replaced).toMatchObject({ name: "Typed", priority: 0, enabled: true });
+  const over = await workloads.replace(
+    "typed",
+    { ...settings, name: "T", priority: 8 },
+    { over: replaced },
+  );
+  expect(over.priority).toBe(8);
+  const late = await workloads
+    .replace("typed", { ...settings, name: "T", priority: 8 }, { over: replaced })
+    .catch(String);
+  expect(late).toContain("changed meanwhile");
   await workloads.delete("typed", { force: true });
   const gone = await workloads.get("typed").catch((err: unknown) => err);
   expect(gone).toBeInstanceOf(FlotillaError);

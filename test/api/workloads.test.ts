@@ -131,6 +131,64 @@ describe("workloads (pipeline spec §4.2)", () => {
     expect((await put({ ...stored, emits: [target] })).status).toBe(422);
   });
 
+  test("If-Match lets an edit through only while the settings are those that were read", async () => {
+    const slug = newSlug();
+    const made = await api("POST", "/workloads", { slug, ...command });
+    const read = () => api("GET", `/workloads/${slug}`);
+    const tagOf = ({ headers }: { headers: Headers }) => headers.get("etag") ?? "";
+    const edit = (method: string, rest: string, body: unknown, tag: string) =>
+      hub.call(method, `/api/v1/workloads/${slug}${rest}`, body, { headers: { "if-match": tag } });
+    const put = (priority: number, tag: string) =>
+      edit("PUT", "", { ...command, name: "n", priority }, tag);
+    const first = tagOf(await read());
+    expect(first).toMatch(/^"[0-9]+"$/);
+    expect(tagOf(made)).toBe(first);
+    const second = await put(1, first);
+    expect([second.status, tagOf(await read())]).toEqual([200, tagOf(second)]);
+    expect(tagOf(second)).not.toBe(first);
+    for (const stale of [first, `W/${tagOf(second)}`, '"abc"', '""', "abc", '"9999999999999999"']) {
+      const { status, body } = await put(2, stale);
+      expect([stale, status, body.detail]).toEqual([
+        stale,
+        412,
+        expect.stringContaining("changed meanwhile"),
+      ]);
+      expect((await edit("PATCH", "/enabled", { enabled: false }, stale)).status).toBe(412);
+      const supervised = await edit(
+        "PATCH",
+        "/supervisor_enabled",
+        { supervisor_enabled: true },
+        stale,
+      );
+      expect(supervised.status).toBe(412);
+    }
+    expect((await read()).body).toEqual(second.body);
+    const off = await edit("PATCH", "/enabled", { enabled: false }, `"1", ${tagOf(second)}`);
+    expect(off.status).toBe(200);
+    expect((await put(3, tagOf(second))).status).toBe(412);
+    expect((await put(4, "*")).body).toMatchObject({ priority: 4, enabled: true });
+    expect((await api("PUT", `/workloads/${slug}`, { ...command, name: "n" })).status).toBe(200);
+    await api("DELETE", `/workloads/${slug}`);
+    expect((await put(5, "*")).status).toBe(404);
+    expect((await put(5, first)).status).toBe(404);
+  });
+
+  test("of edits that are made at once over the same settings, one is made", async () => {
+    const slug = await addWorkload();
+    const tag = (await api("GET", `/workloads/${slug}`)).headers.get("etag") ?? "";
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, priority) =>
+        hub.call(
+          "PUT",
+          `/api/v1/workloads/${slug}`,
+          { ...command, name: "n", priority },
+          { headers: { "if-match": tag } },
+        ),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...new Array(7).fill(412)]);
+  });
+
   test("PATCH enabled and supervisor_enabled switch one flag and nothing else", async () => {
     const slug = await addWorkload({ priority: 3 });
     const off = await api("PATCH", `/workloads/${slug}/enabled`, { enabled: false });

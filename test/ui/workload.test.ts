@@ -214,9 +214,21 @@ test("§2.1 settings that were changed elsewhere meanwhile are told and shown", 
   await rig.api("PATCH", `${tasks.at("f-one-meanwhile")}/enabled`, { enabled: !now.enabled });
   await page.getByText("It was changed elsewhere meanwhile").waitFor();
   expect(await page.getByRole("textbox", { name: "Priority" }).inputValue()).toBe("6");
+  const refused = page.waitForResponse((answer) => answer.request().method() === "PUT");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  expect((await refused).status()).toBe(412);
   await page.getByRole("button", { name: "Show what is there now" }).click();
   expect(await page.getByRole("textbox", { name: "Priority" }).inputValue()).toBe("0");
-  expect(ui.complaints()).toEqual([]);
+  // Nobody's change is lost unless somebody says so.
+  await page.getByRole("textbox", { name: "Priority" }).fill("7");
+  await rig.api("PATCH", `${tasks.at("f-one-meanwhile")}/enabled`, { enabled: now.enabled });
+  await page.getByRole("button", { name: "Keep my settings" }).click();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("The settings were saved").waitFor();
+  expect(await rig.api<Settings>("GET", tasks.at("f-one-meanwhile"))).toMatchObject({
+    priority: 7,
+  });
+  expect(ui.complaints(/412/)).toEqual([]);
 });
 
 test("design/api.md a workload that the supervisor paused says why, and runs again when it is switched on", async () => {

@@ -37,6 +37,19 @@ const Params = z.object({ slug });
 const TaskParams = Params.extend({
   pk: z.string().openapi({ param: { name: "pk", in: "path" }, example: "page-1" }),
 });
+const IfMatch = z.object({
+  "if-match": z
+    .string()
+    .optional()
+    .describe("The ETag of the settings that are changed: 412 when others are stored by now"),
+});
+/** The ETag names the settings; it grows with every edit of them. */
+const tagged = <T extends z.ZodType>(schema: T) => ({
+  200: {
+    ...ok(schema)[200],
+    headers: z.object({ ETag: z.string().openapi({ example: '"1767225600000"' }) }),
+  },
+});
 const RunParams = z.object({
   run_id: z.coerce.number().openapi({ param: { name: "run_id", in: "path" }, example: 17 }),
 });
@@ -100,9 +113,10 @@ export const routes = {
     path: path("/{slug}"),
     tags,
     summary: "Read a workload",
-    description: "Its settings; its tasks are counted by `GET /api/v1/workloads/{slug}/queue`.",
+    description:
+      "Its settings; its tasks are counted by `GET /api/v1/workloads/{slug}/queue`. The ETag is what `If-Match` of an edit names: two who edit at once do not write over each other.",
     request: { params: Params },
-    responses: { ...ok(Workload), ...fails(404) },
+    responses: { ...tagged(Workload), ...fails(404) },
   }),
   replace: createRoute({
     method: "put",
@@ -112,8 +126,12 @@ export const routes = {
     description:
       "Replaces every setting that can change: one that is not given becomes its default. Names are checked as at creation; a plugin or a name in `emits` that it holds already may stay although it is gone. Tasks that run go on under the settings they were claimed with.",
     middleware: [jsonBodyLimit],
-    request: { params: Params, ...json(WorkloadUpdate, { ...SETTINGS, priority: 5 }) },
-    responses: { ...ok(Workload), ...fails(400, 404, 409, 413, 415, 422) },
+    request: {
+      params: Params,
+      headers: IfMatch,
+      ...json(WorkloadUpdate, { ...SETTINGS, priority: 5 }),
+    },
+    responses: { ...tagged(Workload), ...fails(400, 404, 409, 412, 413, 415, 422) },
   }),
   enabled: createRoute({
     method: "patch",
@@ -122,8 +140,8 @@ export const routes = {
     summary: "Switch a workload on or off",
     description: "A workload that is off keeps its tasks and takes new ones; none is claimed.",
     middleware: [jsonBodyLimit],
-    request: { params: Params, ...json(SetEnabled, { enabled: false }) },
-    responses: { ...ok(Workload), ...fails(400, 404, 409, 413, 415, 422) },
+    request: { params: Params, headers: IfMatch, ...json(SetEnabled, { enabled: false }) },
+    responses: { ...tagged(Workload), ...fails(400, 404, 409, 412, 413, 415, 422) },
   }),
   supervised: createRoute({
     method: "patch",
@@ -132,8 +150,12 @@ export const routes = {
     summary: "Let the supervisor intervene, or not",
     description: "Whether the supervisor may pause this workload and reset its failed tasks.",
     middleware: [jsonBodyLimit],
-    request: { params: Params, ...json(SetSupervisorEnabled, { supervisor_enabled: true }) },
-    responses: { ...ok(Workload), ...fails(400, 404, 409, 413, 415, 422) },
+    request: {
+      params: Params,
+      headers: IfMatch,
+      ...json(SetSupervisorEnabled, { supervisor_enabled: true }),
+    },
+    responses: { ...tagged(Workload), ...fails(400, 404, 409, 412, 413, 415, 422) },
   }),
   remove: createRoute({
     method: "delete",

@@ -1,9 +1,12 @@
+import type { Context } from "hono";
 import { newApp } from "#hub/http/new-app.ts";
 import { quickly } from "#hub/http/quickly.ts";
 import { CheckExecutor } from "#shared/schema/executor.ts";
 import { pageOf } from "#shared/schema/page.ts";
 import { plainBatch } from "#shared/schema/plain.ts";
 import type { TaskIn } from "#shared/schema/queue.ts";
+import type { Workload } from "#shared/schema/workload.ts";
+import { workloadTag } from "#shared/workload-tag.ts";
 import type { ControlContext } from "../context.ts";
 import { checkExecutor, tryExecutor } from "../pull/checks.ts";
 import { getCounts, peekQueue, removeTask, resetFailed, resetTask } from "../queue.ts";
@@ -26,6 +29,11 @@ const CHECK_S = 60;
 const submitBatch = (ctx: ControlContext, of: string, items: readonly TaskIn[]) =>
   submitTasks(ctx, of, items, (i) => ["body", "items", i]);
 
+const ifMatch = (c: Context) => c.req.header("if-match");
+/** A workload, with the ETag of its settings. */
+const answered = (c: Context, workload: Workload) =>
+  c.json(workload, 200, { ETag: workloadTag(workload) });
+
 /** Workloads, their queues and runs (pipeline spec §4.1, §4.2). */
 export function workloadRoutes(ctx: ControlContext) {
   const app = newApp();
@@ -43,9 +51,10 @@ export function workloadRoutes(ctx: ControlContext) {
     })
     .openapi(routes.create, async (c) => {
       const made = await createWorkload(ctx, c.req.valid("json"));
-      if (!c.req.valid("query").check) return c.json(made, 201);
+      if (!c.req.valid("query").check) return c.json(made, 201, { ETag: workloadTag(made) });
       const check = await tryExecutor(ctx, made.slug, CHECK_S, c.req.raw.signal);
-      return c.json({ ...(await getWorkload(ctx, made.slug)), check }, 201);
+      const now = await getWorkload(ctx, made.slug);
+      return c.json({ ...now, check }, 201, { ETag: workloadTag(now) });
     })
     .openapi(routes.check, async (c) => {
       // A call without a body asks for nothing but the defaults.
@@ -54,17 +63,20 @@ export function workloadRoutes(ctx: ControlContext) {
       return c.json(await checkExecutor(ctx, of, asked, c.req.raw.signal), 200);
     })
     .openapi(routes.read, async (c) =>
-      c.json(await getWorkload(ctx, c.req.valid("param").slug), 200),
+      answered(c, await getWorkload(ctx, c.req.valid("param").slug)),
     )
-    .openapi(routes.replace, async (c) =>
-      c.json(await replaceWorkload(ctx, c.req.valid("param").slug, c.req.valid("json")), 200),
-    )
-    .openapi(routes.enabled, async (c) =>
-      c.json(await changeWorkload(ctx, c.req.valid("param").slug, c.req.valid("json")), 200),
-    )
-    .openapi(routes.supervised, async (c) =>
-      c.json(await changeWorkload(ctx, c.req.valid("param").slug, c.req.valid("json")), 200),
-    )
+    .openapi(routes.replace, async (c) => {
+      const { slug: of } = c.req.valid("param");
+      return answered(c, await replaceWorkload(ctx, of, c.req.valid("json"), ifMatch(c)));
+    })
+    .openapi(routes.enabled, async (c) => {
+      const { slug: of } = c.req.valid("param");
+      return answered(c, await changeWorkload(ctx, of, c.req.valid("json"), ifMatch(c)));
+    })
+    .openapi(routes.supervised, async (c) => {
+      const { slug: of } = c.req.valid("param");
+      return answered(c, await changeWorkload(ctx, of, c.req.valid("json"), ifMatch(c)));
+    })
     .openapi(routes.remove, async (c) => {
       await deleteWorkload(ctx, c.req.valid("param").slug, c.req.valid("query").force);
       return c.body(null, 204);

@@ -1,7 +1,8 @@
 import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import type { Workload } from "#shared/schema/workload.ts";
-import { call, seg } from "../../lib/http.ts";
+import { workloadTag } from "#shared/workload-tag.ts";
+import { ApiError, call, seg } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { bodyOf, draftOf } from "./form/draft.ts";
 import { WorkloadForm } from "./form/workload-form.tsx";
@@ -18,7 +19,11 @@ export function Config({ workload }: { workload: Workload }) {
     setTried(false);
   };
   const save = useChange(
-    () => call<Workload>("PUT", `/api/v1/workloads/${seg(workload.slug)}`, { json: body }),
+    () =>
+      call<Workload>("PUT", `/api/v1/workloads/${seg(workload.slug)}`, {
+        json: body,
+        headers: { "if-match": workloadTag(start) },
+      }),
     {
       done: "The settings were saved",
       failed: "The settings were not saved",
@@ -28,6 +33,8 @@ export function Config({ workload }: { workload: Workload }) {
   );
   const changed = JSON.stringify(draft) !== JSON.stringify(draftOf(start));
   const elsewhere = workload.updated_at > start.updated_at;
+  // The notice tells of it, with what to do; what is there now is read again after every error.
+  const refused = save.error instanceof ApiError && save.error.status === 412;
   // Nothing typed is lost by it.
   if (elsewhere && !changed) begin(workload);
   const wrong = Object.keys(errors).length;
@@ -42,9 +49,12 @@ export function Config({ workload }: { workload: Workload }) {
         {elsewhere && changed && (
           <Alert color="yellow" title="It was changed elsewhere meanwhile" role="status">
             <Group>
-              <Text size="sm">Saving writes over that.</Text>
+              <Text size="sm">Your changes are not saved over that unless you say so.</Text>
               <Button size="xs" variant="default" onClick={() => begin(workload)}>
                 Show what is there now
+              </Button>
+              <Button size="xs" variant="default" onClick={() => setStart(workload)}>
+                Keep my settings
               </Button>
             </Group>
           </Alert>
@@ -53,7 +63,7 @@ export function Config({ workload }: { workload: Workload }) {
           draft={draft}
           onChange={setDraft}
           errors={tried ? errors : {}}
-          error={save.error}
+          error={refused && elsewhere ? null : save.error}
         />
         <Group className="save-bar">
           <Button type="submit" loading={save.isPending} disabled={!changed}>
