@@ -86,6 +86,7 @@ const ARGS: Record<string, object> = {
   scroll: { amount: 1 },
   wait: { seconds: 0.1 },
   tab: { op: "new" },
+  dialog: { op: "dismiss" },
   recipe: { actions: [{ kind: "press", key: "Enter" }] },
   ask: { prompt: "what?" },
   agent: { goal: "go" },
@@ -179,7 +180,10 @@ test("§6.2 a failed action, a slow one and one of a worker that goes away are t
   const running = asked.call("POST", `/sessions/${sid}/evaluate`, { code: "1", timeout_s: 600 });
   await worker.calls.next((call) => call.action === "evaluate");
   await worker.close();
-  expect(await running).toMatchObject({ status: 502, body: { detail: "its worker is gone" } });
+  expect(await running).toMatchObject({
+    status: 502,
+    body: { detail: expect.stringMatching(/^its worker is gone: the link to worker w2 broke/) },
+  });
   expect((await asked.call("GET", `/sessions/${sid}/state`)).status).toBe(404);
 });
 

@@ -11,6 +11,10 @@ export interface FakePool extends LanePool {
   failBrowser(message: string): void;
 }
 
+/** A command's answer; the session's watch asks for the browser's own target. */
+const answer = async (method: string) =>
+  method === "Target.getTargetInfo" ? { targetInfo: { targetId: "browser" } } : {};
+
 /** What run-job reads of a browser; runs themselves are fakes too and touch nothing else. */
 const fakeBrowser = (headless: boolean): LaneBrowser =>
   ({
@@ -18,9 +22,10 @@ const fakeBrowser = (headless: boolean): LaneBrowser =>
     headless,
     sandbox: "off",
     pid: 0,
+    dirs: { root: "", user_data: "", tmp: "", downloads: "", spool: "" },
     exited: new Promise(() => {}),
     connection: {
-      root: { on: () => () => {}, send: async () => ({}), post: () => {}, is_closed: false },
+      root: { on: () => () => {}, send: answer, post: () => {}, is_closed: false },
       startOver: async () => {},
       session: () => null,
     },
