@@ -7,7 +7,12 @@ import type { HttpSession, SessionFleet } from "./session-fleet.ts";
 export const WHERE = ["a session", "a plain local Chromium"] as const;
 export type Where = (typeof WHERE)[number];
 
-const launch = { executablePath: chromiumPath(), args: [...CHROMIUM_FLAGS], headless: true };
+/** New for each call: Puppeteer adds to the options that it is given, a logger among them that Playwright cannot use. */
+const launch = () => ({
+  executablePath: chromiumPath(),
+  args: [...CHROMIUM_FLAGS],
+  headless: true,
+});
 
 export const withPlaywright = (
   fleet: SessionFleet,
@@ -15,7 +20,7 @@ export const withPlaywright = (
   use: (browser: Browser) => Promise<void>,
 ): Promise<void> =>
   withBrowser(fleet, where, use, (session) =>
-    session ? chromium.connectOverCDP(session.cdp_url) : chromium.launch(launch),
+    session ? chromium.connectOverCDP(session.cdp_url) : chromium.launch(launch()),
   );
 
 export const withPuppeteer = (
@@ -24,7 +29,7 @@ export const withPuppeteer = (
   use: (browser: Puppet) => Promise<void>,
 ): Promise<void> =>
   withBrowser(fleet, where, use, (session) =>
-    session ? puppeteer.connect({ browserWSEndpoint: session.cdp_url }) : puppeteer.launch(launch),
+    session ? puppeteer.connect({ browserWSEndpoint: session.cdp_url }) : puppeteer.launch(launch()),
   );
 
 async function withBrowser<B extends { close(): Promise<void> }>(
