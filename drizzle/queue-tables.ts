@@ -69,6 +69,8 @@ export function defineQueueTables(c: ColumnKit) {
       priority: c.int("priority").notNull(),
       attempt: c.int("attempt").notNull().default(0),
       max_attempts: c.int("max_attempts").notNull(),
+      /** Its bound is the workload's as it is now; `max_attempts` is what that was when the task came. */
+      follows_workload: c.bool("follows_workload").notNull().default(false),
       crash_count: c.int("crash_count").notNull().default(0),
       epoch: c.big("epoch").notNull().default(0),
       worker: c.str("worker"),

@@ -1,7 +1,7 @@
 import { isoTime, isoTimeOrNull } from "#shared/clock.ts";
 import { notFound } from "#shared/errors.ts";
 import { type QueueRow, type RunAttempt, type TaskHistory, TaskKey } from "#shared/schema/queue.ts";
-import type { RunRow, TaskRow } from "../db/types.ts";
+import type { RunRow, TaskRow, WorkloadRow } from "../db/types.ts";
 import type { ControlContext } from "./context.ts";
 import { stateName } from "./queue.ts";
 import { runRecord } from "./runs.ts";
@@ -17,11 +17,11 @@ const attemptRecord = (row: RunRow): RunAttempt => {
   return rest;
 };
 
-const taskRecord = (row: TaskRow): QueueRow => ({
+const taskRecord = (row: TaskRow, workload: WorkloadRow | undefined): QueueRow => ({
   pk: row.pk,
   state: stateName(row.state),
   attempt: row.attempt,
-  max_attempts: row.max_attempts,
+  max_attempts: (row.follows_workload ? workload?.max_attempts : null) ?? row.max_attempts,
   priority: row.priority,
   run_at: isoTime(row.run_at),
   worker_id: row.worker_id,
@@ -33,7 +33,7 @@ const taskRecord = (row: TaskRow): QueueRow => ({
 });
 
 async function historyOf(
-  { db }: ControlContext,
+  { db, pipeline }: ControlContext,
   of: { workload: string; pk: string; task_id: number },
   task: TaskRow | null,
 ): Promise<TaskHistory> {
@@ -42,7 +42,10 @@ async function historyOf(
     workload: of.workload,
     pk: of.pk,
     // A key that was submitted again is another task.
-    task: task?.task_id === of.task_id ? taskRecord(task) : null,
+    task:
+      task?.task_id === of.task_id
+        ? taskRecord(task, pipeline.workloads.byId(task.workload_id))
+        : null,
     attempts: rows.reverse().map(attemptRecord),
   };
 }

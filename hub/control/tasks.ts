@@ -43,6 +43,7 @@ export const newTask = (
   extra: extraText(item.extra, loc),
   priority: item.priority ?? 0,
   max_attempts: item.max_attempts ?? workload.max_attempts,
+  follows_workload: item.max_attempts === undefined,
   run_at: item.run_at ? Date.parse(item.run_at) : null,
 });
 

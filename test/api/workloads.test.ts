@@ -308,6 +308,31 @@ describe("tasks (pipeline spec §2.2, §4.2)", () => {
   });
 });
 
+test("§2.2 max_attempts of a queued task is the workload's as it is now, unless it has its own", async () => {
+  const slug = await addWorkload({ max_attempts: 2 });
+  await api("POST", `/workloads/${slug}/tasks`, { pk: "follows" });
+  await api("POST", `/workloads/${slug}/tasks/batch`, { items: [{ pk: "own", max_attempts: 2 }] });
+  await api("PUT", `/workloads/${slug}`, { ...command, name: "n", max_attempts: 7 });
+  const { body } = await api("GET", `/workloads/${slug}/queue/peek?state=pending`);
+  expect(body.rows.map((row: { max_attempts: number }) => row.max_attempts)).toEqual([7, 2]);
+  for (const [pk, max_attempts] of [
+    ["follows", 7],
+    ["own", 2],
+  ])
+    expect((await api("GET", `/workloads/${slug}/tasks/${pk}`)).body.task).toMatchObject({
+      max_attempts,
+    });
+  const worker = { incarnation: "attempts-1" };
+  await api("POST", "/workers/attempts/register", { ...worker, host: "h", slots: 9, version: "1" });
+  await api("POST", "/workers/attempts/filter", { op: "replace", workloads: [slug] });
+  const claimed = await api("POST", "/workers/attempts/claim", { ...worker, slots: 9 });
+  const tasks = claimed.body.batches.flatMap((batch: { tasks: unknown[] }) => batch.tasks);
+  expect(tasks).toMatchObject([
+    { pk: "follows", max_attempts: 7 },
+    { pk: "own", max_attempts: 2 },
+  ]);
+});
+
 describe("the queue (pipeline spec §2.3, §3, §4.2)", () => {
   test("peek shows the rows of a state, page by page; a bad state or limit is 422", async () => {
     const slug = await addWorkload();

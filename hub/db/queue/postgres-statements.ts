@@ -15,13 +15,13 @@ const FREED =
 /** One order of keys for all submitters, so that none waits for another in a circle. */
 export const SUBMIT = `
 with src as (
-  select distinct on (pk) pk, extra, priority, max_attempts, run_at
-  from unnest($2::text::text[], $3::text::text[], $4::text::int[], $5::text::int[], $6::text::bigint[])
-    x(pk, extra, priority, max_attempts, run_at)
+  select distinct on (pk) pk, extra, priority, max_attempts, run_at, follows
+  from unnest($2::text::text[], $3::text::text[], $4::text::int[], $5::text::int[], $6::text::bigint[],
+    $7::text::bool[]) x(pk, extra, priority, max_attempts, run_at, follows)
   order by pk),
 ins as (
-  insert into tasks (workload_id, state, priority, max_attempts, run_at, pk, extra, created_at)
-  select $1::bigint, case when run_at > ${NOW} then 3 else 0 end, priority, max_attempts,
+  insert into tasks (workload_id, state, priority, max_attempts, follows_workload, run_at, pk, extra, created_at)
+  select $1::bigint, case when run_at > ${NOW} then 3 else 0 end, priority, max_attempts, follows,
     coalesce(run_at, ${NOW}), pk, extra::jsonb, ${NOW}
   from src order by pk
   on conflict (workload_id, pk) do nothing returning state)
@@ -48,7 +48,8 @@ update tasks t set state = 1, attempt = t.attempt + 1, epoch = t.epoch + 1, work
   lease_until = least(${NOW} + $7::bigint, ${NOW} + $8::bigint)
 from a
 where t.task_id = a.task_id
-returning a.o, t.task_id, t.pk, t.extra::text as extra, t.attempt, t.max_attempts, t.epoch, t.priority, t.claimed_at`;
+returning a.o, t.task_id, t.pk, t.extra::text as extra, t.attempt,
+  case when not t.follows_workload then t.max_attempts end as max_attempts, t.epoch, t.priority, t.claimed_at`;
 
 /**
  * The runs, then, when $7 is 1, whose they are: the planner would join the two row by row, 10,000 pairs for a batch
@@ -78,11 +79,13 @@ export const INSERT_LOGS = `
 insert into run_logs (run_id, stdout, stderr)
 select * from unnest($1::text::bigint[], $2::text::text[], $3::text::text[])`;
 
-const HELD_FIELDS =
-  "t.task_id, t.epoch, t.workload_id, t.pk, t.attempt, t.max_attempts, t.crash_count, t.worker, t.worker_id, t.claimed_at";
+/** Of a task `t` and its workload `w`. */
+const HELD_FIELDS = `t.task_id, t.epoch, t.workload_id, t.pk, t.attempt, t.crash_count, t.worker, t.worker_id, t.claimed_at,
+  coalesce(case when t.follows_workload then w.max_attempts end, t.max_attempts) as max_attempts`;
 
 export const HELD = `
 select ${HELD_FIELDS} from tasks t join ${refs} on ${fence} and t.worker = $3::text
+left join workloads w on w.workload_id = t.workload_id
 order by t.task_id for update of t`;
 
 /** Of tasks that `HELD` or `EXPIRED` locked and told of in this transaction. */
@@ -157,7 +160,8 @@ update tasks set state = 0, attempt = 0, crash_count = 0, run_at = ${NOW}
 where workload_id = $1::bigint and pk = $2::text and state = 2
 returning task_id`;
 
-const QUEUE_ROW = `task_id, pk, state, attempt, max_attempts, priority, run_at, worker_id, claimed_at, lease_until,
+const QUEUE_ROW = `task_id, pk, state, attempt, coalesce(case when follows_workload then
+  (select w.max_attempts from workloads w where w.workload_id = tasks.workload_id) end, max_attempts) as max_attempts, priority, run_at, worker_id, claimed_at, lease_until,
   last_error, extra::text as extra, created_at`;
 
 export const PEEK = `

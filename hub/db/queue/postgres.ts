@@ -137,6 +137,7 @@ async function submit(
     list(tasks.map((t) => t.priority)),
     list(tasks.map((t) => t.max_attempts)),
     list(tasks.map((t) => t.run_at)),
+    list(tasks.map((t) => t.follows_workload ?? false)),
   ]);
   const { ready, delayed } = row ?? { ready: 0, delayed: 0 };
   tx.deltas.move(workload_id, null, "ready", ready);

@@ -18,7 +18,12 @@ interface TaskFields {
 /** The fence: odd epochs are claimed ones, so a client cannot end a task that nobody claimed by sending its even epoch. */
 const HELD = "task_id = ? and epoch = ? and epoch % 2 = 1 and worker = ?";
 
-const QUEUE_ROW = `task_id, pk, state, attempt, max_attempts, priority, run_at, worker_id, claimed_at, lease_until,
+/** Of a task `t` and its workload `w`: the bound that counts now. */
+const MAX_ATTEMPTS =
+  "coalesce(case when t.follows_workload then w.max_attempts end, t.max_attempts) as max_attempts";
+
+const QUEUE_ROW = `task_id, pk, state, attempt, coalesce(case when follows_workload then
+    (select w.max_attempts from workloads w where w.workload_id = tasks.workload_id) end, max_attempts) as max_attempts, priority, run_at, worker_id, claimed_at, lease_until,
   last_error, extra, created_at`;
 
 export type SqliteStatements = ReturnType<typeof prepareStatements>;
@@ -33,16 +38,18 @@ export function prepareStatements(client: Client.Database) {
     client.prepare<P extends unknown[] ? P : [P], R>(sql);
   return {
     submit: prepare<
-      [number, number, number, number, number, string, string | null, number]
-    >(`insert into tasks (workload_id, state, priority, max_attempts, run_at, pk, extra, created_at)
-       values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (workload_id, pk) do nothing`),
+      [number, number, number, number, number, number, string, string | null, number]
+    >(`insert into tasks (workload_id, state, priority, max_attempts, follows_workload, run_at, pk, extra, created_at)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (workload_id, pk) do nothing`),
     ready: prepare<
       [number, number],
-      Pick<TaskFields, "task_id" | "pk" | "attempt" | "max_attempts" | "epoch"> & {
+      Pick<TaskFields, "task_id" | "pk" | "attempt" | "epoch"> & {
+        max_attempts: number | null;
         extra: string | null;
         priority: number;
       }
-    >(`select task_id, pk, extra, attempt + 1 as attempt, max_attempts, epoch + 1 as epoch, priority from tasks
+    >(`select task_id, pk, extra, attempt + 1 as attempt,
+         case when not follows_workload then max_attempts end as max_attempts, epoch + 1 as epoch, priority from tasks
        where workload_id = +? and state = 0 order by priority desc, task_id limit +?`),
     /** By key: an `update … where task_id in (select …) returning …` takes 200 µs more, for its temporary tables. */
     take: prepare<[string, string, number, number | null, number, number]>(
@@ -72,8 +79,8 @@ export function prepareStatements(client: Client.Database) {
       Pick<TaskFields, "workload_id" | "pk" | "attempt" | "worker_id" | "claimed_at">
     >(`delete from tasks where ${HELD} returning workload_id, pk, attempt, worker_id, claimed_at`),
     held: prepare<[number, number, string], TaskFields>(
-      `select task_id, epoch, workload_id, pk, attempt, max_attempts, crash_count, worker_id, claimed_at
-       from tasks where ${HELD}`,
+      `select task_id, epoch, t.workload_id, pk, attempt, ${MAX_ATTEMPTS}, crash_count, worker_id, claimed_at
+       from tasks t left join workloads w on w.workload_id = t.workload_id where ${HELD}`,
     ),
     giveBack: prepare<{
       task_id: number;
@@ -101,7 +108,7 @@ export function prepareStatements(client: Client.Database) {
     expired: prepare<
       [number, number],
       TaskFields & { worker: string; deadline_at: number | null; backoff: string }
-    >(`select t.task_id, t.epoch, t.workload_id, t.pk, t.attempt, t.max_attempts, t.crash_count, t.worker, t.worker_id,
+    >(`select t.task_id, t.epoch, t.workload_id, t.pk, t.attempt, ${MAX_ATTEMPTS}, t.crash_count, t.worker, t.worker_id,
          t.claimed_at, t.deadline_at, w.backoff
        from tasks t join workloads w on w.workload_id = t.workload_id
        where t.state = 1 and t.lease_until < +? order by t.lease_until limit +?`),

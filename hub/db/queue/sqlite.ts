@@ -151,6 +151,7 @@ function submit(
       later ? TASK_STATE.delayed : TASK_STATE.ready,
       task.priority,
       task.max_attempts,
+      task.follows_workload ? 1 : 0,
       task.run_at ?? tx.now,
       task.pk,
       task.extra,

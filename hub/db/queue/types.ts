@@ -14,6 +14,8 @@ export interface NewTask {
   extra: JsonText | null;
   priority: number;
   max_attempts: number;
+  /** It was given no bound of its own: the workload's counts, whatever becomes of that while the task is queued. */
+  follows_workload?: boolean;
   /** Epoch ms; null: now. */
   run_at: number | null;
 }
@@ -24,7 +26,8 @@ export interface ClaimedTask extends AttemptRef {
   pk: string;
   extra: JsonText | null;
   attempt: number;
-  max_attempts: number;
+  /** Null: the workload's. */
+  max_attempts: number | null;
   priority: number;
   claimed_at: number;
 }

@@ -1,0 +1,1 @@
+ALTER TABLE "tasks" ADD COLUMN "follows_workload" boolean DEFAULT false NOT NULL;

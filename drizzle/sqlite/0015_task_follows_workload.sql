@@ -1,0 +1,1 @@
+ALTER TABLE `tasks` ADD `follows_workload` integer DEFAULT false NOT NULL;
