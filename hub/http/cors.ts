@@ -5,7 +5,7 @@ import type { HttpEnv } from "./env.ts";
 const allowing = (origins: readonly string[]): MiddlewareHandler =>
   cors({
     origin: [...origins],
-    allowHeaders: ["Content-Type", "Authorization", "Idempotency-Key"],
+    allowHeaders: ["Content-Type", "Authorization", "Idempotency-Key", "If-Match", "If-None-Match"],
     exposeHeaders: ["Retry-After", "ETag", "Content-Range"],
   });
 

@@ -282,7 +282,8 @@ test("§5.7 CORS is off by default and allows the origins of SVC_CORS_ORIGINS", 
     headers: { origin, "access-control-request-method": "POST" },
   });
   expect(preflight.status).toBe(204);
-  expect(preflight.headers.get("access-control-allow-headers")).toContain("Content-Type");
+  for (const name of ["Content-Type", "If-Match", "If-None-Match"])
+    expect(preflight.headers.get("access-control-allow-headers")).toContain(name);
 });
 
 test("dev mode answers to loopback names only; hub mode to any", async () => {
