@@ -66,7 +66,13 @@ export function deploysRepo({ q, t: { deploys } }: Conn): DeploysRepo {
           .returning(),
       ),
     running: async () => first(await q.select().from(deploys).where(eq(deploys.running, RUNNING))),
-    list: (limit) => q.select().from(deploys).orderBy(desc(deploys.deploy_id)).limit(limit),
+    list: (limit, before) =>
+      q
+        .select()
+        .from(deploys)
+        .where(before === undefined ? undefined : lt(deploys.deploy_id, before))
+        .orderBy(desc(deploys.deploy_id))
+        .limit(limit),
     get: async (deploy_id) =>
       first(await q.select().from(deploys).where(eq(deploys.deploy_id, deploy_id))),
     keepNewest: async (keep) => {

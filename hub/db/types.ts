@@ -538,8 +538,8 @@ export interface DeploysRepo {
     now: number,
   ): Promise<DeployRow | null>;
   running(): Promise<DeployRow | null>;
-  /** Newest first. */
-  list(limit: number): Promise<DeployRow[]>;
+  /** Newest first; `before`: only those with a lower id. */
+  list(limit: number, before?: number): Promise<DeployRow[]>;
   get(deploy_id: number): Promise<DeployRow | null>;
   /** Deletes all but the newest `keep`, and never the one that runs. */
   keepNewest(keep: number): Promise<void>;

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { LOG_LEVELS, type LogLevel } from "../log.ts";
-import { NextCursor } from "./page.ts";
+import { NextCursor, NumberCursor } from "./page.ts";
 
 /** Settings, service logs and deploys of the control plane (pipeline spec §4.6, design/api.md). */
 
@@ -154,7 +154,9 @@ export const StartDeploy = z
 export type StartDeploy = z.infer<typeof StartDeploy>;
 export const DeployQuery = z.object({
   limit: z.coerce.number().int().min(1).max(200).default(20),
+  cursor: NumberCursor.optional(),
 });
+export type DeployQuery = z.infer<typeof DeployQuery>;
 export const DeployStarted = z.object({ deploy_id: z.int() }).openapi("DeployStarted");
 /** `interrupted`: the control plane that ran it stopped or died before its end. */
 export const DEPLOY_OUTCOMES = ["succeeded", "failed", "interrupted"] as const;
@@ -174,4 +176,7 @@ export const Deploy = z
   })
   .openapi("Deploy");
 export type Deploy = z.infer<typeof Deploy>;
-export const DeployList = z.object({ deploys: z.array(Deploy) }).openapi("DeployList");
+export const DeployList = z
+  .object({ deploys: z.array(Deploy), ...NextCursor })
+  .openapi("DeployList");
+export type DeployList = z.infer<typeof DeployList>;

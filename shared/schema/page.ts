@@ -10,6 +10,9 @@ export const PageQuery = z.object({
 });
 export type PageQuery = z.infer<typeof PageQuery>;
 
+/** A cursor that is a number to us, and opaque to callers. */
+export const NumberCursor = z.coerce.number().int().min(1).openapi({ type: "string" });
+
 /** What every list answers with beside its items; null on the last page. */
 export const NextCursor = { next_cursor: z.string().nullable() };
 

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { MAX_BATCH_ITEMS } from "../limits.ts";
 import { Notes } from "./executor.ts";
-import { NextCursor } from "./page.ts";
+import { NextCursor, NumberCursor } from "./page.ts";
 
 /** Longest task key in characters, and the JSON of `extra` in bytes. */
 export const MAX_PK_LENGTH = 1_024;
@@ -84,8 +84,6 @@ export type QueueRow = z.infer<typeof QueueRow>;
 export const QueuePeek = z
   .object({ rows: z.array(QueueRow), next_offset: z.int().nullable(), ...NextCursor })
   .openapi("QueuePeek");
-/** A cursor that is a number to us, and opaque to callers. */
-const NumberCursor = z.coerce.number().int().min(1).openapi({ type: "string" });
 export const PeekQuery = z.object({
   state: z.enum(PEEK_STATES).optional(),
   limit: z.coerce.number().int().min(1).max(200).default(50),

@@ -252,6 +252,33 @@ describe("§4.6 /admin/deploy", () => {
     expect(await history(hub)).toEqual([]);
   });
 
+  test("its history comes page by page, and a deploy that starts between two moves no other", async () => {
+    const hub = await deployer("true");
+    const run = async () => {
+      const { deploy_id } = (await deploy(hub)).body;
+      await newest(hub, (latest) => latest.deploy_id === deploy_id && latest.state !== "running");
+      return deploy_id as number;
+    };
+    const [a, b, c] = [await run(), await run(), await run()];
+    const page = async (query: string) => {
+      const { body } = await hub.call("GET", `/api/v1/admin/deploy?${query}`, undefined, {
+        headers: admin,
+      });
+      return {
+        ids: body.deploys.map(({ deploy_id }: Deploy) => deploy_id),
+        next: body.next_cursor as string | null,
+      };
+    };
+    const first = await page("limit=2");
+    expect(first).toEqual({ ids: [c, b], next: expect.any(String) });
+    await run();
+    expect(await page(`limit=2&cursor=${first.next}`)).toEqual({ ids: [a], next: null });
+    const refused = (query: string) =>
+      hub.call("GET", `/api/v1/admin/deploy?${query}`, undefined, { headers: admin });
+    for (const query of ["limit=201", "limit=0", "cursor=abc", "cursor=0"])
+      expect((await refused(query)).status).toBe(422);
+  });
+
   test("without a configured command it is 409", async () => {
     const { status, body } = await deploy(await deployer(null));
     expect(status).toBe(409);

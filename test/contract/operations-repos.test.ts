@@ -158,6 +158,8 @@ eachDialect((open) => {
       await db.deploys.keepNewest(3);
       const ids = (await db.deploys.list(10)).map((row) => row.deploy_id);
       expect(ids).toEqual([0, 1, 2].map((i) => running.deploy_id - i));
+      const older = await db.deploys.list(1, running.deploy_id);
+      expect(older.map((row) => row.deploy_id)).toEqual([running.deploy_id - 1]);
       await db.deploys.keepNewest(0);
       expect((await db.deploys.list(10)).map((row) => row.deploy_id)).toEqual([running.deploy_id]);
     });

@@ -7,7 +7,13 @@ import { newToken } from "#shared/ids.ts";
 import { createLogMask } from "#shared/log-mask.ts";
 import { startLoop } from "#shared/loop.ts";
 import { isProcessAlive } from "#shared/process-alive.ts";
-import type { Deploy, DeployOutcome, StartDeploy } from "#shared/schema/operations.ts";
+import type {
+  Deploy,
+  DeployList,
+  DeployOutcome,
+  DeployQuery,
+  StartDeploy,
+} from "#shared/schema/operations.ts";
 import type { DeployRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
 import { killLeftovers } from "./leftovers.ts";
@@ -56,9 +62,16 @@ export const deployRecord = (row: DeployRow): Deploy => ({
   log: row.log,
 });
 
-/** Newest first. */
-export const listDeploys = async ({ db }: DeployContext, limit: number): Promise<Deploy[]> =>
-  (await db.deploys.list(limit)).map(deployRecord);
+/** Newest first. A deploy that starts between two pages moves no other one. */
+export async function listDeploys(
+  { db }: DeployContext,
+  { limit, cursor }: DeployQuery,
+): Promise<DeployList> {
+  const found = await db.deploys.list(limit + 1, cursor);
+  const page = found.slice(0, limit);
+  const next_cursor = found.length > limit ? String(page.at(-1)?.deploy_id) : null;
+  return { deploys: page.map(deployRecord), next_cursor };
+}
 
 export interface DeployDesk {
   /**

@@ -28,7 +28,8 @@ const routes = {
   list: createRoute({
     ...{ method: "get", path, tags },
     summary: "Deploys with their output, newest first (administrator)",
-    description: "With exit code and duration; of a deploy that runs, the output so far.",
+    description:
+      "With exit code and duration; of a deploy that runs, the output so far. `next_cursor` is the `cursor` of the next page, null on the last.",
     request: { query: DeployQuery },
     responses: { ...ok(DeployList), ...fails(401, 403, 422, 429) },
   }),
@@ -44,7 +45,5 @@ export function deployRoutes(ctx: ControlContext) {
     .openapi(routes.start, async (c) =>
       c.json({ deploy_id: await ctx.operations.deploys.start(c.req.valid("json")) }, 202),
     )
-    .openapi(routes.list, async (c) =>
-      c.json({ deploys: await listDeploys(ctx, c.req.valid("query").limit) }, 200),
-    );
+    .openapi(routes.list, async (c) => c.json(await listDeploys(ctx, c.req.valid("query")), 200));
 }
