@@ -31,15 +31,22 @@ const LlmUrl = z
   .refine((raw) => !URL.canParse(raw) || (new URL(raw).username || new URL(raw).password) === "", {
     error: "must not hold a user name or password",
   });
+/** What people name a target or an engine by. */
+const PlainName = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/,
+    "must be 1 to 100 letters, digits, dots, hyphens and underscores, beginning with a letter or digit",
+  );
 const LlmModel = z.string().min(1).max(200);
 /** Name of the control plane's variable that holds the key. */
 const LlmKeyEnv = z
   .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of a variable")
   .max(200);
 /** One of the setting `llm_engines`. `url`: base URL of an OpenAI-compatible API, or its chat completions endpoint. */
 export const LlmEngine = z.strictObject({
-  name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/),
+  name: PlainName,
   url: LlmUrl,
   model: LlmModel.nullable().default(null),
   api_key_env: LlmKeyEnv.nullable().default(null),
@@ -147,7 +154,7 @@ export type ShipLogs = z.infer<typeof ShipLogs>;
 
 export const StartDeploy = z
   .strictObject({
-    target: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/),
+    target: PlainName,
     args: z.array(z.string().max(1_000)).max(50).default([]),
   })
   .openapi("StartDeploy");

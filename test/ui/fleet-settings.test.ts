@@ -20,7 +20,7 @@ test("§4.7 settings are changed together, a wrong one says so at its field, and
   await page.locator("input[aria-label=cors_origins]").press("Enter");
   await page.getByRole("button", { name: "Save 2 changes" }).click();
   await page
-    .getByText(/Too big|36500/)
+    .getByText(/must be at most 36500/)
     .last()
     .waitFor();
   expect((await read()).cors_origins).toEqual([]);
