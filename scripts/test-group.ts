@@ -21,10 +21,13 @@ export interface Group {
   /** Globs below the root, and what they leave out. */
   files: string[];
   except?: string[];
-  timeout_s: number;
+  /** What it may need to print the next line; SILENT_S when left out. */
+  silent_s?: number;
   env?: Record<string, string>;
 }
 
+/** A group that prints nothing for so long hangs: longer than any of its tests takes on a busy machine. */
+const SILENT_S = 300;
 /** A test that needs longer says so itself. */
 const TEST_TIMEOUT_MS = 30_000;
 /** Every process of a group inherits this variable, wherever it moves to. */
@@ -111,16 +114,19 @@ export async function runGroup(
       detached: true,
     },
   );
-  const text = new TextDecoder();
-  const output = watchOutput(child.stderr, (bytes) =>
-    held ? held(text.decode(bytes, { stream: true })) : process.stderr.write(bytes),
-  );
-  const printed = child.stdout ? new Response(child.stdout).text().then(show) : undefined;
-  let late = false;
+  const silent_s = group.silent_s ?? SILENT_S;
+  let silent = false;
   const timer = setTimeout(() => {
-    late = true;
+    silent = true;
     killGroup(child.pid);
-  }, group.timeout_s * 1000);
+  }, silent_s * 1_000);
+  const text = new TextDecoder();
+  const output = watchOutput(child.stderr, (bytes) => {
+    timer.refresh();
+    if (held) held(text.decode(bytes, { stream: true }));
+    else process.stderr.write(bytes);
+  });
+  const printed = child.stdout ? new Response(child.stdout).text().then(show) : undefined;
   const code = await child.exited;
   clearTimeout(timer);
   const left = await endLeftovers(`${TAG}=${tag}`);
@@ -132,9 +138,9 @@ export async function runGroup(
   await Promise.race([Promise.all([output.ended, printed]), Bun.sleep(GRACE_MS)]);
   const { strays } = output;
   failures.push(...(counts?.failures ?? []), ...strays);
-  if (!counts || late)
+  if (!counts || silent)
     failures.push({ file: group.name, name: "its last words", text: output.tail() });
-  if (late) return tally(counts?.passed ?? 0, 1, `killed after ${group.timeout_s} s`);
+  if (silent) return tally(counts?.passed ?? 0, 1, `killed after ${silent_s} s without a word`);
   if (!counts) return tally(0, 1, `ended with ${code} and no report`);
   const notes: string[] = [];
   // A test that did not run proves nothing.
