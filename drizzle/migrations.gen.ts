@@ -11,10 +11,7 @@ import pg8 from "./pg/0008_schedule_take.sql" with { type: "text" };
 import pg9 from "./pg/0009_scripts.sql" with { type: "text" };
 import pg10 from "./pg/0010_executors_and_notes.sql" with { type: "text" };
 import pg11 from "./pg/0011_rate_claims.sql" with { type: "text" };
-import pg12 from "./pg/0012_drop_rate_windows.sql" with { type: "text" };
-import pg13 from "./pg/0013_idempotency_lease.sql" with { type: "text" };
-import pg14 from "./pg/0014_asset-frame-url.sql" with { type: "text" };
-import pg15 from "./pg/0015_task_follows_workload.sql" with { type: "text" };
+import pg12 from "./pg/0012_leases_frames_and_bounds.sql" with { type: "text" };
 import sqlite0 from "./sqlite/0000_init.sql" with { type: "text" };
 import sqlite1 from "./sqlite/0001_hosts_profiles.sql" with { type: "text" };
 import sqlite2 from "./sqlite/0002_pipeline.sql" with { type: "text" };
@@ -27,10 +24,7 @@ import sqlite8 from "./sqlite/0008_schedule_take.sql" with { type: "text" };
 import sqlite9 from "./sqlite/0009_scripts.sql" with { type: "text" };
 import sqlite10 from "./sqlite/0010_executors_and_notes.sql" with { type: "text" };
 import sqlite11 from "./sqlite/0011_rate_claims.sql" with { type: "text" };
-import sqlite12 from "./sqlite/0012_drop_rate_windows.sql" with { type: "text" };
-import sqlite13 from "./sqlite/0013_idempotency_lease.sql" with { type: "text" };
-import sqlite14 from "./sqlite/0014_asset-frame-url.sql" with { type: "text" };
-import sqlite15 from "./sqlite/0015_task_follows_workload.sql" with { type: "text" };
+import sqlite12 from "./sqlite/0012_leases_frames_and_bounds.sql" with { type: "text" };
 
 export interface Migration {
   name: string;
@@ -50,10 +44,7 @@ export const pgMigrations: Migration[] = [
   { name: "0009_scripts", sql: pg9 },
   { name: "0010_executors_and_notes", sql: pg10 },
   { name: "0011_rate_claims", sql: pg11 },
-  { name: "0012_drop_rate_windows", sql: pg12 },
-  { name: "0013_idempotency_lease", sql: pg13 },
-  { name: "0014_asset-frame-url", sql: pg14 },
-  { name: "0015_task_follows_workload", sql: pg15 },
+  { name: "0012_leases_frames_and_bounds", sql: pg12 },
 ];
 
 export const sqliteMigrations: Migration[] = [
@@ -69,8 +60,5 @@ export const sqliteMigrations: Migration[] = [
   { name: "0009_scripts", sql: sqlite9 },
   { name: "0010_executors_and_notes", sql: sqlite10 },
   { name: "0011_rate_claims", sql: sqlite11 },
-  { name: "0012_drop_rate_windows", sql: sqlite12 },
-  { name: "0013_idempotency_lease", sql: sqlite13 },
-  { name: "0014_asset-frame-url", sql: sqlite14 },
-  { name: "0015_task_follows_workload", sql: sqlite15 },
+  { name: "0012_leases_frames_and_bounds", sql: sqlite12 },
 ];

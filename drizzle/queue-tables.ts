@@ -206,6 +206,17 @@ export function defineQueueTables(c: ColumnKit) {
     (t) => [c.primaryKey({ columns: [t.workload_id, t.at] })],
   );
 
+  /** Of the version before `rate_claims`, which reads it while a fleet is upgraded one by one: to be dropped with the next one. */
+  const rate_windows = c.table(
+    "rate_windows",
+    {
+      workload_id: c.big("workload_id").notNull(),
+      started_at: c.time("started_at").notNull(),
+      used: c.int("used").notNull(),
+    },
+    (t) => [c.primaryKey({ columns: [t.workload_id] })],
+  );
+
   /** A pull worker as it last spoke (pipeline spec §2.5). `incarnation` is new at every start of its process. */
   const pull_workers = c.table("pull_workers", {
     worker_id: c.str("worker_id").primaryKey(),
@@ -239,5 +250,6 @@ export function defineQueueTables(c: ColumnKit) {
     workload_stats,
     rate_minutes,
     rate_claims,
+    rate_windows,
   };
 }

@@ -24,6 +24,7 @@ export const {
   workload_stats,
   rate_minutes,
   rate_claims,
+  rate_windows,
   plugin_state,
   plugin_blobs,
   agents,

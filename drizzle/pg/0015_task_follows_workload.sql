@@ -1,1 +1,0 @@
-ALTER TABLE "tasks" ADD COLUMN "follows_workload" boolean DEFAULT false NOT NULL;

@@ -1,1 +1,0 @@
-ALTER TABLE `assets` ADD `frame_url` text;

@@ -1,1 +1,0 @@
-ALTER TABLE `tasks` ADD `follows_workload` integer DEFAULT false NOT NULL;
