@@ -40,7 +40,8 @@ afterAll(async () => {
 const run = (commands: string) =>
   runProgram(
     ["bash", "-euo", "pipefail", "-c", `flotilla() { ${SELF.join(" ")} "$@"; }\n${commands}`],
-    { cwd: dir, env: { H: url, SVC_HUB: url } },
+    // A is what the first block exports.
+    { cwd: dir, env: { H: url, A: `${url}/api/v1`, SVC_HUB: url } },
   );
 
 test("§4.6 the typical flow with curl: 10,000 tasks are submitted, drain under live counts, and have outputs", async () => {
@@ -50,7 +51,7 @@ test("§4.6 the typical flow with curl: 10,000 tasks are submitted, drain under 
   const counts = [...stdout.matchAll(/\{"pending":(\d+),/g)].map(([, pending]) => Number(pending));
   expect(counts.at(-1)).toBe(0);
   expect(counts.toSorted((a, b) => b - a)).toEqual(counts);
-  const [run1] = JSON.parse(/\{"runs":.*?\}\](,"\w+":\w+)*\}/s.exec(stdout)?.[0] ?? "{}").runs;
+  const [run1] = JSON.parse(/\{"runs":.*(?=\{"reset")/s.exec(stdout)?.[0] ?? "{}").runs;
   expect(run1).toMatchObject({ workload: "words", success: true, output_json: { words: 7 } });
   expect(stdout).toEndWith('{"reset":0}');
 }, 60_000);
