@@ -44,6 +44,7 @@ test("§4.1 GET /jobs/{id}/assets.json (§2.3) lists what was uploaded, with nam
     ext: "png",
     source_url: "http://site.test/logo.png",
     page_url: "http://site.test/",
+    frame_url: "http://site.test/",
     status: 200,
     from_cache: false,
     from_service_worker: false,

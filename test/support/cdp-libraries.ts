@@ -29,7 +29,9 @@ export const withPuppeteer = (
   use: (browser: Puppet) => Promise<void>,
 ): Promise<void> =>
   withBrowser(fleet, where, use, (session) =>
-    session ? puppeteer.connect({ browserWSEndpoint: session.cdp_url }) : puppeteer.launch(launch()),
+    session
+      ? puppeteer.connect({ browserWSEndpoint: session.cdp_url })
+      : puppeteer.launch(launch()),
   );
 
 async function withBrowser<B extends { close(): Promise<void> }>(
