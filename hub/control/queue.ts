@@ -36,8 +36,10 @@ export function queueCounts(row: StoredCounts | undefined): QueueCounts {
 
 /** GET …/queue (pipeline spec §2.3): from counters, so it costs the same for ten tasks and ten million. */
 export async function getCounts(ctx: ControlContext, slug: string): Promise<QueueCounts> {
-  const { workload_id } = await ctx.pipeline.workloads.require(slug);
-  const [row] = await ctx.pipeline.store.counts(workload_id);
+  // Read from the database: who has just deleted the workload at another control plane is not shown its counts.
+  const workload = await ctx.db.workloads.get(slug);
+  if (!workload) throw notFound("workload");
+  const [row] = await ctx.pipeline.store.counts(workload.workload_id);
   return queueCounts(row);
 }
 
