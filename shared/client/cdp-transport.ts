@@ -18,6 +18,10 @@ interface Message {
   params?: Record<string, unknown>;
 }
 
+/** A hub or a worker that is away for a moment must not cost a file: so often it is asked for, with growing waits. */
+const TRIES = 4;
+const FIRST_WAIT_MS = 250;
+
 /** A guid is what the browser calls a download, and what Playwright calls its file. */
 const GUID = /^[0-9a-f-]{36}$/i;
 
@@ -49,13 +53,22 @@ export function cdpTransport(http: Http, session_path: string): CdpTransport {
       throw err;
     }
   };
+  const fetchPatiently = async (guid: string, into: string): Promise<string> => {
+    for (let tried = 1; ; tried += 1)
+      try {
+        return await fetchFile(guid, into);
+      } catch (err) {
+        if (tried === TRIES || over.signal.aborted) throw err;
+        await new Promise((resolve) => setTimeout(resolve, FIRST_WAIT_MS * tried));
+      }
+  };
   const deliver = (message: object): void => transport.onmessage?.(message);
   const receive = (message: Message): void => {
     const { method, params } = message;
     const guid = String(params?.guid);
     const whole = method === "Browser.downloadProgress" && params?.state === "completed";
     if (whole && directory !== null && GUID.test(guid))
-      fetchFile(guid, directory).then(
+      fetchPatiently(guid, directory).then(
         (filePath) => deliver({ ...message, params: { ...params, filePath } }),
         () => deliver({ ...message, params: { ...params, state: "canceled" } }),
       );

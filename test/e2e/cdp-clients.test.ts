@@ -215,6 +215,15 @@ describe("downloads", () => {
         const file = (await session.files()).findLast(({ url }) => url.endsWith("/report"));
         expect(file).toMatchObject({ state: "completed", size: REPORT.length });
         expect(await (await session.file(file?.name ?? "")).text()).toBe(REPORT);
+        const begun = new Promise<string>((resolve) => {
+          cdp.on("Browser.downloadProgress", ({ state, guid: other, receivedBytes }) => {
+            if (state === "inProgress" && receivedBytes > 0) resolve(other);
+          });
+        });
+        await page.click("#endless");
+        const running = await begun;
+        expect(await session.file(running).catch((err) => err.status)).toBe(404);
+        await cdp.send("Browser.cancelDownload", { guid: running });
         const unknown = crypto.randomUUID();
         expect(await session.file(unknown).catch((err) => err.status)).toBe(404);
       }),

@@ -110,7 +110,8 @@ export function createDownloads({ max_bytes }: { max_bytes: number }): Downloads
     listDownloads: () => [...rows.values()].map(({ guid: _guid, path: _path, ...file }) => file),
     openDownload: (name) => {
       const row = rows.get(name) ?? [...rows.values()].find(({ guid }) => guid === name);
-      if (row) return row.state === "completed" ? stored(row.path, row.mime) : null;
+      // The file has its name only when it is whole, and a CDP client may be told of that before this process is.
+      if (row) return row.state === "canceled" ? null : stored(row.path, row.mime);
       // Of a context that a CDP client has made for itself: nobody else is told of its downloads, nor of their names.
       if (directory === null || !GUID.test(name)) return null;
       return stored(join(directory, name), OCTETS);
