@@ -41,6 +41,12 @@ async function addWorkload(fields: Record<string, unknown> = {}, pks: string[] =
   expect(status).toBe(201);
   if (pks.length > 0)
     await api("POST", `/workloads/${slug}/tasks/batch`, { items: pks.map((pk) => ({ pk })) });
+  // A claim that does not wait finds them at another hub only when that one has heard of them.
+  if (pks.length > 0 && fields.enabled !== false)
+    await hub.everywhere(({ pipeline }) => {
+      const row = pipeline.workloads.bySlug(slug);
+      return row !== undefined && pipeline.ready.has(row.workload_id);
+    });
   return slug;
 }
 /** Whether a hub knows of this filter; one that does not know the worker reads it with the next call. */
