@@ -6,9 +6,6 @@ const MAX_DEPTH = 8;
 const SECRET_NAME =
   /pass(word|wd|phrase)?$|secret|token$|authorization|cookies?$|api[-_]?key$|private[-_]?key|credentials?$/i;
 
-/** What stands under such a name is not shown. */
-export const hasSecretName = (name: string): boolean => SECRET_NAME.test(name);
-
 /** Hides secrets in what leaves the process as a log. */
 export interface LogMask {
   text(text: string): string;

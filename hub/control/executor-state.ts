@@ -1,9 +1,9 @@
 import { isoTime } from "#shared/clock.ts";
 import type { ExecutorState } from "#shared/schema/executor.ts";
-import { PULL_OFFLINE_MS } from "#shared/schema/pull.ts";
 import type { PullWorkerRow, WorkloadRow } from "../db/types.ts";
 import type { ControlContext } from "./context.ts";
 import { revisionOf } from "./pull/answer.ts";
+import { isLive } from "./pull/is-live.ts";
 
 const OK: ExecutorState = { state: "ok", error: null, trace: null, since: null, workers: [] };
 
@@ -15,9 +15,8 @@ export function executorState(
   workload: WorkloadRow,
   workers: readonly PullWorkerRow[],
 ): ExecutorState {
-  const heard_after = clock.now() - PULL_OFFLINE_MS;
   const told = workers
-    .filter((worker) => worker.last_heartbeat_at >= heard_after && worker.broken !== null)
+    .filter((worker) => worker.broken !== null && isLive(clock, worker))
     .flatMap(({ worker_id, host, broken }) =>
       (broken ?? [])
         .filter((one) => one.workload === workload.slug)

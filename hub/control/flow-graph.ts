@@ -1,6 +1,5 @@
 import type { ExecutorState } from "#shared/schema/executor.ts";
 import type { FlowLayout, FlowNode, FlowSnapshot } from "#shared/schema/flow.ts";
-import { PULL_OFFLINE_MS } from "#shared/schema/pull.ts";
 import type { WorkloadRow } from "../db/types.ts";
 import type { ControlContext } from "./context.ts";
 import { executorState } from "./executor-state.ts";
@@ -21,6 +20,7 @@ import {
 } from "./flow-edges.ts";
 import { placeNodes } from "./flow-layout.ts";
 import { MINUTE_MS, minuteOf } from "./flow-rates.ts";
+import { isLive } from "./pull/is-live.ts";
 import { queueCounts } from "./queue.ts";
 import { SCHEDULED } from "./schedules.ts";
 
@@ -51,7 +51,7 @@ export async function getSnapshot(ctx: ControlContext): Promise<FlowSnapshot> {
   }
   const facts: Facts = {
     workloads,
-    workers: all.filter((w) => clock.now() - w.last_heartbeat_at <= PULL_OFFLINE_MS),
+    workers: all.filter((w) => isLive(clock, w)),
     rate: (workload_id, metric) => (sums.get(`${workload_id} ${metric}`) ?? 0) / minutes,
     rates,
   };

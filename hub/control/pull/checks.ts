@@ -1,9 +1,9 @@
 import { AppError, conflict, notFound } from "#shared/errors.ts";
 import { newToken } from "#shared/ids.ts";
 import type { CheckAnswer, ExecutorCheck } from "#shared/schema/executor.ts";
-import { PULL_OFFLINE_MS } from "#shared/schema/pull.ts";
 import type { PullWorkerRow, WorkloadRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
+import { isLive } from "./is-live.ts";
 import { type Asked, answeredKey, askedKey, CHECK_TTL_MS } from "./waiting-checks.ts";
 import { mayRun } from "./workers.ts";
 
@@ -16,11 +16,10 @@ async function chooseWorker(
   workload: WorkloadRow,
   worker_id: string | undefined,
 ): Promise<PullWorkerRow> {
-  const heard_after = ctx.clock.now() - PULL_OFFLINE_MS;
   const rows = await ctx.db.pull_workers.list();
   const named = worker_id === undefined ? rows : rows.filter((w) => w.worker_id === worker_id);
   if (named.length === 0 && worker_id !== undefined) throw notFound("worker");
-  const able = named.filter((w) => w.last_heartbeat_at >= heard_after && mayRun(w, workload));
+  const able = named.filter((w) => isLive(ctx.clock, w) && mayRun(w, workload));
   // The one with most to spare.
   const [best] = able.sort((a, b) => b.slots - b.in_flight - (a.slots - a.in_flight));
   if (best) return best;

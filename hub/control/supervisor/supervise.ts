@@ -1,9 +1,9 @@
-import { PULL_OFFLINE_MS } from "#shared/schema/pull.ts";
 import type { QueueCounts } from "../../db/queue/types.ts";
 import type { AgentRow, PullWorkerRow, SupervisedRow, WorkloadRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
 import { brokenSentence, executorState } from "../executor-state.ts";
 import { isAlive } from "../fleet/agents.ts";
+import { isLive } from "../pull/is-live.ts";
 import { mayRun } from "../pull/workers.ts";
 import { resetFailed } from "../queue.ts";
 import { deadInstances, restartDead } from "./dead-instances.ts";
@@ -48,10 +48,9 @@ async function readScene(ctx: ControlContext): Promise<Scene> {
     ctx.db.pull_workers.list(),
     ctx.db.agents.list(),
   ]);
-  const heard_after = ctx.clock.now() - PULL_OFFLINE_MS;
   return {
     counts: new Map(counts.map((c) => [c.workload_id, c])),
-    workers: rows.filter((w) => !w.draining && w.last_heartbeat_at >= heard_after),
+    workers: rows.filter((w) => !w.draining && isLive(ctx.clock, w)),
     known: new Map(rows.map((row) => [row.worker_id, row])),
     agents: agents.filter((agent) => isAlive(ctx, agent)),
   };
