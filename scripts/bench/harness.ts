@@ -40,6 +40,9 @@ export interface BenchOptions {
   runs: number;
   /** One small iteration that only proves that the benchmark still works. */
   tiny: boolean;
+  /** How long `soak` watches, and its jobs a minute. */
+  minutes?: number;
+  rate?: number;
 }
 
 export type Bench = (options: BenchOptions) => Promise<Figure[]>;

@@ -20,5 +20,6 @@ export const BENCH_NAMES = [
   "python",
   "backlog",
   "idle-workers",
+  "soak",
 ] as const;
 export type BenchName = (typeof BENCH_NAMES)[number];

@@ -1,10 +1,12 @@
+import { parseArgs } from "node:util";
+import { errorMessage } from "#shared/errors.ts";
 import type { Bench, Figure } from "./harness.ts";
 import { printTable } from "./harness.ts";
 import { BENCH_NAMES, type BenchName } from "./names.ts";
 
 /**
- * `bun run bench [name…] [--runs N] [--tiny]`: every benchmark, or those named. JSON lines, then a table.
- * `--tiny` is one small iteration of each, for the suite.
+ * `bun run bench [name…] [--runs N] [--tiny]`: every benchmark but the long ones, or those named. JSON lines, then a table.
+ * `--tiny` is one small iteration of each, for the suite; `soak` takes `--minutes N` and `--rate N`, jobs a minute.
  */
 const BENCHES: Record<BenchName, () => Promise<Bench>> = {
   "fetch-job": async () => (await import("./fetch-job.ts")).fetchJob,
@@ -27,28 +29,52 @@ const BENCHES: Record<BenchName, () => Promise<Bench>> = {
   python: async () => (await import("./pipeline/python.ts")).python,
   backlog: async () => (await import("./pipeline/backlog.ts")).backlog,
   "idle-workers": async () => (await import("./pipeline/idle-workers.ts")).idleWorkers,
+  soak: async () => (await import("./soak.ts")).soak,
 };
 
-const args = process.argv.slice(2);
-const tiny = args.includes("--tiny");
-const runsAt = args.indexOf("--runs");
-const runs = runsAt >= 0 ? Number(args[runsAt + 1]) : tiny ? 1 : 7;
-const names = args.filter((a, i) => !a.startsWith("--") && (runsAt < 0 || i !== runsAt + 1));
-const unknown = names.find((n) => !(n in BENCHES));
-if (unknown || !Number.isInteger(runs) || runs < 1) {
-  console.error(
-    unknown
-      ? `unknown benchmark ${unknown}: one of ${Object.keys(BENCHES).join(", ")}`
-      : "--runs needs a whole number, 1 or more",
-  );
+/** Takes hours, so that it runs only when it is named. */
+const LONG: readonly BenchName[] = ["soak"];
+
+function fail(message: string): never {
+  console.error(message);
   process.exit(2);
 }
 
+function readArgs() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        tiny: { type: "boolean", default: false },
+        runs: { type: "string" },
+        minutes: { type: "string" },
+        rate: { type: "string" },
+      },
+    });
+  } catch (err) {
+    return fail(errorMessage(err));
+  }
+}
+
+const { values, positionals: names } = readArgs();
+const { tiny } = values;
+const above = (name: "minutes" | "rate"): number | undefined => {
+  const value = values[name] === undefined ? undefined : Number(values[name]);
+  return value === undefined || value > 0 ? value : fail(`--${name} needs a number above 0`);
+};
+const runs = values.runs === undefined ? (tiny ? 1 : 7) : Number(values.runs);
+if (!Number.isInteger(runs) || runs < 1) fail("--runs needs a whole number, 1 or more");
+const unknown = names.find((name) => !(name in BENCHES));
+if (unknown) fail(`unknown benchmark ${unknown}: one of ${BENCH_NAMES.join(", ")}`);
+const [minutes, rate] = [above("minutes"), above("rate")];
+const wanted = (name: BenchName) =>
+  names.length > 0 ? names.includes(name) : !LONG.includes(name);
+
 const figures: Figure[] = [];
 for (const name of BENCH_NAMES) {
-  if (names.length > 0 && !names.includes(name)) continue;
+  if (!wanted(name)) continue;
   const bench = await BENCHES[name]();
-  for (const figure of await bench({ runs, tiny })) {
+  for (const figure of await bench({ runs, tiny, minutes, rate })) {
     console.log(JSON.stringify(figure));
     figures.push(figure);
   }

@@ -228,7 +228,11 @@ export interface FleetOptions {
   /** Command that starts the program; from source by default. */
   program?: string[];
   env?: Record<string, string>;
+  /** More variables, which name the fleet's own directory. */
+  inDirectory?: (dir: string) => Record<string, string>;
   headless?: boolean;
+  /** The worker pulls tasks of the hub's pipeline too. */
+  pipeline?: boolean;
   /** Where the worker dials the hub; its own port by default. */
   dialPort?: (hub_port: number) => Promise<number>;
 }
@@ -248,6 +252,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<FleetProce
     SVC_QUEUE_REDRIVE_MIN_AGE_S: "2",
     ...(options.headless ? { SVC_HEADLESS_LANES: "1" } : {}),
     ...options.env,
+    ...options.inDirectory?.(dir),
   };
   const url = `http://127.0.0.1:${port}`;
   const hub = superviseProcess("hub", [...program, "hub"], {
@@ -258,6 +263,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<FleetProce
   const worker = superviseProcess("worker", [...program, "worker"], {
     ...env,
     HUB_URL: `ws://127.0.0.1:${dialled}`,
+    ...(options.pipeline ? { SVC_CONTROL_URL: url } : {}),
     SVC_DATA_DIR: join(dir, "worker"),
     LANE_POOL: String(lanes),
     MAX_CONCURRENT: String(lanes),
