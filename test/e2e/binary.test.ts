@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import {
   chmodSync,
   chownSync,
@@ -12,54 +12,22 @@ import {
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { addressOf, asNobody, binaryRig, statusOf } from "#test/support/binary.ts";
 import { until } from "#test/support/fleet-process.ts";
 import { lanePorts } from "#test/support/ports.ts";
-import { inEmptyDir, type Program, runProgram, startProgram } from "#test/support/program.ts";
-import { ensureBinary } from "../../scripts/build.ts";
+import { inEmptyDir, startProgram } from "#test/support/program.ts";
 
 /** The compiled binary in every mode, from an empty directory, with nothing of the sources beside it. */
 
-let flotilla: string;
-let programs: Program[] = [];
+const flotilla = binaryRig();
 
-beforeAll(async () => {
-  flotilla = await ensureBinary();
-}, 120_000);
-
-afterAll(async () => {
-  for (const program of programs) program.kill("SIGKILL");
-  await Promise.all(programs.map((p) => p.exited));
-});
-
-function start(
+/** In `dir`. */
+const start = (
   dir: string,
   args: string[],
   env: Record<string, string> = {},
   prefix: string[] = [],
-) {
-  const program = startProgram([...prefix, flotilla, ...args], { cwd: dir, env });
-  programs.push(program);
-  return program;
-}
-
-/** The address in the log line or banner a listening mode begins with. */
-async function addressOf(program: Program): Promise<string> {
-  const port = await until("the listening port", 20_000, () => {
-    const line = /"port":(\d+)/.exec(program.stderr) ?? /127\.0\.0\.1:(\d+)/.exec(program.stdout);
-    return line?.[1];
-  });
-  return `http://127.0.0.1:${port}`;
-}
-
-const statusOf = async (url: string) =>
-  (await fetch(url, { signal: AbortSignal.timeout(5_000) })).status;
-
-async function endWith(program: Program, signal: NodeJS.Signals): Promise<number> {
-  program.kill(signal);
-  const code = await program.exited;
-  programs = programs.filter((p) => p !== program);
-  return code;
-}
+) => flotilla.start(args, { cwd: dir, env, prefix });
 
 const LISTENING = [
   { mode: "hub", paths: ["/health", "/openapi.json", "/docs", "/workers", "/api/v1/health"] },
@@ -75,7 +43,7 @@ for (const { mode, paths } of LISTENING)
           const url = await addressOf(program);
           for (const path of paths)
             expect(`${path} ${await statusOf(url + path)}`).toBe(`${path} 200`);
-          expect(await endWith(program, signal)).toBe(0);
+          expect(await flotilla.end(program, signal)).toBe(0);
           expect(readdirSync(dir)).toEqual(["data"]);
         }));
   });
@@ -90,33 +58,26 @@ test("fleet spec §1 the admin UI is in the binary: its page and every file that
       expect(names.filter((name) => name.endsWith(".js")).length).toBeGreaterThan(0);
       expect(names.filter((name) => name.endsWith(".css")).length).toBeGreaterThan(0);
       for (const name of names) expect(`${name} ${await statusOf(url + name)}`).toBe(`${name} 200`);
-      expect(await endWith(program, "SIGTERM")).toBe(0);
+      expect(await flotilla.end(program, "SIGTERM")).toBe(0);
     }
   }));
 
 test("flotilla hub runs as an unprivileged user", () =>
   inEmptyDir(async (dir) => {
-    const nobody = 65_534;
-    chownSync(dir, nobody, nobody);
-    const prefix = ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"];
-    const env = { HOME: dir };
-    const program = start(
-      dir,
-      ["hub", "--host", "127.0.0.1", "--port", "0"],
-      env,
-      unprivileged(prefix),
-    );
+    if (process.getuid?.() === 0) chownSync(dir, 65_534, 65_534);
+    const args = ["hub", "--host", "127.0.0.1", "--port", "0"];
+    const program = start(dir, args, { HOME: dir }, asNobody());
     expect(await statusOf(`${await addressOf(program)}/health`)).toBe(200);
-    expect(await endWith(program, "SIGTERM")).toBe(0);
+    expect(await flotilla.end(program, "SIGTERM")).toBe(0);
   }));
 
 test("design/api.md Scripts: the binary is the runtime of scripts, also where only root gets at it", () =>
   inEmptyDir(async (dir) => {
     const hidden = join(dir, "hidden");
     mkdirSync(hidden, { mode: 0o700 });
-    copyFileSync(flotilla, join(hidden, "flotilla"));
+    copyFileSync(flotilla.path, join(hidden, "flotilla"));
     const doctor = ["doctor", "hub", "--json", "--data-dir", join(dir, "data")];
-    for (const program of [flotilla, join(hidden, "flotilla")]) {
+    for (const program of [flotilla.path, join(hidden, "flotilla")]) {
       const run = startProgram([program, ...doctor], { cwd: dir });
       await run.exited;
       const { checks } = JSON.parse(run.stdout) as { checks: { name: string }[] };
@@ -127,15 +88,11 @@ test("design/api.md Scripts: the binary is the runtime of scripts, also where on
     }
   }));
 
-/** Only root can become somebody else; for anybody else the test itself runs unprivileged. */
-const unprivileged = (prefix: string[]) => (process.getuid?.() === 0 ? prefix : []);
-
 test("flotilla dev as an unprivileged user runs the demo job on headless lanes and ends with 0", async () => {
   const dir = mkdtempSync(join(tmpdir(), "flotilla-empty-"));
   try {
     chmodSync(dir, 0o755);
     if (process.getuid?.() === 0) chownSync(dir, 65_534, 65_534);
-    const prefix = unprivileged(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]);
     const args = [
       "dev",
       "--port",
@@ -149,9 +106,8 @@ test("flotilla dev as an unprivileged user runs the demo job on headless lanes a
       "out",
     ];
     const env = { HOME: dir, TMPDIR: dir, ...lanePorts() };
-    const program = start(dir, args, env, prefix);
-    const code = await program.exited;
-    programs = programs.filter((p) => p !== program);
+    const program = start(dir, args, env, asNobody());
+    const code = await flotilla.exitCode(program);
     expect({ code, log: code === 0 ? "" : program.stderr }).toEqual({ code: 0, log: "" });
     expect(program.stdout).toContain("(100 %)");
     expect(existsSync(join(dir, "out/assets/gradient.png"))).toBe(true);
@@ -189,8 +145,8 @@ test(
         fetch: () => new Response("<p>hello", { headers: { "content-type": "text/html" } }),
       });
       try {
-        const client = await runProgram(
-          [flotilla, "fetch", site.url.href, "--json", "--option", "idle_seconds=0.2"],
+        const client = await flotilla.run(
+          ["fetch", site.url.href, "--json", "--option", "idle_seconds=0.2"],
           { cwd: dir, env: { SVC_HUB: url } },
         );
         expect({ code: client.code, err: client.code === 0 ? "" : client.stderr }).toEqual({
@@ -198,13 +154,13 @@ test(
           err: "",
         });
         expect(JSON.parse(client.stdout).job.status).toBe("completed");
-        const list = await runProgram([flotilla, "workers"], { cwd: dir, env: { SVC_HUB: url } });
+        const list = await flotilla.run(["workers"], { cwd: dir, env: { SVC_HUB: url } });
         expect(list.stdout).toContain("active");
       } finally {
         await site.stop(true);
       }
-      expect(await endWith(worker, "SIGTERM")).toBe(0);
-      expect(await endWith(hub, "SIGTERM")).toBe(0);
+      expect(await flotilla.end(worker, "SIGTERM")).toBe(0);
+      expect(await flotilla.end(hub, "SIGTERM")).toBe(0);
     }),
   120_000,
 );
@@ -223,8 +179,7 @@ test("a second signal ends a drain at once with 128 and its number", () =>
     program.kill("SIGTERM");
     await program.says("stop asked for");
     program.kill("SIGTERM");
-    const code = await program.exited;
-    programs = programs.filter((p) => p !== program);
+    const code = await flotilla.exitCode(program);
     socket.destroy();
     expect(code).toBe(143);
   }));
@@ -244,7 +199,7 @@ describe("a command line or variable that is wrong gives one clear line and 2", 
   for (const { args, env, says } of rows)
     test(`${JSON.stringify(env ?? {})} flotilla ${args.join(" ")}`, () =>
       inEmptyDir(async (dir) => {
-        const { code, stderr } = await runProgram([flotilla, ...args], { cwd: dir, env });
+        const { code, stderr } = await flotilla.run(args, { cwd: dir, env });
         expect(code).toBe(2);
         expect(stderr).toContain(says);
         expect(stderr.trimEnd().split("\n")).toHaveLength(1);
@@ -253,13 +208,10 @@ describe("a command line or variable that is wrong gives one clear line and 2", 
 
 test("a worker without its browser names the package and exits 3", () =>
   inEmptyDir(async (dir) => {
-    const { code, stderr } = await runProgram(
-      [flotilla, "worker", "--hub-url", "ws://127.0.0.1:1"],
-      {
-        cwd: dir,
-        env: { PATH: dir, ...lanePorts() },
-      },
-    );
+    const { code, stderr } = await flotilla.run(["worker", "--hub-url", "ws://127.0.0.1:1"], {
+      cwd: dir,
+      env: { PATH: dir, ...lanePorts() },
+    });
     expect(code).toBe(3);
     expect(stderr).toContain("apt-get install chromium");
   }));
@@ -270,24 +222,24 @@ test("dev mode says once that a program is missing and keeps serving", () =>
     await program.says("child cannot run, not started again");
     expect(await statusOf(`${await addressOf(program)}/health`)).toBe(200);
     expect(program.stderr.match(/apt-get install/g)).toHaveLength(1);
-    expect(await endWith(program, "SIGTERM")).toBe(0);
+    expect(await flotilla.end(program, "SIGTERM")).toBe(0);
   }));
 
 test("--version gives the hash that /health gives", () =>
   inEmptyDir(async (dir) => {
-    const { stdout } = await runProgram([flotilla, "--version"], { cwd: dir });
+    const { stdout } = await flotilla.run(["--version"], { cwd: dir });
     expect(stdout).toMatch(/^flotilla [0-9a-f]{12}\n$/);
     const program = start(dir, ["hub", "--host", "127.0.0.1", "--port", "0"]);
     const health = (await (await fetch(`${await addressOf(program)}/health`)).json()) as {
       version: string;
     };
     expect(stdout.trim()).toBe(`flotilla ${health.version}`);
-    expect(await endWith(program, "SIGTERM")).toBe(0);
+    expect(await flotilla.end(program, "SIGTERM")).toBe(0);
   }));
 
 test("the client exits 3 when no hub answers", () =>
   inEmptyDir(async (dir) => {
-    const { code, stderr } = await runProgram([flotilla, "jobs"], {
+    const { code, stderr } = await flotilla.run(["jobs"], {
       cwd: dir,
       env: { SVC_HUB: "http://127.0.0.1:1" },
     });
