@@ -38,7 +38,15 @@ async function compile(outfile: string, version: string, embedded: string[]): Pr
     loader: { ".gz": "file" },
     target: "bun",
     plugins: [playwrightPackage(ROOT)],
-    compile: { outfile },
+    compile: {
+      outfile,
+      // A directory that somebody else may write to must not decide what runs: by default Bun takes variables from its
+      // .env and runs what its bunfig.toml preloads.
+      autoloadDotenv: false,
+      autoloadBunfig: false,
+      autoloadTsconfig: false,
+      autoloadPackageJson: false,
+    },
     minify: { whitespace: true, syntax: true },
     bytecode: true,
     format: "esm",

@@ -58,10 +58,19 @@ const ROUNDS: Group[][][] = [
   [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"] }], [FLEET_API_2]],
 ];
 const GROUPS = ROUNDS.flat(2);
-/** Outside of the rounds. `bench-all` and `ui-all` have to be asked for. */
-const STEPS = ["check", "build", "bench", "bench-all", "binary", UI_ALL.name];
-/** Judges what the build made. */
-const BINARY: Group = { name: "binary", files: [BINARY_TESTS] };
+/** Judge what the build made: that it works, and that it can be operated. */
+const OF_BINARY: Group[] = [
+  { name: "binary", files: [BINARY_TESTS] },
+  { name: "ops", files: ["test/ops/*.test.ts"] },
+];
+/** Services under systemd, in the machines of `scripts/lan`: root's, one run at a time, minutes long. */
+const OPS_LAN: Group = { name: "ops-lan", files: ["test/ops/lan/*.test.ts"], silent_s: 900 };
+/** What has to be asked for. */
+const ASKED_FOR = [UI_ALL, OPS_LAN];
+/** Outside of the rounds. `bench-all` has to be asked for too. */
+const STEPS = ["check", "build", "bench", "bench-all"];
+/** What needs the build. */
+const BUILT = [...OF_BINARY, OPS_LAN].map(({ name }) => name);
 
 /** Each benchmark in its smallest form: it must end well, its figures are not judged. */
 const BENCH_TIMEOUT_MS = 240_000;
@@ -130,7 +139,8 @@ async function runRound(
 
 async function runAll(only: string[]): Promise<Tally[]> {
   const wanted = (name: string) => only.length === 0 || only.includes(name);
-  const unknown = only.filter((o) => ![...STEPS, ...GROUPS.map((g) => g.name)].includes(o));
+  const named = [...GROUPS, ...OF_BINARY, ...ASKED_FOR].map((group) => group.name);
+  const unknown = only.filter((o) => ![...STEPS, ...named].includes(o));
   if (unknown.length > 0) throw new Error(`no such group: ${unknown.join(", ")}`);
   const scratch = mkdtempSync(join(tmpdir(), "flotilla-tests-"));
   const tallies: Tally[] = [];
@@ -143,7 +153,7 @@ async function runAll(only: string[]): Promise<Tally[]> {
           return { passed: results.length - failed, failed, note: "" };
         }),
       );
-    if (["build", "binary", "bench", "bench-all"].some(wanted))
+    if (["build", "bench", "bench-all", ...BUILT].some(wanted))
       tallies.push(
         await step("build", async () => {
           await buildBinary();
@@ -158,8 +168,10 @@ async function runAll(only: string[]): Promise<Tally[]> {
       : [];
     const ended = await Promise.all([runRound(last, wanted, scratch), benches]);
     tallies.push(...ended.flat());
-    if (wanted("binary")) tallies.push(await runGroup(BINARY, scratch));
-    if (only.includes(UI_ALL.name)) tallies.push(await runGroup(UI_ALL, scratch));
+    for (const group of OF_BINARY.filter(({ name }) => wanted(name)))
+      tallies.push(await runGroup(group, scratch));
+    for (const group of ASKED_FOR.filter(({ name }) => only.includes(name)))
+      tallies.push(await runGroup(group, scratch));
     if (only.includes("bench-all"))
       tallies.push(await step("bench-all", () => runBenches(BENCH_NAMES)));
   } finally {
