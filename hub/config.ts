@@ -12,7 +12,7 @@ import {
   seconds,
   text,
 } from "#shared/env.ts";
-import { LOG_LEVELS } from "#shared/log.ts";
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat } from "#shared/log.ts";
 import { HOST_NAME } from "#shared/schema/agent.ts";
 import type { S3Keys } from "./stores/s3-url.ts";
 
@@ -103,6 +103,10 @@ export const HubEnv = z.object({
   ),
   SVC_DATA_DIR: text("./data").describe("Database, objects and scratch files"),
   SVC_LOG_LEVEL: z.enum(LOG_LEVELS).default("info").describe("debug, info, warn or error"),
+  SVC_LOG_FORMAT: z
+    .enum(LOG_FORMATS)
+    .default("auto")
+    .describe("human, json or auto: human on a terminal, JSON elsewhere"),
   WORKER_SECRET: optionalText().describe("Handshake secret of the worker link; unset = none"),
   PUBLIC_BASE_URL: httpBase.describe(
     "Hub URL told to workers: default http://hub:8000 in hub mode, none in dev mode",
@@ -228,6 +232,7 @@ export interface HubConfig {
   /** Each ends with a slash. */
   readonly minio_prefixes: readonly string[];
   readonly log_level: (typeof LOG_LEVELS)[number];
+  readonly log_format: LogFormat;
   readonly worker_secret: string | null;
   readonly public_base_url: string | null;
   readonly api_token: string | null;
@@ -369,6 +374,7 @@ export function loadHubConfig(
       e.SVC_MINIO_PREFIXES.length > 0 ? e.SVC_MINIO_PREFIXES : DEFAULT_PREFIXES,
     ),
     log_level: e.SVC_LOG_LEVEL,
+    log_format: e.SVC_LOG_FORMAT,
     worker_secret: e.WORKER_SECRET ?? null,
     public_base_url: e.PUBLIC_BASE_URL ?? (mode === "hub" ? "http://hub:8000" : null),
     api_token: e.SVC_API_TOKEN ?? null,

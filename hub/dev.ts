@@ -54,6 +54,7 @@ function startWorkerChild(
       options.address,
       `--data-dir=${join(deps.config.data_dir, name)}`,
       `--log-level=${deps.config.log_level}`,
+      `--log-format=${deps.config.log_format}`,
       "--exit-on-stdin-close",
       ...options.flags.flatMap(given),
     ],

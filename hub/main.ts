@@ -1,13 +1,15 @@
 import { systemClock } from "#shared/clock.ts";
 import { ConfigError, type EnvSource } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
-import { createLog, type LogLevel } from "#shared/log.ts";
+import { createLog, type LogFormat, type LogLevel } from "#shared/log.ts";
+import { lineFormat } from "#shared/log-format.ts";
 import { nodeVersion } from "#shared/version.ts";
 import { launchedBy, tellRegistered } from "#worker/update/launched.ts";
 import { blameFlags, type FlagValues, flagOverrides, parseCommandLine } from "./cli/args.ts";
 import { EXIT, UsageError } from "./cli/exit.ts";
 import { isOperatorCommand, type Mode } from "./cli/flags.ts";
 import { helpText } from "./cli/help.ts";
+import { logTarget } from "./cli/log-target.ts";
 import { runService, type Service } from "./cli/run-service.ts";
 import { systemTerminal } from "./cli/terminal.ts";
 
@@ -17,7 +19,8 @@ import { systemTerminal } from "./cli/terminal.ts";
  */
 
 const env: EnvSource = process.env;
-const terminal = systemTerminal(process.stdout, process.stderr);
+const stderr = logTarget(process.stderr.fd, env);
+const terminal = systemTerminal(process.stdout, process.stderr, stderr.journal);
 
 /** How this program starts itself again: the compiled binary alone, or Bun with this file. */
 const launched = launchedBy();
@@ -27,8 +30,8 @@ const SELF =
     ? [process.execPath]
     : [process.execPath, import.meta.path]);
 
-const logTo = (level: LogLevel) =>
-  createLog(level, (line) => void process.stderr.write(`${line}\n`));
+const logTo = (level: LogLevel, format: LogFormat) =>
+  createLog(level, (text) => void process.stderr.write(`${text}\n`), lineFormat(format, stderr));
 
 const isOn = (value: string | undefined): boolean =>
   value !== undefined && ["1", "true", "yes", "on"].includes(value.trim().toLowerCase());
@@ -46,7 +49,7 @@ const watchesStdin = (mode: Mode, flags: FlagValues): boolean =>
 async function runWorker(flags: FlagValues): Promise<number> {
   const { loadWorkerConfig } = await import("#worker/config.ts");
   const config = loadWorkerConfig(env, flagOverrides(flags, "worker"));
-  const log = logTo(config.log_level).child({ mode: "worker" });
+  const log = logTo(config.log_level, config.log_format).child({ mode: "worker" });
   const clock = systemClock;
   const version = nodeVersion(env.WORKER_VERSION);
   const argv = process.argv.slice(2);
@@ -77,7 +80,7 @@ async function prepareService(mode: Exclude<Mode, "worker">, flags: FlagValues) 
   if (mode === "dev" && flags.once && !overrides.SVC_PORT && !env.SVC_PORT?.trim())
     overrides.SVC_PORT = "0";
   const config = loadHubConfig(env, overrides, mode);
-  const log = logTo(config.log_level).child({ mode });
+  const log = logTo(config.log_level, config.log_format).child({ mode });
   const version = nodeVersion(config.version_fallback);
   const deps = { config, log, clock, version };
   if (mode === "dev") {
@@ -156,7 +159,7 @@ try {
     for (const line of err.message.split("\n")) terminal.err(`flotilla: ${line}\n`);
     process.exitCode = EXIT.usage;
   } else {
-    logTo("error").error({ err }, "start failed");
+    logTo("error", "auto").error({ err }, "start failed");
     process.exitCode = EXIT.internal;
   }
 }

@@ -1,6 +1,9 @@
-/** JSON-lines logging: stable snake_case fields, past-tense message, never a secret or a body. */
+/** Structured logging: stable snake_case fields, past-tense message, never a secret or a body. */
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
+/** `auto`: human on a terminal, JSON elsewhere. */
+export const LOG_FORMATS = ["auto", "human", "json"] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
 export type LogFields = Record<string, unknown>;
 
 export interface Log {
@@ -36,26 +39,43 @@ export function withSink(log: Log, sink: LogSink, bound: LogFields = {}): Log {
 export const plainLogValue = (value: unknown): unknown =>
   value instanceof Error ? { name: value.name, message: value.message, stack: value.stack } : value;
 
+/** A line before it is text; `fields` are plain values. */
+export interface LogLine {
+  ts: Date;
+  level: LogLevel;
+  message: string;
+  fields: LogFields;
+}
+
+/** Makes a line's text, without the newline at its end. */
+export type LogFormatter = (line: LogLine) => string;
+
+export const jsonLine: LogFormatter = ({ ts, level, message, fields }) =>
+  JSON.stringify({ ts: ts.toISOString(), level, message, ...fields });
+
 export function createLog(
   level: LogLevel,
-  write: (line: string) => void,
-  bound: LogFields = {},
+  write: (text: string) => void,
+  format: LogFormatter = jsonLine,
 ): Log {
   const writes = (name: LogLevel) => LOG_LEVELS.indexOf(name) >= LOG_LEVELS.indexOf(level);
-  const at = (name: LogLevel) => (fields: LogFields, message: string) => {
-    if (!writes(name)) return;
-    const line: LogFields = { ts: new Date().toISOString(), level: name, message, ...bound };
-    for (const [key, value] of Object.entries(fields)) line[key] = plainLogValue(value);
-    write(JSON.stringify(line));
+  const withFields = (bound: LogFields): Log => {
+    const at = (name: LogLevel) => (given: LogFields, message: string) => {
+      if (!writes(name)) return;
+      const fields: LogFields = { ...bound };
+      for (const [key, value] of Object.entries(given)) fields[key] = plainLogValue(value);
+      write(format({ ts: new Date(), level: name, message, fields }));
+    };
+    return {
+      debug: at("debug"),
+      info: at("info"),
+      warn: at("warn"),
+      error: at("error"),
+      writes,
+      child: (fields) => withFields({ ...bound, ...fields }),
+    };
   };
-  return {
-    debug: at("debug"),
-    info: at("info"),
-    warn: at("warn"),
-    error: at("error"),
-    writes,
-    child: (fields) => createLog(level, write, { ...bound, ...fields }),
-  };
+  return withFields({});
 }
 
 /** Drops everything; for tests. */

@@ -16,7 +16,7 @@ import {
 } from "#shared/env.ts";
 import { WORKER_ID } from "#shared/ids.ts";
 import { CDP_PORT_BASE, DISPLAY_BASE, VNC_PORT_BASE } from "#shared/limits.ts";
-import { LOG_LEVELS } from "#shared/log.ts";
+import { LOG_FORMATS, LOG_LEVELS } from "#shared/log.ts";
 import { MAX_SLOTS } from "#shared/schema/pull.ts";
 import { Slug } from "#shared/schema/workload.ts";
 
@@ -78,6 +78,10 @@ export const WorkerEnv = z.object({
   ),
   SVC_DATA_DIR: text("./data").describe("Directory for everything this worker writes."),
   SVC_LOG_LEVEL: z.enum(LOG_LEVELS).default("info").describe("debug, info, warn or error."),
+  SVC_LOG_FORMAT: z
+    .enum(LOG_FORMATS)
+    .default("auto")
+    .describe("human, json or auto: human on a terminal, JSON elsewhere."),
   SVC_CHROMIUM: optionalText().describe(
     "Path of the browser; by default the first of chromium, chromium-browser and google-chrome in PATH.",
   ),
@@ -199,6 +203,7 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
     version: v.WORKER_VERSION ?? null,
     data_dir: resolve(v.SVC_DATA_DIR),
     log_level: v.SVC_LOG_LEVEL,
+    log_format: v.SVC_LOG_FORMAT,
     max_concurrent: v.MAX_CONCURRENT ?? v.LANE_POOL,
     drain_ms: v.SVC_DRAIN_TIMEOUT_S,
     novnc: { public_host: v.NOVNC_PUBLIC_HOST, base_port: v.NOVNC_BASE_PORT },
@@ -273,9 +278,13 @@ const taskEnvironment = (env: EnvSource, named: readonly string[]): Record<strin
 /** What is each instance's own, and what would make it something else than a pull worker. */
 const NOT_FOR_INSTANCES = ["HUB_URL", "SVC_AGENT", "SVC_DATA_DIR", "SVC_WORKER_ID"];
 
-/** Instances are configured as their agent is, secrets of the control plane included, and see nothing else of it. */
+/**
+ * Instances are configured as their agent is, secrets of the control plane included, and see nothing else of it but where
+ * they log to: their standard error is the agent's own.
+ */
 const instanceEnvironment = (env: EnvSource, named: readonly string[]): Record<string, string> => ({
   ...taskEnvironment(env, named),
+  ...pick(env, (name) => name === "JOURNAL_STREAM"),
   ...pick(env, (name) => name in WorkerEnv.shape && !NOT_FOR_INSTANCES.includes(name)),
 });
 

@@ -39,7 +39,7 @@ export async function startAgentService(deps: WorkerDeps): Promise<RunningWorker
       api_token: pipeline.api_token,
       ...{ version, dir, clock, log },
       command: [...self, "worker"],
-      flags: [`--log-level=${config.log_level}`],
+      flags: [`--log-level=${config.log_level}`, `--log-format=${config.log_format}`],
       environment: agent.environment,
       term_ms: Math.min(config.drain_ms + TERM_GRACE_MS, MAX_TERM_MS),
       readGpus: async () => gpus(),

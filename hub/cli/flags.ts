@@ -88,6 +88,12 @@ const LOG: Flag = {
   value: "LEVEL",
   help: "debug, info, warn or error",
 };
+const LOG_FORMAT: Flag = {
+  name: "log-format",
+  env: "SVC_LOG_FORMAT",
+  value: "FORMAT",
+  help: "human, json or auto (human on a terminal, JSON elsewhere)",
+};
 const LANES: Flag = {
   name: "lanes",
   env: "LANE_POOL",
@@ -136,7 +142,7 @@ const PREFIX: Flag = {
 };
 const DRY_RUN: Flag = { name: "dry-run", help: "say what would be done and change nothing" };
 
-const SERVER = [HOST, PORT, DB, REDIS, OBJECTS, DATA, LOG, STDIN];
+const SERVER = [HOST, PORT, DB, REDIS, OBJECTS, DATA, LOG, LOG_FORMAT, STDIN];
 
 export const MODE_FLAGS: Record<Mode, Flag[]> = {
   dev: [
@@ -151,7 +157,7 @@ export const MODE_FLAGS: Record<Mode, Flag[]> = {
     { name: "once", help: "exit with that job: 0 when it completed, else 1" },
   ],
   hub: SERVER,
-  control: [HOST, PORT, DB, REDIS, OBJECTS, DATA, LOG, STDIN],
+  control: [HOST, PORT, DB, REDIS, OBJECTS, DATA, LOG, LOG_FORMAT, STDIN],
   worker: [
     HUB_URL,
     CONTROL_URL,
@@ -168,6 +174,7 @@ export const MODE_FLAGS: Record<Mode, Flag[]> = {
     HEADLESS,
     DATA,
     LOG,
+    LOG_FORMAT,
     STDIN,
   ],
 };

@@ -1,4 +1,5 @@
 import { writeSync } from "node:fs";
+import { withPriority } from "#shared/log-format.ts";
 import type { Terminal } from "./print.ts";
 
 interface Stream {
@@ -27,10 +28,17 @@ function writeAll(fd: number, text: string): void {
   }
 }
 
-/** The process's own streams as the client commands see them. A terminal that does not know its width says 0. */
-export const systemTerminal = (stdout: Stream, stderr: Stream): Terminal => ({
+/** Refusals and failures begin with the program's name; what else is said meanwhile is for information. */
+const forJournal = (text: string): string =>
+  withPriority(text, text.startsWith("flotilla: ") ? "error" : "info");
+
+/**
+ * The process's own streams as the client commands see them. A terminal that does not know its width says 0.
+ * @param journal standard error is read by systemd's journal
+ */
+export const systemTerminal = (stdout: Stream, stderr: Stream, journal: boolean): Terminal => ({
   out: (text) => writeAll(stdout.fd, text),
-  err: (text) => writeAll(stderr.fd, text),
+  err: (text) => writeAll(stderr.fd, journal ? forJournal(text) : text),
   width: stdout.isTTY ? stdout.columns || 80 : null,
   live: stderr.isTTY === true,
   liveWidth: stderr.columns || 80,

@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import { hideCredentials } from "#shared/hide-credentials.ts";
-import type { Log } from "#shared/log.ts";
+import type { Log, LogLevel } from "#shared/log.ts";
 import type { HttpEnv } from "./env.ts";
 
 const MAX_PATH = 300;
@@ -14,17 +14,19 @@ const redact = (path: string) =>
 /** As it was sent: decoded, a password in it could look like the end of it. */
 const rawPath = (url: string) => url.replace(/^[a-z]+:\/\/[^/?#]*/i, "").replace(/\?.*$/s, "");
 
-/** What pull workers send thousands of times a second, and agents all the time; a line of each that went well is for debugging. */
-const WORKER_CALL =
-  /\/api\/v1\/(workers\/[^/]+\/(exchange|claim|complete|fail|heartbeat)|agents\/[^/]+\/sync)$/;
+/** Thousands a second are answered, and most of what is refused is the caller's matter: both are for debugging. */
+const levelOf = (status: number): LogLevel => {
+  if (status < 500) return "debug";
+  return status === 500 ? "error" : "warn";
+};
 
-/** One line per request, and `nosniff` on every answer. */
+/** One line per request that shows at its level, and `nosniff` on every answer. */
 export const accessLog = (log: Log): MiddlewareHandler<HttpEnv> =>
   async function accessLogged(c, next) {
     const started = performance.now();
     await next();
     c.res.headers.set("X-Content-Type-Options", "nosniff");
-    const level = c.res.status < 400 && WORKER_CALL.test(c.req.path) ? "debug" : "info";
+    const level = levelOf(c.res.status);
     if (!log.writes(level)) return;
     const ms = Math.round((performance.now() - started) * 10) / 10;
     log[level](
