@@ -7,6 +7,10 @@ export const EXIT = {
   hub_unreachable: 3,
   /** Worker: a program it needs is not installed. */
   missing_program: 3,
+  /** `migrate --dry-run`: the database lacks migrations of this program. */
+  migrations_pending: 10,
+  /** `migrate --dry-run`: there is no database yet. */
+  no_database: 11,
   /** Worker: it has another version to run, a supervisor is to start it again (fleet spec §3.5). */
   updated: 42,
   /** sysexits EX_SOFTWARE: a bug reached the top. */

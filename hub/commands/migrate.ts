@@ -1,4 +1,4 @@
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { EnvSource } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { silentLog } from "#shared/log.ts";
@@ -26,7 +26,8 @@ const reach = (url: string): Promise<SchemaState> =>
 
 /**
  * `flotilla migrate`: applies the migrations the database lacks and names them. Hubs do the same when they start; of
- * several at once on Postgres one applies each.
+ * several at once on Postgres one applies each. `--dry-run` only tells: `EXIT.ok` up to date, `migrations_pending`, or
+ * `no_database`.
  * @returns the exit code (`EXIT`). @throws ConfigError when the database is newer than this program.
  */
 export async function runMigrate({ env, overrides, flags, terminal }: CommandDeps) {
@@ -35,11 +36,8 @@ export async function runMigrate({ env, overrides, flags, terminal }: CommandDep
   if (file !== null) becomeOwner(dirname(file));
   const state = await reach(db_url);
   const pending = pendingOf(state);
-  if (flags["dry-run"] !== undefined) {
-    for (const name of pending) terminal.out(`missing ${name}\n`);
-    if (pending.length === 0) terminal.out(upToDate(state));
-    return EXIT.ok;
-  }
+  if (flags["dry-run"] !== undefined) return tellState(db_url, state, pending, terminal);
+  if (!state.exists && file === null) throw new CommandRefused(noDatabase(db_url));
   if (pending.length === 0 && state.applied.length > 0) {
     terminal.out(upToDate(state));
     return EXIT.ok;
@@ -49,6 +47,22 @@ export async function runMigrate({ env, overrides, flags, terminal }: CommandDep
   if (applied.length === 0) terminal.out(upToDate(await reach(db_url)));
   return EXIT.ok;
 }
+
+function tellState(url: string, state: SchemaState, pending: string[], terminal: Terminal) {
+  if (!state.exists) {
+    terminal.err(`flotilla: ${noDatabase(url)}\n`);
+    return EXIT.no_database;
+  }
+  for (const name of pending) terminal.out(`missing ${name}\n`);
+  if (pending.length > 0) return EXIT.migrations_pending;
+  terminal.out(upToDate(state));
+  return EXIT.ok;
+}
+
+const noDatabase = (url: string): string =>
+  isPostgres(url)
+    ? `the server has no database ${new URL(url).pathname.slice(1)}: create database makes it, or set SVC_DB_URL to another`
+    : `there is no database at ${resolve(sqlitePath(url) ?? "")}: the first start of a hub makes it, or set --data-dir or SVC_DB_URL to where it is`;
 
 const upToDate = ({ dialect, applied }: SchemaState): string =>
   `${dialect === "sqlite" ? "SQLite" : "Postgres"} is up to date: ${applied.length} migrations, the last is ${applied.at(-1)?.name ?? "none"}\n`;

@@ -7,9 +7,12 @@ import type { Log } from "#shared/log.ts";
 import { isPostgres, sqlitePath, unsupported } from "./db.ts";
 import { type AppliedMigration, findPending } from "./migrate.ts";
 import { migratePostgres } from "./postgres.ts";
+import { errorCode } from "./postgres-errors.ts";
 import { migrateSqlite } from "./sqlite.ts";
 import { loadDriver } from "./sqlite-driver.ts";
 
+/** SQLSTATE of Postgres: the server has no database of that name. */
+const INVALID_CATALOG_NAME = "3D000";
 const CONNECT_TIMEOUT_S = 5;
 const CLOSE_TIMEOUT_S = 1;
 const STATE_DEADLINE_MS = 8_000;
@@ -17,6 +20,8 @@ const STATE_DEADLINE_MS = 8_000;
 /** A database as it is found, nothing changed. */
 export interface SchemaState {
   dialect: "sqlite" | "postgres";
+  /** False: the file, or the database of the server, is not there. */
+  exists: boolean;
   /** Of the server or the library. */
   version: string;
   applied: AppliedMigration[];
@@ -51,7 +56,13 @@ async function readPostgres(url: string): Promise<SchemaState> {
     const [{ now }] = await client<[{ now: string }]>`
       select (extract(epoch from clock_timestamp()) * 1000)::bigint::text as now`;
     const clock = { theirs: Number(now), asked, answered: Date.now() };
-    return { dialect: "postgres", version: about.version, applied: [...applied], clock };
+    return {
+      ...{ dialect: "postgres", exists: true, version: about.version },
+      ...{ applied: [...applied], clock },
+    };
+  } catch (err) {
+    if (errorCode(err) !== INVALID_CATALOG_NAME) throw err;
+    return { dialect: "postgres", exists: false, version: "unknown", applied: [], clock: null };
   } finally {
     await client.end({ timeout: CLOSE_TIMEOUT_S });
   }
@@ -62,10 +73,8 @@ async function readSqlite(path: string): Promise<SchemaState> {
   const file = resolve(path);
   if (path === ":memory:" || !existsSync(file))
     return {
-      dialect: "sqlite",
-      version: sqliteVersion(new Driver(":memory:")),
-      applied: [],
-      clock: null,
+      ...{ dialect: "sqlite", exists: false, version: sqliteVersion(new Driver(":memory:")) },
+      ...{ applied: [], clock: null },
     };
   const client = new Driver(file, { readonly: true });
   try {
@@ -78,7 +87,7 @@ async function readSqlite(path: string): Promise<SchemaState> {
           .all()
       : [];
     const version = sqliteVersion(client, false);
-    return { dialect: "sqlite", version, applied, clock: null };
+    return { dialect: "sqlite", exists: true, version, applied, clock: null };
   } finally {
     client.close();
   }

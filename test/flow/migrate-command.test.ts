@@ -18,6 +18,7 @@ afterAll(() => server.stop());
 test("§9 migrate brings a Postgres database up to date once, with two processes at the same time", async () => {
   const env = { SVC_DB_URL: await server.createDatabase("empty") };
   const dry = await migrate(env, "--dry-run");
+  expect(dry.code).toBe(10);
   expect(dry.stdout.trim().split("\n")).toEqual(pgMigrations.map(({ name }) => `missing ${name}`));
   const both = await Promise.all([migrate(env), migrate(env)]);
   expect(both.map(({ code, stderr }) => ({ code, stderr }))).toEqual([
@@ -27,6 +28,19 @@ test("§9 migrate brings a Postgres database up to date once, with two processes
   const applied = both.flatMap(({ stdout }) => stdout.match(/(?<=^applied ).*/gm) ?? []).sort();
   expect(applied).toEqual(pgMigrations.map(({ name }) => name).sort());
   expect((await migrate(env)).stdout).toMatch(/^Postgres is up to date: \d+ migrations/);
+}, 30_000);
+
+test("§9 migrate names a database that the server does not have, and makes none", async () => {
+  const there = new URL(await server.createDatabase("empty"));
+  there.pathname = "/nobody_made_it";
+  for (const [flags, code] of [
+    [["--dry-run"], 11],
+    [[], 1],
+  ] as const) {
+    const said = await migrate({ SVC_DB_URL: there.href }, ...flags);
+    expect(said).toMatchObject({ code, stdout: "" });
+    expect(said.stderr).toContain("the server has no database nobody_made_it");
+  }
 }, 30_000);
 
 test("§9 a database newer than the program is refused with a sentence, and stays as it is", async () => {
@@ -48,9 +62,13 @@ test(
   "§9 migrate makes a SQLite file, and says so when it cannot reach a server",
   () =>
     inEmptyDir(async (dir) => {
+      const none = await migrate({ SVC_DATA_DIR: dir }, "--dry-run");
+      expect(none).toMatchObject({ code: 11, stdout: "" });
+      expect(none.stderr).toContain(`there is no database at ${dir}/flotilla.db`);
       const made = await migrate({ SVC_DATA_DIR: dir });
       expect(made.stdout).toContain("applied 0000_init");
       const again = await migrate({ SVC_DATA_DIR: dir }, "--dry-run");
+      expect(again.code).toBe(0);
       expect(again.stdout).toContain("SQLite is up to date");
       const away = await migrate({ SVC_DB_URL: "postgres://a:geheim@127.0.0.1:9/x" });
       expect(away.code).toBe(1);

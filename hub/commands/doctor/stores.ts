@@ -31,6 +31,12 @@ export async function checkDatabase({ db_url }: HubConfig): Promise<Check> {
   const name = "database";
   try {
     const state = await readSchemaState(db_url);
+    if (!state.exists && state.dialect === "postgres")
+      return fail(
+        name,
+        "the server has no database of this name",
+        "create database (README, Several machines), or SVC_DB_URL must name the one that is there",
+      );
     const kind = `${state.dialect === "sqlite" ? "SQLite" : "Postgres"} ${state.version}`;
     const pending = pendingOf(state);
     const skew = state.clock
