@@ -264,6 +264,6 @@ export const COMMAND_WORDS: Record<Command, string[]> = {
   install: ["hub|worker|control", "[NAME]"],
   uninstall: ["hub|worker|control", "[NAME]"],
   migrate: [],
-  backup: ["FILE|DIR"],
+  backup: ["[verify]", "FILE|DIR"],
   restore: ["FILE"],
 };

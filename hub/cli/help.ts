@@ -28,7 +28,8 @@ const ABOUT: Record<Mode | Command, string> = {
   install: "make it a systemd service: user, executable, unit and environment file",
   uninstall: "take the service away; data and environment file stay",
   migrate: "bring the database up to date, as every start of a hub does",
-  backup: "write database, objects and plugins of a SQLite hub, running or not, into one file",
+  backup:
+    "write database, objects and plugins of a SQLite hub, running or not, into one file; verify: is FILE whole?",
   restore: "put a backup in the place of a hub's data",
 };
 

@@ -104,7 +104,7 @@ export const migrationsOf = (dialect: SchemaState["dialect"]): readonly Migratio
   dialect === "postgres" ? pgMigrations : sqliteMigrations;
 
 /** Names of the migrations that are missing. @throws ConfigError when the database is newer than this program. */
-export const pendingOf = (state: SchemaState): string[] =>
+export const pendingOf = (state: Pick<SchemaState, "dialect" | "applied">): string[] =>
   findPending(state.applied, migrationsOf(state.dialect)).map(({ name }) => name);
 
 /**

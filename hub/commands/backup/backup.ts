@@ -7,7 +7,7 @@ import { humanSize } from "#shared/names.ts";
 import { isProcessAlive } from "#shared/process-alive.ts";
 import { syncPath } from "#shared/sync-path.ts";
 import { nodeVersion } from "#shared/version.ts";
-import { EXIT } from "../../cli/exit.ts";
+import { EXIT, UsageError } from "../../cli/exit.ts";
 import { loadHubConfig } from "../../config.ts";
 import { readSnapshot, snapshotSqlite } from "../../db/sqlite-snapshot.ts";
 import type { CommandDeps } from "../migrate.ts";
@@ -15,16 +15,31 @@ import { CommandRefused } from "../refused.ts";
 import { FORMAT, type Manifest } from "./manifest.ts";
 import { type Contents, entriesOf } from "./pack.ts";
 import { type Places, placesOf } from "./places.ts";
+import { runVerify, verifyBackup } from "./verify.ts";
 
+const VERIFY = "verify";
 const WORK_PREFIX = ".flotilla-backup-";
 
 /**
  * `flotilla backup FILE|DIR`: database, objects and plugins of a hub in SQLite mode, running or not, in one tar.gz; in a
- * directory the file is named after the time. The file appears whole or not at all.
+ * directory the file is named after the time. The file appears whole and verified, or not at all.
+ * `flotilla backup verify FILE`: whether it could be restored.
  * @returns the exit code (`EXIT`).
  */
 export async function runBackup(
-  [word = ""]: string[],
+  [word = "", file_to_verify, ...more]: string[],
+  deps: CommandDeps,
+): Promise<number> {
+  if (file_to_verify !== undefined && (word !== VERIFY || more.length > 0))
+    throw new UsageError(`unexpected word "${more[0] ?? file_to_verify}" after backup`);
+  if (file_to_verify !== undefined) return runVerify(file_to_verify, deps);
+  if (word === VERIFY)
+    throw new UsageError("backup verify needs FILE; ./verify writes a backup of that name");
+  return writeBackup(word, deps);
+}
+
+async function writeBackup(
+  word: string,
   { env, overrides, flags, terminal }: CommandDeps,
 ): Promise<number> {
   const config = loadHubConfig(env, overrides, "control");
@@ -40,6 +55,8 @@ export async function runBackup(
   const work = await mkdtemp(join(dir, `${WORK_PREFIX}${process.pid}-`));
   try {
     const manifest = await write(places, join(work, "db"), join(work, "out"), at);
+    await rm(join(work, "db"));
+    await verifyBackup(join(work, "out"), work);
     await rename(join(work, "out"), file);
     await syncPath(dir);
     const { size } = await stat(file);
@@ -76,7 +93,7 @@ async function write(
 ): Promise<Manifest> {
   await snapshotSqlite(places.database, snapshot_file);
   const snapshot = await readSnapshot(snapshot_file);
-  const contents: Contents = { files: [], missing: [] };
+  const contents: Contents = { files: [], modes: [], missing: [] };
   const finish = (): Manifest => ({
     ...{ format: FORMAT, version: nodeVersion(undefined), created_at: at },
     ...{ migrations: snapshot.applied, ...contents },

@@ -1,11 +1,13 @@
 import { createHash } from "node:crypto";
-import { type FileHandle, open, readdir } from "node:fs/promises";
+import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { entryPath } from "#shared/archive/entry-path.ts";
 import type { ArchiveFile } from "#shared/archive/read-tar.ts";
 import type { Snapshot } from "../../db/sqlite-snapshot.ts";
 import {
   DATABASE_ENTRY,
+  DIR_MODE,
+  FILE_MODE,
   MANIFEST_ENTRY,
   type Manifest,
   OBJECTS_DIR,
@@ -33,7 +35,29 @@ async function* walk(dir: string, below: string[] = []): AsyncGenerator<string[]
   }
 }
 
-export type Contents = Pick<Manifest, "files" | "missing">;
+export type Contents = Pick<Manifest, "files" | "modes" | "missing">;
+
+const PERMISSIONS = 0o777;
+
+function noteMode({ modes }: Contents, path: string[], mode: number, usual: number): void {
+  const bits = mode & PERMISSIONS;
+  if (bits !== usual) modes.push([path.join("/"), bits]);
+}
+
+/** Permissions of the directories from `top` down to that of `path`, each noted once. */
+function dirNoter(top: string, dir: string, contents: Contents) {
+  const noted = new Set<string>();
+  return async (path: string[]): Promise<void> => {
+    for (let depth = 0; depth < path.length; depth += 1) {
+      const below = path.slice(0, depth);
+      const at = join(dir, ...below);
+      if (noted.has(at)) continue;
+      noted.add(at);
+      const found = await stat(at).catch(() => null);
+      if (found) noteMode(contents, [top, ...below], found.mode, DIR_MODE);
+    }
+  };
+}
 
 /**
  * The entries of a backup: the snapshot, then the objects and plugins as they are found, then the manifest. What is
@@ -48,17 +72,24 @@ export async function* entriesOf(
 ): AsyncGenerator<ArchiveFile> {
   const seen = new Set<string>();
   const add = (path: string[], file: string) => readEntry(path, file, contents);
-  yield* add([DATABASE_ENTRY], database);
+  // The snapshot's own permissions are those of a new file.
+  const { mode } = await stat(places.database);
+  yield* readEntry([DATABASE_ENTRY], database, contents, mode);
+  const noteObjects = dirNoter(OBJECTS_DIR, places.objects, contents);
   for await (const path of walk(places.objects)) {
     // Jobs that came after the snapshot would be files without a row.
     if (path[0] === "jobs" && !snapshot.job_ids.has(path[1] ?? "")) continue;
+    await noteObjects(path);
     for await (const entry of add([OBJECTS_DIR, ...path], join(places.objects, ...path))) {
       seen.add(path.join("/"));
       yield entry;
     }
   }
-  for await (const path of walk(places.plugins))
+  const notePlugins = dirNoter(PLUGINS_DIR, places.plugins, contents);
+  for await (const path of walk(places.plugins)) {
+    await notePlugins(path);
     yield* add([PLUGINS_DIR, ...path], join(places.plugins, ...path));
+  }
   contents.missing.push(...snapshot.named.filter((key) => !seen.has(key)).sort());
   const text = new TextEncoder().encode(`${JSON.stringify(finish())}\n`);
   yield { path: [MANIFEST_ENTRY], size: text.length, body: chunksOfText(text) };
@@ -72,7 +103,8 @@ async function* chunksOfText(text: Uint8Array): AsyncGenerator<Uint8Array> {
 async function* readEntry(
   path: string[],
   file: string,
-  { files }: Contents,
+  contents: Contents,
+  as_mode?: number,
 ): AsyncGenerator<ArchiveFile> {
   entryPath(path.join("/"));
   const handle = await open(file, "r").catch((err) => {
@@ -81,10 +113,11 @@ async function* readEntry(
   });
   if (handle === null) return;
   try {
-    const { size } = await handle.stat();
+    const { size, mode } = await handle.stat();
     const hash = createHash("sha256");
     yield { path, size, body: readAll(handle, size, hash, path.join("/")) };
-    files.push([path.join("/"), size, hash.digest("hex")]);
+    contents.files.push([path.join("/"), size, hash.digest("hex")]);
+    noteMode(contents, path, as_mode ?? mode, FILE_MODE);
   } finally {
     await handle.close();
   }

@@ -6,6 +6,7 @@ import { loadHubConfig } from "../../config.ts";
 import { lockSqlite } from "../../db/sqlite-snapshot.ts";
 import type { CommandDeps } from "../migrate.ts";
 import { CommandRefused } from "../refused.ts";
+import { DIR_MODE } from "./manifest.ts";
 import { type Places, placesOf } from "./places.ts";
 import { type Owner, stageBackup } from "./stage.ts";
 import { type Move, readJournal, swap } from "./swap.ts";
@@ -33,11 +34,12 @@ export async function runRestore(
   if (!(await stat(file).catch(() => null))?.isFile())
     throw new CommandRefused(`${file} is not a file`);
   const { database } = places;
-  await mkdir(dirname(database), { recursive: true });
-  const owner = await ownerOf(dirname(database));
+  await mkdir(dirname(database), { recursive: true, mode: DIR_MODE });
+  const owners = await ownersOf(places);
   const unlock = await lock(database);
   try {
     // The lock's file outlives this command, and the hub has to take it.
+    const { database: owner } = owners;
     if (owner) await chown(`${database}-lock`, owner.uid, owner.gid);
     const begun = await readJournal(database);
     if (begun !== null) {
@@ -49,7 +51,7 @@ export async function runRestore(
     if (flags.force === undefined) await refuseData(places);
     const staged = each(places, (path) => path + STAGED);
     await clear(staged);
-    const manifest = await stageBackup(file, staged, owner).catch(async (err) => {
+    const manifest = await stageBackup(file, staged, owners).catch(async (err) => {
       await clear(staged);
       throw err;
     });
@@ -73,11 +75,20 @@ export async function runRestore(
   }
 }
 
-/** Root gives what it restores to whom the directory belongs to: the service's user. */
-async function ownerOf(dir: string): Promise<Owner> {
-  if (process.getuid?.() !== 0) return null;
-  const { uid, gid } = await stat(dir);
-  return uid === 0 ? null : { uid, gid };
+/** Root gives what it restores to whom the place or the directory around it belongs to: the service's user. */
+async function ownersOf({
+  database,
+  objects,
+  plugins,
+}: Places): Promise<Record<keyof Places, Owner>> {
+  if (process.getuid?.() !== 0) return { database: null, objects: null, plugins: null };
+  const ownerOf = async (at: string): Promise<Owner> => {
+    const found = await stat(at).catch(() => null);
+    return found === null || found.uid === 0 ? null : { uid: found.uid, gid: found.gid };
+  };
+  const around = await ownerOf(dirname(database));
+  const of = async (dir: string) => (await ownerOf(dir)) ?? (await ownerOf(dirname(dir))) ?? around;
+  return { database: around, objects: await of(objects), plugins: await of(plugins) };
 }
 
 const lock = (database: string): Promise<() => void> =>

@@ -1,134 +1,101 @@
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { chown, mkdir, open } from "node:fs/promises";
+import { chmod, chown, mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { ArchiveError } from "#shared/archive/archive-error.ts";
-import { type ArchiveFile, readTar } from "#shared/archive/read-tar.ts";
-import { errorMessage } from "#shared/errors.ts";
+import type { ArchiveFile } from "#shared/archive/read-tar.ts";
 import { readSnapshot } from "../../db/sqlite-snapshot.ts";
 import { CommandRefused } from "../refused.ts";
 import {
   DATABASE_ENTRY,
-  FORMAT,
-  MANIFEST_ENTRY,
-  Manifest,
+  DIR_MODE,
+  FILE_MODE,
+  type Manifest,
   OBJECTS_DIR,
   PLUGINS_DIR,
 } from "./manifest.ts";
 import type { Places } from "./places.ts";
+import { readBackup } from "./read.ts";
+import { demandRoom } from "./room.ts";
 
-/** The backup is the operator's own: bounds only against a broken file. */
-const LIMITS = { max_unpacked_bytes: 2 ** 50, max_entries: 2 ** 31 };
-
-/** Who the restored files belong to; null: whoever runs this. */
+/** Who the restored files of a place belong to; null: whoever runs this. */
 export type Owner = { uid: number; gid: number } | null;
 
-const MAX_MANIFEST_BYTES = 2 ** 30;
+/** What may be given to others: never a right to write for all, nor a setuid bit that a forged manifest names. */
+const MAX_MODE = 0o775;
+const LEAST_FILE_MODE = 0o600;
+const LEAST_DIR_MODE = 0o700;
 
 /**
  * Unpacks the backup `file` to the places `staged`, every file synced, and verifies all of it: hashes, completeness, the
- * database, and that this program knows its schema.
- * @throws CommandRefused naming what is wrong; ConfigError when the backup is newer than this program.
+ * database, and that this program knows its schema. Permissions are those of the manifest.
+ * @throws CommandRefused naming what is wrong, also when the backup is newer than this program.
  */
-export async function stageBackup(file: string, staged: Places, owner: Owner): Promise<Manifest> {
-  const found = new Map<string, { size: number; sha256: string }>();
-  let manifest: Manifest | null = null;
-  try {
-    for await (const entry of readTar(createReadStream(file), LIMITS)) {
-      const name = entry.path.join("/");
-      if (name === MANIFEST_ENTRY) manifest = await readManifest(entry);
-      else found.set(name, await writeEntry(entry, placeOf(entry.path, staged), owner));
-    }
-  } catch (err) {
-    if (err instanceof CommandRefused || (err instanceof Error && "syscall" in err)) throw err;
-    if (err instanceof ArchiveError) throw new CommandRefused(`${file}: ${err.message}`);
-    // The libraries tell a stream that ended too early in several ways.
-    throw new CommandRefused(`${file}: is damaged or cut off (${errorMessage(err)})`);
-  }
-  if (manifest === null)
-    throw new CommandRefused(`${file}: is no whole backup: it does not end with ${MANIFEST_ENTRY}`);
-  compare(file, manifest, found);
+export async function stageBackup(
+  file: string,
+  staged: Places,
+  owners: Record<keyof Places, Owner>,
+): Promise<Manifest> {
+  const made = new Map<string, "file" | "directory">();
+  const manifest = await readBackup(file, async (entry) => {
+    const place = placeOf(entry.path);
+    await writeEntry(entry, pathIn(staged, entry.path), owners[place], made);
+  });
+  await applyModes(manifest, staged, made);
   await readSnapshot(staged.database).catch((err: Error) => {
     throw err.name === "ConfigError" ? new CommandRefused(`${file}: ${err.message}`) : err;
   });
   return manifest;
 }
 
-function placeOf(path: string[], staged: Places): string {
-  const [top, ...rest] = path;
-  if (path.length === 1 && top === DATABASE_ENTRY) return staged.database;
-  if (top === OBJECTS_DIR && rest.length > 0) return join(staged.objects, ...rest);
-  if (top === PLUGINS_DIR && rest.length > 0) return join(staged.plugins, ...rest);
-  throw new CommandRefused(
-    `the archive is no backup of flotilla: it holds ${JSON.stringify(path.join("/"))}`,
-  );
-}
-
-async function readManifest({ body, size }: ArchiveFile): Promise<Manifest> {
-  if (size > MAX_MANIFEST_BYTES)
-    throw new CommandRefused("the manifest of the backup is too large");
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
-  const text = Buffer.concat(chunks).toString();
-  const read = Manifest.safeParse(parse(text));
-  if (!read.success) throw new CommandRefused("the manifest of the backup cannot be read");
-  if (read.data.format > FORMAT)
-    throw new CommandRefused(
-      `the backup was written by a newer version (${read.data.version}): restore it with that one`,
-    );
-  return read.data;
-}
-
-const parse = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
+const PLACES: Record<string, keyof Places> = {
+  [DATABASE_ENTRY]: "database",
+  [OBJECTS_DIR]: "objects",
+  [PLUGINS_DIR]: "plugins",
 };
 
-function compare(
-  file: string,
-  { files }: Manifest,
-  found: Map<string, { size: number; sha256: string }>,
-): void {
-  for (const [name, size, sha256] of files) {
-    const entry = found.get(name);
-    if (entry?.size !== size || entry.sha256 !== sha256)
-      throw new CommandRefused(
-        `${file}: ${name} is not what the manifest says: the backup is damaged`,
-      );
-  }
-  if (found.size !== files.length || !found.has(DATABASE_ENTRY))
-    throw new CommandRefused(`${file}: holds other files than its manifest names`);
-}
+/** The reader has refused every other entry. */
+const placeOf = ([top = ""]: string[]): keyof Places => PLACES[top] ?? "objects";
 
-/** Directories that were made, so that each is made and given away once. */
-const made = new Set<string>();
+const pathIn = (staged: Places, path: string[]): string =>
+  join(staged[placeOf(path)], ...path.slice(1));
 
-async function makeDirs(dir: string, owner: Owner): Promise<void> {
+type Made = Map<string, "file" | "directory">;
+
+/** A directory that was there before is nobody's to change. */
+async function makeDirs(dir: string, owner: Owner, made: Made): Promise<void> {
   if (made.has(dir)) return;
   const first = await mkdir(dir, { recursive: true });
-  for (let at = dir; first !== undefined && at.length >= first.length; at = dirname(at))
+  for (let at = dir; first !== undefined && at.length >= first.length; at = dirname(at)) {
+    await chmod(at, DIR_MODE);
     if (owner) await chown(at, owner.uid, owner.gid);
-  made.add(dir);
+    made.set(at, "directory");
+  }
 }
 
-async function writeEntry({ body }: ArchiveFile, path: string, owner: Owner) {
-  await makeDirs(dirname(path), owner);
-  const hash = createHash("sha256");
-  let size = 0;
-  const file = await open(path, "wx", 0o640);
+async function writeEntry(
+  { body, size }: ArchiveFile,
+  path: string,
+  owner: Owner,
+  made: Made,
+): Promise<void> {
+  await makeDirs(dirname(path), owner, made);
+  await demandRoom(dirname(path), size);
+  const file = await open(path, "wx", LEAST_FILE_MODE);
   try {
-    for await (const chunk of body) {
-      hash.update(chunk);
-      size += chunk.byteLength;
-      await file.writeFile(chunk);
-    }
+    for await (const chunk of body) await file.writeFile(chunk);
     if (owner) await file.chown(owner.uid, owner.gid);
+    await file.chmod(FILE_MODE);
     await file.sync();
   } finally {
     await file.close();
   }
-  return { size, sha256: hash.digest("hex") };
+  made.set(path, "file");
+}
+
+/** Of what was unpacked alone: a manifest may name anything. */
+async function applyModes({ modes }: Manifest, staged: Places, made: Made): Promise<void> {
+  for (const [name, mode] of modes) {
+    const path = pathIn(staged, name.split("/"));
+    const kind = made.get(path);
+    if (kind === undefined) continue;
+    await chmod(path, (mode & MAX_MODE) | (kind === "file" ? LEAST_FILE_MODE : LEAST_DIR_MODE));
+  }
 }
