@@ -167,7 +167,7 @@ test("§8 backup verify tells what is in a backup, restores nothing and leaves n
 async function writeTar(file: string, entries: { name: string; text: string; size?: number }[]) {
   const tar = pack();
   const chunks: Uint8Array[] = [];
-  tar.on("data", (chunk: Uint8Array) => chunks.push(chunk));
+  tar.on("data", (chunk) => chunks.push(chunk as Uint8Array));
   tar.on("error", () => {});
   for (const { name, text, size } of entries) {
     if (size === undefined) tar.entry({ name }, text);
