@@ -129,5 +129,7 @@ export async function runPage(
     over.abort();
     live.script = null;
     job.signal.removeEventListener("abort", stop);
+    // Bun keeps a signal of `AbortSignal.any` with its listeners, and all they know, until one of its sources aborts.
+    overdue.abort(new Error("the run is over"));
   }
 }

@@ -26,6 +26,7 @@ const fakeBrowser = (headless: boolean): LaneBrowser =>
     exited: new Promise(() => {}),
     connection: {
       root: { on: () => () => {}, send: answer, post: () => {}, is_closed: false },
+      closed: new Promise(() => {}),
       startOver: async () => {},
       session: () => null,
     },
