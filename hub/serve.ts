@@ -300,9 +300,11 @@ async function openContext(
         return sessionMessage(ctx, link, message);
       },
       sessionReply: (link, reply) => sessionReply(ctx, link, reply),
+      laneLeft: (held) => dropSessionOn(ctx, held, "its page is closed while its job uploads"),
       laneOver: async (link, held) => {
         await dropSessionOn(ctx, held);
-        if (!held.done && isJobLane(held)) await failAbandoned(ctx, link, held);
+        const uploads = link.uploading.has(held.lease.token);
+        if (!held.done && !uploads && isJobLane(held)) await failAbandoned(ctx, link, held);
       },
     },
     bus: createJobBus(() => ctx),

@@ -101,7 +101,10 @@ export const WorkerEnv = z.object({
     "VNC port of lane 0 (loopback only); lane i uses this + i.",
   ),
   SVC_SPOOL_MAX_BYTES: integer(4 * GIB, 1).describe(
-    "Bytes one job may spool on the worker's disk.",
+    "Bytes one job may spool on the worker's disk; also what all jobs together may keep there that wait for the hub's store without a lane.",
+  ),
+  SVC_UPLOAD_WAIT_S: seconds(3_600).describe(
+    "How long a job without a lane waits for a hub whose disk is full or read-only, or whose store is away, before its bodies are lost; 0: 30 s, in its lane.",
   ),
   SVC_PROFILE_CACHE_BYTES: integer(4 * GIB).describe(
     "Profile archives kept on the worker's disk; the ones not used for longest go first.",
@@ -235,7 +238,11 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
       enabled: v.SVC_AGENT,
       environment: instanceEnvironment(blankIsUnset(merged), v.SVC_TASK_ENV),
     },
-    fetch: { spool_max_bytes: v.SVC_SPOOL_MAX_BYTES, navigation_block: v.SVC_NAVIGATION_BLOCK },
+    fetch: {
+      spool_max_bytes: v.SVC_SPOOL_MAX_BYTES,
+      upload_wait_ms: v.SVC_UPLOAD_WAIT_S,
+      navigation_block: v.SVC_NAVIGATION_BLOCK,
+    },
     update: {
       fetches: v.SVC_WORKER_AUTO_FETCH_SOURCE,
       exits: v.SVC_WORKER_AUTO_EXIT_ON_VERSION_MISMATCH,

@@ -1,15 +1,16 @@
 import { type Clock, withDeadline } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { WorkerResult } from "#shared/link/messages.ts";
-import type { Log } from "#shared/log.ts";
 import { humanSize } from "#shared/names.ts";
 import type { CaptureReport } from "#shared/schema/job.ts";
 import type { JobOutcome, JobStory } from "./lanes/types.ts";
+import { keepUploads, type LateUploadsDeps } from "./late-uploads.ts";
 import { type AcceptedJob, RunStopped } from "./link/assignments.ts";
 import { type BatchedStory, clip, createStory } from "./link/story.ts";
 import { failure, type RunPageDeps, runPage } from "./run-page.ts";
 import { type Live, SessionEnd } from "./session/live.ts";
-import type { FailedUpload, HttpSink } from "./upload/http-sink.ts";
+import type { FailedUpload, Flushed, HttpSink } from "./upload/http-sink.ts";
+import type { KeptPlace } from "./upload/kept.ts";
 
 /** How long a stopped run's partial uploads are still waited for. */
 const STOPPED_FLUSH_MS = 2_000;
@@ -18,8 +19,7 @@ const FLUSH_MS = 900_000;
 /** The hub answers a result at once; a lane is not kept from its next job for longer than this. */
 const ACK_MS = 5_000;
 
-export interface RunJobDeps extends RunPageDeps {
-  log: Log;
+export interface RunJobDeps extends RunPageDeps, LateUploadsDeps {
   openSink(job: AcceptedJob, story: JobStory): HttpSink;
   /** The session of the job: a new one, or the live one that it is attached to. */
   sessionOf(job: AcceptedJob): Live;
@@ -49,10 +49,13 @@ export function correctCapture(report: CaptureReport, failed: FailedUpload[]): C
   };
 }
 
-type Flushed = Awaited<ReturnType<HttpSink["flush"]>>;
-
 /** Waits for uploads as long as it makes sense: not at all without a link, 2 s for a stopped run. */
-async function flushUploads(clock: Clock, job: AcceptedJob, sink: HttpSink): Promise<Flushed> {
+async function flushUploads(
+  clock: Clock,
+  job: AcceptedJob,
+  sink: HttpSink,
+  most_ms: number,
+): Promise<Flushed> {
   const late = new AbortController();
   const over = new AbortController();
   const giveUpAfter = async (ms: number) => {
@@ -65,9 +68,9 @@ async function flushUploads(clock: Clock, job: AcceptedJob, sink: HttpSink): Pro
   };
   job.signal.addEventListener("abort", stopped, { once: true });
   if (job.signal.aborted) stopped();
-  void giveUpAfter(FLUSH_MS);
+  void giveUpAfter(most_ms);
   try {
-    return await sink.flush(late.signal);
+    return await sink.finish(late.signal);
   } finally {
     over.abort();
     job.signal.removeEventListener("abort", stopped);
@@ -85,11 +88,14 @@ function settleUploads(
   const size = humanSize(flushed.bytes);
   if (stored + failed.length === 0) return outcome; // the run has waited for its uploads itself
   if (failed.length === 0) story.log("info", "upload", `${stored} files stored, ${size}`, { ms });
-  else
-    story.log("warn", "upload", `${stored} files stored, ${size}; ${failed.length} were not`, {
+  else {
+    const why = [...new Set(failed.map(({ reason }) => reason))].slice(0, 3).join("; ");
+    const text = `${stored} files stored, ${size}; ${failed.length} were not: ${why}`;
+    story.log("warn", "upload", text, {
       ms,
       failed: failed.slice(0, 20).map(({ name, reason }) => ({ name, reason })),
     });
+  }
   return { ...outcome, capture: outcome.capture && correctCapture(outcome.capture, failed) };
 }
 
@@ -109,20 +115,33 @@ function resultOf(job: AcceptedJob, outcome: JobOutcome): WorkerResult {
   };
 }
 
+/** One job on its way to its result. */
+interface JobOnLane {
+  live: Live;
+  story: BatchedStory;
+  sink: HttpSink;
+  /** What is not stored yet lies here from now on, whatever becomes of the lane. */
+  keepIn(place: KeptPlace | null): void;
+  /** Ends its session and resets the lane; the job goes on. */
+  leaveLane(): void;
+}
+
 /** @returns whether the hub took the result. */
 async function tellAndRun(
   deps: RunJobDeps,
   job: AcceptedJob,
-  live: Live,
-  story: BatchedStory,
-  sink: HttpSink,
+  { live, story, sink, keepIn, leaveLane }: JobOnLane,
 ): Promise<boolean> {
   const { clock } = deps;
   const since = clock.monotonic();
   const { lane_idx } = job.hold;
   const ran = await runPage(deps, job, live, story, sink);
   const uploading_since = clock.monotonic();
-  const flushed = await flushUploads(clock, job, sink);
+  const { place, leaves } = keepUploads(deps, job, sink, story);
+  keepIn(place);
+  if (leaves) leaveLane();
+  const most_ms = FLUSH_MS + (leaves ? deps.upload_wait_ms : 0);
+  const flushed = await flushUploads(clock, job, sink, most_ms);
   const outcome = settleUploads(ran, flushed, clock.monotonic() - uploading_since, story);
   if (job.signal.aborted) {
     // A stopped run sends no result: the hub has ended the job already, or will not hear of it.
@@ -194,8 +213,18 @@ export async function runJob(deps: RunJobDeps, job: AcceptedJob): Promise<void> 
   // Without its link the upload token is dead.
   const dropUploads = () => void (isLinkLost(job.signal) && sink.close());
   job.signal.addEventListener("abort", dropUploads, { once: true });
+  let place: KeptPlace | null = null;
+  const keepIn = (its: KeptPlace | null) => {
+    place = its;
+  };
+  const leaveLane = () => {
+    job.session.send({ type: "JobUploading", job_id, lease_token });
+    live.signal.removeEventListener("abort", onSessionEnd);
+    live.end(new SessionEnd("its page is closed; what it captured is still being stored"));
+    void job.hold.release().catch((err) => deps.log.error({ job_id, err }, "lane not released"));
+  };
   try {
-    const taken = await tellAndRun(deps, job, live, story, sink);
+    const taken = await tellAndRun(deps, job, { live, story, sink, keepIn, leaveLane });
     job.signal.addEventListener("abort", onStop, { once: true });
     if (job.signal.aborted) onStop();
     if (taken) await keepOpen(deps, job, live);
@@ -209,6 +238,7 @@ export async function runJob(deps: RunJobDeps, job: AcceptedJob): Promise<void> 
     job.signal.removeEventListener("abort", onStop);
     if (!job.attached) live.end(new SessionEnd("its job has ended"));
     await sink.close();
+    await (place as KeptPlace | null)?.leave();
     await job.hold.release();
   }
 }

@@ -18,6 +18,7 @@ import { createHostLoad } from "./host-load.ts";
 import { createLanePool, type LanePool, type LanePoolDeps } from "./lanes/pool.ts";
 import { lanePorts } from "./lanes/ports.ts";
 import type { JobOutcome, JobRun } from "./lanes/types.ts";
+import { canLeaveLane } from "./late-uploads.ts";
 import { lanAddress } from "./link/address.ts";
 import { createAssignments, RunStopped } from "./link/assignments.ts";
 import { startLink } from "./link/client.ts";
@@ -40,6 +41,7 @@ import { EXIT_WATCHDOG, startLinkWatchdog, startStallWatchdog } from "./update/w
 import { settleUploadBase } from "./upload/base-url.ts";
 import { createDirectWay, type DirectWay } from "./upload/direct.ts";
 import { createHttpSink } from "./upload/http-sink.ts";
+import { openKeptUploads } from "./upload/kept.ts";
 
 /** §8: a fleet whose loops stalled together does not come back in step. */
 const EXIT_JITTER_MS = 60_000;
@@ -128,6 +130,10 @@ export async function startWorker(
       worker_id,
       upload_token: session.hub.upload_token,
     });
+    const kept = await openKeptUploads(
+      join(config.data_dir, "uploads"),
+      config.fetch.spool_max_bytes,
+    );
     const sessions = createSessions();
     const guard = createGuard({
       navigation_block: config.fetch.navigation_block,
@@ -164,6 +170,8 @@ export async function startWorker(
           {
             clock,
             log,
+            kept,
+            upload_wait_ms: config.fetch.upload_wait_ms,
             sessionOf: ({ assignment, hold }) => desk.forJob(assignment, hold),
             profileFor: ({ assignment, session }, signal) => {
               const { extras, options } = assignment;
@@ -175,14 +183,15 @@ export async function startWorker(
             },
             runFetch: (run) => parts.runFetch(run, fetchSettings(config, clock)),
             runScripted: (run) => parts.runScripted(run, fetchSettings(config, clock)),
-            openSink: ({ session, assignment }, story) =>
+            openSink: (job, story) =>
               createHttpSink({
-                base_url: uploadBases.get(session) ?? Promise.resolve(hub.http),
+                base_url: uploadBases.get(job.session) ?? Promise.resolve(hub.http),
                 worker_id,
-                job_id: assignment.job_id,
-                lease_token: assignment.lease_token,
-                upload_token: session.hub.upload_token,
-                direct: directWayOf(session),
+                job_id: job.assignment.job_id,
+                lease_token: job.assignment.lease_token,
+                upload_token: job.session.hub.upload_token,
+                direct: directWayOf(job.session),
+                can_wait: canLeaveLane(config.fetch.upload_wait_ms, job),
                 story,
                 clock,
                 random: parts.random,

@@ -34,6 +34,8 @@ export interface FleetHooks {
   ): Promise<void> | void;
   /** Comes out of order, before what the database still has to store: an action waits for nothing else. */
   sessionReply(link: WorkerLink, message: SessionReply): void;
-  /** The lane is free again: its session is over, and so is its job if no result ever came. */
+  /** Its run is over and it uploads on without its lane, which is about to be free: its session is over. */
+  laneLeft(held: JobLane): Promise<void>;
+  /** The lane is free again: its session is over, and so is its job if it does not upload and no result ever came. */
   laneOver(link: WorkerLink, held: HeldLane): Promise<void>;
 }

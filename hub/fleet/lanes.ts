@@ -170,6 +170,7 @@ export async function reconcileLanes(
   link: WorkerLink,
   lanes: readonly Lane[],
 ): Promise<void> {
+  for (const [token, { done }] of link.uploading) if (done) link.uploading.delete(token);
   const reported = new Map(lanes.map((lane) => [lane.lane_idx, lane]));
   for (const lane_idx of link.lanes.keys())
     if (!reported.has(lane_idx)) link.lanes.delete(lane_idx);

@@ -176,6 +176,12 @@ async function dispatch(
       if (held && !held.done) ctx.hooks.scriptReady(held);
       return;
     }
+    case "JobUploading": {
+      const held = link.heldBy(message.job_id, message.lease_token);
+      if (!held || held.done) return;
+      link.uploading.set(held.lease.token, held);
+      return ctx.hooks.laneLeft(held);
+    }
     case "result": {
       const held = link.heldBy(message.job_id, message.lease_token);
       const accepted = held && !held.done ? await ctx.hooks.jobResult(held, message) : false;

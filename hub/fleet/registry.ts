@@ -103,6 +103,7 @@ const welcome = (ctx: HubContext, link: WorkerLink): HubRegistered => ({
   public_base_url: ctx.config.public_base_url,
   heartbeat_interval_ms: HEARTBEAT_INTERVAL_MS,
   ...(ctx.config.direct_uploads && { direct_uploads_from: DIRECT_UPLOADS_FROM }),
+  late_uploads: true,
   ...(link.outbox && { link_grace_ms: ctx.config.link_grace_ms }),
 });
 
@@ -219,6 +220,7 @@ async function endLink(
     );
   if (ctx.links.get(worker_id) === link) ctx.links.delete(worker_id);
   link.held.clear();
+  link.uploading.clear();
   ctx.log.info({ worker_id, code, reason, cause }, "worker link closed");
   ctx.signal("link closed", { worker_id, code, reason });
 }

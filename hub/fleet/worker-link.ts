@@ -97,6 +97,8 @@ export class WorkerLink implements Candidate {
   readonly upload_token = newToken();
   readonly lanes = new Map<number, Lane>();
   readonly held = new Map<number, HeldLane>();
+  /** Jobs that gave their lane back while what they captured waits for a store, by lease token; some have ended since. */
+  readonly uploading = new Map<number, JobLane>();
   /** Leases given back while the store did not answer: to be released when it does. */
   readonly unreleased = new Set<LaneLease>();
   /** Sessions for which the store may hold a lease that nobody was told of: its answer was lost. */
@@ -249,12 +251,19 @@ export class WorkerLink implements Candidate {
     return Math.max(0, free);
   }
 
-  /** The held lane of this assignment, if this link still has it. */
+  /** The lane of this assignment, if this link still has it; it may be given back already while the job uploads. */
   heldBy(job_id: string, lease_token: number): JobLane | undefined {
+    const late = this.uploading.get(lease_token);
+    if (late?.lease.job_id === job_id) return late;
     for (const held of this.held.values())
       if (held.lease.token === lease_token && held.lease.job_id === job_id && isJobLane(held))
         return held;
     return undefined;
+  }
+
+  /** Every job that this link has, also those that have given their lane back and still upload. */
+  jobLanes(): JobLane[] {
+    return [...new Set([...this.held.values(), ...this.uploading.values()])].filter(isJobLane);
   }
 
   /** The held lane of this session, if this link still has it under that lease. */

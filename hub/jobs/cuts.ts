@@ -1,11 +1,10 @@
 import type { HubContext } from "../context.ts";
-import { isJobLane, type WorkerLink } from "../fleet/worker-link.ts";
+import type { WorkerLink } from "../fleet/worker-link.ts";
 import { tell } from "./events.ts";
 
 /** Jobs that a worker runs beyond the cut of its link: what their logs say of it. */
 
-const running = (link: WorkerLink) =>
-  [...link.held.values()].filter(isJobLane).filter((held) => held.accepted && !held.done);
+const running = (link: WorkerLink) => link.jobLanes().filter((held) => held.accepted && !held.done);
 
 /** The link has no socket, and its worker is waited for. */
 export async function tellCut(ctx: HubContext, link: WorkerLink): Promise<void> {

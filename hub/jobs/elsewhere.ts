@@ -14,7 +14,7 @@ const LOOK_MS = 2_500;
 /** Whether a worker of this hub runs the job: then everything about it happens here. */
 export function isHeldHere(ctx: HubContext, job_id: string): boolean {
   for (const link of ctx.links.values())
-    for (const held of link.held.values()) if (held.lease.job_id === job_id) return true;
+    if (link.jobLanes().some((held) => held.lease.job_id === job_id)) return true;
   return false;
 }
 

@@ -1,6 +1,6 @@
 import type { JobStatus } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
-import { isJobLane, type JobLane, type WorkerLink } from "../fleet/worker-link.ts";
+import type { JobLane, WorkerLink } from "../fleet/worker-link.ts";
 import { releaseJobSession } from "./job-sessions.ts";
 
 /** Job ids in one read. */
@@ -25,8 +25,7 @@ export async function stopEnded(
 export async function stopEndedOnce(ctx: HubContext): Promise<void> {
   const lanes: { link: WorkerLink; held: JobLane }[] = [];
   for (const link of ctx.links.values())
-    for (const held of link.held.values())
-      if (isJobLane(held) && held.accepted && !held.done) lanes.push({ link, held });
+    for (const held of link.jobLanes()) if (held.accepted && !held.done) lanes.push({ link, held });
   for (let at = 0; at < lanes.length; at += BATCH) {
     const batch = lanes.slice(at, at + BATCH);
     const ids = batch.map(({ held }) => held.lease.job_id);

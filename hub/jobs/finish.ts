@@ -3,7 +3,7 @@ import type { JobLog, WorkerResult } from "#shared/link/messages.ts";
 import type { HubContext } from "../context.ts";
 import type { FinishJob } from "../db/types.ts";
 import { lostError } from "../fleet/loss.ts";
-import { isJobLane, type JobLane, type WorkerLink } from "../fleet/worker-link.ts";
+import type { JobLane, WorkerLink } from "../fleet/worker-link.ts";
 import { announceEnd, appendEvents, logEvent } from "./events.ts";
 import { storeUnstoredOnce } from "./unstored.ts";
 
@@ -89,7 +89,7 @@ async function endHeld(
 /** running → failed: the link they ran on is gone (fleet spec §3.1); what runs at another hub by now is not this link's. */
 export async function failJobsOn(ctx: HubContext, link: WorkerLink, cause: string): Promise<void> {
   await storeUnstoredOnce(ctx);
-  const tokens = [...link.held.values()].filter(isJobLane).map((held) => held.lease.token);
+  const tokens = link.jobLanes().map((held) => held.lease.token);
   const { worker_id } = link;
   const now = ctx.clock.now();
   const rows = await ctx.db.jobs.failRunningUnder(worker_id, tokens, lostError(cause), now);

@@ -31,10 +31,14 @@ export function closeOnLane(link: WorkerLink, held: HeldLane, reason: string): v
   link.send({ type: "HubCloseSession", session_id, lease_token, reason });
 }
 
-/** The lane of this lease is free again, so no session can be on it. */
-export async function dropSessionOn(ctx: HubContext, held: HeldLane): Promise<void> {
+/** The lane of this lease is free again, or about to be, so no session can be on it. */
+export async function dropSessionOn(
+  ctx: HubContext,
+  held: HeldLane,
+  why = "its lane was taken away",
+): Promise<void> {
   const session = ctx.sessions.get(held.lease.session_id);
-  if (session?.held === held) await dropSession(ctx, session, "its lane was taken away");
+  if (session?.held === held) await dropSession(ctx, session, why);
 }
 
 /** The worker's link is gone, or the worker started anew: its browsers are gone with it (fleet spec §3.3). */

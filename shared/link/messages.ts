@@ -83,6 +83,13 @@ export type JobLog = z.infer<typeof JobLog>;
 export const RunReady = Assignment.extend({ type: z.literal("RunReady") });
 export type RunReady = z.infer<typeof RunReady>;
 
+/**
+ * The run is over and its lane is being given back, but the hub stores nothing now: what was captured waits on the worker,
+ * and comes under the same lease before the `result`. Only to a hub that says `late_uploads`.
+ */
+export const JobUploading = Assignment.extend({ type: z.literal("JobUploading") });
+export type JobUploading = z.infer<typeof JobUploading>;
+
 /** The end of a run (spec: "result"), after every upload was answered. */
 export const WorkerResult = Assignment.extend({
   type: z.literal("result"),
@@ -162,6 +169,7 @@ export const WorkerToHub = z.discriminatedUnion("type", [
   JobRefused,
   JobLog,
   RunReady,
+  JobUploading,
   WorkerResult,
   SessionOpened,
   SessionRefused,
@@ -180,6 +188,8 @@ export const HubRegistered = z.object({
   heartbeat_interval_ms: z.int().positive(),
   /** Bodies of so many bytes and more may go straight into the object store; absent: none may. */
   direct_uploads_from: z.int().positive().nullish(),
+  /** Whether a job may go on uploading when it has given its lane back (JobUploading). */
+  late_uploads: z.boolean().nullish(),
   /** For how long a link without a socket is kept; 0 or absent: not at all. */
   link_grace_ms: z.int().min(0).nullish(),
   /** This is the link named in `resume`: the hub has received so many of its messages. Absent: a new link. */

@@ -62,6 +62,12 @@ export function createFakePool(count = 2): FakePool {
     hold: (lane_idx, { job_id, session_id }) => {
       if (lanes[lane_idx]?.state !== "warm") return null;
       change(lane_idx, { state: "running", job_id, session_id });
+      const reset = async () => {
+        change(lane_idx, { state: "resetting" });
+        await resets?.promise;
+        change(lane_idx, { state: "warm", job_id: null, session_id: null });
+      };
+      let released: Promise<void> | undefined;
       return {
         lane_idx,
         browser: async ({ headless }) => {
@@ -69,11 +75,7 @@ export function createFakePool(count = 2): FakePool {
           return fakeBrowser(headless);
         },
         restart: async () => fakeBrowser(false),
-        release: async () => {
-          change(lane_idx, { state: "resetting" });
-          await resets?.promise;
-          change(lane_idx, { state: "warm", job_id: null, session_id: null });
-        },
+        release: () => (released ??= reset()),
       };
     },
     resizeScreen: async () => {},

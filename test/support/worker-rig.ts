@@ -14,6 +14,8 @@ import { createQueue, type Queue } from "./queue.ts";
 
 /** A whole worker on fake lanes against a fake hub. Each run waits for the test to end it. */
 export interface WorkerRig {
+  /** The worker's data directory. */
+  dir: string;
   hub: FakeHub;
   pool: FakePool;
   worker: RunningWorker;
@@ -64,10 +66,16 @@ export const assignment = (job_id: string, lane_idx = 0, lease_token = 1): HubAs
 });
 
 export async function startWorkerRig(
-  options: { env?: Record<string, string>; lanes?: number; clock?: Clock } = {},
+  options: {
+    env?: Record<string, string>;
+    lanes?: number;
+    clock?: Clock;
+    registered?: Partial<FakeHub["registered"]>;
+  } = {},
 ): Promise<WorkerRig> {
   const dir = await mkdtemp(join(tmpdir(), "worker-rig-"));
   const hub = await startFakeHub();
+  Object.assign(hub.registered, options.registered);
   const lanes = options.lanes ?? 2;
   const pool = createFakePool(lanes);
   const runs = createQueue<FakeRun>();
@@ -105,6 +113,7 @@ export async function startWorkerRig(
   await peer.register();
   await peer.next("WorkerHeartbeat");
   return {
+    dir,
     hub,
     pool,
     worker,

@@ -69,7 +69,10 @@ export interface SpooledBody {
 export interface AssetSink {
   putAsset(meta: AssetMeta, body: SpooledBody): void;
   putDocument(name: DocumentName, content: string): void;
-  /** Waits until everything put so far is stored; what failed for good, by name with its reason. */
+  /**
+   * Waits until everything put so far is stored, or the hub stores nothing and the job can wait without its lane; what
+   * failed for good, by name with its reason.
+   */
   flush(
     signal: AbortSignal,
   ): Promise<{ stored: number; failed: { name: string; reason: string }[] }>;

@@ -7,6 +7,7 @@ import {
 import type { AssetMeta } from "#shared/schema/asset.ts";
 import type { SpooledBody } from "../lanes/types.ts";
 import { memoryBody, readSmallFile, SMALL } from "./body.ts";
+import { reasonOfOutage } from "./outage.ts";
 import type { Attempt, Upload } from "./put.ts";
 
 /** Of one request; the hub takes twice as much. A worker holds one of them per lane in memory. */
@@ -25,6 +26,16 @@ export function smallBody(meta: AssetMeta, body: SpooledBody): SmallBody | null 
   const head = batchHead(meta, body.size, body.sha256);
   return head.length > MAX_BATCH_HEAD_BYTES ? null : { name: meta.name, head, body };
 }
+
+/** What the hub says of one body of a batch. */
+interface BatchAnswer {
+  name?: unknown;
+  sha256?: unknown;
+  error?: { status?: unknown; detail?: unknown };
+}
+
+const outageOf = (error: BatchAnswer["error"]): string | null =>
+  error ? reasonOfOutage(Number(error.status), JSON.stringify(error)) : null;
 
 const lengthOf = ({ head, body }: SmallBody): number => head.length + body.size;
 
@@ -59,10 +70,12 @@ export function batchUpload(
     size: content.length,
     open: async () => memoryBody(content),
     accept: (text): Attempt => {
-      const said = JSON.parse(text) as { items?: { name?: unknown; sha256?: unknown }[] } | null;
-      const sums = new Map(said?.items?.map(({ name, sha256 }) => [name, sha256]));
+      const { items = [] } = (JSON.parse(text) as { items?: BatchAnswer[] } | null) ?? {};
+      const sums = new Map(items.map(({ name, sha256 }) => [name, sha256]));
       for (const { name, body } of bodies) if (sums.get(name) === body.sha256) answers.add(name);
-      return { kind: "stored" };
+      const outage = items.map(({ error }) => outageOf(error)).find((why) => why !== null);
+      // What was stored is answered once more, and not stored again.
+      return outage ? { kind: "retry", reason: outage, outage: true } : { kind: "stored" };
     },
     // A hub that takes no batches, or not this one.
     refused: () => ({ kind: "stored" }),

@@ -1,5 +1,14 @@
-import { closeSync, fstatSync, openSync, readSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  fstatSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
+import type { SpooledBody } from "../lanes/types.ts";
 
 const CHUNK = 256 * 1024;
 /** Bodies up to this size are sent from memory, several in one request. */
@@ -29,12 +38,33 @@ export const memoryBody = (content: Uint8Array<ArrayBuffer>): UploadBody => ({
   close: async () => {},
 });
 
+/** Opens a body wherever it lies. @throws SpoolError */
+export async function openBody(body: SpooledBody): Promise<UploadBody> {
+  if (body.bytes) return memoryBody(body.bytes);
+  const { path, size } = body;
+  return openSpoolBody(path, size).catch((err: unknown) => {
+    // Moved between the call and the system's answer to it.
+    if (body.path !== path) return openSpoolBody(body.path, size);
+    throw err;
+  });
+}
+
+/** Makes `path` the body's file, in the same file system. @throws what the disk says; then the body is where it was. */
+export function moveSpooled(body: SpooledBody, path: string): void {
+  if (body.bytes) {
+    writeFileSync(path, body.bytes, { mode: 0o600 });
+    body.bytes = undefined;
+    body.free?.();
+  } else renameSync(body.path, path);
+  body.path = path;
+}
+
 /**
  * Opens a spool file of `size` bytes as a request body in bounded memory. `Bun.file` is not handed to fetch itself:
  * over TLS Bun 1.4.5 reads the whole file first (1.1 GB of memory for a 512 MB file).
  * @throws SpoolError
  */
-export async function openSpoolBody(path: string, size: number): Promise<UploadBody> {
+async function openSpoolBody(path: string, size: number): Promise<UploadBody> {
   const file = await open(path).catch((err) => {
     throw new SpoolError("spool file cannot be opened", err);
   });

@@ -2,7 +2,7 @@ import type { Clock } from "#shared/clock.ts";
 import type { AssetMeta } from "#shared/schema/asset.ts";
 import { DirectUpload } from "#shared/schema/direct-upload.ts";
 import type { SpooledBody } from "../lanes/types.ts";
-import { memoryBody, openSpoolBody } from "./body.ts";
+import { memoryBody, openBody } from "./body.ts";
 import {
   acceptChecksum,
   attemptUpload,
@@ -47,8 +47,9 @@ export async function putDirect(
   way: DirectWay,
   target: DirectTarget,
   meta: AssetMeta,
-  { path, size, sha256 }: SpooledBody,
+  body: SpooledBody,
 ): Promise<UploadEnd | null> {
+  const { size, sha256 } = body;
   let leave: DirectUpload | null = null;
   const headers = { ...target.headers, "content-type": "application/json" };
   const open = (content: object) => {
@@ -74,7 +75,7 @@ export async function putDirect(
     url,
     headers: signed,
     size,
-    open: () => openSpoolBody(path, size),
+    open: () => openBody(body),
     accept: () => ({ kind: "stored" }),
     judge: (status, said) =>
       status === 200

@@ -1,16 +1,21 @@
+import { join } from "node:path";
 import type { Clock } from "#shared/clock.ts";
 import { createHold } from "#shared/hold.ts";
 import type { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
 import type { AssetSink, JobStory, SpooledBody } from "../lanes/types.ts";
 import { batchLength, batchUpload, type SmallBody, smallBody } from "./batch.ts";
-import { memoryBody, openSpoolBody, removeSpooled } from "./body.ts";
+import { moveSpooled, openBody, removeSpooled } from "./body.ts";
 import { type DirectWay, putDirect } from "./direct.ts";
 import { assetMetaHeader } from "./meta-header.ts";
+import { createOutage } from "./outage.ts";
 import { acceptChecksum, putUpload, type Upload, type UploadDeps, type UploadEnd } from "./put.ts";
 
 const AT_ONCE = 4;
 /** What a burst may keep back: nobody else sees its bodies meanwhile. */
 const HOLD = { quiet_ms: 50, longest_ms: 5_000, most_bytes: 16 * 1024 * 1024 };
+/** A store that is away for less than that is waited for in the lane. */
+const STUCK_MS = 5_000;
+const LOOK_MS = 500;
 
 export interface HttpSinkDeps {
   /** HTTP base of the hub, settled once per link. */
@@ -21,6 +26,8 @@ export interface HttpSinkDeps {
   upload_token: string;
   /** Absent: everything goes through the hub. */
   direct?: DirectWay;
+  /** Whether the job can give its lane back before everything is stored: then nothing is given up while its page is open. */
+  can_wait?: boolean;
   story: JobStory;
   clock: Clock;
   random: () => number;
@@ -33,9 +40,23 @@ export interface FailedUpload {
   was: "captured" | "partial" | "document";
 }
 
+/** What ended since the flush before, so that each failure is told once. */
+export interface Flushed {
+  stored: number;
+  bytes: number;
+  failed: FailedUpload[];
+}
+
 export interface HttpSink extends AssetSink {
-  /** As `AssetSink.flush`; counts what ended since the flush before, so that each failure is told once. */
-  flush(signal: AbortSignal): Promise<{ stored: number; bytes: number; failed: FailedUpload[] }>;
+  flush(signal: AbortSignal): Promise<Flushed>;
+  /** As `flush`, but waits for all of them. */
+  finish(signal: AbortSignal): Promise<Flushed>;
+  /** What is not stored yet while the hub stores nothing, and why; null when there is no such thing. */
+  waiting(): { count: number; bytes: number; reason: string } | null;
+  /** Takes what is not stored yet, from memory too, to another directory of the same disk. @throws what the disk says. */
+  moveTo(dir: string): void;
+  /** While the hub stores nothing, bodies are sent again for so long from now on. */
+  giveUpAfter(ms: number): void;
   /** Stops every upload and removes what is left in the spool. Idempotent. */
   close(): Promise<void>;
 }
@@ -43,7 +64,7 @@ export interface HttpSink extends AssetSink {
 interface Entry extends FailedUpload {
   upload: Upload;
   /** To be removed in the end. */
-  spooled: SpooledBody | null;
+  spooled: SpooledBody;
   /** Set for a body that may travel with others. */
   small: SmallBody | null;
   /** Of an asset. */
@@ -57,6 +78,10 @@ interface Entry extends FailedUpload {
  */
 export function createHttpSink(deps: HttpSinkDeps): HttpSink {
   const stop = new AbortController();
+  const outage = createOutage(deps.clock, deps.story);
+  if (deps.can_wait) outage.give_up_at = Number.POSITIVE_INFINITY;
+  /** Neither stored nor given up. */
+  const open = new Set<Entry>();
   const waiting: Entry[] = [];
   const small: Entry[] = [];
   let held: Entry[] = [];
@@ -70,6 +95,7 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
   idle.resolve();
 
   const settle = async (entry: Entry, end: UploadEnd) => {
+    open.delete(entry);
     if (end.kind === "stored") {
       stored += 1;
       bytes += entry.upload.size;
@@ -80,12 +106,13 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
         stop.abort(new Error(end.reason));
       }
     }
-    if (entry.spooled?.bytes) entry.spooled.free?.();
-    else if (entry.spooled) await removeSpooled(entry.spooled.path, entry.upload.size);
+    if (entry.spooled.bytes) entry.spooled.free?.();
+    else await removeSpooled(entry.spooled.path, entry.upload.size);
   };
 
   const putDeps = (what: string): UploadDeps => ({
     ...deps,
+    outage,
     signal: stop.signal,
     onRetry: (reason, wait_ms) =>
       deps.story.log("warn", "upload", `${what} sent again in ${wait_ms} ms: ${reason}`),
@@ -100,7 +127,7 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
   };
   /** Null when it must go through the hub. */
   const sendDirect = async ({ name, meta, spooled }: Entry): Promise<UploadEnd | null> => {
-    if (!deps.direct || !meta || !spooled || spooled.bytes) return null;
+    if (!deps.direct || !meta || spooled.bytes) return null;
     if (!deps.direct.isOpen(spooled.size)) return null;
     try {
       const { url: path, headers } = target("direct-uploads");
@@ -124,8 +151,11 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
       : { kind: "stored" };
     for (const entry of entries) {
       if (end.kind !== "stored" || answers.has(entry.name)) await settle(entry, end);
-      // Refused or unreadable: what is wrong with it shows when it is sent alone.
-      else waiting.push({ ...entry, small: null });
+      else {
+        // Refused or unreadable: what is wrong with it shows when it is sent alone.
+        entry.small = null;
+        waiting.push(entry);
+      }
     }
   };
 
@@ -144,7 +174,8 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
     return entry ? () => sendOne(entry) : null;
   };
   const pump = () => {
-    while (running < AT_ONCE) {
+    // While nothing is stored one body finds out when that ends.
+    while (running < (outage.since === null ? AT_ONCE : 1)) {
       const task = nextTask();
       if (!task) break;
       running += 1;
@@ -170,6 +201,7 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
   };
   const hold = createHold(deps.clock, HOLD, release);
   const put = (entry: Entry) => {
+    open.add(entry);
     const at_once = !entry.small || hold.arrived(entry.upload.size);
     if (at_once || flushing > 0 || stop.signal.aborted) (entry.small ? small : waiting).push(entry);
     else held.push(entry);
@@ -201,8 +233,34 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
     };
   };
 
-  const openBody = async ({ bytes, path, size }: SpooledBody) =>
-    bytes ? memoryBody(bytes) : openSpoolBody(path, size);
+  const waitingNow = () => {
+    if (outage.since === null || open.size === 0) return null;
+    const bytes = [...open].reduce((sum, { upload }) => sum + upload.size, 0);
+    return { count: open.size, bytes, reason: outage.reason };
+  };
+  /** Resolves when the hub has stored nothing for so long that nobody should wait for it in a lane. */
+  const stuck = async (over: AbortSignal): Promise<void> => {
+    while (!over.aborted) {
+      const { since } = outage;
+      if (since !== null && deps.clock.monotonic() - since >= STUCK_MS) return;
+      await deps.clock.sleep(LOOK_MS, over);
+    }
+  };
+  const flush = async (signal: AbortSignal, may_leave: boolean): Promise<Flushed> => {
+    const giveUp = () => stop.abort(signal.reason ?? new Error("uploads were not waited for"));
+    if (signal.aborted) giveUp();
+    else signal.addEventListener("abort", giveUp, { once: true });
+    const over = new AbortController();
+    flushing += 1;
+    hold.release();
+    await (may_leave ? Promise.race([idle.promise, stuck(over.signal)]) : idle.promise);
+    flushing -= 1;
+    over.abort();
+    signal.removeEventListener("abort", giveUp);
+    const ended = { stored, bytes, failed };
+    [stored, bytes, failed] = [0, 0, []];
+    return ended;
+  };
 
   return {
     putAsset: (meta: AssetMeta, body: SpooledBody) =>
@@ -222,22 +280,20 @@ export function createHttpSink(deps: HttpSinkDeps): HttpSink {
     putDocument: (name: DocumentName, content: string) => {
       const data = new TextEncoder().encode(content);
       const sha256 = new Bun.CryptoHasher("sha256").update(data).digest("hex");
-      const open = async () => memoryBody(data);
+      const spooled: SpooledBody = { path: "", bytes: data, size: data.length, sha256 };
+      const open = () => openBody(spooled);
       const upload = uploadOf(`documents/${name}`, {}, { size: data.length, sha256, open });
-      put({ name, reason: "", was: "document", spooled: null, small: null, meta: null, upload });
+      put({ name, reason: "", was: "document", spooled, small: null, meta: null, upload });
     },
-    flush: async (signal) => {
-      const giveUp = () => stop.abort(signal.reason ?? new Error("uploads were not waited for"));
-      if (signal.aborted) giveUp();
-      else signal.addEventListener("abort", giveUp, { once: true });
-      flushing += 1;
-      hold.release();
-      await idle.promise;
-      flushing -= 1;
-      signal.removeEventListener("abort", giveUp);
-      const ended = { stored, bytes, failed };
-      [stored, bytes, failed] = [0, 0, []];
-      return ended;
+    flush: (signal) => flush(signal, deps.can_wait === true),
+    finish: (signal) => flush(signal, false),
+    waiting: waitingNow,
+    moveTo: (dir) => {
+      let count = 0;
+      for (const { spooled } of open) moveSpooled(spooled, join(dir, String(++count)));
+    },
+    giveUpAfter: (ms) => {
+      outage.give_up_at = deps.clock.monotonic() + ms;
     },
     close: async () => {
       stop.abort(new Error("the run is over"));

@@ -2,14 +2,17 @@ import { retryWait } from "#shared/backoff.ts";
 import { type Clock, DeadlineError } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { SpoolError, type UploadBody } from "./body.ts";
+import { type Outage, reasonOfOutage } from "./outage.ts";
 
 /** No byte taken and no answer for this long: the attempt is given up. */
 const STALL_MS = 30_000;
 /** A hub may take the last byte into its buffers long before the whole body is on its disk. */
 const SLOW_DISK_BYTES_PER_MS = 20_000;
 /** How long failures are retried, from the first one on. */
-const RETRY_MS = 30_000;
+export const RETRY_MS = 30_000;
 const WAIT_MS = { first: 200, most: 5_000 };
+/** A body may be sent in vain each time, to a disk that is full for an hour. */
+const PATIENT_WAIT_MS = { first: 200, most: 15_000 };
 /** A checksum that fails this often is not the network's doing. */
 const CHECKSUM_TRIES = 4;
 
@@ -39,11 +42,16 @@ export interface UploadDeps {
   clock: Clock;
   random: () => number;
   signal: AbortSignal;
-  /** Told before each wait. */
+  /** Told before each wait that is this upload's own. */
   onRetry(reason: string, wait_ms: number): void;
+  /** Of the job's uploads together. */
+  outage: Outage;
 }
 
-export type Attempt = UploadEnd | { kind: "retry"; reason: string; checksum: boolean };
+/** `outage`: the hub stores nothing now, whatever is sent. */
+export type Attempt =
+  | UploadEnd
+  | { kind: "retry"; reason: string; checksum?: boolean; outage?: boolean };
 
 const retry = (reason: string, checksum = false): Attempt => ({ kind: "retry", reason, checksum });
 
@@ -64,6 +72,8 @@ async function readAnswer(response: Response, upload: Upload): Promise<Attempt> 
   if (status === 200) return upload.accept(text);
   if (status === 409) return { kind: "stop", reason: "stale lease" };
   if (status === 401) return { kind: "stop", reason: "upload token refused" };
+  const outage = reasonOfOutage(status, text);
+  if (outage !== null) return { kind: "retry", reason: outage, outage: true };
   if (status >= 500 || status === 408 || status === 429) return retry(`HTTP ${status}: ${said}`);
   if (upload.refused) return upload.refused(status);
   if (status === 413) return { kind: "failed", reason: "too large for the hub" };
@@ -118,19 +128,30 @@ export async function attemptUpload(deps: UploadDeps, upload: Upload): Promise<A
 
 /** Sends one request, with retries; never rejects. Ends early as `failed` when the signal aborts. */
 export async function putUpload(deps: UploadDeps, upload: Upload): Promise<UploadEnd> {
-  let first_failure_at: number | null = null;
+  const { clock, outage } = deps;
+  /** Since when it fails by itself, and since when the hub stores nothing. */
+  let failing_since: number | null = null;
+  let refused_since: number | null = null;
   let checksums = 0;
   for (let failures = 0; !deps.signal.aborted; failures += 1) {
     const end = await attemptUpload(deps, upload);
+    if (end.kind === "stored") outage.stored();
     if (end.kind !== "retry") return end;
     if (deps.signal.aborted) break;
     checksums += end.checksum ? 1 : 0;
-    first_failure_at ??= deps.clock.monotonic();
-    const wait = retryWait(failures, WAIT_MS, deps.random());
-    const late = deps.clock.monotonic() + wait - first_failure_at > RETRY_MS;
-    if (late || checksums >= CHECKSUM_TRIES) return { kind: "failed", reason: end.reason };
-    deps.onRetry(end.reason, wait);
-    await deps.clock.sleep(wait, deps.signal);
+    if (end.outage) outage.refused(end.reason);
+    const now = clock.monotonic();
+    // Whoever says that it stores nothing has been reached.
+    failing_since = end.outage ? null : (failing_since ?? now);
+    if (end.outage) refused_since ??= outage.since ?? now;
+    const own_limit = (failing_since ?? refused_since ?? now) + RETRY_MS;
+    const limit = end.outage ? (outage.give_up_at ?? own_limit) : own_limit;
+    const is_patient = end.outage && outage.give_up_at !== null;
+    const wait = retryWait(failures, is_patient ? PATIENT_WAIT_MS : WAIT_MS, deps.random());
+    if (now + wait > limit || checksums >= CHECKSUM_TRIES)
+      return { kind: "failed", reason: end.reason };
+    if (!end.outage) deps.onRetry(end.reason, wait);
+    await clock.sleep(wait, deps.signal);
   }
   return { kind: "failed", reason: errorMessage(deps.signal.reason) };
 }

@@ -1,0 +1,44 @@
+import { mkdirSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+
+/** Room for what one job captured, until it is stored. */
+export interface KeptPlace {
+  dir: string;
+  /** Removes what is left in it. Never rejects. */
+  leave(): Promise<void>;
+}
+
+/** Where bodies wait whose lane was given back because the hub stores nothing now. */
+export interface KeptUploads {
+  /** @returns null when what other jobs keep leaves no room for so many bytes. @throws when the disk takes no directory. */
+  take(bytes: number): KeptPlace | null;
+}
+
+/** Each of them keeps a few kilobytes of memory beside its files. */
+const MAX_JOBS = 1_000;
+
+/** Empties `dir`: what an earlier process kept was lost with its link. `max_bytes` is of all jobs together. */
+export async function openKeptUploads(dir: string, max_bytes: number): Promise<KeptUploads> {
+  await rm(dir, { recursive: true, force: true });
+  let count = 0;
+  let used = 0;
+  let jobs = 0;
+  return {
+    take: (bytes) => {
+      if (jobs >= MAX_JOBS || used + bytes > max_bytes) return null;
+      const place = join(dir, `job-${++count}`);
+      mkdirSync(place, { recursive: true, mode: 0o700 });
+      jobs += 1;
+      used += bytes;
+      let left: Promise<void> | undefined;
+      const leave = async () => {
+        jobs -= 1;
+        used -= bytes;
+        // The next start empties it all.
+        await rm(place, { recursive: true, force: true }).catch(() => {});
+      };
+      return { dir: place, leave: () => (left ??= leave()) };
+    },
+  };
+}

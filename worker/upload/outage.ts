@@ -1,0 +1,68 @@
+import type { Clock } from "#shared/clock.ts";
+import type { JobStory } from "../lanes/types.ts";
+
+/** A store that fails now and then is not worth a line each time. */
+const TELL_EVERY_MS = 60_000;
+
+/**
+ * What the uploads of one job know of a hub that stores nothing now: its disk is full or read-only, or a store behind it is
+ * away. All bodies share its fate, so they share its clock too.
+ */
+export interface Outage {
+  /** When it began, by the monotonic clock; null while bodies are stored. */
+  readonly since: number | null;
+  /** What the hub said last. */
+  readonly reason: string;
+  /** Until when bodies that it refuses are sent again; null: each as long as after any other failure. */
+  give_up_at: number | null;
+  refused(reason: string): void;
+  stored(): void;
+}
+
+export function createOutage(clock: Clock, story: JobStory): Outage {
+  let since: number | null = null;
+  let reason = "";
+  let told_at = Number.NEGATIVE_INFINITY;
+  let told = false;
+  return {
+    get since() {
+      return since;
+    },
+    get reason() {
+      return reason;
+    },
+    give_up_at: null,
+    refused: (why) => {
+      reason = why;
+      if (since !== null) return;
+      since = clock.monotonic();
+      if (since - told_at < TELL_EVERY_MS) return;
+      told_at = since;
+      told = true;
+      const text = `the hub stores nothing now, and what was captured waits on the worker: ${why}`;
+      story.log("warn", "upload", text);
+    },
+    stored: () => {
+      if (since === null) return;
+      const seconds = Math.round((clock.monotonic() - since) / 1_000);
+      since = null;
+      if (told) story.log("info", "upload", `the hub stores again after ${seconds} s`);
+      told = false;
+    },
+  };
+}
+
+/** Statuses of a hub that would store if it could. */
+const UNAVAILABLE = [503, 507];
+
+/** The hub's reason in an answer that says it stores nothing now; null for any other answer. */
+export function reasonOfOutage(status: number, text: string): string | null {
+  if (!UNAVAILABLE.includes(status)) return null;
+  let detail: unknown;
+  try {
+    detail = (JSON.parse(text) as { detail?: unknown } | null)?.detail;
+  } catch {
+    // Of a router in between.
+  }
+  return `HTTP ${status}: ${typeof detail === "string" ? detail.slice(0, 500) : text.slice(0, 200)}`;
+}
