@@ -3,6 +3,7 @@ import { ConfigError, type EnvSource } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { createLog, type LogFormat, type LogLevel } from "#shared/log.ts";
 import { lineFormat } from "#shared/log-format.ts";
+import { openServiceNotify } from "#shared/service-notify.ts";
 import { nodeVersion } from "#shared/version.ts";
 import { launchedBy, tellRegistered } from "#worker/update/launched.ts";
 import { blameFlags, type FlagValues, flagOverrides, parseCommandLine } from "./cli/args.ts";
@@ -62,8 +63,14 @@ async function runWorker(flags: FlagValues): Promise<number> {
   }
   const { startServices } = await import("#worker/services.ts");
   const base = launched?.base ?? version;
-  const deps = { config, log, clock, version, base, self: SELF, onRegistered: tellRegistered };
-  const start = (signal: AbortSignal): Promise<Service> => startServices({ ...deps, signal });
+  const notify = openServiceNotify(env);
+  const told = { onRegistered: tellRegistered, onReady: notify.ready };
+  const deps = { config, log, clock, version, base, self: SELF, ...told };
+  const start = (signal: AbortSignal): Promise<Service> => {
+    notify.status(`starting, then joining ${config.hub_url ?? config.pipeline.control_url}`);
+    signal.addEventListener("abort", notify.stopping);
+    return startServices({ ...deps, signal });
+  };
   const code = await runService(process, log, start, watchesStdin("worker", flags));
   // A launcher that watches this version decides for itself.
   const watched = process.send !== undefined;
@@ -88,7 +95,15 @@ async function prepareService(mode: Exclude<Mode, "worker">, flags: FlagValues) 
     return { log, start: () => startDev({ ...deps, self: SELF, env, flags, terminal }) };
   }
   const { startHub } = await import("./serve.ts");
-  return { log, start: (): Promise<Service> => startHub(deps) };
+  const notify = openServiceNotify(env);
+  const start = async (signal: AbortSignal): Promise<Service> => {
+    notify.status("opening database and stores");
+    signal.addEventListener("abort", notify.stopping);
+    const hub = await startHub(deps);
+    notify.ready(`serving on ${hub.url}, version ${version}`);
+    return hub;
+  };
+  return { log, start };
 }
 
 async function runMode(mode: Mode, flags: FlagValues): Promise<number> {

@@ -80,7 +80,10 @@ async function startPullAlone(deps: WorkerDeps, control_url: string): Promise<Ru
     updater?.offered(version, async () => `${http}/worker-source.tar.gz`);
   });
   let updater: Updater | undefined;
-  const pull = await startPull(deps, control_url, () => void stop(), steady);
+  const pull = await startPull(deps, control_url, () => void stop(), {
+    onVersion: steady,
+    onJoined: () => deps.onReady?.(`pulls tasks from ${control_url}`),
+  });
   // It has no handshake: its tasks are what a version is judged by.
   deps.onRegistered?.();
   updater = startUpdates(deps, scope, log, {

@@ -43,6 +43,7 @@ export async function startAgentService(deps: WorkerDeps): Promise<RunningWorker
       environment: agent.environment,
       term_ms: Math.min(config.drain_ms + TERM_GRACE_MS, MAX_TERM_MS),
       readGpus: async () => gpus(),
+      onAnswered: () => deps.onReady?.(`takes orders from ${pipeline.control_url}`),
     });
     scope.add("agent", running, (a) => a.stop());
   } catch (err) {

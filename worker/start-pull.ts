@@ -10,7 +10,7 @@ import { createHostLoad } from "./host-load.ts";
 import { guardedTag, openDir } from "./lanes/scratch.ts";
 import { lanAddress } from "./link/address.ts";
 import { parseHubUrl } from "./link/hub-url.ts";
-import { startPullWorker } from "./pipeline/pull.ts";
+import { type PullDeps, startPullWorker } from "./pipeline/pull.ts";
 import { createProcessCpu } from "./process-cpu.ts";
 import type { WorkerDeps } from "./start.ts";
 
@@ -29,7 +29,7 @@ export async function startPull(
   deps: WorkerDeps,
   control_url: string,
   onStop: () => void,
-  onVersion: (version: string) => void = () => {},
+  told: Pick<PullDeps, "onVersion" | "onJoined"> = {},
 ): Promise<RunningPull> {
   const { config, clock, version } = deps;
   const { pipeline, data_dir } = config;
@@ -47,7 +47,7 @@ export async function startPull(
     const gpus = createGpuSampler({ clock, log, read: () => readGpus(pipeline.environment.PATH) });
     const worker = startPullWorker({
       derived_id: config.worker_id === null,
-      ...{ control_url: control.http, worker_id, version, dir, clock, log, onStop, onVersion },
+      ...{ control_url: control.http, worker_id, version, dir, clock, log, onStop, ...told },
       slots: pipeline.slots,
       workloads: pipeline.workloads,
       secret: config.worker_secret,

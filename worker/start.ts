@@ -57,6 +57,8 @@ export interface WorkerDeps {
   base?: string;
   /** Told of every handshake with a hub. */
   onRegistered?: () => void;
+  /** Told, in a line for people, that it serves: the hub or the control plane has answered; again whenever it does. */
+  onReady?: (status: string) => void;
   /** What else of this process is to end its work before an update. */
   drainOthers?: () => Promise<void>;
   /** Command that starts this program: an agent's instances are the same program. */
@@ -273,6 +275,7 @@ export async function startWorker(
             stopAll(new RunStopped("link_lost", "the link to the hub was lost"));
           });
           deps.onRegistered?.();
+          deps.onReady?.(`lanes of ${worker_id} are linked to ${hub.http}`);
           updater.offered(session.hub.expected_worker_version, async () => {
             const base_url = await uploadBases.get(session);
             return `${base_url ?? hub.http}/worker-source.tar.gz`;

@@ -25,6 +25,8 @@ export interface AgentDeps {
   /** What the drain of an instance may take before its group is killed. */
   term_ms: number;
   readGpus(): Promise<GpuReading[]>;
+  /** The control plane has answered; again after it was away. */
+  onAnswered?: () => void;
   clock: Clock;
   log: Log;
   /** By default AGENT_SYNC_MS. */
@@ -63,6 +65,7 @@ export async function startAgent(deps: AgentDeps): Promise<RunningAgent> {
   let answer = "";
   const note = (now: string, level: "info" | "warn") => {
     if (now !== answer) log[level]({ host, answer: now }, "control plane");
+    if (now !== answer && level === "info") deps.onAnswered?.();
     answer = now;
   };
 

@@ -45,6 +45,8 @@ export interface PullDeps {
   random: () => number;
   /** An operator told this worker to stop (pipeline spec §4.3, admin command). */
   onStop?: () => void;
+  /** The control plane has registered this worker; again whenever it does. */
+  onJoined?: () => void;
   /** The control plane's version, at every heartbeat that tells it. */
   onVersion?: (version: string) => void;
   /** Of this worker and of its host, for the heartbeat. */
@@ -138,6 +140,7 @@ export function startPullWorker(deps: PullDeps): PullWorker {
     accepts = answer.accepts;
     leases.paced();
     log.info({ worker_id: answer.worker_id, slots }, "joined the control plane");
+    deps.onJoined?.();
   };
   const register = (): Promise<void> => {
     registered ??= retry("joining the control plane", join, undefined, joining.refusedFor).catch(

@@ -1,8 +1,10 @@
+import { existsSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
+import { openServiceNotify } from "#shared/service-notify.ts";
 import { signalGroup } from "#shared/signal-group.ts";
 import { EXIT_UPDATED, markLaunched, REGISTERED, TRIAL_ENV } from "./launched.ts";
 import { offerPackages } from "./packages.ts";
@@ -57,11 +59,16 @@ export async function launchWorker(deps: LauncherDeps): Promise<number | null> {
   }
   log.info({ version: state.current, program: base }, "running an updated version");
   markLaunched({ base, self: deps.self });
+  if (!existsSync(join(root, NOTIFIES)))
+    openServiceNotify(process.env).ready(`runs version ${state.current}, which tells no more`);
   offerPackages(root);
   // Ends this process itself, as the program does.
   await import(join(root, "hub/main.ts"));
   return 0;
 }
+
+/** A version with this file tells systemd itself that it serves; for an older one the program does, in the same event loop. */
+const NOTIFIES = "shared/service-notify.ts";
 
 /** The launcher is gone, so this process is nobody's. */
 const EXIT_ORPHANED = 70;
@@ -70,9 +77,12 @@ const EXIT_ORPHANED = 70;
 async function superviseTrial(deps: LauncherDeps, dir: string): Promise<number> {
   const { log } = deps;
   const stopping = new AbortController();
+  // systemd hears this process alone. Whether the child's event loop runs is its own watchdog's to see (fleet spec §8).
+  const notify = openServiceNotify(process.env);
   let child: Trial | null = null;
   const onSignal = (signal: NodeJS.Signals) => {
     stopping.abort();
+    notify.stopping();
     child?.kill(signal);
   };
   for (const signal of SIGNALS) process.on(signal, onSignal);
@@ -86,12 +96,14 @@ async function superviseTrial(deps: LauncherDeps, dir: string): Promise<number> 
     }
     await writeState(dir, { ...state, attempts: attempts + 1 });
     log.info({ version, attempt: attempts + 1 }, "starting an updated version");
+    notify.status(`version ${version} is on trial, start ${attempts + 1}`);
     child = startTrial(deps, stopping.signal);
     const failure = await child.failure;
     if (failure === null) {
       const registered = await readState(dir, deps.base, log);
       if (registered.current === version) await writeState(dir, { ...registered, attempts: null });
       log.info({ version }, "updated version is registered with its hub");
+      notify.ready(`runs version ${version}, which is registered with its hub`);
     } else if (!stopping.signal.aborted) {
       log.error({ version, attempt: attempts + 1, reason: failure }, "updated version failed");
       if (attempts + 1 >= MAX_ATTEMPTS)

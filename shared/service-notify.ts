@@ -1,0 +1,58 @@
+import type { EnvSource } from "./env.ts";
+import { openDatagrams } from "./libc-datagram.ts";
+
+/**
+ * What a service tells the systemd that started it, by the protocol of sd_notify(3): `systemctl status` shows it, `systemctl
+ * start` waits for it, and a service whose event loop stands still is started again (`WatchdogSec=`).
+ */
+export interface ServiceNotify {
+  /** It serves from now on. `status` is one line for `systemctl status`. */
+  ready(status: string): void;
+  /** What it does or waits for. */
+  status(text: string): void;
+  /** It was asked to stop. */
+  stopping(): void;
+}
+
+/** Beats in each of the watchdog's intervals: a lost or late one or two are no reason to end a service. */
+const BEATS = 4;
+/** What was not taken is told again after this long. */
+const RETRY_MS = 1_000;
+
+const SILENT: ServiceNotify = { ready: () => {}, status: () => {}, stopping: () => {} };
+
+const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();
+
+/**
+ * Speaks to the socket that `env` names, for as long as the process lives. Says nothing where there is none, and where the
+ * variables are another process's that handed them on (`WATCHDOG_PID`).
+ * The watchdog's beats come from the event loop and by it alone, so that they stop when it does.
+ */
+export function openServiceNotify(env: EnvSource, pid = process.pid): ServiceNotify {
+  const { NOTIFY_SOCKET: path, WATCHDOG_USEC: usec, WATCHDOG_PID: addressee } = env;
+  if (!path || (addressee !== undefined && Number(addressee) !== pid)) return SILENT;
+  const send = openDatagrams(path);
+  if (send === null) return SILENT;
+  /** Lines that systemd has yet to take, the newest of each name. */
+  const untold = new Map<string, string>();
+  let retrying: Timer | undefined;
+  const tell = (lines: Record<string, string>) => {
+    for (const [name, value] of Object.entries(lines)) untold.set(name, value);
+    if (untold.size === 0) return;
+    if (send([...untold].map((line) => line.join("=")).join("\n"))) return untold.clear();
+    clearTimeout(retrying);
+    retrying = setTimeout(() => tell({}), RETRY_MS);
+    retrying.unref();
+  };
+  const beat_ms = Number(usec) / 1_000 / BEATS;
+  const beat = () => {
+    tell({ WATCHDOG: "1" });
+    setTimeout(beat, beat_ms).unref();
+  };
+  if (beat_ms >= 1) beat();
+  return {
+    ready: (status) => tell({ READY: "1", STATUS: oneLine(status) }),
+    status: (text) => tell({ STATUS: oneLine(text) }),
+    stopping: () => tell({ STOPPING: "1", STATUS: "stopping: running work ends first" }),
+  };
+}
