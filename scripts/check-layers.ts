@@ -212,7 +212,11 @@ export const LAYERS: readonly Layer[] = [
   {
     name: "commands",
     files: /^hub\/commands\//,
-    may: ["shared", "archive", "hub-cli", "hub-config", "hub-db", "hub-stores", "hub-runner"],
+    may: [
+      ...["shared", "archive", "hub-cli", "hub-config", "hub-db", "hub-stores", "hub-runner"],
+      // An operator's values are judged by the loader of the service that gets them.
+      "worker-config",
+    ],
     packages: ZOD,
   },
   {

@@ -16,6 +16,7 @@ export const COMMANDS = [
   "doctor",
   "install",
   "uninstall",
+  "rollback",
   "migrate",
   "backup",
   "restore",
@@ -26,6 +27,7 @@ export const OPERATOR_COMMANDS = [
   "doctor",
   "install",
   "uninstall",
+  "rollback",
   "migrate",
   "backup",
   "restore",
@@ -141,6 +143,11 @@ const PREFIX: Flag = {
   help: "work on the tree below DIR: no users, no systemctl, no root",
 };
 const DRY_RUN: Flag = { name: "dry-run", help: "say what would be done and change nothing" };
+const TIMEOUT: Flag = {
+  name: "timeout",
+  value: "SECONDS",
+  help: "how long a started service may take until it is well (120)",
+};
 
 const SERVER = [HOST, PORT, DB, REDIS, OBJECTS, DATA, LOG, LOG_FORMAT, STDIN];
 
@@ -235,12 +242,29 @@ export const COMMAND_FLAGS: Record<Command, Flag[]> = {
     DRY_RUN,
     PREFIX,
     { name: "user", value: "NAME", help: "system user of the service (flotilla, flotilla-worker)" },
-    { name: "now", help: "start it too, or start it again when something changed" },
+    {
+      name: "now",
+      help: "start it too, or start it again when something changed, and wait until it is well",
+    },
+    {
+      name: "set",
+      value: "KEY=VALUE",
+      repeatable: true,
+      help: "set a variable in the environment file, also in one that is there",
+    },
+    { name: "unset", value: "KEY", repeatable: true, help: "take a variable out of it" },
+    TIMEOUT,
     { name: "generate-secret", help: "make a WORKER_SECRET for a new environment file" },
     { name: "binary", value: "FILE", help: "executable to install (this one)" },
     ...[HOST, PORT, DB, REDIS, OBJECTS, HUB_URL, CONTROL_URL, LANES, SLOTS, WORKER_ID],
   ],
-  uninstall: [DRY_RUN, PREFIX],
+  uninstall: [
+    DRY_RUN,
+    PREFIX,
+    { name: "purge", help: "delete data, environment file, user and executable too, after asking" },
+    { name: "yes", help: "delete without asking" },
+  ],
+  rollback: [DRY_RUN, TIMEOUT],
   migrate: [DB, DATA, DRY_RUN],
   backup: [DB, OBJECTS, DATA, JSON_OUT],
   restore: [
@@ -263,6 +287,7 @@ export const COMMAND_WORDS: Record<Command, string[]> = {
   doctor: ["[hub|worker|control]"],
   install: ["hub|worker|control", "[NAME]"],
   uninstall: ["hub|worker|control", "[NAME]"],
+  rollback: ["[hub|worker|control]", "[NAME]"],
   migrate: [],
   backup: ["[verify]", "FILE|DIR"],
   restore: ["FILE"],

@@ -26,7 +26,8 @@ const ABOUT: Record<Mode | Command, string> = {
   admin: "give the administrator a new password, in the database of a hub that does not run",
   doctor: "say what this machine lacks to run a hub, a worker or a control plane",
   install: "make it a systemd service: user, executable, unit and environment file",
-  uninstall: "take the service away; data and environment file stay",
+  uninstall: "take the service away; data and environment file stay unless --purge is given",
+  rollback: "put the last version that was healthy back, and start the services with it",
   migrate: "bring the database up to date, as every start of a hub does",
   backup:
     "write database, objects and plugins of a SQLite hub, running or not, into one file; verify: is FILE whole?",

@@ -8,6 +8,7 @@ import { runBackup } from "./backup/backup.ts";
 import { runRestore } from "./backup/restore.ts";
 import { runDoctor } from "./doctor/doctor.ts";
 import { runInstall } from "./install/install.ts";
+import { runRollback } from "./install/rollback.ts";
 import { realSystem } from "./install/system.ts";
 import { runUninstall } from "./install/uninstall.ts";
 import { runMigrate } from "./migrate.ts";
@@ -52,6 +53,8 @@ function run(
       return runInstall(words, { ...deps, system: realSystem() });
     case "uninstall":
       return runUninstall(words, { ...deps, system: realSystem() });
+    case "rollback":
+      return runRollback(words, { ...deps, system: realSystem() });
     case "migrate":
       return runMigrate(deps);
     case "backup":

@@ -1,4 +1,5 @@
 import { CDP_PORT_BASE, DISPLAY_BASE, VNC_PORT_BASE } from "#shared/limits.ts";
+import { assignment } from "./env-file.ts";
 import { type Role, stateName, type Target } from "./roles.ts";
 
 /** One line of an environment file: a variable with its value, or only described. */
@@ -139,17 +140,13 @@ const LINES: Record<Role, Line[]> = {
 /** Variables that `install` writes when they are given, as flags or in its own environment. */
 export const variablesOf = (role: Role): string[] => LINES[role].map(({ name }) => name);
 
-/** systemd reads `"…"` with backslash escapes; everything else could be cut at a space or a quote. */
-const quote = (value: string): string =>
-  /^[A-Za-z0-9_./:@%+,=~-]*$/.test(value) ? value : `"${value.replace(/["\\$`]/g, "\\$&")}"`;
-
 /** The environment file of `target`: `values` set, everything else as a comment to start from. */
 export function envText(target: Target, values: Record<string, string>): string {
   const { role, instance } = target;
   const title = role === "worker" ? `worker ${instance}` : role === "hub" ? "hub" : "control plane";
   const lines = LINES[role].flatMap(({ name, about, example }) => {
     const value = values[name];
-    const line = value === undefined ? `#${name}=${example}` : `${name}=${quote(value)}`;
+    const line = value === undefined ? `#${name}=${example}` : assignment(name, value);
     return about === "" ? [line] : ["", `# ${about}`, line];
   });
   return [
@@ -160,14 +157,4 @@ export function envText(target: Target, values: Record<string, string>): string 
     `SVC_DATA_DIR=/var/lib/${stateName(target)}`,
     "",
   ].join("\n");
-}
-
-/** Values of the variables an environment file sets, as far as `install` looks at them. */
-export function readEnvText(text: string): Record<string, string> {
-  const values: Record<string, string> = {};
-  for (const line of text.split("\n")) {
-    const [, name, value = ""] = /^\s*([A-Za-z_][A-Za-z0-9_]*)=(.*)$/.exec(line) ?? [];
-    if (name !== undefined) values[name] = value.trim().replace(/^"(.*)"$/, "$1");
-  }
-  return values;
 }

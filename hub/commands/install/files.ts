@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
-import { copyFile, link, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { copyFile, link, lstat, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { syncPath } from "#shared/sync-path.ts";
 
@@ -26,6 +26,24 @@ export async function writeText(path: string, text: string, mode: number): Promi
   await rename(temp, path);
 }
 
+/** Beside an executable: the last version that was healthy before it. */
+export const previousOf = (path: string): string => `${path}.previous`;
+/** Beside an executable: the version that was ready last; the units write it (`ExecStartPost=`). */
+export const healthyOf = (path: string): string => `${path}.healthy`;
+
+export const exists = async (path: string): Promise<boolean> =>
+  (await lstat(path).catch(() => null)) !== null;
+
+/** A second name for the file `from`, in the place of what `path` was. */
+async function replaceLink(from: string, path: string): Promise<void> {
+  const temp = `${path}.new`;
+  await rm(temp, { force: true });
+  await link(from, temp);
+  await rename(temp, path);
+  // Where both were the same file already, rename leaves both.
+  await rm(temp, { force: true });
+}
+
 async function hashFile(path: string): Promise<string | null> {
   const hash = createHash("sha256");
   try {
@@ -44,10 +62,14 @@ export async function sameFile(a: string, b: string): Promise<boolean> {
 }
 
 /**
- * Puts an executable into place while the one before it runs: that one stays beside it as `<path>.previous`, for a
- * rollback.
+ * Puts an executable into place while the one before it runs. What is at `keep` stays as `<path>.previous`, for a rollback;
+ * null leaves the previous one as it is.
  */
-export async function replaceExecutable(from: string, path: string): Promise<void> {
+export async function replaceExecutable(
+  from: string,
+  path: string,
+  keep: string | null,
+): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const temp = `${path}.new`;
   await rm(temp, { force: true });
@@ -59,10 +81,6 @@ export async function replaceExecutable(from: string, path: string): Promise<voi
     await file.close();
   }
   await syncPath(temp);
-  const previous = `${path}.previous`;
-  if (await stat(path).catch(() => null)) {
-    await rm(previous, { force: true });
-    await link(path, previous);
-  }
+  if (keep !== null && !(await sameFile(keep, temp))) await replaceLink(keep, previousOf(path));
   await rename(temp, path);
 }

@@ -6,9 +6,26 @@ import type { FlagValues } from "../../cli/args.ts";
 import { EXIT, UsageError } from "../../cli/exit.ts";
 import type { Terminal } from "../../cli/print.ts";
 import { CommandRefused } from "../refused.ts";
-import { readText, replaceExecutable, sameFile, writeText } from "./files.ts";
-import { givenValues, type Paths, type Plan, pathsOf, planInstall } from "./plan.ts";
+import {
+  exists,
+  healthyOf,
+  previousOf,
+  readText,
+  replaceExecutable,
+  sameFile,
+  writeText,
+} from "./files.ts";
+import { judgeStart, judgeValues } from "./judge.ts";
+import {
+  type EnvChanges,
+  givenValues,
+  type Paths,
+  type Plan,
+  pathsOf,
+  planInstall,
+} from "./plan.ts";
 import { readTarget, readUser, stateName, type Target, unitName } from "./roles.ts";
+import { startAndWait, timeoutOf, unitState, versionOf } from "./service.ts";
 import type { System } from "./system.ts";
 
 export interface InstallDeps {
@@ -30,11 +47,13 @@ interface Work extends InstallDeps {
   plan: Plan;
   /** Files of a package or a test: no users, no systemctl. */
   staged: boolean;
+  timeout_ms: number;
 }
 
 /**
- * `flotilla install hub|control|worker [NAME]`: user, executable, unit and environment file. Safe to repeat: an
- * environment file that is there stays, everything else is brought up to date.
+ * `flotilla install hub|control|worker [NAME]`: user, executable, unit and environment file. Safe to repeat: in an
+ * environment file that is there what was given is set and the rest stays, everything else is brought up to date. Nothing is
+ * written while the service would refuse its variables; with --now it ends well only when the service is well.
  * @returns the exit code (`EXIT`).
  */
 export async function runInstall(words: string[], deps: InstallDeps): Promise<number> {
@@ -47,20 +66,25 @@ export async function runInstall(words: string[], deps: InstallDeps): Promise<nu
   const user = readUser(target.role, flags.user?.at(-1));
   const binary = await findBinary(deps);
   const paths = pathsOf(target, prefix === undefined ? "/" : resolve(prefix));
-  const given = givenValues(target, deps.env, deps.overrides);
+  const given = givenValues(target, deps.env, deps.overrides, flags);
+  const timeout_ms = timeoutOf(flags);
   const dry = flags["dry-run"] !== undefined;
   if (prefix === undefined && !dry && !system.is_root)
     throw new CommandRefused(
       `install writes below /etc and /usr/local and needs root: sudo flotilla install ${words.join(" ")} (--dry-run shows what it would write)`,
     );
   const plan = await planInstall(target, paths, user, given, generate);
-  const work: Work = { ...deps, target, paths, user, binary, plan, staged: prefix !== undefined };
+  judgeValues(target.role, plan.values, paths.env);
+  if (flags.now !== undefined) judgeStart(target.role, plan.values);
+  const staged = prefix !== undefined;
+  const work: Work = { ...deps, target, paths, user, binary, plan, staged, timeout_ms };
   if (dry) return tellPlan(work);
   await createUser(work);
   await placeBinary(work);
   const unit_changed = await placeUnit(work);
-  await placeEnv(work);
-  await enable(work, unit_changed);
+  const env_changed = await placeEnv(work);
+  const wrong = await enable(work, unit_changed || env_changed);
+  if (wrong !== null) throw new CommandRefused(wrong);
   terminal.out(`${nextSteps(work).join("\n")}\n`);
   return EXIT.ok;
 }
@@ -87,11 +111,13 @@ function tellPlan({ terminal, plan, paths, binary, user, target, staged }: Work)
   if (!staged) out(`# system user ${user}`);
   out(`# ${binary} -> ${paths.binary}`);
   out(`\n# ${paths.unit}\n${plan.unit_text.trimEnd()}`);
-  out(
-    plan.env_text === null
-      ? `\n# ${paths.env} is there and stays as it is`
-      : `\n# ${paths.env} (0600)\n${masked(plan.env_text).trimEnd()}`,
-  );
+  const changes = describeChanges(plan.changes);
+  if (plan.changes !== null && changes === null)
+    out(`\n# ${paths.env} is there and stays as it is`);
+  else
+    out(
+      `\n# ${paths.env} (0600)${changes === null ? "" : `: ${changes}`}\n${masked(plan.env_text).trimEnd()}`,
+    );
   if (!staged) out(`\n# systemctl daemon-reload\n# systemctl enable ${unitName(target)}`);
   return EXIT.ok;
 }
@@ -105,13 +131,28 @@ async function createUser({ staged, system, user, target, terminal }: Work): Pro
   terminal.out(`created the system user ${user}\n`);
 }
 
-async function placeBinary({ binary, paths, terminal }: Work): Promise<void> {
+async function placeBinary(work: Work): Promise<void> {
+  const { binary, paths, terminal } = work;
   if (await sameFile(binary, paths.binary)) return terminal.out(`${paths.binary} is up to date\n`);
-  const had = (await stat(paths.binary).catch(() => null)) !== null;
-  await replaceExecutable(binary, paths.binary);
-  terminal.out(
-    `wrote ${paths.binary}${had ? `; the one before is ${paths.binary}.previous` : ""}\n`,
-  );
+  const keep = await lastHealthy(work);
+  await replaceExecutable(binary, paths.binary, keep);
+  const previous = previousOf(paths.binary);
+  const said = (await exists(previous)) ? `; the last healthy version is ${previous}` : "";
+  terminal.out(`wrote ${paths.binary}${said}\n`);
+}
+
+/**
+ * The executable to go back to: the one whose service was ready last, or one that runs now though nothing has marked it. Of
+ * what lies in a package nothing is known, so that it is simply what was there.
+ */
+async function lastHealthy({ paths, staged, system, target }: Work): Promise<string | null> {
+  const healthy = healthyOf(paths.binary);
+  if (await exists(healthy)) return healthy;
+  if (!(await exists(paths.binary))) return null;
+  if (staged || !system.has_systemd) return paths.binary;
+  const { active, pid } = await unitState(system, unitName(target));
+  const runs = active === "active" && (await system.executableOf(pid)) === paths.binary;
+  return runs ? paths.binary : null;
 }
 
 async function placeUnit({ plan, paths, terminal }: Work): Promise<boolean> {
@@ -124,39 +165,56 @@ async function placeUnit({ plan, paths, terminal }: Work): Promise<boolean> {
   return true;
 }
 
-async function placeEnv({ plan, paths, terminal }: Work): Promise<void> {
-  if (plan.env_text === null) {
+/** `changed SVC_PORT; added …`; null for no change. Values may be secrets. */
+function describeChanges(changes: EnvChanges | null): string | null {
+  const parts = Object.entries(changes ?? {}).filter(([, names]) => names.length > 0);
+  if (parts.length === 0) return null;
+  return parts.map(([how, names]) => `${how} ${names.join(", ")}`).join("; ");
+}
+
+/** @returns whether a service that runs has other variables than the file. */
+async function placeEnv({ plan, paths, terminal }: Work): Promise<boolean> {
+  const changes = describeChanges(plan.changes);
+  if (plan.changes !== null && changes === null) {
     terminal.out(`${paths.env} is there and stays as it is\n`);
-    if (plan.not_written.length > 0)
-      terminal.err(`flotilla: not written, edit the file: ${plan.not_written.join(", ")}\n`);
-    return;
+    return false;
   }
   await mkdir(paths.env_dir, { recursive: true });
   await chmod(paths.env_dir, 0o755);
   await writeText(paths.env, plan.env_text, 0o600);
-  terminal.out(
-    `wrote ${paths.env}${plan.generated ? " with a new WORKER_SECRET; every hub and worker needs the same" : ""}\n`,
-  );
+  const generated = plan.generated
+    ? " with a new WORKER_SECRET; every hub and worker needs the same"
+    : "";
+  terminal.out(`wrote ${paths.env}${changes === null ? generated : `: ${changes}`}\n`);
+  return true;
 }
 
-async function enable(work: Work, unit_changed: boolean): Promise<void> {
-  const { staged, system, target, flags, terminal } = work;
-  if (staged || !system.has_systemd) return;
+/** @returns null, or why the service that was started is not well. */
+async function enable(work: Work, changed: boolean): Promise<string | null> {
+  const { staged, system, target, flags, terminal, timeout_ms } = work;
+  if (staged || !system.has_systemd) return null;
   const unit = unitName(target);
   await system.run(["systemctl", "daemon-reload"]);
   await system.run(["systemctl", "enable", "--quiet", unit]);
-  if (flags.now === undefined) return;
-  const running = await runningExecutable(work, unit);
-  const renew = running !== null && (unit_changed || running !== work.paths.binary);
-  await system.run(["systemctl", renew ? "restart" : "start", unit]);
-  const said = renew ? "restarted" : running === null ? "started" : "running, nothing changed";
-  terminal.out(`${unit} is ${said}\n`);
+  if (flags.now === undefined) return null;
+  const { active, pid } = await unitState(system, unit);
+  // The file that was replaced under a process has another name by now.
+  const current = pid > 0 && (await system.executableOf(pid)) === work.paths.binary;
+  const renew = active !== "inactive" && (changed || !current || active !== "active");
+  const version = await versionOf(system, work.paths.binary);
+  const expected = { target, values: work.plan.values, version, timeout_ms };
+  const said = renew ? "restarted" : active === "inactive" ? "started" : "running, nothing changed";
+  const wrong = await startAndWait(system, renew ? "restart" : "start", expected);
+  if (wrong !== null) return `${wrong}${await hintBack(work)}`;
+  terminal.out(`${unit} is ${said}, version ${version}\n`);
+  return null;
 }
 
-/** Of the unit's process: the file that was replaced under it has another name by now. */
-async function runningExecutable({ system }: Work, unit: string): Promise<string | null> {
-  const pid = (await system.run(["systemctl", "show", "-p", "MainPID", "--value", unit])).trim();
-  return pid === "0" || pid === "" ? null : system.executableOf(pid);
+async function hintBack({ paths, target }: Work): Promise<string> {
+  const back = (await exists(previousOf(paths.binary)))
+    ? `; flotilla rollback ${target.role} puts the last healthy version back`
+    : "";
+  return `\n${unitName(target)} stays enabled: mend it with flotilla install … --set KEY=VALUE --now${back}`;
 }
 
 function nextSteps({ staged, system, target, paths, flags }: Work): string[] {

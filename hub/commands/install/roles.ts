@@ -2,6 +2,7 @@ import controlUnit from "../../../scripts/systemd/flotilla-control.service" with
 import hubUnit from "../../../scripts/systemd/flotilla-hub.service" with { type: "text" };
 import workerUnit from "../../../scripts/systemd/flotilla-worker@.service" with { type: "text" };
 import { UsageError } from "../../cli/exit.ts";
+import { readText } from "./files.ts";
 
 export const ROLES = ["hub", "control", "worker"] as const;
 export type Role = (typeof ROLES)[number];
@@ -50,6 +51,13 @@ export function readUser(role: Role, given: string | undefined): string {
   if (user === "root")
     throw new UsageError("--user: root is refused: Chromium would run without its sandbox");
   return user;
+}
+
+export const defaultUser = (role: Role): string => DEFAULT_USER[role];
+
+/** Whom the unit at `path` runs as; null when there is none. */
+export async function userOf(path: string): Promise<string | null> {
+  return /^User=(.+)$/m.exec((await readText(path)) ?? "")?.[1] ?? null;
 }
 
 export const unitFile = ({ role }: Target): string =>

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { readlink } from "node:fs/promises";
+import { createInterface } from "node:readline/promises";
 import { CommandRefused } from "../refused.ts";
 
 /** The machine as `install` changes it; tests give another. */
@@ -11,13 +12,31 @@ export interface System {
   /** What the program said. @throws CommandRefused with it when it failed. */
   run(argv: string[]): Promise<string>;
   /** The executable a process runs; null when there is none. */
-  executableOf(pid: string): Promise<string | null>;
+  executableOf(pid: number): Promise<string | null>;
+  /** What a hub or a control plane at `url` says of itself; null when it does not answer. */
+  health(url: string): Promise<Health | null>;
+  /** What somebody at the terminal answers; null where there is none. */
+  ask(question: string): Promise<string | null>;
+}
+
+interface Health {
+  status: number;
+  version: string | null;
 }
 
 const RUN_MS = 120_000;
+const HEALTH_MS = 5_000;
+
+/** Without the operator's own variables: what is run is told by its words alone. */
+const environment = () => ({
+  PATH: process.env.PATH ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+  HOME: process.env.HOME ?? "/root",
+  LC_ALL: "C.UTF-8",
+});
 
 async function spawn(argv: string[]) {
   const child = Bun.spawn(argv, {
+    env: environment(),
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
@@ -31,7 +50,31 @@ async function spawn(argv: string[]) {
   return { code, said: `${out}\n${err}`.trim() };
 }
 
+async function health(url: string): Promise<Health | null> {
+  try {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(HEALTH_MS) });
+    const body = (await answer.json()) as { version?: unknown };
+    return {
+      status: answer.status,
+      version: typeof body.version === "string" ? body.version : null,
+    };
+  } catch {
+    return null;
+  }
+}
+
+async function ask(question: string): Promise<string | null> {
+  if (!process.stdin.isTTY || !process.stdout.isTTY) return null;
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    return await terminal.question(question);
+  } finally {
+    terminal.close();
+  }
+}
+
 export const realSystem = (): System => ({
+  ...{ health, ask },
   executableOf: (pid) => readlink(`/proc/${pid}/exe`).catch(() => null),
   is_root: process.getuid?.() === 0,
   has_systemd: existsSync("/run/systemd/system"),

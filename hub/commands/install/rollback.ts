@@ -1,0 +1,65 @@
+import { EXIT } from "../../cli/exit.ts";
+import { CommandRefused } from "../refused.ts";
+import { readEnvText } from "./env-file.ts";
+import { exists, healthyOf, previousOf, readText, replaceExecutable, sameFile } from "./files.ts";
+import type { InstallDeps } from "./install.ts";
+import { installedTargets } from "./installed.ts";
+import { pathsOf } from "./plan.ts";
+import { readTarget, type Target, unitName, userOf } from "./roles.ts";
+import { startAndWait, timeoutOf, versionOf } from "./service.ts";
+
+/**
+ * `flotilla rollback [hub|control|worker [NAME]]`: puts the last version that was healthy back, with the units it brings, and
+ * starts the service that was named, or every one of this machine, with it.
+ * @returns the exit code (`EXIT`).
+ */
+export async function runRollback(words: string[], deps: InstallDeps): Promise<number> {
+  const { flags, terminal, system } = deps;
+  const named = words.length === 0 ? null : readTarget(words);
+  const timeout_ms = timeoutOf(flags);
+  const all = await installedTargets();
+  const isNamed = (target: Target) => named === null || unitName(target) === unitName(named);
+  const wanted = all.filter(isNamed);
+  if (wanted.length === 0)
+    throw new CommandRefused(
+      named === null
+        ? "no service of Flotilla is installed here"
+        : `${unitName(named)} is not installed`,
+    );
+  const path = pathsOf(wanted[0] as Target, "/").binary;
+  const previous = previousOf(path);
+  if (!(await exists(previous)))
+    throw new CommandRefused(`${previous} is not there: no version before this one was healthy`);
+  if (await sameFile(previous, path))
+    throw new CommandRefused(`${path} is the last version that was healthy already`);
+  const version = await versionOf(system, previous);
+  if (flags["dry-run"] !== undefined) {
+    terminal.out(`# ${previous} (version ${version}) -> ${path}\n`);
+    for (const target of wanted) terminal.out(`# systemctl restart ${unitName(target)}\n`);
+    return EXIT.ok;
+  }
+  if (!system.is_root)
+    throw new CommandRefused(`rollback needs root: sudo flotilla rollback ${words.join(" ")}`);
+  const healthy = healthyOf(path);
+  await replaceExecutable(previous, path, (await exists(healthy)) ? healthy : null);
+  terminal.out(`${path} is version ${version} again\n`);
+  for (const target of all) await placeItsUnit(deps, target, path);
+  await system.run(["systemctl", "daemon-reload"]);
+  for (const target of wanted) {
+    const values = readEnvText((await readText(pathsOf(target, "/").env)) ?? "");
+    const expected = { target, values, version, timeout_ms };
+    const wrong = await startAndWait(system, "restart", expected);
+    if (wrong !== null) throw new CommandRefused(wrong);
+    terminal.out(`${unitName(target)} is restarted, version ${version}\n`);
+  }
+  for (const target of all.filter((each) => !isNamed(each)))
+    terminal.out(`${unitName(target)} takes version ${version} at its next start\n`);
+  return EXIT.ok;
+}
+
+/** A version comes with a unit of its own: another one may wait for what it never says. */
+async function placeItsUnit({ system }: InstallDeps, target: Target, path: string): Promise<void> {
+  const user = await userOf(pathsOf(target, "/").unit);
+  const words = [target.role, ...(target.instance === null ? [] : [target.instance])];
+  await system.run([path, "install", ...words, ...(user === null ? [] : ["--user", user])]);
+}
