@@ -199,6 +199,16 @@ export const HubEnv = z.object({
   SVC_RUN_RETENTION_COUNT: integer(1_000_000).describe(
     "Newest runs kept of each workload; 0 = all",
   ),
+  SVC_UPDATE_PARALLEL: integer(1, 1, 1_000).describe(
+    "Workers that may be on their way to another version at a time; a canary goes alone",
+  ),
+  SVC_UPDATE_APPROVAL: z
+    .enum(["auto", "manual"])
+    .default("auto")
+    .describe("manual: once the canary works, the other workers wait for flotilla fleet approve"),
+  SVC_UPDATE_DEADLINE_S: seconds(300, 1).describe(
+    "How long a worker may be away for an update, or back without being well or having done a job",
+  ),
   SVC_LINK_GRACE_S: seconds(10, 0, 60).describe(
     "How long a worker whose link was cut may take to come back to its jobs and sessions; 0: not at all",
   ),
@@ -288,6 +298,12 @@ export interface HubConfig {
   };
   /** Of runs; 0 is no bound. */
   readonly retention: { readonly run_days: number; readonly runs_per_workload: number };
+  /** How a fleet goes to another version. */
+  readonly updates: {
+    readonly parallel: number;
+    readonly approval: "auto" | "manual";
+    readonly deadline_ms: number;
+  };
   /** Below the 120 s for which leases and registrations stand without a heartbeat. */
   readonly link_grace_ms: number;
   readonly stale: { readonly reconcile_interval_ms: number; readonly running_grace_ms: number };
@@ -422,6 +438,11 @@ export function loadHubConfig(
     retention: Object.freeze({
       run_days: e.SVC_RUN_RETENTION_DAYS,
       runs_per_workload: e.SVC_RUN_RETENTION_COUNT,
+    }),
+    updates: Object.freeze({
+      parallel: e.SVC_UPDATE_PARALLEL,
+      approval: e.SVC_UPDATE_APPROVAL,
+      deadline_ms: e.SVC_UPDATE_DEADLINE_S,
     }),
     link_grace_ms: e.SVC_LINK_GRACE_S,
     stale: Object.freeze({

@@ -22,6 +22,7 @@ import type { Scripted } from "./jobs/scripted.ts";
 import type { UnstoredResult } from "./jobs/unstored.ts";
 import type { Webhooks } from "./jobs/webhook.ts";
 import type { SettingsCache } from "./registries/fleet-settings.ts";
+import type { Rollout } from "./rollout/rollout.ts";
 import type { PendingCall } from "./sessions/calls.ts";
 import type { HubSession } from "./sessions/types.ts";
 import type { LaneWanted } from "./sessions/waiting.ts";
@@ -82,6 +83,8 @@ export interface HubContext {
   /** The workload pipeline beside the fleet. */
   readonly pipeline: Pipeline;
   readonly operations: Operations;
+  /** Which worker takes which version when. */
+  readonly rollout: Rollout;
   readonly admin: AdminGate;
   /** One line per call; too many to be kept with the service logs. */
   readonly access_log: Log;

@@ -15,6 +15,7 @@ import {
   advertisedUrl,
   beatHubOnce,
   HUB_BEAT_MS,
+  hubVersions,
   leaveHubs,
   otherHubAlive,
 } from "./cluster/hubs.ts";
@@ -27,6 +28,7 @@ import type { Pipeline } from "./control/context.ts";
 import { type AdminGate, createAdminGate } from "./control/operations/admin.ts";
 import { type OwnLogs, shipOwnLogs } from "./control/operations/ship-own-logs.ts";
 import { type Operations, openOperations } from "./control/operations/start.ts";
+import { pullPart } from "./control/pull/updates.ts";
 import { startPipeline } from "./control/start.ts";
 import { openDb } from "./db/db.ts";
 import type { Db } from "./db/types.ts";
@@ -64,6 +66,8 @@ import {
   type ProfileSweeper,
   SWEEP_EVERY_MS,
 } from "./registries/profile-sweep.ts";
+import { browserPart } from "./rollout/browsers.ts";
+import { createRollout, LOOK_EVERY_MS } from "./rollout/rollout.ts";
 import { closeSandboxes } from "./runner/sandbox.ts";
 import { sweepScratch } from "./runner/scratch.ts";
 import { sessionReply } from "./sessions/calls.ts";
@@ -162,15 +166,21 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   const pipeline = await openPipeline(deps, db, shared, scope);
   const { kv } = shared;
   const admin = adminOf(deps, db, shared);
+  const changes = createChanges();
+  const rollout = createRollout({
+    ...{ ...deps, ...db, changes },
+    hubVersions: () => hubVersions({ ...deps, kv }, null),
+  });
   const ctx = {
-    ...{ ...deps, db, operations, admin, kv, objects, pipeline },
+    ...{ ...deps, db, operations, admin, kv, objects, pipeline, changes, rollout },
     running_calls: createRunningCalls({ clock: deps.clock, db }),
-    changes: createChanges(),
   };
+  rollout.addPart(pullPart(ctx));
   const server = serve(config, createControlApp(ctx), log);
   scope.add("server", server, (s) => s.close());
   scope.add("waiting claims of the pipeline", pipeline, (p) => p.stopWaiting());
   startControlLoops(ctx, scope);
+  startRollout(ctx, scope);
   watchWallClock(deps, scope);
   scope.add("listener", server, (s) => s.stopListening());
   log.info(
@@ -178,6 +188,15 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
     "control plane started",
   );
   return running(ctx, server, scope);
+}
+
+/** Which workers are there and what they may do is asked for from now on. */
+function startRollout(
+  { rollout, clock, log }: Pick<HubContext, "rollout" | "clock" | "log">,
+  scope: Scope,
+): void {
+  const options = { name: "updates", everyMs: LOOK_EVERY_MS, clock, log, pass: rollout.pass };
+  scope.add("updates", startLoop(options), (l) => l.stop());
 }
 
 /** A hub looks in its liveness loop. */
@@ -230,6 +249,11 @@ async function openContext(
   const dispatcher = createDispatcher(log, () => dispatchOnce(ctx));
   const hub_id = newToken().slice(0, 12);
   const teller = createCandidateTeller(clock, () => ctx);
+  const changes = createChanges();
+  const rollout = createRollout({
+    ...{ ...deps, ...db, changes },
+    hubVersions: () => hubVersions(ctx, ctx),
+  });
   const failed = (err: unknown) => log.error({ err }, "message of another hub was not handled");
   const cluster = createCluster({
     ...{ hub_id, clock, log, pubsub: shared.pubsub, shared: !alone(deps) },
@@ -266,6 +290,7 @@ async function openContext(
     previews: new Map(),
     pipeline,
     operations,
+    rollout,
     admin: adminOf(deps, db, shared),
     access_log: deps.access_log,
     fleet_cache: { last: null },
@@ -311,7 +336,7 @@ async function openContext(
     dispatcher,
     settings_cache: new Map(),
     webhooks: createWebhooks(() => ctx),
-    changes: createChanges(),
+    changes,
     arrivals: createArrivals(clock),
     waiters: new Map(),
     scripted: newScripted(),
@@ -323,6 +348,8 @@ async function openContext(
     stopping: stopping.signal,
     signal: deps.signal ?? (() => {}),
   };
+  rollout.addPart(browserPart(ctx, rollout));
+  rollout.addPart(pullPart(ctx));
   deps.onContext?.(ctx);
   sweepScratch(ctx.config.data_dir);
   scope.add("script sandboxes", ctx.config.data_dir, closeSandboxes);
@@ -392,6 +419,7 @@ function startLoops(ctx: HubContext, scope: Scope, sweeper: ProfileSweeper): voi
   loop("session reaper", REAP_EVERY_MS, () => reapSessionsOnce(ctx));
   loop("session places", PLACE_BEAT_MS, () => publishPlacesOnce(ctx));
   startControlLoops(ctx, scope);
+  startRollout(ctx, scope);
   if (config.queue.redrive)
     loop("redrive", config.queue.redrive_interval_ms, () => redriveOnce(ctx));
 }

@@ -71,6 +71,13 @@ export const LAYERS: readonly Layer[] = [
   },
   // The program as workers fetch it.
   { name: "hub-update", files: /^hub\/update\//, may: ["shared", "archive"], packages: [] },
+  // Which worker takes which version when.
+  {
+    name: "hub-rollout",
+    files: /^hub\/rollout\//,
+    may: [...DOMAIN, "hub-cluster", "hub-fleet", "hub-sessions"],
+    packages: ZOD,
+  },
   // Relays between a person's or a program's socket and the bridge of a worker.
   { name: "hub-viewer", files: /^hub\/viewer\//, may: ["shared", "hub-sessions"], packages: [] },
   // Files for people's own browsers; nothing of it runs in the hub.
@@ -122,6 +129,7 @@ export const LAYERS: readonly Layer[] = [
       "hub-viewer",
       "hub-extension",
       "hub-update",
+      "hub-rollout",
       "hub-ui",
       "hub-fleet",
       "hub-registries",
@@ -143,6 +151,7 @@ export const LAYERS: readonly Layer[] = [
       "hub-jobs",
       "hub-runner",
       "hub-codegen",
+      "hub-rollout",
       "hub-http",
       "hub-routes",
       "hub-control",

@@ -1,6 +1,7 @@
 import { ConfigError } from "#shared/env.ts";
 import { createScope } from "#shared/scope.ts";
 import { parseHubUrl } from "./link/hub-url.ts";
+import type { PullUpdate } from "./pipeline/pull.ts";
 import { shipLogs } from "./pipeline/ship-logs.ts";
 import { type RunningWorker, startWorker, type WorkerDeps } from "./start.ts";
 import { startAgentService } from "./start-agent.ts";
@@ -75,13 +76,23 @@ async function startPullAlone(deps: WorkerDeps, control_url: string): Promise<Ru
     stopping ??= scope.close().finally(() => exit.resolve(0));
     return stopping;
   };
-  const steady = createSteadyVersion((version) => {
-    const { http } = parseHubUrl(control_url);
-    updater?.offered(version, async () => `${http}/worker-source.tar.gz`);
-  });
+  const source = async () => `${parseHubUrl(control_url).http}/worker-source.tar.gz`;
+  const onVersion = createSteadyVersion((version) => updater?.offered(version, source));
   let updater: Updater | undefined;
+  let obeyed = "";
+  const update: PullUpdate = {
+    report: () => updater?.report() ?? null,
+    obey: (order) => {
+      const { target, go } = order;
+      const text = JSON.stringify({ target, go });
+      if (text === obeyed || !updater) return;
+      obeyed = text;
+      if (go) updater.offered(target, source);
+      else updater.held(target);
+    },
+  };
   const pull = await startPull(deps, control_url, () => void stop(), {
-    onVersion: steady,
+    ...{ onVersion, update },
     onJoined: () => deps.onReady?.(`pulls tasks from ${control_url}`),
   });
   // It has no handshake: its tasks are what a version is judged by.

@@ -29,7 +29,7 @@ export async function startPull(
   deps: WorkerDeps,
   control_url: string,
   onStop: () => void,
-  told: Pick<PullDeps, "onVersion" | "onJoined"> = {},
+  told: Pick<PullDeps, "onVersion" | "onJoined" | "update"> = {},
 ): Promise<RunningPull> {
   const { config, clock, version } = deps;
   const { pipeline, data_dir } = config;

@@ -6,6 +6,7 @@ import { errorMessage } from "#shared/errors.ts";
 import { hostId } from "#shared/host-id.ts";
 import { newToken, workerIdFromAddress } from "#shared/ids.ts";
 import type { Log } from "#shared/log.ts";
+import type { UpdateOrder } from "#shared/schema/updates.ts";
 import { createScope } from "#shared/scope.ts";
 import { createWallJumps } from "#shared/wall-jumps.ts";
 import { loadPlaywright } from "./actions/connect.ts";
@@ -255,6 +256,17 @@ export async function startWorker(
       },
       exit: () => exit.resolve(EXIT_UPDATED),
     });
+    let obeyed: UpdateOrder | null = null;
+    const obey = (session: LinkSession, order: UpdateOrder) => {
+      const { target, go } = order;
+      obeyed = order;
+      if (!go) return updater.held(target);
+      updater.offered(target, async () => {
+        const base_url = await uploadBases.get(session);
+        return `${base_url ?? hub.http}/worker-source.tar.gz`;
+      });
+    };
+    const isNews = ({ target, go }: UpdateOrder) => obeyed?.target !== target || obeyed.go !== go;
     const link = scope.add(
       "link",
       startLink({
@@ -276,13 +288,17 @@ export async function startWorker(
           });
           deps.onRegistered?.();
           deps.onReady?.(`lanes of ${worker_id} are linked to ${hub.http}`);
-          updater.offered(session.hub.expected_worker_version, async () => {
-            const base_url = await uploadBases.get(session);
-            return `${base_url ?? hub.http}/worker-source.tar.gz`;
-          });
+          const { update, expected_worker_version } = session.hub;
+          // A hub of an earlier version gives no orders: its own version is to be taken at once (fleet spec §3.5).
+          obey(session, update ?? { target: expected_worker_version, go: true });
           for (const lane of report.changedLanes()) session.send({ type: "LaneChanged", lane });
         },
-        onMessage: (session, message) => dispatch({ assignments, desk, log }, session, message),
+        onMessage: (session, message) => {
+          // Every acknowledgement repeats it: one that was on its way when the link was cut is not lost.
+          if (message.type === "HubHeartbeatAck" && message.update && isNews(message.update))
+            obey(session, message.update);
+          dispatch({ assignments, desk, log }, session, message);
+        },
       }),
       (l) => l.stop(),
     );

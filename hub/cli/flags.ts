@@ -9,6 +9,7 @@ export const COMMANDS = [
   "workers",
   "engines",
   "cancel",
+  "fleet",
   "submit",
   "queue",
   "runs",
@@ -217,6 +218,7 @@ export const COMMAND_FLAGS: Record<Command, Flag[]> = {
   workers: [HUB, JSON_OUT],
   engines: [HUB, JSON_OUT],
   cancel: [HUB, JSON_OUT],
+  fleet: [HUB, JSON_OUT],
   submit: [
     HUB,
     {
@@ -280,6 +282,7 @@ export const COMMAND_WORDS: Record<Command, string[]> = {
   workers: [],
   engines: [],
   cancel: ["ID"],
+  fleet: ["status|pause-updates|resume-updates|approve|pin", "[VERSION|WORKER=VERSION|off]"],
   submit: ["SLUG", "[PK…]"],
   queue: ["SLUG"],
   runs: ["SLUG"],

@@ -18,7 +18,13 @@ export interface HubClient {
   readonly url: string;
   readonly headers: Record<string, string>;
   /** One JSON call. @throws HubUnreachable when no answer came within `timeout_ms` (30 s). */
-  call(method: string, path: string, body?: unknown, timeout_ms?: number): Promise<HubAnswer>;
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+    timeout_ms?: number,
+    headers?: Record<string, string>,
+  ): Promise<HubAnswer>;
   /** A body as it comes, for downloads. */
   open(path: string, signal: AbortSignal): Promise<Response>;
   /** The same address for a WebSocket. */
@@ -44,13 +50,16 @@ export function createHubClient(address: string, token: string | undefined): Hub
   return {
     url,
     headers,
-    call: async (method, path, body, timeout_ms = 30_000) => {
+    call: async (method, path, body, timeout_ms = 30_000, more = {}) => {
       const response = await request(path, {
         method,
         signal: AbortSignal.timeout(timeout_ms),
         ...(body === undefined
-          ? {}
-          : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+          ? { headers: more }
+          : {
+              body: JSON.stringify(body),
+              headers: { "content-type": "application/json", ...more },
+            }),
       });
       const text = await response.text().catch((err) => {
         throw new HubUnreachable(url, err);

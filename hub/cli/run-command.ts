@@ -6,6 +6,7 @@ import { type FlagValues, flagOverrides } from "./args.ts";
 import { EXIT, UsageError } from "./exit.ts";
 import { parseOption, runFetchCommand } from "./fetch.ts";
 import type { ClientCommand } from "./flags.ts";
+import { runFleetCommand } from "./fleet.ts";
 import { createHubClient, HubUnreachable } from "./hub-client.ts";
 import {
   runCancelCommand,
@@ -71,6 +72,8 @@ export async function runClientCommand(
         return await runWorkersCommand(deps, json);
       case "engines":
         return await runEnginesCommand(deps, json);
+      case "fleet":
+        return await runFleetCommand({ ...deps, env }, words, json);
       case "cancel":
         return await runCancelCommand(deps, word, json);
     }

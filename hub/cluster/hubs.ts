@@ -48,10 +48,22 @@ export async function storeIsWhole(ctx: HubContext): Promise<boolean> {
 
 export const leaveHubs = (ctx: HubContext): Promise<void> => ctx.kv.delete(keyOf(ctx.hub_id));
 
-async function registeredHubs(ctx: HubContext): Promise<HubEntry[]> {
-  const read = ctx.kv.list<HubEntry>(HUB_PREFIX);
-  const found = await within(ctx.clock, "hub registry", KV_READ_TIMEOUT_MS, read);
-  return found.map(({ value }) => value).filter(({ hub_id }) => hub_id !== ctx.hub_id);
+async function everyHub({ kv, clock }: Pick<HubContext, "kv" | "clock">): Promise<HubEntry[]> {
+  const read = kv.list<HubEntry>(HUB_PREFIX);
+  const found = await within(clock, "hub registry", KV_READ_TIMEOUT_MS, read);
+  return found.map(({ value }) => value);
+}
+
+const registeredHubs = async (ctx: HubContext): Promise<HubEntry[]> =>
+  (await everyHub(ctx)).filter(({ hub_id }) => hub_id !== ctx.hub_id);
+
+/** Versions of every hub that lives, one that starts too. @throws DeadlineError when the shared store does not answer. */
+export async function hubVersions(
+  ctx: Pick<HubContext, "kv" | "clock">,
+  own: { hub_id: string; version: string } | null,
+): Promise<string[]> {
+  const others = (await everyHub(ctx)).filter(({ hub_id }) => hub_id !== own?.hub_id);
+  return [...(own ? [own.version] : []), ...others.map(({ version }) => version)];
 }
 
 /** The other hubs that can be reached, by id. @throws DeadlineError when the shared store does not answer. */

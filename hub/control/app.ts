@@ -23,6 +23,7 @@ import { serviceLogRoutes } from "./routes/service-logs.ts";
 import { settingRoutes } from "./routes/settings.ts";
 import { supervisorRoutes } from "./routes/supervisor.ts";
 import { taskStatusRoutes } from "./routes/task-status.ts";
+import { updateRoutes } from "./routes/updates.ts";
 import { viewRoutes } from "./routes/views.ts";
 import { MAX_BATCH_BYTES } from "./routes/workload-routes.ts";
 import { workloadRoutes } from "./routes/workloads.ts";
@@ -70,6 +71,7 @@ export function controlRoutes(ctx: ControlContext) {
     settingRoutes(ctx),
     serviceLogRoutes(ctx),
     deployRoutes(ctx),
+    updateRoutes(ctx),
   ];
   app.use("/api/v1/*", onceWithKey(ctx));
   for (const part of parts) app.route("/", part);

@@ -5,6 +5,7 @@ import type { HubConfig } from "../config.ts";
 import type { QueueStore } from "../db/queue/types.ts";
 import type { Db, PullWorkerRow } from "../db/types.ts";
 import type { RunningCalls } from "../jobs/running-calls.ts";
+import type { Rollout } from "../rollout/rollout.ts";
 import type { Kv } from "../stores/kv.ts";
 import type { ObjectStore } from "../stores/objects.ts";
 import type { AdminGate } from "./operations/admin.ts";
@@ -70,6 +71,8 @@ export interface ControlContext {
   readonly objects: ObjectStore;
   readonly pipeline: Pipeline;
   readonly operations: Operations;
+  /** Which worker takes which version when. */
+  readonly rollout: Rollout;
   readonly admin: AdminGate;
   /** What open pages of the admin UI read again. */
   readonly changes: Changes;

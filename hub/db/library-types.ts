@@ -41,6 +41,10 @@ export interface SettingsRepo {
   set(key: string, value: unknown, now: number): Promise<void>;
   /** Sets what was never set; false when there is a value, which stays. */
   add(key: string, value: unknown, now: number): Promise<boolean>;
+  /**
+   * Replaces a value that was written at `was`; false when another write came before. `written_at` must be later than `was`.
+   */
+  replace(key: string, value: unknown, at: { was: number; written_at: number }): Promise<boolean>;
   /** False when it was not set. */
   delete(key: string): Promise<boolean>;
   /** Those whose key begins with `prefix`. */

@@ -1,4 +1,4 @@
-import { asc, eq, inArray, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import type { Conn } from "./conn.ts";
 import type { SettingsRepo } from "./library-types.ts";
 
@@ -28,6 +28,14 @@ export function settingsRepo({ q, t: { settings }, atomic }: Conn): SettingsRepo
         .onConflictDoNothing({ target: settings.key })
         .returning({ key: settings.key });
       return added.length > 0;
+    },
+    replace: async (key, value, { was, written_at }) => {
+      const replaced = await q
+        .update(settings)
+        .set({ value, updated_at: written_at })
+        .where(and(eq(settings.key, key), eq(settings.updated_at, was)))
+        .returning({ key: settings.key });
+      return replaced.length > 0;
     },
     delete: async (key) => {
       const gone = await q

@@ -12,7 +12,7 @@ import type { HubContext } from "../context.ts";
 import { laneChanged, reconcileLanes } from "./lanes.ts";
 import type { LossCause } from "./loss.ts";
 import { keepWorker } from "./registration.ts";
-import { dropLink, registerWorker, socketGone } from "./registry.ts";
+import { dropLink, orderOf, registerWorker, socketGone } from "./registry.ts";
 import type { LinkSocket, WorkerLink } from "./worker-link.ts";
 
 /** Frames received and not handled yet; a worker that runs ahead of the database by more is cut off. */
@@ -214,7 +214,8 @@ async function heartbeat(
   link.profiles = beat.profiles;
   link.update = beat.update ?? null;
   if (typeof beat.received === "number") link.outbox?.acknowledge(beat.received);
-  link.send({ type: "HubHeartbeatAck", ...(link.outbox && { received: link.received }) });
+  const confirmed = link.outbox && { received: link.received };
+  link.send({ type: "HubHeartbeatAck", ...confirmed, ...orderOf(ctx, link) });
   await reconcileLanes(ctx, link, beat.lanes);
   if (!(await keepWorker(ctx, link))) end(LINK_CLOSE.replaced, "linked to another hub", "moved");
 }

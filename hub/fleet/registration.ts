@@ -1,6 +1,7 @@
 import { HEARTBEAT_INTERVAL_MS, WORKER_LIVENESS_MS } from "#shared/limits.ts";
 import type { Registration } from "#shared/link/messages.ts";
-import type { Capabilities, HostLoad, Lane, UpdateReport } from "#shared/schema/worker.ts";
+import type { UpdateReport } from "#shared/schema/updates.ts";
+import type { Capabilities, HostLoad, Lane } from "#shared/schema/worker.ts";
 import { findHub } from "../cluster/hubs.ts";
 import type { HubContext } from "../context.ts";
 import type { Cut, WorkerLink } from "./worker-link.ts";
@@ -17,6 +18,8 @@ export interface WorkerEntry {
   load: HostLoad;
   profiles: string[];
   update?: UpdateReport | null;
+  /** It updates by order; one of an earlier version by the version of the hub it is linked to. */
+  waits_for_order?: boolean;
   connected_at: number;
   last_heartbeat_at: number;
   /** Since when its hub waits for it to come back. */
@@ -44,6 +47,7 @@ export const entryOf = (ctx: HubContext, link: WorkerLink): WorkerEntry => ({
   load: link.load,
   profiles: link.profiles,
   update: link.update,
+  waits_for_order: link.waits_for_order,
   connected_at: link.connected_at,
   last_heartbeat_at: link.last_heartbeat_at,
   cut_at: link.cut?.at ?? null,

@@ -6,6 +6,7 @@ import {
   LINK_CLOSE,
   type Registration,
 } from "#shared/link/messages.ts";
+import type { UpdateOrder } from "#shared/schema/updates.ts";
 import type { Capabilities } from "#shared/schema/worker.ts";
 import type { HubContext } from "../context.ts";
 import { causeOf, type LossCause } from "./loss.ts";
@@ -96,9 +97,21 @@ async function admit(ctx: HubContext, link: WorkerLink): Promise<void> {
   ctx.hooks.laneFree();
 }
 
+/** A worker that waits for its order gets one with its welcome, and with every acknowledgement of a heartbeat. */
+export const orderOf = (
+  { rollout }: HubContext,
+  { waits_for_order, worker_id, version }: WorkerLink,
+): { update?: UpdateOrder } => {
+  if (!waits_for_order) return {};
+  const update = rollout.orderFor({ kind: "browser", worker_id, version });
+  // Before the first look at the fleet nobody goes anywhere.
+  return { update: update ?? { target: version, go: false } };
+};
+
 const welcome = (ctx: HubContext, link: WorkerLink): HubRegistered => ({
   type: "HubRegistered",
   expected_worker_version: ctx.version,
+  ...orderOf(ctx, link),
   upload_token: link.upload_token,
   public_base_url: ctx.config.public_base_url,
   heartbeat_interval_ms: HEARTBEAT_INTERVAL_MS,

@@ -90,12 +90,12 @@ function connectedRecord(
     connected_at: isoTime(entry.connected_at),
     last_heartbeat_at: isoTime(entry.last_heartbeat_at),
     link_hub: entry.link_hub,
-    update: entry.update ?? null,
+    update: ctx.rollout.updateOf({ kind: "browser", worker_id }),
   };
 }
 
 /** A worker that was seen once and is not connected now. */
-const absentRecord = (row: WorkerRow): Worker => ({
+const absentRecord = ({ rollout }: HubContext, row: WorkerRow): Worker => ({
   worker_id: row.worker_id,
   address: row.address,
   hostname: row.hostname,
@@ -119,7 +119,7 @@ const absentRecord = (row: WorkerRow): Worker => ({
   connected_at: null,
   last_heartbeat_at: isoTime(row.last_seen_at),
   link_hub: null,
-  update: null,
+  update: rollout.updateOf({ kind: "browser", worker_id: row.worker_id }),
 });
 
 /** GET /workers: connected ones and those only remembered, by id. */
@@ -132,7 +132,7 @@ export async function listWorkers(ctx: HubContext): Promise<Worker[]> {
     remembered.delete(entry.worker_id);
     return connectedRecord(ctx, row, entry, leased(entry));
   });
-  for (const row of remembered.values()) records.push(absentRecord(row));
+  for (const row of remembered.values()) records.push(absentRecord(ctx, row));
   return records.sort((a, b) => (a.worker_id < b.worker_id ? -1 : 1));
 }
 
@@ -149,7 +149,7 @@ async function recordOf(
   entry: WorkerEntry | undefined,
 ): Promise<Worker> {
   if (entry) return connectedRecord(ctx, row, entry, (await leasesOf(ctx, [entry]))(entry));
-  if (row) return absentRecord(row);
+  if (row) return absentRecord(ctx, row);
   throw notFound("worker");
 }
 

@@ -3,13 +3,8 @@ import { hostId } from "#shared/host-id.ts";
 import { newToken } from "#shared/ids.ts";
 import { type HubToWorker, LINK_CLOSE, type Registration } from "#shared/link/messages.ts";
 import { isCounted, Outbox } from "#shared/link/outbox.ts";
-import type {
-  Capabilities,
-  HostLoad,
-  Lane,
-  UpdateReport,
-  WorkerStatus,
-} from "#shared/schema/worker.ts";
+import type { UpdateReport } from "#shared/schema/updates.ts";
+import type { Capabilities, HostLoad, Lane, WorkerStatus } from "#shared/schema/worker.ts";
 import { sameSecret } from "#shared/secret.ts";
 import type { LaneLease } from "../stores/leases.ts";
 import type { Candidate } from "./schedule.ts";
@@ -91,6 +86,10 @@ export class WorkerLink implements Candidate {
   /** It runs on this hub's own host; false also where nobody can tell. */
   readonly on_hub_host: boolean;
   readonly version: string;
+  /** It updates when it is told to; one of an earlier version whenever its hub has another version. */
+  readonly waits_for_order: boolean;
+  /** The order it was told last, as JSON. */
+  told_order = "";
   readonly capabilities: Capabilities;
   readonly connected_at: number;
   /** Bearer of the worker's uploads; dies with the link. */
@@ -143,6 +142,7 @@ export class WorkerLink implements Candidate {
     this.hostname = hello.hostname;
     this.on_hub_host = typeof hello.host_id === "string" && hello.host_id === hostId();
     this.version = hello.version;
+    this.waits_for_order = hello.waits_for_order ?? false;
     this.capabilities = capabilities;
     this.connected_at = this.last_heartbeat_at = clock.now();
     this.heard_at = clock.monotonic();

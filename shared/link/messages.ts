@@ -7,7 +7,8 @@ import { CaptureReport, JobLogEntry } from "../schema/job.ts";
 import { ProfileRef } from "../schema/profile.ts";
 import { LoginRecipe, PopupPolicy, Recipe } from "../schema/recipe.ts";
 import { ActionError, Viewport } from "../schema/session.ts";
-import { Capabilities, HostLoad, Lane, UpdateReport } from "../schema/worker.ts";
+import { UpdateOrder, UpdateReport } from "../schema/updates.ts";
+import { Capabilities, HostLoad, Lane } from "../schema/worker.ts";
 
 /**
  * Messages of WS /workers/{worker_id}/link (fleet spec §6.2), one JSON object per text frame, discriminated by
@@ -37,6 +38,8 @@ export const Registration = z.object({
   load: HostLoad,
   profiles: z.array(z.string()).max(10_000).default([]),
   update: UpdateReport.nullish(),
+  /** It takes another version only when `UpdateOrder` says so; earlier versions go by `expected_worker_version`. */
+  waits_for_order: z.boolean().nullish(),
   /**
    * The link this process had, by its upload_token, and how many of its messages came: the hub goes on with it where it can.
    * Null: there was none. Absent: this version knows of no such thing.
@@ -181,7 +184,10 @@ export type WorkerToHub = z.infer<typeof WorkerToHub>;
 /** The handshake's answer. `upload_token` names the link, is the bearer of /workers/{id}/jobs/…, and dies with the link. */
 export const HubRegistered = z.object({
   type: z.literal("HubRegistered"),
+  /** The hub's own version (fleet spec §6.2). */
   expected_worker_version: z.string(),
+  /** Absent in hubs of earlier versions: then `expected_worker_version` is to be taken at once. */
+  update: UpdateOrder.nullish(),
   upload_token: z.string(),
   /** HTTP base for uploads; the worker falls back to the address it dialled when this one does not answer. */
   public_base_url: z.string().nullable(),
@@ -250,11 +256,12 @@ export type HubResultAck = z.infer<typeof HubResultAck>;
 
 /**
  * Answers every heartbeat, so that the worker's receive-side watchdog (§8) sees a living hub; also sent in between when much
- * has come. `received`: messages of the worker received on this link so far.
+ * has come, or with a new order. `received`: messages of the worker received on this link so far.
  */
 export const HubHeartbeatAck = z.object({
   type: z.literal("HubHeartbeatAck"),
   received: z.int().min(0).nullish(),
+  update: UpdateOrder.nullish(),
 });
 
 /** Take the lane for a session that no job owns. Answered by SessionOpened or SessionRefused. */

@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { BrokenExecutor, MAX_BROKEN, ToldNotes } from "./executor.ts";
 import { NextCursor } from "./page.ts";
 import { MAX_PK_LENGTH } from "./queue.ts";
+import { UpdateOrder, UpdateReport, WorkerUpdate } from "./updates.ts";
 import { ExecutorConfig, ExecutorType, Slug } from "./workload.ts";
 
 /** Name of a pull worker in paths. */
@@ -49,9 +50,10 @@ export type RegisterPull = z.infer<typeof RegisterPull>;
 /**
  * What a control plane takes beyond the first version of these calls: an older one refuses what it does not know, so a
  * worker sends it only where it is named. `notes`: on reports and live runs; `snooze`: `retry_after_ms` of what is
- * released; `broken`: in heartbeats; `checks`: they are asked for, and answered at `/workers/{id}/checks`.
+ * released; `broken`: in heartbeats; `checks`: they are asked for, and answered at `/workers/{id}/checks`; `update`: in
+ * heartbeats, by a worker that takes another version when it is told to.
  */
-export const PULL_FEATURES = ["notes", "snooze", "broken", "checks"] as const;
+export const PULL_FEATURES = ["notes", "snooze", "broken", "checks", "update"] as const;
 export const RegisteredPull = z
   .object({
     worker_id: z.string(),
@@ -218,6 +220,8 @@ export const PullHeartbeat = z
     gpus: z.array(GpuReading).max(64).default([]),
     /** Every workload whose code it cannot load now. */
     broken: z.array(BrokenExecutor).max(MAX_BROKEN).default([]),
+    /** The worker updates by order; how that goes. */
+    update: z.strictObject({ report: UpdateReport.nullable() }).optional(),
   })
   .openapi("PullHeartbeat");
 export type PullHeartbeat = z.infer<typeof PullHeartbeat>;
@@ -242,6 +246,8 @@ export const PullHeartbeatAnswer = z
     drain: z.boolean(),
     /** Of the control plane that answers; during an upgrade of several they differ. */
     version: z.string().optional(),
+    /** For a worker that updates by order: the version it is to have, and whether it is its turn. */
+    update: UpdateOrder.optional(),
     /** What an operator last told this process, for ten minutes: a command_id it has seen it has obeyed. */
     commands: z.array(WorkerCommand).default([]),
     /** Told until they are answered: a check_id it has seen it has begun. */
@@ -267,6 +273,8 @@ export const PullWorker = z
     gpus: z.array(GpuReading),
     /** Workloads whose code it cannot load, with the reason. */
     broken: z.array(z.object({ workload: z.string(), error: z.string(), since: z.string() })),
+    /** Null while it has the version it is to have. */
+    update: WorkerUpdate.nullish(),
     started_at: z.string(),
     last_heartbeat_at: z.string(),
   })

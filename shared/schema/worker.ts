@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { NextCursor } from "./page.ts";
+import { WorkerUpdate } from "./updates.ts";
 
 export const LANE_STATES = [
   "booting",
@@ -52,16 +53,6 @@ export const HostLoad = z.object({
 });
 export type HostLoad = z.infer<typeof HostLoad>;
 
-/** What became of the hub's offer of another version (fleet spec §3.5); `error` says why a worker stays at its own. */
-export const UpdateReport = z
-  .object({
-    target: z.string().max(64),
-    state: z.enum(["fetching", "waiting", "draining", "failed"]),
-    error: z.string().max(1_000).nullable(),
-  })
-  .openapi("UpdateReport");
-export type UpdateReport = z.infer<typeof UpdateReport>;
-
 /** Item of GET /workers (fleet spec §2.5, design/api.md). Times ISO 8601. */
 export const Worker = z
   .object({
@@ -82,8 +73,8 @@ export const Worker = z
     connected_at: z.string().nullable(),
     last_heartbeat_at: z.string().nullable(),
     link_hub: z.string().nullable(),
-    /** Null while the worker has the hub's version, and in one that does not tell. */
-    update: UpdateReport.nullish(),
+    /** Null while the worker has the version it is to have. */
+    update: WorkerUpdate.nullish(),
   })
   .openapi("Worker");
 export type Worker = z.infer<typeof Worker>;

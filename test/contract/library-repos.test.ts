@@ -1,5 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { ConventionRow, EngineRow, JobRow, PresetRow, SkillRow } from "#hub/db/types.ts";
+import { type Circumstances, decide } from "#hub/rollout/decide.ts";
+import { readState, writeState } from "#hub/rollout/state.ts";
+import { silentLog } from "#shared/log.ts";
 import { eachDialect, jobRow } from "#test/support/db.ts";
 
 const NOW = 1_700_000_000_000;
@@ -166,6 +169,49 @@ eachDialect((open) => {
       expect(await ids({ with_assets: true })).toEqual(["a", "c"]);
       expect(await ids({ ended_before: NOW + 4 })).toEqual(["b", "c"]);
       expect(await db.jobs.assetBytes()).toBe(30);
+    });
+  });
+
+  describe("settings", () => {
+    test("of 20 writes that all know the same value one is taken, and its mark moves on", async () => {
+      const db = await open();
+      const { settings } = db;
+      expect(await settings.replace("k", 1, { was: NOW, written_at: NOW + 1 })).toBe(false);
+      expect(await settings.add("k", { n: 0 }, NOW)).toBe(true);
+      const won = await Promise.all(
+        times(20).map((n) => settings.replace("k", { n }, { was: NOW, written_at: NOW + 1 })),
+      );
+      expect(won.filter(Boolean)).toHaveLength(1);
+      const [row] = await settings.find(["k"]);
+      expect(row).toMatchObject({ value: { n: won.indexOf(true) }, updated_at: NOW + 1 });
+      expect(await settings.replace("k", null, { was: NOW, written_at: NOW + 2 })).toBe(false);
+    });
+
+    test("§9 of two hubs that decide at once one sends a worker, and the other sees it", async () => {
+      const { settings } = await open();
+      const circumstances = (worker_id: string): Circumstances => ({
+        ...{ now: NOW, hub_versions: ["new"], kinds: ["browser"], proofs: new Map() },
+        ...{ watching_since: 0, parallel: 1, approval: "auto", deadline_ms: 1_000 },
+        workers: [
+          {
+            ...{ kind: "browser", worker_id, version: "old", active: true, in_flight: 0 },
+            ...{ unwell: null, report: null, waits_for_order: true, since: 0 },
+          },
+        ],
+      });
+      const before = await readState(settings, silentLog);
+      const wins = await Promise.all(
+        ["w1", "w2"].map(async (id) => {
+          const { state } = decide(before.state, circumstances(id));
+          return (await writeState(settings, before, state, NOW)) !== null;
+        }),
+      );
+      expect(wins.filter(Boolean)).toHaveLength(1);
+      const after = await readState(settings, silentLog);
+      const { state } = decide(after.state, circumstances(wins[0] ? "w2" : "w1"));
+      expect(Object.keys(state.turns)).toHaveLength(1);
+      expect(await writeState(settings, after, state, NOW)).not.toBeNull();
+      expect(await writeState(settings, after, state, NOW)).toBeNull();
     });
   });
 });

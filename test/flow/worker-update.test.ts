@@ -112,6 +112,21 @@ describe("§3.5 a worker of another version", () => {
     expect((await stateOf(rig)).current).toBeNull();
   });
 
+  test("a turn that is taken back while it waits for sessions ends without a restart", async () => {
+    const rig = await startRig();
+    rig.serve(whole(await archiveOf(SMALL)));
+    rig.sessions = 1;
+    rig.offer(B);
+    await rig.log.next((l) => l.message === "update waits for open sessions");
+    rig.updater.held(B);
+    rig.sessions = 0;
+    await rig.clock.sleeperIn(1_000);
+    await rig.clock.advance(1_000);
+    await rig.updater.stop();
+    expect(rig.drains.all).toEqual([]);
+    expect(rig.updater.report()).toBeNull();
+  });
+
   test("does not try a version again that failed here, until the hub offers another one", async () => {
     const rig = await startRig();
     await writeState(rig.dir, {
@@ -122,8 +137,15 @@ describe("§3.5 a worker of another version", () => {
     rig.offer(B);
     const reason = `version ${B} failed here: it ended with exit code 1 before its handshake`;
     expect(await rig.refused()).toBe(reason);
-    expect(rig.updater.report()).toEqual({ target: B, state: "failed", error: reason });
+    const failed = { target: B, state: "failed", error: reason, rolled_back: true } as const;
+    expect(rig.updater.report()).toEqual(failed);
     expect(rig.fetches()).toBe(0);
+    // Told to wait with it is not told of another one.
+    rig.updater.held(B);
+    expect(rig.updater.report()).toBeNull();
+    rig.offer(B);
+    await rig.log.next((l) => l.reason === reason);
+    expect((await stateOf(rig)).bad?.version).toBe(B);
     rig.offer(BASE);
     await until("forgiveness", 5_000, async () => (await stateOf(rig)).bad === null);
     rig.offer(B);

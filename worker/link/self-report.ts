@@ -1,5 +1,6 @@
 import type { Registration, WorkerHeartbeat } from "#shared/link/messages.ts";
-import type { Lane, UpdateReport } from "#shared/schema/worker.ts";
+import type { UpdateReport } from "#shared/schema/updates.ts";
+import type { Lane } from "#shared/schema/worker.ts";
 import type { HostLoadSampler } from "../host-load.ts";
 import type { LanePool } from "../lanes/pool.ts";
 
@@ -69,6 +70,7 @@ export function createSelfReport(deps: SelfReportDeps): SelfReport {
       load: await deps.load.sample(),
       lanes: remember(lanes()),
       profiles: deps.profiles(),
+      waits_for_order: true,
       ...updateOf(deps.update()),
     }),
     heartbeat: async () => ({

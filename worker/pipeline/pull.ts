@@ -10,6 +10,7 @@ import {
   type WorkerCommand,
   type WorkloadSettings,
 } from "#shared/schema/pull.ts";
+import type { UpdateOrder, UpdateReport } from "#shared/schema/updates.ts";
 import { BROKEN_MS, createBrokenExecutors } from "./broken-executors.ts";
 import { createChecker } from "./check-executor.ts";
 import { ControlRefused } from "./control-call.ts";
@@ -47,12 +48,19 @@ export interface PullDeps {
   onStop?: () => void;
   /** The control plane has registered this worker; again whenever it does. */
   onJoined?: () => void;
-  /** The control plane's version, at every heartbeat that tells it. */
+  /** The control plane's version, at every heartbeat of one that gives no orders. */
   onVersion?: (version: string) => void;
+  /** Of a worker that updates by the control plane's order: what it says of it, and what it is told. */
+  update?: PullUpdate;
   /** Of this worker and of its host, for the heartbeat. */
   load?: () => Promise<
     Pick<PullHeartbeat, "cpu_percent" | "host_cpu_percent" | "mem_percent" | "gpus">
   >;
+}
+
+export interface PullUpdate {
+  report(): UpdateReport | null;
+  obey(order: UpdateOrder): void;
 }
 
 export interface PullWorker {
@@ -355,14 +363,19 @@ export function startPullWorker(deps: PullDeps): PullWorker {
       await register();
       const load = (await deps.load?.()) ?? {};
       const said = accepts.includes("broken") ? { broken: broken.list() } : {};
-      const { lost, commands, checks, version } = await joining.client
-        .heartbeat({ in_flight, ...load, ...said })
+      const { update } = deps;
+      const told = update && accepts.includes("update") && { update: { report: update.report() } };
+      const answer = await joining.client
+        .heartbeat({ in_flight, ...load, ...said, ...told })
         .catch((err) => {
           noticeRefusal(err);
           throw err;
         });
+      const { lost, commands, checks, version } = answer;
       checker.begin(checks);
-      if (version !== undefined) deps.onVersion?.(version);
+      if (answer.update) update?.obey(answer.update);
+      // Where orders are given they count, also before the first one.
+      else if (version !== undefined && !told) deps.onVersion?.(version);
       for (const command of commands)
         void obey(command).catch((err) => log.error({ err, ...command }, "a command failed"));
       return lost;

@@ -2,7 +2,7 @@ import { mkdir, rm } from "node:fs/promises";
 import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
-import type { UpdateReport } from "#shared/schema/worker.ts";
+import type { UpdateReport } from "#shared/schema/updates.ts";
 import { download } from "./download.ts";
 import {
   downloadPath,
@@ -47,8 +47,10 @@ export interface UpdaterDeps {
 }
 
 export interface Updater {
-  /** The hub's version, at each handshake (fleet spec §3.5); `source` is where the archive is. */
+  /** The version to take now (fleet spec §3.5); `source` is where the archive is. Said again, one that failed is tried again. */
   offered(target: string, source: () => Promise<string>): void;
+  /** The version to take later, when it is this worker's turn: what was begun before its restart is left. */
+  held(target: string): void;
   /** A release that was found elsewhere: its archive is on the disk already. */
   install(target: string, archive: string): Promise<void>;
   /** Wall clock of the last offer, null before the first. */
@@ -68,11 +70,17 @@ export function createUpdater(deps: UpdaterDeps): Updater {
   let report: UpdateReport | null = null;
   let running: Promise<void> | null = null;
   let wake = new AbortController();
+  /** Offers to be followed, and how many there were when the last try began. */
+  let offers = 0;
+  let seen = 0;
   /** Of the last offer: its link may be another one by now. */
   let source: (() => Promise<string>) | null = null;
 
-  const refuse = (reason: string) => {
+  const refuse = (reason: string, rolled_back = false) => {
+    // It is not to be taken any more.
+    if (target === version) return;
     report = { target, state: "failed", error: reason.slice(0, 1_000) };
+    if (rolled_back) report.rolled_back = true;
     log.error({ version, target, reason }, "update not taken, this version keeps running");
   };
 
@@ -140,7 +148,7 @@ export function createUpdater(deps: UpdaterDeps): Updater {
   const attempt = async (wanted: string): Promise<boolean> => {
     const reason = await refusalOf(wanted);
     if (reason !== null) {
-      refuse(reason);
+      refuse(reason, true);
       return true;
     }
     try {
@@ -158,6 +166,7 @@ export function createUpdater(deps: UpdaterDeps): Updater {
   const follow = async (): Promise<void> => {
     for (let retry_ms = RETRY_MS; !stopping.signal.aborted && target !== version; ) {
       const wanted = target;
+      seen = offers;
       wake = new AbortController();
       const over = await attempt(wanted);
       if (target !== wanted) retry_ms = RETRY_MS;
@@ -170,18 +179,23 @@ export function createUpdater(deps: UpdaterDeps): Updater {
   };
 
   /** A hub with another version lets the one that failed be tried again some day. */
-  const forgive = async (): Promise<void> => {
+  const forgive = async (offer: string): Promise<void> => {
     const state = await readState(dir, base, log);
-    if (state.bad !== null && state.bad.version !== target)
+    if (state.bad !== null && state.bad.version !== offer)
       await writeState(dir, { ...state, bad: null });
   };
 
   const begin = () => {
-    running ??= forgive()
+    offers += 1;
+    if (running !== null) return;
+    seen = offers;
+    running = forgive(target)
       .then(follow)
       .catch(refuseWith)
       .finally(() => {
         running = null;
+        // One that came while the last was just ending. A worker that drains has its way.
+        if (offers > seen && !stopping.signal.aborted && report?.state !== "draining") begin();
       });
   };
 
@@ -193,23 +207,31 @@ export function createUpdater(deps: UpdaterDeps): Updater {
     await change(found);
   };
 
+  /** There is nothing to do; one that was under way ends before its restart. */
+  const stay = (offer: string) => {
+    target = version;
+    wake.abort();
+    report = null;
+    void forgive(offer).catch((err) => log.warn({ err: errorMessage(err) }, "state not written"));
+  };
+
   return {
+    held: (offer) => {
+      offered_at = clock.monotonic();
+      stay(offer);
+    },
     offered: (offer, from) => {
       offered_at = clock.monotonic();
       source = from;
+      if (offer === version) return stay(offer);
       const changed = offer !== target;
       target = offer;
       if (changed) wake.abort();
-      if (offer === version) {
-        report = null;
-        void forgive().catch((err) => log.warn({ err: errorMessage(err) }, "state not written"));
-        return;
-      }
       const off = !settings.exits
         ? "SVC_WORKER_AUTO_EXIT_ON_VERSION_MISMATCH"
         : "SVC_WORKER_AUTO_FETCH_SOURCE";
       if (settings.exits && settings.fetches) return begin();
-      report = { target, state: "failed", error: `${off} is 0` };
+      report = { target, state: "failed", error: `${off} is 0`, off: true };
       log.warn(
         { version, expected: offer },
         `worker version differs from the hub's; no update, because ${off} is 0`,

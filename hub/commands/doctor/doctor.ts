@@ -19,6 +19,7 @@ import {
 import { checkNamespaces } from "./namespaces.ts";
 import { checkSandbox } from "./sandbox.ts";
 import { checkDatabase, checkObjects, checkRedis } from "./stores.ts";
+import { checkUpdates } from "./updates.ts";
 
 const DEFAULT_HUB = "http://localhost:8000";
 
@@ -66,6 +67,7 @@ async function checkServer(deps: CheckDeps, role: "hub" | "control"): Promise<Ch
       ? []
       : [told("hubs", () => checkHubs(redis_url, redis_prefix))]),
     told("objects", () => checkObjects(config)),
+    told("worker updates", () => checkUpdates(config)),
     ...(role === "hub"
       ? [
           told("user namespaces", () => checkNamespaces(deps)),

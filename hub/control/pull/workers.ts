@@ -20,6 +20,7 @@ import type { ControlContext } from "../context.ts";
 import { limitsOf } from "../limits-of.ts";
 import { recordGpus } from "../load.ts";
 import { commandsFor } from "./commands.ts";
+import { hearUpdate } from "./hear-update.ts";
 import { checksFor } from "./waiting-checks.ts";
 
 /** The worker has to register (again): its process is not the one this control plane knows. */
@@ -105,6 +106,7 @@ export async function beatPuller(
 ): Promise<z.infer<typeof PullHeartbeatAnswer>> {
   const { incarnation, in_flight, cpu_percent, host_cpu_percent, mem_percent, gpus } = beat;
   const broken = brokenSince(ctx, worker_id, beat.broken);
+  await hearUpdate(ctx, worker_id, beat.update);
   const groups = new Map<string, AttemptRef[]>();
   for (const { workload, task_id, epoch } of in_flight) {
     const group = groups.get(workload) ?? [];
@@ -141,7 +143,12 @@ export async function beatPuller(
     await recordGpus(ctx, row.host, gpus).catch((err) =>
       ctx.log.warn({ worker_id, err: errorMessage(err) }, "GPU readings not kept"),
     );
-  return { lost: lost.flat(), drain: row.draining, version: ctx.version, commands, checks };
+  const order =
+    beat.update && ctx.rollout.orderFor({ kind: "pull", worker_id, version: row.version });
+  return {
+    ...{ lost: lost.flat(), drain: row.draining, version: ctx.version, commands, checks },
+    ...(order && { update: order }),
+  };
 }
 
 /** What is told, with the time it was first told at; pages that show workloads are told of a change. */
@@ -218,6 +225,7 @@ function pullerRecord(ctx: ControlContext, row: PullWorkerRow): PullWorker {
     broken: (broken ?? [])
       .filter(({ workload }) => ctx.pipeline.workloads.bySlug(workload))
       .map(({ workload, error, since }) => ({ workload, error, since: isoTime(since) })),
+    update: ctx.rollout.updateOf({ kind: "pull", worker_id }),
     started_at: isoTime(row.started_at),
     last_heartbeat_at: isoTime(row.last_heartbeat_at),
   };
