@@ -132,12 +132,14 @@ test("har.json: what came from the cache says so, and names what holds it", asyn
   site.on("/twice", (_req, res) => {
     res.setHeader("content-type", "text/html");
     res.end(`<iframe src="/frame?1"></iframe><iframe src="/frame?2"></iframe>
-      <script>setTimeout(() => document.body.append(
-        Object.assign(document.createElement("iframe"), { src: "/frame?3" })), 300)</script>`);
+      <script>addEventListener("message", () => document.body.append(
+        Object.assign(document.createElement("iframe"), { src: "/frame?3" })), { once: true })</script>`);
   });
   site.on("/frame", (_req, res) => {
     res.setHeader("content-type", "text/html");
-    res.end("<script>fetch('/kept.bmp')</script>");
+    // The third frame asks when a body has come whole, so that the cache has it however busy the machine is.
+    res.end(`<script>fetch('/kept.bmp').then((answer) => answer.arrayBuffer())
+      .then(() => parent.postMessage("kept", "*"))</script>`);
   });
   const run = await lane.run({ url: `${site.origin}/twice`, options: { idle_seconds: 1 } });
   const { log } = Har.parse(JSON.parse(run.documents.get("har.json") ?? ""));
