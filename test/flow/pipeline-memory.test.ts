@@ -13,6 +13,7 @@ import {
   outcomesOf,
   task,
 } from "#test/support/executor-rig.ts";
+import { objectsHeld } from "#test/support/heap.ts";
 import { heldBytes, MIB, wornAbove } from "#worker/pipeline/memory.ts";
 
 // Processes start slowly on a busy machine.
@@ -126,4 +127,20 @@ def run(pk):
     expect(heldBytes(process.pid)).toBeGreaterThan(MIB);
     expect(heldBytes(2 ** 22)).toBeNull();
   });
+});
+
+test("a worker keeps nothing of the tasks that a warm process has done", async () => {
+  const executor = await rig.bun("export default ({ pk }: { pk: string }) => ({ said: pk });");
+  const after = async (count: number) => {
+    let done = 0;
+    for (let i = 0; i < count; i += 1) {
+      const [end] = await rig.run(executor, [task(`t${i}`)]);
+      if (end?.outcome.kind === "done") done += 1;
+    }
+    expect(done).toBe(count);
+    return objectsHeld();
+  };
+  const before = await after(1_000);
+  // Even one object kept of each would be 1,000.
+  expect((await after(1_000)) - before).toBeLessThan(500);
 });

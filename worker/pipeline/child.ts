@@ -34,6 +34,11 @@ export interface Child {
   readonly stderr: StreamCapture;
   /** Resolves once, when the leader is gone, with words for people: `exited with code 3`, `killed by SIGKILL`. */
   readonly exited: Promise<string>;
+  /**
+   * Calls back with those words; gives the function that forgets it. For what ends before the child does: a promise keeps
+   * whoever waits for it, and a warm child lives for any number of tasks.
+   */
+  onExit(listener: (how: string) => void): () => void;
   readonly alive: boolean;
   send(frame: Frame): void;
   signal(name: NodeJS.Signals): void;
@@ -70,6 +75,10 @@ export async function startChild(options: ChildOptions): Promise<Child> {
       resolve(signal ? `killed by ${signal}` : `exited with code ${code}`);
     }),
   );
+  const listeners = new Set<(how: string) => void>();
+  void exited.then((how) => {
+    for (const listener of listeners) listener(how);
+  });
   const signalAll = (name: NodeJS.Signals) => signalGroup(pid, name);
   control.on("error", () => {});
   readFrames(control, options.onFrame, () => signalAll("SIGKILL"));
@@ -101,6 +110,11 @@ export async function startChild(options: ChildOptions): Promise<Child> {
     stdout,
     stderr,
     exited,
+    onExit: (listener) => {
+      if (alive) listeners.add(listener);
+      else void exited.then(listener);
+      return () => listeners.delete(listener);
+    },
     get alive() {
       return alive;
     },

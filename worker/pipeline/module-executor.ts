@@ -186,10 +186,11 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
     const { clock } = deps;
     /** Why the task is being stopped, once it is. */
     let stopped: FailedOutcome | null = null;
-    const died = on.exited.then(async (how): Promise<TaskOutcome> => {
+    const died = Promise.withResolvers<TaskOutcome>();
+    const forget = on.onExit((how) => {
+      const crashed = failed("crashed", `the task's process ${how}`);
       // Its last frame may still be in the pipe.
-      await clock.sleep(MARK_MS / 5, over.signal);
-      return failed("crashed", `the task's process ${how}`);
+      void clock.sleep(MARK_MS / 5, over.signal).then(() => died.resolve(crashed));
     });
     const killed = new Promise<TaskOutcome>((resolve) => {
       const stop = async (why: FailedOutcome) => {
@@ -225,10 +226,11 @@ export function createModuleExecutor(deps: ModuleExecutorDeps): Executor {
       else signal.addEventListener("abort", cancelled, { once: true, signal: over.signal });
     });
     try {
-      const outcome = await Promise.race([entry.answer.promise, died, killed]);
+      const outcome = await Promise.race([entry.answer.promise, died.promise, killed]);
       return judge(outcome, stopped);
     } finally {
       over.abort();
+      forget();
     }
   };
 
