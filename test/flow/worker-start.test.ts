@@ -1,9 +1,9 @@
-import { heapStats } from "bun:jsc";
 import { afterEach, expect, test } from "bun:test";
 import { systemClock } from "#shared/clock.ts";
 import { ConfigError } from "#shared/env.ts";
 import { silentLog } from "#shared/log.ts";
 import { createFakePool } from "#test/support/fake-lanes.ts";
+import { objectsHeld } from "#test/support/heap.ts";
 import { createQueue } from "#test/support/queue.ts";
 import { assignment, startWorkerRig, type WorkerRig } from "#test/support/worker-rig.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
@@ -104,8 +104,7 @@ test("memory is flat over 2,000 jobs, also of what waits for what may end a job 
       warm.runs.clear();
       warm.log.clear();
     }
-    Bun.gc(true);
-    return heapStats().objectCount;
+    return objectsHeld();
   };
   const before = await runJobs(500);
   const after = await runJobs(2_000);

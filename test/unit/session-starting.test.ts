@@ -3,6 +3,7 @@ import { systemClock } from "#shared/clock.ts";
 import { BROWSER_STARTING } from "#shared/link/messages.ts";
 import { silentLog } from "#shared/log.ts";
 import { createFakeBrowser } from "#test/support/fake-browser.ts";
+import { objectsHeld } from "#test/support/heap.ts";
 import { createGuard } from "#worker/fetch/guard.ts";
 import { answerCall, type CallDeps } from "#worker/session/calls.ts";
 import type { SessionLink } from "#worker/session/link.ts";
@@ -58,3 +59,26 @@ test.each(["preview", "markdown", "cookies_get"])(
     });
   },
 );
+
+test("a session keeps nothing of the calls that it has answered", async () => {
+  const live = newLive();
+  const answer = (call_id: string) =>
+    answerCall(
+      live,
+      link,
+      {
+        ...{ type: "HubSessionCall", call_id, session_id: "s1", timeout_ms: 1_000 },
+        ...{ action: "take_name", args: { name: `${call_id}.txt`, mime: "text/plain" } },
+      },
+      deps,
+    );
+  const after = async (count: number) => {
+    let good = 0;
+    for (let i = 0; i < count; i += 1) if ((await answer(`c${i}`)).ok) good += 1;
+    expect(good).toBe(count);
+    return objectsHeld();
+  };
+  const before = await after(2_000);
+  // Even one object kept of each would be 2,000.
+  expect((await after(2_000)) - before).toBeLessThan(1_000);
+});

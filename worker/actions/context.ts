@@ -11,8 +11,11 @@ export interface ActionContext {
   timeout_ms: number;
   /** Aborts when nobody waits for the action any more. */
   signal: AbortSignal;
-  /** Rejects with an ActionFailure when something comes in the way that no patience gets past; else it stays as it is. */
-  interrupted: Promise<never>;
+  /**
+   * Rejects with an ActionFailure when something comes in the way that no patience gets past; else it stays as it is, and so
+   * it must not outlive the call: a promise that stays keeps whatever was raced with it. Null: nothing can come in the way.
+   */
+  interrupted: Promise<never> | null;
   /** Why this URL may not be opened, or null. */
   refusal(url: string): Promise<string | null>;
   /** The documents that the session's tabs wait for now. */

@@ -85,7 +85,7 @@ export async function runAction(
     const action = ACTIONS[name] as (ctx: ActionContext, args: unknown) => Promise<unknown>;
     const work = action({ ...ctx, signal: over.signal }, parsed.data);
     const late = withDeadline(name, ctx.timeout_ms + GRACE_MS, work);
-    return await Promise.race([late, ctx.interrupted]);
+    return await (ctx.interrupted === null ? late : Promise.race([late, ctx.interrupted]));
   } catch (err) {
     const failure = err instanceof DeadlineError ? late(name, ctx.timeout_ms) : failureOf(err);
     if (failure.kind !== "timeout") throw failure;

@@ -48,9 +48,9 @@ const OWN: Record<string, (live: Live, call: Call, deps: CallDeps) => Promise<un
   dialogs: async (live) => listDialogs(live),
   dialog: (live, { args }) => answerDialog(live, args),
   ask: async (live, call, deps) =>
-    askPage(live, call, deps, await actingOn(live, call, deps, NEVER)),
+    askPage(live, call, deps, await actingOn(live, call, deps, null)),
   agent: async (live, call, deps) =>
-    runAgent(live, call, deps, await actingOn(live, call, deps, NEVER)),
+    runAgent(live, call, deps, await actingOn(live, call, deps, null)),
   run_reset: resetRun,
   take_name: takeName,
 };
@@ -102,7 +102,6 @@ const OF_MANY_STEPS: ReadonlySet<string> = new Set([
   "run_reset",
   "profile_save",
 ]);
-const NEVER = new Promise<never>(() => {});
 
 function runCall(live: Live, call: Call, deps: CallDeps): Promise<unknown> {
   const { action, args } = call;
@@ -122,7 +121,7 @@ const actingOn = async (
   live: Live,
   { timeout_ms }: Call,
   { clock, refusal }: CallDeps,
-  interrupted: Promise<never>,
+  interrupted: Promise<never> | null,
 ): Promise<Omit<ActionContext, "signal">> => ({
   pages: await live.pages(),
   clock,
@@ -158,12 +157,11 @@ export async function answerCall(
     ms: deps.clock.monotonic() - since,
     ...more,
   });
-  const ended = new Promise<never>((_, reject) => {
-    const gone = () =>
-      reject(new ActionFailure("gone", { name: "Error", message: "the session has ended" }));
-    live.signal.addEventListener("abort", gone, { once: true });
-    if (live.signal.aborted) gone();
-  });
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  const gone = () =>
+    reject(new ActionFailure("gone", { name: "Error", message: "the session has ended" }));
+  live.signal.addEventListener("abort", gone, { once: true });
+  if (live.signal.aborted) gone();
   ended.catch(() => {});
   try {
     const work = withDeadline(
@@ -186,6 +184,8 @@ export async function answerCall(
     const { kind, error } = await failed(live, message, began, err);
     const place = await live.place().catch(() => null);
     return reply({ ok: false, kind, error, place, ms });
+  } finally {
+    live.signal.removeEventListener("abort", gone);
   }
 }
 

@@ -46,11 +46,10 @@ const inTheWay = (action: string, { type, message }: OpenDialog): string => {
 export async function unlessBlocked(
   asked: Asked,
   { action, args }: { action: string; args: Record<string, unknown> },
-  work: (interrupted: Promise<never>) => Promise<unknown>,
+  work: (interrupted: Promise<never> | null) => Promise<unknown>,
 ): Promise<unknown> {
   const target_id = asked.activeTarget();
-  if (target_id === null || NEEDS_NO_PAGE.has(action) || isPause(action, args))
-    return work(new Promise(() => {}));
+  if (target_id === null || NEEDS_NO_PAGE.has(action) || isPause(action, args)) return work(null);
   const before = asked.dialogs.waiting(target_id);
   if (before) throw new DialogInTheWay(action, before);
   const over = new AbortController();
