@@ -4,9 +4,9 @@ import { silentLog } from "#shared/log.ts";
 import { becomeOwner } from "./cli/become-owner.ts";
 import { EXIT, UsageError } from "./cli/exit.ts";
 import type { Terminal } from "./cli/print.ts";
-import { loadHubConfig } from "./config.ts";
 import { resetAdminPassword } from "./control/operations/admin.ts";
 import { openDb } from "./db/db.ts";
+import { loadConfig } from "./variables/load.ts";
 
 /**
  * `flotilla admin reset-password`: a new administrator password, printed once, stored as a hash (design/architecture.md
@@ -22,7 +22,9 @@ export async function runAdminCommand(
   if (action !== "reset-password")
     throw new UsageError(`"${action}" is not an action of admin: reset-password`);
   try {
-    const { db_url, admin_password, data_dir } = loadHubConfig(env, overrides, "control");
+    const loaded = loadConfig("control", { env, flags: overrides });
+    const { db_url, admin_password, data_dir } = loaded.config;
+    for (const warning of loaded.warnings) terminal.err(`flotilla: warning: ${warning}\n`);
     becomeOwner(data_dir);
     const db = await openDb(db_url, { log: silentLog, lock_wait_ms: 0 });
     try {

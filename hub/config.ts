@@ -10,6 +10,8 @@ import {
   optionalText,
   parseEnv,
   seconds,
+  secretText,
+  secretUrl,
   text,
 } from "#shared/env.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat } from "#shared/log.ts";
@@ -62,7 +64,8 @@ const argv = z
       return z.NEVER;
     }
   })
-  .optional();
+  .optional()
+  .meta({ argv: true });
 
 /** Every variable a hub reads; the README's table is generated from the descriptions. */
 export const HubEnv = z.object({
@@ -70,7 +73,7 @@ export const HubEnv = z.object({
     "Address to listen on: default 127.0.0.1 in dev mode, 0.0.0.0 in hub and control mode",
   ),
   SVC_PORT: integer(8000, 0, 65_535).describe("Port to listen on; 0 takes a free one"),
-  SVC_DB_URL: optionalText().describe(
+  SVC_DB_URL: secretUrl().describe(
     "Database: sqlite:PATH or postgres://…; default flotilla.db in the data directory",
   ),
   SVC_OBJECTS_URL: optionalText().describe(
@@ -79,11 +82,11 @@ export const HubEnv = z.object({
   SVC_DIRECT_UPLOADS: flag(false).describe(
     "1: workers put bodies of 1 MB and more into the bucket themselves; they must reach its endpoint",
   ),
-  S3_ACCESS_KEY_ID: optionalText().describe("Key of the bucket; unset: AWS_ACCESS_KEY_ID"),
-  S3_SECRET_ACCESS_KEY: optionalText().describe(
+  S3_ACCESS_KEY_ID: secretText().describe("Key of the bucket; unset: AWS_ACCESS_KEY_ID"),
+  S3_SECRET_ACCESS_KEY: secretText().describe(
     "Its secret, never shown; unset: AWS_SECRET_ACCESS_KEY",
   ),
-  S3_SESSION_TOKEN: optionalText().describe(
+  S3_SESSION_TOKEN: secretText().describe(
     "Token of temporary keys, which end; unset: AWS_SESSION_TOKEN",
   ),
   SVC_PLUGINS_DIR: optionalText().describe(
@@ -92,7 +95,7 @@ export const HubEnv = z.object({
   SVC_MINIO_PREFIXES: prefixes.describe(
     "Beginnings of object keys that /api/v1/minio gives out, comma-separated; default thumbnails/,public/",
   ),
-  SVC_REDIS_URL: optionalText().describe(
+  SVC_REDIS_URL: secretUrl().describe(
     "Shared key-value store of several hubs, redis://…; needs Postgres. Unset: one hub, in memory",
   ),
   SVC_REDIS_PREFIX: text("flotilla:").describe(
@@ -107,11 +110,11 @@ export const HubEnv = z.object({
     .enum(LOG_FORMATS)
     .default("auto")
     .describe("human, json or auto: human on a terminal, JSON elsewhere"),
-  WORKER_SECRET: optionalText().describe("Handshake secret of the worker link; unset = none"),
+  WORKER_SECRET: secretText().describe("Handshake secret of the worker link; unset = none"),
   PUBLIC_BASE_URL: httpBase.describe(
     "Hub URL told to workers: default http://hub:8000 in hub mode, none in dev mode",
   ),
-  SVC_API_TOKEN: optionalText().describe(
+  SVC_API_TOKEN: secretText().describe(
     "When set, every HTTP call needs Authorization: Bearer, but for health, viewers and workers",
   ),
   SVC_CORS_ORIGINS: origin.describe("Origins allowed by CORS, comma-separated; none by default"),
@@ -131,7 +134,7 @@ export const HubEnv = z.object({
     "Engine of jobs and questions when no other is configured: base URL of an OpenAI-compatible API; needs CODEGEN_MODEL_NAME",
   ),
   CODEGEN_MODEL_NAME: optionalText().describe("Its model; needs CODEGEN_LLM_URL"),
-  CODEGEN_LLM_API_KEY: optionalText().describe("Its key, never shown; none by default"),
+  CODEGEN_LLM_API_KEY: secretText().describe("Its key, never shown; none by default"),
   SVC_ENGINE_KEY_ENV: variableNames.describe(
     "Names of the hub's variables that engines may name as their key, comma-separated; default any but the program's own",
   ),
@@ -139,6 +142,7 @@ export const HubEnv = z.object({
     .string()
     .min(12)
     .optional()
+    .meta({ secret: "whole" })
     .describe("Administrator's password; unset: the one made at the first start of dev mode"),
   SVC_DEPLOY_ARGV: argv.describe(
     "Command of POST /api/v1/admin/deploy, words or a JSON list; the target and the caller's args follow it",

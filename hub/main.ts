@@ -4,9 +4,10 @@ import { errorMessage } from "#shared/errors.ts";
 import { createLog, type LogFormat, type LogLevel } from "#shared/log.ts";
 import { lineFormat } from "#shared/log-format.ts";
 import { openServiceNotify } from "#shared/service-notify.ts";
+import { gatherVariables } from "#shared/variable-sources.ts";
 import { nodeVersion } from "#shared/version.ts";
 import { launchedBy, tellRegistered } from "#worker/update/launched.ts";
-import { blameFlags, type FlagValues, flagOverrides, parseCommandLine } from "./cli/args.ts";
+import { type FlagValues, flagOverrides, parseCommandLine } from "./cli/args.ts";
 import { EXIT, UsageError } from "./cli/exit.ts";
 import { isOperatorCommand, type Mode } from "./cli/flags.ts";
 import { helpText } from "./cli/help.ts";
@@ -43,16 +44,15 @@ const missingPackages = (err: unknown): string[] | null =>
     ? (err.packages as string[])
     : null;
 
-const watchesStdin = (mode: Mode, flags: FlagValues): boolean =>
-  isOn({ ...env, ...flagOverrides(flags, mode) }.SVC_EXIT_ON_STDIN_CLOSE);
-
 /** This program's worker, or the version it has updated itself to (fleet spec §3.5). */
 async function runWorker(flags: FlagValues): Promise<number> {
-  const { loadWorkerConfig } = await import("#worker/config.ts");
-  const config = loadWorkerConfig(env, flagOverrides(flags, "worker"));
+  const { loadConfig } = await import("./variables/load.ts");
+  const loaded = loadConfig("worker", { env, flags: flagOverrides(flags, "worker") });
+  const { config } = loaded;
   const log = logTo(config.log_level, config.log_format).child({ mode: "worker" });
+  for (const warning of loaded.warnings) log.warn({}, warning);
   const clock = systemClock;
-  const version = nodeVersion(env.WORKER_VERSION);
+  const version = nodeVersion(config.version ?? undefined);
   const argv = process.argv.slice(2);
   const { launchWorker, restart } = await import("#worker/update/launcher.ts");
   if (launched === null) {
@@ -71,7 +71,7 @@ async function runWorker(flags: FlagValues): Promise<number> {
     signal.addEventListener("abort", notify.stopping);
     return startServices({ ...deps, signal });
   };
-  const code = await runService(process, log, start, watchesStdin("worker", flags));
+  const code = await runService(process, log, start, isOn(loaded.env.SVC_EXIT_ON_STDIN_CLOSE));
   // A launcher that watches this version decides for itself.
   const watched = process.send !== undefined;
   if (code === EXIT.updated && config.update.restarts_itself && !watched)
@@ -80,39 +80,42 @@ async function runWorker(flags: FlagValues): Promise<number> {
 }
 
 async function prepareService(mode: Exclude<Mode, "worker">, flags: FlagValues) {
-  const overrides = flagOverrides(flags, mode);
   const clock = systemClock;
-  const { loadHubConfig } = await import("./config.ts");
+  const { blame, loadConfig } = await import("./variables/load.ts");
   // A hub that lives for one job needs no address anybody knows, so a busy port does not stop it.
-  if (mode === "dev" && flags.once && !overrides.SVC_PORT && !env.SVC_PORT?.trim())
-    overrides.SVC_PORT = "0";
-  const config = loadHubConfig(env, overrides, mode);
+  const defaults = mode === "dev" && flags.once ? { SVC_PORT: "0" } : {};
+  const loaded = loadConfig(mode, { env, flags: flagOverrides(flags, mode), defaults });
+  const { config, origins } = loaded;
   const log = logTo(config.log_level, config.log_format).child({ mode });
+  for (const warning of loaded.warnings) log.warn({}, warning);
+  const watches_stdin = isOn(loaded.env.SVC_EXIT_ON_STDIN_CLOSE);
   const version = nodeVersion(config.version_fallback);
   const deps = { config, log, clock, version };
   if (mode === "dev") {
     const { startDev } = await import("./dev.ts");
-    return { log, start: () => startDev({ ...deps, self: SELF, env, flags, terminal }) };
+    const dev = { ...deps, self: SELF, env: loaded.env, flags, terminal };
+    const start = () => startDev(dev).catch((err) => blame(err, mode, origins));
+    return { log, watches_stdin, start };
   }
   const { startHub } = await import("./serve.ts");
   const notify = openServiceNotify(env);
   const start = async (signal: AbortSignal): Promise<Service> => {
     notify.status("opening database and stores");
     signal.addEventListener("abort", notify.stopping);
-    const hub = await startHub(deps);
+    const hub = await startHub(deps).catch((err) => blame(err, mode, origins));
     notify.ready(`serving on ${hub.url}, version ${version}`);
     return hub;
   };
-  return { log, start };
+  return { log, watches_stdin, start };
 }
 
 async function runMode(mode: Mode, flags: FlagValues): Promise<number> {
   try {
     if (mode === "worker") return await runWorker(flags);
-    const { log, start } = await prepareService(mode, flags);
-    return await runService(process, log, start, watchesStdin(mode, flags));
+    const { log, start, watches_stdin } = await prepareService(mode, flags);
+    return await runService(process, log, start, watches_stdin);
   } catch (err) {
-    if (err instanceof ConfigError) throw new UsageError(blameFlags(err.message, flags, mode));
+    if (err instanceof ConfigError) throw new UsageError(err.message);
     if (err instanceof Error && err.name === "DataDirInUseError") {
       terminal.err(`flotilla: --data-dir: ${err.message}\n`);
       return EXIT.failed;
@@ -162,7 +165,8 @@ async function runCommand(words: Parameters<typeof parseCommandLine>[0]): Promis
           interrupt.abort();
         });
       const { command, words, flags } = invocation;
-      return runClientCommand(command, words, flags, env, terminal, interrupt.signal);
+      const variables = gatherVariables({ env, secrets: ["SVC_API_TOKEN"] }).env;
+      return runClientCommand(command, words, flags, variables, terminal, interrupt.signal);
     }
   }
 }
@@ -170,7 +174,7 @@ async function runCommand(words: Parameters<typeof parseCommandLine>[0]): Promis
 try {
   process.exitCode = await runCommand(process.argv.slice(2));
 } catch (err) {
-  if (err instanceof UsageError) {
+  if (err instanceof UsageError || err instanceof ConfigError) {
     for (const line of err.message.split("\n")) terminal.err(`flotilla: ${line}\n`);
     process.exitCode = EXIT.usage;
   } else {

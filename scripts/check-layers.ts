@@ -162,6 +162,13 @@ export const LAYERS: readonly Layer[] = [
     packages: HONO,
   },
   { name: "hub-config", files: /^hub\/config\.ts$/, may: ["shared"], packages: ZOD },
+  // All that was given to the program, and where each value comes from.
+  {
+    name: "variables",
+    files: /^hub\/variables\//,
+    may: ["shared", "hub-cli", "hub-config", "worker-config"],
+    packages: ZOD,
+  },
   {
     name: "hub-control",
     files: /^hub\/control\//,
@@ -214,7 +221,7 @@ export const LAYERS: readonly Layer[] = [
   {
     name: "admin-command",
     files: /^hub\/admin-command\.ts$/,
-    may: ["shared", "hub-cli", "hub-config", "hub-db", "hub-control"],
+    may: ["shared", "hub-cli", "hub-config", "variables", "hub-db", "hub-control"],
     packages: [],
   },
   // Commands of a machine's operator: they look at stores, files and units themselves.
@@ -222,7 +229,14 @@ export const LAYERS: readonly Layer[] = [
     name: "commands",
     files: /^hub\/commands\//,
     may: [
-      ...["shared", "archive", "hub-cli", "hub-config", "hub-db", "hub-stores", "hub-runner"],
+      "shared",
+      "archive",
+      "hub-cli",
+      "hub-config",
+      "variables",
+      "hub-db",
+      "hub-stores",
+      "hub-runner",
       // An operator's values are judged by the loader of the service that gets them.
       "worker-config",
     ],
@@ -235,6 +249,7 @@ export const LAYERS: readonly Layer[] = [
       "shared",
       "hub-cli",
       "hub-config",
+      "variables",
       "hub-assembly",
       "dev",
       "admin-command",

@@ -2,6 +2,8 @@ import { join } from "node:path";
 import type { z } from "zod";
 import { COMMAND_FLAGS, MODE_FLAGS, MODES } from "#hub/cli/flags.ts";
 import { HubEnv, loadHubConfig } from "#hub/config.ts";
+import { spellDefault } from "#hub/variables/describe.ts";
+import { SECRETS } from "#hub/variables/known.ts";
 import { loadWorkerConfig, WorkerEnv } from "#worker/config.ts";
 
 /** Writes the README's table of variables from the schemas that read them; `--check` only compares. */
@@ -20,14 +22,10 @@ interface Variable {
 const GIB = 1024 ** 3;
 
 /** The default as somebody would write it into the variable. */
-function spell(name: string, value: unknown): string {
-  if (value === undefined) return "unset";
-  if (Array.isArray(value)) return value.length === 0 ? "unset" : value.join(",");
-  if (typeof value === "boolean") return value ? "1" : "0";
-  if (typeof value === "number" && name.endsWith("_S")) return String(value / 1000);
-  if (typeof value === "number" && value >= GIB / 4 && name.endsWith("_BYTES"))
-    return `${value} (${value / GIB} GiB)`;
-  return String(value);
+function spell(name: string, schema: z.ZodType): string {
+  const value = spellDefault(name, schema) ?? "unset";
+  const bytes = Number(value);
+  return name.endsWith("_BYTES") && bytes >= GIB / 4 ? `${value} (${bytes / GIB} GiB)` : value;
 }
 
 /** Defaults that depend on the mode or on other variables: the schema has none, the configuration does. */
@@ -39,13 +37,12 @@ const FROM_CONFIGURATION: Record<string, string> = {
 
 const variablesOf = (reader: string, schema: z.ZodObject): Variable[] =>
   Object.entries(schema.shape).map(([name, field]) => {
-    const parsed = (field as z.ZodType).safeParse(undefined);
     const meaning = (field as z.ZodType).description;
     if (!meaning) throw new Error(`${name} has no description`);
     return {
       name,
       readers: [reader],
-      fallback: FROM_CONFIGURATION[name] ?? spell(name, parsed.data),
+      fallback: FROM_CONFIGURATION[name] ?? spell(name, field as z.ZodType),
       meaning,
     };
   });
@@ -69,6 +66,13 @@ const COMMAND_LINE: Variable[] = [
     readers: ["client"],
     fallback: "unset",
     meaning: "sent by the commands",
+  },
+  {
+    name: "SVC_CONFIG",
+    readers: ["all"],
+    fallback: "unset",
+    meaning:
+      "File of variables in TOML, under the same names; flags and the environment win over it",
   },
   {
     name: "SVC_EXIT_ON_STDIN_CLOSE",
@@ -100,7 +104,7 @@ export function envTable(): string {
   ]).map((v) => {
     const flag = flags.find((f) => f.env === v.name);
     const cells = [
-      `\`${v.name}\`${flag ? ` \`--${flag.name}\`` : ""}`,
+      `\`${v.name}\`${SECRETS.includes(v.name) ? " or `…_FILE`" : ""}${flag ? ` \`--${flag.name}\`` : ""}`,
       v.readers.join(", "),
       v.fallback,
       v.meaning.replace(/\.$/, ""),

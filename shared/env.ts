@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { faultOf } from "./issue-words.ts";
 
 /** zod parts for environment variables: blank means unset, units are converted once, here. */
 
@@ -47,6 +48,11 @@ export const flag = (fallback: boolean) =>
 export const text = (fallback: string) => z.string().default(fallback);
 export const optionalText = () => z.string().optional();
 
+/** A secret: never shown, and it may come from a file that NAME_FILE names. */
+export const secretText = () => optionalText().meta({ secret: "whole" });
+/** A URL that may hold a password: shown without it, and it may come from a file that NAME_FILE names. */
+export const secretUrl = () => optionalText().meta({ secret: "in_url" });
+
 /** Comma-separated words. */
 export const list = () =>
   z
@@ -71,8 +77,9 @@ export class ConfigError extends Error {
  * @throws ConfigError naming every bad variable, e.g. `LANE_POOL: "two" is not a number`.
  */
 export function parseEnv<T extends z.ZodType>(schema: T, env: EnvSource): z.output<T> {
-  const result = schema.safeParse(blankIsUnset(env));
+  const result = schema.safeParse(blankIsUnset(env), { error: faultOf });
   if (result.success) return result.data;
-  const lines = result.error.issues.map((i) => `${i.path.join(".")}: ${i.message}`);
-  throw new ConfigError(lines.join("\n"));
+  // Of a list the first wrong word is enough.
+  const lines = new Map(result.error.issues.map(({ path: [name], message }) => [name, message]));
+  throw new ConfigError([...lines].map(([name, fault]) => `${String(name)}: ${fault}`).join("\n"));
 }

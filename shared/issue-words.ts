@@ -66,7 +66,7 @@ function boundOf(issue: Issue, bound: number | bigint, words: [string, string]):
 const isEmpty = (input: unknown): boolean => input === "" || (input as unknown[])?.length === 0;
 
 /** What is wrong with the field, without its name. */
-function faultOf(issue: Issue): string | undefined {
+export function faultOf(issue: Issue): string | undefined {
   switch (issue.code) {
     case "too_big":
       return boundOf(issue, issue.maximum, ["at most", "below"]);

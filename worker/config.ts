@@ -12,6 +12,7 @@ import {
   optionalText,
   parseEnv,
   seconds,
+  secretText,
   text,
 } from "#shared/env.ts";
 import { WORKER_ID } from "#shared/ids.ts";
@@ -28,13 +29,16 @@ export const DEFAULT_SLOTS = 4;
 
 const controlUrl = z
   .string()
-  .refine((raw) => /^https?:$/.test(URL.parse(raw)?.protocol ?? ""), "not an http:// URL");
+  .refine(
+    (raw) => /^https?:$/.test(URL.parse(raw)?.protocol ?? ""),
+    "must be an http:// or https:// URL",
+  );
 
 const linkUrl = z
   .string()
   .refine(
     (raw) => /^(ws|http)s?:$/.test(URL.parse(raw)?.protocol ?? ""),
-    "not a ws:// or http:// URL",
+    "must be a ws:// or http:// URL",
   );
 
 /** Every variable a worker reads, with its unit and default; the README's table is generated from it. */
@@ -57,13 +61,17 @@ export const WorkerEnv = z.object({
     "1: supervise worker instances on this host, as the control plane asks for them.",
   ),
   SVC_TASK_ENV: list()
-    .pipe(z.array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "not names of variables")))
+    .pipe(
+      z.array(
+        z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be names of variables, comma-separated"),
+      ),
+    )
     .describe("Names of the worker's variables that its tasks may read, comma-separated."),
-  SVC_API_TOKEN: optionalText().describe("Token of hub and control plane, when they ask for one."),
-  WORKER_SECRET: optionalText().describe("Shared secret of the worker link; unset means none."),
+  SVC_API_TOKEN: secretText().describe("Token of hub and control plane, when they ask for one."),
+  WORKER_SECRET: secretText().describe("Shared secret of the worker link; unset means none."),
   SVC_WORKER_ID: z
     .string()
-    .regex(WORKER_ID, "not a worker id (letters, digits, - and _; at most 64)")
+    .regex(WORKER_ID, "must be letters, digits, - and _, at most 64")
     .optional()
     .describe(
       "Name of this worker; by default `w` and the last two octets of its LAN address; a further pull worker on the host takes the next free `-2`, `-3` …",

@@ -158,16 +158,3 @@ export function flagOverrides(flags: FlagValues, topic: Mode | Command): EnvSour
   }
   return overrides;
 }
-
-/** `SVC_PORT: …` of a config error becomes `--port: …` where the flag was what set it. */
-export function blameFlags(message: string, flags: FlagValues, mode: Mode): string {
-  return message
-    .split("\n")
-    .map((line) => {
-      const flag = MODE_FLAGS[mode].find(
-        (f) => f.env && flags[f.name] && line.startsWith(`${f.env}:`),
-      );
-      return flag?.env ? `--${flag.name}${line.slice(flag.env.length)}` : line;
-    })
-    .join("\n");
-}

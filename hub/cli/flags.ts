@@ -14,6 +14,7 @@ export const COMMANDS = [
   "queue",
   "runs",
   "admin",
+  "config",
   "doctor",
   "install",
   "uninstall",
@@ -25,6 +26,7 @@ export const COMMANDS = [
 export type Command = (typeof COMMANDS)[number];
 /** Those of the machine's operator: they look at stores, files and units themselves. */
 export const OPERATOR_COMMANDS = [
+  "config",
   "doctor",
   "install",
   "uninstall",
@@ -150,7 +152,15 @@ const TIMEOUT: Flag = {
   help: "how long a started service may take until it is well (120)",
 };
 
-const SERVER = [HOST, PORT, DB, REDIS, OBJECTS, DATA, LOG, LOG_FORMAT, STDIN];
+/** Of everything that reads the variables of a mode. */
+const CONFIG: Flag = {
+  name: "config",
+  env: "SVC_CONFIG",
+  value: "FILE",
+  help: "TOML file of variables; flags and the environment win over it",
+};
+
+const SERVER = [HOST, PORT, DB, REDIS, OBJECTS, DATA, LOG, LOG_FORMAT, STDIN, CONFIG];
 
 export const MODE_FLAGS: Record<Mode, Flag[]> = {
   dev: [
@@ -165,7 +175,7 @@ export const MODE_FLAGS: Record<Mode, Flag[]> = {
     { name: "once", help: "exit with that job: 0 when it completed, else 1" },
   ],
   hub: SERVER,
-  control: [HOST, PORT, DB, REDIS, OBJECTS, DATA, LOG, LOG_FORMAT, STDIN],
+  control: SERVER,
   worker: [
     HUB_URL,
     CONTROL_URL,
@@ -184,6 +194,7 @@ export const MODE_FLAGS: Record<Mode, Flag[]> = {
     LOG,
     LOG_FORMAT,
     STDIN,
+    CONFIG,
   ],
 };
 
@@ -238,8 +249,12 @@ export const COMMAND_FLAGS: Record<Command, Flag[]> = {
     { name: "limit", value: "N", help: "how many, newest first (50; 10 before those that follow)" },
     JSON_OUT,
   ],
-  admin: [DB, DATA],
-  doctor: [HUB, HUB_URL, CONTROL_URL, DB, REDIS, OBJECTS, DATA, JSON_OUT],
+  admin: [DB, DATA, CONFIG],
+  config: [
+    ...[CONFIG, HOST, PORT, DB, REDIS, OBJECTS, DATA, LOG],
+    ...[HUB_URL, CONTROL_URL, LANES, SLOTS, WORKER_ID, HEADLESS, JSON_OUT],
+  ],
+  doctor: [HUB, HUB_URL, CONTROL_URL, DB, REDIS, OBJECTS, DATA, CONFIG, JSON_OUT],
   install: [
     DRY_RUN,
     PREFIX,
@@ -267,10 +282,10 @@ export const COMMAND_FLAGS: Record<Command, Flag[]> = {
     { name: "yes", help: "delete without asking" },
   ],
   rollback: [DRY_RUN, TIMEOUT],
-  migrate: [DB, DATA, DRY_RUN],
-  backup: [DB, OBJECTS, DATA, JSON_OUT],
+  migrate: [DB, DATA, CONFIG, DRY_RUN],
+  backup: [DB, OBJECTS, DATA, CONFIG, JSON_OUT],
   restore: [
-    ...[DB, OBJECTS, DATA],
+    ...[DB, OBJECTS, DATA, CONFIG],
     { name: "force", help: "replace the data that is there; it is kept beside" },
   ],
 };
@@ -287,6 +302,7 @@ export const COMMAND_WORDS: Record<Command, string[]> = {
   queue: ["SLUG"],
   runs: ["SLUG"],
   admin: ["reset-password"],
+  config: ["check|show", "[dev|hub|worker|control]"],
   doctor: ["[hub|worker|control]"],
   install: ["hub|worker|control", "[NAME]"],
   uninstall: ["hub|worker|control", "[NAME]"],

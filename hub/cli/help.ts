@@ -25,6 +25,7 @@ const ABOUT: Record<Mode | Command, string> = {
   queue: "count the tasks of a workload",
   runs: "list the runs of a workload, newest first",
   admin: "give the administrator a new password, in the database of a hub that does not run",
+  config: "judge the variables of a mode, or show each with its value and where it comes from",
   doctor: "say what this machine lacks to run a hub, a worker or a control plane",
   install: "make it a systemd service: user, executable, unit and environment file",
   uninstall: "take the service away; data and environment file stay unless --purge is given",

@@ -2,6 +2,7 @@ import { dirname, resolve } from "node:path";
 import type { EnvSource } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { silentLog } from "#shared/log.ts";
+import type { GatheredVariables } from "#shared/variable-sources.ts";
 import type { FlagValues } from "../cli/args.ts";
 import { becomeOwner } from "../cli/become-owner.ts";
 import { EXIT } from "../cli/exit.ts";
@@ -12,7 +13,10 @@ import { migrateDb, pendingOf, readSchemaState, type SchemaState } from "../db/s
 import { CommandRefused } from "./refused.ts";
 
 export interface CommandDeps {
+  /** Every variable that was given: environment, flags, files of secrets and configuration file, as a start reads them. */
   env: EnvSource;
+  /** Of every name in `env`. */
+  origins: GatheredVariables["origins"];
   /** What the flags set, by the names of their variables. */
   overrides: EnvSource;
   flags: FlagValues;

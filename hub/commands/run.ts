@@ -4,8 +4,10 @@ import { type FlagValues, flagOverrides } from "../cli/args.ts";
 import { EXIT, UsageError } from "../cli/exit.ts";
 import type { OperatorCommand } from "../cli/flags.ts";
 import type { Terminal } from "../cli/print.ts";
+import { gatherConfig, judgeNames } from "../variables/load.ts";
 import { runBackup } from "./backup/backup.ts";
 import { runRestore } from "./backup/restore.ts";
+import { runConfig } from "./config.ts";
 import { runDoctor } from "./doctor/doctor.ts";
 import { runInstall } from "./install/install.ts";
 import { runRollback } from "./install/rollback.ts";
@@ -44,6 +46,13 @@ export async function runOperatorCommand(call: OperatorCall, deps: OperatorDeps)
   }
 }
 
+/** What the variables come to for a command, which says what is wrong with their names before it works. */
+function withVariables<T extends OperatorDeps & { overrides: EnvSource }>(deps: T) {
+  const gathered = gatherConfig({ env: deps.env, flags: deps.overrides });
+  for (const warning of judgeNames(gathered)) deps.terminal.err(`flotilla: warning: ${warning}\n`);
+  return { ...deps, ...gathered };
+}
+
 function run(
   { command, words }: OperatorCall,
   deps: OperatorDeps & { flags: FlagValues; overrides: EnvSource },
@@ -55,13 +64,19 @@ function run(
       return runUninstall(words, { ...deps, system: realSystem() });
     case "rollback":
       return runRollback(words, { ...deps, system: realSystem() });
-    case "migrate":
-      return runMigrate(deps);
-    case "backup":
-      return runBackup(words, deps);
-    case "restore":
-      return runRestore(words, deps);
+    case "config":
+      return runConfig(words, deps);
     case "doctor":
-      return runDoctor(words, deps);
+      // It tells unknown names itself, as something to mend.
+      return runDoctor(words, {
+        ...deps,
+        ...gatherConfig({ env: deps.env, flags: deps.overrides }),
+      });
+    case "migrate":
+      return runMigrate(withVariables(deps));
+    case "backup":
+      return runBackup(words, withVariables(deps));
+    case "restore":
+      return runRestore(words, withVariables(deps));
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { blameFlags, flagOverrides, parseCommandLine } from "#hub/cli/args.ts";
+import { flagOverrides, parseCommandLine } from "#hub/cli/args.ts";
 import { UsageError } from "#hub/cli/exit.ts";
 import { COMMANDS, MODE_FLAGS, MODES } from "#hub/cli/flags.ts";
 import { helpText } from "#hub/cli/help.ts";
@@ -101,13 +101,6 @@ test("a flag becomes its variable, the last one given wins, and a switch can be 
     SVC_PORT: "2",
     SVC_HEADLESS_LANES: "0",
   });
-});
-
-test("a config error names the flag where the flag set the value, else the variable", () => {
-  const message = 'SVC_PORT: "x" is not a number\nSVC_LOG_LEVEL: bad';
-  expect(blameFlags(message, { port: ["x"] }, "hub")).toBe(
-    '--port: "x" is not a number\nSVC_LOG_LEVEL: bad',
-  );
 });
 
 test("--help names every mode and command, and each mode's help every flag with its variable", () => {

@@ -129,7 +129,7 @@ async function doctor(words: string[], env: Record<string, string>, json = true)
     ...{ width: 300, live: false, liveWidth: 80 },
   };
   const flags: FlagValues = json ? { json: ["1"] } : {};
-  const code = await runDoctor(words, { env, overrides: {}, flags, terminal });
+  const code = await runDoctor(words, { env, origins: new Map(), overrides: {}, flags, terminal });
   return { code, out };
 }
 const health = (init: ResponseInit = {}) =>

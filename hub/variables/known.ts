@@ -1,0 +1,46 @@
+import type { z } from "zod";
+import { WorkerEnv } from "#worker/config.ts";
+import type { Mode } from "../cli/flags.ts";
+import { HubEnv } from "../config.ts";
+
+/** Every variable of the program, from the schemas that read them. */
+
+/** What a schema says of its variable beside the description (`.meta()`). */
+interface VariableMeta {
+  /** `whole`: never shown. `in_url`: shown without its password. Both may come from a file. */
+  secret?: "whole" | "in_url";
+  /** A command line: a list is one argument each. */
+  argv?: boolean;
+}
+
+export type VariableSchema = z.ZodType;
+
+/** Those that no schema has: the command line and the client commands read them by themselves. */
+const ELSEWHERE = ["SVC_MODE", "SVC_HUB", "SVC_CONFIG", "SVC_EXIT_ON_STDIN_CLOSE"];
+/** The keys of a bucket by the names that other tools know them under. */
+const ALIASES = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
+
+const SHAPES: Record<string, VariableSchema> = { ...HubEnv.shape, ...WorkerEnv.shape };
+
+const metaOf = (name: string): VariableMeta => (SHAPES[name]?.meta() as VariableMeta) ?? {};
+
+/** What a mode reads, by name. */
+export const shapeOf = (mode: Mode): Readonly<Record<string, VariableSchema>> =>
+  mode === "worker" ? WorkerEnv.shape : HubEnv.shape;
+
+/** `whole`: the value is never shown; `in_url`: it is a URL, shown without its password; null: it is no secret. */
+export const secrecyOf = (name: string): "whole" | "in_url" | null =>
+  ALIASES.includes(name) ? "whole" : (metaOf(name).secret ?? null);
+
+export const KNOWN: ReadonlySet<string> = new Set([
+  ...Object.keys(SHAPES),
+  ...ELSEWHERE,
+  ...ALIASES,
+]);
+
+/** May come from a file that NAME_FILE names. */
+export const SECRETS: readonly string[] = [...KNOWN].filter((name) => secrecyOf(name) !== null);
+
+export const ARGV_NAMES: ReadonlySet<string> = new Set(
+  Object.keys(SHAPES).filter((name) => metaOf(name).argv === true),
+);
