@@ -237,8 +237,6 @@ export const LAYERS: readonly Layer[] = [
       "hub-db",
       "hub-stores",
       "hub-runner",
-      // An operator's values are judged by the loader of the service that gets them.
-      "worker-config",
     ],
     packages: ZOD,
   },

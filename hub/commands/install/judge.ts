@@ -1,7 +1,6 @@
 import { ConfigError } from "#shared/env.ts";
-import { loadWorkerConfig } from "#worker/config.ts";
 import { UsageError } from "../../cli/exit.ts";
-import { loadHubConfig } from "../../config.ts";
+import { loadConfig } from "../../variables/load.ts";
 import type { Role } from "./roles.ts";
 
 /**
@@ -10,8 +9,7 @@ import type { Role } from "./roles.ts";
  */
 export function judgeValues(role: Role, values: Record<string, string>, path: string): void {
   try {
-    if (role === "worker") loadWorkerConfig(values, {});
-    else loadHubConfig(values, {}, role);
+    loadConfig(role, { env: values });
   } catch (err) {
     if (!(err instanceof ConfigError)) throw err;
     throw new UsageError(`${err.message}\nnothing was changed: ${path} would hold what is refused`);
