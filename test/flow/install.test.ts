@@ -152,13 +152,14 @@ test("uninstall takes the unit away and keeps environment and executable; twice 
   expect(again.out).toContain("flotilla-control.service is not installed\n");
 });
 
-test("the units are what systemd takes, with an exposure below 3.5", async () => {
+test("the units are what systemd takes, and no more exposed than they were", async () => {
   if (!Bun.which("systemd-analyze")) return;
   const dir = newDir();
   for (const role of ["hub", "control", "worker"]) await call(runInstall, [role], dir);
-  const units = ["flotilla-hub", "flotilla-control", "flotilla-worker@"];
-  const argv = ["systemd-analyze", "security", "--offline=true", "--threshold=35"];
-  for (const unit of units) {
+  // Tenths. A running unit counts 0.2 less: 2.9, 1.4 and 2.5 (test/ops/lan/install.test.ts).
+  const most = { "flotilla-hub": 31, "flotilla-control": 16, "flotilla-worker@": 27 };
+  for (const [unit, threshold] of Object.entries(most)) {
+    const argv = ["systemd-analyze", "security", "--offline=true", `--threshold=${threshold}`];
     const path = join(dir, "etc/systemd/system", `${unit}.service`);
     const { exitCode, stderr } = Bun.spawnSync([...argv, path]);
     expect({ unit, exitCode, stderr: stderr.toString() }).toEqual({

@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  FLOTILLA,
+  machinesDown,
+  machinesUp,
+  runIn,
+  SHARED,
+  tryIn,
+} from "#test/support/lan-machines.ts";
+
+/** `flotilla install --now`, `rollback` and `uninstall` below a real systemd. */
+
+const HOST = "install1";
+const inMachine = (script: string) => runIn(HOST, script);
+const attempt = (script: string) => tryIn(HOST, script);
+const install = (words: string) => attempt(`${FLOTILLA} install ${words}`);
+
+/** Another version that works: the same program under another name. */
+const OTHER = "eeeeeeeeeeee";
+let version: string;
+
+function writeOtherVersions(): void {
+  const program = readFileSync(join(SHARED, "flotilla")).toString("latin1");
+  writeFileSync(join(SHARED, "other"), Buffer.from(program.replaceAll(version, OTHER), "latin1"));
+  const crashes = `#!/bin/sh
+[ "$1" = --version ] && echo flotilla cccccccccccc && exit
+echo "flotilla: a bug reached the top" >&2
+exit 70
+`;
+  writeFileSync(join(SHARED, "crashes"), crashes);
+  for (const name of ["other", "crashes"]) chmodSync(join(SHARED, name), 0o755);
+}
+
+beforeAll(async () => {
+  await machinesUp(`${HOST}=10.0.0.75`);
+  version = (await inMachine(`${FLOTILLA} --version`)).trim().replace("flotilla ", "");
+  writeOtherVersions();
+}, 300_000);
+afterAll(() => machinesDown(), 60_000);
+
+const show = async (unit: string, property: string) =>
+  (await inMachine(`systemctl show -p ${property} --value ${unit}`)).trim();
+const health = async () =>
+  JSON.parse(await inMachine("curl -sf http://127.0.0.1:8000/health")) as { version: string };
+const sameFiles = async (a: string, b: string) => (await attempt(`cmp -s ${a} ${b}`)).code === 0;
+const BIN = "/usr/local/bin/flotilla";
+
+test("install hub --now ends when the hub is well, and systemctl start when it listens", async () => {
+  const { code, stdout } = await install("hub --generate-secret --now");
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout: expect.stringContaining(`flotilla-hub.service is started, version ${version}`),
+  });
+  expect((await health()).version).toBe(version);
+  expect(await show("flotilla-hub", "StatusText")).toBe(
+    `serving on http://0.0.0.0:8000, version ${version}`,
+  );
+  await inMachine("systemctl restart flotilla-hub && curl -sf http://127.0.0.1:8000/health");
+  expect(await sameFiles(BIN, `${BIN}.healthy`)).toBe(true);
+}, 180_000);
+
+test("a value the service refuses leaves the service and its file as they are", async () => {
+  const before = await inMachine("cat /etc/flotilla/hub.env");
+  const pid = await show("flotilla-hub", "MainPID");
+  const { code, stderr } = await install("hub --port http --now");
+  expect(code).toBe(2);
+  expect(stderr).toContain('SVC_PORT: "http" is not a number');
+  expect(await inMachine("cat /etc/flotilla/hub.env")).toBe(before);
+  expect(await show("flotilla-hub", "MainPID")).toBe(pid);
+}, 60_000);
+
+test("a port that is taken is said with the last log lines and exit 1, and mended by the next call", async () => {
+  await inMachine(
+    `systemd-run -q --unit=taken -E SVC_DATA_DIR=/tmp/taken ${FLOTILLA} control --host 0.0.0.0 --port 8999
+     until curl -sf http://127.0.0.1:8999/api/v1/health; do sleep 0.2; done`,
+  );
+  const bad = await install("hub --port 8999 --now");
+  expect(bad.code).toBe(1);
+  expect(bad.stdout).toContain("hub.env: added SVC_PORT");
+  expect(bad.stderr).toContain("was started again");
+  expect(bad.stderr).toContain("SVC_PORT: cannot listen on 0.0.0.0:8999");
+  const good = await install("hub --port 8000 --now");
+  expect({ code: good.code, said: good.stdout }).toEqual({
+    code: 0,
+    said: expect.stringContaining("changed SVC_PORT"),
+  });
+  expect((await health()).version).toBe(version);
+}, 240_000);
+
+test("a worker whose control plane nobody answers for is no success, and one with the right address is", async () => {
+  const secret = `$(sed -n s/^WORKER_SECRET=//p /etc/flotilla/hub.env)`;
+  const worker = (url: string, more = "") =>
+    attempt(
+      `WORKER_SECRET=${secret} ${FLOTILLA} install worker main --control-url ${url} --slots 1 --now ${more}`,
+    );
+  const bad = await worker("http://10.0.0.99:8000", "--timeout 10");
+  expect(bad.code).toBe(1);
+  expect(bad.stderr).toContain("flotilla-worker@main.service is activating");
+  expect(bad.stderr).toContain("joining the control plane failed");
+  const good = await worker("http://127.0.0.1:8000");
+  expect({ code: good.code, said: good.said }).toEqual({
+    code: 0,
+    said: expect.stringContaining("changed SVC_CONTROL_URL"),
+  });
+  expect(await show("flotilla-worker@main", "StatusText")).toStartWith("pulls tasks from");
+}, 180_000);
+
+test("a version that crashes is no success; rollback puts the last healthy one back", async () => {
+  const bad = await install("hub --binary /srv/flotilla/crashes --now");
+  expect(bad.code).toBe(1);
+  expect(bad.stderr).toContain("a bug reached the top");
+  expect(bad.stderr).toContain("flotilla rollback hub");
+  expect(await sameFiles(`${BIN}.previous`, FLOTILLA)).toBe(true);
+  // Another broken one does not take its place.
+  await inMachine(
+    "sed s/cccccccccccc/dddddddddddd/ /srv/flotilla/crashes >/tmp/worse; chmod 755 /tmp/worse",
+  );
+  expect((await install("hub --binary /tmp/worse --now")).code).toBe(1);
+  expect(await sameFiles(`${BIN}.previous`, FLOTILLA)).toBe(true);
+  const back = await attempt(`${FLOTILLA} rollback hub`);
+  expect({ code: back.code, said: back.said }).toEqual({
+    code: 0,
+    said: expect.stringContaining(`flotilla-hub.service is restarted, version ${version}`),
+  });
+  expect((await health()).version).toBe(version);
+}, 300_000);
+
+test("rollback goes from one healthy version to the other, and back", async () => {
+  const { code, said } = await install("hub --binary /srv/flotilla/other --now");
+  expect({ code, said }).toEqual({ code: 0, said: expect.stringContaining(OTHER) });
+  expect((await health()).version).toBe(OTHER);
+  for (const expected of [version, OTHER]) {
+    const back = await attempt(`${FLOTILLA} rollback`);
+    expect({ code: back.code, said: back.said }).toEqual({
+      code: 0,
+      said: expect.stringContaining(`flotilla-hub.service is restarted, version ${expected}`),
+    });
+    expect((await health()).version).toBe(expected);
+  }
+}, 300_000);
+
+test("a hub that stands still is started again by systemd's watchdog", async () => {
+  await inMachine(
+    `mkdir -p /etc/systemd/system/flotilla-hub.service.d
+     printf '[Service]\\nWatchdogSec=6\\n' >/etc/systemd/system/flotilla-hub.service.d/fast.conf
+     systemctl daemon-reload && systemctl restart flotilla-hub`,
+  );
+  const pid = await show("flotilla-hub", "MainPID");
+  await inMachine(
+    `kill -STOP ${pid}
+     until [ "$(systemctl show -p NRestarts --value flotilla-hub)" = 1 ]; do sleep 0.5; done
+     until curl -sf http://127.0.0.1:8000/health >/dev/null; do sleep 0.5; done
+     journalctl -q -u flotilla-hub | grep -q 'Watchdog timeout'`,
+  );
+  expect(await show("flotilla-hub", "MainPID")).not.toBe(pid);
+}, 180_000);
+
+test("the exposure that systemd-analyze sees is that of the README", async () => {
+  await inMachine(`${FLOTILLA} install control`);
+  const of = async (unit: string) =>
+    /([\d.]+) \w+/.exec(
+      (await attempt(`systemd-analyze security --no-pager ${unit} | tail -1`)).stdout,
+    )?.[1];
+  expect({
+    hub: await of("flotilla-hub.service"),
+    worker: await of("flotilla-worker@main.service"),
+    control: await of("flotilla-control.service"),
+  }).toEqual({ hub: "2.9", worker: "2.5", control: "1.4" });
+}, 60_000);
+
+test("uninstall --purge asks where somebody is, and takes data and users with --yes", async () => {
+  const unasked = await attempt(`${FLOTILLA} uninstall hub --purge`);
+  expect(unasked.code).toBe(1);
+  expect(unasked.stderr).toContain("--yes deletes unasked");
+  expect(await show("flotilla-hub", "ActiveState")).toBe("active");
+  const hub = await attempt(`${FLOTILLA} uninstall hub --purge --yes`);
+  expect({ code: hub.code, said: hub.said }).toEqual({
+    code: 0,
+    said: expect.stringContaining("kept: "),
+  });
+  expect(hub.stdout).toContain("the user flotilla (other services use it)");
+  expect((await attempt("ls -d /var/lib/flotilla /etc/flotilla/hub.env")).stdout).toBe("");
+  for (const words of ["control", "worker main"])
+    expect((await attempt(`${FLOTILLA} uninstall ${words} --purge --yes`)).code).toBe(0);
+  const left = await attempt(
+    "ls -d /var/lib/flotilla* /etc/flotilla /usr/local/bin/flotilla* /etc/systemd/system/flotilla*; getent passwd flotilla flotilla-worker",
+  );
+  expect(left.stdout).toBe("");
+}, 120_000);
