@@ -16,6 +16,7 @@ import {
 } from "#shared/env.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat } from "#shared/log.ts";
 import { HOST_NAME } from "#shared/schema/agent.ts";
+import type { TlsFiles } from "./http/tls.ts";
 import type { S3Keys } from "./stores/s3-url.ts";
 
 const GIB = 1024 ** 3;
@@ -103,6 +104,13 @@ export const HubEnv = z.object({
   ),
   SVC_ADVERTISE_URL: httpBase.describe(
     "Where the other hubs reach this one; default http://, its LAN address and its port",
+  ),
+  SVC_TLS_CERT: optionalText().describe(
+    "File of the server's certificate and those up to its authority (PEM): the hub then speaks https and wss; needs SVC_TLS_KEY",
+  ),
+  SVC_TLS_KEY: optionalText().describe("File of its key (PEM, without a passphrase)"),
+  SVC_TLS_CA: optionalText().describe(
+    "File of the authority (PEM) that has signed the hubs' certificates: no other hub is trusted then; unset: those of the system",
   ),
   SVC_DATA_DIR: text("./data").describe("Database, objects and scratch files"),
   SVC_LOG_LEVEL: z.enum(LOG_LEVELS).default("info").describe("debug, info, warn or error"),
@@ -239,6 +247,9 @@ export interface HubConfig {
   readonly redis_url: string | null;
   readonly redis_prefix: string;
   readonly advertise_url: string | null;
+  /** Null: plain HTTP. */
+  readonly tls: TlsFiles | null;
+  readonly tls_ca: string | null;
   readonly data_dir: string;
   /** What scripts of jobs run in. */
   readonly sandbox: "bubblewrap" | "process";
@@ -351,6 +362,21 @@ function codegenOf(e: z.output<typeof HubEnv>): HubConfig["codegen"] {
   return Object.freeze({ url, model, api_key: key ?? null });
 }
 
+/** @throws ConfigError for a certificate without its key, or the other way round. */
+function tlsOf({ SVC_TLS_CERT: cert, SVC_TLS_KEY: key }: z.output<typeof HubEnv>): TlsFiles | null {
+  if (cert === undefined && key === undefined) return null;
+  if (cert === undefined || key === undefined)
+    throw new ConfigError(
+      cert === undefined
+        ? "SVC_TLS_CERT: is required when SVC_TLS_KEY is set"
+        : "SVC_TLS_KEY: is required when SVC_TLS_CERT is set",
+    );
+  return Object.freeze({ cert, key });
+}
+
+const usualBase = (e: z.output<typeof HubEnv>): string =>
+  e.SVC_TLS_CERT === undefined ? "http://hub:8000" : "https://hub:8000";
+
 const commandEnvironment = (env: EnvSource): Record<string, string> =>
   valuesOf(
     env,
@@ -387,6 +413,8 @@ export function loadHubConfig(
     redis_url: e.SVC_REDIS_URL ?? null,
     redis_prefix: e.SVC_REDIS_PREFIX,
     advertise_url: e.SVC_ADVERTISE_URL ?? null,
+    tls: tlsOf(e),
+    tls_ca: e.SVC_TLS_CA ?? null,
     data_dir,
     sandbox: e.SVC_SANDBOX,
     plugins_dir: resolve(e.SVC_PLUGINS_DIR ?? join(data_dir, "plugins")),
@@ -396,7 +424,7 @@ export function loadHubConfig(
     log_level: e.SVC_LOG_LEVEL,
     log_format: e.SVC_LOG_FORMAT,
     worker_secret: e.WORKER_SECRET ?? null,
-    public_base_url: e.PUBLIC_BASE_URL ?? (mode === "hub" ? "http://hub:8000" : null),
+    public_base_url: e.PUBLIC_BASE_URL ?? (mode === "hub" ? usualBase(e) : null),
     api_token: e.SVC_API_TOKEN ?? null,
     cors_origins: Object.freeze(e.SVC_CORS_ORIGINS),
     min_asset_size_bytes: e.SVC_MIN_ASSET_SIZE_BYTES,

@@ -1,10 +1,13 @@
+import type { X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
 import { dirname, join } from "node:path";
 import { type Clock, withDeadline } from "#shared/clock.ts";
-import type { EnvSource } from "#shared/env.ts";
+import { ConfigError, type EnvSource } from "#shared/env.ts";
 import type { Log } from "#shared/log.ts";
 import { quoteWord } from "#shared/quote-word.ts";
 import { createScope } from "#shared/scope.ts";
 import { type SupervisedChild, superviseChild } from "#shared/supervise-child.ts";
+import { trustAuthority } from "#shared/trust.ts";
 import type { FlagValues } from "./cli/args.ts";
 import { EXIT, UsageError } from "./cli/exit.ts";
 import { runFetchCommand } from "./cli/fetch.ts";
@@ -15,7 +18,7 @@ import type { Service } from "./cli/run-service.ts";
 import type { HubConfig } from "./config.ts";
 import { installExamplePlugins } from "./demo/example-plugins.ts";
 import { pickLanePorts } from "./lane-ports.ts";
-import { startHub } from "./serve.ts";
+import { type RunningHub, startHub } from "./serve.ts";
 
 /** A first start compiles nothing, but Chromium's first launch on a cold disk was seen to take 6 s. */
 const WORKER_READY_MS = 90_000;
@@ -58,11 +61,14 @@ function startWorkerChild(
       "--exit-on-stdin-close",
       ...options.flags.flatMap(given),
     ],
-    env: { ...deps.env, ...options.env },
+    env: { ...deps.env, ...authorityOf(deps.config), ...options.env },
     log: deps.log,
     clock: deps.clock,
   });
 }
+
+const authorityOf = ({ tls, tls_ca }: HubConfig): EnvSource =>
+  tls === null ? {} : { SVC_TLS_CA: tls_ca ?? tls.cert };
 
 async function startBrowserWorker(deps: DevDeps, url: string): Promise<SupervisedChild> {
   const lanes = Number(deps.flags.lanes?.at(-1) ?? deps.env.LANE_POOL) || DEFAULT_LANES;
@@ -90,6 +96,29 @@ function reachableHost(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   if (host === "::") return "[::1]";
   return host.includes(":") ? `[${host.replace(/^\[|\]$/g, "")}]` : host;
+}
+
+/**
+ * Where dev mode's own workers reach its hub. Under TLS by a name that the certificate has, and trusting the certificate
+ * itself, or what it comes with, where no authority is named.
+ * @throws ConfigError when it has no such name.
+ */
+function ownUrl({ host, tls, tls_ca }: HubConfig, { port, certificate }: RunningHub): string {
+  const address = reachableHost(host);
+  if (tls === null || certificate === null) return `http://${address}:${port}`;
+  if (tls_ca === null) trustAuthority(tls.cert);
+  const name = [address, "localhost"].find((one) => hasName(certificate, one));
+  if (name === undefined)
+    throw new ConfigError(
+      `SVC_TLS_CERT: dev mode's own workers reach the hub as ${address} or localhost, and the certificate has neither name`,
+    );
+  return `https://${name}:${port}`;
+}
+
+function hasName(certificate: X509Certificate, name: string): boolean {
+  const address = name.replace(/^\[|\]$/g, "");
+  const found = isIP(address) ? certificate.checkIP(address) : certificate.checkHost(name);
+  return found !== undefined;
 }
 
 async function hasWarmLane(client: HubClient): Promise<boolean> {
@@ -178,7 +207,7 @@ export async function startDev(deps: DevDeps): Promise<Service> {
         deps.log.warn({ err }, "example plugins not installed"),
       );
     const hub = scope.add("hub", await startHub(deps), (h) => h.stop());
-    const url = `http://${reachableHost(deps.config.host)}:${hub.port}`;
+    const url = ownUrl(deps.config, hub);
     deps.terminal.out(banner(deps, url, hub.new_password));
     const worker = scope.add("worker", await startBrowserWorker(deps, url), (w) => w.stop());
     scope.add("pipeline worker", startPipelineWorker(deps, url), (w) => w.stop());

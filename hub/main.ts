@@ -4,12 +4,13 @@ import { errorMessage } from "#shared/errors.ts";
 import { createLog, type LogFormat, type LogLevel } from "#shared/log.ts";
 import { lineFormat } from "#shared/log-format.ts";
 import { openServiceNotify } from "#shared/service-notify.ts";
+import { trustAuthority } from "#shared/trust.ts";
 import { gatherVariables } from "#shared/variable-sources.ts";
 import { nodeVersion } from "#shared/version.ts";
 import { launchedBy, tellRegistered } from "#worker/update/launched.ts";
 import { type FlagValues, flagOverrides, parseCommandLine } from "./cli/args.ts";
 import { EXIT, UsageError } from "./cli/exit.ts";
-import { isOperatorCommand, type Mode } from "./cli/flags.ts";
+import { type Command, isOperatorCommand, type Mode } from "./cli/flags.ts";
 import { helpText } from "./cli/help.ts";
 import { logTarget } from "./cli/log-target.ts";
 import { runService, type Service } from "./cli/run-service.ts";
@@ -46,9 +47,14 @@ const missingPackages = (err: unknown): string[] | null =>
 
 /** This program's worker, or the version it has updated itself to (fleet spec §3.5). */
 async function runWorker(flags: FlagValues): Promise<number> {
-  const { loadConfig } = await import("./variables/load.ts");
+  const { blame, loadConfig } = await import("./variables/load.ts");
   const loaded = loadConfig("worker", { env, flags: flagOverrides(flags, "worker") });
   const { config } = loaded;
+  try {
+    trustAuthority(config.tls_ca);
+  } catch (err) {
+    blame(err, "worker", loaded.origins);
+  }
   const log = logTo(config.log_level, config.log_format).child({ mode: "worker" });
   for (const warning of loaded.warnings) log.warn({}, warning);
   const clock = systemClock;
@@ -86,6 +92,11 @@ async function prepareService(mode: Exclude<Mode, "worker">, flags: FlagValues) 
   const defaults = mode === "dev" && flags.once ? { SVC_PORT: "0" } : {};
   const loaded = loadConfig(mode, { env, flags: flagOverrides(flags, mode), defaults });
   const { config, origins } = loaded;
+  try {
+    trustAuthority(config.tls_ca);
+  } catch (err) {
+    blame(err, mode, origins);
+  }
   const log = logTo(config.log_level, config.log_format).child({ mode });
   for (const warning of loaded.warnings) log.warn({}, warning);
   const watches_stdin = isOn(loaded.env.SVC_EXIT_ON_STDIN_CLOSE);
@@ -128,8 +139,20 @@ async function runMode(mode: Mode, flags: FlagValues): Promise<number> {
   }
 }
 
+/** Of a command, before its first connection to a hub. */
+function trust(command: Command, flags: FlagValues): void {
+  const given = flagOverrides(flags, command).SVC_TLS_CA;
+  try {
+    trustAuthority((given ?? env.SVC_TLS_CA)?.trim() || null);
+  } catch (err) {
+    if (!(err instanceof ConfigError) || given === undefined) throw err;
+    throw new ConfigError(err.message.replace(/^SVC_TLS_CA:/, "--tls-ca:"));
+  }
+}
+
 async function runCommand(words: Parameters<typeof parseCommandLine>[0]): Promise<number> {
   const invocation = parseCommandLine(words, env);
+  if (invocation.kind === "command") trust(invocation.command, invocation.flags);
   switch (invocation.kind) {
     case "help":
       terminal.out(`${helpText(invocation.topic)}\n`);

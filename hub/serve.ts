@@ -1,3 +1,4 @@
+import type { X509Certificate } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import type { Clock } from "#shared/clock.ts";
 import { ConfigError } from "#shared/env.ts";
@@ -41,6 +42,8 @@ import { createStoresHealth } from "./fleet/stores-health.ts";
 import { isJobLane } from "./fleet/worker-link.ts";
 import { type HttpServer, listen } from "./http/listen.ts";
 import type { App } from "./http/new-app.ts";
+import { watchCertificate } from "./http/serve-tls.ts";
+import { type LoadedTls, loadTls } from "./http/tls.ts";
 import { createArrivals } from "./jobs/arrivals.ts";
 import { createJobBus } from "./jobs/bus.ts";
 import { tellBack, tellCut } from "./jobs/cuts.ts";
@@ -97,11 +100,13 @@ export interface HubDeps {
 }
 
 /** What a start is given, and what it makes of the log. */
-type ServeDeps = HubDeps & OwnLogs;
+type ServeDeps = HubDeps & OwnLogs & { tls: LoadedTls | null };
 
 export interface RunningHub {
   url: string;
   port: number;
+  /** Its own, as it was at the start; null for plain HTTP. */
+  certificate: X509Certificate | null;
   /** The administrator's, made at this start; to be shown once. */
   new_password: string | null;
   /** Stops in order; idempotent. */
@@ -121,16 +126,29 @@ const alone = ({ config, shared }: HubDeps): boolean => config.redis_url === nul
 const largestBody = (config: HubConfig) =>
   Math.max(config.max_asset_bytes, config.max_profile_bytes);
 
-const serve = (config: HubConfig, app: App, log: Log): HttpServer =>
-  listen(app, { ...config, max_body_bytes: largestBody(config) }, log);
+/** Listens, and follows the files of the certificate where there is one. */
+function serve({ config, clock, log, tls }: ServeDeps, app: App, scope: Scope): HttpServer {
+  const server = listen(app, { ...config, tls, max_body_bytes: largestBody(config) }, log);
+  if (config.tls === null || tls === null) return server;
+  const watch = watchCertificate({ files: config.tls, loaded: tls, server, clock, log });
+  scope.add("certificate", watch, (w) => w.stop());
+  return server;
+}
 
 const running = (
-  { config, operations: { new_password } }: { config: HubConfig; operations: Operations },
+  { config, tls }: ServeDeps,
+  { new_password }: Operations,
   { port }: HttpServer,
   scope: Scope,
 ): RunningHub => {
   const host = config.host.includes(":") ? `[${config.host}]` : config.host;
-  return { url: `http://${host}:${port}`, port, new_password, stop: () => scope.close() };
+  return {
+    url: `${config.tls ? "https" : "http"}://${host}:${port}`,
+    port,
+    certificate: tls?.certificate ?? null,
+    new_password,
+    stop: () => scope.close(),
+  };
 };
 
 /**
@@ -138,7 +156,9 @@ const running = (
  * @throws ConfigError naming the variable when a store cannot be opened or the port is taken.
  */
 export async function startHub(given: HubDeps): Promise<RunningHub> {
-  const deps = { ...given, ...shipOwnLogs(given) };
+  // Before anything is opened: a certificate that cannot be used is told at once.
+  const tls = given.config.tls && loadTls(given.config.tls);
+  const deps = { ...given, ...shipOwnLogs(given), tls };
   const scope = createScope(deps.log);
   try {
     makeDataDir(deps.config.data_dir);
@@ -176,7 +196,7 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
     running_calls: createRunningCalls({ clock: deps.clock, db }),
   };
   rollout.addPart(pullPart(ctx));
-  const server = serve(config, createControlApp(ctx), log);
+  const server = serve(deps, createControlApp(ctx), scope);
   scope.add("server", server, (s) => s.close());
   scope.add("waiting claims of the pipeline", pipeline, (p) => p.stopWaiting());
   startControlLoops(ctx, scope);
@@ -187,7 +207,7 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
     { host: config.host, port: server.port, version: deps.version },
     "control plane started",
   );
-  return running(ctx, server, scope);
+  return running(deps, ctx.operations, server, scope);
 }
 
 /** Which workers are there and what they may do is asked for from now on. */
@@ -438,12 +458,12 @@ async function openHub(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
     await sweeper.sweepAll();
   }
   // Closed in reverse: listener → loops → waiting calls → dispatcher → links (1001) → connections → stores → db.
-  server = serve(config, createHubApp(ctx), log);
-  ctx.advertise.url = config.advertise_url ?? advertisedUrl(config.host, server.port);
+  server = serve(deps, createHubApp(ctx), scope);
+  ctx.advertise.url = config.advertise_url ?? advertisedUrl(config, server.port);
   await beatHubOnce(ctx);
   ctx.cluster.greet();
   startLoops(ctx, scope, sweeper);
   scope.add("listener", server, (s) => s.stopListening());
   log.info({ host: config.host, port: server.port, version: deps.version }, "hub started");
-  return running(ctx, server, scope);
+  return running(deps, ctx.operations, server, scope);
 }

@@ -1,6 +1,8 @@
+import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import type { Socket } from "bun";
 import { DeadlineError, withDeadline } from "./clock.ts";
 import { errorMessage } from "./errors.ts";
+import { hubTls, tlsTrouble } from "./trust.ts";
 
 /** A TCP connection after its opening: bytes in both directions, with backpressure in both. */
 export interface ByteStream {
@@ -17,13 +19,24 @@ export interface ByteStream {
 export interface Place {
   hostname: string;
   port: number;
+  /** The place has to prove that it is called so. */
+  secure: boolean;
 }
 
-/** The place of an `http://host:port`. */
+/** The place of an `http://host:port` or `https://host:port`. */
 export const placeOf = (base: string): Place => {
   const url = new URL(base);
-  return { hostname: url.hostname.replace(/^\[|\]$/g, ""), port: Number(url.port) || 80 };
+  const secure = url.protocol === "https:";
+  const hostname = url.hostname.replace(/^\[|\]$/g, "");
+  return { hostname, port: Number(url.port) || (secure ? 443 : 80), secure };
 };
+
+/** Why the other side is not who it should be; null when it is. */
+function whyNotTrusted(socket: Socket, hostname: string, failed: Error | null): string | null {
+  const err =
+    failed ?? checkServerIdentity(hostname, socket.getPeerCertificate() as PeerCertificate);
+  return err ? (tlsTrouble(err) ?? errorMessage(err)) : null;
+}
 
 /** What is said first, and how the answer is told from its start. */
 export interface Opening {
@@ -94,12 +107,20 @@ export async function openStream(place: Place, opening: Opening): Promise<ByteSt
     },
   });
 
+  const { hostname, port, secure } = place;
   const connecting = Bun.connect({
-    ...place,
+    ...{ hostname, port },
+    ...(secure ? { tls: { serverName: hostname, ...hubTls().tls } } : {}),
     socket: {
       open: (socket) => {
         socket.setNoDelay(true);
-        flush(socket);
+        if (!secure) flush(socket);
+      },
+      handshake: (socket, _done, failed) => {
+        const why = whyNotTrusted(socket, hostname, failed);
+        if (why === null) return flush(socket);
+        over(why);
+        socket.terminate();
       },
       data: (socket, chunk) => {
         if (head === null) {

@@ -38,7 +38,7 @@ const linkUrl = z
   .string()
   .refine(
     (raw) => /^(ws|http)s?:$/.test(URL.parse(raw)?.protocol ?? ""),
-    "must be a ws:// or http:// URL",
+    "must be a ws://, wss://, http:// or https:// URL",
   );
 
 /** Every variable a worker reads, with its unit and default; the README's table is generated from it. */
@@ -68,6 +68,9 @@ export const WorkerEnv = z.object({
     )
     .describe("Names of the worker's variables that its tasks may read, comma-separated."),
   SVC_API_TOKEN: secretText().describe("Token of hub and control plane, when they ask for one."),
+  SVC_TLS_CA: optionalText().describe(
+    "File of the authority (PEM) that has signed the hubs' certificates: no other hub is trusted then; unset: those of the system.",
+  ),
   WORKER_SECRET: secretText().describe("Shared secret of the worker link; unset means none."),
   SVC_WORKER_ID: z
     .string()
@@ -209,6 +212,7 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
   checkTogether(v);
   return deepFreeze({
     hub_url: v.HUB_URL ?? null,
+    tls_ca: v.SVC_TLS_CA ?? null,
     worker_secret: v.WORKER_SECRET ?? null,
     worker_id: v.SVC_WORKER_ID ?? null,
     version: v.WORKER_VERSION ?? null,

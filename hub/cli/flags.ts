@@ -99,6 +99,24 @@ const LOG_FORMAT: Flag = {
   value: "FORMAT",
   help: "human, json or auto (human on a terminal, JSON elsewhere)",
 };
+const TLS_CERT: Flag = {
+  name: "tls-cert",
+  env: "SVC_TLS_CERT",
+  value: "FILE",
+  help: "certificate (PEM) to speak https and wss with",
+};
+const TLS_KEY: Flag = {
+  name: "tls-key",
+  env: "SVC_TLS_KEY",
+  value: "FILE",
+  help: "its key (PEM)",
+};
+const TLS_CA: Flag = {
+  name: "tls-ca",
+  env: "SVC_TLS_CA",
+  value: "FILE",
+  help: "authority (PEM) that has signed the hub's certificate",
+};
 const LANES: Flag = {
   name: "lanes",
   env: "LANE_POOL",
@@ -160,7 +178,8 @@ const CONFIG: Flag = {
   help: "TOML file of variables; flags and the environment win over it",
 };
 
-const SERVER = [HOST, PORT, DB, REDIS, OBJECTS, DATA, LOG, LOG_FORMAT, STDIN, CONFIG];
+const TLS = [TLS_CERT, TLS_KEY, TLS_CA];
+const SERVER = [HOST, PORT, ...TLS, DB, REDIS, OBJECTS, DATA, LOG, LOG_FORMAT, STDIN, CONFIG];
 
 export const MODE_FLAGS: Record<Mode, Flag[]> = {
   dev: [
@@ -179,6 +198,7 @@ export const MODE_FLAGS: Record<Mode, Flag[]> = {
   worker: [
     HUB_URL,
     CONTROL_URL,
+    TLS_CA,
     WORKER_ID,
     LANES,
     SLOTS,
@@ -199,11 +219,12 @@ export const MODE_FLAGS: Record<Mode, Flag[]> = {
 };
 
 const HUB: Flag = { name: "hub", env: "SVC_HUB", value: "URL", help: "hub to talk to" };
+const CLIENT = [HUB, TLS_CA];
 const JSON_OUT: Flag = { name: "json", help: "print JSON" };
 
 export const COMMAND_FLAGS: Record<Command, Flag[]> = {
   fetch: [
-    HUB,
+    ...CLIENT,
     {
       name: "out",
       short: "o",
@@ -221,17 +242,17 @@ export const COMMAND_FLAGS: Record<Command, Flag[]> = {
     },
   ],
   jobs: [
-    HUB,
+    ...CLIENT,
     { name: "status", value: "STATUS", help: "only jobs in this state" },
     { name: "limit", value: "N", help: "how many, newest first (50)" },
     JSON_OUT,
   ],
-  workers: [HUB, JSON_OUT],
-  engines: [HUB, JSON_OUT],
-  cancel: [HUB, JSON_OUT],
-  fleet: [HUB, JSON_OUT],
+  workers: [...CLIENT, JSON_OUT],
+  engines: [...CLIENT, JSON_OUT],
+  cancel: [...CLIENT, JSON_OUT],
+  fleet: [...CLIENT, JSON_OUT],
   submit: [
-    HUB,
+    ...CLIENT,
     {
       name: "file",
       short: "f",
@@ -241,9 +262,9 @@ export const COMMAND_FLAGS: Record<Command, Flag[]> = {
     { name: "wait", help: "until the queue is empty; exit 1 when tasks failed" },
     JSON_OUT,
   ],
-  queue: [HUB, { name: "watch", help: "follow the counts until Ctrl-C" }, JSON_OUT],
+  queue: [...CLIENT, { name: "watch", help: "follow the counts until Ctrl-C" }, JSON_OUT],
   runs: [
-    HUB,
+    ...CLIENT,
     { name: "follow", help: "print runs as they are recorded, until Ctrl-C" },
     { name: "failed", help: "only runs without success" },
     { name: "limit", value: "N", help: "how many, newest first (50; 10 before those that follow)" },
@@ -251,10 +272,10 @@ export const COMMAND_FLAGS: Record<Command, Flag[]> = {
   ],
   admin: [DB, DATA, CONFIG],
   config: [
-    ...[CONFIG, HOST, PORT, DB, REDIS, OBJECTS, DATA, LOG],
+    ...[CONFIG, HOST, PORT, ...TLS, DB, REDIS, OBJECTS, DATA, LOG],
     ...[HUB_URL, CONTROL_URL, LANES, SLOTS, WORKER_ID, HEADLESS, JSON_OUT],
   ],
-  doctor: [HUB, HUB_URL, CONTROL_URL, DB, REDIS, OBJECTS, DATA, CONFIG, JSON_OUT],
+  doctor: [...CLIENT, HUB_URL, CONTROL_URL, DB, REDIS, OBJECTS, DATA, CONFIG, JSON_OUT],
   install: [
     DRY_RUN,
     PREFIX,
@@ -273,7 +294,7 @@ export const COMMAND_FLAGS: Record<Command, Flag[]> = {
     TIMEOUT,
     { name: "generate-secret", help: "make a WORKER_SECRET for a new environment file" },
     { name: "binary", value: "FILE", help: "executable to install (this one)" },
-    ...[HOST, PORT, DB, REDIS, OBJECTS, HUB_URL, CONTROL_URL, LANES, SLOTS, WORKER_ID],
+    ...[HOST, PORT, ...TLS, DB, REDIS, OBJECTS, HUB_URL, CONTROL_URL, LANES, SLOTS, WORKER_ID],
   ],
   uninstall: [
     DRY_RUN,

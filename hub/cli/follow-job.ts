@@ -1,5 +1,6 @@
 import { type Clock, withDeadline } from "#shared/clock.ts";
 import type { Job, JobEvent } from "#shared/schema/job.ts";
+import { openHubSocket } from "#shared/trust.ts";
 import { describeError, type HubClient, HubUnreachable } from "./hub-client.ts";
 
 /** How long the hub may be away before following gives up. */
@@ -26,9 +27,8 @@ async function readEvents(
   onEvent: (event: JobEvent) => void,
   signal: AbortSignal,
 ): Promise<number> {
-  const socket = new WebSocket(client.socketUrl(`/jobs/${job_id}/events?since=${since}`), {
-    headers: client.headers,
-  });
+  const path = `/jobs/${job_id}/events?since=${since}`;
+  const socket = openHubSocket(client.socketUrl(path), client.headers);
   const close = () => socket.close();
   signal.addEventListener("abort", close, { once: true });
   let last = since;

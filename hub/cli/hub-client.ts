@@ -1,9 +1,18 @@
+import { errorMessage } from "#shared/errors.ts";
+import { fetchHub, tlsTrouble } from "#shared/trust.ts";
 import { UsageError } from "./exit.ts";
+
+/** A server that expects TLS closes what begins otherwise without a word. */
+const whyNot = (hub: string, cause: unknown): string => {
+  const closed = cause instanceof Error && "code" in cause && cause.code === "ECONNRESET";
+  const hint = closed && hub.startsWith("http:") ? " (does it speak https:// instead?)" : "";
+  return errorMessage(cause) + hint;
+};
 
 /** The hub did not answer at all; exit code 3. */
 export class HubUnreachable extends Error {
   constructor(hub: string, cause: unknown) {
-    super(`hub ${hub} is not reachable: ${cause instanceof Error ? cause.message : String(cause)}`);
+    super(`hub ${hub} is not reachable: ${tlsTrouble(cause) ?? whyNot(hub, cause)}`);
     this.name = "HubUnreachable";
   }
 }
@@ -42,7 +51,7 @@ export function createHubClient(address: string, token: string | undefined): Hub
   const headers: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {};
   const request = async (path: string, init: RequestInit): Promise<Response> => {
     try {
-      return await fetch(url + path, { ...init, headers: { ...headers, ...init.headers } });
+      return await fetchHub(url + path, { ...init, headers: { ...headers, ...init.headers } });
     } catch (err) {
       throw new HubUnreachable(url, err);
     }

@@ -1,4 +1,5 @@
 import { createClient } from "#shared/client/index.ts";
+import { authorityOption } from "#shared/trust.ts";
 import type { FlagValues } from "./args.ts";
 import { UsageError } from "./exit.ts";
 import type { Command } from "./flags.ts";
@@ -45,7 +46,10 @@ export function runPipelineCommand(
   flags: FlagValues,
   { url, token, ...rest }: PipelineDeps,
 ): Promise<number> {
-  const { workloads } = createClient({ base_url: url, ...(token ? { token } : {}) });
+  const { workloads } = createClient({
+    ...{ base_url: url, ...(token ? { token } : {}) },
+    ...authorityOption(),
+  });
   const deps = { ...rest, workloads };
   const on = (name: string) => flags[name] !== undefined;
   const json = on("json");

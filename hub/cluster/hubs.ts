@@ -1,5 +1,6 @@
 import { firstLanAddress } from "#shared/lan-address.ts";
 import { KV_READ_TIMEOUT_MS } from "#shared/limits.ts";
+import type { HubConfig } from "../config.ts";
 import type { HubContext } from "../context.ts";
 import { within } from "./deadline.ts";
 
@@ -81,7 +82,10 @@ export const otherHubAlive = async (ctx: HubContext): Promise<boolean> =>
 const ANY_ADDRESS = /^(0\.0\.0\.0|::|\[::\]|\*?)$/;
 
 /** Where other hubs reach one that listens on `host`: its first LAN address when it listens on every address. */
-export function advertisedUrl(host: string, port: number): string {
+export function advertisedUrl(
+  { host, tls }: Pick<HubConfig, "host" | "tls">,
+  port: number,
+): string {
   const name = ANY_ADDRESS.test(host) ? firstLanAddress() : host;
-  return `http://${name.includes(":") && !name.startsWith("[") ? `[${name}]` : name}:${port}`;
+  return `${tls ? "https" : "http"}://${name.includes(":") && !name.startsWith("[") ? `[${name}]` : name}:${port}`;
 }

@@ -2,6 +2,7 @@ import { placeOf } from "#shared/byte-stream.ts";
 import { withDeadline } from "#shared/clock.ts";
 import { AppError, errorMessage } from "#shared/errors.ts";
 import { fetchDirect } from "#shared/fetch-direct.ts";
+import { hubTls } from "#shared/trust.ts";
 import type { HubContext } from "../context.ts";
 import { within } from "./deadline.ts";
 import { findHub, type HubEntry } from "./hubs.ts";
@@ -66,6 +67,7 @@ export async function passOn(
       redirect: "manual",
       decompress: false,
       signal: AbortSignal.any([signal, stop.signal]),
+      ...hubTls(),
     });
     const answer = await answerOf(ctx, response, stop, done);
     ctx.log.debug({ hub: hub.hub_id, method, status: answer.status }, "call passed on");
@@ -172,7 +174,8 @@ async function isThere(ctx: HubContext, hub: HubEntry): Promise<boolean> {
 }
 
 async function canConnect({ url }: HubEntry): Promise<boolean> {
-  const connecting = Bun.connect({ ...placeOf(url), socket: { data: () => {} } });
+  const { hostname, port } = placeOf(url);
+  const connecting = Bun.connect({ hostname, port, socket: { data: () => {} } });
   const end = connecting.then((socket) => void socket.end());
   return withDeadline("a connection", CONNECT_MS, end).then(
     () => true,

@@ -6,6 +6,7 @@ import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import type { App } from "./new-app.ts";
 import { type SocketHandlers, websocket } from "./sockets.ts";
+import type { TlsPair } from "./tls.ts";
 
 /**
  * Request line and headers together; Bun's default is 16 KiB, and then it answers 431 without a body. A URL of 16 KiB
@@ -20,12 +21,16 @@ const DRAIN_MS = 5_000;
 export interface ListenOptions {
   host: string;
   port: number;
+  /** Null: plain HTTP. */
+  tls: TlsPair | null;
   /** Ceiling of uploads; JSON calls have a limit of their own. */
   max_body_bytes: number;
 }
 
 export interface HttpServer {
   port: number;
+  /** New connections get this certificate; open ones, WebSockets among them, go on with theirs. */
+  setTls(tls: TlsPair): void;
   /** No new connection is accepted; calls on old ones are answered 503. */
   stopListening(): void;
   /** Waits for the calls being answered, then cuts what is left. */
@@ -63,7 +68,7 @@ function whyNot(err: unknown): string {
 /** Serves `app`. @throws ConfigError naming SVC_PORT when the address is taken. */
 export function listen(
   app: App,
-  { host, port, max_body_bytes }: ListenOptions,
+  { host, port, tls, max_body_bytes }: ListenOptions,
   log: Log,
 ): HttpServer {
   // Typed as read-only, but Bun reads it when a server starts.
@@ -80,10 +85,11 @@ export function listen(
       if (active === 0) idle();
     }
   };
-  const serve = () =>
+  const serve = (at: number, pair: TlsPair | null) =>
     Bun.serve({
       hostname: host,
-      port,
+      port: at,
+      ...(pair === null ? {} : { tls: { cert: pair.cert, key: pair.key } }),
       idleTimeout: IDLE_TIMEOUT_S,
       maxRequestBodySize: max_body_bytes + 1024,
       fetch: (request, server) => {
@@ -101,12 +107,23 @@ export function listen(
     });
   let server: ReturnType<typeof serve>;
   try {
-    server = serve();
+    server = serve(port, tls);
   } catch (err) {
     throw new ConfigError(`SVC_PORT: cannot listen on ${host}:${port}: ${whyNot(err)}`);
   }
+  const taken = server.port ?? port;
+  /** Those with an earlier certificate, for as long as one of their connections is open. */
+  const retired = new Set<typeof server>();
   return {
-    port: server.port ?? port,
+    port: taken,
+    // Bun's reload() ignores certificates (oven-sh/bun#43815), so another listener takes the port in the same turn: only who
+    // was about to be accepted in that moment has to connect again.
+    setTls: (pair) => {
+      const old = server;
+      retired.add(old);
+      void old.stop(false).then(() => retired.delete(old));
+      server = serve(taken, pair);
+    },
     stopListening: () => {
       closing = true;
       void server.stop(false);
@@ -117,7 +134,7 @@ export function listen(
         if (active === 0) resolve();
       });
       await withDeadline("open calls", DRAIN_MS, drained).catch(() => {});
-      await server.stop(true);
+      await Promise.all([server, ...retired].map((each) => each.stop(true)));
     },
   };
 }

@@ -4,6 +4,7 @@ import { AppError, errorMessage, notFound } from "#shared/errors.ts";
 import type { HubContext } from "../context.ts";
 import type { HttpEnv } from "../http/env.ts";
 import { refuseForeignOrigin } from "../http/guards.ts";
+import { isSecure } from "../http/is-secure.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails } from "../http/openapi-parts.ts";
 import { requireUpgrade, upgrade } from "../http/sockets.ts";
@@ -62,10 +63,8 @@ const list = createRoute({
 
 /** The session's `/sessions/{sid}/cdp` as this client reaches it, behind whatever proxy. */
 function socketBase(c: Context<HttpEnv>, sid: string): string {
-  const url = new URL(c.req.url);
-  const proto = c.req.header("x-forwarded-proto") ?? url.protocol.replace(":", "");
-  const host = c.req.header("host") ?? url.host;
-  return `${proto === "https" ? "wss" : "ws"}://${host}/sessions/${sid}/cdp`;
+  const host = c.req.header("host") ?? new URL(c.req.url).host;
+  return `${isSecure(c) ? "wss" : "ws"}://${host}/sessions/${sid}/cdp`;
 }
 
 /** Chromium's own addresses are the worker's business. */

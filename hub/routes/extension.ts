@@ -2,6 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { notFound } from "#shared/errors.ts";
 import { extensionFile, extensionZip, installPage } from "../extension/zip.ts";
+import { isSecure } from "../http/is-secure.ts";
 import { newApp } from "../http/new-app.ts";
 import { bytes, fails, streamed } from "../http/openapi-parts.ts";
 import { ExtensionFileParams } from "./params.ts";
@@ -10,9 +11,7 @@ const tags = ["profiles"];
 
 /** Where the caller has reached this hub: the address its extension is to use. */
 function addressOf(c: Context): string {
-  const url = new URL(c.req.url);
-  const forwarded = c.req.header("x-forwarded-proto")?.split(",")[0]?.trim();
-  return `${forwarded === "https" ? "https:" : url.protocol}//${url.host}`;
+  return `${isSecure(c) ? "https" : "http"}://${new URL(c.req.url).host}`;
 }
 
 const install = createRoute({

@@ -7,6 +7,7 @@ import { toIssues } from "#shared/issues.ts";
 import type { Changes } from "../changes.ts";
 import type { HttpEnv } from "../http/env.ts";
 import { checkToken, jsonBodyLimit, TOKEN_COOKIE } from "../http/guards.ts";
+import { isSecure } from "../http/is-secure.ts";
 import { newApp } from "../http/new-app.ts";
 import { appFiles } from "../ui/app-files.ts";
 import type { AppInfo } from "../ui/client/lib/app-info.ts";
@@ -64,6 +65,10 @@ const wantsJson = (c: Context): boolean => {
   const accept = c.req.header("accept") ?? "";
   return /\bapplication\/json\b/i.test(accept) && !/\btext\/html\b/i.test(accept);
 };
+
+/** Over https the browser never sends it in clear. */
+const cookieOptions = (c: Context<HttpEnv>) =>
+  ({ httpOnly: true, sameSite: "Strict", path: "/", secure: isSecure(c) }) as const;
 
 /** The admin UI (fleet spec §1). Its own files and its page need no token: it asks for one. */
 export function uiRoutes({ version, changes, config }: UiDeps, options: UiOptions) {
@@ -149,11 +154,11 @@ export function uiRoutes({ version, changes, config }: UiDeps, options: UiOption
     if (!given.success) throw new AppError("invalid", toIssues(given.error.issues, "body"));
     const { token } = given.data;
     if (config.api_token !== null) checkToken(token, config.api_token);
-    setCookie(c, TOKEN_COOKIE, token, { httpOnly: true, sameSite: "Strict", path: "/" });
+    setCookie(c, TOKEN_COOKIE, token, cookieOptions(c));
     return c.body(null, 204);
   });
   app.post("/ui/logout", (c) => {
-    setCookie(c, TOKEN_COOKIE, "", { httpOnly: true, sameSite: "Strict", path: "/", maxAge: 0 });
+    setCookie(c, TOKEN_COOKIE, "", { ...cookieOptions(c), maxAge: 0 });
     return c.body(null, 204);
   });
 

@@ -83,7 +83,7 @@ const inTurn = createTurns<number>();
 const dialVnc = (port: number): Promise<ByteStream> =>
   inTurn(port, () =>
     openStream(
-      { hostname: "127.0.0.1", port },
+      { hostname: "127.0.0.1", port, secure: false },
       { hello: null, accept: acceptGreeting, within_ms: GREETING_MS, failed: relayFailed },
     ),
   );

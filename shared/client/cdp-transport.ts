@@ -32,7 +32,7 @@ const GUID = /^[0-9a-f-]{36}$/i;
  */
 export function cdpTransport(http: Http, session_path: string): CdpTransport {
   const url = `${http.base_url.replace(/^http/, "ws")}${session_path}/cdp`;
-  const socket = new WebSocket(url, { headers: http.headers } as unknown as string[]);
+  const socket = new WebSocket(url, http.socket as unknown as string[]);
   const over = new AbortController();
   /** Sent before the socket was open. */
   let waiting: string[] = [];

@@ -28,10 +28,10 @@ interface Stream {
 
 async function openStream(
   url: string,
-  headers: Record<string, string>,
+  { socket: options }: Pick<Http, "socket">,
   signal: AbortSignal | undefined,
 ): Promise<Stream> {
-  const socket = new WebSocket(url, { headers } as unknown as string[]);
+  const socket = new WebSocket(url, options as unknown as string[]);
   const events: JobEvent[] = [];
   let code: number | null = null;
   let wake = Promise.withResolvers<void>();
@@ -94,7 +94,7 @@ export async function* followEvents(
     let stream: Stream | null = null;
     try {
       const url = http.base_url.replace(/^http/, "ws") + path;
-      stream = await openStream(url, { ...http.headers }, signal);
+      stream = await openStream(url, http, signal);
       heard_at = systemClock.now();
       for (let event = await stream.next(); event; event = await stream.next()) {
         tries = 0;

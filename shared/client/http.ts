@@ -7,6 +7,8 @@ export interface ClientOptions {
   base_url: string;
   /** SVC_API_TOKEN of the hub, when it has one. */
   token?: string;
+  /** Authority (PEM) that has signed the hub's certificate; by default those the runtime trusts. */
+  tls_ca?: string;
   /** What a call may take unless it says otherwise; default 30,000. */
   timeout_ms?: number;
 }
@@ -35,6 +37,8 @@ export interface Call extends CallOptions {
 export interface Http {
   readonly base_url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Options of a WebSocket to this hub. */
+  readonly socket: Readonly<Record<string, unknown>>;
   readonly timeout_ms: number;
   /** The JSON of a 2xx answer. @throws FlotillaError. */
   json<T>(method: string, path: string, call?: Call): Promise<T>;
@@ -106,11 +110,12 @@ async function failureOf(response: Response): Promise<FlotillaError> {
 }
 
 /** @throws TypeError when base_url is not an http or https URL. */
-export function createHttp({ base_url, token, timeout_ms }: ClientOptions): Http {
+export function createHttp({ base_url, token, tls_ca, timeout_ms }: ClientOptions): Http {
   const base = new URL(base_url);
   if (!/^https?:$/.test(base.protocol)) throw new TypeError(`${base_url} is not an http address`);
   const url = base.href.replace(/\/+$/, "");
   const headers: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {};
+  const tls = tls_ca === undefined ? {} : { tls: { ca: tls_ca } };
   const usual_ms = timeout_ms ?? DEFAULT_TIMEOUT_MS;
 
   /** `whole`: the timeout covers the body too. */
@@ -135,6 +140,7 @@ export function createHttp({ base_url, token, timeout_ms }: ClientOptions): Http
         body: call.json === undefined ? (call.body ?? null) : JSON.stringify(call.json),
         redirect: "manual",
         signal: AbortSignal.any(signals),
+        ...tls,
       });
       if (!response.ok) throw await failureOf(response);
       return await read(response);
@@ -150,6 +156,7 @@ export function createHttp({ base_url, token, timeout_ms }: ClientOptions): Http
   return {
     base_url: url,
     headers,
+    socket: { headers, ...tls },
     timeout_ms: usual_ms,
     json: <T>(method: string, path: string, call: Call = {}) =>
       request(method, path, call, async (response) => (await bodyOf(response)) as T),

@@ -9,6 +9,7 @@ import {
   type WorkerToHub,
 } from "#shared/link/messages.ts";
 import type { Log } from "#shared/log.ts";
+import { openHubSocket, tlsTrouble } from "#shared/trust.ts";
 import type { StandingLink, Transmit } from "./standing-link.ts";
 
 /** How long the hub may take to answer a close frame before the socket is dropped. */
@@ -73,7 +74,7 @@ export class LinkConnection {
   constructor(deps: ConnectionDeps) {
     this.#deps = deps;
     // A hub that another asks for by this knows that the link may be kept elsewhere.
-    this.#socket = new WebSocket(deps.registration.resume ? `${deps.url}?resume=1` : deps.url);
+    this.#socket = openHubSocket(deps.registration.resume ? `${deps.url}?resume=1` : deps.url);
     this.ended = new Promise((resolve) => {
       this.#socket.onclose = (event) => {
         this.#lost.abort();
@@ -86,7 +87,8 @@ export class LinkConnection {
     });
     // Bun reports a refused or failed dial here and then closes with 1006 and no reason.
     this.#socket.onerror = (event) => {
-      this.#failure = (event as Event & { message?: string }).message ?? "connection failed";
+      const { message } = event as Event & { message?: string };
+      this.#failure = tlsTrouble(message) ?? message ?? "connection failed";
     };
     this.#socket.onopen = () => this.#open();
     this.#socket.onmessage = (event) => this.#receive(event.data);

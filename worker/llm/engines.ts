@@ -1,6 +1,7 @@
 import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { ResolvedEngine } from "#shared/schema/engine.ts";
+import { fetchHub } from "#shared/trust.ts";
 
 /** An engine that the hub does not give; `invalid` when another request would get the same answer. */
 export class EngineUnknown extends Error {
@@ -56,7 +57,7 @@ async function askHub(
   let status: number;
   let body: unknown;
   try {
-    const response = await fetch(url, {
+    const response = await fetchHub(url, {
       headers: secret === null ? {} : { "x-worker-secret": secret },
       redirect: "manual",
       signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]),

@@ -1,5 +1,6 @@
 import { type Clock, DeadlineError } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
+import { fetchHub } from "#shared/trust.ts";
 
 /** The control plane answered, and the answer was no. */
 export class ControlRefused extends Error {
@@ -48,7 +49,7 @@ export function createControlCall(deps: ControlCallDeps): ControlCall {
       if (!met.signal.aborted) over.abort(new DeadlineError(path, limit));
     });
     try {
-      const response = await fetch(`${base}${path}`, {
+      const response = await fetchHub(`${base}${path}`, {
         method: "POST",
         headers,
         body: JSON.stringify(body),

@@ -8,6 +8,7 @@ import {
 import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
+import { authorityOption } from "#shared/trust.ts";
 import { captureAll } from "./capture.ts";
 import {
   BrokenExecutorError,
@@ -47,7 +48,7 @@ interface FetchExtra {
  */
 export function createFleetExecutor(deps: FleetExecutorDeps): Executor {
   const token = deps.token === null ? {} : { token: deps.token };
-  const client = createClient({ base_url: deps.hub_url, ...token });
+  const client = createClient({ base_url: deps.hub_url, ...token, ...authorityOption() });
   const running = new Set<Promise<unknown>>();
   return {
     run: async (tasks, options) => {

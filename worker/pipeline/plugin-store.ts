@@ -1,6 +1,7 @@
 import type { Clock } from "#shared/clock.ts";
 import { newToken } from "#shared/ids.ts";
 import { MAX_BLOB_BYTES } from "#shared/schema/plugin.ts";
+import { fetchHub } from "#shared/trust.ts";
 
 export interface PluginStoreDeps {
   /** Base of the control plane's API, and what this worker's calls to it carry. */
@@ -63,7 +64,7 @@ export function startPluginStore({ api, headers, clock, signal }: PluginStoreDep
     const over = AbortSignal.any([signal, request.signal, AbortSignal.timeout(CALL_MS)]);
     try {
       const answered = await patiently(over, () =>
-        fetch(`${api}/plugins/${slug}/${rest}`, {
+        fetchHub(`${api}/plugins/${slug}/${rest}`, {
           ...{ method: request.method, headers: passed, redirect: "manual", signal: over },
           ...body,
         }),

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "#shared/clock.ts";
 import type { Log } from "#shared/log.ts";
 import type { PluginRef, WorkloadSettings } from "#shared/schema/pull.ts";
+import { fetchHub } from "#shared/trust.ts";
 import { controlHeaders } from "./control-call.ts";
 import { openPluginCache, type PluginCache } from "./plugin-cache.ts";
 import { type PluginStore, startPluginStore } from "./plugin-store.ts";
@@ -37,7 +38,7 @@ export function createWorkerPlugins(deps: PluginsDeps): WorkerPlugins {
   const api = `${deps.control_url.replace(/\/+$/, "")}/api/v1`;
   const headers = controlHeaders(deps);
   const fetchArchive = async (slug: string): Promise<ReadableStream<Uint8Array>> => {
-    const response = await fetch(`${api}/plugins/${slug}/archive`, {
+    const response = await fetchHub(`${api}/plugins/${slug}/archive`, {
       headers,
       redirect: "manual",
       signal: AbortSignal.any([deps.signal, AbortSignal.timeout(FETCH_MS)]),

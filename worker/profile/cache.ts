@@ -6,6 +6,7 @@ import { DeadlineError } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import type { ProfileRef } from "#shared/schema/profile.ts";
+import { fetchHub } from "#shared/trust.ts";
 
 /** No byte for this long: the attempt is given up. */
 const STALL_MS = 30_000;
@@ -189,7 +190,7 @@ async function downloadOnce(
     void watch();
     const { base_url, worker_id, upload_token } = hub;
     const url = `${await base_url}/workers/${worker_id}/profiles/${ref.name}/${ref.sha256}`;
-    const response = await fetch(url, {
+    const response = await fetchHub(url, {
       headers: { Authorization: `Bearer ${upload_token}` },
       redirect: "manual",
       signal: AbortSignal.any([signal, attempt.signal]),

@@ -5,6 +5,7 @@ import { COOKIES_FILE, keepsFile, LOCAL_STATE } from "#shared/archive/profile-sh
 import type { ArchiveFile } from "#shared/archive/read-tar.ts";
 import { chunksOf, streamOf } from "#shared/archive/streams.ts";
 import { writeTarGz } from "#shared/archive/write-tar.ts";
+import { fetchHub } from "#shared/trust.ts";
 import type { LaneHold } from "#worker/lanes/pool.ts";
 import type { LaneBrowser } from "#worker/lanes/types.ts";
 import { type HubFiles, ProfileError } from "./cache.ts";
@@ -50,7 +51,7 @@ async function send(
 ): Promise<void> {
   const { base_url, worker_id, upload_token } = hub;
   const url = `${await base_url}/workers/${worker_id}/sessions/${session_id}/profile/${name}`;
-  const response = await fetch(url, {
+  const response = await fetchHub(url, {
     method: "PUT",
     headers: { Authorization: `Bearer ${upload_token}`, "Content-Type": "application/gzip" },
     body: streamOf(writeTarGz(profileFiles(user_data, cookies))),

@@ -9,18 +9,21 @@ import { UpdateRefused } from "./stage.ts";
 /** The archive has half a megabyte: a link that needs longer is broken. */
 const DEADLINE_MS = 120_000;
 
+/** `fetch`, or the hub's own. */
+type Get = (url: string, init: BunFetchRequestInit) => Promise<Response>;
+
 /**
  * Downloads `url` into the file `to`, at most `max_bytes`; its SHA-256.
  * @throws UpdateRefused when it is larger, not there, cut off, or takes longer than two minutes.
  */
 export async function download(
-  { clock, signal }: { clock: Clock; signal: AbortSignal },
+  { clock, signal, get }: { clock: Clock; signal: AbortSignal; get: Get },
   { url, to, max_bytes }: { url: string; to: string; max_bytes: number },
 ): Promise<string> {
   const done = new AbortController();
   const late = abortAfter(clock, DEADLINE_MS, done.signal);
   try {
-    const answer = await fetch(url, { signal: AbortSignal.any([late, signal]) });
+    const answer = await get(url, { signal: AbortSignal.any([late, signal]) });
     if (!answer.ok || answer.body === null) {
       const detail = (await answer.text().catch(() => "")).slice(0, 300);
       throw new UpdateRefused(`${url} answered ${answer.status} ${detail}`.trim());

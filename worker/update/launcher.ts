@@ -6,6 +6,7 @@ import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import { openServiceNotify } from "#shared/service-notify.ts";
 import { signalGroup } from "#shared/signal-group.ts";
+import { fetchHub } from "#shared/trust.ts";
 import { EXIT_UPDATED, markLaunched, REGISTERED, TRIAL_ENV } from "./launched.ts";
 import { offerPackages } from "./packages.ts";
 import { findStaged, pruneVersions } from "./stage.ts";
@@ -186,7 +187,7 @@ async function hubAnswers(hub_url: string, over: AbortSignal): Promise<boolean> 
   try {
     const signal = AbortSignal.any([over, AbortSignal.timeout(PROBE_MS)]);
     const url = hub_url.replace(/^ws/i, "http").replace(/\/+$/, "");
-    const answer = await fetch(`${url}/health`, { signal });
+    const answer = await fetchHub(`${url}/health`, { signal });
     await answer.body?.cancel();
     return answer.ok;
   } catch {

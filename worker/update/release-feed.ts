@@ -79,14 +79,17 @@ export async function checkFeedOnce(deps: FeedDeps, signal: AbortSignal): Promis
   const file = downloadPath(dir);
   try {
     await download(
-      { clock, signal },
+      { clock, signal, get: fetch },
       { url: assetUrl(release, SUMS), to: file, max_bytes: MAX_SUMS_BYTES },
     );
     const expected = sumOf(await readFile(file, "utf8"));
     await rm(file, { force: true });
     if ((await readState(dir, base, log)).release === expected) return;
     const url = assetUrl(release, ARCHIVE);
-    const sum = await download({ clock, signal }, { url, to: file, max_bytes: MAX_ARCHIVE_BYTES });
+    const sum = await download(
+      { clock, signal, get: fetch },
+      { url, to: file, max_bytes: MAX_ARCHIVE_BYTES },
+    );
     if (sum !== expected)
       throw new UpdateRefused(`${ARCHIVE} has the checksum ${sum}, ${SUMS} says ${expected}`);
     const version = await versionInside(file);

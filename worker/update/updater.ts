@@ -3,6 +3,7 @@ import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import type { UpdateReport } from "#shared/schema/updates.ts";
+import { fetchHub } from "#shared/trust.ts";
 import { download } from "./download.ts";
 import {
   downloadPath,
@@ -97,7 +98,10 @@ export function createUpdater(deps: UpdaterDeps): Updater {
     try {
       const signal = stopping.signal;
       const url = await source();
-      await download({ clock, signal }, { url, to: archive, max_bytes: MAX_ARCHIVE_BYTES });
+      await download(
+        { clock, signal, get: fetchHub },
+        { url, to: archive, max_bytes: MAX_ARCHIVE_BYTES },
+      );
       await stageArchive(dir, archive, wanted);
     } finally {
       await rm(archive, { force: true });

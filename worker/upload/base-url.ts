@@ -1,4 +1,5 @@
 import type { Log } from "#shared/log.ts";
+import { fetchHub } from "#shared/trust.ts";
 
 const PROBE_MS = 1_500;
 
@@ -15,7 +16,7 @@ export async function settleUploadBase(deps: {
   const wanted = deps.public_base_url?.replace(/\/+$/, "");
   if (wanted === undefined || wanted === "" || wanted === deps.dialled) return deps.dialled;
   try {
-    const response = await fetch(`${wanted}/health`, {
+    const response = await fetchHub(`${wanted}/health`, {
       redirect: "manual",
       signal: AbortSignal.timeout(PROBE_MS),
     });

@@ -1,6 +1,7 @@
 import { retryWait } from "#shared/backoff.ts";
 import { type Clock, DeadlineError } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
+import { fetchHub } from "#shared/trust.ts";
 import { SpoolError, type UploadBody } from "./body.ts";
 import { type Outage, reasonOfOutage } from "./outage.ts";
 
@@ -108,7 +109,7 @@ export async function attemptUpload(deps: UploadDeps, upload: Upload): Promise<A
   try {
     body = await upload.open();
     void watchProgress(deps.clock, body, upload.size, attempt, over.signal);
-    const response = await fetch(upload.url, {
+    const response = await (upload.judge ? fetch : fetchHub)(upload.url, {
       method: upload.method ?? "PUT",
       headers: { ...upload.headers, "content-length": String(upload.size) },
       body: body.content,

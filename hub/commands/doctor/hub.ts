@@ -2,6 +2,7 @@ import { systemClock, withDeadline } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { BAD_SECRET_REASON, LINK_CLOSE, type Registration } from "#shared/link/messages.ts";
 import { silentLog } from "#shared/log.ts";
+import { fetchHub, openHubSocket } from "#shared/trust.ts";
 import type { HubClient } from "../../cli/hub-client.ts";
 import type { HubEntry } from "../../cluster/hubs.ts";
 import { openShared } from "../../stores/open-shared.ts";
@@ -73,7 +74,7 @@ const probe = (secret: string | null): Registration => ({
 
 function closeOf(url: string, secret: string | null): Promise<{ code: number; reason: string }> {
   return new Promise((done, reject) => {
-    const socket = new WebSocket(url);
+    const socket = openHubSocket(url);
     const timer = setTimeout(() => {
       socket.close();
       reject(new Error(`no answer within ${HUB_MS / 1_000} s`));
@@ -153,9 +154,9 @@ export async function checkHubs(redis_url: string, prefix: string): Promise<Chec
     const hubs = (await ask(shared.kv.list<HubEntry>("hub:"))).map(({ value }) => value);
     const lines = await Promise.all(
       hubs.map(async ({ url, version }) => {
-        const answer = await fetch(`${url}/health`, { signal: AbortSignal.timeout(HUB_MS) }).catch(
-          () => null,
-        );
+        const answer = await fetchHub(`${url}/health`, {
+          signal: AbortSignal.timeout(HUB_MS),
+        }).catch(() => null);
         await answer?.body?.cancel();
         return {
           text: `${url} ${version}${answer ? "" : " DOES NOT ANSWER"}`,

@@ -37,6 +37,11 @@ const AUTHORITIES: Line = {
   about: "Certificates (PEM) of an authority of your own: for rediss:// and https:// addresses.",
   example: "/etc/ssl/flotilla-ca.pem",
 };
+const HUB_AUTHORITY: Line = {
+  name: "SVC_TLS_CA",
+  about: "Authority (PEM) that has signed the hubs' certificates, where they speak https.",
+  example: "/etc/flotilla/tls/ca.pem",
+};
 const REDIS: Line = {
   name: "SVC_REDIS_URL",
   about: "What several hubs share beside the database; unset: this one is the only one.",
@@ -46,6 +51,14 @@ const REDIS: Line = {
 const SERVER: Line[] = [
   { name: "SVC_HOST", about: "Address to listen on.", example: "0.0.0.0" },
   { name: "SVC_PORT", about: "Port to listen on.", example: "8000" },
+  {
+    name: "SVC_TLS_CERT",
+    about:
+      "Certificate and key (PEM) to speak https with; the service's user must be able to read both.",
+    example: "/etc/flotilla/tls/fullchain.pem",
+  },
+  { name: "SVC_TLS_KEY", about: "", example: "/etc/flotilla/tls/privkey.pem" },
+  HUB_AUTHORITY,
   SECRET,
   TOKEN,
   {
@@ -114,6 +127,7 @@ const LINES: Record<Role, Line[]> = {
       about: "The control plane; with it this worker runs tasks of the pipeline.",
       example: "http://flotilla.lan:8000",
     },
+    HUB_AUTHORITY,
     SECRET,
     TOKEN,
     {

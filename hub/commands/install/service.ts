@@ -74,7 +74,8 @@ export function healthUrl(role: Role, values: Record<string, string>): string | 
   const host = given === "0.0.0.0" ? "127.0.0.1" : given === "::" ? "::1" : given;
   const name = host.includes(":") ? `[${host}]` : host;
   const path = role === "control" ? "/api/v1/health" : "/health";
-  return `http://${name}:${values.SVC_PORT?.trim() || "8000"}${path}`;
+  const scheme = values.SVC_TLS_CERT?.trim() ? "https" : "http";
+  return `${scheme}://${name}:${values.SVC_PORT?.trim() || "8000"}${path}`;
 }
 
 /** Null when the service is well; what is wrong, or what is waited for, in words. */
