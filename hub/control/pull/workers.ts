@@ -21,6 +21,7 @@ import { limitsOf } from "../limits-of.ts";
 import { recordGpus } from "../load.ts";
 import { commandsFor } from "./commands.ts";
 import { hearUpdate } from "./hear-update.ts";
+import { isLive } from "./is-live.ts";
 import { checksFor } from "./waiting-checks.ts";
 
 /** The worker has to register (again): its process is not the one this control plane knows. */
@@ -213,11 +214,10 @@ export const mayRun = (
 
 function pullerRecord(ctx: ControlContext, row: PullWorkerRow): PullWorker {
   const { worker_id, incarnation: _incarnation, draining, broken, ...rest } = row;
-  const silent = ctx.clock.now() - row.last_heartbeat_at > PULL_OFFLINE_MS;
   return {
     ...rest,
     id: worker_id,
-    state: silent ? "offline" : draining ? "draining" : "active",
+    state: isLive(ctx.clock, row) ? (draining ? "draining" : "active") : "offline",
     workloads: ctx.pipeline.workloads
       .all()
       .filter((workload) => workload.enabled && mayRun(row, workload))
