@@ -1,23 +1,15 @@
-import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import { afterEach, expect, test } from "bun:test";
 import { until } from "#test/support/fleet-process.ts";
-import {
-  type HttpSession,
-  type SessionFleet,
-  startSessionFleet,
-} from "#test/support/session-fleet.ts";
-import { type SiteServer, startServer } from "#test/support/site/server.ts";
+import { type HttpSession, shareSessionFleet } from "#test/support/session-fleet.ts";
 import { CdpConnection, type CdpSession } from "#worker/cdp/connection.ts";
 import { socketTransport } from "#worker/cdp/transport.ts";
 
 /** New targets over `WS /sessions/{sid}/cdp` run when every client that holds them has let them go. */
 
-let fleet: SessionFleet;
-let site: SiteServer;
 let session: HttpSession;
 const clients: CdpConnection[] = [];
 
-beforeAll(async () => {
-  site = await startServer("127.0.0.1");
+const rig = shareSessionFleet((site) => {
   const html = (path: string, text: string) =>
     site.body(path, { mime: "text/html", bytes: Buffer.from(text) });
   const script = (path: string, text: string) =>
@@ -32,20 +24,15 @@ beforeAll(async () => {
   html("/opened", "<script>fetch('/ran-popup')</script>");
   for (const kind of ["service", "shared", "dedicated", "popup"])
     site.body(`/ran-${kind}`, { mime: "text/plain", bytes: Buffer.from("ran") });
-  fleet = await startSessionFleet();
-}, 90_000);
-afterAll(async () => {
-  await fleet?.stop();
-  await site?.stop();
-}, 60_000);
+});
 afterEach(async () => {
   for (const client of clients.splice(0)) client.close();
   await session?.end();
-  site.forget();
-  site.hits.length = 0;
+  rig.site.forget();
+  rig.site.hits.length = 0;
 }, 60_000);
 
-const ran = (kind: string) => site.hits.some(({ path }) => path === `/ran-${kind}`);
+const ran = (kind: string) => rig.site.hits.some(({ path }) => path === `/ran-${kind}`);
 
 /** A program that holds every new target; what it has attached to comes out of `held`. */
 async function connect(): Promise<{
@@ -84,10 +71,10 @@ test.each([
 ])(
   "a %s target runs when the client lets it go, and not before",
   async (kind, type) => {
-    session = await fleet.open();
+    session = await rig.fleet.open();
     const { client, held } = await connect();
     const navigated = session.act("navigate", {
-      url: `${site.origin}/${kind}`,
+      url: `${rig.site.origin}/${kind}`,
       wait_until: "commit",
     });
     const target = await held(type);
@@ -98,27 +85,27 @@ test.each([
     }
     expect(ran(kind)).toBe(false);
     await release(target);
-    await site.sent(`/ran-${kind}`);
+    await rig.site.sent(`/ran-${kind}`);
     expect((await navigated).status).toBe(200);
   },
   60_000,
 );
 
 test("two clients hold a target until the second lets it go; one that leaves lets it go", async () => {
-  session = await fleet.open();
+  session = await rig.fleet.open();
   const first = await connect();
   const second = await connect();
-  await session.act("navigate", { url: `${site.origin}/service`, wait_until: "commit" });
+  await session.act("navigate", { url: `${rig.site.origin}/service`, wait_until: "commit" });
   const [one] = await Promise.all([first.held("service_worker"), second.held("service_worker")]);
   void release(one).catch(() => {});
   for (let round = 0; round < 20; round += 1) await first.client.root.send("Target.getTargets");
   expect(ran("service")).toBe(false);
   second.client.close();
-  await site.sent("/ran-service");
+  await rig.site.sent("/ran-service");
 }, 60_000);
 
 test("a client that holds nothing, or only what is below its page, keeps nobody waiting", async () => {
-  session = await fleet.open();
+  session = await rig.fleet.open();
   const client = new CdpConnection(await socketTransport(session.cdp_url));
   clients.push(client);
   await client.root.send("Target.setAutoAttach", {
@@ -126,6 +113,6 @@ test("a client that holds nothing, or only what is below its page, keeps nobody 
     waitForDebuggerOnStart: false,
     flatten: true,
   });
-  await session.act("navigate", { url: `${site.origin}/service` });
-  await site.sent("/ran-service");
+  await session.act("navigate", { url: `${rig.site.origin}/service` });
+  await rig.site.sent("/ran-service");
 }, 60_000);

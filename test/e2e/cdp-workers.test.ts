@@ -1,15 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { WHERE, withPlaywright, withPuppeteer } from "#test/support/cdp-libraries.ts";
-import { type SessionFleet, startSessionFleet } from "#test/support/session-fleet.ts";
-import { type SiteServer, startServer } from "#test/support/site/server.ts";
+import { shareSessionFleet } from "#test/support/session-fleet.ts";
 
 /** Workers and windows as unmodified libraries see them from their first moment, at a session and, as control, locally. */
 
-let fleet: SessionFleet;
-let site: SiteServer;
-
-beforeAll(async () => {
-  site = await startServer("127.0.0.1");
+const rig = shareSessionFleet((site) => {
   const put = (path: string, mime: string, text: string) =>
     site.body(path, { mime, bytes: Buffer.from(text) });
   put(
@@ -38,16 +33,11 @@ beforeAll(async () => {
   put("/opener", "text/html", "<title>Opener</title>");
   put("/opened", "text/html", "<title>Opened</title><script>fetch('/first')</script>");
   put("/first", "text/plain", "from the server");
-  fleet = await startSessionFleet();
-}, 90_000);
-afterAll(async () => {
-  await fleet?.stop();
-  await site?.stop();
-}, 60_000);
+});
 
 describe.each(WHERE)("at %s", (where) => {
   test("Playwright sees and changes what a service worker asks for first, and hears its first words", async () => {
-    await withPlaywright(fleet, where, async (browser) => {
+    await withPlaywright(rig.fleet, where, async (browser) => {
       const context = await browser.newContext();
       const asked = new Set<string>();
       const said: string[] = [];
@@ -63,7 +53,7 @@ describe.each(WHERE)("at %s", (where) => {
       );
       const page = await context.newPage();
       const started = context.waitForEvent("serviceworker");
-      await page.goto(`${site.origin}/service`);
+      await page.goto(`${rig.site.origin}/service`);
       const worker = await started;
       expect(await page.evaluate<boolean>("activated")).toBe(true);
       expect(await worker.evaluate<string>("imported")).toBe("from the client");
@@ -76,18 +66,18 @@ describe.each(WHERE)("at %s", (where) => {
   }, 60_000);
 
   test("Playwright hears a dedicated worker, and routes a popup's first requests", async () => {
-    await withPlaywright(fleet, where, async (browser) => {
+    await withPlaywright(rig.fleet, where, async (browser) => {
       const context = await browser.newContext();
       const page = await context.newPage();
       const words = "a worker runs";
       const heard = page.waitForEvent("console", (message) => message.text() === words);
       const started = page.waitForEvent("worker");
-      await page.goto(`${site.origin}/dedicated`);
+      await page.goto(`${rig.site.origin}/dedicated`);
       const worker = await started;
       await heard;
       expect(await worker.evaluate<number>("answer")).toBe(42);
 
-      await page.goto(`${site.origin}/opener`);
+      await page.goto(`${rig.site.origin}/opener`);
       const routed: string[] = [];
       await context.route(/\/(opened|first)$/, async (route) => {
         routed.push(new URL(route.request().url()).pathname);
@@ -104,18 +94,18 @@ describe.each(WHERE)("at %s", (where) => {
   }, 60_000);
 
   test("Puppeteer finds service and dedicated workers and speaks to them", async () => {
-    await withPuppeteer(fleet, where, async (browser) => {
+    await withPuppeteer(rig.fleet, where, async (browser) => {
       const page = await browser.newPage();
       const found = browser.waitForTarget((target) => target.type() === "service_worker");
-      await page.goto(`${site.origin}/service`);
+      await page.goto(`${rig.site.origin}/service`);
       const service = await (await found).worker();
       expect(await page.evaluate("activated")).toBe(true);
       expect(await service?.evaluate("imported")).toBe("from the server");
       const created = new Promise<string>((resolve) => {
         page.once("workercreated", (worker) => resolve(worker.url()));
       });
-      await page.goto(`${site.origin}/dedicated`);
-      expect(await created).toBe(`${site.origin}/dedicated.js`);
+      await page.goto(`${rig.site.origin}/dedicated`);
+      expect(await created).toBe(`${rig.site.origin}/dedicated.js`);
       await page.close();
     });
   }, 60_000);

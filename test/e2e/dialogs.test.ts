@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { chromium, type Dialog as PlaywrightDialog } from "playwright-core";
 import type { Dialog } from "#shared/schema/dialog.ts";
 import { WHERE, withPlaywright, withPuppeteer } from "#test/support/cdp-libraries.ts";
@@ -6,18 +6,13 @@ import { until } from "#test/support/fleet-process.ts";
 import { connectRfb } from "#test/support/rfb-client.ts";
 import {
   type HttpSession,
-  type SessionFleet,
+  shareSessionFleet,
   startSessionFleet,
 } from "#test/support/session-fleet.ts";
-import { type SiteServer, startServer } from "#test/support/site/server.ts";
 
 /** A dialog belongs to whoever steers: to a CDP client, else to the session's policy (README, Dialogs). */
 
-let fleet: SessionFleet;
-let site: SiteServer;
-
-beforeAll(async () => {
-  site = await startServer("127.0.0.1");
+const rig = shareSessionFleet((site) => {
   const page = (path: string, html: string) =>
     site.body(path, { mime: "text/html", bytes: Buffer.from(html) });
   page("/", "<title>Home</title>");
@@ -32,19 +27,14 @@ beforeAll(async () => {
     `<title>Buttons</title><button onclick="answer = confirm('Delete it?')">Delete</button>`,
   );
   page("/opener", `<title>Opener</title><button onclick="window.open('/loads')">Open</button>`);
-  fleet = await startSessionFleet();
-}, 90_000);
-afterAll(async () => {
-  await fleet?.stop();
-  await site?.stop();
-}, 60_000);
+});
 
 describe.each(WHERE)("unmodified clients of %s", (where) => {
   test("Playwright answers every kind of dialog", async () => {
-    await withPlaywright(fleet, where, async (browser) => {
+    await withPlaywright(rig.fleet, where, async (browser) => {
       const context = await browser.newContext();
       const page = await context.newPage();
-      await page.goto(`${site.origin}/`);
+      await page.goto(`${rig.site.origin}/`);
       const asked: string[] = [];
       const answer = (act: (dialog: PlaywrightDialog) => Promise<void>) =>
         page.once("dialog", (dialog) => {
@@ -71,7 +61,7 @@ describe.each(WHERE)("unmodified clients of %s", (where) => {
       // Nobody listens: Playwright itself dismisses it.
       expect(await page.evaluate<boolean>("confirm('anybody?')")).toBe(false);
 
-      await page.goto(`${site.origin}/leaves`);
+      await page.goto(`${rig.site.origin}/leaves`);
       await page.click("p");
       const leaving = page.waitForEvent("dialog");
       const closed = page.waitForEvent("close");
@@ -85,10 +75,10 @@ describe.each(WHERE)("unmodified clients of %s", (where) => {
   }, 60_000);
 
   test("Playwright answers what a popup asks before it has loaded", async () => {
-    await withPlaywright(fleet, where, async (browser) => {
+    await withPlaywright(rig.fleet, where, async (browser) => {
       const context = await browser.newContext();
       const page = await context.newPage();
-      await page.goto(`${site.origin}/opener`);
+      await page.goto(`${rig.site.origin}/opener`);
       const asked = Promise.withResolvers<string>();
       context.once("dialog", (dialog) => {
         asked.resolve(dialog.message());
@@ -105,9 +95,9 @@ describe.each(WHERE)("unmodified clients of %s", (where) => {
   }, 60_000);
 
   test("Puppeteer answers, too, and a client that dwells on its answer is not overtaken", async () => {
-    await withPuppeteer(fleet, where, async (browser) => {
+    await withPuppeteer(rig.fleet, where, async (browser) => {
       const page = await browser.newPage();
-      await page.goto(`${site.origin}/`);
+      await page.goto(`${rig.site.origin}/`);
       page.once("dialog", (dialog) => void dialog.accept("by a puppet"));
       expect(await page.evaluate("prompt('name')")).toBe("by a puppet");
       const dwell = async () => {
@@ -126,7 +116,7 @@ async function withSession(
   body: Record<string, unknown>,
   use: (session: HttpSession) => Promise<void>,
 ): Promise<void> {
-  const session = await fleet.open(body);
+  const session = await rig.fleet.open(body);
   try {
     await use(session);
   } finally {
@@ -141,7 +131,7 @@ const firstDialog = (session: HttpSession) =>
 
 describe("without a client a dialog waits for an action", () => {
   test("an action that it blocks says so at once; it is listed, shown in the state and answered", async () => {
-    await withSession({ url: `${site.origin}/` }, async (session) => {
+    await withSession({ url: `${rig.site.origin}/` }, async (session) => {
       const evaluated = await session.act("evaluate", { code: "prompt('Name?', 'Ada')" });
       expect(evaluated.status).toBe(422);
       expect(evaluated.body.error).toEqual({
@@ -154,7 +144,7 @@ describe("without a client a dialog waits for an action", () => {
         type: "prompt",
         message: "Name?",
         default_prompt: "Ada",
-        url: `${site.origin}/`,
+        url: `${rig.site.origin}/`,
         active: true,
       };
       const [dialog] = await openDialogs(session);
@@ -188,7 +178,7 @@ describe("without a client a dialog waits for an action", () => {
   }, 60_000);
 
   test("a click that opens one is done and tells of it; the page goes on with the answer", async () => {
-    await withSession({ url: `${site.origin}/buttons` }, async (session) => {
+    await withSession({ url: `${rig.site.origin}/buttons` }, async (session) => {
       for (const [op, answer] of [
         ["accept", true],
         ["dismiss", false],
@@ -206,7 +196,7 @@ describe("without a client a dialog waits for an action", () => {
   }, 60_000);
 
   test("a session opens on a page that asks before it has loaded", async () => {
-    await withSession({ url: `${site.origin}/loads` }, async (session) => {
+    await withSession({ url: `${rig.site.origin}/loads` }, async (session) => {
       const [dialog] = (await session.state()).dialogs;
       expect(dialog?.message).toBe("before it has loaded");
       await session.act("dialog", { op: "accept" });
@@ -215,9 +205,9 @@ describe("without a client a dialog waits for an action", () => {
   }, 60_000);
 
   test("a page that asks whether it may be left may be left by an action; a loop is got out of", async () => {
-    await withSession({ url: `${site.origin}/leaves` }, async (session) => {
+    await withSession({ url: `${rig.site.origin}/leaves` }, async (session) => {
       await session.act("click", { selector: "p" });
-      const gone = await session.act("navigate", { url: `${site.origin}/second` });
+      const gone = await session.act("navigate", { url: `${rig.site.origin}/second` });
       expect([gone.status, gone.body.title]).toEqual([200, "Second"]);
       const looping = await session.act("evaluate", { code: "for (;;) alert('again')" });
       expect(looping.body.error.name).toBe("DialogOpen");
@@ -233,7 +223,7 @@ describe("without a client a dialog waits for an action", () => {
   ])(
     "dialog_policy %s answers at once",
     async (dialog_policy, answer) => {
-      await withSession({ url: `${site.origin}/`, dialog_policy }, async (session) => {
+      await withSession({ url: `${rig.site.origin}/`, dialog_policy }, async (session) => {
         const { body } = await session.act("evaluate", {
           code: "[confirm('?'), prompt('?', 'a')]",
         });
@@ -245,7 +235,7 @@ describe("without a client a dialog waits for an action", () => {
 });
 
 test("a loop of dialogs that are answered at once ends with its tab; the session goes on", async () => {
-  await withSession({ url: `${site.origin}/`, dialog_policy: "dismiss" }, async (session) => {
+  await withSession({ url: `${rig.site.origin}/`, dialog_policy: "dismiss" }, async (session) => {
     const looping = await session.act("evaluate", { code: "for (;;) alert('again')" });
     expect(looping.status).toBe(422);
     expect((await session.act("evaluate", { code: "1 + 1" })).body.result).toBe(2);
@@ -254,7 +244,7 @@ test("a loop of dialogs that are answered at once ends with its tab; the session
 
 describe("between a client and a session", () => {
   test("a client that leaves its dialog open leaves it to the session", async () => {
-    await withSession({ url: `${site.origin}/` }, async (session) => {
+    await withSession({ url: `${rig.site.origin}/` }, async (session) => {
       const browser = await chromium.connectOverCDP(session.cdp_url);
       const [page] = browser.contexts()[0]?.pages() ?? [];
       const asked = page?.waitForEvent("dialog");
@@ -273,7 +263,7 @@ describe("between a client and a session", () => {
   }, 60_000);
 
   test("a dialog that was open before the client came is still the session's", async () => {
-    await withSession({ url: `${site.origin}/` }, async (session) => {
+    await withSession({ url: `${rig.site.origin}/` }, async (session) => {
       await session.act("evaluate", { code: "answer = confirm('Before?')" });
       const client = new WebSocket(session.cdp_url);
       await new Promise((resolve) => {
@@ -291,7 +281,7 @@ describe("between a client and a session", () => {
 test("a person at the viewer answers the dialog that Chromium shows", async () => {
   const visible = await startSessionFleet({ headless: false });
   try {
-    const session = await visible.open({ url: `${site.origin}/` });
+    const session = await visible.open({ url: `${rig.site.origin}/` });
     const viewer = await connectRfb(`${session.url.replace(/^http/, "ws")}/novnc/websockify`);
     const asked = await session.act("evaluate", { code: "answer = confirm('Shall I?')" });
     expect(asked.body.error.name).toBe("DialogOpen");

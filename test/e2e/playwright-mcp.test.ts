@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { until } from "#test/support/fleet-process.ts";
-import { type SessionFleet, startSessionFleet } from "#test/support/session-fleet.ts";
-import { type SiteServer, startServer } from "#test/support/site/server.ts";
+import { shareSessionFleet } from "#test/support/session-fleet.ts";
 
 /** `@playwright/mcp --cdp-endpoint`, unmodified, at a session: what agents of other makers drive a browser with. */
 
-let fleet: SessionFleet;
-let site: SiteServer;
-
-beforeAll(async () => {
-  site = await startServer("127.0.0.1");
+const rig = shareSessionFleet((site) => {
   const page = (path: string, html: string) =>
     site.body(path, { mime: "text/html", bytes: Buffer.from(html) });
   page(
@@ -22,12 +17,7 @@ beforeAll(async () => {
     <a href="/second" target=_blank>Open</a>`,
   );
   page("/second", "<title>Second</title><h1>Second page</h1>");
-  fleet = await startSessionFleet();
-}, 90_000);
-afterAll(async () => {
-  await fleet?.stop();
-  await site?.stop();
-}, 60_000);
+});
 
 interface Mcp {
   /** The text of a tool's answer. @throws when the tool failed */
@@ -112,10 +102,10 @@ function refOf(snapshot: string, element: string): string {
 }
 
 test("@playwright/mcp navigates, types, clicks, answers a dialog and follows a tab of a session", async () => {
-  const session = await fleet.open();
+  const session = await rig.fleet.open();
   const mcp = await startMcp(session.cdp_url);
   try {
-    await mcp.tool("browser_navigate", { url: `${site.origin}/` });
+    await mcp.tool("browser_navigate", { url: `${rig.site.origin}/` });
     const snapshot = await mcp.tool("browser_snapshot");
     const on = (element: string) => ({ element, target: refOf(snapshot, element) });
     await mcp.tool("browser_type", { ...on("textbox"), text: "Ada" });

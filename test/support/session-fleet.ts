@@ -1,6 +1,7 @@
-import { expect } from "bun:test";
+import { afterAll, beforeAll, expect } from "bun:test";
 import type { Session } from "#shared/schema/session.ts";
 import { type FleetOptions, startFleet } from "./fleet-process.ts";
+import { type SiteServer, startServer } from "./site/server.ts";
 
 /** A hub and a worker as processes of their own, for sessions over HTTP and CDP alone. */
 export interface SessionFleet {
@@ -70,5 +71,41 @@ export async function startSessionFleet(options: FleetOptions = {}): Promise<Ses
       };
     },
     stop: async () => expect(await fleet.stop()).toEqual([]),
+  };
+}
+
+/** What the tests of one file share. */
+export interface SessionRig {
+  /** There from the first test on. */
+  readonly fleet: SessionFleet;
+  readonly site: SiteServer;
+}
+
+const START_MS = 180_000;
+
+/** A fleet and a site for all tests of a file: started before the first of them, ended after the last. */
+export function shareSessionFleet(pages: (site: SiteServer) => void): SessionRig {
+  let fleet: SessionFleet | undefined;
+  let site: SiteServer | undefined;
+  const started = <T>(what: T | undefined): T => {
+    if (what === undefined) throw new Error("the fleet is there from the first test on");
+    return what;
+  };
+  beforeAll(async () => {
+    site = await startServer("127.0.0.1");
+    pages(site);
+    fleet = await startSessionFleet();
+  }, START_MS);
+  afterAll(async () => {
+    await fleet?.stop();
+    await site?.stop();
+  }, START_MS);
+  return {
+    get fleet() {
+      return started(fleet);
+    },
+    get site() {
+      return started(site);
+    },
   };
 }
