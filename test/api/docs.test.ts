@@ -1,8 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { z } from "zod";
 import { startTestHub } from "#test/support/hub.ts";
 
 /** What /docs shows of each call: enough to try it from the page. */
+
+// Every schema is read anew for each of a hundred bodies.
+setDefaultTimeout(30_000);
 
 // biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document has no type here
 type Document = any;

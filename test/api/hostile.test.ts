@@ -452,7 +452,7 @@ describe("on SQLite", () => {
       expect([400, 401, 403, 404, 413, 415]).toContain(answer.status);
       Detail.parse(answer.body);
     }
-  });
+  }, 120_000);
 
   test("after all that the hub is well, and wrote nothing beside its data directory", async () => {
     expect((await hub.call("GET", "/health")).body).toMatchObject({ status: "ok" });

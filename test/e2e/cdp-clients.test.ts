@@ -9,7 +9,7 @@ import { type FleetProcesses, startFleet, until } from "#test/support/fleet-proc
 
 /** What the suites of Playwright and Puppeteer ask of a browser, over /sessions/{sid}/cdp; both unmodified. */
 
-const SLOW_MS = 60_000;
+const SLOW_MS = 180_000;
 const LARGE = 24 * 1024 * 1024;
 const REPORT = "a,b\n1,2\n";
 

@@ -6,7 +6,7 @@ import { startVideoSite, type VideoSite } from "#test/support/site/videos.ts";
 
 /** The client of the repository against a hub and a worker as processes, with a real Chromium. */
 
-const SLOW_MS = 90_000;
+const SLOW_MS = 180_000;
 
 let fleet: Awaited<ReturnType<typeof startFleet>>;
 let site: SiteServer;

@@ -67,7 +67,7 @@ const rerun = async (options: object): Promise<string> => {
   expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 200 });
   return answer.body.job_id;
 };
-const LONG = 60_000;
+const LONG = 180_000;
 
 test(
   "§1 a good first script completes the job; everything of its attempt is kept, and it can be rerun by job, attempt and code",

@@ -4,7 +4,7 @@ import { type ExtensionBrowser, openExtensionBrowser } from "#test/support/exten
 import { type FleetProcesses, startFleet } from "#test/support/fleet-process.ts";
 import { type LoginSite, startLoginSite } from "#test/support/site/login.ts";
 
-const SLOW_MS = 60_000;
+const SLOW_MS = 180_000;
 
 let fleet: FleetProcesses;
 let first: LoginSite;

@@ -4,7 +4,7 @@ import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
 import { seededBytes, sha256, utf8 } from "#test/support/site/bytes.ts";
 import { type SiteServer, startServer } from "#test/support/site/server.ts";
 
-const SLOW_MS = 60_000;
+const SLOW_MS = 180_000;
 const NO_STORE = { "cache-control": "no-store" };
 
 let site: SiteServer;

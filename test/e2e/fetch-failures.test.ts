@@ -3,7 +3,7 @@ import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
 import { startTroubleSite, type TroubleSite } from "#test/support/site/trouble.ts";
 import type { LaneBrowser } from "#worker/lanes/types.ts";
 
-const SLOW_MS = 60_000;
+const SLOW_MS = 180_000;
 
 let site: TroubleSite;
 let lane: JobLane;

@@ -7,7 +7,7 @@ import { startTroubleSite, type TroubleSite } from "#test/support/site/trouble.t
 
 /** `LARGE_BODY_MB=1024` in the long form of the suite. */
 const LARGE_MB = Number(Bun.env.LARGE_BODY_MB ?? 280);
-const SLOW_MS = 60_000;
+const SLOW_MS = 180_000;
 
 let site: TroubleSite;
 let lane: JobLane;

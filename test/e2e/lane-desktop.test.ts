@@ -12,7 +12,7 @@ import { createLanePool, type LanePool } from "#worker/lanes/pool.ts";
 
 const KINDS = ["headful", "headless"] as const;
 type Kind = (typeof KINDS)[number];
-const SLOW_MS = 60_000;
+const SLOW_MS = 180_000;
 
 let site: DesktopSite;
 let pool: LanePool;

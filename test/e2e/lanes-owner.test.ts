@@ -17,7 +17,7 @@ import { isAlive, listProcesses, readStat } from "#worker/browser/proc.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
 import { createLanePool, DataDirInUseError } from "#worker/lanes/pool.ts";
 
-const SLOW_MS = 60_000;
+const SLOW_MS = 180_000;
 const OWNER = join(import.meta.dir, "../support/own-pool.ts");
 const as_root = process.getuid?.() === 0;
 

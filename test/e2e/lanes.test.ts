@@ -17,7 +17,7 @@ import type { LaneHold } from "#worker/lanes/pool.ts";
 import type { LaneBrowser } from "#worker/lanes/types.ts";
 
 const OCCUPANT = { job_id: "job1", session_id: "sess1" };
-const SLOW_MS = 60_000;
+const SLOW_MS = 180_000;
 /** `LANE_RESETS=20` in the long form of the suite. */
 const RESETS = Number(Bun.env.LANE_RESETS ?? 8);
 

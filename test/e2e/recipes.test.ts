@@ -8,7 +8,7 @@ import { CdpConnection } from "#worker/cdp/connection.ts";
 import { socketTransport } from "#worker/cdp/transport.ts";
 import type { LaneBrowser } from "#worker/lanes/types.ts";
 
-const SLOW_MS = 60_000;
+const SLOW_MS = 180_000;
 const PLACEHOLDER = "$" + "{ENV:SITE_PASSWORD}";
 const FAST = { idle_seconds: 0.2, post_click_seconds: 0.1 };
 

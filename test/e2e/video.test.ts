@@ -13,7 +13,7 @@ import {
   type VideoSite,
 } from "#test/support/site/videos.ts";
 
-const SLOW_MS = 90_000;
+const SLOW_MS = 180_000;
 
 let site: VideoSite;
 let lane: JobLane;
