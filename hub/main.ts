@@ -9,6 +9,7 @@ import { gatherVariables } from "#shared/variable-sources.ts";
 import { nodeVersion } from "#shared/version.ts";
 import { launchedBy, tellRegistered } from "#worker/update/launched.ts";
 import { type FlagValues, flagOverrides, parseCommandLine } from "./cli/args.ts";
+import { startClean } from "./cli/clean-start.ts";
 import { EXIT, UsageError } from "./cli/exit.ts";
 import { type Command, isOperatorCommand, type Mode } from "./cli/flags.ts";
 import { helpText } from "./cli/help.ts";
@@ -194,6 +195,9 @@ async function runCommand(words: Parameters<typeof parseCommandLine>[0]): Promis
   }
 }
 
+// From source the runtime is the developer's own, and an updated version runs in a program that did this.
+if (launched === null && SELF.length === 1)
+  startClean(process.execPath, process.argv.slice(2), env, terminal);
 try {
   process.exitCode = await runCommand(process.argv.slice(2));
 } catch (err) {

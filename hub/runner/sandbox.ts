@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { release } from "node:os";
 import { dirname } from "node:path";
+import { RUNTIME_FLAGS } from "#shared/runtime-flags.ts";
 import { RUN_LIMITS } from "./limits.ts";
 import {
   closeScratch,
@@ -148,7 +149,7 @@ const RUNTIME_ENV: Record<string, string> = {
   BUN_JSC_forceRAMSize: String(RUN_LIMITS.memory),
 };
 
-const RUN_ARGS = ["run", "--no-install"];
+const RUN_ARGS = ["run", ...RUNTIME_FLAGS];
 
 async function bubblewrap(
   find: FindProgram,

@@ -49,6 +49,25 @@ export default async function run({ pk, extra }: { pk: string; extra: { n: numbe
     });
   });
 
+  test("what a task leaves beside it as bunfig.toml and .env runs and counts for no task after it", async () => {
+    const source = `
+import { writeFileSync } from "node:fs";
+export default async function run({ extra }: { extra: { leave: boolean } }) {
+  if (extra.leave) {
+    writeFileSync("evil.ts", "globalThis.evil = true;");
+    writeFileSync("bunfig.toml", 'preload = ["./evil.ts"]');
+    writeFileSync(".env", "FROM_DOTENV=1");
+  }
+  return { evil: (globalThis as any).evil ?? null, env: process.env.FROM_DOTENV ?? null };
+}`;
+    for (const leave of [true, false]) {
+      const executor = await rig.bun(source);
+      const [end] = await rig.run(executor, [task("a", { leave })]);
+      expect(end).toMatchObject({ outcome: { output: { evil: null, env: null } } });
+      await rig.closeExecutors();
+    }
+  });
+
   test("createPlugin and a class Plugin get init_kwargs; a module of a directory is found by its name", async () => {
     const made = await rig.bun(
       "export const createPlugin = async ({ greeting }) => ({ run: ({ pk }) => greeting + pk });",

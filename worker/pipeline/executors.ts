@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "#shared/clock.ts";
 import { newToken } from "#shared/ids.ts";
 import type { Log } from "#shared/log.ts";
+import { RUNTIME_FLAGS } from "#shared/runtime-flags.ts";
 import type { WorkloadSettings } from "#shared/schema/pull.ts";
 import bunRunner from "./bun-runner.ts" with { type: "text" };
 import { createCommandExecutor } from "./command-executor.ts";
@@ -70,7 +71,7 @@ export async function createExecutor(
         environment: { ...environment, BUN_BE_BUN: "1" },
         program: process.execPath,
         args: [
-          "--no-install",
+          ...RUNTIME_FLAGS,
           await runnerFile(deps.dir, "runner.ts", bunRunner, { "flotilla-store.ts": bunStore }),
         ],
       });
