@@ -6,6 +6,7 @@ import { isCounted, Outbox } from "#shared/link/outbox.ts";
 import type { UpdateReport } from "#shared/schema/updates.ts";
 import type { Capabilities, HostLoad, Lane, WorkerStatus } from "#shared/schema/worker.ts";
 import { sameSecret } from "#shared/secret.ts";
+import type { EventRow } from "../db/types.ts";
 import type { LaneLease } from "../stores/leases.ts";
 import type { Candidate } from "./schedule.ts";
 
@@ -32,6 +33,8 @@ export interface HeldLane {
   done: boolean;
   /** Last stage written on the job's row. */
   stage: string | null;
+  /** Lines of the job's log that the database has not taken yet. */
+  readonly unlogged: Pick<EventRow, "ts" | "type" | "data">[];
   /** Heartbeats in a row that showed the lane free although it is leased. */
   idle_beats: number;
   /** Takes the worker's answer to the assignment. */
@@ -56,6 +59,7 @@ export function newHeld<L extends LaneLease>(
     accepted: false,
     done: false,
     stage: null,
+    unlogged: [],
     idle_beats: 0,
     answer: () => {},
     settled,

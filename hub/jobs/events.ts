@@ -1,3 +1,4 @@
+import { AppError } from "#shared/errors.ts";
 import type { JobLogEntry } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import type { EventRow, JobRow } from "../db/types.ts";
@@ -5,7 +6,7 @@ import { releaseJobSession } from "./job-sessions.ts";
 import { jobRecord } from "./record.ts";
 import { isScripted, scriptedEnded } from "./scripted.ts";
 
-type NewEvent = Pick<EventRow, "ts" | "type" | "data">;
+export type NewEvent = Pick<EventRow, "ts" | "type" | "data">;
 
 /** Stores events of a job in order and wakes whoever follows it. */
 export async function appendEvents(
@@ -15,6 +16,30 @@ export async function appendEvents(
 ): Promise<void> {
   await ctx.db.events.append(job_id, events);
   ctx.bus.publish(job_id);
+}
+
+/** Beyond this the oldest lines go: a page may log for as long as the database is away. */
+const MAX_WAITING_LINES = 2_000;
+
+/**
+ * Takes the lines out of `waiting` and stores them. While the database takes nothing they go back, because nobody but the hub
+ * has them.
+ * @throws what the database says
+ */
+export async function storeLines(
+  ctx: HubContext,
+  job_id: string,
+  waiting: NewEvent[],
+): Promise<void> {
+  const lines = waiting.splice(0);
+  if (lines.length === 0) return;
+  try {
+    await appendEvents(ctx, job_id, lines);
+  } catch (err) {
+    if (err instanceof AppError && err.kind === "unavailable")
+      waiting.unshift(...lines.slice(-MAX_WAITING_LINES));
+    throw err;
+  }
 }
 
 export const logEvent = ({ ts, level, stage, message, fields }: JobLogEntry): NewEvent => ({

@@ -4,7 +4,7 @@ import type { HubContext } from "../context.ts";
 import type { FinishJob } from "../db/types.ts";
 import { lostError } from "../fleet/loss.ts";
 import type { JobLane, WorkerLink } from "../fleet/worker-link.ts";
-import { announceEnd, appendEvents, logEvent } from "./events.ts";
+import { announceEnd, logEvent, storeLines } from "./events.ts";
 import { storeUnstoredOnce } from "./unstored.ts";
 
 /** Stores the worker's lines and keeps the row's stage at the last of them. */
@@ -12,7 +12,8 @@ export async function storeJobLog(ctx: HubContext, held: JobLane, message: JobLo
   const { job_id, token } = held.lease;
   const last = message.entries.at(-1);
   if (!last) return;
-  await appendEvents(ctx, job_id, message.entries.map(logEvent));
+  held.unlogged.push(...message.entries.map(logEvent));
+  await storeLines(ctx, job_id, held.unlogged);
   if (last.stage === held.stage) return;
   held.stage = last.stage;
   await ctx.db.jobs.setStage(job_id, token, last.stage);
@@ -75,12 +76,15 @@ async function endHeld(
   const { job_id, token } = held.lease;
   held.done = true;
   try {
+    await storeLines(ctx, job_id, held.unlogged).catch((err) =>
+      ctx.log.warn({ job_id, err }, "lines of a job were not stored"),
+    );
     const row = await ctx.db.jobs.finish(job_id, token, end);
     if (row) await announceEnd(ctx, row, reported);
     return row !== null;
   } catch (err) {
     // Not stored. A result is kept until it is; for a job that has none the next sight of its free lane tries again.
-    if (reported) ctx.unstored.set(token, { job_id, end });
+    if (reported) ctx.unstored.set(token, { job_id, end, log: held.unlogged });
     else held.done = false;
     throw err;
   }

@@ -1,11 +1,13 @@
 import type { HubContext } from "../context.ts";
 import type { FinishJob } from "../db/types.ts";
-import { announceEnd } from "./events.ts";
+import { announceEnd, type NewEvent, storeLines } from "./events.ts";
 
 /** A result the database could not take: the worker has told it and keeps nothing of it. */
 export interface UnstoredResult {
   job_id: string;
   end: FinishJob;
+  /** Lines of its log that were not stored either. */
+  log: NewEvent[];
 }
 
 /**
@@ -13,7 +15,8 @@ export interface UnstoredResult {
  * is about to fail a job for its worker's sake does this first. Rejects while the database is still away.
  */
 export async function storeUnstoredOnce(ctx: HubContext): Promise<void> {
-  for (const [token, { job_id, end }] of ctx.unstored) {
+  for (const [token, { job_id, end, log }] of ctx.unstored) {
+    await storeLines(ctx, job_id, log);
     const row = await ctx.db.jobs.finish(job_id, token, end);
     ctx.unstored.delete(token);
     if (row) await announceEnd(ctx, row, true);

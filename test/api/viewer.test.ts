@@ -55,6 +55,7 @@ async function openSession(port = bridge.port): Promise<HubSession> {
     accepted: true,
     done: false,
     stage: null,
+    unlogged: [],
     idle_beats: 0,
     answer: () => {},
     settled: Promise.resolve(),

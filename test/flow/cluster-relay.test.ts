@@ -60,6 +60,7 @@ async function openAt(hub: ClusterHub, port: number): Promise<HubSession> {
       accepted: true,
       done: false,
       stage: null,
+      unlogged: [],
       idle_beats: 0,
       answer: () => {},
       settled: Promise.resolve(),

@@ -1,5 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { reconcileOnce } from "#hub/jobs/passes.ts";
+import { AppError } from "#shared/errors.ts";
+import type { JobEvent } from "#shared/schema/job.ts";
 import { createFakeClock } from "#test/support/fake-clock.ts";
 import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
 import { LOST } from "#test/support/lost.ts";
@@ -67,6 +69,32 @@ test("§3.1 a result that cannot be stored is stored when it can be: the job end
   await clock.advance(1_000);
   expect(await job(job_id)).toMatchObject({ status: "completed", error: null });
   expect((await submit()).status).toBe(200);
+});
+
+test("§6.1 lines of a job that the database does not take are stored when it does, before the job's end", async () => {
+  const clock = createFakeClock();
+  await start({ clock });
+  const worker = await hub.worker();
+  const { job_id } = (await submit()).body;
+  const assigned = await worker.assigned.next();
+  const { append } = hub.ctx.db.events;
+  const { finish } = hub.ctx.db.jobs;
+  const full = async () => {
+    throw new AppError("unavailable", "the disk of the database is full");
+  };
+  hub.ctx.db.events.append = full;
+  hub.ctx.db.jobs.finish = full;
+  worker.log(assigned, "upload", "one");
+  worker.log(assigned, "upload", "two");
+  worker.finish(assigned);
+  await hub.signals.next("lane freed");
+  hub.ctx.db.events.append = append;
+  hub.ctx.db.jobs.finish = finish;
+  await clock.advance(1_000);
+  await hub.signals.next("job finished", { job_id });
+  const { events } = (await hub.call("GET", `/jobs/${job_id}/events.json`)).body;
+  const told = events.map(({ type, data }: JobEvent) => (type === "log" ? data.message : type));
+  expect(told.slice(-3)).toEqual(["one", "two", "done"]);
 });
 
 test("a job that runs while its living worker holds no lane for it is failed by the reconciler", async () => {

@@ -120,6 +120,7 @@ export async function startViewerRig(env: EnvSource = {}): Promise<ViewerRig> {
         accepted: true,
         done: false,
         stage: null,
+        unlogged: [],
         idle_beats: 0,
         answer: () => {},
         settled: Promise.resolve(),
