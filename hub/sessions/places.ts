@@ -63,7 +63,8 @@ export async function findOwner(ctx: HubContext, session_id: string): Promise<Hu
   return hub;
 }
 
-async function demandWhole(ctx: HubContext): Promise<void> {
+/** What is missing in the shared store is nobody's only when hubs have told it all they have. @throws AppError unavailable */
+export async function demandWhole(ctx: HubContext): Promise<void> {
   if (await lookUp(ctx, storeIsWhole(ctx))) return;
   throw new AppError(
     "unavailable",

@@ -6,8 +6,10 @@ import { startEventStream } from "#hub/jobs/event-stream.ts";
 import { reconcileOnce } from "#hub/jobs/passes.ts";
 import type { LaneLeases } from "#hub/stores/leases.ts";
 import { isCounted } from "#shared/link/outbox.ts";
+import { assetMeta } from "#test/support/asset-meta.ts";
 import { jobRow } from "#test/support/db.ts";
 import { createFakeClock } from "#test/support/fake-clock.ts";
+import { sha256 } from "#test/support/fake-worker.ts";
 import { TARGET, type TestHub } from "#test/support/hub.ts";
 import { type FleetOptions, fleetsOnPostgres, memoryStores, until } from "#test/support/hubs.ts";
 import { LOST } from "#test/support/lost.ts";
@@ -391,4 +393,38 @@ test("a store that was emptied knows the leases and the registration again after
   await a.signals.next("lane freed");
   expect((await job(b, job_id)).status).toBe("completed");
   expect(await inner.list("w11")).toEqual([]);
+});
+
+test("an upload at another hub of a store that was emptied is 503 until it knows the worker's hub again, and then stored", async () => {
+  const { a, b, fleet } = await two();
+  const worker = await a.worker();
+  await submit(a);
+  const assigned = await worker.assigned.next();
+  const { job_id, lease_token } = assigned;
+  const { name, ...meta } = assetMeta("a.txt");
+  const headers = {
+    authorization: `Bearer ${(await worker.registered).upload_token}`,
+    "x-lease-token": String(lease_token),
+    "x-sha256": sha256("kept"),
+    "x-asset-meta": Buffer.from(JSON.stringify(meta)).toString("base64url"),
+  };
+  const put = (hub: TestHub) =>
+    fetch(`${hub.url}/workers/${worker.worker_id}/jobs/${job_id}/assets/${name}`, {
+      ...{ method: "PUT", headers, body: "kept" },
+    });
+  for (const { key } of [
+    ...(await fleet.shared.kv.list("worker:")),
+    ...(await fleet.shared.kv.list("hub:")),
+  ])
+    await fleet.shared.kv.delete(key);
+  const refused = await put(b);
+  expect({ status: refused.status, body: await refused.json() }).toEqual({
+    status: 503,
+    body: { detail: "the shared store was emptied; hubs are telling it what they have" },
+  });
+  for (const messages of fleet.messages) messages.gap();
+  await until(async () => (await workers(b))[0]?.alive === true);
+  expect((await put(b)).status).toBe(200);
+  worker.finish(assigned);
+  await a.signals.next("lane freed");
 });

@@ -327,9 +327,17 @@ describe("small bodies", () => {
 });
 
 describe("the end of a sink", () => {
-  for (const [status, reason] of [
-    [409, "stale lease"],
-    [401, "upload token refused"],
+  test("401 of another hub than the link's is none: the body is sent again", async () => {
+    hub.fault = ({ attempt }) => (attempt < 3 ? 401 : null);
+    const sink = openSink();
+    sink.putAsset(assetMeta("a.png"), await spool("a.png", BIG));
+    for (const wait of [200, 400]) await retryAfter(wait);
+    expect(await sink.flush(NEVER)).toEqual({ stored: 1, bytes: BIG, failed: [] });
+  });
+
+  for (const [status, reason, waits] of [
+    [409, "stale lease", []],
+    [401, "upload token refused", [200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000, 5_000]],
   ] as const)
     test(`${status} stops it whole: nothing is sent after it, every file is removed`, async () => {
       hub.fault = () => status;
@@ -338,12 +346,20 @@ describe("the end of a sink", () => {
       bodies.forEach((body, i) => {
         sink.putAsset(assetMeta(`n${i}`), body);
       });
-      const { stored, failed } = await sink.flush(NEVER);
+      const flushed = sink.flush(NEVER);
+      for (const [i, wait] of waits.entries()) {
+        await hub.uploadsBegun(4 * (i + 1));
+        while (clock.sleepers().filter((ms) => ms === wait).length < 4) await clock.advance(0);
+        await clock.advance(wait);
+      }
+      const { stored, failed } = await flushed;
       expect(stored).toBe(0);
       expect(new Set(failed.map((f) => f.reason))).toEqual(new Set([reason]));
       expect(failed.length).toBe(20);
-      expect(hub.uploads.length).toBeLessThanOrEqual(4);
-      expect(story).toEqual([`warn upload uploads stopped: ${reason}`]);
+      expect(hub.uploads.length).toBeLessThanOrEqual(4 * (waits.length + 1));
+      expect(story.filter((line) => !line.includes("sent again"))).toEqual([
+        `warn upload uploads stopped: ${reason}`,
+      ]);
       expect(bodies.filter((b) => existsSync(b.path))).toEqual([]);
       sink.putAsset(assetMeta("late"), await spool("late"));
       expect((await sink.flush(NEVER)).failed.map((f) => f.name)).toEqual(["late"]);

@@ -49,10 +49,10 @@ export interface UploadDeps {
   outage: Outage;
 }
 
-/** `outage`: the hub stores nothing now, whatever is sent. */
+/** `outage`: the hub stores nothing now, whatever is sent. `stop`: when it stays so, nothing of this job is accepted any more. */
 export type Attempt =
   | UploadEnd
-  | { kind: "retry"; reason: string; checksum?: boolean; outage?: boolean };
+  | { kind: "retry"; reason: string; checksum?: boolean; outage?: boolean; stop?: boolean };
 
 const retry = (reason: string, checksum = false): Attempt => ({ kind: "retry", reason, checksum });
 
@@ -72,7 +72,8 @@ async function readAnswer(response: Response, upload: Upload): Promise<Attempt> 
   if (upload.judge) return upload.judge(status, said);
   if (status === 200) return upload.accept(text);
   if (status === 409) return { kind: "stop", reason: "stale lease" };
-  if (status === 401) return { kind: "stop", reason: "upload token refused" };
+  // The token dies with the link, and the job with both: while the job runs, it was another hub that said so.
+  if (status === 401) return { kind: "retry", reason: "upload token refused", stop: true };
   const outage = reasonOfOutage(status, text);
   if (outage !== null) return { kind: "retry", reason: outage, outage: true };
   if (status >= 500 || status === 408 || status === 429) return retry(`HTTP ${status}: ${said}`);
@@ -150,7 +151,7 @@ export async function putUpload(deps: UploadDeps, upload: Upload): Promise<Uploa
     const is_patient = end.outage && outage.give_up_at !== null;
     const wait = retryWait(failures, is_patient ? PATIENT_WAIT_MS : WAIT_MS, deps.random());
     if (now + wait > limit || checksums >= CHECKSUM_TRIES)
-      return { kind: "failed", reason: end.reason };
+      return { kind: end.stop ? "stop" : "failed", reason: end.reason };
     if (!end.outage) deps.onRetry(end.reason, wait);
     await clock.sleep(wait, deps.signal);
   }
