@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { DeadlineError } from "#shared/clock.ts";
 import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
+import { type SiteServer, startServer } from "#test/support/site/server.ts";
 import { startTroubleSite, type TroubleSite } from "#test/support/site/trouble.ts";
+import type { CdpSession } from "#worker/cdp/connection.ts";
 import type { LaneBrowser } from "#worker/lanes/types.ts";
 
 const SLOW_MS = 180_000;
@@ -371,3 +374,72 @@ describe("a body that does not end, or is too large", () => {
     SLOW_MS,
   );
 });
+
+/** What a renderer that is late tells of a page, or does not: a job must not be completed as if there had been nothing. */
+describe("a page of which Chromium does not tell all", () => {
+  const PAGE = "<!doctype html><title>told</title><link rel=icon href=data:,><p>words";
+  let plain: SiteServer;
+  beforeAll(async () => {
+    plain = await startServer("127.0.0.1");
+    plain.on("/chunked", (_q, res) => {
+      // Without a length: nothing but its bytes says that it has any.
+      res.writeHead(200, { "content-type": "text/html" });
+      res.end(PAGE);
+    });
+  });
+  afterAll(() => plain.stop());
+
+  test(
+    "is not opened while its network is not seen",
+    async () => {
+      const { outcome, assets } = await lane.run({
+        url: `${plain.origin}/chunked`,
+        onBrowser: ({ connection }) => {
+          const send = connection.send.bind(connection);
+          connection.send = (session, method, ...rest) =>
+            method === "Network.enable" && session.target?.type === "page"
+              ? Promise.reject(new DeadlineError("Network.enable", 60_000))
+              : send(session, method, ...rest);
+        },
+      });
+      expect(outcome.status).toBe("failed");
+      expect(outcome.error).toContain("Chromium did not show the network of its page");
+      expect(assets).toEqual([]);
+    },
+    SLOW_MS,
+  );
+
+  test(
+    "counts its document as lost when neither its bytes nor its end are told",
+    async () => {
+      const { outcome } = await lane.run({
+        url: `${plain.origin}/chunked`,
+        options: { idle_seconds: 0.3, max_wait_seconds: 5 },
+        onBrowser: ({ connection }) => {
+          const session = connection.session.bind(connection);
+          connection.session = (id) => {
+            const found = session(id);
+            if (found && !Object.hasOwn(found, "emit")) deafen(found);
+            return found;
+          };
+        },
+      });
+      expect(outcome).toMatchObject({
+        status: "completed",
+        http_status: 200,
+        capture: { seen: 1, captured: 0, lost: 1, reasons: { timeout: 1 } },
+      });
+    },
+    SLOW_MS,
+  );
+});
+
+const UNTOLD = ["Network.dataReceived", "Network.loadingFinished"];
+
+/** From now on the session is not told of bytes and ends of requests. */
+function deafen(session: CdpSession): void {
+  const emit = session.emit.bind(session);
+  session.emit = (event: string, params: unknown) => {
+    if (!UNTOLD.includes(event)) emit(event, params);
+  };
+}

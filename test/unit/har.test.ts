@@ -19,6 +19,7 @@ function fakeTarget(type = "page") {
     doomed: false,
     is_new: false,
     seen: Promise.resolve(),
+    unseen: null,
     is_seen: true,
   };
   const trace = createTrace();

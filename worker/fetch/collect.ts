@@ -83,6 +83,12 @@ export async function collect({
     const count = `${late.length} requests began after the wait was over and are not captured`;
     story.log("warn", "upload", `${count}: ${names}`);
   }
+  const blindness = outcome.status === "completed" ? recorder.blindness() : null;
+  if (blindness && page_report.warnings) {
+    const text = `the page answered ${outcome.http_status}, and no body of it was seen`;
+    page_report.warnings.push(text);
+    story.log("warn", "capture", text, blindness);
+  }
   const report: CaptureReport = {
     ...recorder.report(failed.map(({ name }) => name)),
     ...page_report,

@@ -1,5 +1,5 @@
 import { DeadlineError } from "#shared/clock.ts";
-import type { Protocol } from "../cdp/connection.ts";
+import { CdpError, type Protocol } from "../cdp/connection.ts";
 import type { Tracked } from "../record/targets.ts";
 import { describeNetError, shortUrl } from "./net-errors.ts";
 import type { FetchContext } from "./run-visit.ts";
@@ -26,6 +26,12 @@ export async function openPage(ctx: FetchContext): Promise<Opened> {
   ctx.popups.setMain(main);
   // A new renderer starts from what the old one has confirmed: navigating earlier lost the first 14 requests of a page.
   await trouble.race(main.ready);
+  // Its page would be shown, and nothing of it captured.
+  if (main.unseen instanceof CdpError) throw main.unseen;
+  if (main.unseen)
+    throw new JobTrouble(
+      `Chromium did not show the network of its page (${main.unseen.message}): submit the job again`,
+    );
   const loaded = Promise.withResolvers<void>();
   main.session.on("Page.loadEventFired", () => loaded.resolve());
 

@@ -5,6 +5,7 @@ import type { CdpConnection, Protocol } from "../cdp/connection.ts";
 import type { JobTab } from "../lanes/types.ts";
 import { type Activity, createActivity } from "./activity.ts";
 import { watchArrivals } from "./arrived.ts";
+import { watchBlindness } from "./blindness.ts";
 import { createBodyReader, sourceOf } from "./bodies.ts";
 import { type Downloads, denyDownloads, watchDownloads } from "./downloads.ts";
 import { judgeFailure } from "./failed.ts";
@@ -83,6 +84,8 @@ export interface Recorder {
   /** Waits for the reads under way, then closes what will not end: streams, ranges, downloads, stalled requests. */
   drain(signal: AbortSignal): Promise<void>;
   report(failed_uploads: readonly string[]): CaptureReport;
+  /** What is known of a page that was answered with a body while no body was seen at all; null when all is as it should be. */
+  blindness(): Record<string, unknown> | null;
 }
 
 /** Records everything the browser receives, passively (research §4.3). One recorder per browser and run. */
@@ -112,6 +115,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
   let draining = false;
   /** URLs that were asked for after `seal`, until `drain`. */
   const late: string[] = [];
+  const blindness = watchBlindness();
   const asked = Promise.withResolvers<void>();
 
   const checkAddress = (entry: RequestEntry, response: Protocol.Network.Response) => {
@@ -232,7 +236,10 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
           page_url,
           frame_url,
         });
-        if (entry.is_main_document) deps.onDocument(entry.target, response);
+        if (entry.is_main_document) {
+          blindness.answered(entry);
+          deps.onDocument(entry.target, response);
+        }
       }
       if (isEndless(entry)) activity.ignore(entry.id);
       if (!isWanted(entry) || entry.refused || !needsTail(entry)) return;
@@ -246,6 +253,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     },
     onFinished: (entry, by) => {
       activity.end(entry.id);
+      if (entry.is_main_document) blindness.ended(entry);
       if (!isWanted(entry) || !carriesBody(entry)) return;
       if (entry.refused) return ledger.lost(sourceOf(entry), "protected");
       const size = Math.max(entry.received, declaredLength(entry.headers) ?? 0);
@@ -285,6 +293,12 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
       deps.onTarget(target);
     },
     onPlain: (_owner, plain) => streams.watch(plain),
+    onUnseen: ({ session, type, page }, err) => {
+      if (session.is_closed) return;
+      deps.onNote("warn", `what a ${type} asks for is not seen: ${err.message}`, {
+        page_url: page?.url.slice(0, 500) ?? null,
+      });
+    },
   });
 
   /** An orphan's bytes may have been on their way still when it was read first. */
@@ -305,9 +319,9 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     for (const entry of table.open()) {
       table.take(entry.id);
       if (!isWanted(entry) || !entry.response || !carriesBody(entry)) continue;
-      // Told to come, and held back by a page that does not read it, or by its server.
-      if (entry.received > 0 || (declaredLength(entry.headers) ?? 0) > 0)
-        ledger.lost(sourceOf(entry), "timeout");
+      // Told to come, and held back by a page that does not read it, or by its server; or a document of which no more was told.
+      const was_told = entry.received > 0 || (declaredLength(entry.headers) ?? 0) > 0;
+      if (was_told || entry.type === "Document") ledger.lost(sourceOf(entry), "timeout");
     }
     for (const { entry, reason } of aborted)
       if (entry.received > 0 && !downloads.has(entry.url)) ledger.lost(sourceOf(entry), reason);
@@ -387,5 +401,10 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
       await parts.finish(deps.min_size);
     },
     report: (failed) => ({ ...ledger.report(deps.capture, failed), late: late.length }),
+    blindness: () => {
+      const { seen, skipped } = ledger.report(deps.capture, []);
+      if (!deps.bodies || seen + skipped > 0) return null;
+      return blindness.tell({ targets: targets.all(), activity, trace, downloads });
+    },
   };
 }

@@ -14,6 +14,8 @@ const PRIMARY_BUFFERS = { maxTotalBufferSize: 10 * MB, maxResourceBufferSize: 2 
 const PLAIN_BUFFERS = { maxTotalBufferSize: 128 * MB, maxResourceBufferSize: 96 * MB };
 /** Without durable messages the renderer has to keep the bodies. */
 const FALLBACK_BUFFERS = { maxTotalBufferSize: 400 * MB, maxResourceBufferSize: 200 * MB };
+/** A renderer that starts on a busy machine answers late, and what is asked for before that is seen by nobody. */
+const ENABLE = { timeout_ms: 60_000, longest_ms: 120_000 };
 /** How long a service worker may be held back until the pages it serves have their second session. */
 const HOLD_MS = 1_000;
 
@@ -39,6 +41,8 @@ export interface Tracked {
   is_new: boolean;
   /** Resolves when both sessions see the network; a navigation before that would be seen in part. Never rejects. */
   ready: Promise<unknown>;
+  /** Why its own session does not see the network: what it asks for is nobody's to read. */
+  unseen: Error | null;
   /** Resolves when its own session sees the network, which is all that its first requests need. Never rejects. */
   seen: Promise<unknown>;
   is_seen: boolean;
@@ -55,6 +59,8 @@ export interface TargetWatchDeps {
   /** Called before the target runs, so that listeners and commands come first. */
   onTarget(tracked: Tracked): void;
   onPlain(tracked: Tracked, plain: CdpSession): void;
+  /** The browser did not show the target's network. */
+  onUnseen(tracked: Tracked, err: Error): void;
 }
 
 export interface TargetWatch {
@@ -112,6 +118,7 @@ export function watchTargets(deps: TargetWatchDeps): TargetWatch {
       doomed: false,
       is_new,
       ready: Promise.resolve(),
+      unseen: null,
       seen: Promise.resolve(),
       is_seen: false,
     };
@@ -126,17 +133,16 @@ export function watchTargets(deps: TargetWatchDeps): TargetWatch {
     }
     // Posted, never awaited: awaiting one of these before the resume can deadlock with a paused target.
     if (deps.bodies && deps.durable) session.post("Network.configureDurableMessages", DURABLE);
-    const enabled = session.send("Network.enable", {
-      ...(deps.durable ? PRIMARY_BUFFERS : FALLBACK_BUFFERS),
-      maxPostDataSize: MAX_POST_DATA,
-    });
+    const buffers = deps.durable ? PRIMARY_BUFFERS : FALLBACK_BUFFERS;
+    const params = { ...buffers, maxPostDataSize: MAX_POST_DATA };
+    const enabled = session.send("Network.enable", params, ENABLE);
     session.post("Target.setAutoAttach", AUTO_ATTACH);
     const plain_too = deps.bodies && deps.durable && info.type !== "service_worker";
-    entry.ready = Promise.allSettled([enabled, plain_too ? attachPlain(entry) : undefined]);
-    entry.seen = enabled.then(
-      () => {},
-      () => {},
-    );
+    entry.seen = enabled.catch((err: Error) => {
+      entry.unseen = err;
+      deps.onUnseen(entry, err);
+    });
+    entry.ready = Promise.allSettled([entry.seen, plain_too ? attachPlain(entry) : undefined]);
     void entry.seen.then(() => {
       entry.is_seen = true;
     });
