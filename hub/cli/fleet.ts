@@ -38,11 +38,20 @@ function readWords([what, word, ...more]: string[]): { path: string; body: unkno
   };
 }
 
+/** What an operator may do now. */
+const NEXT: Partial<Record<FleetUpdates["state"], string>> = {
+  stopped: "flotilla fleet approve lets the others go on all the same",
+  waiting_for_approval: "flotilla fleet approve lets them go",
+  paused: "flotilla fleet resume-updates lets them go",
+};
+
 function statusText(found: FleetUpdates, width: number | null): string {
   const pins = Object.entries(found.worker_pins).map(([id, version]) => `${id} at ${version}`);
+  const next = NEXT[found.state];
   const lines = [
     `${found.state.replaceAll("_", " ")}: ${found.detail}`,
     `wanted version ${found.target ?? "unknown"}${found.pin === null ? "" : " (pinned)"}; hubs have ${[...new Set(found.hub_versions)].join(", ") || "none"}`,
+    ...(next === undefined ? [] : [next]),
     ...(pins.length > 0 ? [`pinned workers: ${pins.join(", ")}`] : []),
   ];
   if (found.workers.length > 0)

@@ -117,7 +117,10 @@ function advance(
 ): boolean {
   const { now, deadline_ms } = seen;
   const wanted = wantedOf(state, turn.worker_id);
-  if (!isActive(turn)) return remember(turn, worker, wanted, now);
+  if (!isActive(turn)) {
+    learnWhy(state, turn, worker);
+    return remember(turn, worker, wanted, now);
+  }
   const fail = (error: string) => {
     enter(turn, "failed", now, error);
     const { kind, worker_id, target: version } = turn;
@@ -166,6 +169,16 @@ function advance(
   });
   enter(turn, "done", now);
   return true;
+}
+
+/** One that came back late says what happened meanwhile. */
+function learnWhy({ failure }: RolloutState, turn: Turn, worker: SeenWorker | undefined): void {
+  const report = worker?.report;
+  if (turn.state !== "failed" || report?.target !== turn.target || !report.rolled_back) return;
+  turn.rolled_back = true;
+  turn.error = report.error ?? turn.error;
+  if (failure?.worker_id === turn.worker_id && failure.kind === turn.kind)
+    failure.error = turn.error ?? failure.error;
 }
 
 /** A turn that is over is kept for as long as it says something. */

@@ -11,6 +11,8 @@ const LANE_MS = 5_000;
 const STEP_MS = 20_000;
 /** The first failure may be the lane's. */
 const MOST_FAILURES = 2;
+/** So often no lane may be had although one is warm. */
+const MOST_UNTAKEN = 3;
 
 const TEXT = "flotilla checks this worker";
 /** Needs no address that the browser would have to reach: routers, names and certificates are not what is checked. */
@@ -44,6 +46,7 @@ async function checkOnce(ctx: HubContext, link: WorkerLink): Promise<string | nu
 interface Running {
   link: WorkerLink;
   failures: number;
+  untaken: number;
   busy: boolean;
   result: { ok: boolean; how: string } | null;
 }
@@ -57,6 +60,10 @@ export function createSelfChecks(ctx: HubContext) {
     try {
       const session_id = await checkOnce(ctx, link);
       if (session_id) check.result = { ok: true, how: `the hub's own session ${session_id}` };
+      // Its lane went to a job, which shows more; or it takes no session on any.
+      else check.untaken += 1;
+      if (check.untaken >= MOST_UNTAKEN)
+        check.result = { ok: false, how: "it took the hub's own session on none of its lanes" };
     } catch (err) {
       // A worker that went away is judged by whether it comes back.
       if (link.closed || ctx.stopping.aborted) return;
@@ -73,7 +80,7 @@ export function createSelfChecks(ctx: HubContext) {
     resultFor: (link: WorkerLink, due: boolean): Running["result"] => {
       let check = checks.get(link.worker_id);
       if (check?.link !== link) {
-        check = { link, failures: 0, busy: false, result: null };
+        check = { link, failures: 0, untaken: 0, busy: false, result: null };
         checks.set(link.worker_id, check);
       }
       if (due && !check.busy && check.result === null) {

@@ -93,11 +93,11 @@ function stageOf(
   const held = heldBack(state, { hub_versions });
   if (held === "stopped" && state.failure) {
     const { worker_id, version, error } = state.failure;
-    const next = `The other workers keep their version. Give the hub a version that works, or go on with flotilla fleet approve ${version}.`;
+    const next =
+      "The other workers keep their version until the hub has another one, or somebody approves this one.";
     return ["stopped", `Worker ${worker_id} failed to update to ${version}: ${error}. ${next}`];
   }
-  if (held === "paused")
-    return ["paused", `Updates are paused; ${left}. Go on with flotilla fleet resume-updates.`];
+  if (held === "paused") return ["paused", `Nobody is sent to another version; ${left}.`];
   if (held === "waiting_for_hubs" && !hubsAgree(hub_versions))
     return [
       "waiting_for_hubs",
@@ -118,7 +118,7 @@ function stageOf(
   )
     return [
       "waiting_for_approval",
-      `The canary works on ${target}; ${left}. Go on with flotilla fleet approve ${target}.`,
+      `The canary works on ${target}; ${left} for somebody to approve it.`,
     ];
   if (waiting.length > 0) return ["rolling", `${left} to go to ${target}.`];
   return ["up_to_date", `No worker waits for an update; the fleet's version is ${target}.`];

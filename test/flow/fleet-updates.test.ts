@@ -131,7 +131,7 @@ describe("one after the other", () => {
     const { failure, detail } = await updates();
     expect(failure).toMatchObject({ worker_id: "w1", version: NEW, kind: "browser" });
     expect(failure?.error).toContain("no browser");
-    expect(detail).toContain(`flotilla fleet approve ${NEW}`);
+    expect(detail).toContain(`Worker w1 failed to update to ${NEW}`);
     expect((await told(broken, true)).update).toEqual({ target: OLD, go: true });
     expect(await updateOf("w1")).toMatchObject({ state: "failed" });
     expect((await updateOf("w1")).error).toContain("no browser");
@@ -139,6 +139,22 @@ describe("one after the other", () => {
     expect(errors).toContain("an update failed: the others keep their version");
     const back = await restart(broken, OLD);
     expect(await orderOf(back)).toEqual({ target: NEW, go: false });
+  });
+
+  test("a canary that takes no session on its lanes is not asked for ever", async () => {
+    await start({ env: { SVC_UPDATE_DEADLINE_S: "100" } });
+    const w1 = await join("w1", OLD);
+    await look();
+    await told(w1, true);
+    const again = await restart(w1, NEW, { on_open: "lane" });
+    Object.assign(hub.ctx.links.get("w1") ?? {}, { connected_at: Date.now() - 11_000 });
+    await until("the failure", 40_000, async () => {
+      // A lane that was refused is believed again when the worker speaks of it.
+      again.heartbeat();
+      await look();
+      return (await updates()).state === "stopped";
+    });
+    expect((await updates()).failure?.error).toContain("on none of its lanes");
   });
 
   test("jobs that fail on the canary alone are its version's", async () => {
@@ -198,7 +214,9 @@ describe("the command", () => {
     expect(status).toMatchObject({ code: 0, err: "" });
     expect(status.out).toContain("canary: Canary w1 goes to");
     expect(status.out).toMatch(/w1 +browser +aaaaaaaaaaaa +starting \(canary\) +bbbbbbbbbbbb/);
-    expect((await run(["pause-updates"])).out).toContain("paused: Updates are paused");
+    expect((await run(["pause-updates"])).out).toContain(
+      "paused: Nobody is sent to another version",
+    );
     expect((await run(["resume-updates"])).out).toContain("canary: ");
     expect((await run(["pin", OLD])).out).toContain(`wanted version ${OLD} (pinned)`);
     expect((await run(["pin", "off"])).out).toContain(`wanted version ${NEW};`);

@@ -142,7 +142,8 @@ describe("§3.5 a worker of another version", () => {
     expect(rig.fetches()).toBe(0);
     // Told to wait with it is not told of another one.
     rig.updater.held(B);
-    expect(rig.updater.report()).toBeNull();
+    await until("its reminder", 5_000, () => rig.updater.report());
+    expect(rig.updater.report()).toEqual(failed);
     rig.offer(B);
     await rig.log.next((l) => l.reason === reason);
     expect((await stateOf(rig)).bad?.version).toBe(B);

@@ -231,6 +231,23 @@ describe("a failure stops the roll-out of the version", () => {
       expect(rig.ordered()).toHaveLength(1);
     });
 
+  test("a worker that comes back late says what happened to it", () => {
+    const rig = fleet(three()).look();
+    rig.leave("w1");
+    rig.look().look(DEADLINE_MS + 1);
+    expect(rig.state.failure?.error).toContain("did not come back");
+    const report = {
+      target: NEW,
+      state: "failed" as const,
+      error: "it crashed",
+      rolled_back: true,
+    };
+    rig.back("w1", { version: OLD, report });
+    rig.look();
+    expect(rig.state.failure?.error).toBe("it crashed");
+    expect(rig.turn("w1")).toMatchObject({ error: "it crashed", rolled_back: true });
+  });
+
   test("a job that takes longer than the deadline fails no canary", () => {
     const rig = fleet(three()).look();
     rig.back("w1", { in_flight: 1 });

@@ -223,6 +223,19 @@ export function createUpdater(deps: UpdaterDeps): Updater {
     held: (offer) => {
       offered_at = clock.monotonic();
       stay(offer);
+      const said = offers;
+      // Whoever looks is to know why it is not taken, also after a new start of this process.
+      const remind = async () => {
+        const error = offer === version ? null : await refusalOf(offer);
+        if (error === null || said !== offers || target !== version) return;
+        report = {
+          target: offer,
+          state: "failed",
+          error: error.slice(0, 1_000),
+          rolled_back: true,
+        };
+      };
+      void remind().catch((err) => log.warn({ err: errorMessage(err) }, "state not read"));
     },
     offered: (offer, from) => {
       offered_at = clock.monotonic();
