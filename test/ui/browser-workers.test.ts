@@ -80,7 +80,7 @@ test("§3.5 a worker of another version says what comes of it; one that has gone
   await row.getByText("failed").waitFor();
   await row.press("Enter");
   const drawer = page.getByRole("dialog", { name: "Worker a-odd" });
-  await drawer.getByText("It keeps its version: its disk is full.").waitFor();
+  await drawer.getByText(/^Its update to .* failed: its disk is full\./).waitFor();
   await drawer.getByText(hostile, { exact: true }).waitFor();
   await drawer.getByText('it said "><script>alert(2)</script>').waitFor();
   await page.goto(`${rig.url}/ui/wall?worker=a-odd`);

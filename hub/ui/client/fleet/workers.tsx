@@ -8,6 +8,7 @@ import { useGet } from "../lib/query.ts";
 import { DataTable } from "../parts/data-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
+import { UpdatesBanner } from "../parts/updates/banner.tsx";
 import { COLUMNS, filterWorkers, SHOWN } from "./workers/columns.tsx";
 import { isSkewed } from "./workers/version.ts";
 import { WorkerDetail } from "./workers/worker-detail.tsx";
@@ -42,6 +43,7 @@ export function Page() {
           Their lanes on the wall
         </Anchor>
       </PageHead>
+      <UpdatesBanner />
       <Loadable query={workers}>
         {(data) => {
           if (data.workers.length === 0)

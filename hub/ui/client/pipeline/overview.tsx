@@ -6,6 +6,7 @@ import { seg } from "../lib/http.ts";
 import { useGet } from "../lib/query.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
+import { UpdatesBanner } from "../parts/updates/banner.tsx";
 import { MINUTES, statesOf } from "./overview/problems.ts";
 import { StateTable } from "./overview/state-table.tsx";
 import { Totals } from "./overview/totals.tsx";
@@ -44,6 +45,7 @@ export function Page() {
           Create a workload
         </Button>
       </PageHead>
+      <UpdatesBanner alarms />
       <Loadable query={overview} lines={12}>
         {(data) => {
           const states = statesOf(data, summary.data, rates.data);

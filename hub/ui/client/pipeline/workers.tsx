@@ -7,6 +7,8 @@ import { type Column, DataTable } from "../parts/data-table.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
 import { Ago, Clip, Status } from "../parts/text.tsx";
+import { UpdatesBanner } from "../parts/updates/banner.tsx";
+import { UPDATE_LABELS, updateColor, updateWords } from "../parts/updates/words.ts";
 import { WorkerDrawer } from "./pull-worker/drawer.tsx";
 import { Share } from "./pull-worker/share.tsx";
 
@@ -66,17 +68,17 @@ const COLUMNS: Column<PullWorker>[] = [
   { ...{ key: "gpu", title: "GPUs", width: "76px", from: "lg" }, cell: gpuText },
   {
     ...{ key: "version", title: "Version", width: "minmax(150px, 1fr)", from: "lg" },
-    cell: ({ version }) => (
+    cell: ({ version, update }) => (
       <Group gap={4} wrap="nowrap">
         <Clip text={version} maw={110} />
-        {version !== info.version && (
+        {(update || version !== info.version) && (
           <Badge
-            color="orange"
+            color={updateColor(update)}
             variant="light"
             className="status"
-            title={`The server has ${info.version}`}
+            title={update ? updateWords(update) : `The server has ${info.version}`}
           >
-            differs
+            {update ? UPDATE_LABELS[update.state] : "differs"}
           </Badge>
         )}
       </Group>
@@ -114,6 +116,7 @@ export function Page() {
   return (
     <>
       <PageHead title="Pipeline workers" note={all.length > 0 && summary(all)} />
+      <UpdatesBanner />
       <Loadable query={query}>
         {() =>
           all.length === 0 ? (

@@ -1,22 +1,23 @@
 import { Badge, Group, Text } from "@mantine/core";
 import type { Worker } from "#shared/schema/worker.ts";
+import { UPDATE_LABELS, updateColor } from "../../parts/updates/words.ts";
 import { isSkewed, nextOfUpdate } from "./version.ts";
 
 export function VersionBadge({ worker, hub_version }: { worker: Worker; hub_version: string }) {
-  const skewed = isSkewed(worker, hub_version);
+  const { update } = worker;
   return (
     <Group gap={6} wrap="nowrap" miw={0}>
       <Text size="xs" ff="monospace" truncate title={worker.version}>
         {worker.version}
       </Text>
-      {skewed && (
+      {(update || isSkewed(worker, hub_version)) && (
         <Badge
           className="status"
           variant="light"
-          color={worker.update?.state === "failed" ? "red" : "orange"}
+          color={updateColor(update)}
           title={nextOfUpdate(worker)}
         >
-          {worker.update?.state ?? "differs"}
+          {update ? UPDATE_LABELS[update.state] : "differs"}
         </Badge>
       )}
     </Group>

@@ -5,6 +5,7 @@ import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { Fact, FactList } from "../../parts/facts.tsx";
 import { Ago } from "../../parts/text.tsx";
+import { updateColor } from "../../parts/updates/words.ts";
 import { LaneList } from "./lane-list.tsx";
 import { LoadBar } from "./load-bar.tsx";
 import { StatusSwitch } from "./status-switch.tsx";
@@ -39,14 +40,19 @@ export function WorkerDetail({ worker, hub_version, onForgotten }: WorkerDetailP
           {STATUS_TEXTS[worker.status]}
         </Text>
       </Box>
-      {isSkewed(worker, hub_version) && (
+      {(worker.update || isSkewed(worker, hub_version)) && (
         <Alert
-          color={worker.update?.state === "failed" ? "red" : "orange"}
+          color={updateColor(worker.update)}
           role="status"
           title={`Its version is ${worker.version}, the hub's is ${hub_version}`}
           className="wrap"
         >
           {nextOfUpdate(worker)}
+          {worker.update?.since && (
+            <Text size="xs" mt={4}>
+              This began <Ago at={worker.update.since} />.
+            </Text>
+          )}
         </Alert>
       )}
       <FactList label="Worker">

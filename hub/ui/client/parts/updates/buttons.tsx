@@ -1,0 +1,69 @@
+import { Button, Group } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import type { FleetUpdates } from "#shared/schema/updates.ts";
+import { ConfirmButton } from "../confirm.tsx";
+import { useUpdateCall } from "./change.ts";
+import { PinDialog } from "./pin-dialog.tsx";
+
+const APPROVABLE: readonly FleetUpdates["state"][] = ["stopped", "waiting_for_approval"];
+
+/** Pause or resume, approve, pin. */
+export function UpdateButtons({ updates }: { updates: FleetUpdates }) {
+  const { state, target, paused_since } = updates;
+  const [pinning, pin] = useDisclosure(false);
+  const pause = useUpdateCall(() => ({ path: "pause" }), {
+    done: "Updates are paused",
+    failed: "Updates were not paused",
+  });
+  const resume = useUpdateCall(() => ({ path: "resume" }), {
+    done: "Updates go on",
+    failed: "Updates do not go on",
+  });
+  const approve = useUpdateCall(
+    () => ({ path: "approve", json: target === null ? {} : { version: target } }),
+    { done: "The roll-out is approved", failed: "The roll-out was not approved" },
+  );
+  return (
+    <Group gap="xs">
+      {APPROVABLE.includes(state) && (
+        <ConfirmButton
+          size="xs"
+          question={`Let the workers go on to ${target}?`}
+          text={
+            state === "stopped"
+              ? "The others take the version that failed on one of them. A worker that went back to its old version keeps it."
+              : "The workers that wait take the version one after the other."
+          }
+          confirm="Approve"
+          loading={approve.isPending}
+          onConfirm={() => approve.mutate(undefined)}
+        >
+          Approve
+        </ConfirmButton>
+      )}
+      {paused_since === null ? (
+        <Button
+          size="xs"
+          variant="default"
+          loading={pause.isPending}
+          onClick={() => pause.mutate(undefined)}
+        >
+          Pause updates
+        </Button>
+      ) : (
+        <Button
+          size="xs"
+          variant="default"
+          loading={resume.isPending}
+          onClick={() => resume.mutate(undefined)}
+        >
+          Resume updates
+        </Button>
+      )}
+      <Button size="xs" variant="default" onClick={pin.open}>
+        Pin a version
+      </Button>
+      <PinDialog updates={updates} opened={pinning} onClose={pin.close} />
+    </Group>
+  );
+}

@@ -1,0 +1,71 @@
+import { Alert, Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { useState } from "react";
+import type { FleetUpdates } from "#shared/schema/updates.ts";
+import { errorText } from "../../lib/query.ts";
+import { useUpdateCall } from "./change.ts";
+
+interface PinDialogProps {
+  updates: FleetUpdates;
+  opened: boolean;
+  onClose: () => void;
+}
+
+/** Keeps the fleet, or one worker, at a version, and gives it back to the hub's. */
+export function PinDialog({ updates, opened, onClose }: PinDialogProps) {
+  const [version, setVersion] = useState("");
+  const [worker, setWorker] = useState("");
+  const pin = useUpdateCall(
+    (to: string | null) => ({
+      path: "pin",
+      json: { version: to, ...(worker.trim() !== "" && { worker_id: worker.trim() }) },
+    }),
+    { done: "The pin counts from now on", failed: "The version was not pinned", quiet: true },
+  );
+  const send = (to: string | null) => pin.mutate(to, { onSuccess: onClose });
+  const { pin: fleet_pin, worker_pins } = updates;
+  const pinned = worker.trim() === "" ? fleet_pin !== null : worker.trim() in worker_pins;
+  return (
+    <Modal opened={opened} onClose={onClose} title="Pin a version" centered>
+      <Stack
+        component="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (version.trim() !== "") send(version.trim());
+        }}
+      >
+        <Text size="sm">
+          Workers keep to this version, whatever the hub has. They can go back to one that they
+          still have: their program's own, and the one before.
+        </Text>
+        <TextInput
+          label="Version"
+          data-autofocus
+          placeholder={updates.target ?? ""}
+          value={version}
+          onChange={(event) => setVersion(event.currentTarget.value)}
+        />
+        <TextInput
+          label="Worker"
+          description="Left empty it counts for the whole fleet"
+          value={worker}
+          onChange={(event) => setWorker(event.currentTarget.value)}
+        />
+        {pin.error && (
+          <Alert color="red" role="alert" className="wrap">
+            {errorText(pin.error)}
+          </Alert>
+        )}
+        <Group justify="flex-end">
+          {pinned && (
+            <Button variant="default" loading={pin.isPending} onClick={() => send(null)}>
+              Take the pin away
+            </Button>
+          )}
+          <Button type="submit" loading={pin.isPending} disabled={version.trim() === ""}>
+            Pin
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
