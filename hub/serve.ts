@@ -193,6 +193,7 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   });
   const ctx = {
     ...{ ...deps, db, operations, admin, kv, objects, pipeline, changes, rollout },
+    stores_health: createStoresHealth({ clock: deps.clock, db, objects }),
     running_calls: createRunningCalls({ clock: deps.clock, db }),
   };
   rollout.addPart(pullPart(ctx));

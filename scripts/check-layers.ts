@@ -237,6 +237,8 @@ export const LAYERS: readonly Layer[] = [
       "hub-db",
       "hub-stores",
       "hub-runner",
+      // What a worker's updates came to stands in its data directory.
+      "worker-update",
     ],
     packages: ZOD,
   },

@@ -275,7 +275,10 @@ export const COMMAND_FLAGS: Record<Command, Flag[]> = {
     ...[CONFIG, HOST, PORT, ...TLS, DB, REDIS, OBJECTS, DATA, LOG],
     ...[HUB_URL, CONTROL_URL, LANES, SLOTS, WORKER_ID, HEADLESS, JSON_OUT],
   ],
-  doctor: [...CLIENT, HUB_URL, CONTROL_URL, DB, REDIS, OBJECTS, DATA, CONFIG, JSON_OUT],
+  doctor: [
+    { name: "installed", help: "as the service that is installed here would find it: needs root" },
+    ...[PREFIX, ...CLIENT, HUB_URL, CONTROL_URL, DB, REDIS, OBJECTS, DATA, CONFIG, JSON_OUT],
+  ],
   install: [
     DRY_RUN,
     PREFIX,
@@ -324,7 +327,7 @@ export const COMMAND_WORDS: Record<Command, string[]> = {
   runs: ["SLUG"],
   admin: ["reset-password"],
   config: ["check|show", "[dev|hub|worker|control]"],
-  doctor: ["[hub|worker|control]"],
+  doctor: ["[hub|worker|control]", "[NAME]"],
   install: ["hub|worker|control", "[NAME]"],
   uninstall: ["hub|worker|control", "[NAME]"],
   rollback: ["[hub|worker|control]", "[NAME]"],

@@ -35,7 +35,9 @@ const health = createRoute({
   path: "/api/v1/health",
   tags,
   summary: "Is the control plane well?",
-  description: "503 with ok: false when the database does not answer. Open without a token.",
+  description:
+    "503 with ok: false when the database does not answer. `degraded` names what does not work and why, as that of `/health`: " +
+    "a database or an object store that takes nothing leaves `ok` as it is, for what is stored can be read. Open without a token.",
   responses: {
     ...ok(ControlHealth),
     503: {
@@ -100,15 +102,19 @@ function onceWithKey(ctx: ControlContext): MiddlewareHandler<HttpEnv> {
   };
 }
 
-const systemRoutes = ({ config, clock, version, db }: ControlContext) =>
+const systemRoutes = ({ config, clock, version, db, stores_health }: ControlContext) =>
   newApp()
     .openapi(health, async (c) => {
-      const answered = await within(clock, "database", KV_READ_TIMEOUT_MS, db.ping()).then(
-        () => true,
-        () => false,
-      );
+      const [pinged, found] = await Promise.allSettled([
+        within(clock, "database", KV_READ_TIMEOUT_MS, db.ping()),
+        stores_health.degraded(),
+      ]);
+      const answered = pinged.status === "fulfilled";
+      const degraded = found.status === "fulfilled" ? [...found.value] : [];
+      if (!answered && !degraded.some(({ part }) => part === "database"))
+        degraded.push({ part: "database", detail: "it does not answer" });
       if (!answered) c.header("Retry-After", RETRY_AFTER_S);
-      return c.json({ ok: answered, version }, answered ? 200 : 503);
+      return c.json({ ok: answered, version, degraded }, answered ? 200 : 503);
     })
     .openapi(status, (c) =>
       c.json(

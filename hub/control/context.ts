@@ -1,5 +1,6 @@
 import type { Clock } from "#shared/clock.ts";
 import type { Log } from "#shared/log.ts";
+import type { Degraded } from "#shared/schema/health.ts";
 import type { Changes } from "../changes.ts";
 import type { HubConfig } from "../config.ts";
 import type { QueueStore } from "../db/queue/types.ts";
@@ -43,6 +44,8 @@ export interface ControlContext {
   readonly clock: Clock;
   readonly version: string;
   readonly log: Log;
+  /** What is stored here and takes nothing now. */
+  readonly stores_health: { degraded(): Promise<Degraded[]> };
   readonly db: Pick<
     Db,
     | "ping"

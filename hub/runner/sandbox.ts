@@ -227,10 +227,21 @@ function plainProcess(find: FindProgram, scratch: Scratch, nextUid: () => number
 function adviceOn(words: string): string {
   if (/mount proc/i.test(words))
     return "nothing may be laid over /proc: in a unit no ProtectKernelTunables=, ProtectKernelLogs= or ProtectProc=, for a container --security-opt systempaths=unconfined";
-  if (/namespace|clone|unshare|permission denied|operation not permitted|uid map/i.test(words))
-    return "allow user namespaces, see the check user namespaces of flotilla doctor";
-  return "see flotilla doctor hub";
+  if (/unknown option|unrecognized/i.test(words))
+    return "install a newer bubblewrap (0.4 or later)";
+  if (/setting limits|prlimit|cannot set/i.test(words))
+    return "the unit's limits must not be below those of scripts (LimitNOFILE=, LimitFSIZE=, LimitCORE=)";
+  if (/failed to execute|execvp/i.test(words))
+    return "the users that scripts run as must reach the programs: mode 755 on the directories to them";
+  if (/no space|quota/i.test(words)) return "free space in SVC_DATA_DIR and /tmp";
+  return "flotilla doctor hub says more";
 }
+
+/** Bubblewrap's words when it gets no namespaces of its own. */
+export const lacksNamespaces = (words: string): boolean =>
+  /bwrap: .*(namespace|clone|unshare|uid map|gid map|RTM_NEWADDR|loopback|not permitted|permission denied)/i.test(
+    words,
+  ) && !/mount proc/i.test(words);
 
 /** Starts and ends one that has nothing to do. @throws SandboxError */
 async function tryOut(sandbox: Sandbox): Promise<void> {

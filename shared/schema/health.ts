@@ -21,7 +21,13 @@ export const Health = z
 
 /** GET /api/v1/health (pipeline spec §2.5). */
 export const ControlHealth = z
-  .object({ ok: z.boolean(), version: z.string() })
+  .object({
+    ok: z.boolean(),
+    version: z.string(),
+    degraded: z
+      .array(Degraded)
+      .openapi({ description: "What does not work as it should, and why" }),
+  })
   .openapi("ControlHealth");
 
 /** GET /api/v1/status (pipeline spec §2.5). `db_url` never shows a password. */

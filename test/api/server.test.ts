@@ -86,12 +86,40 @@ test("§8 the fleet view falls back to the last good one for 60 s when the store
 
 test("/api/v1/health and /status answer beside the hub", async () => {
   await start({ mode: "dev" });
-  expect((await hub.call("GET", "/api/v1/health")).body).toEqual({ ok: true, version: "test" });
+  expect((await hub.call("GET", "/api/v1/health")).body).toEqual({
+    ...{ ok: true, version: "test", degraded: [] },
+  });
   expect((await hub.call("GET", "/api/v1/status")).body).toMatchObject({
     version: "test",
     mode: "dev",
     db_url: expect.stringContaining("sqlite:"),
     now: expect.stringMatching(/Z$/),
+  });
+});
+
+test("§2.5 GET /api/v1/health names what is degraded as /health does, in control mode too", async () => {
+  await start({ mode: "control" });
+  expect((await hub.call("GET", "/api/v1/health")).body.degraded).toEqual([]);
+  await hub.close();
+  await start({ clock: createFakeClock(), alone: true });
+  const { db, objects } = hub.ctx;
+  objects.probe = () =>
+    Promise.reject(new AppError("unavailable", "the object store is read-only"));
+  db.settings.set = () =>
+    Promise.reject(new AppError("unavailable", "the disk of the database is full"));
+  const degraded = [
+    { part: "database", detail: "the disk of the database is full" },
+    { part: "object_store", detail: "the object store is read-only" },
+  ];
+  expect(await hub.call("GET", "/api/v1/health")).toMatchObject({
+    ...{ status: 200, body: { ok: true, degraded } },
+  });
+  await hub.close();
+  await start();
+  hub.ctx.db.ping = () => Promise.reject(new Error("gone"));
+  expect(await hub.call("GET", "/api/v1/health")).toMatchObject({
+    status: 503,
+    body: { ok: false, degraded: [{ part: "database", detail: "it does not answer" }] },
   });
 });
 

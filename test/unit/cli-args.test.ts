@@ -77,7 +77,7 @@ describe("what is refused, by name", () => {
     ["bench x", "the command bench is not part of this version"],
     ["install", "install needs hub|worker|control"],
     ["install worker a b", 'unexpected word "b" after install'],
-    ["doctor hub x", 'unexpected word "x" after doctor'],
+    ["doctor hub x y", 'unexpected word "y" after doctor'],
     ["backup", "backup needs FILE|DIR"],
     ["restore a --forced", "unknown flag --forced for restore"],
     ["migrate x", 'unexpected word "x" after migrate'],

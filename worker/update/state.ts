@@ -25,7 +25,8 @@ export const UpdateState = z.object({
 });
 export type UpdateState = z.infer<typeof UpdateState>;
 
-const STATE_FILE = "state.json";
+/** In the directory of versions. */
+export const UPDATE_STATE_FILE = "state.json";
 
 /** Below the worker's data directory. */
 export const versionsDir = (data_dir: string): string => join(data_dir, "versions");
@@ -36,7 +37,7 @@ export const firstState = (base: string): UpdateState => ({
 
 /** What is written down, or the first state: without a file, with one of another program, with one that is damaged. */
 export async function readState(dir: string, base: string, log: Log): Promise<UpdateState> {
-  const text = await readFile(join(dir, STATE_FILE), "utf8").catch(() => null);
+  const text = await readFile(join(dir, UPDATE_STATE_FILE), "utf8").catch(() => null);
   if (text === null) return firstState(base);
   try {
     const state = UpdateState.parse(JSON.parse(text));
@@ -50,7 +51,7 @@ export async function readState(dir: string, base: string, log: Log): Promise<Up
 /** In one step, and on the disk when it returns: whatever happens, a reader finds the state before or the one after. */
 export async function writeState(dir: string, state: UpdateState): Promise<void> {
   await mkdir(dir, { recursive: true });
-  const path = join(dir, STATE_FILE);
+  const path = join(dir, UPDATE_STATE_FILE);
   const file = await open(`${path}.new`, "w", 0o600);
   try {
     await file.writeFile(JSON.stringify(state));

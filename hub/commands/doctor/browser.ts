@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import {
   type Check,
   type CheckDeps,
@@ -12,14 +12,15 @@ import {
   setting,
   warn,
 } from "./check.ts";
+import { adviceOnNamespaces } from "./namespaces.ts";
 
-const START_MS = 20_000;
+const START_MS = 45_000;
 const PROBE = "flotilla-doctor-41";
 
 const isRoot = () => process.getuid?.() === 0;
 
-/** The browser starts without a screen, runs a script and answers with the page (20 s). */
-export async function checkBrowser({ env, path }: CheckDeps): Promise<Check> {
+/** The browser starts without a screen, runs a script and answers with the page (45 s, for a machine may be busy). */
+export async function checkBrowser({ env, path }: CheckDeps, namespaces: Check): Promise<Check> {
   const name = "browser start";
   const named = setting(env, "SVC_CHROMIUM");
   const program = (named ? [named] : ["chromium", "chromium-browser", "google-chrome"])
@@ -40,17 +41,32 @@ export async function checkBrowser({ env, path }: CheckDeps): Promise<Check> {
     );
     const took = `${Math.round(performance.now() - began)} ms`;
     if (text?.includes(PROBE))
-      return ok(name, `answers after ${took}${isRoot() ? ", as root without its sandbox" : ""}`);
+      return ok(name, `answers after ${took}, ${isRoot() ? "as root without" : "in"} its sandbox`);
     if (text === null)
-      return fail(name, `no answer within ${START_MS / 1_000} s`, "run it by hand");
+      return fail(
+        name,
+        `no answer within ${START_MS / 1_000} s`,
+        `the machine may be too busy or out of memory: time ${program} --headless=new --dump-dom about:blank`,
+      );
     if (/No usable sandbox|Failed to move to new namespace/i.test(text))
-      return fail(name, "Chromium finds no sandbox", "see the check user namespaces");
+      return fail(name, "Chromium finds no sandbox", adviceOnNamespaces(namespaces, program));
     const line =
       text.split("\n").find((l) => /error|fatal|cannot/i.test(l)) ?? text.trim().slice(-120);
-    return fail(name, line.trim().slice(0, 160), `run ${program} --headless by hand`);
+    return fail(name, line.trim().slice(0, 160), adviceOnStart(text, program));
   } finally {
     await rm(dir, { recursive: true, force: true, maxRetries: 5 });
   }
+}
+
+/** By what Chromium said before it ended. */
+function adviceOnStart(text: string, program: string): string {
+  if (/error while loading shared libraries/i.test(text))
+    return `a library is missing: apt-get install --reinstall ${basename(program)}`;
+  if (/No space left|Failed to create.*shared memory|\/dev\/shm/i.test(text))
+    return "free space in /tmp and /dev/shm (a container: --shm-size=1g)";
+  if (/Permission denied|read-only file system/i.test(text))
+    return "its user must be able to write its home and TMPDIR";
+  return `${program} --headless=new --dump-dom about:blank, as the service's user, says more`;
 }
 
 /** Xvnc starts on a free display and says so (10 s). */

@@ -21,7 +21,7 @@ export interface CheckDeps {
 }
 
 /** Above everything a check waits for itself. */
-const CHECK_MS = 30_000;
+const CHECK_MS = 60_000;
 const PROGRAM_MS = 10_000;
 
 export const ok = (name: string, found: string): Check => ({

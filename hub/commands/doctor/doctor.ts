@@ -7,7 +7,16 @@ import { ROLES, type Role } from "../install/roles.ts";
 import type { CommandDeps } from "../migrate.ts";
 import { checkBrowser, checkDisplay, checkScripts } from "./browser.ts";
 import { type Check, type CheckDeps, setting, told } from "./check.ts";
-import { checkHub, checkHubClock, checkHubs, checkSecret, checkWorkerVersions } from "./hub.ts";
+import { checkDatabase } from "./database.ts";
+import {
+  checkHub,
+  checkHubClock,
+  checkHubs,
+  checkOwnHealth,
+  checkSecret,
+  checkWorkerVersions,
+} from "./hub.ts";
+import { checkInstalled, hintInstalled, thisMachine } from "./installed.ts";
 import {
   checkDisk,
   checkFonts,
@@ -17,35 +26,39 @@ import {
   checkSharedMemory,
 } from "./machine.ts";
 import { checkNamespaces } from "./namespaces.ts";
+import { checkOwnUpdates } from "./own-updates.ts";
 import { checkSandbox } from "./sandbox.ts";
-import { checkDatabase, checkObjects, checkRedis } from "./stores.ts";
+import { checkObjects, checkRedis } from "./stores.ts";
 import { checkUpdates } from "./updates.ts";
 
 const DEFAULT_HUB = "http://localhost:8000";
 
 /** Where the hub of this machine's worker is. */
 function hubTarget(env: EnvSource) {
-  const given = ["SVC_HUB", "HUB_URL", "SVC_CONTROL_URL"].map((name) => setting(env, name));
-  const address = given.find((url) => url !== null) ?? null;
+  const names = ["SVC_HUB", "HUB_URL", "SVC_CONTROL_URL"];
+  const named = names.find((name) => setting(env, name) !== null) ?? null;
+  const address = named === null ? DEFAULT_HUB : (setting(env, named) ?? DEFAULT_HUB);
   return {
-    client: createHubClient(address ?? DEFAULT_HUB, setting(env, "SVC_API_TOKEN") ?? undefined),
-    named: address !== null,
+    client: createHubClient(address, setting(env, "SVC_API_TOKEN") ?? undefined),
+    named,
     secret: setting(env, "WORKER_SECRET"),
   };
 }
 
 async function checkWorker(deps: CheckDeps): Promise<Check[]> {
   const hub = hubTarget(deps.env);
+  const namespaces = told("user namespaces", () => checkNamespaces(deps));
   const [programs, ...rest] = await Promise.all([
     checkPrograms(deps),
-    told("browser start", () => checkBrowser(deps)),
+    told("browser start", async () => checkBrowser(deps, await namespaces)),
     told("display", () => checkDisplay(deps)),
-    told("user namespaces", () => checkNamespaces(deps)),
+    namespaces,
     told("fonts", () => checkFonts(deps)),
     told("fonts CJK, emoji", () => checkScripts(deps)),
     told("/dev/shm", () => checkSharedMemory()),
     told("disk", () => checkDisk(deps)),
     told("lane ports", () => checkPorts(deps)),
+    told("updates", () => checkOwnUpdates(deps)),
     told("hub", () => checkHub(hub)),
     told("clock", () => checkHubClock(hub)),
     told("worker link", () => checkSecret(hub)),
@@ -58,8 +71,10 @@ async function checkWorker(deps: CheckDeps): Promise<Check[]> {
 async function checkServer(deps: CheckDeps, role: "hub" | "control"): Promise<Check[]> {
   const config = loadHubConfig(deps.env, {}, role);
   const { redis_url, redis_prefix } = config;
+  const namespaces = told("user namespaces", () => checkNamespaces(deps));
   return Promise.all([
     told("port", () => checkServerPort(config.port, config.host)),
+    told("health", () => checkOwnHealth(config)),
     told("disk", () => checkDisk(deps)),
     told("database", () => checkDatabase(config)),
     ...(redis_url === null ? [] : [told("redis", () => checkRedis(redis_url))]),
@@ -70,8 +85,10 @@ async function checkServer(deps: CheckDeps, role: "hub" | "control"): Promise<Ch
     told("worker updates", () => checkUpdates(config)),
     ...(role === "hub"
       ? [
-          told("user namespaces", () => checkNamespaces(deps)),
-          told("script sandbox", () => checkSandbox({ ...config, path: deps.path })),
+          namespaces,
+          told("script sandbox", async () =>
+            checkSandbox({ ...config, path: deps.path }, await namespaces),
+          ),
         ]
       : []),
   ]);
@@ -85,16 +102,28 @@ function readRole(word: string | undefined): Role {
 
 /**
  * `flotilla doctor [hub|worker|control]`: what this machine lacks to be one, and what it is to talk to. Changes nothing.
+ * `--installed`: as the service that is installed here would find it.
  * @returns 0, or 1 when a check failed.
  */
 export async function runDoctor(
-  [word]: string[],
+  [word, name, ...more]: string[],
   { env, overrides, flags, terminal }: CommandDeps,
 ): Promise<number> {
   const role = readRole(word);
+  const machine = thisMachine(flags.prefix?.at(-1));
+  const installed = flags.installed !== undefined;
+  if (more.length > 0 || (name !== undefined && !installed))
+    throw new UsageError(
+      `unexpected word "${name}" after doctor ${role}: --installed takes a name`,
+    );
+  const words = name === undefined ? [role] : [role, name];
   const settings = { ...env, ...overrides };
   const deps = { env: settings, path: settings.PATH ?? "" };
-  const checks = role === "worker" ? await checkWorker(deps) : await checkServer(deps, role);
+  const here = () => (role === "worker" ? checkWorker(deps) : checkServer(deps, role));
+  const hint = installed ? null : await hintInstalled(role, machine);
+  const checks = installed
+    ? await checkInstalled(words, machine)
+    : [...(hint ? [hint] : []), ...(await here())];
   const ok = checks.every(({ status }) => status !== "fail");
   if (flags.json !== undefined) terminal.out(`${JSON.stringify({ ok, checks }, null, 2)}\n`);
   else terminal.out(`${tableOf(checks, terminal)}\n`);

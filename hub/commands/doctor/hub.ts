@@ -7,36 +7,101 @@ import type { HubClient } from "../../cli/hub-client.ts";
 import type { HubEntry } from "../../cluster/hubs.ts";
 import { openShared } from "../../stores/open-shared.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
-import { skewOf } from "./stores.ts";
+import { skewOf } from "./clocks.ts";
+import { adviceOnUpgrade, upgradeStatus, whyUnreachable } from "./reach.ts";
 
 const HUB_MS = 5_000;
 /** The header has whole seconds. */
 const DATE_STEP_MS = 1_000;
 const MAX_SKEW_MS = 5_000;
+const PROBE_PATH = "/workers/doctor-probe/link";
 
 export interface HubTarget {
   client: HubClient;
-  /** An address was given; the default one may not be started yet. */
-  named: boolean;
+  /** The variable that gave the address; null: the default one, which may not be started yet. */
+  named: string | null;
   secret: string | null;
+}
+
+const FIRST = "the hub has to answer first: see the check hub";
+
+interface HealthBody {
+  status?: unknown;
+  workers?: unknown;
+  version?: unknown;
+  degraded?: { part?: unknown; detail?: unknown }[];
 }
 
 /** A hub that was named must answer; the default one may not be started yet. */
 export async function checkHub({ client, named }: HubTarget): Promise<Check> {
   const name = "hub";
+  const variable = named ?? "HUB_URL";
   try {
     const { status, body } = await client.call("GET", "/health", undefined, HUB_MS);
-    const health = (body ?? {}) as { status?: unknown; workers?: unknown; version?: unknown };
-    const found = `${client.url}: ${health.status ?? status}, ${health.workers ?? 0} workers, version ${health.version ?? "unknown"}`;
+    const health = (body ?? {}) as HealthBody;
+    const found = `${client.url}: ${health.status ?? `HTTP ${status}`}, ${health.workers ?? 0} workers, version ${health.version ?? "unknown"}`;
+    if (health.version === undefined) return fail(name, found, adviceOnStranger(status, variable));
     if (status === 200 && health.status === "ok") return ok(name, found);
-    return fail(name, found, "look at the hub's log: journalctl -u flotilla-hub");
-  } catch (err) {
-    return (named ? fail : warn)(
+    const worst = degradedOf(health);
+    return fail(
       name,
-      errorMessage(err),
-      "start one (flotilla dev), or set HUB_URL or SVC_HUB to its address",
+      [found, ...worst.map((one) => one.found)].join("; "),
+      worst[0]?.advice ?? LOG,
     );
+  } catch (err) {
+    const why = await whyUnreachable(client.url, variable);
+    const tell = named === null ? warn : fail;
+    if (why === null) return tell(name, errorMessage(err), LOG);
+    return tell(name, why.found, why.advice);
   }
+}
+
+const LOG = "look at the hub's log: journalctl -u flotilla-hub";
+
+/** No hub answers `/health` without its version. */
+function adviceOnStranger(status: number, variable: string): string {
+  if (status === 401 || status === 403)
+    return "a router before the hub asks for a login: it must let /health and /workers/ through";
+  if (status === 502 || status === 503 || status === 504)
+    return "a router answers, and no hub behind it: see its list of hubs, and whether they run";
+  return `what answers there is no hub: set ${variable} to a hub's address, or that of the router before them`;
+}
+
+const PART_ADVICE: Record<string, string> = {
+  database: "free space on the disk of the database, or make it writable; flotilla doctor hub",
+  object_store: "free space where bodies go, or make it writable; flotilla doctor hub",
+  worker_registry: "Redis must answer the hub: flotilla doctor hub",
+};
+
+/** What of a hub does not work, in the words of its `/health`. */
+export const degradedOf = ({ degraded }: HealthBody) =>
+  (Array.isArray(degraded) ? degraded : []).map(({ part, detail }) => ({
+    found: `${part}: ${detail}`,
+    advice: PART_ADVICE[String(part)] ?? LOG,
+  }));
+
+/** Of the hub or control plane that runs here on its port, where one does: what it says of itself. */
+export async function checkOwnHealth({
+  port,
+  host,
+}: {
+  port: number;
+  host: string;
+}): Promise<Check> {
+  const name = "health";
+  const at = /^(0\.0\.0\.0|::|)$/.test(host) ? "127.0.0.1" : host;
+  for (const path of ["/health", "/api/v1/health"]) {
+    const url = `http://${at.includes(":") ? `[${at}]` : at}:${port}${path}`;
+    const answer = await fetch(url, { signal: AbortSignal.timeout(HUB_MS) }).catch(() => null);
+    const body = (await answer?.json().catch(() => null)) as HealthBody | null | undefined;
+    if (answer === null || !body || typeof body.version !== "string") continue;
+    const worst = degradedOf(body);
+    if (worst.length > 0)
+      return fail(name, worst.map(({ found }) => found).join("; "), worst[0]?.advice ?? LOG);
+    if (!answer.ok) return fail(name, `${url} answers ${answer.status}`, LOG);
+    return ok(name, `${url}: nothing is degraded`);
+  }
+  return ok(name, "it does not run here now");
 }
 
 /** The clock of this machine against the hub's Date header. */
@@ -56,7 +121,7 @@ export async function checkHubClock({ client, named }: HubTarget): Promise<Check
     if (Math.abs(skew) <= MAX_SKEW_MS) return ok(name, found);
     return fail(name, found, "timedatectl set-ntp true, on both machines");
   } catch (err) {
-    return (named ? fail : warn)(name, errorMessage(err), "the hub has to answer first");
+    return (named === null ? warn : fail)(name, errorMessage(err), FIRST);
   }
 }
 
@@ -89,10 +154,11 @@ function closeOf(url: string, secret: string | null): Promise<{ code: number; re
 }
 
 /** WORKER_SECRET, and that WebSockets get through to the hub. */
-export async function checkSecret({ client, named, secret }: HubTarget): Promise<Check> {
+export async function checkSecret(target: HubTarget): Promise<Check> {
   const name = "worker link";
+  const { client, secret } = target;
   try {
-    const { code, reason } = await closeOf(client.socketUrl("/workers/doctor-probe/link"), secret);
+    const { code, reason } = await closeOf(client.socketUrl(PROBE_PATH), secret);
     if (code === LINK_CLOSE.bad_secret || reason === BAD_SECRET_REASON)
       return fail(
         name,
@@ -101,26 +167,35 @@ export async function checkSecret({ client, named, secret }: HubTarget): Promise
       );
     if (code === LINK_CLOSE.bad_message)
       return ok(name, secret === null ? "taken without WORKER_SECRET" : "WORKER_SECRET is taken");
-    return (named ? fail : warn)(
-      name,
-      `closed with ${code} ${reason}`.trim(),
-      "a router between must let WebSockets through",
-    );
+    return tellUpgrade(target, `closed with ${code} ${reason}`.trim());
   } catch (err) {
-    return (named ? fail : warn)(
-      name,
-      errorMessage(err),
-      "a router between must let WebSockets through",
-    );
+    return tellUpgrade(target, errorMessage(err));
   }
+}
+
+/** Why a WebSocket to the hub did not come about. */
+async function tellUpgrade({ client, named }: HubTarget, said: string): Promise<Check> {
+  const name = "worker link";
+  const tell = named === null ? warn : fail;
+  const status = await upgradeStatus(client.socketUrl(PROBE_PATH)).catch(() => null);
+  if (status === null) return tell(name, said, FIRST);
+  if (status === 101) return tell(name, said, LOG);
+  const health = await client.call("GET", "/health", undefined, HUB_MS).catch(() => null);
+  if ((health?.body as HealthBody | null)?.version === undefined) return tell(name, said, FIRST);
+  const { found, advice } = adviceOnUpgrade(status);
+  return tell(name, found, advice);
 }
 
 interface Versioned {
   version: string;
-  worker_id?: string;
+}
+interface ListedWorker extends Versioned {
+  worker_id: string;
+  alive: boolean;
+  update?: { state: string; target: string; error?: string | null } | null;
 }
 
-/** Workers of another version than the hub fetch its sources, unless that is switched off. */
+/** Workers of another version than the hub fetch its sources, unless that is switched off or failed. */
 export async function checkWorkerVersions({ client, named }: HubTarget): Promise<Check> {
   const name = "worker versions";
   try {
@@ -130,9 +205,18 @@ export async function checkWorkerVersions({ client, named }: HubTarget): Promise
     if (listed?.status === 401)
       return warn(name, "the hub asks for its token", "set SVC_API_TOKEN to the hub's");
     const version = (health?.body as Versioned | null)?.version ?? "unknown";
-    const workers =
-      (listed?.body as { workers?: (Versioned & { alive: boolean })[] } | null)?.workers ?? [];
-    const others = workers.filter((worker) => worker.alive && worker.version !== version);
+    const workers = (listed?.body as { workers?: ListedWorker[] } | null)?.workers ?? [];
+    const alive = workers.filter((worker) => worker.alive);
+    const failed = alive.filter(({ update }) => update?.state === "failed");
+    if (failed.length > 0)
+      return warn(
+        name,
+        failed
+          .map((w) => `${w.worker_id} could not become ${w.update?.target}: ${w.update?.error}`)
+          .join("; "),
+        "journalctl -u 'flotilla-worker@*' there says more; mend it, or install the hub's version by hand",
+      );
+    const others = alive.filter((worker) => worker.version !== version);
     if (others.length === 0)
       return ok(name, `${workers.length} workers, all of version ${version}`);
     return warn(
@@ -141,7 +225,7 @@ export async function checkWorkerVersions({ client, named }: HubTarget): Promise
       "they update themselves unless SVC_WORKER_AUTO_FETCH_SOURCE=0; else install the hub's version there",
     );
   } catch (err) {
-    return (named ? fail : warn)(name, errorMessage(err), "the hub has to answer first");
+    return (named === null ? warn : fail)(name, errorMessage(err), FIRST);
   }
 }
 

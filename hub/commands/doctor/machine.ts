@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { open, rm, statfs } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { statfs } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { errorMessage } from "#shared/errors.ts";
 import { CDP_PORT_BASE, MAX_DISK_PCT, VNC_PORT_BASE } from "#shared/limits.ts";
 import { humanSize } from "#shared/names.ts";
@@ -17,7 +17,8 @@ import {
   setting,
   warn,
 } from "./check.ts";
-import { isFree, ownerOf } from "./sockets.ts";
+import { isFree, ownerOf, type PortOwner } from "./sockets.ts";
+import { adviceOnWrite, measureFsync } from "./write.ts";
 
 const GB = 1024 ** 3;
 const VIEWER_PORT_BASE = 6080;
@@ -112,13 +113,12 @@ export async function checkDisk({ env }: CheckDeps): Promise<Check> {
   const free = bavail * bsize;
   const used = blocks === 0 ? 0 : (100 * (blocks - bfree)) / (blocks - bfree + bavail);
   const space = `${humanSize(free)} free, ${used.toFixed(0)} % used at ${dir}`;
-  const sync_ms = await measureFsync(dir).catch((err: unknown) => errorMessage(err));
-  if (typeof sync_ms === "string")
-    return fail(
-      name,
-      `${space}; ${sync_ms}`,
-      `SVC_DATA_DIR must be writable: chown it to the service's user`,
-    );
+  let sync_ms: number;
+  try {
+    sync_ms = await measureFsync(dir);
+  } catch (err) {
+    return fail(name, `${space}; ${errorMessage(err)}`, adviceOnWrite(err, dir, "SVC_DATA_DIR"));
+  }
   const found = `${space}, fsync ${sync_ms.toFixed(1)} ms`;
   if (used >= MAX_DISK_PCT)
     return fail(name, found, "a worker takes no job above 90 %: free space");
@@ -127,22 +127,8 @@ export async function checkDisk({ env }: CheckDeps): Promise<Check> {
   return ok(name, found);
 }
 
-async function measureFsync(dir: string): Promise<number> {
-  const path = join(dir, `.flotilla-doctor-${process.pid}`);
-  const file = await open(path, "wx", 0o600);
-  try {
-    await file.writeFile(Buffer.alloc(4_096));
-    const began = performance.now();
-    await file.sync();
-    return performance.now() - began;
-  } finally {
-    await file.close();
-    await rm(path, { force: true });
-  }
-}
-
-/** Ports of this machine's lanes (fleet spec §2.5). */
-export async function checkPorts({ env }: CheckDeps): Promise<Check> {
+/** Ports of this machine's lanes (fleet spec §2.5). Those that processes of `unit` hold are that service's own lanes. */
+export async function checkPorts({ env }: CheckDeps, unit?: string): Promise<Check> {
   const name = "lane ports";
   const lanes = Math.min(100, Math.max(1, numberOf(env.LANE_POOL, 2)));
   const bases = [
@@ -151,17 +137,37 @@ export async function checkPorts({ env }: CheckDeps): Promise<Check> {
     numberOf(env.NOVNC_BASE_PORT, VIEWER_PORT_BASE),
   ];
   const ports = bases.flatMap((base) => Array.from({ length: lanes }, (_, i) => base + i));
-  const free = await Promise.all(
-    ports.map((port) => (port > 0 && port < 65_536 ? isFree(port) : Promise.resolve(false))),
-  );
+  const impossible = ports.filter((port) => port < 1 || port > 65_535);
+  if (impossible.length > 0)
+    return fail(
+      name,
+      `${impossible.join(", ")} are no ports`,
+      "SVC_CDP_PORT_BASE, SVC_VNC_PORT_BASE and NOVNC_BASE_PORT, with the lanes counted from there, must stay below 65536",
+    );
+  const free = await Promise.all(ports.map((port) => isFree(port)));
   const taken = ports.filter((_, i) => !free[i]);
-  if (taken.length === 0) return ok(name, `${ports.length} free for ${lanes} lanes`);
   const owners = await Promise.all(taken.map(ownerOf));
+  const isOwn = (i: number) => unit !== undefined && owners[i]?.unit === unit;
+  const strange = taken.filter((_, i) => !isOwn(i));
+  if (strange.length === 0) {
+    const own = taken.length > 0 ? `; ${taken.length} are used by the service's own lanes` : "";
+    return ok(name, `${ports.length - taken.length} free for ${lanes} lanes${own}`);
+  }
+  const list = taken.flatMap((port, i) =>
+    isOwn(i) ? [] : [`${port}${owners[i] ? ` by ${owners[i]?.text}` : ""}`],
+  );
   return warn(
     name,
-    `in use: ${taken.map((port, i) => `${port}${owners[i] ? ` by ${owners[i]}` : ""}`).join(", ")}`,
-    "a worker runs here already, or set SVC_CDP_PORT_BASE, SVC_VNC_PORT_BASE, NOVNC_BASE_PORT",
+    `in use: ${list.join(", ")}`,
+    adviceOnPorts(owners.filter((_, i) => !isOwn(i))),
   );
+}
+
+function adviceOnPorts(owners: (PortOwner | null)[]): string {
+  const unit = owners.find((owner) => owner?.unit?.startsWith("flotilla-"))?.unit;
+  return unit
+    ? `${unit} has them: a second worker of this machine needs SVC_CDP_PORT_BASE, SVC_VNC_PORT_BASE and NOVNC_BASE_PORT of its own`
+    : "stop what has them, or set SVC_CDP_PORT_BASE, SVC_VNC_PORT_BASE, NOVNC_BASE_PORT to others";
 }
 
 /** Who answers where. */
@@ -193,9 +199,21 @@ export async function checkServerPort(port: number, host: string): Promise<Check
     if (version) return ok(name, `${port} is held by ${who} that answers, version ${version}`);
   }
   const owner = await ownerOf(port);
+  if (owner)
+    return fail(
+      name,
+      `${port} is held: ${owner.text} listens there`,
+      `stop it, or set SVC_PORT to another`,
+    );
+  if (port > 0 && port < 1_024)
+    return fail(
+      name,
+      `${port} cannot be used on ${host}`,
+      "ports below 1024 are root's: set SVC_PORT to a higher one, with a router before it",
+    );
   return fail(
     name,
-    `${port} cannot be used${owner ? `: ${owner} listens there` : ` on ${host}`}`,
-    "stop it, or set SVC_PORT (SVC_HOST) to another",
+    `${port} cannot be used on ${host}`,
+    `SVC_HOST must be an address of this machine (0.0.0.0 for all), or somebody else's process has the port: ss -ltnp as root`,
   );
 }

@@ -7,6 +7,8 @@ const read = (path: string): Promise<string | null> =>
     () => null,
   );
 
+const KINDS = ["--map-root-user", "--pid", "--net", "--mount", "--ipc", "--uts"];
+
 /** Chromium's sandbox needs them under NoNewPrivileges, where its setuid helper cannot work. */
 export async function checkNamespaces({ path }: CheckDeps): Promise<Check> {
   const name = "user namespaces";
@@ -34,14 +36,25 @@ export async function checkNamespaces({ path }: CheckDeps): Promise<Check> {
       "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or a profile for the browser with `userns,`",
     );
   const unshare = Bun.which("unshare", { PATH: path });
-  const worked =
-    unshare !== null && (await outputOf([unshare, "--user", "--pid", "--fork", "echo", "made"]));
-  if (unshare !== null && !(worked || "").includes("made"))
-    return warn(
-      name,
-      "cannot be made here",
-      "allow them, or run the worker outside of this container",
-    );
+  if (unshare !== null) {
+    // All that Chromium and bubblewrap make.
+    const said = await outputOf([unshare, "--user", ...KINDS, "--fork", "echo", "made"]);
+    if (!(said ?? "").includes("made"))
+      return warn(
+        name,
+        `cannot be made here: ${said?.trim().split("\n")[0] || "unshare did not end"}`,
+        "allow them: outside of this container, with another seccomp profile, or in the unit's RestrictNamespaces=",
+      );
+  }
   const bwrap = Bun.which("bwrap", { PATH: path });
   return ok(name, `allowed${bwrap ? "; bubblewrap is there" : ""}`);
 }
+
+/**
+ * What to do where `program` gets no namespaces: what the check of them says, and where that found nothing, what keeps them
+ * from this program alone.
+ */
+export const adviceOnNamespaces = ({ status, advice }: Check, program: string): string =>
+  status === "ok"
+    ? `namespaces can be made here, by unshare: dmesg | grep -i denied names what keeps them from ${program}, a profile of AppArmor (add \`userns,\`), SELinux or seccomp`
+    : advice;

@@ -5,11 +5,13 @@ import { runScript } from "../../runner/run-script.ts";
 import {
   closeSandboxes,
   findSandbox,
+  lacksNamespaces,
   type SandboxConfig,
   SandboxError,
 } from "../../runner/sandbox.ts";
 import type { ScriptDoor, ScriptOutcome } from "../../runner/types.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
+import { adviceOnNamespaces } from "./namespaces.ts";
 
 const refuse = async () => {
   throw new AppError("forbidden", "the doctor has no session");
@@ -29,21 +31,24 @@ const tryScript = (config: SandboxConfig): Promise<ScriptOutcome> =>
   );
 
 /** What scripts of jobs run in (modes codegen-loop and rerun); jobs that fetch need none of it. */
-export async function checkSandbox(config: SandboxConfig): Promise<Check> {
+export async function checkSandbox(config: SandboxConfig, namespaces: Check): Promise<Check> {
   try {
-    return await tryOut(config);
+    return await tryOut(config, namespaces);
   } finally {
     closeSandboxes(config.data_dir);
   }
 }
 
-async function tryOut(config: SandboxConfig): Promise<Check> {
+async function tryOut(config: SandboxConfig, namespaces: Check): Promise<Check> {
   const name = "script sandbox";
   try {
     await findSandbox(config);
   } catch (err) {
     if (!(err instanceof SandboxError)) throw err;
-    return warn(name, err.found, err.advice);
+    const advice = lacksNamespaces(err.found)
+      ? adviceOnNamespaces(namespaces, "bubblewrap")
+      : err.advice;
+    return warn(name, err.found, advice);
   }
   const { end, detail, result, run_ms, stderr } = await tryScript(config);
   if (end !== "ok" || result !== 42) {

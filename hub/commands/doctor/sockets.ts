@@ -24,8 +24,20 @@ async function inodesOf(port: number): Promise<Set<string>> {
   );
 }
 
-/** `name (pid N)` of the process that listens on `port`; null when there is none or only root may know. */
-export async function ownerOf(port: number): Promise<string | null> {
+export interface PortOwner {
+  /** `name (pid N)` */
+  text: string;
+  /** The service of systemd that the process belongs to. */
+  unit: string | null;
+}
+
+async function unitOf(pid: string): Promise<string | null> {
+  const text = await readFile(`/proc/${pid}/cgroup`, "utf8").catch(() => "");
+  return /\/([^/\n]+\.service)(\/|$)/m.exec(text)?.[1] ?? null;
+}
+
+/** The process that listens on `port`; null when there is none or only root may know. */
+export async function ownerOf(port: number): Promise<PortOwner | null> {
   const inodes = await inodesOf(port);
   if (inodes.size === 0) return null;
   for (const pid of (await readdir("/proc")).filter((name) => /^[0-9]+$/.test(name))) {
@@ -34,7 +46,7 @@ export async function ownerOf(port: number): Promise<string | null> {
       const target = await readlink(`/proc/${pid}/fd/${fd}`).catch(() => "");
       if (!inodes.has(target)) continue;
       const comm = await readFile(`/proc/${pid}/comm`, "utf8").catch(() => "?");
-      return `${comm.trim()} (pid ${pid})`;
+      return { text: `${comm.trim()} (pid ${pid})`, unit: await unitOf(pid) };
     }
   }
   return null;

@@ -1,68 +1,20 @@
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { RedisClient } from "bun";
 import { withDeadline } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { hideCredentials } from "#shared/hide-credentials.ts";
 import { silentLog } from "#shared/log.ts";
 import type { HubConfig } from "../../config.ts";
-import { pendingOf, readSchemaState } from "../../db/schema-state.ts";
 import { openObjects } from "../../stores/open-objects.ts";
 import { readRedisUrl, whyNot } from "../../stores/redis-url.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
+import { clockText, MAX_SKEW_MS, SET_CLOCK, skewOf } from "./clocks.ts";
+import { adviceOnWrite, codeOf, measureFsync } from "./write.ts";
 
 const REDIS_MS = 5_000;
 const OBJECTS_MS = 15_000;
-/** Leases and deadlines are reckoned in seconds. */
-const MAX_SKEW_MS = 2_000;
-
-/** How far `theirs` is off, whatever the way there took: 0 while it lies between asking and answer. Milliseconds. */
-export const skewOf = (theirs: number, asked: number, answered: number): number => {
-  if (theirs < asked) return theirs - asked;
-  return theirs > answered ? theirs - answered : 0;
-};
-
-const clockText = (ms: number): string =>
-  ms === 0
-    ? "clocks agree"
-    : `its clock is ${(Math.abs(ms) / 1_000).toFixed(1)} s ${ms < 0 ? "behind" : "ahead"}`;
-const SET_CLOCK = "timedatectl set-ntp true, on both machines";
-
-export async function checkDatabase({ db_url }: HubConfig): Promise<Check> {
-  const name = "database";
-  try {
-    const state = await readSchemaState(db_url);
-    if (!state.exists && state.dialect === "postgres")
-      return fail(
-        name,
-        "the server has no database of this name",
-        "create database (README, Several machines), or SVC_DB_URL must name the one that is there",
-      );
-    const kind = `${state.dialect === "sqlite" ? "SQLite" : "Postgres"} ${state.version}`;
-    const pending = pendingOf(state);
-    const skew = state.clock
-      ? skewOf(state.clock.theirs, state.clock.asked, state.clock.answered)
-      : 0;
-    const found = `${kind}, ${state.applied.length} migrations${state.clock ? `, ${clockText(skew)}` : ""}`;
-    if (Math.abs(skew) > MAX_SKEW_MS) return fail(name, found, SET_CLOCK);
-    if (state.dialect === "postgres" && Number.parseInt(state.version, 10) < 13)
-      return warn(name, found, "Postgres 13 or later is what is tested");
-    if (state.applied.length === 0)
-      return ok(name, `${kind}, empty: the first start makes the tables`);
-    if (pending.length > 0)
-      return warn(name, `${found}, ${pending.length} behind`, "flotilla migrate, or start the hub");
-    return ok(name, found);
-  } catch (err) {
-    const said = hideCredentials(errorMessage(err));
-    return fail(
-      name,
-      said,
-      /newer/.test(said)
-        ? "install the newer version here"
-        : "SVC_DB_URL must name a server that runs",
-    );
-  }
-}
-
 /** Reachable, recent enough, and never throws state away: leases and registrations are in it. */
 export async function checkRedis(url: string): Promise<Check> {
   const name = "redis";
@@ -105,29 +57,66 @@ export async function checkRedis(url: string): Promise<Check> {
       why,
       /certificate/i.test(why)
         ? "NODE_EXTRA_CA_CERTS must name the PEM file of the authority that signed its certificate"
-        : "SVC_REDIS_URL must name a server that runs: redis://:PASSWORD@host:6379/0",
+        : adviceOnRedis(why),
     );
   } finally {
     client.close();
   }
 }
 
-/** One small object is written, read back and deleted. A directory is judged by the check of the disk. */
-export async function checkObjects({ objects_url, object_keys }: HubConfig): Promise<Check> {
+/** By Redis' own words, or the system's. */
+function adviceOnRedis(why: string): string {
+  if (/^(WRONGPASS|NOAUTH)|invalid.*password|without any password/i.test(why))
+    return "the password in SVC_REDIS_URL must be that of the server: redis://:PASSWORD@host:6379/0";
+  if (/NOPERM/.test(why))
+    return "the user in SVC_REDIS_URL needs the rights to every command (ACL)";
+  if (/LOADING/.test(why)) return "the server reads its data: try again in a moment";
+  if (/DB index/i.test(why)) return "the number at the end of SVC_REDIS_URL is no database of it";
+  if (/ENOTFOUND|EAI_AGAIN|getaddrinfo/i.test(why))
+    return "the host name in SVC_REDIS_URL has no address: see /etc/hosts and DNS";
+  if (/ECONNREFUSED|refused/i.test(why))
+    return "nothing listens there: start Redis, and see bind and port in redis.conf";
+  if (/closed the connection/i.test(why))
+    return "what listens there speaks no plain Redis: rediss:// where it wants TLS";
+  return "SVC_REDIS_URL must name a server that runs and that this machine reaches: redis://:PASSWORD@host:6379/0";
+}
+
+/** One small object is written, read back and deleted; in a directory, a file. */
+export async function checkObjects({
+  objects_url,
+  object_keys,
+}: Pick<HubConfig, "objects_url" | "object_keys">): Promise<Check> {
+  const [, dir] = /^file:(?:\/\/)?(.+)$/is.exec(objects_url.trim()) ?? [];
+  if (dir !== undefined) return checkDirectory(resolve(dir));
+  return checkBucket(objects_url, object_keys);
+}
+
+/** Nothing is made here that the service would have to own: a directory that is not there is made by its first start. */
+async function checkDirectory(dir: string): Promise<Check> {
   const name = "objects";
-  if (/^file:/i.test(objects_url))
-    return ok(name, `${objects_url.replace(/^file:/i, "")} (a directory)`);
+  let at = dir;
+  while (!existsSync(at)) at = dirname(at);
+  try {
+    const sync_ms = await measureFsync(at);
+    const found =
+      at === dir
+        ? `${dir}: written and deleted, fsync ${sync_ms.toFixed(1)} ms`
+        : `${dir} is not there: the first start makes it`;
+    return ok(name, found);
+  } catch (err) {
+    return fail(name, errorMessage(err), adviceOnWrite(err, at, "SVC_OBJECTS_URL"));
+  }
+}
+
+async function checkBucket(url: string, keys: HubConfig["object_keys"]): Promise<Check> {
+  const name = "objects";
   const key = `doctor/probe-${randomBytes(6).toString("hex")}`;
   const body = randomBytes(64);
-  const where = hideCredentials(objects_url);
+  const where = hideCredentials(url);
+  const ask = <T>(work: Promise<T>) => withDeadline("objects", OBJECTS_MS, work);
   try {
-    const store = await withDeadline(
-      "objects",
-      OBJECTS_MS,
-      openObjects(objects_url, { log: silentLog, keys: object_keys }),
-    );
+    const store = await ask(openObjects(url, { log: silentLog, keys }));
     try {
-      const ask = <T>(work: Promise<T>) => withDeadline("objects", OBJECTS_MS, work);
       const began = performance.now();
       await ask(store.put(key, body));
       const read = await ask(store.read(key));
@@ -143,10 +132,22 @@ export async function checkObjects({ objects_url, object_keys }: HubConfig): Pro
       await store.close();
     }
   } catch (err) {
-    return fail(
-      name,
-      hideCredentials(errorMessage(err)),
-      "SVC_OBJECTS_URL, its keys and the bucket's rights: put, get and delete below doctor/",
-    );
+    const said = hideCredentials(errorMessage(err));
+    return fail(name, said, adviceOnBucket(said, codeOf(err)));
   }
+}
+
+/** By the code of S3's answer or of the connection. */
+function adviceOnBucket(said: string, code: string): string {
+  const words = `${code} ${said}`;
+  if (/InvalidAccessKeyId|SignatureDoesNotMatch|S3_ACCESS_KEY_ID|ExpiredToken/i.test(words))
+    return "S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY must be a pair that the bucket's server knows, and its clock that of this machine";
+  if (/NoSuchBucket/i.test(words)) return "make the bucket, or name another in SVC_OBJECTS_URL";
+  if (/AccessDenied|Forbidden|\b403\b/i.test(words))
+    return "the key must have the right to put, get and delete in the bucket (here below doctor/)";
+  if (/certificate|CERT/i.test(words))
+    return "NODE_EXTRA_CA_CERTS must name the PEM file of the authority that signed its certificate";
+  if (/refused|unable to connect|ECONN|socket|within|not answer|ENOTFOUND/i.test(words))
+    return "endpoint= in SVC_OBJECTS_URL must be the address of an S3 server that runs and that this machine reaches";
+  return "SVC_OBJECTS_URL, its keys and the bucket's rights: put, get and delete below doctor/";
 }

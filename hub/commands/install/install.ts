@@ -222,7 +222,8 @@ function nextSteps({ staged, system, target, paths, flags }: Work): string[] {
   if (staged) return [`staged for ${unit}; the package has to create the user and run systemctl`];
   if (!system.has_systemd)
     return [`systemd does not run here: start it with the variables of ${paths.env} yourself`];
-  const doctor = `check the machine: sudo sh -c 'set -a; . ${paths.env}; flotilla doctor ${target.role}'`;
+  const words = [target.role, target.instance].filter((word) => word !== null).join(" ");
+  const doctor = `check the machine: sudo flotilla doctor ${words} --installed`;
   if (flags.now !== undefined) return [doctor, `watch it: journalctl -fu ${unit}`];
   return [`next: edit ${paths.env}`, doctor, `start it: systemctl restart ${unit}`];
 }

@@ -1,0 +1,231 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createHubClient } from "#hub/cli/hub-client.ts";
+import type { Check } from "#hub/commands/doctor/check.ts";
+import { checkDatabase } from "#hub/commands/doctor/database.ts";
+import { checkHub, checkOwnHealth, checkSecret } from "#hub/commands/doctor/hub.ts";
+import { checkOwnUpdates } from "#hub/commands/doctor/own-updates.ts";
+import { checkSandbox } from "#hub/commands/doctor/sandbox.ts";
+import { checkObjects } from "#hub/commands/doctor/stores.ts";
+import { programOf, serviceLines } from "#hub/commands/doctor/transient.ts";
+import { adviceOnWrite } from "#hub/commands/doctor/write.ts";
+import { openDb } from "#hub/db/db.ts";
+import { silentLog } from "#shared/log.ts";
+import { freePort } from "#test/support/ports.ts";
+
+/** Every advice of the doctor follows from what it found. */
+
+let dir: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), "flotilla-advice-"));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const targetOf = (url: string) => ({
+  ...{ client: createHubClient(url, undefined), named: "HUB_URL", secret: null },
+});
+
+test("a hub that cannot be reached is told by what keeps this machine from it", async () => {
+  const silent = createServer((socket) => socket.on("error", () => {}));
+  const deaf = createServer((socket) => socket.destroy());
+  const portOf = (server: typeof silent) =>
+    new Promise<number>((done) =>
+      server.listen(0, "127.0.0.1", () => done((server.address() as { port: number }).port)),
+    );
+  await portOf(silent);
+  const plain = await portOf(deaf);
+  try {
+    const rows = [
+      [`http://127.0.0.1:${freePort()}`, "nothing listens at", "start the hub there"],
+      ["http://no-such-host.invalid:8000", "has no address", "DNS or /etc/hosts"],
+      [`https://127.0.0.1:${plain}`, "speaks no TLS", "must begin with http:// or ws://"],
+    ] as const;
+    for (const [url, found, advice] of rows) {
+      const check = await checkHub(targetOf(url));
+      expect(check).toMatchObject({ name: "hub", status: "fail" });
+      expect(check.found).toContain(found);
+      expect(check.advice).toContain(advice);
+      const link = await checkSecret(targetOf(url));
+      expect(link).toMatchObject({ name: "worker link", status: "fail" });
+      expect(link.advice).not.toContain("WebSockets");
+    }
+  } finally {
+    silent.close();
+    deaf.close();
+  }
+}, 60_000);
+
+/** Answers plain calls as a hub does, and WebSockets as `upgrade` says. */
+const routerThat = (upgrade: () => Response, health: () => Response = healthy) =>
+  Bun.serve({
+    ...{ port: 0, hostname: "127.0.0.1" },
+    fetch: (request) => (new URL(request.url).pathname === "/health" ? health() : upgrade()),
+  });
+const healthy = () => Response.json({ status: "ok", workers: 0, version: "v1", degraded: [] });
+
+test("what a router makes of a WebSocket says which of its rules is wrong", async () => {
+  const rows = [
+    [200, "let WebSockets through: Upgrade and Connection"],
+    [426, "let WebSockets through: Upgrade and Connection"],
+    [401, "asks for a login"],
+    [404, "sends /workers/ elsewhere"],
+    [502, "has no hub to send it to"],
+  ] as const;
+  for (const [status, advice] of rows) {
+    await using router = routerThat(() => new Response("", { status }));
+    const check = await checkSecret(targetOf(router.url.href));
+    expect(check).toMatchObject({ status: "fail" });
+    expect(check.found).toBe(`a WebSocket is answered with ${status}`);
+    expect(check.advice).toContain(advice);
+  }
+}, 30_000);
+
+test("what answers at the hub's address and is none is told from a hub that is degraded", async () => {
+  const answer = (body: object, status = 200) => Response.json(body, { status });
+  const full = [
+    { part: "object_store", detail: "the object store is read-only" },
+    { part: "database", detail: "the disk of the database is full" },
+  ];
+  const rows = [
+    [() => new Response("nginx", { status: 502 }), "HTTP 502", "no hub behind it"],
+    [() => new Response("login", { status: 401 }), "HTTP 401", "asks for a login"],
+    [() => new Response("hello"), "HTTP 200", "is no hub: set HUB_URL"],
+    [
+      () => answer({ status: "degraded", version: "v1", workers: 1, degraded: full }),
+      "object_store: the object store is read-only; database: the disk of the database is full",
+      "free space where bodies go",
+    ],
+  ] as const;
+  for (const [health, found, advice] of rows) {
+    await using router = routerThat(() => new Response(""), health);
+    const check = await checkHub(targetOf(router.url.href));
+    expect(check).toMatchObject({ name: "hub", status: "fail" });
+    expect(check.found).toContain(found);
+    expect(check.advice).toContain(advice);
+  }
+}, 30_000);
+
+test("the health of the hub that runs here is told in its own words, also a control plane's", async () => {
+  const degraded = [{ part: "database", detail: "the disk of the database is full" }];
+  await using control = Bun.serve({
+    ...{ port: 0, hostname: "127.0.0.1" },
+    fetch: (request) =>
+      new URL(request.url).pathname === "/api/v1/health"
+        ? Response.json({ ok: true, version: "v1", degraded })
+        : Response.json({ detail: "no such path" }, { status: 404 }),
+  });
+  const port = Number(control.port);
+  const check = await checkOwnHealth({ port, host: "0.0.0.0" });
+  expect(check).toMatchObject({
+    ...{ status: "fail", found: "database: the disk of the database is full" },
+    advice: expect.stringContaining("free space on the disk of the database"),
+  });
+  const none = await checkOwnHealth({ port: freePort(), host: "127.0.0.1" });
+  expect(none).toMatchObject({ status: "ok", found: "it does not run here now" });
+});
+
+test("a SQLite file that is damaged, no database or not to be written is told as that, and stays as it is", async () => {
+  const path = (name: string) => join(dir, name);
+  const db = await openDb(`sqlite:${path("good.db")}`, { log: silentLog });
+  await db.close();
+  const good = await checkDatabase({ db_url: `sqlite:${path("good.db")}` });
+  expect(good).toMatchObject({ status: "ok" });
+  expect(good.found).toContain("written and taken back");
+  const bytes = readFileSync(path("good.db"));
+  writeFileSync(path("noise.db"), crypto.getRandomValues(new Uint8Array(20_000)));
+  writeFileSync(path("torn.db"), Buffer.from(bytes).fill(0xa5, 4_096 * 3, 4_096 * 8));
+  for (const name of ["noise.db", "torn.db"]) {
+    const before = readFileSync(path(name));
+    const check = await checkDatabase({ db_url: `sqlite:${path(name)}` });
+    expect(check).toMatchObject({ name: "database", status: "fail" });
+    expect(check.advice).toContain("the file is damaged");
+    expect(check.advice).toContain("flotilla restore");
+    expect(readFileSync(path(name)).equals(before)).toBe(true);
+  }
+  const strange = await checkDatabase({ db_url: "mysql://a/b" });
+  expect(strange.advice).toBe("set SVC_DB_URL to sqlite:PATH or postgres://…");
+  const away = await checkDatabase({ db_url: `postgres://a@127.0.0.1:${freePort()}/x` });
+  expect(away.advice).toContain("nothing listens there: start Postgres");
+}, 30_000);
+
+test("a write that fails is told by its cause, and nothing is left by one that succeeds", async () => {
+  const advice = (code: string) =>
+    adviceOnWrite(Object.assign(new Error(code), { code }), "/x", "SVC_DATA_DIR");
+  expect(advice("EACCES")).toContain("chown /x");
+  expect(advice("EROFS")).toContain("ReadWritePaths=");
+  expect(advice("ENOSPC")).toContain("free space");
+  expect(advice("ENOTDIR")).toContain("is a file");
+  const objects = join(dir, "objects");
+  const later = await checkObjects({ objects_url: `file:${objects}`, object_keys: null });
+  expect(later.found).toContain("the first start makes it");
+  mkdirSync(objects);
+  const there = await checkObjects({ objects_url: `file:${objects}`, object_keys: null });
+  expect(there).toMatchObject({ status: "ok" });
+  expect([...new Bun.Glob("**").scanSync({ cwd: objects, dot: true })]).toEqual([]);
+  const none = await checkObjects({ objects_url: "file:/proc/none", object_keys: null });
+  expect(none).toMatchObject({ status: "fail" });
+});
+
+test("bubblewrap without namespaces is told by the check of them, or by what else keeps it from them", async () => {
+  const path = mkdtempSync(join(dir, "path-"));
+  // As root, what runs it is another user.
+  for (const at of [dir, path]) chmodSync(at, 0o755);
+  const write = (name: string, text: string) => {
+    writeFileSync(join(path, name), `#!/bin/sh\n${text}\n`);
+    chmodSync(join(path, name), 0o755);
+  };
+  for (const name of ["nice", "prlimit", "setpriv", "ldd"]) {
+    const real = Bun.which(name);
+    write(name, `exec ${real} "$@"`);
+  }
+  const adviceFor = async (words: string, namespaces: Check) => {
+    write("bwrap", `echo "${words}" >&2; exit 1`);
+    const config = { sandbox: "bubblewrap" as const, data_dir: join(dir, "data"), path };
+    return (await checkSandbox(config, namespaces)).advice;
+  };
+  const name = "user namespaces";
+  const off: Check = { name, status: "warn", found: "switched off", advice: "sysctl -w it" };
+  const on: Check = { name, status: "ok", found: "allowed", advice: "" };
+  const refused = "bwrap: No permissions to create a new namespace";
+  expect(await adviceFor(refused, off)).toBe("sysctl -w it");
+  const profile = await adviceFor(refused, on);
+  expect(profile).toContain("dmesg");
+  expect(profile).not.toContain("the check user namespaces");
+  expect(await adviceFor("bwrap: Unknown option --size", on)).toContain("newer bubblewrap");
+  expect(await adviceFor("bwrap: Can't mount proc on /newroot/proc", on)).toContain("/proc");
+}, 30_000);
+
+test("an update that failed on this worker is told with its reason and what runs instead", async () => {
+  const data = join(dir, "worker");
+  const deps = { env: { SVC_DATA_DIR: data }, path: "" };
+  expect(await checkOwnUpdates(deps)).toMatchObject({ status: "ok", found: "none was made here" });
+  mkdirSync(join(data, "versions"), { recursive: true });
+  const bad = { version: "abc", reason: "it did not register within 120 s", at: "2026-01-01" };
+  const state = { base: "base1", current: null, previous: null, attempts: null, bad };
+  writeFileSync(join(data, "versions/state.json"), JSON.stringify(state));
+  const check = await checkOwnUpdates(deps);
+  expect(check).toMatchObject({ name: "updates", status: "warn" });
+  expect(check.found).toBe(
+    "version abc failed here at 2026-01-01: it did not register within 120 s; version base1 of the program runs",
+  );
+  writeFileSync(join(data, "versions/state.json"), "{");
+  expect(await checkOwnUpdates(deps)).toMatchObject({ status: "warn" });
+});
+
+test("a unit's own restrictions are taken over for the doctor, and nothing of its life", () => {
+  const text = [
+    ...["# /etc/systemd/system/x.service", "[Unit]", "Conflicts=other.service"],
+    ...["[Service]", "Type=notify", "User=flotilla", "ExecStart=/usr/local/bin/flotilla hub \\"],
+    ...["  --port 8000", "# a comment \\", "Environment=A=1 \\", "  B=2", "RuntimeDirectory=x"],
+    ...["ProtectSystem=strict", "WatchdogSec=30", "[Install]", "WantedBy=multi-user.target"],
+    ...["# drop-in", "[Service]", "ReadWritePaths=/srv/more", "Restart=always"],
+  ].join("\n");
+  expect(serviceLines(text)).toEqual([
+    ...["User=flotilla", "Environment=A=1 \\", "  B=2"],
+    ...["ProtectSystem=strict", "ReadWritePaths=/srv/more"],
+  ]);
+  expect(programOf(text)).toBe("/usr/local/bin/flotilla");
+});
