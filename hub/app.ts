@@ -57,7 +57,7 @@ function baseApp(
   if (config.loopback_hosts_only) app.use(loopbackHostsOnly);
   app.use(tellChanges(changes));
   app.use(corsFor(origins));
-  if (config.api_token !== null) app.use(requireToken(config.api_token, config.worker_secret));
+  app.use(requireToken(config));
   return app;
 }
 

@@ -9,6 +9,7 @@ import {
   list,
   optionalText,
   parseEnv,
+  RELOADED,
   seconds,
   secretText,
   secretUrl,
@@ -93,9 +94,11 @@ export const HubEnv = z.object({
   SVC_PLUGINS_DIR: optionalText().describe(
     "Folder of the pipeline's plugins; default plugins/ in the data directory",
   ),
-  SVC_MINIO_PREFIXES: prefixes.describe(
-    "Beginnings of object keys that /api/v1/minio gives out, comma-separated; default thumbnails/,public/",
-  ),
+  SVC_MINIO_PREFIXES: prefixes
+    .meta(RELOADED)
+    .describe(
+      "Beginnings of object keys that /api/v1/minio gives out, comma-separated; default thumbnails/,public/",
+    ),
   SVC_REDIS_URL: secretUrl().describe(
     "Shared key-value store of several hubs, redis://…; needs Postgres. Unset: one hub, in memory",
   ),
@@ -109,23 +112,35 @@ export const HubEnv = z.object({
     "File of the server's certificate and those up to its authority (PEM): the hub then speaks https and wss; needs SVC_TLS_KEY",
   ),
   SVC_TLS_KEY: optionalText().describe("File of its key (PEM, without a passphrase)"),
-  SVC_TLS_CA: optionalText().describe(
-    "File of the authority (PEM) that has signed the hubs' certificates: no other hub is trusted then; unset: those of the system",
-  ),
+  SVC_TLS_CA: optionalText()
+    .meta(RELOADED)
+    .describe(
+      "File of the authority (PEM) that has signed the hubs' certificates: no other hub is trusted then; unset: those of the system",
+    ),
   SVC_DATA_DIR: text("./data").describe("Database, objects and scratch files"),
-  SVC_LOG_LEVEL: z.enum(LOG_LEVELS).default("info").describe("debug, info, warn or error"),
+  SVC_LOG_LEVEL: z
+    .enum(LOG_LEVELS)
+    .default("info")
+    .meta(RELOADED)
+    .describe("debug, info, warn or error"),
   SVC_LOG_FORMAT: z
     .enum(LOG_FORMATS)
     .default("auto")
     .describe("human, json or auto: human on a terminal, JSON elsewhere"),
-  WORKER_SECRET: secretText().describe("Handshake secret of the worker link; unset = none"),
+  WORKER_SECRET: secretText()
+    .meta(RELOADED)
+    .describe("Handshake secret of the worker link; unset = none"),
   PUBLIC_BASE_URL: httpBase.describe(
     "Hub URL told to workers: default http://hub:8000 in hub mode, none in dev mode",
   ),
-  SVC_API_TOKEN: secretText().describe(
-    "When set, every HTTP call needs Authorization: Bearer, but for health, viewers and workers",
-  ),
-  SVC_CORS_ORIGINS: origin.describe("Origins allowed by CORS, comma-separated; none by default"),
+  SVC_API_TOKEN: secretText()
+    .meta(RELOADED)
+    .describe(
+      "When set, every HTTP call needs Authorization: Bearer, but for health, viewers and workers",
+    ),
+  SVC_CORS_ORIGINS: origin
+    .meta(RELOADED)
+    .describe("Origins allowed by CORS, comma-separated; none by default"),
   SVC_MIN_ASSET_SIZE_BYTES: integer(0).describe(
     "Default of the setting min_asset_size_bytes: smaller assets are dropped (0 = none)",
   ),
@@ -133,24 +148,35 @@ export const HubEnv = z.object({
   SVC_PROFILE_MAX_BYTES: integer(GIB, 1).describe(
     "Largest profile archive; it may unpack to four times as much",
   ),
-  SVC_SUBMIT_WAIT_S: seconds(8).describe("How long POST /jobs waits for a free lane before 503"),
+  SVC_SUBMIT_WAIT_S: seconds(8)
+    .meta(RELOADED)
+    .describe("How long POST /jobs waits for a free lane before 503"),
   SVC_VERSION: optionalText().describe("Version of the hub when its source hash is unavailable"),
-  SVC_RECIPE_ENV: variableNames.describe(
-    "Names of the hub's variables whose values recipes may use, comma-separated; none by default",
-  ),
-  CODEGEN_LLM_URL: httpBase.describe(
-    "Engine of jobs and questions when no other is configured: base URL of an OpenAI-compatible API; needs CODEGEN_MODEL_NAME",
-  ),
-  CODEGEN_MODEL_NAME: optionalText().describe("Its model; needs CODEGEN_LLM_URL"),
-  CODEGEN_LLM_API_KEY: secretText().describe("Its key, never shown; none by default"),
-  SVC_ENGINE_KEY_ENV: variableNames.describe(
-    "Names of the hub's variables that engines may name as their key, comma-separated; default any but the program's own",
-  ),
+  SVC_RECIPE_ENV: variableNames
+    .meta(RELOADED)
+    .describe(
+      "Names of the hub's variables whose values recipes may use, comma-separated; none by default",
+    ),
+  CODEGEN_LLM_URL: httpBase
+    .meta(RELOADED)
+    .describe(
+      "Engine of jobs and questions when no other is configured: base URL of an OpenAI-compatible API; needs CODEGEN_MODEL_NAME",
+    ),
+  CODEGEN_MODEL_NAME: optionalText().meta(RELOADED).describe("Its model; needs CODEGEN_LLM_URL"),
+  CODEGEN_LLM_API_KEY: secretText()
+    .meta(RELOADED)
+    .describe("Its key, never shown; none by default"),
+  SVC_ENGINE_KEY_ENV: variableNames
+    .meta(RELOADED)
+    .describe(
+      "Names of the hub's variables that engines may name as their key, comma-separated; default any but the program's own",
+    ),
   SVC_ADMIN_PASSWORD: z
     .string()
     .min(12)
     .optional()
     .meta({ secret: "whole" })
+    .meta(RELOADED)
     .describe("Administrator's password; unset: the one made at the first start of dev mode"),
   SVC_DEPLOY_ARGV: argv.describe(
     "Command of POST /api/v1/admin/deploy, words or a JSON list; the target and the caller's args follow it",
@@ -173,6 +199,7 @@ export const HubEnv = z.object({
           ),
       ),
     )
+    .meta(RELOADED)
     .describe(
       "Hosts on which workers may be restarted over SSH, comma-separated, or *; none by default",
     ),
@@ -185,12 +212,12 @@ export const HubEnv = z.object({
     "Further words for ssh before the host, such as -i FILE, words or a JSON list",
   ),
   SVC_SSH_TIMEOUT_S: seconds(60, 0.1).describe("A restart over SSH that runs longer is ended"),
-  SVC_WATCHDOG_SILENT_S: seconds(0).describe(
-    "Workers silent for longer are restarted over SSH by themselves; 0 = never",
-  ),
-  SVC_WATCHDOG_MAX_PER_HOUR: integer(3, 1, 60).describe(
-    "Such restarts of one worker within an hour",
-  ),
+  SVC_WATCHDOG_SILENT_S: seconds(0)
+    .meta(RELOADED)
+    .describe("Workers silent for longer are restarted over SSH by themselves; 0 = never"),
+  SVC_WATCHDOG_MAX_PER_HOUR: integer(3, 1, 60)
+    .meta(RELOADED)
+    .describe("Such restarts of one worker within an hour"),
   SVC_QUEUE_PULL_ON_FREE: flag(true).describe(
     "1: a lane that becomes free takes the oldest queued job at once",
   ),
@@ -198,19 +225,21 @@ export const HubEnv = z.object({
   SVC_QUEUE_REDRIVE_MIN_AGE_S: seconds(90).describe("Age at which redrive takes a queued job"),
   SVC_QUEUE_REDRIVE_MAX_PER_PASS: integer(0).describe("Jobs per redrive pass; 0 = unlimited"),
   SVC_QUEUE_REDRIVE_DISABLE: flag(false).describe("1 switches the redrive loop off"),
-  SVC_QUEUE_TIMEOUT_S: seconds(180).describe("A job queued this long without a worker fails"),
+  SVC_QUEUE_TIMEOUT_S: seconds(180)
+    .meta(RELOADED)
+    .describe("A job queued this long without a worker fails"),
   SVC_SANDBOX: z
     .enum(["bubblewrap", "process"])
     .default("bubblewrap")
     .describe(
       "What scripts of jobs run in; process: a plain process with limits, which may use network and files as the hub may",
     ),
-  SVC_RUN_RETENTION_DAYS: integer(7, 0, 36_500).describe(
-    "Days after which runs of workloads are deleted; 0 = never",
-  ),
-  SVC_RUN_RETENTION_COUNT: integer(1_000_000).describe(
-    "Newest runs kept of each workload; 0 = all",
-  ),
+  SVC_RUN_RETENTION_DAYS: integer(7, 0, 36_500)
+    .meta(RELOADED)
+    .describe("Days after which runs of workloads are deleted; 0 = never"),
+  SVC_RUN_RETENTION_COUNT: integer(1_000_000)
+    .meta(RELOADED)
+    .describe("Newest runs kept of each workload; 0 = all"),
   SVC_UPDATE_PARALLEL: integer(1, 1, 1_000).describe(
     "Workers that may be on their way to another version at a time; a canary goes alone",
   ),

@@ -210,7 +210,8 @@ export async function startDev(deps: DevDeps): Promise<Service> {
     const url = ownUrl(deps.config, hub);
     deps.terminal.out(banner(deps, url, hub.new_password));
     const worker = scope.add("worker", await startBrowserWorker(deps, url), (w) => w.stop());
-    scope.add("pipeline worker", startPipelineWorker(deps, url), (w) => w.stop());
+    const pipeline = scope.add("pipeline worker", startPipelineWorker(deps, url), (w) => w.stop());
+    const children = [worker, pipeline];
     const target = wanted ?? (deps.flags.demo ? `${url}/demo/` : null);
     const job =
       target === null
@@ -223,6 +224,10 @@ export async function startDev(deps: DevDeps): Promise<Service> {
     if (job !== null && !once)
       void job.then(() => deps.terminal.err(`serving on ${url}, Ctrl-C stops\n`));
     return {
+      reload: () => {
+        for (const child of children) child.signal("SIGHUP");
+        hub.reload();
+      },
       stop: async () => {
         abort.abort();
         if (job !== null) await withDeadline("job", 15_000, job).catch(() => {});

@@ -1,7 +1,8 @@
 import { systemClock } from "#shared/clock.ts";
 import { ConfigError, type EnvSource } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
-import { createLog, type LogFormat, type LogLevel } from "#shared/log.ts";
+import { type LiveConfig, liveConfig } from "#shared/live-config.ts";
+import { createLog, type Log, type LogFormat, type LogLevel } from "#shared/log.ts";
 import { lineFormat } from "#shared/log-format.ts";
 import { openServiceNotify } from "#shared/service-notify.ts";
 import { trustAuthority } from "#shared/trust.ts";
@@ -16,6 +17,7 @@ import { helpText } from "./cli/help.ts";
 import { logTarget } from "./cli/log-target.ts";
 import { runService, type Service } from "./cli/run-service.ts";
 import { systemTerminal } from "./cli/terminal.ts";
+import type { Reloader } from "./variables/reload.ts";
 
 /**
  * The program: one mode or one client command per process. What a mode needs is imported only when it runs, so that
@@ -34,7 +36,7 @@ const SELF =
     ? [process.execPath]
     : [process.execPath, import.meta.path]);
 
-const logTo = (level: LogLevel, format: LogFormat) =>
+const logTo = (level: LogLevel | (() => LogLevel), format: LogFormat) =>
   createLog(level, (text) => void process.stderr.write(`${text}\n`), lineFormat(format, stderr));
 
 const isOn = (value: string | undefined): boolean =>
@@ -46,17 +48,44 @@ const missingPackages = (err: unknown): string[] | null =>
     ? (err.packages as string[])
     : null;
 
+/** What SIGHUP does: the variables are read again, then the service takes what else has changed. */
+const reloads =
+  <C extends { readonly tls_ca: string | null }>(
+    reloader: Reloader<C>,
+    live: LiveConfig<C>,
+    log: Log,
+  ) =>
+  (service: Service | undefined): void => {
+    try {
+      const { changed, needs_restart, warnings } = reloader.reload((config) => {
+        trustAuthority(config.tls_ca);
+        live.replace(config);
+      });
+      for (const warning of warnings) log.warn({}, warning);
+      log.info({ changed, needs_restart }, "configuration reloaded");
+    } catch (err) {
+      log.error({ err: errorMessage(err) }, "configuration not reloaded, the one before stays");
+    }
+    try {
+      service?.reload?.();
+    } catch (err) {
+      log.error({ err: errorMessage(err) }, "TLS certificate not taken, the one before stays");
+    }
+  };
+
 /** This program's worker, or the version it has updated itself to (fleet spec §3.5). */
 async function runWorker(flags: FlagValues): Promise<number> {
   const { blame, loadConfig } = await import("./variables/load.ts");
-  const loaded = loadConfig("worker", { env, flags: flagOverrides(flags, "worker") });
-  const { config } = loaded;
+  const sources = { env, flags: flagOverrides(flags, "worker") };
+  const loaded = loadConfig("worker", sources);
+  const live = liveConfig(loaded.config);
+  const { config } = live;
   try {
     trustAuthority(config.tls_ca);
   } catch (err) {
     blame(err, "worker", loaded.origins);
   }
-  const log = logTo(config.log_level, config.log_format).child({ mode: "worker" });
+  const log = logTo(() => config.log_level, config.log_format).child({ mode: "worker" });
   for (const warning of loaded.warnings) log.warn({}, warning);
   const clock = systemClock;
   const version = nodeVersion(config.version ?? undefined);
@@ -78,7 +107,10 @@ async function runWorker(flags: FlagValues): Promise<number> {
     signal.addEventListener("abort", notify.stopping);
     return startServices({ ...deps, signal });
   };
-  const code = await runService(process, log, start, isOn(loaded.env.SVC_EXIT_ON_STDIN_CLOSE));
+  const { createReloader } = await import("./variables/reload.ts");
+  const reload = reloads(createReloader("worker", sources, loaded), live, log);
+  const watches_stdin = isOn(loaded.env.SVC_EXIT_ON_STDIN_CLOSE);
+  const code = await runService(process, log, start, watches_stdin, reload);
   // A launcher that watches this version decides for itself.
   const watched = process.send !== undefined;
   if (code === EXIT.updated && config.update.restarts_itself && !watched)
@@ -91,14 +123,19 @@ async function prepareService(mode: Exclude<Mode, "worker">, flags: FlagValues) 
   const { blame, loadConfig } = await import("./variables/load.ts");
   // A hub that lives for one job needs no address anybody knows, so a busy port does not stop it.
   const defaults = mode === "dev" && flags.once ? { SVC_PORT: "0" } : {};
-  const loaded = loadConfig(mode, { env, flags: flagOverrides(flags, mode), defaults });
-  const { config, origins } = loaded;
+  const sources = { env, flags: flagOverrides(flags, mode), defaults };
+  const loaded = loadConfig(mode, sources);
+  const live = liveConfig(loaded.config);
+  const { config } = live;
+  const { origins } = loaded;
   try {
     trustAuthority(config.tls_ca);
   } catch (err) {
     blame(err, mode, origins);
   }
-  const log = logTo(config.log_level, config.log_format).child({ mode });
+  const log = logTo(() => config.log_level, config.log_format).child({ mode });
+  const { createReloader } = await import("./variables/reload.ts");
+  const reload = reloads(createReloader(mode, sources, loaded), live, log);
   for (const warning of loaded.warnings) log.warn({}, warning);
   const watches_stdin = isOn(loaded.env.SVC_EXIT_ON_STDIN_CLOSE);
   const version = nodeVersion(config.version_fallback);
@@ -107,7 +144,7 @@ async function prepareService(mode: Exclude<Mode, "worker">, flags: FlagValues) 
     const { startDev } = await import("./dev.ts");
     const dev = { ...deps, self: SELF, env: loaded.env, flags, terminal };
     const start = () => startDev(dev).catch((err) => blame(err, mode, origins));
-    return { log, watches_stdin, start };
+    return { log, watches_stdin, start, reload };
   }
   const { startHub } = await import("./serve.ts");
   const notify = openServiceNotify(env);
@@ -118,14 +155,16 @@ async function prepareService(mode: Exclude<Mode, "worker">, flags: FlagValues) 
     notify.ready(`serving on ${hub.url}, version ${version}`);
     return hub;
   };
-  return { log, watches_stdin, start };
+  return { log, watches_stdin, start, reload };
 }
 
 async function runMode(mode: Mode, flags: FlagValues): Promise<number> {
+  // From the first moment on: what is asked for before the configuration is read is done by reading it.
+  process.on("SIGHUP", () => {});
   try {
     if (mode === "worker") return await runWorker(flags);
-    const { log, start, watches_stdin } = await prepareService(mode, flags);
-    return await runService(process, log, start, watches_stdin);
+    const { log, start, watches_stdin, reload } = await prepareService(mode, flags);
+    return await runService(process, log, start, watches_stdin, reload);
   } catch (err) {
     if (err instanceof ConfigError) throw new UsageError(err.message);
     if (err instanceof Error && err.name === "DataDirInUseError") {

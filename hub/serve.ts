@@ -109,6 +109,8 @@ export interface RunningHub {
   certificate: X509Certificate | null;
   /** The administrator's, made at this start; to be shown once. */
   new_password: string | null;
+  /** Takes a certificate that has changed. @throws ConfigError when its files cannot be used; what is served stays. */
+  reload(): void;
   /** Stops in order; idempotent. */
   stop(): Promise<void>;
 }
@@ -126,19 +128,24 @@ const alone = ({ config, shared }: HubDeps): boolean => config.redis_url === nul
 const largestBody = (config: HubConfig) =>
   Math.max(config.max_asset_bytes, config.max_profile_bytes);
 
+/** A server that looks at the files of its certificate when it is told to, and by itself. */
+interface Serving extends HttpServer {
+  look(): void;
+}
+
 /** Listens, and follows the files of the certificate where there is one. */
-function serve({ config, clock, log, tls }: ServeDeps, app: App, scope: Scope): HttpServer {
+function serve({ config, clock, log, tls }: ServeDeps, app: App, scope: Scope): Serving {
   const server = listen(app, { ...config, tls, max_body_bytes: largestBody(config) }, log);
-  if (config.tls === null || tls === null) return server;
+  if (config.tls === null || tls === null) return { ...server, look: () => {} };
   const watch = watchCertificate({ files: config.tls, loaded: tls, server, clock, log });
   scope.add("certificate", watch, (w) => w.stop());
-  return server;
+  return { ...server, look: () => void watch.look() };
 }
 
 const running = (
   { config, tls }: ServeDeps,
   { new_password }: Operations,
-  { port }: HttpServer,
+  { port, look }: Serving,
   scope: Scope,
 ): RunningHub => {
   const host = config.host.includes(":") ? `[${config.host}]` : config.host;
@@ -147,6 +154,7 @@ const running = (
     port,
     certificate: tls?.certificate ?? null,
     new_password,
+    reload: look,
     stop: () => scope.close(),
   };
 };
@@ -239,7 +247,7 @@ async function openSharedOf(deps: HubDeps, scope: Scope): Promise<SharedStores> 
 }
 
 const adminOf = ({ config, clock }: HubDeps, { settings }: Db, { kv }: SharedStores): AdminGate =>
-  createAdminGate({ settings, password: config.admin_password, clock, kv });
+  createAdminGate({ settings, password: () => config.admin_password, clock, kv });
 
 const openPipeline = (
   { config, clock, log, random = Math.random }: HubDeps,
@@ -447,7 +455,7 @@ function startLoops(ctx: HubContext, scope: Scope, sweeper: ProfileSweeper): voi
 
 async function openHub(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   const { config, log } = deps;
-  let server: HttpServer | null = null;
+  let server: Serving | null = null;
   const ctx = await openContext(deps, scope, async () => server?.close());
   const sweeper = createProfileSweeper(ctx);
   // Before it looks for others: of two that start together neither takes the other's jobs for leftovers.

@@ -48,6 +48,9 @@ export const flag = (fallback: boolean) =>
 export const text = (fallback: string) => z.string().default(fallback);
 export const optionalText = () => z.string().optional();
 
+/** Marks a variable whose new value counts while the program runs (SIGHUP): its readers keep no copy of it. */
+export const RELOADED = { reload: true } as const;
+
 /** A secret: never shown, and it may come from a file that NAME_FILE names. */
 export const secretText = () => optionalText().meta({ secret: "whole" });
 /** A URL that may hold a password: shown without it, and it may come from a file that NAME_FILE names. */

@@ -9,7 +9,7 @@ import {
   type LogSink,
   plainLogValue,
 } from "./log.ts";
-import { createLogMask } from "./log-mask.ts";
+import { createLogMask, type LogMask } from "./log-mask.ts";
 import { startLoop } from "./loop.ts";
 
 /** One line on its way, as POST /api/v1/service-logs takes it. */
@@ -38,8 +38,8 @@ export interface LogShipperDeps {
   host: string;
   /** What this process is: hub, control, worker. A line's own field `service` wins. */
   service: string;
-  /** Values that are masked wherever they stand. */
-  secrets: readonly (string | null)[];
+  /** Values that are masked wherever they stand; asked for with each batch. */
+  secrets: () => readonly (string | null)[];
   clock: Clock;
   /** Where the shipper tells its own troubles: a logger that is not shipped, or they would breed. */
   log: Log;
@@ -84,7 +84,6 @@ interface Waiting {
 /** Sends a process' own log lines to the control plane (pipeline spec §4.6) without ever holding the process up. */
 export function createLogShipper(deps: LogShipperDeps): LogShipper {
   const { clock, log } = deps;
-  const mask = createLogMask(deps.secrets);
   let waiting: Waiting[] = [];
   let bytes = 0;
   let dropped = 0;
@@ -138,15 +137,17 @@ export function createLogShipper(deps: LogShipperDeps): LogShipper {
     for (const line of batch) bytes += line.bytes;
     dropOldest();
   };
-  const asLine = ({ ts, level, message, fields }: Waiting): ShippedLine => ({
-    ts: isoTime(ts),
-    level,
-    message: mask.text(message).slice(0, MAX_MESSAGE),
-    fields: mask.value(JSON.parse(fields)) as Record<string, unknown>,
-  });
+  const lineWith =
+    (mask: LogMask) =>
+    ({ ts, level, message, fields }: Waiting): ShippedLine => ({
+      ts: isoTime(ts),
+      level,
+      message: mask.text(message).slice(0, MAX_MESSAGE),
+      fields: mask.value(JSON.parse(fields)) as Record<string, unknown>,
+    });
   const sendBatch = async (to: SendLogs, batch: Waiting[]): Promise<void> => {
     const told = dropped;
-    const logs = batch.map(asLine);
+    const logs = batch.map(lineWith(createLogMask(deps.secrets())));
     if (told > 0)
       logs.unshift({
         ...{ ts: isoTime(batch[0]?.ts ?? clock.now()), level: "warn" },

@@ -53,12 +53,14 @@ export type LogFormatter = (line: LogLine) => string;
 export const jsonLine: LogFormatter = ({ ts, level, message, fields }) =>
   JSON.stringify({ ts: ts.toISOString(), level, message, ...fields });
 
+/** `level`: the lowest that is written; a function is asked for every line. */
 export function createLog(
-  level: LogLevel,
+  level: LogLevel | (() => LogLevel),
   write: (text: string) => void,
   format: LogFormatter = jsonLine,
 ): Log {
-  const writes = (name: LogLevel) => LOG_LEVELS.indexOf(name) >= LOG_LEVELS.indexOf(level);
+  const lowest = typeof level === "function" ? level : () => level;
+  const writes = (name: LogLevel) => LOG_LEVELS.indexOf(name) >= LOG_LEVELS.indexOf(lowest());
   const withFields = (bound: LogFields): Log => {
     const at = (name: LogLevel) => (given: LogFields, message: string) => {
       if (!writes(name)) return;

@@ -48,6 +48,8 @@ export interface SupervisedChild {
   readonly view: ChildView;
   /** The exit code it was given up with; pending while it is kept alive. */
   readonly gaveUp: Promise<number>;
+  /** To the child that runs, if one does. */
+  signal(name: NodeJS.Signals): void;
   /** SIGTERM, then SIGKILL to its group; waits for the end. Idempotent. */
   stop(): Promise<void>;
 }
@@ -149,6 +151,7 @@ export function superviseChild(options: ChildOptions): SupervisedChild {
       return view;
     },
     gaveUp: gaveUp.promise,
+    signal: (name) => void child?.kill(name),
     stop: () => {
       stopped ??= stop();
       return stopped;

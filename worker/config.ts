@@ -11,6 +11,7 @@ import {
   optionalInteger,
   optionalText,
   parseEnv,
+  RELOADED,
   seconds,
   secretText,
   text,
@@ -68,9 +69,11 @@ export const WorkerEnv = z.object({
     )
     .describe("Names of the worker's variables that its tasks may read, comma-separated."),
   SVC_API_TOKEN: secretText().describe("Token of hub and control plane, when they ask for one."),
-  SVC_TLS_CA: optionalText().describe(
-    "File of the authority (PEM) that has signed the hubs' certificates: no other hub is trusted then; unset: those of the system.",
-  ),
+  SVC_TLS_CA: optionalText()
+    .meta(RELOADED)
+    .describe(
+      "File of the authority (PEM) that has signed the hubs' certificates: no other hub is trusted then; unset: those of the system.",
+    ),
   WORKER_SECRET: secretText().describe("Shared secret of the worker link; unset means none."),
   SVC_WORKER_ID: z
     .string()
@@ -88,7 +91,11 @@ export const WorkerEnv = z.object({
     "Viewer port of lane 0; lane i uses this + i.",
   ),
   SVC_DATA_DIR: text("./data").describe("Directory for everything this worker writes."),
-  SVC_LOG_LEVEL: z.enum(LOG_LEVELS).default("info").describe("debug, info, warn or error."),
+  SVC_LOG_LEVEL: z
+    .enum(LOG_LEVELS)
+    .default("info")
+    .meta(RELOADED)
+    .describe("debug, info, warn or error."),
   SVC_LOG_FORMAT: z
     .enum(LOG_FORMATS)
     .default("auto")

@@ -11,6 +11,8 @@ const CRASH_STOP_MS = 5_000;
 export interface Service {
   /** Stops in order; idempotent, and safe while half started. */
   stop(): Promise<void>;
+  /** Takes what has changed outside; after its configuration was replaced. @throws ConfigError for what stays as it was. */
+  reload?(): void;
   /** Resolves with an exit code when the service ends by itself (a watchdog, an update). */
   exited?: Promise<number>;
 }
@@ -27,7 +29,7 @@ const SIGNALS = { SIGINT: 2, SIGTERM: 15 } as const;
 /**
  * Runs a service until a signal, the end of standard input (when asked), or its own end.
  * The first signal drains, the second exits at once with 128 + its number. `start` is given a signal that aborts when
- * the stop is asked for, so that a slow start need not come to its end.
+ * the stop is asked for, so that a slow start need not come to its end. SIGHUP never ends it: `reload` is called.
  * @returns the exit code: 0 after a drain, the service's own when it ended by itself, 70 when it would not stop.
  * @throws what `start` threw.
  */
@@ -36,6 +38,7 @@ export async function runService(
   log: Log,
   start: (stopping: AbortSignal) => Promise<Service>,
   exitOnStdinClose: boolean,
+  reload: (service: Service | undefined) => void = () => {},
 ): Promise<number> {
   let asked: (code: number) => void = () => {};
   const stopAsked = new Promise<number>((resolve) => {
@@ -60,6 +63,9 @@ export async function runService(
   }
 
   let service: Service | undefined;
+  host.on("SIGHUP", () => {
+    if (!draining) reload(service);
+  });
   const crash = (kind: string) => (err: unknown) => {
     log.error({ err }, kind);
     const stopped = service?.stop() ?? Promise.resolve();

@@ -39,9 +39,17 @@ export function checkToken(given: string | null, token: string): void {
   });
 }
 
-/** Asks for `Authorization: Bearer <token>`, or the cookie of a browser that gave it, on every other call. */
-export const requireToken = (token: string, worker_secret: string | null): Guard => {
+/**
+ * Asks for `Authorization: Bearer <token>`, or the cookie of a browser that gave it, on every other call. `config` is read at
+ * each of them: both values may change while the hub runs, and while there is no token nothing is asked for.
+ */
+export const requireToken = (config: {
+  readonly api_token: string | null;
+  readonly worker_secret: string | null;
+}): Guard => {
   return async function requireTokenGuard(c, next) {
+    const { api_token: token, worker_secret } = config;
+    if (token === null) return next();
     const { path, method } = c.req;
     const asks_for_secret = worker_secret !== null && RESOLVE.test(path);
     // A worker's own call that shares its path with one of people.

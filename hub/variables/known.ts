@@ -11,6 +11,8 @@ interface VariableMeta {
   secret?: "whole" | "in_url";
   /** A command line: a list is one argument each. */
   argv?: boolean;
+  /** SIGHUP makes a new value count; without it a restart does. */
+  reload?: boolean;
 }
 
 export type VariableSchema = z.ZodType;
@@ -27,6 +29,10 @@ const metaOf = (name: string): VariableMeta => (SHAPES[name]?.meta() as Variable
 /** What a mode reads, by name. */
 export const shapeOf = (mode: Mode): Readonly<Record<string, VariableSchema>> =>
   mode === "worker" ? WorkerEnv.shape : HubEnv.shape;
+
+/** Whether a new value counts while the program runs. */
+export const isReloadable = (mode: Mode, name: string): boolean =>
+  (shapeOf(mode)[name]?.meta() as VariableMeta | undefined)?.reload === true;
 
 /** `whole`: the value is never shown; `in_url`: it is a URL, shown without its password; null: it is no secret. */
 export const secrecyOf = (name: string): "whole" | "in_url" | null =>

@@ -10,7 +10,13 @@ function rig(options: { secrets?: string[] } = {}) {
   const clock = createFakeClock();
   const told: string[] = [];
   const shipper = createLogShipper({
-    ...{ host: "h1", service: "worker", secrets: options.secrets ?? [], clock, random: () => 1 },
+    ...{
+      host: "h1",
+      service: "worker",
+      secrets: () => options.secrets ?? [],
+      clock,
+      random: () => 1,
+    },
     log: createLog("debug", (line) => told.push(JSON.parse(line).message)),
   });
   const batches: LogBatch[] = [];

@@ -30,7 +30,7 @@ const FAULTY = new Set([400, 404, 405, 413, 415, 422]);
 /** Makes a worker's log known to the control plane (pipeline spec §4.6), which may be away for any time. */
 export function shipLogs(deps: ShipLogsDeps): ShippedLog {
   const { service, secret, api_token, log } = deps;
-  const secrets = [secret, api_token];
+  const secrets = () => [secret, api_token];
   const shipper = createLogShipper({ ...deps, host: hostname(), service, secrets });
   shipper.start(async (batch, signal) => {
     try {

@@ -87,6 +87,7 @@ async function superviseTrial(deps: LauncherDeps, dir: string): Promise<number> 
     child?.kill(signal);
   };
   for (const signal of SIGNALS) process.on(signal, onSignal);
+  process.on("SIGHUP", () => child?.kill("SIGHUP"));
   while (!stopping.signal.aborted) {
     const state = await readState(dir, deps.base, log);
     if (state.current === null || state.attempts === null) return restart(deps);

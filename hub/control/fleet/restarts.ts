@@ -31,12 +31,14 @@ export interface RestartDesk {
 /** Restarts workers over SSH, one restart of a worker at a time among all control processes. */
 export function createRestartDesk(ctx: RestartContext): RestartDesk {
   const { clock, config, db, log } = ctx;
-  const { command, hosts, timeout_ms, environment } = config.ssh;
+  const { command, timeout_ms, environment } = config.ssh;
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
 
-  const isAllowed = (host: string) =>
-    HOST_NAME.test(host) && (hosts.includes("*") || hosts.includes(host));
+  const isAllowed = (host: string) => {
+    const { hosts } = config.ssh;
+    return HOST_NAME.test(host) && (hosts.includes("*") || hosts.includes(host));
+  };
 
   const run = async (
     { worker_id, host }: PullWorkerRow,

@@ -53,7 +53,8 @@ export interface AdminGate {
 export interface AdminGateDeps {
   settings: Pick<SettingsRepo, "get">;
   /** SVC_ADMIN_PASSWORD, which stands in for the stored one. */
-  password: string | null;
+  /** Of the moment; null: the one whose hash is stored. */
+  password: () => string | null;
   clock: Clock;
   /** Counts wrong answers for every process that shares it. */
   kv: Kv;
@@ -68,7 +69,7 @@ export function createAdminGate({ settings, password, clock, kv }: AdminGateDeps
   let proven: { hash: string; digest: string } | null = null;
 
   const isRight = async (given: string, hash: string | null): Promise<boolean> => {
-    if (hash === null) return sameSecret(given, password ?? "");
+    if (hash === null) return sameSecret(given, password() ?? "");
     const digest = createHash("sha256").update(given).digest("hex");
     if (proven?.hash === hash && sameSecret(proven.digest, digest)) return true;
     const right = await Bun.password.verify(given, hash);
@@ -86,7 +87,7 @@ export function createAdminGate({ settings, password, clock, kv }: AdminGateDeps
   return {
     check: (given, address) =>
       inTurn("check", async () => {
-        const hash = password === null ? await storedHash() : null;
+        const hash = password() === null ? await storedHash() : null;
         const refuse = (detail: string) =>
           new AppError("unauthorized", detail, { headers: CHALLENGE });
         if (given === null) throw refuse("the administrator password is required");

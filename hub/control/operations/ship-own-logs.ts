@@ -18,7 +18,7 @@ export function shipOwnLogs(given: { config: HubConfig; clock: Clock; log: Log }
   const shipper = createLogShipper({
     host: hostname(),
     service: given.config.mode === "control" ? "control" : "hub",
-    secrets: ownSecrets(given),
+    secrets: () => ownSecrets(given),
     clock: given.clock,
     log: given.log,
     random: Math.random,

@@ -1,0 +1,20 @@
+/** A configuration whose values may be replaced while the program runs. */
+export interface LiveConfig<C extends object> {
+  /** Every property is that of the configuration of the moment: read it where it is used, and keep no copy. */
+  readonly config: C;
+  replace(next: C): void;
+}
+
+/** Begins with `first`; what replaces it has the same properties. */
+export function liveConfig<C extends object>(first: C): LiveConfig<C> {
+  let current = first;
+  const config = {} as C;
+  for (const key of Object.keys(first) as (keyof C)[])
+    Object.defineProperty(config, key, { enumerable: true, get: () => current[key] });
+  return {
+    config: Object.freeze(config),
+    replace: (next) => {
+      current = next;
+    },
+  };
+}
