@@ -1,4 +1,6 @@
 import { expect, test } from "bun:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { until } from "#test/support/fleet-process.ts";
@@ -29,9 +31,12 @@ const CALL_MS = 60_000;
 
 async function startMcp(cdp_endpoint: string): Promise<Mcp> {
   const home = dirname(fileURLToPath(import.meta.resolve("@playwright/mcp/package.json")));
+  // It writes what it saw of pages below its working directory.
+  const dir = await mkdtemp(join(tmpdir(), "flotilla-mcp-"));
   const program = Bun.spawn(
     [process.execPath, join(home, "cli.js"), "--cdp-endpoint", cdp_endpoint],
     {
+      cwd: dir,
       stdin: "pipe",
       stdout: "pipe",
       stderr: "inherit",
@@ -89,6 +94,7 @@ async function startMcp(cdp_endpoint: string): Promise<Mcp> {
     close: async () => {
       program.stdin.end();
       await program.exited;
+      await rm(dir, { recursive: true, force: true });
     },
   };
 }
