@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type FleetProcesses, startFleet } from "#test/support/fleet-process.ts";
 import type { Bench, Figure } from "./harness.ts";
 import { type Load, startLoad } from "./soak/load.ts";
-import { PROBE_ENV, probe, writeSnapshot } from "./soak/probe-client.ts";
+import { PROBE_ENV, PROBED, probe, writeSnapshot } from "./soak/probe-client.ts";
 import { type Sample, type Service, takeSample } from "./soak/sample.ts";
 import { serveSoakSite } from "./soak/site.ts";
 import { type Point, quarters, slopeOfSecondHalf } from "./soak/slope.ts";
@@ -14,8 +14,6 @@ import { type Point, quarters, slopeOfSecondHalf } from "./soak/slope.ts";
  * the heaps hold by kind is compared between the same two moments, after a garbage collection.
  */
 
-const MAIN = join(import.meta.dir, "../../hub/main.ts");
-const PROBE = join(import.meta.dir, "soak/probe.ts");
 const SNAPSHOTS = process.env.SOAK_SNAPSHOTS;
 const SERVICES = ["hub", "worker"] as const;
 /** Kinds of objects that are shown of each heap: those that grew most. */
@@ -25,7 +23,7 @@ export const soak: Bench = async ({ tiny, minutes = tiny ? 0.25 : 120, rate = 28
   const site = serveSoakSite();
   const fleet = await startFleet({
     lanes: 2,
-    program: [process.execPath, "--preload", PROBE, MAIN],
+    program: PROBED,
     env: { SVC_DRAIN_TIMEOUT_S: "5" },
     inDirectory: (dir) => ({ [PROBE_ENV]: dir }),
     pipeline: true,

@@ -3,6 +3,14 @@ import { join } from "node:path";
 /** What a soak asks of its processes; `probe.ts` answers inside of them. */
 export const PROBE_ENV = "FLOTILLA_SOAK_PROBE";
 
+/** Starts the program from source so that it answers, in the directory that the variable names. */
+export const PROBED = [
+  process.execPath,
+  "--preload",
+  join(import.meta.dir, "probe.ts"),
+  join(import.meta.dir, "../../../hub/main.ts"),
+];
+
 export const probeSocket = (dir: string, mode: string): string => join(dir, `${mode}.sock`);
 
 /** Bytes and counts of one process. */
