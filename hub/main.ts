@@ -147,11 +147,16 @@ async function prepareService(mode: Exclude<Mode, "worker">, flags: FlagValues) 
     return { log, watches_stdin, start, reload };
   }
   const { startHub } = await import("./serve.ts");
+  const { retryUnavailable } = await import("./cli/retry-unavailable.ts");
   const notify = openServiceNotify(env);
   const start = async (signal: AbortSignal): Promise<Service> => {
     notify.status("opening database and stores");
     signal.addEventListener("abort", notify.stopping);
-    const hub = await startHub(deps).catch((err) => blame(err, mode, origins));
+    const open = () => startHub(deps);
+    const hub = await (notify.heard
+      ? retryUnavailable(open, { clock, log, signal, say: notify.status })
+      : open()
+    ).catch((err) => blame(err, mode, origins));
     notify.ready(`serving on ${hub.url}, version ${version}`);
     return hub;
   };

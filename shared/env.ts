@@ -75,6 +75,9 @@ export class ConfigError extends Error {
   }
 }
 
+/** What a variable names cannot be used now, though the value may be right: a later start may succeed with it. */
+export class UnavailableError extends ConfigError {}
+
 /**
  * Parses `env` with `schema`.
  * @throws ConfigError naming every bad variable, e.g. `LANE_POOL: "two" is not a number`.

@@ -6,6 +6,8 @@ import { openDatagrams } from "./libc-datagram.ts";
  * start` waits for it, and a service whose event loop stands still is started again (`WatchdogSec=`).
  */
 export interface ServiceNotify {
+  /** systemd waits for the service and watches it. */
+  heard: boolean;
   /** It serves from now on. `status` is one line for `systemctl status`. */
   ready(status: string): void;
   /** What it does or waits for. */
@@ -19,7 +21,12 @@ const BEATS = 4;
 /** What was not taken is told again after this long. */
 const RETRY_MS = 1_000;
 
-const SILENT: ServiceNotify = { ready: () => {}, status: () => {}, stopping: () => {} };
+const SILENT: ServiceNotify = {
+  heard: false,
+  ready: () => {},
+  status: () => {},
+  stopping: () => {},
+};
 
 const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();
 
@@ -51,6 +58,7 @@ export function openServiceNotify(env: EnvSource, pid = process.pid): ServiceNot
   };
   if (beat_ms >= 1) beat();
   return {
+    heard: true,
     ready: (status) => tell({ READY: "1", STATUS: oneLine(status) }),
     status: (text) => tell({ STATUS: oneLine(text) }),
     stopping: () => tell({ STOPPING: "1", STATUS: "stopping: running work ends first" }),

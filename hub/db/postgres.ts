@@ -3,7 +3,7 @@ import postgres, { type Options, type Sql } from "postgres";
 import { pgKit } from "#drizzle/kit.pg.ts";
 import { type Migration, pgMigrations } from "#drizzle/migrations.gen.ts";
 import { defineTables } from "#drizzle/tables.ts";
-import { ConfigError } from "#shared/env.ts";
+import { ConfigError, UnavailableError } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import type { Conn, RawRow } from "./conn.ts";
@@ -51,7 +51,9 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
   } catch (err) {
     await unlock();
     if (err instanceof ConfigError) throw err;
-    throw new ConfigError(`SVC_DB_URL: cannot use the Postgres database: ${errorMessage(err)}`);
+    throw new UnavailableError(
+      `SVC_DB_URL: cannot use the Postgres database: ${errorMessage(err)}`,
+    );
   }
   const open = () => openPool(url);
   const openHot = () => openQueueClient(url, QUEUE_POOL_SIZE);

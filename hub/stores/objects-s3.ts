@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "#shared/clock.ts";
-import { ConfigError } from "#shared/env.ts";
+import { UnavailableError } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import { keySegments } from "./object-keys.ts";
@@ -29,7 +29,7 @@ export async function openS3Objects(
   const place = readS3Url(url);
   const calls = createS3Calls(place, keys, { clock, random: Math.random });
   await checkBucket(calls).catch((err: unknown) => {
-    throw new ConfigError(
+    throw new UnavailableError(
       `SVC_OBJECTS_URL: cannot use bucket ${place.bucket} at ${new URL(place.bucket_url).host}: ${errorMessage(err)}`,
     );
   });

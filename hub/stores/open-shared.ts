@@ -1,5 +1,5 @@
 import type { Clock } from "#shared/clock.ts";
-import { ConfigError } from "#shared/env.ts";
+import { UnavailableError } from "#shared/env.ts";
 import type { Log } from "#shared/log.ts";
 import type { Kv } from "./kv.ts";
 import { createMemoryKv } from "./kv-memory.ts";
@@ -31,7 +31,7 @@ export interface OpenSharedOptions {
 /**
  * The shared stores of a single hub without a URL, or in Redis: `redis://[user:password@]host[:port][/database]`, with
  * `rediss://` over TLS and `redis+unix:///path` on a socket, which takes no password.
- * @throws ConfigError naming SVC_REDIS_URL when it cannot be used; it never shows the password.
+ * @throws UnavailableError naming SVC_REDIS_URL when it cannot be used; it never shows the password.
  */
 export function openShared(url: string | null, options: OpenSharedOptions): Promise<SharedStores> {
   return url === null ? Promise.resolve(createMemoryStores(options)) : openRedis(url, options);
@@ -73,7 +73,7 @@ async function openRedis(
     };
   } catch (err) {
     await redis?.close();
-    throw new ConfigError(
+    throw new UnavailableError(
       `SVC_REDIS_URL: cannot use Redis at ${placeOf(url)}: ${await whyNot(url, err)}`,
     );
   }

@@ -100,3 +100,18 @@ test("variables that were meant for another process are left alone, and so is a 
   const ends = [other, unread].map((hub) => flotilla.end(hub, "SIGTERM"));
   expect(await Promise.all(ends)).toEqual([0, 0]);
 }, 60_000);
+
+test("below systemd a hub waits for a database that is away and says so; a bad value ends it at once", async () => {
+  const socket = listenAt(socketFile());
+  const url = `postgres://127.0.0.1:${await freePort()}/flotilla`;
+  const args = ["hub", "--host", "127.0.0.1", "--port", "0"];
+  const hub = start([...args, "--db-url", url], told(socket));
+  await socket.says("STATUS=waiting: SVC_DB_URL: cannot use the Postgres database", 60_000);
+  expect(socket.count("READY")).toBe(0);
+  expect(socket.count("WATCHDOG=1")).toBeGreaterThan(0);
+  expect(await flotilla.end(hub, "SIGTERM")).toBe(0);
+  const bad = start([...args, "--redis-url", "redis://r"], told(socket));
+  expect(await flotilla.exitCode(bad)).toBe(2);
+  const alone = start([...args, "--db-url", url]);
+  expect(await flotilla.exitCode(alone)).not.toBe(0);
+}, 120_000);
