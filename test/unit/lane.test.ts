@@ -8,6 +8,7 @@ import {
   type FakeDisplay,
 } from "#test/support/fake-browser.ts";
 import { createFakeClock } from "#test/support/fake-clock.ts";
+import { objectsHeld } from "#test/support/heap.ts";
 import { Lane, type LaneHold, retryDelay } from "#worker/lanes/lane.ts";
 
 const OCCUPANT = { job_id: "job1", session_id: "sess1" };
@@ -444,4 +445,23 @@ describe("closing", () => {
     await world.lane.close();
     expect(world.clock.sleepers()).toEqual([]);
   });
+});
+
+test("a lane keeps nothing of the browsers that it has had", async () => {
+  const world = openLane({ headless: true });
+  const { lane } = world;
+  await lane.boot();
+  const after = async (resets: number) => {
+    for (let i = 0; i < resets; i += 1) {
+      await lane.hold(OCCUPANT)?.release();
+      world.browsers.length = 0;
+      world.states.length = 0;
+    }
+    expect(lane.record().state).toBe("warm");
+    return objectsHeld();
+  };
+  const before = await after(1_000);
+  // Even one object kept of each would be 2,000.
+  expect((await after(2_000)) - before).toBeLessThan(1_000);
+  await lane.close();
 });

@@ -106,7 +106,7 @@ export class Lane implements Watched {
   private renewing: Promise<void> | null = null;
   private swapping: Promise<unknown> | null = null;
   /** Removal of directories that is under way. */
-  private clearing: Promise<unknown> = Promise.resolve();
+  private clearing: Promise<void> = Promise.resolve();
   private resting = Promise.withResolvers<void>();
   private watch: Loop | null = null;
 
@@ -336,7 +336,9 @@ export class Lane implements Watched {
     const cleared = browser.killNow().catch((err) => {
       this.deps.log.error({ err, dir: browser.dirs.root }, "run directory not removed");
     });
-    this.clearing = Promise.all([this.clearing, cleared]);
+    const before = this.clearing;
+    // Without a value: that of `Promise.all` would hold the one before it, and so every one there ever was.
+    this.clearing = cleared.then(() => before);
   }
 
   /** A viewer may have given the screen another size; one that cannot be given its own again is replaced. */
