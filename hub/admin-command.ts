@@ -1,5 +1,5 @@
 import { systemClock } from "#shared/clock.ts";
-import { ConfigError, type EnvSource } from "#shared/env.ts";
+import { ConfigError, type EnvSource, UnavailableError } from "#shared/env.ts";
 import { silentLog } from "#shared/log.ts";
 import { becomeOwner } from "./cli/become-owner.ts";
 import { EXIT, UsageError } from "./cli/exit.ts";
@@ -37,7 +37,8 @@ export async function runAdminCommand(
       terminal.err("flotilla: SVC_ADMIN_PASSWORD is set and counts instead of it\n");
     return EXIT.ok;
   } catch (err) {
-    if (err instanceof ConfigError) throw new UsageError(err.message);
+    if (err instanceof ConfigError && !(err instanceof UnavailableError))
+      throw new UsageError(err.message);
     throw err;
   }
 }

@@ -138,7 +138,11 @@ async function waitForLane(deps: DevDeps, client: HubClient, signal: AbortSignal
     if (ready) return;
     await deps.clock.sleep(100, signal);
   }
-  if (!signal.aborted) throw new Error(`no lane was ready within ${WORKER_READY_MS / 1000} s`);
+  if (signal.aborted) return;
+  const seconds = WORKER_READY_MS / 1000;
+  throw new Error(
+    `no lane was ready within ${seconds} s; what this machine lacks: ${ownCommand(deps.self)} doctor worker`,
+  );
 }
 
 /** The one job of `--fetch` or `--demo`; its exit code. */

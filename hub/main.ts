@@ -1,5 +1,5 @@
 import { systemClock } from "#shared/clock.ts";
-import { ConfigError, type EnvSource } from "#shared/env.ts";
+import { ConfigError, type EnvSource, UnavailableError } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { type LiveConfig, liveConfig } from "#shared/live-config.ts";
 import { createLog, type Log, type LogFormat, type LogLevel } from "#shared/log.ts";
@@ -171,7 +171,7 @@ async function runMode(mode: Mode, flags: FlagValues): Promise<number> {
     const { log, start, watches_stdin, reload } = await prepareService(mode, flags);
     return await runService(process, log, start, watches_stdin, reload);
   } catch (err) {
-    if (err instanceof ConfigError) throw new UsageError(err.message);
+    if (err instanceof ConfigError) throw err;
     if (err instanceof Error && err.name === "DataDirInUseError") {
       terminal.err(`flotilla: --data-dir: ${err.message}\n`);
       return EXIT.failed;
@@ -180,6 +180,7 @@ async function runMode(mode: Mode, flags: FlagValues): Promise<number> {
     if (packages === null) throw err;
     terminal.err(`flotilla: ${errorMessage(err)}\n`);
     terminal.err(`flotilla: on Debian: apt-get install ${packages.join(" ")}\n`);
+    terminal.err("flotilla: everything that this machine lacks: flotilla doctor worker\n");
     return EXIT.missing_program;
   }
 }
@@ -247,7 +248,7 @@ try {
 } catch (err) {
   if (err instanceof UsageError || err instanceof ConfigError) {
     for (const line of err.message.split("\n")) terminal.err(`flotilla: ${line}\n`);
-    process.exitCode = EXIT.usage;
+    process.exitCode = err instanceof UnavailableError ? EXIT.unavailable : EXIT.usage;
   } else {
     logTo("error", "auto").error({ err }, "start failed");
     process.exitCode = EXIT.internal;

@@ -82,7 +82,8 @@ export function helpText(topic: Mode | Command | null): string {
     "  --version   version of the sources",
     "",
     "Exit codes: 0 done, 1 a job or task failed, 2 wrong usage or configuration,",
-    "3 hub unreachable (commands) or a program is missing (worker), 70 internal error;",
+    "3 hub unreachable (commands) or a program is missing (worker), 69 a database, Redis or bucket cannot",
+    "be reached, 70 internal error;",
     "migrate --dry-run: 0 up to date, 10 migrations are missing, 11 there is no database.",
   ].join("\n");
 }

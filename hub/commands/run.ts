@@ -38,7 +38,7 @@ export async function runOperatorCommand(call: OperatorCall, deps: OperatorDeps)
   try {
     return await run(call, { ...deps, flags, overrides: flagOverrides(flags, command) });
   } catch (err) {
-    if (err instanceof ConfigError) throw new UsageError(err.message);
+    if (err instanceof ConfigError) throw err;
     if (err instanceof UsageError) throw err;
     const said = err instanceof CommandRefused ? err.message : `${command}: ${errorMessage(err)}`;
     deps.terminal.err(`flotilla: ${said}\n`);

@@ -51,9 +51,8 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
   } catch (err) {
     await unlock();
     if (err instanceof ConfigError) throw err;
-    throw new UnavailableError(
-      `SVC_DB_URL: cannot use the Postgres database: ${errorMessage(err)}`,
-    );
+    const Kind = toUnavailable(err) === null ? ConfigError : UnavailableError;
+    throw new Kind(`SVC_DB_URL: cannot use the Postgres database: ${errorMessage(err)}`);
   }
   const open = () => openPool(url);
   const openHot = () => openQueueClient(url, QUEUE_POOL_SIZE);

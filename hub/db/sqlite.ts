@@ -5,7 +5,7 @@ import { drizzle } from "drizzle-orm/better-sqlite3";
 import { sqliteKit } from "#drizzle/kit.sqlite.ts";
 import { type Migration, sqliteMigrations } from "#drizzle/migrations.gen.ts";
 import { defineTables } from "#drizzle/tables.ts";
-import { ConfigError } from "#shared/env.ts";
+import { ConfigError, UnavailableError } from "#shared/env.ts";
 import { AppError, errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import type { Conn, RawRow, Statement } from "./conn.ts";
@@ -15,6 +15,7 @@ import { loadDriver } from "./sqlite-driver.ts";
 import { type CommitGroup, createCommitGroup } from "./sqlite-group.ts";
 import { lockFile } from "./sqlite-lock.ts";
 import { refuseHalfRestored } from "./sqlite-restore-mark.ts";
+import { whyNotOpen } from "./why-not-open.ts";
 
 const BUSY_TIMEOUT_MS = 5_000;
 const CHECKPOINT_PAGES = 4_000;
@@ -65,7 +66,9 @@ async function openMigrated(path: string, options: SqliteOptions) {
     client?.close();
     unlock();
     if (err instanceof ConfigError) throw err;
-    throw new ConfigError(`SVC_DB_URL: cannot open ${file}: ${errorMessage(err)}`);
+    const { words, full } = whyNotOpen(file, err);
+    const Kind = full ? UnavailableError : ConfigError;
+    throw new Kind(`SVC_DB_URL: cannot open ${file}: ${words}`);
   }
 }
 

@@ -1,10 +1,10 @@
 import { type Clock, systemClock } from "#shared/clock.ts";
-import { UnavailableError } from "#shared/env.ts";
+import { ConfigError, UnavailableError } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import { keySegments } from "./object-keys.ts";
 import type { ObjectStore } from "./objects.ts";
-import { createS3Calls, type S3Calls } from "./s3-calls.ts";
+import { createS3Calls, isAway, type S3Calls } from "./s3-calls.ts";
 import { directStore } from "./s3-direct.ts";
 import { startLeftovers } from "./s3-leftovers.ts";
 import { deleteKeys, listPages } from "./s3-list.ts";
@@ -29,7 +29,8 @@ export async function openS3Objects(
   const place = readS3Url(url);
   const calls = createS3Calls(place, keys, { clock, random: Math.random });
   await checkBucket(calls).catch((err: unknown) => {
-    throw new UnavailableError(
+    const Kind = isAway(err) ? UnavailableError : ConfigError;
+    throw new Kind(
       `SVC_OBJECTS_URL: cannot use bucket ${place.bucket} at ${new URL(place.bucket_url).host}: ${errorMessage(err)}`,
     );
   });

@@ -1,5 +1,5 @@
 import type { Clock } from "#shared/clock.ts";
-import { UnavailableError } from "#shared/env.ts";
+import { ConfigError, UnavailableError } from "#shared/env.ts";
 import type { Log } from "#shared/log.ts";
 import type { Kv } from "./kv.ts";
 import { createMemoryKv } from "./kv-memory.ts";
@@ -11,7 +11,7 @@ import type { PubSub } from "./pubsub.ts";
 import { createMemoryPubSub } from "./pubsub-memory.ts";
 import { openRedisPubSub } from "./pubsub-redis.ts";
 import { connectRedis, type Redis } from "./redis.ts";
-import { placeOf, readRedisUrl, whyNot } from "./redis-url.ts";
+import { judgeRedis, placeOf, readRedisUrl } from "./redis-url.ts";
 
 /** Short-lived state that the hubs of a fleet share (design/architecture.md §4). */
 export interface SharedStores {
@@ -73,8 +73,8 @@ async function openRedis(
     };
   } catch (err) {
     await redis?.close();
-    throw new UnavailableError(
-      `SVC_REDIS_URL: cannot use Redis at ${placeOf(url)}: ${await whyNot(url, err)}`,
-    );
+    const { words, refused } = await judgeRedis(url, err);
+    const Kind = refused ? ConfigError : UnavailableError;
+    throw new Kind(`SVC_REDIS_URL: cannot use Redis at ${placeOf(url)}: ${words}`);
   }
 }

@@ -26,6 +26,17 @@ export const placeOf = (url: string): string =>
  * more for its own words: they name a wrong password and never show it.
  */
 export async function whyNot(url: string, err: unknown): Promise<string> {
+  return (await judgeRedis(url, err)).words;
+}
+
+/** What Redis says to a client that it does not know, or not well enough. */
+const REFUSES = /^-?(WRONGPASS|NOAUTH|NOPERM|ERR)\b/;
+
+/** The same, and whether the server refuses what the URL says, rather than being away. */
+export async function judgeRedis(
+  url: string,
+  err: unknown,
+): Promise<{ words: string; refused: boolean }> {
   const { protocol, hostname, port, pathname, username, password } = new URL(url);
   const secret = decodeURIComponent(password);
   const user = decodeURIComponent(username);
@@ -40,9 +51,10 @@ export async function whyNot(url: string, err: unknown): Promise<string> {
   const tls = /^(rediss|valkeys|redis\+tls)/.test(protocol);
   try {
     const refusal = await firstRefusal(tls ? connectTls(at) : connectTcp(at), commands);
-    return refusal ?? errorMessage(err);
+    const words = refusal ?? errorMessage(err);
+    return { words, refused: REFUSES.test(words) };
   } catch (failure) {
-    return errorMessage(failure);
+    return { words: errorMessage(failure), refused: false };
   }
 }
 

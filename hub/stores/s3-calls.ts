@@ -199,5 +199,10 @@ function toAppError(failure: S3Failure, hide: (text: string) => string): AppErro
   if (why.startsWith("KeyTooLong")) return new AppError("bad_request", "object key is too long");
   return new AppError("unavailable", `the object store is not available: ${why}`, {
     headers: { "Retry-After": RETRY_AFTER_S },
+    cause: failure,
   });
 }
+
+/** Whether a call failed because the server is away or busy, and not because it refuses what was asked. */
+export const isAway = (err: unknown): boolean =>
+  err instanceof AppError && err.cause instanceof S3Failure && err.cause.again;

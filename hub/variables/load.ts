@@ -1,4 +1,4 @@
-import { ConfigError, type EnvSource } from "#shared/env.ts";
+import { ConfigError, type EnvSource, UnavailableError } from "#shared/env.ts";
 import { type GatheredVariables, gatherVariables, type Origin } from "#shared/variable-sources.ts";
 import { loadWorkerConfig, type WorkerConfig } from "#worker/config.ts";
 import { MODE_FLAGS, type Mode } from "../cli/flags.ts";
@@ -59,7 +59,8 @@ function blameLine(line: string, mode: Mode, origins: ReadonlyMap<string, Origin
 export function blame(err: unknown, mode: Mode, origins: ReadonlyMap<string, Origin>): never {
   if (!(err instanceof ConfigError)) throw err;
   const lines = err.message.split("\n").map((line) => blameLine(line, mode, origins));
-  throw new ConfigError(lines.join("\n"));
+  const Kind = err instanceof UnavailableError ? UnavailableError : ConfigError;
+  throw new Kind(lines.join("\n"));
 }
 
 /**

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { checkFonts, checkPrograms } from "#hub/commands/doctor/machine.ts";
 import { fitsSocketPath } from "#worker/browser/dirs.ts";
 import { browserFlags, type FlagOptions } from "#worker/browser/flags.ts";
 import {
@@ -9,7 +10,12 @@ import {
   readStat,
   tagOf,
 } from "#worker/browser/proc.ts";
-import { findChromium, findXvnc, MissingProgramError } from "#worker/browser/program.ts";
+import {
+  findChromium,
+  findPrograms,
+  findXvnc,
+  MissingProgramError,
+} from "#worker/browser/program.ts";
 import { findBrowserUser } from "#worker/browser/user.ts";
 
 const flags = (change: Partial<FlagOptions> = {}) =>
@@ -123,7 +129,19 @@ describe("programs and users", () => {
     expect(err).toBeInstanceOf(MissingProgramError);
     expect(err).toMatchObject({ packages: ["tigervnc-standalone-server"] });
     expect(catchError(() => findChromium(null, "/nowhere"))).toMatchObject({
-      packages: ["chromium"],
+      packages: ["chromium", "chromium-sandbox"],
+    });
+  });
+
+  test("what is missing is named at once, and as the doctor names it", async () => {
+    const err = catchError(() => findPrograms(null, false, "/nowhere")) as MissingProgramError;
+    const checks = await checkPrograms({ env: {}, path: "/nowhere" });
+    const advised = [...checks, await checkFonts({ env: {}, path: "/nowhere" })]
+      .filter(({ name }) => ["chromium", "Xvnc", "fonts"].includes(name))
+      .map(({ advice }) => /apt-get install ([a-z -]+[a-z])/.exec(advice ?? "")?.[1] ?? "");
+    expect(err.packages).toEqual(advised.join(" ").split(" "));
+    expect(catchError(() => findPrograms(null, true, "/nowhere"))).toMatchObject({
+      packages: ["chromium", "chromium-sandbox", "fontconfig", "fonts-liberation"],
     });
   });
 

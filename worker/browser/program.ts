@@ -1,4 +1,5 @@
 import { accessSync, constants } from "node:fs";
+import { LANE_PACKAGES } from "#shared/lane-packages.ts";
 
 /** A program the lanes need is not installed; `packages` are Debian's and Ubuntu's names. The worker exits 3. */
 export class MissingProgramError extends Error {
@@ -17,14 +18,14 @@ export function findChromium(configured: string | null, path: string): string {
   if (configured !== null) {
     if (isExecutable(configured)) return configured;
     throw new MissingProgramError(`SVC_CHROMIUM: ${configured} is not an executable file`, [
-      "chromium",
+      ...LANE_PACKAGES.browser,
     ]);
   }
   for (const name of BROWSERS) {
     const found = Bun.which(name, { PATH: path });
     if (found) return found;
   }
-  throw missing(`no browser (${BROWSERS.join(", ")}) in PATH`, "chromium");
+  throw missing(`no browser (${BROWSERS.join(", ")}) in PATH`, LANE_PACKAGES.browser);
 }
 
 /** Absolute path of TigerVNC's X server. @throws MissingProgramError */
@@ -33,12 +34,41 @@ export function findXvnc(path: string): string {
   if (found) return found;
   throw missing(
     "no Xvnc in PATH; without a display use --headless-lanes (SVC_HEADLESS_LANES=1)",
-    "tigervnc-standalone-server",
+    LANE_PACKAGES.display,
   );
 }
 
-const missing = (what: string, debianPackage: string) =>
-  new MissingProgramError(`${what}: install the package ${debianPackage}`, [debianPackage]);
+/**
+ * Both programs; `xvnc` is null for lanes without a display.
+ * @throws MissingProgramError for all that is missing, with the fonts that a browser needs, so that one command is enough.
+ */
+export function findPrograms(
+  configured: string | null,
+  headless: boolean,
+  path: string,
+): { chromium: string; xvnc: string | null } {
+  const lacking: MissingProgramError[] = [];
+  const look = <T>(find: () => T): T | null => {
+    try {
+      return find();
+    } catch (err) {
+      if (!(err instanceof MissingProgramError)) throw err;
+      lacking.push(err);
+      return null;
+    }
+  };
+  const chromium = look(() => findChromium(configured, path));
+  const xvnc = headless ? null : look(() => findXvnc(path));
+  if (chromium !== null && lacking.length === 0) return { chromium, xvnc };
+  const packages = lacking.flatMap((each) => each.packages);
+  throw new MissingProgramError(lacking.map(({ message }) => message).join("; "), [
+    ...packages,
+    ...(Bun.which("fc-match", { PATH: path }) === null ? LANE_PACKAGES.fonts : []),
+  ]);
+}
+
+const missing = (what: string, packages: readonly string[]) =>
+  new MissingProgramError(`${what}: install ${packages.join(" ")}`, [...packages]);
 
 function isExecutable(path: string): boolean {
   try {

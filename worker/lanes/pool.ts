@@ -4,7 +4,7 @@ import type { Log } from "#shared/log.ts";
 import type { Lane as LaneRecord } from "#shared/schema/worker.ts";
 import { createRunDirs, giveTreeTo, isShmSmall, removeRunDirs } from "#worker/browser/dirs.ts";
 import { BrowserStartError, launchBrowser, type StartedBrowser } from "#worker/browser/launch.ts";
-import { findChromium, findXvnc } from "#worker/browser/program.ts";
+import { findPrograms } from "#worker/browser/program.ts";
 import { unreachableHosts } from "#worker/browser/unreachable.ts";
 import { type BrowserUser, findBrowserUser } from "#worker/browser/user.ts";
 import type { WorkerConfig } from "#worker/config.ts";
@@ -121,8 +121,7 @@ async function closeAll(lanes: Lane[], scratch: Scratch): Promise<void> {
 
 async function openWorkshop({ config, log, clock }: LanePoolDeps): Promise<Workshop> {
   const path = config.browser.environment.PATH ?? "";
-  const chromium = findChromium(config.browser.program, path);
-  const xvnc = config.lanes.headless ? null : findXvnc(path);
+  const { chromium, xvnc } = findPrograms(config.browser.program, config.lanes.headless, path);
   const user = findBrowserUser(config.browser.user);
   const as_root = process.getuid?.() === 0 && user === null;
   if (as_root) log.warn({}, "chromium runs as root without its sandbox; set SVC_BROWSER_USER");

@@ -15,6 +15,7 @@ import { CommandRefused } from "../refused.ts";
 import { FORMAT, type Manifest } from "./manifest.ts";
 import { type Contents, entriesOf } from "./pack.ts";
 import { type Places, placesOf } from "./places.ts";
+import { tellFull } from "./room.ts";
 import { runVerify, verifyBackup } from "./verify.ts";
 
 const VERIFY = "verify";
@@ -69,6 +70,10 @@ async function writeBackup(
         `flotilla: ${missing.length} objects were deleted while they were copied, or were gone before: ${missing.slice(0, 3).join(", ")}\n`,
       );
     return EXIT.ok;
+  } catch (err) {
+    await rm(work, { recursive: true, force: true });
+    // The database is there twice while it is packed.
+    return await tellFull(err, dir, [places.database, ...Object.values(places)]);
   } finally {
     await rm(work, { recursive: true, force: true });
   }

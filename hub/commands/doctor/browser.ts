@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { LANE_PACKAGES } from "#shared/lane-packages.ts";
 import {
   type Check,
   type CheckDeps,
@@ -26,7 +27,7 @@ export async function checkBrowser({ env, path }: CheckDeps, namespaces: Check):
   const program = (named ? [named] : ["chromium", "chromium-browser", "google-chrome"])
     .map((command) => Bun.which(command, { PATH: path }))
     .find((at) => at !== null);
-  if (!program) return fail(name, "there is no browser", install("chromium chromium-sandbox"));
+  if (!program) return fail(name, "there is no browser", install(LANE_PACKAGES.browser));
   const dir = await mkdtemp(join(tmpdir(), "flotilla-doctor-"));
   try {
     const began = performance.now();
@@ -72,7 +73,7 @@ function adviceOnStart(text: string, program: string): string {
 /** Xvnc starts on a free display and says so (10 s). */
 export async function checkDisplay({ env, path }: CheckDeps): Promise<Check> {
   const name = "display";
-  const advice = `${install("tigervnc-standalone-server")}, or SVC_HEADLESS_LANES=1`;
+  const advice = `${install(LANE_PACKAGES.display)}, or SVC_HEADLESS_LANES=1`;
   const missing = isOn(env, "SVC_HEADLESS_LANES") ? warn : fail;
   const program = Bun.which("Xvnc", { PATH: path });
   if (!program) return missing(name, "Xvnc is not installed", advice);

@@ -36,7 +36,8 @@ export const warn = (name: string, found: string, advice: string): Check => ({
 export const fail = (name: string, found: string, advice: string): Check => ({
   ...{ name, status: "fail", found, advice },
 });
-export const install = (packages: string) => `apt-get install ${packages}`;
+export const install = (packages: string | readonly string[]) =>
+  `apt-get install ${typeof packages === "string" ? packages : packages.join(" ")}`;
 
 /** A check that breaks or hangs is a finding of its own. */
 export const told = (name: string, check: () => Promise<Check>): Promise<Check> =>

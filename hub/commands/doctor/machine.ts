@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { errorMessage } from "#shared/errors.ts";
+import { LANE_PACKAGES } from "#shared/lane-packages.ts";
 import { CDP_PORT_BASE, MAX_DISK_PCT, VNC_PORT_BASE } from "#shared/limits.ts";
 import { humanSize } from "#shared/names.ts";
 import {
@@ -57,14 +58,14 @@ export function checkPrograms(deps: CheckDeps): Promise<Check[]> {
       missing: "fail",
       advice: configured
         ? "SVC_CHROMIUM must name the browser's executable"
-        : install("chromium chromium-sandbox"),
+        : install(LANE_PACKAGES.browser),
     },
     {
       name: "Xvnc",
       commands: ["Xvnc"],
       version: "-version",
       missing: headless ? "warn" : "fail",
-      advice: `${install("tigervnc-standalone-server")}, or SVC_HEADLESS_LANES=1`,
+      advice: `${install(LANE_PACKAGES.display)}, or SVC_HEADLESS_LANES=1`,
     },
     ...["ffmpeg", "ffprobe"].map((name) => ({
       name,
@@ -87,7 +88,7 @@ export function checkPrograms(deps: CheckDeps): Promise<Check[]> {
 /** Pages without a font show boxes. */
 export async function checkFonts({ path }: CheckDeps): Promise<Check> {
   const name = "fonts";
-  const advice = install("fontconfig fonts-liberation");
+  const advice = install(LANE_PACKAGES.fonts);
   const program = Bun.which("fc-match", { PATH: path });
   if (!program) return { name, status: "warn", found: "fontconfig is not installed", advice };
   const line = await firstLine([program, "sans-serif"]);

@@ -3,6 +3,7 @@ import { constants, createReadStream } from "node:fs";
 import { copyFile, link, lstat, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { syncPath } from "#shared/sync-path.ts";
+import { demandRoom } from "../backup/room.ts";
 
 export const readText = (path: string): Promise<string | null> =>
   readFile(path, "utf8").catch((err: NodeJS.ErrnoException) => {
@@ -73,6 +74,7 @@ export async function replaceExecutable(
   await mkdir(dirname(path), { recursive: true });
   const temp = `${path}.new`;
   await rm(temp, { force: true });
+  await demandRoom(dirname(path), (await stat(from)).size);
   await copyFile(from, temp);
   const file = await open(temp, "r");
   try {
