@@ -1,40 +1,22 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { copyFileSync } from "node:fs";
-import { join } from "node:path";
-import { runProgram } from "#test/support/program.ts";
-import { ensureBinary, ROOT } from "../../../scripts/build.ts";
+import { FLOTILLA, machinesDown, machinesUp, runIn } from "#test/support/lan-machines.ts";
 
 /** The program below a real systemd and its journal, in a machine of scripts/lan. */
 
-const LAN = join(ROOT, "scripts/lan");
-/** A directory of this machine that is /srv/flotilla on the others. */
-const SHARED = "/run/flotilla-lan/srv";
-const flotilla = "/srv/flotilla/flotilla";
+const HOST = "log1";
+const inMachine = (script: string) => runIn(HOST, script);
 
-async function lan(...words: string[]): Promise<string> {
-  const { code, stdout, stderr } = await runProgram([LAN, ...words]);
-  if (code !== 0) throw new Error(`lan ${words.join(" ")}: ${code}\n${stdout}\n${stderr}`);
-  return stdout;
-}
-
-beforeAll(async () => {
-  const binary = await ensureBinary();
-  await lan("up", "log1=10.0.0.71");
-  copyFileSync(binary, join(SHARED, "flotilla"));
-}, 180_000);
-
-afterAll(() => lan("down"), 60_000);
-
-const inMachine = (script: string) => lan("run", "log1", "sh", "-ec", script);
+beforeAll(() => machinesUp(`${HOST}=10.0.0.71`), 300_000);
+afterAll(() => machinesDown(), 60_000);
 
 test("the journal keeps each line with its priority", async () => {
   const env = "-E SVC_SUBMIT_WAIT_S=0 -E SVC_DATA_DIR=/tmp/data";
   const said = await inMachine(`
-    systemd-run -q --unit=hub ${env} ${flotilla} hub --host 127.0.0.1 --port 8123
+    systemd-run -q --unit=hub ${env} ${FLOTILLA} hub --host 127.0.0.1 --port 8123
     until curl -sf http://127.0.0.1:8123/health >/dev/null; do sleep 0.2; done
     curl -s http://127.0.0.1:8123/jobs -H 'content-type: application/json' -d '{"url": "http://site.test/"}' >/dev/null
     systemctl stop hub
-    systemd-run -q --wait --unit=bad -E SVC_PORT=x ${flotilla} hub || true
+    systemd-run -q --wait --unit=bad -E SVC_PORT=x ${FLOTILLA} hub || true
     journalctl --sync
     journalctl -q -o json --output-fields=PRIORITY,MESSAGE,_COMM -u hub -u bad _COMM=flotilla
   `);
@@ -49,3 +31,27 @@ test("the journal keeps each line with its priority", async () => {
   expect(priorityOf("flotilla: SVC_PORT")).toBe("3");
   expect(entries.some((e) => e.MESSAGE.includes('"path":"/health"'))).toBe(false);
 }, 120_000);
+
+test("systemctl reload makes a hub read its configuration file again, and does not end it", async () => {
+  const said = await inMachine(`
+    ${FLOTILLA} install hub --generate-secret --now >/dev/null
+    printf 'SVC_LOG_LEVEL = "info"\n' > /etc/flotilla/hub.toml
+    chgrp flotilla /etc/flotilla/hub.toml
+    chmod 0640 /etc/flotilla/hub.toml
+    chmod 0711 /etc/flotilla
+    ${FLOTILLA} install hub --set SVC_CONFIG=/etc/flotilla/hub.toml --now >/dev/null
+    systemctl show -p MainPID --value flotilla-hub
+    printf 'SVC_LOG_LEVEL = "debug"\n' > /etc/flotilla/hub.toml
+    systemctl reload flotilla-hub
+    for _ in $(seq 100); do
+      journalctl --sync
+      journalctl -q -o cat -u flotilla-hub | grep 'configuration reloaded' && break
+      sleep 0.2
+    done
+    systemctl show -p MainPID --value flotilla-hub
+    curl -sf -o /dev/null http://127.0.0.1:8000/health
+  `);
+  const [before, line = "", after] = said.trim().split("\n");
+  expect(JSON.parse(line)).toMatchObject({ changed: ["SVC_LOG_LEVEL: info → debug"] });
+  expect(after).toBe(before as string);
+}, 180_000);
