@@ -1,9 +1,12 @@
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
 import { createFakeClock } from "#test/support/fake-clock.ts";
 import { askUntil, createPullRig, type RigWorker } from "#test/support/pull-rig.ts";
+import { startProgram } from "#test/support/program.ts";
 
 setDefaultTimeout(30_000);
 
+const MAIN = join(import.meta.dir, "../../hub/main.ts");
 const rig = createPullRig();
 afterEach(() => rig.close());
 const { api } = rig;
@@ -85,3 +88,66 @@ test("a worker whose predecessor on its directory died without a word takes over
   expect(clock.now()).toBe(createFakeClock().now());
   expect(next.log.join("\n")).not.toContain("duplicate worker_id");
 });
+
+test("of two worker processes with one id the second takes over when the first is killed, and its task is done once more", async () => {
+  const { url } = await rig.start();
+  const blocked = Promise.withResolvers<Response>();
+  let calls = 0;
+  const gate = Bun.serve({
+    ...{ port: 0, hostname: "127.0.0.1", idleTimeout: 0 },
+    fetch: () => {
+      calls += 1;
+      return calls === 1 ? blocked.promise : new Response("{}");
+    },
+  });
+  const argv = ["curl", "-s", `http://127.0.0.1:${gate.port}/`];
+  const made = await api("POST", "/workloads", {
+    ...{ slug: "long", executor_type: "command", executor_config: { argv } },
+    ...{ lease_secs: 30 },
+  });
+  expect(made.status).toBe(201);
+  const spawn = async () =>
+    startProgram([process.execPath, MAIN, "worker"], {
+      env: {
+        ...{ SVC_CONTROL_URL: url, SVC_WORKER_ID: "p1", SVC_SLOTS: "1" },
+        SVC_DATA_DIR: await rig.tempDir(),
+      },
+    });
+  const first = await spawn();
+  const programs = [first];
+  try {
+    await first.says("joined the control plane");
+    await api("POST", "/workloads/long/tasks", { pk: "a" });
+    await askUntil("the task begins", async () => calls === 1, 60_000);
+    const second = await spawn();
+    programs.push(second);
+    await second.says("duplicate worker_id: a live worker on");
+    expect(calls).toBe(1);
+    first.kill("SIGKILL");
+    await first.exited;
+    await second.says("joined the control plane", 90_000);
+    const runs = await askUntil(
+      "the run of the second",
+      async () => {
+        const { body } = await api("GET", "/workloads/long/runs");
+        return body.runs.some(({ outcome }: { outcome: string }) => outcome === "success") && body;
+      },
+      60_000,
+    );
+    const outcomes = runs.runs.map(({ attempt, outcome }: Run) => ({ attempt, outcome }));
+    expect(outcomes).toContainEqual({ attempt: 2, outcome: "success" });
+    expect(outcomes.filter(({ outcome }: Run) => outcome === "success")).toHaveLength(1);
+    expect(calls).toBe(2);
+    expect(await names()).toEqual(["p1"]);
+  } finally {
+    blocked.resolve(new Response("{}"));
+    for (const program of programs) program.kill("SIGTERM");
+    await Promise.all(programs.map((program) => program.exited));
+    await gate.stop(true);
+  }
+}, 240_000);
+
+interface Run {
+  attempt: number;
+  outcome: string;
+}

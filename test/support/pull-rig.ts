@@ -70,8 +70,12 @@ export function createPullRig(): PullRig {
 }
 
 /** Asks until it is so; each ask is a real call, which is nearly all the waiting there is. */
-export async function askUntil<T>(what: string, ask: () => Promise<T | false>): Promise<T> {
-  const end = Date.now() + 15_000;
+export async function askUntil<T>(
+  what: string,
+  ask: () => Promise<T | false>,
+  within_ms = 15_000,
+): Promise<T> {
+  const end = Date.now() + within_ms;
   for (;;) {
     const got = await ask();
     if (got !== false) return got;
