@@ -5,6 +5,8 @@ import { seededBytes, sha256, utf8 } from "#test/support/site/bytes.ts";
 import { type SiteServer, startServer } from "#test/support/site/server.ts";
 
 const SLOW_MS = 180_000;
+/** `DRIP_SECONDS=60` in the long form. */
+const DRIP_S = Number(Bun.env.DRIP_SECONDS ?? 12);
 const NO_STORE = { "cache-control": "no-store" };
 
 let site: SiteServer;
@@ -125,22 +127,24 @@ describe("the end of a job cuts a transfer short", () => {
     async () => {
       const piece = seededBytes(13, 1_000);
       site.on("/drips.bin", async (_q, res) => {
-        res.writeHead(200, { "content-type": "text/plain", "content-length": "12000" });
-        for (let i = 0; i < 12; i += 1) {
+        const length = { "content-length": String(1_000 * DRIP_S) };
+        res.writeHead(200, { "content-type": "text/plain", ...length });
+        for (let i = 0; i < DRIP_S; i += 1) {
           res.write(piece);
           await Bun.sleep(1_000);
         }
         res.end();
       });
       const url = page("/drips-page", `fetch("/drips.bin").then((r) => r.text())`);
-      const { outcome, assets } = await lane.run({ url, options: { idle_seconds: 0.5 } });
+      const options = { idle_seconds: 0.5, max_wait_seconds: 3 * DRIP_S };
+      const { outcome, assets } = await lane.run({ url, options });
       expect(assets.find((a) => a.source_url.endsWith("/drips.bin"))).toMatchObject({
         partial: false,
-        size: 12_000,
+        size: 1_000 * DRIP_S,
       });
       expect(outcome.capture).toMatchObject({ lost: 0, partial: 0 });
     },
-    SLOW_MS,
+    SLOW_MS + 3_000 * DRIP_S,
   );
 
   test(

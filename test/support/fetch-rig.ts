@@ -9,7 +9,7 @@ import { runFetch } from "#worker/fetch/run-fetch.ts";
 import type { FetchSettings } from "#worker/fetch/run-visit.ts";
 import type { AssetSink, JobOutcome, JobRun, LaneBrowser } from "#worker/lanes/types.ts";
 import { createCdpClients } from "#worker/session/cdp-clients.ts";
-import { createDialogs } from "#worker/session/dialogs.ts";
+import { createDialogs, type Dialogs } from "#worker/session/dialogs.ts";
 
 export interface StoredAsset extends AssetMeta {
   size: number;
@@ -35,6 +35,8 @@ export interface FetchRequest {
   verify?: boolean;
   /** Each line of the story as it is told. */
   onLog?: (line: string) => void;
+  /** Given what follows the dialogs of the job's pages. */
+  onDialogs?: (dialogs: Dialogs) => void;
   /** Given each asset while its file is still there. */
   onAsset?: (asset: StoredAsset, path: string) => Promise<void>;
 }
@@ -71,6 +73,7 @@ export async function runFetchJob(
       },
     },
   };
+  request.onDialogs?.(run.dialogs as Dialogs);
   const settings: FetchSettings = {
     clock: systemClock,
     spool_max_bytes: 4 * 1024 ** 3,
