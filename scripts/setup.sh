@@ -65,16 +65,45 @@ as_root() {
 
 may_be_root() { [ "$(id -u)" = 0 ] || { have sudo && { sudo -n true 2>/dev/null || [ -t 0 ]; }; }; }
 
-# apt-get with its talk kept for the case that it fails.
+# apt-get with its talk kept for the case that it fails. Packages are not kept once they are installed, nor is the cache of
+# what there is, which would be 60 MB.
 apt() {
   talk=$(mktemp)
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@" >"$talk" 2>&1 || {
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 -o APT::Keep-Downloaded-Packages=false \
+    -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= "$@" >"$talk" 2>&1 || {
     cat "$talk" >&2
     rm -f "$talk"
     say "apt-get $* failed: is there a network, and does no other apt run?"
     exit 1
   }
   rm -f "$talk"
+}
+
+# apt's own figures: "194 packages, 220 MB to download, 794 MB on disk".
+apt_figures() {
+  as_root env LC_ALL=C apt-get --assume-no "$@" 2>/dev/null | sed -n \
+    -e 's/^.* \([0-9]*\) newly installed.*/\1 packages/p' \
+    -e 's/^Need to get \(.*\) of archives.*/, \1 to download/p' \
+    -e 's/^After this operation, \(.*\) of additional.*/, \1 on disk/p' | tr -d '\n'
+}
+
+# announce PACKAGES...: what is installed, and how large apt says it is.
+announce() { say "installing: $* ($(apt_figures install --no-install-recommends "$@"))"; }
+
+# Lists of packages are kept where somebody had them, and else only for as long as something is installed.
+BORROWED_LISTS=""
+UPDATED=""
+note_lists() {
+  for list in /var/lib/apt/lists/*Packages*; do [ -e "$list" ] || BORROWED_LISTS=1; done
+}
+apt_update() {
+  [ -z "$UPDATED" ] || return 0
+  apt update
+  UPDATED=1
+}
+return_lists() {
+  [ -n "$BORROWED_LISTS" ] || return 0
+  as_root sh -c 'rm -rf /var/lib/apt/lists/*' || true
 }
 
 is_ubuntu() { grep -q '^ID=ubuntu' /etc/os-release 2>/dev/null; }
@@ -106,8 +135,8 @@ install_missing() {
     say "Then run this again, as the user you are."
     exit 1
   fi
-  say "installing:$MISSING"
-  apt update
+  note_lists
+  apt_update
   chrome=""
   case " $MISSING " in
     *" chromium "*)
@@ -117,8 +146,16 @@ install_missing() {
       fi
       ;;
   esac
-  # shellcheck disable=SC2086
-  [ -z "$(printf %s "$MISSING" | tr -d ' ')" ] || apt install -y --no-install-recommends $MISSING
+  # npm fetches Bun and goes again: borrow_npm.
+  case " $MISSING " in
+    *" npm "*) MISSING=$(printf ' %s ' "$MISSING" | sed 's/ npm / /') ;;
+  esac
+  if [ -n "$(printf %s "$MISSING" | tr -d ' ')" ]; then
+    # shellcheck disable=SC2086
+    announce $MISSING
+    # shellcheck disable=SC2086
+    apt install -y --no-install-recommends $MISSING
+  fi
   [ -z "$chrome" ] || install_chrome_on_ubuntu
   MISSING=""
 }
@@ -127,9 +164,9 @@ install_missing() {
 install_fonts() {
   [ -n "$FONTS" ] || return 0
   if have apt-get && { [ "$(id -u)" = 0 ] || { have sudo && sudo -n true 2>/dev/null; }; }; then
-    say "installing fonts:$FONTS"
+    note_lists
     # shellcheck disable=SC2086
-    (apt update && apt install -y --no-install-recommends $FONTS) 2>/dev/null && return 0
+    (apt_update && announce $FONTS && apt install -y --no-install-recommends $FONTS) && return 0
   fi
   say "Pages show boxes for some scripts without these fonts; to install them: apt-get install$FONTS"
 }
@@ -156,48 +193,82 @@ find_bun() {
   export PATH
 }
 
+# npm and the 374 packages that come with it on Debian fetch one file, so that those which were not there before go again.
+BORROWED=""
+borrow_npm() {
+  have npm && return 0
+  BORROWED=$(apt-get -s install --no-install-recommends npm 2>/dev/null | sed -n 's/^Inst \([^ ]*\).*/\1/p' | tr '\n' ' ')
+  say "npm is installed to fetch Bun, and removed again ($(apt_figures install --no-install-recommends npm))"
+  apt install -y --no-install-recommends npm
+}
+return_npm() {
+  [ -n "$BORROWED" ] || return 0
+  # shellcheck disable=SC2086
+  apt purge -y $BORROWED
+  BORROWED=""
+}
+
 # The npm package's install script only moves a platform package's executable into place, and many setups forbid
-# install scripts: the executable is taken from the platform package itself.
+# install scripts: the executable is taken from the platform package itself, and the others (for musl, for older
+# processors) are not kept.
 install_bun() {
-  say "installing bun $BUN_VERSION"
+  borrow_npm
+  say "installing bun $BUN_VERSION (100 MB on disk)"
   [ -f "$ROOT/.bun/package.json" ] || echo '{ "private": true }' >"$ROOT/.bun/package.json"
-  npm install --prefix "$ROOT/.bun" --no-save --ignore-scripts --include=optional --no-audit --no-fund \
-    --fetch-retries=2 --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000 \
+  npm install --prefix "$ROOT/.bun" --cache "$ROOT/.bun/cache" --no-save --ignore-scripts --include=optional --no-audit \
+    --no-fund --fetch-retries=2 --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000 \
     --loglevel=error "bun@$BUN_VERSION" >&2 || no_registry "bun $BUN_VERSION"
   for candidate in "$ROOT"/.bun/node_modules/@oven/bun-*/bin/bun; do
     bun_runs "$candidate" || continue
-    ln -sf "$candidate" "$ROOT/.bun/bin/bun"
-    ln -sf "$candidate" "$ROOT/.bun/bin/bunx"
+    mv -f "$candidate" "$ROOT/.bun/bin/bun"
+    ln -sf bun "$ROOT/.bun/bin/bunx"
+    rm -rf "$ROOT/.bun/node_modules" "$ROOT/.bun/cache"
+    return_npm
     find_bun && return 0
   done
   say "bun $BUN_VERSION was installed but does not run on this machine"
   exit 1
 }
 
-# The packages of the lock file; a stamp says that these very ones are there.
+# The packages of the lock file; a stamp says that these very ones are there. With TO_RUN set those that the program runs with
+# are enough: without what checks, tests and releases need it is 270 MB instead of 500 MB.
+TO_RUN=""
 install_packages() {
   stamp="$ROOT/node_modules/.flotilla-lock"
   want=$(cat "$ROOT/bun.lock" "$ROOT/package.json" | cksum)
-  [ "$(cat "$stamp" 2>/dev/null)" = "$want" ] && return 0
-  (cd "$ROOT" && bun install --frozen-lockfile >&2) || no_registry "What Flotilla is built with"
-  printf '%s' "$want" >"$stamp"
+  there=$(cat "$stamp" 2>/dev/null || true)
+  [ "$there" = "$want" ] && return 0
+  [ -n "$TO_RUN" ] && [ "$there" = "$want, to run" ] && return 0
+  (
+    cd "$ROOT"
+    # Where nobody has a cache yet, one that would hold everything twice is not left behind.
+    [ -d "${BUN_INSTALL_CACHE_DIR:-$HOME/.bun/install/cache}" ] || export BUN_INSTALL_CACHE_DIR="$ROOT/.bun/cache"
+    bun install --frozen-lockfile ${TO_RUN:+--production} >&2
+  ) || no_registry "What Flotilla is built with"
+  rm -rf "$ROOT/.bun/cache"
+  printf '%s' "$want${TO_RUN:+, to run}" >"$stamp"
 }
 
 # setup EXTRA...: everything the program needs, and the extra wants given as functions.
+# With MINIMAL set it is what headless lanes need: no display, and no fonts beyond those of western pages.
+MINIMAL=""
 setup() {
   want_browser
-  want_command tigervnc-standalone-server Xvnc Xtigervnc
+  [ -n "$MINIMAL" ] || want_command tigervnc-standalone-server Xvnc Xtigervnc
   want_command bubblewrap bwrap
   want_command fontconfig fc-match
   want_package fonts-liberation
-  want_font fonts-wqy-microhei :lang=zh-cn :lang=ja :lang=ko
-  want_font fonts-noto-color-emoji :charset=1f680
-  want_font fonts-freefont-ttf :charset=633 :charset=5d0 :charset=915 :charset=e01
+  if [ -z "$MINIMAL" ]; then
+    want_font fonts-wqy-microhei :lang=zh-cn :lang=ja :lang=ko
+    want_font fonts-noto-color-emoji :charset=1f680
+    want_font fonts-freefont-ttf :charset=633 :charset=5d0 :charset=915 :charset=e01
+  fi
   for extra in "$@"; do "$extra"; done
   find_bun || { want_writable && want_command npm npm; }
   [ "$MISSING" != "" ] && want_package ca-certificates
   install_missing
   install_fonts
   find_bun || install_bun
+  return_lists
   install_packages
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import {
   chmodSync,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -19,7 +20,7 @@ const ROOT = join(import.meta.dir, "../..");
 const [, BUN_VERSION] =
   /"bun@([^"]+)"/.exec(readFileSync(join(ROOT, "package.json"), "utf8")) ?? [];
 /** What every Debian has. */
-const BASE = "sh sed cat cksum dirname readlink mkdir ln grep tr mktemp rm env dpkg chmod".split(
+const BASE = "sh sed cat cksum dirname readlink mkdir ln grep tr mktemp rm mv env dpkg chmod".split(
   " ",
 );
 
@@ -86,13 +87,75 @@ test("on a machine that has everything quickstart asks for nothing and starts de
   const { code, stdout, stderr } = await user.run([user.quickstart, "--once"]);
   expect({ code, stdout, stderr }).toEqual({
     code: 0,
-    stdout:
-      `bun was run: install --frozen-lockfile\nbun was run: ${user.checkout}/hub/main.ts dev --demo --log-level warn --once\n`.replace(
-        "bun was run: install --frozen-lockfile\n",
-        "",
-      ),
-    stderr: "bun was run: install --frozen-lockfile\n",
+    stdout: `bun was run: ${user.checkout}/hub/main.ts dev --demo --log-level warn --once\n`,
+    stderr: "bun was run: install --frozen-lockfile --production\n",
   });
+});
+
+test("what the program runs with is enough for quickstart, and not for the tests", async () => {
+  const user = newUser();
+  const stamp = join(user.checkout, "node_modules/.flotilla-lock");
+  await user.run([user.quickstart, "--once"]);
+  expect((await user.run([user.quickstart, "--once"])).stderr).toBe("");
+  const lock = readFileSync(stamp, "utf8");
+  expect(lock).toEndWith(", to run");
+  const build = join(user.checkout, "scripts/build");
+  expect((await user.run([build])).stderr).toBe("bun was run: install --frozen-lockfile\n");
+  expect(readFileSync(stamp, "utf8")).toBe(lock.replace(", to run", ""));
+  // All of it is more than enough.
+  expect((await user.run([user.quickstart, "--once"])).stderr).toBe("");
+});
+
+test("quickstart --minimal wants no display and no further fonts, and starts headless lanes", async () => {
+  const user = newUser({ lacks: ["Xvnc"], has: { "fc-list": "" } });
+  const { code, stdout, stderr } = await user.run([user.quickstart, "--minimal", "--once"]);
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: "bun was run: install --frozen-lockfile --production\n",
+  });
+  expect(stdout).toEndWith("dev --demo --log-level warn --headless-lanes --once\n");
+});
+
+test("quickstart says what it installs and how large it is, and takes away what it alone needed", async () => {
+  const user = newUser({ lacks: ["bun", "Xvnc"], has: { id: "echo 0" } });
+  const made = (name: string) => `printf '#!/bin/sh\\n%s\\n' '${name}'`;
+  const bun = `[ "$1" = --version ] && echo ${BUN_VERSION} || echo "bun was run: $*"`;
+  // Fetches one executable, of which the platform's runs.
+  const npm = `bin="${user.checkout}/.bun/node_modules/@oven/bun-here/bin"
+mkdir -p "$bin" "${user.checkout}/.bun/cache" && cp "${user.home}/bun" "$bin/bun"`;
+  writeFileSync(join(user.home, "npm"), `#!/bin/sh\n${npm}\n`, { mode: 0o755 });
+  writeFileSync(join(user.home, "bun"), `#!/bin/sh\n${bun}\n`, { mode: 0o755 });
+  symlinkSync(Bun.which("cp") ?? "", join(user.path, "cp"));
+  script(
+    join(user.path, "apt-get"),
+    `echo "$*" >>"${user.home}/apt.log"
+case "$*" in
+  *--assume-no*npm) echo "0 upgraded, 9 newly installed, 0 to remove and 0 not upgraded."
+    echo "Need to get 46.7 MB of archives."; echo "After this operation, 236 MB of additional disk space will be used."; exit 1 ;;
+  *--assume-no*) echo "1 upgraded, 12 newly installed, 0 to remove and 0 not upgraded."
+    echo "Need to get 9,876 kB/10.2 MB of archives."; echo "After this operation, 53.0 MB of additional disk space will be used."; exit 1 ;;
+  "-s install"*npm) echo "Inst node-a (1 Debian [all])"; echo "Inst npm (9 Debian [all])" ;;
+  *"install -y"*npm) cp "${user.home}/npm" "${user.path}/npm" ;;
+  *"install -y"*) ${made(":")} >"${user.path}/Xvnc"; chmod 755 "${user.path}/Xvnc" ;;
+  *purge*) rm "${user.path}/npm" ;;
+esac`,
+  );
+  const { code, stdout, stderr } = await user.run([user.quickstart, "--once"]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.any(String) });
+  expect(stderr).toContain(
+    "installing: tigervnc-standalone-server (12 packages, 9,876 kB/10.2 MB to download, 53.0 MB on disk)\n",
+  );
+  expect(stderr).toContain("removed again (9 packages, 46.7 MB to download, 236 MB on disk)\n");
+  const apt = readFileSync(join(user.home, "apt.log"), "utf8").trim().split("\n");
+  expect(apt.at(-1)).toEndWith("purge -y node-a npm");
+  expect(apt.filter((line) => line.includes("install -y"))).toHaveLength(2);
+  for (const line of apt.filter((each) => each.includes("install -y")))
+    expect(line).toContain("--no-install-recommends");
+  expect(existsSync(join(user.checkout, ".bun/node_modules"))).toBe(false);
+  expect(existsSync(join(user.checkout, ".bun/cache"))).toBe(false);
+  expect(stdout).toContain("hub/main.ts dev");
+  // The executable is a file of the checkout's own, which the next start finds.
+  expect((await user.run([user.quickstart, "--once"])).stderr).toBe("");
 });
 
 test("without root quickstart names the packages and the command for root", async () => {
