@@ -146,7 +146,7 @@ export const WorkerEnv = z.object({
     "Silence of the hub after which the worker exits; 0 turns it off.",
   ),
   SVC_DRAIN_TIMEOUT_S: seconds(30).describe(
-    "How long a stopping worker waits for its running jobs.",
+    "How long a stopping hub or worker waits for running jobs and open sessions",
   ),
   SVC_WORKER_AUTO_FETCH_SOURCE: flag(true).describe(
     "0: do not fetch the hub's version when it differs; a warning instead.",

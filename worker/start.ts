@@ -1,10 +1,11 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { type Clock, withDeadline } from "#shared/clock.ts";
+import type { Clock } from "#shared/clock.ts";
 import { ConfigError } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { hostId } from "#shared/host-id.ts";
 import { newToken, workerIdFromAddress } from "#shared/ids.ts";
+import type { HubRegistered } from "#shared/link/messages.ts";
 import type { Log } from "#shared/log.ts";
 import type { UpdateOrder } from "#shared/schema/updates.ts";
 import { createScope } from "#shared/scope.ts";
@@ -15,6 +16,7 @@ import type { WorkerConfig } from "./config.ts";
 import { createGuard } from "./fetch/guard.ts";
 import { runFetch } from "./fetch/run-fetch.ts";
 import type { FetchSettings } from "./fetch/run-visit.ts";
+import { finishWork } from "./finish-work.ts";
 import { createHostLoad } from "./host-load.ts";
 import { createLanePool, type LanePool, type LanePoolDeps } from "./lanes/pool.ts";
 import { lanePorts } from "./lanes/ports.ts";
@@ -25,6 +27,7 @@ import { createAssignments, RunStopped } from "./link/assignments.ts";
 import { startLink } from "./link/client.ts";
 import type { LinkSession } from "./link/connection.ts";
 import { dispatch } from "./link/dispatch.ts";
+import { heldLanes } from "./link/held-lanes.ts";
 import { type HubAddress, parseHubUrl } from "./link/hub-url.ts";
 import { createSelfReport } from "./link/self-report.ts";
 import { createEngines } from "./llm/engines.ts";
@@ -46,9 +49,6 @@ import { openKeptUploads } from "./upload/kept.ts";
 
 /** §8: a fleet whose loops stalled together does not come back in step. */
 const EXIT_JITTER_MS = 60_000;
-/** Cancelled runs: page 5 s, uploads 2 s, lane reset. */
-const CANCEL_MS = 20_000;
-
 export interface WorkerDeps {
   config: WorkerConfig;
   log: Log;
@@ -193,6 +193,7 @@ export async function startWorker(
                 job_id: job.assignment.job_id,
                 lease_token: job.assignment.lease_token,
                 upload_token: job.session.hub.upload_token,
+                isHubAway: () => job.session.is_cut,
                 direct: directWayOf(job.session),
                 can_wait: canLeaveLane(config.fetch.upload_wait_ms, job),
                 story,
@@ -266,6 +267,9 @@ export async function startWorker(
         return `${base_url ?? hub.http}/worker-source.tar.gz`;
       });
     };
+    // A hub of an earlier version gives no orders: its own version is to be taken at once (fleet spec §3.5).
+    const obeyHello = (session: LinkSession, said: HubRegistered) =>
+      obey(session, said.update ?? { target: said.expected_worker_version, go: true });
     const isNews = ({ target, go }: UpdateOrder) => obeyed?.target !== target || obeyed.go !== go;
     const link = scope.add(
       "link",
@@ -279,6 +283,7 @@ export async function startWorker(
           wall_jumps.look();
           return report.heartbeat();
         },
+        holds: () => heldLanes(assignments, sessions),
         onRegistered: (session) => {
           uploadBases.set(session, uploadBase(session, hub, log));
           bridge_token = session.hub.upload_token;
@@ -288,11 +293,10 @@ export async function startWorker(
           });
           deps.onRegistered?.();
           deps.onReady?.(`lanes of ${worker_id} are linked to ${hub.http}`);
-          const { update, expected_worker_version } = session.hub;
-          // A hub of an earlier version gives no orders: its own version is to be taken at once (fleet spec §3.5).
-          obey(session, update ?? { target: expected_worker_version, go: true });
+          obeyHello(session, session.hub);
           for (const lane of report.changedLanes()) session.send({ type: "LaneChanged", lane });
         },
+        onResumed: obeyHello,
         onMessage: (session, message) => {
           // Every acknowledgement repeats it: one that was on its way when the link was cut is not lost.
           if (message.type === "HubHeartbeatAck" && message.update && isNews(message.update))
@@ -370,26 +374,6 @@ function preload(load: () => Promise<void>, clock: Clock, log: Log) {
     await load().catch((err) => log.error({ err: errorMessage(err) }, "playwright not loaded"));
   });
   return { stop: async () => stopping.abort() };
-}
-
-interface Work {
-  /** Resolves when nothing runs any more. */
-  idle: Promise<unknown>;
-  in_flight(): number;
-  stopAll(why: RunStopped): void;
-}
-
-/** Lets running jobs and open sessions end within `drain_ms`, then ends what is left. */
-async function finishWork(work: Work, drain_ms: number, clock: Clock, log: Log): Promise<void> {
-  const over = new AbortController();
-  const idle = work.idle.then(() => over.abort());
-  await clock.sleep(drain_ms, over.signal);
-  if (over.signal.aborted) return;
-  log.warn({ in_flight: work.in_flight(), drain_ms }, "running jobs and sessions cancelled");
-  work.stopAll(new RunStopped("worker_stopping", "the worker is stopping"));
-  await withDeadline("ending cancelled jobs", CANCEL_MS, idle).catch((err) =>
-    log.error({ err: errorMessage(err) }, "jobs left behind"),
-  );
 }
 
 const uploadBase = (session: LinkSession, hub: HubAddress, log: Log): Promise<string> =>

@@ -22,6 +22,17 @@ import { Capabilities, HostLoad, Lane } from "../schema/worker.ts";
 /** Names an assignment for ever: a message whose token is not the job's current one is stale and changes nothing. */
 const Assignment = z.object({ job_id: z.string().max(64), lease_token: z.int() });
 
+/** A lane in use: its session, the lease it has, and the job whose result the hub has not confirmed yet, if there is one. */
+export const LaneHeld = z.object({
+  lane_idx: z.int().min(0),
+  session_id: z.string().max(64),
+  lease_token: z.int(),
+  job_id: z.string().max(64).nullable(),
+  /** The job has given its lane back and uploads on (JobUploading). */
+  uploading: z.boolean().nullish(),
+});
+export type LaneHeld = z.infer<typeof LaneHeld>;
+
 export const Registration = z.object({
   type: z.literal("registration"),
   worker_id: z.string().regex(WORKER_ID),
@@ -44,7 +55,16 @@ export const Registration = z.object({
    * The link this process had, by its upload_token, and how many of its messages came: the hub goes on with it where it can.
    * Null: there was none. Absent: this version knows of no such thing.
    */
-  resume: z.object({ upload_token: z.string().max(64), received: z.int().min(0) }).nullish(),
+  resume: z
+    .object({
+      upload_token: z.string().max(64),
+      received: z.int().min(0),
+      /** Messages of this process that the hub has confirmed: the others can be said again. */
+      acknowledged: z.int().min(0).nullish(),
+      /** What runs here, so that a hub that was started anew can take it up. Absent: this version cannot tell. */
+      holds: z.array(LaneHeld).max(1_000).nullish(),
+    })
+    .nullish(),
 });
 export type Registration = z.infer<typeof Registration>;
 
@@ -328,6 +348,7 @@ export const LINK_CLOSE = {
   bad_message: 1008,
   too_big: 1009,
   going_away: 1001,
+  restarting: 1012,
   bad_secret: 4401,
   duplicate_worker: 4409,
   replaced: 4410,
@@ -339,6 +360,8 @@ export const BAD_SECRET_REASON = "bad worker secret";
 export const DUPLICATE_WORKER_REASON = "duplicate worker_id";
 /** Reasons of 1001 by which a side says that it will not be back; a router that goes away says others. */
 export const HUB_STOPPING_REASON = "hub is stopping";
+/** Reason of 1012: the worker is to keep what it runs, and dial until a hub takes it up. */
+export const HUB_RESTARTING_REASON = "hub is restarting; what runs goes on";
 export const WORKER_STOPPING_REASON = "worker is stopping";
 
 /** Whether a link may go on with another socket after one was closed so: what was said on purpose ends it. */

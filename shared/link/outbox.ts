@@ -20,9 +20,19 @@ export class Outbox {
   #kept: string[] = [];
   #chars = 0;
   /** The number of the first kept message. */
-  #first = 0;
+  #first: number;
   /** How many of the kept ones were given to a socket. */
   #sent = 0;
+
+  /** `first`: how many the other side has received from an earlier holder of this link. */
+  constructor(first = 0) {
+    this.#first = first;
+  }
+
+  /** How many messages the other side has confirmed. */
+  get acknowledged(): number {
+    return this.#first;
+  }
 
   /** `sent`: a socket has it; else it waits for the next one. */
   add(text: string, sent: boolean): void {

@@ -54,6 +54,8 @@ function dial(options: { url?: string; secret?: string; in_flight?: () => number
     random: () => 1,
     registration: report.registration,
     heartbeat: report.heartbeat,
+    holds: () => [],
+    onResumed: () => {},
     onRegistered: (session) => sessions.push(session),
     onMessage: (_session, message) => messages.push(message),
   });
@@ -308,5 +310,41 @@ describe("frames", () => {
     await peer.register();
     peer.sendRaw(JSON.stringify({ type: "HubHeartbeatAck", fill: "x".repeat(4 * 1024 * 1024) }));
     expect((await peer.closed).code).toBe(1009);
+  });
+});
+
+describe("a hub that is down", () => {
+  const graced = { link_grace_ms: 10_000 };
+
+  test("the link outlasts its grace while the hub's address refuses the dial, and ten minutes at most", async () => {
+    Object.assign(hub.registered, graced);
+    const { sessions } = dial();
+    const peer = await hub.nextPeer();
+    await peer.register();
+    const session = await sessions.next();
+    await hub.stop();
+    await peer.closed;
+    // 200 and 400 ms, then every half second: 15 s in all.
+    for (const wait_ms of [200, 400, ...Array<number>(29).fill(500)]) {
+      await clock.sleeperIn(wait_ms);
+      await clock.advance(wait_ms);
+    }
+    expect([session.signal.aborted, session.is_cut]).toEqual([false, true]);
+    await clock.sleeperIn(500);
+    await clock.advance(600_000);
+    expect(session.signal.aborted).toBe(true);
+  });
+
+  test("it is told what runs, and how much of what was said is confirmed", async () => {
+    Object.assign(hub.registered, graced);
+    dial();
+    const peer = await hub.nextPeer();
+    await peer.register();
+    peer.close(LINK_CLOSE.restarting, "hub is restarting");
+    await peer.closed;
+    await clock.sleeperIn(200);
+    await clock.advance(200);
+    const { resume } = await (await hub.nextPeer()).next("registration");
+    expect(resume).toMatchObject({ acknowledged: 0, holds: [], received: 0 });
   });
 });

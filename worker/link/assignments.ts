@@ -4,6 +4,7 @@ import type {
   HubCancelJob,
   HubEndRun,
   HubResultAck,
+  LaneHeld,
   RunEnd,
 } from "#shared/link/messages.ts";
 import type { Log } from "#shared/log.ts";
@@ -66,6 +67,8 @@ export interface Assignments {
   reasonToRefuse(): string | null;
   /** Jobs whose lane is not yet being given back. */
   in_flight(): number;
+  /** Jobs whose result the hub has not confirmed yet. */
+  holds(): LaneHeld[];
   /** Resolves when no job runs and every lane was given back. */
   idle(): Promise<void>;
 }
@@ -74,6 +77,10 @@ interface Running {
   stop: AbortController;
   acknowledge(accepted: boolean): void;
   endRun(end: RunEnd): void;
+  readonly held: LaneHeld;
+  readonly attached: boolean;
+  /** The hub has confirmed its result. */
+  told: boolean;
   releasing: boolean;
   done: Promise<void>;
 }
@@ -107,10 +114,13 @@ export function createAssignments(deps: AssignmentsDeps): Assignments {
     const stop = new AbortController();
     const ack = Promise.withResolvers<boolean>();
     const ended = Promise.withResolvers<RunEnd>();
-    const { job_id, lease_token } = assignment;
+    const { job_id, lease_token, session_id } = assignment;
     const entry: Running = {
       stop,
+      held: { lane_idx: hold.lane_idx, session_id, lease_token, job_id },
       acknowledge: ack.resolve,
+      attached: assignment.extras.in_session !== null,
+      told: false,
       endRun: ended.resolve,
       // Its session's lane is counted already.
       releasing: assignment.extras.in_session !== null,
@@ -171,7 +181,10 @@ export function createAssignments(deps: AssignmentsDeps): Assignments {
       const { job_id, lease_token, accepted } = message;
       if (!accepted)
         deps.log.warn({ job_id, lease_token }, "result refused: the lease had moved on");
-      running.get(keyOf(message))?.acknowledge(accepted);
+      const job = running.get(keyOf(message));
+      if (!job) return;
+      job.told = true;
+      job.acknowledge(accepted);
     },
     endRun: (message) => running.get(keyOf(message))?.endRun(message),
     refuse: (reason) => {
@@ -182,6 +195,10 @@ export function createAssignments(deps: AssignmentsDeps): Assignments {
     },
     reasonToRefuse,
     in_flight: inFlight,
+    holds: () =>
+      [...running.values()]
+        .filter(({ told }) => !told)
+        .map(({ held, attached, releasing }) => ({ ...held, uploading: releasing && !attached })),
     idle: async () => {
       while (running.size > 0) await Promise.all([...running.values()].map((job) => job.done));
     },

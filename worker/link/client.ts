@@ -4,6 +4,7 @@ import {
   type HubRegistered,
   type HubToWorker,
   isCut,
+  type LaneHeld,
   LINK_CLOSE,
   type Registration,
   WORKER_STOPPING_REASON,
@@ -19,6 +20,8 @@ import { StandingLink, type Transmit } from "./standing-link.ts";
 const HANDSHAKE_MS = { first: 10_000, again: 3_000 };
 /** So often a hub is dialled that keeps a link. */
 const COME_BACK_MS = 500;
+/** A hub that is down loses nothing by what runs here: an upgrade that migrates a large database is over by then. */
+const HUB_AWAY_MS = 600_000;
 /** A hub that answers heartbeats and missed this many in a row (120 s, as long as it waits for us) is gone, whatever TCP says. */
 const MISSED_ACKS = 8;
 
@@ -31,8 +34,12 @@ export interface LinkDeps {
   /** Built anew for every dial and every heartbeat. */
   registration(): Promise<Registration>;
   heartbeat(): Promise<WorkerHeartbeat>;
+  /** What runs on the link that stands, for a hub that was started anew. */
+  holds(): LaneHeld[];
   /** The handshake of a new link is done. */
   onRegistered(session: LinkSession): void;
+  /** The link goes on over another socket; the hub may be another process, of another version. */
+  onResumed(session: LinkSession, hub: HubRegistered): void;
   onMessage(session: LinkSession, message: HubToWorker): void;
 }
 
@@ -54,6 +61,9 @@ export function startLink(deps: LinkDeps): WorkerLink {
   const stopping = new AbortController();
   let current: LinkConnection | null = null;
   let standing: StandingLink | null = null;
+  /** Of the cut of now, by the monotonic clock. */
+  let cut_at = 0;
+  let give_up_at = 0;
 
   const giveUp = (why: string) => {
     if (!standing) return;
@@ -64,7 +74,10 @@ export function startLink(deps: LinkDeps): WorkerLink {
   /** The hub goes on with the link that stands, or has made a new one. */
   const linkOf = (hub: HubRegistered, transmit: Transmit): StandingLink | null => {
     if (hub.resumed) {
-      if (standing?.resume(transmit, hub.resumed.received)) return standing;
+      if (standing?.resume(transmit, hub.resumed.received)) {
+        deps.onResumed(standing, hub);
+        return standing;
+      }
       giveUp("the hub lacks what is not kept any more");
       return null;
     }
@@ -74,7 +87,12 @@ export function startLink(deps: LinkDeps): WorkerLink {
     return standing;
   };
   const resumeOf = (link: StandingLink | null): Registration["resume"] =>
-    link && { upload_token: link.hub.upload_token, received: link.received };
+    link && {
+      upload_token: link.hub.upload_token,
+      received: link.received,
+      acknowledged: link.acknowledged,
+      holds: deps.holds(),
+    };
 
   const linkOnce = async (): Promise<LinkEnd> => {
     const registration = { ...(await deps.registration()), resume: resumeOf(standing) };
@@ -109,13 +127,22 @@ export function startLink(deps: LinkDeps): WorkerLink {
     if (!standing) return;
     if (standing.grace_ms === 0 || !isCut(end.code, end.reason))
       return giveUp(end.reason || `closed with ${end.code}`);
-    if (standing.is_cut) return;
-    const link = standing;
-    const back = link.cut();
-    void deps.clock.sleep(link.grace_ms, back).then(() => {
-      if (!back.aborted && standing === link)
-        giveUp(`the hub was not reached for ${link.grace_ms / 1_000} s`);
-    });
+    const now = deps.clock.monotonic();
+    const first = !standing.is_cut;
+    if (first) cut_at = now;
+    // While nobody listens, no hub counts the grace either: the next one does, from its start.
+    if (first || isHubDown(end))
+      give_up_at = Math.min(now + standing.grace_ms, cut_at + HUB_AWAY_MS);
+    if (first) void waitOut(standing, standing.cut());
+  };
+  const waitOut = async (link: StandingLink, back: AbortSignal) => {
+    while (!back.aborted) {
+      const left_ms = give_up_at - deps.clock.monotonic();
+      if (left_ms > 0) await deps.clock.sleep(left_ms, back);
+      else if (standing === link)
+        return giveUp(`the hub was not reached for ${Math.round((give_up_at - cut_at) / 1_000)} s`);
+      else return;
+    }
   };
 
   const keepLinked = async () => {
@@ -145,6 +172,10 @@ export function startLink(deps: LinkDeps): WorkerLink {
     },
   };
 }
+
+/** The hub's process is gone: it says so, or its address refuses the dial instead of leaving it unanswered. */
+const isHubDown = ({ code, up_ms }: LinkEnd): boolean =>
+  code === LINK_CLOSE.restarting || (up_ms === null && code !== LINK_CLOSE.liveness);
 
 /** The heartbeat loop of one link; also notices a hub that no longer answers. */
 function heartbeatsOf(deps: LinkDeps, connection: LinkConnection) {

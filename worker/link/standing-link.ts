@@ -33,6 +33,10 @@ export class StandingLink implements LinkSession {
   get grace_ms(): number {
     return this.hub.link_grace_ms ?? 0;
   }
+  /** How many of its messages the hub has confirmed. */
+  get acknowledged(): number {
+    return this.#outbox?.acknowledged ?? 0;
+  }
   get is_cut(): boolean {
     return this.#transmit === null;
   }

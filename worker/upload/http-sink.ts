@@ -24,6 +24,8 @@ export interface HttpSinkDeps {
   job_id: string;
   lease_token: number;
   upload_token: string;
+  /** There is no hub now that knows the token: what fails meanwhile is tried again, for as long as it takes. */
+  isHubAway?: () => boolean;
   /** Absent: everything goes through the hub. */
   direct?: DirectWay;
   /** Whether the job can give its lane back before everything is stored: then nothing is given up while its page is open. */

@@ -43,6 +43,8 @@ export interface UploadDeps {
   clock: Clock;
   random: () => number;
   signal: AbortSignal;
+  /** True while the hub is waited for: that time does not count, and no answer of it ends anything. */
+  isHubAway?: () => boolean;
   /** Told before each wait that is this upload's own. */
   onRetry(reason: string, wait_ms: number): void;
   /** Of the job's uploads together. */
@@ -136,7 +138,10 @@ export async function putUpload(deps: UploadDeps, upload: Upload): Promise<Uploa
   let refused_since: number | null = null;
   let checksums = 0;
   for (let failures = 0; !deps.signal.aborted; failures += 1) {
-    const end = await attemptUpload(deps, upload);
+    const said = await attemptUpload(deps, upload);
+    const is_away = deps.isHubAway?.() === true;
+    // A hub that was started anew does not know the token before it has taken the worker up.
+    const end = is_away && said.kind === "stop" ? retry(said.reason) : said;
     if (end.kind === "stored") outage.stored();
     if (end.kind !== "retry") return end;
     if (deps.signal.aborted) break;
@@ -144,8 +149,9 @@ export async function putUpload(deps: UploadDeps, upload: Upload): Promise<Uploa
     if (end.outage) outage.refused(end.reason);
     const now = clock.monotonic();
     // Whoever says that it stores nothing has been reached.
-    failing_since = end.outage ? null : (failing_since ?? now);
-    if (end.outage) refused_since ??= outage.since ?? now;
+    failing_since = end.outage || is_away ? null : (failing_since ?? now);
+    if (is_away) refused_since = null;
+    else if (end.outage) refused_since ??= outage.since ?? now;
     const own_limit = (failing_since ?? refused_since ?? now) + RETRY_MS;
     const limit = end.outage ? (outage.give_up_at ?? own_limit) : own_limit;
     const is_patient = end.outage && outage.give_up_at !== null;
