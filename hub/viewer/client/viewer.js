@@ -17,13 +17,18 @@ const [screen, note, statusLine, connectButton] = ["screen", "note", "status", "
 const [pasteButton, pasteBox, pasteText] = ["paste", "paste-box", "paste-text"].map(at);
 
 const SESSION_OVER = 4404;
+/** The hub says that it restarts, or its process ended without a word. */
+const HUB_GONE = [1012, 1006];
 const RETRY_MS = { first: 500, most: 30_000 };
+/** A hub that restarts is back in seconds: it is asked this often, for so long. */
+const RESTART_MS = { wait: 700, most: 60_000 };
 /** A connection that stood this long was a good one: the next try comes soon again. */
 const STABLE_MS = 10_000;
 const KEY = { control: 0xffe3, v: 0x76 };
 
 let rfb = null;
 let failures = 0;
+let restartsUntil = 0;
 let retry = 0;
 
 /** `state`: idle, connecting, connected, waiting, ended. */
@@ -101,11 +106,13 @@ function connect() {
 
 async function disconnected({ code, reason }) {
   if (code === SESSION_OVER) return ended(reason);
+  if (failures === 0 && HUB_GONE.includes(code)) restartsUntil = Date.now() + RESTART_MS.most;
   const why = reason || (await reasonFromHub());
   if (why === null) return ended(reason || "session ended");
   const said = why ? `Disconnected: ${why}` : "Disconnected";
   if (!settings.reconnect) return say("idle", said);
-  const wait = Math.min(RETRY_MS.first * 2 ** failures, RETRY_MS.most) * (0.75 + Math.random() / 4);
+  const most = Date.now() < restartsUntil ? RESTART_MS.wait : RETRY_MS.most;
+  const wait = Math.min(RETRY_MS.first * 2 ** failures, most) * (0.75 + Math.random() / 4);
   failures += 1;
   countDown(said, Date.now() + wait);
 }
