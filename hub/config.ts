@@ -253,6 +253,9 @@ export const HubEnv = z.object({
   SVC_LINK_GRACE_S: seconds(10, 0, 60).describe(
     "How long a worker whose link was cut may take to come back to its jobs and sessions; 0: not at all",
   ),
+  SVC_DRAIN_TIMEOUT_S: seconds(30).describe(
+    "How long a stopping hub or worker waits for running jobs and open sessions",
+  ),
   SVC_STALE_RECONCILE_INTERVAL_S: seconds(90, 0.01).describe("Reconciler interval"),
   SVC_STALE_RUNNING_GRACE_S: seconds(300).describe(
     "Age at which a running job fails when its worker is not alive",
@@ -350,6 +353,8 @@ export interface HubConfig {
   };
   /** Below the 120 s for which leases and registrations stand without a heartbeat. */
   readonly link_grace_ms: number;
+  /** How long a stop waits for what runs. */
+  readonly drain_ms: number;
   readonly stale: { readonly reconcile_interval_ms: number; readonly running_grace_ms: number };
 }
 
@@ -506,6 +511,7 @@ export function loadHubConfig(
       deadline_ms: e.SVC_UPDATE_DEADLINE_S,
     }),
     link_grace_ms: e.SVC_LINK_GRACE_S,
+    drain_ms: e.SVC_DRAIN_TIMEOUT_S,
     stale: Object.freeze({
       reconcile_interval_ms: e.SVC_STALE_RECONCILE_INTERVAL_S,
       running_grace_ms: e.SVC_STALE_RUNNING_GRACE_S,

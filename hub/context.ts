@@ -9,6 +9,7 @@ import type { Pipeline } from "./control/context.ts";
 import type { AdminGate } from "./control/operations/admin.ts";
 import type { Operations } from "./control/operations/start.ts";
 import type { Db, JobRow } from "./db/types.ts";
+import type { Awaited } from "./fleet/awaited.ts";
 import type { CandidateTeller } from "./fleet/candidate.ts";
 import type { FleetHooks } from "./fleet/hooks.ts";
 import type { StoresHealth } from "./fleet/stores-health.ts";
@@ -26,6 +27,7 @@ import type { Rollout } from "./rollout/rollout.ts";
 import type { PendingCall } from "./sessions/calls.ts";
 import type { HubSession } from "./sessions/types.ts";
 import type { LaneWanted } from "./sessions/waiting.ts";
+import type { KeptEntries } from "./stores/kept-files.ts";
 import type { Kv } from "./stores/kv.ts";
 import type { LaneLeases } from "./stores/leases.ts";
 import type { ObjectStore } from "./stores/objects.ts";
@@ -37,6 +39,8 @@ export type Signal =
   | "link closed"
   | "link cut"
   | "link resumed"
+  | "link taken up"
+  | "link left"
   | "lane freed"
   | "job assigned"
   | "job requeued"
@@ -61,6 +65,10 @@ export interface HubContext {
   readonly db: Db;
   readonly kv: Kv;
   readonly leases: LaneLeases;
+  /** What the next hub must know of links and sessions (`fleet/kept.ts`). */
+  readonly kept: KeptEntries;
+  /** Workers and sessions of the hub before this one that may still be taken up. */
+  readonly awaited: Awaited;
   /** Messages between the hubs of a fleet. */
   readonly pubsub: PubSub;
   /** Where the other hubs reach this one; known once it listens. */
@@ -112,7 +120,9 @@ export interface HubContext {
   readonly running_calls: RunningCalls;
   /** Ends the open event streams (1001) when the hub stops. */
   readonly streams: Set<() => Promise<void>>;
-  /** Aborts when the hub stops: nobody waits for capacity any longer. */
+  /** Aborts when the hub is asked to stop: from now on nothing is assigned, and what runs has SVC_DRAIN_TIMEOUT_S. */
+  readonly draining: AbortSignal;
+  /** Aborts when that time is over: nobody waits for capacity any longer. */
   readonly stopping: AbortSignal;
   readonly signal: (name: Signal, data: Record<string, unknown>) => void;
 }

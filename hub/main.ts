@@ -15,7 +15,7 @@ import { EXIT, UsageError } from "./cli/exit.ts";
 import { type Command, isOperatorCommand, type Mode } from "./cli/flags.ts";
 import { helpText } from "./cli/help.ts";
 import { logTarget } from "./cli/log-target.ts";
-import { runService, type Service } from "./cli/run-service.ts";
+import { runService, type Service, stopWithin } from "./cli/run-service.ts";
 import { systemTerminal } from "./cli/terminal.ts";
 import type { Reloader } from "./variables/reload.ts";
 
@@ -104,13 +104,13 @@ async function runWorker(flags: FlagValues): Promise<number> {
   const deps = { config, log, clock, version, base, self: SELF, ...told };
   const start = (signal: AbortSignal): Promise<Service> => {
     notify.status(`starting, then joining ${config.hub_url ?? config.pipeline.control_url}`);
-    signal.addEventListener("abort", notify.stopping);
+    signal.addEventListener("abort", () => notify.stopping(stopWithin(config.drain_ms)));
     return startServices({ ...deps, signal });
   };
   const { createReloader } = await import("./variables/reload.ts");
   const reload = reloads(createReloader("worker", sources, loaded), live, log);
   const watches_stdin = isOn(loaded.env.SVC_EXIT_ON_STDIN_CLOSE);
-  const code = await runService(process, log, start, watches_stdin, reload);
+  const code = await runService(process, log, start, watches_stdin, reload, config.drain_ms);
   // A launcher that watches this version decides for itself.
   const watched = process.send !== undefined;
   if (code === EXIT.updated && config.update.restarts_itself && !watched)
@@ -144,14 +144,14 @@ async function prepareService(mode: Exclude<Mode, "worker">, flags: FlagValues) 
     const { startDev } = await import("./dev.ts");
     const dev = { ...deps, self: SELF, env: loaded.env, flags, terminal };
     const start = () => startDev(dev).catch((err) => blame(err, mode, origins));
-    return { log, watches_stdin, start, reload };
+    return { log, watches_stdin, start, reload, drain_ms: config.drain_ms };
   }
   const { startHub } = await import("./serve.ts");
   const { retryUnavailable } = await import("./cli/retry-unavailable.ts");
   const notify = openServiceNotify(env);
   const start = async (signal: AbortSignal): Promise<Service> => {
     notify.status("opening database and stores");
-    signal.addEventListener("abort", notify.stopping);
+    signal.addEventListener("abort", () => notify.stopping(stopWithin(config.drain_ms)));
     const open = () => startHub(deps);
     const hub = await (notify.heard
       ? retryUnavailable(open, { clock, log, signal, say: notify.status })
@@ -160,7 +160,7 @@ async function prepareService(mode: Exclude<Mode, "worker">, flags: FlagValues) 
     notify.ready(`serving on ${hub.url}, version ${version}`);
     return hub;
   };
-  return { log, watches_stdin, start, reload };
+  return { log, watches_stdin, start, reload, drain_ms: config.drain_ms };
 }
 
 async function runMode(mode: Mode, flags: FlagValues): Promise<number> {
@@ -168,8 +168,8 @@ async function runMode(mode: Mode, flags: FlagValues): Promise<number> {
   process.on("SIGHUP", () => {});
   try {
     if (mode === "worker") return await runWorker(flags);
-    const { log, start, watches_stdin, reload } = await prepareService(mode, flags);
-    return await runService(process, log, start, watches_stdin, reload);
+    const { log, start, watches_stdin, reload, drain_ms } = await prepareService(mode, flags);
+    return await runService(process, log, start, watches_stdin, reload, drain_ms);
   } catch (err) {
     if (err instanceof ConfigError) throw err;
     if (err instanceof Error && err.name === "DataDirInUseError") {

@@ -1,5 +1,6 @@
 import type { X509Certificate } from "node:crypto";
 import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import type { Clock } from "#shared/clock.ts";
 import { ConfigError } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
@@ -33,13 +34,16 @@ import { pullPart } from "./control/pull/updates.ts";
 import { startPipeline } from "./control/start.ts";
 import { openDb } from "./db/db.ts";
 import type { Db } from "./db/types.ts";
+import { awaitWorkers, noneAwaited, readAwaited } from "./fleet/awaited.ts";
 import { createCandidateTeller } from "./fleet/candidate.ts";
+import { drainHub } from "./fleet/drain.ts";
 import { retryReleasesOnce } from "./fleet/lanes.ts";
 import { livenessOnce, readStatusesOnce, touchWorkersOnce } from "./fleet/passes.ts";
 import { publishChangesOnce } from "./fleet/registration.ts";
-import { dropLink } from "./fleet/registry.ts";
+import { dropLink, leaveLink } from "./fleet/registry.ts";
 import { createStoresHealth } from "./fleet/stores-health.ts";
-import { isJobLane } from "./fleet/worker-link.ts";
+import { canBeLeft, linkFarewell } from "./fleet/take-up.ts";
+import { isJobLane, type WorkerLink } from "./fleet/worker-link.ts";
 import { type HttpServer, listen } from "./http/listen.ts";
 import type { App } from "./http/new-app.ts";
 import { watchCertificate } from "./http/serve-tls.ts";
@@ -51,6 +55,7 @@ import { createDispatcher } from "./jobs/dispatcher.ts";
 import { stopEndedOnce } from "./jobs/ended-elsewhere.ts";
 import {
   failAbandoned,
+  failAwaited,
   failJobsOf,
   failJobsOn,
   failLeftovers,
@@ -62,6 +67,7 @@ import { dispatchOnce, reconcileOnce, redriveOnce } from "./jobs/passes.ts";
 import { RETAIN_JOBS_EVERY_MS, retainJobsOnce } from "./jobs/retention.ts";
 import { createRunningCalls } from "./jobs/running-calls.ts";
 import { newScripted } from "./jobs/scripted.ts";
+import { leaveRuns, takeUpRuns } from "./jobs/take-up.ts";
 import { storeUnstoredOnce } from "./jobs/unstored.ts";
 import { createWebhooks } from "./jobs/webhook.ts";
 import {
@@ -78,6 +84,7 @@ import { dropSessionOn, dropSessionsOf } from "./sessions/end.ts";
 import { sessionMessage } from "./sessions/messages.ts";
 import { PLACE_BEAT_MS, publishPlacesOnce } from "./sessions/places.ts";
 import { reapSessionsOnce } from "./sessions/reap.ts";
+import { openKeptFiles } from "./stores/kept-files.ts";
 import type { ObjectStore } from "./stores/objects.ts";
 import { openObjects } from "./stores/open-objects.ts";
 import { openShared, type SharedStores } from "./stores/open-shared.ts";
@@ -111,7 +118,7 @@ export interface RunningHub {
   new_password: string | null;
   /** Takes a certificate that has changed. @throws ConfigError when its files cannot be used; what is served stays. */
   reload(): void;
-  /** Stops in order; idempotent. */
+  /** Drains, then stops in order; idempotent. */
   stop(): Promise<void>;
 }
 
@@ -263,6 +270,7 @@ const openPipeline = (
 async function openContext(
   deps: ServeDeps,
   scope: Scope,
+  draining: AbortSignal,
   beforeStores: () => Promise<void>,
 ): Promise<HubContext> {
   const { config, log, clock, version } = deps;
@@ -308,6 +316,8 @@ async function openContext(
     candidate: teller,
     db,
     ...{ kv: shared.kv, leases: shared.leases, pubsub: shared.pubsub },
+    kept: alone(deps) ? openKeptFiles(join(config.data_dir, "kept")) : shared.kv,
+    awaited: noneAwaited(),
     advertise: { url: "" },
     relays: { calls: 0 },
     objects,
@@ -335,6 +345,8 @@ async function openContext(
         teller.changed();
       },
       workerStarted: (worker_id) => failJobsOf(ctx, worker_id),
+      takenUp: (link, left) => takeUpRuns(ctx, link, left),
+      leaving: (link) => leaveRuns(ctx, link),
       linkLost: async (link, cause) => {
         ctx.changes.touch("workers");
         teller.changed();
@@ -374,6 +386,7 @@ async function openContext(
     profile_writers: new Map(),
     running_calls: createRunningCalls({ clock, db }),
     streams: new Set(),
+    draining,
     stopping: stopping.signal,
     signal: deps.signal ?? (() => {}),
   };
@@ -397,14 +410,13 @@ async function openContext(
 }
 
 async function closeLinks(ctx: HubContext): Promise<void> {
-  for (const socket of ctx.handshakes.keys())
-    socket.close(LINK_CLOSE.going_away, HUB_STOPPING_REASON);
-  const links = [...ctx.links.values()];
-  await Promise.all(
-    links.map((link) =>
-      dropLink(ctx, link, LINK_CLOSE.going_away, HUB_STOPPING_REASON, "stopping"),
-    ),
-  );
+  const { code, reason } = linkFarewell(ctx);
+  for (const socket of ctx.handshakes.keys()) socket.close(code, reason);
+  const close = (link: WorkerLink) =>
+    canBeLeft(ctx, link)
+      ? leaveLink(ctx, link)
+      : dropLink(ctx, link, LINK_CLOSE.going_away, HUB_STOPPING_REASON, "stopping");
+  await Promise.all([...ctx.links.values()].map(close));
 }
 
 function startLoops(ctx: HubContext, scope: Scope, sweeper: ProfileSweeper): void {
@@ -456,23 +468,32 @@ function startLoops(ctx: HubContext, scope: Scope, sweeper: ProfileSweeper): voi
 async function openHub(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   const { config, log } = deps;
   let server: Serving | null = null;
-  const ctx = await openContext(deps, scope, async () => server?.close());
+  const draining = new AbortController();
+  const ctx = await openContext(deps, scope, draining.signal, async () => server?.close());
   const sweeper = createProfileSweeper(ctx);
   // Before it looks for others: of two that start together neither takes the other's jobs for leftovers.
   scope.add("hub registry", ctx, leaveHubs);
   await beatHubOnce(ctx);
   await ctx.cluster.listen();
   if (!(await otherHubAlive(ctx))) {
+    await readAwaited(ctx);
     await failLeftovers(ctx);
     await sweeper.sweepAll();
   }
-  // Closed in reverse: listener → loops → waiting calls → dispatcher → links (1001) → connections → stores → db.
+  // Closed in reverse: work under way → listener → loops → waiting calls → dispatcher → links (1012) → connections → stores → db.
   server = serve(deps, createHubApp(ctx), scope);
   ctx.advertise.url = config.advertise_url ?? advertisedUrl(config, server.port);
   await beatHubOnce(ctx);
   ctx.cluster.greet();
   startLoops(ctx, scope, sweeper);
+  void awaitWorkers(ctx, (worker_id) => failAwaited(ctx, worker_id)).catch((err) =>
+    log.error({ err }, "jobs of workers that are not back were not failed"),
+  );
   scope.add("listener", server, (s) => s.stopListening());
+  scope.add("work under way", ctx, async () => {
+    draining.abort();
+    await drainHub(ctx);
+  });
   log.info({ host: config.host, port: server.port, version: deps.version }, "hub started");
   return running(deps, ctx.operations, server, scope);
 }

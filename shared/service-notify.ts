@@ -12,12 +12,14 @@ export interface ServiceNotify {
   ready(status: string): void;
   /** What it does or waits for. */
   status(text: string): void;
-  /** It was asked to stop. */
-  stopping(): void;
+  /** It was asked to stop; given `within_ms`, systemd waits for so long, whatever `TimeoutStopSec=` says. */
+  stopping(within_ms?: number): void;
 }
 
 /** Beats in each of the watchdog's intervals: a lost or late one or two are no reason to end a service. */
 const BEATS = 4;
+/** Between the process's own deadline and that of systemd. */
+const MARGIN_MS = 10_000;
 /** What was not taken is told again after this long. */
 const RETRY_MS = 1_000;
 
@@ -61,6 +63,13 @@ export function openServiceNotify(env: EnvSource, pid = process.pid): ServiceNot
     heard: true,
     ready: (status) => tell({ READY: "1", STATUS: oneLine(status) }),
     status: (text) => tell({ STATUS: oneLine(text) }),
-    stopping: () => tell({ STOPPING: "1", STATUS: "stopping: running work ends first" }),
+    stopping: (within_ms) =>
+      tell({
+        STOPPING: "1",
+        STATUS: "stopping: running work ends first",
+        ...(within_ms !== undefined && {
+          EXTEND_TIMEOUT_USEC: String(Math.ceil((within_ms + MARGIN_MS) * 1_000)),
+        }),
+      }),
   };
 }

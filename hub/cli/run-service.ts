@@ -3,8 +3,10 @@ import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import { EXIT } from "./exit.ts";
 
-/** Draining waits for running jobs' lanes to be reset; what takes longer is a bug. */
+/** What a stop takes beside its drain: cancelled runs, lanes that are reset, open calls. What takes longer is a bug. */
 const STOP_DEADLINE_MS = 60_000;
+/** The longest that a stop takes whose drain is that long, in milliseconds. */
+export const stopWithin = (drain_ms: number): number => drain_ms + STOP_DEADLINE_MS;
 /** After a bug reached the top, the browsers are still to be ended. */
 const CRASH_STOP_MS = 5_000;
 
@@ -30,6 +32,7 @@ const SIGNALS = { SIGINT: 2, SIGTERM: 15 } as const;
  * Runs a service until a signal, the end of standard input (when asked), or its own end.
  * The first signal drains, the second exits at once with 128 + its number. `start` is given a signal that aborts when
  * the stop is asked for, so that a slow start need not come to its end. SIGHUP never ends it: `reload` is called.
+ * @param drain_ms how long `stop` may wait for what runs (SVC_DRAIN_TIMEOUT_S).
  * @returns the exit code: 0 after a drain, the service's own when it ended by itself, 70 when it would not stop.
  * @throws what `start` threw.
  */
@@ -39,6 +42,7 @@ export async function runService(
   start: (stopping: AbortSignal) => Promise<Service>,
   exitOnStdinClose: boolean,
   reload: (service: Service | undefined) => void = () => {},
+  drain_ms = 0,
 ): Promise<number> {
   let asked: (code: number) => void = () => {};
   const stopAsked = new Promise<number>((resolve) => {
@@ -89,7 +93,7 @@ export async function runService(
   ]);
   draining = true;
   try {
-    await withDeadline("stop", STOP_DEADLINE_MS, service.stop());
+    await withDeadline("stop", stopWithin(drain_ms), service.stop());
   } catch (err) {
     log.error({ err: errorMessage(err) }, "stop failed");
     return EXIT.internal;

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type ByteStream, openStream, placeOf } from "#shared/byte-stream.ts";
 import { AppError, errorMessage } from "#shared/errors.ts";
+import { GOING_AWAY } from "#shared/going-away.ts";
 import { MAX_CDP_FRAME_BYTES } from "#shared/limits.ts";
 import { createFrameReader, encodeFrame, type Frame, OPCODE } from "#shared/ws-frames.ts";
 import type { HubContext } from "../context.ts";
@@ -24,7 +25,7 @@ const MAX_SILENT = 3;
 /** What the other hub is still to be told when the client has gone. */
 const FAREWELL_MS = 1_000;
 
-const CLOSE = { normal: 1000, going_away: 1001, none: 1005, too_much: 1009, unreachable: 4502 };
+const CLOSE = { normal: 1000, none: 1005, too_much: 1009, unreachable: 4502 };
 
 /** The handshake was answered with something else than 101. */
 class Refused extends Error {
@@ -166,7 +167,7 @@ export function relayedSocket(
     max_frame_bytes: MAX_CDP_FRAME_BYTES,
     open: (socket) => {
       if (peer instanceof Error) return socket.close(CLOSE.unreachable, peer.message);
-      const goAway = async () => socket.close(CLOSE.going_away, "hub is stopping");
+      const goAway = async () => socket.close(GOING_AWAY.code, GOING_AWAY.reason);
       ctx.streams.add(goAway);
       forget = () => ctx.streams.delete(goAway);
       const reader = createFrameReader(MAX_CDP_FRAME_BYTES, (frame) =>

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, type Placeholder, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gt, type Placeholder, sql } from "drizzle-orm";
 import { cleanJson } from "#drizzle/clean.ts";
 import { createTurns } from "#shared/turns.ts";
 import { createBatcher } from "./batch.ts";
@@ -127,6 +127,13 @@ export function eventsRepo({ q, t, dialect, atomic, lockRows, isConflict }: Conn
         .from(job_events)
         .where(and(eq(job_events.job_id, job_id), gt(job_events.seq, since)))
         .orderBy(asc(job_events.seq))
+        .limit(limit),
+    last: async (job_id, limit) =>
+      q
+        .select()
+        .from(job_events)
+        .where(eq(job_events.job_id, job_id))
+        .orderBy(desc(job_events.seq))
         .limit(limit),
   };
 }

@@ -12,6 +12,7 @@ import {
   like,
   lte,
   ne,
+  notInArray,
   or,
   type SQL,
   sql,
@@ -216,7 +217,8 @@ export function jobsRepo(conn: Conn): JobsRepo {
       const of_worker = eq(jobs.worker_id, worker_id);
       return failRunning(error, now, of_worker, under, inArray(jobs.job_id, running));
     },
-    failAllRunning: (error, now) => failRunning(error, now),
+    failAllRunning: (error, now, except = []) =>
+      failRunning(error, now, ...(except.length > 0 ? [notInArray(jobs.worker_id, except)] : [])),
     runningBefore: async (created_before, limit) =>
       q
         .select()

@@ -114,8 +114,8 @@ export interface JobsRepo {
     error: string,
     now: number,
   ): Promise<JobRow[]>;
-  /** Every running job → failed (hub start, no other hub alive). */
-  failAllRunning(error: string, now: number): Promise<JobRow[]>;
+  /** Every running job, but for those of the workers in `except` → failed (hub start, no other hub alive). */
+  failAllRunning(error: string, now: number, except?: string[]): Promise<JobRow[]>;
   /** Running jobs created at or before `created_before`, oldest first (reconciler). */
   runningBefore(created_before: number, limit: number): Promise<JobRow[]>;
   /** Those of these jobs that run, with the lease they run under; in any order. */
@@ -178,6 +178,8 @@ export interface EventsRepo {
   append(job_id: string, events: Pick<EventRow, "ts" | "type" | "data">[]): Promise<EventRow[]>;
   /** Events with seq > since, in order, at most `limit`. */
   list(job_id: string, since: number, limit: number): Promise<EventRow[]>;
+  /** The newest events of the job, the last one first, at most `limit`. */
+  last(job_id: string, limit: number): Promise<EventRow[]>;
 }
 
 /** An attempt without its long texts. */

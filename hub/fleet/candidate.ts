@@ -18,7 +18,8 @@ const order = (a: Omit<Best, "workers">, b: Omit<Best, "workers">): number =>
   a.in_flight - b.in_flight || b.max_concurrent - a.max_concurrent;
 
 /** The workers of this hub that come first by fleet spec §8 rule 2, and how many tie; null when none can take a job. */
-export function bestCandidate({ links, clock }: HubContext): Best | null {
+export function bestCandidate({ links, clock, draining }: HubContext): Best | null {
+  if (draining.aborted) return null;
   const now = clock.monotonic();
   let best: Best | null = null;
   for (const link of links.values()) {
@@ -42,7 +43,8 @@ export function betterHub(ctx: HubContext, lost: ReadonlySet<string> = NONE): Pe
   return better?.best && !hasAsGood(ctx, better.best, now) ? better : null;
 }
 
-function hasAsGood({ links }: HubContext, best: Best, now: number): boolean {
+function hasAsGood({ links, draining }: HubContext, best: Best, now: number): boolean {
+  if (draining.aborted) return false;
   for (const link of links.values()) if (order(link, best) <= 0 && canTake(link, now)) return true;
   return false;
 }

@@ -6,6 +6,7 @@ import type {
   SessionReply,
   WorkerResult,
 } from "#shared/link/messages.ts";
+import type { LeftLink } from "./take-up.ts";
 import type { HeldLane, JobLane, WorkerLink } from "./worker-link.ts";
 
 /** Upward calls of the fleet, wired to `hub/jobs` and `hub/sessions` in `serve.ts`: the fleet imports neither. */
@@ -16,6 +17,10 @@ export interface FleetHooks {
   laneTaken(): void;
   /** The worker has registered: what an earlier incarnation ran, at whichever hub, fails (fleet spec §3.1). */
   workerStarted(worker_id: string): Promise<void>;
+  /** The hub before had this link: finds the jobs and sessions that the worker still runs, and ends the others. */
+  takenUp(link: WorkerLink, left: LeftLink): Promise<void>;
+  /** This hub stops and leaves the link to the next: ends what only this process can lead. */
+  leaving(link: WorkerLink): Promise<void>;
   /** The link has ended, for `cause`: its sessions end, and the jobs under its leases fail (fleet spec §3.1). */
   linkLost(link: WorkerLink, cause: string): Promise<void>;
   /** The link has no socket, and its worker is waited for: told to those who wait with it. */

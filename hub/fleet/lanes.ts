@@ -10,6 +10,7 @@ const hasLane = (link: WorkerLink): boolean => link.open && link.freeCount() > 0
 
 /** Assignments that can be made right now, counted up to `most`. */
 export function freeCapacity(ctx: HubContext, most: number): number {
+  if (ctx.draining.aborted) return 0;
   let free = 0;
   for (const link of ctx.links.values()) {
     if (!link.open || link.status !== "active") continue;
@@ -40,7 +41,7 @@ export interface LanePlace<J extends string | null> {
 /**
  * Leases a free lane on the worker the scheduling rules choose (fleet spec §8). The lease store decides; what this hub
  * believes of a worker only orders the asking. A worker being asked counts as having it, so several may be asked for at once.
- * @returns null when no worker has a lane to give.
+ * @returns null when no worker has a lane to give, or the hub is about to stop.
  */
 export async function holdLane<J extends string | null>(
   ctx: HubContext,
@@ -49,7 +50,7 @@ export async function holdLane<J extends string | null>(
   const refused = new Set<WorkerLink>();
   const can = (link: WorkerLink) =>
     (only === null || link.worker_id === only) && hasLane(link) && !refused.has(link) && fits(link);
-  for (;;) {
+  while (!ctx.draining.aborted) {
     const link = chooseWorker([...ctx.links.values()], ctx.clock.monotonic(), ctx.random, can);
     if (!link) return null;
     let lease: LaneLease | null;
@@ -69,6 +70,7 @@ export async function holdLane<J extends string | null>(
     ctx.hooks.laneTaken();
     return { link, held, settle };
   }
+  return null;
 }
 
 async function acquireLane(

@@ -82,13 +82,17 @@ export function openLinkSession(
     if (over) socketGone(ctx, link, socket, 1006, "closed while registering");
   };
   /** So that the worker need not keep what has come. */
-  const count = (type: string, chars: number) => {
-    if (!bound?.outbox || !isCounted(type)) return;
-    bound.received += 1;
+  const count = (type: string) => {
+    if (bound?.outbox && isCounted(type)) bound.received += 1;
+  };
+  /** What was only received is lost with this process; what was handled the worker need not say again. */
+  const confirm = (type: string, chars: number) => {
+    if (!link?.outbox || !isCounted(type)) return;
+    link.handled_count += 1;
     unconfirmed += chars;
     if (unconfirmed < CONFIRM_CHARS) return;
     unconfirmed = 0;
-    bound.send({ type: "HubHeartbeatAck", received: bound.received });
+    link.send({ type: "HubHeartbeatAck", received: link.handled_count });
   };
   const handle = (message: WorkerToHub): Promise<void> | void => {
     if (refused || (over && !link)) return;
@@ -100,19 +104,29 @@ export function openLinkSession(
   return {
     receive: (frame) => {
       // What a socket says after another has taken its place comes again on that one.
-      if (over || (bound && !bound.isOn(socket))) return;
+      if (over || (bound && (bound.left || !bound.isOn(socket)))) return;
       if (typeof frame !== "string") return refuse(LINK_CLOSE.bad_message, "frames are text");
       const decoded = decode(frame);
       if (decoded.kind === "bad")
         return refuse(LINK_CLOSE.bad_message, closeReason(decoded.reason));
-      count(decoded.kind === "unknown" ? decoded.type : decoded.message.type, frame.length);
-      if (decoded.kind === "unknown")
-        return log.warn({ type: decoded.type.slice(0, 100) }, "unknown link message skipped");
+      const type = decoded.kind === "unknown" ? decoded.type : decoded.message.type;
+      count(type);
+      const confirmInTurn = () => {
+        handled = handled.then(() => confirm(type, frame.length));
+        if (link) link.handled = handled;
+      };
+      if (decoded.kind === "unknown") {
+        log.warn({ type: type.slice(0, 100) }, "unknown link message skipped");
+        return confirmInTurn();
+      }
       const { message } = decoded;
       // Liveness is when the worker spoke, not when the database had time for it.
       if (link && message.type === "WorkerHeartbeat") link.heard(ctx.clock);
       // Somebody waits for it in real time, and it changes nothing that is stored: not behind the database's writes.
-      if (link && message.type === "SessionReply") return ctx.hooks.sessionReply(link, message);
+      if (link && message.type === "SessionReply") {
+        ctx.hooks.sessionReply(link, message);
+        return confirmInTurn();
+      }
       backlog += frame.length;
       if (backlog > MAX_BACKLOG_BYTES)
         return refuse(LINK_CLOSE.too_big, "too many unhandled messages");
@@ -121,6 +135,7 @@ export function openLinkSession(
         .catch(failed)
         .then(() => {
           backlog -= frame.length;
+          confirm(type, frame.length);
         });
       if (link) link.handled = handled;
     },
@@ -214,7 +229,7 @@ async function heartbeat(
   link.profiles = beat.profiles;
   link.update = beat.update ?? null;
   if (typeof beat.received === "number") link.outbox?.acknowledge(beat.received);
-  const confirmed = link.outbox && { received: link.received };
+  const confirmed = link.outbox && { received: link.handled_count };
   link.send({ type: "HubHeartbeatAck", ...confirmed, ...orderOf(ctx, link) });
   await reconcileLanes(ctx, link, beat.lanes);
   if (!(await keepWorker(ctx, link))) end(LINK_CLOSE.replaced, "linked to another hub", "moved");

@@ -4,6 +4,7 @@ import type { UpdateReport } from "#shared/schema/updates.ts";
 import type { Capabilities, HostLoad, Lane } from "#shared/schema/worker.ts";
 import { findHub } from "../cluster/hubs.ts";
 import type { HubContext } from "../context.ts";
+import { renewLink } from "./kept.ts";
 import type { Cut, WorkerLink } from "./worker-link.ts";
 
 /** What every hub may know of a worker: the value of `worker:<id>` in the shared store. Times epoch ms. */
@@ -76,6 +77,7 @@ export async function keepWorker(ctx: HubContext, link: WorkerLink): Promise<boo
   if (!(await publishWorker(ctx, link))) return false;
   const leases = [...link.held.values()].map((held) => held.lease);
   await ctx.leases.renew(link.worker_id, leases, WORKER_LIVENESS_MS);
+  await renewLink(ctx, link.worker_id);
   return true;
 }
 

@@ -1,6 +1,7 @@
-import { DIRECT_UPLOADS_FROM, HEARTBEAT_INTERVAL_MS } from "#shared/limits.ts";
+import { DIRECT_UPLOADS_FROM, HEARTBEAT_INTERVAL_MS, WORKER_LIVENESS_MS } from "#shared/limits.ts";
 import {
   DUPLICATE_WORKER_REASON,
+  HUB_RESTARTING_REASON,
   type HubRegistered,
   isCut,
   LINK_CLOSE,
@@ -9,8 +10,11 @@ import {
 import type { UpdateOrder } from "#shared/schema/updates.ts";
 import type { Capabilities } from "#shared/schema/worker.ts";
 import type { HubContext } from "../context.ts";
+import { notAwaited } from "./awaited.ts";
+import { forgetWorker } from "./kept.ts";
 import { causeOf, type LossCause } from "./loss.ts";
 import { deleteRegistration, isTaken, publishWorker, takeRegistration } from "./registration.ts";
+import { keepLinkForNext, type LeftLink, leftLink } from "./take-up.ts";
 import { type LinkSocket, WorkerLink } from "./worker-link.ts";
 
 /** RFC 6455: the server met an unexpected condition. */
@@ -50,6 +54,7 @@ export async function registerWorker(
   bind: (link: WorkerLink) => void,
 ): Promise<WorkerLink | null> {
   const { worker_id } = hello;
+  const left = ctx.links.has(worker_id) ? null : await leftLink(ctx, hello);
   const before = ctx.links.get(worker_id);
   if (before?.canResume(hello)) {
     bind(before);
@@ -65,7 +70,7 @@ export async function registerWorker(
     const why = other.instance_id === hello.instance_id ? "anew" : "restarted";
     await dropLink(ctx, other, LINK_CLOSE.replaced, "replaced by a newer link", why);
   }
-  const link = new WorkerLink(socket, hello, correctCapabilities(hello), ctx.clock);
+  const link = new WorkerLink(socket, hello, correctCapabilities(hello), ctx.clock, left);
   ctx.links.set(worker_id, link);
   bind(link);
   try {
@@ -74,7 +79,7 @@ export async function registerWorker(
       await dropLink(ctx, link, LINK_CLOSE.duplicate_worker, DUPLICATE_WORKER_REASON, "closed");
       return null;
     }
-    await admit(ctx, link);
+    await (left ? takeUp(ctx, link, left) : admit(ctx, link));
   } catch (err) {
     void dropLink(ctx, link, INTERNAL_CLOSE, "the hub cannot register workers now", "broken");
     throw err;
@@ -83,14 +88,16 @@ export async function registerWorker(
 }
 
 async function admit(ctx: HubContext, link: WorkerLink): Promise<void> {
-  const { worker_id, address, hostname, version } = link;
+  const { worker_id, address, version } = link;
   if (link.closed) return;
+  notAwaited(ctx, worker_id);
+  await forgetWorker(ctx, worker_id);
   await ctx.hooks.workerStarted(worker_id);
   await ctx.leases.releaseAll(worker_id);
-  const last_seen_at = ctx.clock.now();
-  const row = await ctx.db.workers.seen({ worker_id, address, hostname, version, last_seen_at });
+  await keepLinkForNext(ctx, link, null);
+  const { status } = await seen(ctx, link);
   if (link.closed) return;
-  link.status = row.status;
+  link.status = status;
   link.ready = link.send(welcome(ctx, link));
   ctx.log.info({ worker_id, address, version, lanes: link.lanes.size }, "worker registered");
   ctx.signal("worker registered", { worker_id });
@@ -107,6 +114,29 @@ export const orderOf = (
   // Before the first look at the fleet nobody goes anywhere.
   return { update: update ?? { target: version, go: false } };
 };
+
+const seen = (ctx: HubContext, { worker_id, address, hostname, version }: WorkerLink) =>
+  ctx.db.workers.seen({ worker_id, address, hostname, version, last_seen_at: ctx.clock.now() });
+
+/** The hub that had the link is gone, and the worker still runs what it was given: all that goes on, under its leases. */
+async function takeUp(ctx: HubContext, link: WorkerLink, left: LeftLink): Promise<void> {
+  const { worker_id, version } = link;
+  if (link.closed) return;
+  const { status } = await seen(ctx, link);
+  // First, so that whatever is said while its runs are looked up comes after it.
+  if (!link.send({ ...welcome(ctx, link), resumed: { received: left.received } })) return;
+  await ctx.hooks.takenUp(link, left);
+  const leases = [...link.held.values()].map(({ lease }) => lease);
+  await ctx.leases.renew(worker_id, leases, WORKER_LIVENESS_MS);
+  await keepLinkForNext(ctx, link, null);
+  notAwaited(ctx, worker_id);
+  if (link.closed) return;
+  link.status = status;
+  link.ready = true;
+  ctx.log.info({ worker_id, version, runs: leases.length }, "worker taken up from the hub before");
+  ctx.signal("link taken up", { worker_id });
+  ctx.hooks.laneFree();
+}
 
 const welcome = (ctx: HubContext, link: WorkerLink): HubRegistered => ({
   type: "HubRegistered",
@@ -181,7 +211,8 @@ export function socketGone(
   void ctx.hooks.linkCut(link).catch(failed);
   void tellRegistry(ctx, link);
   void ctx.clock.sleep(grace_ms, cut.over.signal).then(() => {
-    if (link.cut === cut) return dropLink(ctx, link, code, reason, "broken", said).catch(failed);
+    if (link.cut === cut && !link.closed)
+      return dropLink(ctx, link, code, reason, "broken", said).catch(failed);
   });
 }
 
@@ -223,6 +254,7 @@ async function endLink(
   const leases = [...held, ...link.unreleased];
   // The database may be away: the link ends all the same, and its next registration, or the reconciler, does the rest.
   const steps = [
+    () => forgetWorker(ctx, worker_id),
     () => ctx.hooks.linkLost(link, cause),
     () => Promise.all(leases.map((l) => ctx.leases.release(worker_id, l.lane_idx, l.token))),
     () => deleteRegistration(ctx, link),
@@ -236,4 +268,25 @@ async function endLink(
   link.uploading.clear();
   ctx.log.info({ worker_id, code, reason, cause }, "worker link closed");
   ctx.signal("link closed", { worker_id, code, reason });
+}
+
+/**
+ * This hub stops, and the worker keeps what it runs for the next one, or for another: everything it has said is handled, what
+ * it was offered and has not taken goes back to the queue, and nothing is failed, ended or given back.
+ */
+export async function leaveLink(ctx: HubContext, link: WorkerLink): Promise<void> {
+  const { worker_id } = link;
+  link.left = true;
+  await link.handled;
+  for (const held of link.held.values()) if (!held.accepted) held.answer({ kind: "closed" });
+  await Promise.all([...link.held.values()].map((held) => held.settled));
+  await ctx.hooks.leaving(link);
+  await keepLinkForNext(ctx, link, link.handled_count);
+  await deleteRegistration(ctx, link);
+  link.closed = true;
+  link.cut?.over.abort();
+  link.closeSocket(LINK_CLOSE.restarting, HUB_RESTARTING_REASON);
+  ctx.links.delete(worker_id);
+  ctx.log.info({ worker_id, runs: link.held.size }, "worker left to the next hub");
+  ctx.signal("link left", { worker_id });
 }

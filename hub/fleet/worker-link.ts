@@ -9,6 +9,7 @@ import { sameSecret } from "#shared/secret.ts";
 import type { EventRow } from "../db/types.ts";
 import type { LaneLease } from "../stores/leases.ts";
 import type { Candidate } from "./schedule.ts";
+import type { LeftLink } from "./take-up.ts";
 
 /** What a link needs of its socket. */
 export interface LinkSocket {
@@ -37,6 +38,8 @@ export interface HeldLane {
   readonly unlogged: Pick<EventRow, "ts" | "type" | "data">[];
   /** Heartbeats in a row that showed the lane free although it is leased. */
   idle_beats: number;
+  /** Lines of the job's log that the hub before may have stored, by how often; they are not stored again. */
+  stored_lines?: Map<string, number>;
   /** Takes the worker's answer to the assignment. */
   answer: (answer: AssignAnswer) => void;
   /** Settles when the assignment was accepted or taken back. */
@@ -97,7 +100,7 @@ export class WorkerLink implements Candidate {
   readonly capabilities: Capabilities;
   readonly connected_at: number;
   /** Bearer of the worker's uploads; dies with the link. */
-  readonly upload_token = newToken();
+  readonly upload_token: string;
   readonly lanes = new Map<number, Lane>();
   readonly held = new Map<number, HeldLane>();
   /** Jobs that gave their lane back while what they captured waits for a store, by lease token; some have ended since. */
@@ -127,6 +130,10 @@ export class WorkerLink implements Candidate {
   received = 0;
   /** What it may not have received; null for a worker of a version that cannot go on with a link. */
   readonly outbox: Outbox | null;
+  /** Of those, the first so many were handled: the worker need not keep them. */
+  handled_count = 0;
+  /** This hub stops, and the next one goes on with the link: nothing more that it says counts here. */
+  left = false;
   /** The one run of `dropLink`. */
   dropped: Promise<void> | undefined;
   /** Resolves when every message received so far was handled. */
@@ -138,8 +145,17 @@ export class WorkerLink implements Candidate {
   /** How much of it has been told of. */
   told_cut_ms = 0;
 
-  constructor(socket: LinkSocket, hello: Registration, capabilities: Capabilities, clock: Clock) {
+  /** @param before the link that this process had with a hub which is gone. */
+  constructor(
+    socket: LinkSocket,
+    hello: Registration,
+    capabilities: Capabilities,
+    clock: Clock,
+    before: LeftLink | null = null,
+  ) {
     this.#socket = socket;
+    this.upload_token = before?.upload_token ?? newToken();
+    this.received = this.handled_count = before?.received ?? 0;
     this.worker_id = hello.worker_id;
     this.instance_id = hello.instance_id;
     this.address = hello.address;
@@ -153,7 +169,7 @@ export class WorkerLink implements Candidate {
     this.load = hello.load;
     this.profiles = hello.profiles;
     this.update = hello.update ?? null;
-    this.outbox = hello.resume === undefined ? null : new Outbox();
+    this.outbox = hello.resume === undefined ? null : new Outbox(before?.sent);
     for (const lane of hello.lanes) this.lanes.set(lane.lane_idx, lane);
   }
 
@@ -181,7 +197,7 @@ export class WorkerLink implements Candidate {
 
   /** Whether it can be given something new to do. */
   get open(): boolean {
-    return this.ready && !this.closed && this.cut === null;
+    return this.ready && !this.closed && !this.left && this.cut === null;
   }
 
   /** False when the message will not arrive: the link is closed, or its buffer is full and it cannot go on with another socket. */

@@ -72,6 +72,7 @@ export async function runAttached(
   queued: JobRow,
 ): Promise<"given" | "lost" | "waits"> {
   const { job_id } = queued;
+  if (ctx.draining.aborted) return "waits";
   if (isScripted(queued) && !(await hasFreeRunner(ctx))) {
     ctx.scripted.attached.add(job_id);
     return "waits";
@@ -79,6 +80,8 @@ export async function runAttached(
   const target = await ctx.db.jobs.get(queued.options.attach_to_job ?? "");
   const session = target ? attachable(ctx, target) : "the job it was to be attached to is gone";
   if (typeof session === "string") {
+    // Its worker is on its way to this hub; a pass comes when it is here.
+    if (target?.session_id && ctx.awaited.sessions.has(target.session_id)) return "waits";
     const owner = target?.session_id ? await findOwner(ctx, target.session_id) : null;
     if (!owner) return failQueued(ctx, queued, session);
     ctx.cluster.tell({ type: "attach", to: owner.hub_id, job_id });
@@ -167,7 +170,7 @@ async function takeOver(
 /** Nothing was sent: the session is what it was, under the new lease. */
 function giveBack(ctx: HubContext, session: HubSession, { lane, settle }: TakenLane): void {
   lane.done = true;
-  if (!session.ended.aborted) keepSession(ctx, session);
+  if (!session.ended.aborted) void keepSession(ctx, session);
   settle();
 }
 

@@ -1,3 +1,4 @@
+import { GOING_AWAY } from "#shared/going-away.ts";
 import { isTerminal } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import type { EventRow, JobRow } from "../db/types.ts";
@@ -14,7 +15,6 @@ const SLOW_READER_MS = 30_000;
 export const EVENT_CLOSE = {
   done: 1000,
   internal: 1011,
-  going_away: 1001,
   too_slow: 4408,
   unknown_job: 4404,
 } as const;
@@ -67,7 +67,7 @@ export function startEventStream(
     leaving = true;
     drain?.();
     await pumped;
-    close(EVENT_CLOSE.going_away, "hub is stopping");
+    close(GOING_AWAY.code, GOING_AWAY.reason);
   };
   ctx.streams.add(goAway);
 

@@ -6,6 +6,7 @@ import type { Asset, AssetMeta, DocumentName, JobResult } from "#shared/schema/a
 import type { HubContext } from "../context.ts";
 import type { AssetRow } from "../db/types.ts";
 import type { JobLane } from "../fleet/worker-link.ts";
+import { comingBack } from "../sessions/types.ts";
 import type { ObjectInfo } from "../stores/objects.ts";
 import { getRow } from "./read.ts";
 import { assetHref, assetRecord } from "./record.ts";
@@ -110,6 +111,8 @@ export function requireLease(
   lease_token: number,
 ): JobLane {
   const link = ctx.links.get(worker_id);
+  // It will be known again in a moment: the body is sent again.
+  if (link ? !link.ready : ctx.awaited.links.has(worker_id)) throw comingBack();
   if (!link || !isToken(link.upload_token)) throw new AppError("unauthorized", "bad upload token");
   const held = link.heldBy(job_id, lease_token);
   if (!held || held.done) throw staleLease();

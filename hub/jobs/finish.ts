@@ -5,14 +5,16 @@ import type { FinishJob } from "../db/types.ts";
 import { lostError } from "../fleet/loss.ts";
 import type { JobLane, WorkerLink } from "../fleet/worker-link.ts";
 import { announceEnd, logEvent, storeLines } from "./events.ts";
+import { newLines } from "./take-up.ts";
 import { storeUnstoredOnce } from "./unstored.ts";
 
 /** Stores the worker's lines and keeps the row's stage at the last of them. */
 export async function storeJobLog(ctx: HubContext, held: JobLane, message: JobLog): Promise<void> {
   const { job_id, token } = held.lease;
-  const last = message.entries.at(-1);
+  const entries = newLines(held, message.entries);
+  const last = entries.at(-1);
   if (!last) return;
-  held.unlogged.push(...message.entries.map(logEvent));
+  held.unlogged.push(...entries.map(logEvent));
   await storeLines(ctx, job_id, held.unlogged);
   if (last.stage === held.stage) return;
   held.stage = last.stage;
@@ -109,10 +111,23 @@ export async function failJobsOf(ctx: HubContext, worker_id: string): Promise<vo
   for (const row of rows) await announceEnd(ctx, row);
 }
 
-/** Hub start with no other hub alive: jobs left running are failed (fleet spec §3.1 note 1). */
+/**
+ * Hub start with no other hub alive: jobs left running are failed (fleet spec §3.1 note 1), but for those of workers that may
+ * come back with them.
+ */
 export async function failLeftovers(ctx: HubContext): Promise<void> {
   const now = ctx.clock.now();
   const cause = `this hub started at ${isoTime(now)}, and no hub was there to lead it`;
-  const rows = await ctx.db.jobs.failAllRunning(lostError(cause), now);
+  const awaited = [...ctx.awaited.links.keys()];
+  const rows = await ctx.db.jobs.failAllRunning(lostError(cause), now, awaited);
+  for (const row of rows) await announceEnd(ctx, row);
+}
+
+/** A worker that may have come back with what it ran under the hub before has not. */
+export async function failAwaited(ctx: HubContext, worker_id: string): Promise<void> {
+  const now = ctx.clock.now();
+  const grace_s = ctx.config.link_grace_ms / 1_000;
+  const cause = `the hub was started anew, and worker ${worker_id} was not back within ${grace_s} s, at ${isoTime(now)}`;
+  const rows = await ctx.db.jobs.failRunningOf(worker_id, lostError(cause), now);
   for (const row of rows) await announceEnd(ctx, row);
 }

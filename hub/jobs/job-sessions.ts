@@ -3,7 +3,7 @@ import type { HubContext } from "../context.ts";
 import type { JobRow } from "../db/types.ts";
 import type { JobLane, WorkerLink } from "../fleet/worker-link.ts";
 import { endSession } from "../sessions/end.ts";
-import { addSession, dropSession, touchSession } from "../sessions/registry.ts";
+import { addSession, dropSession, keepSessionForNext, touchSession } from "../sessions/registry.ts";
 import type { HubSession } from "../sessions/types.ts";
 import { stopScript } from "./scripted.ts";
 
@@ -41,16 +41,17 @@ export async function releaseJobSession(
   stopScript(ctx, row.job_id, row.status);
   const session = row.session_id === null ? undefined : ctx.sessions.get(row.session_id);
   if (session?.kind !== "job" || session.job_id !== row.job_id) return;
-  if (reported && session.keep_ms !== null && !session.link.closed) keepSession(ctx, session);
+  if (reported && session.keep_ms !== null && !session.link.closed) await keepSession(ctx, session);
   else await dropSession(ctx, session, `job ${row.status}`);
 }
 
 /** From now on it is nobody's, with an idle TTL and a new absolute one. The lane stays leased until it ends. */
-export function keepSession(ctx: HubContext, session: HubSession): void {
+export function keepSession(ctx: HubContext, session: HubSession): Promise<void> {
   session.kind = "kept";
   session.idle_ttl_ms = session.keep_ms ?? KEPT_IDLE_MS;
   session.expires_at = ctx.clock.monotonic() + SESSION_TTL_S.ttl_default * 1_000;
   touchSession(ctx, session);
+  return keepSessionForNext(ctx, session);
 }
 
 /** A deleted job leaves no browser behind. */

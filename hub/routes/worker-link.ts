@@ -1,9 +1,9 @@
 import { createRoute } from "@hono/zod-openapi";
 import { notFound } from "#shared/errors.ts";
 import { WORKER_ID } from "#shared/ids.ts";
-import { HUB_STOPPING_REASON, LINK_CLOSE } from "#shared/link/messages.ts";
 import type { HubContext } from "../context.ts";
 import { type LinkSession, openLinkSession } from "../fleet/link-session.ts";
+import { linkFarewell } from "../fleet/take-up.ts";
 import { refuseForeignOrigin } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails } from "../http/openapi-parts.ts";
@@ -34,7 +34,8 @@ export function workerLinkRoutes(ctx: HubContext) {
     let session: LinkSession | null = null;
     return upgrade(c, {
       open: (socket) => {
-        if (ctx.stopping.aborted) return socket.close(LINK_CLOSE.going_away, HUB_STOPPING_REASON);
+        const { code, reason } = linkFarewell(ctx);
+        if (ctx.stopping.aborted) return socket.close(code, reason);
         session = openLinkSession(ctx, worker_id, {
           send: (text) => socket.send(text),
           close: (code, reason) => socket.close(code, reason),

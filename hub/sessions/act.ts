@@ -5,7 +5,7 @@ import type { SessionActionArgs, SessionActionName } from "#shared/schema/sessio
 import type { HubContext } from "../context.ts";
 import { recipeSecrets } from "../registries/recipe-secrets.ts";
 import { callSession } from "./calls.ts";
-import { touchSession } from "./registry.ts";
+import { keepSessionForNext, touchSession } from "./registry.ts";
 import type { HubSession } from "./types.ts";
 
 /**
@@ -45,6 +45,7 @@ function keepAlive(
     const idle_ms = idle_ttl_s * 1_000;
     if (session.kind !== "job") session.idle_ttl_ms = idle_ms;
     if (session.keep_ms !== null) session.keep_ms = idle_ms;
+    void keepSessionForNext(ctx, session);
   }
   const { idle_ttl_ms, expires_at } = session;
   const result = {

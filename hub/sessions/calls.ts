@@ -81,7 +81,10 @@ async function answerTo(
   const { promise, resolve, reject } = Promise.withResolvers<SessionReply>();
   ctx.session_calls.set(message.call_id, { link, answer: resolve });
   const over = () => reject(overError(ended.reason));
+  const stopped = () =>
+    reject(new AppError("relay_failed", "the hub is restarting; the action may have been done"));
   ended.addEventListener("abort", over, { once: true });
+  ctx.stopping.addEventListener("abort", stopped, { once: true });
   try {
     if (ended.aborted) over();
     else if (!link.send(message))
@@ -93,6 +96,7 @@ async function answerTo(
   } finally {
     settled.abort();
     ended.removeEventListener("abort", over);
+    ctx.stopping.removeEventListener("abort", stopped);
   }
 }
 

@@ -4,7 +4,8 @@ import { KV_READ_TIMEOUT_MS } from "#shared/limits.ts";
 import { within } from "../cluster/deadline.ts";
 import { findHub, type HubEntry, storeIsWhole } from "../cluster/hubs.ts";
 import type { HubContext } from "../context.ts";
-import type { HubSession } from "./types.ts";
+import { keptSession, renewSession } from "../fleet/kept.ts";
+import { comingBack, type HubSession } from "./types.ts";
 
 /** Where a session is: the value of `session:<id>` in the shared store. */
 export interface SessionPlace {
@@ -37,6 +38,8 @@ export async function publishPlace(ctx: HubContext, session: HubSession): Promis
 /** Says every place again (fleet spec §6.2: other hubs look sessions up). */
 export async function publishPlacesOnce(ctx: HubContext): Promise<void> {
   await Promise.all([...ctx.sessions.values()].map((session) => publishPlace(ctx, session)));
+  for (const { kind, session_id } of ctx.sessions.values())
+    if (kind !== "job") await renewSession(ctx, session_id);
 }
 
 /** The session is over. Never rejects: what stays behind names a session its hub does not know, which is 404 as well. */
@@ -58,6 +61,8 @@ export async function findOwner(ctx: HubContext, session_id: string): Promise<Hu
   const { hub_id } = place;
   const hub = await lookUp(ctx, findHub(ctx, hub_id));
   if (!hub) await demandWhole(ctx);
+  // Its hub is gone, and its worker may be on its way to another: for as long as the place is not forgotten.
+  if (!hub && (await lookUp(ctx, keptSession(ctx, session_id)))) throw comingBack();
   // It stopped, or was not heard of for 90 s: so the session is over, for good (fleet spec §2.4).
   if (!hub) await ctx.kv.deleteIf(keyOf(session_id), { hub_id }).catch(() => false);
   return hub;

@@ -3,10 +3,11 @@ import { notFound } from "#shared/errors.ts";
 import { SESSION_TTL_S } from "#shared/limits.ts";
 import type { Session } from "#shared/schema/session.ts";
 import type { HubContext } from "../context.ts";
+import { forgetSession, type KeptSession, rememberSession } from "../fleet/kept.ts";
 import type { HeldLane, WorkerLink } from "../fleet/worker-link.ts";
 import { publishPlace, withdrawPlace } from "./places.ts";
 import { reachableOrigin } from "./reach.ts";
-import { type HubSession, SessionOver } from "./types.ts";
+import { comingBack, type HubSession, SessionOver } from "./types.ts";
 
 export type { SessionPlace } from "./places.ts";
 
@@ -21,6 +22,8 @@ export interface AddSession {
   /** For a job's: the idle TTL with which it outlives the job; null when it does not. */
   keep_ms?: number | null;
   ttl_ms?: number;
+  /** Epoch ms; now unless the session is older than this hub. */
+  created_at?: number;
   url?: string;
   title?: string;
 }
@@ -42,7 +45,7 @@ export async function addSession(ctx: HubContext, input: AddSession): Promise<Hu
     ...rest,
     lane_idx: input.held.lease.lane_idx,
     worker_token: input.held.lease.token,
-    created_at: ctx.wall_jumps.wallOf(now),
+    created_at: input.created_at ?? ctx.wall_jumps.wallOf(now),
     last_active_at: now,
     expires_at: now + ttl_ms,
     tabs: 1,
@@ -53,14 +56,36 @@ export async function addSession(ctx: HubContext, input: AddSession): Promise<Hu
   };
   ctx.sessions.set(session.session_id, session);
   await publishPlace(ctx, session);
+  await keepSessionForNext(ctx, session);
   return session;
 }
 
-/** @throws AppError not_found: a session that ended is never found again (fleet spec §2.4). */
+/**
+ * @throws AppError not_found: a session that ended is never found again (fleet spec §2.4); unavailable while the worker of
+ *   one that the hub before had is waited for.
+ */
 export function requireSession(ctx: HubContext, session_id: string): HubSession {
   const session = ctx.sessions.get(session_id);
+  if (!session && ctx.awaited.sessions.has(session_id)) throw comingBack();
   if (!session || session.ended.aborted) throw notFound("session");
   return session;
+}
+
+/** A session that no job owns is known to the next hub as it is now; a job's is known by its job. */
+export async function keepSessionForNext(ctx: HubContext, session: HubSession): Promise<void> {
+  const { kind, held, link, idle_ttl_ms, session_id, lane_idx, job_id, headless } = session;
+  if (kind === "job" || idle_ttl_ms === null || link.outbox === null) return;
+  if (ctx.config.link_grace_ms === 0 || session.ended.aborted) return;
+  const kept: KeptSession = {
+    ...{ session_id, kind, lane_idx, job_id, headless, idle_ttl_ms },
+    worker_id: link.worker_id,
+    lease_token: held.lease.token,
+    created_at: session.created_at,
+    expires_at: ctx.wall_jumps.wallOf(session.expires_at),
+  };
+  await rememberSession(ctx, kept).catch((err) =>
+    ctx.log.warn({ session_id, err }, "a restart of the hub would end this session"),
+  );
 }
 
 /** Something used the session: an action, CDP traffic, or a viewer's input. */
@@ -82,6 +107,10 @@ export async function dropSession(
   session.over(typeof why === "string" ? new SessionOver(why) : why);
   ctx.signal("session ended", { session_id: session.session_id });
   await withdrawPlace(ctx, session);
+  if (session.kind !== "job" || session.keep_ms !== null)
+    await forgetSession(ctx, session.session_id).catch((err) =>
+      ctx.log.warn({ session_id: session.session_id, err }, "an ended session was not forgotten"),
+    );
   return true;
 }
 

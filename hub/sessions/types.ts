@@ -1,3 +1,4 @@
+import { AppError } from "#shared/errors.ts";
 import type { Dialog } from "#shared/schema/dialog.ts";
 import type { HeldLane, WorkerLink } from "../fleet/worker-link.ts";
 
@@ -49,3 +50,9 @@ export class SessionOver extends Error {
     this.lost = lost;
   }
 }
+
+/** Not 404, which is for good: the hub that had the session is gone, and its worker may still bring it to this one. */
+export const comingBack = (): AppError =>
+  new AppError("unavailable", "the hub was started anew, and the worker is coming back", {
+    headers: { "Retry-After": "1" },
+  });

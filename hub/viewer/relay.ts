@@ -1,6 +1,7 @@
 import type { ByteStream } from "#shared/byte-stream.ts";
 import { closeReason } from "#shared/close-reason.ts";
 import { errorMessage } from "#shared/errors.ts";
+import { GOING_AWAY } from "#shared/going-away.ts";
 import type { HubContext } from "../context.ts";
 import type { Socket, SocketHandlers } from "../http/sockets.ts";
 import { touchSession } from "../sessions/registry.ts";
@@ -14,7 +15,6 @@ import { screenWished, viewerLeft } from "./screen-wishes.ts";
 export const RELAY_CLOSE = {
   /** The lane's browser or VNC server ended the stream. */
   ended: 1000,
-  going_away: 1001,
   bad_data: 1003,
   too_much: 1009,
   /** The session is over: its URL is 404 from now on. */
@@ -37,7 +37,7 @@ export function endWith(ctx: HubContext, session: HubSession, socket: Socket): (
       RELAY_CLOSE.session_over,
       closeReason(`session ended: ${errorMessage(session.ended.reason)}`),
     );
-  const goAway = async () => socket.close(RELAY_CLOSE.going_away, "hub is stopping");
+  const goAway = async () => socket.close(GOING_AWAY.code, GOING_AWAY.reason);
   ctx.streams.add(goAway);
   session.ended.addEventListener("abort", over, { once: true });
   if (session.ended.aborted) over();

@@ -203,7 +203,7 @@ test("a reader that takes nothing for 30 s is cut off, and holds one message of 
   expect(await closed.next()).toBe(4408);
 });
 
-test("the hub's stop closes streams with 1001 after the last event of what it failed", async () => {
+test("the hub's stop closes streams with 1012 after the last event of what it failed", async () => {
   // Of a fleet that stops as one, the hub with the stream may be gone before the one with the link.
   const own = await startTestHub({ alone: true });
   const fake = await own.worker();
@@ -226,7 +226,7 @@ test("the hub's stop closes streams with 1001 after the last event of what it fa
   await own.stop();
   expect(await running.closed).toBe(1000);
   expect(running.events.at(-1)?.type).toBe("error");
-  expect(await waiting.closed).toBe(1001);
+  expect(await waiting.closed).toBe(1012);
   await own.close();
 });
 

@@ -345,7 +345,9 @@ describe("one session, from embedding to its end", () => {
     await connected(page);
     for (const cut of [...rig.hub.ctx.streams]) await cut();
     await page.waitForSelector('body[data-state="idle"]');
-    expect(await page.textContent("#status")).toBe("Disconnected: hub is stopping");
+    expect(await page.textContent("#status")).toBe(
+      "Disconnected: hub is restarting; connect again",
+    );
     await page.close();
   }, 20_000);
 

@@ -45,6 +45,8 @@ export interface FakeWorker {
   messages: Queue<HubToWorker>;
   closed: Promise<{ code: number; reason: string }>;
   lanes: Lane[];
+  /** Everything it has said. */
+  sent: readonly Record<string, unknown>[];
   send(message: WorkerToHub | Record<string, unknown>): void;
   heartbeat(more?: Record<string, unknown>): void;
   lane(lane_idx: number, change: Partial<Lane>): void;
@@ -107,7 +109,11 @@ export function connectFakeWorker(
       headers,
     },
   );
-  const send = (message: Record<string, unknown>) => socket.send(JSON.stringify(message));
+  const sent: Record<string, unknown>[] = [];
+  const send = (message: Record<string, unknown>) => {
+    sent.push(message);
+    socket.send(JSON.stringify(message));
+  };
   const assignment = ({ job_id, lease_token }: HubAssignJob) => ({ job_id, lease_token });
 
   const answer = (job: HubAssignJob) => {
@@ -195,6 +201,7 @@ export function connectFakeWorker(
     messages,
     closed,
     lanes,
+    sent,
     send,
     heartbeat: (more = {}) => send({ type: "WorkerHeartbeat", in_flight: 0, load, lanes, ...more }),
     lane: (lane_idx, change) => {

@@ -88,6 +88,8 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
     SVC_PORT: "0",
     SVC_HOST: "127.0.0.1",
     SVC_DATA_DIR: data_dir,
+    // A test that stops its hub in the middle of something does not wait for it.
+    SVC_DRAIN_TIMEOUT_S: "0",
     // Three hubs have to tell each other; a test with a clock of its own decides itself when the wait is over.
     SVC_SUBMIT_WAIT_S: String((fleet && !options.clock ? FLEET_WAIT_MS : SUBMIT_WAIT_MS) / 1_000),
     ...(await objectsEnv()),

@@ -1,0 +1,56 @@
+import type { HubContext } from "../context.ts";
+import { forgetWorker, type KeptLink, type KeptSession, keptLinks, keptSessions } from "./kept.ts";
+
+/** What ran when the hub before this one ended, and may be taken up until SVC_LINK_GRACE_S after this one's start. */
+export interface Awaited {
+  readonly links: Map<string, KeptLink>;
+  readonly sessions: Map<string, KeptSession>;
+}
+
+export const noneAwaited = (): Awaited => ({ links: new Map(), sessions: new Map() });
+
+/** At the start of a hub that is alone: reads what the one before has kept, or forgets it where no worker is waited for. */
+export async function readAwaited(ctx: HubContext): Promise<void> {
+  const { awaited, config } = ctx;
+  const links = await keptLinks(ctx);
+  if (config.link_grace_ms === 0) {
+    for (const { worker_id } of links) await forgetWorker(ctx, worker_id);
+    return;
+  }
+  for (const link of links) awaited.links.set(link.worker_id, link);
+  for (const session of await keptSessions(ctx)) {
+    const waits = awaited.links.has(session.worker_id) && session.expires_at > ctx.clock.now();
+    if (waits) awaited.sessions.set(session.session_id, session);
+  }
+}
+
+/** The worker is back: with its link, or as another process. */
+export function notAwaited({ awaited }: HubContext, worker_id: string): void {
+  awaited.links.delete(worker_id);
+  for (const [session_id, session] of awaited.sessions)
+    if (session.worker_id === worker_id) awaited.sessions.delete(session_id);
+}
+
+/**
+ * Waits for the workers of the hub before, SVC_LINK_GRACE_S from now on.
+ * @param lost told of each that is not back by then; what it ran is over.
+ */
+export async function awaitWorkers(
+  ctx: HubContext,
+  lost: (worker_id: string) => Promise<void>,
+): Promise<void> {
+  const { awaited, clock, config, log, stopping } = ctx;
+  if (awaited.links.size === 0) return;
+  log.info(
+    { workers: [...awaited.links.keys()], grace_ms: config.link_grace_ms },
+    "waiting for the workers of the hub before this one",
+  );
+  await clock.sleep(config.link_grace_ms, stopping);
+  if (stopping.aborted) return;
+  for (const worker_id of [...awaited.links.keys()]) {
+    notAwaited(ctx, worker_id);
+    await forgetWorker(ctx, worker_id);
+    log.warn({ worker_id }, "a worker of the hub before this one is not back");
+    await lost(worker_id);
+  }
+}

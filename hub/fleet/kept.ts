@@ -1,0 +1,71 @@
+import { createHash } from "node:crypto";
+import type { HubContext } from "../context.ts";
+
+/**
+ * What the next hub has to know to take up what a worker runs: with several hubs in the shared store, else in files beside
+ * the database. Jobs are in the database already.
+ */
+
+/** A worker's link, by the process that has it. */
+export interface KeptLink {
+  worker_id: string;
+  instance_id: string;
+  /** SHA-256 of the upload token, which the worker shows when it comes back. */
+  token_sha256: string;
+  /** Messages of the worker that this hub has handled, once it has stopped; null while it runs, and after it was killed. */
+  received: number | null;
+}
+
+/** A session that no job owns. Times epoch ms. */
+export interface KeptSession {
+  session_id: string;
+  kind: "kept" | "sdk";
+  worker_id: string;
+  lane_idx: number;
+  lease_token: number;
+  job_id: string | null;
+  headless: boolean;
+  idle_ttl_ms: number;
+  created_at: number;
+  expires_at: number;
+}
+
+/** In the shared store; longer than all hubs of a fleet are away for an upgrade. */
+const EXPIRY_MS = 900_000;
+const LINKS = "kept-link:";
+const SESSIONS = "kept-session:";
+
+type Keeps = Pick<HubContext, "kept">;
+
+export const tokenHash = (upload_token: string): string =>
+  createHash("sha256").update(upload_token).digest("hex");
+
+export const rememberLink = ({ kept }: Keeps, link: KeptLink): Promise<void> =>
+  kept.set(`${LINKS}${link.worker_id}`, link, EXPIRY_MS);
+export const keptLink = ({ kept }: Keeps, worker_id: string): Promise<KeptLink | null> =>
+  kept.get<KeptLink>(`${LINKS}${worker_id}`);
+export const forgetLink = ({ kept }: Keeps, worker_id: string): Promise<void> =>
+  kept.delete(`${LINKS}${worker_id}`);
+/** Its worker was heard of. */
+export const renewLink = ({ kept }: Keeps, worker_id: string): Promise<boolean> =>
+  kept.touch(`${LINKS}${worker_id}`, EXPIRY_MS);
+export const keptLinks = async ({ kept }: Keeps): Promise<KeptLink[]> =>
+  (await kept.list<KeptLink>(LINKS)).map(({ value }) => value);
+
+export const rememberSession = ({ kept }: Keeps, session: KeptSession): Promise<void> =>
+  kept.set(`${SESSIONS}${session.session_id}`, session, EXPIRY_MS);
+export const keptSession = ({ kept }: Keeps, session_id: string): Promise<KeptSession | null> =>
+  kept.get<KeptSession>(`${SESSIONS}${session_id}`);
+export const forgetSession = ({ kept }: Keeps, session_id: string): Promise<void> =>
+  kept.delete(`${SESSIONS}${session_id}`);
+export const renewSession = ({ kept }: Keeps, session_id: string): Promise<boolean> =>
+  kept.touch(`${SESSIONS}${session_id}`, EXPIRY_MS);
+export const keptSessions = async ({ kept }: Keeps): Promise<KeptSession[]> =>
+  (await kept.list<KeptSession>(SESSIONS)).map(({ value }) => value);
+
+/** The worker's process is another one, or is not waited for any longer: nothing of the one before can be taken up. */
+export async function forgetWorker(ctx: Keeps, worker_id: string): Promise<void> {
+  await forgetLink(ctx, worker_id);
+  for (const session of await keptSessions(ctx))
+    if (session.worker_id === worker_id) await forgetSession(ctx, session.session_id);
+}
