@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import { Cron } from "croner";
 import { z } from "zod";
 import {
   blankIsUnset,
@@ -68,6 +69,19 @@ const argv = z
   })
   .optional()
   .meta({ argv: true });
+
+/** A pattern with a tick to come. */
+const cron = optionalText().refine((pattern) => pattern === undefined || hasTick(pattern), {
+  error: "must be a cron pattern with a time to come, such as 0 3 * * *",
+});
+
+function hasTick(pattern: string): boolean {
+  try {
+    return new Cron(pattern, { paused: true }).nextRun() !== null;
+  } catch {
+    return false;
+  }
+}
 
 /** Every variable a hub reads; the README's table is generated from the descriptions. */
 export const HubEnv = z.object({
@@ -250,6 +264,15 @@ export const HubEnv = z.object({
   SVC_UPDATE_DEADLINE_S: seconds(300, 1).describe(
     "How long a worker may be away for an update, or back without being well or having done a job",
   ),
+  SVC_BACKUP_DIR: optionalText().describe(
+    "Where scheduled backups go, a directory of this fleet's own; unset: none are made",
+  ),
+  SVC_BACKUP_SCHEDULE: cron.describe(
+    "When backups are made, as cron writes it, in the machine's time zone; default 0 3 * * *, every night",
+  ),
+  SVC_BACKUP_KEEP: integer(7, 1, 10_000).describe(
+    "Scheduled backups that are kept; the oldest is removed once a newer one is verified",
+  ),
   SVC_LINK_GRACE_S: seconds(10, 0, 60).describe(
     "How long a worker whose link was cut may take to come back to its jobs and sessions; 0: not at all",
   ),
@@ -351,6 +374,12 @@ export interface HubConfig {
     readonly approval: "auto" | "manual";
     readonly deadline_ms: number;
   };
+  /** Scheduled backups; null: none. */
+  readonly backup: {
+    readonly dir: string;
+    readonly schedule: string;
+    readonly keep: number;
+  } | null;
   /** Below the 120 s for which leases and registrations stand without a heartbeat. */
   readonly link_grace_ms: number;
   /** How long a stop waits for what runs. */
@@ -410,6 +439,21 @@ function tlsOf({ SVC_TLS_CERT: cert, SVC_TLS_KEY: key }: z.output<typeof HubEnv>
 
 const usualBase = (e: z.output<typeof HubEnv>): string =>
   e.SVC_TLS_CERT === undefined ? "http://hub:8000" : "https://hub:8000";
+
+const EVERY_NIGHT = "0 3 * * *";
+
+/** @throws ConfigError for a schedule without a directory. */
+function backupOf(e: z.output<typeof HubEnv>): HubConfig["backup"] {
+  const { SVC_BACKUP_DIR: dir, SVC_BACKUP_SCHEDULE: schedule, SVC_BACKUP_KEEP: keep } = e;
+  if (dir === undefined && schedule !== undefined)
+    throw new ConfigError("SVC_BACKUP_DIR: is required when SVC_BACKUP_SCHEDULE is set");
+  if (dir === undefined) return null;
+  if (/^postgres(ql)?:/i.test(e.SVC_DB_URL ?? "") || /^s3:/i.test(e.SVC_OBJECTS_URL ?? ""))
+    throw new ConfigError(
+      "SVC_BACKUP_DIR: scheduled backups are of SQLite with bodies in a directory; with Postgres schedule pg_dump or keep its WAL, with S3 switch the bucket's versioning on (README, Backup)",
+    );
+  return Object.freeze({ dir: resolve(dir), schedule: schedule ?? EVERY_NIGHT, keep });
+}
 
 const commandEnvironment = (env: EnvSource): Record<string, string> =>
   valuesOf(
@@ -510,6 +554,7 @@ export function loadHubConfig(
       approval: e.SVC_UPDATE_APPROVAL,
       deadline_ms: e.SVC_UPDATE_DEADLINE_S,
     }),
+    backup: backupOf(e),
     link_grace_ms: e.SVC_LINK_GRACE_S,
     drain_ms: e.SVC_DRAIN_TIMEOUT_S,
     stale: Object.freeze({

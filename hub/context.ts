@@ -7,6 +7,7 @@ import type { ScriptTools } from "./codegen/tools.ts";
 import type { HubConfig } from "./config.ts";
 import type { Pipeline } from "./control/context.ts";
 import type { AdminGate } from "./control/operations/admin.ts";
+import type { BackupContext } from "./control/operations/backups.ts";
 import type { Operations } from "./control/operations/start.ts";
 import type { Db, JobRow } from "./db/types.ts";
 import type { Awaited } from "./fleet/awaited.ts";
@@ -98,6 +99,8 @@ export interface HubContext {
   readonly access_log: Log;
   readonly fleet_cache: FleetCache;
   readonly stores_health: StoresHealth;
+  /** Scheduled backups; null where none are made. */
+  readonly backups: BackupContext | null;
   readonly hooks: FleetHooks;
   readonly bus: JobBus;
   readonly dispatcher: Dispatcher;

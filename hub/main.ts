@@ -152,7 +152,7 @@ async function prepareService(mode: Exclude<Mode, "worker">, flags: FlagValues) 
   const start = async (signal: AbortSignal): Promise<Service> => {
     notify.status("opening database and stores");
     signal.addEventListener("abort", () => notify.stopping(stopWithin(config.drain_ms)));
-    const open = () => startHub(deps);
+    const open = () => startHub({ ...deps, self: SELF });
     const hub = await (notify.heard
       ? retryUnavailable(open, { clock, log, signal, say: notify.status })
       : open()

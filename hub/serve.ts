@@ -28,6 +28,8 @@ import type { HubContext, Signal } from "./context.ts";
 import { startControlLoops } from "./control/background.ts";
 import type { Pipeline } from "./control/context.ts";
 import { type AdminGate, createAdminGate } from "./control/operations/admin.ts";
+import { backupTrouble as backupTroubleOf } from "./control/operations/backups.ts";
+import { runBackupProcess } from "./control/operations/run-backup.ts";
 import { type OwnLogs, shipOwnLogs } from "./control/operations/ship-own-logs.ts";
 import { type Operations, openOperations } from "./control/operations/start.ts";
 import { pullPart } from "./control/pull/updates.ts";
@@ -94,6 +96,8 @@ export interface HubDeps {
   log: Log;
   clock: Clock;
   version: string;
+  /** How this program is started; absent: no scheduled backups are made. */
+  self?: readonly string[];
   /** Breaks ties between workers; Math.random by default. */
   random?: () => number;
   /** For tests: told of moments that are otherwise invisible. */
@@ -208,7 +212,7 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   });
   const ctx = {
     ...{ ...deps, db, operations, admin, kv, objects, pipeline, changes, rollout },
-    stores_health: createStoresHealth({ clock: deps.clock, db, objects }),
+    ...storesHealthOf(deps, db, objects),
     running_calls: createRunningCalls({ clock: deps.clock, db }),
   };
   rollout.addPart(pullPart(ctx));
@@ -255,6 +259,19 @@ async function openSharedOf(deps: HubDeps, scope: Scope): Promise<SharedStores> 
 
 const adminOf = ({ config, clock }: HubDeps, { settings }: Db, { kv }: SharedStores): AdminGate =>
   createAdminGate({ settings, password: () => config.admin_password, clock, kv });
+
+/** What the stores take, and the backups that are made of them. */
+function storesHealthOf({ config, clock, log, self }: HubDeps, db: Db, objects: ObjectStore) {
+  const { backup } = config;
+  const run = (signal: AbortSignal) => runBackupProcess(self ?? [], config, signal);
+  const backups =
+    backup === null || self === undefined
+      ? null
+      : { ...{ clock, log, db, backup, run }, hub: newToken().slice(0, 12) };
+  const backupTrouble = () => backupTroubleOf({ clock, db });
+  const watched = { clock, db, objects, ...(backups !== null && { backupTrouble }) };
+  return { backups, stores_health: createStoresHealth(watched) };
+}
 
 const openPipeline = (
   { config, clock, log, random = Math.random }: HubDeps,
@@ -333,7 +350,7 @@ async function openContext(
     admin: adminOf(deps, db, shared),
     access_log: deps.access_log,
     fleet_cache: { last: null },
-    stores_health: createStoresHealth({ clock, db, objects }),
+    ...storesHealthOf(deps, db, objects),
     hooks: {
       laneFree: () => {
         ctx.changes.touch("workers");

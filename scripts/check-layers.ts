@@ -161,7 +161,13 @@ export const LAYERS: readonly Layer[] = [
     ],
     packages: HONO,
   },
-  { name: "hub-config", files: /^hub\/config\.ts$/, may: ["shared"], packages: ZOD },
+  {
+    name: "hub-config",
+    files: /^hub\/config\.ts$/,
+    may: ["shared"],
+    // A schedule is judged where it is read.
+    packages: [...ZOD, "croner"],
+  },
   // All that was given to the program, and where each value comes from.
   {
     name: "variables",

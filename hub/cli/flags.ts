@@ -307,7 +307,14 @@ export const COMMAND_FLAGS: Record<Command, Flag[]> = {
   ],
   rollback: [DRY_RUN, TIMEOUT],
   migrate: [DB, DATA, CONFIG, DRY_RUN],
-  backup: [DB, OBJECTS, DATA, CONFIG, JSON_OUT],
+  backup: [
+    ...[DB, OBJECTS, DATA, CONFIG, JSON_OUT],
+    {
+      name: "keep",
+      value: "N",
+      help: "remove the oldest of DIR beyond N, once this one is verified",
+    },
+  ],
   restore: [
     ...[DB, OBJECTS, DATA, CONFIG],
     { name: "force", help: "replace the data that is there; it is kept beside" },

@@ -4,6 +4,7 @@ import type { Scope } from "#shared/scope.ts";
 import type { ControlContext } from "./context.ts";
 import { forgetOnce } from "./fleet/forget.ts";
 import { watchdogOnce } from "./fleet/watchdog.ts";
+import { backUpOnce } from "./operations/backups.ts";
 import { createBlobSweeper } from "./plugins/sweep.ts";
 import { purgeOnce, retainOnce } from "./retention.ts";
 import { createScheduler } from "./schedules.ts";
@@ -18,6 +19,9 @@ const WATCH_EVERY_MS = 5_000;
 const SUPERVISE_EVERY_MS = 5_000;
 /** Idempotency-Keys, those of a hub's own calls too: every hub is a control plane. */
 const EXPIRE_EVERY_MS = 3_600_000;
+
+/** Whether a backup is due. */
+const BACKUP_LOOK_MS = 5_000;
 
 const expireKeysOnce = async ({ db, clock }: ControlContext): Promise<void> => {
   await db.idempotency.expire(clock.now() - IDEMPOTENCY_TTL_MS);
@@ -34,6 +38,8 @@ export function startControlLoops(ctx: ControlContext, scope: Scope): void {
   loop("supervisor", SUPERVISE_EVERY_MS, () => superviseOnce(ctx));
   loop("blob sweep", SWEEP_BLOBS_EVERY_MS, createBlobSweeper(ctx));
   loop("forgotten workers", FORGET_EVERY_MS, () => forgetOnce(ctx));
+  const { backups } = ctx;
+  if (backups) loop("backups", BACKUP_LOOK_MS, (signal) => backUpOnce(backups, signal));
   loop("key expiry", EXPIRE_EVERY_MS, () => expireKeysOnce(ctx));
   loop("deleted queues", PURGE_EVERY_MS, (signal) => purgeOnce(ctx, signal));
 }

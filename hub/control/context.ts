@@ -10,6 +10,7 @@ import type { Rollout } from "../rollout/rollout.ts";
 import type { Kv } from "../stores/kv.ts";
 import type { ObjectStore } from "../stores/objects.ts";
 import type { AdminGate } from "./operations/admin.ts";
+import type { BackupContext } from "./operations/backups.ts";
 import type { Operations } from "./operations/start.ts";
 import type { Plugins } from "./plugins/registry.ts";
 import type { RateWindows } from "./rate-windows.ts";
@@ -44,6 +45,8 @@ export interface ControlContext {
   readonly clock: Clock;
   readonly version: string;
   readonly log: Log;
+  /** Scheduled backups; null where none are made. */
+  readonly backups: BackupContext | null;
   /** What is stored here and takes nothing now. */
   readonly stores_health: { degraded(): Promise<Degraded[]> };
   readonly db: Pick<

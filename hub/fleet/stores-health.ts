@@ -22,14 +22,23 @@ interface HealthDeps {
   readonly clock: Clock;
   readonly db: Pick<Db, "settings">;
   readonly objects: Pick<ObjectStore, "probe">;
+  /** What is wrong with the scheduled backups; absent where none are made. */
+  readonly backupTrouble?: () => Promise<Degraded | null>;
 }
 
-export function createStoresHealth({ clock, db, objects }: HealthDeps): StoresHealth {
+export function createStoresHealth({
+  clock,
+  db,
+  objects,
+  backupTrouble,
+}: HealthDeps): StoresHealth {
   let told: { at: number; found: Promise<Degraded[]> } | null = null;
   const look = async (): Promise<Degraded[]> => {
     const found = await Promise.all([
       probe(clock, "database", db.settings.set(KEY, clock.now(), clock.now())),
       probe(clock, "object_store", objects.probe()),
+      // A database that is away is told already.
+      backupTrouble?.().catch(() => null) ?? null,
     ]);
     return found.filter((one) => one !== null);
   };

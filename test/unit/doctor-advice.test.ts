@@ -1,19 +1,32 @@
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createHubClient } from "#hub/cli/hub-client.ts";
+import { checkBodies } from "#hub/commands/doctor/bodies.ts";
 import type { Check } from "#hub/commands/doctor/check.ts";
 import { checkDatabase } from "#hub/commands/doctor/database.ts";
 import { checkHub, checkOwnHealth, checkSecret } from "#hub/commands/doctor/hub.ts";
+import { checkNames } from "#hub/commands/doctor/names.ts";
 import { checkOwnUpdates } from "#hub/commands/doctor/own-updates.ts";
 import { checkSandbox } from "#hub/commands/doctor/sandbox.ts";
 import { checkObjects } from "#hub/commands/doctor/stores.ts";
 import { programOf, serviceLines } from "#hub/commands/doctor/transient.ts";
 import { adviceOnWrite } from "#hub/commands/doctor/write.ts";
 import { openDb } from "#hub/db/db.ts";
+import { openObjects } from "#hub/stores/open-objects.ts";
 import { silentLog } from "#shared/log.ts";
+import { gatherVariables } from "#shared/variable-sources.ts";
 import { freePort } from "#test/support/ports.ts";
 
 /** Every advice of the doctor follows from what it found. */
@@ -118,12 +131,12 @@ test("the health of the hub that runs here is told in its own words, also a cont
         : Response.json({ detail: "no such path" }, { status: 404 }),
   });
   const port = Number(control.port);
-  const check = await checkOwnHealth({ port, host: "0.0.0.0" });
+  const check = await checkOwnHealth({ port, host: "0.0.0.0", tls: null });
   expect(check).toMatchObject({
     ...{ status: "fail", found: "database: the disk of the database is full" },
     advice: expect.stringContaining("free space on the disk of the database"),
   });
-  const none = await checkOwnHealth({ port: freePort(), host: "127.0.0.1" });
+  const none = await checkOwnHealth({ port: freePort(), host: "127.0.0.1", tls: null });
   expect(none).toMatchObject({ status: "ok", found: "it does not run here now" });
 });
 
@@ -228,4 +241,56 @@ test("a unit's own restrictions are taken over for the doctor, and nothing of it
     ...["ProtectSystem=strict", "ReadWritePaths=/srv/more"],
   ]);
   expect(programOf(text)).toBe("/usr/local/bin/flotilla");
+});
+
+test("bodies that the database names and the store has not are told, and how many were looked for", async () => {
+  const db_url = `sqlite:${join(dir, "bodies.db")}`;
+  const objects = join(dir, "bodies");
+  const look = () => checkBodies({ db_url, objects_url: `file:${objects}`, object_keys: null });
+  expect(await look()).toMatchObject({ status: "ok", found: "there are none yet" });
+  await (await openDb(db_url, { log: silentLog })).close();
+  expect(await look()).toMatchObject({ status: "ok", found: "there are none yet" });
+  const rows = new Database(join(dir, "bodies.db"));
+  /** A row with these values, and anything where a column needs one. */
+  const fill = (table: string, values: Record<string, string>) => {
+    const columns = rows
+      .query<{ name: string; type: string; notnull: number; dflt_value: unknown }, []>(
+        `pragma table_info(${table})`,
+      )
+      .all()
+      .filter((column) => column.name in values || (column.notnull && column.dflt_value === null));
+    const marks = columns.map(() => "?").join(", ");
+    const names = columns.map(({ name }) => name).join(", ");
+    rows
+      .query(`insert into ${table} (${names}) values (${marks})`)
+      .run(...columns.map(({ name, type }) => values[name] ?? (/int|real/i.test(type) ? 0 : "{}")));
+  };
+  for (const [job_id, status] of [
+    ["j1", "completed"],
+    ["j2", "running"],
+  ] as const) {
+    fill("jobs", { job_id, status });
+    for (const name of ["a.png", "b.png"]) fill("assets", { job_id, name });
+  }
+  rows.close();
+  const none = await look();
+  expect(none).toMatchObject({ name: "bodies", status: "fail" });
+  expect(none.found).toStartWith("2 of 2 that were looked for are missing: jobs/j1/assets/");
+  expect(none.advice).toContain("after a restore of the database alone");
+  expect(existsSync(objects)).toBe(false);
+  const store = await openObjects(`file:${objects}`, { log: silentLog });
+  for (const name of ["a.png", "b.png"])
+    await store.put(`jobs/j1/assets/${name}`, new Uint8Array(4));
+  await store.close();
+  expect(await look()).toMatchObject({
+    ...{ status: "ok", found: "all of 2 that were looked for are there" },
+  });
+});
+
+test("names that nobody reads are told with the nearest one, and those that were to guard something fail", () => {
+  const told = (env: Record<string, string>) => checkNames(gatherVariables({ env, secrets: [] }));
+  expect(told({ SVC_PORT: "1" })).toMatchObject({ status: "ok" });
+  expect(told({ SVC_PROT: "1" })).toMatchObject({ name: "variables", status: "warn" });
+  expect(told({ SVC_PROT: "1" }).found).toContain("did you mean SVC_PORT?");
+  expect(told({ SVC_API_TOKN: "x" })).toMatchObject({ status: "fail" });
 });

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdtemp, open, readdir, rename, rm, stat } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { hostname } from "node:os";
+import { dirname, join, resolve } from "node:path";
 import { writeTarGz } from "#shared/archive/write-tar.ts";
 import { isoTime, systemClock } from "#shared/clock.ts";
 import { humanSize } from "#shared/names.ts";
@@ -18,8 +19,11 @@ import { type Places, placesOf } from "./places.ts";
 import { tellFull } from "./room.ts";
 import { runVerify, verifyBackup } from "./verify.ts";
 
+/** As `targetOf` names them; their order is that of their times. */
+const NAMED = /^flotilla-\d{8}T\d{6}Z\.tar\.gz$/;
 const VERIFY = "verify";
 const WORK_PREFIX = ".flotilla-backup-";
+const HOST = hostname().replace(/[^A-Za-z0-9.]/g, "_");
 
 /**
  * `flotilla backup FILE|DIR`: database, objects and plugins of a hub in SQLite mode, running or not, in one tar.gz; in a
@@ -49,22 +53,27 @@ async function writeBackup(
     throw new CommandRefused(
       `there is no database at ${places.database}: set --data-dir or SVC_DB_URL`,
     );
+  const keep = readKeep(flags.keep?.at(-1));
   const at = isoTime(systemClock.now());
   const file = await targetOf(word, at);
   const dir = dirname(file);
   await removeLeftovers(dir);
-  const work = await mkdtemp(join(dir, `${WORK_PREFIX}${process.pid}-`));
+  const work = await mkdtemp(join(dir, `${WORK_PREFIX}${HOST}-${process.pid}-`));
   try {
     const manifest = await write(places, join(work, "db"), join(work, "out"), at);
     await rm(join(work, "db"));
     await verifyBackup(join(work, "out"), work);
     await rename(join(work, "out"), file);
     await syncPath(dir);
+    const removed = keep === null ? [] : await removeOldest(dir, keep);
     const { size } = await stat(file);
     const { files, missing } = manifest;
     if (flags.json !== undefined)
-      terminal.out(`${JSON.stringify({ file, size, files: files.length, missing })}\n`);
-    else terminal.out(`${file}: ${files.length} files, ${humanSize(size)}\n`);
+      terminal.out(`${JSON.stringify({ file, size, files: files.length, missing, removed })}\n`);
+    else {
+      terminal.out(`${file}: ${files.length} files, ${humanSize(size)}\n`);
+      for (const old of removed) terminal.out(`removed ${old}\n`);
+    }
     if (missing.length > 0)
       terminal.err(
         `flotilla: ${missing.length} objects were deleted while they were copied, or were gone before: ${missing.slice(0, 3).join(", ")}\n`,
@@ -77,6 +86,22 @@ async function writeBackup(
   } finally {
     await rm(work, { recursive: true, force: true });
   }
+}
+
+function readKeep(given: string | undefined): number | null {
+  if (given === undefined) return null;
+  const keep = Number(given);
+  if (!Number.isInteger(keep) || keep < 1)
+    throw new UsageError("--keep: must be a whole number, at least 1");
+  return keep;
+}
+
+/** Of those that were named after their time; the newest `keep` stay. */
+async function removeOldest(dir: string, keep: number): Promise<string[]> {
+  const named = (await readdir(dir)).filter((name) => NAMED.test(name)).sort();
+  const old = named.slice(0, Math.max(0, named.length - keep)).map((name) => join(dir, name));
+  for (const file of old) await rm(file, { force: true });
+  return old;
 }
 
 async function targetOf(word: string, at: string): Promise<string> {
@@ -115,11 +140,12 @@ async function write(
   return finish();
 }
 
-/** What a backup that was killed left in the directory. */
+/** What a backup of this machine that was killed left in the directory, which several may share. */
 async function removeLeftovers(dir: string): Promise<void> {
   for (const name of await readdir(dir)) {
-    if (!name.startsWith(WORK_PREFIX)) continue;
-    const pid = Number(basename(name).slice(WORK_PREFIX.length).split("-")[0]);
+    const own = `${WORK_PREFIX}${HOST}-`;
+    if (!name.startsWith(own)) continue;
+    const pid = Number(name.slice(own.length).split("-")[0]);
     if (!isProcessAlive(pid)) await rm(join(dir, name), { recursive: true, force: true });
   }
 }

@@ -5,6 +5,7 @@ import { formatTable, type Terminal } from "../../cli/print.ts";
 import { loadHubConfig } from "../../config.ts";
 import { ROLES, type Role } from "../install/roles.ts";
 import type { CommandDeps } from "../migrate.ts";
+import { checkBodies } from "./bodies.ts";
 import { checkBrowser, checkDisplay, checkScripts } from "./browser.ts";
 import { type Check, type CheckDeps, setting, told } from "./check.ts";
 import { checkDatabase } from "./database.ts";
@@ -25,6 +26,7 @@ import {
   checkServerPort,
   checkSharedMemory,
 } from "./machine.ts";
+import { checkNames } from "./names.ts";
 import { checkNamespaces } from "./namespaces.ts";
 import { checkOwnUpdates } from "./own-updates.ts";
 import { checkSandbox } from "./sandbox.ts";
@@ -82,6 +84,7 @@ async function checkServer(deps: CheckDeps, role: "hub" | "control"): Promise<Ch
       ? []
       : [told("hubs", () => checkHubs(redis_url, redis_prefix))]),
     told("objects", () => checkObjects(config)),
+    told("bodies", () => checkBodies(config)),
     told("worker updates", () => checkUpdates(config)),
     ...(role === "hub"
       ? [
@@ -107,7 +110,7 @@ function readRole(word: string | undefined): Role {
  */
 export async function runDoctor(
   [word, name, ...more]: string[],
-  { env, overrides, flags, terminal }: CommandDeps,
+  { env, overrides, origins, flags, terminal }: CommandDeps,
 ): Promise<number> {
   const role = readRole(word);
   const machine = thisMachine(flags.prefix?.at(-1));
@@ -123,7 +126,7 @@ export async function runDoctor(
   const hint = installed ? null : await hintInstalled(role, machine);
   const checks = installed
     ? await checkInstalled(words, machine)
-    : [...(hint ? [hint] : []), ...(await here())];
+    : [...(hint ? [hint] : []), checkNames({ env: settings, origins }), ...(await here())];
   const ok = checks.every(({ status }) => status !== "fail");
   if (flags.json !== undefined) terminal.out(`${JSON.stringify({ ok, checks }, null, 2)}\n`);
   else terminal.out(`${tableOf(checks, terminal)}\n`);

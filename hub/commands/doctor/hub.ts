@@ -5,6 +5,7 @@ import { silentLog } from "#shared/log.ts";
 import { fetchHub, openHubSocket } from "#shared/trust.ts";
 import type { HubClient } from "../../cli/hub-client.ts";
 import type { HubEntry } from "../../cluster/hubs.ts";
+import type { HubConfig } from "../../config.ts";
 import { openShared } from "../../stores/open-shared.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 import { skewOf } from "./clocks.ts";
@@ -70,6 +71,8 @@ function adviceOnStranger(status: number, variable: string): string {
 const PART_ADVICE: Record<string, string> = {
   database: "free space on the disk of the database, or make it writable; flotilla doctor hub",
   object_store: "free space where bodies go, or make it writable; flotilla doctor hub",
+  backup:
+    "free space in SVC_BACKUP_DIR, or mend what the reason names; flotilla backup DIR tries it",
   worker_registry: "Redis must answer the hub: flotilla doctor hub",
 };
 
@@ -80,19 +83,22 @@ export const degradedOf = ({ degraded }: HealthBody) =>
     advice: PART_ADVICE[String(part)] ?? LOG,
   }));
 
+/** On the loopback, by an address that the certificate is not for. */
+const OWN = { tls: { rejectUnauthorized: false } };
+
 /** Of the hub or control plane that runs here on its port, where one does: what it says of itself. */
 export async function checkOwnHealth({
   port,
   host,
-}: {
-  port: number;
-  host: string;
-}): Promise<Check> {
+  tls,
+}: Pick<HubConfig, "port" | "host" | "tls">): Promise<Check> {
   const name = "health";
   const at = /^(0\.0\.0\.0|::|)$/.test(host) ? "127.0.0.1" : host;
   for (const path of ["/health", "/api/v1/health"]) {
-    const url = `http://${at.includes(":") ? `[${at}]` : at}:${port}${path}`;
-    const answer = await fetch(url, { signal: AbortSignal.timeout(HUB_MS) }).catch(() => null);
+    const url = `${tls ? "https" : "http"}://${at.includes(":") ? `[${at}]` : at}:${port}${path}`;
+    const answer = await fetch(url, { ...OWN, signal: AbortSignal.timeout(HUB_MS) }).catch(
+      () => null,
+    );
     const body = (await answer?.json().catch(() => null)) as HealthBody | null | undefined;
     if (answer === null || !body || typeof body.version !== "string") continue;
     const worst = degradedOf(body);

@@ -48,6 +48,16 @@ const REDIS: Line = {
   example: "redis://:PASSWORD@db.lan:6379/0",
 };
 
+const BACKUPS: Line[] = [
+  {
+    name: "SVC_BACKUP_DIR",
+    about: "Backups, every night: a directory that the service's user may write; unset: none.",
+    example: "/var/backups/flotilla",
+  },
+  { name: "SVC_BACKUP_SCHEDULE", about: "", example: '"0 3 * * *"' },
+  { name: "SVC_BACKUP_KEEP", about: "", example: "7" },
+];
+
 const SERVER: Line[] = [
   { name: "SVC_HOST", about: "Address to listen on.", example: "0.0.0.0" },
   { name: "SVC_PORT", about: "Port to listen on.", example: "8000" },
@@ -95,6 +105,7 @@ const LINES: Record<Role, Line[]> = {
         "Administrator's password, at least 12 characters; unset: flotilla admin reset-password.",
       example: "",
     },
+    ...BACKUPS,
     AUTHORITIES,
     LOG,
   ],
@@ -113,6 +124,7 @@ const LINES: Record<Role, Line[]> = {
         "Administrator's password, at least 12 characters; unset: flotilla admin reset-password.",
       example: "",
     },
+    ...BACKUPS,
     AUTHORITIES,
     LOG,
   ],

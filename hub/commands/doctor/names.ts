@@ -1,0 +1,14 @@
+import type { GatheredVariables } from "#shared/variable-sources.ts";
+import { unknownNames } from "../../variables/unknown.ts";
+import { type Check, fail, ok, warn } from "./check.ts";
+
+/** Names of variables that look like ours and that nobody reads. */
+export function checkNames(gathered: GatheredVariables): Check {
+  const name = "variables";
+  const { warnings, refusals } = unknownNames(gathered);
+  if (refusals.length > 0)
+    return fail(name, refusals.join("; "), "nothing starts with it: correct the name or unset it");
+  if (warnings.length > 0)
+    return warn(name, warnings.join("; "), "correct the name or unset it: flotilla config show");
+  return ok(name, "every name is known");
+}

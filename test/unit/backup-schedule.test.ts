@@ -1,0 +1,165 @@
+import { afterEach, expect, test } from "bun:test";
+import { loadHubConfig } from "#hub/config.ts";
+import {
+  BACKUP_STATE_KEY,
+  type BackupContext,
+  type BackupState,
+  backUpOnce,
+  backupTrouble,
+} from "#hub/control/operations/backups.ts";
+import { openDb } from "#hub/db/db.ts";
+import type { Db } from "#hub/db/types.ts";
+import { ConfigError } from "#shared/env.ts";
+import { silentLog } from "#shared/log.ts";
+import { createFakeClock } from "#test/support/fake-clock.ts";
+
+const open: Db[] = [];
+afterEach(async () => {
+  for (const db of open.splice(0)) await db.close();
+});
+
+const HOUR = 3_600_000;
+
+/** Hubs that share a database, each with a clock of the same time, and the backups they are making. */
+async function fleet(hubs = 2) {
+  const db = await openDb("sqlite::memory:", { log: silentLog });
+  open.push(db);
+  const clock = createFakeClock();
+  const making: { hub: string; end: (failure?: string) => void; signal: AbortSignal }[] = [];
+  const contextOf = (hub: string): BackupContext => ({
+    ...{ db, clock, log: silentLog, hub },
+    backup: { dir: "/backups", schedule: "0 * * * *", keep: 2 },
+    run: (signal) =>
+      new Promise((done, reject) => {
+        const end = (failure?: string) =>
+          failure === undefined ? done(`/backups/${making.length}`) : reject(new Error(failure));
+        signal.addEventListener("abort", () => reject(new Error("stopped")));
+        making.push({ hub, end, signal });
+      }),
+  });
+  const ctxs = Array.from({ length: hubs }, (_, i) => contextOf(`hub${i + 1}`));
+  const state = async () => (await db.settings.get(BACKUP_STATE_KEY)) as BackupState;
+  const never = new AbortController().signal;
+  const pass = (ctx: BackupContext, signal = never) => backUpOnce(ctx, signal);
+  const passes = () => ctxs.map((ctx) => pass(ctx));
+  /** Until the given number of backups was begun: a pass first asks the database. */
+  const begun = async (n: number) => {
+    while (making.length < n) await new Promise((resolve) => setTimeout(resolve, 1));
+  };
+  return { db, clock, making, ctxs, state, pass, passes, begun };
+}
+
+test("a backup that is due is made by one of the hubs, and the next one at its tick", async () => {
+  const { clock, making, state, passes, begun, db } = await fleet(3);
+  await Promise.all(passes());
+  expect(making).toEqual([]);
+  expect(await backupTrouble({ db, clock })).toBeNull();
+  await clock.advance(HOUR);
+  for (let round = 1; round <= 2; round += 1) {
+    const running = passes();
+    await begun(round);
+    // Another look, while one hub makes it.
+    await Promise.race([Promise.all(passes()), Promise.all(running)]);
+    expect(making).toHaveLength(round);
+    making[round - 1]?.end();
+    await Promise.all(running);
+    const { last, running: who, next_at, last_ok_at } = await state();
+    expect({ last, who }).toMatchObject({ last: { ok: true }, who: null });
+    expect(last_ok_at).toBe(clock.now());
+    expect(next_at).toBeGreaterThan(clock.now());
+    await clock.advance(HOUR);
+  }
+});
+
+test("a backup that failed is told with its reason and the last good one, and tried again before the next tick", async () => {
+  const { clock, making, ctxs, state, pass, begun, db } = await fleet(1);
+  const [ctx] = ctxs;
+  if (!ctx) throw new Error("no hub");
+  await pass(ctx);
+  await clock.advance(HOUR);
+  const first = pass(ctx);
+  await begun(1);
+  making[0]?.end("the disk is full: 3 GB are needed, 1 GB are free");
+  await first;
+  const trouble = await backupTrouble({ db, clock });
+  expect(trouble?.part).toBe("backup");
+  expect(trouble?.detail).toContain("the disk is full: 3 GB are needed");
+  expect(trouble?.detail).toContain("there is none yet");
+  expect((await state()).next_at - clock.now()).toBeLessThanOrEqual(15 * 60_000);
+  await clock.advance(15 * 60_000);
+  const second = pass(ctx);
+  await begun(2);
+  making[1]?.end();
+  await second;
+  expect(await backupTrouble({ db, clock })).toBeNull();
+});
+
+test("a hub that died in the middle of a backup leaves it to another one after its lease, and a tick that nobody was there for is made up", async () => {
+  const { clock, making, ctxs, state, pass, begun, db } = await fleet(2);
+  const [one, two] = ctxs;
+  if (!one || !two) throw new Error("no hubs");
+  await pass(one);
+  await clock.advance(HOUR);
+  // Dead: its clock stands still, and nothing it does is heard of any more.
+  const dead = createFakeClock(clock.now());
+  void pass({ ...one, clock: dead });
+  await begun(1);
+  await pass(two);
+  expect(making).toHaveLength(1);
+  await clock.advance(61_000);
+  const taken = pass(two);
+  await begun(2);
+  expect(making[1]?.hub).toBe("hub2");
+  making[1]?.end();
+  await taken;
+  expect((await state()).last).toMatchObject({ ok: true });
+  // What the first hub says now counts for nothing.
+  const before = await state();
+  making[0]?.end("late");
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(await state()).toEqual(before);
+
+  await clock.advance(50 * HOUR);
+  expect((await backupTrouble({ db, clock }))?.detail).toContain("a backup is due since");
+  const made_up = pass(two);
+  await begun(3);
+  making[2]?.end();
+  await made_up;
+  expect(await backupTrouble({ db, clock })).toBeNull();
+});
+
+test("a hub that stops ends its backup and leaves it to the next one, which is no failure", async () => {
+  const { clock, making, ctxs, pass, begun, db } = await fleet(1);
+  const [ctx] = ctxs;
+  if (!ctx) throw new Error("no hub");
+  await pass(ctx);
+  await clock.advance(HOUR);
+  const stop = new AbortController();
+  const stopped = pass(ctx, stop.signal);
+  await begun(1);
+  stop.abort();
+  await stopped;
+  expect(making[0]?.signal.aborted).toBe(true);
+  expect(await backupTrouble({ db, clock })).toBeNull();
+  const again = pass(ctx);
+  await begun(2);
+  making[1]?.end();
+  await again;
+});
+
+test("a schedule that is none, or without a directory, is refused by name", () => {
+  const load = (env: Record<string, string>) => loadHubConfig(env).backup;
+  expect(load({})).toBeNull();
+  expect(load({ SVC_BACKUP_DIR: "/b" })).toEqual({ dir: "/b", schedule: "0 3 * * *", keep: 7 });
+  for (const [env, said] of [
+    [{ SVC_BACKUP_SCHEDULE: "0 3 * * *" }, "SVC_BACKUP_DIR: is required"],
+    [{ SVC_BACKUP_DIR: "/b", SVC_BACKUP_SCHEDULE: "daily at 3" }, "SVC_BACKUP_SCHEDULE: must be"],
+    [{ SVC_BACKUP_DIR: "/b", SVC_BACKUP_SCHEDULE: "0 0 30 2 *" }, "SVC_BACKUP_SCHEDULE: must be"],
+    [{ SVC_BACKUP_DIR: "/b", SVC_DB_URL: "postgres://a@b/c" }, "with Postgres schedule pg_dump"],
+    [{ SVC_BACKUP_DIR: "/b", SVC_OBJECTS_URL: "s3://bucket" }, "the bucket's versioning"],
+    [{ SVC_BACKUP_DIR: "/b", SVC_BACKUP_KEEP: "0" }, "SVC_BACKUP_KEEP"],
+  ] as const) {
+    expect(() => load(env)).toThrow(ConfigError);
+    expect(() => load(env)).toThrow(said);
+  }
+});
