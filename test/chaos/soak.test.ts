@@ -100,7 +100,9 @@ test(`${JOBS} jobs in a row on two lanes leave no process, directory, descriptor
   expect(left.hub - held.hub).toBeLessThan(most);
   expect(left.worker - held.worker).toBeLessThan(most);
   if (!MEMORY_IS_JUDGED) return;
-  // Per job after warm-up; a leak of one captured page (270 kB) per job would exceed this.
-  expect((hub - memory.hub) / (JOBS - WARM_UP)).toBeLessThan(150_000);
-  expect((worker - memory.worker) / (JOBS - WARM_UP)).toBeLessThan(150_000);
+  // Both still grow by what is compiled and cached, ever more slowly: 20 MB over the first thousand jobs. One captured page
+  // (270 kB) kept of every job would exceed this.
+  const most_bytes = 20_000_000 + 50_000 * (JOBS - WARM_UP);
+  expect(hub - memory.hub).toBeLessThan(most_bytes);
+  expect(worker - memory.worker).toBeLessThan(most_bytes);
 }, 1_800_000);
