@@ -59,11 +59,11 @@ function run(
 ): Promise<number> {
   switch (command) {
     case "install":
-      return runInstall(words, { ...deps, system: realSystem() });
+      return runInstall(words, { ...deps, system: realSystem(deps.env) });
     case "uninstall":
-      return runUninstall(words, { ...deps, system: realSystem() });
+      return runUninstall(words, { ...deps, system: realSystem(deps.env) });
     case "rollback":
-      return runRollback(words, { ...deps, system: realSystem() });
+      return runRollback(words, { ...deps, system: realSystem(deps.env) });
     case "config":
       return runConfig(words, deps);
     case "doctor":

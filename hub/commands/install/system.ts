@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readlink } from "node:fs/promises";
 import { createInterface } from "node:readline/promises";
+import type { EnvSource } from "#shared/env.ts";
 import { CommandRefused } from "../refused.ts";
 
 /** The machine as `install` changes it; tests give another. */
@@ -28,15 +29,15 @@ const RUN_MS = 120_000;
 const HEALTH_MS = 5_000;
 
 /** Without the operator's own variables: what is run is told by its words alone. */
-const environment = () => ({
-  PATH: process.env.PATH ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-  HOME: process.env.HOME ?? "/root",
+const plainEnvironment = ({ PATH, HOME }: EnvSource) => ({
+  PATH: PATH ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+  HOME: HOME ?? "/root",
   LC_ALL: "C.UTF-8",
 });
 
-async function spawn(argv: string[]) {
+async function spawn(argv: string[], env: EnvSource) {
   const child = Bun.spawn(argv, {
-    env: environment(),
+    env: plainEnvironment(env),
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
@@ -75,14 +76,14 @@ async function ask(question: string): Promise<string | null> {
   }
 }
 
-export const realSystem = (): System => ({
+export const realSystem = (env: EnvSource): System => ({
   ...{ health, ask },
   executableOf: (pid) => readlink(`/proc/${pid}/exe`).catch(() => null),
   is_root: process.getuid?.() === 0,
   has_systemd: existsSync("/run/systemd/system"),
-  hasUser: async (name) => (await spawn(["id", "-u", name])).code === 0,
+  hasUser: async (name) => (await spawn(["id", "-u", name], env)).code === 0,
   run: async (argv) => {
-    const { code, said } = await spawn(argv).catch((err: unknown) => {
+    const { code, said } = await spawn(argv, env).catch((err: unknown) => {
       throw new CommandRefused(
         `cannot run ${argv[0]}: ${err instanceof Error ? err.message : err}`,
       );
