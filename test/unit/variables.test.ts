@@ -84,7 +84,11 @@ describe("a secret from a file", () => {
       }));
 
   test("every variable that sounds like a secret is one", () => {
-    const sounds = [...KNOWN].filter((name) => /(TOKEN|SECRET|PASSWORD|_KEY|KEY_ID)$/.test(name));
+    // What it names is a path; the file holds the secret.
+    const paths = ["SVC_TLS_KEY"];
+    const sounds = [...KNOWN]
+      .filter((name) => /(TOKEN|SECRET|PASSWORD|_KEY|KEY_ID)$/.test(name))
+      .filter((name) => !paths.includes(name));
     expect(sounds.filter((name) => !SECRETS.includes(name))).toEqual([]);
     expect(SECRETS).toEqual(
       expect.arrayContaining(["SVC_DB_URL", "SVC_REDIS_URL", "CODEGEN_LLM_API_KEY"]),
