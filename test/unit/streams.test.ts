@@ -49,13 +49,15 @@ function openStreams(length: number) {
     },
   } as unknown as PartialFile;
   const parts = { file: () => file } as unknown as PartStore;
-  const streams = createStreams({ parts, source: () => ({}) as never });
+  const moved: string[] = [];
+  const progress = (id: string) => void moved.push(id);
+  const streams = createStreams({ parts, source: () => ({}) as never, progress });
   const entry = {
     id: "1",
     headers: new Map([["content-length", String(length)]]),
     response: { status: 200 },
   } as unknown as RequestEntry;
-  return { streams, entry, file, pieces };
+  return { streams, entry, file, pieces, moved };
 }
 
 describe("a body that is followed as it streams by", () => {
@@ -94,6 +96,17 @@ describe("a body that is followed as it streams by", () => {
     await own.answer("");
     own.data("cd");
     expect(pieces.filter((piece) => !piece.endsWith(":"))).toEqual(["2:cd"]);
+  });
+
+  test("is no stalled request while its pieces come, whatever the page's own session tells", async () => {
+    const { streams, entry, moved } = openStreams(4);
+    const plain = openSession();
+    streams.watch(plain.session);
+    streams.follow(entry, [plain.session]);
+    plain.data("cd");
+    expect(moved).toEqual(["1"]);
+    await plain.answer("ab");
+    expect(moved.length).toBeGreaterThan(1);
   });
 
   test("that breaks off is aborted; one that no session can follow is too large", async () => {

@@ -155,7 +155,11 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     },
     onAnswered: activity.end,
   });
-  const streams = createStreams({ parts, source: sourceOf });
+  const streams = createStreams({
+    parts,
+    source: sourceOf,
+    progress: (id) => activity.progress(id),
+  });
   const media = tapMedia({
     connection,
     parts,

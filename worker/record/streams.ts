@@ -54,6 +54,8 @@ interface Tail {
 export interface StreamDeps {
   parts: PartStore;
   source(entry: RequestEntry): BodySource;
+  /** More of a request's body has come. */
+  progress(request_id: string): void;
 }
 
 export interface Streams {
@@ -73,6 +75,7 @@ export function createStreams(deps: StreamDeps): Streams {
   const told = new Map<CdpSession, Map<string, number>>();
 
   const store = (tail: Tail, bytes: Uint8Array) => {
+    deps.progress(tail.entry.id);
     try {
       tail.file.coverage.add(bytes, tail.next);
     } catch (err) {
@@ -103,6 +106,8 @@ export function createStreams(deps: StreamDeps): Streams {
     counts: Map<string, number>,
     p: Protocol.Network.DataReceivedEvent,
   ) => {
+    // The page's own session can be silent for longer than a stall while pieces come by this one (280 MB at load 40).
+    deps.progress(p.requestId);
     if (p.data === undefined) {
       counts.set(p.requestId, (counts.get(p.requestId) ?? 0) + p.dataLength);
       return;
