@@ -379,6 +379,8 @@ export interface HubConfig {
     readonly dir: string;
     readonly schedule: string;
     readonly keep: number;
+    /** All that the backup's process sees of this process' environment. */
+    readonly environment: Readonly<Record<string, string>>;
   } | null;
   /** Below the 120 s for which leases and registrations stand without a heartbeat. */
   readonly link_grace_ms: number;
@@ -443,7 +445,7 @@ const usualBase = (e: z.output<typeof HubEnv>): string =>
 const EVERY_NIGHT = "0 3 * * *";
 
 /** @throws ConfigError for a schedule without a directory. */
-function backupOf(e: z.output<typeof HubEnv>): HubConfig["backup"] {
+function backupOf(e: z.output<typeof HubEnv>, env: EnvSource): HubConfig["backup"] {
   const { SVC_BACKUP_DIR: dir, SVC_BACKUP_SCHEDULE: schedule, SVC_BACKUP_KEEP: keep } = e;
   if (dir === undefined && schedule !== undefined)
     throw new ConfigError("SVC_BACKUP_DIR: is required when SVC_BACKUP_SCHEDULE is set");
@@ -452,7 +454,12 @@ function backupOf(e: z.output<typeof HubEnv>): HubConfig["backup"] {
     throw new ConfigError(
       "SVC_BACKUP_DIR: scheduled backups are of SQLite with bodies in a directory; with Postgres schedule pg_dump or keep its WAL, with S3 switch the bucket's versioning on (README, Backup)",
     );
-  return Object.freeze({ dir: resolve(dir), schedule: schedule ?? EVERY_NIGHT, keep });
+  return Object.freeze({
+    dir: resolve(dir),
+    schedule: schedule ?? EVERY_NIGHT,
+    keep,
+    environment: Object.freeze(commandEnvironment(env)),
+  });
 }
 
 const commandEnvironment = (env: EnvSource): Record<string, string> =>
@@ -554,7 +561,7 @@ export function loadHubConfig(
       approval: e.SVC_UPDATE_APPROVAL,
       deadline_ms: e.SVC_UPDATE_DEADLINE_S,
     }),
-    backup: backupOf(e),
+    backup: backupOf(e, env),
     link_grace_ms: e.SVC_LINK_GRACE_S,
     drain_ms: e.SVC_DRAIN_TIMEOUT_S,
     stale: Object.freeze({

@@ -28,7 +28,7 @@ async function fleet(hubs = 2) {
   const making: { hub: string; end: (failure?: string) => void; signal: AbortSignal }[] = [];
   const contextOf = (hub: string): BackupContext => ({
     ...{ db, clock, log: silentLog, hub },
-    backup: { dir: "/backups", schedule: "0 * * * *", keep: 2 },
+    backup: { dir: "/backups", schedule: "0 * * * *", keep: 2, environment: {} },
     run: (signal) =>
       new Promise((done, reject) => {
         const end = (failure?: string) =>
@@ -150,7 +150,13 @@ test("a hub that stops ends its backup and leaves it to the next one, which is n
 test("a schedule that is none, or without a directory, is refused by name", () => {
   const load = (env: Record<string, string>) => loadHubConfig(env).backup;
   expect(load({})).toBeNull();
-  expect(load({ SVC_BACKUP_DIR: "/b" })).toEqual({ dir: "/b", schedule: "0 3 * * *", keep: 7 });
+  const given = { SVC_BACKUP_DIR: "/b", PATH: "/bin", SVC_API_TOKEN: "not for the backup" };
+  expect(load(given)).toEqual({
+    dir: "/b",
+    schedule: "0 3 * * *",
+    keep: 7,
+    environment: { PATH: "/bin" },
+  });
   for (const [env, said] of [
     [{ SVC_BACKUP_SCHEDULE: "0 3 * * *" }, "SVC_BACKUP_DIR: is required"],
     [{ SVC_BACKUP_DIR: "/b", SVC_BACKUP_SCHEDULE: "daily at 3" }, "SVC_BACKUP_SCHEDULE: must be"],

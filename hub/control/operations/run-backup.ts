@@ -22,11 +22,11 @@ export async function runBackupProcess(
   const argv = [...nice, ...self, "backup", backup.dir, "--json", "--keep", String(backup.keep)];
   const child = Bun.spawn(argv, {
     env: {
-      ...process.env,
-      ...{ SVC_DB_URL: db_url, SVC_OBJECTS_URL: objects_url },
-      ...{ SVC_PLUGINS_DIR: plugins_dir, SVC_DATA_DIR: data_dir },
-      // It is no service: what watches the hub is not its own.
-      ...{ NOTIFY_SOCKET: undefined, WATCHDOG_USEC: undefined },
+      ...backup.environment,
+      SVC_DB_URL: db_url,
+      SVC_OBJECTS_URL: objects_url,
+      SVC_PLUGINS_DIR: plugins_dir,
+      SVC_DATA_DIR: data_dir,
     },
     ...{ stdin: "ignore", stdout: "pipe", stderr: "pipe", signal, killSignal: "SIGTERM" },
   });
