@@ -55,7 +55,7 @@ async function writeBackup(
     );
   const keep = readKeep(flags.keep?.at(-1));
   const at = isoTime(systemClock.now());
-  const file = await targetOf(word, at);
+  const file = await targetOf(word, at, keep === null);
   const dir = dirname(file);
   await removeLeftovers(dir);
   const work = await mkdtemp(join(dir, `${WORK_PREFIX}${HOST}-${process.pid}-`));
@@ -104,11 +104,12 @@ async function removeOldest(dir: string, keep: number): Promise<string[]> {
   return old;
 }
 
-async function targetOf(word: string, at: string): Promise<string> {
+/** @param may_be_file otherwise a directory that is missing, as one that is not mounted, is no name for a backup. */
+async function targetOf(word: string, at: string, may_be_file: boolean): Promise<string> {
   const path = resolve(word);
   const found = await stat(path).catch(() => null);
   if (found?.isDirectory()) return join(path, `flotilla-${at.replace(/[-:]|\.\d+/g, "")}.tar.gz`);
-  const dir = dirname(path);
+  const dir = may_be_file ? dirname(path) : path;
   if (!(await stat(dir).catch(() => null))?.isDirectory())
     throw new CommandRefused(`${dir} is not a directory`);
   return path;
