@@ -74,7 +74,9 @@ export function createRollout(deps: RolloutDeps): Rollout {
   let looked = false;
 
   const keep = (next: StoredState) => {
-    const changed = next.written_at !== stored.written_at;
+    // That a hub looked is nothing to show.
+    const shown = { ...next.state, hub_at: stored.state.hub_at };
+    const changed = !Bun.deepEquals(shown, stored.state);
     stored = next;
     if (!changed) return;
     changes.touch("v1/updates");

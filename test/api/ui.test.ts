@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
+import { until } from "#test/support/fleet-process.ts";
 import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
 
 /** Fleet spec §1: an admin UI is served at {base_url}/. What the server has to do with it. */
@@ -93,6 +94,11 @@ async function listen(): Promise<{ next(): Promise<string[]>; stop(): void }> {
 
 test("the stream of changes names what a call changed, and nothing for one that failed", async () => {
   await start();
+  // A new hub has said once which version the fleet is to have.
+  await until("the first look at the fleet", 5_000, async () => {
+    const { body } = await hub.call("GET", "/api/v1/updates");
+    return body.target !== null;
+  });
   const stream = await listen();
   expect((await hub.call("PUT", "/hosts/a.test", { nonsense: 1 })).status).toBe(422);
   await hub.call("PUT", "/hosts/a.test", { notes: "x" });
