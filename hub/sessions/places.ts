@@ -35,11 +35,16 @@ export async function publishPlace(ctx: HubContext, session: HubSession): Promis
   );
 }
 
-/** Says every place again (fleet spec §6.2: other hubs look sessions up). */
+/** Says every place again (fleet spec §6.2: other hubs look sessions up), and renews what the next hub must know. Never rejects. */
 export async function publishPlacesOnce(ctx: HubContext): Promise<void> {
-  await Promise.all([...ctx.sessions.values()].map((session) => publishPlace(ctx, session)));
-  for (const { kind, session_id } of ctx.sessions.values())
-    if (kind !== "job") await renewSession(ctx, session_id);
+  const sessions = [...ctx.sessions.values()];
+  await Promise.all(sessions.map((session) => publishPlace(ctx, session)));
+  const renewals = sessions
+    .filter(({ kind }) => kind !== "job")
+    .map(({ session_id }) => renewSession(ctx, session_id));
+  await within(ctx.clock, "the shared store", KV_READ_TIMEOUT_MS, Promise.all(renewals)).catch(
+    (err) => ctx.log.warn({ err: errorMessage(err) }, "open sessions were not renewed"),
+  );
 }
 
 /** The session is over. Never rejects: what stays behind names a session its hub does not know, which is 404 as well. */
