@@ -31,7 +31,7 @@ const job = async (job_id: string) => (await hub.call("GET", `/jobs/${job_id}`))
  * is refused before. Everything else must say 503.
  */
 const WITHOUT_DATABASE =
-  /^(get \/$|get \/profiles\/extension|get \/api\/v1\/(status|minio|plugins\/(available|[^/]+\/(web|archive)))|\w+ \/sessions\/|get \/sessions$|get \/(workers|jobs)\/[^/]+\/(link|events)$|\w+ \/workers\/[^/]+\/(jobs|sessions|profiles)\/)/;
+  /^(get \/$|get \/profiles\/extension|get \/api\/v1\/(status|minio|updates|plugins\/(available|[^/]+\/(web|archive)))|\w+ \/sessions\/|get \/sessions$|get \/(workers|jobs)\/[^/]+\/(link|events)$|\w+ \/workers\/[^/]+\/(jobs|sessions|profiles)\/)/;
 
 async function ask({ method, path, body, type }: SampleCall) {
   const headers = {
