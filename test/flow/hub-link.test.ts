@@ -23,6 +23,7 @@ test("§4.3 WS /workers/{worker_id}/link (§6.2): a registration is answered wit
     upload_token: expect.stringMatching(/^.{20,}$/),
     public_base_url: "http://hub.test:8000",
     heartbeat_interval_ms: 15_000,
+    late_uploads: true,
   });
 });
 

@@ -98,6 +98,7 @@ describe("handshake (fleet spec §6.2)", () => {
       load: LOAD,
       profiles: [],
       resume: null,
+      waits_for_order: true,
     });
     expect((await sessions.next()).hub).toEqual(hub.registered);
   });
