@@ -3,7 +3,7 @@ import type { Lane } from "#shared/schema/worker.ts";
 import type { HubContext } from "../context.ts";
 import type { LaneLease } from "../stores/leases.ts";
 import { chooseWorker } from "./schedule.ts";
-import { type HeldLane, newHeld, type WorkerLink } from "./worker-link.ts";
+import { type HeldLane, heardOf, newHeld, type WorkerLink } from "./worker-link.ts";
 
 /** Whether this hub may lease a lane of the worker now. */
 const hasLane = (link: WorkerLink): boolean => link.open && link.freeCount() > 0;
@@ -153,8 +153,9 @@ export async function laneChanged(ctx: HubContext, link: WorkerLink, lane: Lane)
   link.untold = true;
   const held = link.held.get(lane.lane_idx);
   const over = OVER.includes(lane.state) && lane.job_id === null;
-  // Before JobAccepted the message is older than the assignment: the lane was warm, and is about to run.
-  if (held?.accepted && over) await endLease(ctx, link, held);
+  // Before JobAccepted the message is older than the assignment: the lane was warm, and is about to run. So it is when it comes
+  // again, because the hub that was told is gone.
+  if (held?.accepted && !held.unheard && over) await endLease(ctx, link, held);
   else if (!held && lane.state === "warm") ctx.hooks.laneFree();
 }
 
@@ -182,6 +183,8 @@ export async function reconcileLanes(
     link.lanes.set(lane.lane_idx, lane);
   }
   for (const held of [...link.held.values()]) {
+    // Heartbeats never come again, and what does comes before them.
+    heardOf(held);
     const lane = reported.get(held.lease.lane_idx);
     const idle = !lane || (OVER.includes(lane.state) && lane.job_id === null);
     held.idle_beats = idle && held.accepted ? held.idle_beats + 1 : 0;

@@ -13,7 +13,7 @@ import { laneChanged, reconcileLanes } from "./lanes.ts";
 import type { LossCause } from "./loss.ts";
 import { keepWorker } from "./registration.ts";
 import { dropLink, orderOf, registerWorker, socketGone } from "./registry.ts";
-import type { LinkSocket, WorkerLink } from "./worker-link.ts";
+import { heardOf, type LinkSocket, type WorkerLink } from "./worker-link.ts";
 
 /** Frames received and not handled yet; a worker that runs ahead of the database by more is cut off. */
 const MAX_BACKLOG_BYTES = 64 * 1024 * 1024;
@@ -172,7 +172,7 @@ async function dispatch(
       return laneChanged(ctx, link, message.lane);
     case "JobAccepted":
     case "JobRefused": {
-      const held = link.heldBy(message.job_id, message.lease_token);
+      const held = heardOf(link.heldBy(message.job_id, message.lease_token));
       if (message.type === "JobRefused") held?.answer({ kind: "refused", reason: message.reason });
       else if (held && !held.done) {
         held.accepted = true;
@@ -182,23 +182,23 @@ async function dispatch(
       return;
     }
     case "JobLog": {
-      const held = link.heldBy(message.job_id, message.lease_token);
+      const held = heardOf(link.heldBy(message.job_id, message.lease_token));
       if (held && !held.done) await ctx.hooks.jobLog(held, message);
       return;
     }
     case "RunReady": {
-      const held = link.heldBy(message.job_id, message.lease_token);
+      const held = heardOf(link.heldBy(message.job_id, message.lease_token));
       if (held && !held.done) ctx.hooks.scriptReady(held);
       return;
     }
     case "JobUploading": {
-      const held = link.heldBy(message.job_id, message.lease_token);
+      const held = heardOf(link.heldBy(message.job_id, message.lease_token));
       if (!held || held.done) return;
       link.uploading.set(held.lease.token, held);
       return ctx.hooks.laneLeft(held);
     }
     case "result": {
-      const held = link.heldBy(message.job_id, message.lease_token);
+      const held = heardOf(link.heldBy(message.job_id, message.lease_token));
       const accepted = held && !held.done ? await ctx.hooks.jobResult(held, message) : false;
       link.send({ ...assignmentOf(message), type: "HubResultAck", accepted });
       return;

@@ -40,6 +40,11 @@ export interface HeldLane {
   idle_beats: number;
   /** Lines of the job's log that the hub before may have stored, by how often; they are not stored again. */
   stored_lines?: Map<string, number>;
+  /**
+   * Taken up from a hub that was killed, and nothing was said under its lease yet: what comes of its lane was said to that hub,
+   * maybe before this run began.
+   */
+  unheard?: boolean;
   /** Takes the worker's answer to the assignment. */
   answer: (answer: AssignAnswer) => void;
   /** Settles when the assignment was accepted or taken back. */
@@ -68,6 +73,12 @@ export function newHeld<L extends LaneLease>(
     settled,
   };
   return { held, settle };
+}
+
+/** The worker speaks of it: what comes of its lane from now on is younger than its run. */
+export function heardOf<H extends HeldLane | undefined>(held: H): H {
+  if (held) held.unheard = false;
+  return held;
 }
 
 export const isJobLane = (held: HeldLane): held is JobLane => held.lease.job_id !== null;

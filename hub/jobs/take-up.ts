@@ -27,12 +27,14 @@ const LOOK_BACK = 500;
 /** A hold of the worker as a lane that this hub has leased to it. */
 function holdAgain<J extends string | null>(
   link: WorkerLink,
+  { exact }: LeftLink,
   { lane_idx, lease_token: token, session_id, uploading }: LaneHeld,
   job_id: J,
 ): HeldLane {
   const { worker_id } = link;
   const { held, settle } = newHeld({ worker_id, lane_idx, token, job_id, session_id });
   held.accepted = true;
+  held.unheard = !exact;
   settle();
   if (uploading && isJobLane(held)) link.uploading.set(token, held);
   else link.held.set(lane_idx, held);
@@ -50,7 +52,7 @@ export async function takeUpRuns(ctx: HubContext, link: WorkerLink, left: LeftLi
       rows.delete(row.job_id);
       await takeJob(ctx, link, hold, row, left);
     } else if (hold.job_id !== null) cancelRun(link, hold, hold.job_id);
-    else if (!(await takeSession(ctx, link, hold))) closeSession(link, hold);
+    else if (!(await takeSession(ctx, link, hold, left))) closeSession(link, hold);
   }
   for (const row of rows.values()) await notHeld(ctx, link, row);
 }
@@ -63,7 +65,7 @@ async function takeJob(
   left: LeftLink,
 ): Promise<void> {
   const { job_id } = row;
-  const held = holdAgain(link, hold, job_id);
+  const held = holdAgain(link, left, hold, job_id);
   held.stage = row.stage;
   if (!left.exact) held.stored_lines = await storedLines(ctx, job_id);
   const { worker_id } = link;
@@ -87,13 +89,18 @@ async function takeJob(
 }
 
 /** False when the session has ended, or was never open. */
-async function takeSession(ctx: HubContext, link: WorkerLink, hold: LaneHeld): Promise<boolean> {
+async function takeSession(
+  ctx: HubContext,
+  link: WorkerLink,
+  hold: LaneHeld,
+  left: LeftLink,
+): Promise<boolean> {
   const kept = await keptSession(ctx, hold.session_id);
   if (kept?.worker_id !== link.worker_id || kept.lease_token !== hold.lease_token) return false;
   const { session_id, kind, job_id, headless, idle_ttl_ms, created_at, expires_at } = kept;
   const ttl_ms = expires_at - ctx.clock.now();
   if (ttl_ms <= 0) return false;
-  const held = holdAgain(link, hold, job_id);
+  const held = holdAgain(link, left, hold, job_id);
   held.done = isJobLane(held);
   const ttls = { idle_ttl_ms, keep_ms: kind === "kept" ? idle_ttl_ms : null, ttl_ms, created_at };
   await addSession(ctx, { ...{ session_id, kind, link, held, job_id, headless }, ...ttls });

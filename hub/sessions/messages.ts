@@ -1,6 +1,6 @@
 import type { SessionEnded, SessionOpened, SessionRefused } from "#shared/link/messages.ts";
 import type { HubContext } from "../context.ts";
-import type { WorkerLink } from "../fleet/worker-link.ts";
+import { heardOf, type WorkerLink } from "../fleet/worker-link.ts";
 import { closeOnLane } from "./end.ts";
 import { dropSession } from "./registry.ts";
 
@@ -11,7 +11,7 @@ export async function sessionMessage(
   message: SessionOpened | SessionRefused | SessionEnded,
 ): Promise<void> {
   const { session_id, lease_token } = message;
-  const held = link.heldFor(session_id, lease_token);
+  const held = heardOf(link.heldFor(session_id, lease_token));
   switch (message.type) {
     case "SessionOpened": {
       if (held && !held.done) {

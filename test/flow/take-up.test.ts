@@ -139,12 +139,16 @@ test("what the worker ran and the hub does not know is ended; what it was never 
   expect(await last.messages.next((m) => m.type === "HubCloseSession")).toBeDefined();
 });
 
-test("a hub that was killed: lines it had stored and was not sure of are not stored twice, and a result is", async () => {
-  const { worker, job_id, assigned, holds } = await busy();
-  // As a kill leaves it: nothing is known of how much was handled.
+/** As a kill leaves it: nothing is known of how much was handled. */
+async function restartKilled(): Promise<void> {
   await hub.restart();
   const [{ value: kept } = { value: {} }] = await hub.ctx.kept.list<object>("kept-link:");
   await hub.ctx.kept.set("kept-link:w11", { ...kept, received: null }, 1_000);
+}
+
+test("a hub that was killed: lines it had stored and was not sure of are not stored twice, and a result is", async () => {
+  const { worker, job_id, assigned, holds } = await busy();
+  await restartKilled();
   const again = await back(worker, holds);
   const { resumed } = await again.registered;
   expect(resumed?.received).toBe(0);
@@ -156,6 +160,24 @@ test("a hub that was killed: lines it had stored and was not sure of are not sto
   const log = (await hub.call("GET", `/jobs/${job_id}/log.txt`)).text;
   expect(events.split("the page is open")).toHaveLength(2);
   expect(log.split("the page is open")).toHaveLength(2);
+  expect((await job(job_id)).status).toBe("completed");
+});
+
+test("§3.1, §3.3 a hub that was killed: a lane that was warm before its run began, said once more, ends neither job nor session", async () => {
+  const { worker, job_id, assigned, sid, holds } = await busy();
+  await restartKilled();
+  const again = await back(worker, holds);
+  await hub.signals.next("link taken up", { worker_id: "w11" });
+  for (const { lane_idx } of holds)
+    again.send({ type: "LaneChanged", lane: again.lanes[lane_idx] });
+  const counted = worker.sent.filter(({ type }) => isCounted(String(type)));
+  for (const message of counted) again.send(message);
+  await again.settle();
+  expect(await job(job_id)).toMatchObject({ status: "running", error: null });
+  expect(await stateOf(sid)).toBe(200);
+  again.finish(assigned);
+  await hub.signals.next("job finished", { job_id });
+  await hub.signals.next("lane freed", { lane_idx: assigned.lane_idx });
   expect((await job(job_id)).status).toBe("completed");
 });
 
