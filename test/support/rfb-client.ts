@@ -9,6 +9,8 @@ export interface RfbClient {
   /** Presses and releases the keys of `text`, one after the other. */
   type(text: string): void;
   press(key: keyof typeof KEYS): void;
+  /** Resolves with the code that the socket was closed with, whoever closed it. */
+  readonly closed: Promise<number>;
   close(): Promise<void>;
 }
 
@@ -25,10 +27,10 @@ export async function connectRfb(url: string): Promise<RfbClient> {
   let received = Buffer.alloc(0);
   let arrived = Promise.withResolvers<void>();
   const fail = (why: string) => arrived.reject(new Error(`viewer ${why}`));
-  const closed = new Promise<void>((resolve) => {
+  const closed = new Promise<number>((resolve) => {
     socket.onclose = ({ code, reason }) => {
       fail(`closed with ${code} ${reason}`);
-      resolve();
+      resolve(code);
     };
   });
   late.addEventListener("abort", () => fail("did not greet in time"), { once: true });
@@ -92,6 +94,7 @@ export async function connectRfb(url: string): Promise<RfbClient> {
       for (const character of text) stroke(character.codePointAt(0) ?? 0);
     },
     press: (name) => stroke(KEYS[name]),
+    closed,
     close: async () => {
       socket.close();
       await closed;
