@@ -21,7 +21,10 @@ test(
         [["hub", "--port", "http"], 'SVC_PORT: "http" is not a number'],
         [["hub", "--set", "SVC_ADMIN_PASSWORD=short"], "SVC_ADMIN_PASSWORD"],
         [["hub", "--set", "SVC_REDIS_URL=redis://r"], "SVC_REDIS_URL: hubs that share Redis"],
-        [["worker", "--hub-url", "hub.lan"], "HUB_URL: not a ws:// or http:// URL"],
+        [
+          ["worker", "--hub-url", "hub.lan"],
+          "HUB_URL: must be a ws://, wss://, http:// or https:// URL",
+        ],
         [["worker", "--lanes", "9", "--set", "NOVNC_BASE_PORT=65530"], "NOVNC_BASE_PORT"],
         [["worker", "--now"], "--now: a worker needs --hub-url"],
         [["hub", "--set", "SVC_PORT"], '--set: "SVC_PORT" is not KEY=VALUE'],
