@@ -28,7 +28,7 @@ import type { HubContext, Signal } from "./context.ts";
 import { startControlLoops } from "./control/background.ts";
 import type { Pipeline } from "./control/context.ts";
 import { type AdminGate, createAdminGate } from "./control/operations/admin.ts";
-import { backupTrouble as backupTroubleOf } from "./control/operations/backups.ts";
+import { backupTrouble as backupTroubleOf, demandTick } from "./control/operations/backups.ts";
 import { runBackupProcess } from "./control/operations/run-backup.ts";
 import { type OwnLogs, shipOwnLogs } from "./control/operations/ship-own-logs.ts";
 import { type Operations, openOperations } from "./control/operations/start.ts";
@@ -263,6 +263,7 @@ const adminOf = ({ config, clock }: HubDeps, { settings }: Db, { kv }: SharedSto
 /** What the stores take, and the backups that are made of them. */
 function storesHealthOf({ config, clock, log, self }: HubDeps, db: Db, objects: ObjectStore) {
   const { backup } = config;
+  if (backup !== null) demandTick(backup.schedule);
   const run = (signal: AbortSignal) => runBackupProcess(self ?? [], config, signal);
   const backups =
     backup === null || self === undefined

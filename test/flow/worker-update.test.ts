@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { silentLog } from "#shared/log.ts";
 import { until } from "#test/support/fleet-process.ts";
 import type { TarEntry } from "#test/support/tar.ts";
@@ -331,17 +331,39 @@ test("pruning keeps what is named and nothing else that is a version", async () 
   expect((await readdir(rig.dir)).sort()).toEqual(["222222222222", "other"]);
 });
 
+/** Own files that are loaded with `path`, whatever it is then asked to do. */
+async function loadedWith(root: string, path: string, found = new Set<string>()) {
+  if (found.has(path)) return found;
+  found.add(path);
+  const transpiler = new Bun.Transpiler({ loader: path.endsWith("x") ? "tsx" : "ts" });
+  const imports = transpiler.scanImports(await Bun.file(join(root, path)).text());
+  for (const { path: wanted, kind } of imports) {
+    if (kind !== "import-statement" || !/^[.#]\S*\.tsx?$/.test(wanted)) continue;
+    const file = wanted.startsWith("#") ? wanted.slice(1) : join(dirname(path), wanted);
+    await loadedWith(root, file, found);
+  }
+  return found;
+}
+
 test("this program has every package its worker imports", async () => {
   const transpiler = new Bun.Transpiler({ loader: "ts" });
   const root = join(import.meta.dir, "../..");
   const missing: string[] = [];
   const named = await Bun.file(join(root, "worker/update/packages.ts")).text();
-  for await (const path of new Bun.Glob("{worker,shared}/**/*.ts").scan(root)) {
+  // An updated version begins where the program does, and reads its variables.
+  const files = await loadedWith(root, "hub/main.ts");
+  for (const path of ["hub/variables/load.ts", "hub/variables/reload.ts"])
+    await loadedWith(root, path, files);
+  for await (const path of new Bun.Glob("{worker,shared}/**/*.ts").scan(root)) files.add(path);
+  for (const path of files) {
     if (path.endsWith(".d.ts")) continue;
-    for (const { path: wanted } of transpiler.scanImports(
+    const of_hub = path.startsWith("hub/");
+    for (const { path: wanted, kind } of transpiler.scanImports(
       await Bun.file(join(root, path)).text(),
     )) {
       if (!/^[^.#/]/.test(wanted) || /^(node:|bun(:|$))/.test(wanted)) continue;
+      // What the hub's commands load for themselves no worker runs.
+      if (of_hub && kind === "dynamic-import") continue;
       if (!hasPackage(wanted) || !named.includes(`import("${wanted}"`)) missing.push(wanted);
     }
   }

@@ -1,5 +1,6 @@
 import { Cron } from "croner";
 import { type Clock, isoTime } from "#shared/clock.ts";
+import { ConfigError } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import type { Degraded } from "#shared/schema/health.ts";
@@ -53,6 +54,20 @@ export interface BackupContext {
 
 const tickAfter = (schedule: string, ms: number): number =>
   new Cron(schedule, { paused: true }).nextRun(new Date(ms))?.getTime() ?? NEVER;
+
+/** @throws ConfigError for a schedule that names no time to come. */
+export function demandTick(schedule: string): void {
+  let next: Date | null = null;
+  try {
+    next = new Cron(schedule, { paused: true }).nextRun();
+  } catch {
+    // No pattern at all.
+  }
+  if (next === null)
+    throw new ConfigError(
+      "SVC_BACKUP_SCHEDULE: must be a cron pattern with a time to come, such as 0 3 * * *",
+    );
+}
 
 const readState = async ({ db }: Pick<BackupContext, "db">): Promise<BackupState | null> =>
   (await db.settings.get(BACKUP_STATE_KEY)) as BackupState | null;
