@@ -256,7 +256,8 @@ for (const [how, { signal, code }] of Object.entries(HOW))
       await Promise.all(watched.map((one) => one.end()));
       expect(site.asked.get(`/${how}`)).toBe(1);
       const troubles = watched.flatMap((one) => [...one.troubles]).join("\n");
-      expect(troubles).not.toMatch(/session: (404|5(?!03)|200)|closed with 4404/);
+      // 503 while its worker is not back; 502 for a call that the stop cut off.
+      expect(troubles).not.toMatch(/session: (?!502|503)|closed with 4404/);
       expect((await send("DELETE", path)).status).toBe(204);
       await until("warm lanes", SLOW_MS, async () => (await warmLanes()) === AT_WORK + 1);
 
