@@ -30,6 +30,12 @@ const UI: Group = {
 };
 const UI_ALL: Group = { name: "ui-all", files: ["test/ui/**/*.test.ts"] };
 
+/** Judge what the build made: that it works, and that it can be operated. */
+const OF_BINARY: Group[] = [
+  { name: "binary", files: [BINARY_TESTS] },
+  { name: "ops", files: ["test/ops/*.test.ts"] },
+];
+
 /**
  * Rounds, one after the other; the lines of a round run side by side, for alone each leaves a core idle half of its time.
  * Those of the first start no browser. Browsers that are looked at closely have no others beside them than programs'.
@@ -54,15 +60,10 @@ const ROUNDS: Group[][][] = [
     ],
     [{ name: "programs", files: [PROGRAM_TESTS] }, UI],
   ],
-  // Chaos waits much.
-  [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"] }], [FLEET_API_2]],
+  // Chaos waits much, and so do those who wait for a fleet's updates.
+  [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"] }], [FLEET_API_2], OF_BINARY],
 ];
 const GROUPS = ROUNDS.flat(2);
-/** Judge what the build made: that it works, and that it can be operated. */
-const OF_BINARY: Group[] = [
-  { name: "binary", files: [BINARY_TESTS] },
-  { name: "ops", files: ["test/ops/*.test.ts"] },
-];
 /** Services under systemd, in the machines of `scripts/lan`: root's, one run at a time, minutes long. */
 const OPS_LAN: Group = { name: "ops-lan", files: ["test/ops/lan/*.test.ts"], silent_s: 900 };
 /** What has to be asked for. */
@@ -139,7 +140,7 @@ async function runRound(
 
 async function runAll(only: string[]): Promise<Tally[]> {
   const wanted = (name: string) => only.length === 0 || only.includes(name);
-  const named = [...GROUPS, ...OF_BINARY, ...ASKED_FOR].map((group) => group.name);
+  const named = [...GROUPS, ...ASKED_FOR].map((group) => group.name);
   const unknown = only.filter((o) => ![...STEPS, ...named].includes(o));
   if (unknown.length > 0) throw new Error(`no such group: ${unknown.join(", ")}`);
   const scratch = mkdtempSync(join(tmpdir(), "flotilla-tests-"));
@@ -168,8 +169,6 @@ async function runAll(only: string[]): Promise<Tally[]> {
       : [];
     const ended = await Promise.all([runRound(last, wanted, scratch), benches]);
     tallies.push(...ended.flat());
-    for (const group of OF_BINARY.filter(({ name }) => wanted(name)))
-      tallies.push(await runGroup(group, scratch));
     for (const group of ASKED_FOR.filter(({ name }) => only.includes(name)))
       tallies.push(await runGroup(group, scratch));
     if (only.includes("bench-all"))
