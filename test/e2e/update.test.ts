@@ -245,16 +245,24 @@ test(
           MAX_CONCURRENT: "1",
         }),
       );
-    await allAt(a.version);
 
     const submitted: string[] = [];
-    let submitting = true;
+    let submitting = false;
+    // Two of the workers have real browsers until they follow their hub.
     const submit = async () => {
       while (submitting) {
-        const answer = await call("/jobs", { url: "http://site.test/" }).catch(() => null);
+        const answer = await call("/jobs", { url: `${url}/health` }).catch(() => null);
         if (answer?.job_id) submitted.push(String(answer.job_id));
         await Bun.sleep(100);
       }
+    };
+    /** With jobs all the while: lanes of a stub take no session, so that a canary shows by jobs that its version works. */
+    const allAtWithJobs = async (version: string) => {
+      submitting = true;
+      const submitters = [submit(), submit()];
+      await allAt(version);
+      submitting = false;
+      await Promise.all(submitters);
     };
     const drained = () =>
       until("the end of every job", SLOW_MS, async () => {
@@ -262,20 +270,16 @@ test(
         const queued = (await call("/jobs?status=queued")).jobs as Job[];
         return (jobs as Job[]).length === 0 && queued.length === 0;
       });
+    await allAtWithJobs(a.version);
     for (let round = 0; round < ROUNDS; round += 1)
       for (const tree of [b, a]) {
         // Jobs that run when their only hub ends are its restart's (§3.1), not the update's.
-        submitting = false;
-        if (submitted.length > 0) await drained();
+        await drained();
         hub.kill("SIGTERM");
         await hub.exited;
         hub = startHub(tree);
         await until("the hub", SLOW_MS, () => call("/health").catch(() => null));
-        submitting = true;
-        const submitters = [submit(), submit()];
-        await allAt(tree.version);
-        submitting = false;
-        await Promise.all(submitters);
+        await allAtWithJobs(tree.version);
       }
     await drained();
     const jobs = (await Promise.all(
