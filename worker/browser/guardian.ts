@@ -11,8 +11,9 @@ export interface Guardian {
   close(): Promise<void>;
 }
 
-/** One that lives shorter than this cannot run here, and is not started again. */
-const MIN_LIFE_MS = 1_000;
+/** Between a start and the next one, twice as long each time for one that does not live: a shell may not run here at all. */
+const RESTART_MS = 1_000;
+const MAX_RESTART_MS = 60_000;
 
 /**
  * Waits for the end of its input, which the kernel brings when the worker dies, and kills by tag: groups first, because
@@ -40,6 +41,8 @@ done
  */
 export function startGuardian(tag: string, log: Log): Guardian {
   let closing = false;
+  let restart: Timer | undefined;
+  let restart_ms = RESTART_MS;
   const start = () => {
     const child = spawn("/bin/sh", ["-c", SCRIPT, "flotilla-guardian", tag], {
       detached: true,
@@ -55,8 +58,13 @@ export function startGuardian(tag: string, log: Log): Guardian {
     child.stdin?.on("error", () => {});
     void exited.then((err) => {
       if (closing) return;
-      log.warn({ err }, "the guardian of the lanes' processes ended");
-      if (performance.now() - began > MIN_LIFE_MS) guard = start();
+      const lived_ms = performance.now() - began;
+      const wait_ms = Math.max(0, restart_ms - lived_ms);
+      restart_ms = wait_ms > 0 ? Math.min(2 * restart_ms, MAX_RESTART_MS) : RESTART_MS;
+      log.warn({ err, wait_ms }, "the guardian of the lanes' processes ended and is started again");
+      restart = setTimeout(() => {
+        guard = start();
+      }, wait_ms);
     });
     return { child, exited };
   };
@@ -67,6 +75,7 @@ export function startGuardian(tag: string, log: Log): Guardian {
     },
     close: async () => {
       closing = true;
+      clearTimeout(restart);
       guard.child.kill("SIGKILL");
       await guard.exited;
     },
