@@ -161,7 +161,7 @@ export function createDeployDesk(ctx: DeployContext): DeployDesk {
     const [place, , of, group] = row.node.split(" ");
     // Before another one may start.
     if (place === PLACE && group !== undefined)
-      await killLeftovers(Number(group), `${TAG}=${row.deploy_id}:${of}`);
+      await killLeftovers(Number(group), `${TAG}=${row.deploy_id}:${of}`, clock);
     if (await deploys.interrupt(row, INTERRUPTED, clock.now()))
       log.warn({ deploy_id: row.deploy_id }, "deploy was interrupted");
   };
