@@ -78,10 +78,12 @@ test("code that does not load is told in the record, the overview, the flow, of 
   expect(supervision).toMatchObject({
     ...{ action: "report", reason: expect.stringContaining("SyntaxError") },
   });
-  // No attempt was used up, and the task waits.
-  expect((await api("GET", "/workloads/broken-0/queue/peek")).body.rows).toMatchObject([
-    { state: "pending", attempt: 0 },
-  ]);
+  // No attempt was used up, and the task waits; a worker holds it for as long as it tries the code again.
+  const waiting = await askUntil("the return of the task", async () => {
+    const { rows } = (await api("GET", "/workloads/broken-0/queue/peek")).body;
+    return rows[0]?.state === "pending" && rows;
+  });
+  expect(waiting).toMatchObject([{ state: "pending", attempt: 0 }]);
 }, 40_000);
 
 test("a program that is not there is a broken executor too", async () => {
