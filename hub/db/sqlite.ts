@@ -6,12 +6,13 @@ import { sqliteKit } from "#drizzle/kit.sqlite.ts";
 import { type Migration, sqliteMigrations } from "#drizzle/migrations.gen.ts";
 import { defineTables } from "#drizzle/tables.ts";
 import { ConfigError, UnavailableError } from "#shared/env.ts";
-import { AppError, errorMessage } from "#shared/errors.ts";
+import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import type { Conn, RawRow, Statement } from "./conn.ts";
 import { type AppliedMigration, MIGRATIONS_TABLE, migrate } from "./migrate.ts";
 import { openSqliteQueue } from "./queue/sqlite.ts";
 import { loadDriver } from "./sqlite-driver.ts";
+import { codeOf, toUnavailable } from "./sqlite-errors.ts";
 import { type CommitGroup, createCommitGroup } from "./sqlite-group.ts";
 import { lockFile } from "./sqlite-lock.ts";
 import { refuseHalfRestored } from "./sqlite-restore-mark.ts";
@@ -115,6 +116,7 @@ const migrationTarget = (client: Client.Database) => ({
 });
 
 function toConn(client: Client.Database, unlock: () => void): Conn {
+  const file = client.memory ? null : client.name;
   const group = createCommitGroup(client);
   const prepare = statementCache(client, group);
   const db = drizzle(withCache(client, prepare));
@@ -129,7 +131,7 @@ function toConn(client: Client.Database, unlock: () => void): Conn {
     try {
       return await group.call(work);
     } catch (err) {
-      throw toUnavailable(err) ?? err;
+      throw toUnavailable(err, file) ?? err;
     }
   };
   return {
@@ -182,17 +184,3 @@ const withCache = (
   new Proxy(client, {
     get: (target, key) => (key === "prepare" ? prepare : Reflect.get(target, key, target)),
   });
-
-const codeOf = (err: unknown): string =>
-  err instanceof Error && "code" in err ? String(err.code) : "";
-
-function toUnavailable(err: unknown): AppError | null {
-  const code = codeOf(err);
-  if (code === "SQLITE_FULL")
-    return new AppError("unavailable", "the disk of the database is full", { cause: err });
-  if (/^SQLITE_(BUSY|LOCKED|IOERR|CANTOPEN|READONLY)/.test(code))
-    return new AppError("unavailable", `the database cannot be used: ${errorMessage(err)}`, {
-      cause: err,
-    });
-  return null;
-}

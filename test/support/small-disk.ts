@@ -3,15 +3,32 @@ import { runProgram, startProgram } from "./program.ts";
 /** A program with a small file system of its own, in a mount namespace that ends with it. */
 
 const AS_ROOT = process.getuid?.() === 0;
-/** Who is not root becomes it there. */
-const UNSHARE = ["unshare", "--mount", ...(AS_ROOT ? [] : ["--map-root-user"])];
+/** Begins a command line with mounts of its own. Who is not root becomes it there. */
+export const ownMounts = ["unshare", "--mount", ...(AS_ROOT ? [] : ["--map-root-user"])];
 const ENTER = ["nsenter", "--mount", ...(AS_ROOT ? [] : ["--user", "--preserve-credentials"])];
 
 /** Why there can be no such file system here; null when there can. */
 export async function noSmallDisk(): Promise<string | null> {
   const mounts = ["sh", "-c", "mount -t tmpfs -o size=1m none /mnt"];
-  const { code, stderr } = await runProgram([...UNSHARE, ...mounts]);
+  const { code, stderr } = await runProgram([...ownMounts, ...mounts]);
   return code === 0 ? null : stderr.trim();
+}
+
+/** Starts `argv` in mounts of its own: `script` sees the directory as `$0`, mounts something there, and ends with `exec "$@"`. */
+export function startInMounts(
+  dir: string,
+  script: string,
+  argv: string[],
+  env: Record<string, string>,
+) {
+  const program = startProgram([...ownMounts, "sh", "-c", script, dir, ...argv], { env });
+  /** Runs a script beside the program, with the directory as `$0`. */
+  const inside = async (script: string): Promise<void> => {
+    const words = [...ENTER, "--target", String(program.pid), "sh", "-c", script, dir];
+    const { code, stderr } = await runProgram(words);
+    if (code !== 0) throw new Error(`${script}: ${stderr}`);
+  };
+  return { program, inside };
 }
 
 /** Starts `argv` with `size` (as mount knows it) at `dir`, which is there. */
@@ -22,12 +39,7 @@ export function startOnSmallDisk(
   env: Record<string, string>,
 ) {
   const mount = `mount -t tmpfs -o size=${size} none "$0" && exec "$@"`;
-  const program = startProgram([...UNSHARE, "sh", "-c", mount, dir, ...argv], { env });
-  const inside = async (script: string): Promise<void> => {
-    const words = [...ENTER, "--target", String(program.pid), "sh", "-c", script, dir];
-    const { code, stderr } = await runProgram(words);
-    if (code !== 0) throw new Error(`${script}: ${stderr}`);
-  };
+  const { program, inside } = startInMounts(dir, mount, argv, env);
   return {
     program,
     /** To the last block. */
