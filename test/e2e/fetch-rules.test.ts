@@ -13,7 +13,7 @@ let site: TroubleSite;
 let lane: JobLane;
 beforeAll(async () => {
   [site, lane] = await Promise.all([startTroubleSite(), openJobLane()]);
-}, 30_000);
+}, SLOW_MS);
 afterAll(async () => {
   await lane.close();
   await site.stop();
