@@ -249,6 +249,16 @@ install_packages() {
   printf '%s' "$want${TO_RUN:+, to run}" >"$stamp"
 }
 
+# Chromium has no sandbox for root, so that it runs as this account where the program runs as root.
+BROWSER_ACCOUNT=flotilla-browser
+make_browser_account() {
+  [ "$(id -u)" = 0 ] || return 0
+  [ -z "${SVC_BROWSER_USER:-}" ] && [ "${SVC_BROWSER_SANDBOX:-on}" = on ] || return 0
+  id -u "$BROWSER_ACCOUNT" >/dev/null 2>&1 && return 0
+  say "making the account $BROWSER_ACCOUNT, which the browsers run as"
+  useradd --system --user-group --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin "$BROWSER_ACCOUNT"
+}
+
 # setup EXTRA...: everything the program needs, and the extra wants given as functions.
 # With MINIMAL set it is what headless lanes need: no display, and no fonts beyond those of western pages.
 MINIMAL=""
@@ -268,6 +278,7 @@ setup() {
   [ "$MISSING" != "" ] && want_package ca-certificates
   install_missing
   install_fonts
+  make_browser_account
   find_bun || install_bun
   return_lists
   install_packages

@@ -104,8 +104,14 @@ export const WorkerEnv = z.object({
     "Path of the browser; by default the first of chromium, chromium-browser and google-chrome in PATH.",
   ),
   SVC_BROWSER_USER: optionalText().describe(
-    "User that Chromium runs as when the worker is root. Unset: Chromium runs as root without its sandbox.",
+    "Account that Chromium runs as when the worker is root. Unset: flotilla-browser.",
   ),
+  SVC_BROWSER_SANDBOX: z
+    .enum(["on", "off"])
+    .default("on")
+    .describe(
+      "off: Chromium runs without its own sandbox, and as root where the worker is root and SVC_BROWSER_USER is unset. Only where no sandbox can be had: a hostile page that breaks out of Chromium is then the worker.",
+    ),
   SVC_HEADLESS_LANES: flag(false).describe(
     "1: lanes without a display; no Xvnc needed, nothing to watch.",
   ),
@@ -243,6 +249,7 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
     browser: {
       program: v.SVC_CHROMIUM ?? null,
       user: v.SVC_BROWSER_USER ?? null,
+      sandbox: v.SVC_BROWSER_SANDBOX,
       ignore_certificate_errors: v.SVC_IGNORE_CERTIFICATE_ERRORS,
       environment: inheritedEnvironment(env),
     },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { systemClock } from "#shared/clock.ts";
 import { silentLog } from "#shared/log.ts";
 import { until } from "#test/support/fleet-process.ts";
@@ -236,10 +236,9 @@ describe("where a run lives", () => {
 
 describe("sandbox", () => {
   test(
-    "SVC_BROWSER_USER: Chromium runs as that user with its sandbox on, and the lane says so",
+    "SVC_BROWSER_USER: root's Chromium runs as that user with its sandbox on, and the lane says so",
     async () => {
       const data_dir = makeDataDir();
-      chmodSync(data_dir, 0o755);
       const env = { LANE_POOL: "1", SVC_BROWSER_USER: "nobody", SVC_DATA_DIR: data_dir };
       if (!as_root) {
         expect(await withPoolError(env)).toMatchObject({
@@ -253,6 +252,7 @@ describe("sandbox", () => {
         const browser = await hold?.browser({ headless: false });
         const status = readFileSync(`/proc/${browser?.pid}/status`, "utf8");
         expect(/^Uid:\s+(\d+)/m.exec(status)?.[1]).not.toBe("0");
+        expect(/^Groups:[ \t]*(.*)$/m.exec(status)?.[1]).toBe("");
         expect(readFileSync(`/proc/${browser?.pid}/cmdline`, "latin1")).not.toContain(
           "--no-sandbox",
         );
@@ -263,28 +263,54 @@ describe("sandbox", () => {
     SLOW_MS,
   );
 
-  test("a data directory that the browser's user cannot enter is refused, naming both", async () => {
-    const data_dir = makeDataDir();
-    const err = await withPoolError({ SVC_BROWSER_USER: "nobody", SVC_DATA_DIR: data_dir });
-    rmSync(data_dir, { recursive: true });
-    expect(err).toMatchObject({
-      name: "ConfigError",
-      message: expect.stringMatching(/^SVC_BROWSER_USER/),
-    });
-  });
+  test(
+    "below a data directory that the browser's user cannot enter, its files lie in /var/tmp and go with the worker",
+    async () => {
+      let root = "";
+      const data_dir = makeDataDir();
+      chmodSync(data_dir, 0o700);
+      await withPool({ LANE_POOL: "1", SVC_DATA_DIR: data_dir }, async ({ pool }) => {
+        const hold = pool.hold(0, { job_id: "j", session_id: "s" });
+        const browser = await hold?.browser({ headless: false });
+        root = browser?.dirs.root ?? "";
+        expect(root.startsWith(as_root ? "/var/tmp/flotilla-" : data_dir)).toBe(true);
+        await hold?.release();
+      });
+      expect(existsSync(dirname(root))).toBe(false);
+    },
+    SLOW_MS,
+  );
 
   test(
-    "without a user, root's Chromium runs without its sandbox and the lane says so",
+    "SVC_BROWSER_SANDBOX=off: Chromium runs as the worker does, and the lane says so",
     async () => {
-      await withPool({ LANE_POOL: "1", SVC_HEADLESS_LANES: "1" }, async ({ pool }) => {
+      const env = { LANE_POOL: "1", SVC_HEADLESS_LANES: "1", SVC_BROWSER_SANDBOX: "off" };
+      await withPool(env, async ({ pool }) => {
         const hold = pool.hold(0, { job_id: "j", session_id: "s" });
         const browser = await hold?.browser({ headless: true });
-        const given_up = readFileSync(`/proc/${browser?.pid}/cmdline`, "latin1").includes(
-          "--no-sandbox",
-        );
-        expect(pool.lanes()[0]?.sandbox).toBe(given_up ? "off" : "on");
-        if (as_root) expect(given_up).toBe(true);
+        const command = readFileSync(`/proc/${browser?.pid}/cmdline`, "latin1");
+        expect(command).toContain("--no-sandbox");
+        expect(pool.lanes()[0]?.sandbox).toBe("off");
         await hold?.release();
+      });
+    },
+    SLOW_MS,
+  );
+
+  test(
+    "where Chromium gets no sandbox the worker does not start, and names the way to do without",
+    async () => {
+      const data_dir = makeDataDir();
+      const program = join(data_dir, "chromium-without-namespaces");
+      // No set-user-id helper and no namespaces of its own.
+      const bwrap = "bwrap --unshare-user --disable-userns --dev-bind / / --";
+      writeFileSync(program, `#!/bin/sh\nexec ${bwrap} chromium "$@"\n`, { mode: 0o755 });
+      const env = { LANE_POOL: "1", SVC_HEADLESS_LANES: "1", SVC_CHROMIUM: program };
+      const err = await withPoolError({ ...env, SVC_DATA_DIR: data_dir });
+      rmSync(data_dir, { recursive: true, force: true });
+      expect(err).toMatchObject({
+        name: "ConfigError",
+        message: expect.stringMatching(/^Chromium gets no sandbox.*SVC_BROWSER_SANDBOX=off$/),
       });
     },
     SLOW_MS,

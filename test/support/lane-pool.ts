@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Clock, systemClock } from "#shared/clock.ts";
@@ -31,7 +31,12 @@ export function laneEnv(data_dir: string, env: EnvSource = {}): Record<string, s
   };
 }
 
-export const makeDataDir = (): string => mkdtempSync(join(tmpdir(), "flotilla-lanes-"));
+/** One that the browsers' account may enter. */
+export function makeDataDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), "flotilla-lanes-"));
+  chmodSync(dir, 0o711);
+  return dir;
+}
 
 /** Opens a pool, runs `use`, closes the pool and removes its directory, whatever happens. */
 export async function withPool(

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { checkFonts, checkPrograms } from "#hub/commands/doctor/machine.ts";
+import { findBrowserUser } from "#shared/browser-user.ts";
 import { fitsSocketPath } from "#worker/browser/dirs.ts";
 import { browserFlags, type FlagOptions } from "#worker/browser/flags.ts";
 import {
@@ -16,7 +17,6 @@ import {
   findXvnc,
   MissingProgramError,
 } from "#worker/browser/program.ts";
-import { findBrowserUser } from "#worker/browser/user.ts";
 
 const flags = (change: Partial<FlagOptions> = {}) =>
   browserFlags({
@@ -150,9 +150,10 @@ describe("programs and users", () => {
   });
 
   test("an unknown user is refused naming SVC_BROWSER_USER", () => {
-    expect(() => findBrowserUser("no-such-user-here")).toThrow(/^SVC_BROWSER_USER: no user/);
-    expect(() => findBrowserUser("--help")).toThrow(/^SVC_BROWSER_USER/);
-    expect(findBrowserUser(null)).toBeNull();
+    expect(() => findBrowserUser("no-such-user-here", "on")).toThrow(/^SVC_BROWSER_USER: no user/);
+    expect(() => findBrowserUser("--help", "on")).toThrow(/^SVC_BROWSER_USER/);
+    expect(() => findBrowserUser("root", "on")).toThrow(/is root, whom Chromium gives no sandbox/);
+    expect(findBrowserUser(null, "off")).toBeNull();
   });
 });
 

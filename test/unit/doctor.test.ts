@@ -27,12 +27,15 @@ import { freePort } from "#test/support/ports.ts";
 let dir: string;
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), "flotilla-doctor-"));
+  // Root's browser is another account's.
+  chmodSync(dir, 0o711);
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 /** A PATH with programs that print a line. */
 const pathWith = (programs: Record<string, string>): string => {
   const path = mkdtempSync(join(dir, "path-"));
+  chmodSync(path, 0o711);
   for (const [name, line] of Object.entries(programs)) {
     writeFileSync(join(path, name), `#!/bin/sh\necho '${line}'\n`);
     chmodSync(join(path, name), 0o755);

@@ -37,7 +37,7 @@ function openLane(options: { headless?: boolean } = {}) {
     limits: { soft_bytes: 1e9, hard_bytes: 2e9 },
     clock,
     log: silentLog,
-    sandbox: () => "off",
+    sandbox: "off",
     startBrowser: async (headless, _display, signal, user_data) => {
       await user_data.seed?.("/user-data");
       if (world.failures > 0) {

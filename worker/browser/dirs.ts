@@ -1,9 +1,9 @@
 import { chown, lchown, mkdir, readdir, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import type { BrowserUser } from "#shared/browser-user.ts";
 import { type Clock, systemClock } from "#shared/clock.ts";
 import type { RunDirs } from "#worker/lanes/types.ts";
 import { writePreferences } from "./preferences.ts";
-import type { BrowserUser } from "./user.ts";
 
 /** Where runs have their directories. */
 export interface RunsRoot {

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import type { BrowserUser } from "#shared/browser-user.ts";
 import { withDeadline } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { CdpConnection, CdpError } from "#worker/cdp/connection.ts";
@@ -8,7 +9,6 @@ import { removeRunDirs } from "./dirs.ts";
 import { browserFlags } from "./flags.ts";
 import { endGroup } from "./kill.ts";
 import { type Spawned, spawnTagged } from "./spawn.ts";
-import type { BrowserUser } from "./user.ts";
 
 export interface LaunchOptions {
   program: string;

@@ -1,7 +1,7 @@
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
+import type { BrowserUser } from "#shared/browser-user.ts";
 import type { BrowserExit } from "#worker/lanes/types.ts";
 import { LANE_TAG } from "./proc.ts";
-import type { BrowserUser } from "./user.ts";
 
 const TAIL_BYTES = 4_096;
 /** What every Chromium without a desktop says; it hides the line that matters. */

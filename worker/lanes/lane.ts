@@ -16,8 +16,8 @@ export interface LaneDeps {
   limits: WatchLimits;
   clock: Clock;
   log: Log;
-  /** What `sandbox` reports before a browser has told. */
-  sandbox(): LaneRecord["sandbox"];
+  /** Whether its browsers have Chromium's own sandbox. */
+  sandbox: LaneRecord["sandbox"];
   startBrowser(
     headless: boolean,
     display: Display | null,
@@ -121,7 +121,7 @@ export class Lane implements Watched {
       session_id: this.occupant?.session_id ?? null,
       job_id: this.occupant?.job_id ?? null,
       mode: (this.current?.headless ?? this.deps.headless) ? "headless" : "headful",
-      sandbox: this.current?.sandbox ?? this.deps.sandbox(),
+      sandbox: this.deps.sandbox,
       reason: this.reason,
     };
   }

@@ -1,4 +1,6 @@
+import { type BrowserUser, findBrowserUser } from "#shared/browser-user.ts";
 import type { Clock } from "#shared/clock.ts";
+import { ConfigError } from "#shared/env.ts";
 import { RESOLUTION } from "#shared/limits.ts";
 import type { Log } from "#shared/log.ts";
 import type { Lane as LaneRecord } from "#shared/schema/worker.ts";
@@ -6,7 +8,6 @@ import { createRunDirs, giveTreeTo, isShmSmall, removeRunDirs } from "#worker/br
 import { BrowserStartError, launchBrowser, type StartedBrowser } from "#worker/browser/launch.ts";
 import { findPrograms } from "#worker/browser/program.ts";
 import { unreachableHosts } from "#worker/browser/unreachable.ts";
-import { type BrowserUser, findBrowserUser } from "#worker/browser/user.ts";
 import type { WorkerConfig } from "#worker/config.ts";
 import { type Display, startDisplay } from "./display.ts";
 import { Lane, type LaneHold, type Occupant, type UserData } from "./lane.ts";
@@ -57,12 +58,17 @@ interface Workshop {
   user: BrowserUser | null;
   small_shm: boolean;
   /** Turns to `off` when Chromium says that its sandbox cannot work here. */
-  sandbox: LaneRecord["sandbox"];
+  /** Chromium has said that it gets no sandbox on this machine. */
+  has_no_sandbox: boolean;
   /** Learned from the first browser. */
   product: string | null;
   capture: LaneBrowser["capture"] | null;
   runs: number;
 }
+
+const NO_SANDBOX =
+  "Chromium gets no sandbox on this machine; `flotilla doctor worker` says what keeps it from one. " +
+  "To open pages without it all the same, set SVC_BROWSER_SANDBOX=off";
 
 /** Two lanes that boot in the same instant slow each other down. */
 const STAGGER_MS = 100;
@@ -95,6 +101,10 @@ export async function createLanePool(deps: LanePoolDeps): Promise<LanePool> {
     await close();
     throw new Error("stopped while the lanes were starting");
   }
+  if (shop.has_no_sandbox && lanes.every((lane) => lane.record().state !== "warm")) {
+    await close();
+    throw new ConfigError(NO_SANDBOX);
+  }
   return {
     lanes: () => lanes.map((lane) => lane.record()),
     onChange: (callback) => {
@@ -122,9 +132,13 @@ async function closeAll(lanes: Lane[], scratch: Scratch): Promise<void> {
 async function openWorkshop({ config, log, clock }: LanePoolDeps): Promise<Workshop> {
   const path = config.browser.environment.PATH ?? "";
   const { chromium, xvnc } = findPrograms(config.browser.program, config.lanes.headless, path);
-  const user = findBrowserUser(config.browser.user);
-  const as_root = process.getuid?.() === 0 && user === null;
-  if (as_root) log.warn({}, "chromium runs as root without its sandbox; set SVC_BROWSER_USER");
+  const { sandbox } = config.browser;
+  const user = findBrowserUser(config.browser.user, sandbox);
+  if (sandbox === "off")
+    log.warn(
+      {},
+      "SVC_BROWSER_SANDBOX=off: a page that breaks out of Chromium is not held by anything",
+    );
   return {
     config,
     log,
@@ -134,7 +148,7 @@ async function openWorkshop({ config, log, clock }: LanePoolDeps): Promise<Works
     user,
     scratch: await openScratch(config.data_dir, user, log),
     small_shm: await isShmSmall(),
-    sandbox: as_root ? "off" : "on",
+    has_no_sandbox: false,
     product: null,
     capture: null,
     runs: 0,
@@ -149,7 +163,7 @@ function createLane(shop: Workshop, lane_idx: number, onChange: (lane: LaneRecor
     limits: config.lanes,
     clock,
     log: shop.log.child({ lane_idx }),
-    sandbox: () => shop.sandbox,
+    sandbox: config.browser.sandbox,
     startBrowser: (headless, display, signal, user_data) =>
       startBrowser(shop, lane_idx, headless, display, signal, user_data),
     startDisplay: (signal) => {
@@ -178,31 +192,25 @@ async function startBrowser(
   user_data: UserData,
 ): Promise<StartedBrowser> {
   const { config, scratch } = shop;
-  const start = async (sandbox: LaneRecord["sandbox"]) => {
-    const run = `${lane_idx}-${++shop.runs}`;
-    return launchBrowser({
-      program: shop.chromium,
-      headless,
-      display: display?.name ?? null,
-      cdp_port: config.lanes.cdp_port_base + lane_idx,
-      tag: `${scratch.tag}${run}`,
-      dirs: user_data.dirs ?? (await makeRunDirs(shop, run, user_data.seed)),
-      sandbox,
-      small_shm: shop.small_shm,
-      user: shop.user,
-      environment: config.browser.environment,
-      ignore_certificate_errors: config.browser.ignore_certificate_errors,
-      unreachable: unreachableHosts(lanePorts(config)),
-      capture: shop.capture,
-      signal,
-    });
-  };
-  const browser = await start(shop.sandbox).catch((err) => {
-    // A failed start has removed the directories it was given.
-    if (user_data.dirs || shop.sandbox === "off" || !saysNoSandbox(err)) throw err;
-    shop.log.warn({ err }, "chromium cannot use its sandbox here; running without");
-    shop.sandbox = "off";
-    return start("off");
+  const run = `${lane_idx}-${++shop.runs}`;
+  const browser = await launchBrowser({
+    program: shop.chromium,
+    headless,
+    display: display?.name ?? null,
+    cdp_port: config.lanes.cdp_port_base + lane_idx,
+    tag: `${scratch.tag}${run}`,
+    dirs: user_data.dirs ?? (await makeRunDirs(shop, run, user_data.seed)),
+    sandbox: config.browser.sandbox,
+    small_shm: shop.small_shm,
+    user: shop.user,
+    environment: config.browser.environment,
+    ignore_certificate_errors: config.browser.ignore_certificate_errors,
+    unreachable: unreachableHosts(lanePorts(config)),
+    capture: shop.capture,
+    signal,
+  }).catch((err) => {
+    if (saysNoSandbox(err)) shop.has_no_sandbox = true;
+    throw err;
   });
   await display?.filled().catch((err) => {
     shop.log.warn({ lane_idx, err }, "the browser does not fill its screen");

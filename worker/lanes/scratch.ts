@@ -3,14 +3,13 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { ConfigError } from "#shared/env.ts";
+import type { BrowserUser } from "#shared/browser-user.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { newToken } from "#shared/ids.ts";
 import type { Log } from "#shared/log.ts";
 import { fitsSocketPath, type RunsRoot, removeTree } from "#worker/browser/dirs.ts";
 import { startGuardian } from "#worker/browser/guardian.ts";
 import { endStragglers } from "#worker/browser/kill.ts";
-import type { BrowserUser } from "#worker/browser/user.ts";
 
 /** Another live worker uses this data directory. */
 export class DataDirInUseError extends Error {
@@ -34,7 +33,7 @@ export interface Scratch {
 
 /**
  * Takes the directory for this worker, then ends the processes and removes the directories an earlier incarnation left.
- * @throws DataDirInUseError, ConfigError when SVC_BROWSER_USER cannot enter it.
+ * @throws DataDirInUseError
  */
 export async function openScratch(
   data_dir: string,
@@ -46,18 +45,15 @@ export async function openScratch(
   const unlock = lockDir(dir);
   try {
     const id = scratchId(dir);
-    const runs_dir = join(realpathSync(dir), "runs");
-    const short = join(tmpdir(), `flotilla-${id}`);
-    const runs = { dir: runs_dir, tmp_dir: fitsSocketPath(runs_dir) ? null : short };
+    const runs = placeRuns(realpathSync(dir), id, user);
     const removeRuns = async () => {
-      await removeTree(runs_dir);
-      if (runs.tmp_dir !== null) await removeTree(short);
+      await removeTree(runs.dir);
+      if (runs.tmp_dir !== null) await removeTree(runs.tmp_dir);
     };
     await endStragglers((tag) => tag.startsWith(`${id}:`));
     await removeRuns();
-    mkdirSync(runs_dir, { mode: 0o755 });
-    if (runs.tmp_dir !== null) mkdirSync(short, { mode: 0o755 });
-    if (user !== null) checkReachable(runs_dir, user);
+    mkdirSync(runs.dir, { mode: 0o755 });
+    if (runs.tmp_dir !== null) mkdirSync(runs.tmp_dir, { mode: 0o755 });
     const { tag, close: endGuardian } = guardedTag(id, log);
     return {
       tag,
@@ -149,12 +145,24 @@ function readOwner(path: string): string {
   }
 }
 
-function checkReachable(dir: string, user: BrowserUser): void {
+/** On a disk, and open to every account. */
+const OPEN_DIR = "/var/tmp";
+
+/** Below the lanes' own directory `dir` if the browser's account can get there, else below /var/tmp. */
+function placeRuns(dir: string, id: string, user: BrowserUser | null): RunsRoot {
+  const own = join(dir, "runs");
+  const name = `flotilla-${id}`;
+  const runs_dir = user === null || mayEnter(dir, user) ? own : join(OPEN_DIR, name);
+  if (fitsSocketPath(runs_dir)) return { dir: runs_dir, tmp_dir: null };
+  const base = user === null || mayEnter(tmpdir(), user) ? tmpdir() : OPEN_DIR;
+  return { dir: runs_dir, tmp_dir: join(base, name) };
+}
+
+function mayEnter(dir: string, user: BrowserUser): boolean {
   for (let path = dir; ; path = dirname(path)) {
     const { mode, uid, gid } = statSync(path);
     const shift = uid === user.uid ? 6 : gid === user.gid ? 3 : 0;
-    if (((mode >> shift) & 1) === 0)
-      throw new ConfigError(`SVC_BROWSER_USER: ${user.name} may not enter ${path} (SVC_DATA_DIR)`);
-    if (path === dirname(path)) return;
+    if (((mode >> shift) & 1) === 0) return false;
+    if (path === dirname(path)) return true;
   }
 }

@@ -1,6 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { chown, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { type BrowserUser, findBrowserUser } from "#shared/browser-user.ts";
+import { errorMessage } from "#shared/errors.ts";
 import { LANE_PACKAGES } from "#shared/lane-packages.ts";
 import {
   type Check,
@@ -18,9 +20,23 @@ import { adviceOnNamespaces } from "./namespaces.ts";
 const START_MS = 45_000;
 const PROBE = "flotilla-doctor-41";
 
-const isRoot = () => process.getuid?.() === 0;
+/** The account that a worker on this machine would give its browsers. */
+function accountOf(env: CheckDeps["env"], sandbox: "on" | "off"): BrowserUser | null | Error {
+  try {
+    return findBrowserUser(setting(env, "SVC_BROWSER_USER"), sandbox);
+  } catch (err) {
+    return new Error(errorMessage(err));
+  }
+}
 
-/** The browser starts without a screen, runs a script and answers with the page (45 s, for a machine may be busy). */
+const asAccount = ({ uid, gid }: BrowserUser): string[] => [
+  ...["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", "--"],
+];
+
+/**
+ * The browser starts without a screen, as the account and in the sandbox that it has below a worker, runs a script and answers
+ * with the page (45 s, for a machine may be busy).
+ */
 export async function checkBrowser({ env, path }: CheckDeps, namespaces: Check): Promise<Check> {
   const name = "browser start";
   const named = setting(env, "SVC_CHROMIUM");
@@ -28,21 +44,30 @@ export async function checkBrowser({ env, path }: CheckDeps, namespaces: Check):
     .map((command) => Bun.which(command, { PATH: path }))
     .find((at) => at !== null);
   if (!program) return fail(name, "there is no browser", install(LANE_PACKAGES.browser));
+  const sandbox = setting(env, "SVC_BROWSER_SANDBOX") === "off" ? "off" : "on";
+  const account = accountOf(env, sandbox);
+  if (account instanceof Error) return fail(name, "no account to run it as", account.message);
   const dir = await mkdtemp(join(tmpdir(), "flotilla-doctor-"));
   try {
+    if (account) await chown(dir, account.uid, account.gid);
     const began = performance.now();
     const page = `data:text/html,<script>document.title="${PROBE.slice(0, -2)}"+(40+1)</script>`;
-    const sandbox = isRoot() ? ["--no-sandbox"] : [];
     const text = await outputOf(
       [
-        ...[program, "--headless=new", "--disable-gpu", "--no-first-run", ...sandbox],
+        ...(account ? asAccount(account) : []),
+        ...["env", `HOME=${dir}`, `TMPDIR=${dir}`],
+        ...[program, "--headless=new", "--disable-gpu", "--no-first-run"],
+        ...(sandbox === "off" ? ["--no-sandbox"] : []),
         ...[`--user-data-dir=${dir}`, "--dump-dom", page],
       ],
       START_MS,
     );
     const took = `${Math.round(performance.now() - began)} ms`;
     if (text?.includes(PROBE))
-      return ok(name, `answers after ${took}, ${isRoot() ? "as root without" : "in"} its sandbox`);
+      return ok(
+        name,
+        `answers after ${took}, ${account ? `as ${account.name}, ` : ""}${sandbox === "on" ? "in" : "without"} its sandbox`,
+      );
     if (text === null)
       return fail(
         name,
