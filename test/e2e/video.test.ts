@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { $ } from "bun";
@@ -20,6 +20,8 @@ let lane: JobLane;
 let programs: string;
 beforeAll(async () => {
   programs = mkdtempSync(join(tmpdir(), "flotilla-programs-"));
+  // The downloaders run as the account that Chromium runs as.
+  chmodSync(programs, 0o711);
   [site, lane] = await Promise.all([startVideoSite(), openJobLane()]);
 }, 60_000);
 afterAll(async () => {
