@@ -94,8 +94,9 @@ export function browserFlags(options: FlagOptions): string[] {
     `--host-resolver-rules=${options.unreachable.map((host) => `MAP ${host} ~NOTFOUND`).join(",")}`,
     ...windowFlags(options.headless),
     ...(options.small_shm ? ["--disable-dev-shm-usage"] : []),
-    // --test-type takes the warning bar about --no-sandbox off the page.
-    ...(options.sandbox === "off" ? ["--no-sandbox", "--test-type"] : []),
+    // Takes the bar off the page that warns of some of these switches.
+    "--test-type",
+    ...(options.sandbox === "off" ? ["--no-sandbox"] : []),
     ...(options.ignore_certificate_errors ? ["--ignore-certificate-errors"] : []),
     "about:blank",
   ];
