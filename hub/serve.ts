@@ -263,7 +263,7 @@ const adminOf = ({ config, clock }: HubDeps, { settings }: Db, { kv }: SharedSto
 /** What the stores take, and the backups that are made of them. */
 function storesHealthOf({ config, clock, log, self }: HubDeps, db: Db, objects: ObjectStore) {
   const { backup } = config;
-  if (backup !== null) demandTick(backup.schedule);
+  if (backup !== null) demandTick(backup.schedule, clock.now());
   const run = (signal: AbortSignal) => runBackupProcess(self ?? [], config, signal);
   const backups =
     backup === null || self === undefined

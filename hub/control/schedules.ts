@@ -1,13 +1,11 @@
-import { Cron } from "croner";
 import { isoTime } from "#shared/clock.ts";
 import { errorMessage, invalid } from "#shared/errors.ts";
 import type { WorkloadRow } from "../db/types.ts";
 import type { ScheduleRow } from "../db/view-types.ts";
 import type { ControlContext } from "./context.ts";
+import { type CronSpec, NEVER, tickAfter, tickUpTo } from "./cron.ts";
 import { newTask } from "./tasks.ts";
 
-/** Stands for "no tick any more" where a time is asked for; far beyond every date. */
-const NEVER = 9e15;
 const MINUTE_MS = 60_000;
 /** A schedule that was just written is seen within this. */
 const LOOK_EVERY_MS = 5_000;
@@ -20,20 +18,11 @@ export const SCHEDULED = "scheduled";
 type Scheduled = Pick<WorkloadRow, "schedule" | "schedule_tz">;
 type ScheduleContext = Pick<ControlContext, "db" | "clock" | "log" | "pipeline">;
 
-/** Without a function of its own croner only reckons; nothing is started. */
-const cronOf = ({ schedule, schedule_tz }: Scheduled) =>
-  new Cron(schedule ?? "", { timezone: schedule_tz, paused: true });
+const cronOf = ({ schedule, schedule_tz }: Scheduled): CronSpec => ({
+  pattern: schedule ?? "",
+  timezone: schedule_tz,
+});
 const specOf = ({ schedule, schedule_tz }: Scheduled) => `${schedule} ${schedule_tz}`;
-
-/** The first tick after `ms`, epoch ms. */
-const tickAfter = (workload: Scheduled, ms: number): number =>
-  cronOf(workload).nextRun(new Date(ms))?.getTime() ?? NEVER;
-
-/** The last tick at or before `ms`; croner's own "previous" leaves `ms` itself out. */
-const tickUpTo = (workload: Scheduled, ms: number): number | null =>
-  cronOf(workload)
-    .previousRuns(1, new Date(ms + 1))[0]
-    ?.getTime() ?? null;
 
 /** @throws AppError invalid naming `schedule` or `schedule_tz` when the schedule has no tick to come. */
 export function checkSchedule(workload: Scheduled, now: number): void {
@@ -46,7 +35,7 @@ export function checkSchedule(workload: Scheduled, now: number): void {
   if (schedule === null) return;
   let next: number;
   try {
-    next = tickAfter(workload, now);
+    next = tickAfter(cronOf(workload), now);
   } catch (err) {
     throw invalid(["body", "schedule"], errorMessage(err));
   }
@@ -98,13 +87,13 @@ async function runSchedule(
     const { workload_id, updated_at } = workload;
     // It may have been written some seconds ago, and a tick be over since.
     const since = Math.min(now, Math.max(updated_at, now - 2 * LOOK_EVERY_MS));
-    const next_at = tickAfter(workload, since);
+    const next_at = tickAfter(cronOf(workload), since);
     await ctx.db.schedules.begin({ workload_id, spec, next_at });
     return next_at;
   }
   if (row.next_at > now) return row.next_at;
-  const tick = Math.max(row.next_at, tickUpTo(workload, now) ?? row.next_at);
-  const next_at = tickAfter(workload, now);
+  const tick = Math.max(row.next_at, tickUpTo(cronOf(workload), now) ?? row.next_at);
+  const next_at = tickAfter(cronOf(workload), now);
   // Decides between control processes. One that dies before it moves the row on leaves the tick to be submitted again.
   if (!(await ctx.db.schedules.take(row, now, now + TAKEN_MS))) return next_at;
   try {

@@ -169,6 +169,6 @@ test("a schedule that is none, or without a directory, is refused by name", () =
     expect(() => load(env)).toThrow(said);
   }
   for (const never of ["0 0 30 2 *", "99 3 * * *"])
-    expect(() => demandTick(never)).toThrow("SVC_BACKUP_SCHEDULE: must be");
-  demandTick("0 3 * * *");
+    expect(() => demandTick(never, 0)).toThrow("SVC_BACKUP_SCHEDULE: must be");
+  demandTick("0 3 * * *", 0);
 });

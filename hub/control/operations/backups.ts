@@ -1,4 +1,3 @@
-import { Cron } from "croner";
 import { type Clock, isoTime } from "#shared/clock.ts";
 import { ConfigError } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
@@ -6,6 +5,7 @@ import type { Log } from "#shared/log.ts";
 import type { Degraded } from "#shared/schema/health.ts";
 import type { HubConfig } from "../../config.ts";
 import type { Db } from "../../db/types.ts";
+import { NEVER, tickAfter } from "../cron.ts";
 
 /**
  * Scheduled backups (`SVC_BACKUP_DIR`). One row of the settings' table holds when the next is due and who makes it: each
@@ -21,7 +21,6 @@ const RENEW_MS = 15_000;
 const RETRY_MS = 15 * 60_000;
 /** A backup that is due and was not made within this is told: every hub is away, or its loop is stuck. */
 const LATE_MS = 60 * 60_000;
-const NEVER = 9e15;
 
 interface LastBackup {
   at: number;
@@ -52,18 +51,15 @@ export interface BackupContext {
   readonly run: (signal: AbortSignal) => Promise<string>;
 }
 
-const tickAfter = (schedule: string, ms: number): number =>
-  new Cron(schedule, { paused: true }).nextRun(new Date(ms))?.getTime() ?? NEVER;
-
 /** @throws ConfigError for a schedule that names no time to come. */
-export function demandTick(schedule: string): void {
-  let next: Date | null = null;
+export function demandTick(schedule: string, now: number): void {
+  let next = NEVER;
   try {
-    next = new Cron(schedule, { paused: true }).nextRun();
+    next = tickAfter({ pattern: schedule }, now);
   } catch {
     // No pattern at all.
   }
-  if (next === null)
+  if (next === NEVER)
     throw new ConfigError(
       "SVC_BACKUP_SCHEDULE: must be a cron pattern with a time to come, such as 0 3 * * *",
     );
@@ -92,7 +88,11 @@ export async function backUpOnce(ctx: BackupContext, signal: AbortSignal): Promi
   const state = await readState(ctx);
   if (state === null) {
     const first: BackupState = {
-      ...{ written_at: now, spec: backup.schedule, next_at: tickAfter(backup.schedule, now) },
+      ...{
+        written_at: now,
+        spec: backup.schedule,
+        next_at: tickAfter({ pattern: backup.schedule }, now),
+      },
       ...{ running: null, last: null, last_ok_at: null },
     };
     await db.settings.add(BACKUP_STATE_KEY, first, now);
@@ -100,7 +100,10 @@ export async function backUpOnce(ctx: BackupContext, signal: AbortSignal): Promi
   }
   if (state.running !== null && state.running.until > now) return;
   if (state.spec !== backup.schedule) {
-    await change(ctx, state, { spec: backup.schedule, next_at: tickAfter(backup.schedule, now) });
+    await change(ctx, state, {
+      spec: backup.schedule,
+      next_at: tickAfter({ pattern: backup.schedule }, now),
+    });
     return;
   }
   if (state.next_at > now) return;
@@ -136,7 +139,7 @@ async function makeOne(ctx: BackupContext, begun: BackupState, signal: AbortSign
   if (made.ok) log.info({ file: made.said, took_ms }, "backup written and verified");
   else log.error({ reason: made.said, took_ms }, "backup failed");
   if (held === null) return;
-  const tick = tickAfter(backup.schedule, clock.now());
+  const tick = tickAfter({ pattern: backup.schedule }, clock.now());
   await change(ctx, held, {
     running: null,
     // A hub that stops leaves the backup to the next one.
