@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { isCounted } from "#shared/link/outbox.ts";
 import { createFakeClock } from "#test/support/fake-clock.ts";
-import type { FakeWorker, FakeWorkerOptions } from "#test/support/fake-worker.ts";
+import { type FakeWorker, type FakeWorkerOptions, resumeOf } from "#test/support/fake-worker.ts";
 import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
 import { LOST } from "#test/support/lost.ts";
 
@@ -28,12 +28,6 @@ async function cut(worker: FakeWorker): Promise<void> {
   const noticed = hub.signals.next("link cut", { worker_id: worker.worker_id });
   worker.socket.terminate();
   await noticed;
-}
-/** What the process says that comes back: the link it had, and how many of its messages came. */
-async function resumeOf(worker: FakeWorker) {
-  const { upload_token } = await worker.registered;
-  const received = worker.messages.all.filter(({ type }) => isCounted(type)).length;
-  return { upload_token, received };
 }
 const back = async (worker: FakeWorker, options: FakeWorkerOptions = {}) =>
   hub.worker({ lanes: worker.lanes.length, resume: await resumeOf(worker), ...options });

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "bun:test";
 import type { LaneHeld } from "#shared/link/messages.ts";
 import { isCounted } from "#shared/link/outbox.ts";
 import { createFakeClock } from "#test/support/fake-clock.ts";
-import type { FakeWorker, FakeWorkerOptions } from "#test/support/fake-worker.ts";
+import { type FakeWorker, type FakeWorkerOptions, resumeOf } from "#test/support/fake-worker.ts";
 import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
 import { LOST } from "#test/support/lost.ts";
 
@@ -28,9 +28,7 @@ async function back(
   holds: LaneHeld[],
   options: FakeWorkerOptions = {},
 ): Promise<FakeWorker> {
-  const { upload_token } = await worker.registered;
-  const received = worker.messages.all.filter(({ type }) => isCounted(type)).length;
-  const resume = { upload_token, received, acknowledged: 0, holds };
+  const resume = { ...(await resumeOf(worker)), acknowledged: 0, holds };
   return hub.worker({ lanes: worker.lanes.length, resume, ...options });
 }
 

@@ -11,6 +11,7 @@ import {
   type WorkerResult,
   type WorkerToHub,
 } from "#shared/link/messages.ts";
+import { isCounted } from "#shared/link/outbox.ts";
 import type { AssetMeta } from "#shared/schema/asset.ts";
 import type { Lane } from "#shared/schema/worker.ts";
 import { assetMeta } from "./asset-meta.ts";
@@ -86,6 +87,12 @@ const warm = (lane_idx: number): Lane => ({
 
 export const sha256 = (body: string | Uint8Array): string =>
   new Bun.CryptoHasher("sha256").update(body).digest("hex");
+
+/** What the process says that comes back: the link it had, and how many of its messages came. */
+export async function resumeOf({ registered, messages }: FakeWorker) {
+  const { upload_token } = await registered;
+  return { upload_token, received: messages.all.filter(({ type }) => isCounted(type)).length };
+}
 
 export function connectFakeWorker(
   hub_url: string,
