@@ -32,6 +32,8 @@ export function defineTables(c: ColumnKit) {
       lane_idx: c.int("lane_idx"),
       session_id: c.str("session_id"),
       lease_token: c.big("lease_token"),
+      /** The hub that leads it, from the claim on; another one when it took the job up. */
+      hub_id: c.str("hub_id"),
       error: c.str("error"),
       stage: c.str("stage"),
       http_status: c.int("http_status"),

@@ -365,11 +365,11 @@ async function openContext(
       workerStarted: (worker_id) => failJobsOf(ctx, worker_id),
       takenUp: (link, left) => takeUpRuns(ctx, link, left),
       leaving: (link) => leaveRuns(ctx, link),
-      linkLost: async (link, cause) => {
+      linkLost: async (link, cause, moved) => {
         ctx.changes.touch("workers");
         teller.changed();
-        await dropSessionsOf(ctx, link.worker_id, cause);
-        await failJobsOn(ctx, link, cause);
+        await dropSessionsOf(ctx, link.worker_id, cause, moved);
+        if (!moved) await failJobsOn(ctx, link, cause);
       },
       linkCut: (link) => {
         teller.changed();

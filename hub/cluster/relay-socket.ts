@@ -53,6 +53,7 @@ export async function dialHub(
   hub: HubEntry,
   path: string,
   headers: Headers,
+  within_ms = DIAL_MS,
 ): Promise<PassedSocket | Response> {
   // The client's Host stays: origins are compared with it. Extensions are this hop's, and it has none.
   const kept = endToEnd(headers, ...OWN, "sec-websocket-extensions", "accept-encoding");
@@ -80,7 +81,7 @@ export async function dialHub(
         protocol = answered.get("sec-websocket-protocol");
         return rest;
       },
-      within_ms: DIAL_MS,
+      within_ms,
       failed: (why) => failed(hub, why),
     });
     return { stream, protocol };

@@ -31,6 +31,7 @@ export const CLAIMED = {
   session_id: true,
   novnc_url: true,
   lease_token: true,
+  hub_id: true,
   started_at: true,
 } as const;
 export const ENDED = {

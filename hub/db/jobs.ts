@@ -185,6 +185,7 @@ export function jobsRepo(conn: Conn): JobsRepo {
           session_id: null,
           novnc_url: null,
           lease_token: null,
+          hub_id: null,
           started_at: null,
           stage: null,
         })
@@ -211,11 +212,18 @@ export function jobsRepo(conn: Conn): JobsRepo {
         .then(first<JobRow>),
     failRunningOf: (worker_id, error, now) =>
       failRunning(error, now, eq(jobs.worker_id, worker_id), inArray(jobs.job_id, running)),
-    failRunningUnder: async (worker_id, lease_tokens, error, now) => {
-      if (lease_tokens.length === 0) return [];
-      const under = inArray(jobs.lease_token, lease_tokens);
-      const of_worker = eq(jobs.worker_id, worker_id);
-      return failRunning(error, now, of_worker, under, inArray(jobs.job_id, running));
+    takeUp: (job_id, lease_token, hub_id) =>
+      q
+        .update(jobs)
+        .set({ hub_id })
+        .where(heldBy(job_id, lease_token))
+        .returning()
+        .then(first<JobRow>),
+    failRunningUnder: async ({ hub_id, worker_id, tokens }, error, now) => {
+      if (tokens.length === 0) return [];
+      const under = inArray(jobs.lease_token, tokens);
+      const of = [eq(jobs.hub_id, hub_id), eq(jobs.worker_id, worker_id)];
+      return failRunning(error, now, ...of, under, inArray(jobs.job_id, running));
     },
     failAllRunning: (error, now, except = []) =>
       failRunning(error, now, ...(except.length > 0 ? [notInArray(jobs.worker_id, except)] : [])),

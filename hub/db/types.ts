@@ -57,6 +57,8 @@ export interface ClaimJob {
   session_id: string;
   novnc_url: string;
   lease_token: number;
+  /** Of the hub that claims it, and leads it from now on. */
+  hub_id: string;
   now: number;
 }
 
@@ -107,10 +109,11 @@ export interface JobsRepo {
   finishQueued(job_id: string, end: FinishJob): Promise<JobRow | null>;
   /** Every running job of this worker → failed; the rows it changed. */
   failRunningOf(worker_id: string, error: string, now: number): Promise<JobRow[]>;
-  /** Running jobs of this worker under one of these leases → failed; the rows it changed. */
+  /** running under this lease → led by this hub from now on; null when it has ended, or runs under another lease. */
+  takeUp(job_id: string, lease_token: number, hub_id: string): Promise<JobRow | null>;
+  /** Running jobs under one of these leases → failed, unless another hub leads them by now; the rows it changed. */
   failRunningUnder(
-    worker_id: string,
-    lease_tokens: number[],
+    leases: { hub_id: string; worker_id: string; tokens: number[] },
     error: string,
     now: number,
   ): Promise<JobRow[]>;

@@ -21,8 +21,11 @@ export interface FleetHooks {
   takenUp(link: WorkerLink, left: LeftLink): Promise<void>;
   /** This hub stops and leaves the link to the next: ends what only this process can lead. */
   leaving(link: WorkerLink): Promise<void>;
-  /** The link has ended, for `cause`: its sessions end, and the jobs under its leases fail (fleet spec §3.1). */
-  linkLost(link: WorkerLink, cause: string): Promise<void>;
+  /**
+   * The link has ended, for `cause`: its sessions end, and the jobs under its leases fail (fleet spec §3.1), unless its worker
+   * has `moved` to another hub, which decides on all that it runs.
+   */
+  linkLost(link: WorkerLink, cause: string, moved: boolean): Promise<void>;
   /** The link has no socket, and its worker is waited for: told to those who wait with it. */
   linkCut(link: WorkerLink): Promise<void>;
   /** The worker is back on the link: everything goes on. */

@@ -84,12 +84,18 @@ export async function keepWorker(ctx: HubContext, link: WorkerLink): Promise<boo
 /** For GET /workers of the other hubs: what changed on the lanes since they were told. */
 export async function publishChangesOnce(ctx: HubContext): Promise<void> {
   for (const link of ctx.links.values())
-    if (link.untold && link.ready && !link.closed) await publishWorker(ctx, link);
+    if (link.untold && link.ready && !link.left && !link.closed) await publishWorker(ctx, link);
 }
 
-/** The link has ended; a registration that is another link's by now stays. */
-export const deleteRegistration = (ctx: HubContext, link: WorkerLink): Promise<boolean> =>
-  ctx.kv.deleteIf(keyOf(link.worker_id), ownFields(ctx, link));
+/**
+ * The link has ended; a registration that is another link's by now stays.
+ * @returns whether there is such a one: the worker has moved, and what it runs is for the hub it has moved to.
+ */
+export async function giveUpRegistration(ctx: HubContext, link: WorkerLink): Promise<boolean> {
+  const key = keyOf(link.worker_id);
+  if (await ctx.kv.deleteIf(key, ownFields(ctx, link))) return false;
+  return (await ctx.kv.get<WorkerEntry>(key)) !== null;
+}
 
 /** What is known of the process that has the worker_id: a link of this hub, or a registration at another. */
 type Holder = Pick<WorkerEntry, "instance_id" | "address" | "hostname" | "last_heartbeat_at"> & {
@@ -119,13 +125,15 @@ export function isTaken(ctx: HubContext, holder: Holder, hello: Registration): b
 
 /**
  * Makes the registration in the shared store this link's. One of another hub gives way unless its process lives, and
- * that hub with it; it is asked to drop its link first, so that what it had not delivered goes back to the queue.
+ * that hub with it; it is asked to drop its link first, so that what it had not delivered goes back to the queue. A hub whose
+ * link is taken up is not asked: it would fail what is to go on.
  * @returns false when the worker_id is taken.
  */
 export async function takeRegistration(
   ctx: HubContext,
   link: WorkerLink,
   hello: Registration,
+  takes_up: boolean,
 ): Promise<boolean> {
   const key = keyOf(link.worker_id);
   for (let tries = 0; tries < TAKE_TRIES; tries += 1) {
@@ -133,7 +141,7 @@ export async function takeRegistration(
     if (link.closed) return true;
     if (entry && entry.link_hub !== ctx.hub_id) {
       if (isTaken(ctx, entry, hello) && (await findHub(ctx, entry.link_hub))) return false;
-      await askToDrop(ctx, entry);
+      if (!takes_up) await askToDrop(ctx, entry);
     }
     if (entry) {
       const { link_hub, instance_id } = entry;

@@ -10,10 +10,11 @@ import {
 import type { UpdateOrder } from "#shared/schema/updates.ts";
 import type { Capabilities } from "#shared/schema/worker.ts";
 import type { HubContext } from "../context.ts";
+import type { LaneLease } from "../stores/leases.ts";
 import { notAwaited } from "./awaited.ts";
 import { forgetWorker } from "./kept.ts";
 import { causeOf, type LossCause } from "./loss.ts";
-import { deleteRegistration, isTaken, publishWorker, takeRegistration } from "./registration.ts";
+import { giveUpRegistration, isTaken, publishWorker, takeRegistration } from "./registration.ts";
 import { keepLinkForNext, type LeftLink, leftLink } from "./take-up.ts";
 import { type LinkSocket, WorkerLink } from "./worker-link.ts";
 
@@ -74,7 +75,7 @@ export async function registerWorker(
   ctx.links.set(worker_id, link);
   bind(link);
   try {
-    if (!(await takeRegistration(ctx, link, hello))) {
+    if (!(await takeRegistration(ctx, link, hello, left !== null))) {
       ctx.log.warn({ worker_id, address: hello.address }, "duplicate worker refused");
       await dropLink(ctx, link, LINK_CLOSE.duplicate_worker, DUPLICATE_WORKER_REASON, "closed");
       return null;
@@ -126,8 +127,7 @@ async function takeUp(ctx: HubContext, link: WorkerLink, left: LeftLink): Promis
   // First, so that whatever is said while its runs are looked up comes after it.
   if (!link.send({ ...welcome(ctx, link), resumed: { received: left.received } })) return;
   await ctx.hooks.takenUp(link, left);
-  const leases = [...link.held.values()].map(({ lease }) => lease);
-  await ctx.leases.renew(worker_id, leases, WORKER_LIVENESS_MS);
+  const leases = await takeLeases(ctx, link);
   await keepLinkForNext(ctx, link, null);
   notAwaited(ctx, worker_id);
   if (link.closed) return;
@@ -136,6 +136,16 @@ async function takeUp(ctx: HubContext, link: WorkerLink, left: LeftLink): Promis
   ctx.log.info({ worker_id, version, runs: leases.length }, "worker taken up from the hub before");
   ctx.signal("link taken up", { worker_id });
   ctx.hooks.laneFree();
+}
+
+/** The leases of what it runs are this hub's to renew; a lane that was leased and never given is free again. */
+async function takeLeases(ctx: HubContext, { worker_id, held }: WorkerLink): Promise<LaneLease[]> {
+  const leases = [...held.values()].map(({ lease }) => lease);
+  const tokens = new Set(leases.map(({ token }) => token));
+  for (const { lane_idx, token } of await ctx.leases.list(worker_id))
+    if (!tokens.has(token)) await ctx.leases.release(worker_id, lane_idx, token);
+  await ctx.leases.renew(worker_id, leases, WORKER_LIVENESS_MS);
+  return leases;
 }
 
 const welcome = (ctx: HubContext, link: WorkerLink): HubRegistered => ({
@@ -249,20 +259,20 @@ async function endLink(
   // Assignments without an answer go back to the queue; only what the worker accepted is lost with it.
   for (const held of link.held.values()) held.answer({ kind: "closed" });
   await Promise.all([...link.held.values()].map((held) => held.settled));
-  // The worker may be at another hub by now: only what is this link's own is failed, given back and deleted.
   const held = [...link.held.values()].map(({ lease }) => lease);
   const leases = [...held, ...link.unreleased];
+  const release = () =>
+    Promise.all(leases.map((l) => ctx.leases.release(worker_id, l.lane_idx, l.token)));
   // The database may be away: the link ends all the same, and its next registration, or the reconciler, does the rest.
-  const steps = [
-    () => forgetWorker(ctx, worker_id),
-    () => ctx.hooks.linkLost(link, cause),
-    () => Promise.all(leases.map((l) => ctx.leases.release(worker_id, l.lane_idx, l.token))),
-    () => deleteRegistration(ctx, link),
-  ];
-  for (const step of steps)
-    await step().catch((err: unknown) =>
-      ctx.log.error({ worker_id, err }, "link was not cleared up"),
-    );
+  const failed = (err: unknown) => ctx.log.error({ worker_id, err }, "link was not cleared up");
+  // A hub that was stopped (SIGSTOP) and goes on may find its worker at another one, which runs on under the same leases.
+  const moved = await giveUpRegistration(ctx, link).catch((err: unknown) => {
+    failed(err);
+    return false;
+  });
+  if (!moved) await forgetWorker(ctx, worker_id).catch(failed);
+  await ctx.hooks.linkLost(link, cause, moved).catch(failed);
+  if (!moved) await release().catch(failed);
   if (ctx.links.get(worker_id) === link) ctx.links.delete(worker_id);
   link.held.clear();
   link.uploading.clear();
@@ -281,8 +291,8 @@ export async function leaveLink(ctx: HubContext, link: WorkerLink): Promise<void
   for (const held of link.held.values()) if (!held.accepted) held.answer({ kind: "closed" });
   await Promise.all([...link.held.values()].map((held) => held.settled));
   await ctx.hooks.leaving(link);
-  await keepLinkForNext(ctx, link, link.handled_count);
-  await deleteRegistration(ctx, link);
+  const moved = await giveUpRegistration(ctx, link);
+  if (!moved) await keepLinkForNext(ctx, link, link.handled_count);
   link.closed = true;
   link.cut?.over.abort();
   link.closeSocket(LINK_CLOSE.restarting, HUB_RESTARTING_REASON);

@@ -126,6 +126,7 @@ async function assignJob(ctx: HubContext, queued: JobRow): Promise<Outcome> {
       session_id,
       novnc_url: viewerPath(session_id),
       lease_token: held.lease.token,
+      hub_id: ctx.hub_id,
       now: ctx.clock.now(),
     });
     if (row) {

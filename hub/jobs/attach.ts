@@ -103,6 +103,7 @@ export async function runAttached(
       session_id: session.session_id,
       novnc_url: viewerPath(session.session_id),
       lease_token: held.lane.lease.token,
+      hub_id: ctx.hub_id,
       now: ctx.clock.now(),
     })
     .catch((err) => {

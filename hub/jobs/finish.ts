@@ -92,13 +92,14 @@ async function endHeld(
   }
 }
 
-/** running → failed: the link they ran on is gone (fleet spec §3.1); what runs at another hub by now is not this link's. */
+/** running → failed: the link they ran on is gone (fleet spec §3.1); what another hub leads by now is not this link's. */
 export async function failJobsOn(ctx: HubContext, link: WorkerLink, cause: string): Promise<void> {
   await storeUnstoredOnce(ctx);
   const tokens = link.jobLanes().map((held) => held.lease.token);
   const { worker_id } = link;
   const now = ctx.clock.now();
-  const rows = await ctx.db.jobs.failRunningUnder(worker_id, tokens, lostError(cause), now);
+  const leases = { hub_id: ctx.hub_id, worker_id, tokens };
+  const rows = await ctx.db.jobs.failRunningUnder(leases, lostError(cause), now);
   for (const row of rows) await announceEnd(ctx, row);
 }
 

@@ -35,6 +35,7 @@ const newRow = (ctx: HubContext, input: SubmitJob, idempotency_key: string | nul
   lane_idx: null,
   session_id: null,
   lease_token: null,
+  hub_id: null,
   error: null,
   stage: null,
   http_status: null,

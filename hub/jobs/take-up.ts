@@ -50,7 +50,7 @@ export async function takeUpRuns(ctx: HubContext, link: WorkerLink, left: LeftLi
     const row = hold.job_id === null ? undefined : rows.get(hold.job_id);
     if (row && row.lease_token === hold.lease_token && !isScripted(row)) {
       rows.delete(row.job_id);
-      await takeJob(ctx, link, hold, row, left);
+      await takeJob(ctx, link, hold, row.job_id, left);
     } else if (hold.job_id !== null) cancelRun(link, hold, hold.job_id);
     else if (!(await takeSession(ctx, link, hold, left))) closeSession(link, hold);
   }
@@ -61,10 +61,12 @@ async function takeJob(
   ctx: HubContext,
   link: WorkerLink,
   hold: LaneHeld,
-  row: JobRow,
+  job_id: string,
   left: LeftLink,
 ): Promise<void> {
-  const { job_id } = row;
+  // Decides against the hub that led it, which may be there again and find that it lost its worker.
+  const row = await ctx.db.jobs.takeUp(job_id, hold.lease_token, ctx.hub_id);
+  if (row === null) return cancelRun(link, hold, job_id);
   const held = holdAgain(link, left, hold, job_id);
   held.stage = row.stage;
   if (!left.exact) held.stored_lines = await storedLines(ctx, job_id);

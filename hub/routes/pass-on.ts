@@ -5,7 +5,7 @@ import { SESSION_ACTIONS, type SessionActionName } from "#shared/schema/session.
 import type { HubEntry } from "../cluster/hubs.ts";
 import { passOn } from "../cluster/relay-http.ts";
 import { passedOnBy } from "../cluster/relay-mark.ts";
-import { dialHub, relayedSocket } from "../cluster/relay-socket.ts";
+import { dialHub, type PassedSocket, relayedSocket } from "../cluster/relay-socket.ts";
 import type { HubContext } from "../context.ts";
 import type { HttpEnv } from "../http/env.ts";
 import type { App } from "../http/new-app.ts";
@@ -19,6 +19,8 @@ type C = Context<HttpEnv>;
 
 /** Beyond what the other hub takes by its own deadlines: it is to be the one that says what was too slow. */
 const RELAY_GRACE_MS = 5_000;
+/** Of a worker's dial that is passed on: it waits 3 s for the handshake, and a hub that hangs is not worth more of them. */
+const LINK_DIAL_MS = 1_500;
 /** A call without a deadline of its own; the longest is a picture that is taken and stored. */
 const ANSWER_MS = 120_000;
 
@@ -41,10 +43,7 @@ export function passOnCalls(ctx: HubContext, app: App): void {
       `/workers/:worker_id/${below}/*`,
       toOwner(ctx, (c) => findLinkHub(ctx, c.req.param("worker_id") ?? "")),
     );
-  app.use(
-    "/workers/:worker_id/link",
-    toOwner(ctx, (c) => findKeptLink(ctx, c)),
-  );
+  app.use("/workers/:worker_id/link", toKeptLink(ctx));
   app.use(
     "/jobs/:id/screenshot/capture",
     toOwner(ctx, (c) => findJobHub(ctx, c.req.param("id") ?? "")),
@@ -73,6 +72,23 @@ const findKeptLink = async (ctx: HubContext, c: C): Promise<HubEntry | null> =>
   c.req.query("resume") === undefined
     ? null
     : findLinkHub(ctx, c.req.param("worker_id") ?? "").catch(() => null);
+
+/** To the hub that keeps the link. One that cannot be reached keeps nothing: what the worker runs is taken up here. */
+const toKeptLink = (ctx: HubContext): MiddlewareHandler<HttpEnv> =>
+  async function passLinkOn(c, next) {
+    const hub = wasPassedOn(ctx, c) || !isUpgrade(c) ? null : await findKeptLink(ctx, c);
+    if (!hub) return next();
+    const { hub_id } = hub;
+    const found = await dialHub(ctx, hub, pathOf(c), c.req.raw.headers, LINK_DIAL_MS).catch(
+      (err: unknown) => {
+        if (!(err instanceof AppError)) throw err;
+        ctx.log.warn({ hub_id, worker_id: c.req.param("worker_id") }, "its hub is not there");
+        return null;
+      },
+    );
+    if (found === null) return next();
+    return found instanceof Response ? found : relayed(ctx, c, hub, found);
+  };
 
 /** The other hub on whose worker the job runs. */
 async function findJobHub(ctx: HubContext, job_id: string): Promise<HubEntry | null> {
@@ -146,10 +162,14 @@ async function passSocketOn(ctx: HubContext, c: C, hub: HubEntry): Promise<Respo
   });
   if (found instanceof Response) return found;
   if (found instanceof Error) return upgrade(c, relayedSocket(ctx, hub, found), "binary");
+  return relayed(ctx, c, hub, found);
+}
+
+function relayed(ctx: HubContext, c: C, hub: HubEntry, { stream, protocol }: PassedSocket) {
   try {
-    return upgrade(c, relayedSocket(ctx, hub, found.stream), found.protocol);
+    return upgrade(c, relayedSocket(ctx, hub, stream), protocol);
   } catch (err) {
-    found.stream.close();
+    stream.close();
     throw err;
   }
 }

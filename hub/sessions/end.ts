@@ -41,16 +41,18 @@ export async function dropSessionOn(
   if (session?.held === held) await dropSession(ctx, session, why);
 }
 
-/** The worker's link is gone, or the worker started anew: its browsers are gone with it (fleet spec §3.3). */
+/**
+ * The worker's link is gone, or the worker started anew: its browsers are gone with it (fleet spec §3.3). Where the worker has
+ * moved, another hub may have them.
+ */
 export async function dropSessionsOf(
   ctx: HubContext,
   worker_id: string,
   cause: string,
+  moved: boolean,
 ): Promise<void> {
-  const why = new SessionOver(
-    ctx.stopping.aborted ? "hub is stopping" : `its worker is gone: ${cause}`,
-    true,
-  );
+  const text = ctx.stopping.aborted ? "hub is stopping" : `its worker is gone: ${cause}`;
+  const why = new SessionOver(text, { lost: true, moved });
   for (const session of [...ctx.sessions.values()])
     if (session.link.worker_id === worker_id) await dropSession(ctx, session, why);
 }

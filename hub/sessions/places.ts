@@ -4,7 +4,7 @@ import { KV_READ_TIMEOUT_MS } from "#shared/limits.ts";
 import { within } from "../cluster/deadline.ts";
 import { findHub, type HubEntry, storeIsWhole } from "../cluster/hubs.ts";
 import type { HubContext } from "../context.ts";
-import { keptSession, renewSession } from "../fleet/kept.ts";
+import { keptLink, keptSession, renewSession } from "../fleet/kept.ts";
 import { comingBack, type HubSession } from "./types.ts";
 
 /** Where a session is: the value of `session:<id>` in the shared store. */
@@ -24,12 +24,21 @@ const keyOf = (session_id: string) => `session:${session_id}`;
 /**
  * Tells every hub that the session is here. Never rejects: without the shared store this hub goes on with what it has, and
  * tells it at the next beat.
+ * @param as `taken`: it is opened here, or taken up from another hub; `known`: a hub that took it up meanwhile keeps it.
  */
-export async function publishPlace(ctx: HubContext, session: HubSession): Promise<void> {
+export async function publishPlace(
+  ctx: HubContext,
+  session: HubSession,
+  as: "taken" | "known",
+): Promise<void> {
   const { session_id, link, lane_idx, job_id } = session;
-  const { worker_id } = link;
-  const place: SessionPlace = { worker_id, lane_idx, job_id, hub_id: ctx.hub_id };
-  const written = ctx.kv.set(keyOf(session_id), place, PLACE_EXPIRY_MS);
+  const { kv, hub_id } = ctx;
+  const place: SessionPlace = { worker_id: link.worker_id, lane_idx, job_id, hub_id };
+  const key = keyOf(session_id);
+  const written: Promise<unknown> =
+    as === "taken"
+      ? kv.set(key, place, PLACE_EXPIRY_MS)
+      : kv.setIf(key, { hub_id }, place, PLACE_EXPIRY_MS);
   await within(ctx.clock, "the shared store", KV_READ_TIMEOUT_MS, written).catch((err) =>
     ctx.log.warn({ session_id, err: errorMessage(err) }, "the session's place was not published"),
   );
@@ -38,7 +47,7 @@ export async function publishPlace(ctx: HubContext, session: HubSession): Promis
 /** Says every place again (fleet spec §6.2: other hubs look sessions up), and renews what the next hub must know. Never rejects. */
 export async function publishPlacesOnce(ctx: HubContext): Promise<void> {
   const sessions = [...ctx.sessions.values()];
-  await Promise.all(sessions.map((session) => publishPlace(ctx, session)));
+  await Promise.all(sessions.map((session) => publishPlace(ctx, session, "known")));
   const renewals = sessions
     .filter(({ kind }) => kind !== "job")
     .map(({ session_id }) => renewSession(ctx, session_id));
@@ -47,11 +56,13 @@ export async function publishPlacesOnce(ctx: HubContext): Promise<void> {
   );
 }
 
-/** The session is over. Never rejects: what stays behind names a session its hub does not know, which is 404 as well. */
-export const withdrawPlace = (ctx: HubContext, { session_id }: HubSession): Promise<void> =>
-  within(ctx.clock, "the shared store", KV_READ_TIMEOUT_MS, ctx.kv.delete(keyOf(session_id))).catch(
-    (err) => ctx.log.warn({ session_id, err: errorMessage(err) }, "the session's place was left"),
+/** The session is over here. Never rejects: what stays behind names a session its hub does not know, which is 404 as well. */
+export async function withdrawPlace(ctx: HubContext, { session_id }: HubSession): Promise<void> {
+  const withdrawn = ctx.kv.deleteIf(keyOf(session_id), { hub_id: ctx.hub_id });
+  await within(ctx.clock, "the shared store", KV_READ_TIMEOUT_MS, withdrawn).catch((err) =>
+    ctx.log.warn({ session_id, err: errorMessage(err) }, "the session's place was left"),
   );
+}
 
 /**
  * The other hub that has the session; null when it is nobody's, or this one's. Two reads of the shared store for an id that
@@ -67,11 +78,20 @@ export async function findOwner(ctx: HubContext, session_id: string): Promise<Hu
   const hub = await lookUp(ctx, findHub(ctx, hub_id));
   if (!hub) await demandWhole(ctx);
   // Its hub is gone, and its worker may be on its way to another: for as long as the place is not forgotten.
-  if (!hub && (await lookUp(ctx, keptSession(ctx, session_id)))) throw comingBack();
+  if (!hub && (await lookUp(ctx, mayComeBack(ctx, session_id, place)))) throw comingBack();
   // It stopped, or was not heard of for 90 s: so the session is over, for good (fleet spec §2.4).
   if (!hub) await ctx.kv.deleteIf(keyOf(session_id), { hub_id }).catch(() => false);
   return hub;
 }
+
+/** A session of its own is kept with its TTLs; a job's lives and ends with the job, which the worker may bring. */
+const mayComeBack = async (
+  ctx: HubContext,
+  session_id: string,
+  { worker_id, job_id }: SessionPlace,
+) =>
+  (await keptSession(ctx, session_id)) !== null ||
+  (job_id !== null && (await keptLink(ctx, worker_id)) !== null);
 
 /** What is missing in the shared store is nobody's only when hubs have told it all they have. @throws AppError unavailable */
 export async function demandWhole(ctx: HubContext): Promise<void> {

@@ -55,7 +55,7 @@ export async function addSession(ctx: HubContext, input: AddSession): Promise<Hu
     over: (why) => ended.abort(why),
   };
   ctx.sessions.set(session.session_id, session);
-  await publishPlace(ctx, session);
+  await publishPlace(ctx, session, "taken");
   await keepSessionForNext(ctx, session);
   return session;
 }
@@ -107,6 +107,7 @@ export async function dropSession(
   session.over(typeof why === "string" ? new SessionOver(why) : why);
   ctx.signal("session ended", { session_id: session.session_id });
   await withdrawPlace(ctx, session);
+  if (typeof why !== "string" && why.moved) return true;
   if (session.kind !== "job" || session.keep_ms !== null)
     await forgetSession(ctx, session.session_id).catch((err) =>
       ctx.log.warn({ session_id: session.session_id, err }, "an ended session was not forgotten"),

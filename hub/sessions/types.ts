@@ -44,10 +44,13 @@ export interface HubSession {
 export class SessionOver extends Error {
   /** Its worker went away: what was on its way is 502, not 404 (design/api.md). */
   readonly lost: boolean;
-  constructor(message: string, lost = false) {
+  /** Its worker is linked to another hub, where it may go on. */
+  readonly moved: boolean;
+  constructor(message: string, { lost = false, moved = false } = {}) {
     super(message);
     this.name = "SessionOver";
     this.lost = lost;
+    this.moved = moved;
   }
 }
 

@@ -5,7 +5,7 @@ import { GOING_AWAY } from "#shared/going-away.ts";
 import type { HubContext } from "../context.ts";
 import type { Socket, SocketHandlers } from "../http/sockets.ts";
 import { touchSession } from "../sessions/registry.ts";
-import type { HubSession } from "../sessions/types.ts";
+import { type HubSession, SessionOver } from "../sessions/types.ts";
 import { dialScreen } from "./dial.ts";
 import { type Keepalive, keepAlive } from "./keepalive.ts";
 import { createRfbFilter } from "./rfb-filter.ts";
@@ -32,11 +32,11 @@ const TOUCH_EVERY_MS = 1_000;
 
 /** What ends a relay from outside: the session, or the hub. Gives the function that forgets it. */
 export function endWith(ctx: HubContext, session: HubSession, socket: Socket): () => void {
-  const over = () =>
-    socket.close(
-      RELAY_CLOSE.session_over,
-      closeReason(`session ended: ${errorMessage(session.ended.reason)}`),
-    );
+  const over = () => {
+    const why: unknown = session.ended.reason;
+    if (why instanceof SessionOver && why.moved) return void goAway();
+    socket.close(RELAY_CLOSE.session_over, closeReason(`session ended: ${errorMessage(why)}`));
+  };
   const goAway = async () => socket.close(GOING_AWAY.code, GOING_AWAY.reason);
   ctx.streams.add(goAway);
   session.ended.addEventListener("abort", over, { once: true });

@@ -42,7 +42,7 @@ async function runningJob(db: Db): Promise<string> {
   const { job_id } = row;
   await db.jobs.claim({
     ...{ job_id, worker_id: "w1", lane_idx: 0, session_id: "s", novnc_url: "/v" },
-    ...{ lease_token: 7, now: 1 },
+    ...{ lease_token: 7, hub_id: "hub-1", now: 1 },
   });
   return job_id;
 }
@@ -71,7 +71,7 @@ eachDialect((open) => {
       expect(await db.attempts.get(row.job_id, 1)).toEqual(waits);
       await db.jobs.claim({
         ...{ job_id: row.job_id, worker_id: "w1", lane_idx: 0, session_id: "s", novnc_url: "/v" },
-        ...{ lease_token: 7, now: 1 },
+        ...{ lease_token: 7, hub_id: "hub-1", now: 1 },
       });
       await db.attempts.begin(attempt(row.job_id, 1, { script: "one", started_at: 5 }), 7);
       expect(await db.attempts.get(row.job_id, 1)).toEqual(

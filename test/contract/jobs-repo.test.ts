@@ -269,11 +269,40 @@ eachDialect((open) => {
       await db.jobs.claim(claimOf(newer.job_id, 3, "w99"));
       const ended = await running(db, 4);
       await db.jobs.finish(ended.job_id, 4, END);
-      expect(await db.jobs.failRunningUnder("w10", [], "gone", END.now)).toEqual([]);
-      expect(await db.jobs.failRunningUnder("w10", [1, 3, 4, 77], "gone", END.now)).toEqual([
+      const under = (tokens: number[]) =>
+        db.jobs.failRunningUnder({ hub_id: "hub-1", worker_id: "w10", tokens }, "gone", END.now);
+      expect(await under([])).toEqual([]);
+      expect(await under([1, 3, 4, 77])).toEqual([
         { ...mine, status: "failed", error: "gone", finished_at: END.now },
       ]);
       expect((await db.jobs.get(newer.job_id))?.status).toBe("running");
+    });
+
+    test("§3.1 of a hub that takes a job up and one that fails it exactly one wins", async () => {
+      const db = await open();
+      const outcomes = await Promise.all(
+        times(20).map(async (i) => {
+          const { job_id } = await running(db, i + 1);
+          const leases = { hub_id: "hub-1", worker_id: "w10", tokens: [i + 1] };
+          const [taken, failed] = await Promise.all([
+            db.jobs.takeUp(job_id, i + 1, "hub-2"),
+            db.jobs.failRunningUnder(leases, "gone", END.now),
+          ]);
+          expect(failed).toHaveLength(taken === null ? 1 : 0);
+          const row = await db.jobs.get(job_id);
+          expect(row).toMatchObject(
+            taken === null ? { status: "failed" } : { status: "running", hub_id: "hub-2" },
+          );
+          return row;
+        }),
+      );
+      expect(outcomes).toHaveLength(20);
+      const { job_id } = await running(db, 50);
+      expect(await db.jobs.takeUp(job_id, 49, "hub-2")).toBeNull();
+      await db.jobs.takeUp(job_id, 50, "hub-2");
+      const late = { hub_id: "hub-1", worker_id: "w10", tokens: [50] };
+      expect(await db.jobs.failRunningUnder(late, "gone", END.now)).toEqual([]);
+      expect(await db.jobs.unclaim(job_id, 50)).toMatchObject({ hub_id: null });
     });
 
     test("runningAmong names the leases of those that run", async () => {

@@ -5,11 +5,10 @@ import { stopEndedOnce } from "#hub/jobs/ended-elsewhere.ts";
 import { startEventStream } from "#hub/jobs/event-stream.ts";
 import { reconcileOnce } from "#hub/jobs/passes.ts";
 import type { LaneLeases } from "#hub/stores/leases.ts";
-import { isCounted } from "#shared/link/outbox.ts";
 import { assetMeta } from "#test/support/asset-meta.ts";
 import { jobRow } from "#test/support/db.ts";
 import { createFakeClock } from "#test/support/fake-clock.ts";
-import { sha256 } from "#test/support/fake-worker.ts";
+import { resumeOf, sha256 } from "#test/support/fake-worker.ts";
 import { TARGET, type TestHub } from "#test/support/hub.ts";
 import { type FleetOptions, fleetsOnPostgres, memoryStores, until } from "#test/support/hubs.ts";
 import { LOST } from "#test/support/lost.ts";
@@ -180,11 +179,11 @@ test("a worker whose link was cut goes on with it by way of another hub", async 
   const worker = await a.worker({ lanes: 2, resume: null });
   const { job_id, session_id } = (await submit(a)).body;
   const assigned = await worker.assigned.next();
-  const { upload_token } = await worker.registered;
-  const received = worker.messages.all.filter(({ type }) => isCounted(type)).length;
+  const resume = await resumeOf(worker);
   worker.socket.terminate();
   await a.signals.next("link cut");
-  const again = await b.worker({ lanes: 2, resume: { upload_token, received } });
+  const again = await b.worker({ lanes: 2, resume });
+  const { upload_token } = resume;
   expect(await again.registered).toMatchObject({ upload_token, resumed: { received: 2 } });
   expect([a.ctx.links.size, b.ctx.links.size]).toEqual([1, 0]);
   expect((await b.call("GET", `/sessions/${session_id}/state`)).status).toBe(200);
@@ -262,7 +261,7 @@ test("§3.1 note 1: at hub start nothing is failed while another hub lives, and 
   // As after a power cut of both.
   await a.ctx.db.jobs.unclaim(job_id, (await a.ctx.db.jobs.get(job_id))?.lease_token ?? 0);
   const left = { job_id, worker_id: "w99", lane_idx: 0, session_id: "s", novnc_url: "" };
-  await a.ctx.db.jobs.claim({ ...left, lease_token: 1, now: 0 });
+  await a.ctx.db.jobs.claim({ ...left, lease_token: 1, hub_id: "gone", now: 0 });
   await Promise.all([a.stop(), b.stop()]);
   await b.restart();
   expect(await job(b, job_id)).toMatchObject({ status: "failed", error: LOST });

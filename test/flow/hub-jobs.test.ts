@@ -400,6 +400,7 @@ test("§3.1 note 3: of two claims of one job exactly one wins", async () => {
       session_id: "s",
       novnc_url: "/n",
       lease_token,
+      hub_id: "hub-1",
       now: 1,
     });
   const won = await Promise.all([claim("w1", 1), claim("w2", 2), claim("w3", 3)]);

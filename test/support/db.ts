@@ -96,6 +96,7 @@ export function jobRow(fields: Partial<JobRow> = {}): JobRow {
     lane_idx: null,
     session_id: null,
     lease_token: null,
+    hub_id: null,
     error: null,
     stage: null,
     http_status: null,
@@ -147,5 +148,6 @@ export const claimOf = (job_id: string, lease_token = 1, worker_id = "w10") => (
   session_id: `session-${lease_token}`,
   novnc_url: `/sessions/session-${lease_token}/novnc/`,
   lease_token,
+  hub_id: "hub-1",
   now: 1_700_000_100_000,
 });
