@@ -7,3 +7,10 @@ export const RUNTIME_FLAGS: readonly string[] = [
   "--no-env-file",
   "--config=/dev/null",
 ];
+
+/**
+ * Whether a variable changes how the runtime in the executable works: what it preloads, traces and prints, calls with their
+ * tokens included. They are read before this program's first line, and everything it starts inherits them.
+ * BUN_INSTALL, which shells of developers have set, only names a directory.
+ */
+export const isOfRuntime = (name: string): boolean => /^BUN_(?!INSTALL$)/.test(name);

@@ -67,7 +67,9 @@ export const WorkerEnv = z.object({
         z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be names of variables, comma-separated"),
       ),
     )
-    .describe("Names of the worker's variables that its tasks may read, comma-separated."),
+    .describe(
+      "Names of the worker's variables that its tasks may read, comma-separated; `BUN_…` is for a workload's `env` alone.",
+    ),
   SVC_API_TOKEN: secretText().describe("Token of hub and control plane, when they ask for one."),
   SVC_TLS_CA: optionalText()
     .meta(RELOADED)

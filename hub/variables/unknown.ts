@@ -1,4 +1,5 @@
 import { nearestWord } from "#shared/edit-distance.ts";
+import { isOfRuntime } from "#shared/runtime-flags.ts";
 import { fileVariable, type GatheredVariables, type Origin } from "#shared/variable-sources.ts";
 import { KNOWN, SECRETS } from "./known.ts";
 
@@ -50,11 +51,27 @@ export interface UnknownNames {
   refusals: string[];
 }
 
+/** Names in the lists that nobody can be given: the executable starts without them, whoever has set them. */
+const ofRuntime = (list: string, names: readonly string[]): string[] =>
+  names
+    .filter(isOfRuntime)
+    .map(
+      (name) =>
+        `${list}: ${name} changes the runtime in the executable, which starts without it and passes it to nobody` +
+        (list === "SVC_TASK_ENV" ? ": set it in the workload's env" : ""),
+    );
+
 /** What is to be said of the names that nobody reads, in the environment and in the configuration file. */
 export function unknownNames({ env, origins }: GatheredVariables): UnknownNames {
-  const lists = LISTS.flatMap((list) => (env[list] ?? "").split(","));
-  const chosen = new Set(lists.map((name) => name.trim()));
-  const said: UnknownNames = { warnings: [], refusals: [] };
+  const lists = LISTS.map((list) => ({
+    list,
+    names: (env[list] ?? "").split(",").map((name) => name.trim()),
+  }));
+  const chosen = new Set(lists.flatMap(({ names }) => names));
+  const said: UnknownNames = {
+    warnings: lists.flatMap(({ list, names }) => ofRuntime(list, names)),
+    refusals: [],
+  };
   for (const [name, origin] of [...origins].sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (SPELLED.has(name) || chosen.has(name)) continue;
     const ours = isOurs(name);

@@ -204,6 +204,22 @@ describe("names that nobody reads", () => {
     });
   });
 
+  test("a variable of the runtime in a list of names is told, for the executable starts without it", () => {
+    const lists = {
+      SVC_TASK_ENV: "BUCKET, BUN_CONFIG_MAX_HTTP_REQUESTS",
+      SVC_DEPLOY_ENV: "BUN_INSTALL",
+    };
+    expect(said(lists)).toEqual({
+      refusals: [],
+      warnings: [
+        "SVC_TASK_ENV: BUN_CONFIG_MAX_HTTP_REQUESTS changes the runtime in the executable, which starts without it and passes it to nobody: set it in the workload's env",
+      ],
+    });
+    expect(said({ SVC_ENGINE_KEY_ENV: "BUN_KEY" }).warnings).toEqual([
+      expect.stringMatching(/^SVC_ENGINE_KEY_ENV: BUN_KEY .* passes it to nobody$/),
+    ]);
+  });
+
   const guards: [string, string | null][] = [
     ["SVC_API_TOKN_FILE", "SVC_API_TOKEN_FILE"],
     ["SVC_APITOKEN", "SVC_API_TOKEN"],

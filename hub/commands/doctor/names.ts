@@ -2,7 +2,7 @@ import type { GatheredVariables } from "#shared/variable-sources.ts";
 import { unknownNames } from "../../variables/unknown.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 
-/** Names of variables that look like ours and that nobody reads. */
+/** Names of variables that look like ours and that nobody reads, and those that cannot be passed on. */
 export function checkNames(gathered: GatheredVariables): Check {
   const name = "variables";
   const { warnings, refusals } = unknownNames(gathered);
