@@ -13,7 +13,7 @@ export const EXIT = {
   no_database: 11,
   /** Worker: it has another version to run, a supervisor is to start it again (fleet spec §3.5). */
   updated: 42,
-  /** sysexits EX_UNAVAILABLE: a database, Redis or bucket cannot be reached; the next start may find it. */
+  /** sysexits EX_UNAVAILABLE: a database, Redis or bucket cannot be reached, or another hub uses it; the next start may succeed. */
   unavailable: 69,
   /** sysexits EX_SOFTWARE: a bug reached the top. */
   internal: 70,

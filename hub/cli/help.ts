@@ -83,7 +83,7 @@ export function helpText(topic: Mode | Command | null): string {
     "",
     "Exit codes: 0 done, 1 a job or task failed, 2 wrong usage or configuration,",
     "3 hub unreachable (commands) or a program is missing (worker), 69 a database, Redis or bucket cannot",
-    "be reached, 70 internal error;",
+    "be reached, or another hub uses the database, 70 internal error;",
     "migrate --dry-run: 0 up to date, 10 migrations are missing, 11 there is no database.",
   ].join("\n");
 }

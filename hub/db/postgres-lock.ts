@@ -1,6 +1,6 @@
 import type { Sql } from "postgres";
 import { systemClock, withDeadline } from "#shared/clock.ts";
-import { ConfigError } from "#shared/env.ts";
+import { UnavailableError } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import { startLoop } from "#shared/loop.ts";
@@ -30,7 +30,7 @@ export const LOCK_SESSION = {
  * Makes this process the only hub on the database of `client`, which has one connection of LOCK_SESSION: a session's
  * advisory lock, which the server drops when the process ends in any way.
  * A lost session is replaced and its lock taken again; when another hub was faster, the log says so.
- * @throws ConfigError when another hub keeps the lock for longer than `wait_ms`.
+ * @throws UnavailableError when another hub keeps the lock for longer than `wait_ms`.
  */
 export async function holdHubLock(
   client: Sql,
@@ -64,7 +64,7 @@ async function takeLock(client: Sql, wait_ms: number): Promise<number> {
     const { held, session } = await tryLock(client);
     if (held) return session;
     if (performance.now() >= giveUpAt)
-      throw new ConfigError(
+      throw new UnavailableError(
         "SVC_DB_URL: another hub uses this database; several hubs need SVC_REDIS_URL",
       );
     await systemClock.sleep(RETRY_MS);

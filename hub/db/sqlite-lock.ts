@@ -1,6 +1,6 @@
 import type Client from "better-sqlite3";
 import { systemClock } from "#shared/clock.ts";
-import { ConfigError } from "#shared/env.ts";
+import { UnavailableError } from "#shared/env.ts";
 
 const RETRY_MS = 50;
 
@@ -8,7 +8,7 @@ const RETRY_MS = 50;
  * Makes this process the only hub on `file`: an exclusive transaction, held until unlock, on an empty database file
  * beside it. The kernel drops the lock when the process ends in any way, and the database itself stays readable for
  * other programs (backup, inspection), which an exclusive lock on it would forbid.
- * @throws ConfigError when another hub keeps the lock for longer than `wait_ms`.
+ * @throws UnavailableError when another hub keeps the lock for longer than `wait_ms`.
  */
 export async function lockFile(
   Driver: typeof Client,
@@ -26,7 +26,7 @@ export async function lockFile(
       if (!busy || performance.now() >= giveUpAt) {
         lock.close();
         if (!busy) throw err;
-        throw new ConfigError(
+        throw new UnavailableError(
           `SVC_DB_URL: ${file} is in use by another hub; several hubs need Postgres and SVC_REDIS_URL`,
         );
       }

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { runAdminCommand } from "#hub/admin-command.ts";
-import { UsageError } from "#hub/cli/exit.ts";
 import type { Terminal } from "#hub/cli/print.ts";
+import { UnavailableError } from "#shared/env.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
 
 const open: TestHub[] = [];
@@ -49,7 +49,7 @@ test("§5 while a hub uses the file it says so and changes nothing", async () =>
   const hub = await startTestHub({ mode: "dev" });
   open.push(hub);
   const refused = await reset(hub.data_dir).catch((err) => err);
-  expect(refused).toBeInstanceOf(UsageError);
+  expect(refused).toBeInstanceOf(UnavailableError);
   expect(String(refused)).toContain("is in use by another hub");
   expect((await change(hub, hub.ctx.operations.new_password ?? "")).status).toBe(200);
 });

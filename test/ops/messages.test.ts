@@ -9,6 +9,8 @@ import { inEmptyDir } from "#test/support/program.ts";
 
 const flotilla = binaryRig();
 const is_root = process.getuid?.() === 0;
+/** A start on a busy machine. */
+const SLOW_MS = 120_000;
 const HUB = ["hub", "--host", "127.0.0.1", "--port", "0"];
 
 /** Its one line. */
@@ -96,6 +98,24 @@ describe("a database that cannot be opened is told with its cause", () => {
     expect(said).toContain("the file is damaged, or is not Flotilla's; flotilla restore FILE");
   });
 });
+
+test("a data directory that another hub uses is free later: 69, as for what is away", () =>
+  inEmptyDir(async (dir) => {
+    const hub = () => flotilla.start([...HUB, "--data-dir", join(dir, "data")], { cwd: dir });
+    const first = hub();
+    await first.says("hub started", SLOW_MS);
+    const second = hub();
+    expect(await flotilla.exitCode(second)).toBe(69);
+    expect(second.stderr).toMatch(
+      /^flotilla: SVC_DB_URL: .*flotilla\.db is in use by another hub; several hubs need Postgres and SVC_REDIS_URL$/m,
+    );
+    const admin = flotilla.start(["admin", "reset-password", "--data-dir", join(dir, "data")], {
+      cwd: dir,
+    });
+    expect(await flotilla.exitCode(admin)).toBe(69);
+    first.kill("SIGTERM");
+    expect(await flotilla.exitCode(first)).toBe(0);
+  }));
 
 /** A file system of `size` at `dir`, for the command line alone that follows. */
 const small = (dir: string, size: string, how = "") => [
