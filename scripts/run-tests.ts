@@ -28,6 +28,8 @@ const UI: Group = {
   name: "ui",
   files: ["test/ui/{keyboard,login,pages,shell}.test.ts"],
 };
+/** What strangers may try: on the hub's calls, on what it shows, and from within a lane. */
+const ATTACK: Group = { name: "attack", files: ["test/attack/*.test.ts"] };
 const UI_ALL: Group = { name: "ui-all", files: ["test/ui/**/*.test.ts"] };
 
 /** Judge what the build made: that it works, and that it can be operated. */
@@ -58,7 +60,7 @@ const ROUNDS: Group[][][] = [
         except: [BINARY_TESTS, PROGRAM_TESTS],
       },
     ],
-    [{ name: "programs", files: [PROGRAM_TESTS] }, UI],
+    [{ name: "programs", files: [PROGRAM_TESTS] }, UI, ATTACK],
   ],
   // Chaos waits much, and so do those who wait for a fleet's updates.
   [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"] }], [FLEET_API_2], OF_BINARY],

@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import { isInert } from "./inert-types.ts";
 
 interface ByteRange {
   start: number;
@@ -13,8 +14,10 @@ export interface FileBody {
   /** The strong ETag: the sha256 in lower-case hex where it is known, else what changes with the body. */
   sha256?: string;
   tag?: string;
-  /** Content-Security-Policy; by default active types get a sandbox. */
+  /** Content-Security-Policy; by default all but inert types get a sandbox. */
   csp?: string;
+  /** Shown as a page under `csp`; by default all but inert types are saved. */
+  page?: boolean;
   /** The bytes start..end, both included; null when the body is gone. */
   read(range: ByteRange | undefined): Promise<ReadableStream<Uint8Array> | null>;
   /** The whole body as a file, where there is one: Bun sends files with Content-Length, streams in chunks. */
@@ -28,17 +31,14 @@ const MIME =
 export const safeMime = (mime: string): string =>
   mime.length <= 255 && MIME.test(mime) ? mime : "application/octet-stream";
 
-/** Types a browser would run scripts of when it shows them: they are shown in a sandbox (design/api.md). */
-const isActive = (mime: string): boolean => /html|svg|xml|xslt/i.test(mime);
-
 /** RFC 6266 with a plain fallback; the name can neither end the header nor leave a directory. */
-export function contentDisposition(name: string): string {
+export function contentDisposition(name: string, as: "inline" | "attachment"): string {
   const plain = name.replace(/[^\x20-\x7e]|["\\/%;]/g, "_");
   const encoded = encodeURIComponent(name).replace(
     /['()*]/g,
     (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
   );
-  return `inline; filename="${plain}"; filename*=UTF-8''${encoded}`;
+  return `${as}; filename="${plain}"; filename*=UTF-8''${encoded}`;
 }
 
 type Range = ByteRange | "unsatisfiable" | undefined;
@@ -75,7 +75,8 @@ export async function fileResponse(c: Context, file: FileBody): Promise<Response
     "Cache-Control": "private, no-cache",
     "X-Content-Type-Options": "nosniff",
   });
-  const csp = file.csp ?? (isActive(mime) ? "sandbox" : null);
+  const inert = isInert(mime);
+  const csp = file.csp ?? (inert ? null : "sandbox");
   if (csp !== null) headers.set("Content-Security-Policy", csp);
   const none_match = c.req.header("if-none-match");
   if (none_match !== undefined && listsEtag(none_match, etag))
@@ -91,7 +92,10 @@ export async function fileResponse(c: Context, file: FileBody): Promise<Response
     return new Response(c.req.method === "HEAD" ? null : body, { status: 416, headers });
   }
   headers.set("Content-Type", mime);
-  headers.set("Content-Disposition", contentDisposition(file.name));
+  headers.set(
+    "Content-Disposition",
+    contentDisposition(file.name, inert || file.page ? "inline" : "attachment"),
+  );
   const length = range ? range.end - range.start + 1 : file.size;
   headers.set("Content-Length", String(length));
   if (range) headers.set("Content-Range", `bytes ${range.start}-${range.end}/${file.size}`);

@@ -37,18 +37,21 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-const stoppingAnswer = () =>
+/** An answer of the server itself; those of the app are given this header by its access log. */
+const ownAnswer = (status: number, detail: string, headers: Record<string, string> = {}) =>
   Response.json(
-    { detail: "hub is stopping" },
-    { status: 503, headers: { Connection: "close", "Retry-After": "5" } },
+    { detail },
+    { status, headers: { "X-Content-Type-Options": "nosniff", ...headers } },
   );
+
+const stoppingAnswer = () =>
+  ownAnswer(503, "hub is stopping", { Connection: "close", "Retry-After": "5" });
 
 /** Reached only by what fails after the app has answered, such as a file that was deleted before it was sent. */
 function lateError(log: Log, err: Error): Response {
-  if ("code" in err && err.code === "ENOENT")
-    return Response.json({ detail: "asset not found" }, { status: 404 });
+  if ("code" in err && err.code === "ENOENT") return ownAnswer(404, "asset not found");
   log.error({ err }, "answer failed");
-  return Response.json({ detail: "internal error" }, { status: 500 });
+  return ownAnswer(500, "internal error");
 }
 
 /** What to do about it, where that is known. */
@@ -94,8 +97,7 @@ export function listen(
       maxRequestBodySize: max_body_bytes + 1024,
       fetch: (request, server) => {
         // A Host header that is no host leaves the URL without one.
-        if (!request.url.startsWith("http"))
-          return Response.json({ detail: "bad Host header" }, { status: 400 });
+        if (!request.url.startsWith("http")) return ownAnswer(400, "bad Host header");
         return closing ? stoppingAnswer() : answer(request, server);
       },
       error: (err) => lateError(log, err),

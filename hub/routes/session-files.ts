@@ -170,7 +170,7 @@ const RAW = { type: "string", format: "binary" } as const;
 function headersOf({ headers }: Response, name: string): Headers {
   const out = new Headers({
     "Content-Type": safeMime(headers.get("content-type") ?? ""),
-    "Content-Disposition": contentDisposition(name).replace(/^inline/, "attachment"),
+    "Content-Disposition": contentDisposition(name, "attachment"),
     "Content-Security-Policy": "sandbox",
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "private, no-cache",

@@ -192,15 +192,26 @@ test("§4.1 GET /jobs/{id}/assets/{name}: type as captured, nosniff, ETag of the
 });
 
 for (const mime of [
-  "text/html",
-  "image/svg+xml",
-  "application/xhtml+xml",
-  "text/xml; charset=utf-8",
+  ...["text/html", "image/svg+xml", "application/xhtml+xml", "text/xml; charset=utf-8", "text/xsl"],
+  ...["audio/x+xml", "video/xml", "application/json", "text/css", "application/octet-stream"],
 ])
-  test(`an asset of type ${mime} is shown in a sandbox`, async () => {
-    const answer = await fetchAsset({}, BODY, "GET", mime);
-    expect(answer.headers.get("content-type")).toBe(mime);
-    expect(answer.headers.get("content-security-policy")).toBe("sandbox");
+  test(`an asset of type ${mime} is saved, and has a sandbox wherever it is shown`, async () => {
+    const { headers } = await fetchAsset({}, BODY, "GET", mime);
+    expect(headers.get("content-type")).toBe(mime);
+    expect(headers.get("content-security-policy")).toBe("sandbox");
+    expect(headers.get("content-disposition")).toStartWith(
+      'attachment; filename="a.bin"; filename*=',
+    );
+  });
+
+for (const mime of [
+  ...["image/webp", "IMAGE/PNG; q=1", "image/vnd.microsoft.icon", "audio/x-wav", "video/mp4"],
+  ...["application/pdf", "font/woff2", "text/plain; charset=utf-8"],
+])
+  test(`an asset of type ${mime} is shown as it is`, async () => {
+    const { headers } = await fetchAsset({}, BODY, "GET", mime);
+    expect(headers.get("content-security-policy")).toBeNull();
+    expect(headers.get("content-disposition")).toStartWith("inline");
   });
 
 for (const mime of ["", "text/html\r\nX-Evil: 1", "no slash", "a/b;c", "ä/ö"])

@@ -83,7 +83,7 @@ export function pluginRoutes(ctx: ControlContext) {
     const whole = Bun.file(on_disk);
     const answer = await fileResponse(c, {
       ...{ name: file.path.split("/").at(-1) ?? "", mime: typeOf(file.path), size, sha256 },
-      csp: WEB_CSP,
+      ...{ csp: WEB_CSP, page: true },
       read: async (range) => (range ? whole.slice(range.start, range.end + 1) : whole).stream(),
       file: async () => whole,
     });

@@ -1,0 +1,244 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { type Browser, chromium, type Page } from "playwright-core";
+import type { HubAssignJob } from "#shared/link/messages.ts";
+import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/chromium.ts";
+import type { FakeWorker } from "#test/support/fake-worker.ts";
+import { until } from "#test/support/fleet-process.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
+import { startWitness, type Witness } from "#test/support/witness.ts";
+
+/** Captured bodies are a stranger's: none of them runs a script where the admin UI and the API are. */
+
+let hub: TestHub;
+let worker: FakeWorker;
+let witness: Witness;
+let browser: Browser;
+beforeAll(async () => {
+  witness = startWitness();
+  hub = await startTestHub();
+  worker = await hub.worker({ lanes: 4 });
+  browser = await chromium.launch({ executablePath: chromiumPath(), args: [...CHROMIUM_FLAGS] });
+}, 60_000);
+afterAll(async () => {
+  await browser?.close();
+  await hub?.close();
+  await witness?.stop();
+});
+
+const XHTML = "http://www.w3.org/1999/xhtml";
+const html = (script: string) => `<!doctype html><script>${script}</script>`;
+const xml = (script: string) =>
+  `<?xml version="1.0"?><html xmlns="${XHTML}"><script>${script}</script></html>`;
+const svg = (script: string) =>
+  `<svg xmlns="http://www.w3.org/2000/svg"><script>${script}</script></svg>`;
+const styled = (script: string) =>
+  `<?xml version="1.0"?><?xml-stylesheet type="text/xsl" href="#s"?><!DOCTYPE r [<!ATTLIST xsl:stylesheet id ID #REQUIRED>]>` +
+  `<r><xsl:stylesheet id="s" version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"><xsl:template match="/">` +
+  `<html><script>${script}</script></html></xsl:template></xsl:stylesheet></r>`;
+const mhtml = (script: string) =>
+  [
+    ...["MIME-Version: 1.0", 'Content-Type: multipart/related; type="text/html"; boundary="b"', ""],
+    ...[
+      "--b",
+      "Content-Type: text/html",
+      "Content-Location: http://x.test/",
+      "",
+      html(script),
+      "--b--",
+    ],
+  ].join("\r\n");
+const parts = (script: string) =>
+  ["--b", "Content-Type: text/html", "", html(script), "--b--"].join("\r\n");
+const pdf = (script: string) =>
+  "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R/OpenAction<</S/JavaScript/JS(" +
+  `${script.replace(/[()\\]/g, "\\$&")})>>>>endobj\n2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\n` +
+  `trailer<</Root 1 0 R>>\n%%EOF\n${html(script)}`;
+const js = (script: string) => script;
+
+/** Types of which Chromium runs scripts when a server says nothing more of them. */
+const RUNS = [
+  ["text/html", html],
+  ["TEXT/HTML; Charset=UTF-8", html],
+  ["text/html;x=y;charset=utf-7", html],
+  ["application/xhtml+xml", xml],
+  ["Application/XHTML+XML; profile=basic", xml],
+  ["text/xml", xml],
+  ["application/xml; charset=utf-8", xml],
+  ["text/xsl", xml],
+  ["TeXt/XsL;charset=utf-8", xml],
+  ["image/svg+xml", svg],
+  ["IMAGE/SVG+XML; q=1", svg],
+  ["application/xml", styled],
+] as const;
+
+/** What other browsers, older ones or a mistake in ours might run. */
+const MIGHT_RUN = [
+  ["application/xslt+xml", xml],
+  ["application/rss+xml", xml],
+  ["application/atom+xml", xml],
+  ["application/mathml+xml", xml],
+  ["image/anything+xml", xml],
+  ["audio/x+xml", xml],
+  ["font/x+xml", xml],
+  ["", html],
+  ["text", html],
+  ["text/html\u0000", html],
+  ["text/html, text/plain", html],
+  ["text/plain, text/html", html],
+  ["text/ html", html],
+  ["*/*", html],
+  ["unknown/unknown", html],
+  ["application/octet-stream", html],
+  ["application/x-unknown", html],
+  ["text/plain", html],
+  ["text/plain; charset=utf-7", html],
+  ["image/png", html],
+  ["image/x-icon", svg],
+  ["video/mp4", html],
+  ["audio/mpeg", html],
+  ["font/woff2", html],
+  ["text/css", html],
+  ["text/vtt", html],
+  ["text/x-component", html],
+  ["text/x-server-parsed-html", html],
+  ["application/json", html],
+  ["application/manifest+json", html],
+  ["application/x-shockwave-flash", html],
+  ["multipart/related", mhtml],
+  ["message/rfc822", mhtml],
+  ["application/x-mimearchive", mhtml],
+  ["multipart/x-mixed-replace; boundary=b", parts],
+  ["multipart/x-mixed-replace;boundary=b;type=text/html", parts],
+  ["text/javascript", js],
+  ["application/javascript", html],
+  ["application/pdf", pdf],
+  ["text/pdf", pdf],
+] as const;
+
+/** As the page of an attacker might have them opened: by itself, and within a page of the hub's origin. */
+const TAGS = ["iframe", "object", "embed"] as const;
+
+/** Opens each file by its address; resolves when what it would run has run. */
+async function openByAddress(page: Page, urls: readonly string[]): Promise<void> {
+  // What is saved aborts the navigation.
+  for (const url of urls)
+    await page.goto(url).catch((err: Error) => {
+      if (!/Download is starting|ERR_ABORTED/.test(err.message)) throw err;
+    });
+}
+
+/** Opens all files at once within a page of their own origin; resolves when every answer has come and a later frame has run. */
+async function openWithin(page: Page, urls: readonly string[], tag: string): Promise<void> {
+  await page.goto(`${new URL(urls[0] ?? "").origin}/health`);
+  const answered = new Set<string>();
+  page.on("response", (response) => answered.add(response.url()));
+  await page.evaluate(`for (const url of ${JSON.stringify(urls)}) {
+    const element = document.createElement("${tag}");
+    element.setAttribute("${tag === "object" ? "data" : "src"}", url);
+    document.documentElement.append(element);
+  }`);
+  await until(`answers for ${tag}`, 60_000, () => urls.every((url) => answered.has(url)));
+  const end = `end of ${tag} ${page.url()}`;
+  await page.evaluate(`
+    const frame = document.createElement("iframe");
+    frame.srcdoc = ${JSON.stringify(`<script>${witness.script(end)}</script>`)};
+    document.documentElement.append(frame);
+  `);
+  await until(end, 30_000, () => witness.told().includes(end));
+}
+
+async function openAll(urls: readonly string[]): Promise<void> {
+  const context = await browser.newContext({ acceptDownloads: false });
+  const inTab = async (use: (page: Page) => Promise<void>) => use(await context.newPage());
+  await Promise.all([
+    inTab((page) => openByAddress(page, urls)),
+    ...TAGS.map((tag) => inTab((page) => openWithin(page, urls, tag))),
+  ]);
+  await context.close();
+}
+
+test("a server that says nothing of them lets Chromium run these types: the attack works", async () => {
+  const bodies = RUNS.map(([mime, make], i) => ({
+    mime,
+    body: make(witness.script(`bare ${i} ${mime}`)),
+  }));
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: (request) => {
+      const found = bodies[Number(new URL(request.url).pathname.slice(1))];
+      return found
+        ? new Response(found.body, {
+            headers: { "content-type": found.mime, "x-content-type-options": "nosniff" },
+          })
+        : new Response("{}", { headers: { "content-type": "application/json" } });
+    },
+  });
+  try {
+    await openAll(bodies.map((_, i) => `http://127.0.0.1:${server.port}/${i}`));
+  } finally {
+    await server.stop(true);
+  }
+  const wanted = RUNS.map(([mime], i) => `bare ${i} ${mime}`).sort();
+  expect(witness.told().filter((name) => name.startsWith("bare "))).toEqual(wanted);
+}, 120_000);
+
+const store = async (job: HubAssignJob, name: string, mime: string, body: string) => {
+  const { status } = await worker.putAsset(job, body, { name, mime, kind: "other", ext: "" });
+  expect({ mime, status }).toEqual({ mime, status: 200 });
+};
+
+test("an asset of any type, opened from the hub's origin in any way, runs no script there", async () => {
+  const { job_id } = (await hub.call("POST", "/jobs", { url: TARGET })).body;
+  const job = await worker.assigned.next((one) => one.job_id === job_id);
+  const urls: string[] = [];
+  for (const [i, [mime, make]] of [...RUNS, ...MIGHT_RUN].entries()) {
+    const name = `a${i}.html`;
+    await store(job, name, mime, make(witness.script(`asset ${i} ${mime}`)));
+    urls.push(`${hub.url}/jobs/${job_id}/assets/${name}`);
+  }
+  await openAll(urls);
+  expect(witness.told().filter((name) => name.startsWith("asset "))).toEqual([]);
+}, 240_000);
+
+test("plain text is no script and no style of a page either: its type counts, not what it looks like", async () => {
+  const { job_id } = (await hub.call("POST", "/jobs", { url: TARGET })).body;
+  const job = await worker.assigned.next((one) => one.job_id === job_id);
+  await store(job, "a.js", "text/plain", witness.script("plain text as a script"));
+  const page = await browser.newPage();
+  await page.goto(`${hub.url}/health`);
+  const loaded = await page.evaluate(`new Promise((resolve) => {
+    const script = document.createElement("script");
+    script.onload = () => resolve("loaded");
+    script.onerror = () => resolve("refused");
+    script.src = "/jobs/${job_id}/assets/a.js";
+    document.documentElement.append(script);
+  })`);
+  await page.close();
+  expect(loaded).toBe("refused");
+  expect(witness.told()).not.toContain("plain text as a script");
+}, 30_000);
+
+test("the explorer at /docs works under its policy and runs nothing of anybody else", async () => {
+  const page = await browser.newPage();
+  const broken: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error") broken.push(message.text());
+  });
+  await page.goto(`${hub.url}/docs`);
+  await page.getByText("/jobs/{id}/cancel", { exact: true }).first().waitFor();
+  expect(broken).toEqual([]);
+  await page.evaluate(`
+    const element = document.createElement("script");
+    element.textContent = ${JSON.stringify(witness.script("inline in docs"))};
+    document.body.append(element);
+    const picture = document.createElement("img");
+    picture.setAttribute("onerror", ${JSON.stringify(witness.script("attribute in docs"))});
+    picture.src = "data:,";
+    document.body.append(picture);
+    new Promise((resolve) => picture.addEventListener("error", resolve));
+  `);
+  await page.close();
+  expect(broken.some((text) => text.includes("Content Security Policy"))).toBeTrue();
+  expect(witness.told().filter((name) => name.endsWith("in docs"))).toEqual([]);
+}, 60_000);
