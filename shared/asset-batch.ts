@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { type AppError, invalid } from "./errors.ts";
+import { parseJson } from "./json.ts";
 import { AssetMeta } from "./schema/asset.ts";
 
 /**
@@ -41,7 +42,7 @@ const refuse = (index: number, msg: string, ...field: string[]): AppError =>
 function readHead(text: Uint8Array, index: number) {
   let raw: unknown;
   try {
-    raw = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(text));
+    raw = parseJson(new TextDecoder("utf-8", { fatal: true }).decode(text));
   } catch {
     throw refuse(index, "its head is not JSON");
   }

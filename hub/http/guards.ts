@@ -60,7 +60,7 @@ export const requireToken = (config: {
   };
 };
 
-/** Refuses a body longer than `most` without reading it to its end, and one that is no UTF-8. */
+/** Refuses a body longer than `most` without reading it to its end, one that is no UTF-8, and one that is nested too deep. */
 export const jsonLimit = (most: number): Guard => {
   const limit = bodyLimit({
     maxSize: most,

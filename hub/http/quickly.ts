@@ -1,4 +1,5 @@
 import type { Context, MiddlewareHandler } from "hono";
+import { parseJson } from "#shared/json.ts";
 import type { HttpEnv } from "./env.ts";
 
 /**
@@ -25,7 +26,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 function parse(bytes: ArrayBuffer): unknown {
   try {
-    return JSON.parse(utf8.decode(bytes));
+    return parseJson(utf8.decode(bytes));
   } catch {
     return undefined;
   }

@@ -1,6 +1,7 @@
 import { createRoute } from "@hono/zod-openapi";
 import { DirectUpload, DirectUploadBody, DirectUploadDone } from "#shared/schema/direct-upload.ts";
 import type { HubContext } from "../context.ts";
+import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails, json, ok } from "../http/openapi-parts.ts";
 import { beginDirectUpload, endDirectUpload } from "../jobs/direct-uploads.ts";
@@ -36,6 +37,7 @@ const begin = createRoute({
   tags,
   summary: "Ask for leave to put a captured body into the object store",
   description,
+  middleware: [jsonBodyLimit],
   request: { params: BatchParams, headers, ...json(DirectUploadBody, BODY) },
   responses: { ...ok(DirectUpload), ...fails(400, 401, 404, 409, 413, 415, 422) },
 });
@@ -45,6 +47,7 @@ const end = createRoute({
   tags,
   summary: "Tell that the body lies in the object store",
   description: `${description} The body is checked and becomes an asset.`,
+  middleware: [jsonBodyLimit],
   request: { params: DirectUploadParams, headers, ...json(DirectUploadDone, DONE) },
   responses: { ...ok(StoredFile), ...fails(400, 401, 404, 409, 413, 415, 422) },
 });

@@ -1,4 +1,5 @@
 import type { MiddlewareHandler } from "hono";
+import { parseJson } from "#shared/json.ts";
 import { RegistrySlug } from "#shared/schema/engine.ts";
 import type { HubContext } from "../context.ts";
 import type { HttpEnv } from "../http/env.ts";
@@ -10,7 +11,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 function parsed(text: string | null): unknown {
   try {
-    return JSON.parse(text ?? "");
+    return parseJson(text ?? "");
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { AppError } from "#shared/errors.ts";
+import { parseJson } from "#shared/json.ts";
 import { ACTION_GRACE_MS, ACTION_TIMEOUT_S, MAX_JSON_BODY_BYTES } from "#shared/limits.ts";
 import { SESSION_ACTIONS, type SessionActionName } from "#shared/schema/session.ts";
 import type { HubEntry } from "../cluster/hubs.ts";
@@ -145,7 +146,7 @@ function answerWithin(c: C, body: Uint8Array | ReadableStream | null): number {
 function timeoutIn(action: SessionActionName, body: Uint8Array): number {
   try {
     const text = Buffer.from(body).toString();
-    const parsed = SESSION_ACTIONS[action].safeParse(text === "" ? {} : JSON.parse(text));
+    const parsed = SESSION_ACTIONS[action].safeParse(text === "" ? {} : parseJson(text));
     return parsed.success ? parsed.data.timeout_s : 0;
   } catch {
     return 0;

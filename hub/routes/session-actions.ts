@@ -1,5 +1,6 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { AppError, badRequest } from "#shared/errors.ts";
+import { parseJson } from "#shared/json.ts";
 import {
   Picture,
   SESSION_ACTIONS,
@@ -76,7 +77,7 @@ async function argsOf<A extends SessionActionName>(
     throw new AppError("unsupported_media", "content-type must be application/json");
   let raw: unknown;
   try {
-    raw = text === "" ? {} : JSON.parse(text);
+    raw = text === "" ? {} : parseJson(text);
   } catch {
     throw badRequest("body is not valid JSON");
   }

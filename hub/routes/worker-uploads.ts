@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import { MAX_BATCH_BYTES, parseBatch } from "#shared/asset-batch.ts";
 import { AppError, badRequest, invalid } from "#shared/errors.ts";
 import { toIssues } from "#shared/issues.ts";
+import { parseJson } from "#shared/json.ts";
 import { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
 import { ErrorBody } from "#shared/schema/error.ts";
 import { sameSecret } from "#shared/secret.ts";
@@ -99,7 +100,7 @@ function metaOf(c: Context, name: string): AssetMeta {
   const encoded = header(c, "X-Asset-Meta", /^[A-Za-z0-9_-]+=*$/, "must be base64url");
   let raw: unknown;
   try {
-    raw = JSON.parse(Buffer.from(encoded, "base64url").toString());
+    raw = parseJson(Buffer.from(encoded, "base64url").toString());
   } catch {
     throw invalid(["header", "X-Asset-Meta"], "must be base64url of JSON");
   }

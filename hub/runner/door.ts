@@ -2,6 +2,7 @@ import { chownSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import type { Clock } from "#shared/clock.ts";
 import { AppError, errorMessage } from "#shared/errors.ts";
+import { parseJson } from "#shared/json.ts";
 import type { Log } from "#shared/log.ts";
 import { SESSION_ACTIONS, type SessionActionName } from "#shared/schema/session.ts";
 import { createFrameReader, type DoorFrame, writeFrame } from "./frames.ts";
@@ -208,9 +209,9 @@ const isAction = (name: string): name is SessionActionName => Object.hasOwn(SESS
 /** @throws AppError bad_request */
 function jsonOf(body: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder().decode(body));
-  } catch {
-    throw new AppError("bad_request", "the body is no JSON");
+    return parseJson(new TextDecoder().decode(body));
+  } catch (err) {
+    throw new AppError("bad_request", `the body is no JSON: ${errorMessage(err)}`);
   }
 }
 

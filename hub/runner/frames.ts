@@ -1,3 +1,5 @@
+import { parseJson } from "#shared/json.ts";
+
 /**
  * What goes through the door of a sandbox: frames of `u32 header length, u32 body length, header, body`, both lengths big
  * endian, the header JSON, the body JSON or bytes. `guest/door.ts` writes and reads the same on its side.
@@ -75,7 +77,7 @@ export function createFrameReader(limits: {
 }
 
 function objectOf(text: string): Record<string, unknown> {
-  const value: unknown = JSON.parse(text);
+  const value = parseJson(text);
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new Error("the header of a frame is no object");
   return value as Record<string, unknown>;

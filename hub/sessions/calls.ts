@@ -1,5 +1,6 @@
 import { AppError, notFound } from "#shared/errors.ts";
 import { newToken } from "#shared/ids.ts";
+import { parseJson } from "#shared/json.ts";
 import { ACTION_GRACE_MS, MAX_ACTIONS_AT_ONCE } from "#shared/limits.ts";
 import { BROWSER_STARTING, type SessionReply } from "#shared/link/messages.ts";
 import type { HubContext } from "../context.ts";
@@ -153,5 +154,5 @@ export async function resultOf(
   { blob, result }: Pick<SessionReply, "blob" | "result">,
 ): Promise<unknown> {
   if (blob === null) return result;
-  return JSON.parse(await readBlob(ctx, session, blob));
+  return parseJson(await readBlob(ctx, session, blob));
 }

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { isNestedDeeper, NESTED_DEEPER } from "../json.ts";
 
 /** What came in on the link: a message, a type this version does not know (skip it), or garbage (close 1008). */
 export type Decoded<T> =
@@ -15,6 +16,7 @@ interface Union<T> {
 export function decoderOf<T>(union: Union<T>): (frame: string) => Decoded<T> {
   const known = new Set(union.options.map((o) => o.shape.type.value));
   return (frame) => {
+    if (isNestedDeeper(frame)) return { kind: "bad", reason: `a frame ${NESTED_DEEPER}` };
     let raw: unknown;
     try {
       raw = JSON.parse(frame);

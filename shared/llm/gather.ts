@@ -1,3 +1,4 @@
+import { parseJson } from "../json.ts";
 import type { TokenUsage } from "../schema/attempt.ts";
 import { ChatError } from "./types.ts";
 
@@ -106,7 +107,7 @@ export function reasonOf(answer: unknown): string {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

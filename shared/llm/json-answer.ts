@@ -1,3 +1,5 @@
+import { parseJson } from "../json.ts";
+
 const FENCE = /```[ \t]*(?:json[c5]?)?[ \t]*\r?\n([\s\S]*?)```/gi;
 /** Characters that are looked at in all: an answer of nothing but brackets must not take for ever. */
 const MAX_LOOKS = 5_000_000;
@@ -20,7 +22,7 @@ export function findJson(answer: string, schema: Record<string, unknown>): unkno
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

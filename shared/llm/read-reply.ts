@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { parseJson } from "../json.ts";
 import { createGatherer, type Gathered, reasonOf } from "./gather.ts";
 import { createSseReader } from "./sse.ts";
 import { ChatError } from "./types.ts";
@@ -68,7 +69,7 @@ function isStream(chunk: Buffer): boolean | null {
 
 function parseChunk(data: string): unknown {
   try {
-    return JSON.parse(data);
+    return parseJson(data);
   } catch {
     throw new ChatError("bad_answer", `the stream holds what is not JSON: ${reasonOf(data)}`);
   }
@@ -76,7 +77,7 @@ function parseChunk(data: string): unknown {
 
 function parsePlain(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     throw new ChatError("bad_answer", `the answer is not JSON: ${reasonOf(text)}`);
   }

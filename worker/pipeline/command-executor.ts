@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
 import type { Clock } from "#shared/clock.ts";
+import { parseJson } from "#shared/json.ts";
 import type { Log } from "#shared/log.ts";
+import { MAX_JSON_DEPTH } from "#shared/schema/queue.ts";
 import { signalGroup } from "#shared/signal-group.ts";
 import { captureAll } from "./capture.ts";
 import { offerToOomKiller, watchMemory } from "./memory.ts";
@@ -156,11 +158,11 @@ function outcomeOf({ code, signal }: { code: number | null; signal: string | nul
   return failed("error", words);
 }
 
-/** The output is what was printed, when that is JSON. */
+/** The output is what was printed, when that is JSON of no more levels than are kept. */
 function parsed(text: string, truncated: boolean): unknown {
   if (truncated || text.trim() === "") return null;
   try {
-    return JSON.parse(text);
+    return parseJson(text, MAX_JSON_DEPTH);
   } catch {
     return null;
   }

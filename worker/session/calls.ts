@@ -1,9 +1,11 @@
 import { type Clock, DeadlineError, withDeadline } from "#shared/clock.ts";
+import { isNestedDeeper } from "#shared/json.ts";
 import { MAX_INLINE_RESULT_BYTES } from "#shared/limits.ts";
 import { type HubSessionCall, type SessionReply, TakeName } from "#shared/link/messages.ts";
+import { MAX_JSON_DEPTH } from "#shared/schema/queue.ts";
 import { SaveProfile } from "#shared/schema/session.ts";
 import type { ActionContext } from "#worker/actions/context.ts";
-import { ActionFailure, failureOf, late, timedOut } from "#worker/actions/failure.ts";
+import { ActionFailure, failureOf, late, refused, timedOut } from "#worker/actions/failure.ts";
 import { stopLateLoads } from "#worker/actions/loads.ts";
 import { type ActionName, isAction, runAction } from "#worker/actions/run-action.ts";
 import { type PageSnapshot, pageSnapshot } from "#worker/actions/snapshot.ts";
@@ -173,6 +175,8 @@ export async function answerCall(
     const ms = deps.clock.monotonic() - since;
     const place = await live.place();
     const text = JSON.stringify(result ?? null);
+    if (isNestedDeeper(text, MAX_JSON_DEPTH))
+      throw refused(`the result is nested more than ${MAX_JSON_DEPTH} levels deep`);
     // Counted in characters first: most results are small, and bytes are at most three times as many.
     const large =
       text.length * 3 > MAX_INLINE_RESULT_BYTES &&

@@ -2,6 +2,7 @@ import { cleanJson } from "#drizzle/clean.ts";
 import { chunksOf } from "#shared/archive/streams.ts";
 import { isoTime } from "#shared/clock.ts";
 import { AppError, badRequest, errorMessage, notFound } from "#shared/errors.ts";
+import { parseJson } from "#shared/json.ts";
 import { MAX_STATE_BYTES, type PluginKeysQuery, type PluginState } from "#shared/schema/plugin.ts";
 import type { PluginStateRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
@@ -94,7 +95,7 @@ async function readValue(body: ReadableStream<Uint8Array> | Uint8Array): Promise
 
 function parseValue(body: Uint8Array): unknown {
   try {
-    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    const value = parseJson(new TextDecoder("utf-8", { fatal: true }).decode(body));
     // Answered as it will be read again.
     return JSON.parse(cleanJson(value));
   } catch (err) {

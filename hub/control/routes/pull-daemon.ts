@@ -1,4 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import { jsonBodyLimit } from "#hub/http/guards.ts";
 import { newApp } from "#hub/http/new-app.ts";
 import { fails, json, ok } from "#hub/http/openapi-parts.ts";
 import { WorkerCommand } from "#shared/schema/pull.ts";
@@ -18,7 +19,7 @@ import { getLeases } from "../pull/leases.ts";
 import { liveRuns, tellLiveRuns } from "../pull/live-runs.ts";
 import { answerCheck } from "../pull/waiting-checks.ts";
 import { requirePuller } from "../pull/workers.ts";
-import { requireSecret } from "./pull.ts";
+import { reportLimit, requireSecret } from "./pull.ts";
 
 const tags = ["pull workers"];
 const path = (name: string) => `/api/v1/workers/{id}/${name}`;
@@ -34,6 +35,7 @@ const routes = {
     summary: "Tell a worker to drain, resume, recycle its processes, or stop",
     description:
       "It obeys with its next heartbeat, or at once when it waits for its configuration.",
+    middleware: [jsonBodyLimit],
     request: { params, ...json(AdminCommand) },
     responses: { 202: ok(WorkerCommand)[200], ...fails(400, 404, 409, 413, 415, 422) },
   }),
@@ -44,8 +46,9 @@ const routes = {
     summary: "What a worker is to do; waits for a change",
     description:
       "For the worker's daemon. Answered when the revision differs from the one sent, or after wait_ms.",
+    middleware: [jsonBodyLimit],
     request: { params, ...json(ConfigPoll) },
-    responses: { ...ok(WorkerConfig), ...fails(400, 401, 404, 409, 415, 422) },
+    responses: { ...ok(WorkerConfig), ...fails(400, 401, 404, 409, 413, 415, 422) },
   }),
   logs: createRoute({
     method: "post",
@@ -53,6 +56,7 @@ const routes = {
     tags,
     summary: "What a worker's running tasks printed last",
     description: "For the worker's daemon. Replaces what it told before.",
+    middleware: [reportLimit],
     request: { params, ...json(LiveLogs) },
     responses: {
       ...ok(z.object({ ok: z.literal(true) })),
@@ -65,6 +69,7 @@ const routes = {
     tags,
     summary: "What a worker found when it loaded a workload's code",
     description: "For the worker's daemon, which was asked with the answer of its heartbeat.",
+    middleware: [jsonBodyLimit],
     request: { params, ...json(AnswerCheck) },
     responses: {
       ...ok(z.object({ ok: z.literal(true) })),

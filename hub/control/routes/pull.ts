@@ -1,11 +1,11 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import type { HttpEnv } from "#hub/http/env.ts";
+import { jsonBodyLimit, jsonLimit } from "#hub/http/guards.ts";
 import { newApp } from "#hub/http/new-app.ts";
 import { fails, json, ok } from "#hub/http/openapi-parts.ts";
 import { quickly } from "#hub/http/quickly.ts";
-import { AppError, notFound } from "#shared/errors.ts";
+import { notFound } from "#shared/errors.ts";
 import { PageQuery, pageOf } from "#shared/schema/page.ts";
 import { plainExchange } from "#shared/schema/plain.ts";
 import {
@@ -43,12 +43,7 @@ import { checkWorkerSecret } from "./worker-secret.ts";
 
 /** Reports carry what tasks printed. */
 const MAX_REPORT_BYTES = 256 * 1024 * 1024;
-const reportLimit = bodyLimit({
-  maxSize: MAX_REPORT_BYTES,
-  onError: () => {
-    throw new AppError("too_large", `body is larger than ${MAX_REPORT_BYTES} bytes`);
-  },
-});
+export const reportLimit = jsonLimit(MAX_REPORT_BYTES);
 
 const path = (rest = "") => `/api/v1/workers${rest}`;
 const Params = z.object({
@@ -98,6 +93,7 @@ const routes = {
     tags: ["pull workers"],
     summary: "Change which workloads a worker runs",
     description: "An empty `replace` means every workload. It counts from the next claim on.",
+    middleware: [jsonBodyLimit],
     request: { params: Params, ...json(ChangeFilter, { op: "add", workloads: ["thumbnails"] }) },
     responses: { ...ok(PullWorker), ...fails(400, 404, 409, 413, 415, 422) },
   }),

@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { NESTED_DEEPER } from "#shared/json.ts";
+import type { FakeWorker } from "#test/support/fake-worker.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
+import { callsOf, type OpenApi, type SampleCall } from "#test/support/sample-calls.ts";
+
+/** JSON that is nested without end is refused before anything parses it, wherever JSON comes in. */
+
+const PASSWORD = "attack-suite-password";
+/** What one request may take of this process, which is also the one that sends it. Time on the wall says nothing on a busy machine. */
+const MAX_CPU_MS = 1_000;
+
+let hub: TestHub;
+let control: TestHub;
+let worker: FakeWorker;
+beforeAll(async () => {
+  const env = { SVC_ADMIN_PASSWORD: PASSWORD };
+  hub = await startTestHub({ env, alone: true });
+  control = await startTestHub({ env, mode: "control", alone: true });
+  worker = await hub.worker({ lanes: 4 });
+}, 30_000);
+afterAll(async () => {
+  await hub?.close();
+  await control?.close();
+});
+
+const BODIES = {
+  "800 KB of [": "[".repeat(800_000),
+  "objects, 100,000 deep": `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`,
+  "a field, 100,000 deep": `{"url":"http://site.test/","pk":"a","extra":${"[".repeat(100_000)}${"]".repeat(100_000)}}`,
+};
+
+/** What a call has taken of the processor until it was answered. */
+async function cpuOf<T>(work: () => Promise<T>): Promise<{ value: T; ms: number }> {
+  const before = process.cpuUsage();
+  const value = await work();
+  const { user, system } = process.cpuUsage(before);
+  return { value, ms: (user + system) / 1_000 };
+}
+
+const documentOf = async (at: TestHub) => (await at.call("GET", "/openapi.json")).body as OpenApi;
+
+/** Refused, with what took too long. A call to health that is sent beside it must be answered. */
+async function judge(at: TestHub, call: Pick<SampleCall, "method" | "path">, body: string) {
+  const headers = { "x-admin-password": PASSWORD };
+  const health = at === control ? "/api/v1/health" : "/health";
+  const { value, ms } = await cpuOf(() =>
+    Promise.all([at.call(call.method, call.path, body, { headers }), at.call("GET", health)]),
+  );
+  const [answer, beside] = value;
+  const told = answer.status === 400 && String(answer.body?.detail).includes(NESTED_DEEPER);
+  const wrong = [
+    ...(told ? [] : [`${answer.status} ${answer.text.slice(0, 120)}`]),
+    ...(beside.status === 200 ? [] : [`health ${beside.status}`]),
+    ...(ms < MAX_CPU_MS ? [] : [`took ${Math.round(ms)} ms`]),
+  ];
+  return wrong.map((what) => `${call.method} ${call.path}: ${what}`);
+}
+
+for (const [what, body] of Object.entries(BODIES))
+  test(`every route of both services that takes JSON refuses ${what}`, async () => {
+    const opened = await hub.call("POST", "/sessions", {});
+    expect(opened.status).toBe(201);
+    const session = `/sessions/${opened.body.session_id}`;
+    const wrong: string[] = [];
+    let tried = 0;
+    for (const at of [hub, control])
+      for (const call of callsOf(await documentOf(at))) {
+        if (!call.type?.includes("json")) continue;
+        tried += 1;
+        const path = call.path.replace(/^\/sessions\/[^/]+/, session);
+        wrong.push(...(await judge(at, { ...call, path }, body)));
+      }
+    expect(wrong).toEqual([]);
+    // Beside the pages' own login, which is no part of the API.
+    expect(await judge(hub, { method: "POST", path: "/ui/login" }, body)).toEqual([]);
+    expect(tried).toBeGreaterThan(100);
+    await hub.call("DELETE", session);
+  }, 240_000);
+
+test("a key, a charset and a content type of another spelling change nothing", async () => {
+  const body = BODIES["objects, 100,000 deep"];
+  const variants: Record<string, string>[] = [
+    { "idempotency-key": "deep-1" },
+    { "content-type": "application/json; charset=utf-8" },
+    { "content-type": "Application/JSON" },
+    { "content-type": "application/vnd.api+json" },
+  ];
+  for (const init of variants) {
+    const { value, ms } = await cpuOf(() => hub.call("POST", "/jobs", body, { headers: init }));
+    expect({ init, status: value.status, slow: ms > MAX_CPU_MS }).toMatchObject({
+      init,
+      slow: false,
+    });
+    expect([400, 415]).toContain(value.status);
+  }
+});
+
+test("the value of a plugin's state is refused", async () => {
+  for (const body of Object.values(BODIES))
+    expect(
+      await judge(control, { method: "PUT", path: "/api/v1/plugins/words/state/counts" }, body),
+    ).toEqual([]);
+});
+
+test("frames of a worker's link are refused, before and after it has registered", async () => {
+  const frame = `{"type":"registration","capabilities":${BODIES["objects, 100,000 deep"]}}`;
+  const { value, ms } = await cpuOf(async () => {
+    const socket = new WebSocket(`${hub.url.replace("http", "ws")}/workers/w77/link`);
+    socket.onopen = () => socket.send(frame);
+    return new Promise<CloseEvent>((resolve) => {
+      socket.onclose = resolve;
+    });
+  });
+  expect([value.code, value.reason]).toEqual([1008, `a frame ${NESTED_DEEPER}`]);
+  expect(ms).toBeLessThan(MAX_CPU_MS);
+  const hostile = await hub.worker({ worker_id: "w78" });
+  hostile.socket.send(`{"type":"WorkerHeartbeat","in_flight":${BODIES["800 KB of ["]}`);
+  expect(await hostile.closed).toMatchObject({ code: 1008, reason: `a frame ${NESTED_DEEPER}` });
+  expect((await hub.call("GET", "/health")).status).toBe(200);
+});
+
+test("what a worker says of an asset is refused, in a header and in a batch", async () => {
+  const { job_id } = (await hub.call("POST", "/jobs", { url: TARGET })).body;
+  const job = await worker.assigned.next((one) => one.job_id === job_id);
+  const { upload_token } = await worker.registered;
+  const deep = `{"kind":${"[".repeat(30_000)}`;
+  const at = `${hub.url}/workers/${worker.worker_id}/jobs/${job.job_id}`;
+  const headers = {
+    Authorization: `Bearer ${upload_token}`,
+    "X-Lease-Token": String(job.lease_token),
+    "X-Sha256": "0".repeat(64),
+  };
+  const meta = Buffer.from(deep).toString("base64url");
+  const one = await fetch(`${at}/assets/a.png`, {
+    ...{ method: "PUT", body: "x", headers: { ...headers, "X-Asset-Meta": meta } },
+  });
+  expect(one.status).toBe(422);
+  const head = Buffer.from(deep);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(head.length);
+  const batch = await fetch(`${at}/assets`, {
+    ...{ method: "PUT", body: Buffer.concat([length, head]), headers },
+  });
+  expect([batch.status, await batch.text()]).toEqual([
+    422,
+    expect.stringContaining("its head is not JSON"),
+  ]);
+});
