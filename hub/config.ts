@@ -16,7 +16,9 @@ import {
   text,
 } from "#shared/env.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat } from "#shared/log.ts";
+import type { SecretHosts } from "#shared/recipe-secrets.ts";
 import { HOST_NAME } from "#shared/schema/agent.ts";
+import { workerSecret } from "#shared/secret.ts";
 import type { TlsFiles } from "./http/tls.ts";
 import type { S3Keys } from "./stores/s3-url.ts";
 
@@ -50,6 +52,38 @@ const variableNames = list().pipe(
     z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be names of variables, comma-separated"),
   ),
 );
+
+/** `NAME`, `NAME@host` or `NAME@*.host`; a name may come several times, once for each of its hosts. */
+const boundNames = list().pipe(
+  z
+    .array(
+      z
+        .string()
+        .regex(
+          /^[A-Za-z_][A-Za-z0-9_]*(@(\*\.)?([A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|\[[0-9A-Fa-f:.]+\]))?$/,
+          "must be names of variables, or NAME@HOST, comma-separated",
+        ),
+    )
+    .transform((all) =>
+      all.map((entry) => {
+        const [name = "", host] = entry.split("@");
+        return { name, host: host?.toLowerCase() ?? null };
+      }),
+    ),
+);
+
+/** What stands before `*_API_KEY`, say, may be anything. */
+const variablePatterns = list().pipe(
+  z.array(
+    z
+      .string()
+      .regex(
+        /^\*?[A-Za-z_][A-Za-z0-9_]*$/,
+        "must be names of variables, or * and the end of names, comma-separated",
+      ),
+  ),
+);
+const DEFAULT_ENGINE_KEYS = ["*_API_KEY"];
 
 /** A JSON list of words, or words with spaces between them; no shell reads either. */
 const argv = z
@@ -139,7 +173,9 @@ export const HubEnv = z.object({
     .describe("human, json or auto: human on a terminal, JSON elsewhere"),
   WORKER_SECRET: secretText()
     .meta(RELOADED)
-    .describe("Handshake secret of the worker link; unset = none"),
+    .describe(
+      "Handshake secret of the worker link; unset: one made of SVC_API_TOKEN, where that is set",
+    ),
   PUBLIC_BASE_URL: httpBase.describe(
     "Hub URL told to workers: default http://hub:8000 in hub mode, none in dev mode",
   ),
@@ -162,10 +198,10 @@ export const HubEnv = z.object({
     .meta(RELOADED)
     .describe("How long POST /jobs waits for a free lane before 503"),
   SVC_VERSION: optionalText().describe("Version of the hub when its source hash is unavailable"),
-  SVC_RECIPE_ENV: variableNames
+  SVC_RECIPE_ENV: boundNames
     .meta(RELOADED)
     .describe(
-      "Names of the hub's variables whose values recipes may use, comma-separated; none by default",
+      "Names of the hub's variables whose values recipes may use, comma-separated; NAME@HOST or NAME@*.HOST binds one to a host, else it is entered on the recipe's own host alone; none by default",
     ),
   CODEGEN_LLM_URL: httpBase
     .meta(RELOADED)
@@ -176,10 +212,10 @@ export const HubEnv = z.object({
   CODEGEN_LLM_API_KEY: secretText()
     .meta(RELOADED)
     .describe("Its key, never shown; none by default"),
-  SVC_ENGINE_KEY_ENV: variableNames
+  SVC_ENGINE_KEY_ENV: variablePatterns
     .meta(RELOADED)
     .describe(
-      "Names of the hub's variables that engines may name as their key, comma-separated; default any but the program's own",
+      "Names of the hub's variables that engines may name as their key, comma-separated, * for any beginning; never the program's own; default *_API_KEY",
     ),
   SVC_ADMIN_PASSWORD: z
     .string()
@@ -309,6 +345,7 @@ export interface HubConfig {
   readonly minio_prefixes: readonly string[];
   readonly log_level: (typeof LOG_LEVELS)[number];
   readonly log_format: LogFormat;
+  /** WORKER_SECRET, else one derived from the token; null where there is neither. */
   readonly worker_secret: string | null;
   readonly public_base_url: string | null;
   readonly api_token: string | null;
@@ -319,14 +356,19 @@ export interface HubConfig {
   readonly submit_wait_ms: number;
   /** Values that recipes may use, by name. Never stored, logged or answered. */
   readonly recipe_env: Readonly<Record<string, string>>;
+  /** On which hosts they may be entered; those that are bound to none are not here. */
+  readonly recipe_hosts: SecretHosts;
   /** The engine when none is configured. The key is never stored or logged. */
   readonly codegen: {
     readonly url: string;
     readonly model: string;
     readonly api_key: string | null;
   } | null;
-  /** Variables that engines may name as their key; empty: any that is not the program's own. */
-  readonly engine_key_names: readonly string[];
+  /**
+   * Value of a variable that an engine names as its key; undefined when it is not set, null when SVC_ENGINE_KEY_ENV does not
+   * allow it. Never stored or logged, and answered to workers alone.
+   */
+  readonly engineKey: (name: string) => string | null | undefined;
   readonly admin_password: string | null;
   readonly deploy: {
     readonly argv: readonly string[] | null;
@@ -348,8 +390,6 @@ export interface HubConfig {
   readonly watchdog: { readonly silent_ms: number; readonly max_per_hour: number };
   /** Names of the variables that were given, as such or as a flag. */
   readonly given: ReadonlySet<string>;
-  /** Value of a variable that is not the program's own, for keys that settings name; undefined when it is not set. */
-  readonly foreignVariable: (name: string) => string | undefined;
   /** What `nodeVersion` falls back to (fleet spec §9.2). */
   readonly version_fallback: string | undefined;
   /** Dev mode answers only to loopback names, so that a web page cannot rebind its name to the hub. */
@@ -390,7 +430,25 @@ const COMMAND_INHERITS =
   /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|SSH_AUTH_SOCK|XDG_[A-Z_]+|(https?|no|all)_proxy)$/i;
 /** Values of these belong to this program itself. */
 const OWN_VARIABLE =
-  /^(SVC_|WORKER_|HUB_URL$|CODEGEN_LLM_API_KEY$|PG[A-Z]+$|(S3|AWS)_(ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN)$)/i;
+  /^(SVC_|WORKER_|FLOTILLA_|HUB_URL$|CODEGEN_LLM_API_KEY$|PG[A-Z]+$|(S3|AWS)_(ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN)$)/i;
+
+function hostsByName(entries: readonly { name: string; host: string | null }[]) {
+  const hosts: Record<string, string[]> = {};
+  for (const { name, host } of entries)
+    if (host !== null) hosts[name] = [...(hosts[name] ?? []), host];
+  return hosts;
+}
+
+/** The list says which; the program's own secrets are none, whatever it says. */
+function engineKeys(given: readonly string[], env: EnvSource): HubConfig["engineKey"] {
+  const patterns = given.length > 0 ? given : DEFAULT_ENGINE_KEYS;
+  const allows = (pattern: string, name: string) =>
+    pattern.startsWith("*") ? name.endsWith(pattern.slice(1)) : name === pattern;
+  return (name) =>
+    OWN_VARIABLE.test(name) || !patterns.some((pattern) => allows(pattern, name))
+      ? null
+      : env[name]?.trim() || undefined;
+}
 
 const LOOPBACK = /^(localhost|127\.[0-9.]+|::1|\[::1\])$/;
 
@@ -504,7 +562,7 @@ export function loadHubConfig(
     ),
     log_level: e.SVC_LOG_LEVEL,
     log_format: e.SVC_LOG_FORMAT,
-    worker_secret: e.WORKER_SECRET ?? null,
+    worker_secret: workerSecret(e.WORKER_SECRET, e.SVC_API_TOKEN),
     public_base_url: e.PUBLIC_BASE_URL ?? (mode === "hub" ? usualBase(e) : null),
     api_token: e.SVC_API_TOKEN ?? null,
     cors_origins: Object.freeze(e.SVC_CORS_ORIGINS),
@@ -512,9 +570,15 @@ export function loadHubConfig(
     max_asset_bytes: e.SVC_MAX_ASSET_BYTES,
     max_profile_bytes: e.SVC_PROFILE_MAX_BYTES,
     submit_wait_ms: e.SVC_SUBMIT_WAIT_S,
-    recipe_env: Object.freeze(valuesOf(blankIsUnset(env), e.SVC_RECIPE_ENV)),
+    recipe_env: Object.freeze(
+      valuesOf(
+        blankIsUnset(env),
+        e.SVC_RECIPE_ENV.map(({ name }) => name),
+      ),
+    ),
+    recipe_hosts: Object.freeze(hostsByName(e.SVC_RECIPE_ENV)),
     codegen: codegenOf(e),
-    engine_key_names: Object.freeze(e.SVC_ENGINE_KEY_ENV),
+    engineKey: engineKeys(e.SVC_ENGINE_KEY_ENV, env),
     admin_password: e.SVC_ADMIN_PASSWORD ?? null,
     deploy: Object.freeze({
       argv: e.SVC_DEPLOY_ARGV ?? null,
@@ -537,7 +601,6 @@ export function loadHubConfig(
       max_per_hour: e.SVC_WATCHDOG_MAX_PER_HOUR,
     }),
     given: new Set(Object.keys(given)),
-    foreignVariable: (name: string) => (OWN_VARIABLE.test(name) ? undefined : env[name]),
     version_fallback: e.SVC_VERSION,
     loopback_hosts_only: mode === "dev" && LOOPBACK.test(host),
     queue: Object.freeze({

@@ -18,6 +18,29 @@ export const fillSecrets = (text: string, secrets: Readonly<Record<string, strin
     Object.hasOwn(secrets, name) ? (secrets[name] ?? whole) : whole,
   );
 
+/** Hosts on which a value may be entered, by the name of its variable: `login.site.test`, or `*.site.test` for all below it. */
+export type SecretHosts = Readonly<Record<string, readonly string[]>>;
+
+const isOnHost = (host: string, pattern: string): boolean =>
+  pattern.startsWith("*.") ? host.endsWith(pattern.slice(1)) : host === pattern;
+
+/**
+ * Why the placeholders of a text may not be filled in a frame of this address, in words that hold no value; null when they
+ * may. Only an http or https address says whose the frame is.
+ */
+export function secretRefusal(text: string, hosts: SecretHosts, frame_url: string): string | null {
+  const url = URL.canParse(frame_url) ? new URL(frame_url) : null;
+  const host = url !== null && /^https?:$/.test(url.protocol) ? url.hostname : null;
+  for (const [, name = ""] of text.matchAll(PLACEHOLDER)) {
+    const bound = Object.hasOwn(hosts, name) ? (hosts[name] ?? []) : [];
+    if (host !== null && bound.some((pattern) => isOnHost(host, pattern))) continue;
+    const where = host ?? "a frame without a host of its own";
+    const how = host === null ? "" : `: SVC_RECIPE_ENV=${name}@${host} of the hub would allow it`;
+    return `${name} is not for ${where}, but for ${bound.join(", ") || "no host"}${how}`;
+  }
+  return null;
+}
+
 /** Why a recipe cannot run, in words that name the variable and never a value; null when every value is there. */
 export function missingSecret(
   actions: readonly RecipeAction[],

@@ -1,4 +1,21 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+
+/** Another label would be another secret: a fleet's hubs and workers must agree on it over versions. */
+const LABEL = "flotilla worker secret v1";
+
+/**
+ * What opens the worker link and the calls between hubs: WORKER_SECRET, else a value that whoever knows SVC_API_TOKEN can make
+ * and that does not tell the token. Null, an open LAN (fleet spec §5), only where neither is set.
+ */
+export function workerSecret(
+  given: string | undefined,
+  api_token: string | undefined,
+): string | null {
+  if (given !== undefined) return given;
+  return api_token === undefined
+    ? null
+    : createHmac("sha256", api_token).update(LABEL).digest("hex");
+}
 
 const digest = (text: string) => createHash("sha256").update(text).digest();
 

@@ -21,6 +21,7 @@ import { CDP_PORT_BASE, DISPLAY_BASE, VNC_PORT_BASE } from "#shared/limits.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "#shared/log.ts";
 import { MAX_SLOTS } from "#shared/schema/pull.ts";
 import { Slug } from "#shared/schema/workload.ts";
+import { workerSecret } from "#shared/secret.ts";
 
 const GIB = 1024 ** 3;
 const NAVIGATION_BLOCKS = ["loopback", "private"] as const;
@@ -76,7 +77,9 @@ export const WorkerEnv = z.object({
     .describe(
       "File of the authority (PEM) that has signed the hubs' certificates: no other hub is trusted then; unset: those of the system.",
     ),
-  WORKER_SECRET: secretText().describe("Shared secret of the worker link; unset means none."),
+  WORKER_SECRET: secretText().describe(
+    "Shared secret of the worker link; unset: one made of SVC_API_TOKEN, where that is set.",
+  ),
   SVC_WORKER_ID: z
     .string()
     .regex(WORKER_ID, "must be letters, digits, - and _, at most 64")
@@ -228,7 +231,7 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
   return deepFreeze({
     hub_url: v.HUB_URL ?? null,
     tls_ca: v.SVC_TLS_CA ?? null,
-    worker_secret: v.WORKER_SECRET ?? null,
+    worker_secret: workerSecret(v.WORKER_SECRET, v.SVC_API_TOKEN),
     worker_id: v.SVC_WORKER_ID ?? null,
     version: v.WORKER_VERSION ?? null,
     data_dir: resolve(v.SVC_DATA_DIR),

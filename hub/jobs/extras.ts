@@ -30,7 +30,7 @@ export async function runExtras(ctx: HubContext, row: JobRow): Promise<RunExtras
     login_recipe,
     profile: await profileForJob(ctx, options),
     popup_policy: settings?.popup_policy ?? "allow",
-    secrets: recipeSecrets(ctx, actions),
+    ...recipeSecrets(ctx, actions, row.host),
   });
 }
 

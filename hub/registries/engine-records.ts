@@ -25,6 +25,11 @@ export async function putEngine(ctx: HubContext, raw: string, input: PutEngine):
   const slug = writableSlug(raw, given);
   if (RESERVED_ENGINE_SLUGS.includes(slug))
     throw invalid(["path", "slug"], `must not be one of ${RESERVED_ENGINE_SLUGS.join(", ")}`);
+  if (engine.api_key_env !== null && ctx.config.engineKey(engine.api_key_env) === null)
+    throw invalid(
+      ["body", "api_key_env"],
+      "must be a variable that SVC_ENGINE_KEY_ENV of the hub allows",
+    );
   // A name that resolves to such an address is refused when it is called.
   if (isRefusedHost(new URL(engine.endpoint).hostname))
     throw invalid(["body", "endpoint"], "must not be a cloud metadata or link-local address");

@@ -133,14 +133,13 @@ function resolved({ config }: EngineContext, row: EngineRow): ResolvedEngine {
   const { slug, kind, model, timeout_s, supports_tools, api_key_env } = row;
   const known = { slug, kind, url: completionsUrl(row.endpoint), model, timeout_s, supports_tools };
   if (api_key_env === null) return { ...known, headers: {} };
-  const { engine_key_names: allowed } = config;
-  if (allowed.length > 0 && !allowed.includes(api_key_env))
+  const key = config.engineKey(api_key_env);
+  if (key === null)
     throw new AppError(
       "invalid",
       `engine ${slug} names ${api_key_env} as its key, which SVC_ENGINE_KEY_ENV does not allow`,
     );
-  const key = config.foreignVariable(api_key_env)?.trim();
-  if (!key)
+  if (key === undefined)
     throw new AppError(
       "invalid",
       `engine ${slug} needs its key in the hub's variable ${api_key_env}, which is not set`,

@@ -23,16 +23,23 @@ export async function actOn<A extends SessionActionName>(
     return keepAlive(ctx, session, args as Partial<SessionActionArgs<"keepalive">>);
   return callSession(ctx, session, {
     action,
-    args: action === "recipe" ? withSecrets(ctx, args) : args,
+    args: action === "recipe" ? await withSecrets(ctx, session, args) : args,
     timeout_ms: timeout_s * 1_000,
   });
 }
 
-/** The values of the placeholders travel beside the actions: they are filled in on the worker (fleet spec §2.7). */
-const withSecrets = (ctx: HubContext, args: Partial<SessionActionArgs<"recipe">>) => ({
-  ...args,
-  secrets: recipeSecrets(ctx, args.actions ?? []),
-});
+/**
+ * The values of the placeholders travel beside the actions: they are filled in on the worker (fleet spec §2.7). The session of
+ * a job has the job's host; any other one goes wherever its caller likes, so it has none.
+ */
+async function withSecrets(
+  ctx: HubContext,
+  { job_id }: HubSession,
+  args: Partial<SessionActionArgs<"recipe">>,
+) {
+  const row = job_id === null ? null : await ctx.db.jobs.get(job_id);
+  return { ...args, ...recipeSecrets(ctx, args.actions ?? [], row?.host ?? null) };
+}
 
 /** Counts as activity and may set the idle TTL (fleet spec §3.3); a job's session takes it over when the job has ended. */
 function keepAlive(

@@ -25,12 +25,16 @@ export interface LoadedConfig<C> extends GatheredVariables {
 
 /**
  * What recipes and engines may read is named by the operator, and may come from files as the program's own secrets do. An
- * engine may name other variables as its key too, but no file: whoever may put an engine must not read files with it.
+ * engine may name whatever fits a pattern too, but no file by it: whoever may put an engine must not read files with it.
  */
 function secretsOf(...layers: EnvSource[]): string[] {
   const lists = layers.flatMap((layer) => [layer.SVC_RECIPE_ENV, layer.SVC_ENGINE_KEY_ENV]);
-  const names = lists.flatMap((list) => (list ?? "").split(",")).map((name) => name.trim());
-  return [...new Set([...SECRETS, ...names.filter((name) => name !== "")])];
+  const names = lists
+    .flatMap((list) => (list ?? "").split(","))
+    .map((name) => name.trim().replace(/@.*$/, ""));
+  return [
+    ...new Set([...SECRETS, ...names.filter((name) => name !== "" && !name.startsWith("*"))]),
+  ];
 }
 
 /**

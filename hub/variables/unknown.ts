@@ -65,7 +65,8 @@ const ofRuntime = (list: string, names: readonly string[]): string[] =>
 export function unknownNames({ env, origins }: GatheredVariables): UnknownNames {
   const lists = LISTS.map((list) => ({
     list,
-    names: (env[list] ?? "").split(",").map((name) => name.trim()),
+    // What a name is bound to is no part of it.
+    names: (env[list] ?? "").split(",").map((name) => name.trim().replace(/@.*$/, "")),
   }));
   const chosen = new Set(lists.flatMap(({ names }) => names));
   const said: UnknownNames = {

@@ -233,6 +233,8 @@ export const RunExtras = z.object({
   popup_policy: PopupPolicy.default("allow"),
   /** Values of the `${ENV:NAME}` placeholders the recipes use. */
   secrets: z.record(z.string(), z.string()).default({}),
+  /** Where each may be entered; one that is not here on the host of the job's URL alone. */
+  secret_hosts: z.record(z.string(), z.array(z.string())).default({}),
   /** attach_to_job: run in this live session's browser instead of a plain one. */
   in_session: z.string().max(64).nullable().default(null),
 });

@@ -36,7 +36,7 @@ beforeAll(async () => {
   });
   silent = createServer((socket) => sockets.push(socket));
   await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
-  const env = { SVC_ADMIN_PASSWORD: PASSWORD, ENGINE_KEY: KEY };
+  const env = { SVC_ADMIN_PASSWORD: PASSWORD, ENGINE_API_KEY: KEY };
   // How many tests run at a time is each hub's own matter.
   hub = await startTestHub({ alone: true, mode: "control", env });
   await set("llm_timeout_s", 2);
@@ -85,7 +85,9 @@ describe("§4.6 POST /settings/llm/test", () => {
 
   test("a configured engine is tested by its name, alone without one, or as the default", async () => {
     expect((await llmTest({})).status).toBe(400);
-    await set("llm_engines", [{ name: "one", url: url(), model: "m1", api_key_env: "ENGINE_KEY" }]);
+    await set("llm_engines", [
+      { name: "one", url: url(), model: "m1", api_key_env: "ENGINE_API_KEY" },
+    ]);
     expect((await llmTest({})).body.ok).toBe(true);
     expect(asked).toMatchObject({ authorization: `Bearer ${KEY}`, body: { model: "m1" } });
     await set("llm_engines", [
@@ -103,7 +105,7 @@ describe("§4.6 POST /settings/llm/test", () => {
   });
 
   test("a key is taken from the named variable and never told, whatever the engine says", async () => {
-    const own = { url: url(), api_key_env: "ENGINE_KEY" };
+    const own = { url: url(), api_key_env: "ENGINE_API_KEY" };
     const good = await llmTest(own, admin);
     expect(asked?.authorization).toBe(`Bearer ${KEY}`);
     expect(good.body.reply).toBe("ok ***");
@@ -117,12 +119,12 @@ describe("§4.6 POST /settings/llm/test", () => {
   });
 
   test("§5 sending a key to an address of the caller's own needs the administrator", async () => {
-    expect((await llmTest({ url: url(), api_key_env: "ENGINE_KEY" })).status).toBe(401);
+    expect((await llmTest({ url: url(), api_key_env: "ENGINE_API_KEY" })).status).toBe(401);
     expect(asked).toBeNull();
   });
 
   test("a variable that is not set, and this program's own ones, give no key and no call", async () => {
-    for (const api_key_env of ["NOT_SET_ANYWHERE", "SVC_ADMIN_PASSWORD"]) {
+    for (const api_key_env of ["NOT_SET_API_KEY", "HOME", "SVC_ADMIN_PASSWORD"]) {
       const { body } = await llmTest({ url: url(), api_key_env }, admin);
       expect(body).toMatchObject({ ok: false, error_kind: "no_key", status: null });
       expect(body.error).toContain(api_key_env);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { pruneLogsOnce } from "#hub/control/operations/service-logs.ts";
 import { systemClock } from "#shared/clock.ts";
 import { silentLog } from "#shared/log.ts";
+import { workerSecret } from "#shared/secret.ts";
 import { issueAt } from "#test/support/api.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
 import { freePort } from "#test/support/ports.ts";
@@ -107,7 +108,11 @@ describe("§4.6 service logs", () => {
     expect((await ship(body, {})).status).toBe(401);
     expect((await ship("{", { "x-worker-secret": "wrong" })).status).toBe(401);
     const own = await startTestHub({ mode: "control", env: { SVC_API_TOKEN: "t0k3n-of-people" } });
-    expect((await own.call("POST", "/api/v1/service-logs", body)).status).toBe(200);
+    const proof = { "x-worker-secret": workerSecret(undefined, "t0k3n-of-people") ?? "" };
+    expect((await own.call("POST", "/api/v1/service-logs", body)).status).toBe(401);
+    expect((await own.call("POST", "/api/v1/service-logs", body, { headers: proof })).status).toBe(
+      200,
+    );
     expect((await own.call("GET", "/api/v1/service-logs")).status).toBe(401);
     await own.close();
   });

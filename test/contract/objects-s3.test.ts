@@ -153,7 +153,7 @@ describe("SVC_OBJECTS_URL=s3://…", () => {
       secret_access_key: "b",
     });
     expect(loadHubConfig({ ...aws, S3_ACCESS_KEY_ID: "c" }).object_keys).toBeNull();
-    expect(loadHubConfig(aws).foreignVariable("AWS_SECRET_ACCESS_KEY")).toBeUndefined();
+    expect(loadHubConfig(aws).engineKey("AWS_SECRET_ACCESS_KEY")).toBeNull();
   });
 });
 

@@ -49,7 +49,7 @@ beforeAll(async () => {
   });
   fleet = await startFleet({
     ...{ lanes: 1, headless: true },
-    env: { SVC_DRAIN_TIMEOUT_S: "1", WORKER_SECRET: "worker-secret-1", ENGINE_KEY: KEY },
+    env: { SVC_DRAIN_TIMEOUT_S: "1", WORKER_SECRET: "worker-secret-1", ENGINE_API_KEY: KEY },
   });
   await fleet.lanesWarm(60_000);
   const opened = await call("POST", "/sessions", {
@@ -88,7 +88,12 @@ let engines = 0;
 async function useEngine(options: LlmServerOptions, more: object = {}): Promise<string> {
   engine = await startLlmServer(options);
   const slug = `engine-${++engines}`;
-  const body = { endpoint: engine.url, model: "small", timeout_s: 20, api_key_env: "ENGINE_KEY" };
+  const body = {
+    endpoint: engine.url,
+    model: "small",
+    timeout_s: 20,
+    api_key_env: "ENGINE_API_KEY",
+  };
   expect(await call("PUT", `/engines/${slug}`, { ...body, ...more })).toMatchObject({
     status: 200,
   });

@@ -51,6 +51,7 @@ async function run(actions: Actions, timeout_s = 5, secrets = {}): Promise<strin
     actions,
     timeout_s,
     secrets,
+    secret_hosts: { PASS: [new URL(site.origin).hostname] },
     clock: systemClock,
     onStep: (line) => lines.push(line),
     afterClick: async () => {},

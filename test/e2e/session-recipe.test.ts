@@ -24,7 +24,9 @@ const steps = () => [
 
 describe("api.md POST /sessions/{sid}/recipe", () => {
   test("runs every step on the active tab in one call, and shows no value", async () => {
-    const args = { actions: steps(), secrets: { PASS: site.password } };
+    const { hostname } = new URL(site.origin);
+    const secrets = { secrets: { PASS: site.password }, secret_hosts: { PASS: [hostname] } };
+    const args = { actions: steps(), ...secrets };
     const reply = await session.call("recipe", args, 10_000);
     expect(reply).toMatchObject({ ok: true, place: { url: `${site.origin}/private` } });
     const { steps: told } = reply.result as { steps: string[] };

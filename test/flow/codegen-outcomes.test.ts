@@ -126,10 +126,10 @@ test("§2.9 without an engine the job is refused with what to configure, and not
     status: 422,
     detail: named("names an engine that is not there"),
   });
-  await putEngine("keyed", { api_key_env: "NO_SUCH_KEY" });
+  await putEngine("keyed", { api_key_env: "NO_SUCH_API_KEY" });
   expect(await refused({ codegen_engine: "keyed" })).toEqual({
     status: 409,
-    detail: `${none}engine keyed needs its key in the hub's variable NO_SUCH_KEY, which is not set`,
+    detail: `${none}engine keyed needs its key in the hub's variable NO_SUCH_API_KEY, which is not set`,
   });
   await putEngine("local");
   await hub.ctx.db.settings.set("judge_engine", "gone", 1);

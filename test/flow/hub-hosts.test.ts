@@ -97,6 +97,7 @@ describe("recipes of a job (fleet spec §2.2 fetch_strategy, fetch_recipe)", () 
     const { text, body } = await submit();
     const job = await worker.assigned.next();
     expect(job.extras.secrets).toEqual({ SITE_PASS: "hunter2-value" });
+    expect(job.extras.secret_hosts).toEqual({ SITE_PASS: ["www.site.test"] });
     const shown = [text, (await hub.call("GET", `/jobs/${body.job_id}/log.txt`)).text];
     shown.push((await hub.call("GET", "/hosts")).text, JSON.stringify(hub.log));
     for (const seen of shown) expect(seen).not.toContain("hunter2-value");

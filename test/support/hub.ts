@@ -8,6 +8,7 @@ import type { SharedStores } from "#hub/stores/open-shared.ts";
 import { type Clock, systemClock } from "#shared/clock.ts";
 import type { EnvSource } from "#shared/env.ts";
 import { createLog } from "#shared/log.ts";
+import { workerSecret } from "#shared/secret.ts";
 import { connectFakeWorker, type FakeWorker, type FakeWorkerOptions } from "./fake-worker.ts";
 import { until } from "./fleet-process.ts";
 import { fleetOfHubs, type HubSetMaker, isFleetMode, singleHub } from "./hub-set.ts";
@@ -78,6 +79,12 @@ const parse = (text: string): unknown => {
   }
 };
 
+/** Of a worker that knows the token and nothing more. */
+function ofToken({ WORKER_SECRET, SVC_API_TOKEN }: EnvSource): { secret?: string } {
+  const secret = WORKER_SECRET === undefined ? workerSecret(undefined, SVC_API_TOKEN) : null;
+  return secret === null ? {} : { secret };
+}
+
 /** Short waits unless the test asks for others; a plain worker of one lane is one `hub.worker()` away. */
 export async function startTestHub(options: TestHubOptions = {}): Promise<TestHub> {
   const root = await mkdtemp(join(tmpdir(), "flotilla-hub-"));
@@ -147,7 +154,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
       await until("every hub to know", SPREAD_MS, () => running.contexts.every(holds));
     },
     dial: (worker) => {
-      const fake = connectFakeWorker(hub.url, worker);
+      const fake = connectFakeWorker(hub.url, { ...ofToken(env), ...worker });
       workers.push(fake);
       return fake;
     },

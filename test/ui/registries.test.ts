@@ -37,7 +37,7 @@ test("§4.6 an engine is tested, stored with every field, promoted, changed and 
   await form.getByLabel("Kind").click();
   await page.getByRole("option", { name: /^vision-chat/ }).click();
   await form.getByLabel("Timeout").fill("45");
-  await form.getByLabel("Variable of its key").fill("E_KEY");
+  await form.getByLabel("Variable of its key").fill("E_API_KEY");
   await form.getByLabel("Calls tools").check({ force: true });
   await form.getByLabel("Writes scripts").check({ force: true });
   await form.getByLabel("Notes").fill("of the tests");
@@ -48,7 +48,7 @@ test("§4.6 an engine is tested, stored with every field, promoted, changed and 
   expect(stored).toEqual({
     ...{ slug: "e-engine", name: HOSTILE, kind: "vision-chat", protocol: "openai" },
     ...{ endpoint: llm.url, model: "e-model", timeout_s: 45, supports_tools: true },
-    ...{ use_for_codegen: true, api_key_env: "E_KEY", notes: "of the tests" },
+    ...{ use_for_codegen: true, api_key_env: "E_API_KEY", notes: "of the tests" },
   });
   expect(promoted).toBe(false);
 

@@ -94,7 +94,7 @@ test("§4.6 several engines keep their order; what is wrong with the second is s
   await panel.getByText(/value\.1\.url/).waitFor({ state: "detached" });
   expect(await wrong(1, "URL")).toBe(false);
   await nth(0).getByLabel("URL").fill("http://127.0.0.1:9/v1");
-  await nth(0).getByLabel("Variable of its key").fill("E_KEY");
+  await nth(0).getByLabel("Variable of its key").fill("E_API_KEY");
   await nth(0).getByLabel("Name").fill("e-third");
   await save.click();
   await panel.getByText("two engines have the same name").waitFor();
@@ -108,7 +108,10 @@ test("§4.6 several engines keep their order; what is wrong with the second is s
     model: HOSTILE,
     api_key_env: null,
   };
-  expect((await read("llm_engines"))?.value).toEqual([{ ...mended, api_key_env: "E_KEY" }, third]);
+  expect((await read("llm_engines"))?.value).toEqual([
+    { ...mended, api_key_env: "E_API_KEY" },
+    third,
+  ]);
   await page.getByRole("row", { name: /llm_engines/ }).press("Enter");
   await panel.getByRole("button", { name: "Remove engine e-mended" }).click();
   await save.click();

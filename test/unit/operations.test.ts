@@ -153,13 +153,16 @@ describe("configuration of deploys", () => {
     expect(load).not.toThrow(/hunter2/);
   });
 
-  test("a key may be taken from any variable but this program's own", () => {
-    const { foreignVariable } = loadHubConfig({ MY_KEY: "k", WORKER_SECRET: "s", PGPASSWORD: "p" });
-    expect(["MY_KEY", "WORKER_SECRET", "PGPASSWORD", "NONE"].map(foreignVariable)).toEqual([
-      "k",
-      undefined,
-      undefined,
-      undefined,
-    ]);
+  test("an engine's key is a variable that is allowed, and never one of this program's own", () => {
+    const env = { MY_API_KEY: "k", OTHER: "o", WORKER_SECRET: "s", PGPASSWORD: "p", HOME: "/root" };
+    const keys = (more: Record<string, string> = {}) =>
+      ["MY_API_KEY", "NO_API_KEY", "OTHER", "HOME", "WORKER_SECRET", "PGPASSWORD"].map(
+        loadHubConfig({ ...env, ...more }).engineKey,
+      );
+    expect(keys()).toEqual(["k", undefined, null, null, null, null]);
+    const all = "OTHER,WORKER_SECRET,PGPASSWORD,*SECRET";
+    expect(keys({ SVC_ENGINE_KEY_ENV: all })).toEqual([null, null, "o", null, null, null]);
+    for (const bad of ["*", "A-B", "A*", "*A*"])
+      expect(() => loadHubConfig({ SVC_ENGINE_KEY_ENV: bad })).toThrow(/SVC_ENGINE_KEY_ENV/);
   });
 });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { cookiesFor, hostAndParents } from "#hub/registries/host-cookies.ts";
 import { findRecipe, matchesPath } from "#hub/registries/recipe-match.ts";
 import { canonicalHost } from "#shared/host-name.ts";
-import { fillSecrets, missingSecret, secretNames } from "#shared/recipe-secrets.ts";
+import { fillSecrets, missingSecret, secretNames, secretRefusal } from "#shared/recipe-secrets.ts";
 import { StoredCookie } from "#shared/schema/cookie.ts";
 import { Recipe } from "#shared/schema/recipe.ts";
 
@@ -186,6 +186,33 @@ describe("placeholders for secrets (fleet spec §2.7)", () => {
     expect(secretNames(actions)).toEqual(["A", "B_2"]);
     expect(missingSecret(actions, { A: "1", B_2: "" })).toBeNull();
     expect(missingSecret(actions, { A: "1" })).toContain("B_2 must be listed");
+  });
+
+  test("are for the hosts that they are bound to, by name and by what a frame's address says", () => {
+    const hosts = { A: ["site.test", "*.login.test"], B: [] };
+    const why = (text: string, url: string) => secretRefusal(placeholder(text), hosts, url);
+    for (const url of ["https://site.test/x", "http://site.test:8080/", "https://a.b.login.test/"])
+      expect(why("A", url)).toBeNull();
+    for (const url of [
+      ...[
+        "https://www.site.test/",
+        "https://login.test/",
+        "https://evillogin.test/",
+        "about:blank",
+      ],
+      ...["https://site.test.evil.test/", "https://evil.test/?https://site.test/", "about:srcdoc"],
+      ...[
+        "https://site.test@evil.test/",
+        "data:text/html,site.test",
+        "blob:https://site.test/1",
+        "",
+      ],
+    ])
+      expect(why("A", url)).toContain("is not for");
+    expect(why("A", "https://evil.test/")).toContain("SVC_RECIPE_ENV=A@evil.test");
+    expect(why("B", "https://site.test/")).toContain("but for no host");
+    expect(why("constructor", "https://site.test/")).not.toBeNull();
+    expect(secretRefusal("no placeholder", hosts, "https://evil.test/")).toBeNull();
   });
 
   test("are replaced once, whatever the value looks like", () => {

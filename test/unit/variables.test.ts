@@ -110,9 +110,9 @@ describe("a secret from a file", () => {
       const files = { SITE_LOGIN_FILE: file, OPENAI_KEY_FILE: file, OTHER_KEY_FILE: file };
       const { config } = loadConfig("hub", { env: { ...lists, ...files } });
       expect(config.recipe_env).toEqual({ SITE_LOGIN: "pw" });
-      expect(config.foreignVariable("OPENAI_KEY")).toBe("pw");
+      expect(config.engineKey("OPENAI_KEY")).toBe("pw");
       // Whoever may put an engine must not read files of the hub by it.
-      expect(config.foreignVariable("OTHER_KEY")).toBeUndefined();
+      expect(config.engineKey("OTHER_KEY")).toBeNull();
     }));
 
   const refused: [string, (dir: string) => string, string][] = [

@@ -1,10 +1,11 @@
 import type { Page } from "playwright-core";
 import { type Clock, DeadlineError, withDeadline } from "#shared/clock.ts";
-import { fillSecrets } from "#shared/recipe-secrets.ts";
+import type { SecretHosts } from "#shared/recipe-secrets.ts";
 import type { RecipeAction } from "#shared/schema/recipe.ts";
 import { evaluate } from "./evaluate.ts";
 import { type ActionFailure, failureOf, refused } from "./failure.ts";
 import { createScrubber } from "./scrub.ts";
+import { fillSecret, typeSecret } from "./secret-input.ts";
 
 /** A step that failed, in a sentence for the person who wrote the recipe. Holds no value of a secret. */
 export class RecipeError extends Error {
@@ -25,6 +26,8 @@ export interface RecipeRun {
   timeout_s: number;
   /** Values of the `${ENV:NAME}` placeholders. */
   secrets: Readonly<Record<string, string>>;
+  /** Where each of them may be entered. */
+  secret_hosts: SecretHosts;
   clock: Clock;
   /** Why this URL may not be opened, or null; for pages that nothing else guards. */
   refusal?(url: string): Promise<string | null>;
@@ -100,20 +103,17 @@ function withoutCredentials(raw: string): string {
   return url.href;
 }
 
-async function runAction(
-  { page, secrets, refusal }: RecipeRun,
-  action: RecipeAction,
-  timeout: number,
-): Promise<unknown> {
+async function runAction(run: RecipeRun, action: RecipeAction, timeout: number): Promise<unknown> {
+  const { page, refusal } = run;
   switch (action.kind) {
     case "wait":
       return page.waitForSelector(action.selector, { timeout });
     case "click":
       return page.click(action.selector, { timeout });
     case "fill":
-      return page.fill(action.selector, fillSecrets(action.text, secrets), { timeout });
+      return fillSecret(run, action, timeout);
     case "type":
-      return page.keyboard.type(fillSecrets(action.text, secrets));
+      return typeSecret(run, action);
     case "press":
       return page.keyboard.press(action.key);
     case "scroll":

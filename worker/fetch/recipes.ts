@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { errorMessage } from "#shared/errors.ts";
-import { missingSecret } from "#shared/recipe-secrets.ts";
+import { missingSecret, type SecretHosts } from "#shared/recipe-secrets.ts";
 import type { RecipeAction } from "#shared/schema/recipe.ts";
 import { connectBrowser } from "../actions/connect.ts";
 import { RecipeError, runRecipe } from "../actions/recipe.ts";
@@ -107,6 +107,13 @@ async function appears(
   }
 }
 
+/** Where the job's secrets may be entered: what the hub says, else the host of its URL. */
+const hostsOf = ({ url, extras }: FetchContext["run"]): SecretHosts => {
+  const own = [new URL(url).hostname];
+  const names = Object.keys(extras.secrets);
+  return Object.fromEntries(names.map((name) => [name, extras.secret_hosts[name] ?? own]));
+};
+
 /** @returns what the steps took, waits after clicks not included. */
 async function runSteps(
   ctx: FetchContext,
@@ -129,6 +136,7 @@ async function runSteps(
       actions,
       timeout_s,
       secrets: run.extras.secrets,
+      secret_hosts: hostsOf(run),
       clock: settings.clock,
       onStep: (line, ms) => {
         spend(ms);

@@ -8,7 +8,8 @@ export const STABLE_MS = 10_000;
 const REFUSED_MS = 30_000;
 
 const REFUSALS: Record<number, string> = {
-  [LINK_CLOSE.bad_secret]: "set WORKER_SECRET to the value the hub has",
+  [LINK_CLOSE.bad_secret]:
+    "set WORKER_SECRET to the value the hub has, or SVC_API_TOKEN where it has no such secret",
   [LINK_CLOSE.duplicate_worker]:
     "another live host has this worker_id: set SVC_WORKER_ID to a name of its own on one of them",
   [LINK_CLOSE.replaced]:

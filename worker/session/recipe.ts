@@ -1,12 +1,12 @@
 import type { Clock } from "#shared/clock.ts";
-import { missingSecret } from "#shared/recipe-secrets.ts";
+import { missingSecret, type SecretHosts } from "#shared/recipe-secrets.ts";
 import { SESSION_ACTIONS } from "#shared/schema/session.ts";
 import { ActionFailure, refused } from "#worker/actions/failure.ts";
 import { RecipeError, runRecipe } from "#worker/actions/recipe.ts";
 import type { Live } from "./live.ts";
 
 interface RecipeCall {
-  /** `actions`, and `secrets`: what the hub knows of their placeholders. */
+  /** `actions`; `secrets` and `secret_hosts`: what the hub knows of their placeholders. */
   args: Record<string, unknown>;
   timeout_ms: number;
 }
@@ -19,7 +19,7 @@ interface RecipeCall {
  */
 export async function runSessionRecipe(
   live: Live,
-  { args: { secrets: given, ...args }, timeout_ms }: RecipeCall,
+  { args: { secrets: given, secret_hosts: bound, ...args }, timeout_ms }: RecipeCall,
   { clock, refusal }: { clock: Clock; refusal(url: string): Promise<string | null> },
 ): Promise<{ steps: string[] }> {
   const { actions } = SESSION_ACTIONS.recipe.parse(args);
@@ -35,6 +35,7 @@ export async function runSessionRecipe(
       actions,
       timeout_s: timeout_ms / 1_000,
       secrets,
+      secret_hosts: (bound ?? {}) as SecretHosts,
       clock,
       refusal,
       onStep: (line) => steps.push(line),

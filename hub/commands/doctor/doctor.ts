@@ -1,4 +1,5 @@
 import type { EnvSource } from "#shared/env.ts";
+import { workerSecret } from "#shared/secret.ts";
 import { EXIT, UsageError } from "../../cli/exit.ts";
 import { createHubClient } from "../../cli/hub-client.ts";
 import { formatTable, type Terminal } from "../../cli/print.ts";
@@ -43,7 +44,10 @@ function hubTarget(env: EnvSource) {
   return {
     client: createHubClient(address, setting(env, "SVC_API_TOKEN") ?? undefined),
     named,
-    secret: setting(env, "WORKER_SECRET"),
+    secret: workerSecret(
+      setting(env, "WORKER_SECRET") ?? undefined,
+      setting(env, "SVC_API_TOKEN") ?? undefined,
+    ),
   };
 }
 

@@ -168,8 +168,8 @@ export async function checkSecret(target: HubTarget): Promise<Check> {
     if (code === LINK_CLOSE.bad_secret || reason === BAD_SECRET_REASON)
       return fail(
         name,
-        "the hub refuses this WORKER_SECRET",
-        "WORKER_SECRET must be the hub's (/etc/flotilla/hub.env)",
+        secret === null ? "the hub asks for its secret" : "the hub refuses this WORKER_SECRET",
+        "WORKER_SECRET must be the hub's (/etc/flotilla/hub.env), or SVC_API_TOKEN where it has no such secret",
       );
     if (code === LINK_CLOSE.bad_message)
       return ok(name, secret === null ? "taken without WORKER_SECRET" : "WORKER_SECRET is taken");

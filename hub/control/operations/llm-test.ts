@@ -1,6 +1,7 @@
 import { abortAfter, DeadlineError } from "#shared/clock.ts";
 import { badRequest, errorMessage, invalid, notFound } from "#shared/errors.ts";
 import { RefusedAddress } from "#shared/guarded-post.ts";
+import { parseJson } from "#shared/json.ts";
 import { completionsUrl } from "#shared/llm/endpoint.ts";
 import { createLogMask } from "#shared/log-mask.ts";
 import type { LlmErrorKind, LlmTest, LlmTested } from "#shared/schema/operations.ts";
@@ -43,13 +44,15 @@ class TestFailed extends Error {
 export async function testLlm(ctx: LlmContext, test: LlmTest): Promise<LlmTested> {
   const target = await targetOf(ctx, test);
   const timeout_ms = Math.round((await readSetting(ctx, "llm_timeout_s")) * 1_000);
-  const key = target.api_key_env === null ? null : ctx.config.foreignVariable(target.api_key_env);
+  const { api_key_env } = target;
+  const key = api_key_env === null ? null : ctx.config.engineKey(api_key_env);
   const mask = createLogMask([key ?? null]);
   const started = performance.now();
   const since = () => Math.round(performance.now() - started);
   try {
-    if (key === undefined || key === "")
-      throw new TestFailed("no_key", `the variable ${target.api_key_env} is not set`);
+    if (api_key_env !== null && key === null)
+      throw new TestFailed("no_key", `SVC_ENGINE_KEY_ENV does not allow ${api_key_env}`);
+    if (key === undefined) throw new TestFailed("no_key", `the variable ${api_key_env} is not set`);
     const { model, reply, status } = await ask(ctx, target, key, test.prompt, timeout_ms);
     const answered = { model, status, latency_ms: since() };
     ctx.log.info({ host: new URL(target.url).host, ...answered }, "engine tested");
@@ -124,7 +127,7 @@ function readAnswer(target: Target, status: number, text: string) {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }
