@@ -10,7 +10,7 @@ export function jobRecord(
   queue_position: number | null = null,
   waiting_for: WaitingFor | null = null,
 ): Job {
-  const { host: _host, lease_token: _token, ...rest } = row;
+  const { host: _host, lease_token: _token, hub_id: _hub, ...rest } = row;
   return {
     ...rest,
     options: row.options,
