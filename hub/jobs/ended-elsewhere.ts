@@ -18,6 +18,8 @@ export async function stopEnded(
   const { job_id, token: lease_token, session_id } = held.lease;
   link.send({ type: "HubCancelJob", job_id, lease_token, reason: status });
   ctx.log.info({ job_id, worker_id: link.worker_id, status }, "job was ended by another hub");
+  // Streams that missed its message, too.
+  ctx.bus.publish(job_id);
   await releaseJobSession(ctx, { job_id, session_id, status }, false);
 }
 

@@ -90,11 +90,13 @@ export function startEventStream(
     return !stopped.signal.aborted;
   };
 
-  const readOn = async (): Promise<void> => {
+  /** Whether there was anything. */
+  const readOn = async (): Promise<boolean> => {
+    const before = last;
     for (;;) {
       const page = await ctx.db.events.list(job.job_id, last, PAGE);
-      for (const event of page) if (stopped.signal.aborted || !(await send(event))) return;
-      if (page.length < PAGE) return;
+      for (const event of page) if (stopped.signal.aborted || !(await send(event))) return true;
+      if (page.length < PAGE) return last > before;
     }
   };
 
@@ -118,8 +120,9 @@ export function startEventStream(
     try {
       do {
         again = false;
-        await readOn();
-        if (!replayed) await closeEnded();
+        const news = await readOn();
+        // Who is woken for nothing may follow a job that was deleted with its last event.
+        if (!replayed || !news) await closeEnded();
         replayed = true;
       } while (again && !stopped.signal.aborted);
     } catch (err) {
@@ -139,7 +142,6 @@ export function startEventStream(
       await ctx.clock.sleep(POLL_MS, stopped.signal);
       if (stopped.signal.aborted) return;
       if (ctx.cluster.peers.size === 0 || isHeldHere(ctx, job.job_id)) continue;
-      replayed = false;
       wake();
     }
   };

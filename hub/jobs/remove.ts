@@ -18,7 +18,7 @@ export async function removeJob(ctx: HubContext, job_id: string): Promise<void> 
   const { session_id } = job;
   if (session_id !== null) ctx.cluster.tell({ type: "job_removed", job_id, session_id });
   await ctx.objects.deletePrefix(jobPrefix(job_id));
-  if (await ctx.db.jobs.deleteTerminal(job_id)) return;
+  if (await ctx.db.jobs.deleteTerminal(job_id)) return ctx.bus.publish(job_id);
   if (await ctx.db.jobs.get(job_id)) throw conflict("job has not ended");
 }
 
