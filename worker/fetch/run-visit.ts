@@ -117,6 +117,8 @@ function record(
       if (reason) trouble.fail(`refused to open ${shortUrl(url)}: ${reason}`);
     },
     pauses: popups.pauses,
+    refuses_logins:
+      run.tab === null && options.mode === "fetch" && options.dialog_policy !== "wait",
     stops_blank_windows: run.extras.popup_policy === "block",
     onTarget: (target) => {
       popups.watch(target);
@@ -134,6 +136,9 @@ function record(
           address: response.remoteIPAddress,
         },
       );
+      const asks = Object.keys(response.headers).some((name) => /^www-authenticate$/i.test(name));
+      if (response.status === 401 && asks)
+        story.log("warn", "navigate", "HTTP 401: it asks for a user name and a password");
     },
     onNote: (level, message, fields) => story.log(level, "capture", message, fields),
   });

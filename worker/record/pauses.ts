@@ -20,8 +20,20 @@ export interface Pauses {
 const stageOf = ({ responseStatusCode, responseErrorReason }: Paused): Pause["stage"] =>
   responseStatusCode === undefined && responseErrorReason === undefined ? "Request" : "Response";
 
-/** Holds requests of all pages and workers back at the browser's root; another `Fetch.enable` there would undo this one. */
-export async function holdRequests({ root }: CdpConnection, pauses: Pause[]): Promise<Pauses> {
+/**
+ * Holds requests of all pages and workers back at the browser's root; another `Fetch.enable` there would undo this one.
+ * @param refuses_logins A server that asks for a password gets none at once. Chromium would ask a person, and the request,
+ * with its answer and the load event of its page, would wait for one for ever.
+ */
+export async function holdRequests(
+  { root }: CdpConnection,
+  pauses: Pause[],
+  refuses_logins: boolean,
+): Promise<Pauses> {
+  root.on("Fetch.authRequired", ({ requestId, authChallenge: { source } }) => {
+    const response = source === "Proxy" ? "Default" : "CancelAuth";
+    root.post("Fetch.continueWithAuth", { requestId, authChallengeResponse: { response } });
+  });
   root.on("Fetch.requestPaused", (paused) => {
     const stage = stageOf(paused);
     const mine = ({ type, ...p }: Pause) =>
@@ -34,9 +46,13 @@ export async function holdRequests({ root }: CdpConnection, pauses: Pause[]): Pr
       resourceType: type as Protocol.Network.ResourceType,
       requestStage: stage,
     }));
-  await root.send("Fetch.enable", { patterns: usual });
+  const handleAuthRequests = refuses_logins;
+  await root.send("Fetch.enable", { patterns: usual, handleAuthRequests });
   const every = { urlPattern: "*", requestStage: "Request" as const };
   return {
-    holdAll: (on) => root.post("Fetch.enable", { patterns: on ? [...usual, every] : usual }),
+    holdAll: (on) => {
+      const patterns = on ? [...usual, every] : usual;
+      root.post("Fetch.enable", { patterns, handleAuthRequests });
+    },
   };
 }

@@ -45,6 +45,8 @@ export interface RecorderDeps {
   pauses: Pause[];
   /** Whether what a page writes into an empty window is not asked for. */
   stops_blank_windows: boolean;
+  /** Whether a server that asks for a password gets none at once: nobody is there to type one. */
+  refuses_logins: boolean;
   /** A document of a page's main frame was answered. */
   onDocument(target: Tracked, response: Protocol.Network.Response): void;
   onNote(level: "debug" | "info" | "warn", message: string, fields?: Record<string, unknown>): void;
@@ -344,11 +346,11 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
   const startDownloads = () => (deps.bodies ? downloads.start() : denyDownloads(connection));
   const [, pauses] = await Promise.all([
     deps.tab?.downloads === false ? undefined : startDownloads(),
-    holdRequests(connection, [
-      ...(deps.bodies ? [media.pause] : []),
-      ...deps.pauses,
-      ...windows.pauses,
-    ]),
+    holdRequests(
+      connection,
+      [...(deps.bodies ? [media.pause] : []), ...deps.pauses, ...windows.pauses],
+      deps.refuses_logins,
+    ),
     targets.start(),
   ]);
   windows.start(pauses);

@@ -208,7 +208,7 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
   root.on("Target.attachedToTarget", onAttached);
   if (deps.alone)
     await Promise.all([
-      holdRequests(deps.connection, [new_windows.pause]),
+      holdRequests(deps.connection, [new_windows.pause], false),
       root.send("Target.setDiscoverTargets", { discover: true }),
       attachToAll(root),
     ]);
