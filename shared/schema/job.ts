@@ -45,10 +45,12 @@ export type SubmitJob = z.infer<typeof SubmitJob>;
 /**
  * What became of the bodies the browser received. `seen = captured + partial + lost`, counting only
  * responses that carry a body; `ratio = captured / seen` (1 when nothing was seen). `reasons` counts partial and
- * lost bodies by cause: evicted, target_gone, aborted, empty_reply, too_large, timeout, protected, upload_failed, spool_full.
+ * lost bodies by cause: evicted, target_gone, aborted, empty_reply, too_large, timeout, unread, protected, upload_failed,
+ * spool_full.
  * protected: from an address that must not be read, or kept from the page by the browser (CORS, ORB).
  * `skipped` counts bodies left out on purpose: below min_asset_size_bytes. `late` counts requests that began after the
- * wait was over and before the page was saved: they are not part of the job, so no other count has them. `page` is null
+ * wait was over and before the page was saved: they are not part of the job, so no other count has them. `unanswered` counts
+ * requests without an answer at the end: not sent yet, or not answered; whether they have a body, nobody knows. `page` is null
  * when the job's page could not be saved; `warnings` say what else is missing, and why.
  */
 export const CaptureReport = z
@@ -61,6 +63,10 @@ export const CaptureReport = z
     late: z.int().optional().meta({
       description:
         "Requests that began after the wait was over and before the page was saved; in no other count",
+    }),
+    unanswered: z.int().optional().meta({
+      description:
+        "Requests that nobody had answered when the job ended, so that nothing is known of a body; in no other count",
     }),
     ratio: z.number(),
     reasons: z.record(z.string(), z.int()),

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
-import { sha256 } from "#test/support/site/bytes.ts";
+import { sha256, utf8 } from "#test/support/site/bytes.ts";
 import { type RefusedSite, startRefusedSite } from "#test/support/site/refused.ts";
+import { startServer } from "#test/support/site/server.ts";
 
 let site: RefusedSite;
 let lane: JobLane;
@@ -35,4 +36,30 @@ test("a document that asks for a password is kept like any other", async () => {
   const { outcome, assets } = await lane.run({ url });
   expect(outcome.http_status).toBe(401);
   expect(assets.map((a) => a.source_url)).toContain(url);
+});
+
+test("answers that ask for a password are kept in a frame, and named where Chromium tells nothing of them", async () => {
+  const server = await startServer("127.0.0.1");
+  const secret = utf8("<!doctype html><p>a password, please");
+  const challenge = { "www-authenticate": 'Basic realm="r"', "content-type": "text/html" };
+  for (const path of ["/frame", "/fetched"])
+    server.on(path, (_q, res) => {
+      res.writeHead(401, challenge);
+      res.end(secret);
+    });
+  const html = `<!doctype html><link rel=icon href=data:,><iframe src="/frame"></iframe>
+    <script>onload = () => fetch("/fetched").then((answer) => answer.text())</script>`;
+  server.body("/page", { mime: "text/html", bytes: utf8(html) });
+  try {
+    const options = { max_wait_seconds: 5 };
+    const { outcome, assets, log } = await lane.run({ url: `${server.origin}/page`, options });
+    const kept = assets.find((a) => a.source_url === `${server.origin}/frame`);
+    expect({ kept, log }).toMatchObject({ kept: { sha256: sha256(secret), status: 401 } });
+    expect(outcome.capture).toMatchObject({
+      ...{ seen: 2, captured: 2, lost: 0, unanswered: 1 },
+      warnings: [expect.stringMatching(/^1 requests were sent, and nobody answered: .*\/fetched$/)],
+    });
+  } finally {
+    await server.stop();
+  }
 });

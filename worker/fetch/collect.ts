@@ -76,19 +76,24 @@ export async function collect({
     story.log("warn", "upload", `${name} was not stored: ${reason}`);
   const late = recorder.late();
   if (late.length > 0) {
-    const names = late
-      .slice(0, 5)
-      .map((url) => shortUrl(url))
-      .join(", ");
     const count = `${late.length} requests began after the wait was over and are not captured`;
-    story.log("warn", "upload", `${count}: ${names}`);
+    story.log("warn", "upload", `${count}: ${namesOf(late)}`);
   }
+  const tellUnanswered = (urls: readonly string[], words: string) => {
+    if (urls.length === 0) return;
+    const text = `${urls.length} requests were ${words} when the job ended: ${namesOf(urls)}`;
+    story.log("warn", "capture", text);
+    if (outcome.status === "completed") page_report.warnings?.push(text);
+  };
   const blindness = outcome.status === "completed" ? recorder.blindness() : null;
   if (blindness && page_report.warnings) {
     const text = `the page answered ${outcome.http_status}, and no body of it was seen`;
     page_report.warnings.push(text);
     story.log("warn", "capture", text, blindness);
   }
+  const { sent, unsent } = recorder.unanswered();
+  tellUnanswered(sent, "sent, and nobody answered: a slow server, or one that asks for a password");
+  tellUnanswered(unsent, "still waiting in the browser, unsent");
   const report: CaptureReport = {
     ...recorder.report(failed.map(({ name }) => name)),
     ...page_report,
@@ -98,6 +103,13 @@ export async function collect({
   });
   return report;
 }
+
+/** The first five. */
+const namesOf = (urls: readonly string[]): string =>
+  urls
+    .slice(0, 5)
+    .map((url) => shortUrl(url))
+    .join(", ");
 
 function describeReport({
   seen,

@@ -1,6 +1,7 @@
 import { abortAfter } from "#shared/clock.ts";
 import { humanSize } from "#shared/names.ts";
 import type { JobOutcome, JobRun } from "../lanes/types.ts";
+import type { OpenRequest } from "../record/recorder.ts";
 import type { Tracked } from "../record/targets.ts";
 import { injectCookies } from "./cookies.ts";
 import { shortUrl } from "./net-errors.ts";
@@ -101,6 +102,13 @@ async function waitForSilence(ctx: FetchContext): Promise<void> {
   tellSilence(ctx, pulse.mute(), out_of_time.aborted);
 }
 
+const BROUGHT_NOTHING: Record<OpenRequest["progress"], string> = {
+  unsent: "not sent by the browser yet",
+  sent: "sent and not answered",
+  answered: "answered without a byte of their bodies so far",
+  unread: "left in the network by their pages",
+};
+
 /** Says what was waited for, and what is left behind. */
 function tellSilence({ run, recorder }: FetchContext, mute: Tracked[], late: boolean): void {
   const { idle_seconds, max_wait_seconds } = run.options;
@@ -117,9 +125,14 @@ function tellSilence({ run, recorder }: FetchContext, mute: Tracked[], late: boo
     });
     say("warn", `the end of the job cuts ${running.length} running transfers short: ${names}`);
   }
-  if (waiting.length > 0) {
-    const names = named(waiting, ({ url }) => shortUrl(url));
-    say("info", `no longer waiting for ${waiting.length} requests that brought nothing: ${names}`);
+  for (const [progress, words] of Object.entries(BROUGHT_NOTHING)) {
+    const same = waiting.filter((request) => request.progress === progress);
+    if (same.length === 0) continue;
+    const names = named(same, ({ url }) => shortUrl(url));
+    say(
+      "info",
+      `no longer waiting for ${same.length} requests that brought nothing, ${words}: ${names}`,
+    );
   }
   if (mute.length > 0) {
     const names = named(mute, ({ type, page }) => `${type} of ${shortUrl(page?.url ?? "")}`);

@@ -11,6 +11,7 @@ export type LossReason =
   | "empty_reply"
   | "too_large"
   | "timeout"
+  | "unread"
   | "protected"
   | "upload_failed"
   | "spool_full";

@@ -10,16 +10,25 @@ import { createBodyReader, sourceOf } from "./bodies.ts";
 import { type Downloads, denyDownloads, watchDownloads } from "./downloads.ts";
 import { judgeFailure } from "./failed.ts";
 import { createLedger, type Ledger, type LossReason } from "./ledger.ts";
+import { closeOpen, type Unanswered } from "./left-open.ts";
 import { tapMedia } from "./media.ts";
 import { createPartStore } from "./parts.ts";
 import { holdRequests, type Pause } from "./pauses.ts";
 import { withoutVolatileParams } from "./ranges.ts";
 import { createReadQueue } from "./read-queue.ts";
-import { carriesBody, createRequestTable, declaredLength, type RequestEntry } from "./requests.ts";
+import {
+  carriesBody,
+  createRequestTable,
+  declaredLength,
+  type Progress,
+  progressOf,
+  type RequestEntry,
+} from "./requests.ts";
 import { createSpool, dropBody, type SpooledBody } from "./spool.ts";
 import { createStreams, isEndless, needsTail, outgrows } from "./streams.ts";
 import { type TargetWatch, type Tracked, watchTargets } from "./targets.ts";
 import { createTrace, type Trace, type TraceEntry } from "./trace.ts";
+import { isUntouched, mayStayAway } from "./untouched.ts";
 import { watchWindows } from "./window-watch.ts";
 
 export interface RecorderDeps {
@@ -55,6 +64,7 @@ export interface RecorderDeps {
 /** A request without an end; `received` bytes of `total` have come, which is null when nobody told it. */
 export interface OpenRequest {
   url: string;
+  progress: Progress | "unread";
   received: number;
   total: number | null;
 }
@@ -83,6 +93,8 @@ export interface Recorder {
   seal(): void;
   /** URLs of what began since `seal`. */
   late(): readonly string[];
+  /** What nobody had answered when `drain` was over. */
+  unanswered(): Unanswered;
   /** Waits for the reads under way, then closes what will not end: streams, ranges, downloads, stalled requests. */
   drain(signal: AbortSignal): Promise<void>;
   report(failed_uploads: readonly string[]): CaptureReport;
@@ -117,6 +129,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
   let draining = false;
   /** URLs that were asked for after `seal`, until `drain`. */
   const late: string[] = [];
+  let unanswered: Unanswered = { unsent: [], sent: [] };
   const blindness = watchBlindness();
   const asked = Promise.withResolvers<void>();
 
@@ -210,6 +223,11 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     },
   });
   const arrivals = watchArrivals(clock, (entry) => table.get(entry.id) === entry, onArrived);
+  const settleUntouched = async (entry: RequestEntry) => {
+    const isOpen = () => table.get(entry.id) === entry && !entry.handled;
+    entry.untouched = await isUntouched(entry, clock, isOpen);
+    if (entry.untouched) activity.settle(entry.id);
+  };
   const follow = (entry: RequestEntry) => {
     entry.handled = true;
     const { plain, session } = entry.target;
@@ -248,6 +266,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
         }
       }
       if (isEndless(entry)) activity.ignore(entry.id);
+      else if (mayStayAway(entry)) void settleUntouched(entry);
       if (!isWanted(entry) || entry.refused || !needsTail(entry)) return;
       follow(entry);
     },
@@ -321,14 +340,8 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     }
   };
   /** What is still open when the job ends. */
-  const closeOpen = () => {
-    for (const entry of table.open()) {
-      table.take(entry.id);
-      if (!isWanted(entry) || !entry.response || !carriesBody(entry)) continue;
-      // Told to come, and held back by a page that does not read it, or by its server; or a document of which no more was told.
-      const was_told = entry.received > 0 || (declaredLength(entry.headers) ?? 0) > 0;
-      if (was_told || entry.type === "Document") ledger.lost(sourceOf(entry), "timeout");
-    }
+  const close = () => {
+    unanswered = closeOpen(table, isWanted, ledger);
     for (const { entry, reason } of aborted)
       if (entry.received > 0 && !downloads.has(entry.url)) ledger.lost(sourceOf(entry), reason);
     // The window was gone before its answers were told.
@@ -375,10 +388,12 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
         .filter((entry) => !entry.late && !isEndless(entry))
         .map((entry) => ({
           url: entry.url,
+          progress: entry.untouched ? "unread" : progressOf(entry),
           received: entry.received,
           total: declaredLength(entry.headers),
         })),
     late: () => late,
+    unanswered: () => unanswered,
     isNavigating: (page) =>
       table.open().some((e) => e.is_main_document && e.target === page && e.response === null),
     seal: () => {
@@ -402,11 +417,14 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
       await Promise.race([all, aborted_early]);
       closed = true;
       for (const entry of unread) ledger.lost(sourceOf(entry), "timeout");
-      closeOpen();
+      close();
       await downloads.finish();
       await parts.finish(deps.min_size);
     },
-    report: (failed) => ({ ...ledger.report(deps.capture, failed), late: late.length }),
+    report: (failed) => ({
+      ...ledger.report(deps.capture, failed),
+      ...{ late: late.length, unanswered: unanswered.unsent.length + unanswered.sent.length },
+    }),
     blindness: () => {
       const { seen, skipped } = ledger.report(deps.capture, []);
       if (!deps.bodies || seen + skipped > 0) return null;

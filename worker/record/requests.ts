@@ -22,6 +22,8 @@ export interface RequestEntry {
   headers: Map<string, string>;
   /** Type told by the response, or by its raw headers when the response was never told. */
   mime: string;
+  /** Its head has gone out; until then it waits in the browser for a connection, or for a service worker. */
+  sent: boolean;
   /** Status on the wire: 304 where the page is told 200. */
   wire_status: number | null;
   from_cache: boolean;
@@ -37,6 +39,8 @@ export interface RequestEntry {
   late: boolean;
   /** Its document or worker is gone. */
   orphaned: boolean;
+  /** Answered, and left in the network by its page. */
+  untouched: boolean;
   /** Place among all requests of the browser. */
   began: number;
   /** How many requests had begun when this one was answered. */
@@ -74,6 +78,7 @@ export function createRequestTable(events: RequestEvents): RequestTable {
   const table = new Map<string, RequestEntry>();
   /** Extra-info events may come before the request's own. */
   const early = new Map<string, Protocol.Network.ResponseReceivedExtraInfoEvent>();
+  const early_sent = new Set<string>();
   /** Documents by the scripts they asked for: a worker's is one of them. */
   const owners = new Map<string, string>();
   /** Documents by their frame: where the asking of a worker's script is not told, its owner is that of its process. */
@@ -110,6 +115,7 @@ export function createRequestTable(events: RequestEvents): RequestTable {
     if (p.type === "Script" && isOfDocument(target))
       owners.set(ownerKey(target, p.request.url), p.documentURL);
     entry.frame_url = isOfDocument(target) ? documentOf(target, p.documentURL) : ownerOf(target);
+    entry.sent = early_sent.delete(p.requestId);
     table.set(p.requestId, entry);
     events.onRequest(entry, false);
   };
@@ -191,6 +197,11 @@ export function createRequestTable(events: RequestEvents): RequestTable {
       );
       void s.closed.then(() => orphan((entry) => entry.target === target));
       s.on("Network.requestWillBeSent", (p) => onSent(target, p));
+      s.on("Network.requestWillBeSentExtraInfo", ({ requestId }) => {
+        const entry = table.get(requestId);
+        if (entry) entry.sent = true;
+        else early_sent.add(requestId);
+      });
       s.on("Network.responseReceived", (p) => onResponse(target, p));
       s.on("Network.responseReceivedExtraInfo", onExtraInfo);
       s.on("Network.requestServedFromCache", ({ requestId }) => {
@@ -245,6 +256,7 @@ function newEntry(
     response: null,
     headers: new Map(),
     mime: "",
+    sent: false,
     wire_status: null,
     from_cache: false,
     received: 0,
@@ -253,6 +265,7 @@ function newEntry(
     refused: false,
     late: false,
     orphaned: false,
+    untouched: false,
     began,
     answered_after: 0,
   };
@@ -280,6 +293,17 @@ export function declaredLength(headers: ReadonlyMap<string, string>): number | n
   const length = headers.get("content-length");
   if (length === undefined || !/^\d{1,15}$/.test(length)) return null;
   return encoding && encoding !== "identity" ? null : Number(length);
+}
+
+/** How far a request has come. An answer may be told by the network alone, while its page is too busy to take it. */
+export type Progress = "unsent" | "sent" | "answered";
+
+export function progressOf({ response, wire_status, sent }: RequestEntry): Progress {
+  const status = response?.status ?? wire_status;
+  // A redirect leads on, so it is no answer.
+  const leads_on = status !== null && status >= 300 && status < 400 && status !== 304;
+  if (status !== null && !leads_on) return "answered";
+  return sent ? "sent" : "unsent";
 }
 
 /** Responses that have no body by nature, so that its absence is no loss (research §4.3). */

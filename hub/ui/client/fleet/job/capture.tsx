@@ -9,6 +9,7 @@ const REASONS: Record<string, string> = {
   empty_reply: "the browser gave an empty body",
   too_large: "larger than a body may be",
   timeout: "took too long",
+  unread: "their page did not read them",
   protected: "protected content",
   upload_failed: "could not be stored",
   spool_full: "the worker's disk had no room",
@@ -17,7 +18,7 @@ const REASONS: Record<string, string> = {
 /** What became of the bodies that the browser received. */
 export function Capture({ report }: { report: CaptureReport }) {
   const { seen, captured, partial, lost, skipped, ratio, reasons, method } = report;
-  const { late = 0, warnings = [] } = report;
+  const { late = 0, unanswered = 0, warnings = [] } = report;
   const share = (n: number) => (seen === 0 ? 0 : (n / seen) * 100);
   const parts = [
     { name: "captured", n: captured, color: "teal" },
@@ -58,6 +59,11 @@ export function Capture({ report }: { report: CaptureReport }) {
         {late > 0 && (
           <Text size="sm" title="Asked for after the wait was over: not captured">
             {countText(late)} asked for too late
+          </Text>
+        )}
+        {unanswered > 0 && (
+          <Text size="sm" title="Not sent, or not answered, when the job ended">
+            {countText(unanswered)} without an answer
           </Text>
         )}
       </Group>

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
+import { seededBytes, utf8 } from "#test/support/site/bytes.ts";
+import { startServer } from "#test/support/site/server.ts";
+
+/** What a job's end finds open is told by its cause: not sent, not answered, or not taken (worker/record/left-open.ts). */
+
+const SLOW_MS = 180_000;
+/** Chromium has so many connections to a host. */
+const CONNECTIONS = 6;
+const QUEUED = 30;
+
+let site: Awaited<ReturnType<typeof startServer>>;
+let lane: JobLane;
+beforeAll(async () => {
+  [site, lane] = await Promise.all([startServer("127.0.0.1"), openJobLane()]);
+}, SLOW_MS);
+afterAll(async () => {
+  await lane.close();
+  await site.stop();
+});
+
+const page = (path: string, script: string): string => {
+  const html = `<!doctype html><link rel=icon href=data:,><title>page</title><script>${script}</script>`;
+  site.body(path, { mime: "text/html", bytes: utf8(html) });
+  return site.origin + path;
+};
+
+test(
+  "pictures that wait for a connection when the time is up are unsent, not lost, and a server that is slow is named",
+  async () => {
+    let asked = 0;
+    // Held until the site stops.
+    site.on("/held.svg", () => {
+      asked += 1;
+    });
+    const script = `onload = () => {
+      for (let i = 0; i < ${CONNECTIONS + QUEUED}; i += 1) new Image().src = "/held.svg?" + i;
+    }`;
+    const options = { max_wait_seconds: 6, idle_seconds: 0.5 };
+    const { outcome, log } = await lane.run({ url: page("/pictures", script), options });
+    expect({ asked, capture: outcome.capture, log }).toMatchObject({
+      asked: CONNECTIONS,
+      capture: {
+        ...{ seen: 1, captured: 1, lost: 0, ratio: 1, unanswered: CONNECTIONS + QUEUED },
+        warnings: [
+          expect.stringContaining(`${CONNECTIONS} requests were sent, and nobody answered`),
+          expect.stringContaining(`${QUEUED} requests were still waiting in the browser, unsent`),
+        ],
+      },
+    });
+    expect(outcome.status).toBe("completed");
+  },
+  SLOW_MS,
+);
+
+test(
+  "an answer that its page was too busy to take is counted, never silently absent",
+  async () => {
+    const body = seededBytes(31, 100_000);
+    const asked = Promise.withResolvers<void>();
+    const busy = Promise.withResolvers<void>();
+    site.on("/go", async (_q, res) => {
+      await asked.promise;
+      res.writeHead(200, { "content-type": "text/plain" }).end("go");
+    });
+    site.on("/busy", (_q, res) => {
+      res.writeHead(204).end();
+      busy.resolve();
+    });
+    site.on("/answered.bin", async (_q, res) => {
+      asked.resolve();
+      await busy.promise;
+      res.writeHead(200, { "content-type": "application/octet-stream" });
+      res.end(body);
+    });
+    const script = `onload = async () => {
+      fetch("/answered.bin");
+      await (await fetch("/go")).text();
+      navigator.sendBeacon("/busy");
+      for (;;);
+    }`;
+    const options = { max_wait_seconds: 8, idle_seconds: 0.5 };
+    const { outcome, log } = await lane.run({ url: page("/busy-page", script), options });
+    const warned = log.find((line) => line.startsWith("warn capture: lost"));
+    expect({ capture: outcome.capture, warned, log }).toMatchObject({
+      capture: { lost: 1, reasons: { timeout: 1 }, unanswered: 0 },
+      warned: expect.stringContaining("/answered.bin"),
+    });
+  },
+  SLOW_MS,
+);
