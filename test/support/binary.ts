@@ -7,8 +7,11 @@ import { type Program, type ProgramOptions, runProgram, startProgram } from "./p
 export interface BinaryRig {
   /** Its path, once the first test runs. */
   readonly path: string;
-  /** `prefix`: a command line that takes it as its own last words, such as setpriv's. */
-  start(args: string[], options?: ProgramOptions & { prefix?: string[] }): Program;
+  /** `prefix`: a command line that takes it as its own last words, such as setpriv's. `binary`: another version's. */
+  start(
+    args: string[],
+    options?: ProgramOptions & { prefix?: string[]; binary?: string | undefined },
+  ): Program;
   /** To its end. */
   run(
     args: string[],
@@ -43,8 +46,8 @@ export function binaryRig(): BinaryRig {
     get path() {
       return path;
     },
-    start: (args, { prefix = [], ...options } = {}) => {
-      const program = startProgram([...prefix, path, ...args], options);
+    start: (args, { prefix = [], binary = path, ...options } = {}) => {
+      const program = startProgram([...prefix, binary, ...args], options);
       running.add(program);
       return program;
     },
