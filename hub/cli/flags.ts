@@ -328,7 +328,10 @@ export const COMMAND_WORDS: Record<Command, string[]> = {
   workers: [],
   engines: [],
   cancel: ["ID"],
-  fleet: ["status|pause-updates|resume-updates|approve|pin", "[VERSION|WORKER=VERSION|off]"],
+  fleet: [
+    "status|pause-updates|resume-updates|approve|pin|drain|activate",
+    "[VERSION|WORKER=VERSION|off|WORKER…]",
+  ],
   submit: ["SLUG", "[PK…]"],
   queue: ["SLUG"],
   runs: ["SLUG"],

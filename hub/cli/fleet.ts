@@ -12,7 +12,7 @@ export interface FleetDeps {
 
 const PATH = "/api/v1/updates";
 const FORMS =
-  "fleet needs status, pause-updates, resume-updates, approve [VERSION], or pin VERSION|WORKER=VERSION|off";
+  "fleet needs status, pause-updates, resume-updates, approve [VERSION], pin VERSION|WORKER=VERSION|off, drain [WORKER…], or activate [WORKER…]";
 
 /** What to send; null reads. @throws UsageError for words that mean nothing */
 function readWords([what, word, ...more]: string[]): { path: string; body: unknown } | null {

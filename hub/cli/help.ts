@@ -20,7 +20,7 @@ const ABOUT: Record<Mode | Command, string> = {
   workers: "list workers and their lanes",
   engines: "list the AI backends of the fleet",
   cancel: "cancel a job",
-  fleet: "say how the workers' updates go; pause, approve or pin them",
+  fleet: "say how the workers' updates go; pause, approve or pin them; drain workers",
   submit: "put tasks into a workload's queue",
   queue: "count the tasks of a workload",
   runs: "list the runs of a workload, newest first",

@@ -7,6 +7,7 @@ import { EXIT, UsageError } from "./exit.ts";
 import { parseOption, runFetchCommand } from "./fetch.ts";
 import type { ClientCommand } from "./flags.ts";
 import { runFleetCommand } from "./fleet.ts";
+import { isDrainWord, runDrain } from "./fleet-drain.ts";
 import { createHubClient, HubUnreachable } from "./hub-client.ts";
 import {
   runCancelCommand,
@@ -73,6 +74,13 @@ export async function runClientCommand(
       case "engines":
         return await runEnginesCommand(deps, json);
       case "fleet":
+        if (isDrainWord(word))
+          return await runDrain(
+            { ...deps, clock: systemClock, signal },
+            word,
+            words.slice(1),
+            json,
+          );
         return await runFleetCommand({ ...deps, env }, words, json);
       case "cancel":
         return await runCancelCommand(deps, word, json);
