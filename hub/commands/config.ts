@@ -3,7 +3,7 @@ import type { GatheredVariables } from "#shared/variable-sources.ts";
 import { EXIT, UsageError } from "../cli/exit.ts";
 import { MODES, type Mode } from "../cli/flags.ts";
 import { formatTable } from "../cli/print.ts";
-import { describeVariables, type VariableLine } from "../variables/describe.ts";
+import { describeVariables, spellOrigin, type VariableLine } from "../variables/describe.ts";
 import { gatherConfig, judgeConfig } from "../variables/load.ts";
 import { unknownNames } from "../variables/unknown.ts";
 import type { CommandDeps } from "./migrate.ts";
@@ -63,10 +63,6 @@ export async function runConfig(
 const tableOf = (variables: VariableLine[], width: number | null): string =>
   formatTable(
     [{ title: "variable" }, { title: "value", shrink: 20 }, { title: "from", shrink: 12 }],
-    variables.map(({ name, value, from, file }) => [
-      name,
-      value ?? "(unset)",
-      `${from.replace("_", " ")}${file === null ? "" : ` ${file}`}`,
-    ]),
+    variables.map((line) => [line.name, line.value ?? "(unset)", spellOrigin(line)]),
     width,
   );

@@ -12,6 +12,10 @@ export interface VariableLine extends Origin {
   value: string | null;
 }
 
+/** Where a value comes from, in words: `credential /run/credentials/…`. */
+export const spellOrigin = ({ from, file }: Origin): string =>
+  `${from.replace("_", " ")}${file === null ? "" : ` ${file}`}`;
+
 /** The default as somebody would write it into the variable; null for none. */
 export function spellDefault(name: string, schema: VariableSchema): string | null {
   const value = schema.safeParse(undefined).data;
