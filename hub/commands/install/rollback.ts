@@ -7,6 +7,7 @@ import { installedTargets } from "./installed.ts";
 import { pathsOf } from "./plan.ts";
 import { readTarget, type Target, unitName, userOf } from "./roles.ts";
 import { startAndWait, timeoutOf, versionOf } from "./service.ts";
+import { refuseUnread } from "./unread.ts";
 
 /**
  * `flotilla rollback [hub|control|worker [NAME]]`: puts the last version that was healthy back, with the units it brings, and
@@ -40,6 +41,7 @@ export async function runRollback(words: string[], deps: InstallDeps): Promise<n
   }
   if (!system.is_root)
     throw new CommandRefused(`rollback needs root: sudo flotilla rollback ${words.join(" ")}`);
+  await refuseUnread(system, previous, version, all);
   const healthy = healthyOf(path);
   await replaceExecutable(previous, path, (await exists(healthy)) ? healthy : null);
   terminal.out(`${path} is version ${version} again\n`);
