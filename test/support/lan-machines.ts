@@ -8,6 +8,8 @@ import { runProgram } from "./program.ts";
 const LAN = join(ROOT, "scripts/lan");
 /** A directory of this machine that is /srv/flotilla on the others. */
 export const SHARED = "/run/flotilla-lan/srv";
+/** One test there: services start and stop several times, each in its own time where the machine is busy. */
+export const SLOW_MS = 600_000;
 /** The compiled binary there. */
 export const FLOTILLA = "/srv/flotilla/flotilla";
 

@@ -1,43 +1,25 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { copyFileSync } from "node:fs";
-import { join } from "node:path";
 import type { Check } from "#hub/commands/doctor/check.ts";
-import { binaryRig } from "#test/support/binary.ts";
-import { runProgram } from "#test/support/program.ts";
+import { FLOTILLA, machinesDown, machinesUp, SLOW_MS, tryIn } from "#test/support/lan-machines.ts";
 
 /** The doctor of installed units, in a machine of its own with systemd. Needs root. */
 
-const LAN = join(import.meta.dir, "../../../scripts/lan");
-/** A directory of this machine that is /srv/flotilla on the others. */
-const SHARED = "/run/flotilla-lan/srv";
-const lan = (...words: string[]) => runProgram([LAN, ...words]);
-const on = (...words: string[]) => lan("run", "hub1", ...words);
-const sh = (script: string) => on("sh", "-c", script);
-const rig = binaryRig();
+const HOST = "hub1";
+const sh = (script: string) => tryIn(HOST, script);
+const on = (...words: string[]) => sh(words.join(" "));
 
-beforeAll(async () => {
-  expect(await lan("up", "hub1=10.0.0.11")).toMatchObject({ code: 0 });
-  copyFileSync(rig.path, join(SHARED, "flotilla"));
-}, 180_000);
-afterAll(async () => {
-  await lan("down");
-}, 120_000);
+beforeAll(() => machinesUp(`${HOST}=10.0.0.11`), SLOW_MS);
+afterAll(() => machinesDown(), SLOW_MS);
 
 async function doctor(...words: string[]) {
-  const { code, stdout, stderr } = await on(
-    "flotilla",
-    "doctor",
-    ...words,
-    "--installed",
-    "--json",
-  );
+  const { code, stdout, stderr } = await on("flotilla doctor", ...words, "--installed --json");
   if (!stdout.startsWith("{")) throw new Error(`${code}: ${stdout}${stderr}`);
   const { checks } = JSON.parse(stdout) as { checks: Check[] };
   return { code, of: (name: string) => checks.find((check) => check.name === name) };
 }
 
 test("doctor --installed looks as the unit's service, beside the one that runs, and leaves no unit behind", async () => {
-  const up = await on("/srv/flotilla/flotilla", "install", "hub", "--generate-secret", "--now");
+  const up = await on(FLOTILLA, "install hub --generate-secret --now --timeout 400");
   expect(up).toMatchObject({ code: 0 });
   const well = await doctor("hub");
   expect(well.of("service")).toMatchObject({ status: "ok" });
@@ -73,12 +55,12 @@ test("doctor --installed looks as the unit's service, beside the one that runs, 
     ).stdout.trim(),
   ).toBe("0");
   expect((await on("systemctl", "is-active", "flotilla-hub")).stdout.trim()).toBe("active");
-}, 300_000);
+}, 600_000);
 
 test("doctor worker --installed starts the browser in the unit's sandbox, and knows the ports of its own lanes", async () => {
   const secret = (await sh("sed -n 's/^WORKER_SECRET=//p' /etc/flotilla/hub.env")).stdout.trim();
-  const words = ["worker", "main", "--hub-url", "ws://10.0.0.11:8000", "--lanes", "1", "--now"];
-  const up = await on("env", `WORKER_SECRET=${secret}`, "flotilla", "install", ...words);
+  const words = "worker main --hub-url ws://10.0.0.11:8000 --lanes 1 --now --timeout 400";
+  const up = await on(`WORKER_SECRET=${secret}`, "flotilla install", words);
   expect(up).toMatchObject({ code: 0 });
   const found = await doctor("worker", "main");
   expect(found.of("service")?.found).toContain("flotilla-worker@main.service as flotilla-worker");
@@ -89,4 +71,4 @@ test("doctor worker --installed starts the browser in the unit's sandbox, and kn
   expect(found.of("lane ports")).toMatchObject({ status: "ok" });
   expect(found.of("lane ports")?.found).toContain("used by the service's own lanes");
   expect((await on("systemctl", "is-active", "flotilla-worker@main")).stdout.trim()).toBe("active");
-}, 300_000);
+}, 600_000);

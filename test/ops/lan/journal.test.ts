@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { FLOTILLA, machinesDown, machinesUp, runIn } from "#test/support/lan-machines.ts";
+import { FLOTILLA, machinesDown, machinesUp, runIn, SLOW_MS } from "#test/support/lan-machines.ts";
 
 /** The program below a real systemd and its journal, in a machine of scripts/lan. */
 
 const HOST = "log1";
 const inMachine = (script: string) => runIn(HOST, script);
 
-beforeAll(() => machinesUp(`${HOST}=10.0.0.71`), 300_000);
-afterAll(() => machinesDown(), 60_000);
+beforeAll(() => machinesUp(`${HOST}=10.0.0.71`), SLOW_MS);
+afterAll(() => machinesDown(), SLOW_MS);
 
 test("the journal keeps each line with its priority", async () => {
   const env = "-E SVC_SUBMIT_WAIT_S=0 -E SVC_DATA_DIR=/tmp/data";
@@ -29,8 +29,10 @@ test("the journal keeps each line with its priority", async () => {
   expect(priorityOf('"message":"hub started"')).toBe("6");
   expect(priorityOf('"path":"/jobs","status":503')).toBe("4");
   expect(priorityOf("flotilla: SVC_PORT")).toBe("3");
-  expect(entries.some((e) => e.MESSAGE.includes('"path":"/health"'))).toBe(false);
-}, 120_000);
+  // A hub that is not well yet answers 503, which is a warning.
+  const well = entries.filter((e) => /"path":"\/health","status":200/.test(e.MESSAGE));
+  expect(well).toEqual([]);
+}, 600_000);
 
 test("systemctl reload makes a hub read its configuration file again, and does not end it", async () => {
   const said = await inMachine(`
@@ -54,4 +56,4 @@ test("systemctl reload makes a hub read its configuration file again, and does n
   const [before, line = "", after] = said.trim().split("\n");
   expect(JSON.parse(line)).toMatchObject({ changed: ["SVC_LOG_LEVEL: info → debug"] });
   expect(after).toBe(before as string);
-}, 180_000);
+}, 600_000);
