@@ -1,0 +1,192 @@
+import { afterAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { binaryRig } from "#test/support/binary.ts";
+import { until } from "#test/support/fleet-process.ts";
+import {
+  AT_WORK,
+  BROWSER_WORKERS,
+  type FleetUnderLoad,
+  fleetUnderLoad,
+  JOBS,
+  PULL_WORKER,
+  SLOW_MS,
+  seconds,
+  watchHealth,
+} from "#test/support/fleet-under-load.ts";
+import { runProgram } from "#test/support/program.ts";
+
+/**
+ * From another version to this one and back, under load, as the README says it ("Upgrade", "Rollback") and without its first
+ * step. FLOTILLA_UPGRADE_FROM is the executable of that version; without it there is nothing to test.
+ */
+
+/** Workers drain, stage and start anew, with browsers that a machine at a load of 70 starts in a minute. */
+const FOLLOW_MS = 900_000;
+const TEST_MS = 3 * FOLLOW_MS;
+const OTHER = process.env.FLOTILLA_UPGRADE_FROM;
+const flotilla = binaryRig();
+const fleets: FleetUnderLoad[] = [];
+afterAll(() => Promise.all(fleets.map((fleet) => fleet.remove())));
+
+/** Executables. */
+interface Versions {
+  from: string;
+  to: string;
+}
+const WAYS: Record<string, (other: string) => Versions> = {
+  "an upgrade from the other version": (other) => ({ from: other, to: flotilla.path }),
+  "a downgrade to the other version": (other) => ({ from: flotilla.path, to: other }),
+};
+
+const versionOf = async (binary: string) =>
+  (await runProgram([binary, "--version"])).stdout.trim().replace("flotilla ", "");
+const named = (kind: string, n: number) => Array.from({ length: n }, (_, i) => `${kind}-${i}`);
+
+async function startFleet(name: string, binary: string): Promise<FleetUnderLoad> {
+  const fleet = fleetUnderLoad(flotilla, name);
+  fleets.push(fleet);
+  await fleet.start(binary);
+  return fleet;
+}
+
+/** Jobs and tasks at work and waiting, and a session with its people. */
+async function load(fleet: FleetUnderLoad) {
+  const session = await fleet.openSession("session");
+  await fleet.within("before", session.watched);
+  fleet.site.hold(true);
+  const names = named("job", JOBS);
+  const job_ids = await fleet.submitJobs(names);
+  await until("jobs at work", SLOW_MS, () => fleet.site.waiting.size === AT_WORK);
+  const ran = join(fleet.dir, "ran.log");
+  const pks = await fleet.submitTasks("tasks", ran);
+  await until("a task", SLOW_MS, async () => (await fleet.runsOf("tasks")).length > 0);
+  return { session, names, job_ids, ran, pks };
+}
+
+async function everyWorkerHas(fleet: FleetUnderLoad, version: string): Promise<void> {
+  const all = async () => [
+    ...(await fleet.browserWorkers()),
+    ...(await fleet.send("GET", "/api/v1/workers")).body.workers,
+  ];
+  const has = (worker: { version: string; alive?: boolean }) =>
+    worker.version === version && worker.alive !== false;
+  const moved = async () => (await all()).filter(has).length === BROWSER_WORKERS.length + 1;
+  await until(`workers of version ${version}`, FOLLOW_MS, moved).catch(async (err) => {
+    const said = [...fleet.workers].map(([id, { stderr }]) => `${id}:\n${stderr.slice(-4_000)}`);
+    throw new Error([err, JSON.stringify(await all()), ...said].join("\n"));
+  });
+}
+
+async function replaceHub(fleet: FleetUnderLoad, binary: string): Promise<void> {
+  expect(await flotilla.end(fleet.hub, "SIGTERM")).toBe(0);
+  fleet.startHub(binary);
+  await fleet.hub.says("hub started", SLOW_MS);
+}
+
+async function endAll(fleet: FleetUnderLoad): Promise<void> {
+  await fleet.everyLaneWarm();
+  for (const worker of fleet.workers.values())
+    expect(await flotilla.end(worker, "SIGTERM")).toBe(0);
+  expect(await flotilla.end(fleet.hub, "SIGTERM")).toBe(0);
+}
+
+async function documentedWay(way: string, { from, to }: Versions): Promise<void> {
+  const fleet = await startFleet("documented", from);
+  const operator = { env: { SVC_HUB: fleet.url } };
+  const done = async (...words: string[]) =>
+    expect(await flotilla.run(["fleet", ...words], operator)).toMatchObject({ code: 0 });
+  const { session, names, job_ids, ran, pks } = await load(fleet);
+  const api = watchHealth(fleet.send);
+
+  const drain = flotilla.start(["fleet", "drain"], operator);
+  await drain.says("waiting for jobs and sessions on w1 (", SLOW_MS);
+  names.push(...named("late", AT_WORK));
+  job_ids.push(...(await fleet.submitJobs(named("late", AT_WORK))));
+  // Who has the session is told, and ends it.
+  await fleet.within("while the workers drain", session.watched);
+  await Promise.all(session.watched.map((one) => one.end()));
+  expect((await fleet.send("DELETE", session.path)).status).toBe(204);
+  fleet.site.hold(false);
+  expect(await flotilla.exitCode(drain)).toBe(0);
+  const drained_at = performance.now();
+  expect(await fleet.runningJobs()).toBe(0);
+
+  await replaceHub(fleet, to);
+  await done("activate");
+  await everyWorkerHas(fleet, await versionOf(to));
+  const followed_at = performance.now();
+
+  // Their executables are replaced one by one, while the others work.
+  names.push(...named("more", JOBS));
+  job_ids.push(...(await fleet.submitJobs(named("more", JOBS))));
+  for (const id of [...BROWSER_WORKERS, PULL_WORKER]) {
+    const is_browser = id !== PULL_WORKER;
+    if (is_browser) await done("drain", id);
+    expect(await flotilla.end(fleet.worker(id), "SIGTERM")).toBe(0);
+    fleet.startWorker(id, to);
+    if (is_browser) await done("activate", id);
+  }
+
+  const jobs = await Promise.all(job_ids.map(fleet.ended));
+  const failures = jobs.filter(({ status }) => status !== "completed");
+  expect(failures.map(({ job_id, status, error }) => ({ job_id, status, error }))).toEqual([]);
+  expect(names.map((name) => fleet.site.asked.get(`/job/${name}`))).toEqual(names.map(() => 1));
+  const tasks = await fleet.everyTaskDone("tasks", pks, ran);
+  await fleet.everyLaneWarm();
+  const after = await fleet.openSession("after");
+  await fleet.within("after", after.watched);
+  await Promise.all([api, ...after.watched].map((one) => one.end()));
+  expect((await fleet.send("DELETE", after.path)).status).toBe(204);
+  await endAll(fleet);
+  const watched = session.watched.map(({ name, longest }) => `${name} ${seconds(longest)}`);
+  console.log(
+    `${way}: ${jobs.length} jobs submitted, ${jobs.length} completed, 0 failed; ${tasks} tasks done once each; ` +
+      `1 session ended by who had it, 1 opened afterwards; longest interruption until then: ${watched.join(", ")}; ` +
+      `of the API: ${seconds(api.longest)}; all workers on the new version ${seconds(followed_at - drained_at)} after the drain`,
+  );
+}
+
+async function withoutDrain(way: string, { from, to }: Versions): Promise<void> {
+  const fleet = await startFleet("undrained", from);
+  const { session, job_ids, ran, pks } = await load(fleet);
+  const api = watchHealth(fleet.send);
+  await replaceHub(fleet, to);
+  fleet.site.hold(false);
+  await everyWorkerHas(fleet, await versionOf(to));
+
+  const jobs = await Promise.all(job_ids.map(fleet.ended));
+  const failed = jobs.filter(({ status }) => status !== "completed");
+  for (const { status, error } of failed)
+    expect({ status, error }).toEqual({
+      status: "failed",
+      error: expect.stringMatching(/^orchestrator killed by hub restart: /),
+    });
+  expect(failed.length).toBe(AT_WORK);
+  const tasks = await fleet.everyTaskDone("tasks", pks, ran);
+  expect((await fleet.send("GET", session.path)).status).toBe(404);
+  await Promise.all([api, ...session.watched].map((one) => one.end()));
+  const viewer = session.watched.find(({ name }) => name === "viewer");
+  expect([...(viewer?.troubles ?? [])].join("\n")).toContain("4404");
+  await endAll(fleet);
+  console.log(
+    `${way}, workers not drained: ${jobs.length} jobs submitted, ${jobs.length - failed.length} completed, ` +
+      `${failed.length} failed (${failed[0]?.error}); ${tasks} tasks done once each; ` +
+      `1 session over, its viewer was told 4404; longest interruption of the API: ${seconds(api.longest)}`,
+  );
+}
+
+const tests = (other: string) => {
+  for (const [way, of] of Object.entries(WAYS)) {
+    test(
+      `${way}, workers drained first, loses no job and no task`,
+      () => documentedWay(way, of(other)),
+      TEST_MS,
+    );
+    test(
+      `${way} without that fails the jobs that run and ends sessions, each with its reason, and nothing else`,
+      () => withoutDrain(way, of(other)),
+      TEST_MS,
+    );
+  }
+};
+if (OTHER !== undefined) tests(OTHER);
