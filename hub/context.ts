@@ -123,7 +123,7 @@ export interface HubContext {
   readonly running_calls: RunningCalls;
   /** Ends the open event streams (1001) when the hub stops. */
   readonly streams: Set<() => Promise<void>>;
-  /** Aborts when the hub is asked to stop: from now on nothing is assigned, and what runs has SVC_DRAIN_TIMEOUT_S. */
+  /** Aborts when the hub is asked to stop: from now on nothing is assigned, and what runs has SVC_DRAIN_TIMEOUT_S. Its reason: until when. */
   readonly draining: AbortSignal;
   /** Aborts when that time is over: nobody waits for capacity any longer. */
   readonly stopping: AbortSignal;

@@ -508,10 +508,7 @@ async function openHub(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
     log.error({ err }, "jobs of workers that are not back were not failed"),
   );
   scope.add("listener", server, (s) => s.stopListening());
-  scope.add("work under way", ctx, async () => {
-    draining.abort();
-    await drainHub(ctx);
-  });
+  scope.add("work under way", ctx, () => drainHub(ctx, draining));
   log.info({ host: config.host, port: server.port, version: deps.version }, "hub started");
   return running(deps, ctx.operations, server, scope);
 }

@@ -2,6 +2,7 @@ import type { WaitingFor } from "#shared/schema/job.ts";
 import type { Worker } from "#shared/schema/worker.ts";
 import type { HubContext } from "../context.ts";
 import type { JobRow } from "../db/types.ts";
+import { stopShortage } from "../fleet/drain.ts";
 import { ableWorkers, freeLanesOf, laneShortage, usableLanesOf } from "../fleet/shortage.ts";
 import { listWorkers } from "../fleet/view.ts";
 import { isAttached } from "./attach.ts";
@@ -12,6 +13,8 @@ import { hasFreeRunner, isScripted } from "./scripted.ts";
 
 /** What the answer depends on beside the job, read once for many. */
 export interface QueueFacts {
+  /** This hub was asked to stop, and no worker is linked to another one. */
+  readonly stopping: WaitingFor | null;
   readonly workers: readonly Worker[];
   /** Whether a runner is free at a hub of the fleet, and how many one hub has. */
   readonly runner_free: boolean;
@@ -49,6 +52,7 @@ async function readFacts(ctx: HubContext): Promise<QueueFacts> {
   const runner_free = here || (cluster.peers.size > 0 && (await db.jobs.runningScripts()) < all);
   return {
     ...{ workers, runner_free, runners: scripted.most },
+    stopping: stopShortage(ctx, workers),
     local_worker: await hasLocalWorker(ctx),
     reserve_ms: scripted.reserve.ms,
     queue: config.queue,
@@ -59,6 +63,7 @@ async function readFacts(ctx: HubContext): Promise<QueueFacts> {
 /** What this queued job waits for; the detail goes on from "it waits: ". */
 export function waitingFor(row: JobRow, facts: QueueFacts): WaitingFor {
   const { workers, runners, queue } = facts;
+  if (facts.stopping) return facts.stopping;
   if (isScripted(row) && !facts.runner_free)
     return {
       reason: "runners_busy",

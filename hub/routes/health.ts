@@ -3,6 +3,7 @@ import { KV_READ_TIMEOUT_MS } from "#shared/limits.ts";
 import { type Degraded, Health } from "#shared/schema/health.ts";
 import { within } from "../cluster/deadline.ts";
 import type { HubContext } from "../context.ts";
+import { stoppingOf } from "../fleet/drain.ts";
 import { countWorkers } from "../fleet/view.ts";
 import { newApp } from "../http/new-app.ts";
 import { RETRY_AFTER_S } from "../http/on-error.ts";
@@ -16,7 +17,7 @@ const health = createRoute({
   description:
     "`degraded` names what does not work and why: a database or an object store that takes nothing, because its disk is full " +
     "or read-only, is `degraded` with 200, for what is stored can be read; one that does not answer is 503. What was found " +
-    "counts for 5 s. Open without a token.",
+    "counts for 5 s. `stopping` is of a hub that was asked to stop, and still serves: it assigns nothing. Open without a token.",
   responses: {
     ...ok(Health),
     503: {
@@ -48,6 +49,7 @@ export const healthRoutes = (ctx: HubContext) =>
       workers: workers.status === "fulfilled" ? workers.value : 0,
       version: ctx.version,
       degraded,
+      stopping: stoppingOf(ctx),
     };
     return c.json(body, answers ? 200 : 503);
   });

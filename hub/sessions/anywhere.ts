@@ -5,6 +5,7 @@ import type { Peer } from "../cluster/peers.ts";
 import { passOn } from "../cluster/relay-http.ts";
 import type { HubContext } from "../context.ts";
 import { betterHub } from "../fleet/candidate.ts";
+import { stopShortage } from "../fleet/drain.ts";
 import { laneShortage } from "../fleet/shortage.ts";
 import { listWorkers } from "../fleet/view.ts";
 import { findLinkHub } from "./link-hub.ts";
@@ -74,7 +75,7 @@ export async function openAnywhere(
 /** 503 that says what there was no lane for. */
 async function whyFull(ctx: HubContext, { worker_id }: CreateSession): Promise<AppError> {
   const workers = await listWorkers(ctx).catch(() => null);
-  return atCapacity(workers && laneShortage(workers, worker_id));
+  return atCapacity(workers && (stopShortage(ctx, workers) ?? laneShortage(workers, worker_id)));
 }
 
 const need = (session: HubSession | null): HubSession => {

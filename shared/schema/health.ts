@@ -8,6 +8,12 @@ export const Degraded = z
   .openapi("Degraded");
 export type Degraded = z.infer<typeof Degraded>;
 
+/** A hub that was asked to stop: it assigns nothing any more, and waits for these, for this long at most. */
+export const Stopping = z
+  .object({ jobs: z.int(), sessions: z.int(), left_s: z.int() })
+  .openapi("Stopping");
+export type Stopping = z.infer<typeof Stopping>;
+
 /** GET /health (fleet spec §2.6): `store` is the database dialect, or `error` while it does not answer. */
 export const Health = z
   .object({
@@ -16,8 +22,13 @@ export const Health = z
     workers: z.int(),
     version: z.string(),
     degraded: z.array(Degraded).openapi({ description: "Empty while `status` is ok" }),
+    stopping: Stopping.nullable().openapi({
+      description:
+        "Of a hub that was asked to stop: the jobs and sessions it still waits for, and for how many seconds at most; null otherwise",
+    }),
   })
   .openapi("Health");
+export type Health = z.infer<typeof Health>;
 
 /** GET /api/v1/health (pipeline spec §2.5). */
 export const ControlHealth = z

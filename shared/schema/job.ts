@@ -86,6 +86,7 @@ export const CaptureReport = z
 export type CaptureReport = z.infer<typeof CaptureReport>;
 
 export const WAITING_REASONS = [
+  "stopping",
   "no_worker",
   "workers_paused",
   "disk_full",

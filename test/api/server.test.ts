@@ -26,6 +26,7 @@ test("§4.3 GET /health (§2.6): status ok, store, connected workers, version", 
     workers: 0,
     version: "test",
     degraded: [],
+    stopping: null,
   });
   await hub.worker();
   expect((await hub.call("GET", "/health")).body.workers).toBe(1);

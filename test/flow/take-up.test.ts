@@ -189,7 +189,14 @@ test("a hub that drains assigns nothing, keeps what comes in the queue, and wait
   const second = await hub.call("POST", "/jobs", { url: TARGET });
   expect([second.status, second.headers.get("retry-after")]).toEqual([503, "10"]);
   expect((await hub.call("GET", `/jobs/${second.body.job_id}`)).body.status).toBe("queued");
-  expect((await hub.call("POST", "/sessions", {})).status).toBe(503);
+  const stopping = { reason: "stopping", detail: expect.stringMatching(/^the hub is stopping/) };
+  expect(second.body.waiting_for).toEqual(stopping);
+  expect((await job(second.body.job_id)).waiting_for).toEqual(stopping);
+  const session = await hub.call("POST", "/sessions", {});
+  expect([session.status, session.body.waiting_for]).toEqual([503, stopping]);
+  const { body: health } = await hub.call("GET", "/health");
+  expect(health).toMatchObject({ status: "ok", stopping: { jobs: 1, sessions: 0 } });
+  expect(health.stopping.left_s).toBeGreaterThan(200);
   expect((await worker.putAsset(assigned, "body of a picture")).status).toBe(200);
   worker.finish(assigned);
   await hub.signals.next("job finished", { job_id });

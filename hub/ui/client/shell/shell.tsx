@@ -3,6 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { useEffect } from "react";
 import { Redirect, Route, Switch, useLocation } from "wouter";
 import { HOME, PAGES } from "../pages.tsx";
+import { HubBanner } from "../parts/hub-banner.tsx";
 import { Empty } from "../parts/states.tsx";
 import { Boundary } from "./boundary.tsx";
 import { Header } from "./header.tsx";
@@ -41,6 +42,7 @@ export function Shell() {
         <Navigation onGo={close} />
       </AppShell.Navbar>
       <AppShell.Main id="main">
+        <HubBanner />
         <Boundary key={location}>
           <Switch>
             <Route path="/">

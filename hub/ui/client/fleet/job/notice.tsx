@@ -51,6 +51,7 @@ function Queued({ job }: { job: Job }) {
 
 /** What a person can do about what the hub says it waits for. */
 const HELP: Partial<Record<WaitingFor["reason"], string>> = {
+  stopping: "It starts when the next hub is there.",
   no_worker: "Start one with: flotilla worker. The job starts by itself then.",
   workers_paused: "Set one to active on the page Browser workers.",
   disk_full: "Make room on a worker's disk.",
