@@ -22,7 +22,7 @@ async function openssl(...args: string[]): Promise<void> {
 
 const NEW_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
 
-export async function newAuthority(dir: string): Promise<TestAuthority> {
+export async function newAuthority(dir: string, { days = 2 } = {}): Promise<TestAuthority> {
   const [ca, ca_key] = [join(dir, "ca.crt"), join(dir, "ca.key")];
   const subject = ["-subj", "/CN=authority of a test"];
   await openssl(
@@ -34,7 +34,7 @@ export async function newAuthority(dir: string): Promise<TestAuthority> {
     "-out",
     ca,
     "-days",
-    "2",
+    String(days),
     ...subject,
   );
   return {

@@ -29,6 +29,8 @@ export interface FakeWorkerOptions extends Partial<Omit<Registration, "type" | "
   /** The reply to a session's call, null for none; by default the action and its arguments come back as the result. */
   on_call?: (call: HubSessionCall) => Partial<SessionReply> | null;
   headers?: Record<string, string>;
+  /** PEM of the authority of a hub that speaks TLS. */
+  ca?: string;
 }
 
 /** A worker without browsers, speaking the real link over a real WebSocket. */
@@ -102,6 +104,7 @@ export function connectFakeWorker(
     on_open = "open",
     on_call = ({ action, args }) => ({ result: { action, args } }),
     headers = {},
+    ca,
     ...hello
   }: FakeWorkerOptions = {},
 ): FakeWorker {
@@ -112,9 +115,7 @@ export function connectFakeWorker(
   const assigned = createQueue<HubAssignJob>();
   const socket = new WebSocket(
     `${hub_url.replace(/^http/, "ws")}/workers/${worker_id}/link${hello.resume ? "?resume=1" : ""}`,
-    {
-      headers,
-    },
+    { headers, ...(ca !== undefined && { tls: { ca } }) } as Bun.WebSocketOptions,
   );
   const sent: Record<string, unknown>[] = [];
   const send = (message: Record<string, unknown>) => {
@@ -193,6 +194,7 @@ export function connectFakeWorker(
     const { upload_token } = await registered;
     return fetch(`${hub_url}/workers/${worker_id}/jobs/${path}`, {
       method: "PUT",
+      ...(ca !== undefined && { tls: { ca } }),
       body,
       headers: { Authorization: `Bearer ${upload_token}`, "X-Sha256": sha256(body), ...headers },
     });

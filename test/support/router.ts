@@ -52,6 +52,7 @@ export function nginxConfig(
   port: number,
   hubs: readonly string[],
   address = LOOPBACK,
+  tls?: RouterTls,
 ): string {
   const template = readFileSync(join(TEMPLATES, "nginx.conf"), "utf8");
   const temps = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -62,14 +63,35 @@ export function nginxConfig(
   text = fill(text, /^worker_processes auto;/m, "worker_processes 1;");
   text = fill(text, /^http \{\n/m, `http {\n${temps}`);
   text = fill(text, /listen 8000;/, `listen ${address}:${port};`);
+  if (tls) text = nginxTls(text, tls);
   // As root nginx would become a user who cannot reach `dir`.
   const user = process.getuid?.() === 0 ? "user root;\n" : "";
   return `daemon off;\n${user}pid ${join(dir, "pid")};\nerror_log stderr warn;\n${text}`;
 }
 
+/** Hubs that speak TLS, as the comments of the configurations say it. */
+export interface RouterTls {
+  /** Path of the authority's certificate. */
+  ca: string;
+  /** That every hub's certificate has. */
+  name: string;
+}
+
+const named = (text: string, { ca, name }: RouterTls): string =>
+  text.replace(/\/etc\/\w+\/flotilla-ca\.crt/g, ca).replace(/flotilla\.lan/g, name);
+
+const haproxyTls = (text: string, tls: RouterTls): string =>
+  named(text.replace(/^( *)# (default-server ssl .*)$/gm, "$1$2"), tls);
+const nginxTls = (text: string, tls: RouterTls): string =>
+  named(text.replace(/^( *)# (proxy_ssl_.*)$/gm, "$1$2"), tls).replace(
+    /proxy_pass http:/g,
+    "proxy_pass https:",
+  );
+
 export interface HaproxyOptions {
   /** False: hubs are not asked for their health, for tests that look at every call. */
   checks?: boolean;
+  tls?: RouterTls;
 }
 
 /** scripts/router/haproxy.cfg with these hubs, its command socket in `dir`. */
@@ -77,7 +99,7 @@ export function haproxyConfig(
   dir: string,
   port: number,
   hubs: readonly string[],
-  { checks = true }: HaproxyOptions = {},
+  { checks = true, tls }: HaproxyOptions = {},
 ): string {
   const template = readFileSync(join(TEMPLATES, "haproxy.cfg"), "utf8");
   const named = /hub\d+ 10\.0\.0\.\d+:8000/;
@@ -86,6 +108,7 @@ export function haproxyConfig(
   text = fill(text, /bind :8000/, `bind 127.0.0.1:${port}`);
   if (!checks)
     text = text.replaceAll(/default-server check inter 2s fall 2 rise 1/g, "default-server");
+  if (tls) text = haproxyTls(text, tls);
   // Two descriptors each: what a test's machine may allow.
   text = fill(text, /maxconn \d+/, "maxconn 2000");
   return fill(text, /stats socket \S+/, `stats socket ${join(dir, "admin.sock")}`);
@@ -167,11 +190,15 @@ const accepts = (port: number, address: string): Promise<boolean> =>
   });
 
 /** nginx: hubs come and go with a reload. `host`: where it runs and listens, instead of on this machine's loopback. */
-export async function startNginx(hubs: readonly string[], host?: LanHost): Promise<TestRouter> {
+export async function startNginx(
+  hubs: readonly string[],
+  host?: LanHost,
+  tls?: RouterTls,
+): Promise<TestRouter> {
   const address = host?.address ?? LOOPBACK;
   const file = (dir: string) => join(dir, "nginx.conf");
   const write = (dir: string, port: number, to: readonly string[]) =>
-    writeFileSync(file(dir), nginxConfig(dir, port, to, address));
+    writeFileSync(file(dir), nginxConfig(dir, port, to, address, tls));
   const start = (at: string, on: number) => {
     write(at, on, hubs);
     return launch("nginx", ["-p", at, "-c", file(at), "-e", "stderr"], host);
