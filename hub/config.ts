@@ -19,7 +19,7 @@ import { LOG_FORMATS, LOG_LEVELS, type LogFormat } from "#shared/log.ts";
 import type { SecretHosts } from "#shared/recipe-secrets.ts";
 import { HOST_NAME } from "#shared/schema/agent.ts";
 import { workerSecret } from "#shared/secret.ts";
-import type { TlsFiles } from "./http/tls.ts";
+import type { TlsFiles } from "#shared/tls-files.ts";
 import type { S3Keys } from "./stores/s3-url.ts";
 
 const GIB = 1024 ** 3;

@@ -4,9 +4,9 @@ import { withDeadline } from "#shared/clock.ts";
 import { ConfigError } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
+import type { TlsPair } from "#shared/tls-files.ts";
 import type { App } from "./new-app.ts";
 import { type SocketHandlers, websocket } from "./sockets.ts";
-import type { TlsPair } from "./tls.ts";
 
 /**
  * Request line and headers together; Bun's default is 16 KiB, and then it answers 431 without a body. A URL of 16 KiB

@@ -2,8 +2,14 @@ import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import { type Loop, startLoop } from "#shared/loop.ts";
+import {
+  expiryWarning,
+  type LoadedTls,
+  loadTls,
+  stampOf,
+  type TlsFiles,
+} from "#shared/tls-files.ts";
 import type { HttpServer } from "./listen.ts";
-import { expiryWarning, type LoadedTls, loadTls, stampOf, type TlsFiles } from "./tls.ts";
 
 /** A renewed certificate is served so soon. */
 const LOOK_EVERY_MS = 5_000;

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
-import { ConfigError } from "#shared/env.ts";
-import { errorMessage } from "#shared/errors.ts";
+import { ConfigError } from "./env.ts";
+import { errorMessage } from "./errors.ts";
 
 /** Paths of PEM files: the certificate with those between it and its authority, and its key. */
 export interface TlsFiles {
