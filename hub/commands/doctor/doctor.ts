@@ -8,6 +8,7 @@ import { ROLES, type Role } from "../install/roles.ts";
 import type { CommandDeps } from "../migrate.ts";
 import { checkBodies } from "./bodies.ts";
 import { checkBrowser, checkDisplay, checkScripts } from "./browser.ts";
+import { checkCertificate } from "./certificate.ts";
 import { type Check, type CheckDeps, setting, told } from "./check.ts";
 import { checkDatabase } from "./database.ts";
 import {
@@ -77,9 +78,12 @@ async function checkWorker(deps: CheckDeps): Promise<Check[]> {
 async function checkServer(deps: CheckDeps, role: "hub" | "control"): Promise<Check[]> {
   const config = loadHubConfig(deps.env, {}, role);
   const { redis_url, redis_prefix } = config;
+  // The default is nobody's name.
+  const names = { ...config, public_base_url: setting(deps.env, "PUBLIC_BASE_URL") };
   const namespaces = told("user namespaces", () => checkNamespaces(deps));
   return Promise.all([
     told("port", () => checkServerPort(config.port, config.host)),
+    ...(config.tls === null ? [] : [told("certificate", async () => checkCertificate(names))]),
     told("health", () => checkOwnHealth(config)),
     told("disk", () => checkDisk(deps)),
     told("database", () => checkDatabase(config)),

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { lookup } from "node:dns/promises";
-import { connect as connectTcp, type Socket } from "node:net";
+import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { errorMessage } from "#shared/errors.ts";
+import { hubTls } from "#shared/trust.ts";
 import { codeOf } from "./write.ts";
 
 /** Why an HTTP address cannot be reached, and what it answers to a WebSocket: the client tells neither. */
@@ -32,7 +33,10 @@ const placeOf = (url: string): Place => {
 /** A connection that is open, the handshake of TLS done. @throws the system's error */
 function connect({ host, port, tls }: Place): Promise<Socket> {
   const opened = Promise.withResolvers<Socket>();
-  const socket = tls ? connectTls({ host, port, servername: host }) : connectTcp({ host, port });
+  const name = isIP(host) ? {} : { servername: host };
+  const socket = tls
+    ? connectTls({ host, port, ...name, ...hubTls().tls })
+    : connectTcp({ host, port });
   socket.setTimeout(PROBE_MS, () =>
     opened.reject(Object.assign(new Error("no answer"), { code: "ETIMEDOUT" })),
   );
@@ -82,7 +86,7 @@ function adviceOnConnection(err: unknown, at: string, tls: boolean, variable: st
         ? `the certificate must be for the name in ${variable}`
         : /EXPIRED/.test(code)
           ? "renew the certificate there"
-          : "NODE_EXTRA_CA_CERTS must name the PEM file of the authority that signed it",
+          : "SVC_TLS_CA (--tls-ca) must name the PEM file of the authority that signed it",
     };
   if (tls)
     return {

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { checkCertificate } from "#hub/commands/doctor/certificate.ts";
+import { trustAuthority } from "#shared/trust.ts";
+import { newAuthority, type PemFiles, type TestAuthority } from "#test/support/certificates.ts";
+
+const DAY_MS = 86_400_000;
+let dir: string;
+let authority: TestAuthority;
+let files: PemFiles;
+let other: PemFiles;
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), "flotilla-certificate-"));
+  authority = await newAuthority(dir, { days: 400 });
+  const names = "DNS:hub1.lan,DNS:*.fleet.lan,IP:10.0.0.11";
+  files = await authority.sign("hub", { days: 100, names });
+  other = await authority.sign("other");
+}, 60_000);
+afterAll(() => {
+  trustAuthority(null);
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const look = (fields: Partial<Parameters<typeof checkCertificate>[0]> = {}, in_days = 0) =>
+  checkCertificate(
+    { tls: files, public_base_url: null, advertise_url: null, ...fields },
+    Date.now() + in_days * DAY_MS,
+  );
+
+test("doctor tells when the hub's certificate ends: a warning below 21 days, a failure when it has", () => {
+  trustAuthority(authority.ca);
+  expect(look()).toMatchObject({ name: "certificate", status: "ok" });
+  expect(look().found).toMatch(/hub\.crt: CN=hub, ends in (99|100) days \(/);
+  expect(look({}, 77).status).toBe("ok");
+  expect(look({}, 81)).toMatchObject({
+    ...{ status: "warn", advice: expect.stringContaining("renew it") },
+    found: expect.stringMatching(/ends in 1[89] days/),
+  });
+  expect(look({}, 102)).toMatchObject({
+    ...{ status: "fail", advice: expect.stringContaining("renew it") },
+    found: expect.stringContaining("has expired"),
+  });
+});
+
+test("doctor tells names that others use and the certificate has not", () => {
+  trustAuthority(authority.ca);
+  for (const host of ["hub1.lan", "a.fleet.lan", "10.0.0.11"]) {
+    const url = `https://${host}:8000`;
+    expect(look({ public_base_url: url, advertise_url: url }).status).toBe("ok");
+  }
+  expect(look({ public_base_url: "https://flotilla.lan" })).toMatchObject({
+    ...{ status: "warn", advice: expect.stringContaining("unless a router before the hub") },
+    found: expect.stringMatching(/DNS:hub1\.lan.*not that of PUBLIC_BASE_URL, flotilla\.lan/),
+  });
+  expect(look({ advertise_url: "https://10.0.0.12:8000" })).toMatchObject({
+    ...{ status: "fail", advice: expect.stringContaining("the other hubs reach this one by it") },
+    found: expect.stringContaining("not that of SVC_ADVERTISE_URL, 10.0.0.12"),
+  });
+  // A router that speaks TLS itself, and reaches the hub as it likes.
+  expect(look({ public_base_url: "http://flotilla.lan:8000" }).status).toBe("ok");
+});
+
+test("doctor tells files that cannot be used, and a certificate that nobody here trusts", () => {
+  trustAuthority(authority.ca);
+  expect(look({ tls: { ...files, key: other.key } })).toMatchObject({
+    ...{ status: "fail", found: expect.stringContaining("does not belong to the certificate") },
+  });
+  expect(look({ tls: { ...files, cert: join(dir, "none") } })).toMatchObject({
+    ...{ status: "fail", found: expect.stringContaining("SVC_TLS_CERT: there is no file") },
+  });
+  expect(look({ tls: null }).found).toContain("plain HTTP");
+  trustAuthority(null);
+  expect(look()).toMatchObject({
+    ...{ status: "warn", found: expect.stringContaining("no authority that is trusted here") },
+    advice: expect.stringContaining("SVC_TLS_CA"),
+  });
+  trustAuthority(other.cert);
+  expect(look().status).toBe("warn");
+});
