@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { $ } from "bun";
 import { freePort } from "#test/support/ports.ts";
+import { startPostgres } from "#test/support/postgres.ts";
 import { type Program, runProgram, startProgram } from "#test/support/program.ts";
 
 const MAIN = join(import.meta.dir, "../../hub/main.ts");
@@ -231,6 +232,28 @@ test("§8 backup says what to use for Postgres and S3, and names a database that
   const none = await flotilla("backup", "/tmp", "--data-dir", join(newDir(), "none"));
   expect(none.stderr).toContain("there is no database at");
 }, 120_000);
+
+test("§8 with Postgres the printed pg_dump is run as it is, shows no password, and its dump is whole", async () => {
+  const server = await startPostgres();
+  try {
+    const url = new URL(await server.createDatabase());
+    url.password = "hunter2";
+    const env = { SVC_DB_URL: url.href };
+    const { stderr } = await runProgram([process.execPath, MAIN, "backup", "/tmp"], { env });
+    expect(stderr).not.toContain("hunter2");
+    const command = /(pg_dump .*?) \(of the server's version/.exec(stderr)?.[1] ?? "";
+    const cwd = newDir();
+    const shell = { cwd, env: { PGPASSWORD: "hunter2" } };
+    expect(await runProgram(["sh", "-c", command], shell)).toMatchObject({ code: 0, stderr: "" });
+    const empty = await server.createDatabase("empty");
+    const restore = ["pg_restore", "--clean", "--if-exists", `--dbname=${empty}`, "flotilla.dump"];
+    expect(await runProgram(restore, shell)).toMatchObject({ code: 0, stderr: "" });
+    const migrate = [process.execPath, MAIN, "migrate", "--dry-run"];
+    expect((await runProgram(migrate, { env: { SVC_DB_URL: empty } })).code).toBe(0);
+  } finally {
+    await server.stop();
+  }
+}, 180_000);
 
 async function until(holds: () => boolean): Promise<void> {
   const end = Date.now() + 60_000;
