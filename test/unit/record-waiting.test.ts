@@ -90,6 +90,20 @@ describe("network silence (fleet spec §2.2, idle_seconds)", () => {
     expect(done()).toBe(600);
   });
 
+  test("waits again for a request that was held to be over and goes on", async () => {
+    const { clock, activity, idle, done } = open();
+    activity.begin("untouched");
+    activity.settle("untouched");
+    idle();
+    await clock.advance(400);
+    activity.resume("untouched");
+    await clock.advance(10_000);
+    expect(done()).toBeNull();
+    activity.end("untouched");
+    await clock.advance(500);
+    expect(done()).toBe(10_900);
+  });
+
   test("is decided when every page has answered, and not when one asked for something meanwhile", async () => {
     const { clock, activity, abort } = open();
     const asked: PromiseWithResolvers<void>[] = [];

@@ -12,6 +12,8 @@ export interface Activity {
   end(id: string): void;
   /** Its end was found out after the fact: it has been quiet since its last progress. */
   settle(id: string): void;
+  /** What was over by all that was known goes on after all. */
+  resume(id: string): void;
   /** The page can ask for something anew: it has loaded, begun a worker, or was busy until now. */
   touch(): void;
   /** Requests begun so far. */
@@ -62,6 +64,10 @@ export function createActivity(clock: Clock): Activity {
     },
     ignore: (id) => remove(id, clock.now()),
     end: (id) => remove(id, clock.now()),
+    resume: (id) => {
+      changed_at = clock.now();
+      live.set(id, changed_at);
+    },
     settle: (id) => remove(id, live.get(id) ?? 0),
     touch: () => {
       changed_at = clock.now();

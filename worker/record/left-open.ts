@@ -33,7 +33,7 @@ export function closeOpen(
     const progress = progressOf(entry);
     const is_missed = !isEndless(entry) && !UNREAD_TYPES.includes(entry.type);
     if (progress === "answered" && hasBody(entry))
-      ledger.lost(sourceOf(entry), entry.untouched && entry.received === 0 ? "unread" : "timeout");
+      ledger.lost(sourceOf(entry), entry.untouched ? "unread" : "timeout");
     if (progress !== "answered" && is_missed && entry.method !== "HEAD")
       without[progress].push(entry.url);
   }

@@ -271,6 +271,11 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
       follow(entry);
     },
     onData: (entry) => {
+      if (entry.untouched) {
+        // Its page reads it now, or its server took its time.
+        entry.untouched = false;
+        activity.resume(entry.id);
+      }
       activity.progress(entry.id);
       if (entry.handled) return;
       if (isWanted(entry) && !entry.refused && outgrows(entry)) return follow(entry);
