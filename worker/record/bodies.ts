@@ -157,7 +157,8 @@ export function createBodyReader(deps: BodyReaderDeps): BodyReader {
     if (body.size < deps.min_size) return ledger.skipped(body);
     // The length a camera declares is that of one picture.
     if (declared !== null && !isEndless(entry)) return ledger.captured(sourceOf(entry), body);
-    ledger.partial(sourceOf(entry), body, [{ start: 0, end: body.size - 1 }], "target_gone");
+    const reason = entry.orphaned ? "target_gone" : "timeout";
+    ledger.partial(sourceOf(entry), body, [{ start: 0, end: body.size - 1 }], reason);
   };
 
   const readCut = async (entry: RequestEntry) => {

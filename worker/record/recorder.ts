@@ -336,10 +336,17 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
     for (const entry of orphans)
       if (table.get(entry.id) === entry) reads.add(0, () => bodies.readOrphan(entry));
   };
+  /** The network process may have it whole while its page is too busy to take it, and answers in its stead. */
+  const isUntold = (entry: RequestEntry) =>
+    deps.capture === "durable" &&
+    progressOf(entry) === "answered" &&
+    entry.received === 0 &&
+    !entry.untouched;
   const cutOpen = () => {
     for (const entry of table.open()) {
-      if (!isWanted(entry) || !entry.response || !carriesBody(entry) || entry.refused) continue;
-      if (entry.received === 0) continue;
+      if (!isWanted(entry) || !carriesBody(entry) || entry.refused) continue;
+      if (isUntold(entry)) reads.add(0, () => bodies.readOrphan(entry));
+      if (!entry.response || entry.received === 0) continue;
       table.take(entry.id);
       enqueue(entry, entry.received, () => bodies.readCut(entry));
     }
