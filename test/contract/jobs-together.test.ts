@@ -61,7 +61,10 @@ eachDialect((open) => {
     const rows = ["a", "b", "a"].map((job_id) => jobRow({ job_id }));
     await db.jobs.insert(jobRow({ job_id: "b" }));
     const inserted = await Promise.allSettled(rows.map((row) => db.jobs.insert(row)));
-    expect(inserted.map((one) => one.status)).toEqual(["fulfilled", "rejected", "rejected"]);
+    const [first, refused, again] = inserted.map((one) => one.status);
+    expect(refused).toBe("rejected");
+    // Either of the two may be the one that is stored.
+    expect([first, again].sort()).toEqual(["fulfilled", "rejected"]);
     const event = { ts: 1, type: "log" as const, data: {} };
     const told = await Promise.all(["a", "gone", "b"].map((id) => db.events.append(id, [event])));
     expect(told.map((events) => events.length)).toEqual([1, 0, 1]);
