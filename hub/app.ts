@@ -4,14 +4,16 @@ import type { HubContext } from "./context.ts";
 import { controlRoutes } from "./control/app.ts";
 import type { ControlContext } from "./control/context.ts";
 import { serveDemo } from "./demo/site.ts";
+import { access, routeTable } from "./http/access.ts";
 import { accessLog } from "./http/access-log.ts";
 import { corsFor } from "./http/cors.ts";
 import { addDocs } from "./http/docs.ts";
 import type { HttpEnv } from "./http/env.ts";
-import { loopbackHostsOnly, requireToken } from "./http/guards.ts";
+import { type GateDeps, gate } from "./http/gate.ts";
+import { loopbackHostsOnly } from "./http/guards.ts";
 import { type App, newApp } from "./http/new-app.ts";
 import { onError } from "./http/on-error.ts";
-import { tellChanges } from "./http/tell-changes.ts";
+import type { OriginRule } from "./http/origins.ts";
 import { corsOrigins } from "./registries/fleet-settings.ts";
 import { attemptRoutes } from "./routes/attempts.ts";
 import { cdpRoutes } from "./routes/cdp.ts";
@@ -26,7 +28,7 @@ import { jobEventRoutes } from "./routes/job-events.ts";
 import { jobFileRoutes } from "./routes/job-files.ts";
 import { jobScreenshotRoutes } from "./routes/job-screenshot.ts";
 import { jobRoutes } from "./routes/jobs.ts";
-import { passOnCalls } from "./routes/pass-on.ts";
+import { checkRelayMark, toOwner } from "./routes/pass-on.ts";
 import { presetRoutes } from "./routes/presets.ts";
 import { profileSaveRoutes } from "./routes/profile-save.ts";
 import { profileRoutes } from "./routes/profiles.ts";
@@ -43,56 +45,60 @@ import { workerSourceRoutes } from "./routes/worker-source.ts";
 import { workerUploadRoutes } from "./routes/worker-uploads.ts";
 import { workerRoutes } from "./routes/workers.ts";
 
-type BaseDeps = Pick<HubContext, "config" | "log" | "access_log" | "changes">;
+type BaseDeps = Pick<HubContext, "config" | "log" | "access_log" | "changes" | "admin">;
 
-/** An app with what every call passes: one log line, one error shape, and the guards the configuration asks for. */
+/** An app with what every call passes: one log line, one error shape, and the gate of all routes. */
 function baseApp(
-  { config, log, access_log, changes }: BaseDeps,
-  origins: () => Promise<readonly string[]>,
+  { config, log, access_log, changes, admin }: BaseDeps,
+  allowed: OriginRule["allowed"],
+  passOn?: GateDeps["passOn"],
 ): App {
   const app = newApp();
+  const public_host = config.public_base_url && new URL(config.public_base_url).host;
+  const origins = { allowed, public_host };
   app.onError(onError(log));
   app.notFound((c) => c.json({ detail: "no such path" }, 404));
   app.use(accessLog(access_log));
   if (config.loopback_hosts_only) app.use(loopbackHostsOnly);
-  app.use(tellChanges(changes));
-  app.use(corsFor(origins));
-  app.use(requireToken(config));
+  app.use(corsFor(allowed));
+  app.use(gate({ secrets: config, admin, origins, changes, passOn }));
   return app;
 }
 
-/** 405 with Allow for the paths that exist, whatever the method. Call it after the last route but the catch-all. */
+/**
+ * 405 with Allow for the paths that exist, whatever the method; told to whom the path's first route answers. Call it after
+ * the last route but the catch-all.
+ */
 function refuseOtherMethods(app: App): void {
-  const methods = new Map<string, Set<string>>();
-  for (const { path, method } of app.routes) {
-    if (method === "ALL" || path.includes("*")) continue;
-    const of = methods.get(path) ?? new Set();
-    methods.set(path, of.add(method));
-    if (method === "GET") of.add("HEAD");
-  }
-  for (const [path, allowed] of methods) {
-    const allow = [...allowed].sort().join(", ");
+  const paths = Map.groupBy(routeTable(app), ({ path }) => path);
+  for (const [path, rows] of paths) {
+    const [first] = rows;
+    if (path.includes("*") || first === undefined) continue;
+    const methods = rows.map(({ method }) => method);
+    const allow = [...methods, ...(methods.includes("GET") ? ["HEAD"] : [])].sort().join(", ");
     const refuse: MiddlewareHandler<HttpEnv> = async (c) => {
       c.header("Allow", allow);
       throw new HTTPException(405, { message: "method not allowed" });
     };
-    app.all(path, refuse);
+    const { access: who, proof, owner } = first.rules;
+    app.all(path, access({ access: who, proof, owner }), refuse);
   }
 }
 
 const INFO = {
   title: "Flotilla",
   description:
-    "Any call may be answered with 401 (SVC_API_TOKEN is set and missing), 403 (a host or origin that is not allowed) " +
-    "or 405 (the path has no such method). Among several hubs, calls of sessions and workers are passed on to the hub that has " +
-    "them, which may end in 502, 503 or 504. Errors are {detail}. Calls that change something may carry Idempotency-Key: " +
-    "the same key and body within 24 h get the first answer, another body 409 (of administrators' calls deploys alone, of workers' none).",
+    "Any call may be answered with 401 (SVC_API_TOKEN is set and missing), 403 (a page of another origin sent it), 405 (the " +
+    "path has no such method) or 421 (its Host is not this server's). Who may call what is `x-access`. Among several hubs, calls " +
+    "of sessions and workers are passed on to the hub that has them, which may end in 502, 503 or 504. Errors are {detail}. " +
+    "Calls that change something may carry Idempotency-Key: the same key and body within 24 h get the first answer, another " +
+    "body 409 (of administrators' calls deploys and PATCH /settings alone, of workers' none).",
 };
 
 /** The hub's HTTP side: the fleet at flat paths, the control plane below /api/v1 (fleet spec §4). */
 export function createHubApp(ctx: HubContext): App {
-  const app = baseApp(ctx, () => corsOrigins(ctx));
-  passOnCalls(ctx, app);
+  const app = baseApp(ctx, () => corsOrigins(ctx), toOwner(ctx));
+  app.use(checkRelayMark(ctx));
   app.use("/sessions/:sid/*", liveSessionsOnly(ctx));
   const parts = [
     healthRoutes(ctx),
@@ -130,9 +136,11 @@ export function createHubApp(ctx: HubContext): App {
   ];
   for (const part of parts) app.route("/", part);
   addDocs(app, { ...INFO, version: ctx.version });
-  if (ctx.config.mode === "dev") app.get("/demo/*", (c) => serveDemo(c.req.raw) ?? c.notFound());
+  if (ctx.config.mode === "dev")
+    app.get("/demo/*", access({ access: "public" }), (c) => serveDemo(c.req.raw) ?? c.notFound());
   refuseOtherMethods(app);
   app.route("/", submitByPathRoutes(ctx));
+  routeTable(app);
   return app;
 }
 

@@ -1,9 +1,9 @@
-import { createRoute } from "@hono/zod-openapi";
 import type { MiddlewareHandler } from "hono";
 import { isoTime } from "#shared/clock.ts";
 import { KV_READ_TIMEOUT_MS } from "#shared/limits.ts";
 import { ControlHealth, ControlStatus } from "#shared/schema/health.ts";
 import { within } from "../cluster/deadline.ts";
+import { createRoute } from "../http/create-route.ts";
 import type { HttpEnv } from "../http/env.ts";
 import { jsonLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
@@ -33,6 +33,7 @@ const tags = ["control"];
 const health = createRoute({
   method: "get",
   path: "/api/v1/health",
+  access: "public",
   tags,
   summary: "Is the control plane well?",
   description:
@@ -49,6 +50,7 @@ const health = createRoute({
 const status = createRoute({
   method: "get",
   path: "/api/v1/status",
+  access: "view",
   tags,
   summary: "What runs here",
   description: "Passwords in the database's address are masked.",

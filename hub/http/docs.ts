@@ -1,6 +1,8 @@
 import icon from "swagger-ui-dist/favicon-32x32.png" with { type: "file" };
 import css from "swagger-ui-dist/swagger-ui.css" with { type: "file" };
 import bundle from "swagger-ui-dist/swagger-ui-bundle.js" with { type: "file" };
+import { access } from "./access.ts";
+import { SECURITY_SCHEMES } from "./create-route.ts";
 import type { App } from "./new-app.ts";
 
 const PAGE = `<!doctype html>
@@ -27,6 +29,8 @@ const FILES = {
   "/docs/favicon.png": { path: icon, type: "image/png" },
 };
 
+/** The API's description is shown to whoever may use it. */
+const VIEW = access({ access: "view" });
 const HEADERS = { "Cache-Control": "no-cache" };
 
 /** The explorer's own files, the styles it writes itself and the pictures in them; its calls go to this server alone. */
@@ -46,17 +50,22 @@ const POLICY = [
  */
 export function addDocs(app: App, info: { title: string; version: string; description: string }) {
   let document: string | undefined;
-  app.get("/openapi.json", (c) => {
+  for (const [name, scheme] of Object.entries(SECURITY_SCHEMES))
+    app.openAPIRegistry.registerComponent("securitySchemes", name, scheme);
+  app.get("/openapi.json", VIEW, (c) => {
     document ??= JSON.stringify(app.getOpenAPI31Document({ openapi: "3.1.0", info }));
     return c.body(document, 200, { ...HEADERS, "Content-Type": "application/json" });
   });
-  app.get("/docs", (c) => c.html(PAGE, 200, { ...HEADERS, "Content-Security-Policy": POLICY }));
-  app.get("/docs/start.js", (c) =>
+  app.get("/docs", VIEW, (c) =>
+    c.html(PAGE, 200, { ...HEADERS, "Content-Security-Policy": POLICY }),
+  );
+  app.get("/docs/start.js", VIEW, (c) =>
     c.body(START, 200, { ...HEADERS, "Content-Type": "text/javascript; charset=utf-8" }),
   );
   for (const [path, file] of Object.entries(FILES))
     app.get(
       path,
+      VIEW,
       () =>
         new Response(Bun.file(file.path), { headers: { ...HEADERS, "Content-Type": file.type } }),
     );

@@ -1,6 +1,5 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import { getCookie } from "hono/cookie";
 import { AppError, badRequest } from "#shared/errors.ts";
 import { MAX_JSON_BODY_BYTES } from "#shared/limits.ts";
 import { sameSecret } from "#shared/secret.ts";
@@ -24,13 +23,6 @@ export const loopbackHostsOnly: Guard = async (c, next) => {
   await next();
 };
 
-/** The admin UI's own files, health, viewers, the worker's own calls (§5.4) and what lanes open never carry the token (design/architecture.md §7). */
-const TOKEN_FREE =
-  /^\/(|ui|ui\/(?!changes$).*|health|worker-source\.tar\.gz|api\/v1\/health|demo\/.*|sessions\/[^/]+\/novnc(\/.*)?|workers\/[^/]+\/(link|(jobs|profiles|sessions)\/.*))$/;
-
-/** Shows a key, so it asks for the workers' secret where there is one; only then may the token be missing. */
-const RESOLVE = /^\/engines\/[^/]+\/resolve$/;
-
 /** @throws AppError unauthorized unless it is the token. */
 export function checkToken(given: string | null, token: string): void {
   if (given !== null && sameSecret(given, token)) return;
@@ -38,27 +30,6 @@ export function checkToken(given: string | null, token: string): void {
     headers: { "WWW-Authenticate": "Bearer" },
   });
 }
-
-/**
- * Asks for `Authorization: Bearer <token>`, or the cookie of a browser that gave it, on every other call. `config` is read at
- * each of them: both values may change while the hub runs, and while there is no token nothing is asked for.
- */
-export const requireToken = (config: {
-  readonly api_token: string | null;
-  readonly worker_secret: string | null;
-}): Guard => {
-  return async function requireTokenGuard(c, next) {
-    const { api_token: token, worker_secret } = config;
-    if (token === null) return next();
-    const { path, method } = c.req;
-    const asks_for_secret = worker_secret !== null && RESOLVE.test(path);
-    // A worker's own call that shares its path with one of people.
-    const ships_logs = method === "POST" && path === "/api/v1/service-logs";
-    if (!ships_logs && !asks_for_secret && !TOKEN_FREE.test(path))
-      checkToken(bearerOf(c) ?? getCookie(c, TOKEN_COOKIE) ?? null, token);
-    await next();
-  };
-};
 
 /** Refuses a body longer than `most` without reading it to its end, one that is no UTF-8, and one that is nested too deep. */
 export const jsonLimit = (most: number): Guard => {
@@ -79,13 +50,3 @@ export const jsonLimit = (most: number): Guard => {
 
 /** For what a usual JSON call may have. */
 export const jsonBodyLimit: Guard = jsonLimit(MAX_JSON_BODY_BYTES);
-
-/**
- * A page of another site may not open this socket: browsers always send Origin, and no preflight protects WebSockets.
- */
-export function refuseForeignOrigin(c: Context, allowed: readonly string[]): void {
-  const origin = c.req.header("origin");
-  if (origin === undefined || allowed.includes("*") || allowed.includes(origin)) return;
-  if (URL.canParse(origin) && new URL(origin).host === c.req.header("host")) return;
-  throw new AppError("forbidden", "this origin is not allowed");
-}

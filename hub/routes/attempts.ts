@@ -1,6 +1,7 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { Attempt, AttemptList } from "#shared/schema/attempt.ts";
 import type { HubContext } from "../context.ts";
+import { createRoute } from "../http/create-route.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails, ok } from "../http/openapi-parts.ts";
 import { getAttempt, listAttempts } from "../jobs/attempts.ts";
@@ -16,6 +17,7 @@ export function attemptRoutes(ctx: HubContext) {
   const list = createRoute({
     method: "get",
     path: "/jobs/{id}/attempts",
+    access: "view",
     tags,
     summary: "List the attempts of a codegen-loop or rerun job",
     description: "In order, without their long texts; empty for a fetch job and a queued one.",
@@ -25,6 +27,7 @@ export function attemptRoutes(ctx: HubContext) {
   const read = createRoute({
     method: "get",
     path: "/jobs/{id}/attempts/{n}",
+    access: "view",
     tags,
     summary: "Read one attempt: prompt, reply, script, streams, verdict, timings, evidence",
     description: "Also while it runs: what is not known yet is null or empty.",

@@ -1,9 +1,10 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { AppError, errorMessage, notFound } from "#shared/errors.ts";
 import type { HubContext } from "../context.ts";
+import { access } from "../http/access.ts";
+import { createRoute, describeRoute } from "../http/create-route.ts";
 import type { HttpEnv } from "../http/env.ts";
-import { refuseForeignOrigin } from "../http/guards.ts";
 import { isSecure } from "../http/is-secure.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails } from "../http/openapi-parts.ts";
@@ -17,6 +18,9 @@ import { SessionParams } from "./params.ts";
 const socket = createRoute({
   method: "get",
   path: "/sessions/{sid}/cdp",
+  access: "operate",
+  origins: "never",
+  owner: "session",
   tags: ["sessions"],
   summary: "WebSocket: the session's browser over the DevTools protocol",
   description:
@@ -30,6 +34,8 @@ const socket = createRoute({
 const version = createRoute({
   method: "get",
   path: "/sessions/{sid}/cdp/json/version",
+  access: "view",
+  owner: "session",
   tags: ["sessions"],
   summary: "Discovery: where the browser's WebSocket is",
   description: "As a browser's own /json/version, with the hub's address.",
@@ -46,6 +52,8 @@ const version = createRoute({
 const list = createRoute({
   method: "get",
   path: "/sessions/{sid}/cdp/json/list",
+  access: "view",
+  owner: "session",
   tags: ["sessions"],
   summary: "Discovery: the targets of the session's browser",
   description: "As a browser's own /json/list, with the hub's address.",
@@ -83,11 +91,10 @@ const TARGET = /^(browser|page)$/;
 /** /sessions/{sid}/cdp (design/api.md). As with Chromium's own port, a web page of another origin may not connect. */
 export function cdpRoutes(ctx: HubContext) {
   const app = newApp();
-  for (const route of [socket, version, list]) app.openAPIRegistry.registerPath(route);
+  for (const route of [socket, version, list]) describeRoute(app, route);
 
   const connect = async (c: Context<HttpEnv>, path: string) => {
     requireUpgrade(c);
-    refuseForeignOrigin(c, []);
     const session = requireSession(ctx, c.req.param("sid") ?? "");
     const bridge = await dialBridge(
       bridgeOf(session),
@@ -109,16 +116,16 @@ export function cdpRoutes(ctx: HubContext) {
     });
   };
 
-  app.get("/sessions/:sid/cdp", (c) => connect(c, "cdp"));
-  app.get("/sessions/:sid/cdp/", (c) => connect(c, "cdp"));
-  app.get("/sessions/:sid/cdp/devtools/:kind/:id", (c) => {
+  app.get("/sessions/:sid/cdp", access(socket.rules), (c) => connect(c, "cdp"));
+  app.get("/sessions/:sid/cdp/", access(socket.rules), (c) => connect(c, "cdp"));
+  app.get("/sessions/:sid/cdp/devtools/:kind/:id", access(socket.rules), (c) => {
     const { kind, id } = c.req.param();
     if (!TARGET.test(kind) || !/^[A-Za-z0-9-]{1,64}$/.test(id)) throw notFound("target");
     return connect(c, `cdp/devtools/${kind}/${id}`);
   });
   // Playwright asks with a slash at the end, Puppeteer without.
   for (const path of ["/sessions/:sid/cdp/json/version", "/sessions/:sid/cdp/json/version/"])
-    app.get(path, async (c) => {
+    app.get(path, access(version.rules), async (c) => {
       const found = (await discover(c, "version")) as Record<string, unknown>;
       return c.json(withoutAddresses(found, socketBase(c, c.req.param("sid") ?? "")));
     });
@@ -127,13 +134,13 @@ export function cdpRoutes(ctx: HubContext) {
     "/sessions/:sid/cdp/json/list",
     "/sessions/:sid/cdp/json/list/",
   ])
-    app.get(path, async (c) => {
+    app.get(path, access(list.rules), async (c) => {
       const found = (await discover(c, "list")) as Record<string, unknown>[];
       // The browser's own windows are nobody's pages.
       const pages = found.filter((t) => !/^(chrome|devtools):/.test(String(t.url)));
       return c.json(pages.map((t) => withoutAddresses(t, socketBase(c, c.req.param("sid") ?? ""))));
     });
-  app.get("/sessions/:sid/cdp/json/protocol", async (c) =>
+  app.get("/sessions/:sid/cdp/json/protocol", access(list.rules), async (c) =>
     c.json((await discover(c, "protocol")) as object),
   );
   return app;

@@ -1,7 +1,7 @@
-import { createRoute } from "@hono/zod-openapi";
 import { Convention, ConventionList, PutConvention } from "#shared/schema/convention.ts";
 import { PageQuery, pageOf } from "#shared/schema/page.ts";
 import type { HubContext } from "../context.ts";
+import { createRoute } from "../http/create-route.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails, json, ok } from "../http/openapi-parts.ts";
@@ -23,6 +23,7 @@ export function conventionRoutes(ctx: HubContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const list = createRoute({
     ...{ method: "get", path: "/conventions", tags },
+    access: "view",
     summary: "List all conventions",
     description: "By slug.",
     request: { query: PageQuery },
@@ -30,6 +31,7 @@ export function conventionRoutes(ctx: HubContext) {
   });
   const read = createRoute({
     ...{ method: "get", path: "/conventions/{slug}", tags },
+    access: "view",
     summary: "Read a convention",
     description: "As it was stored.",
     request: { params },
@@ -37,6 +39,8 @@ export function conventionRoutes(ctx: HubContext) {
   });
   const put = createRoute({
     ...{ method: "put", path: "/conventions/{slug}", tags, middleware },
+    access: "operate",
+    changes: ["conventions"],
     summary: "Create or replace a convention",
     description: "One that is not enabled stays, and is not given to the planner.",
     request: {
@@ -51,6 +55,8 @@ export function conventionRoutes(ctx: HubContext) {
   });
   const remove = createRoute({
     ...{ method: "delete", path: "/conventions/{slug}", tags, middleware },
+    access: "operate",
+    changes: ["conventions"],
     summary: "Delete a convention",
     description: "Jobs that were submitted already are not changed.",
     request: { params, headers },

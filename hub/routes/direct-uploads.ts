@@ -1,12 +1,12 @@
-import { createRoute } from "@hono/zod-openapi";
 import { DirectUpload, DirectUploadBody, DirectUploadDone } from "#shared/schema/direct-upload.ts";
 import type { HubContext } from "../context.ts";
+import { createRoute } from "../http/create-route.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails, json, ok } from "../http/openapi-parts.ts";
 import { beginDirectUpload, endDirectUpload } from "../jobs/direct-uploads.ts";
 import { BatchParams, DirectUploadParams } from "./params.ts";
-import { leaseOf, StoredFile, UploadHeaders } from "./worker-uploads.ts";
+import { leaseOf, RULES, StoredFile, UploadHeaders } from "./worker-uploads.ts";
 
 const tags = ["worker uploads"];
 const headers = UploadHeaders.pick({ "x-lease-token": true });
@@ -34,6 +34,7 @@ const DONE = {
 const begin = createRoute({
   method: "post",
   path: "/workers/{worker_id}/jobs/{job_id}/direct-uploads",
+  ...{ ...RULES, changes: [] },
   tags,
   summary: "Ask for leave to put a captured body into the object store",
   description,
@@ -44,6 +45,7 @@ const begin = createRoute({
 const end = createRoute({
   method: "put",
   path: "/workers/{worker_id}/jobs/{job_id}/direct-uploads/{upload_id}",
+  ...RULES,
   tags,
   summary: "Tell that the body lies in the object store",
   description: `${description} The body is checked and becomes an asset.`,

@@ -1,9 +1,9 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { Engine, EngineList, PutEngine, ResolvedEngine } from "#shared/schema/engine.ts";
 import { PageQuery, pageOf } from "#shared/schema/page.ts";
 import type { HubContext } from "../context.ts";
-import { checkWorkerSecret } from "../control/routes/worker-secret.ts";
-import { jsonBodyLimit, refuseForeignOrigin } from "../http/guards.ts";
+import { createRoute } from "../http/create-route.ts";
+import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails, json, ok } from "../http/openapi-parts.ts";
 import {
@@ -30,6 +30,7 @@ const ENGINE = {
 const docs = {
   list: createRoute({
     ...{ method: "get", path: "/engines", tags },
+    access: "view",
     summary: "List all engines",
     description:
       "The promoted one has `promoted: true`. Keys are never shown: only their variables.",
@@ -38,6 +39,7 @@ const docs = {
   }),
   read: createRoute({
     ...{ method: "get", path: "/engines/{slug}", tags },
+    access: "view",
     summary: "Read an engine",
     description: "As it was stored, without its key.",
     request: { params },
@@ -45,6 +47,7 @@ const docs = {
   }),
   resolve: createRoute({
     ...{ method: "get", path: "/engines/{slug}/resolve", tags },
+    access: "worker",
     summary: "All that a worker needs to call an engine, its key among it",
     description:
       "With X-Worker-Secret when WORKER_SECRET is set. `auto` is the promoted engine, else the only one; `default` the one " +
@@ -68,6 +71,8 @@ export function engineRoutes(ctx: HubContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const put = createRoute({
     ...{ method: "put", path: "/engines/{slug}", tags, middleware },
+    access: "operate",
+    changes: ["engines"],
     summary: "Create or replace an engine",
     description:
       "`endpoint` is a base URL: /v1/chat/completions is appended unless it ends with /chat/completions. `api_key_env` is " +
@@ -77,6 +82,8 @@ export function engineRoutes(ctx: HubContext) {
   });
   const remove = createRoute({
     ...{ method: "delete", path: "/engines/{slug}", tags, middleware },
+    access: "operate",
+    changes: ["engines"],
     summary: "Delete an engine",
     description: "After the promoted one is deleted, none is promoted.",
     request: { params, headers },
@@ -84,6 +91,8 @@ export function engineRoutes(ctx: HubContext) {
   });
   const promote = createRoute({
     ...{ method: "post", path: "/engines/{slug}/promote", tags, middleware },
+    access: "operate",
+    changes: ["engines"],
     summary: "Make it the engine that `auto` prefers",
     description: "No other one is promoted afterwards.",
     request: { params, headers },
@@ -108,9 +117,6 @@ export function engineRoutes(ctx: HubContext) {
     })
     .openapi(promote, async (c) => c.json(await promoteEngine(ctx, c.req.valid("param").slug), 200))
     .openapi(docs.resolve, async (c) => {
-      checkWorkerSecret(ctx, c);
-      // A worker is no browser: no page of another site may read a key, whatever CORS allows.
-      refuseForeignOrigin(c, []);
       c.header("Cache-Control", "no-store");
       const { slug } = c.req.valid("param");
       return c.json(await resolveEngine(ctx, slug, c.req.valid("query").purpose), 200);

@@ -1,7 +1,8 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { notFound } from "#shared/errors.ts";
 import { extensionFile, extensionZip, installPage } from "../extension/zip.ts";
+import { createRoute } from "../http/create-route.ts";
 import { isSecure } from "../http/is-secure.ts";
 import { newApp } from "../http/new-app.ts";
 import { bytes, fails, streamed } from "../http/openapi-parts.ts";
@@ -17,6 +18,7 @@ function addressOf(c: Context): string {
 const install = createRoute({
   method: "get",
   path: "/profiles/extension/install",
+  access: "view",
   tags,
   summary: "How to install the cookie-sync extension",
   description: "A page for people.",
@@ -28,6 +30,7 @@ const install = createRoute({
 const zip = createRoute({
   method: "get",
   path: "/profiles/extension.zip",
+  access: "view",
   tags,
   summary: "The cookie-sync extension as a zip",
   description: "The address of this hub is in it.",
@@ -37,6 +40,7 @@ const zip = createRoute({
 const file = createRoute({
   method: "get",
   path: "/profiles/extension/files/{name}",
+  access: "view",
   tags,
   summary: "A file of the unpacked cookie-sync extension",
   description: "As it lies in the zip.",

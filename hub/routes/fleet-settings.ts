@@ -1,6 +1,6 @@
-import { createRoute } from "@hono/zod-openapi";
 import { FleetSettings, PatchFleetSettings } from "#shared/schema/fleet-settings.ts";
 import type { HubContext } from "../context.ts";
+import { createRoute } from "../http/create-route.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails, json, ok } from "../http/openapi-parts.ts";
@@ -14,6 +14,7 @@ const tags = ["settings"];
 export function fleetSettingRoutes(ctx: HubContext) {
   const read = createRoute({
     ...{ method: "get", path: "/settings", tags },
+    access: "view",
     summary: "The fleet's settings as they count now, and what each key is",
     description:
       "`schema` is the JSON schema of PATCH, with a description and a default for each key.",
@@ -21,14 +22,18 @@ export function fleetSettingRoutes(ctx: HubContext) {
   });
   const patch = createRoute({
     ...{ method: "patch", path: "/settings", tags },
+    access: "operate",
+    changes: ["settings"],
     summary: "Change some of the settings; null goes back to the default",
-    description: "All of the given keys or none. A change counts at every hub within a second.",
+    description:
+      "All of the given keys or none. A change counts at every hub within a second. Asks for the administrator's password where " +
+      "there is one.",
     middleware: [jsonBodyLimit, idempotent(ctx)],
     request: {
       headers: IdempotencyHeader,
       ...json(PatchFleetSettings, { retention_days: 30, webhook_url: null }),
     },
-    responses: { ...ok(FleetSettings), ...fails(400, 409, 413, 415, 422, 503) },
+    responses: { ...ok(FleetSettings), ...fails(400, 401, 409, 413, 415, 422, 429, 503) },
   });
   return newApp()
     .openapi(read, async (c) => c.json(await readFleetSettings(ctx), 200))

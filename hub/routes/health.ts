@@ -1,10 +1,10 @@
-import { createRoute } from "@hono/zod-openapi";
 import { KV_READ_TIMEOUT_MS } from "#shared/limits.ts";
 import { type Degraded, Health } from "#shared/schema/health.ts";
 import { within } from "../cluster/deadline.ts";
 import type { HubContext } from "../context.ts";
 import { stoppingOf } from "../fleet/drain.ts";
 import { countWorkers } from "../fleet/view.ts";
+import { createRoute } from "../http/create-route.ts";
 import { newApp } from "../http/new-app.ts";
 import { RETRY_AFTER_S } from "../http/on-error.ts";
 import { ok } from "../http/openapi-parts.ts";
@@ -12,6 +12,7 @@ import { ok } from "../http/openapi-parts.ts";
 const health = createRoute({
   method: "get",
   path: "/health",
+  access: "public",
   tags: ["health"],
   summary: "Is the hub well?",
   description:

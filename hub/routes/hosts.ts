@@ -1,4 +1,3 @@
-import { createRoute } from "@hono/zod-openapi";
 import {
   Host,
   HostList,
@@ -10,6 +9,7 @@ import {
 import { PageQuery, pageOf } from "#shared/schema/page.ts";
 import { LoginRecipe, Recipe } from "#shared/schema/recipe.ts";
 import type { HubContext } from "../context.ts";
+import { createRoute } from "../http/create-route.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails, json, ok } from "../http/openapi-parts.ts";
@@ -45,6 +45,7 @@ export function hostRoutes(ctx: HubContext) {
   const list = createRoute({
     method: "get",
     path: "/hosts",
+    access: "view",
     tags,
     summary: "List all hosts with their settings",
     description: "Cookie values are shown as `***`.",
@@ -54,6 +55,7 @@ export function hostRoutes(ctx: HubContext) {
   const read = createRoute({
     method: "get",
     path: "/hosts/{host}",
+    access: "view",
     tags,
     summary: "Read all recipes and settings of a host",
     description: "Cookie values are shown as `***`.",
@@ -63,6 +65,8 @@ export function hostRoutes(ctx: HubContext) {
   const put = createRoute({
     method: "put",
     path: "/hosts/{host}",
+    access: "operate",
+    changes: ["hosts"],
     tags,
     summary: "Replace all settings of a host; without cookies those stay",
     description:
@@ -78,6 +82,8 @@ export function hostRoutes(ctx: HubContext) {
   const remove = createRoute({
     method: "delete",
     path: "/hosts/{host}",
+    access: "operate",
+    changes: ["hosts"],
     tags,
     summary: "Forget a host with its recipes and cookies",
     description: "Jobs that run already keep what they were given.",
@@ -88,6 +94,8 @@ export function hostRoutes(ctx: HubContext) {
   const append = createRoute({
     method: "post",
     path: "/hosts/{host}/recipes",
+    access: "operate",
+    changes: ["hosts"],
     tags,
     summary: "Append a recipe; the host is made when it is not there",
     description: "`pattern` is a glob on the path of a URL; the longest that matches is run.",
@@ -98,6 +106,8 @@ export function hostRoutes(ctx: HubContext) {
   const removeOne = createRoute({
     method: "delete",
     path: "/hosts/{host}/recipes/{index}",
+    access: "operate",
+    changes: ["hosts"],
     tags,
     summary: "Remove the recipe at an index, counted from 0",
     description: "The recipes after it move up.",
@@ -108,6 +118,8 @@ export function hostRoutes(ctx: HubContext) {
   const login = createRoute({
     method: "put",
     path: "/hosts/{host}/login_recipe",
+    access: "operate",
+    changes: ["hosts"],
     tags,
     summary: "Set the login recipe; the host is made when it is not there",
     description: "Run before a job of the host unless `logged_in` is found on the page.",
@@ -125,6 +137,8 @@ export function hostRoutes(ctx: HubContext) {
   const cookies = createRoute({
     method: "put",
     path: "/hosts/{host}/cookies",
+    access: "operate",
+    changes: ["hosts"],
     tags,
     summary: "Replace the cookies of a host; the value *** keeps a stored one",
     description: "They go to every job on that host.",
@@ -135,6 +149,9 @@ export function hostRoutes(ctx: HubContext) {
   const sync = createRoute({
     method: "post",
     path: "/hosts/cookies/sync",
+    access: "operate",
+    origins: "extensions",
+    changes: ["hosts"],
     tags,
     summary: "Add or replace cookies, as the browser extension does",
     description: "Each goes to the host of its domain; the answer counts them by host.",

@@ -1,20 +1,21 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { invalid } from "#shared/errors.ts";
 import { JobEventList, JobEventQuery } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
-import { refuseForeignOrigin } from "../http/guards.ts";
+import { access } from "../http/access.ts";
+import { createRoute, describeRoute } from "../http/create-route.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails, ok } from "../http/openapi-parts.ts";
 import { requireUpgrade, type Socket, upgrade } from "../http/sockets.ts";
 import { EVENT_CLOSE, type EventStream, startEventStream } from "../jobs/event-stream.ts";
 import { getRow } from "../jobs/read.ts";
 import { eventRecord } from "../jobs/record.ts";
-import { corsOrigins } from "../registries/fleet-settings.ts";
 import { JobParams } from "./params.ts";
 
 const events = createRoute({
   method: "get",
   path: "/jobs/{id}/events",
+  access: "view",
   tags: ["jobs"],
   summary: "WebSocket: the events of a job",
   description:
@@ -37,6 +38,7 @@ const events = createRoute({
 const eventPage = createRoute({
   method: "get",
   path: "/jobs/{id}/events.json",
+  access: "view",
   tags: ["jobs"],
   summary: "Read the events of a job so far, a page of them",
   description:
@@ -55,10 +57,9 @@ function parseSince(raw: string | undefined): number {
 /** WS /jobs/{id}/events?since=n (fleet spec §6.1), and the same events by plain calls. */
 export function jobEventRoutes(ctx: HubContext) {
   const app = newApp();
-  app.openAPIRegistry.registerPath(events);
-  app.get("/jobs/:id/events", async (c) => {
+  describeRoute(app, events);
+  app.get("/jobs/:id/events", access(events.rules), async (c) => {
     requireUpgrade(c);
-    refuseForeignOrigin(c, await corsOrigins(ctx));
     const since = parseSince(c.req.query("since"));
     const job = await getRow(ctx, c.req.param("id")).catch(() => null);
     let stream: EventStream | null = null;

@@ -1,8 +1,9 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { notFound } from "#shared/errors.ts";
 import { AssetList, type DocumentName, JobResult, LinkList } from "#shared/schema/asset.ts";
 import type { HubContext } from "../context.ts";
+import { createRoute } from "../http/create-route.ts";
 import { fileResponse } from "../http/file-response.ts";
 import { newApp } from "../http/new-app.ts";
 import { bytes, fails, ok, streamed } from "../http/openapi-parts.ts";
@@ -18,6 +19,7 @@ const request = { params: JobParams };
 const result = createRoute({
   method: "get",
   path: "/jobs/{id}/result",
+  access: "view",
   tags,
   summary: "What a job came to",
   description: "Where its page, log, HAR and assets are, and what the capture report says.",
@@ -27,6 +29,7 @@ const result = createRoute({
 const assets = createRoute({
   method: "get",
   path: "/jobs/{id}/assets.json",
+  access: "view",
   tags,
   summary: "List the assets of a job",
   description: "Every stored body with its URL, kind, size and checksum, in the order they came.",
@@ -36,6 +39,7 @@ const assets = createRoute({
 const asset = createRoute({
   method: "get",
   path: "/jobs/{id}/assets/{name}",
+  access: "view",
   tags,
   summary: "Read an asset body",
   description: "With ETag (sha256), Range and If-None-Match.",
@@ -50,6 +54,7 @@ const asset = createRoute({
 const page = createRoute({
   method: "get",
   path: "/jobs/{id}/page.html",
+  access: "view",
   tags,
   summary: "Read the captured HTML",
   description: "The DOM as it was at the end, serialised; answered with a sandboxing CSP.",
@@ -65,6 +70,7 @@ const page = createRoute({
 const log = createRoute({
   method: "get",
   path: "/jobs/{id}/log.txt",
+  access: "view",
   tags,
   summary: "Read the execution log, also of a running job",
   description: "Rendered from the stored events: one line for each, with its time.",
@@ -77,6 +83,7 @@ const log = createRoute({
 const links = createRoute({
   method: "get",
   path: "/jobs/{id}/links.json",
+  access: "view",
   tags,
   summary: "List the links of the page",
   description: "Every link of the page with its text, resolved against the page's URL.",
@@ -86,6 +93,7 @@ const links = createRoute({
 const har = createRoute({
   method: "get",
   path: "/jobs/{id}/har.json",
+  access: "view",
   tags,
   summary: "Read what the browser asked for and got, as HAR 1.2",
   description:
@@ -106,6 +114,7 @@ const har = createRoute({
 const zip = createRoute({
   method: "get",
   path: "/jobs/{id}/assets.zip",
+  access: "view",
   tags,
   summary: "Download every file of a job as one archive",
   description:

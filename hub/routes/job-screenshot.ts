@@ -1,7 +1,7 @@
-import { createRoute } from "@hono/zod-openapi";
 import { Asset } from "#shared/schema/asset.ts";
 import { ScreenshotRequest } from "#shared/schema/session.ts";
 import type { HubContext } from "../context.ts";
+import { createRoute } from "../http/create-route.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails, json, ok } from "../http/openapi-parts.ts";
@@ -14,6 +14,9 @@ export function jobScreenshotRoutes(ctx: HubContext) {
   const capture = createRoute({
     method: "post",
     path: "/jobs/{id}/screenshot/capture",
+    access: "operate",
+    owner: "job",
+    changes: ["jobs"],
     tags: ["job files"],
     summary: "Take a picture of a running job's page and store it as an asset",
     description: "409 when no lane is bound to the job: it is queued, or it has ended.",

@@ -1,7 +1,7 @@
-import { createRoute } from "@hono/zod-openapi";
 import { TooBusy } from "#shared/schema/error.ts";
 import { Job, JobList, JobListQuery, SubmitJob } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
+import { createRoute } from "../http/create-route.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails, json, ok } from "../http/openapi-parts.ts";
@@ -24,6 +24,8 @@ export function jobRoutes(ctx: HubContext) {
   const submit = createRoute({
     method: "post",
     path: "/jobs",
+    access: "operate",
+    changes: ["jobs"],
     tags,
     summary: "Submit a job",
     description:
@@ -48,6 +50,7 @@ export function jobRoutes(ctx: HubContext) {
   const list = createRoute({
     method: "get",
     path: "/jobs",
+    access: "view",
     tags,
     summary: "List jobs, newest first",
     description:
@@ -58,6 +61,7 @@ export function jobRoutes(ctx: HubContext) {
   const read = createRoute({
     method: "get",
     path: "/jobs/{id}",
+    access: "view",
     tags,
     summary: "Read a job",
     description: "The whole record, also while it is queued or runs.",
@@ -67,6 +71,8 @@ export function jobRoutes(ctx: HubContext) {
   const cancel = createRoute({
     method: "post",
     path: "/jobs/{id}/cancel",
+    access: "operate",
+    changes: ["jobs"],
     tags,
     summary: "Cancel a job; what a running one stored is kept",
     description:
@@ -78,6 +84,8 @@ export function jobRoutes(ctx: HubContext) {
   const remove = createRoute({
     method: "delete",
     path: "/jobs/{id}",
+    access: "operate",
+    changes: ["jobs"],
     tags,
     summary: "Delete a job and its files; a running one is cancelled first",
     description: "Its record, events and stored bodies are gone afterwards.",

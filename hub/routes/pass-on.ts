@@ -8,8 +8,8 @@ import { passOn } from "../cluster/relay-http.ts";
 import { passedOnBy } from "../cluster/relay-mark.ts";
 import { dialHub, type PassedSocket, relayedSocket } from "../cluster/relay-socket.ts";
 import type { HubContext } from "../context.ts";
+import type { Owner } from "../http/access.ts";
 import type { HttpEnv } from "../http/env.ts";
-import type { App } from "../http/new-app.ts";
 import { isUpgrade, upgrade } from "../http/sockets.ts";
 import { getRow } from "../jobs/read.ts";
 import { findLinkHub } from "../sessions/link-hub.ts";
@@ -25,71 +25,73 @@ const LINK_DIAL_MS = 1_500;
 /** A call without a deadline of its own; the longest is a picture that is taken and stored. */
 const ANSWER_MS = 120_000;
 
+type Find = (ctx: HubContext, c: C) => Promise<HubEntry | null>;
+
+/** The other hub that alone can answer this call; null when that is this one, or none. */
+const OWNERS: Record<Exclude<Owner, "kept link">, Find> = {
+  session: (ctx, c) => findOwner(ctx, idOf(c)),
+  worker: (ctx, c) => findLinkHub(ctx, idOf(c)),
+  job: (ctx, c) => findJobHub(ctx, idOf(c)),
+};
+
+/** The id that follows the resource's name: `/sessions/<id>/…`. */
+function idOf(c: C): string {
+  const [, , id = ""] = c.req.path.split("/");
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return id;
+  }
+}
+
 /**
  * What one hub alone can answer is passed on to it (fleet spec §6.2): calls of a session, and of a worker by way of its
  * link. Before anything else is looked at: validation, 404 and Idempotency-Key are the owner's. Whatever was passed on
  * before is answered here, so no call travels twice.
  */
-export function passOnCalls(ctx: HubContext, app: App): void {
-  app.use(async function checkRelayMark(c, next) {
+export const toOwner =
+  (ctx: HubContext) =>
+  async (c: C, owner: Owner): Promise<Response | null> => {
+    if (wasPassedOn(ctx, c)) return null;
+    if (owner === "kept link") return passLinkOn(ctx, c);
+    const hub = await OWNERS[owner](ctx, c);
+    if (hub === null) return null;
+    return isUpgrade(c) ? passSocketOn(ctx, c, hub) : passCallOn(ctx, c, hub);
+  };
+
+/** Nobody but a hub of the fleet may say that a call was passed on. */
+export const checkRelayMark = (ctx: HubContext): MiddlewareHandler<HttpEnv> =>
+  async function relayMarkChecked(c, next) {
     passedOnBy(ctx, c.req.raw.headers);
     await next();
-  });
-  app.use(
-    "/sessions/:sid/*",
-    toOwner(ctx, (c) => findOwner(ctx, c.req.param("sid") ?? "")),
-  );
-  for (const below of ["jobs", "profiles", "sessions"])
-    app.use(
-      `/workers/:worker_id/${below}/*`,
-      toOwner(ctx, (c) => findLinkHub(ctx, c.req.param("worker_id") ?? "")),
-    );
-  app.use("/workers/:worker_id/link", toKeptLink(ctx));
-  app.use(
-    "/jobs/:id/screenshot/capture",
-    toOwner(ctx, (c) => findJobHub(ctx, c.req.param("id") ?? "")),
-  );
-}
+  };
 
 /** Whether another hub has passed this call on. */
 export const wasPassedOn = (ctx: HubContext, c: C): boolean =>
   passedOnBy(ctx, c.req.raw.headers) !== null;
-
-const toOwner = (
-  ctx: HubContext,
-  find: (c: C) => Promise<HubEntry | null>,
-): MiddlewareHandler<HttpEnv> =>
-  async function passOnToOwner(c, next) {
-    const hub = wasPassedOn(ctx, c) ? null : await find(c);
-    if (!hub) return next();
-    return isUpgrade(c) ? passSocketOn(ctx, c, hub) : passCallOn(ctx, c, hub);
-  };
 
 /**
  * The other hub that keeps the link with which this worker wants to go on: a router may bring it to any. A worker that
  * wants a new link gets it here.
  */
 const findKeptLink = async (ctx: HubContext, c: C): Promise<HubEntry | null> =>
-  c.req.query("resume") === undefined
-    ? null
-    : findLinkHub(ctx, c.req.param("worker_id") ?? "").catch(() => null);
+  c.req.query("resume") === undefined ? null : findLinkHub(ctx, idOf(c)).catch(() => null);
 
 /** To the hub that keeps the link. One that cannot be reached keeps nothing: what the worker runs is taken up here. */
-const toKeptLink = (ctx: HubContext): MiddlewareHandler<HttpEnv> =>
-  async function passLinkOn(c, next) {
-    const hub = wasPassedOn(ctx, c) || !isUpgrade(c) ? null : await findKeptLink(ctx, c);
-    if (!hub) return next();
-    const { hub_id } = hub;
-    const found = await dialHub(ctx, hub, pathOf(c), c.req.raw.headers, LINK_DIAL_MS).catch(
-      (err: unknown) => {
-        if (!(err instanceof AppError)) throw err;
-        ctx.log.warn({ hub_id, worker_id: c.req.param("worker_id") }, "its hub is not there");
-        return null;
-      },
-    );
-    if (found === null) return next();
-    return found instanceof Response ? found : relayed(ctx, c, hub, found);
-  };
+async function passLinkOn(ctx: HubContext, c: C): Promise<Response | null> {
+  const hub = isUpgrade(c) ? await findKeptLink(ctx, c) : null;
+  if (!hub) return null;
+  const { hub_id } = hub;
+  const found = await dialHub(ctx, hub, pathOf(c), c.req.raw.headers, LINK_DIAL_MS).catch(
+    (err: unknown) => {
+      if (!(err instanceof AppError)) throw err;
+      ctx.log.warn({ hub_id, worker_id: idOf(c) }, "its hub is not there");
+      return null;
+    },
+  );
+  if (found === null) return null;
+  return found instanceof Response ? found : relayed(ctx, c, hub, found);
+}
 
 /** The other hub on whose worker the job runs. */
 async function findJobHub(ctx: HubContext, job_id: string): Promise<HubEntry | null> {

@@ -1,7 +1,7 @@
-import { createRoute } from "@hono/zod-openapi";
 import { PageQuery, pageOf } from "#shared/schema/page.ts";
 import { Preset, PresetList, PutPreset } from "#shared/schema/preset.ts";
 import type { HubContext } from "../context.ts";
+import { createRoute } from "../http/create-route.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails, json, ok } from "../http/openapi-parts.ts";
@@ -18,6 +18,7 @@ export function presetRoutes(ctx: HubContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const list = createRoute({
     ...{ method: "get", path: "/presets", tags },
+    access: "view",
     summary: "List all presets",
     description: "By slug.",
     request: { query: PageQuery },
@@ -25,6 +26,7 @@ export function presetRoutes(ctx: HubContext) {
   });
   const read = createRoute({
     ...{ method: "get", path: "/presets/{slug}", tags },
+    access: "view",
     summary: "Read a preset",
     description: "As it was stored.",
     request: { params },
@@ -32,6 +34,8 @@ export function presetRoutes(ctx: HubContext) {
   });
   const put = createRoute({
     ...{ method: "put", path: "/presets/{slug}", tags, middleware },
+    access: "operate",
+    changes: ["presets"],
     summary: "Create or replace a preset",
     description:
       "`options` are some of JobOptions. What a mode requires (a goal, a script) may be left to the job.",
@@ -44,6 +48,8 @@ export function presetRoutes(ctx: HubContext) {
   });
   const remove = createRoute({
     ...{ method: "delete", path: "/presets/{slug}", tags, middleware },
+    access: "operate",
+    changes: ["presets"],
     summary: "Delete a preset",
     description: "Jobs that were submitted already are not changed.",
     request: { params, headers },

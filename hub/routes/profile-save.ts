@@ -1,7 +1,7 @@
-import { createRoute } from "@hono/zod-openapi";
 import { Profile } from "#shared/schema/profile.ts";
 import { SaveProfile } from "#shared/schema/session.ts";
 import type { HubContext } from "../context.ts";
+import { createRoute } from "../http/create-route.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails, json, ok } from "../http/openapi-parts.ts";
@@ -14,6 +14,9 @@ export function profileSaveRoutes(ctx: HubContext) {
   const save = createRoute({
     method: "post",
     path: "/sessions/{sid}/profile/save",
+    access: "operate",
+    changes: ["sessions", "profiles"],
+    owner: "session",
     tags: ["sessions"],
     summary: "Store the session's browser profile",
     description:

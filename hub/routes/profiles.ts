@@ -1,10 +1,11 @@
-import { createRoute } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { AppError, invalid } from "#shared/errors.ts";
 import { toIssues } from "#shared/issues.ts";
 import { PageQuery, pageOf } from "#shared/schema/page.ts";
 import { DefaultProfile, Profile, ProfileList, ProfileName } from "#shared/schema/profile.ts";
 import type { HubContext } from "../context.ts";
+import { access } from "../http/access.ts";
+import { createRoute, describeRoute } from "../http/create-route.ts";
 import type { HttpEnv } from "../http/env.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
@@ -28,6 +29,7 @@ const UPLOAD_MS = 1_800_000;
 const list = createRoute({
   method: "get",
   path: "/profiles",
+  access: "view",
   tags,
   summary: "List profiles",
   description: "Newest version of each, with size and checksum.",
@@ -37,6 +39,7 @@ const list = createRoute({
 const showDefault = createRoute({
   method: "get",
   path: "/profiles/default",
+  access: "view",
   tags,
   summary: "Show the default profile",
   description: "The one of jobs that name none; `name` is null when there is none.",
@@ -45,6 +48,7 @@ const showDefault = createRoute({
 const get = createRoute({
   method: "get",
   path: "/profiles/{name}",
+  access: "view",
   tags,
   summary: "Metadata of a profile",
   description:
@@ -56,6 +60,8 @@ const binary = { schema: { type: "string", format: "binary" } as const };
 const upload = createRoute({
   method: "post",
   path: "/profiles/{name}",
+  access: "operate",
+  changes: ["profiles"],
   tags,
   summary: "Store a profile",
   description:
@@ -103,6 +109,8 @@ export function profileRoutes(ctx: HubContext) {
   const clear = createRoute({
     method: "delete",
     path: "/profiles/default",
+    access: "operate",
+    changes: ["profiles"],
     tags,
     summary: "Clear the default profile",
     description: "Jobs that name no profile start with an empty one again.",
@@ -113,6 +121,8 @@ export function profileRoutes(ctx: HubContext) {
   const remove = createRoute({
     method: "delete",
     path: "/profiles/{name}",
+    access: "operate",
+    changes: ["profiles"],
     tags,
     summary: "Delete a profile",
     description: "Runs that were just given it still find it for some minutes.",
@@ -123,6 +133,8 @@ export function profileRoutes(ctx: HubContext) {
   const makeDefault = createRoute({
     method: "post",
     path: "/profiles/{name}/default",
+    access: "operate",
+    changes: ["profiles"],
     tags,
     summary: "Make it the default profile",
     description: "For every job from now on that names none.",
@@ -131,7 +143,7 @@ export function profileRoutes(ctx: HubContext) {
     responses: { ...ok(DefaultProfile), ...fails(404, 409, 413, 422, 503) },
   });
   const app = newApp();
-  app.openAPIRegistry.registerPath(upload);
+  describeRoute(app, upload);
   return app
     .openapi(list, async (c) => {
       const { page, next_cursor } = pageOf(
@@ -157,7 +169,7 @@ export function profileRoutes(ctx: HubContext) {
       const { name } = await setDefaultProfile(ctx, c.req.valid("param").name);
       return c.json({ name }, 200);
     })
-    .post("/profiles/:name", async (c) => {
+    .post("/profiles/:name", access(upload.rules), async (c) => {
       const name = profileName(c.req.param("name"));
       const type = c.req.header("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
       if (!ARCHIVE_TYPES.includes(type))

@@ -6,6 +6,7 @@ import {
   type SessionActionInput,
   type SessionActionName,
 } from "#shared/schema/session.ts";
+import { createRoute } from "../http/create-route.ts";
 import { fails } from "../http/openapi-parts.ts";
 import { IdempotencyHeader, SessionParams } from "./params.ts";
 
@@ -19,42 +20,46 @@ const FilesForm = z
   .openapi("FilesForm");
 
 /** Describes one action in /openapi.json. */
-export const describeAction = (action: SessionActionName) => ({
-  method: "post" as const,
-  path: `/sessions/{sid}/${action}`,
-  tags: ["session actions"],
-  summary: SUMMARIES[action],
-  description: DESCRIPTION,
-  request: {
-    params: SessionParams,
-    headers: IdempotencyHeader,
-    body: {
-      required: !SESSION_ACTIONS[action].safeParse({}).success,
-      content: {
-        "application/json": { schema: SESSION_ACTIONS[action], example: EXAMPLES[action] },
-        ...(action === "set_input_files"
-          ? { "multipart/form-data": { schema: FilesForm, example: FORM } }
-          : {}),
+export const describeAction = (action: SessionActionName) =>
+  createRoute({
+    method: "post",
+    path: `/sessions/{sid}/${action}`,
+    access: "operate",
+    owner: "session",
+    changes: ["sessions"],
+    tags: ["session actions"],
+    summary: SUMMARIES[action],
+    description: DESCRIPTION,
+    request: {
+      params: SessionParams,
+      headers: IdempotencyHeader,
+      body: {
+        required: !SESSION_ACTIONS[action].safeParse({}).success,
+        content: {
+          "application/json": { schema: SESSION_ACTIONS[action], example: EXAMPLES[action] },
+          ...(action === "set_input_files"
+            ? { "multipart/form-data": { schema: FilesForm, example: FORM } }
+            : {}),
+        },
       },
     },
-  },
-  responses: {
-    200: {
-      description: isPicture(action) ? "Done; the raw bytes when Accept asks for them" : "Done",
-      content: {
-        "application/json": { schema: ActionReply },
-        ...(isPicture(action)
-          ? { "image/*": { schema: RAW }, "application/pdf": { schema: RAW } }
-          : {}),
+    responses: {
+      200: {
+        description: isPicture(action) ? "Done; the raw bytes when Accept asks for them" : "Done",
+        content: {
+          "application/json": { schema: ActionReply },
+          ...(isPicture(action)
+            ? { "image/*": { schema: RAW }, "application/pdf": { schema: RAW } }
+            : {}),
+        },
+      },
+      ...fails(400, 404, 409, 413, 415, 502, 503, 504),
+      422: {
+        description: "A field breaks a rule, or the page refused the action: then with {error}",
+        content: { "application/json": { schema: ActionFailure } },
       },
     },
-    ...fails(400, 404, 409, 413, 415, 502, 503, 504),
-    422: {
-      description: "A field breaks a rule, or the page refused the action: then with {error}",
-      content: { "application/json": { schema: ActionFailure } },
-    },
-  },
-});
+  });
 
 const DESCRIPTION =
   "Names and arguments are Playwright's; every action takes timeout_s, and frame (the selector of an iframe, or a list of " +

@@ -8,6 +8,8 @@ import {
   type SessionActionName,
 } from "#shared/schema/session.ts";
 import type { HubContext } from "../context.ts";
+import { access } from "../http/access.ts";
+import { describeRoute } from "../http/create-route.ts";
 import type { HttpEnv } from "../http/env.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
 import { isMultipart } from "../http/multipart.ts";
@@ -37,10 +39,12 @@ export function sessionActionRoutes(ctx: HubContext) {
   const once = idempotent(ctx);
   const live = thisSession(ctx);
   for (const action of NAMES) {
-    app.openAPIRegistry.registerPath(describeAction(action));
+    const route = describeAction(action);
+    describeRoute(app, route);
     const takesForm = (c: Context) => action === "set_input_files" && isMultipart(c);
     app.post(
       `/sessions/:sid/${action}`,
+      access(route.rules),
       unless(takesForm, jsonBodyLimit),
       unless((c) => takesForm(c) || wantsRaw(c, action), once),
       live,

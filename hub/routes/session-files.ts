@@ -1,6 +1,7 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { CookieList, NetworkLog, PutCookies, SessionFileList } from "#shared/schema/session.ts";
 import type { HubContext } from "../context.ts";
+import { createRoute } from "../http/create-route.ts";
 import { contentDisposition, safeMime } from "../http/file-response.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
@@ -33,7 +34,7 @@ export function sessionFileRoutes(ctx: HubContext) {
     path: P,
     summary: string,
     description: string,
-  ) => ({ method, path, summary, description, tags });
+  ) => ({ method, path, owner: "session" as const, summary, description, tags });
   const params = { params: SessionParams };
   const getCookies = createRoute({
     ...route(
@@ -42,6 +43,7 @@ export function sessionFileRoutes(ctx: HubContext) {
       "List the cookies, with their values",
       "In Playwright's shape. Whoever knows the session's id may read them.",
     ),
+    access: "operate",
     request: params,
     responses: { ...ok(CookieList), ...fails(...RELAYED) },
   });
@@ -52,6 +54,8 @@ export function sessionFileRoutes(ctx: HubContext) {
       "Add or replace cookies; the others stay",
       "Each needs `url`, or `domain` and `path`.",
     ),
+    access: "operate",
+    changes: ["sessions"],
     middleware,
     request: {
       ...params,
@@ -69,6 +73,8 @@ export function sessionFileRoutes(ctx: HubContext) {
       "Delete every cookie",
       "Of the session's browser; those stored for hosts stay.",
     ),
+    access: "operate",
+    changes: ["sessions"],
     middleware,
     request: { ...params, headers: IdempotencyHeader },
     responses: { 204: { description: "Deleted" }, ...fails(409, 413, ...RELAYED) },
@@ -80,6 +86,7 @@ export function sessionFileRoutes(ctx: HubContext) {
       "Read the network log",
       "`since` is the `next` of the answer before; 0 reads from the start.",
     ),
+    access: "view",
     request: {
       ...params,
       query: z.object({
@@ -100,6 +107,7 @@ export function sessionFileRoutes(ctx: HubContext) {
       "List what the browser has downloaded",
       "With size and state; a download that runs is listed too.",
     ),
+    access: "view",
     request: params,
     responses: { ...ok(SessionFileList), ...fails(...RELAYED) },
   });
@@ -110,6 +118,7 @@ export function sessionFileRoutes(ctx: HubContext) {
       "Read a downloaded file",
       "As an attachment, with Range. `name` is as the list tells it, or the guid that the browser calls the download by over CDP.",
     ),
+    access: "view",
     request: { params: SessionFileParams },
     responses: {
       200: bytes("The file, as an attachment"),
@@ -124,6 +133,7 @@ export function sessionFileRoutes(ctx: HubContext) {
       "A small picture, a few seconds old at most",
       "Its age is at most the setting preview_interval_s (2 s).",
     ),
+    access: "view",
     request: params,
     responses: {
       200: { description: "The picture", content: { "image/jpeg": { schema: RAW } } },

@@ -1,9 +1,9 @@
-import { createRoute } from "@hono/zod-openapi";
 import type { MiddlewareHandler } from "hono";
 import { AppError } from "#shared/errors.ts";
 import { PageQuery, pageOf } from "#shared/schema/page.ts";
 import { CreateSession, Session, SessionList } from "#shared/schema/session.ts";
 import type { HubContext } from "../context.ts";
+import { createRoute } from "../http/create-route.ts";
 import type { HttpEnv } from "../http/env.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
@@ -44,6 +44,8 @@ export function sessionRoutes(ctx: HubContext) {
   const open = createRoute({
     method: "post",
     path: "/sessions",
+    access: "operate",
+    changes: ["sessions"],
     tags,
     summary: "Open a session on a free lane",
     description: "Waits about 8 s for a lane; after that 503. Answered when its page is open.",
@@ -63,6 +65,7 @@ export function sessionRoutes(ctx: HubContext) {
   const list = createRoute({
     method: "get",
     path: "/sessions",
+    access: "view",
     tags,
     summary: "List the sessions that are open, oldest first",
     description:
@@ -73,6 +76,8 @@ export function sessionRoutes(ctx: HubContext) {
   const one = createRoute({
     method: "get",
     path: "/sessions/{sid}",
+    access: "view",
+    owner: "session",
     tags,
     summary: "Read a session; 404 for ever once it has ended",
     description: "The same as /state. Reading it is no activity and does not prolong it.",
@@ -82,6 +87,8 @@ export function sessionRoutes(ctx: HubContext) {
   const state = createRoute({
     method: "get",
     path: "/sessions/{sid}/state",
+    access: "view",
+    owner: "session",
     tags,
     summary: "Read a session; 404 for ever once it has ended",
     description: "Reading it is no activity and does not prolong it.",
@@ -91,6 +98,9 @@ export function sessionRoutes(ctx: HubContext) {
   const end = createRoute({
     method: "delete",
     path: "/sessions/{sid}",
+    access: "operate",
+    changes: ["sessions"],
+    owner: "session",
     tags,
     summary: "End a session and its browser; a job that runs in it is cancelled",
     description: "The lane is offered again when its browser has been replaced.",

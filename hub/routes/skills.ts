@@ -1,7 +1,7 @@
-import { createRoute } from "@hono/zod-openapi";
 import { pageOf } from "#shared/schema/page.ts";
 import { PutSkill, Skill, SkillList, SkillListQuery } from "#shared/schema/skill.ts";
 import type { HubContext } from "../context.ts";
+import { createRoute } from "../http/create-route.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails, json, ok } from "../http/openapi-parts.ts";
@@ -18,6 +18,7 @@ export function skillRoutes(ctx: HubContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const list = createRoute({
     ...{ method: "get", path: "/skills", tags },
+    access: "view",
     summary: "List all skills",
     description: "By slug; `host` keeps those for a host, `tag` those that carry it.",
     request: { query: SkillListQuery },
@@ -25,6 +26,7 @@ export function skillRoutes(ctx: HubContext) {
   });
   const read = createRoute({
     ...{ method: "get", path: "/skills/{slug}", tags },
+    access: "view",
     summary: "Read a skill",
     description: "As it was stored.",
     request: { params },
@@ -32,6 +34,8 @@ export function skillRoutes(ctx: HubContext) {
   });
   const put = createRoute({
     ...{ method: "put", path: "/skills/{slug}", tags, middleware },
+    access: "operate",
+    changes: ["skills"],
     summary: "Create or replace a skill",
     description:
       "`host_pattern` is a glob on the host name: * for any, *.example.org for those below.",
@@ -48,6 +52,8 @@ export function skillRoutes(ctx: HubContext) {
   });
   const remove = createRoute({
     ...{ method: "delete", path: "/skills/{slug}", tags, middleware },
+    access: "operate",
+    changes: ["skills"],
     summary: "Delete a skill",
     description: "Jobs that were submitted already are not changed.",
     request: { params, headers },

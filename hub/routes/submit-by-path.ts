@@ -1,4 +1,4 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { AppError } from "#shared/errors.ts";
 import { toIssues } from "#shared/issues.ts";
@@ -6,6 +6,8 @@ import { withScheme } from "#shared/missing-scheme.ts";
 import { TooBusy } from "#shared/schema/error.ts";
 import { Job, SubmitJob, TargetUrl } from "#shared/schema/job.ts";
 import type { HubContext } from "../context.ts";
+import { access } from "../http/access.ts";
+import { createRoute, describeRoute } from "../http/create-route.ts";
 import type { HttpEnv } from "../http/env.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails, ok } from "../http/openapi-parts.ts";
@@ -16,6 +18,9 @@ import { SlugParams } from "./params.ts";
 const submitByPath = createRoute({
   method: "get",
   path: "/{target_url}",
+  access: "operate",
+  by_visit: /^(\/presets\/[^/]+)?\/+[a-z][a-z0-9+.-]*(:|%3a)/i,
+  changes: ["jobs"],
   tags: ["jobs"],
   summary: "Submit the URL that is the path, with default options",
   description:
@@ -42,6 +47,7 @@ const submitByPath = createRoute({
 
 const submitWithPreset = createRoute({
   ...submitByPath,
+  ...submitByPath.rules,
   path: "/presets/{slug}/{target_url}",
   summary: "Submit the URL that follows, with the options of a preset",
   description: "As /{target_url}: /presets/long-page/https://example.org/a?b=1.",
@@ -82,10 +88,6 @@ function noSuchPath(path_and_query: string): string {
     : `no such path; to submit a URL, begin with its scheme: /https://${place} or /http://${place}`;
 }
 
-/** A page of another site may lead a person here, but not make a browser send requests behind their back. */
-const isForeignSubresource = (c: Context): boolean =>
-  c.req.header("sec-fetch-site") === "cross-site" && c.req.header("sec-fetch-mode") !== "navigate";
-
 const wantsPage = (c: Context): boolean => /\btext\/html\b/i.test(c.req.header("accept") ?? "");
 
 /** GET /{target_url} (fleet spec §4.1). Registered last: every other path comes first. */
@@ -96,7 +98,6 @@ export function submitByPathRoutes(ctx: HubContext) {
     const target = targetOf(rest);
     if (target === null || c.req.method === "HEAD")
       throw new AppError("not_found", noSuchPath(rest));
-    if (isForeignSubresource(c)) throw new AppError("forbidden", "this origin is not allowed");
     const url = TargetUrl.safeParse(target);
     if (!url.success)
       throw new AppError("invalid", toIssues(url.error.issues, "path", "target_url"));
@@ -109,9 +110,9 @@ export function submitByPathRoutes(ctx: HubContext) {
     return c.redirect(`/ui/jobs/${job_id}`, 303);
   };
   const app = newApp();
-  app.openAPIRegistry.registerPath(submitByPath);
-  app.openAPIRegistry.registerPath(submitWithPreset);
-  app.get("*", submit);
+  describeRoute(app, submitByPath);
+  describeRoute(app, submitWithPreset);
+  app.get("*", access(submitByPath.rules), submit);
   return app;
 }
 

@@ -1,10 +1,12 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { setCookie } from "hono/cookie";
 import { AppError, notFound } from "#shared/errors.ts";
 import { newToken } from "#shared/ids.ts";
 import { toIssues } from "#shared/issues.ts";
 import type { Changes } from "../changes.ts";
+import { access } from "../http/access.ts";
+import { createRoute, describeRoute } from "../http/create-route.ts";
 import type { HttpEnv } from "../http/env.ts";
 import { checkToken, jsonBodyLimit, TOKEN_COOKIE } from "../http/guards.ts";
 import { isSecure } from "../http/is-secure.ts";
@@ -16,6 +18,7 @@ import { contentPolicy, shellPage } from "../ui/shell.ts";
 const index = createRoute({
   method: "get",
   path: "/",
+  access: "public",
   tags: ["ui"],
   summary: "The admin UI, or where to go from here",
   description:
@@ -84,12 +87,12 @@ export function uiRoutes({ version, changes, config }: UiDeps, options: UiOption
     });
   };
 
-  app.openAPIRegistry.registerPath(index);
-  app.get("/", async (c) =>
+  describeRoute(app, index);
+  app.get("/", access(index.rules), async (c) =>
     wantsJson(c) ? c.json({ name: "flotilla", version, links }) : shell(c),
   );
 
-  app.get("/ui/assets/:name", async (c) => {
+  app.get("/ui/assets/:name", access({ access: "public" }), async (c) => {
     const name = c.req.param("name");
     const file = (await appFiles()).files.find((one) => one.name === name);
     if (file === undefined) throw notFound("file");
@@ -107,7 +110,7 @@ export function uiRoutes({ version, changes, config }: UiDeps, options: UiOption
    * Server-sent events `changed` with {topics}, at most one a second: of this server alone, so pages ask by themselves now
    * and then. It is the app's own and no part of the API.
    */
-  app.get("/ui/changes", (c) => {
+  app.get("/ui/changes", access({ access: "view" }), (c) => {
     const encoder = new TextEncoder();
     let end = () => {};
     const body = new ReadableStream<Uint8Array>(
@@ -149,7 +152,7 @@ export function uiRoutes({ version, changes, config }: UiDeps, options: UiOption
   });
 
   // A cookie that scripts cannot read and that pages of other sites do not send.
-  app.post("/ui/login", jsonBodyLimit, async (c) => {
+  app.post("/ui/login", access({ access: "public", changes: [] }), jsonBodyLimit, async (c) => {
     const given = Login.safeParse(await c.req.json());
     if (!given.success) throw new AppError("invalid", toIssues(given.error.issues, "body"));
     const { token } = given.data;
@@ -157,12 +160,12 @@ export function uiRoutes({ version, changes, config }: UiDeps, options: UiOption
     setCookie(c, TOKEN_COOKIE, token, cookieOptions(c));
     return c.body(null, 204);
   });
-  app.post("/ui/logout", (c) => {
+  app.post("/ui/logout", access({ access: "public", changes: [] }), (c) => {
     setCookie(c, TOKEN_COOKIE, "", { ...cookieOptions(c), maxAge: 0 });
     return c.body(null, 204);
   });
 
-  app.get("/ui", (c) => c.redirect("/", 308));
-  app.get("/ui/*", shell);
+  app.get("/ui", access({ access: "public" }), (c) => c.redirect("/", 308));
+  app.get("/ui/*", access({ access: "public" }), shell);
   return app;
 }

@@ -1,6 +1,8 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { HubContext } from "../context.ts";
+import { access } from "../http/access.ts";
+import { createRoute, describeRoute } from "../http/create-route.ts";
 import type { HttpEnv } from "../http/env.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails } from "../http/openapi-parts.ts";
@@ -32,6 +34,8 @@ const ViewerQuery = z.object({
 const page = createRoute({
   method: "get",
   path: "/sessions/{sid}/novnc/",
+  access: "capability",
+  owner: "session",
   tags: ["sessions"],
   summary: "Viewer page of a session, for any iframe",
   description: "`view_only=true` is kept by the hub, whatever the page does.",
@@ -45,6 +49,8 @@ const page = createRoute({
 const stream = createRoute({
   method: "get",
   path: "/sessions/{sid}/novnc/websockify",
+  access: "capability",
+  owner: "session",
   tags: ["sessions"],
   summary: "WebSocket: VNC byte stream of a session",
   description:
@@ -65,27 +71,27 @@ const agreedProtocol = (c: Context): string | null =>
 /** /sessions/{sid}/novnc/* (fleet spec §4.2). Knowing the session id is the permission (§5.2): no Origin is refused. */
 export function viewerRoutes(ctx: HubContext) {
   const app = newApp();
-  app.openAPIRegistry.registerPath(page);
-  app.openAPIRegistry.registerPath(stream);
+  describeRoute(app, page);
+  describeRoute(app, stream);
   const sidOf = (c: Context<HttpEnv>) => requireSession(ctx, c.req.param("sid") ?? "");
 
-  app.get("/sessions/:sid/novnc/", async (c) => {
+  app.get("/sessions/:sid/novnc/", access(page.rules), async (c) => {
     await probeBridge(bridgeOf(sidOf(c)));
     return c.html(VIEWER_PAGE, 200, HEADERS);
   });
-  app.get("/sessions/:sid/novnc", (c) => {
+  app.get("/sessions/:sid/novnc", access(page.rules), (c) => {
     sidOf(c);
     // Relative, so that it holds behind a proxy with a prefix; the page's own files lie beside it.
     return c.redirect(`novnc/${new URL(c.req.url).search}`, 308);
   });
-  app.get("/sessions/:sid/novnc/viewer.js", async (c) => {
+  app.get("/sessions/:sid/novnc/viewer.js", access(page.rules), async (c) => {
     sidOf(c);
     const { text, etag } = await viewerScript();
     const headers = { ...HEADERS, "Cache-Control": "no-cache", ETag: etag };
     if (c.req.header("if-none-match") === etag) return c.body(null, 304, headers);
     return c.body(text, 200, { ...headers, "Content-Type": "text/javascript; charset=utf-8" });
   });
-  app.get("/sessions/:sid/novnc/websockify", async (c) => {
+  app.get("/sessions/:sid/novnc/websockify", access(stream.rules), async (c) => {
     requireUpgrade(c);
     const session = sidOf(c);
     const view_only = ON.test(c.req.query("view_only") ?? "");

@@ -1,10 +1,10 @@
-import { createRoute } from "@hono/zod-openapi";
 import { notFound } from "#shared/errors.ts";
 import { WORKER_ID } from "#shared/ids.ts";
 import type { HubContext } from "../context.ts";
 import { type LinkSession, openLinkSession } from "../fleet/link-session.ts";
 import { linkFarewell } from "../fleet/take-up.ts";
-import { refuseForeignOrigin } from "../http/guards.ts";
+import { access } from "../http/access.ts";
+import { createRoute, describeRoute } from "../http/create-route.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails } from "../http/openapi-parts.ts";
 import { requireUpgrade, upgrade } from "../http/sockets.ts";
@@ -13,6 +13,9 @@ import { LinkParams } from "./params.ts";
 const link = createRoute({
   method: "get",
   path: "/workers/{worker_id}/link",
+  access: "worker",
+  proof: "registration",
+  owner: "kept link",
   tags: ["workers"],
   summary: "WebSocket: the worker's link",
   description:
@@ -24,13 +27,11 @@ const link = createRoute({
 /** WS /workers/{worker_id}/link (fleet spec §4.3, §6.2). */
 export function workerLinkRoutes(ctx: HubContext) {
   const app = newApp();
-  app.openAPIRegistry.registerPath(link);
-  app.get("/workers/:worker_id/link", (c) => {
+  describeRoute(app, link);
+  app.get("/workers/:worker_id/link", access(link.rules), (c) => {
     requireUpgrade(c);
     const worker_id = c.req.param("worker_id");
     if (!WORKER_ID.test(worker_id)) throw notFound("worker");
-    // A worker is no browser: without a secret any web page could otherwise register one.
-    refuseForeignOrigin(c, []);
     let session: LinkSession | null = null;
     return upgrade(c, {
       open: (socket) => {

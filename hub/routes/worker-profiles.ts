@@ -1,10 +1,11 @@
-import { createRoute } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { AppError, conflict, notFound } from "#shared/errors.ts";
 import { Profile, ProfileRef } from "#shared/schema/profile.ts";
 import { sameSecret } from "#shared/secret.ts";
 import type { HubContext } from "../context.ts";
 import type { WorkerLink } from "../fleet/worker-link.ts";
+import { access } from "../http/access.ts";
+import { createRoute, describeRoute } from "../http/create-route.ts";
 import { bearerOf } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
 import { bytes, fails, ok } from "../http/openapi-parts.ts";
@@ -21,6 +22,9 @@ const description = "With Authorization: Bearer <upload_token> of the link's reg
 const getArchive = createRoute({
   method: "get",
   path: "/workers/{worker_id}/profiles/{name}/{sha256}",
+  access: "worker",
+  proof: "upload token",
+  owner: "worker",
   tags,
   summary: "The archive of one version of a profile",
   description,
@@ -30,6 +34,10 @@ const getArchive = createRoute({
 const putArchive = createRoute({
   method: "put",
   path: "/workers/{worker_id}/sessions/{session_id}/profile/{name}",
+  access: "worker",
+  proof: "upload token",
+  owner: "worker",
+  changes: ["profiles"],
   tags,
   summary: "Upload the profile of a session that is being saved",
   description,
@@ -52,10 +60,10 @@ function requireWorker(ctx: HubContext, c: Context): WorkerLink {
 /** Profile archives to and from workers. */
 export function workerProfileRoutes(ctx: HubContext) {
   const app = newApp();
-  app.openAPIRegistry.registerPath(getArchive);
-  app.openAPIRegistry.registerPath(putArchive);
+  describeRoute(app, getArchive);
+  describeRoute(app, putArchive);
   return app
-    .get("/workers/:worker_id/profiles/:name/:sha256", async (c) => {
+    .get("/workers/:worker_id/profiles/:name/:sha256", access(getArchive.rules), async (c) => {
       requireWorker(ctx, c);
       const ref = ProfileRef.safeParse({
         ...c.req.param(),
@@ -68,13 +76,17 @@ export function workerProfileRoutes(ctx: HubContext) {
       if (!body) throw notFound("profile");
       return new Response(body, { headers: { "Content-Type": "application/gzip" } });
     })
-    .put("/workers/:worker_id/sessions/:session_id/profile/:name", async (c) => {
-      const link = requireWorker(ctx, c);
-      const session = requireSession(ctx, c.req.param("session_id"));
-      if (session.link !== link) throw notFound("session");
-      const name = profileName(c.req.param("name"));
-      if (!isWriter(ctx, name, writerOf(session.session_id)))
-        throw conflict(`profile ${name} is not being saved from this session`);
-      return c.json(await storeProfile(ctx, name, archiveUpload(ctx, c)));
-    });
+    .put(
+      "/workers/:worker_id/sessions/:session_id/profile/:name",
+      access(putArchive.rules),
+      async (c) => {
+        const link = requireWorker(ctx, c);
+        const session = requireSession(ctx, c.req.param("session_id"));
+        if (session.link !== link) throw notFound("session");
+        const name = profileName(c.req.param("name"));
+        if (!isWriter(ctx, name, writerOf(session.session_id)))
+          throw conflict(`profile ${name} is not being saved from this session`);
+        return c.json(await storeProfile(ctx, name, archiveUpload(ctx, c)));
+      },
+    );
 }

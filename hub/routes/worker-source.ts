@@ -1,5 +1,6 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import type { HubContext } from "../context.ts";
+import { createRoute } from "../http/create-route.ts";
 import { newApp } from "../http/new-app.ts";
 import { bytes, fails, streamed } from "../http/openapi-parts.ts";
 import { createWorkerSource } from "../update/worker-source.ts";
@@ -7,6 +8,7 @@ import { createWorkerSource } from "../update/worker-source.ts";
 const source = createRoute({
   method: "get",
   path: "/worker-source.tar.gz",
+  access: "public",
   tags: ["workers"],
   summary: "The program's sources, as workers fetch them",
   description:

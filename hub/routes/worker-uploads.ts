@@ -1,4 +1,4 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { MAX_BATCH_BYTES, parseBatch } from "#shared/asset-batch.ts";
 import { AppError, badRequest, invalid } from "#shared/errors.ts";
@@ -9,6 +9,8 @@ import { ErrorBody } from "#shared/schema/error.ts";
 import { sameSecret } from "#shared/secret.ts";
 import type { HubContext } from "../context.ts";
 import type { JobLane } from "../fleet/worker-link.ts";
+import { access, type RouteRules } from "../http/access.ts";
+import { createRoute, describeRoute } from "../http/create-route.ts";
 import { bearerOf } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
 import { bytes, fails, ok } from "../http/openapi-parts.ts";
@@ -17,6 +19,13 @@ import { requireLease, storeAsset, storeDocument, type Upload } from "../jobs/fi
 import { BatchParams, UploadParams } from "./params.ts";
 
 const tags = ["worker uploads"];
+/** Of what a worker stores for the job that it runs. */
+export const RULES = {
+  access: "worker",
+  proof: "upload token",
+  owner: "worker",
+  changes: ["jobs"],
+} as const satisfies RouteRules;
 export const StoredFile = z
   .object({ name: z.string(), size: z.int(), sha256: z.string() })
   .openapi("StoredFile");
@@ -42,6 +51,7 @@ const route = (path: string, summary: string, headers: typeof UploadHeaders) =>
   createRoute({
     method: "put",
     path,
+    ...RULES,
     tags,
     summary,
     description: "With Authorization: Bearer <upload_token> of the link's registration.",
@@ -58,6 +68,7 @@ const putAsset = route(
 const putAssets = createRoute({
   method: "put",
   path: "/workers/{worker_id}/jobs/{job_id}/assets",
+  ...RULES,
   tags,
   summary: "Upload several small captured bodies at once",
   description:
@@ -144,19 +155,19 @@ export function leaseOf(ctx: HubContext, c: Context): JobLane {
 /** Bodies from workers, streamed to the object store; only under the lease of a running job. */
 export function workerUploadRoutes(ctx: HubContext) {
   const app = newApp();
-  app.openAPIRegistry.registerPath(putAsset);
-  app.openAPIRegistry.registerPath(putAssets);
-  app.openAPIRegistry.registerPath(putDocument);
+  describeRoute(app, putAsset);
+  describeRoute(app, putAssets);
+  describeRoute(app, putDocument);
   return app
-    .put("/workers/:worker_id/jobs/:job_id/assets", async (c) => {
+    .put("/workers/:worker_id/jobs/:job_id/assets", access(RULES), async (c) => {
       const held = leaseOf(ctx, c);
       return c.json({ items: await storeAssets(ctx, held, parseBatch(await batchOf(c))) });
     })
-    .put("/workers/:worker_id/jobs/:job_id/assets/:name", async (c) => {
+    .put("/workers/:worker_id/jobs/:job_id/assets/:name", access(RULES), async (c) => {
       const held = leaseOf(ctx, c);
       return c.json(await storeAsset(ctx, held, metaOf(c, c.req.param("name")), uploadOf(c)));
     })
-    .put("/workers/:worker_id/jobs/:job_id/documents/:name", async (c) => {
+    .put("/workers/:worker_id/jobs/:job_id/documents/:name", access(RULES), async (c) => {
       const held = leaseOf(ctx, c);
       const name = DocumentName.safeParse(c.req.param("name"));
       if (!name.success)

@@ -1,10 +1,10 @@
-import { createRoute } from "@hono/zod-openapi";
 import { notFound } from "#shared/errors.ts";
 import { WORKER_ID } from "#shared/ids.ts";
 import { PageQuery, pageOf } from "#shared/schema/page.ts";
 import { SetWorkerStatus, Worker, WorkerList } from "#shared/schema/worker.ts";
 import type { HubContext } from "../context.ts";
 import { forgetWorker, getWorker, listWorkers, setWorkerStatus } from "../fleet/view.ts";
+import { createRoute } from "../http/create-route.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails, json, ok } from "../http/openapi-parts.ts";
@@ -24,6 +24,7 @@ export function workerRoutes(ctx: HubContext) {
   const list = createRoute({
     method: "get",
     path: "/workers",
+    access: "view",
     tags,
     summary: "List workers, connected or remembered",
     description:
@@ -34,6 +35,7 @@ export function workerRoutes(ctx: HubContext) {
   const one = createRoute({
     method: "get",
     path: "/workers/{id}",
+    access: "view",
     tags,
     summary: "Read one worker, connected to any hub or remembered",
     description: "As GET /workers lists it.",
@@ -43,6 +45,8 @@ export function workerRoutes(ctx: HubContext) {
   const status = createRoute({
     method: "post",
     path: "/workers/{id}/status",
+    access: "operate",
+    changes: ["workers"],
     tags,
     summary: "Set a worker to active, drain or standby",
     description:
@@ -58,6 +62,8 @@ export function workerRoutes(ctx: HubContext) {
   const forget = createRoute({
     method: "delete",
     path: "/workers/{id}",
+    access: "operate",
+    changes: ["workers"],
     tags,
     summary: "Forget a worker that is not connected",
     description: "409 while it is connected: drain and stop it first.",

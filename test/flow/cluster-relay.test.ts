@@ -25,7 +25,10 @@ const ended: (() => void)[] = [];
 
 beforeAll(async () => {
   [postgres, screen] = await Promise.all([startPostgres(), startFakeScreen()]);
-  cluster = await startCluster({ db_url: await postgres.createDatabase() });
+  cluster = await startCluster({
+    db_url: await postgres.createDatabase(),
+    env: { SVC_ALLOWED_HOSTS: "fleet.example" },
+  });
   [asked, owner] = cluster.hubs as [ClusterHub, ClusterHub];
 }, 60_000);
 afterEach(() => {
@@ -239,7 +242,7 @@ test("§7 a bridge that cannot be reached is 502 of the page and 4502 of the str
         "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==",
       },
     }),
-  ).toMatchObject({ status: 403, body: { detail: "this origin is not allowed" } });
+  ).toMatchObject({ status: 403, body: { detail: "a page of http://x.test may not call this" } });
 });
 
 test("a viewer that does not read holds up its own stream, over both hubs, and costs them no memory", async () => {

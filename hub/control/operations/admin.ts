@@ -48,6 +48,8 @@ export interface AdminGate {
    * is no password at all, unavailable while the shared store does not answer.
    */
   check(given: string | null, address: string): Promise<void>;
+  /** Whether there is a password. */
+  isSet(): Promise<boolean>;
 }
 
 export interface AdminGateDeps {
@@ -85,6 +87,7 @@ export function createAdminGate({ settings, password, clock, kv }: AdminGateDeps
     );
   };
   return {
+    isSet: async () => password() !== null || (await settings.get(HASH_KEY)) !== null,
     check: (given, address) =>
       inTurn("check", async () => {
         const hash = password() === null ? await storedHash() : null;

@@ -1,4 +1,5 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
+import { createRoute } from "#hub/http/create-route.ts";
 import { jsonBodyLimit } from "#hub/http/guards.ts";
 import { newApp } from "#hub/http/new-app.ts";
 import { fails, json, ok } from "#hub/http/openapi-parts.ts";
@@ -19,8 +20,6 @@ import { PageQuery, pageOf } from "#shared/schema/page.ts";
 import type { ControlContext } from "../context.ts";
 import { listAgents, syncAgent } from "../fleet/agents.ts";
 import { listInstances, spawnInstances, stopInstances } from "../fleet/elastic.ts";
-import { adminOnly } from "./require-admin.ts";
-import { checkWorkerSecret } from "./worker-secret.ts";
 
 const tags = ["agents"];
 const HostParams = z.object({
@@ -52,6 +51,7 @@ const routes = {
   list: createRoute({
     method: "get",
     path: "/api/v1/agents",
+    access: "view",
     tags,
     summary: "Hosts with an agent: what should run there, what it last reported",
     description: "With when each was last heard of.",
@@ -61,6 +61,8 @@ const routes = {
   sync: createRoute({
     method: "post",
     path: "/api/v1/agents/{host}/sync",
+    access: "worker",
+    changes: ["v1/agents"],
     tags,
     summary: "An agent reports, and is told what should run",
     description: "A host that was not known is from now on.",
@@ -71,6 +73,7 @@ const routes = {
   inventory: createRoute({
     method: "get",
     path: "/api/v1/workers/elastic/inventory",
+    access: "view",
     tags,
     summary: "Worker instances: what should run, and what does",
     description:
@@ -81,6 +84,8 @@ const routes = {
   spawn: createRoute({
     method: "post",
     path: "/api/v1/workers/elastic/spawn",
+    access: "admin",
+    changes: ["v1/workers"],
     tags,
     summary: "Start worker instances on a host with an agent (administrator)",
     description:
@@ -95,6 +100,8 @@ const routes = {
   restart: createRoute({
     method: "post",
     path: "/api/v1/workers/{id}/restart",
+    access: "admin",
+    changes: ["v1/workers"],
     tags,
     summary: "Restart a worker on its host over SSH (administrator)",
     description:
@@ -109,6 +116,8 @@ const routes = {
   stop: createRoute({
     method: "post",
     path: "/api/v1/workers/elastic/stop",
+    access: "admin",
+    changes: ["v1/workers"],
     tags,
     summary: "Stop worker instances; what they run may end (administrator)",
     description:
@@ -124,10 +133,7 @@ const routes = {
 
 /** Agents and the instances they run (pipeline spec §4.3, §4.6). */
 export function agentRoutes(ctx: ControlContext) {
-  const app = newApp();
-  for (const { path } of [routes.spawn, routes.stop, routes.restart])
-    app.on("POST", path.replace("{id}", ":id"), adminOnly(ctx));
-  return app
+  return newApp()
     .openapi(routes.list, async (c) => {
       const { page, next_cursor } = pageOf(
         await listAgents(ctx),
@@ -136,10 +142,9 @@ export function agentRoutes(ctx: ControlContext) {
       );
       return c.json({ agents: page, next_cursor }, 200);
     })
-    .openapi(routes.sync, async (c) => {
-      checkWorkerSecret(ctx, c);
-      return c.json(await syncAgent(ctx, c.req.valid("param").host, c.req.valid("json")), 200);
-    })
+    .openapi(routes.sync, async (c) =>
+      c.json(await syncAgent(ctx, c.req.valid("param").host, c.req.valid("json")), 200),
+    )
     .openapi(routes.inventory, async (c) => {
       const all = await listInstances(ctx);
       const keyOf = ({ host, instance_id }: Instance) => `${host}/${instance_id}`;

@@ -1,4 +1,5 @@
-import { createRoute } from "@hono/zod-openapi";
+import { access } from "#hub/http/access.ts";
+import { createRoute } from "#hub/http/create-route.ts";
 import { jsonBodyLimit } from "#hub/http/guards.ts";
 import { newApp } from "#hub/http/new-app.ts";
 import { fails, json, ok } from "#hub/http/openapi-parts.ts";
@@ -6,7 +7,6 @@ import { DeployList, DeployQuery, DeployStarted, StartDeploy } from "#shared/sch
 import { keyedCall } from "../../routes/idempotent.ts";
 import type { ControlContext } from "../context.ts";
 import { listDeploys } from "../operations/deploy.ts";
-import { adminOnly } from "./require-admin.ts";
 
 const path = "/api/v1/admin/deploy";
 const tags = ["admin"];
@@ -14,6 +14,8 @@ const tags = ["admin"];
 const routes = {
   start: createRoute({
     ...{ method: "post", path, tags },
+    access: "admin",
+    changes: ["v1/admin"],
     summary: "Run the configured deploy command for a target; one at a time (administrator)",
     description: "Answered at once; 409 while another deploy runs. Its output is in the history.",
     request: json(StartDeploy, { target: "production", args: ["--fast"] }),
@@ -27,6 +29,7 @@ const routes = {
   }),
   list: createRoute({
     ...{ method: "get", path, tags },
+    access: "admin",
     summary: "Deploys with their output, newest first (administrator)",
     description:
       "With exit code and duration; of a deploy that runs, the output so far. `next_cursor` is the `cursor` of the next page, null on the last.",
@@ -38,9 +41,7 @@ const routes = {
 /** The deploy action and its history (pipeline spec §4.6). */
 export function deployRoutes(ctx: ControlContext) {
   const app = newApp();
-  app.on(["GET", "POST"], path, adminOnly(ctx));
-  // After the password: a kept answer is the administrator's too.
-  app.on("POST", path, jsonBodyLimit, keyedCall(ctx));
+  app.on("POST", path, access(routes.start.rules), jsonBodyLimit, keyedCall(ctx));
   return app
     .openapi(routes.start, async (c) =>
       c.json({ deploy_id: await ctx.operations.deploys.start(c.req.valid("json")) }, 202),

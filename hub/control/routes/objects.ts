@@ -1,5 +1,7 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import mime from "mime";
+import { access } from "#hub/http/access.ts";
+import { createRoute, describeRoute } from "#hub/http/create-route.ts";
 import { fileResponse } from "#hub/http/file-response.ts";
 import { newApp } from "#hub/http/new-app.ts";
 import { bytes, fails } from "#hub/http/openapi-parts.ts";
@@ -11,6 +13,7 @@ import { restOf } from "./plugin-params.ts";
 const read = createRoute({
   method: "get",
   path: "/api/v1/minio/{key}",
+  access: "view",
   tags: ["objects"],
   summary: "Read an object of the object store",
   description:
@@ -33,8 +36,8 @@ const read = createRoute({
 /** Objects for people's eyes, thumbnails and the like (pipeline spec §4.6). */
 export function objectRoutes(ctx: ControlContext) {
   const app = newApp();
-  app.openAPIRegistry.registerPath(read);
-  app.get("/api/v1/minio/:key{[\\s\\S]+}", async (c) => {
+  describeRoute(app, read);
+  app.get("/api/v1/minio/:key{[\\s\\S]+}", access(read.rules), async (c) => {
     const key = restOf(c, "minio");
     const { size, tag } = await findObject(ctx, key);
     const answer = await fileResponse(c, {

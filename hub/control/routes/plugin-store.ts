@@ -1,5 +1,7 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
+import { access } from "#hub/http/access.ts";
+import { createRoute, describeRoute } from "#hub/http/create-route.ts";
 import { fileResponse, safeMime } from "#hub/http/file-response.ts";
 import { newApp } from "#hub/http/new-app.ts";
 import { bytes, fails, ok } from "#hub/http/openapi-parts.ts";
@@ -44,30 +46,35 @@ const listing = (what: string) => ({
   request: { params: PluginParams, query: PluginKeysQuery },
 });
 const states = createRoute({
+  access: "view",
   ...listing("state keys"),
   path: "/api/v1/plugins/{slug}/state",
   responses: { ...ok(PluginStateList), ...fails(404, 422) },
 });
 const blobs = createRoute({
+  access: "view",
   ...listing("blobs"),
   path: "/api/v1/plugins/{slug}/blob",
   responses: { ...ok(PluginBlobList), ...fails(404, 422) },
 });
 
 const binary = { schema: { type: "string", format: "binary" } as const };
-const DOCUMENTED = [
-  createRoute({
+const byKey = {
+  readState: createRoute({
     method: "get",
     path: STATE,
+    access: "view",
     tags,
     summary: "Read a state value of a plugin",
     description: "Any JSON a plugin or its page keeps under a key.",
     request,
     responses: { ...ok(PluginState), ...fails(400, 404, 422) },
   }),
-  createRoute({
+  writeState: createRoute({
     method: "put",
     path: STATE,
+    access: "operate",
+    changes: ["v1/plugins"],
     tags,
     summary: "Store a state value of a plugin",
     description:
@@ -87,18 +94,21 @@ const DOCUMENTED = [
     },
     responses: { ...ok(PluginState), ...fails(400, 409, 412, 413, 415, 422, 503) },
   }),
-  createRoute({
+  removeState: createRoute({
     method: "delete",
     path: STATE,
+    access: "operate",
+    changes: ["v1/plugins"],
     tags,
     summary: "Delete a state value of a plugin",
     description: "404 when there is none.",
     request,
     responses: { 204: { description: "Deleted" }, ...fails(400, 404, 409, 413, 422, 503) },
   }),
-  createRoute({
+  readBlob: createRoute({
     method: "get",
     path: BLOB,
+    access: "view",
     tags,
     summary: "Read a blob of a plugin",
     description: "With ETag (sha256), Range and If-None-Match; always in a sandbox.",
@@ -110,9 +120,11 @@ const DOCUMENTED = [
       ...fails(400, 404, 416, 422),
     },
   }),
-  createRoute({
+  writeBlob: createRoute({
     method: "put",
     path: BLOB,
+    access: "operate",
+    changes: ["v1/plugins"],
     tags,
     summary: "Store a blob of a plugin",
     description: `At most ${MAX_BLOB_BYTES} bytes. The Content-Type is kept. Slashes in the key may be sent as they are or as %2F.`,
@@ -122,16 +134,18 @@ const DOCUMENTED = [
     },
     responses: { ...ok(PluginBlob), ...fails(400, 409, 413, 422, 503) },
   }),
-  createRoute({
+  removeBlob: createRoute({
     method: "delete",
     path: BLOB,
+    access: "operate",
+    changes: ["v1/plugins"],
     tags,
     summary: "Delete a blob of a plugin",
     description: "404 when there is none.",
     request,
     responses: { 204: { description: "Deleted" }, ...fails(400, 404, 409, 413, 422, 503) },
   }),
-];
+};
 
 /** The body, refused at once when its announced length is too much. It is read already when the call has an Idempotency-Key. */
 async function announcedBody(
@@ -162,14 +176,14 @@ function conditionOf(c: Context): StateCondition {
 /** The state and blobs of plugins (pipeline spec §4.5). Their keys may hold slashes, which OpenAPI has no words for. */
 export function pluginStoreRoutes(ctx: ControlContext) {
   const app = newApp();
-  for (const route of DOCUMENTED) app.openAPIRegistry.registerPath(route);
+  for (const route of Object.values(byKey)) describeRoute(app, route);
   const state = "/api/v1/plugins/:slug/state/:key{[\\s\\S]+}";
   const blob = "/api/v1/plugins/:slug/blob/:key{[\\s\\S]+}";
-  app.get(state, async (c) => {
+  app.get(state, access(byKey.readState.rules), async (c) => {
     const { state: found, etag } = await getState(ctx, placeOf(c));
     return c.json(found, 200, { ETag: etag });
   });
-  app.put(state, async (c) => {
+  app.put(state, access(byKey.writeState.rules), async (c) => {
     const place = placeOf(c);
     if (!/^application\/([a-z-.]+\+)?json\b/i.test(c.req.header("content-type") ?? ""))
       throw new AppError("unsupported_media", "content-type must be application/json");
@@ -177,12 +191,12 @@ export function pluginStoreRoutes(ctx: ControlContext) {
     const { state: stored, etag } = await putState(ctx, place, body, conditionOf(c));
     return c.json(stored, 200, { ETag: etag });
   });
-  app.delete(state, async (c) => {
+  app.delete(state, access(byKey.removeState.rules), async (c) => {
     await deleteState(ctx, placeOf(c));
     return c.body(null, 204);
   });
-  app.get(blob, (c) => answerBlob(ctx, c));
-  app.put(blob, async (c) => {
+  app.get(blob, access(byKey.readBlob.rules), (c) => answerBlob(ctx, c));
+  app.put(blob, access(byKey.writeBlob.rules), async (c) => {
     const place = placeOf(c);
     const { signal } = c.req.raw;
     const stored = await putBlob(ctx, place, {
@@ -192,7 +206,7 @@ export function pluginStoreRoutes(ctx: ControlContext) {
     });
     return c.json(stored, 200, { ETag: `"${stored.sha256}"` });
   });
-  app.delete(blob, async (c) => {
+  app.delete(blob, access(byKey.removeBlob.rules), async (c) => {
     await deleteBlob(ctx, placeOf(c));
     return c.body(null, 204);
   });

@@ -1,6 +1,7 @@
-import { createRoute } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import mime from "mime";
+import { access } from "#hub/http/access.ts";
+import { createRoute, describeRoute } from "#hub/http/create-route.ts";
 import { fileResponse } from "#hub/http/file-response.ts";
 import { newApp } from "#hub/http/new-app.ts";
 import { bytes, fails, ok } from "#hub/http/openapi-parts.ts";
@@ -30,6 +31,7 @@ const WEB_CSP = [
 const list = createRoute({
   method: "get",
   path: "/api/v1/plugins/available",
+  access: "view",
   tags,
   summary: "List the plugins, broken ones with their errors",
   description:
@@ -40,6 +42,7 @@ const list = createRoute({
 const archive = createRoute({
   method: "get",
   path: "/api/v1/plugins/{slug}/archive",
+  access: "view",
   tags,
   summary: "Download a plugin's folder as tar.gz",
   description: "What workers unpack that do not have the folder. The ETag names what it holds.",
@@ -56,6 +59,7 @@ const archive = createRoute({
 const web = createRoute({
   method: "get",
   path: "/api/v1/plugins/{slug}/web/{path}",
+  access: "view",
   tags,
   summary: "Static file of a plugin's pages",
   description: "index.html when the path ends with a slash. With ETag, Range and If-None-Match.",
@@ -91,12 +95,14 @@ export function pluginRoutes(ctx: ControlContext) {
     return answer;
   };
   const app = newApp();
-  app.openAPIRegistry.registerPath(web);
+  describeRoute(app, web);
   app
-    .get("/api/v1/plugins/:slug/web/:path{[\\s\\S]+}", answerFile)
-    .get("/api/v1/plugins/:slug/web/", answerFile)
+    .get("/api/v1/plugins/:slug/web/:path{[\\s\\S]+}", access(web.rules), answerFile)
+    .get("/api/v1/plugins/:slug/web/", access(web.rules), answerFile)
     // Links of the page are relative to its folder.
-    .get("/api/v1/plugins/:slug/web", (c) => c.redirect(`${new URL(c.req.url).pathname}/`, 308));
+    .get("/api/v1/plugins/:slug/web", access(web.rules), (c) =>
+      c.redirect(`${new URL(c.req.url).pathname}/`, 308),
+    );
   return app
     .openapi(list, async (c) => {
       const { page, next_cursor } = pageOf(

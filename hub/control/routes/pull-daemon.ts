@@ -1,4 +1,5 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
+import { createRoute } from "#hub/http/create-route.ts";
 import { jsonBodyLimit } from "#hub/http/guards.ts";
 import { newApp } from "#hub/http/new-app.ts";
 import { fails, json, ok } from "#hub/http/openapi-parts.ts";
@@ -19,7 +20,7 @@ import { getLeases } from "../pull/leases.ts";
 import { liveRuns, tellLiveRuns } from "../pull/live-runs.ts";
 import { answerCheck } from "../pull/waiting-checks.ts";
 import { requirePuller } from "../pull/workers.ts";
-import { reportLimit, requireSecret } from "./pull.ts";
+import { callerOf, reportLimit } from "./pull.ts";
 
 const tags = ["pull workers"];
 const path = (name: string) => `/api/v1/workers/{id}/${name}`;
@@ -31,6 +32,8 @@ const routes = {
   command: createRoute({
     method: "post",
     path: path("admin-command"),
+    access: "operate",
+    changes: ["v1/workers"],
     tags,
     summary: "Tell a worker to drain, resume, recycle its processes, or stop",
     description:
@@ -42,6 +45,8 @@ const routes = {
   config: createRoute({
     method: "post",
     path: path("config"),
+    access: "worker",
+    changes: [],
     tags,
     summary: "What a worker is to do; waits for a change",
     description:
@@ -53,6 +58,8 @@ const routes = {
   logs: createRoute({
     method: "post",
     path: path("runs/logs"),
+    access: "worker",
+    changes: ["v1/tasks"],
     tags,
     summary: "What a worker's running tasks printed last",
     description: "For the worker's daemon. Replaces what it told before.",
@@ -66,6 +73,8 @@ const routes = {
   checks: createRoute({
     method: "post",
     path: path("checks"),
+    access: "worker",
+    changes: ["v1/workers"],
     tags,
     summary: "What a worker found when it loaded a workload's code",
     description: "For the worker's daemon, which was asked with the answer of its heartbeat.",
@@ -79,6 +88,7 @@ const routes = {
   runs: createRoute({
     method: "get",
     path: path("runs"),
+    access: "view",
     tags,
     summary: "What a worker runs now, with the end of its output",
     description: "As its daemon last told it; null when that is too long ago.",
@@ -88,6 +98,7 @@ const routes = {
   leases: createRoute({
     method: "get",
     path: path("leases"),
+    access: "view",
     tags,
     summary: "Tasks that a worker holds, with the end of each lease",
     description: "As the queue knows them, at most 500; `at` is the queue's time.",
@@ -105,18 +116,18 @@ export function pullDaemonRoutes(ctx: ControlContext) {
     })
     .openapi(routes.config, async (c) => {
       const { incarnation, ...known } = c.req.valid("json");
-      const worker = await requirePuller(ctx, requireSecret(ctx, c), incarnation);
+      const worker = await requirePuller(ctx, callerOf(c), incarnation);
       return c.json(await pollConfig(ctx, worker, known, c.req.raw.signal), 200);
     })
     .openapi(routes.logs, async (c) => {
       const { incarnation, items } = c.req.valid("json");
-      const { worker_id } = await requirePuller(ctx, requireSecret(ctx, c), incarnation);
+      const { worker_id } = await requirePuller(ctx, callerOf(c), incarnation);
       await tellLiveRuns(ctx, worker_id, items);
       return c.json({ ok: true as const }, 200);
     })
     .openapi(routes.checks, async (c) => {
       const { incarnation, ...answer } = c.req.valid("json");
-      const { worker_id } = await requirePuller(ctx, requireSecret(ctx, c), incarnation);
+      const { worker_id } = await requirePuller(ctx, callerOf(c), incarnation);
       await answerCheck(ctx, worker_id, answer);
       return c.json({ ok: true as const }, 200);
     })

@@ -1,5 +1,8 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
+import type { Topic } from "#hub/changes.ts";
+import { access } from "#hub/http/access.ts";
+import { createRoute } from "#hub/http/create-route.ts";
 import type { HttpEnv } from "#hub/http/env.ts";
 import { jsonBodyLimit, jsonLimit } from "#hub/http/guards.ts";
 import { newApp } from "#hub/http/new-app.ts";
@@ -39,7 +42,6 @@ import {
   registerPuller,
   requirePuller,
 } from "../pull/workers.ts";
-import { checkWorkerSecret } from "./worker-secret.ts";
 
 /** Reports carry what tasks printed. */
 const MAX_REPORT_BYTES = 256 * 1024 * 1024;
@@ -61,6 +63,7 @@ const Drain = z
 
 const call = <B extends z.ZodType, A extends z.ZodType>(
   name: string,
+  topic: Topic,
   [summary, description]: [string, string],
   body: B,
   example: z.input<B>,
@@ -69,6 +72,8 @@ const call = <B extends z.ZodType, A extends z.ZodType>(
   createRoute({
     method: "post",
     path: path(`/{id}/${name}`),
+    access: "worker",
+    changes: [topic],
     tags: ["pull workers"],
     summary,
     description,
@@ -81,6 +86,7 @@ const routes = {
   list: createRoute({
     method: "get",
     path: path(),
+    access: "view",
     tags: ["pull workers"],
     summary: "List pull workers",
     description: "Active, draining and offline ones, with what they run and their load.",
@@ -90,6 +96,8 @@ const routes = {
   filter: createRoute({
     method: "post",
     path: path("/{id}/filter"),
+    access: "operate",
+    changes: ["v1/workers"],
     tags: ["pull workers"],
     summary: "Change which workloads a worker runs",
     description: "An empty `replace` means every workload. It counts from the next claim on.",
@@ -99,6 +107,7 @@ const routes = {
   }),
   register: call(
     "register",
+    "v1/workers",
     [
       "A worker's process starts",
       "Leases belong to the incarnation it names from now on. 409 `duplicate worker_id` while another live process has the name; `replaces` names one that is known to be dead.",
@@ -109,6 +118,7 @@ const routes = {
   ),
   heartbeat: call(
     "heartbeat",
+    "v1/workers",
     ["Renew the leases", "Tells what is no longer the worker's, and what it was told to do."],
     PullHeartbeat,
     { incarnation, in_flight: [{ ...attempt, workload: "thumbnails" }], cpu_percent: 12.5 },
@@ -116,6 +126,7 @@ const routes = {
   ),
   claim: call(
     "claim",
+    "v1/tasks",
     ["Claim tasks; waits for some", "A batch for each slot; empty when none came within wait_ms."],
     ClaimTasks,
     { incarnation, slots: 4, wait_ms: 20_000 },
@@ -123,6 +134,7 @@ const routes = {
   ),
   complete: call(
     "complete",
+    "v1/tasks",
     [
       "Report tasks that succeeded",
       "Each is `ok`, also a second time, or `stale`: then nothing changed.",
@@ -133,6 +145,7 @@ const routes = {
   ),
   fail: call(
     "fail",
+    "v1/tasks",
     ["Report tasks that failed", "They wait by their workload's backoff, or are failed for good."],
     FailTasks,
     {
@@ -143,6 +156,7 @@ const routes = {
   ),
   exchange: call(
     "exchange",
+    "v1/tasks",
     [
       "Report and claim in one call",
       "The reports come first in one transaction, so freed slots are filled at once.",
@@ -153,6 +167,7 @@ const routes = {
   ),
   drain: call(
     "drain",
+    "v1/workers",
     [
       "Take no new tasks",
       "Claims that wait are answered with nothing. With `leaving`, the last call of a process, its name is free.",
@@ -163,9 +178,8 @@ const routes = {
   ),
 };
 
-/** The id of the worker that calls. @throws AppError unauthorized without its secret */
-export function requireSecret(ctx: ControlContext, c: Context): string {
-  checkWorkerSecret(ctx, c);
+/** The id of the worker that calls. @throws AppError not_found for what no worker can be called */
+export function callerOf(c: Context): string {
   const id = c.req.param("id") ?? "";
   if (!PULL_WORKER_ID.test(id)) throw notFound("worker");
   return id;
@@ -181,7 +195,7 @@ async function exchange(
   c: Context<HttpEnv>,
   { incarnation, done, failed, released, want }: Exchange,
 ): Promise<Response> {
-  const worker = await requirePuller(ctx, requireSecret(ctx, c), incarnation);
+  const worker = await requirePuller(ctx, callerOf(c), incarnation);
   // What was reported is answered at once; a worker that also wants to wait asks again.
   const reporting = done.length + failed.length + released.length > 0;
   const wait_ms = reporting ? 0 : want.wait_ms;
@@ -205,6 +219,7 @@ export function pullRoutes(ctx: ControlContext) {
   const app = newApp();
   app.post(
     path("/:id/exchange"),
+    access(routes.exchange.rules),
     quickly(MAX_REPORT_BYTES, plainExchange, (c, body) => exchange(ctx, c, body)),
   );
   return app
@@ -217,27 +232,27 @@ export function pullRoutes(ctx: ControlContext) {
       c.json(await changeFilter(ctx, c.req.valid("param").id, c.req.valid("json")), 200),
     )
     .openapi(routes.register, async (c) =>
-      c.json(await registerPuller(ctx, requireSecret(ctx, c), c.req.valid("json")), 200),
+      c.json(await registerPuller(ctx, callerOf(c), c.req.valid("json")), 200),
     )
     .openapi(routes.heartbeat, async (c) =>
-      c.json(await beatPuller(ctx, requireSecret(ctx, c), c.req.valid("json")), 200),
+      c.json(await beatPuller(ctx, callerOf(c), c.req.valid("json")), 200),
     )
     .openapi(routes.claim, async (c) => {
       const { incarnation, ...asked } = c.req.valid("json");
       const { known, ...want } = { ...asked, exclude: stillExcluded(ctx, asked) };
-      const worker = await requirePuller(ctx, requireSecret(ctx, c), incarnation);
+      const worker = await requirePuller(ctx, callerOf(c), incarnation);
       const batches = await awaitTasks(ctx, worker, want, () => c.req.raw.signal);
       return asJson(`${claimedJson(ctx.pipeline.plugins, batches, known)}}`) as never;
     })
     .openapi(routes.complete, async (c) => {
       const { incarnation, items } = c.req.valid("json");
-      await requirePuller(ctx, requireSecret(ctx, c), incarnation);
+      await requirePuller(ctx, callerOf(c), incarnation);
       await keepNotes(ctx, items);
       return c.json({ items: await completeTasks(ctx, incarnation, items) }, 200);
     })
     .openapi(routes.fail, async (c) => {
       const { incarnation, items } = c.req.valid("json");
-      await requirePuller(ctx, requireSecret(ctx, c), incarnation);
+      await requirePuller(ctx, callerOf(c), incarnation);
       await keepNotes(ctx, items);
       return c.json({ items: await failTasks(ctx, incarnation, items) }, 200);
     })
@@ -245,7 +260,7 @@ export function pullRoutes(ctx: ControlContext) {
     .openapi(routes.drain, async (c) => {
       const { incarnation, leaving } = c.req.valid("json");
       const end = leaving ? leavePuller : drainPuller;
-      await end(ctx, requireSecret(ctx, c), incarnation);
+      await end(ctx, callerOf(c), incarnation);
       return c.json({ ok: true as const }, 200);
     });
 }

@@ -1,11 +1,10 @@
-import { createRoute } from "@hono/zod-openapi";
+import { createRoute } from "#hub/http/create-route.ts";
 import { jsonBodyLimit } from "#hub/http/guards.ts";
 import { newApp } from "#hub/http/new-app.ts";
 import { fails, json, ok } from "#hub/http/openapi-parts.ts";
 import { LogPage, LogQuery, LogsShipped, ShipLogs } from "#shared/schema/operations.ts";
 import type { ControlContext } from "../context.ts";
 import { listLogs, storeLogs } from "../operations/service-logs.ts";
-import { checkWorkerSecret } from "./worker-secret.ts";
 
 const path = "/api/v1/service-logs";
 const tags = ["service logs"];
@@ -25,6 +24,7 @@ const SHIPPED = {
 const routes = {
   list: createRoute({
     ...{ method: "get", path, tags },
+    access: "view",
     summary: "What hubs, control planes and workers logged, newest first",
     description: "Filters narrow one another; `next_cursor` is the `cursor` of the next page.",
     request: { query: LogQuery },
@@ -32,6 +32,8 @@ const routes = {
   }),
   ship: createRoute({
     ...{ method: "post", path, tags },
+    access: "worker",
+    changes: ["v1/service-logs"],
     summary: "A worker tells its log",
     description: "For the worker's daemon. Lines are kept for a bounded time and number.",
     middleware: [jsonBodyLimit],
@@ -42,12 +44,7 @@ const routes = {
 
 /** Service logs (pipeline spec §4.6). */
 export function serviceLogRoutes(ctx: ControlContext) {
-  const app = newApp();
-  app.on("POST", path, async (c, next) => {
-    checkWorkerSecret(ctx, c);
-    await next();
-  });
-  return app
+  return newApp()
     .openapi(routes.list, async (c) => c.json(await listLogs(ctx, c.req.valid("query")), 200))
     .openapi(routes.ship, async (c) => c.json(await storeLogs(ctx, c.req.valid("json")), 200));
 }

@@ -1,14 +1,15 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
+import { createRoute } from "#hub/http/create-route.ts";
 import { jsonBodyLimit } from "#hub/http/guards.ts";
 import { newApp } from "#hub/http/new-app.ts";
 import { fails, json, ok } from "#hub/http/openapi-parts.ts";
+import { requireAdmin } from "#hub/http/require-admin.ts";
 import { AppError, badRequest } from "#shared/errors.ts";
 import { LlmTest, LlmTested, PutSetting, Setting, SettingList } from "#shared/schema/operations.ts";
 import { PageQuery, pageOf } from "#shared/schema/page.ts";
 import type { ControlContext } from "../context.ts";
 import { testLlm } from "../operations/llm-test.ts";
 import { listSettings, unsetSetting, writeSetting } from "../operations/settings.ts";
-import { adminOnly, requireAdmin } from "./require-admin.ts";
 
 const path = "/api/v1/settings";
 const tags = ["settings"];
@@ -27,11 +28,14 @@ const routes = {
       summary: "Settings with the values that count; secrets masked",
       description: "With where each value comes from and what it means.",
     },
+    access: "view",
     request: { query: PageQuery },
     responses: { ...ok(SettingList), ...fails(422) },
   }),
   write: createRoute({
     ...{ method: "put", path: `${path}/{key}`, tags },
+    access: "admin",
+    changes: ["v1/settings"],
     summary: "Store a setting; it counts at once (administrator)",
     description: "A key that is not known is 404, a value of the wrong kind 422.",
     middleware: [jsonBodyLimit],
@@ -40,6 +44,8 @@ const routes = {
   }),
   unset: createRoute({
     ...{ method: "delete", path: `${path}/{key}`, tags },
+    access: "admin",
+    changes: ["v1/settings"],
     summary: "Go back to a setting's default (administrator)",
     description: "404 when nothing is stored.",
     request: { params: Params },
@@ -47,6 +53,8 @@ const routes = {
   }),
   llm: createRoute({
     ...{ method: "post", path: `${path}/llm/test`, tags },
+    access: "operate",
+    changes: [],
     summary: "Ask an LLM engine for a word",
     description:
       "A configured engine by name, the default one with {}, or one described in the body. Sending a key to an address " +
@@ -62,10 +70,8 @@ const routes = {
 
 /** Settings of the control plane (pipeline spec §4.6). */
 export function settingRoutes(ctx: ControlContext) {
-  const app = newApp();
   let testing = 0;
-  app.on(["PUT", "DELETE"], `${path}/:key`, adminOnly(ctx));
-  return app
+  return newApp()
     .openapi(routes.list, async (c) => {
       const { page, next_cursor } = pageOf(
         await listSettings(ctx),
@@ -86,7 +92,8 @@ export function settingRoutes(ctx: ControlContext) {
     .openapi(routes.llm, async (c) => {
       const test = c.req.valid("json");
       // Else anybody could have any variable sent to themselves.
-      if (test.url !== undefined && test.api_key_env !== undefined) await requireAdmin(ctx, c);
+      if (test.url !== undefined && test.api_key_env !== undefined)
+        await requireAdmin(ctx.admin, c);
       if (testing >= MAX_TESTS) throw new AppError("at_capacity", "too many tests are running");
       testing += 1;
       const tested = await testLlm(ctx, test).finally(() => {

@@ -1,4 +1,5 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
+import { createRoute } from "#hub/http/create-route.ts";
 import { newApp } from "#hub/http/new-app.ts";
 import { fails, ok } from "#hub/http/openapi-parts.ts";
 import { Supervision } from "#shared/schema/supervisor.ts";
@@ -8,6 +9,7 @@ import { getSupervision } from "../supervisor/read.ts";
 const read = createRoute({
   method: "get",
   path: "/api/v1/workloads/{slug}/supervisor",
+  access: "view",
   tags: ["workloads"],
   summary: "What the supervisor saw of a workload and did with it last",
   description:

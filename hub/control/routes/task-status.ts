@@ -1,4 +1,5 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
+import { createRoute } from "#hub/http/create-route.ts";
 import { TaskStatus, TaskStatusQuery } from "#shared/schema/queue.ts";
 import { jsonLimit } from "../../http/guards.ts";
 import { newApp } from "../../http/new-app.ts";
@@ -10,6 +11,8 @@ import { MAX_BATCH_BYTES } from "./workload-routes.ts";
 const status = createRoute({
   method: "post",
   path: "/api/v1/workloads/{slug}/tasks/status",
+  access: "view",
+  changes: [],
   tags: ["workloads"],
   summary: "Where up to 10,000 tasks stand",
   description:

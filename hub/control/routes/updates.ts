@@ -1,4 +1,4 @@
-import { createRoute } from "@hono/zod-openapi";
+import { createRoute } from "#hub/http/create-route.ts";
 import { jsonBodyLimit } from "#hub/http/guards.ts";
 import { newApp } from "#hub/http/new-app.ts";
 import { fails, json, ok } from "#hub/http/openapi-parts.ts";
@@ -6,7 +6,6 @@ import { approveUpdate, pauseUpdates, pinUpdate, resumeUpdates } from "#hub/roll
 import { viewUpdates } from "#hub/rollout/view.ts";
 import { ApproveUpdate, FleetUpdates, PinUpdate } from "#shared/schema/updates.ts";
 import type { ControlContext } from "../context.ts";
-import { adminOnly } from "./require-admin.ts";
 
 const path = "/api/v1/updates";
 const tags = ["updates"];
@@ -14,6 +13,7 @@ const tags = ["updates"];
 const routes = {
   read: createRoute({
     ...{ method: "get", path, tags },
+    access: "view",
     summary: "Which version the workers are to have, and how far they are",
     description:
       "Workers go to the hub's version one after the other (SVC_UPDATE_PARALLEL). The first of each kind is a canary: the " +
@@ -23,18 +23,24 @@ const routes = {
   }),
   pause: createRoute({
     ...{ method: "post", path: `${path}/pause`, tags },
+    access: "admin",
+    changes: ["v1/updates"],
     summary: "Send no further worker to another version (administrator)",
     description: "Workers that are on their way get there.",
     responses: { ...ok(FleetUpdates), ...fails(401, 403, 429, 503) },
   }),
   resume: createRoute({
     ...{ method: "post", path: `${path}/resume`, tags },
+    access: "admin",
+    changes: ["v1/updates"],
     summary: "Go on with updates that were paused (administrator)",
     description: "A roll-out that a failure has stopped needs `approve`.",
     responses: { ...ok(FleetUpdates), ...fails(401, 403, 429, 503) },
   }),
   approve: createRoute({
     ...{ method: "post", path: `${path}/approve`, tags },
+    access: "admin",
+    changes: ["v1/updates"],
     summary: "Let a roll-out go on that stopped or waits for it (administrator)",
     description:
       "After a failure, or after the canary where SVC_UPDATE_APPROVAL is `manual`. It counts for this version until the next " +
@@ -45,6 +51,8 @@ const routes = {
   }),
   pin: createRoute({
     ...{ method: "post", path: `${path}/pin`, tags },
+    access: "admin",
+    changes: ["v1/updates"],
     summary: "Keep the fleet, or one worker, at a version (administrator)",
     description:
       "Whatever version the hub has. A worker goes back to a version that it still has: its program's own and the one before. " +
@@ -57,9 +65,7 @@ const routes = {
 
 /** Updates of the workers (fleet spec §3.5, §9). */
 export function updateRoutes(ctx: ControlContext) {
-  const app = newApp();
-  app.on("POST", `${path}/*`, adminOnly(ctx));
-  return app
+  return newApp()
     .openapi(routes.read, (c) => c.json(viewUpdates(ctx.rollout.look(), ctx.rollout.config), 200))
     .openapi(routes.pause, async (c) => c.json(await pauseUpdates(ctx), 200))
     .openapi(routes.resume, async (c) => c.json(await resumeUpdates(ctx), 200))

@@ -1,4 +1,4 @@
-import { createRoute } from "@hono/zod-openapi";
+import { createRoute } from "#hub/http/create-route.ts";
 import { jsonBodyLimit } from "#hub/http/guards.ts";
 import { newApp } from "#hub/http/new-app.ts";
 import { fails, json, ok } from "#hub/http/openapi-parts.ts";
@@ -23,6 +23,7 @@ const routes = {
   cpu: createRoute({
     method: "get",
     path: "/api/v1/workers/cpu",
+    access: "view",
     tags: ["pull workers"],
     summary: "CPU use of workers and hosts, and the busiest host's",
     description: "From the last heartbeats of workers that are there.",
@@ -31,6 +32,7 @@ const routes = {
   gpus: createRoute({
     method: "get",
     path: "/api/v1/workers/metrics",
+    access: "view",
     tags: ["pull workers"],
     summary: "GPU readings by minute",
     description: "Where nvidia-smi is present; otherwise the series are empty.",
@@ -40,6 +42,7 @@ const routes = {
   overview: createRoute({
     method: "get",
     path: "/api/v1/dashboard/overview",
+    access: "view",
     tags: ["dashboard"],
     summary: "What runs, what failed of late, how long the queues are",
     description: "Everything a first page needs in one call.",
@@ -48,6 +51,7 @@ const routes = {
   summary: createRoute({
     method: "get",
     path: "/api/v1/dashboard/workloads-runs-summary",
+    access: "view",
     tags: ["dashboard"],
     summary: "Whether each of the last 20 runs of every workload succeeded",
     description: "Newest last, with the share of successes.",
@@ -56,6 +60,7 @@ const routes = {
   snapshot: createRoute({
     method: "get",
     path: "/api/v1/flow/snapshot",
+    access: "view",
     tags: ["flow"],
     summary: "The flow graph: sources, workloads, plugins and workers, and what goes between them",
     description: "Nodes and edges in the shape that @xyflow/react draws, with saved positions.",
@@ -64,6 +69,7 @@ const routes = {
   rates: createRoute({
     method: "get",
     path: "/api/v1/flow/rates",
+    access: "view",
     tags: ["flow"],
     summary: "Events per minute, for at most 2,880 minutes",
     description: "One series for each workload and metric, in buckets of one minute.",
@@ -73,6 +79,8 @@ const routes = {
   layout: createRoute({
     method: "post",
     path: "/api/v1/flow/layout",
+    access: "operate",
+    changes: ["v1/flow"],
     tags: ["flow"],
     summary: "Save where nodes of the flow graph are; answers with every saved position",
     description: "Nodes that are not named stay where they are.",
@@ -83,6 +91,8 @@ const routes = {
   reset: createRoute({
     method: "delete",
     path: "/api/v1/flow/layout",
+    access: "operate",
+    changes: ["v1/flow"],
     tags: ["flow"],
     summary: "Forget every saved position of the flow graph",
     description: "The snapshot puts nodes into columns again: sources, workloads, workers.",

@@ -1,4 +1,5 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
+import { createRoute } from "#hub/http/create-route.ts";
 import { jsonBodyLimit, jsonLimit } from "#hub/http/guards.ts";
 import { fails, json, ok } from "#hub/http/openapi-parts.ts";
 import { CheckExecutor, ExecutorCheck } from "#shared/schema/executor.ts";
@@ -71,6 +72,7 @@ export const routes = {
   list: createRoute({
     method: "get",
     path: path(),
+    access: "view",
     tags,
     summary: "List workloads",
     description: "Every workload with its settings.",
@@ -80,6 +82,8 @@ export const routes = {
   create: createRoute({
     method: "post",
     path: path(),
+    access: "operate",
+    changes: ["v1/workloads"],
     tags,
     summary: "Create a workload",
     description:
@@ -97,6 +101,8 @@ export const routes = {
   check: createRoute({
     method: "post",
     path: path("/{slug}/check"),
+    access: "operate",
+    changes: ["v1/workloads"],
     tags,
     summary: "Have a worker load the workload's code",
     description:
@@ -111,6 +117,7 @@ export const routes = {
   read: createRoute({
     method: "get",
     path: path("/{slug}"),
+    access: "view",
     tags,
     summary: "Read a workload",
     description:
@@ -121,6 +128,8 @@ export const routes = {
   replace: createRoute({
     method: "put",
     path: path("/{slug}"),
+    access: "operate",
+    changes: ["v1/workloads"],
     tags,
     summary: "Replace a workload's settings",
     description:
@@ -136,6 +145,8 @@ export const routes = {
   enabled: createRoute({
     method: "patch",
     path: path("/{slug}/enabled"),
+    access: "operate",
+    changes: ["v1/workloads"],
     tags,
     summary: "Switch a workload on or off",
     description: "A workload that is off keeps its tasks and takes new ones; none is claimed.",
@@ -146,6 +157,8 @@ export const routes = {
   supervised: createRoute({
     method: "patch",
     path: path("/{slug}/supervisor_enabled"),
+    access: "operate",
+    changes: ["v1/workloads"],
     tags,
     summary: "Let the supervisor intervene, or not",
     description: "Whether the supervisor may pause this workload and reset its failed tasks.",
@@ -160,6 +173,8 @@ export const routes = {
   remove: createRoute({
     method: "delete",
     path: path("/{slug}"),
+    access: "operate",
+    changes: ["v1/workloads"],
     tags,
     summary: "Delete a workload and its queue; its runs stay",
     description:
@@ -173,6 +188,8 @@ export const routes = {
   submit: createRoute({
     method: "post",
     path: path("/{slug}/tasks"),
+    access: "operate",
+    changes: ["v1/workloads"],
     tags,
     summary: "Submit a task",
     description:
@@ -187,6 +204,8 @@ export const routes = {
   batch: createRoute({
     method: "post",
     path: path("/{slug}/tasks/batch"),
+    access: "operate",
+    changes: ["v1/workloads"],
     tags,
     summary: "Submit up to 10,000 tasks",
     description:
@@ -201,6 +220,7 @@ export const routes = {
   counts: createRoute({
     method: "get",
     path: path("/{slug}/queue"),
+    access: "view",
     tags,
     summary: "Count the queue",
     description:
@@ -211,6 +231,7 @@ export const routes = {
   peek: createRoute({
     method: "get",
     path: path("/{slug}/queue/peek"),
+    access: "view",
     tags,
     summary: "Look at queue rows, oldest first",
     description:
@@ -221,6 +242,8 @@ export const routes = {
   reset: createRoute({
     method: "post",
     path: path("/{slug}/queue/reset-failed"),
+    access: "operate",
+    changes: ["v1/workloads"],
     tags,
     summary: "Make every failed row pending",
     description: "Each has all its attempts again.",
@@ -231,6 +254,8 @@ export const routes = {
   drop: createRoute({
     method: "delete",
     path: path("/{slug}/queue/{pk}"),
+    access: "operate",
+    changes: ["v1/workloads"],
     tags,
     summary: "Remove a pending or failed task, cancel a claimed one",
     description:
@@ -241,6 +266,8 @@ export const routes = {
   resetOne: createRoute({
     method: "post",
     path: path("/{slug}/queue/{pk}/reset"),
+    access: "operate",
+    changes: ["v1/workloads"],
     tags,
     summary: "Make one failed row pending",
     description: "With all its attempts again; 409 when the task is in the queue and not failed.",
@@ -251,6 +278,7 @@ export const routes = {
   task: createRoute({
     method: "get",
     path: path("/{slug}/tasks/{pk}"),
+    access: "view",
     tags,
     summary: "Read a task with its attempts",
     description:
@@ -261,6 +289,7 @@ export const routes = {
   history: createRoute({
     method: "get",
     path: "/api/v1/runs/{run_id}/task",
+    access: "view",
     tags: ["runs"],
     summary: "Read the task of a run, with all its attempts",
     description: "As `GET /api/v1/workloads/{slug}/tasks/{pk}`.",
@@ -270,6 +299,7 @@ export const routes = {
   runs: createRoute({
     method: "get",
     path: path("/{slug}/runs"),
+    access: "view",
     tags,
     summary: "Runs of a workload, newest first",
     description:
@@ -280,6 +310,7 @@ export const routes = {
   allRuns: createRoute({
     method: "get",
     path: "/api/v1/runs",
+    access: "view",
     tags: ["runs"],
     summary: "Runs of all workloads, newest first",
     description: "As the runs of one workload, up to 1,000 at a time.",
@@ -289,6 +320,7 @@ export const routes = {
   run: createRoute({
     method: "get",
     path: "/api/v1/runs/{run_id}",
+    access: "view",
     tags: ["runs"],
     summary: "Read a run",
     description:

@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import { access } from "#hub/http/access.ts";
 import { newApp } from "#hub/http/new-app.ts";
 import { quickly } from "#hub/http/quickly.ts";
 import { CheckExecutor } from "#shared/schema/executor.ts";
@@ -39,6 +40,7 @@ export function workloadRoutes(ctx: ControlContext) {
   const app = newApp();
   app.post(
     "/api/v1/workloads/:slug/tasks/batch",
+    access(routes.batch.rules),
     quickly(MAX_BATCH_BYTES, plainBatch, async (c, { items }) =>
       c.json(await submitBatch(ctx, c.req.param("slug") ?? "", items), 201),
     ),

@@ -1,7 +1,9 @@
-import type { Context, MiddlewareHandler } from "hono";
-import type { HttpEnv } from "#hub/http/env.ts";
+import type { Context } from "hono";
 import { AppError } from "#shared/errors.ts";
-import type { AdminGate } from "../operations/admin.ts";
+import type { AdminGate } from "../control/operations/admin.ts";
+import type { HttpEnv } from "./env.ts";
+
+export type Administrator = Pick<AdminGate, "check" | "isSet">;
 
 /** Longer than any password; argon2 need not read more. */
 const MAX_GIVEN = 1_000;
@@ -23,7 +25,7 @@ const CHALLENGE = { "WWW-Authenticate": 'X-Admin-Password realm="administrator"'
 
 /** Lets only the administrator on (design/architecture.md §7). @throws AppError as `AdminGate.check` does */
 export async function requireAdmin(
-  { admin }: { admin: AdminGate },
+  admin: Pick<Administrator, "check">,
   c: Context<HttpEnv>,
 ): Promise<void> {
   const address = c.env?.server?.requestIP(c.req.raw)?.address ?? "unknown";
@@ -39,10 +41,3 @@ export async function requireAdmin(
     throw err;
   }
 }
-
-/** The same before the body is looked at. */
-export const adminOnly = (ctx: { admin: AdminGate }): MiddlewareHandler<HttpEnv> =>
-  async function adminOnlyGuard(c, next) {
-    await requireAdmin(ctx, c);
-    await next();
-  };

@@ -1,0 +1,77 @@
+import type { Context, MiddlewareHandler } from "hono";
+import { getCookie } from "hono/cookie";
+import { AppError } from "#shared/errors.ts";
+import { sameSecret } from "#shared/secret.ts";
+import type { Changes } from "../changes.ts";
+import { type Owner, type RouteRules, rulesOf } from "./access.ts";
+import type { HttpEnv } from "./env.ts";
+import { bearerOf, checkToken, TOKEN_COOKIE } from "./guards.ts";
+import { type OriginRule, refuseForeignOrigin } from "./origins.ts";
+import { type Administrator, requireAdmin } from "./require-admin.ts";
+
+type C = Context<HttpEnv>;
+
+/** Read at each call: both may change while the hub runs, and what is null is not asked for. */
+export interface Secrets {
+  readonly api_token: string | null;
+  readonly worker_secret: string | null;
+}
+
+export interface GateDeps {
+  readonly secrets: Secrets;
+  readonly admin: Administrator;
+  readonly origins: OriginRule;
+  readonly changes: Pick<Changes, "touch">;
+  /** The answer of another hub, when that alone can give one; absent where there are no others. */
+  readonly passOn?: ((c: C, owner: Owner) => Promise<Response | null>) | undefined;
+}
+
+/** What no route knows is shown to nobody without the token. */
+const UNKNOWN: RouteRules = { access: "view" };
+
+/**
+ * The one place where the rules of routes (`access.ts`) are acted on, before anything else of a route: who may call it, then
+ * which hub answers, and afterwards who is told of it.
+ */
+export const gate = (deps: GateDeps): MiddlewareHandler<HttpEnv> =>
+  async function routeGate(c, next) {
+    const rules = rulesOf(c) ?? UNKNOWN;
+    await refuseForeignOrigin(c, rules, deps.origins);
+    await demandAccess(c, rules, deps);
+    const passed = rules.owner && (await deps.passOn?.(c, rules.owner));
+    if (passed) c.res = passed;
+    else await next();
+    if (rules.changes && c.res.status < 400)
+      for (const topic of rules.changes) deps.changes.touch(topic);
+  };
+
+/** @throws AppError unauthorized, or what an administrator's wrong password is answered with. */
+async function demandAccess(c: C, rules: RouteRules, { secrets, admin }: GateDeps): Promise<void> {
+  switch (rules.access) {
+    case "public":
+    case "capability":
+      return;
+    case "worker":
+      if (rules.proof === undefined) demandWorker(c, secrets);
+      return;
+    case "admin":
+      demandToken(c, secrets);
+      if (rules.until_password === undefined || (await admin.isSet())) await requireAdmin(admin, c);
+      return;
+    default:
+      demandToken(c, secrets);
+  }
+}
+
+/** `Authorization: Bearer`, or the cookie of a browser that gave the token: pictures and sockets of pages carry no header. */
+function demandToken(c: C, { api_token }: Secrets): void {
+  if (api_token !== null) checkToken(bearerOf(c) ?? getCookie(c, TOKEN_COOKIE) ?? null, api_token);
+}
+
+/** Only who knows WORKER_SECRET may speak as a worker; where there is none, who knows the token. */
+function demandWorker(c: C, secrets: Secrets): void {
+  const { worker_secret } = secrets;
+  if (!sameSecret(c.req.header("x-worker-secret") ?? "", worker_secret ?? ""))
+    throw new AppError("unauthorized", "bad worker secret");
+  if (worker_secret === null) demandToken(c, secrets);
+}

@@ -1,0 +1,139 @@
+import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
+import type { TableRow } from "#hub/http/access.ts";
+import { type Attacked, attack, attackAll, startAttacked } from "#test/support/attack-calls.ts";
+import type { TestHub } from "#test/support/hub.ts";
+
+/** Pages of other origins: what they make a browser send is refused on every route that changes something, and on sockets. */
+
+setDefaultTimeout(120_000);
+
+const EXTENSION = { origin: "chrome-extension://abcdefghijklmnopabcdefghijklmnop" };
+const UPGRADE = {
+  connection: "upgrade",
+  upgrade: "websocket",
+  "sec-websocket-version": "13",
+  "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==",
+};
+const VISIT = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+
+let attacked: Attacked | undefined;
+afterEach(async () => {
+  await attacked?.hub.close();
+  attacked = undefined;
+});
+
+const isUnsafe = ({ method }: TableRow) => method !== "GET";
+/** No page may call it at all. */
+const isPrograms = ({ rules }: TableRow) => rules.access === "worker" || rules.origins === "never";
+const isByVisit = ({ rules }: TableRow) => rules.by_visit !== undefined;
+
+async function refusals(
+  hub: TestHub,
+  rows: readonly TableRow[],
+  headers: Record<string, string>,
+): Promise<Record<string, string | null>> {
+  const found = await attackAll(rows, async (row) => {
+    const { refused_by } = await attack(hub, row, headers);
+    // Without a password the administrator's calls are nobody's.
+    return refused_by === "no password" ? null : refused_by;
+  });
+  return Object.fromEntries(found);
+}
+const each = (rows: readonly TableRow[], verdict: (row: TableRow) => string | null) =>
+  Object.fromEntries(rows.map((row) => [`${row.method} ${row.path}`, verdict(row)]));
+
+test.each([
+  ["a page of another site", { origin: "https://evil.example", "sec-fetch-site": "cross-site" }],
+  [
+    "a page over plain HTTP, where browsers say nothing of the site",
+    { origin: "http://evil.example" },
+  ],
+  ["a page of another port of the same host", { origin: "http://127.0.0.1:1" }],
+  ["a sandboxed page", { origin: "null" }],
+  ["a form or a picture of another site", { "sec-fetch-site": "cross-site" }],
+  ["a page of a neighbour under the same domain", { "sec-fetch-site": "same-site" }],
+])("what changes something is refused to %s", async (_who, headers) => {
+  attacked = await startAttacked("hub");
+  const { hub, rows } = attacked;
+  const found = await refusals(hub, rows, headers);
+  const refused = (row: TableRow) => isUnsafe(row) || isPrograms(row) || isByVisit(row);
+  expect(found).toEqual(each(rows, (row) => (refused(row) ? "origin" : null)));
+});
+
+test("no page of another origin opens a socket; that of a viewer, whose id is the key (§5.2), is another test's", async () => {
+  attacked = await startAttacked("hub");
+  const { hub, rows } = attacked;
+  const reads = rows.filter((row) => !isUnsafe(row) && row.rules.access !== "capability");
+  const found = await refusals(hub, reads, { ...UPGRADE, origin: "https://evil.example" });
+  expect(found).toEqual(each(reads, () => "origin"));
+});
+
+test("the control plane alone refuses them too", async () => {
+  attacked = await startAttacked("control");
+  const { hub, rows } = attacked;
+  const found = await refusals(hub, rows, { origin: "https://evil.example" });
+  const refused = (row: TableRow) => isUnsafe(row) || isPrograms(row);
+  expect(found).toEqual(each(rows, (row) => (refused(row) ? "origin" : null)));
+});
+
+test("programs, pages of the hub itself and the address bar are let through", async () => {
+  attacked = await startAttacked("hub");
+  const { hub, rows } = attacked;
+  const unsafe = rows.filter(isUnsafe);
+  const nobody = each(unsafe, () => null);
+  expect(await refusals(hub, unsafe, {})).toEqual(nobody);
+  expect(await refusals(hub, unsafe, { origin: hub.url })).toEqual(nobody);
+  expect(await refusals(hub, unsafe, { "sec-fetch-site": "none" })).toEqual(nobody);
+  // Behind a router that changes the Host, the browser's own word counts.
+  const behind = { origin: "https://fleet.example", "sec-fetch-site": "same-origin" };
+  expect(await refusals(hub, unsafe, behind)).toEqual(nobody);
+});
+
+test("§5.7 an origin that CORS allows is let through, but not where only programs call", async () => {
+  const origin = "https://ops.example";
+  attacked = await startAttacked("hub", { SVC_CORS_ORIGINS: origin });
+  const { hub, rows } = attacked;
+  const told = each(rows, (row) => (isPrograms(row) ? "origin" : null));
+  expect(await refusals(hub, rows, { origin, "sec-fetch-site": "cross-site" })).toEqual(told);
+  const other = await attack(
+    hub,
+    { method: "POST", path: "/jobs" },
+    { origin: "https://not.ops.example" },
+  );
+  expect(other.refused_by).toBe("origin");
+});
+
+test("a browser's extension may give cookies, and nothing else", async () => {
+  attacked = await startAttacked("hub");
+  const { hub, rows } = attacked;
+  const unsafe = rows.filter(isUnsafe);
+  const told = each(unsafe, ({ path }) => (path === "/hosts/cookies/sync" ? null : "origin"));
+  expect(await refusals(hub, unsafe, EXTENSION)).toEqual(told);
+});
+
+test("GET /{target_url} makes jobs for people who go there and for programs, not for what a page loads", async () => {
+  attacked = await startAttacked("hub");
+  const { hub } = attacked;
+  const tried = async (headers: Record<string, string>) =>
+    (await attack(hub, { method: "GET", path: "/*" }, headers)).refused_by;
+  expect(await tried({})).toBeNull();
+  for (const site of ["none", "cross-site", "same-site", "same-origin"])
+    expect(await tried({ ...VISIT, "sec-fetch-site": site })).toBeNull();
+  const loads = [
+    { "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image" },
+    { "sec-fetch-mode": "no-cors", "sec-fetch-dest": "script" },
+    { "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe" },
+    { "sec-fetch-mode": "navigate", "sec-fetch-dest": "object" },
+    { "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" },
+  ];
+  for (const load of loads)
+    for (const site of ["cross-site", "same-site", "same-origin"])
+      expect({ load, site, by: await tried({ ...load, "sec-fetch-site": site }) }).toEqual({
+        ...{ load, site },
+        by: "origin",
+      });
+  expect(await tried({ origin: "https://evil.example" })).toBe("origin");
+  const { body } = await hub.call("GET", "/jobs");
+  // The five visits alone.
+  expect(body.jobs).toHaveLength(5);
+});
