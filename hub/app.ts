@@ -1,5 +1,7 @@
 import type { MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
+import { peerNames } from "./cluster/hubs.ts";
+import { passedOnBy } from "./cluster/relay-mark.ts";
 import type { HubContext } from "./context.ts";
 import { controlRoutes } from "./control/app.ts";
 import type { ControlContext } from "./control/context.ts";
@@ -10,10 +12,10 @@ import { corsFor } from "./http/cors.ts";
 import { addDocs } from "./http/docs.ts";
 import type { HttpEnv } from "./http/env.ts";
 import { type GateDeps, gate } from "./http/gate.ts";
-import { loopbackHostsOnly } from "./http/guards.ts";
 import { type App, newApp } from "./http/new-app.ts";
 import { onError } from "./http/on-error.ts";
 import type { OriginRule } from "./http/origins.ts";
+import { type HostRule, ownHostsOnly } from "./http/own-hosts.ts";
 import { corsOrigins } from "./registries/fleet-settings.ts";
 import { attemptRoutes } from "./routes/attempts.ts";
 import { cdpRoutes } from "./routes/cdp.ts";
@@ -45,13 +47,22 @@ import { workerSourceRoutes } from "./routes/worker-source.ts";
 import { workerUploadRoutes } from "./routes/worker-uploads.ts";
 import { workerRoutes } from "./routes/workers.ts";
 
-type BaseDeps = Pick<HubContext, "config" | "log" | "access_log" | "changes" | "admin">;
+type BaseDeps = Pick<
+  HubContext,
+  "config" | "log" | "clock" | "access_log" | "changes" | "admin" | "own_names"
+>;
 
-/** An app with what every call passes: one log line, one error shape, and the gate of all routes. */
+/** What there is for a server that has others beside it. */
+interface Fleet {
+  readonly hosts: Pick<HostRule, "peerNames" | "isPassedOn">;
+  readonly passOn: GateDeps["passOn"];
+}
+
+/** An app with what every call passes: one log line, one error shape, the rule for hosts, and the gate of all routes. */
 function baseApp(
-  { config, log, access_log, changes, admin }: BaseDeps,
+  { config, log, clock, access_log, changes, admin, own_names }: BaseDeps,
   allowed: OriginRule["allowed"],
-  passOn?: GateDeps["passOn"],
+  fleet?: Fleet,
 ): App {
   const app = newApp();
   const public_host = config.public_base_url && new URL(config.public_base_url).host;
@@ -59,11 +70,20 @@ function baseApp(
   app.onError(onError(log));
   app.notFound((c) => c.json({ detail: "no such path" }, 404));
   app.use(accessLog(access_log));
-  if (config.loopback_hosts_only) app.use(loopbackHostsOnly);
+  app.use(ownHostsOnly({ log, clock, config, own_names, ...fleet?.hosts }));
   app.use(corsFor(allowed));
-  app.use(gate({ secrets: config, admin, origins, changes, passOn }));
+  app.use(gate({ secrets: config, admin, origins, changes, passOn: fleet?.passOn }));
   return app;
 }
+
+/** Calls of a hub that proves itself were judged there; without a secret anybody could say so. */
+const fleetOf = (ctx: HubContext): Fleet => ({
+  hosts: {
+    ...(ctx.cluster.shared && { peerNames: () => peerNames(ctx) }),
+    isPassedOn: (headers) => ctx.config.worker_secret !== null && passedOnBy(ctx, headers) !== null,
+  },
+  passOn: toOwner(ctx),
+});
 
 /**
  * 405 with Allow for the paths that exist, whatever the method; told to whom the path's first route answers. Call it after
@@ -97,7 +117,7 @@ const INFO = {
 
 /** The hub's HTTP side: the fleet at flat paths, the control plane below /api/v1 (fleet spec §4). */
 export function createHubApp(ctx: HubContext): App {
-  const app = baseApp(ctx, () => corsOrigins(ctx), toOwner(ctx));
+  const app = baseApp(ctx, () => corsOrigins(ctx), fleetOf(ctx));
   app.use(checkRelayMark(ctx));
   app.use("/sessions/:sid/*", liveSessionsOnly(ctx));
   const parts = [

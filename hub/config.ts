@@ -35,6 +35,18 @@ const httpBase = optionalText().refine((s) => s === undefined || /^https?:\/\/./
   error: "must be an http or https URL",
 });
 
+/** Compared with Host headers, which may have a port. */
+const hostNames = list().pipe(
+  z.array(
+    z
+      .string()
+      .regex(/^(\*|[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?)$/i, {
+        error: "must be host names such as fleet.example.org, comma-separated, or *",
+      })
+      .transform((name) => name.toLowerCase()),
+  ),
+);
+
 /** Each ends with a slash: `jobs` must not open `jobs-of-others/`. */
 const prefixes = list().pipe(
   z
@@ -187,6 +199,11 @@ export const HubEnv = z.object({
   SVC_CORS_ORIGINS: origin
     .meta(RELOADED)
     .describe("Origins allowed by CORS, comma-separated; none by default"),
+  SVC_ALLOWED_HOSTS: hostNames
+    .meta(RELOADED)
+    .describe(
+      "Names by which the hub may be called beside its own, comma-separated, or * for any; its own: addresses, localhost, the machine's names, those of PUBLIC_BASE_URL, of its certificate and of the other hubs",
+    ),
   SVC_MIN_ASSET_SIZE_BYTES: integer(0).describe(
     "Default of the setting min_asset_size_bytes: smaller assets are dropped (0 = none)",
   ),
@@ -350,6 +367,8 @@ export interface HubConfig {
   readonly public_base_url: string | null;
   readonly api_token: string | null;
   readonly cors_origins: readonly string[];
+  /** Names that the server answers to beside its own, in lower case; `*` is any. */
+  readonly allowed_hosts: readonly string[];
   readonly min_asset_size_bytes: number;
   readonly max_asset_bytes: number;
   readonly max_profile_bytes: number;
@@ -392,8 +411,6 @@ export interface HubConfig {
   readonly given: ReadonlySet<string>;
   /** What `nodeVersion` falls back to (fleet spec §9.2). */
   readonly version_fallback: string | undefined;
-  /** Dev mode answers only to loopback names, so that a web page cannot rebind its name to the hub. */
-  readonly loopback_hosts_only: boolean;
   readonly queue: {
     readonly pull_on_free: boolean;
     readonly redrive: boolean;
@@ -449,8 +466,6 @@ function engineKeys(given: readonly string[], env: EnvSource): HubConfig["engine
       ? null
       : env[name]?.trim() || undefined;
 }
-
-const LOOPBACK = /^(localhost|127\.[0-9.]+|::1|\[::1\])$/;
 
 const valuesOf = (env: EnvSource, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(
@@ -566,6 +581,7 @@ export function loadHubConfig(
     public_base_url: e.PUBLIC_BASE_URL ?? (mode === "hub" ? usualBase(e) : null),
     api_token: e.SVC_API_TOKEN ?? null,
     cors_origins: Object.freeze(e.SVC_CORS_ORIGINS),
+    allowed_hosts: Object.freeze(e.SVC_ALLOWED_HOSTS),
     min_asset_size_bytes: e.SVC_MIN_ASSET_SIZE_BYTES,
     max_asset_bytes: e.SVC_MAX_ASSET_BYTES,
     max_profile_bytes: e.SVC_PROFILE_MAX_BYTES,
@@ -602,7 +618,6 @@ export function loadHubConfig(
     }),
     given: new Set(Object.keys(given)),
     version_fallback: e.SVC_VERSION,
-    loopback_hosts_only: mode === "dev" && LOOPBACK.test(host),
     queue: Object.freeze({
       pull_on_free: e.SVC_QUEUE_PULL_ON_FREE,
       redrive: !e.SVC_QUEUE_REDRIVE_DISABLE,

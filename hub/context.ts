@@ -58,6 +58,8 @@ export interface HubContext {
   /** Uniform in [0, 1): breaks ties between workers. */
   readonly random: () => number;
   readonly version: string;
+  /** By which it may be called (`http/own-names.ts`). */
+  readonly own_names: readonly string[];
   /** Names this hub among several, new at every start. */
   readonly hub_id: string;
   /** The other hubs of the fleet: who they are, and what is said to them. */

@@ -49,6 +49,7 @@ import { canBeLeft, linkFarewell } from "./fleet/take-up.ts";
 import { isJobLane, type WorkerLink } from "./fleet/worker-link.ts";
 import { type HttpServer, listen } from "./http/listen.ts";
 import type { App } from "./http/new-app.ts";
+import { ownNames } from "./http/own-names.ts";
 import { watchCertificate } from "./http/serve-tls.ts";
 import { createArrivals } from "./jobs/arrivals.ts";
 import { createJobBus } from "./jobs/bus.ts";
@@ -188,6 +189,9 @@ export async function startHub(given: HubDeps): Promise<RunningHub> {
   }
 }
 
+const namesOf = ({ config, tls }: ServeDeps): string[] =>
+  ownNames(config, tls?.certificate ?? null);
+
 function makeDataDir(dir: string): void {
   try {
     mkdirSync(dir, { recursive: true });
@@ -211,6 +215,7 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
     hubVersions: () => hubVersions({ ...deps, kv }, null),
   });
   const ctx = {
+    own_names: namesOf(deps),
     ...{ ...deps, db, operations, admin, kv, objects, pipeline, changes, rollout },
     ...storesHealthOf(deps, db, objects),
     running_calls: createRunningCalls({ clock: deps.clock, db }),
@@ -330,6 +335,7 @@ async function openContext(
     random: deps.random ?? Math.random,
     version,
     hub_id,
+    own_names: namesOf(deps),
     cluster,
     candidate: teller,
     db,

@@ -9,6 +9,7 @@ export const STATUS = {
   failed_condition: 412,
   too_large: 413,
   unsupported_media: 415,
+  misdirected: 421,
   invalid: 422,
   too_many: 429,
   internal: 500,

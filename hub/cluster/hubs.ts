@@ -17,6 +17,8 @@ export interface HubEntry {
   /** Where the other hubs reach it: `http://host:port`; empty while it starts. */
   url: string;
   version: string;
+  /** What it is called beside that (`SVC_ALLOWED_HOSTS`); hubs of earlier versions do not say. */
+  names?: string[];
   at: number;
 }
 
@@ -29,7 +31,8 @@ export async function beatHubOnce(ctx: HubContext): Promise<void> {
   const at = clock.now();
   if (registered.entered && (await kv.get(keyOf(hub_id))) === null)
     registered.missed_at = clock.monotonic();
-  const entry: HubEntry = { hub_id, url: advertise.url, version, at };
+  const names = [...ctx.own_names, ...ctx.config.allowed_hosts].filter((name) => name !== "*");
+  const entry: HubEntry = { hub_id, url: advertise.url, version, names, at };
   await kv.set(keyOf(hub_id), entry, HUB_EXPIRY_MS);
   registered.entered = true;
 }
@@ -70,6 +73,10 @@ export async function hubVersions(
 /** The other hubs that can be reached, by id. @throws DeadlineError when the shared store does not answer. */
 export const otherHubs = async (ctx: HubContext): Promise<HubEntry[]> =>
   (await registeredHubs(ctx)).filter(({ url }) => url !== "");
+
+/** What the other hubs are called: a call may be passed on by one of them, or come by way of the same router. */
+export const peerNames = async (ctx: HubContext): Promise<string[]> =>
+  (await otherHubs(ctx)).flatMap(({ url, names = [] }) => [new URL(url).hostname, ...names]);
 
 /** The hub of that id; null when it is not registered: it stopped, or has not been heard of for 90 s. */
 export const findHub = (ctx: HubContext, hub_id: string): Promise<HubEntry | null> =>

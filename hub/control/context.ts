@@ -45,6 +45,8 @@ export interface ControlContext {
   readonly clock: Clock;
   readonly version: string;
   readonly log: Log;
+  /** By which it may be called (`http/own-names.ts`). */
+  readonly own_names: readonly string[];
   /** Scheduled backups; null where none are made. */
   readonly backups: BackupContext | null;
   /** What is stored here and takes nothing now. */

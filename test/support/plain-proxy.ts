@@ -22,8 +22,8 @@ export function startPlainProxy(target: string): PlainProxy {
         turned_away.push(pathname);
         return new Response("no streams", { status: 501 });
       }
+      // The Host stays, as behind any router: pages are compared with it.
       const headers = new Headers(request.headers);
-      headers.delete("host");
       const answer = await fetch(target + pathname + search, {
         method: request.method,
         headers,

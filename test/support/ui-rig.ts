@@ -155,7 +155,15 @@ async function start(): Promise<UiRig> {
       "--headless-lanes=1",
       `--data-dir=${join(dir, "data")}`,
     ],
-    { cwd: dir, env: { FLOTILLA_TEST: dir, SVC_DEPLOY_ARGV: DEPLOY, ...lanePorts() } },
+    {
+      cwd: dir,
+      env: {
+        FLOTILLA_TEST: dir,
+        SVC_DEPLOY_ARGV: DEPLOY,
+        SVC_ALLOWED_HOSTS: "hub.test",
+        ...lanePorts(),
+      },
+    },
   );
   const others = kept.flotillaKept;
   kept.flotillaKept = (command) =>
