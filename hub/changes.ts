@@ -10,6 +10,7 @@ export type Topic =
   | "skills"
   | "conventions"
   | "settings"
+  | "health"
   | "v1/workloads"
   | "v1/tasks"
   | "v1/plugins"

@@ -48,8 +48,6 @@ const ROUNDS: Group[][][] = [
       { name: "unit", files: ["test/unit/**/*.test.ts"] },
       { name: "contract", files: ["test/contract/**/*.test.ts"] },
       { name: "api", files: ["test/api/**/*.test.ts"] },
-      // Strangers, pages and programs that try what they may not.
-      { name: "attack", files: ["test/attack/**/*.test.ts"] },
       FLEET_API,
     ],
     [{ name: "flow", files: ["test/flow/**/*.test.ts"] }],

@@ -75,7 +75,7 @@ export const SECURITY_SCHEMES = {
     type: "apiKey",
     in: "header",
     name: "X-Worker-Secret",
-    description: "WORKER_SECRET; where it is not set, the token.",
+    description: "WORKER_SECRET, or the secret made of SVC_API_TOKEN where only that is set.",
   },
   upload_token: {
     type: "http",

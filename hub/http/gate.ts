@@ -68,10 +68,8 @@ function demandToken(c: C, { api_token }: Secrets): void {
   if (api_token !== null) checkToken(bearerOf(c) ?? getCookie(c, TOKEN_COOKIE) ?? null, api_token);
 }
 
-/** Only who knows WORKER_SECRET may speak as a worker; where there is none, who knows the token. */
-function demandWorker(c: C, secrets: Secrets): void {
-  const { worker_secret } = secrets;
+/** Only who knows the secret, where there is one, may speak as a worker: there is one wherever there is a token. */
+function demandWorker(c: C, { worker_secret }: Secrets): void {
   if (!sameSecret(c.req.header("x-worker-secret") ?? "", worker_secret ?? ""))
     throw new AppError("unauthorized", "bad worker secret");
-  if (worker_secret === null) demandToken(c, secrets);
 }

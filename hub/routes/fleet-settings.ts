@@ -22,7 +22,8 @@ export function fleetSettingRoutes(ctx: HubContext) {
   });
   const patch = createRoute({
     ...{ method: "patch", path: "/settings", tags },
-    access: "operate",
+    access: "admin",
+    until_password: "operate",
     changes: ["settings"],
     summary: "Change some of the settings; null goes back to the default",
     description:

@@ -8,7 +8,7 @@ import { testServers } from "#test/support/test-servers.ts";
 
 /** DNS rebinding: a page whose own name leads to the server speaks to it as its own origin; only its Host tells it apart. */
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 let attacked: Attacked | undefined;
 afterEach(async () => {

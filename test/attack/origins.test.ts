@@ -5,7 +5,7 @@ import type { TestHub } from "#test/support/hub.ts";
 
 /** Pages of other origins: what they make a browser send is refused on every route that changes something, and on sockets. */
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const EXTENSION = { origin: "chrome-extension://abcdefghijklmnopabcdefghijklmnop" };
 const UPGRADE = {

@@ -6,7 +6,7 @@ import { type Attacked, attack, attackAll, startAttacked } from "#test/support/a
 
 /** Every route of the running programs is answered by the rule of its access, and described with it. */
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const TOKEN = "t0ken-of-the-test";
 const PASSWORD = "password-of-the-test";
@@ -90,10 +90,21 @@ test("uploads of workers ask for the token of their link, whatever else is sent"
   const { hub, rows } = attacked;
   const uploads = rows.filter(({ rules }) => rules.proof === "upload token");
   expect(uploads.length).toBeGreaterThan(5);
+  // A body that breaks a rule of its own is told before.
   for (const row of uploads)
-    // A body that breaks a rule of its own is told before.
     for (const caller of ["stranger", "worker"] as const)
       expect([400, 401, 422]).toContain((await attack(hub, row, CALLERS[caller])).status);
+});
+
+test("PATCH /settings is the administrator's where there is a password", async () => {
+  attacked = await startAttacked("hub", { SVC_ADMIN_PASSWORD: PASSWORD });
+  const patch = (headers: Record<string, string> = {}) =>
+    attacked?.hub.call("PATCH", "/settings", { cors_origins: ["https://a.test"] }, { headers });
+  expect(await patch()).toMatchObject({ status: 401 });
+  expect(await patch({ "x-admin-password": "wrong" })).toMatchObject({ status: 401 });
+  expect(await patch({ "x-admin-password": PASSWORD })).toMatchObject({ status: 200 });
+  const read = await attacked.hub.call("GET", "/settings");
+  expect(read.body).toMatchObject({ settings: { cors_origins: ["https://a.test"] } });
 });
 
 test("every described route shows its access, and what it asks for", async () => {
