@@ -5,7 +5,6 @@ import { passedOnBy } from "./cluster/relay-mark.ts";
 import type { HubContext } from "./context.ts";
 import { controlRoutes } from "./control/app.ts";
 import type { ControlContext } from "./control/context.ts";
-import { serveDemo } from "./demo/site.ts";
 import { access, routeTable } from "./http/access.ts";
 import { accessLog } from "./http/access-log.ts";
 import { corsFor } from "./http/cors.ts";
@@ -156,8 +155,6 @@ export function createHubApp(ctx: HubContext): App {
   ];
   for (const part of parts) app.route("/", part);
   addDocs(app, { ...INFO, version: ctx.version });
-  if (ctx.config.mode === "dev")
-    app.get("/demo/*", access({ access: "public" }), (c) => serveDemo(c.req.raw) ?? c.notFound());
   refuseOtherMethods(app);
   app.route("/", submitByPathRoutes(ctx));
   routeTable(app);

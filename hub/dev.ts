@@ -17,6 +17,7 @@ import { checkTarget } from "./cli/run-command.ts";
 import type { Service } from "./cli/run-service.ts";
 import type { HubConfig } from "./config.ts";
 import { installExamplePlugins } from "./demo/example-plugins.ts";
+import { listenDemo } from "./demo/listen.ts";
 import { pickLanePorts } from "./lane-ports.ts";
 import { type RunningHub, startHub } from "./serve.ts";
 
@@ -171,15 +172,15 @@ function ownCommand([program = "flotilla", script]: readonly string[]): string {
   return Bun.which("flotilla") === program ? "flotilla" : quoteWord(program);
 }
 
-function banner(deps: DevDeps, url: string, new_password: string | null): string {
+function banner(deps: DevDeps, url: string, demo_url: string, new_password: string | null): string {
   const program = ownCommand(deps.self);
   return [
     `Flotilla ${deps.version}, development mode`,
     `  admin UI   ${url}/`,
     `  API        ${url}   explorer ${url}/docs`,
-    `  demo page  ${url}/demo/`,
+    `  demo page  ${demo_url}`,
     `  data       ${deps.config.data_dir}`,
-    `  fetch      SVC_HUB=${url} ${program} fetch ${url}/demo/`,
+    `  fetch      SVC_HUB=${url} ${program} fetch ${demo_url}`,
     ...(new_password === null
       ? []
       : [
@@ -212,11 +213,14 @@ export async function startDev(deps: DevDeps): Promise<Service> {
       );
     const hub = scope.add("hub", await startHub(deps), (h) => h.stop());
     const url = ownUrl(deps.config, hub);
-    deps.terminal.out(banner(deps, url, hub.new_password));
+    const { host } = deps.config;
+    const demo = scope.add("demo page", listenDemo(host, hub.port + 1), (d) => d.stop());
+    const demo_url = `http://${reachableHost(host)}:${demo.port}/demo/`;
+    deps.terminal.out(banner(deps, url, demo_url, hub.new_password));
     const worker = scope.add("worker", await startBrowserWorker(deps, url), (w) => w.stop());
     const pipeline = scope.add("pipeline worker", startPipelineWorker(deps, url), (w) => w.stop());
     const children = [worker, pipeline];
-    const target = wanted ?? (deps.flags.demo ? `${url}/demo/` : null);
+    const target = wanted ?? (deps.flags.demo ? demo_url : null);
     const job =
       target === null
         ? null

@@ -1,5 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { listenDemo } from "#hub/demo/listen.ts";
 import { until } from "#test/support/fleet-process.ts";
 import { type OpenOptions, type UiPage, type UiRig, uiRig } from "#test/support/ui-rig.ts";
 import { ROOT } from "./build.ts";
@@ -54,7 +55,7 @@ async function jobEnd(rig: UiRig, job_id: string): Promise<void> {
 async function seed(rig: UiRig): Promise<Seeds> {
   const submit = async (url: string, options: object = {}) =>
     (await rig.api<{ job_id: string }>("POST", "/jobs", { url, options })).job_id;
-  const demo = `${rig.url}/demo/`;
+  const demo = `http://127.0.0.1:${demo_page.port}/demo/`;
   const ids: string[] = [];
   for (const url of [demo, `${rig.site}/`, `${rig.site}/page`, demo]) {
     const id = await submit(url);
@@ -220,6 +221,7 @@ const only = args.find((arg, i) => !arg.startsWith("--") && (all < 0 || i !== al
 if (dir === undefined) throw new Error("--all needs a directory");
 mkdirSync(dir, { recursive: true });
 const rig = await uiRig();
+const demo_page = listenDemo("127.0.0.1", 0);
 try {
   const seeds = await seed(rig);
   for (const shot of SHOTS.filter(({ name }) => only === undefined || name === only)) {
