@@ -1,8 +1,10 @@
 import { firstLanAddress } from "#shared/lan-address.ts";
 import { KV_READ_TIMEOUT_MS } from "#shared/limits.ts";
+import type { FleetPlace } from "#shared/link/messages.ts";
 import type { HubConfig } from "../config.ts";
 import type { HubContext } from "../context.ts";
 import { within } from "./deadline.ts";
+import { ownPlaces } from "./own-places.ts";
 
 /** Fleet spec §8: the hub registry. */
 export const HUB_BEAT_MS = 30_000;
@@ -20,6 +22,8 @@ export interface HubEntry {
   /** What it is called beside that (`SVC_ALLOWED_HOSTS`); hubs of earlier versions do not say. */
   names?: string[];
   at: number;
+  /** Every address under which it answers; absent in earlier versions. */
+  places?: FleetPlace[];
 }
 
 const keyOf = (hub_id: string) => `${HUB_PREFIX}${hub_id}`;
@@ -32,7 +36,8 @@ export async function beatHubOnce(ctx: HubContext): Promise<void> {
   if (registered.entered && (await kv.get(keyOf(hub_id))) === null)
     registered.missed_at = clock.monotonic();
   const names = [...ctx.own_names, ...ctx.config.allowed_hosts].filter((name) => name !== "*");
-  const entry: HubEntry = { hub_id, url: advertise.url, version, names, at };
+  const places = ownPlaces(ctx);
+  const entry: HubEntry = { hub_id, url: advertise.url, version, names, at, places };
   await kv.set(keyOf(hub_id), entry, HUB_EXPIRY_MS);
   registered.entered = true;
 }

@@ -11,6 +11,7 @@ import { sameSecret } from "#shared/secret.ts";
 import type { HubContext } from "../context.ts";
 import { laneChanged, reconcileLanes } from "./lanes.ts";
 import type { LossCause } from "./loss.ts";
+import { tellPlaces } from "./places.ts";
 import { keepWorker } from "./registration.ts";
 import { dropLink, orderOf, registerWorker, socketGone } from "./registry.ts";
 import { heardOf, type LinkSocket, type WorkerLink } from "./worker-link.ts";
@@ -231,6 +232,7 @@ async function heartbeat(
   if (typeof beat.received === "number") link.outbox?.acknowledge(beat.received);
   const confirmed = link.outbox && { received: link.handled_count };
   link.send({ type: "HubHeartbeatAck", ...confirmed, ...orderOf(ctx, link) });
+  await tellPlaces(ctx, link);
   await reconcileLanes(ctx, link, beat.lanes);
   if (!(await keepWorker(ctx, link))) end(LINK_CLOSE.replaced, "linked to another hub", "moved");
 }

@@ -14,6 +14,7 @@ import type { LaneLease } from "../stores/leases.ts";
 import { notAwaited } from "./awaited.ts";
 import { forgetWorker } from "./kept.ts";
 import { causeOf, type LossCause } from "./loss.ts";
+import { placesFor } from "./places.ts";
 import { giveUpRegistration, isTaken, publishWorker, takeRegistration } from "./registration.ts";
 import { keepLinkForNext, type LeftLink, leftLink } from "./take-up.ts";
 import { type LinkSocket, WorkerLink } from "./worker-link.ts";
@@ -96,10 +97,11 @@ async function admit(ctx: HubContext, link: WorkerLink): Promise<void> {
   await ctx.hooks.workerStarted(worker_id);
   await ctx.leases.releaseAll(worker_id);
   await keepLinkForNext(ctx, link, null);
+  const places = await placesFor(ctx, link);
   const { status } = await seen(ctx, link);
   if (link.closed) return;
   link.status = status;
-  link.ready = link.send(welcome(ctx, link));
+  link.ready = link.send(welcome(ctx, link, places));
   ctx.log.info({ worker_id, address, version, lanes: link.lanes.size }, "worker registered");
   ctx.signal("worker registered", { worker_id });
   ctx.hooks.laneFree();
@@ -123,9 +125,10 @@ const seen = (ctx: HubContext, { worker_id, address, hostname, version }: Worker
 async function takeUp(ctx: HubContext, link: WorkerLink, left: LeftLink): Promise<void> {
   const { worker_id, version } = link;
   if (link.closed) return;
+  const places = await placesFor(ctx, link);
   const { status } = await seen(ctx, link);
   // First, so that whatever is said while its runs are looked up comes after it.
-  if (!link.send({ ...welcome(ctx, link), resumed: { received: left.received } })) return;
+  if (!link.send({ ...welcome(ctx, link, places), resumed: { received: left.received } })) return;
   await ctx.hooks.takenUp(link, left);
   const leases = await takeLeases(ctx, link);
   await keepLinkForNext(ctx, link, null);
@@ -148,10 +151,15 @@ async function takeLeases(ctx: HubContext, { worker_id, held }: WorkerLink): Pro
   return leases;
 }
 
-const welcome = (ctx: HubContext, link: WorkerLink): HubRegistered => ({
+const welcome = (
+  ctx: HubContext,
+  link: WorkerLink,
+  places: Pick<HubRegistered, "fleet_places"> = {},
+): HubRegistered => ({
   type: "HubRegistered",
   expected_worker_version: ctx.version,
   ...orderOf(ctx, link),
+  ...places,
   upload_token: link.upload_token,
   public_base_url: ctx.config.public_base_url,
   heartbeat_interval_ms: HEARTBEAT_INTERVAL_MS,

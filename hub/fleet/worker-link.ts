@@ -108,6 +108,8 @@ export class WorkerLink implements Candidate {
   readonly waits_for_order: boolean;
   /** The order it was told last, as JSON. */
   told_order = "";
+  /** What it was told last that no lane may open. */
+  told_places = "";
   readonly capabilities: Capabilities;
   readonly connected_at: number;
   /** Bearer of the worker's uploads; dies with the link. */

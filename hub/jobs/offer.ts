@@ -30,6 +30,8 @@ export async function sendJob(
     };
   });
   const min_asset_size_bytes = row.options.min_asset_size_bytes || (await minAssetSize(ctx));
+  // A worker of an earlier version takes no option that it does not know.
+  const { egress, ...options } = row.options;
   // Written before the message leaves, so that it stands before the worker's own first line.
   await tell(ctx, job_id, "info", "assigned", `assigned to worker ${worker_id}, lane ${lane_idx}`, {
     worker_id,
@@ -43,7 +45,7 @@ export async function sendJob(
     lane_idx,
     session_id,
     url: row.url,
-    options: { ...row.options, min_asset_size_bytes },
+    options: { ...options, ...(egress && { egress }), min_asset_size_bytes },
     extras: {
       ...(await runExtras(ctx, row)),
       in_session: in_session === null ? null : in_session.session_id,

@@ -201,6 +201,16 @@ export const WorkerToHub = z.discriminatedUnion("type", [
 ]);
 export type WorkerToHub = z.infer<typeof WorkerToHub>;
 
+/** What no lane may open: ports `from` to `to` of a host, a name or an address without brackets. */
+export const FleetPlace = z.object({
+  host: z.string().max(253),
+  from: z.int().min(1).max(65_535),
+  to: z.int().min(1).max(65_535),
+  is: z.enum(["hub", "control", "bridge"]),
+});
+export type FleetPlace = z.infer<typeof FleetPlace>;
+const FleetPlaces = z.array(FleetPlace).max(10_000).nullish();
+
 /** The handshake's answer. `upload_token` names the link, is the bearer of /workers/{id}/jobs/…, and dies with the link. */
 export const HubRegistered = z.object({
   type: z.literal("HubRegistered"),
@@ -218,6 +228,8 @@ export const HubRegistered = z.object({
   late_uploads: z.boolean().nullish(),
   /** For how long a link without a socket is kept; 0 or absent: not at all. */
   link_grace_ms: z.int().min(0).nullish(),
+  /** Hubs and viewer bridges of the fleet, which lanes never open. */
+  fleet_places: FleetPlaces,
   /** This is the link named in `resume`: the hub has received so many of its messages. Absent: a new link. */
   resumed: z.object({ received: z.int().min(0) }).nullish(),
 });
@@ -284,6 +296,8 @@ export const HubHeartbeatAck = z.object({
   type: z.literal("HubHeartbeatAck"),
   received: z.int().min(0).nullish(),
   update: UpdateOrder.nullish(),
+  /** When it is another one than was told before on this link. */
+  fleet_places: FleetPlaces,
 });
 
 /** Take the lane for a session that no job owns. Answered by SessionOpened or SessionRefused. */
