@@ -3,6 +3,9 @@ import { systemClock } from "#shared/clock.ts";
 import { silentLog } from "#shared/log.ts";
 import { laneEnv, makeDataDir } from "#test/support/lane-pool.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
+import { createEgress } from "#worker/egress/egress.ts";
+import type { Resolve } from "#worker/egress/judge.ts";
+import { egressSettings } from "#worker/egress/settings.ts";
 import { createLanePool } from "#worker/lanes/pool.ts";
 import type { LaneBrowser } from "#worker/lanes/types.ts";
 import { type FetchRequest, type FetchResult, runFetchJob } from "./fetch-rig.ts";
@@ -24,12 +27,19 @@ export interface JobLane {
   close(): Promise<void>;
 }
 
-export async function openJobLane(env: Record<string, string> = {}): Promise<JobLane> {
+/** @param ask resolves names in the place of the machine's own resolver */
+export async function openJobLane(
+  env: Record<string, string> = {},
+  ask?: Resolve,
+): Promise<JobLane> {
   const open = async (headless: boolean) => {
     const data_dir = makeDataDir();
     const kind = { SVC_HEADLESS_LANES: headless ? "1" : "0" };
     const config = loadWorkerConfig(laneEnv(data_dir, { LANE_POOL: "1", ...kind, ...env }), {});
-    const pool = await createLanePool({ config, log: silentLog, clock: systemClock });
+    const log = silentLog;
+    const clock = systemClock;
+    const egress = createEgress(egressSettings(config), { clock, log, ...(ask && { ask }) });
+    const pool = await createLanePool({ config, log, clock, egress });
     const close = async () => {
       await pool.close();
       rmSync(data_dir, { recursive: true, force: true });

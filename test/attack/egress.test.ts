@@ -1,0 +1,332 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { createServer, type Server } from "node:net";
+import { hostname } from "node:os";
+import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
+import { type SiteServer, startServer } from "#test/support/site/server.ts";
+
+const SLOW_MS = 240_000;
+
+/** Something that a lane must not reach: every connection to it, and every datagram, is a breach. */
+interface Target {
+  port: number;
+  connections(): number;
+  datagrams(): number;
+  forget(): void;
+  stop(): void;
+}
+
+/** @param answers like a web server that lets everybody read what it says */
+async function startTarget(): Promise<Target> {
+  let connections = 0;
+  let datagrams = 0;
+  const server: Server = createServer((socket) => {
+    connections += 1;
+    socket.on("error", () => {});
+    socket.once("data", () =>
+      socket.end(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nAccess-Control-Allow-Origin: *\r\n" +
+          "Content-Length: 6\r\nConnection: close\r\n\r\nsecret",
+      ),
+    );
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const at = server.address();
+  const port = at && typeof at === "object" ? at.port : 0;
+  const udp = createSocket("udp4", () => {
+    datagrams += 1;
+  });
+  udp.bind(port, "127.0.0.1");
+  await once(udp, "listening");
+  return {
+    port,
+    connections: () => connections,
+    datagrams: () => datagrams,
+    forget: () => {
+      connections = 0;
+      datagrams = 0;
+    },
+    stop: () => {
+      server.close();
+      udp.close();
+    },
+  };
+}
+
+/** Names as a hostile DNS gives them. */
+const NAMES: Record<string, string[]> = {
+  "rebound.test": ["127.0.0.1"],
+  "six.test": ["::1"],
+  "mapped.test": ["::ffff:127.0.0.1"],
+  "zero.test": ["0.0.0.0"],
+  "translated.test": ["64:ff9b::7f00:1"],
+  "metadata.test": ["169.254.169.254"],
+  "alibaba.test": ["100.100.100.200"],
+  "ec2.test": ["fd00:ec2::254"],
+  "link.test": ["fe80::1"],
+};
+const ask = async (host: string): Promise<string[]> => {
+  const found = host === hostname() ? ["127.0.0.1"] : NAMES[host];
+  if (!found) throw new Error(`${host} does not exist`);
+  return found;
+};
+
+/** This machine, as a page may spell it. */
+const SPELLINGS = [
+  ...["127.0.0.1", "2130706433", "0x7f000001", "0177.0.0.1", "127.1", "127.0.0.53"],
+  ...["localhost", "localhost.", "a.localhost", "LOCALHOST", hostname()],
+  ...["[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[64:ff9b::7f00:1]", "0.0.0.0", "[::]"],
+  ...["rebound.test", "six.test", "mapped.test", "zero.test", "translated.test"],
+];
+
+/** Ways of a page to make its browser connect that start no document. Each tells `open` when an answer came. */
+const WAYS = `
+  const ended = (element, on) => new Promise((done) => {
+    element[on] = () => done("open");
+    element.onerror = () => done("shut");
+    setTimeout(() => done("silent"), 8000);
+  });
+  const ways = {
+    fetch: (place) => fetch("http://" + place + "/fetch", { mode: "no-cors" }).then(() => "open", () => "shut"),
+    tls: (place) => fetch("https://" + place + "/tls", { mode: "no-cors" }).then(() => "open", () => "shut"),
+    redirected: (place) => fetch("/redirect?to=" + encodeURIComponent("http://" + place + "/hop"), { mode: "no-cors" }).then(() => "open", () => "shut"),
+    image: (place) => { const i = new Image(); i.src = "http://" + place + "/i.png"; return ended(i, "onload"); },
+    script: (place) => { const s = document.createElement("script"); s.src = "http://" + place + "/s.js"; document.head.append(s); return ended(s, "onload"); },
+    style: (place) => { const l = document.createElement("link"); l.rel = "stylesheet"; l.href = "http://" + place + "/s.css"; document.head.append(l); return ended(l, "onload"); },
+    hint: (place) => { for (const rel of ["preconnect", "dns-prefetch", "prefetch"]) { const l = document.createElement("link"); l.rel = rel; l.href = "http://" + place + "/"; document.head.append(l); } return "told"; },
+    beacon: (place) => { navigator.sendBeacon("http://" + place + "/b", "x"); return "told"; },
+    ping: (place) => { const a = document.createElement("a"); a.href = "#x"; a.ping = "http://" + place + "/p"; document.body.append(a); a.click(); return "told"; },
+    socket: (place) => new Promise((done) => { const s = new WebSocket("ws://" + place + "/w"); s.onopen = () => done("open"); s.onclose = () => done("shut"); }),
+    events: (place) => ended(new EventSource("http://" + place + "/e"), "onopen"),
+    worker: (place) => new Promise((done) => {
+      const code = "fetch('http://" + place + "/k', { mode: 'no-cors' }).then(() => postMessage('open'), () => postMessage('shut'))";
+      const w = new Worker(URL.createObjectURL(new Blob([code])));
+      w.onmessage = (e) => done(e.data);
+    }),
+    service: async (place) => {
+      await navigator.serviceWorker.register("/sw.js");
+      const worker = (await navigator.serviceWorker.ready).active;
+      const channel = new MessageChannel();
+      return new Promise((done) => { channel.port1.onmessage = (e) => done(e.data); worker.postMessage("http://" + place + "/sw", [channel.port2]); });
+    },
+    rtc: async (place) => {
+      // Its search for a way takes seconds.
+      if (place !== places[0]) return "told";
+      const peer = new RTCPeerConnection({ iceServers: [{ urls: ["stun:" + place, "turn:" + place + "?transport=udp"], username: "u", credential: "c" }] });
+      peer.createDataChannel("x");
+      await peer.setLocalDescription(await peer.createOffer());
+      await new Promise((done) => { peer.onicegatheringstatechange = () => peer.iceGatheringState === "complete" && done(); setTimeout(done, 3000); });
+      return "told";
+    },
+  };`;
+const SERVICE_WORKER = `
+  self.oninstall = () => self.skipWaiting();
+  self.onactivate = (e) => e.waitUntil(clients.claim());
+  self.onmessage = (e) => fetch(e.data, { mode: "no-cors" })
+    .then(() => e.ports[0].postMessage("open"), () => e.ports[0].postMessage("shut"));`;
+const page = (
+  places: readonly string[],
+) => `<!doctype html><title>trying</title><body><script type=module>
+  ${WAYS}
+  const places = ${JSON.stringify(places)};
+  const told = new Set();
+  for (const place of places)
+    await Promise.all(Object.entries(ways).map(async ([name, way]) => {
+      const answer = await Promise.resolve(way(place)).catch((err) => "threw " + err);
+      told.add(name + " " + answer);
+    }));
+  document.title = [...told].filter((answer) => / open/.test(answer)).sort().join() || "nothing answered";
+</script>`;
+
+let site: SiteServer;
+let lane: JobLane;
+/** It stands where the hub is, the control plane, a viewer bridge, a debugging port and a VNC port. */
+let targets: Record<"hub" | "control" | "bridge" | "cdp" | "vnc", Target>;
+/** A server of this machine that is nobody's: it may be captured. */
+let neighbour: Target;
+
+beforeAll(async () => {
+  const [hub, control, bridge, cdp, vnc] = await Promise.all([
+    ...[startTarget(), startTarget(), startTarget(), startTarget(), startTarget()],
+  ]);
+  if (!hub || !control || !bridge || !cdp || !vnc) throw new Error("no targets");
+  // The lane's own servers have the next ports; these belong to a lane that this worker might have.
+  targets = { hub, control, bridge, cdp, vnc };
+  neighbour = await startTarget();
+  site = await startServer("127.0.0.1");
+  site.on("/redirect", (_req, res, url) => {
+    res.writeHead(302, { location: url.searchParams.get("to") ?? "/" });
+    res.end();
+  });
+  site.on("/sw.js", (_req, res) => {
+    res.writeHead(200, { "content-type": "text/javascript" });
+    res.end(SERVICE_WORKER);
+  });
+  lane = await openJobLane(
+    {
+      HUB_URL: `ws://127.0.0.1:${hub.port}`,
+      SVC_CONTROL_URL: `http://localhost:${control.port}`,
+      NOVNC_BASE_PORT: String(bridge.port),
+    },
+    ask,
+  );
+}, 120_000);
+afterAll(async () => {
+  await lane?.close();
+  await site?.stop();
+  for (const target of [...Object.values(targets ?? {}), neighbour]) target?.stop();
+});
+
+async function visit(path: string, html: string) {
+  site.on(path, (_req, res) => {
+    res.writeHead(200, { "content-type": "text/html" });
+    res.end(html);
+  });
+  return lane.run({
+    url: `${site.origin}${path}`,
+    options: { wait_seconds: 60, max_wait_seconds: 90, idle_seconds: 1 },
+  });
+}
+
+describe("a page of a lane cannot connect to what belongs to the fleet", () => {
+  test(
+    "these ways do connect, where they may",
+    async () => {
+      neighbour.forget();
+      const { outcome } = await visit("/friendly", page([`127.0.0.1:${neighbour.port}`]));
+      expect(outcome.status).toBe("completed");
+      for (const way of ["fetch", "image", "redirected", "script", "service", "style", "worker"])
+        if (!["image", "script", "style"].includes(way))
+          expect(outcome.title).toContain(`${way} open`);
+      expect(neighbour.connections()).toBeGreaterThan(8);
+      // What cannot be proxied is not sent at all.
+      expect(neighbour.datagrams()).toBe(0);
+    },
+    SLOW_MS,
+  );
+
+  test(
+    "the hub, by any spelling and in any way",
+    async () => {
+      const { hub } = targets;
+      const { outcome, log } = await visit(
+        "/hub",
+        page(SPELLINGS.map((host) => `${host}:${hub.port}`)),
+      );
+      expect({ title: outcome.title, status: outcome.status }).toEqual({
+        title: "nothing answered",
+        status: "completed",
+      });
+      expect([hub.connections(), hub.datagrams()]).toEqual([0, 0]);
+      expect(log.join("\n")).toContain(`refused to connect to 127.0.0.1:${hub.port}: `);
+      expect(outcome.capture?.reasons).toMatchObject({ protected: expect.any(Number) });
+    },
+    SLOW_MS,
+  );
+
+  test(
+    "the control plane and the viewer bridges",
+    async () => {
+      const { control, bridge } = targets;
+      const hosts = ["127.0.0.1", "localhost.", "[::ffff:127.0.0.1]", hostname(), "rebound.test"];
+      const places = [control, bridge].flatMap(({ port }) =>
+        hosts.map((host) => `${host}:${port}`),
+      );
+      const { outcome } = await visit("/others", page(places));
+      expect(outcome).toMatchObject({ status: "completed", title: "nothing answered" });
+      expect([control, bridge].map((target) => target.connections())).toEqual([0, 0]);
+    },
+    SLOW_MS,
+  );
+
+  test(
+    "its own debugging port, its VNC port and its gate",
+    async () => {
+      let own: string[] = [];
+      site.on("/ports", (_req, res) => void res.end(JSON.stringify(own)));
+      const html = page([]).replace(
+        "const places = [];",
+        'const places = await (await fetch("/ports")).json();',
+      );
+      site.on("/own", (_req, res) => {
+        res.writeHead(200, { "content-type": "text/html" });
+        res.end(html);
+      });
+      const { outcome, log } = await lane.run({
+        url: `${site.origin}/own`,
+        options: { wait_seconds: 60, max_wait_seconds: 90, idle_seconds: 1 },
+        onBrowser: ({ cdp_port, gate }) => {
+          own = ["127.0.0.1", "localhost.", "rebound.test", "[::1]"].flatMap((host) =>
+            [cdp_port, gate?.port ?? 0].map((port) => `${host}:${port}`),
+          );
+        },
+      });
+      expect(outcome).toMatchObject({ status: "completed", title: "nothing answered" });
+      expect(log.join("\n")).toContain("is a port of this worker's own lanes");
+    },
+    SLOW_MS,
+  );
+
+  test(
+    "metadata and link-local addresses, named or not",
+    async () => {
+      const places = [
+        ...["169.254.169.254", "[::ffff:169.254.169.254]", "2852039166", "[fd00:ec2::254]"],
+        ...["100.100.100.200", "[64:ff9b::a9fe:a9fe]", "[fe80::1]", "169.254.1.1"],
+        ...["metadata.google.internal", "metadata.test", "alibaba.test", "ec2.test", "link.test"],
+      ];
+      const { outcome, log } = await visit("/metadata", page(places.map((host) => `${host}:80`)));
+      expect(outcome).toMatchObject({ status: "completed", title: "nothing answered" });
+      const told = log.filter((line) => line.includes("refused to connect to")).length;
+      // Some spellings are one place.
+      expect(told).toBeGreaterThanOrEqual(places.length - 2);
+    },
+    SLOW_MS,
+  );
+
+  const DOCUMENTS: Record<string, (url: string) => string> = {
+    "a frame": (url) => `<iframe src="${url}"></iframe>`,
+    "a redirect": (url) =>
+      `<script>location = "/redirect?to=" + encodeURIComponent("${url}")</script>`,
+    "a refresh": (url) => `<meta http-equiv=refresh content="0;url=${url}">`,
+    "a form": (url) =>
+      `<form method=post action="${url}"><input name=x></form><script>document.forms[0].submit()</script>`,
+    "a window": (url) => `<script>open("${url}")</script>`,
+  };
+  test.each(Object.keys(DOCUMENTS))(
+    "%s that leads to the hub by a name ends the job with the reason",
+    async (kind) => {
+      const { hub } = targets;
+      const html = DOCUMENTS[kind]?.(`http://rebound.test:${hub.port}/ui`) ?? "";
+      const { outcome } = await visit(`/${kind.replace(" ", "-")}`, html);
+      expect(outcome.status).toBe("failed");
+      expect(outcome.error).toContain("127.0.0.1");
+      expect(outcome.error).toContain("is a hub of this fleet");
+      expect(hub.connections()).toBe(0);
+    },
+    SLOW_MS,
+  );
+
+  test(
+    "a job that narrows its way out is held to it",
+    async () => {
+      neighbour.forget();
+      const run = (egress: object) =>
+        lane.run({ url: `http://127.0.0.1:${neighbour.port}/`, options: { egress } });
+      expect((await run({ mode: "public" })).outcome.error).toContain("is a loopback address");
+      expect((await run({ deny: ["127.0.0.0/8"] })).outcome.error).toContain("is denied");
+      expect(neighbour.connections()).toBe(0);
+      const listed = { mode: "listed", allow: [`127.0.0.1:${neighbour.port}`] };
+      expect((await run(listed)).outcome).toMatchObject({ status: "completed", http_status: 200 });
+      // An exception of the job's own does not open what the worker refuses.
+      const widened = await lane.run({
+        url: `http://127.0.0.1:${targets.hub.port}/`,
+        options: { egress: { mode: "open", allow: ["127.0.0.1", "*"] } },
+      });
+      expect(widened.outcome.error).toContain("is a hub of this fleet");
+    },
+    SLOW_MS,
+  );
+});
