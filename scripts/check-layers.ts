@@ -268,13 +268,15 @@ export const LAYERS: readonly Layer[] = [
   },
 
   { name: "worker-config", files: /^worker\/config\.ts$/, may: ["shared"], packages: ZOD },
+  // The way out of the lanes: names, what may be connected to, and the sockets.
+  { name: "egress", files: /^worker\/egress\//, may: ["shared"], packages: [] },
   { name: "cdp", files: /^worker\/cdp\//, may: ["shared"], packages: ["devtools-protocol"] },
   { name: "browser", files: /^worker\/browser\//, may: ["shared", "cdp"], packages: [] },
   { name: "record", files: /^worker\/record\//, may: ["shared", "cdp"], packages: ["mime"] },
   {
     name: "lanes",
     files: /^worker\/lanes\//,
-    may: ["shared", "cdp", "browser", "record"],
+    may: ["shared", "egress", "cdp", "browser", "record"],
     packages: [],
   },
   // Engines as the worker asks the hub for them, and what they are told of pages.
@@ -289,7 +291,7 @@ export const LAYERS: readonly Layer[] = [
   {
     name: "video",
     files: /^worker\/video\//,
-    may: ["shared", "cdp", "browser", "record", "lanes"],
+    may: ["shared", "egress", "cdp", "browser", "record", "lanes"],
     packages: ["mime"],
   },
   {
@@ -301,7 +303,7 @@ export const LAYERS: readonly Layer[] = [
   {
     name: "fetch",
     files: /^worker\/fetch\//,
-    may: ["shared", "cdp", "browser", "record", "lanes", "page-actions", "video"],
+    may: ["shared", "egress", "cdp", "browser", "record", "lanes", "page-actions", "video"],
     packages: [],
   },
   // Jobs whose page a script of the hub drives.
@@ -368,6 +370,7 @@ export const LAYERS: readonly Layer[] = [
       "worker-config",
       "worker-parts",
       "worker-update",
+      "egress",
       "link",
       "pipeline",
       "agent",

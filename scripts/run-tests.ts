@@ -38,9 +38,6 @@ const OF_BINARY: Group[] = [
   { name: "ops", files: ["test/ops/*.test.ts"] },
 ];
 
-/** What hostile pages try. */
-const ATTACK: Group = { name: "attack", files: ["test/attack/**/*.test.ts"] };
-
 /**
  * Rounds, one after the other; the lines of a round run side by side, for alone each leaves a core idle half of its time.
  * Those of the first start no browser. Browsers that are looked at closely have no others beside them than programs'.
@@ -66,7 +63,7 @@ const ROUNDS: Group[][][] = [
     [{ name: "programs", files: [PROGRAM_TESTS] }, UI, ATTACK],
   ],
   // Chaos waits much, and so do those who wait for a fleet's updates.
-  [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"] }, ATTACK], [FLEET_API_2], OF_BINARY],
+  [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"] }], [FLEET_API_2], OF_BINARY],
 ];
 const GROUPS = ROUNDS.flat(2);
 /** Services under systemd, in the machines of `scripts/lan`: root's, one run at a time, minutes long. */

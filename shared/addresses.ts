@@ -41,6 +41,20 @@ export function canonicalAddress(raw: string): string | null {
   return isIP(parsed) === 0 ? null : parsed;
 }
 
+/** The number an address stands for; an IPv4 address inside an IPv6 one (mapped, NAT64, 6to4) is IPv4. Null when it is none. */
+export function plainAddress(raw: string): { family: 4 | 6; bits: bigint } | null {
+  const address = canonicalAddress(raw);
+  if (address === null) return null;
+  const join = (parts: readonly number[], width: bigint) =>
+    parts.reduce((sum, part) => (sum << width) | BigInt(part), 0n);
+  if (isIP(address) === 4) return { family: 4, bits: join(address.split(".").map(Number), 8n) };
+  const groups = expandV6(address);
+  const embedded = embeddedV4(groups);
+  return embedded === null
+    ? { family: 6, bits: join(groups, 16n) }
+    : { family: 4, bits: join(embedded.split(".").map(Number), 8n) };
+}
+
 function classifyV4(address: string): AddressClass {
   if (metadata_v4.has(address)) return "metadata";
   const [a = 0, b = 0] = address.split(".").map(Number);

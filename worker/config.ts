@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { z } from "zod";
+import { EgressMode, EgressRuleText } from "#shared/egress.ts";
 import {
   blankIsUnset,
   ConfigError,
@@ -35,6 +36,8 @@ const controlUrl = z
     (raw) => /^https?:$/.test(URL.parse(raw)?.protocol ?? ""),
     "must be an http:// or https:// URL",
   );
+
+const egressRules = () => list().pipe(z.array(EgressRuleText).max(1_000));
 
 const linkUrl = z
   .string()
@@ -150,6 +153,15 @@ export const WorkerEnv = z.object({
   SVC_NAVIGATION_BLOCK: list()
     .pipe(z.array(z.enum(NAVIGATION_BLOCKS)))
     .describe("Address ranges jobs may not open: loopback, private."),
+  SVC_EGRESS: EgressMode.default("open").describe(
+    "Where lanes may connect to. open: everywhere; public: no loopback, no private addresses; listed: only what SVC_EGRESS_ALLOW names. Hubs, bridges, the lanes' own ports, link-local and metadata addresses never.",
+  ),
+  SVC_EGRESS_ALLOW: egressRules().describe(
+    "Exceptions from SVC_EGRESS and SVC_NAVIGATION_BLOCK, comma-separated: addresses, CIDR ranges and host names with `*`, each with `:port` or `:from-to` if it is meant for these alone.",
+  ),
+  SVC_EGRESS_DENY: egressRules().describe(
+    "What lanes may not connect to, written as SVC_EGRESS_ALLOW; it wins over it.",
+  ),
   SVC_WORKER_WATCHDOG_THRESHOLD_S: seconds(300, 1).describe(
     "Stall of the event loop after which the worker exits.",
   ),
@@ -273,6 +285,13 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
       spool_max_bytes: v.SVC_SPOOL_MAX_BYTES,
       upload_wait_ms: v.SVC_UPLOAD_WAIT_S,
       navigation_block: v.SVC_NAVIGATION_BLOCK,
+    },
+    egress: {
+      mode: v.SVC_EGRESS,
+      allow: v.SVC_EGRESS_ALLOW,
+      deny: v.SVC_EGRESS_DENY,
+      /** For the benchmark alone, which tells what the gate costs: lanes without one. */
+      straight_out: env.FLOTILLA_BENCH_STRAIGHT_OUT === "1",
     },
     update: {
       fetches: v.SVC_WORKER_AUTO_FETCH_SOURCE,

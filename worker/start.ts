@@ -13,13 +13,13 @@ import { createWallJumps } from "#shared/wall-jumps.ts";
 import { loadPlaywright } from "./actions/connect.ts";
 import { type BridgeDeps, type Bridges, bridgeHost, startBridges } from "./bridge/bridge.ts";
 import type { WorkerConfig } from "./config.ts";
-import { createGuard } from "./fetch/guard.ts";
+import { createEgress, type Egress } from "./egress/egress.ts";
+import { egressSettings } from "./egress/settings.ts";
 import { runFetch } from "./fetch/run-fetch.ts";
 import type { FetchSettings } from "./fetch/run-visit.ts";
 import { finishWork } from "./finish-work.ts";
 import { createHostLoad } from "./host-load.ts";
 import { createLanePool, type LanePool, type LanePoolDeps } from "./lanes/pool.ts";
-import { lanePorts } from "./lanes/ports.ts";
 import type { JobOutcome, JobRun } from "./lanes/types.ts";
 import { canLeaveLane } from "./late-uploads.ts";
 import { lanAddress } from "./link/address.ts";
@@ -109,9 +109,10 @@ export async function startWorker(
   const scope = createScope(log);
   const exit = Promise.withResolvers<number>();
   try {
+    const egress = createEgress(egressSettings(config), { clock, log });
     const pool = scope.add(
       "lanes",
-      await parts.createLanePool({ config, log, clock, signal }),
+      await parts.createLanePool({ config, log, clock, signal, egress }),
       (p) => p.close(),
     );
     const uploadBases = new WeakMap<Pick<LinkSession, "hub">, Promise<string>>();
@@ -138,10 +139,7 @@ export async function startWorker(
       config.fetch.spool_max_bytes,
     );
     const sessions = createSessions();
-    const guard = createGuard({
-      navigation_block: config.fetch.navigation_block,
-      own_ports: lanePorts(config),
-    });
+    const guard = egress.judge;
     /** Of the standing link; without one the bridges answer nobody. */
     let bridge_token: string | null = null;
     scope.add(
@@ -184,8 +182,8 @@ export async function startWorker(
               const { profile } = extras;
               return profile && applyProfile(profiles, profile, hubFiles(session), signal);
             },
-            runFetch: (run) => parts.runFetch(run, fetchSettings(config, clock)),
-            runScripted: (run) => parts.runScripted(run, fetchSettings(config, clock)),
+            runFetch: (run) => parts.runFetch(run, fetchSettings(config, egress, clock)),
+            runScripted: (run) => parts.runScripted(run, fetchSettings(config, egress, clock)),
             openSink: (job, story) =>
               createHttpSink({
                 base_url: uploadBases.get(job.session) ?? Promise.resolve(hub.http),
@@ -268,8 +266,10 @@ export async function startWorker(
       });
     };
     // A hub of an earlier version gives no orders: its own version is to be taken at once (fleet spec §3.5).
-    const obeyHello = (session: LinkSession, said: HubRegistered) =>
+    const obeyHello = (session: LinkSession, said: HubRegistered) => {
+      if (said.fleet_places) egress.tell(said.fleet_places);
       obey(session, said.update ?? { target: said.expected_worker_version, go: true });
+    };
     const isNews = ({ target, go }: UpdateOrder) => obeyed?.target !== target || obeyed.go !== go;
     const link = scope.add(
       "link",
@@ -299,6 +299,8 @@ export async function startWorker(
         onResumed: obeyHello,
         onMessage: (session, message) => {
           // Every acknowledgement repeats it: one that was on its way when the link was cut is not lost.
+          if (message.type === "HubHeartbeatAck" && message.fleet_places)
+            egress.tell(message.fleet_places);
           if (message.type === "HubHeartbeatAck" && message.update && isNews(message.update))
             obey(session, message.update);
           dispatch({ assignments, desk, log }, session, message);
@@ -392,10 +394,10 @@ const viewerUrls = (config: WorkerConfig): string[] =>
     (i) => `http://${config.novnc.public_host}:${config.novnc.base_port + i}/`,
   );
 
-const fetchSettings = (config: WorkerConfig, clock: Clock): FetchSettings => ({
+const fetchSettings = (config: WorkerConfig, egress: Egress, clock: Clock): FetchSettings => ({
   clock,
   spool_max_bytes: config.fetch.spool_max_bytes,
-  navigation_block: [...config.fetch.navigation_block],
-  own_ports: lanePorts(config),
+  judge: egress.judge,
+  resolve: egress.resolve,
   program_path: config.browser.environment.PATH,
 });

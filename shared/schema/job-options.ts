@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { EgressOption } from "../egress.ts";
 import {
   ATTEMPT_TIMEOUT_S,
   CODEGEN_ATTEMPTS,
@@ -172,6 +173,10 @@ export const JobOptions = z
     fetch_recipe: Recipe.nullable()
       .default(null)
       .meta({ description: "Set by the hub from the matching host recipe; clients leave it out." }),
+    egress: EgressOption.nullable().default(null).meta({
+      description:
+        "Where the browser may connect to while the job runs, on top of what its worker allows: it can be narrowed, never widened.",
+    }),
     keep_session: z.boolean().default(false).meta({
       description:
         "Leave browser and session open after the job, for a person to go on in the viewer. Only for mode fetch.",

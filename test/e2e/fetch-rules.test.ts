@@ -179,7 +179,7 @@ describe("the navigation guard (architecture §7)", () => {
       ]) {
         const { outcome } = await lane.run({
           url: `http://${host}:${site.server.port}/plain`,
-          settings: own(),
+          refuses: own(),
         });
         expect(outcome.status).toBe("failed");
         expect(outcome.error).toContain("is a port of this worker's own lanes");
@@ -200,7 +200,7 @@ describe("the navigation guard (architecture §7)", () => {
       expect(cloud.outcome.error).toContain("is a cloud metadata address");
       const loopback = await lane.run({
         url: `${site.origin}/plain`,
-        settings: { navigation_block: ["loopback"] },
+        refuses: { navigation_block: ["loopback"] },
       });
       expect(loopback.outcome.error).toContain("127.0.0.1 is a loopback address");
     },
@@ -253,10 +253,10 @@ describe("the navigation guard (architecture §7)", () => {
       const other = await startServer("127.0.0.1");
       other.body("/secret", { mime: "text/html", bytes: seededBytes(1, 500) });
       try {
-        const settings = { own_ports: [other.port] };
+        const refuses = { own_ports: [other.port] };
         const to = encodeURIComponent(`${other.origin}/secret`);
         for (const path of [`/redirect?to=${to}`, `/embed?to=${to}`]) {
-          const { outcome, assets } = await lane.run({ url: site.origin + path, settings });
+          const { outcome, assets } = await lane.run({ url: site.origin + path, refuses });
           expect(outcome.status).toBe("failed");
           expect(outcome.error).toContain(
             `127.0.0.1:${other.port} is a port of this worker's own lanes`,
@@ -265,7 +265,7 @@ describe("the navigation guard (architecture §7)", () => {
         }
         const { outcome, assets } = await lane.run({
           url: `${site.origin}/embed?as=img&to=${to}`,
-          settings,
+          refuses,
         });
         expect(outcome.status).toBe("completed");
         expect(assets.filter((a) => a.source_url.startsWith(other.origin))).toEqual([]);

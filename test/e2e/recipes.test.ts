@@ -126,7 +126,7 @@ describe("recipes of a fetch job (fleet spec §2.7)", () => {
       const { outcome } = await lane.run({
         url: `${site.origin}/end`,
         extras: withActions([{ kind: "navigate", url: `${login.origin}/` }]),
-        settings: { own_ports: [login.server.port] },
+        refuses: { own_ports: [login.server.port] },
         options: FAST,
       });
       expect(outcome.status).toBe("failed");

@@ -171,7 +171,7 @@ test(
       const { outcome, log } = await lane.run({
         url,
         options,
-        settings: { own_ports: [refused.port ?? 0] },
+        refuses: { own_ports: [refused.port ?? 0] },
       });
       expect(outcome.status).toBe("failed");
       expect(outcome.error).toContain("no video was downloaded");

@@ -47,6 +47,7 @@ export function createFakeBrowser(headless: boolean): FakeBrowser {
     headless,
     sandbox: "off",
     capture: "durable",
+    gate: null,
     dirs: { root: "", user_data: "", tmp: "", downloads: "", spool: "" },
     exited: exited.promise,
     kill,

@@ -1,3 +1,4 @@
+import { lookup } from "node:dns/promises";
 import { rmSync } from "node:fs";
 import type { z } from "zod";
 import { systemClock } from "#shared/clock.ts";
@@ -5,6 +6,7 @@ import { RunExtras } from "#shared/link/messages.ts";
 import { silentLog } from "#shared/log.ts";
 import type { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
 import { JobOptions } from "#shared/schema/job.ts";
+import { createJudge, type JudgeSettings } from "#worker/egress/judge.ts";
 import { runFetch } from "#worker/fetch/run-fetch.ts";
 import type { FetchSettings } from "#worker/fetch/run-visit.ts";
 import type { AssetSink, JobOutcome, JobRun, LaneBrowser } from "#worker/lanes/types.ts";
@@ -28,6 +30,8 @@ export interface FetchRequest {
   url: string;
   options?: Partial<Record<keyof JobOptions, unknown>>;
   settings?: Partial<FetchSettings>;
+  /** What the job may not open. */
+  refuses?: Partial<JudgeSettings>;
   /** What the hub's registries add. */
   extras?: z.input<typeof RunExtras>;
   signal?: AbortSignal;
@@ -77,8 +81,8 @@ export async function runFetchJob(
   const settings: FetchSettings = {
     clock: systemClock,
     spool_max_bytes: 4 * 1024 ** 3,
-    navigation_block: [],
-    own_ports: [],
+    judge: createJudge({ navigation_block: [], own_ports: [], ...request.refuses }),
+    resolve: async (host) => (await lookup(host, { all: true })).map(({ address }) => address),
     ...request.settings,
   };
   const outcome = await runFetch(run, settings);

@@ -7,9 +7,9 @@ import { newSessionId } from "#shared/ids.ts";
 import { createLog } from "#shared/log.ts";
 import { type Bridges, startBridges } from "#worker/bridge/bridge.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
-import { createGuard } from "#worker/fetch/guard.ts";
+import { createJudge } from "#worker/egress/judge.ts";
+import { egressSettings } from "#worker/egress/settings.ts";
 import { createLanePool, type LanePool } from "#worker/lanes/pool.ts";
-import { lanePorts } from "#worker/lanes/ports.ts";
 import type { LaneBrowser } from "#worker/lanes/types.ts";
 import { createCdpClients } from "#worker/session/cdp-clients.ts";
 import { createSessionFiles } from "#worker/session/files.ts";
@@ -69,7 +69,7 @@ export async function startViewerRig(env: EnvSource = {}): Promise<ViewerRig> {
   });
   const link = hub.ctx.links.get(worker.worker_id);
   if (!link) throw new Error("the worker is not registered");
-  const guard = createGuard({ navigation_block: [], own_ports: lanePorts(config) });
+  const guard = createJudge({ navigation_block: [], own_ports: egressSettings(config).lane_ports });
   const bridges = await startBridges({
     host: "127.0.0.1",
     base_port: config.novnc.base_port,

@@ -27,14 +27,20 @@ const flags = (change: Partial<FlagOptions> = {}) =>
     sandbox: "on",
     small_shm: false,
     ignore_certificate_errors: false,
-    unreachable: ["169.254.*", "127.*:9223"],
+    gate_port: 4321,
     ...change,
   });
 
 describe("command line of Chromium", () => {
-  test("hosts that no page may reach are not resolved", () => {
-    expect(flags()).toContain(
-      "--host-resolver-rules=MAP 169.254.* ~NOTFOUND,MAP 127.*:9223 ~NOTFOUND",
+  test("everything leaves through the gate, loopback and WebRTC too, and no name is resolved", () => {
+    expect(flags()).toEqual(
+      expect.arrayContaining([
+        "--proxy-server=socks5://127.0.0.1:4321",
+        "--proxy-bypass-list=<-loopback>",
+        "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+        "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+        "--disable-quic",
+      ]),
     );
   });
 

@@ -38,6 +38,7 @@ describe("JobOptions defaults (fleet spec §2.2)", () => {
       codegen_engine: null,
       fetch_strategy: "recipe",
       fetch_recipe: null,
+      egress: null,
       keep_session: false,
     });
   });

@@ -4,7 +4,7 @@ import { BROWSER_STARTING } from "#shared/link/messages.ts";
 import { silentLog } from "#shared/log.ts";
 import { createFakeBrowser } from "#test/support/fake-browser.ts";
 import { objectsHeld } from "#test/support/heap.ts";
-import { createGuard } from "#worker/fetch/guard.ts";
+import { createJudge } from "#worker/egress/judge.ts";
 import { answerCall, type CallDeps } from "#worker/session/calls.ts";
 import type { SessionLink } from "#worker/session/link.ts";
 import { Live } from "#worker/session/live.ts";
@@ -16,7 +16,7 @@ const newLive = () =>
     {
       sessions: createSessions(),
       clock: systemClock,
-      guard: createGuard({ navigation_block: [], own_ports: [] }),
+      guard: createJudge({ navigation_block: [], own_ports: [] }),
       log: silentLog,
       download_max_bytes: 1,
     },

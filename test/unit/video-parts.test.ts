@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
+import { createJudge } from "#worker/egress/judge.ts";
 import type { TraceEntry } from "#worker/record/trace.ts";
 import { findCandidates } from "#worker/video/candidates.ts";
 import {
@@ -9,7 +10,7 @@ import {
   cookiesText,
 } from "#worker/video/cookies.ts";
 import { isoSeconds, parseDash } from "#worker/video/dash.ts";
-import { type Gate, openGate } from "#worker/video/gate.ts";
+import { openVideoGate, type VideoGate } from "#worker/video/gate.ts";
 import { parseHls } from "#worker/video/hls.ts";
 import { identityOf } from "#worker/video/inspect.ts";
 import { request } from "#worker/video/request.ts";
@@ -192,7 +193,7 @@ describe("cookies", () => {
 
 describe("the gate of the downloaders", () => {
   let server: ReturnType<typeof Bun.serve>;
-  let gate: Gate;
+  let gate: VideoGate;
   let too_much = 0;
   beforeAll(async () => {
     server = Bun.serve({
@@ -209,11 +210,9 @@ describe("the gate of the downloaders", () => {
         return Response.json({ path: pathname, headers: [...req.headers.keys()] });
       },
     });
-    gate = await openGate({
-      guard: {
-        refusal: (address) => (address.startsWith("169.254.") ? "is a link-local address" : null),
-        refusalOfUrl: (url) => (url.includes("metadata.test") ? "is a metadata host" : null),
-      },
+    gate = openVideoGate({
+      judge: createJudge({ navigation_block: [], own_ports: [] }),
+      resolve: async () => ["169.254.1.1"],
       max_bytes: 50_000,
       onTooMuch: () => {
         too_much += 1;
@@ -221,7 +220,7 @@ describe("the gate of the downloaders", () => {
     });
   });
   afterAll(async () => {
-    await gate.close();
+    gate.close();
     await server.stop(true);
   });
   const deps = () => ({ proxy: gate.url, cookies: [], signal: new AbortController().signal });
@@ -260,14 +259,16 @@ describe("the gate of the downloaders", () => {
     expect(await ask("GET http://metadata.test/ HTTP/1.1\r\n\r\n")).toStartWith("HTTP/1.1 403");
     const away = request(deps(), `http://127.0.0.1:${server.port}/away`, who);
     expect(await away.catch((err) => err.message)).toBe("the server answered 403");
-    expect(gate.refused).toContain("169.254.169.254:80: is a link-local address");
+    expect(gate.refused).toContain(
+      "169.254.169.254:80: 169.254.169.254 is a cloud metadata address",
+    );
   });
 
   test("is no web server, no proxy of other schemes, and counts what comes in", async () => {
     expect(await ask("GET / HTTP/1.1\r\nHost: x\r\n\r\n")).toStartWith("HTTP/1.1 400");
     expect(await ask("GET file:///etc/passwd HTTP/1.1\r\n\r\n")).toStartWith("HTTP/1.1 400");
     expect(await ask("nonsense\r\n\r\n")).toStartWith("HTTP/1.1 400");
-    gate.reset();
+    gate.restart();
     const big = await request(deps(), `http://127.0.0.1:${server.port}/big`, who);
     expect((await big.arrayBuffer()).byteLength).toBe(100_000);
     expect(gate.bytes).toBeGreaterThan(100_000);

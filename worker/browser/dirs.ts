@@ -48,6 +48,7 @@ async function giveTo(user: BrowserUser, dirs: RunDirs): Promise<void> {
     dirs.user_data,
     profile,
     join(profile, "Preferences"),
+    join(dirs.user_data, "Local State"),
     dirs.tmp,
     dirs.downloads,
   ];

@@ -12,8 +12,8 @@ export interface FlagOptions {
   /** Whether /dev/shm is too small to be used. */
   small_shm: boolean;
   ignore_certificate_errors: boolean;
-  /** Hosts that pages cannot connect to, as patterns of --host-resolver-rules. */
-  unreachable: readonly string[];
+  /** Port of the gate on 127.0.0.1 through which everything leaves; null: straight out. */
+  gate_port: number | null;
 }
 
 /** One list: a second --disable-features would overwrite the first. */
@@ -91,7 +91,7 @@ export function browserFlags(options: FlagOptions): string[] {
     POINTER,
     "--disable-quic",
     `--disable-features=${DISABLED_FEATURES.join(",")}`,
-    `--host-resolver-rules=${options.unreachable.map((host) => `MAP ${host} ~NOTFOUND`).join(",")}`,
+    ...(options.gate_port === null ? [] : gateFlags(options.gate_port)),
     ...windowFlags(options.headless),
     ...(options.small_shm ? ["--disable-dev-shm-usage"] : []),
     // Takes the bar off the page that warns of some of these switches.
@@ -101,6 +101,18 @@ export function browserFlags(options: FlagOptions): string[] {
     "about:blank",
   ];
 }
+
+/**
+ * Everything leaves through the worker's gate, loopback too, which Chromium would pass by. It resolves nothing itself, and
+ * what cannot be proxied (the UDP of WebRTC) is not sent.
+ */
+const gateFlags = (port: number): string[] => [
+  `--proxy-server=socks5://127.0.0.1:${port}`,
+  "--proxy-bypass-list=<-loopback>",
+  "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+  "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+  "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+];
 
 /**
  * A browser without a display is the same program on a screen that exists in memory only. Chromium's headless mode calls

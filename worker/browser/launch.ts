@@ -4,7 +4,7 @@ import { withDeadline } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { CdpConnection, CdpError } from "#worker/cdp/connection.ts";
 import { pipeTransport } from "#worker/cdp/transport.ts";
-import type { BrowserExit, LaneBrowser, RunDirs } from "#worker/lanes/types.ts";
+import type { BrowserExit, LaneBrowser, LaneGate, RunDirs } from "#worker/lanes/types.ts";
 import { removeRunDirs } from "./dirs.ts";
 import { browserFlags } from "./flags.ts";
 import { endGroup } from "./kill.ts";
@@ -23,7 +23,8 @@ export interface LaunchOptions {
   user: BrowserUser | null;
   environment: Record<string, string>;
   ignore_certificate_errors: boolean;
-  unreachable: readonly string[];
+  /** Its way out, which its owner opened and closes. */
+  gate: LaneGate | null;
   /** Known from an earlier start of the same program; null detects it. */
   capture: LaneBrowser["capture"] | null;
   signal: AbortSignal;
@@ -94,6 +95,7 @@ export async function launchBrowser(options: LaunchOptions): Promise<StartedBrow
       tag: options.tag,
       headless: options.headless,
       sandbox: options.sandbox,
+      gate: options.gate,
       dirs: options.dirs,
       exited: spawned.exited,
       kill: () => kill(true),
@@ -115,7 +117,11 @@ async function spawnBrowser(options: LaunchOptions): Promise<Spawned> {
   try {
     return await spawnTagged({
       program: options.program,
-      args: browserFlags({ ...options, user_data: dirs.user_data }),
+      args: browserFlags({
+        ...options,
+        user_data: dirs.user_data,
+        gate_port: options.gate?.port ?? null,
+      }),
       environment: {
         ...options.environment,
         HOME: dirs.root,

@@ -1,4 +1,5 @@
 import { hideCredentials } from "#shared/hide-credentials.ts";
+import type { BrowserGate } from "#worker/egress/gate.ts";
 
 /** What Chromium's error names mean to the person who submitted the URL, and what to try. */
 const TEXTS: [RegExp, (host: string) => string][] = [
@@ -50,8 +51,30 @@ const TEXTS: [RegExp, (host: string) => string][] = [
   [/PROXY|TUNNEL/, () => "the proxy refused or failed: check the worker's proxy settings"],
 ];
 
+/** What Chromium says of a connection that its proxy did not make. Only the proxy knows why. */
+const OF_GATE = /ERR_(SOCKS_CONNECTION_(FAILED|HOST_UNREACHABLE)|ADDRESS_UNREACHABLE)\b/;
+
+type Causes = Pick<BrowserGate, "failureOf"> | null;
+
+/** Why the gate let nothing out for this URL, as a clause; null when it did not refuse it. */
+export function refusalBehind(error_text: string, url: string, gate: Causes): string | null {
+  const failed = gate && OF_GATE.test(error_text) ? gate.failureOf(url) : null;
+  return failed?.failure === "refused_by_gate" ? failed.message : null;
+}
+
+/** Chromium's name for what really happened, as it would have said it without a gate; `refused: …` what nobody was asked. */
+export function trueNetError(error_text: string, url: string, gate: Causes): string {
+  const failed = gate && OF_GATE.test(error_text) ? gate.failureOf(url) : null;
+  if (!failed) return error_text;
+  if (failed.failure === "refused_by_gate") return `refused: ${failed.message}`;
+  return `net::ERR_${failed.failure.toUpperCase()}`;
+}
+
 /** A sentence for a failed navigation: what happened, to which URL, what to try. */
-export function describeNetError(error_text: string, url: string): string {
+export function describeNetError(chromium_says: string, url: string, gate: Causes = null): string {
+  const refusal = refusalBehind(chromium_says, url, gate);
+  if (refusal) return `refused to open ${shortUrl(url)}: ${refusal}`;
+  const error_text = trueNetError(chromium_says, url, gate);
   const host = URL.canParse(url) ? new URL(url).host : url;
   const known = TEXTS.find(([pattern]) => pattern.test(error_text))?.[1](host);
   return `could not open ${shortUrl(url)}: ${known ?? "the navigation failed"} (${error_text})`;

@@ -139,8 +139,13 @@ async function explainFailure(
     run.story.log("warn", "navigate", `HTTP ${outcome.http_status} ${ANSWERED[error]}`);
     return { kind: "no_page", main };
   }
-  throw new JobTrouble(describeNetError(error, run.url));
+  throw new JobTrouble(describeNetError(error, failedUrl(ctx), run.browser.gate));
 }
+
+/** Where the way ended: a redirect may have led elsewhere. */
+const failedUrl = ({ run, recorder }: FetchContext): string =>
+  recorder.trace.entries.findLast(({ type, error }) => type === "Document" && error !== null)
+    ?.url ?? run.url;
 
 async function beginsDownload({ recorder, settings, trouble }: FetchContext): Promise<boolean> {
   const until = settings.clock.monotonic() + DOWNLOAD_GRACE_MS;

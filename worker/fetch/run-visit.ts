@@ -1,23 +1,25 @@
 import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { CaptureReport } from "#shared/schema/job.ts";
+import type { Judge, Resolve } from "#worker/egress/judge.ts";
 import { CdpError } from "../cdp/connection.ts";
 import type { JobOutcome, JobRun } from "../lanes/types.ts";
 import { type Recorder, startRecorder } from "../record/recorder.ts";
+import { addressOf } from "../record/trace.ts";
 import { collect } from "./collect.ts";
-import { createGuard } from "./guard.ts";
-import { shortUrl } from "./net-errors.ts";
+import { refusalBehind, shortUrl } from "./net-errors.ts";
 import { type PopupWatch, watchPopups } from "./popups.ts";
 import { JobTrouble, type TroubleWatch, watchTrouble } from "./trouble.ts";
+import { factsOf, judgeOf, tellRefusals } from "./way-out.ts";
 
 export interface FetchSettings {
   clock: Clock;
   /** Bytes that bodies of one run may take on this machine's disk at a time. */
   spool_max_bytes: number;
-  /** `loopback` and `private` when jobs must not open them. */
-  navigation_block: readonly string[];
-  /** The lanes' CDP, VNC and viewer ports: never opened by a job. */
-  own_ports: readonly number[];
+  /** What the worker's lanes may connect to. */
+  judge: Judge;
+  /** How names are resolved for what is downloaded beside the browser. */
+  resolve: Resolve;
   /** Where yt-dlp and ffmpeg are looked for; the usual places by default. */
   program_path?: string;
 }
@@ -62,8 +64,9 @@ export async function runVisit(
   const popups = watchPopups(run.extras.popup_policy, run.browser.connection, run.story);
   const deadline = settings.clock.monotonic() + run.options.max_wait_seconds * 1_000;
   let recorder: Recorder | null = null;
+  const guard = judgeOf(run, settings);
+  const widen = run.browser.gate?.narrow(guard, tellRefusals(run));
   try {
-    const guard = createGuard(settings);
     const [refusal, started] = await trouble.race(
       Promise.all([
         guard.checkUrl(run.url),
@@ -78,13 +81,15 @@ export async function runVisit(
     Object.assign(outcome, { status: "failed", error: failureMessage(err, trouble, run) });
     run.story.log("error", outcome.stage ?? "navigate", outcome.error ?? "failed");
   }
-  if (recorder)
-    outcome.capture = await collect({ run, settings, trouble, recorder, outcome, report });
+  try {
+    if (recorder)
+      outcome.capture = await collect({ run, settings, trouble, recorder, outcome, report });
+  } finally {
+    widen?.();
+  }
   if (outcome.status === "completed") outcome.stage = "done";
   return outcome;
 }
-
-type Guard = ReturnType<typeof createGuard>;
 
 function record(
   run: JobRun,
@@ -94,9 +99,10 @@ function record(
     popups,
     outcome,
     guard,
-  }: { trouble: TroubleWatch; popups: PopupWatch; outcome: JobOutcome; guard: Guard },
+  }: { trouble: TroubleWatch; popups: PopupWatch; outcome: JobOutcome; guard: Judge },
 ): Promise<Recorder> {
   const { browser, options, sink, story } = run;
+  const facts = factsOf(run);
   return startRecorder({
     connection: browser.connection,
     dirs: browser.dirs,
@@ -107,6 +113,12 @@ function record(
     spool_max_bytes: settings.spool_max_bytes,
     clock: settings.clock,
     store: (meta, body) => sink.putAsset(meta, body),
+    facts,
+    isHeldBack: (error_text, url, document) => {
+      const reason = refusalBehind(error_text, url, browser.gate);
+      if (reason && document) trouble.fail(`refused to open ${shortUrl(url)}: ${reason}`);
+      return reason !== null;
+    },
     isRefused: (address, port, url, document) => {
       const reason = guard.refusal(address, port);
       if (reason && document) trouble.fail(`refused to open ${shortUrl(url)}: ${reason}`);
@@ -133,7 +145,7 @@ function record(
         "navigate",
         `${response.status} ${response.mimeType} from ${shortUrl(response.url)}`,
         {
-          address: response.remoteIPAddress,
+          address: addressOf(response, facts),
         },
       );
       const asks = Object.keys(response.headers).some((name) => /^www-authenticate$/i.test(name));

@@ -5,9 +5,9 @@ import type { Recorder } from "../record/recorder.ts";
 import { fetchVideos } from "../video/fetch-videos.ts";
 import { playVideos } from "../video/play.ts";
 import { findVideoTools } from "../video/tools.ts";
-import { createGuard } from "./guard.ts";
 import type { FetchContext, FetchSettings } from "./run-visit.ts";
 import type { TroubleWatch } from "./trouble.ts";
+import { judgeOf } from "./way-out.ts";
 
 /**
  * Starts the players of the page, muted; how long to wait for what they ask for, in milliseconds
@@ -51,7 +51,8 @@ export async function collectVideos(
       signal: trouble.signal,
       settings: {
         clock: settings.clock,
-        guard: createGuard(settings),
+        judge: judgeOf(run, settings),
+        resolve: settings.resolve,
         tools: findVideoTools(settings.program_path),
         max_bytes: settings.spool_max_bytes,
         ...VIDEO_LIMITS,

@@ -10,7 +10,7 @@ import type { LaneBrowser, RunDirs } from "./types.ts";
 const ASK_MS = 5_000;
 const MAX_ANSWER = 64 * 1024;
 
-/** Says why an address may not be connected to; `worker/fetch/guard.ts` has the rules. */
+/** Says why an address may not be connected to; `worker/egress/judge.ts` has the rules. */
 export interface AddressGuard {
   refusal(address: string, port: number): string | null;
 }
@@ -60,6 +60,8 @@ export async function attachBrowser(
       headless: /Headless/.test(version.userAgent),
       sandbox: "on",
       capture: await captureOf(connection),
+      // It goes out as its owner started it.
+      gate: null,
       dirs,
       // Its end shows as the end of the connection.
       exited: new Promise(() => {}),

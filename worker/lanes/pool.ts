@@ -7,11 +7,12 @@ import type { Lane as LaneRecord } from "#shared/schema/worker.ts";
 import { createRunDirs, giveTreeTo, isShmSmall, removeRunDirs } from "#worker/browser/dirs.ts";
 import { BrowserStartError, launchBrowser, type StartedBrowser } from "#worker/browser/launch.ts";
 import { findPrograms } from "#worker/browser/program.ts";
-import { unreachableHosts } from "#worker/browser/unreachable.ts";
 import type { WorkerConfig } from "#worker/config.ts";
+import { createEgress, type Egress } from "#worker/egress/egress.ts";
+import type { Gate } from "#worker/egress/gate.ts";
+import { egressSettings } from "#worker/egress/settings.ts";
 import { type Display, startDisplay } from "./display.ts";
 import { Lane, type LaneHold, type Occupant, type UserData } from "./lane.ts";
-import { lanePorts } from "./ports.ts";
 import { openScratch, type Scratch } from "./scratch.ts";
 import type { LaneBrowser, RunDirs } from "./types.ts";
 import type { Size } from "./x11.ts";
@@ -24,6 +25,8 @@ export interface LanePoolDeps {
   config: WorkerConfig;
   log: Log;
   clock: Clock;
+  /** The way out of the lanes; by default one of the pool's own, as the configuration says. */
+  egress?: Egress;
   /** Ends a start that is under way, with nothing left. */
   signal?: AbortSignal;
 }
@@ -49,6 +52,7 @@ export interface LanePool {
 /** What the lanes of a worker share. */
 interface Workshop {
   config: WorkerConfig;
+  egress: Egress;
   log: Log;
   clock: Clock;
   scratch: Scratch;
@@ -81,13 +85,14 @@ const STAGGER_MS = 100;
 export async function createLanePool(deps: LanePoolDeps): Promise<LanePool> {
   const shop = await openWorkshop(deps);
   const listeners = new Set<(lane: LaneRecord) => void>();
-  const lanes = Array.from({ length: deps.config.lanes.count }, (_, lane_idx) =>
-    createLane(shop, lane_idx, (record) => {
+  const gates = openGates(shop);
+  const lanes = gates.map((gate, lane_idx) =>
+    createLane(shop, { lane_idx, gate }, (record) => {
       for (const listener of listeners) listener(record);
     }),
   );
   let closing: Promise<void> | undefined;
-  const close = () => (closing ??= closeAll(lanes, shop.scratch));
+  const close = () => (closing ??= closeAll(lanes, gates, shop.scratch));
   const stop = () => void close().catch((err) => deps.log.error({ err }, "lanes not closed"));
   deps.signal?.addEventListener("abort", stop, { once: true });
   await Promise.all(
@@ -123,13 +128,24 @@ export async function createLanePool(deps: LanePoolDeps): Promise<LanePool> {
   };
 }
 
-async function closeAll(lanes: Lane[], scratch: Scratch): Promise<void> {
+/** One per lane, for as long as the lane lives: its port says whose traffic it is. */
+const openGates = ({ config, egress }: Workshop): (Gate | null)[] =>
+  Array.from({ length: config.lanes.count }, () =>
+    config.egress.straight_out ? null : egress.openLaneGate(),
+  );
+
+async function closeAll(
+  lanes: Lane[],
+  gates: readonly (Gate | null)[],
+  scratch: Scratch,
+): Promise<void> {
   const closed = await Promise.allSettled(lanes.map((lane) => lane.close()));
+  for (const gate of gates) gate?.close();
   await scratch.close();
   for (const result of closed) if (result.status === "rejected") throw result.reason;
 }
 
-async function openWorkshop({ config, log, clock }: LanePoolDeps): Promise<Workshop> {
+async function openWorkshop({ config, log, clock, egress }: LanePoolDeps): Promise<Workshop> {
   const path = config.browser.environment.PATH ?? "";
   const { chromium, xvnc } = findPrograms(config.browser.program, config.lanes.headless, path);
   const { sandbox } = config.browser;
@@ -146,6 +162,7 @@ async function openWorkshop({ config, log, clock }: LanePoolDeps): Promise<Works
     chromium,
     xvnc,
     user,
+    egress: egress ?? createEgress(egressSettings(config), { clock, log }),
     scratch: await openScratch(config.data_dir, user, log),
     small_shm: await isShmSmall(),
     has_no_sandbox: false,
@@ -155,7 +172,14 @@ async function openWorkshop({ config, log, clock }: LanePoolDeps): Promise<Works
   };
 }
 
-function createLane(shop: Workshop, lane_idx: number, onChange: (lane: LaneRecord) => void): Lane {
+/** What a lane keeps while its browsers come and go. */
+interface Berth {
+  lane_idx: number;
+  gate: Gate | null;
+}
+
+function createLane(shop: Workshop, berth: Berth, onChange: (lane: LaneRecord) => void): Lane {
+  const { lane_idx } = berth;
   const { config, clock } = shop;
   return new Lane({
     lane_idx,
@@ -165,7 +189,7 @@ function createLane(shop: Workshop, lane_idx: number, onChange: (lane: LaneRecor
     log: shop.log.child({ lane_idx }),
     sandbox: config.browser.sandbox,
     startBrowser: (headless, display, signal, user_data) =>
-      startBrowser(shop, lane_idx, headless, display, signal, user_data),
+      startBrowser(shop, berth, { headless, display, signal, user_data }),
     startDisplay: (signal) => {
       if (shop.xvnc === null) throw new Error("a headless lane has no display");
       return startDisplay({
@@ -185,13 +209,22 @@ function createLane(shop: Workshop, lane_idx: number, onChange: (lane: LaneRecor
 
 async function startBrowser(
   shop: Workshop,
-  lane_idx: number,
-  headless: boolean,
-  display: Display | null,
-  signal: AbortSignal,
-  user_data: UserData,
+  { lane_idx, gate }: Berth,
+  {
+    headless,
+    display,
+    signal,
+    user_data,
+  }: {
+    headless: boolean;
+    display: Display | null;
+    signal: AbortSignal;
+    user_data: UserData;
+  },
 ): Promise<StartedBrowser> {
   const { config, scratch } = shop;
+  // Nothing of the browser before goes on.
+  gate?.reset();
   const run = `${lane_idx}-${++shop.runs}`;
   const browser = await launchBrowser({
     program: shop.chromium,
@@ -205,7 +238,7 @@ async function startBrowser(
     user: shop.user,
     environment: config.browser.environment,
     ignore_certificate_errors: config.browser.ignore_certificate_errors,
-    unreachable: unreachableHosts(lanePorts(config)),
+    gate,
     capture: shop.capture,
     signal,
   }).catch((err) => {

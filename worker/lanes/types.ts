@@ -2,6 +2,7 @@ import type { RunExtras } from "#shared/link/messages.ts";
 import type { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
 import type { CaptureReport, JobLogEntry, JobOptions } from "#shared/schema/job.ts";
 import type { CdpConnection, Protocol } from "#worker/cdp/connection.ts";
+import type { BrowserGate } from "#worker/egress/gate.ts";
 import type { Dialogs } from "#worker/session/dialogs.ts";
 
 /** Why a browser process ended. */
@@ -21,6 +22,9 @@ export interface RunDirs {
   spool: string;
 }
 
+/** What a run may know of its browser's way out, and ask of it (`worker/egress/gate.ts`). */
+export type LaneGate = BrowserGate & { readonly port: number };
+
 /** A started Chromium, its CDP pipe and its process group. */
 export interface LaneBrowser {
   connection: CdpConnection;
@@ -36,6 +40,8 @@ export interface LaneBrowser {
   sandbox: "on" | "off";
   /** `durable`: Network.configureDurableMessages exists (feature-detected at start). */
   capture: "durable" | "buffered";
+  /** Everything it sends goes through it; null in a browser that is not the fleet's. */
+  gate: LaneGate | null;
   dirs: RunDirs;
   /** Resolves once, when the process is gone, however it went. */
   exited: Promise<BrowserExit>;

@@ -1,6 +1,6 @@
 import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { writePreferences } from "#worker/browser/preferences.ts";
+import { LOCAL_STATE, writePreferences } from "#worker/browser/preferences.ts";
 
 type Json = Record<string, unknown>;
 
@@ -53,6 +53,7 @@ async function normalisePreferences(user_data: string): Promise<void> {
   Object.assign(browser, { check_default_browser: false, has_seen_welcome_page: true });
   // The window of the other screen.
   delete browser.window_placement;
+  Object.assign(member(preferences, "webrtc"), { ip_handling_policy: "disable_non_proxied_udp" });
   const download = member(preferences, "download");
   download.prompt_for_download = false;
   delete download.default_directory;
@@ -62,8 +63,7 @@ async function normalisePreferences(user_data: string): Promise<void> {
 
 /** Chromium opens the profile that was used last; there is one here, and it is called Default. */
 async function normaliseLocalState(path: string): Promise<void> {
-  const state = await readJson(path);
-  if (!state) return rm(path, { force: true });
+  const state = (await readJson(path)) ?? {};
   const profile = member(state, "profile");
   Object.assign(profile, {
     last_used: "Default",
@@ -73,5 +73,6 @@ async function normaliseLocalState(path: string): Promise<void> {
   delete profile.info_cache;
   // Choices of chrome://flags would be switches of the lane's Chromium.
   delete member(state, "browser").enabled_labs_experiments;
+  Object.assign(member(state, "net"), LOCAL_STATE.net);
   await writeFile(path, JSON.stringify(state), { mode: 0o600 });
 }

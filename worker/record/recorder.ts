@@ -27,7 +27,7 @@ import {
 import { createSpool, dropBody, type SpooledBody } from "./spool.ts";
 import { createStreams, isEndless, needsTail, outgrows } from "./streams.ts";
 import { type TargetWatch, type Tracked, watchTargets } from "./targets.ts";
-import { createTrace, type Trace, type TraceEntry } from "./trace.ts";
+import { createTrace, type NetworkFacts, type Trace, type TraceEntry } from "./trace.ts";
 import { isUntouched, mayStayAway } from "./untouched.ts";
 import { watchWindows } from "./window-watch.ts";
 
@@ -44,7 +44,14 @@ export interface RecorderDeps {
   clock: Clock;
   /** Takes a whole body over; it removes the file. */
   store(meta: AssetMeta, body: SpooledBody): void;
-  /** Whether a response from this address must not be kept; `document` responses end the job. */
+  /** What the browser's gate knows; null in a browser without one. */
+  facts: NetworkFacts | null;
+  /** Whether the gate let nothing out for this URL; told once it failed. */
+  isHeldBack(error_text: string, url: string, document: boolean): boolean;
+  /**
+   * Whether a response from this address must not be kept; `document` responses end the job. Asked in a browser without a
+   * gate only: a gate has judged the address before anything was sent there.
+   */
   isRefused(address: string, port: number, url: string, document: boolean): boolean;
   /** A document is asked for, or a hop of its redirects is. */
   onDocumentRequest(url: string): void;
@@ -124,7 +131,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
   /** Aborted documents may turn out to be downloads; decided at the end. */
   const aborted: { entry: RequestEntry; reason: LossReason }[] = [];
   const described = new Map<string, ReturnType<Parameters<typeof watchDownloads>[0]["describe"]>>();
-  const trace = createTrace();
+  const trace = createTrace(deps.facts);
   let sealed = false;
   let draining = false;
   /** URLs that were asked for after `seal`, until `drain`. */
@@ -135,7 +142,7 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
 
   const checkAddress = (entry: RequestEntry, response: Protocol.Network.Response) => {
     const { remoteIPAddress: address, remotePort: port } = response;
-    if (!address || !port) return;
+    if (deps.facts || !address || !port) return;
     if (deps.isRefused(address, port, response.url, entry.type === "Document"))
       entry.refused = true;
   };
@@ -295,8 +302,13 @@ export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
       orphans.add(entry);
       reads.add(declaredLength(entry.headers) ?? 0, () => bodies.readOrphan(entry));
     },
-    onFailed: (entry, by, _error, canceled) => {
+    onFailed: (entry, by, error, canceled) => {
       activity.end(entry.id);
+      if (deps.isHeldBack(error, entry.url, entry.type === "Document")) {
+        entry.refused = true;
+        if (isWanted(entry)) ledger.lost(sourceOf(entry), "protected");
+        return;
+      }
       if (!isWanted(entry)) return;
       const failure = judgeFailure(entry, { canceled, gone: by.session.is_closed });
       const { kind } = failure;

@@ -82,7 +82,15 @@ interface Chain {
   heard: number;
 }
 
-export function createTrace(): Trace {
+/** What only the browser's way out knows; without one Chromium's own words count. */
+export interface NetworkFacts {
+  /** The address that was really connected to for this URL; null when it is not known. */
+  addressOf(url: string): string | null;
+  /** What a failure was. */
+  explain(error_text: string, url: string): string;
+}
+
+export function createTrace(facts: NetworkFacts | null = null): Trace {
   const entries: TraceEntry[] = [];
   const pages = new Map<string, TracePage>();
   /** Requests under way; their raw headers may be told before they are. */
@@ -115,7 +123,7 @@ export function createTrace(): Trace {
     const last = chain?.hops.at(-1);
     if (!chain || (last && !p.redirectResponse)) return;
     if (last && p.redirectResponse) {
-      last.entry.response = responseOf(p.redirectResponse, keep);
+      last.entry.response = responseOf(p.redirectResponse, keep, facts);
       last.entry.encoded = p.redirectResponse.encodedDataLength;
       last.entry.ended = p.timestamp;
       last.entry.redirect_url = p.request.url.slice(0, MAX_URL_CHARS);
@@ -135,7 +143,7 @@ export function createTrace(): Trace {
     const last = chains.get(p.requestId)?.hops.at(-1);
     if (!last) return;
     last.entry.type = p.type;
-    last.entry.response = responseOf(p.response, keep);
+    last.entry.response = responseOf(p.response, keep, facts);
     last.told_raw = p.hasExtraInfo;
   };
   /** Raw headers belong to the hops that have some, in their order. */
@@ -220,7 +228,8 @@ export function createTrace(): Trace {
       });
       s.on("Network.loadingFailed", (p) => {
         const entry = end(p.requestId, p.timestamp);
-        if (entry) entry.error = p.blockedReason ?? p.errorText;
+        if (!entry) return;
+        entry.error = p.blockedReason ?? facts?.explain(p.errorText, entry.url) ?? p.errorText;
       });
     },
   };
@@ -252,13 +261,23 @@ function entryOf(
   };
 }
 
-const responseOf = (r: Protocol.Network.Response, keep: Keep): TraceResponse => ({
+/** Without an address nothing was asked; with a gate between it is the gate's. */
+export const addressOf = (
+  { remoteIPAddress = "", url }: Protocol.Network.Response,
+  facts: NetworkFacts | null,
+): string => (facts && remoteIPAddress !== "" ? (facts.addressOf(url) ?? "") : remoteIPAddress);
+
+const responseOf = (
+  r: Protocol.Network.Response,
+  keep: Keep,
+  facts: NetworkFacts | null,
+): TraceResponse => ({
   status: r.status,
   status_text: r.statusText,
   protocol: r.protocol ?? "",
   headers: keep(r.headers),
   mime: r.mimeType,
-  address: r.remoteIPAddress ?? "",
+  address: addressOf(r, facts),
   connection_id: r.connectionId,
   timing: r.timing ?? null,
   header_bytes: r.encodedDataLength,

@@ -6,7 +6,8 @@ import type { Viewport } from "#shared/schema/session.ts";
 import { ActionFailure, browserStarting } from "#worker/actions/failure.ts";
 import type { TabLoad } from "#worker/actions/loads.ts";
 import { openPages, type Pages } from "#worker/actions/pages.ts";
-import type { Guard } from "#worker/fetch/guard.ts";
+import type { Judge } from "#worker/egress/judge.ts";
+import { trueNetError } from "#worker/fetch/net-errors.ts";
 import type { LaneHold } from "#worker/lanes/pool.ts";
 import type { JobTab, LaneBrowser } from "#worker/lanes/types.ts";
 import type { ScriptPage } from "#worker/scripted/run-scripted.ts";
@@ -27,7 +28,7 @@ export class SessionEnd extends Error {
 export interface LiveDeps {
   sessions: Sessions;
   clock: Clock;
-  guard: Guard;
+  guard: Judge;
   log: Log;
   /** Bytes that the downloads of one session may have in all. */
   download_max_bytes: number;
@@ -73,12 +74,14 @@ export class Live implements LiveSession {
   readonly files: OwnFiles;
   readonly clients: CdpClients;
   readonly dialogs: Dialogs;
-  readonly network = createNetworkLog();
+  readonly network = createNetworkLog((error_text, url) =>
+    trueNetError(error_text, url, this.browser()?.gate ?? null),
+  );
   /** The browser is somebody else's: nothing but its job touches it. */
   foreign = false;
   /** Where the hub's script began, while a scripted job runs in the session. */
   script: ScriptPage | null = null;
-  readonly guard: Guard;
+  readonly guard: Judge;
   /** Resolves when the session ends. */
   readonly ended: Promise<void>;
   private readonly deps: LiveDeps;
@@ -151,7 +154,9 @@ export class Live implements LiveSession {
       network: this.network,
       dialogs: this.dialogs,
       refusal: (url) => (/^(https?|wss?):/.test(url) ? guard.refusalOfUrl(url) : null),
-      refusalOfAddress: (address, port) => guard.refusal(address, port),
+      // With a gate between nothing was sent to an address that is refused, and the one that is told is the gate's.
+      refusalOfAddress: (address, port) =>
+        browser.gate === null ? guard.refusal(address, port) : null,
       onRefused: (url, reason) =>
         this.log.warn({ url: url.slice(0, 500), reason }, "a tab was sent away from a page"),
     });

@@ -12,6 +12,8 @@ export interface NetworkWatch {
   listen(session: CdpSession): void;
   /** What has a `seq` above `since`; an entry is the same object for as long as its request runs. */
   read(since: number): NetworkLog;
+  /** The document that could not be opened last; null when none was. */
+  lastFailure(): { url: string; error: string } | null;
 }
 
 interface Row {
@@ -21,7 +23,9 @@ interface Row {
 }
 
 /** The requests of a browser, as they come (design/api.md, GET /sessions/{sid}/network). Bounded; never asks. */
-export function createNetworkLog(): NetworkWatch {
+export function createNetworkLog(
+  explain: (error_text: string, url: string) => string = (error_text) => error_text,
+): NetworkWatch {
   let rows: NetworkEntry[] = [];
   const open = new Map<string, Row>();
   let seq = 0;
@@ -85,10 +89,14 @@ export function createNetworkLog(): NetworkWatch {
       );
       session.on("Network.loadingFailed", (p) =>
         withRow(p.requestId, (row) => {
-          row.entry.error = p.errorText || "failed";
+          row.entry.error = explain(p.errorText, row.entry.url) || "failed";
           finish(p.requestId, row, p.timestamp);
         }),
       );
+    },
+    lastFailure: () => {
+      const row = rows.findLast(({ type, error }) => type === "Document" && error !== null);
+      return row?.error ? { url: row.url, error: row.error } : null;
     },
     read: (since) => {
       const kept = rows.slice(-MAX_ENTRIES);

@@ -10,7 +10,7 @@ import type { Recorder } from "../record/recorder.ts";
 import { findCandidates } from "./candidates.ts";
 import { type BrowserCookie, readCookies } from "./cookies.ts";
 import { downloadStream } from "./download.ts";
-import { type Gate, openGate } from "./gate.ts";
+import { openVideoGate, type VideoGate } from "./gate.ts";
 import { type Finding, inspectCandidates } from "./inspect.ts";
 import { request } from "./request.ts";
 import { INSTALL_TOOLS } from "./tools.ts";
@@ -59,8 +59,9 @@ export async function fetchVideos(job: VideoJob): Promise<VideoReport> {
     .then(() => over.signal.aborted || late());
   const signal = AbortSignal.any([job.signal, out_of_time.signal]);
   let onTooMuch = () => {};
-  const gate = await openGate({
-    guard: settings.guard,
+  const gate = openVideoGate({
+    judge: settings.judge,
+    resolve: settings.resolve,
     max_bytes: settings.max_bytes + TOOL_OVERHEAD_BYTES,
     onTooMuch: () => onTooMuch(),
   });
@@ -81,7 +82,7 @@ export async function fetchVideos(job: VideoJob): Promise<VideoReport> {
       begun += 1;
       const too_much = new AbortController();
       onTooMuch = () => too_much.abort(tooLarge(settings.max_bytes));
-      gate.reset();
+      gate.restart();
       const limited = AbortSignal.any([signal, too_much.signal]);
       await fetchOne(job, finding, { gate, cookies, number: begun, signal: limited }, report);
       job.signal.throwIfAborted();
@@ -90,7 +91,7 @@ export async function fetchVideos(job: VideoJob): Promise<VideoReport> {
     return report;
   } finally {
     over.abort();
-    await gate.close();
+    gate.close();
   }
 }
 
@@ -123,7 +124,7 @@ function skip(
 }
 
 interface OneDeps {
-  gate: Gate;
+  gate: VideoGate;
   cookies: readonly BrowserCookie[];
   number: number;
   signal: AbortSignal;

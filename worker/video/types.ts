@@ -1,13 +1,6 @@
 import type { Clock } from "#shared/clock.ts";
+import type { Judge, Resolve } from "#worker/egress/judge.ts";
 import type { TraceEntry } from "../record/trace.ts";
-
-/** The navigation guard, as the downloader asks it (architecture §7). */
-export interface AddressGuard {
-  /** Why a connection to this address is refused; null when it is allowed. */
-  refusal(address: string, port: number): string | null;
-  /** The same for a URL whose host tells it without being resolved. */
-  refusalOfUrl(url: string): string | null;
-}
 
 /** Programs by absolute path; null what is not installed. */
 export interface VideoTools {
@@ -19,7 +12,8 @@ export interface VideoTools {
 
 export interface VideoSettings {
   clock: Clock;
-  guard: AddressGuard;
+  judge: Judge;
+  resolve: Resolve;
   tools: VideoTools;
   /** Bytes that one video may have. */
   max_bytes: number;

@@ -33,8 +33,8 @@ interface Property extends Rules {
   anyOf?: Rules[];
 }
 
-/** Not a person's to set. */
-const OF_THE_HUB = "fetch_recipe";
+/** Set by the hub, or no single value: a form shows neither. */
+const NOT_IN_FORMS = ["fetch_recipe", "egress"];
 
 /** "min_asset_size_bytes" reads "Min asset size": its unit is shown beside the number. */
 function labelOf(name: string): string {
@@ -74,7 +74,7 @@ const PROPERTIES = jobOptionsSchema() as unknown as Record<string, Property>;
 
 /** Every option that a person may set, in the order of the schema (fleet spec §2.2). */
 export const FIELDS: OptionField[] = Object.entries(PROPERTIES)
-  .filter(([name]) => name !== OF_THE_HUB)
+  .filter(([name]) => !NOT_IN_FORMS.includes(name))
   .map(([name, property]) => fieldOf(name, property));
 
 /** What holds when a job says nothing. */

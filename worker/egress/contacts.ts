@@ -1,0 +1,44 @@
+import { placeOfUrl } from "#shared/egress.ts";
+import type { EgressError } from "./reach.ts";
+
+/** What became of the last connection to a host and port. */
+export interface Contact {
+  /** Where it was made to; null when it was not. */
+  address: string | null;
+  failure: EgressError | null;
+}
+
+/** The places of one browser, the latest ones. */
+export interface Contacts {
+  made(host: string, port: number, address: string): void;
+  failed(host: string, port: number, failure: EgressError): void;
+  of(url: string): Contact | null;
+  clear(): void;
+}
+
+const MAX_PLACES = 5_000;
+
+export function createContacts(): Contacts {
+  const places = new Map<string, Contact>();
+  const keyOf = (host: string, port: number) => `${host.toLowerCase()} ${port}`;
+  const put = (key: string, contact: Contact) => {
+    places.delete(key);
+    places.set(key, contact);
+    const oldest = places.size > MAX_PLACES ? places.keys().next().value : undefined;
+    if (oldest !== undefined) places.delete(oldest);
+  };
+  return {
+    made: (host, port, address) => put(keyOf(host, port), { address, failure: null }),
+    failed: (host, port, failure) => {
+      const key = keyOf(host, port);
+      // What came over an earlier connection came from its address all the same.
+      put(key, { address: places.get(key)?.address ?? null, failure });
+    },
+    of: (url) => {
+      if (!URL.canParse(url)) return null;
+      const { host, port } = placeOfUrl(url);
+      return places.get(keyOf(host, port)) ?? null;
+    },
+    clear: () => places.clear(),
+  };
+}

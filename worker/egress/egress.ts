@@ -1,0 +1,69 @@
+import type { Clock } from "#shared/clock.ts";
+import { type EgressMode, type EgressRule, parseEgressRule } from "#shared/egress.ts";
+import type { FleetPlace } from "#shared/link/messages.ts";
+import type { Log } from "#shared/log.ts";
+import { createFleetPlaces, type FleetPlaces } from "./fleet-places.ts";
+import { type Gate, openGate } from "./gate.ts";
+import { createJudge, type Judge, type Resolve } from "./judge.ts";
+import { createResolver } from "./resolve.ts";
+import { socks5 } from "./socks.ts";
+
+export interface EgressSettings {
+  mode: EgressMode;
+  /** `TARGET[:PORT[-PORT]]` each. */
+  allow: readonly string[];
+  deny: readonly string[];
+  navigation_block: readonly string[];
+  /** CDP, VNC and viewer ports of this worker's lanes. */
+  lane_ports: readonly number[];
+  /** Where the worker dials: hub and control plane. */
+  dialled: readonly FleetPlace[];
+}
+
+/** The way out of a worker's lanes: who judges, who resolves, and the gates. */
+export interface Egress {
+  readonly judge: Judge;
+  readonly resolve: Resolve;
+  /** Told by the hub: what else of the fleet nobody may open. */
+  tell: FleetPlaces["tell"];
+  /** Opens the gate of a lane's browser; whoever opens it closes it. */
+  openLaneGate(): Gate;
+}
+
+export const parseRules = (texts: readonly string[]): EgressRule[] =>
+  texts.map(parseEgressRule).filter((rule) => rule !== null);
+
+export function createEgress(
+  settings: EgressSettings,
+  { clock, log, ask }: { clock: Clock; log: Log; ask?: Resolve },
+): Egress {
+  const resolve = createResolver(clock, ask);
+  const fleet = createFleetPlaces(settings.dialled, { resolve, clock, log });
+  const own_ports = new Set(settings.lane_ports);
+  const judge = createJudge(
+    {
+      mode: settings.mode,
+      allow: parseRules(settings.allow),
+      deny: parseRules(settings.deny),
+      navigation_block: settings.navigation_block,
+      own_ports,
+      protected: fleet,
+    },
+    resolve,
+  );
+  return {
+    judge,
+    resolve,
+    tell: fleet.tell,
+    openLaneGate: () => {
+      const onClose = () => own_ports.delete(gate.port);
+      const gate: Gate = openGate({
+        ...{ speaks: socks5, judge, resolve, settled: fleet.settled },
+        onClose,
+      });
+      // No lane goes out by another one's gate.
+      own_ports.add(gate.port);
+      return gate;
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import { classifyAddress, plainAddress } from "#shared/addresses.ts";
+import type { Clock } from "#shared/clock.ts";
+import { bareHost, knownAddresses } from "#shared/egress.ts";
+import type { FleetPlace } from "#shared/link/messages.ts";
+import type { Log } from "#shared/log.ts";
+import { isOwn, type ProtectedPlaces, type Resolve } from "./judge.ts";
+
+/** Hubs, control planes and bridges: what no lane may open, whatever it is called. */
+export interface FleetPlaces extends ProtectedPlaces {
+  /** What the hub says now; it takes the place of what it said before. */
+  tell(places: readonly FleetPlace[]): void;
+  /** Resolves once every name was looked up. */
+  settled(): Promise<void>;
+}
+
+interface Known extends FleetPlace {
+  /** As numbers; of a name what it resolved to last. */
+  addresses: Set<string>;
+  /** It is on this machine, and answers at every address of it. */
+  local: boolean;
+}
+
+const WHAT: Record<FleetPlace["is"], string> = {
+  hub: "is a hub of this fleet",
+  control: "is the control plane of this fleet",
+  bridge: "is a viewer bridge of this fleet",
+};
+/** Names are looked up again after so long. */
+const FRESH_MS = 60_000;
+
+const keyOf = (address: string): string => {
+  const plain = plainAddress(address);
+  return plain === null ? "" : `${plain.family} ${plain.bits}`;
+};
+
+/** @param own what the worker knows by itself: where it dials. */
+export function createFleetPlaces(
+  own: readonly FleetPlace[],
+  { resolve, clock, log }: { resolve: Resolve; clock: Clock; log: Log },
+): FleetPlaces {
+  let known: Known[] = [];
+  let fresh_until = 0;
+  let looking: Promise<void> = Promise.resolve();
+
+  const learn = (place: Known, addresses: readonly string[]) => {
+    place.addresses = new Set(addresses.map(keyOf));
+    place.local = addresses.some((a) => classifyAddress(a) === "loopback" || isOwn(a));
+  };
+  const lookUp = async (place: Known) => {
+    const literal = knownAddresses(place.host);
+    try {
+      learn(place, literal.length > 0 ? literal : await resolve(place.host));
+    } catch (err) {
+      // What it resolved to before is still refused, and its name is in any case.
+      log.debug({ host: place.host, err }, "a place of the fleet does not resolve");
+    }
+  };
+  const look = () => {
+    fresh_until = clock.monotonic() + FRESH_MS;
+    looking = Promise.all(known.map(lookUp)).then(() => {});
+  };
+  const put = (places: readonly FleetPlace[]) => {
+    const before = new Map(known.map((place) => [place.host, place]));
+    known = [...own, ...places].map((place) => {
+      const { addresses = new Set<string>(), local = false } = before.get(place.host) ?? {};
+      return { ...place, host: bareHost(place.host), addresses, local };
+    });
+    look();
+  };
+  const isAt = (place: Known, port: number) => port >= place.from && port <= place.to;
+  put([]);
+  return {
+    tell: put,
+    settled: () => {
+      if (clock.monotonic() < fresh_until) return looking;
+      look();
+      // What was known goes on to count while names are looked up again.
+      return Promise.resolve();
+    },
+    at: (address, port) => {
+      const key = keyOf(address);
+      const found = known.find(
+        (place) =>
+          isAt(place, port) &&
+          (place.addresses.has(key) ||
+            (place.local && (classifyAddress(address) === "loopback" || isOwn(address)))),
+      );
+      return found ? WHAT[found.is] : null;
+    },
+    named: (host, port) => {
+      const found = known.find((place) => place.host === host && isAt(place, port));
+      return found ? WHAT[found.is] : null;
+    },
+  };
+}

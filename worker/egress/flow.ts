@@ -1,0 +1,83 @@
+import { readFile } from "node:fs/promises";
+import type { Socket } from "bun";
+
+/** Above it the other side is not read from: what is larger waits in the kernel's buffers. */
+const HIGH_WATER_BYTES = 1024 * 1024;
+
+/** What is on its way to one socket: in order, whole, and with the sender held back while the socket takes no more. */
+export class Flow<Data> {
+  private readonly socket: Socket<Data>;
+  private backlog: Uint8Array[] = [];
+  private held = 0;
+  private carried = false;
+  private ending: "end" | "reset" | null = null;
+
+  constructor(socket: Socket<Data>) {
+    this.socket = socket;
+  }
+
+  /** False when the sender is to wait until `drain` says that all is gone. */
+  write(chunk: Uint8Array): boolean {
+    if (this.ending) return true;
+    this.carried = true;
+    const sent = this.held > 0 ? 0 : this.socket.write(chunk);
+    // Closed: nobody is there to have it.
+    if (sent < 0) return true;
+    if (sent < chunk.length) {
+      this.backlog.push(sent === 0 ? chunk : chunk.subarray(sent));
+      this.held += chunk.length - sent;
+    }
+    return this.held < HIGH_WATER_BYTES;
+  }
+
+  /** The socket takes bytes again. True when everything is gone. */
+  drain(): boolean {
+    while (this.backlog.length > 0) {
+      const chunk = this.backlog[0] as Uint8Array;
+      const sent = this.socket.write(chunk);
+      if (sent < 0) return true;
+      this.held -= sent;
+      if (sent < chunk.length) {
+        this.backlog[0] = chunk.subarray(sent);
+        return false;
+      }
+      this.backlog.shift();
+    }
+    if (this.ending) this.finish();
+    return true;
+  }
+
+  /** Closes the socket behind what is on its way, as the other side was closed. */
+  end(how: "end" | "reset"): void {
+    if (this.ending) return;
+    this.ending = how;
+    if (this.held === 0) this.finish();
+  }
+
+  private finish(): void {
+    if (this.ending === "end") this.socket.end();
+    else if (!this.carried) this.socket.terminate();
+    // A reset would take back what the kernel has not delivered yet.
+    else void untilDelivered(this.socket).finally(() => this.socket.terminate());
+  }
+}
+
+const LOOK_MS = 20;
+const DELIVER_MS = 10_000;
+
+/** Waits until the peer's kernel has everything that was written; the table of connections is the only one who knows. */
+async function untilDelivered<Data>({ localPort, remotePort }: Socket<Data>): Promise<void> {
+  const hex = (port: number) => `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const until = performance.now() + DELIVER_MS;
+  while (performance.now() < until) {
+    const table = await readFile("/proc/net/tcp", "latin1").catch(() => "");
+    const line = table
+      .split("\n")
+      .map((row) => row.trim().split(/\s+/))
+      .find(
+        ([, local, remote]) => local?.endsWith(hex(localPort)) && remote?.endsWith(hex(remotePort)),
+      );
+    if (!line || /^0+:/.test(line[4] ?? "0:")) return;
+    await Bun.sleep(LOOK_MS);
+  }
+}

@@ -1,0 +1,163 @@
+import { lookup } from "node:dns/promises";
+import { networkInterfaces } from "node:os";
+import {
+  type AddressClass,
+  canonicalAddress,
+  classifyAddress,
+  isMetadataHost,
+  plainAddress,
+} from "#shared/addresses.ts";
+import { withDeadline } from "#shared/clock.ts";
+import {
+  bareHost,
+  type EgressMode,
+  type EgressRule,
+  knownAddresses,
+  matchesEgressRule,
+  placeOfUrl,
+} from "#shared/egress.ts";
+
+/** What lanes may connect to (architecture §7). */
+export interface JudgeSettings {
+  /** Default `open`. */
+  mode?: EgressMode;
+  /** Exceptions from `public` and from `navigation_block`; all that `listed` leaves. */
+  allow?: readonly EgressRule[];
+  deny?: readonly EgressRule[];
+  /** `loopback` and `private` when they are to be refused. */
+  navigation_block: readonly string[];
+  /** Ports of the lanes on this machine: CDP, VNC, viewer bridge, gates. Read at every question. */
+  own_ports: Iterable<number>;
+  /** What else of the fleet is nobody's to open; asked at every question. */
+  protected?: ProtectedPlaces;
+}
+
+/** Hubs and bridges, as the hub tells them. */
+export interface ProtectedPlaces {
+  /** What of the fleet listens at this address; null when nothing does. */
+  at(address: string, port: number): string | null;
+  /** The same for a host as it is spelled. */
+  named(host: string, port: number): string | null;
+}
+
+export interface Judge {
+  /**
+   * Why a connection to this address is refused, as a clause of a sentence; null when it is allowed. `host` is the name
+   * that was asked for, where there was one.
+   */
+  refusal(address: string, port: number, host?: string): string | null;
+  /** The same for a host and a port before its name is resolved, where that is enough to know. */
+  refusalOfPlace(host: string, port: number): string | null;
+  /** The same for a URL. */
+  refusalOfUrl(url: string): string | null;
+  /** The same for a URL before it is opened, with all that its name resolves to. */
+  checkUrl(url: string): Promise<string | null>;
+}
+
+/** Gives every address of a name. @throws when it has none. */
+export type Resolve = (host: string) => Promise<string[]>;
+
+const ALWAYS: Partial<Record<AddressClass, string>> = {
+  link_local: "is a link-local address",
+  metadata: "is a cloud metadata address",
+  unspecified: "is no address of a server",
+};
+const KIND: Partial<Record<AddressClass, string>> = {
+  loopback: "is a loopback address",
+  private: "is a private address",
+};
+const DNS_TIMEOUT_MS = 3_000;
+
+export function createJudge(settings: JudgeSettings, resolve: Resolve = systemLookup): Judge {
+  const { mode = "open", allow = [], deny = [] } = settings;
+  const blocked = new Set(settings.navigation_block);
+  const isOwnPort = (port: number): boolean => {
+    for (const own of settings.own_ports) if (own === port) return true;
+    return false;
+  };
+  /** Why the mode refuses what no list names. */
+  const byMode = (address: string, kind: AddressClass): string | null => {
+    const what = KIND[kind];
+    if (what && blocked.has(kind)) return `${address} ${what}, refused by SVC_NAVIGATION_BLOCK`;
+    if (what && mode === "public") return `${address} ${what}, refused by egress mode public`;
+    return mode === "listed" ? `${address} is on no list of allowed places` : null;
+  };
+
+  const refusal = (address: string, port: number, host = address): string | null => {
+    const kind = classifyAddress(address);
+    if (kind === null) return null;
+    if (ALWAYS[kind]) return `${address} ${ALWAYS[kind]}`;
+    if (isOwnPort(port) && (kind === "loopback" || isOwn(address)))
+      return `${address}:${port} is a port of this worker's own lanes`;
+    const of_fleet = settings.protected?.at(address, port);
+    if (of_fleet) return `${address}:${port} ${of_fleet}`;
+    const place = { host, address, port };
+    if (deny.some((rule) => matchesEgressRule(rule, place)))
+      return `${address}:${port} is denied by the worker's or the job's list`;
+    if (allow.some((rule) => matchesEgressRule(rule, place))) return null;
+    return byMode(address, kind);
+  };
+  const refusalOfPlace = (host: string, port: number): string | null => {
+    if (isMetadataHost(host)) return `${host} is a cloud metadata host`;
+    const of_fleet = settings.protected?.named(bareHost(host), port);
+    if (of_fleet) return `${host}:${port} ${of_fleet}`;
+    if (
+      deny.some(
+        (rule) => rule.kind === "host" && matchesEgressRule(rule, { host, address: "", port }),
+      )
+    )
+      return `${host}:${port} is denied by the worker's or the job's list`;
+    return refusalOfAny(knownAddresses(host), host, port);
+  };
+  const refusalOfAny = (addresses: string[], host: string, port: number): string | null => {
+    for (const address of addresses) {
+      const reason = refusal(address, port, host);
+      if (reason) return address === host ? reason : `${host}: ${reason}`;
+    }
+    return null;
+  };
+  return {
+    refusal,
+    refusalOfPlace,
+    refusalOfUrl: (url) => {
+      const { host, port } = placeOfUrl(url);
+      return refusalOfPlace(host, port);
+    },
+    checkUrl: async (url) => {
+      const { host, port } = placeOfUrl(url);
+      const known = refusalOfPlace(host, port);
+      if (known || knownAddresses(host).length > 0) return known;
+      // A name that does not resolve here is the browser's to report.
+      const addresses = await withDeadline("DNS", DNS_TIMEOUT_MS, resolve(host)).catch(() => []);
+      return refusalOfAny(addresses, host, port);
+    },
+  };
+}
+
+/** What both allow: a job narrows what its worker says, and never widens it. */
+export const bothJudges = (one: Judge, other: Judge): Judge => ({
+  refusal: (address, port, host) =>
+    one.refusal(address, port, host) ?? other.refusal(address, port, host),
+  refusalOfPlace: (host, port) =>
+    one.refusalOfPlace(host, port) ?? other.refusalOfPlace(host, port),
+  refusalOfUrl: (url) => one.refusalOfUrl(url) ?? other.refusalOfUrl(url),
+  checkUrl: async (url) => (await one.checkUrl(url)) ?? other.checkUrl(url),
+});
+
+async function systemLookup(host: string): Promise<string[]> {
+  return (await lookup(host, { all: true })).map(({ address }) => address);
+}
+
+/** Whether the address is one of this machine's interfaces. */
+export function isOwn(address: string): boolean {
+  const asked = plainAddress(address);
+  return (
+    asked !== null &&
+    Object.values(networkInterfaces())
+      .flat()
+      .some((own) => {
+        const known = own && plainAddress(canonicalAddress(own.address) ?? "");
+        return known?.family === asked.family && known.bits === asked.bits;
+      })
+  );
+}

@@ -1,0 +1,149 @@
+import { knownAddresses } from "#shared/egress.ts";
+import { errorMessage } from "#shared/errors.ts";
+import type { Judge, Resolve } from "./judge.ts";
+
+/** Why a connection was not made. `refused_by_gate`: nobody was asked; the message says which rule was in the way. */
+export const EGRESS_FAILURES = [
+  "refused_by_gate",
+  "name_not_resolved",
+  "connection_refused",
+  "connection_timed_out",
+  "connection_reset",
+  "address_unreachable",
+  "network_access_denied",
+  "connection_failed",
+] as const;
+export type EgressFailure = (typeof EGRESS_FAILURES)[number];
+
+export class EgressError extends Error {
+  override readonly name = "EgressError";
+  readonly failure: EgressFailure;
+  constructor(failure: EgressFailure, message: string) {
+    super(message);
+    this.failure = failure;
+  }
+}
+
+/** How a socket is opened. `abandon` is called when somebody else was faster, or the time is over. */
+export type OpenSocket<S> = (
+  address: string,
+  port: number,
+) => { opened: Promise<S>; abandon(): void };
+
+/** The next address is tried beside one that is silent for so long (RFC 8305). */
+const NEXT_ADDRESS_MS = 300;
+/** Chromium waits 30 s for a SOCKS proxy, and tells the page nothing of why. */
+const REACH_MS = 25_000;
+const MAX_ADDRESSES = 8;
+
+export interface Reached<S> {
+  socket: S;
+  address: string;
+}
+
+/**
+ * The one way out: resolves the name, judges each address and connects to those that may be connected to, so that what was
+ * judged is what is connected to. @throws EgressError
+ */
+export async function reach<S>(
+  { judge, resolve, open }: { judge: Judge; resolve: Resolve; open: OpenSocket<S> },
+  host: string,
+  port: number,
+): Promise<Reached<S>> {
+  const named = judge.refusalOfPlace(host, port);
+  if (named) throw new EgressError("refused_by_gate", named);
+  const addresses = await addressesOf(resolve, host);
+  const allowed: string[] = [];
+  let reason: string | null = null;
+  for (const address of addresses) {
+    const refusal = judge.refusal(address, port, host);
+    if (refusal === null) allowed.push(address);
+    else reason ??= address === host ? refusal : `${host}: ${refusal}`;
+  }
+  if (allowed.length === 0)
+    throw reason === null
+      ? new EgressError("name_not_resolved", `${host} has no address`)
+      : new EgressError("refused_by_gate", reason);
+  return connectFirst(allowed.slice(0, MAX_ADDRESSES), port, open);
+}
+
+async function addressesOf(resolve: Resolve, host: string): Promise<string[]> {
+  const known = knownAddresses(host);
+  if (known.length > 0) return known;
+  try {
+    return await resolve(host);
+  } catch (err) {
+    throw new EgressError("name_not_resolved", `${host} does not resolve: ${errorMessage(err)}`);
+  }
+}
+
+/** The first address that answers; the attempts at the others are given up. */
+function connectFirst<S>(
+  addresses: readonly string[],
+  port: number,
+  open: OpenSocket<S>,
+): Promise<Reached<S>> {
+  const { promise, resolve, reject } = Promise.withResolvers<Reached<S>>();
+  const waiting = new Map<string, () => void>();
+  let next = 0;
+  let over = false;
+  let first: EgressError | null = null;
+  let pause: ReturnType<typeof setTimeout> | undefined;
+  const end = () => {
+    over = true;
+    clearTimeout(pause);
+    clearTimeout(deadline);
+    for (const abandon of waiting.values()) abandon();
+  };
+  const deadline = setTimeout(() => {
+    end();
+    reject(new EgressError("connection_timed_out", `${addresses[0]}:${port} does not answer`));
+  }, REACH_MS);
+  const tryNext = () => {
+    clearTimeout(pause);
+    const address = addresses[next++];
+    if (over || address === undefined) return;
+    if (next < addresses.length) pause = setTimeout(tryNext, NEXT_ADDRESS_MS);
+    const { opened, abandon } = open(address, port);
+    waiting.set(address, abandon);
+    opened.then(
+      (socket) => {
+        waiting.delete(address);
+        if (over) return;
+        end();
+        resolve({ socket, address });
+      },
+      (err) => {
+        waiting.delete(address);
+        if (over) return;
+        first ??= errorOf(err, address, port);
+        if (next < addresses.length) return tryNext();
+        if (waiting.size > 0) return;
+        end();
+        reject(first);
+      },
+    );
+  };
+  tryNext();
+  return promise;
+}
+
+const FAILURES: Record<string, EgressFailure> = {
+  ECONNREFUSED: "connection_refused",
+  ECONNRESET: "connection_reset",
+  ETIMEDOUT: "connection_timed_out",
+  EHOSTUNREACH: "address_unreachable",
+  EHOSTDOWN: "address_unreachable",
+  ENETUNREACH: "address_unreachable",
+  ENETDOWN: "address_unreachable",
+  EADDRNOTAVAIL: "address_unreachable",
+  EINVAL: "address_unreachable",
+  EACCES: "network_access_denied",
+  EPERM: "network_access_denied",
+};
+
+function errorOf(err: unknown, address: string, port: number): EgressError {
+  const code = String((err as { code?: unknown } | null)?.code ?? "");
+  const failure = FAILURES[code] ?? "connection_failed";
+  return new EgressError(failure, `${address}:${port}: ${code || errorMessage(err)}`);
+}

@@ -1,0 +1,26 @@
+import { placeOfUrl } from "#shared/egress.ts";
+import type { FleetPlace } from "#shared/link/messages.ts";
+import type { WorkerConfig } from "#worker/config.ts";
+import type { EgressSettings } from "./egress.ts";
+
+const dialled = (url: string | null, is: FleetPlace["is"]): FleetPlace[] => {
+  if (url === null || !URL.canParse(url)) return [];
+  const { host, port } = placeOfUrl(url);
+  return [{ host, from: port, to: port, is }];
+};
+
+/** CDP, VNC and viewer ports of every lane (fleet spec §2.5): jobs must not open them. */
+function lanePorts({ lanes, novnc }: WorkerConfig): number[] {
+  return Array.from({ length: lanes.count }, (_, i) => [
+    lanes.cdp_port_base + i,
+    lanes.vnc_port_base + i,
+    novnc.base_port + i,
+  ]).flat();
+}
+
+export const egressSettings = (config: WorkerConfig): EgressSettings => ({
+  ...config.egress,
+  navigation_block: config.fetch.navigation_block,
+  lane_ports: lanePorts(config),
+  dialled: [...dialled(config.hub_url, "hub"), ...dialled(config.pipeline.control_url, "control")],
+});
