@@ -132,12 +132,14 @@ const page = (
   ${WAYS}
   const places = ${JSON.stringify(places)};
   const told = new Set();
+  fetch("/until-done").catch(() => {});
   for (const place of places)
     await Promise.all(Object.entries(ways).map(async ([name, way]) => {
       const answer = await Promise.resolve(way(place)).catch((err) => "threw " + err);
       told.add(name + " " + answer);
     }));
   document.title = [...told].filter((answer) => / open/.test(answer)).sort().join() || "nothing answered";
+  await fetch("/done");
 </script>`;
 
 let site: SiteServer;
@@ -158,6 +160,20 @@ beforeAll(async () => {
   site = await startServer("127.0.0.1");
   site.on("/redirect", (_req, res, url) => {
     res.writeHead(302, { location: url.searchParams.get("to") ?? "/" });
+    res.end();
+  });
+  // The job goes on for as long as its page tries.
+  let over = () => {};
+  site.on("/until-done", (_req, res) => {
+    const beat = setInterval(() => res.write("."), 200);
+    over = () => {
+      clearInterval(beat);
+      res.end();
+    };
+    res.once("close", over);
+  });
+  site.on("/done", (_req, res) => {
+    over();
     res.end();
   });
   site.on("/sw.js", (_req, res) => {
