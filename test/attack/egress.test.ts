@@ -164,13 +164,17 @@ beforeAll(async () => {
   });
   // The job goes on for as long as its page tries.
   let over = () => {};
-  site.on("/until-done", (_req, res) => {
-    const beat = setInterval(() => res.write("."), 200);
+  site.on("/until-done", async (_req, res) => {
+    let tries = true;
     over = () => {
-      clearInterval(beat);
-      res.end();
+      tries = false;
     };
     res.once("close", over);
+    while (tries) {
+      res.write(".");
+      await Bun.sleep(200);
+    }
+    res.end();
   });
   site.on("/done", (_req, res) => {
     over();
