@@ -31,9 +31,14 @@ const PREFERENCES = {
 
 /**
  * Of all profiles. Chromium opens 32 connections to a proxy at a time, and six requests that hang on each of six hosts
- * would stop a lane; 99 is the most it takes.
+ * would stop a lane; 99 is the most it takes. A dialog for files would let whoever watches the lane, or has a page clicked,
+ * browse the worker's disk: Chromium cancels every choice at once, also that of a file system handle. What CDP clients and
+ * the API set is no choice.
  */
-export const LOCAL_STATE = { net: { max_connections_per_proxy: 99 } };
+export const LOCAL_STATE = {
+  net: { max_connections_per_proxy: 99 },
+  select_file_dialogs: { allowed: false },
+};
 
 /** Writes the preferences of a new user-data directory. */
 export async function writePreferences(user_data: string): Promise<void> {

@@ -74,5 +74,6 @@ async function normaliseLocalState(path: string): Promise<void> {
   // Choices of chrome://flags would be switches of the lane's Chromium.
   delete member(state, "browser").enabled_labs_experiments;
   Object.assign(member(state, "net"), LOCAL_STATE.net);
+  Object.assign(member(state, "select_file_dialogs"), LOCAL_STATE.select_file_dialogs);
   await writeFile(path, JSON.stringify(state), { mode: 0o600 });
 }
