@@ -1,9 +1,6 @@
 import type { X509Certificate } from "node:crypto";
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "#shared/clock.ts";
-import { ConfigError } from "#shared/env.ts";
-import { errorMessage } from "#shared/errors.ts";
 import { newToken } from "#shared/ids.ts";
 import { HUB_STOPPING_REASON, LINK_CLOSE } from "#shared/link/messages.ts";
 import type { Log } from "#shared/log.ts";
@@ -87,6 +84,7 @@ import { dropSessionOn, dropSessionsOf } from "./sessions/end.ts";
 import { sessionMessage } from "./sessions/messages.ts";
 import { PLACE_BEAT_MS, publishPlacesOnce } from "./sessions/places.ts";
 import { reapSessionsOnce } from "./sessions/reap.ts";
+import { openDataDir } from "./stores/data-dir.ts";
 import { openKeptFiles } from "./stores/kept-files.ts";
 import type { ObjectStore } from "./stores/objects.ts";
 import { openObjects } from "./stores/open-objects.ts";
@@ -181,7 +179,8 @@ export async function startHub(given: HubDeps): Promise<RunningHub> {
   const deps = { ...given, ...shipOwnLogs(given), tls };
   const scope = createScope(deps.log);
   try {
-    makeDataDir(deps.config.data_dir);
+    const { mode, data_dir } = deps.config;
+    openDataDir(data_dir, { lets_through: mode === "dev", log: deps.log });
     return await (deps.config.mode === "control" ? openControl(deps, scope) : openHub(deps, scope));
   } catch (err) {
     await scope.close();
@@ -191,14 +190,6 @@ export async function startHub(given: HubDeps): Promise<RunningHub> {
 
 const namesOf = ({ config, tls }: ServeDeps): string[] =>
   ownNames(config, tls?.certificate ?? null);
-
-function makeDataDir(dir: string): void {
-  try {
-    mkdirSync(dir, { recursive: true });
-  } catch (err) {
-    throw new ConfigError(`SVC_DATA_DIR: cannot create ${dir}: ${errorMessage(err)}`);
-  }
-}
 
 async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   const { config, log } = deps;

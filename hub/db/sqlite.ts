@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type Client from "better-sqlite3";
 import { drizzle } from "drizzle-orm/better-sqlite3";
@@ -59,6 +59,7 @@ async function openMigrated(path: string, options: SqliteOptions) {
       prepareDir(file);
       unlock = await lockFile(Driver, file, lock_wait_ms);
       refuseHalfRestored(file);
+      makeFile(file);
     }
     client = openClient(Driver, file);
     const applied = await migrate(migrationTarget(client), migrations, log);
@@ -73,10 +74,15 @@ async function openMigrated(path: string, options: SqliteOptions) {
   }
 }
 
+/** For this user alone; SQLite gives its WAL and its journal the permissions of the database. */
+function makeFile(file: string): void {
+  if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
+}
+
 function prepareDir(file: string): void {
   const dir = dirname(file);
   try {
-    if (!existsSync(dir)) mkdirSync(dir, { recursive: true });
+    if (!existsSync(dir)) mkdirSync(dir, { recursive: true, mode: 0o700 });
   } catch (err) {
     throw new ConfigError(`SVC_DB_URL: cannot create ${dir}: ${errorMessage(err)}`);
   }

@@ -21,7 +21,7 @@ const isMissing = (err: unknown): boolean => ["ENOENT", "ENOTDIR"].includes(code
 /** The object store on disk: the object `a/b` is the file `<dir>/a/b`. */
 export async function openFsObjects(dir: string, { log }: { log: Log }): Promise<ObjectStore> {
   const root = resolve(dir);
-  await mkdir(root, { recursive: true });
+  await mkdir(root, { recursive: true, mode: 0o700 });
   const temp = await openTempDir(root, log);
   const syncDir = createDirSync();
   const pathOf = (key: string): string => join(root, ...keySegments(key));

@@ -121,10 +121,13 @@ const TAGS = ["iframe", "object", "embed"] as const;
 /** Opens each file by its address; resolves when what it would run has run. */
 async function openByAddress(page: Page, urls: readonly string[]): Promise<void> {
   // What is saved aborts the navigation.
-  for (const url of urls)
+  for (const url of urls) {
+    // On a busy machine all of them take longer than a worker may be silent.
+    worker.heartbeat();
     await page.goto(url).catch((err: Error) => {
       if (!/Download is starting|ERR_ABORTED/.test(err.message)) throw err;
     });
+  }
 }
 
 /** Opens all files at once within a page of their own origin; resolves when every answer has come and a later frame has run. */
