@@ -27,17 +27,20 @@ const versionOf = async (program: string) =>
 const hubVersion = async () => JSON.parse(await inMachine(`curl -sf ${HUB}/health`)).version;
 const untilIn = (condition: string) => inMachine(`until ${condition}; do sleep 1; done`);
 
-/** Commands of the README below the heading, for this machine. */
-async function commands(heading: string): Promise<string[]> {
+/** The blocks of commands of the README below "From an older version", for this machine. */
+async function blocks(): Promise<string[][]> {
   const readme = await Bun.file(join(ROOT, "README.md")).text();
-  const section = readme.split(`\n**${heading}`)[1] ?? "";
-  const block = /^```sh\n(.*?)^```$/ms.exec(section)?.[1] ?? "";
-  return block
-    .replaceAll("http://flotilla.lan:8000", HUB)
-    .replaceAll("./flotilla", FLOTILLA)
-    .replaceAll("--now", "--now --timeout 400")
-    .trim()
-    .split("\n");
+  const section = readme.split("\n**From an older version")[1]?.split("\n**")[0] ?? "";
+  const client = `SVC_HUB=${HUB} ${FLOTILLA} fleet`;
+  return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = ""]) =>
+    block
+      .replaceAll("./flotilla fleet", client)
+      .replaceAll("./flotilla", FLOTILLA)
+      .replaceAll("--now", "--now --timeout 400")
+      .trim()
+      .split("\n")
+      .filter((line) => !line.startsWith("export ")),
+  );
 }
 
 /** Its id; it is running, or waits. */
@@ -52,15 +55,15 @@ const jobOf = async (id: string) => JSON.parse(await inMachine(`curl -sf ${HUB}/
 const ended = (id: string) => untilIn(`curl -s ${HUB}/jobs/${id} | grep -q '"finished_at":"'`);
 
 async function move(lines: string[], version: string): Promise<void> {
-  const [hub, drain, replace, activate] = lines;
+  const [first = "", ...more] = lines;
   const running = await submitJob();
-  await inMachine(`${hub}\n${drain}`);
+  await inMachine(first);
   const waiting = await submitJob();
-  await inMachine(replace ?? "false");
+  await inMachine(more.slice(0, -1).join("\n"));
   expect(await hubVersion()).toBe(version);
-  expect((await jobOf(waiting)).status).toBe("queued");
-  await inMachine(`${hub}\n${activate}`);
-  for (const id of [running, waiting]) {
+  await inMachine(more.at(-1) ?? "false");
+  const done = more.some((line) => line.includes(" restore ")) ? [] : [running, waiting];
+  for (const id of [...done, await submitJob()]) {
     await ended(id);
     expect(await jobOf(id)).toMatchObject({ status: "completed", error: null });
   }
@@ -86,7 +89,8 @@ const tests = (other: string) => {
     "the README's commands take hub and worker from the other version's units to this one's",
     async () => {
       expect(await hubVersion()).toBe(await versionOf(OLD));
-      await move(await commands("From an older version"), await versionOf(FLOTILLA));
+      const [there = []] = await blocks();
+      await move(there, await versionOf(FLOTILLA));
       const type = await inMachine("systemctl show -p Type --value flotilla-hub");
       expect(type.trim()).toBe("notify");
     },
@@ -116,9 +120,8 @@ const tests = (other: string) => {
   test(
     "and back, with the units of that version",
     async () => {
-      const [hub = "", drain = "", , activate = ""] = await commands("From an older version");
-      const back = `${FLOTILLA} rollback hub --timeout 400`;
-      await move([hub, drain, back, activate], await versionOf(OLD));
+      const [, back = []] = await blocks();
+      await move(back, await versionOf(OLD));
       expect(await inMachine("cat /etc/systemd/system/flotilla-hub.service")).toBe(
         await inMachine(
           `${OLD} install hub --prefix /tmp/of-other >&2; cat /tmp/of-other/etc/systemd/system/flotilla-hub.service`,
