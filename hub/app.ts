@@ -107,11 +107,11 @@ function refuseOtherMethods(app: App): void {
 const INFO = {
   title: "Flotilla",
   description:
-    "Any call may be answered with 401 (SVC_API_TOKEN is set and missing), 403 (a page of another origin sent it), 405 (the " +
-    "path has no such method) or 421 (its Host is not this server's). Who may call what is `x-access`. Among several hubs, calls " +
-    "of sessions and workers are passed on to the hub that has them, which may end in 502, 503 or 504. Errors are {detail}. " +
-    "Calls that change something may carry Idempotency-Key: the same key and body within 24 h get the first answer, another " +
-    "body 409 (of administrators' calls deploys and PATCH /settings alone, of workers' none).",
+    "Any call may be answered with 400 (its body is nested too deep), 401 (SVC_API_TOKEN is set and missing), 403 (a page of " +
+    "another origin sent it), 405 (the path has no such method) or 421 (its Host is not this server's). Who may call what is " +
+    "`x-access`. Among several hubs, calls of sessions and workers are passed on to the hub that has them, which may end in " +
+    "502, 503 or 504. Errors are {detail}. Calls that change something may carry Idempotency-Key: the same key and body within " +
+    "24 h get the first answer, another body 409 (of administrators' calls deploys and PATCH /settings alone, of workers' none).",
 };
 
 /** The hub's HTTP side: the fleet at flat paths, the control plane below /api/v1 (fleet spec §4). */

@@ -26,7 +26,7 @@ interface Operation {
 type Document = any;
 
 /** Answers that any call may get; described once for the whole API. */
-const ANYWHERE = [401, 403, 405];
+const ANYWHERE = [400, 401, 403, 405, 421];
 const Detail = z.object({ detail: z.unknown() });
 
 function readOperations(document: Document): Operation[] {
