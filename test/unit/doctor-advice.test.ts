@@ -105,6 +105,7 @@ test("what answers at the hub's address and is none is told from a hub that is d
   const rows = [
     [() => new Response("nginx", { status: 502 }), "HTTP 502", "no hub behind it"],
     [() => new Response("login", { status: 401 }), "HTTP 401", "asks for a login"],
+    [() => answer({ detail: "not called so" }, 421), "HTTP 421", "SVC_ALLOWED_HOSTS"],
     [() => new Response("hello"), "HTTP 200", "is no hub: set HUB_URL"],
     [
       () => answer({ status: "degraded", version: "v1", workers: 1, degraded: full }),

@@ -63,6 +63,8 @@ const LOG = "look at the hub's log: journalctl -u flotilla-hub";
 function adviceOnStranger(status: number, variable: string): string {
   if (status === 401 || status === 403)
     return "a router before the hub asks for a login: it must let /health and /workers/ through";
+  if (status === 421)
+    return `the hub is not called so: name the host of ${variable} in its SVC_ALLOWED_HOSTS`;
   if (status === 502 || status === 503 || status === 504)
     return "a router answers, and no hub behind it: see its list of hubs, and whether they run";
   return `what answers there is no hub: set ${variable} to a hub's address, or that of the router before them`;
