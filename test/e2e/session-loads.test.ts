@@ -192,6 +192,9 @@ describe("failures are one sentence (§7)", () => {
     expect(await messageOf("navigate", { url: "http://127.0.0.1:1/" })).toBe(
       "page: net::ERR_UNSAFE_PORT at http://127.0.0.1:1/",
     );
+    expect(await messageOf("navigate", { url: "http://localhost:2/" })).toBe(
+      "page: net::ERR_CONNECTION_REFUSED at http://localhost:2/",
+    );
   });
 
   test("a session whose URL cannot be opened is refused with what happened and what to try", async () => {

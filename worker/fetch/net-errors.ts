@@ -70,6 +70,17 @@ export function trueNetError(error_text: string, url: string, gate: Causes): str
   return `net::ERR_${failed.failure.toUpperCase()}`;
 }
 
+/**
+ * A message of Playwright's (`net::ERR_… at URL`) with what really happened in Chromium's place. `elsewhere`: the error of
+ * the document that failed last, for a redirect that led away from that URL.
+ */
+export function withTrueNetError(message: string, gate: Causes, elsewhere: string | null): string {
+  const said = /net::ERR_\w+/.exec(message)?.[0];
+  if (said === undefined || !OF_GATE.test(said)) return message;
+  const told = trueNetError(said, / at (\S+)/.exec(message)?.[1] ?? "", gate);
+  return message.replace(said, told === said ? (elsewhere ?? said) : told);
+}
+
 /** A sentence for a failed navigation: what happened, to which URL, what to try. */
 export function describeNetError(chromium_says: string, url: string, gate: Causes = null): string {
   const refusal = refusalBehind(chromium_says, url, gate);

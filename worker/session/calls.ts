@@ -9,6 +9,7 @@ import { ActionFailure, failureOf, late, refused, timedOut } from "#worker/actio
 import { stopLateLoads } from "#worker/actions/loads.ts";
 import { type ActionName, isAction, runAction } from "#worker/actions/run-action.ts";
 import { type PageSnapshot, pageSnapshot } from "#worker/actions/snapshot.ts";
+import { withTrueNetError } from "#worker/fetch/net-errors.ts";
 import type { Engines } from "#worker/llm/engines.ts";
 import type { HubFiles } from "#worker/profile/cache.ts";
 import { saveProfile } from "#worker/profile/save.ts";
@@ -193,6 +194,15 @@ export async function answerCall(
   }
 }
 
+/** What an action threw, with the cause of a connection that was not made. */
+function truly(live: Live, err: unknown): ActionFailure {
+  const failure = failureOf(err);
+  const elsewhere = live.network.lastFailure()?.error ?? null;
+  const message = withTrueNetError(failure.message, live.browser()?.gate ?? null, elsewhere);
+  if (message === failure.message) return failure;
+  return new ActionFailure(failure.kind, { ...failure.error, message });
+}
+
 /** Why a call failed. The loads of an action that ran out of time are its own business, those of all else are seen to here. */
 async function failed(
   live: Live,
@@ -200,7 +210,7 @@ async function failed(
   began: number,
   err: unknown,
 ): Promise<ActionFailure> {
-  const failure = err instanceof DeadlineError ? late(action, timeout_ms) : failureOf(err);
+  const failure = err instanceof DeadlineError ? late(action, timeout_ms) : truly(live, err);
   if (failure.kind !== "timeout" || isAction(action)) return failure;
   const why = await stopLateLoads(live.pendingLoads(), action, began);
   return why === null ? failure : timedOut(`${failure.error.message}; ${why}`);

@@ -50,6 +50,8 @@ export interface SessionDesk {
 /** A page that does not answer must be told before the hub stops waiting (60 s, with the start of a browser). */
 const OPEN_PAGE_MS = 30_000;
 
+const MAX_REASON = 3_000;
+
 interface Opened {
   live: Live;
   releasing: boolean;
@@ -217,7 +219,7 @@ async function openPage(
       await orDialog(live, openFirst(pages.active(), url, OPEN_PAGE_MS));
       return null;
     } catch (err) {
-      return { kind: "page" as const, reason: whyNotOpened(url, failureOf(err)).slice(0, 4_096) };
+      return { kind: "page" as const, reason: whyNotOpened(live, url, failureOf(err)) };
     }
   };
   return Promise.race([work(), stopped]);
@@ -234,13 +236,14 @@ async function orDialog(live: Live, opened: Promise<void>): Promise<void> {
   );
 }
 
-function whyNotOpened(url: string, { kind, message }: ActionFailure): string {
+function whyNotOpened(live: Live, url: string, { kind, message }: ActionFailure): string {
   if (kind === "timeout")
     return `could not open ${shortUrl(url)}: no answer within ${OPEN_PAGE_MS / 1_000} s: check that the worker can reach it`;
   const net_error = /net::ERR_\w+/.exec(message)?.[0];
+  const failed_url = live.network.lastFailure()?.url ?? url;
   return net_error === undefined
-    ? `could not open ${shortUrl(url)}: ${message}`
-    : describeNetError(net_error, url);
+    ? `could not open ${shortUrl(url)}: ${message.slice(0, MAX_REASON)}`
+    : describeNetError(net_error, failed_url, live.browser()?.gate ?? null);
 }
 
 /** The lane, or why it cannot be had. */
