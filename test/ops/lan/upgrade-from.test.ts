@@ -21,6 +21,8 @@ const OTHER = process.env.FLOTILLA_UPGRADE_FROM;
 const HOST = "upgrade1";
 const OLD = "/srv/flotilla/other";
 const HUB = "http://127.0.0.1:8000";
+/** No lane opens the addresses of its hub. */
+const SITE = "http://127.0.0.1:8088/";
 const inMachine = (script: string) => runIn(HOST, script);
 const versionOf = async (program: string) =>
   (await inMachine(`${program} --version`)).trim().replace("flotilla ", "");
@@ -45,7 +47,7 @@ async function blocks(): Promise<string[][]> {
 
 /** Its id; it is running, or waits. */
 async function submitJob(): Promise<string> {
-  const body = JSON.stringify({ url: `${HUB}/openapi.json`, options: { idle_seconds: 0.5 } });
+  const body = JSON.stringify({ url: SITE, options: { idle_seconds: 0.5 } });
   const said = await inMachine(
     `curl -s ${HUB}/jobs -H 'content-type: application/json' -d '${body}'`,
   );
@@ -76,6 +78,9 @@ const tests = (other: string) => {
   beforeAll(async () => {
     await machinesUp(`${HOST}=10.0.0.78`);
     copyFileSync(other, join(SHARED, "other"));
+    await inMachine(
+      "systemd-run -q --unit=site python3 -m http.server 8088 --bind 127.0.0.1 --directory /srv/flotilla",
+    );
     await inMachine(`${OLD} install hub --generate-secret --now; ${untilHub}`);
     await inMachine(
       `WORKER_SECRET=$(sed -n s/^WORKER_SECRET=//p /etc/flotilla/hub.env) ${OLD} install worker main \\
