@@ -2,6 +2,7 @@
 export const BENCH_NAMES = [
   "fetch-job",
   "capture",
+  "egress",
   "assign",
   "lane-turnaround",
   "session-start",

@@ -11,6 +11,7 @@ import { BENCH_NAMES, type BenchName } from "./names.ts";
 const BENCHES: Record<BenchName, () => Promise<Bench>> = {
   "fetch-job": async () => (await import("./fetch-job.ts")).fetchJob,
   capture: async () => (await import("./capture.ts")).capture,
+  egress: async () => (await import("./egress.ts")).egress,
   assign: async () => (await import("./assign.ts")).assign,
   "lane-turnaround": async () => (await import("./lane-turnaround.ts")).laneTurnaround,
   "session-start": async () => (await import("./action.ts")).sessionStart,
