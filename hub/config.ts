@@ -519,15 +519,19 @@ function backupOf(e: z.output<typeof HubEnv>, env: EnvSource): HubConfig["backup
   if (dir === undefined && schedule !== undefined)
     throw new ConfigError("SVC_BACKUP_DIR: is required when SVC_BACKUP_SCHEDULE is set");
   if (dir === undefined) return null;
-  if (/^postgres(ql)?:/i.test(e.SVC_DB_URL ?? "") || /^s3:/i.test(e.SVC_OBJECTS_URL ?? ""))
+  if (/^postgres(ql)?:/i.test(e.SVC_DB_URL ?? ""))
     throw new ConfigError(
-      "SVC_BACKUP_DIR: scheduled backups are of SQLite with bodies in a directory; with Postgres schedule pg_dump or keep its WAL, with S3 switch the bucket's versioning on (README, Backup)",
+      "SVC_BACKUP_DIR: scheduled backups are of SQLite; with Postgres schedule pg_dump or keep its WAL (README, Backup)",
     );
   return Object.freeze({
     dir: resolve(dir),
     schedule: schedule ?? EVERY_NIGHT,
     keep,
-    environment: Object.freeze(commandEnvironment(env)),
+    // It asks the bucket, which may have a certificate of one's own authority.
+    environment: Object.freeze({
+      ...commandEnvironment(env),
+      ...valuesOf(env, ["NODE_EXTRA_CA_CERTS"]),
+    }),
   });
 }
 

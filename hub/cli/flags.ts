@@ -73,7 +73,7 @@ const OBJECTS: Flag = {
   name: "objects-url",
   env: "SVC_OBJECTS_URL",
   value: "URL",
-  help: "where asset bodies go, file:PATH",
+  help: "where asset bodies go, file:PATH or s3://BUCKET",
 };
 const REDIS: Flag = {
   name: "redis-url",
@@ -318,6 +318,10 @@ export const COMMAND_FLAGS: Record<Command, Flag[]> = {
   restore: [
     ...[DB, OBJECTS, DATA, CONFIG],
     { name: "force", help: "replace the data that is there; it is kept beside" },
+    {
+      name: "other-objects",
+      help: "the bodies are in --objects-url now, though the backup names another bucket",
+    },
   ],
 };
 

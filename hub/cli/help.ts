@@ -32,7 +32,7 @@ const ABOUT: Record<Mode | Command, string> = {
   rollback: "put the last version that was healthy back, and start the services with it",
   migrate: "bring the database up to date, as every start of a hub does",
   backup:
-    "write database, objects and plugins of a SQLite hub, running or not, into one file; verify: is FILE whole?",
+    "write database, objects (unless in S3) and plugins of a SQLite hub, running or not, into one file; verify: is FILE whole?",
   restore: "put a backup in the place of a hub's data",
 };
 

@@ -12,6 +12,8 @@ export interface S3Place {
   /** URL of the bucket, without a slash at its end. */
   bucket_url: string;
   bucket: string;
+  /** Origin of the server, without the bucket. */
+  endpoint: string;
   /** Begins every key: empty, or ending with a slash. */
   prefix: string;
   region: string;
@@ -45,6 +47,7 @@ export function readS3Url(text: string): S3Place {
   const virtual = readFlag(url.searchParams.get("virtual_hosted"), amazon && !bucket.includes("."));
   return {
     bucket,
+    endpoint: endpoint.origin,
     region,
     prefix: readPrefix(url.pathname),
     bucket_url: virtual

@@ -1,84 +1,27 @@
-import { afterEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { $ } from "bun";
-import { freePort } from "#test/support/ports.ts";
+import {
+  BLOB,
+  backup,
+  fill,
+  flotilla,
+  MAIN,
+  newDir,
+  restore,
+  startControl,
+} from "#test/support/backup-rig.ts";
 import { startPostgres } from "#test/support/postgres.ts";
-import { type Program, runProgram, startProgram } from "#test/support/program.ts";
-
-const MAIN = join(import.meta.dir, "../../hub/main.ts");
-const dirs: string[] = [];
-const running: Program[] = [];
-afterEach(async () => {
-  for (const program of running.splice(0)) {
-    program.kill("SIGKILL");
-    await program.exited;
-  }
-  for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true, force: true });
-});
-const newDir = () => {
-  const dir = mkdtempSync(join(tmpdir(), "flotilla-backup-test-"));
-  dirs.push(dir);
-  return dir;
-};
-const flotilla = (...words: string[]) => runProgram([process.execPath, MAIN, ...words]);
-const backup = (data: string, to: string) => flotilla("backup", to, "--data-dir", data);
-const restore = (file: string, data: string, ...flags: string[]) =>
-  flotilla("restore", file, "--data-dir", data, ...flags);
-
-/** A control plane in a process of its own, over `data`. */
-async function startControl(data: string) {
-  const url = `http://127.0.0.1:${freePort()}`;
-  const env = { SVC_DATA_DIR: data, SVC_HOST: "127.0.0.1", SVC_PORT: new URL(url).port };
-  const program = startProgram([process.execPath, MAIN, "control"], { env });
-  running.push(program);
-  await program.says("control plane started");
-  const call = async (method: string, path: string, body?: unknown, type = "application/json") => {
-    const answer = await fetch(`${url}/api/v1${path}`, {
-      method,
-      headers: { "content-type": type },
-      body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
-    });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
-    return text;
-  };
-  const stop = async () => {
-    program.kill("SIGTERM");
-    expect(await program.exited).toBe(0);
-  };
-  return { call, stop };
-}
-
-const BLOB = "/plugins/one/blob/a.txt";
-const PLUGIN = { slug: "one", name: "One", version: "1", executor: "command" };
-
-/** Data with a row, an object and a plugin. */
-async function fill(data: string) {
-  mkdirSync(join(data, "plugins/one"), { recursive: true });
-  writeFileSync(
-    join(data, "plugins/one/plugin.json"),
-    JSON.stringify({ ...PLUGIN, argv: ["true"] }),
-  );
-  const control = await startControl(data);
-  await control.call("POST", "/workloads", {
-    slug: "w",
-    executor_type: "command",
-    executor_config: { argv: ["true"] },
-  });
-  await control.call("PUT", BLOB, "the blob", "text/plain");
-  return control;
-}
+import { runProgram, startProgram } from "#test/support/program.ts";
 
 test("§8 a backup of a running hub is one moment of it, and restored it serves the same", async () => {
   const [data, other, out] = [join(newDir(), "data"), join(newDir(), "data"), newDir()];
@@ -141,7 +84,7 @@ test("§8 restore refuses data that is there, a hub that runs, and a backup that
   };
   const manifest = readFileSync(join(unpacked, "manifest.json"), "utf8");
   const newer = await change("newer.tar.gz", () =>
-    writeFileSync(join(unpacked, "manifest.json"), manifest.replace('"format":1', '"format":2')),
+    writeFileSync(join(unpacked, "manifest.json"), manifest.replace('"format":1', '"format":3')),
   );
   const forged = await change("forged.tar.gz", () => {
     writeFileSync(join(unpacked, "manifest.json"), manifest);
@@ -221,14 +164,11 @@ test("§8 kill -9 during backup leaves no file, and during restore the old data 
   expect(existsSync(journal)).toBe(false);
 }, 180_000);
 
-test("§8 backup says what to use for Postgres and S3, and names a database that is not there", async () => {
+test("§8 backup says what to use for Postgres, and names a database that is not there", async () => {
   const env = { SVC_DB_URL: "postgres://a:b@127.0.0.1:9/x" };
   const postgres = await runProgram([process.execPath, MAIN, "backup", "/tmp"], { env });
   expect(postgres.code).toBe(1);
   expect(postgres.stderr).toContain("pg_dump");
-  const objects = ["--objects-url", "s3://bucket/x"];
-  const s3 = await flotilla("backup", "/tmp", "--data-dir", newDir(), ...objects);
-  expect(s3.stderr).toContain("versioning");
   const none = await flotilla("backup", "/tmp", "--data-dir", join(newDir(), "none"));
   expect(none.stderr).toContain("there is no database at");
 }, 120_000);

@@ -30,8 +30,22 @@ app.store = app.context.store = store;
 const percent = (key: string) =>
   encodeURIComponent(key).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
 const xml = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+/** What GetBucketVersioning says; s3rver itself does not know it and lists the bucket. */
+let versioning = "not known";
+function versioningXml(): string {
+  if (versioning === "denied") throw new S3Error("AccessDenied", "Access Denied");
+  if (versioning === "not implemented") throw new S3Error("NotImplemented", "Not implemented");
+  // As S3 writes it for a bucket that never had them.
+  const status = versioning === "never" ? "" : `<Status>${versioning}</Status>`;
+  return `<?xml version="1.0"?><VersioningConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${status}</VersioningConfiguration>`;
+}
 app.middleware.splice(2, 0, async (ctx, next) => {
   const { query, method } = ctx;
+  if (ctx.path === "/.versioning") {
+    versioning = query.is ?? "";
+    ctx.body = "";
+    return;
+  }
   if (ctx.path === "/.state") {
     const uploads = store.openUploads("").map(({ key }) => key);
     const { received, keys } = store;
@@ -48,6 +62,10 @@ app.middleware.splice(2, 0, async (ctx, next) => {
     store.demandEtag(decodeURIComponent(source.split("/").slice(2).join("/")), if_match);
   try {
     await next();
+    if (query.versioning !== undefined && versioning !== "not known") {
+      ctx.type = "application/xml";
+      ctx.body = versioningXml();
+    }
     const listing = typeof ctx.body === "string" ? undefined : ctx.body?.ListBucketResult;
     // s3rver knows no encoding-type, and escapes what it lists twice.
     if (listing && query["encoding-type"] === "url") {

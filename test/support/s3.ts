@@ -18,6 +18,10 @@ export interface TestS3 {
   env(prefix?: string): Record<string, string>;
   /** Bytes of bodies taken since the start, keys of objects and of open uploads in parts, no body without an owner. */
   state(): Promise<{ received: number; keys: string[]; uploads: string[]; tidy: boolean }>;
+  /** What the bucket says of its versions from now on. */
+  setVersioning(
+    is: "Enabled" | "Suspended" | "never" | "denied" | "not implemented" | "not known",
+  ): Promise<void>;
   /** Ends the server at once; clients see their connections break. */
   kill(): Promise<void>;
   /** After `kill`: the same objects at the same address. */
@@ -59,6 +63,9 @@ export async function startS3(): Promise<TestS3> {
     }),
     state: async () =>
       (await (await fetch(`${endpoint}/.state`)).json()) as Awaited<ReturnType<TestS3["state"]>>,
+    setVersioning: async (is) => {
+      await fetch(`${endpoint}/.versioning?is=${encodeURIComponent(is)}`);
+    },
     kill,
     restart: async () => {
       child = spawnServer(dir, port);

@@ -33,7 +33,9 @@ async function fleet(hubs = 2) {
     run: (signal) =>
       new Promise((done, reject) => {
         const end = (failure?: string) =>
-          failure === undefined ? done(`/backups/${making.length}`) : reject(new Error(failure));
+          failure === undefined
+            ? done({ file: `/backups/${making.length}`, warned: "" })
+            : reject(new Error(failure));
         signal.addEventListener("abort", () => reject(new Error("stopped")));
         making.push({ hub, end, signal });
       }),
@@ -158,11 +160,13 @@ test("a schedule that is none, or without a directory, is refused by name", () =
     keep: 7,
     environment: { PATH: "/bin" },
   });
+  expect(load({ ...given, SVC_OBJECTS_URL: "s3://bucket", S3_ACCESS_KEY_ID: "a" })).toMatchObject({
+    ...{ dir: "/b", environment: { PATH: "/bin" } },
+  });
   for (const [env, said] of [
     [{ SVC_BACKUP_SCHEDULE: "0 3 * * *" }, "SVC_BACKUP_DIR: is required"],
     [{ SVC_BACKUP_DIR: "/b", SVC_BACKUP_SCHEDULE: "daily at 3" }, "SVC_BACKUP_SCHEDULE: must be"],
     [{ SVC_BACKUP_DIR: "/b", SVC_DB_URL: "postgres://a@b/c" }, "with Postgres schedule pg_dump"],
-    [{ SVC_BACKUP_DIR: "/b", SVC_OBJECTS_URL: "s3://bucket" }, "the bucket's versioning"],
     [{ SVC_BACKUP_DIR: "/b", SVC_BACKUP_KEEP: "0" }, "SVC_BACKUP_KEEP"],
   ] as const) {
     expect(() => load(env)).toThrow(ConfigError);

@@ -11,13 +11,15 @@ import { nodeVersion } from "#shared/version.ts";
 import { EXIT, UsageError } from "../../cli/exit.ts";
 import { loadHubConfig } from "../../config.ts";
 import { readSnapshot, snapshotSqlite } from "../../db/sqlite-snapshot.ts";
+import { askVersions } from "../../stores/s3-versions.ts";
 import type { CommandDeps } from "../migrate.ts";
 import { CommandRefused } from "../refused.ts";
-import { FORMAT, type Manifest } from "./manifest.ts";
+import { BUCKET_FORMAT, type Bucket, bucketText, FORMAT, type Manifest } from "./manifest.ts";
 import { type Contents, entriesOf } from "./pack.ts";
-import { type Places, placesOf } from "./places.ts";
+import { bucketOf, type Places, pathsOf, placesOf } from "./places.ts";
 import { tellFull } from "./room.ts";
 import { runVerify, verifyBackup } from "./verify.ts";
+import { versionsRisk } from "./versions-risk.ts";
 
 /** As `targetOf` names them; their order is that of their times. */
 const NAMED = /^flotilla-\d{8}T\d{6}Z\.tar\.gz$/;
@@ -27,7 +29,8 @@ const HOST = hostname().replace(/[^A-Za-z0-9.]/g, "_");
 
 /**
  * `flotilla backup FILE|DIR`: database, objects and plugins of a hub in SQLite mode, running or not, in one tar.gz; in a
- * directory the file is named after the time. The file appears whole and verified, or not at all.
+ * directory the file is named after the time. The file appears whole and verified, or not at all. Objects in a bucket are
+ * left to it, and what it does not keep is warned of.
  * `flotilla backup verify FILE`: whether it could be restored.
  * @returns the exit code (`EXIT`).
  */
@@ -49,6 +52,7 @@ async function writeBackup(
 ): Promise<number> {
   const config = loadHubConfig(env, overrides, "control");
   const places = placesOf(config);
+  const bucket = bucketOf(config.objects_url);
   if (!existsSync(places.database))
     throw new CommandRefused(
       `there is no database at ${places.database}: set --data-dir or SVC_DB_URL`,
@@ -60,7 +64,7 @@ async function writeBackup(
   await removeLeftovers(dir);
   const work = await mkdtemp(join(dir, `${WORK_PREFIX}${HOST}-${process.pid}-`));
   try {
-    const manifest = await write(places, join(work, "db"), join(work, "out"), at);
+    const manifest = await write({ places, bucket }, join(work, "db"), join(work, "out"), at);
     await rm(join(work, "db"));
     await verifyBackup(join(work, "out"), work);
     await rename(join(work, "out"), file);
@@ -68,12 +72,24 @@ async function writeBackup(
     const removed = keep === null ? [] : await removeOldest(dir, keep);
     const { size } = await stat(file);
     const { files, missing } = manifest;
+    const left =
+      bucket === null
+        ? null
+        : { ...bucket, versions: await askVersions(config.objects_url, config.object_keys) };
     if (flags.json !== undefined)
-      terminal.out(`${JSON.stringify({ file, size, files: files.length, missing, removed })}\n`);
+      terminal.out(
+        `${JSON.stringify({ file, size, files: files.length, missing, bucket: left, removed })}\n`,
+      );
     else {
       terminal.out(`${file}: ${files.length} files, ${humanSize(size)}\n`);
+      if (left !== null)
+        terminal.out(
+          `it holds the database and plugins; bodies are left to ${bucketText(left)}${left.versions.state === "enabled" ? ", which keeps versions" : ""}\n`,
+        );
       for (const old of removed) terminal.out(`removed ${old}\n`);
     }
+    const risk = left === null ? null : versionsRisk(left, left.versions);
+    if (risk !== null) terminal.err(`flotilla: warning: ${risk.found}: ${risk.advice}\n`);
     if (missing.length > 0)
       terminal.err(
         `flotilla: ${missing.length} objects were deleted while they were copied, or were gone before: ${missing.slice(0, 3).join(", ")}\n`,
@@ -82,7 +98,7 @@ async function writeBackup(
   } catch (err) {
     await rm(work, { recursive: true, force: true });
     // The database is there twice while it is packed.
-    return await tellFull(err, dir, [places.database, ...Object.values(places)]);
+    return await tellFull(err, dir, [places.database, ...pathsOf(places)]);
   } finally {
     await rm(work, { recursive: true, force: true });
   }
@@ -117,7 +133,7 @@ async function targetOf(word: string, at: string, may_be_file: boolean): Promise
 
 /** Database first: what it names was there before, and is copied afterwards. */
 async function write(
-  places: Places,
+  { places, bucket }: { places: Places; bucket: Bucket | null },
   snapshot_file: string,
   out: string,
   at: string,
@@ -126,8 +142,8 @@ async function write(
   const snapshot = await readSnapshot(snapshot_file);
   const contents: Contents = { files: [], modes: [], missing: [] };
   const finish = (): Manifest => ({
-    ...{ format: FORMAT, version: nodeVersion(undefined), created_at: at },
-    ...{ migrations: snapshot.applied, ...contents },
+    ...{ format: bucket === null ? FORMAT : BUCKET_FORMAT, version: nodeVersion(undefined) },
+    ...{ created_at: at, migrations: snapshot.applied, ...contents, bucket },
   });
   // It holds cookies and password hashes.
   const file = await open(out, "wx", 0o600);

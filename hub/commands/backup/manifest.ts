@@ -8,6 +8,21 @@ export const MANIFEST_ENTRY = "manifest.json";
 
 /** Of the layout of the archive; another layout gets another number. */
 export const FORMAT = 1;
+/** Without bodies, which are in `bucket`: a program that does not know the field must not restore it. */
+export const BUCKET_FORMAT = 2;
+
+/** Where bodies are that a backup leaves to the bucket's own tools; no secrets. */
+export const Bucket = z.object({
+  /** Origin of the S3 server. */
+  endpoint: z.string(),
+  bucket: z.string(),
+  /** Begins every key: empty, or ending with a slash. */
+  prefix: z.string(),
+});
+export type Bucket = z.infer<typeof Bucket>;
+
+export const bucketText = ({ endpoint, bucket, prefix }: Bucket): string =>
+  `bucket ${bucket} at ${endpoint}${prefix === "" ? "" : `, below ${prefix}`}`;
 
 /** Permissions of what is restored, where the manifest names no others: as the units' UMask makes them. */
 export const FILE_MODE = 0o640;
@@ -25,5 +40,7 @@ export const Manifest = z.object({
   modes: z.array(z.tuple([z.string(), z.int().min(0)])).default([]),
   /** Keys of objects that rows name and that were gone when their turn came. */
   missing: z.array(z.string()),
+  /** Null: the bodies are in the archive. */
+  bucket: Bucket.nullable().default(null),
 });
 export type Manifest = z.infer<typeof Manifest>;

@@ -60,8 +60,8 @@ function dirNoter(top: string, dir: string, contents: Contents) {
 }
 
 /**
- * The entries of a backup: the snapshot, then the objects and plugins as they are found, then the manifest. What is
- * deleted meanwhile is left out and noted; `contents` is filled as the entries are read.
+ * The entries of a backup: the snapshot, then the objects (unless they are in a bucket) and plugins as they are found,
+ * then the manifest. What is deleted meanwhile is left out and noted; `contents` is filled as the entries are read.
  */
 export async function* entriesOf(
   places: Places,
@@ -70,29 +70,36 @@ export async function* entriesOf(
   contents: Contents,
   finish: () => Manifest,
 ): AsyncGenerator<ArchiveFile> {
-  const seen = new Set<string>();
-  const add = (path: string[], file: string) => readEntry(path, file, contents);
   // The snapshot's own permissions are those of a new file.
   const { mode } = await stat(places.database);
   yield* readEntry([DATABASE_ENTRY], database, contents, mode);
-  const noteObjects = dirNoter(OBJECTS_DIR, places.objects, contents);
-  for await (const path of walk(places.objects)) {
+  if (places.objects !== null) yield* objectEntries(places.objects, snapshot, contents);
+  const notePlugins = dirNoter(PLUGINS_DIR, places.plugins, contents);
+  for await (const path of walk(places.plugins)) {
+    await notePlugins(path);
+    yield* readEntry([PLUGINS_DIR, ...path], join(places.plugins, ...path), contents);
+  }
+  const text = new TextEncoder().encode(`${JSON.stringify(finish())}\n`);
+  yield { path: [MANIFEST_ENTRY], size: text.length, body: chunksOfText(text) };
+}
+
+async function* objectEntries(
+  dir: string,
+  snapshot: Snapshot,
+  contents: Contents,
+): AsyncGenerator<ArchiveFile> {
+  const seen = new Set<string>();
+  const noteObjects = dirNoter(OBJECTS_DIR, dir, contents);
+  for await (const path of walk(dir)) {
     // Jobs that came after the snapshot would be files without a row.
     if (path[0] === "jobs" && !snapshot.job_ids.has(path[1] ?? "")) continue;
     await noteObjects(path);
-    for await (const entry of add([OBJECTS_DIR, ...path], join(places.objects, ...path))) {
+    for await (const entry of readEntry([OBJECTS_DIR, ...path], join(dir, ...path), contents)) {
       seen.add(path.join("/"));
       yield entry;
     }
   }
-  const notePlugins = dirNoter(PLUGINS_DIR, places.plugins, contents);
-  for await (const path of walk(places.plugins)) {
-    await notePlugins(path);
-    yield* add([PLUGINS_DIR, ...path], join(places.plugins, ...path));
-  }
   contents.missing.push(...snapshot.named.filter((key) => !seen.has(key)).sort());
-  const text = new TextEncoder().encode(`${JSON.stringify(finish())}\n`);
-  yield { path: [MANIFEST_ENTRY], size: text.length, body: chunksOfText(text) };
 }
 
 async function* chunksOfText(text: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -1,13 +1,17 @@
 import { resolve } from "node:path";
+import { ConfigError } from "#shared/env.ts";
 import { quoteWord } from "#shared/quote-word.ts";
 import type { HubConfig } from "../../config.ts";
 import { isPostgres, sqlitePath, unsupported } from "../../db/db.ts";
+import { readS3Url } from "../../stores/s3-url.ts";
 import { CommandRefused } from "../refused.ts";
+import type { Bucket } from "./manifest.ts";
 
 /** Where a hub in SQLite mode keeps its data; absolute paths. */
 export interface Places {
   database: string;
-  objects: string;
+  /** Null: bodies are in a bucket, and its own tools keep them. */
+  objects: string | null;
   plugins: string;
 }
 
@@ -20,6 +24,8 @@ function pgDump(db_url: string): string {
   return `pg_dump --format=custom --file=flotilla.dump ${quoteWord(url?.href ?? "DATABASE")}`;
 }
 
+export const isS3 = (objects_url: string): boolean => /^s3:/i.test(objects_url.trim());
+
 /** @throws CommandRefused saying what to use where this program's backup is not the means. */
 export function placesOf({ db_url, objects_url, plugins_dir }: HubConfig): Places {
   if (isPostgres(db_url))
@@ -30,9 +36,21 @@ export function placesOf({ db_url, objects_url, plugins_dir }: HubConfig): Place
   if (file === null) throw unsupported(db_url);
   if (file === ":memory:") throw new CommandRefused("a database in memory cannot be backed up");
   const [, dir] = /^file:(?:\/\/)?(.+)$/is.exec(objects_url.trim()) ?? [];
-  if (dir === undefined)
-    throw new CommandRefused(
-      "backup and restore are for bodies in a directory. For S3: switch the bucket's versioning on, and keep the database with sqlite3 FILE '.backup COPY' before it",
+  if (dir === undefined && !isS3(objects_url))
+    throw new ConfigError(
+      `SVC_OBJECTS_URL: ${JSON.stringify(objects_url)} is not supported; use file:<directory> or s3://bucket`,
     );
-  return { database: resolve(file), objects: resolve(dir), plugins: resolve(plugins_dir) };
+  const objects = dir === undefined ? null : resolve(dir);
+  return { database: resolve(file), objects, plugins: resolve(plugins_dir) };
+}
+
+/** The paths that there are. */
+export const pathsOf = ({ database, objects, plugins }: Places): string[] =>
+  [database, objects, plugins].filter((path) => path !== null);
+
+/** Where bodies are that a backup leaves alone; null: they are in a directory. @throws ConfigError for a wrong URL. */
+export function bucketOf(objects_url: string): Bucket | null {
+  if (!isS3(objects_url)) return null;
+  const { endpoint, bucket, prefix } = readS3Url(objects_url);
+  return { endpoint, bucket, prefix };
 }

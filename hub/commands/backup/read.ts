@@ -5,8 +5,8 @@ import { type ArchiveFile, readTar } from "#shared/archive/read-tar.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { CommandRefused } from "../refused.ts";
 import {
+  BUCKET_FORMAT,
   DATABASE_ENTRY,
-  FORMAT,
   MANIFEST_ENTRY,
   Manifest,
   OBJECTS_DIR,
@@ -84,7 +84,7 @@ async function readManifest({ body, size }: ArchiveFile): Promise<Manifest> {
   const text = Buffer.concat(chunks).toString();
   const read = Manifest.safeParse(parse(text));
   if (!read.success) throw new CommandRefused("the manifest of the backup cannot be read");
-  if (read.data.format > FORMAT)
+  if (read.data.format > BUCKET_FORMAT)
     throw new CommandRefused(
       `the backup was written by a newer version (${read.data.version}): restore it with that one`,
     );
@@ -101,7 +101,7 @@ const parse = (text: string): unknown => {
 
 function compare(
   file: string,
-  { files }: Manifest,
+  { files, missing, bucket }: Manifest,
   found: Map<string, { size: number; sha256: string }>,
 ): void {
   for (const [name, size, sha256] of files) {
@@ -111,6 +111,11 @@ function compare(
         `${file}: ${name} is not what the manifest says: the backup is damaged`,
       );
   }
+  const has_objects = files.some(([name]) => name.startsWith(`${OBJECTS_DIR}/`));
+  if (bucket !== null && (has_objects || missing.length > 0))
+    throw new CommandRefused(
+      `${file}: names bodies of its own, although its manifest leaves them to a bucket`,
+    );
   if (found.size !== files.length || !found.has(DATABASE_ENTRY))
     throw new CommandRefused(`${file}: holds other files than its manifest names`);
 }

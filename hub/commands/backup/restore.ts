@@ -1,13 +1,14 @@
 import { existsSync } from "node:fs";
 import { chown, mkdir, readdir, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { EXIT } from "../../cli/exit.ts";
-import { loadHubConfig } from "../../config.ts";
+import { type HubConfig, loadHubConfig } from "../../config.ts";
 import { lockSqlite } from "../../db/sqlite-snapshot.ts";
 import type { CommandDeps } from "../migrate.ts";
 import { CommandRefused } from "../refused.ts";
-import { DIR_MODE } from "./manifest.ts";
-import { type Places, placesOf } from "./places.ts";
+import { bucketText, DIR_MODE, type Manifest } from "./manifest.ts";
+import { bucketOf, type Places, pathsOf, placesOf } from "./places.ts";
 import { type Owner, stageBackup } from "./stage.ts";
 import { type Move, readJournal, swap } from "./swap.ts";
 
@@ -15,7 +16,8 @@ const STAGED = ".restore";
 const ASIDE = ".before-restore";
 
 const each = (places: Places, change: (path: string) => string): Places => ({
-  ...{ database: change(places.database), objects: change(places.objects) },
+  database: change(places.database),
+  objects: places.objects === null ? null : change(places.objects),
   plugins: change(places.plugins),
 });
 
@@ -29,13 +31,14 @@ export async function runRestore(
   [word = ""]: string[],
   { env, overrides, flags, terminal }: CommandDeps,
 ): Promise<number> {
-  const places = placesOf(loadHubConfig(env, overrides, "control"));
+  const config = loadHubConfig(env, overrides, "control");
+  const configured = placesOf(config);
   const file = resolve(word);
   if (!(await stat(file).catch(() => null))?.isFile())
     throw new CommandRefused(`${file} is not a file`);
-  const { database } = places;
+  const { database } = configured;
   await mkdir(dirname(database), { recursive: true, mode: DIR_MODE });
-  const owners = await ownersOf(places);
+  const owners = await ownersOf(configured);
   const unlock = await lock(database);
   try {
     // The lock's file outlives this command, and the hub has to take it.
@@ -47,14 +50,21 @@ export async function runRestore(
       terminal.out(`finished the restore of ${begun.backup} that was cut off\n`);
       if (begun.backup === file) return EXIT.ok;
     }
-    await refuseMountPoints(places);
-    if (flags.force === undefined) await refuseData(places);
-    const staged = each(places, (path) => path + STAGED);
+    await refuseMountPoints(configured);
+    if (flags.force === undefined) await refuseData(configured);
+    const staged = each(configured, (path) => path + STAGED);
     await clear(staged);
-    const manifest = await stageBackup(file, staged, owners).catch(async (err) => {
-      await clear(staged);
-      throw err;
-    });
+    const manifest = await stageBackup(file, staged, owners)
+      .then((found) => {
+        if (flags["other-objects"] === undefined) refuseOtherObjects(found, config);
+        return found;
+      })
+      .catch(async (err) => {
+        await clear(staged);
+        throw err;
+      });
+    // Bodies that are not in the backup stay as they are, wherever they are.
+    const places = manifest.bucket === null ? configured : { ...configured, objects: null };
     const aside = each(places, (path) => path + ASIDE);
     await clear(aside);
     for (const end of ["-wal", "-shm"]) await rm(aside.database + end, { force: true });
@@ -62,7 +72,11 @@ export async function runRestore(
     terminal.out(
       `restored ${manifest.files.length} files of ${manifest.created_at}, written by version ${manifest.version}\n`,
     );
-    const kept = Object.values(aside).filter((path) => existsSync(path));
+    if (places.objects === null)
+      terminal.out(
+        `bodies are as they were in ${bodiesOf(config)}: the backup has none; flotilla doctor hub looks whether those that the database names are there\n`,
+      );
+    const kept = pathsOf(aside).filter((path) => existsSync(path));
     if (kept.length > 0)
       terminal.out(`what was there is kept as ${kept.join(", ")}: delete it when all is well\n`);
     if (manifest.missing.length > 0)
@@ -88,7 +102,26 @@ async function ownersOf({
   };
   const around = await ownerOf(dirname(database));
   const of = async (dir: string) => (await ownerOf(dir)) ?? (await ownerOf(dirname(dir))) ?? around;
-  return { database: around, objects: await of(objects), plugins: await of(plugins) };
+  return {
+    database: around,
+    objects: objects === null ? null : await of(objects),
+    plugins: await of(plugins),
+  };
+}
+
+const bodiesOf = ({ objects_url }: Pick<HubConfig, "objects_url">): string => {
+  const bucket = bucketOf(objects_url);
+  return bucket === null ? objects_url.replace(/^file:(\/\/)?/i, "") : bucketText(bucket);
+};
+
+/** A database must come to the bodies that it names. */
+function refuseOtherObjects({ bucket }: Manifest, config: HubConfig): void {
+  const theirs = bucket === null ? "in itself" : `in ${bucketText(bucket)}`;
+  const own = bucketOf(config.objects_url);
+  if (isDeepStrictEqual(bucket, own)) return;
+  throw new CommandRefused(
+    `the backup has its bodies ${theirs}, and SVC_OBJECTS_URL names ${bodiesOf(config)}: name the same, or give --other-objects when the bodies are there now`,
+  );
 }
 
 const lock = (database: string): Promise<() => void> =>
@@ -98,8 +131,8 @@ const lock = (database: string): Promise<() => void> =>
     );
   });
 
-async function clear({ database, objects, plugins }: Places): Promise<void> {
-  for (const path of [database, objects, plugins]) await rm(path, { recursive: true, force: true });
+async function clear(places: Places): Promise<void> {
+  for (const path of pathsOf(places)) await rm(path, { recursive: true, force: true });
 }
 
 async function isFilled(dir: string): Promise<boolean> {
@@ -108,7 +141,9 @@ async function isFilled(dir: string): Promise<boolean> {
 }
 
 const hasData = async ({ database, objects, plugins }: Places): Promise<boolean> =>
-  existsSync(database) || (await isFilled(objects)) || (await isFilled(plugins));
+  existsSync(database) ||
+  (objects !== null && (await isFilled(objects))) ||
+  (await isFilled(plugins));
 
 async function refuseData(places: Places): Promise<void> {
   if (await hasData(places))
@@ -119,7 +154,7 @@ async function refuseData(places: Places): Promise<void> {
 
 /** What is exchanged by renaming must lie in its parent's file system. */
 async function refuseMountPoints({ objects, plugins }: Places): Promise<void> {
-  for (const path of [objects, plugins]) {
+  for (const path of [objects, plugins].filter((dir) => dir !== null)) {
     const [own, parent] = await Promise.all(
       [path, dirname(path)].map((at) => stat(at).catch(() => null)),
     );
@@ -133,10 +168,11 @@ async function refuseMountPoints({ objects, plugins }: Places): Promise<void> {
 function movesOf(places: Places, staged: Places, aside: Places): Move[] {
   const wal = { target: `${places.database}-wal`, staged: null, aside: `${aside.database}-wal` };
   const shm = { target: `${places.database}-shm`, staged: null, aside: `${aside.database}-shm` };
-  const move = (name: keyof Places): Move => {
-    const from = existsSync(staged[name]) ? staged[name] : null;
-    return { target: places[name], staged: from, aside: aside[name] };
+  const move = (name: keyof Places): Move[] => {
+    const [target, from, to] = [places[name], staged[name], aside[name]];
+    if (target === null || from === null || to === null) return [];
+    return [{ target, staged: existsSync(from) ? from : null, aside: to }];
   };
   // The log of the old database must not lie beside the new one.
-  return [wal, shm, move("database"), move("objects"), move("plugins")];
+  return [wal, shm, ...move("database"), ...move("objects"), ...move("plugins")];
 }

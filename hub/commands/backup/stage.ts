@@ -54,8 +54,14 @@ const PLACES: Record<string, keyof Places> = {
 /** The reader has refused every other entry. */
 const placeOf = ([top = ""]: string[]): keyof Places => PLACES[top] ?? "objects";
 
-const pathIn = (staged: Places, path: string[]): string =>
-  join(staged[placeOf(path)], ...path.slice(1));
+function pathIn(staged: Places, path: string[]): string {
+  const top = staged[placeOf(path)];
+  if (top === null)
+    throw new CommandRefused(
+      "the backup holds bodies, and SVC_OBJECTS_URL names a bucket: give --objects-url file:DIR to restore them into a directory",
+    );
+  return join(top, ...path.slice(1));
+}
 
 type Made = Map<string, "file" | "directory">;
 

@@ -10,7 +10,14 @@ import { pendingOf } from "../../db/schema-state.ts";
 import { readSnapshot } from "../../db/sqlite-snapshot.ts";
 import type { CommandDeps } from "../migrate.ts";
 import { CommandRefused } from "../refused.ts";
-import { DATABASE_ENTRY, type Manifest, OBJECTS_DIR, PLUGINS_DIR } from "./manifest.ts";
+import {
+  type Bucket,
+  bucketText,
+  DATABASE_ENTRY,
+  type Manifest,
+  OBJECTS_DIR,
+  PLUGINS_DIR,
+} from "./manifest.ts";
 import { readBackup } from "./read.ts";
 import { demandRoom } from "./room.ts";
 
@@ -28,6 +35,8 @@ export interface BackupContents {
   /** `pending`: migrations that the next start would apply after a restore with this program. */
   database: { size: number; migrations: number; pending: string[]; jobs: number };
   objects: Part;
+  /** Where bodies are that are not in it; null: they are in it. */
+  bucket: Bucket | null;
   plugins: Part;
   /** Keys of objects that rows name and that are not in it. */
   missing: string[];
@@ -82,6 +91,7 @@ export async function verifyBackup(file: string, scratch = tmpdir()): Promise<Ba
       },
       objects: partOf(manifest, OBJECTS_DIR),
       plugins: partOf(manifest, PLUGINS_DIR),
+      bucket: manifest.bucket,
       missing: missingOf(manifest, named),
     };
   } finally {
@@ -99,7 +109,8 @@ function partOf({ files }: Manifest, top: string): Part {
   return part;
 }
 
-function missingOf({ files }: Manifest, named: string[]): string[] {
+function missingOf({ files, bucket }: Manifest, named: string[]): string[] {
+  if (bucket !== null) return [];
   const there = new Set(files.map(([path]) => path));
   return named.filter((key) => !there.has(`${OBJECTS_DIR}/${key}`)).sort();
 }
@@ -107,7 +118,7 @@ function missingOf({ files }: Manifest, named: string[]): string[] {
 const SHOWN = 3;
 
 function linesOf(file: string, contents: BackupContents): string {
-  const { created_at, version, database, objects, plugins, missing } = contents;
+  const { created_at, version, database, objects, plugins, bucket, missing } = contents;
   const part = ({ files, size }: Part) => `${files} files, ${humanSize(size)}`;
   const schema =
     database.pending.length === 0
@@ -116,7 +127,7 @@ function linesOf(file: string, contents: BackupContents): string {
   const lines = [
     `${file} is whole: written at ${created_at} by version ${version}`,
     `database: SQLite, ${humanSize(database.size)}, ${database.jobs} jobs, ${database.migrations} migrations, ${schema}`,
-    `objects:  ${part(objects)}`,
+    `objects:  ${bucket === null ? part(objects) : `not in it; they are in ${bucketText(bucket)}`}`,
     `plugins:  ${part(plugins)}`,
   ];
   if (missing.length > 0)

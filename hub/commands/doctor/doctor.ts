@@ -4,6 +4,7 @@ import { EXIT, UsageError } from "../../cli/exit.ts";
 import { createHubClient } from "../../cli/hub-client.ts";
 import { formatTable, type Terminal } from "../../cli/print.ts";
 import { loadHubConfig } from "../../config.ts";
+import { isS3 } from "../backup/places.ts";
 import { ROLES, type Role } from "../install/roles.ts";
 import type { CommandDeps } from "../migrate.ts";
 import { checkBodies } from "./bodies.ts";
@@ -34,6 +35,7 @@ import { checkOwnUpdates } from "./own-updates.ts";
 import { checkSandbox } from "./sandbox.ts";
 import { checkObjects, checkRedis } from "./stores.ts";
 import { checkUpdates } from "./updates.ts";
+import { checkVersions } from "./versions.ts";
 
 const DEFAULT_HUB = "http://localhost:8000";
 
@@ -92,6 +94,7 @@ async function checkServer(deps: CheckDeps, role: "hub" | "control"): Promise<Ch
       ? []
       : [told("hubs", () => checkHubs(redis_url, redis_prefix))]),
     told("objects", () => checkObjects(config)),
+    ...(isS3(config.objects_url) ? [told("bucket versions", () => checkVersions(config))] : []),
     told("bodies", () => checkBodies(config)),
     told("worker updates", () => checkUpdates(config)),
     ...(role === "hub"

@@ -6,6 +6,7 @@ import type { Degraded } from "#shared/schema/health.ts";
 import type { HubConfig } from "../../config.ts";
 import type { Db } from "../../db/types.ts";
 import { NEVER, tickAfter } from "../cron.ts";
+import type { MadeBackup } from "./run-backup.ts";
 
 /**
  * Scheduled backups (`SVC_BACKUP_DIR`). One row of the settings' table holds when the next is due and who makes it: each
@@ -47,8 +48,8 @@ export interface BackupContext {
   readonly backup: NonNullable<HubConfig["backup"]>;
   /** Of this process, among those of the fleet. */
   readonly hub: string;
-  /** Makes, verifies and names one, and removes those beyond `keep`. @returns its file. */
-  readonly run: (signal: AbortSignal) => Promise<string>;
+  /** Makes, verifies and names one, and removes those beyond `keep`. */
+  readonly run: (signal: AbortSignal) => Promise<MadeBackup>;
 }
 
 /** @throws ConfigError for a schedule that names no time to come. */
@@ -130,7 +131,10 @@ async function makeOne(ctx: BackupContext, begun: BackupState, signal: AbortSign
     }
   })();
   const made = await ctx.run(both).then(
-    (file): LastBackup => ({ at: clock.now(), ok: true, said: file }),
+    ({ file, warned }): LastBackup => {
+      if (warned !== "") log.warn({ file, warned }, "the backup does not bring back everything");
+      return { at: clock.now(), ok: true, said: file };
+    },
     (err): LastBackup => ({ at: clock.now(), ok: false, said: errorMessage(err) }),
   );
   stop.abort();
