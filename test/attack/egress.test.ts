@@ -349,4 +349,31 @@ describe("a page of a lane cannot connect to what belongs to the fleet", () => {
     },
     SLOW_MS,
   );
+
+  test(
+    "requests that hang do not stop a lane before there are 99 of them",
+    async () => {
+      let hanging = 0;
+      const all = Promise.withResolvers<void>();
+      site.on("/hang", async (_req, res) => {
+        hanging += 1;
+        if (hanging === 90) all.resolve();
+        await all.promise;
+        res.end("x");
+      });
+      // Six to a host is the browser's own limit, and 32 to a proxy what it begins with.
+      const { outcome } = await visit(
+        "/many",
+        `<!doctype html><title>hung</title><script type=module>
+          const hosts = Array.from({ length: 15 }, (_, i) => "h" + i + ".localhost:${site.port}");
+          const asked = hosts.flatMap((host) => Array.from({ length: 6 }, (_, i) =>
+            fetch("http://" + host + "/hang?" + i, { mode: "no-cors" })));
+          await Promise.all(asked);
+          document.title = asked.length + " answered";
+        </script>`,
+      );
+      expect(outcome).toMatchObject({ status: "completed", title: "90 answered" });
+    },
+    SLOW_MS,
+  );
 });

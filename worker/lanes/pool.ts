@@ -74,6 +74,8 @@ const NO_SANDBOX =
   "Chromium gets no sandbox on this machine; `flotilla doctor worker` says what keeps it from one. " +
   "To open pages without it all the same, set SVC_BROWSER_SANDBOX=off";
 
+const PROXY_VARIABLE = /^(https?|all)_proxy$/i;
+
 /** Two lanes that boot in the same instant slow each other down. */
 const STAGGER_MS = 100;
 
@@ -150,6 +152,11 @@ async function openWorkshop({ config, log, clock, egress }: LanePoolDeps): Promi
   const { chromium, xvnc } = findPrograms(config.browser.program, config.lanes.headless, path);
   const { sandbox } = config.browser;
   const user = findBrowserUser(config.browser.user, sandbox);
+  if (Object.keys(config.browser.environment).some((name) => PROXY_VARIABLE.test(name)))
+    log.warn(
+      {},
+      "lanes go out through the worker's own gate: http_proxy, https_proxy and all_proxy have no effect on them",
+    );
   if (sandbox === "off")
     log.warn(
       {},
