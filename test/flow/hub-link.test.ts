@@ -17,6 +17,7 @@ const workers = async () => (await hub.call("GET", "/workers")).body.workers;
 test("§4.3 WS /workers/{worker_id}/link (§6.2): a registration is answered with the hub's version, an upload token and the base URL", async () => {
   await start({ env: { PUBLIC_BASE_URL: "http://hub.test:8000" } });
   const worker = await hub.worker();
+  const port = Number(new URL(hub.url).port);
   expect(await worker.registered).toEqual({
     type: "HubRegistered",
     expected_worker_version: "test",
@@ -24,6 +25,11 @@ test("§4.3 WS /workers/{worker_id}/link (§6.2): a registration is answered wit
     public_base_url: "http://hub.test:8000",
     heartbeat_interval_ms: 15_000,
     late_uploads: true,
+    // What its lanes may not open.
+    fleet_places: [
+      { host: "hub.test", from: 8000, to: 8000, is: "hub" },
+      { host: "127.0.0.1", from: port, to: port, is: "hub" },
+    ],
   });
 });
 
