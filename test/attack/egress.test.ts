@@ -206,7 +206,7 @@ async function visit(path: string, html: string) {
   });
   return lane.run({
     url: `${site.origin}${path}`,
-    options: { wait_seconds: 60, max_wait_seconds: 90, idle_seconds: 1 },
+    options: { wait_seconds: 60, max_wait_seconds: 180, idle_seconds: 1 },
   });
 }
 
@@ -276,7 +276,7 @@ describe("a page of a lane cannot connect to what belongs to the fleet", () => {
       });
       const { outcome, log } = await lane.run({
         url: `${site.origin}/own`,
-        options: { wait_seconds: 60, max_wait_seconds: 90, idle_seconds: 1 },
+        options: { wait_seconds: 60, max_wait_seconds: 180, idle_seconds: 1 },
         onBrowser: ({ cdp_port, gate }) => {
           own = ["127.0.0.1", "localhost.", "rebound.test", "[::1]"].flatMap((host) =>
             [cdp_port, gate?.port ?? 0].map((port) => `${host}:${port}`),
