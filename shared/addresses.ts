@@ -1,4 +1,4 @@
-import { isIP } from "node:net";
+import { ipFamily } from "./ip-family.ts";
 import { METADATA_NAMES, METADATA_V4, METADATA_V6 } from "./metadata-hosts.ts";
 
 /** `public` is everything that is none of the others. */
@@ -25,7 +25,7 @@ export const isMetadataHost = (host: string): boolean =>
 export function classifyAddress(raw: string): AddressClass | null {
   const address = canonicalAddress(raw);
   if (address === null) return null;
-  return isIP(address) === 4 ? classifyV4(address) : classifyV6(address);
+  return ipFamily(address) === 4 ? classifyV4(address) : classifyV6(address);
 }
 
 /** Whether nothing may be sent to this host: a cloud's metadata service or a link-local address (a name may still mean one). */
@@ -35,10 +35,10 @@ export const isRefusedHost = (host: string): boolean =>
 /** As URL parsing writes it: `0x7f.1` → `127.0.0.1`, `0:0:0:0:0:0:0:1` → `::1`. */
 export function canonicalAddress(raw: string): string | null {
   const bare = raw.replace(/^\[|\]$/g, "").replace(/%.*$/, "");
-  const host = isIP(bare) === 6 ? `[${bare}]` : bare;
+  const host = ipFamily(bare) === 6 ? `[${bare}]` : bare;
   if (!URL.canParse(`http://${host}/`)) return null;
   const parsed = new URL(`http://${host}/`).hostname.replace(/^\[|\]$/g, "");
-  return isIP(parsed) === 0 ? null : parsed;
+  return ipFamily(parsed) === 0 ? null : parsed;
 }
 
 /** The number an address stands for; an IPv4 address inside an IPv6 one (mapped, NAT64, 6to4) is IPv4. Null when it is none. */
@@ -47,7 +47,7 @@ export function plainAddress(raw: string): { family: 4 | 6; bits: bigint } | nul
   if (address === null) return null;
   const join = (parts: readonly number[], width: bigint) =>
     parts.reduce((sum, part) => (sum << width) | BigInt(part), 0n);
-  if (isIP(address) === 4) return { family: 4, bits: join(address.split(".").map(Number), 8n) };
+  if (ipFamily(address) === 4) return { family: 4, bits: join(address.split(".").map(Number), 8n) };
   const groups = expandV6(address);
   const embedded = embeddedV4(groups);
   return embedded === null

@@ -1,6 +1,6 @@
-import { isIP } from "node:net";
 import { z } from "@hono/zod-openapi";
 import { canonicalAddress, plainAddress } from "./addresses.ts";
+import { ipFamily } from "./ip-family.ts";
 
 /**
  * Where lanes may connect to. `open`: everywhere but to what is always refused. `public`: no loopback, no private ranges.
@@ -31,7 +31,7 @@ const HOST_GLOB = /^[a-z0-9_*?-]+(\.[a-z0-9_*?-]+)*\.?$/i;
  */
 export function parseEgressRule(raw: string): EgressRule | null {
   // An address with colons has a port only behind brackets.
-  const bare_v6 = isIP(raw.replace(/\/\d+$/, "")) === 6;
+  const bare_v6 = ipFamily(raw.replace(/\/\d+$/, "")) === 6;
   const bracketed = /^\[([^\]]+)\](\/\d{1,3})?(?::(.+))?$/.exec(raw);
   const plain = /^([^:[\]]+)(?::(.+))?$/.exec(raw);
   const [target, spec] = bare_v6
@@ -43,7 +43,7 @@ export function parseEgressRule(raw: string): EgressRule | null {
   if (spec !== undefined && ports === null) return null;
   const range = parseRange(target);
   if (range) return { ...range, ports };
-  if (isIP(target.split("/")[0] ?? "") !== 0 || !HOST_GLOB.test(target)) return null;
+  if (ipFamily(target.split("/")[0] ?? "") !== 0 || !HOST_GLOB.test(target)) return null;
   return { kind: "host", pattern: globOf(target), ports };
 }
 
@@ -57,14 +57,16 @@ function parseRange(
   target: string,
 ): { kind: "range"; bits: bigint; prefix: number; family: 4 | 6 } | null {
   const [address = "", length] = target.split("/");
-  if (isIP(address) === 0) return null;
+  if (ipFamily(address) === 0) return null;
   const plain = plainAddress(address);
   if (plain === null) return null;
   const { family, bits } = plain;
   const most = family === 4 ? 32 : 128;
   // A range of mapped addresses is written with the length of the long form.
   const given =
-    length === undefined ? most : Number(length) - (isIP(address) === 6 && family === 4 ? 96 : 0);
+    length === undefined
+      ? most
+      : Number(length) - (ipFamily(address) === 6 && family === 4 ? 96 : 0);
   return Number.isInteger(given) && given >= 0 && given <= most
     ? { kind: "range", bits, prefix: given, family }
     : null;
