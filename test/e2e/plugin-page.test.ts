@@ -62,11 +62,18 @@ test("a plugin's page runs its script and shows its blob, and has no part in the
   await context.close();
 }, 30_000);
 
-test("a hostile page stored as a blob is shown and runs nothing", async () => {
+test("a hostile page stored as a blob is saved, not shown", async () => {
   await putBlob("<title>before</title><script>document.title = 'ran'</script>", "text/html");
   const page = await browser.newPage();
-  await page.goto(api("/blob/top.svg"));
-  expect(await page.title()).toBe("before");
-  expect(await page.evaluate("self.origin")).toBe("null");
+  const download = page.waitForEvent("download");
+  const shown = page.goto(api("/blob/top.svg")).then(
+    () => true,
+    () => false,
+  );
+  expect((await download).suggestedFilename()).toBe("top.svg");
+  expect(await shown).toBe(false);
+  expect(page.url()).toBe("about:blank");
+  const { headers } = await fetch(api("/blob/top.svg"));
+  expect(headers.get("content-security-policy")).toStartWith("sandbox; default-src 'none'");
   await page.close();
 }, 30_000);
