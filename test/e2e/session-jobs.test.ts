@@ -1,8 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
 import { BROWSER_STARTING } from "#shared/link/messages.ts";
 import { JobOptions } from "#shared/schema/job.ts";
 import type { Tab } from "#shared/schema/session.ts";
+import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/chromium.ts";
 import { until } from "#test/support/fleet-process.ts";
+import { freePort } from "#test/support/ports.ts";
 import {
   browserProcess,
   callsOf,
@@ -164,53 +170,30 @@ describe("sessions of jobs (§2.2, §3.3)", () => {
 
 describe("attach (§2.2)", () => {
   test("a job runs in a new tab of a browser that somebody else runs, and closes only that", async () => {
-    const other = await rig.open({ lane_idx: 1, url: at("/cookie") });
-    const cdp = new URL(browserProcess(rig).cdp_url);
-    // The lanes' own ports are refused, so the other browser is reached through a port that is nobody's.
-    const relay = Bun.listen<{ to: Bun.Socket<Bun.Socket> | null; early: Buffer[] }>({
-      hostname: "127.0.0.1",
-      port: 0,
-      socket: {
-        open: (from) => {
-          from.data = { to: null, early: [] };
-          void Bun.connect<Bun.Socket>({
-            hostname: "127.0.0.1",
-            port: Number(cdp.port),
-            socket: {
-              open: (to) => {
-                const { early } = from.data;
-                from.data.to = to as Bun.Socket<Bun.Socket>;
-                for (const bytes of early) to.write(bytes);
-              },
-              data: (_to, bytes) => void from.write(bytes),
-              close: () => void from.end(),
-            },
-          });
-        },
-        data: ({ data: { to, early } }, bytes) => {
-          if (to) to.write(bytes);
-          else early.push(Buffer.from(bytes));
-        },
-        close: ({ data }) => void data.to?.end(),
-      },
+    const own = await rig.open({ lane_idx: 1, url: at("/cookie") });
+    const own_port = new URL(browserProcess(rig).cdp_url).port;
+    const [port, dir] = [freePort(), mkdtempSync(join(tmpdir(), "flotilla-attach-"))];
+    const other = await chromium.launchPersistentContext(dir, {
+      executablePath: chromiumPath(),
+      args: [...CHROMIUM_FLAGS, `--remote-debugging-port=${port}`],
     });
+    await other.pages()[0]?.goto(at("/cookie"));
     let warm = laneWarm(rig.peer, 0);
-    assign("attach", at("/second"), { attach: String(relay.port) });
+    assign("attach", at("/second"), { attach: String(port) });
     expect(await result("attach")).toMatchObject({ status: "completed", title: "Second" });
     expect(site.hits.findLast(({ path }) => path === "/second")?.headers.cookie).toBe("seen=yes");
-    const until = performance.now() + 5_000;
-    let tabs = await other.get<Tab[]>("tabs");
-    while (tabs.length > 1 && performance.now() < until) tabs = await other.get<Tab[]>("tabs");
-    expect(tabs).toMatchObject([{ url: at("/cookie") }]);
-    relay.stop(true);
+    await until("the end of the job's tab", 20_000, () => other.pages().length === 1);
+    expect(other.pages()[0]?.url()).toBe(at("/cookie"));
+    await other.close();
+    rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
     await warm;
 
     warm = laneWarm(rig.peer, 0);
-    assign("own", at("/"), { attach: cdp.port });
+    assign("own", at("/"), { attach: own_port });
     expect((await result("own")).error).toContain("own lanes");
     await warm;
     assign("nobody", at("/"), { attach: "127.0.0.1:1" });
     expect((await result("nobody")).error).toContain("nothing answers at 127.0.0.1:1");
-    await other.close();
+    await own.close();
   }, 60_000);
 });
