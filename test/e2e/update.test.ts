@@ -246,12 +246,13 @@ test(
         }),
       );
 
+    const site = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response("hello") });
     const submitted: string[] = [];
     let submitting = false;
     // Two of the workers have real browsers until they follow their hub.
     const submit = async () => {
       while (submitting) {
-        const answer = await call("/jobs", { url: `${url}/health` }).catch(() => null);
+        const answer = await call("/jobs", { url: site.url.href }).catch(() => null);
         if (answer?.job_id) submitted.push(String(answer.job_id));
         await Bun.sleep(100);
       }
@@ -290,6 +291,7 @@ test(
     await until("the end of every turn", SLOW_MS, async () =>
       (await workers()).every(({ update }) => !update),
     );
+    await site.stop(true);
   },
   3 * SLOW_MS * (2 + 2 * ROUNDS),
 );
