@@ -1,5 +1,6 @@
 import {
   appendFileSync,
+  chmodSync,
   existsSync,
   mkdtempSync,
   readdirSync,
@@ -241,6 +242,8 @@ export async function startFleet(options: FleetOptions = {}): Promise<FleetProce
   const lanes = options.lanes ?? 2;
   const program = options.program ?? [process.execPath, MAIN];
   const dir = mkdtempSync(join(tmpdir(), "flotilla-fleet-"));
+  // The browsers of root's workers are another account's.
+  chmodSync(dir, 0o711);
   const port = freePort();
   const dialled = (await options.dialPort?.(port)) ?? port;
   const lane_ports = lanePorts();
