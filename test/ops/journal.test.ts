@@ -97,6 +97,8 @@ test("the words of a browser that dies keep the priority on each of their lines"
     const browser = join(dir, "browser");
     writeFileSync(browser, "#!/bin/sh\nprintf 'first words\\n<0>last words\\n' >&2\nexit 9\n");
     chmodSync(browser, 0o755);
+    // Root's browser is another account's.
+    chmodSync(dir, 0o711);
     const env = {
       HUB_URL: "ws://127.0.0.1:9",
       SVC_CHROMIUM: browser,
