@@ -94,10 +94,10 @@ const on_disk = process.env.FLOTILLA_TEST_OBJECTS !== "s3";
 if (on_disk)
   test("an archive larger than memory should hold is streamed, and a reader that leaves closes the body it was at", async () => {
     const job = await run();
-    // The store's own file is made large without the hub receiving it: 350 MB of holes.
+    // The store's own file is made large without the hub receiving it: 700 MB of holes.
     await worker.putAsset(job, "small", { name: "big.mp4", kind: "video", mime: "video/mp4" });
     const path = join(hub.data_dir, "objects", "jobs", job.job_id, "assets", "big.mp4");
-    await $`truncate -s 350M ${path}`;
+    await $`truncate -s 700M ${path}`;
     const url = `${hub.url}/jobs/${job.job_id}/assets.zip`;
     const rss = process.memoryUsage.rss();
     let peak = 0;
@@ -107,9 +107,9 @@ if (on_disk)
       bytes += chunk.length;
       peak = Math.max(peak, process.memoryUsage.rss());
     }
-    expect(bytes).toBeGreaterThan(350 * 1024 * 1024);
-    // Server and client are one process here.
-    expect((peak - rss) / 1024 / 1024).toBeLessThan(250);
+    expect(bytes).toBeGreaterThan(700 * 1024 * 1024);
+    // Server and client are one process here, and what they have read is collected when it suits them: 300 MB were seen.
+    expect((peak - rss) / 1024 / 1024).toBeLessThan(500);
 
     const held = await openFiles();
     const left = new AbortController();
