@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Job } from "#shared/schema/job.ts";
 import { addressOf } from "#test/support/binary.ts";
 import { until } from "#test/support/fleet-process.ts";
+import { hubCalls } from "#test/support/hub-calls.ts";
 import { lanePorts } from "#test/support/ports.ts";
 import { type Program, startProgram } from "#test/support/program.ts";
 import { seededBytes, sha256 } from "#test/support/site/bytes.ts";
@@ -27,20 +28,7 @@ let hub: ReturnType<typeof startOnSmallDisk>;
 let worker: Program;
 let url: string;
 
-const call = async (method: string, path: string, body?: unknown) => {
-  const headers = { "content-type": "application/json" };
-  const answer = await fetch(url + path, {
-    method,
-    ...(body === undefined ? {} : { headers, body: JSON.stringify(body) }),
-  });
-  // biome-ignore lint/suspicious/noExplicitAny: answers of many routes
-  return { status: answer.status, body: (await answer.json()) as any };
-};
-const health = (degraded: object[]) =>
-  until(`a health that tells ${JSON.stringify(degraded)}`, STEP_MS, async () => {
-    const { status, body } = await call("GET", "/health");
-    return status === 200 && Bun.deepEquals(body.degraded, degraded) ? body : null;
-  });
+const { call, health } = hubCalls(() => url, STEP_MS);
 const submit = async (): Promise<string> => {
   const options = { idle_seconds: 0.5, headless: true };
   return (await call("POST", "/jobs", { url: `${site.origin}/page`, options })).body.job_id;

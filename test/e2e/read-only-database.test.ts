@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { addressOf } from "#test/support/binary.ts";
 import { noFailingDisk, startOnFailingDisk } from "#test/support/failing-disk.ts";
 import { until } from "#test/support/fleet-process.ts";
+import { hubCalls } from "#test/support/hub-calls.ts";
 
 /** Fleet spec §2.6, §7: the file system of a SQLite database refuses writes under a running hub. */
 
@@ -23,20 +24,7 @@ if (refused !== null) console.log(refused);
 let hub: ReturnType<typeof startOnFailingDisk>;
 let url: string;
 
-const call = async (method: string, path: string, body?: unknown) => {
-  const headers = { "content-type": "application/json" };
-  const answer = await fetch(url + path, {
-    method,
-    ...(body === undefined ? {} : { headers, body: JSON.stringify(body) }),
-  });
-  // biome-ignore lint/suspicious/noExplicitAny: answers of several routes
-  return { status: answer.status, body: (await answer.json()) as any };
-};
-const health = (degraded: object[]) =>
-  until(`a health that tells ${JSON.stringify(degraded)}`, STEP_MS, async () => {
-    const { status, body } = await call("GET", "/health");
-    return status === 200 && Bun.deepEquals(body.degraded, degraded) ? body : null;
-  });
+const { call, health } = hubCalls(() => url, STEP_MS);
 const settings = async () => (await call("GET", "/settings")).body.settings?.preview_interval_s;
 
 async function start(): Promise<void> {
