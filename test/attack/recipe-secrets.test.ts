@@ -1,16 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { rmSync } from "node:fs";
-import type { Page } from "playwright-core";
 import { loadHubConfig } from "#hub/config.ts";
 import { systemClock } from "#shared/clock.ts";
-import { silentLog } from "#shared/log.ts";
 import type { RecipeAction } from "#shared/schema/recipe.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { laneEnv, makeDataDir } from "#test/support/lane-pool.ts";
-import { connectBrowser } from "#worker/actions/connect.ts";
+import { type LanePages, openLanePages } from "#test/support/lane-pages.ts";
 import { runRecipe } from "#worker/actions/recipe.ts";
-import { loadWorkerConfig } from "#worker/config.ts";
-import { createLanePool, type LanePool } from "#worker/lanes/pool.ts";
 
 /** A recipe's secret goes into frames of the hosts that it is bound to and nowhere else, however the recipe gets there. */
 
@@ -24,10 +18,7 @@ const FIELD = '<input id="f" autofocus>';
 const TELLS = `<script>addEventListener("input", (e) => fetch("/told?" + encodeURIComponent(e.target.value)))</script>`;
 
 let site: ReturnType<typeof startSite>;
-let pool: LanePool;
-let close: () => void;
-let newPage: () => Promise<Page>;
-const data_dir = makeDataDir();
+let lane: LanePages;
 
 function startSite() {
   const told: string[] = [];
@@ -69,29 +60,16 @@ function startSite() {
 
 beforeAll(async () => {
   site = startSite();
-  const env = laneEnv(data_dir, { LANE_POOL: "1", SVC_HEADLESS_LANES: "1" });
-  pool = await createLanePool({
-    config: loadWorkerConfig(env, {}),
-    log: silentLog,
-    clock: systemClock,
-  });
-  const hold = pool.hold(0, { job_id: "job1", session_id: "session1" });
-  const browser = await hold?.browser({ headless: true });
-  if (!browser) throw new Error("no browser");
-  const connected = await connectBrowser(browser);
-  close = connected.close;
-  newPage = () => connected.context.newPage();
+  lane = await openLanePages();
 }, 60_000);
 afterAll(async () => {
-  close?.();
-  await pool?.close();
+  await lane?.close();
   await site?.stop();
-  rmSync(data_dir, { recursive: true, force: true });
 });
 
 /** What became of the recipe, and of the field that is left. */
 async function run(url: string, actions: RecipeAction[], hosts: string[] = [GOOD]) {
-  const page = await newPage();
+  const page = await lane.newPage();
   try {
     await page.goto(url);
     const error = await runRecipe({

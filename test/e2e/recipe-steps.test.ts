@@ -1,49 +1,29 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { rmSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { systemClock } from "#shared/clock.ts";
-import { silentLog } from "#shared/log.ts";
 import { Recipe, type RecipeAction } from "#shared/schema/recipe.ts";
-import { laneEnv, makeDataDir } from "#test/support/lane-pool.ts";
+import { type LanePages, openLanePages } from "#test/support/lane-pages.ts";
 import { type RecipeSite, startRecipeSite } from "#test/support/site/recipes.ts";
-import { connectBrowser } from "#worker/actions/connect.ts";
 import { runRecipe } from "#worker/actions/recipe.ts";
-import { loadWorkerConfig } from "#worker/config.ts";
-import { createLanePool, type LanePool } from "#worker/lanes/pool.ts";
 
 /** Steps that fail, one after the other on one page of one lane. */
 let site: RecipeSite;
-let pool: LanePool;
+let lane: LanePages;
 let page: Page;
-let newPage: () => Promise<Page>;
-let close: () => void;
-const data_dir = makeDataDir();
 beforeAll(async () => {
   site = await startRecipeSite();
-  const config = loadWorkerConfig(
-    laneEnv(data_dir, { LANE_POOL: "1", SVC_HEADLESS_LANES: "1" }),
-    {},
-  );
-  pool = await createLanePool({ config, log: silentLog, clock: systemClock });
-  const hold = pool.hold(0, { job_id: "job1", session_id: "session1" });
-  const browser = await hold?.browser({ headless: true });
-  if (!browser) throw new Error("no browser");
-  const connected = await connectBrowser(browser);
-  close = connected.close;
-  newPage = () => connected.context.newPage();
+  lane = await openLanePages();
 }, 30_000);
 afterAll(async () => {
-  close();
-  await pool.close();
+  await lane.close();
   await site.stop();
-  rmSync(data_dir, { recursive: true, force: true });
 });
 
 type Actions = RecipeAction[];
 
 async function run(actions: Actions, timeout_s = 5, secrets = {}): Promise<string[]> {
   const lines: string[] = [];
-  page = await newPage();
+  page = await lane.newPage();
   await page.goto(`${site.origin}/covered`);
   await runRecipe({
     page,
