@@ -9,6 +9,7 @@ import { findByTag, isAlive, listProcesses, type ProcStat } from "#worker/browse
 import { loadWorkerConfig } from "#worker/config.ts";
 import { createLanePool, type LanePool } from "#worker/lanes/pool.ts";
 import { scratchId } from "#worker/lanes/scratch.ts";
+import { until } from "./fleet-process.ts";
 import { lanePorts, releaseLanePorts } from "./ports.ts";
 
 export interface TestPool {
@@ -105,3 +106,7 @@ export const ownZombies = (): ProcStat[] =>
   listProcesses().filter((p) => p.state === "Z" && p.ppid === process.pid);
 
 export const openFds = (): number => readdirSync("/proc/self/fd").length;
+
+/** Waits until no more than `most` descriptors are open: a socket is still closing when its lane is already gone. */
+export const fdsFallTo = (most: number): Promise<true> =>
+  until(`${most} open descriptors, not ${openFds()}`, 10_000, () => openFds() <= most);
