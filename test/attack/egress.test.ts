@@ -133,11 +133,11 @@ const page = (
   const places = ${JSON.stringify(places)};
   const told = new Set();
   fetch("/until-done").catch(() => {});
-  for (const place of places)
-    await Promise.all(Object.entries(ways).map(async ([name, way]) => {
+  await Promise.all(places.flatMap((place) =>
+    Object.entries(ways).map(async ([name, way]) => {
       const answer = await Promise.resolve(way(place)).catch((err) => "threw " + err);
       told.add(name + " " + answer);
-    }));
+    })));
   document.title = [...told].filter((answer) => / open/.test(answer)).sort().join() || "nothing answered";
   await fetch("/done");
 </script>`;
