@@ -19,9 +19,12 @@ const fleetApi = (name: string, files: string): Group => ({
 const FLEET_API = fleetApi("fleet-api", "test/api/[a-j]*.test.ts");
 const FLEET_API_2 = fleetApi("fleet-api-2", "test/api/[k-z]*.test.ts");
 
-/** Whole programs, scripts and recipes: their tests wait for jobs, so that they do not mind others on the machine. */
+/**
+ * Whole programs, scripts, recipes, and disks that fail: their tests wait for jobs, so that they do not mind others on the
+ * machine. As many as make both lines of their round about as long as each other.
+ */
 const PROGRAM_TESTS =
-  "test/e2e/{ask-agent,cli-dev,client,codegen,extension,pipeline,profiles,readme-pipeline,recipes,tasks,update}.test.ts";
+  "test/e2e/{ask-agent,cli-dev,client,codegen,extension,full-disk,pipeline,profiles,read-only-database,readme-pipeline,recipes,session-loads,tasks,update}.test.ts";
 
 /** The admin UI in one Chromium against one dev mode: every page; `ui-all` presses every button, which takes minutes. */
 const UI: Group = {
