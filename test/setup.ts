@@ -17,6 +17,8 @@ const END_MS = 10_000;
 const shared = globalThis as {
   flotillaKept?: (command: string) => boolean;
   flotillaAtEnd?: () => unknown;
+  /** The table of what attacks tried, where there were any. */
+  flotillaAttemptsTold?: () => string | null;
   /** Ends hubs that their test has not closed; the file of that test. */
   flotillaOpen?: Map<() => Promise<unknown>, string>;
 };
@@ -94,6 +96,8 @@ afterEach(() => {
 });
 
 afterAll(async () => {
+  const told = shared.flotillaAttemptsTold?.();
+  if (told) console.log(`\n${told}\n`);
   await shared.flotillaAtEnd?.();
   delete shared.flotillaKept;
   await demandNone(file, children());

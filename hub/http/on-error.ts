@@ -32,6 +32,9 @@ export const onError =
       if (err.status === 426) c.header("Upgrade", "websocket");
       return c.json({ detail: detailOf(err) }, err.status as ContentfulStatusCode);
     }
+    // Its sender left, or sent chunks that are none: that is no failure of the hub, and nobody reads the answer.
+    if (err.name === "AbortError" && c.req.raw.signal.aborted)
+      return c.json({ detail: "the body ended before it was whole" }, 400);
     log.error({ err, method: c.req.method, path: c.req.path.slice(0, 200) }, "request failed");
     return c.json({ detail: "internal error" }, 500);
   };

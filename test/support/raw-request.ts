@@ -25,3 +25,21 @@ function isWhole(answer: Buffer): boolean {
   );
   return length !== null && answer.length >= head_end + 4 + Number(length[1]);
 }
+
+/** Latin-1 bytes on a connection of their own; what was answered when it matches `enough` or the connection is over. */
+export const rawUntil = (url: string, bytes: string, enough: RegExp): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    let answer = "";
+    socket.on("data", (chunk: Buffer) => {
+      answer += chunk.toString("latin1");
+      if (enough.test(answer)) socket.destroy();
+    });
+    socket.on("close", () => resolve(answer));
+    // A server that refuses what it has not read whole resets the connection.
+    socket.on("error", (err: NodeJS.ErrnoException) => {
+      if (!["ECONNRESET", "EPIPE"].includes(err.code ?? "")) reject(err);
+    });
+    socket.write(Buffer.from(bytes, "latin1"));
+  });
