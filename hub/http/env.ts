@@ -1,7 +1,12 @@
 import type { Server } from "bun";
+import type { Caller } from "./caller.ts";
 import type { SocketHandlers } from "./sockets.ts";
 
 /** What every handler finds in its Hono context. `server` is absent when a test calls the app directly. */
 export interface HttpEnv {
   Bindings: { server?: Server<SocketHandlers> };
+  Variables: {
+    /** Set by the gate, before anything else of a route; also of a call that it refuses. */
+    caller: Caller;
+  };
 }

@@ -4,6 +4,7 @@ import { AppError } from "#shared/errors.ts";
 import { sameSecret } from "#shared/secret.ts";
 import type { Changes } from "../changes.ts";
 import { type Owner, type RouteRules, rulesOf } from "./access.ts";
+import { ADMINISTRATOR, API_TOKEN, type Caller, NOBODY, OPEN, WORKER } from "./caller.ts";
 import type { HttpEnv } from "./env.ts";
 import { bearerOf, checkToken, TOKEN_COOKIE } from "./guards.ts";
 import { type OriginRule, refuseForeignOrigin } from "./origins.ts";
@@ -30,14 +31,15 @@ export interface GateDeps {
 const UNKNOWN: RouteRules = { access: "view" };
 
 /**
- * The one place where the rules of routes (`access.ts`) are acted on, before anything else of a route: who may call it, then
- * which hub answers, and afterwards who is told of it.
+ * The one place where the rules of routes (`access.ts`) are acted on, before anything else of a route: who calls
+ * (`c.var.caller`) and whether it may, then which hub answers, and afterwards who is told of it.
  */
 export const gate = (deps: GateDeps): MiddlewareHandler<HttpEnv> =>
   async function routeGate(c, next) {
     const rules = rulesOf(c) ?? UNKNOWN;
+    c.set("caller", NOBODY);
     await refuseForeignOrigin(c, rules, deps.origins);
-    await demandAccess(c, rules, deps);
+    c.set("caller", await admit(c, rules, deps));
     const passed = rules.owner && (await deps.passOn?.(c, rules.owner));
     if (passed) c.res = passed;
     else await next();
@@ -45,27 +47,32 @@ export const gate = (deps: GateDeps): MiddlewareHandler<HttpEnv> =>
       for (const topic of rules.changes) deps.changes.touch(topic);
   };
 
-/** @throws AppError unauthorized, or what an administrator's wrong password is answered with. */
-async function demandAccess(c: C, rules: RouteRules, { secrets, admin }: GateDeps): Promise<void> {
+/** Who calls, and may. @throws AppError unauthorized, or what an administrator's wrong password is answered with. */
+async function admit(c: C, rules: RouteRules, { secrets, admin }: GateDeps): Promise<Caller> {
   switch (rules.access) {
     case "public":
     case "capability":
-      return;
+      return secrets.api_token === null ? OPEN : NOBODY;
     case "worker":
       if (rules.proof === undefined) demandWorker(c, secrets);
-      return;
-    case "admin":
-      demandToken(c, secrets);
-      if (rules.until_password === undefined || (await admin.isSet())) await requireAdmin(admin, c);
-      return;
+      return WORKER;
+    case "admin": {
+      const caller = demandToken(c, secrets);
+      if (rules.until_password !== undefined && !(await admin.isSet())) return caller;
+      await requireAdmin(admin, c);
+      return ADMINISTRATOR;
+    }
     default:
-      demandToken(c, secrets);
+      return demandToken(c, secrets);
   }
 }
 
 /** `Authorization: Bearer`, or the cookie of a browser that gave the token: pictures and sockets of pages carry no header. */
-function demandToken(c: C, { api_token }: Secrets): void {
-  if (api_token !== null) checkToken(bearerOf(c) ?? getCookie(c, TOKEN_COOKIE) ?? null, api_token);
+function demandToken(c: C, { api_token }: Secrets): Caller {
+  if (api_token === null) return OPEN;
+  const bearer = bearerOf(c);
+  checkToken(bearer ?? getCookie(c, TOKEN_COOKIE) ?? null, api_token);
+  return bearer === null ? { ...API_TOKEN, kind: "session" } : API_TOKEN;
 }
 
 /** Only who knows the secret, where there is one, may speak as a worker: there is one wherever there is a token. */

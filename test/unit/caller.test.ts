@@ -1,0 +1,68 @@
+import { expect, test } from "bun:test";
+import { createChanges } from "#hub/changes.ts";
+import { access } from "#hub/http/access.ts";
+import type { Caller } from "#hub/http/caller.ts";
+import { gate } from "#hub/http/gate.ts";
+import { newApp } from "#hub/http/new-app.ts";
+import { onError } from "#hub/http/on-error.ts";
+import { AppError } from "#shared/errors.ts";
+import { silentLog } from "#shared/log.ts";
+
+/** What the gate says of who calls, to handlers and to middleware that comes before it. */
+
+const TOKEN = "t0ken";
+const admin = {
+  isSet: async () => true,
+  check: async (given: string | null) => {
+    if (given !== "password") throw new AppError("unauthorized", "wrong");
+  },
+};
+
+function appWith(secrets: { api_token: string | null; worker_secret: string | null }) {
+  const app = newApp();
+  const seen: (Caller | undefined)[] = [];
+  app.onError(onError(silentLog));
+  app.use(async (c, next) => {
+    await next();
+    seen.push(c.var.caller);
+  });
+  const origins = { allowed: async () => [], public_host: null };
+  app.use(gate({ secrets, admin, origins, changes: createChanges() }));
+  for (const rule of ["public", "view", "admin", "worker"] as const)
+    app.get(`/${rule}`, access({ access: rule }), (c) => c.json(c.var.caller));
+  return async (path: string, headers: Record<string, string> = {}) => {
+    const { status } = await app.request(path, { headers });
+    return { status, kind: seen.at(-1)?.kind };
+  };
+}
+
+test("§5 where there is no token everybody is the open LAN, also with a token of no meaning", async () => {
+  const call = appWith({ api_token: null, worker_secret: null });
+  expect(await call("/public")).toEqual({ status: 200, kind: "open" });
+  expect(await call("/view")).toEqual({ status: 200, kind: "open" });
+  expect(await call("/view", { authorization: "Bearer x" })).toEqual({ status: 200, kind: "open" });
+  expect(await call("/worker")).toEqual({ status: 200, kind: "worker" });
+});
+
+test("a caller is known by what it showed, and is nobody where that is wrong", async () => {
+  const call = appWith({ api_token: TOKEN, worker_secret: "secret" });
+  const bearer = { authorization: `Bearer ${TOKEN}` };
+  expect(await call("/view", bearer)).toEqual({ status: 200, kind: "api token" });
+  expect(await call("/view", { authorization: "Bearer x" })).toEqual({
+    status: 401,
+    kind: "nobody",
+  });
+  expect(await call("/admin", { ...bearer, "x-admin-password": "password" })).toEqual({
+    status: 200,
+    kind: "administrator",
+  });
+  expect(await call("/admin", { ...bearer, "x-admin-password": "x" })).toMatchObject({
+    status: 401,
+  });
+  expect(await call("/worker", { "x-worker-secret": "secret" })).toEqual({
+    status: 200,
+    kind: "worker",
+  });
+  expect(await call("/worker", bearer)).toEqual({ status: 401, kind: "nobody" });
+  expect(await call("/none", bearer)).toEqual({ status: 404, kind: "api token" });
+});
