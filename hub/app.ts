@@ -29,6 +29,7 @@ import { jobEventRoutes } from "./routes/job-events.ts";
 import { jobFileRoutes } from "./routes/job-files.ts";
 import { jobScreenshotRoutes } from "./routes/job-screenshot.ts";
 import { jobRoutes } from "./routes/jobs.ts";
+import { linkRoutes } from "./routes/links.ts";
 import { checkRelayMark, toOwner } from "./routes/pass-on.ts";
 import { presetRoutes } from "./routes/presets.ts";
 import { profileSaveRoutes } from "./routes/profile-save.ts";
@@ -53,6 +54,7 @@ type BaseDeps = Pick<
 
 /** What there is for a server that has others beside it. */
 interface Fleet {
+  readonly signed_links: GateDeps["signed_links"];
   readonly hosts: Pick<HostRule, "peerNames" | "isPassedOn">;
   readonly passOn: GateDeps["passOn"];
 }
@@ -71,12 +73,14 @@ function baseApp(
   app.use(accessLog(access_log));
   app.use(ownHostsOnly({ log, clock, config, own_names, ...fleet?.hosts }));
   app.use(corsFor(allowed));
-  app.use(gate({ secrets: config, admin, origins, changes, passOn: fleet?.passOn }));
+  const { passOn, signed_links } = fleet ?? {};
+  app.use(gate({ secrets: config, admin, origins, changes, passOn, signed_links }));
   return app;
 }
 
 /** Calls of a hub that proves itself were judged there; without a secret anybody could say so. */
 const fleetOf = (ctx: HubContext): Fleet => ({
+  signed_links: ctx.signed_links,
   hosts: {
     ...(ctx.cluster.shared && { peerNames: () => peerNames(ctx) }),
     isPassedOn: (headers) => ctx.config.worker_secret !== null && passedOnBy(ctx, headers) !== null,
@@ -99,8 +103,8 @@ function refuseOtherMethods(app: App): void {
       c.header("Allow", allow);
       throw new HTTPException(405, { message: "method not allowed" });
     };
-    const { access: who, proof, owner } = first.rules;
-    app.all(path, access({ access: who, proof, owner }), refuse);
+    const { access: who, proof, opens, owner } = first.rules;
+    app.all(path, access({ access: who, proof, opens, owner }), refuse);
   }
 }
 
@@ -133,6 +137,7 @@ export function createHubApp(ctx: HubContext): App {
     hostRoutes(ctx),
     viewerRoutes(ctx),
     cdpRoutes(ctx),
+    linkRoutes(ctx),
     workerLinkRoutes(ctx),
     workerUploadRoutes(ctx),
     directUploadRoutes(ctx),

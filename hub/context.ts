@@ -23,6 +23,7 @@ import type { RunningCalls } from "./jobs/running-calls.ts";
 import type { Scripted } from "./jobs/scripted.ts";
 import type { UnstoredResult } from "./jobs/unstored.ts";
 import type { Webhooks } from "./jobs/webhook.ts";
+import type { SignedLinks } from "./links/signed-links.ts";
 import type { SettingsCache } from "./registries/fleet-settings.ts";
 import type { Rollout } from "./rollout/rollout.ts";
 import type { PendingCall } from "./sessions/calls.ts";
@@ -97,6 +98,7 @@ export interface HubContext {
   /** Which worker takes which version when. */
   readonly rollout: Rollout;
   readonly admin: AdminGate;
+  readonly signed_links: SignedLinks;
   /** One line per call; too many to be kept with the service logs. */
   readonly access_log: Log;
   readonly fleet_cache: FleetCache;

@@ -70,6 +70,7 @@ import { newScripted } from "./jobs/scripted.ts";
 import { leaveRuns, takeUpRuns } from "./jobs/take-up.ts";
 import { storeUnstoredOnce } from "./jobs/unstored.ts";
 import { createWebhooks } from "./jobs/webhook.ts";
+import { createSignedLinks } from "./links/signed-links.ts";
 import {
   createProfileSweeper,
   type ProfileSweeper,
@@ -346,6 +347,7 @@ async function openContext(
     operations,
     rollout,
     admin: adminOf(deps, db, shared),
+    signed_links: createSignedLinks({ settings: db.settings, clock }),
     access_log: deps.access_log,
     fleet_cache: { last: null },
     ...storesHealthOf(deps, db, objects),

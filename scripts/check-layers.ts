@@ -81,6 +81,7 @@ export const LAYERS: readonly Layer[] = [
   // Relays between a person's or a program's socket and the bridge of a worker.
   { name: "hub-viewer", files: /^hub\/viewer\//, may: ["shared", "hub-sessions"], packages: [] },
   // Files for people's own browsers; nothing of it runs in the hub.
+  { name: "hub-links", files: /^hub\/links\//, may: ["shared"], packages: [] },
   { name: "hub-extension", files: /^hub\/extension\//, may: [], packages: ["client-zip"] },
   {
     name: "hub-jobs",
@@ -127,6 +128,7 @@ export const LAYERS: readonly Layer[] = [
       "hub-codegen",
       "hub-sessions",
       "hub-viewer",
+      "hub-links",
       "hub-extension",
       "hub-update",
       "hub-rollout",
@@ -148,6 +150,7 @@ export const LAYERS: readonly Layer[] = [
       "hub-cluster",
       "hub-fleet",
       "hub-sessions",
+      "hub-links",
       "hub-jobs",
       "hub-runner",
       "hub-codegen",

@@ -6,6 +6,7 @@ export const STATUS = {
   forbidden: 403,
   not_found: 404,
   conflict: 409,
+  gone: 410,
   failed_condition: 412,
   too_large: 413,
   unsupported_media: 415,

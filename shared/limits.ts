@@ -63,6 +63,8 @@ export const SESSION_TTL_S = {
   ttl_default: 14_400,
   ttl_max: 864_000,
 } as const;
+/** Ours: how long a signed link opens what it names, in seconds. The bounds are those of presigned URLs of S3. */
+export const LINK_TTL_S = { least: 1, usual: 3_600, most: 604_800 } as const;
 /** Ours: what an action may take when the caller does not say, and at most. */
 export const ACTION_TIMEOUT_S = { default: 30, max: 3_600 } as const;
 /** Ours: how long a dialog of a page waits for a person or an action before it is dismissed. */

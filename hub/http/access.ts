@@ -1,5 +1,6 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
+import type { LinkKind } from "#shared/schema/signed-link.ts";
 import type { Topic } from "../changes.ts";
 import type { HttpEnv } from "./env.ts";
 
@@ -11,6 +12,7 @@ export const ACCESS = {
   admin: "The administrator, by the password.",
   worker: "A worker or an agent, by its secret; never a page.",
   capability: "Whoever knows the id in the path.",
+  link: "Whoever has a signed link to it, for as long as that holds.",
 } as const;
 export type Access = keyof typeof ACCESS;
 
@@ -24,6 +26,8 @@ export interface RouteRules {
   readonly proof?: "upload token" | "registration";
   /** Of `admin`: what it is while no administrator's password is set. Absent: nobody's. */
   readonly until_password?: "operate";
+  /** Of `link`: what its link must be for. */
+  readonly opens?: LinkKind;
   /** Absent: any hub answers. */
   readonly owner?: Owner;
   /** What open pages read again after it. */

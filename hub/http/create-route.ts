@@ -30,8 +30,9 @@ function securityOf({ access: who, proof }: RouteRules): Requirement[] {
 export function createRoute<P extends string, R extends Config<P>>(
   config: R & RulesFor<R["method"]>,
 ): Described<R> {
-  const { access: who, proof, until_password, owner, changes, by_visit, origins, ...rest } = config;
-  const rules = { access: who, proof, until_password, owner, changes, by_visit, origins };
+  const { access: who, proof, until_password, opens, owner, changes, ...more } = config;
+  const { by_visit, origins, ...rest } = more;
+  const rules = { access: who, proof, until_password, opens, owner, changes, by_visit, origins };
   const route = zodRoute({
     ...rest,
     security: securityOf(rules),

@@ -1,4 +1,5 @@
 import type { Server } from "bun";
+import type { LinkGrant } from "../links/seal.ts";
 import type { Caller } from "./caller.ts";
 import type { SocketHandlers } from "./sockets.ts";
 
@@ -8,5 +9,7 @@ export interface HttpEnv {
   Variables: {
     /** Set by the gate, before anything else of a route; also of a call that it refuses. */
     caller: Caller;
+    /** Set by the gate: what the signed link of this call opens. */
+    link?: LinkGrant;
   };
 }

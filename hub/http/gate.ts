@@ -3,6 +3,7 @@ import { getCookie } from "hono/cookie";
 import { AppError } from "#shared/errors.ts";
 import { sameSecret } from "#shared/secret.ts";
 import type { Changes } from "../changes.ts";
+import type { SignedLinks } from "../links/signed-links.ts";
 import { type Owner, type RouteRules, rulesOf } from "./access.ts";
 import { ADMINISTRATOR, API_TOKEN, type Caller, NOBODY, OPEN, WORKER } from "./caller.ts";
 import type { HttpEnv } from "./env.ts";
@@ -23,6 +24,8 @@ export interface GateDeps {
   readonly admin: Administrator;
   readonly origins: OriginRule;
   readonly changes: Pick<Changes, "touch">;
+  /** Absent where no route has access `link`. */
+  readonly signed_links?: Pick<SignedLinks, "read"> | undefined;
   /** The answer of another hub, when that alone can give one; absent where there are no others. */
   readonly passOn?: ((c: C, owner: Owner) => Promise<Response | null>) | undefined;
 }
@@ -47,12 +50,18 @@ export const gate = (deps: GateDeps): MiddlewareHandler<HttpEnv> =>
       for (const topic of rules.changes) deps.changes.touch(topic);
   };
 
-/** Who calls, and may. @throws AppError unauthorized, or what an administrator's wrong password is answered with. */
-async function admit(c: C, rules: RouteRules, { secrets, admin }: GateDeps): Promise<Caller> {
+/**
+ * Who calls, and may. @throws AppError unauthorized, what an administrator's wrong password is answered with, or what a link
+ * is refused with.
+ */
+async function admit(c: C, rules: RouteRules, deps: GateDeps): Promise<Caller> {
+  const { secrets, admin } = deps;
   switch (rules.access) {
     case "public":
     case "capability":
       return secrets.api_token === null ? OPEN : NOBODY;
+    case "link":
+      return demandLink(c, rules, deps);
     case "worker":
       if (rules.proof === undefined) demandWorker(c, secrets);
       return WORKER;
@@ -79,4 +88,18 @@ function demandToken(c: C, { api_token }: Secrets): Caller {
 function demandWorker(c: C, { worker_secret }: Secrets): void {
   if (!sameSecret(c.req.header("x-worker-secret") ?? "", worker_secret ?? ""))
     throw new AppError("unauthorized", "bad worker secret");
+}
+
+/** `/links/<link>/…`: it must have been made here, for what this route shows, and not be over. */
+async function demandLink(
+  c: C,
+  { opens }: RouteRules,
+  { signed_links }: GateDeps,
+): Promise<Caller> {
+  const [, , text = ""] = c.req.path.split("/");
+  const grant = await signed_links?.read(text);
+  if (grant?.kind !== opens || grant === undefined)
+    throw new AppError("forbidden", "this link opens something else");
+  c.set("link", grant);
+  return { kind: "link", name: `${grant.kind}, ${grant.mode}`, role: null, token_id: null };
 }

@@ -8,6 +8,7 @@ const REASONS = {
   404: "There is no such thing",
   405: "The path has no such method",
   409: "The state conflicts with the operation",
+  410: "The link has expired",
   412: "It is another version than If-Match or If-None-Match asks for",
   413: "The body is too large",
   415: "The body must be application/json",

@@ -26,8 +26,9 @@ export async function refuseForeignOrigin(
   rule: OriginRule,
 ): Promise<void> {
   if (rules?.by_visit?.test(c.req.path)) return demandVisit(c, rule);
-  // Whoever knows the id may look in from anywhere (fleet spec §5.2, §5.5).
-  if (rules?.access === "capability") return;
+  // Whoever knows the id, or has a link, may look in from anywhere (fleet spec §5.2, §5.5).
+  const by_key = rules?.access === "capability" || rules?.access === "link";
+  if (by_key && rules?.origins !== "never") return;
   const never = rules?.access === "worker" || rules?.origins === "never";
   if (!never && SAFE_METHODS.includes(c.req.method) && !isUpgrade(c)) return;
   const foreign = foreignOf(c, rule);

@@ -4,13 +4,13 @@ import { notFound } from "#shared/errors.ts";
 import { AssetList, type DocumentName, JobResult, LinkList } from "#shared/schema/asset.ts";
 import type { HubContext } from "../context.ts";
 import { createRoute } from "../http/create-route.ts";
-import { fileResponse } from "../http/file-response.ts";
 import { newApp } from "../http/new-app.ts";
 import { bytes, fails, ok, streamed } from "../http/openapi-parts.ts";
-import { assetKey, documentKey, getAsset, getResult, listAssets } from "../jobs/files.ts";
+import { documentKey, getResult, listAssets } from "../jobs/files.ts";
 import { logText } from "../jobs/log-text.ts";
 import { getRow } from "../jobs/read.ts";
 import { zipJob } from "../jobs/zip.ts";
+import { assetAnswer } from "./asset-answer.ts";
 import { AssetParams, JobParams } from "./params.ts";
 
 const tags = ["job files"];
@@ -150,15 +150,7 @@ export function jobFileRoutes(ctx: HubContext) {
     })
     .openapi(asset, async (c) => {
       const { id, name } = c.req.valid("param");
-      const row = await getAsset(ctx, id, name);
-      const key = assetKey(row.job_id, row.name);
-      const answer = await fileResponse(c, {
-        ...row,
-        read: (range) => ctx.objects.read(key, range),
-        file: async () => (await ctx.objects.localFile?.(key)) ?? null,
-      });
-      if (!answer) throw notFound("asset");
-      return answer;
+      return assetAnswer(ctx, c, { job_id: id, name });
     })
     .openapi(page, async (c) => {
       const body = await readDocument(c, c.req.valid("param").id, "page.html");

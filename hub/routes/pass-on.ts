@@ -34,8 +34,10 @@ const OWNERS: Record<Exclude<Owner, "kept link">, Find> = {
   job: (ctx, c) => findJobHub(ctx, idOf(c)),
 };
 
-/** The id that follows the resource's name: `/sessions/<id>/…`. */
+/** The id that follows the resource's name, `/sessions/<id>/…`, or that a signed link stands for. */
 function idOf(c: C): string {
+  const link = c.get("link");
+  if (link) return link.id;
   const [, , id = ""] = c.req.path.split("/");
   try {
     return decodeURIComponent(id);
@@ -156,7 +158,7 @@ function timeoutIn(action: SessionActionName, body: Uint8Array): number {
 }
 
 /** A viewer's browser shows no status of a refused handshake, only the reason of a close (fleet spec §7). */
-const VIEWER = /\/novnc\/websockify$/;
+const VIEWER = /\/websockify$/;
 
 async function passSocketOn(ctx: HubContext, c: C, hub: HubEntry): Promise<Response> {
   const found = await dialHub(ctx, hub, pathOf(c), c.req.raw.headers).catch((err: unknown) => {

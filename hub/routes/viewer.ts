@@ -6,13 +6,10 @@ import { createRoute, describeRoute } from "../http/create-route.ts";
 import type { HttpEnv } from "../http/env.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails } from "../http/openapi-parts.ts";
-import { requireUpgrade, upgrade } from "../http/sockets.ts";
-import { bridgeOf, requireSession } from "../sessions/registry.ts";
-import { probeBridge } from "../viewer/dial.ts";
-import { VIEWER_PAGE } from "../viewer/page.ts";
-import { openScreen, viewerSocket } from "../viewer/relay.ts";
-import { viewerScript } from "../viewer/script.ts";
+import { requireUpgrade } from "../http/sockets.ts";
+import { requireSession } from "../sessions/registry.ts";
 import { SessionParams } from "./params.ts";
+import { asksToWatch, viewerPage, viewerScriptFile, viewerStream } from "./viewer-answers.ts";
 
 const optional = (name: string, description: string) =>
   z
@@ -20,7 +17,7 @@ const optional = (name: string, description: string) =>
     .optional()
     .openapi({ param: { name, in: "query" }, description });
 
-const ViewerQuery = z.object({
+export const ViewerQuery = z.object({
   path: optional("path", "sessions/<sid>/novnc/websockify: where the page connects to."),
   autoconnect: optional("autoconnect", "1: connect on load."),
   resize: optional("resize", "scale fits the frame, remote changes the lane's screen, off is 1:1."),
@@ -59,15 +56,6 @@ const stream = createRoute({
   responses: { 101: { description: "Switching to WebSocket" }, ...fails(404, 426) },
 });
 
-/** No frame restriction of any kind: anyone may embed the viewer (fleet spec §5.5). The URL is a key, so it leaks to nobody. */
-const HEADERS = { "Referrer-Policy": "no-referrer", "Cache-Control": "no-store" };
-const ON = /^(1|true|yes|on)$/i;
-
-const agreedProtocol = (c: Context): string | null =>
-  (c.req.header("sec-websocket-protocol") ?? "").split(/ *, */).includes("binary")
-    ? "binary"
-    : null;
-
 /** /sessions/{sid}/novnc/* (fleet spec §4.2). Knowing the session id is the permission (§5.2): no Origin is refused. */
 export function viewerRoutes(ctx: HubContext) {
   const app = newApp();
@@ -75,10 +63,7 @@ export function viewerRoutes(ctx: HubContext) {
   describeRoute(app, stream);
   const sidOf = (c: Context<HttpEnv>) => requireSession(ctx, c.req.param("sid") ?? "");
 
-  app.get("/sessions/:sid/novnc/", access(page.rules), async (c) => {
-    await probeBridge(bridgeOf(sidOf(c)));
-    return c.html(VIEWER_PAGE, 200, HEADERS);
-  });
+  app.get("/sessions/:sid/novnc/", access(page.rules), (c) => viewerPage(c, sidOf(c)));
   app.get("/sessions/:sid/novnc", access(page.rules), (c) => {
     sidOf(c);
     // Relative, so that it holds behind a proxy with a prefix; the page's own files lie beside it.
@@ -86,23 +71,11 @@ export function viewerRoutes(ctx: HubContext) {
   });
   app.get("/sessions/:sid/novnc/viewer.js", access(page.rules), async (c) => {
     sidOf(c);
-    const { text, etag } = await viewerScript();
-    const headers = { ...HEADERS, "Cache-Control": "no-cache", ETag: etag };
-    if (c.req.header("if-none-match") === etag) return c.body(null, 304, headers);
-    return c.body(text, 200, { ...headers, "Content-Type": "text/javascript; charset=utf-8" });
+    return viewerScriptFile(c);
   });
-  app.get("/sessions/:sid/novnc/websockify", access(stream.rules), async (c) => {
+  app.get("/sessions/:sid/novnc/websockify", access(stream.rules), (c) => {
     requireUpgrade(c);
-    const session = sidOf(c);
-    const view_only = ON.test(c.req.query("view_only") ?? "");
-    // A browser shows no status of a refused handshake, only the reason of a close.
-    const bridge = await openScreen(bridgeOf(session), session).catch((err: Error) => err);
-    try {
-      return upgrade(c, viewerSocket(ctx, session, bridge, { view_only }), agreedProtocol(c));
-    } catch (err) {
-      if (!(bridge instanceof Error)) bridge.close();
-      throw err;
-    }
+    return viewerStream(ctx, c, sidOf(c), { view_only: asksToWatch(c) });
   });
   return app;
 }

@@ -21,14 +21,13 @@ export interface RfbFilter {
   };
 }
 
-/** They change what the others see or what the page gets: dropped for those who may only watch. */
-const ACTS = new Set<number>([
-  CLIENT.key,
-  CLIENT.pointer,
-  CLIENT.cut_text,
-  CLIENT.xvp,
-  CLIENT.set_desktop_size,
-  CLIENT.qemu,
+/** What a viewer must say to see the screen. All else changes what others see or what the page gets: not of those who watch. */
+const LOOKS = new Set<number>([
+  CLIENT.set_pixel_format,
+  CLIENT.set_encodings,
+  CLIENT.update_request,
+  CLIENT.continuous_updates,
+  CLIENT.fence,
 ]);
 /** A person is there. noVNC sends clipboard and size messages on its own. */
 const INPUT = new Set<number>([CLIENT.key, CLIENT.pointer, CLIENT.qemu]);
@@ -99,7 +98,7 @@ export function createRfbFilter(view_only: boolean): RfbFilter {
         if (step === "message") {
           const type = head[0] as number;
           left = (clientMessageLength(head) as number) - head.length;
-          dropping = view_only && ACTS.has(type);
+          dropping = view_only && !LOOKS.has(type);
           input ||= INPUT.has(type);
           if (!dropping) forward.push(head);
           if (type === CLIENT.set_desktop_size && !dropping)

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { addSession, dropSession, viewerPath } from "#hub/sessions/registry.ts";
+import { dropSession, viewerPath } from "#hub/sessions/registry.ts";
 import type { HubSession } from "#hub/sessions/types.ts";
 import { systemClock } from "#shared/clock.ts";
-import { newSessionId } from "#shared/ids.ts";
 import { silentLog } from "#shared/log.ts";
 import { type FakeScreen, startFakeScreen } from "#test/support/fake-screen.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { openSessionAt, openSocketAt } from "#test/support/live-session.ts";
 import { freePort } from "#test/support/ports.ts";
-import { createQueue, type Queue } from "#test/support/queue.ts";
+import type { Queue } from "#test/support/queue.ts";
 import { startBridges } from "#worker/bridge/bridge.ts";
 
 /** The hub's side of the viewer against a bridge that does what the test says. */
@@ -20,7 +20,6 @@ const KEY = Buffer.from([4, 1, 0, 0, 0, 0, 0, 0x61]);
 
 let hub: TestHub;
 let bridge: FakeScreen;
-let next_worker = 0;
 
 beforeAll(async () => {
   // Sessions are put straight into the maps of one hub here.
@@ -32,62 +31,9 @@ afterAll(async () => {
   await hub.close();
 });
 
-async function openSession(port = bridge.port): Promise<HubSession> {
-  next_worker += 1;
-  const worker = await hub.worker({
-    worker_id: `w${next_worker}`,
-    instance_id: `instance-${next_worker}`,
-    address: "127.0.0.1",
-    capabilities: {
-      max_concurrent: 1,
-      lane_novnc_urls: [`http://localhost:${port}/`],
-      novnc_url: null,
-      browser: "Chrome/1",
-      capture: "durable",
-    },
-  });
-  const link = hub.ctx.links.get(worker.worker_id);
-  if (!link) throw new Error("not registered");
-  const session_id = newSessionId();
-  const lease = { worker_id: worker.worker_id, lane_idx: 0, token: 1, job_id: null, session_id };
-  const held = {
-    lease,
-    accepted: true,
-    done: false,
-    stage: null,
-    unlogged: [],
-    idle_beats: 0,
-    answer: () => {},
-    settled: Promise.resolve(),
-  };
-  return addSession(hub.ctx, {
-    session_id,
-    kind: "sdk",
-    link,
-    held,
-    job_id: null,
-    headless: false,
-    idle_ttl_ms: 300_000,
-  });
-}
-
-function openSocket(path: string, protocols: string[] = ["binary"], headers = {}) {
-  const socket = new WebSocket(`${hub.url.replace("http", "ws")}${path}`, {
-    protocols,
-    headers,
-  } as never);
-  socket.binaryType = "nodebuffer";
-  const messages = createQueue<Buffer>();
-  socket.onmessage = ({ data }) => messages.push(data as unknown as Buffer);
-  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
-    socket.onclose = ({ code, reason }) => resolve({ code, reason });
-  });
-  const opened = new Promise<boolean>((resolve) => {
-    socket.onopen = () => resolve(true);
-    socket.onerror = () => resolve(false);
-  });
-  return { socket, messages, closed, opened };
-}
+const openSession = (port = bridge.port) => openSessionAt(hub, port);
+const openSocket = (path: string, protocols = ["binary"], headers = {}) =>
+  openSocketAt(hub, path, protocols, headers);
 const streamPath = (s: HubSession, query = "") =>
   `/sessions/${s.session_id}/novnc/websockify${query}`;
 

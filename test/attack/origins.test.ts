@@ -25,6 +25,11 @@ afterEach(async () => {
 const isUnsafe = ({ method }: TableRow) => method !== "GET";
 /** No page may call it at all. */
 const isPrograms = ({ rules }: TableRow) => rules.access === "worker" || rules.origins === "never";
+/** What a call without a link is answered that a page may make. */
+const otherwise = ({ rules }: TableRow) => (rules.access === "link" ? "link" : null);
+/** Whoever has the key may look in from anywhere. */
+const isByKey = (row: TableRow) =>
+  ["capability", "link"].includes(row.rules.access) && !isPrograms(row);
 const isByVisit = ({ rules }: TableRow) => rules.by_visit !== undefined;
 
 async function refusals(
@@ -57,13 +62,13 @@ test.each([
   const { hub, rows } = attacked;
   const found = await refusals(hub, rows, headers);
   const refused = (row: TableRow) => isUnsafe(row) || isPrograms(row) || isByVisit(row);
-  expect(found).toEqual(each(rows, (row) => (refused(row) ? "origin" : null)));
+  expect(found).toEqual(each(rows, (row) => (refused(row) ? "origin" : otherwise(row))));
 });
 
-test("no page of another origin opens a socket; that of a viewer, whose id is the key (§5.2), is another test's", async () => {
+test("no page of another origin opens a socket; that of a viewer, whose id or link is the key (§5.2), is another test's", async () => {
   attacked = await startAttacked("hub");
   const { hub, rows } = attacked;
-  const reads = rows.filter((row) => !isUnsafe(row) && row.rules.access !== "capability");
+  const reads = rows.filter((row) => !isUnsafe(row) && !isByKey(row));
   const found = await refusals(hub, reads, { ...UPGRADE, origin: "https://evil.example" });
   expect(found).toEqual(each(reads, () => "origin"));
 });
@@ -73,7 +78,7 @@ test("the control plane alone refuses them too", async () => {
   const { hub, rows } = attacked;
   const found = await refusals(hub, rows, { origin: "https://evil.example" });
   const refused = (row: TableRow) => isUnsafe(row) || isPrograms(row);
-  expect(found).toEqual(each(rows, (row) => (refused(row) ? "origin" : null)));
+  expect(found).toEqual(each(rows, (row) => (refused(row) ? "origin" : otherwise(row))));
 });
 
 test("programs, pages of the hub itself and the address bar are let through", async () => {
@@ -93,7 +98,7 @@ test("§5.7 an origin that CORS allows is let through, but not where only progra
   const origin = "https://ops.example";
   attacked = await startAttacked("hub", { SVC_CORS_ORIGINS: origin });
   const { hub, rows } = attacked;
-  const told = each(rows, (row) => (isPrograms(row) ? "origin" : null));
+  const told = each(rows, (row) => (isPrograms(row) ? "origin" : otherwise(row)));
   expect(await refusals(hub, rows, { origin, "sec-fetch-site": "cross-site" })).toEqual(told);
   const other = await attack(
     hub,

@@ -26,6 +26,10 @@ type Caller = keyof typeof CALLERS;
 const RULES: Record<string, Record<Caller, string | null>> = {
   public: { stranger: null, user: null, browser: null, administrator: null, worker: null },
   capability: { stranger: null, user: null, browser: null, administrator: null, worker: null },
+  link: {
+    ...{ stranger: "link", user: "link", browser: "link" },
+    ...{ administrator: "link", worker: "link" },
+  },
   view: { stranger: "token", user: null, browser: null, administrator: null, worker: "token" },
   operate: { stranger: "token", user: null, browser: null, administrator: null, worker: "token" },
   admin: {
@@ -78,10 +82,11 @@ test("§5 without a token the LAN is open: only the administrator's calls are re
   attacked = await startAttacked("hub");
   const { hub, rows } = attacked;
   const found = await attackAll(rows, async (row) => (await attack(hub, row)).refused_by);
-  const told = rows.map(({ method, path, rules }) => [
-    `${method} ${path}`,
-    rules.access === "admin" && rules.until_password === undefined ? "no password" : null,
-  ]);
+  const refusedBy = ({ access, until_password }: RouteRules) => {
+    if (access === "link") return "link";
+    return access === "admin" && until_password === undefined ? "no password" : null;
+  };
+  const told = rows.map(({ method, path, rules }) => [`${method} ${path}`, refusedBy(rules)]);
   expect(Object.fromEntries(found)).toEqual(Object.fromEntries(told));
 });
 

@@ -35,7 +35,15 @@ export const addressOf = (path: string): string =>
 export interface Verdict {
   readonly status: number;
   /** Who turned the call away before its route was reached; null: nobody. */
-  readonly refused_by: "token" | "password" | "no password" | "secret" | "origin" | "host" | null;
+  readonly refused_by:
+    | "token"
+    | "password"
+    | "no password"
+    | "secret"
+    | "origin"
+    | "host"
+    | "link"
+    | null;
 }
 
 const REFUSALS: [number, RegExp, NonNullable<Verdict["refused_by"]>][] = [
@@ -44,6 +52,7 @@ const REFUSALS: [number, RegExp, NonNullable<Verdict["refused_by"]>][] = [
   [403, /there is no administrator password/, "no password"],
   [401, /bad worker secret/, "secret"],
   [403, /may not (call|load) this/, "origin"],
+  [403, /this link was not made here/, "link"],
   [421, /this server is not called/, "host"],
 ];
 

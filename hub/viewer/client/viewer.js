@@ -17,6 +17,8 @@ const [screen, note, statusLine, connectButton] = ["screen", "note", "status", "
 const [pasteButton, pasteBox, pasteText] = ["paste", "paste-box", "paste-text"].map(at);
 
 const SESSION_OVER = 4404;
+/** The link that this page came by has expired, or was ended. */
+const LINK_OVER = [4403, 4410];
 /** The hub says that it restarts, or its process ended without a word. */
 const HUB_GONE = [1012, 1006];
 const RETRY_MS = { first: 500, most: 30_000 };
@@ -106,9 +108,10 @@ function connect() {
 
 async function disconnected({ code, reason }) {
   if (code === SESSION_OVER) return ended(reason);
+  if (LINK_OVER.includes(code)) return say("ended", reason);
   if (failures === 0 && HUB_GONE.includes(code)) restartsUntil = Date.now() + RESTART_MS.most;
   const why = reason || (await reasonFromHub());
-  if (why === null) return ended(reason || "session ended");
+  if (why === null) return;
   const said = why ? `Disconnected: ${why}` : "Disconnected";
   if (!settings.reconnect) return say("idle", said);
   const most = Date.now() < restartsUntil ? RESTART_MS.wait : RETRY_MS.most;
@@ -117,16 +120,19 @@ async function disconnected({ code, reason }) {
   countDown(said, Date.now() + wait);
 }
 
-/** Why there is no stream, in the hub's words; null when the session is over. */
+/** Why there is no stream, in the hub's words; null, and said, when there will be none again: the session or link is over. */
 async function reasonFromHub() {
   try {
     const answer = await fetch(location.pathname, {
       cache: "no-store",
       credentials: "same-origin",
     });
-    if (answer.status === 404) return null;
     if (answer.ok) return "";
-    return (await answer.json()).detail ?? `the hub answered ${answer.status}`;
+    const { detail = `the hub answered ${answer.status}` } = await answer.json();
+    if (answer.status === 404) ended("session ended");
+    else if (LINK_OVER.includes(4000 + answer.status)) say("ended", detail);
+    else return detail;
+    return null;
   } catch {
     return "the hub cannot be reached";
   }
@@ -141,8 +147,7 @@ function countDown(said, until) {
 
 /** A session that is over is not asked for any more. */
 async function again() {
-  if ((await reasonFromHub()) === null) return ended("session ended");
-  connect();
+  if ((await reasonFromHub()) !== null) connect();
 }
 
 function ended(reason) {
