@@ -2,7 +2,7 @@
 const MIB = 1024 * 1024;
 
 export const RUN_LIMITS = {
-  /** Private memory of everything in the sandbox together. */
+  /** Memory of everything in the sandbox together: swapped out, shared, and queued in its sockets too. */
   memory: 512 * MIB,
   /** Its only writable place, /tmp; in memory, and not counted above. */
   tmp: 64 * MIB,
@@ -13,6 +13,8 @@ export const RUN_LIMITS = {
   /** Processes and threads; the runtime alone has about a dozen. */
   tasks: 64,
   open_files: 256,
+  /** Sockets of everything in the sandbox together, for the kernel keeps some hundred kilobytes for each. */
+  sockets: 256,
   /** How often memory and tasks are looked at. */
   look_every_ms: 100,
   /** Of each stream the first and the last. */

@@ -1,6 +1,7 @@
 import { statfsSync, writeFileSync } from "node:fs";
 import type { Clock } from "#shared/clock.ts";
 import { heldByTree } from "#shared/held-memory.ts";
+import { type HeldBySockets, heldBySockets } from "./held-sockets.ts";
 import { RUN_LIMITS } from "./limits.ts";
 
 const MIB = 1024 * 1024;
@@ -26,9 +27,33 @@ function filesOf(first: number | null): number {
   }
 }
 
+/** What of a run is bounded by looking at it. */
+export interface HeldByRun {
+  /** Of all processes, and their memory files. */
+  bytes: number;
+  tasks: number;
+  /** Of the sandbox's own network; null where there is none of its own. */
+  network: HeldBySockets | null;
+  files: number;
+}
+
+/** What of a run is more than it may have, in words for people; null when nothing is. */
+export function excessOf({ bytes, tasks, network, files }: HeldByRun): string | null {
+  const all = bytes + (network?.bytes ?? 0);
+  if (all > RUN_LIMITS.memory)
+    return `${Math.ceil(all / MIB)} MB of memory, more than ${RUN_LIMITS.memory / MIB}`;
+  if (files > RUN_LIMITS.files) return `${files} files, more than ${RUN_LIMITS.files}`;
+  if (network && network.sockets > RUN_LIMITS.sockets)
+    return `${network.sockets} sockets, more than ${RUN_LIMITS.sockets}`;
+  // Where the kernel counts them this never happens; the sandbox itself has a few.
+  if (tasks > RUN_LIMITS.tasks * 2)
+    return `${tasks} processes and threads, more than ${RUN_LIMITS.tasks}`;
+  return null;
+}
+
 /**
- * Calls `onExcess` once, with words for people, when `pid` and everything below it hold more memory, files or tasks than a
- * run may, unless `over` aborts before. Memory is sampled because what the kernel could enforce does not fit: the runtime
+ * Calls `onExcess` once, with words for people, when `pid` and everything below it hold more memory, files, sockets or tasks than
+ * a run may, unless `over` aborts before. Memory is sampled because what the kernel could enforce does not fit: the runtime
  * reserves gigabytes of address space that it never touches, and a cgroup needs rights that containers and units do not
  * give. Between two samples a script may hold more: 60 MB more, measured.
  */
@@ -44,16 +69,11 @@ export async function watchRun(options: {
   for (;;) {
     await clock.sleep(RUN_LIMITS.look_every_ms, over);
     if (over.aborted) return;
-    const held = heldByTree(pid);
-    if (held === null) continue;
-    if (held.bytes > RUN_LIMITS.memory)
-      return onExcess(
-        `${Math.ceil(held.bytes / MIB)} MB of memory, more than ${RUN_LIMITS.memory / MIB}`,
-      );
-    const files = filesOf(first());
-    if (files > RUN_LIMITS.files) return onExcess(`${files} files, more than ${RUN_LIMITS.files}`);
-    // Where the kernel counts them this never happens; the sandbox itself has a few.
-    if (held.tasks > RUN_LIMITS.tasks * 2)
-      return onExcess(`${held.tasks} processes and threads, more than ${RUN_LIMITS.tasks}`);
+    const tree = heldByTree(pid);
+    if (tree === null) continue;
+    const inside = first();
+    const network = inside === null ? null : heldBySockets(inside);
+    const words = excessOf({ ...tree, network, files: filesOf(inside) });
+    if (words !== null) return onExcess(words);
   }
 }
