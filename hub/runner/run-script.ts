@@ -1,4 +1,5 @@
-import { spawn } from "node:child_process";
+import { type ChildProcessByStdio, type StdioOptions, spawn } from "node:child_process";
+import type { Readable } from "node:stream";
 import type { Clock } from "#shared/clock.ts";
 import { createEnds } from "#shared/ends.ts";
 import { errorMessage } from "#shared/errors.ts";
@@ -11,6 +12,7 @@ import { prepareScript } from "./prepare-script.ts";
 import { createTree, type ProcessTree } from "./process-tree.ts";
 import { findSandbox, type Sandbox, type SandboxConfig, type SandboxKind } from "./sandbox.ts";
 import { type RunFiles, removeRunFiles, writeRunFiles } from "./scratch.ts";
+import { withInputs } from "./seccomp/filter-file.ts";
 import type { ScriptEnd, ScriptOutcome, ScriptRun } from "./types.ts";
 import { offerToOomKiller, watchRun } from "./watch-run.ts";
 
@@ -83,15 +85,17 @@ async function runIn({ clock }: RunnerContext, running: Running): Promise<Script
   const { run, sandbox, files, uid, door, tree } = running;
   // As long on one core as it may run at all: threads do not make a script more expensive than others.
   const cpu_s = Math.ceil(run.timeout_ms / 1_000);
-  const { argv, env } = sandbox.commandOf(files, uid, { cpu_s });
+  const { argv, env, inputs } = sandbox.commandOf(files, uid, { cpu_s });
   const [program = "", ...args] = argv;
   const out = createEnds(RUN_LIMITS.stream);
   const err = createEnds(RUN_LIMITS.stream);
   const over = new AbortController();
   const began = performance.now();
-  const child = spawn(program, args, {
-    ...{ detached: true, cwd: files.dir, env },
-    stdio: ["ignore", "pipe", "pipe"],
+  const child = withInputs(inputs, (fds) => {
+    const stdio: StdioOptions = ["ignore", "pipe", "pipe", ...fds];
+    const started = spawn(program, args, { detached: true, cwd: files.dir, env, stdio });
+    // The types know the streams only where no further descriptors follow them.
+    return started as ChildProcessByStdio<null, Readable, Readable>;
   });
   child.stdout.on("data", out.push);
   child.stderr.on("data", err.push);

@@ -13,6 +13,8 @@ import {
   sweepScratch,
   writeRunFiles,
 } from "./scratch.ts";
+import { isMachine } from "./seccomp/filter.ts";
+import { withInputs, writeFilter } from "./seccomp/filter-file.ts";
 
 export const SANDBOX_KINDS = ["bubblewrap", "process"] as const;
 export type SandboxKind = (typeof SANDBOX_KINDS)[number];
@@ -29,13 +31,13 @@ export interface SandboxConfig {
 export interface Sandbox {
   readonly kind: SandboxKind;
   readonly scratch: Scratch;
-  /** What is started, and with which environment, for a run's files. */
+  /** What is started for a run's files, with which environment, and with which files as its descriptors from 3 on. */
   commandOf(
     files: RunFiles,
     uid: number | null,
     /** Seconds on a core, of each process. `args` of the runtime, instead of those that run the script. */
     run: { cpu_s: number; args?: string[] },
-  ): { argv: string[]; env: Record<string, string> };
+  ): { argv: string[]; env: Record<string, string>; inputs: string[] };
   /** The user of the next run; null where the hub is not root, and it is the hub's. */
   nextUid(): number | null;
 }
@@ -57,6 +59,8 @@ const RUNTIME = "/run/flotilla";
 const PRLIMIT = "/run/prlimit";
 const APP = "/app";
 const DOOR = "/run/door";
+/** The descriptor on which bubblewrap is given its filter. */
+const FILTER_FD = 3;
 /** Inside: nobody. */
 const INNER_ID = "65534";
 
@@ -163,6 +167,12 @@ async function bubblewrap(
   const libraries = await librariesOf(find, [runtime, prlimit]);
   const help = Bun.spawnSync([bwrap, "--help"], { timeout: 5_000 }).stdout.toString();
   const nested = help.includes("--disable-userns") ? ["--disable-userns"] : [];
+  if (!isMachine(process.arch))
+    throw new SandboxError(
+      `there is no list of system calls for ${process.arch}`,
+      "run the hub on x86-64 or arm64",
+    );
+  const filter = writeFilter(scratch.dir, process.arch);
   const bind = (from: string, to = from) => ["--ro-bind", from, to];
   return {
     kind: "bubblewrap",
@@ -181,19 +191,21 @@ async function bubblewrap(
         ...bind(prlimit, PRLIMIT),
         ...bind(files.app, APP),
         ...bind(files.door, DOOR),
-        ...["null", "zero", "random", "urandom"].flatMap((name) => {
+        // No /dev/zero: memory that is mapped from it stays when nobody maps it, and no count shows it.
+        ...["null", "random", "urandom"].flatMap((name) => {
           const device = `/dev/${name}`;
           return ["--dev-bind", device, device];
         }),
         // The runtime does not start without it; it shows the sandbox's own processes alone.
         ...["--proc", "/proc"],
         ...["--size", String(RUN_LIMITS.tmp), "--tmpfs", "/tmp", "--chdir", "/tmp"],
-        ...["--remount-ro", "/", "--"],
+        ...["--seccomp", String(FILTER_FD), "--remount-ro", "/", "--"],
         // Without --nproc where other processes of the hub's user would count.
         ...[PRLIMIT, ...rlimits(uid !== null || countsPerNamespace(), cpu_s), "--"],
         ...[RUNTIME, ...args],
       ],
       env: {},
+      inputs: [filter],
     }),
   };
 }
@@ -219,6 +231,7 @@ function plainProcess(find: FindProgram, scratch: Scratch, nextUid: () => number
         ...[runtime, ...args],
       ],
       env: { ...RUNTIME_ENV, PATH: dirname(runtime) },
+      inputs: [],
     }),
   };
 }
@@ -227,6 +240,8 @@ function plainProcess(find: FindProgram, scratch: Scratch, nextUid: () => number
 function adviceOn(words: string): string {
   if (/mount proc/i.test(words))
     return "nothing may be laid over /proc: in a unit no ProtectKernelTunables=, ProtectKernelLogs= or ProtectProc=, for a container --security-opt systempaths=unconfined";
+  if (/seccomp/i.test(words))
+    return "run the hub on a kernel with CONFIG_SECCOMP_FILTER, where nothing keeps it from setting filters";
   if (/unknown option|unrecognized/i.test(words))
     return "install a newer bubblewrap (0.4 or later)";
   if (/setting limits|prlimit|cannot set/i.test(words))
@@ -249,14 +264,16 @@ async function tryOut(sandbox: Sandbox): Promise<void> {
   const files = writeRunFiles(sandbox.scratch, { script: "", job: {}, uid });
   try {
     writeFileSync(files.door, "");
-    const { argv, env } = sandbox.commandOf(files, uid, {
+    const { argv, env, inputs } = sandbox.commandOf(files, uid, {
       cpu_s: PROBE_MS / 1_000,
       args: ["--version"],
     });
-    const child = Bun.spawn(argv, {
-      ...{ cwd: files.dir, env, stdin: "ignore", stdout: "pipe", stderr: "pipe" },
-      ...{ timeout: PROBE_MS, killSignal: "SIGKILL" },
-    });
+    const child = withInputs(inputs, (fds) =>
+      Bun.spawn(argv, {
+        ...{ cwd: files.dir, env, stdio: ["ignore", "pipe", "pipe", ...fds] },
+        ...{ timeout: PROBE_MS, killSignal: "SIGKILL" },
+      }),
+    );
     const [out, err, code] = await Promise.all([
       new Response(child.stdout).text(),
       new Response(child.stderr).text(),

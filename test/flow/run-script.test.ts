@@ -260,5 +260,5 @@ function leftovers(): string[] {
   return readdirSync(tmpdir())
     .filter((name) => own.test(name))
     .flatMap((name) => readdirSync(`${tmpdir()}/${name}`))
-    .filter((name) => name !== "runtime");
+    .filter((name) => name !== "runtime" && name !== "filter.bpf");
 }
