@@ -99,6 +99,8 @@ export const MAX_JOB_COOKIES_BYTES = 2 * 1024 * 1024;
 export const MAX_PROFILE_ENTRIES = 200_000;
 /** Ours: a profile may unpack to so many times the bytes its archive may have. */
 export const PROFILE_UNPACK_FACTOR = 4;
+/** Ours: so many times its own bytes an archive that somebody uploads may unpack to, once it has so many; gzip can do 1,030. */
+export const MAX_UNPACK_RATIO = { above_bytes: 256 * 1024 * 1024, most: 400 } as const;
 /** Ours: shorter bodies go through the hub even where workers may put them into the object store themselves. */
 export const DIRECT_UPLOADS_FROM = 1024 * 1024;
 /** Pipeline spec §8: tasks of one batch. */

@@ -1,6 +1,7 @@
 import { ArchiveError } from "#shared/archive/archive-error.ts";
 import { createShapeFinder, normalPath, type ProfileBase } from "#shared/archive/profile-shape.ts";
-import { type ArchiveFile, readTar } from "#shared/archive/read-tar.ts";
+import { type ArchiveFile, type ArchiveLimits, readTar } from "#shared/archive/read-tar.ts";
+import { screenArchive } from "#shared/archive/screen-archive.ts";
 import { chunksOf, streamOf } from "#shared/archive/streams.ts";
 import { writeTarGz } from "#shared/archive/write-tar.ts";
 import { AppError, notFound } from "#shared/errors.ts";
@@ -22,7 +23,7 @@ export interface ProfileUpload {
 }
 
 /**
- * Stores an archive as the profile `name`, for its writer (fleet spec §2.8). The first pass judges every entry and finds
+ * Stores an archive as the profile `name`, for its writer (fleet spec §2.8). Its headers are counted as it comes in. The first pass judges every entry and finds
  * the profile, the second writes it anew with Default/ and Local State alone; only then one statement makes it current,
  * so nothing is stored of an archive that is refused. The version before it stays for runs that were just given it
  * (`sweepProfiles`).
@@ -41,7 +42,7 @@ export async function storeProfile(
       await body.cancel();
       throw new AppError("too_large", `profile is larger than ${max_bytes} bytes`);
     }
-    await ctx.objects.put(raw, body, {
+    await ctx.objects.put(raw, streamOf(screenArchive(chunksOf(body), limitsOf(ctx))), {
       max_bytes,
       signal,
       ...(size === undefined ? {} : { size }),
@@ -84,14 +85,19 @@ export async function deleteProfile(ctx: HubContext, name: string): Promise<void
   }
 }
 
-const toAppError = (err: unknown): unknown =>
-  err instanceof ArchiveError
-    ? new AppError(
-        err.too_large ? "too_large" : "invalid",
-        err.too_large ? err.message : [{ loc: ["body"], msg: err.message, type: "bad_archive" }],
-        { cause: err },
-      )
-    : err;
+/** What is refused on its way into the store comes as a body that broke off, for the store cannot tell who ended it. */
+const refusalIn = (err: unknown): unknown => (err instanceof AppError ? (err.cause ?? err) : err);
+
+function toAppError(err: unknown): unknown {
+  const refusal = refusalIn(err);
+  if (!(refusal instanceof ArchiveError)) return err;
+  const { message, too_large } = refusal;
+  return new AppError(
+    too_large ? "too_large" : "invalid",
+    too_large ? message : [{ loc: ["body"], msg: message, type: "bad_archive" }],
+    { cause: refusal },
+  );
+}
 
 async function readObject(ctx: HubContext, key: string): Promise<ReadableStream<Uint8Array>> {
   const stream = await ctx.objects.read(key);
@@ -99,11 +105,13 @@ async function readObject(ctx: HubContext, key: string): Promise<ReadableStream<
   return stream;
 }
 
+const limitsOf = ({ config }: HubContext): ArchiveLimits => ({
+  max_unpacked_bytes: config.max_profile_bytes * PROFILE_UNPACK_FACTOR,
+  max_entries: MAX_PROFILE_ENTRIES,
+});
+
 async function* filesOf(ctx: HubContext, key: string): AsyncGenerator<ArchiveFile> {
-  yield* readTar(chunksOf(await readObject(ctx, key)), {
-    max_unpacked_bytes: ctx.config.max_profile_bytes * PROFILE_UNPACK_FACTOR,
-    max_entries: MAX_PROFILE_ENTRIES,
-  });
+  yield* readTar(chunksOf(await readObject(ctx, key)), limitsOf(ctx));
 }
 
 interface Found {

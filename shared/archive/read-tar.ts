@@ -80,12 +80,15 @@ export async function* readTar(chunks: Chunks, limits: ArchiveLimits): AsyncGene
 }
 
 const GZIP = [0x1f, 0x8b];
+/** @param head at least two bytes, where there are so many. */
+export const isGzip = (head: Uint8Array): boolean => GZIP.every((byte, i) => head[i] === byte);
+
 const TAR_MAGIC = { at: 257, text: "ustar" };
 const TAR_BLOCK = 512;
 
 async function plainTar(chunks: Chunks): Promise<Chunks> {
   const { head, whole } = await peek(chunks, TAR_BLOCK);
-  if (GZIP.every((byte, i) => head[i] === byte)) return through(whole, createGunzip());
+  if (isGzip(head)) return through(whole, createGunzip());
   const magic = head.subarray(TAR_MAGIC.at, TAR_MAGIC.at + TAR_MAGIC.text.length);
   if (Buffer.from(magic).toString("latin1") === TAR_MAGIC.text) return whole;
   await whole.return(undefined);
@@ -125,7 +128,7 @@ async function* limited(chunks: Chunks, max_bytes: number): AsyncGenerator<Uint8
   }
 }
 
-const unpacksTooMuch = (max_bytes: number) =>
+export const unpacksTooMuch = (max_bytes: number) =>
   new ArchiveError(`the archive unpacks to more than ${humanSize(max_bytes)}`, { too_large: true });
 
 /** The path of an entry that may be in an archive, or null for one that is passed over. */
