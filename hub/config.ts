@@ -174,6 +174,9 @@ export const HubEnv = z.object({
       "File of the authority (PEM) that has signed the hubs' certificates: no other hub is trusted then; unset: those of the system",
     ),
   SVC_DATA_DIR: text("./data").describe("Database, objects and scratch files"),
+  SVC_SECRET_KEY_FILE: optionalText().describe(
+    "File of the key that encrypts cookies and profiles where they are stored, made at the first start; hubs of one database need the same; default secret.key in the data directory",
+  ),
   SVC_LOG_LEVEL: z
     .enum(LOG_LEVELS)
     .default("info")
@@ -355,6 +358,8 @@ export interface HubConfig {
   readonly tls: TlsFiles | null;
   readonly tls_ca: string | null;
   readonly data_dir: string;
+  /** What encrypts cookies and profiles where they are stored. */
+  readonly secret_key_file: string;
   /** What scripts of jobs run in. */
   readonly sandbox: "bubblewrap" | "process";
   readonly plugins_dir: string;
@@ -574,6 +579,7 @@ export function loadHubConfig(
     tls: tlsOf(e),
     tls_ca: e.SVC_TLS_CA ?? null,
     data_dir,
+    secret_key_file: resolve(e.SVC_SECRET_KEY_FILE ?? join(data_dir, "secret.key")),
     sandbox: e.SVC_SANDBOX,
     plugins_dir: resolve(e.SVC_PLUGINS_DIR ?? join(data_dir, "plugins")),
     minio_prefixes: Object.freeze(

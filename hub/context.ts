@@ -26,6 +26,8 @@ import type { Webhooks } from "./jobs/webhook.ts";
 import type { SignedLinks } from "./links/signed-links.ts";
 import type { SettingsCache } from "./registries/fleet-settings.ts";
 import type { Rollout } from "./rollout/rollout.ts";
+import type { SealedObjects } from "./secrets/sealed-objects.ts";
+import type { UpdateKey } from "./secrets/update-key.ts";
 import type { PendingCall } from "./sessions/calls.ts";
 import type { HubSession } from "./sessions/types.ts";
 import type { LaneWanted } from "./sessions/waiting.ts";
@@ -80,6 +82,10 @@ export interface HubContext {
   /** Calls being passed on to other hubs. */
   readonly relays: { calls: number };
   readonly objects: ObjectStore;
+  /** Signs what workers update to; null where its key cannot be had. */
+  readonly update_key: UpdateKey | null;
+  /** Profiles, and archives on their way to one: encrypted in `objects`. */
+  readonly profile_archives: SealedObjects;
   /** Registered links by worker id. */
   readonly links: Map<string, WorkerLink>;
   /** Sockets that have not registered yet, with the time they were opened. */

@@ -76,10 +76,17 @@ import {
   type ProfileSweeper,
   SWEEP_EVERY_MS,
 } from "./registries/profile-sweep.ts";
+import { profileKey } from "./registries/profiles.ts";
 import { browserPart } from "./rollout/browsers.ts";
 import { createRollout, LOOK_EVERY_MS } from "./rollout/rollout.ts";
 import { closeSandboxes } from "./runner/sandbox.ts";
 import { sweepScratch } from "./runner/scratch.ts";
+import { readKeyFile } from "./secrets/key-file.ts";
+import { followKeyFile } from "./secrets/keyring.ts";
+import { openSealedDb } from "./secrets/open-sealed.ts";
+import { sealOlder } from "./secrets/seal-older.ts";
+import { sealedObjects } from "./secrets/sealed-objects.ts";
+import { openUpdateKey } from "./secrets/update-key.ts";
 import { sessionReply } from "./sessions/calls.ts";
 import { dropSessionOn, dropSessionsOf } from "./sessions/end.ts";
 import { sessionMessage } from "./sessions/messages.ts";
@@ -206,7 +213,10 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
     ...{ ...deps, ...db, changes },
     hubVersions: () => hubVersions({ ...deps, kv }, null),
   });
+  const own_key = readKeyFile(config.secret_key_file);
+  const keys = own_key && followKeyFile(config.secret_key_file, own_key, deps.clock);
   const ctx = {
+    update_key: await openUpdateKey(db.settings, keys, { now: deps.clock.now(), log }),
     own_names: namesOf(deps),
     ...{ ...deps, db, operations, admin, kv, objects, pipeline, changes, rollout },
     ...storesHealthOf(deps, db, objects),
@@ -290,11 +300,13 @@ async function openContext(
 ): Promise<HubContext> {
   const { config, log, clock, version } = deps;
   const stopping = new AbortController();
-  const db = scope.add("db", await openDb(config.db_url, { log, as_hub: alone(deps) }), (d) =>
-    d.close(),
-  );
+  const sealed = await openSealedDb({ config, log, clock, as_hub: alone(deps) });
+  const { keys, stored_hosts } = sealed;
+  const db = scope.add("db", sealed.db, (d) => d.close());
   const operations = await openOperations({ ...deps, db }, scope);
   const objects = scope.add("objects", await openObjectsOf(deps), (o) => o.close());
+  const older = { ...deps, db: { ...db, hosts: stored_hosts }, objects, keys, profileKey };
+  scope.add("secrets of earlier versions", sealOlder(older), (s) => s.stop());
   const shared = await openSharedOf(deps, scope);
   const pipeline = await openPipeline(deps, db, shared, scope);
   scope.add("connections", beforeStores, (close) => close());
@@ -337,6 +349,8 @@ async function openContext(
     advertise: { url: "" },
     relays: { calls: 0 },
     objects,
+    profile_archives: sealedObjects(objects, keys),
+    update_key: await openUpdateKey(db.settings, keys, { now: clock.now(), log }),
     links: new Map(),
     handshakes: new Map(),
     sessions: new Map(),

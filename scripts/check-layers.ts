@@ -43,6 +43,13 @@ export const LAYERS: readonly Layer[] = [
     // Signs requests to S3.
     packages: ["aws4fetch"],
   },
+  // What is secret in them, encrypted.
+  {
+    name: "hub-secrets",
+    files: /^hub\/secrets\//,
+    may: ["shared", "archive", "hub-db"],
+    packages: [],
+  },
   {
     name: "fleet-pure",
     files: /^hub\/(fleet\/schedule|registries\/recipe-match)\.ts$/,
@@ -146,6 +153,7 @@ export const LAYERS: readonly Layer[] = [
       ...DOMAIN,
       "hub-db",
       "hub-stores",
+      "hub-secrets",
       "hub-registries",
       "hub-cluster",
       "hub-fleet",
@@ -245,6 +253,8 @@ export const LAYERS: readonly Layer[] = [
       "variables",
       "hub-db",
       "hub-stores",
+      "hub-secrets",
+      "hub-registries",
       "hub-runner",
       // What a worker's updates came to stands in its data directory.
       "worker-update",

@@ -22,6 +22,7 @@ export const COMMANDS = [
   "migrate",
   "backup",
   "restore",
+  "secrets",
 ] as const;
 export type Command = (typeof COMMANDS)[number];
 /** Those of the machine's operator: they look at stores, files and units themselves. */
@@ -34,6 +35,7 @@ export const OPERATOR_COMMANDS = [
   "migrate",
   "backup",
   "restore",
+  "secrets",
 ] as const satisfies Command[];
 export type OperatorCommand = (typeof OPERATOR_COMMANDS)[number];
 export const isOperatorCommand = (command: Command): command is OperatorCommand =>
@@ -314,7 +316,12 @@ export const COMMAND_FLAGS: Record<Command, Flag[]> = {
       value: "N",
       help: "remove the oldest of DIR beyond N, once this one is verified",
     },
+    {
+      name: "with-key",
+      help: "with the file of keys in it: whoever reads the backup then reads cookies and profiles",
+    },
   ],
+  secrets: [DB, OBJECTS, DATA, CONFIG],
   restore: [
     ...[DB, OBJECTS, DATA, CONFIG],
     { name: "force", help: "replace the data that is there; it is kept beside" },
@@ -348,4 +355,5 @@ export const COMMAND_WORDS: Record<Command, string[]> = {
   migrate: [],
   backup: ["[verify]", "FILE|DIR"],
   restore: ["FILE"],
+  secrets: ["status|rotate|decrypt|forget"],
 };

@@ -34,6 +34,8 @@ const ABOUT: Record<Mode | Command, string> = {
   backup:
     "write database, objects (unless in S3) and plugins of a SQLite hub, running or not, into one file; verify: is FILE whole?",
   restore: "put a backup in the place of a hub's data",
+  secrets:
+    "the key of stored cookies and profiles: which it is, a new one, none (decrypt), or without what it is lost for (forget)",
 };
 
 const isOperator = (command: Command): boolean => command === "admin" || isOperatorCommand(command);

@@ -15,6 +15,7 @@ import { realSystem } from "./install/system.ts";
 import { runUninstall } from "./install/uninstall.ts";
 import { runMigrate } from "./migrate.ts";
 import { CommandRefused } from "./refused.ts";
+import { runSecrets } from "./secrets.ts";
 
 export interface OperatorDeps {
   env: EnvSource;
@@ -78,5 +79,7 @@ function run(
       return runBackup(words, withVariables(deps));
     case "restore":
       return runRestore(words, withVariables(deps));
+    case "secrets":
+      return runSecrets(words, withVariables(deps));
   }
 }

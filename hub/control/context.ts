@@ -7,6 +7,7 @@ import type { QueueStore } from "../db/queue/types.ts";
 import type { Db, PullWorkerRow } from "../db/types.ts";
 import type { RunningCalls } from "../jobs/running-calls.ts";
 import type { Rollout } from "../rollout/rollout.ts";
+import type { UpdateKey } from "../secrets/update-key.ts";
 import type { Kv } from "../stores/kv.ts";
 import type { ObjectStore } from "../stores/objects.ts";
 import type { AdminGate } from "./operations/admin.ts";
@@ -41,6 +42,8 @@ export interface Pipeline {
 
 /** What the control plane's functions are given. */
 export interface ControlContext {
+  /** Signs what workers update to; null where its key cannot be had. */
+  readonly update_key: UpdateKey | null;
   readonly config: HubConfig;
   readonly clock: Clock;
   readonly version: string;

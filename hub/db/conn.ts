@@ -24,6 +24,9 @@ export interface Statement {
 /** A row as the driver gives it: whole numbers beyond 2^31 may be strings, json is text in SQLite. */
 export type RawRow = Record<string, unknown>;
 
+/** Given a way to read a setting by its name (null where there is none); throws a ConfigError to refuse the database. */
+export type Look = (setting: (name: string) => Promise<unknown>) => Promise<void>;
+
 /**
  * One open database, the same for both dialects; repositories are written against this and nothing else. Postgres types
  * on purpose: what only one dialect has does not compile or fails in the SQLite suite.
@@ -45,5 +48,10 @@ export interface Conn {
   /** The workload pipeline's queue over this database, beside the repositories. Closed with the connection. */
   openQueue(options: QueueOptions): QueueStore;
   ping(): Promise<void>;
+  /**
+   * Takes what rows held before they were changed out of the database's own files; false where that is more than `max_bytes`
+   * of work. Others wait meanwhile.
+   */
+  scrub(max_bytes: number): Promise<boolean>;
   close(): Promise<void>;
 }

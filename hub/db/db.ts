@@ -3,7 +3,7 @@ import type { Log } from "#shared/log.ts";
 import { agentsRepo } from "./agents.ts";
 import { assetsRepo } from "./assets.ts";
 import { attemptsRepo } from "./attempts.ts";
-import type { Conn } from "./conn.ts";
+import type { Conn, Look } from "./conn.ts";
 import { conventionsRepo } from "./conventions.ts";
 import { deploysRepo } from "./deploys.ts";
 import { enginesRepo } from "./engines.ts";
@@ -39,6 +39,8 @@ export interface OpenDbOptions {
   as_hub?: boolean;
   /** How long the database may still be in use by a hub that is closing. */
   lock_wait_ms?: number;
+  /** Looks at the database before anything is written to it, and refuses it by throwing a ConfigError. */
+  look?: Look;
 }
 
 /**
@@ -54,12 +56,16 @@ export const isPostgres = (url: string): boolean => /^postgres(ql)?:\/\//i.test(
 
 async function openConn(
   url: string,
-  { log, as_hub = false, lock_wait_ms = 3_000 }: OpenDbOptions,
+  { log, as_hub = false, lock_wait_ms = 3_000, look }: OpenDbOptions,
 ): Promise<Conn> {
   if (isPostgres(url))
-    return openPostgres(url, { log, hub_lock_wait_ms: as_hub ? lock_wait_ms : undefined });
+    return openPostgres(url, {
+      log,
+      hub_lock_wait_ms: as_hub ? lock_wait_ms : undefined,
+      look,
+    });
   const path = sqlitePath(url);
-  if (path !== null) return openSqlite(path, { log, lock_wait_ms });
+  if (path !== null) return openSqlite(path, { log, lock_wait_ms, look });
   throw unsupported(url);
 }
 
@@ -112,7 +118,7 @@ export function toDb(conn: Conn): Db {
     skills: guarded(skillsRepo(conn)),
     conventions: guarded(conventionsRepo(conn)),
     openQueue: (options) => guard(conn.openQueue(options), conn.callQueue),
-    ...guarded({ ping: conn.ping }),
+    ...guarded({ ping: conn.ping, scrub: conn.scrub }),
     close: conn.close,
   };
 }

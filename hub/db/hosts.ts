@@ -227,6 +227,24 @@ export function hostsRepo({ q, t: { hosts }, dialect, atomic }: Conn): HostsRepo
       const rows = answers.at(-1) ?? [];
       return Object.fromEntries(rows.map((row) => [String(row.host), Number(row.count)]));
     },
+    cookiesAfter: (host, limit) =>
+      q
+        .select({ host: hosts.host, cookies: hosts.cookies, raw: sql<unknown>`${hosts.cookies}` })
+        .from(hosts)
+        .where(
+          and(host === null ? undefined : gt(hosts.host, host), gt(json.length(stored.cookies), 0)),
+        )
+        .orderBy(asc(hosts.host))
+        .limit(limit),
+    exchangeCookies: async (host, raw, cookies) => {
+      const was = dialect === "postgres" ? sql`${JSON.stringify(raw)}::jsonb` : sql`${raw}`;
+      const changed = await q
+        .update(hosts)
+        .set({ cookies })
+        .where(and(eq(hosts.host, host), sql`${hosts.cookies} = ${was}`))
+        .returning({ host: hosts.host });
+      return changed.length > 0;
+    },
     delete: async (host) => {
       const gone = await q
         .delete(hosts)

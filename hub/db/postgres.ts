@@ -6,7 +6,7 @@ import { defineTables } from "#drizzle/tables.ts";
 import { ConfigError, UnavailableError } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
-import type { Conn, RawRow } from "./conn.ts";
+import type { Conn, Look, RawRow } from "./conn.ts";
 import { type AppliedMigration, MIGRATIONS_TABLE, migrate } from "./migrate.ts";
 import { errorCode, toUnavailable } from "./postgres-errors.ts";
 import { holdHubLock, LOCK_SESSION } from "./postgres-lock.ts";
@@ -37,6 +37,7 @@ export interface PostgresOptions {
   migrations?: readonly Migration[];
   /** Be the only hub on the database; waits so long for one that is closing. */
   hub_lock_wait_ms?: number | undefined;
+  look?: Look | undefined;
 }
 
 /** Connects to the server of `url` and brings the database up to date. */
@@ -47,7 +48,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     // Before the migrations: a hub that may not run changes nothing under the one that does.
     if (options.hub_lock_wait_ms !== undefined)
       unlock = await holdHubLock(connect(url, LOCK_SESSION), options.hub_lock_wait_ms, log);
-    await migratePostgres(url, migrations, log);
+    await migratePostgres(url, migrations, log, options.look);
   } catch (err) {
     await unlock();
     if (err instanceof ConfigError) throw err;
@@ -117,6 +118,7 @@ export async function migratePostgres(
   url: string,
   migrations: readonly Migration[],
   log: Log,
+  look?: Look,
 ): Promise<string[]> {
   const client = connect(url, {
     max: 1,
@@ -125,6 +127,7 @@ export async function migratePostgres(
   try {
     // Held until this session ends, so of several hubs that start together one migrates and the others find it done.
     await client`select pg_advisory_lock(${MIGRATION_LOCK_ID})`;
+    await look?.(settingReader(client));
     return await migrate(
       {
         prepare: async () => {
@@ -146,6 +149,14 @@ export async function migratePostgres(
     await client.end({ timeout: CLOSE_TIMEOUT_S });
   }
 }
+
+const settingReader = (client: Sql) => async (name: string) => {
+  const [about] = await client<[{ there: boolean }]>`
+    select to_regclass('settings') is not null as there`;
+  if (!about.there) return null;
+  const [row] = await client<{ value: unknown }[]>`select value from settings where key = ${name}`;
+  return row?.value ?? null;
+};
 
 interface Clients {
   call_deadline_ms: number;
@@ -195,6 +206,12 @@ function toConn({ call_deadline_ms, unlock, open, openHot }: Clients): Conn {
     },
     ping: async () => {
       await client`select 1`;
+    },
+    scrub: async () => {
+      // Small tables both; what the server's own log still has is the server's.
+      await client`vacuum full hosts`;
+      await client`vacuum full settings`;
+      return true;
     },
     close: async () => {
       await Promise.all([pool, ...queues].map((c) => c.end({ timeout: CLOSE_TIMEOUT_S })));

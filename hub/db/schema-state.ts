@@ -27,6 +27,18 @@ export interface SchemaState {
   applied: AppliedMigration[];
   /** Epoch ms by the database's own clock, and by ours around it; null where it has none of its own. */
   clock: { theirs: number; asked: number; answered: number } | null;
+  /** What says which key the database is encrypted with; null: it is not, or has no tables yet. */
+  key_check: unknown;
+  /** Public key that updates are signed with; null before the first start. */
+  update_key: string | null;
+}
+
+const NO_SETTINGS = { key_check: null, update_key: null };
+
+function settingsOf(rows: readonly { key: string; value: unknown }[]) {
+  const of = (name: string) => rows.find(({ key }) => key === name)?.value ?? null;
+  const signing = of("update_signing_key") as { public?: string } | null;
+  return { key_check: of("secret_key_check"), update_key: signing?.public ?? null };
 }
 
 /**
@@ -46,8 +58,9 @@ async function readPostgres(url: string): Promise<SchemaState> {
     connection: { application_name: "flotilla look", statement_timeout: STATE_DEADLINE_MS },
   });
   try {
-    const [about] = await client<[{ version: string; there: boolean }]>`
+    const [about] = await client<[{ version: string; there: boolean; settings: boolean }]>`
       select current_setting('server_version') as version,
+        to_regclass('settings') is not null as settings,
         to_regclass('schema_migrations') is not null as there`;
     const applied = about.there
       ? await client<AppliedMigration[]>`select name, hash from schema_migrations order by name`
@@ -59,14 +72,22 @@ async function readPostgres(url: string): Promise<SchemaState> {
     return {
       ...{ dialect: "postgres", exists: true, version: about.version },
       ...{ applied: [...applied], clock },
+      ...(about.settings ? settingsOf(await readRows(client)) : NO_SETTINGS),
     };
   } catch (err) {
     if (errorCode(err) !== INVALID_CATALOG_NAME) throw err;
-    return { dialect: "postgres", exists: false, version: "unknown", applied: [], clock: null };
+    return {
+      ...{ dialect: "postgres", exists: false, version: "unknown", applied: [], clock: null },
+      ...NO_SETTINGS,
+    };
   } finally {
     await client.end({ timeout: CLOSE_TIMEOUT_S });
   }
 }
+
+const readRows = (client: postgres.Sql) =>
+  client<{ key: string; value: unknown }[]>`
+    select key, value from settings where key in ('secret_key_check', 'update_signing_key')`;
 
 async function readSqlite(path: string): Promise<SchemaState> {
   const Driver = await loadDriver();
@@ -74,7 +95,7 @@ async function readSqlite(path: string): Promise<SchemaState> {
   if (path === ":memory:" || !existsSync(file))
     return {
       ...{ dialect: "sqlite", exists: false, version: sqliteVersion(new Driver(":memory:")) },
-      ...{ applied: [], clock: null },
+      ...{ applied: [], clock: null, ...NO_SETTINGS },
     };
   const client = new Driver(file, { readonly: true });
   try {
@@ -87,7 +108,18 @@ async function readSqlite(path: string): Promise<SchemaState> {
           .all()
       : [];
     const version = sqliteVersion(client, false);
-    return { dialect: "sqlite", exists: true, version, applied, clock: null };
+    const settings = there
+      ? client
+          .prepare<[], { key: string; value: string }>(
+            "select key, value from settings where key in ('secret_key_check', 'update_signing_key')",
+          )
+          .all()
+      : [];
+    const rows = settings.map(({ key, value }) => ({ key, value: JSON.parse(value) }));
+    return {
+      ...{ dialect: "sqlite", exists: true, version, applied, clock: null },
+      ...settingsOf(rows),
+    };
   } finally {
     client.close();
   }

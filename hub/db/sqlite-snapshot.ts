@@ -29,6 +29,8 @@ export interface Snapshot {
   job_ids: Set<string>;
   /** Keys of the objects that rows name. */
   named: string[];
+  /** Id of the key that cookies and profiles are encrypted with; null: they are not. */
+  key_id: string | null;
 }
 
 /**
@@ -57,8 +59,13 @@ export async function readSnapshot(
     findPending(applied, sqliteMigrations);
     const keys = (table: string, sql: string): string[] =>
       tables.has(table) ? all<{ key: string }>(sql).map(({ key }) => key) : [];
+    const [key_id] = keys(
+      "settings",
+      "select json_extract(value, '$.key_id') as key from settings where key = 'secret_key_check'",
+    );
     return {
       applied,
+      key_id: key_id ?? null,
       job_ids: new Set(keys("jobs", "select job_id as key from jobs")),
       named: [
         ...keys("assets", "select 'jobs/' || job_id || '/assets/' || name as key from assets"),

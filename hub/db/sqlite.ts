@@ -8,7 +8,7 @@ import { defineTables } from "#drizzle/tables.ts";
 import { ConfigError, UnavailableError } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
-import type { Conn, RawRow, Statement } from "./conn.ts";
+import type { Conn, Look, RawRow, Statement } from "./conn.ts";
 import { type AppliedMigration, MIGRATIONS_TABLE, migrate } from "./migrate.ts";
 import { openSqliteQueue } from "./queue/sqlite.ts";
 import { loadDriver } from "./sqlite-driver.ts";
@@ -32,6 +32,7 @@ export interface SqliteOptions {
   /** How long to wait for a hub that is still closing the same file. */
   lock_wait_ms: number;
   migrations?: readonly Migration[];
+  look?: Look | undefined;
 }
 
 /** Opens (and creates) the database file `path`, or `:memory:`, and brings it up to date. */
@@ -62,6 +63,7 @@ async function openMigrated(path: string, options: SqliteOptions) {
       makeFile(file);
     }
     client = openClient(Driver, file);
+    await options.look?.(settingReader(client));
     const applied = await migrate(migrationTarget(client), migrations, log);
     return { client, unlock, applied };
   } catch (err) {
@@ -100,6 +102,16 @@ function openClient(Driver: typeof Client, file: string): Client.Database {
   client.pragma(`cache_size = -${CACHE_KIB}`);
   return client;
 }
+
+const settingReader = (client: Client.Database) => async (name: string) => {
+  const there = client.prepare("select 1 from sqlite_master where name = 'settings'").get();
+  const row = there
+    ? client
+        .prepare<[string], { value: string }>("select value from settings where key = ?")
+        .get(name)
+    : undefined;
+  return row ? JSON.parse(row.value) : null;
+};
 
 const migrationTarget = (client: Client.Database) => ({
   prepare: async () => {
@@ -153,6 +165,16 @@ function toConn(client: Client.Database, unlock: () => void): Conn {
     openQueue: (options) => openSqliteQueue({ client, ...options }),
     ping: async () => {
       client.prepare("select 1").get();
+    },
+    scrub: async (max_bytes) => {
+      const [pages, page_bytes] = ["page_count", "page_size"].map((name) =>
+        Number(client.pragma(name, { simple: true })),
+      );
+      if ((pages ?? 0) * (page_bytes ?? 0) > max_bytes) return false;
+      group.flush();
+      client.exec("vacuum");
+      client.pragma("wal_checkpoint(TRUNCATE)");
+      return true;
     },
     close: async () => {
       if (!client.open) return;

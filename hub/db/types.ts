@@ -266,6 +266,13 @@ export interface HostsRepo {
     now: number,
   ): Promise<Record<string, number>>;
   delete(host: string): Promise<boolean>;
+  /** Of the hosts with cookies after `host` (null: from the first), the next ones by name; `raw` is the list as it is stored. */
+  cookiesAfter(
+    host: string | null,
+    limit: number,
+  ): Promise<{ host: string; cookies: HostRow["cookies"]; raw: unknown }[]>;
+  /** Puts these cookies in the place of `raw`; false when others are stored by now. */
+  exchangeCookies(host: string, raw: unknown, cookies: HostRow["cookies"]): Promise<boolean>;
 }
 
 /** Who wants an Idempotency-Key: `owner` is the process, and `fingerprint` tells one request from another. */
@@ -588,5 +595,10 @@ export interface Db {
   openQueue(options: QueueOptions): QueueStore;
   /** Answers when the database does; rejects otherwise (for /health). */
   ping(): Promise<void>;
+  /**
+   * Takes what rows of settings and cookies held before out of the database's own files; false, and nothing done, where
+   * there are more than `max_bytes` to write anew. Other calls wait meanwhile.
+   */
+  scrub(max_bytes: number): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -42,7 +42,7 @@ export async function storeProfile(
       await body.cancel();
       throw new AppError("too_large", `profile is larger than ${max_bytes} bytes`);
     }
-    await ctx.objects.put(raw, streamOf(screenArchive(chunksOf(body), limitsOf(ctx))), {
+    await ctx.profile_archives.put(raw, streamOf(screenArchive(chunksOf(body), limitsOf(ctx))), {
       max_bytes,
       signal,
       ...(size === undefined ? {} : { size }),
@@ -50,9 +50,9 @@ export async function storeProfile(
     const found = await inspect(ctx, raw, signal);
     const tally = { files: 0 };
     const files = normalFiles(ctx, raw, found.base, tally);
-    const archive = await ctx.objects.put(normal, streamOf(writeTarGz(files)), { signal });
+    const archive = await ctx.profile_archives.put(normal, streamOf(writeTarGz(files)), { signal });
     const key = profileKey(name, archive.sha256);
-    await ctx.objects.put(key, await readObject(ctx, normal), { ...archive, signal });
+    await ctx.profile_archives.put(key, await readObject(ctx, normal), { ...archive, signal });
     const now = ctx.clock.now();
     const row = await ctx.db.profiles.put({
       name,
@@ -69,7 +69,7 @@ export async function storeProfile(
     if (signal.aborted) throw new AppError("unavailable", "the upload was stopped", { cause: err });
     throw toAppError(err);
   } finally {
-    await Promise.all([ctx.objects.delete(raw), ctx.objects.delete(normal)]);
+    await Promise.all([ctx.profile_archives.delete(raw), ctx.profile_archives.delete(normal)]);
   }
 }
 
@@ -100,7 +100,7 @@ function toAppError(err: unknown): unknown {
 }
 
 async function readObject(ctx: HubContext, key: string): Promise<ReadableStream<Uint8Array>> {
-  const stream = await ctx.objects.read(key);
+  const stream = await ctx.profile_archives.read(key);
   if (!stream) throw new Error(`object ${key} is gone`);
   return stream;
 }

@@ -72,7 +72,7 @@ export function workerProfileRoutes(ctx: HubContext) {
       });
       if (!ref.success) throw notFound("profile");
       const key = profileKey(ref.data.name, ref.data.sha256);
-      const body = (await ctx.objects.localFile?.(key)) ?? (await ctx.objects.read(key));
+      const body = await ctx.profile_archives.read(key);
       if (!body) throw notFound("profile");
       return new Response(body, { headers: { "Content-Type": "application/gzip" } });
     })

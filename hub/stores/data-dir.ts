@@ -27,7 +27,7 @@ function tighten(path: string, mode: number, most: number): Change | null {
 }
 
 /**
- * Makes the data directory, which holds cookies, logins and tokens in clear, for this user alone; one that was made more open
+ * Makes the data directory, which holds captures, keys and tokens, for this user alone; one that was made more open
  * is closed, with the files and stores in it, and the log says what was changed. Links are not followed.
  * @param lets_through whether workers have their lanes below it
  * @throws ConfigError naming SVC_DATA_DIR when it cannot be made

@@ -43,6 +43,7 @@ const STORES: Stores[] = [
           SVC_DB_URL: await postgres.createDatabase(),
           SVC_REDIS_URL: redis.url,
           SVC_OBJECTS_URL: `file:${objects}`,
+          SVC_SECRET_KEY_FILE: join(objects, "secret.key"),
         },
         close: async () => {
           await Promise.all([postgres.stop(), redis.stop()]);

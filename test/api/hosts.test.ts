@@ -86,7 +86,7 @@ scenarios("§4.4 PUT /hosts/{host}", at, [
     send: { host: "c.test", cookies: [cookie("sid", { value: MASKED })], updated_at: "x" },
     status: 200,
     after: async (h) => {
-      const row = await h.ctx.db.hosts.get("c.test");
+      const [row] = await h.ctx.db.hosts.find(["c.test"]);
       expect(row?.cookies[0]).toMatchObject({ name: "sid", value: "v-sid" });
     },
   },
@@ -305,7 +305,7 @@ describe("§4.5 POST /hosts/cookies/sync", () => {
   test("the last write wins", async () => {
     for (const value of ["first", "second"])
       await sync({ scope: "all", cookies: [cookie("sid", { domain: "w.test", value })] });
-    const row = await hub.ctx.db.hosts.get("w.test");
+    const [row] = await hub.ctx.db.hosts.find(["w.test"]);
     expect(row?.cookies.map((c) => c.value)).toEqual(["second"]);
   });
 

@@ -20,7 +20,7 @@ const upload = async (name: string, body: Uint8Array, type = "application/x-tar"
 };
 const stored = async (name: string) => {
   const { sha256 } = (await hub.call("GET", `/profiles/${name}`)).body;
-  const archive = await contentOf(hub.ctx.objects, `profiles/p-${name}/${sha256}.tar.gz`);
+  const archive = await contentOf(hub.ctx.profile_archives, `profiles/p-${name}/${sha256}.tar.gz`);
   return listTarGz(archive ?? new Uint8Array(0));
 };
 const objectFiles = async () => [

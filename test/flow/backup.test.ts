@@ -84,7 +84,7 @@ test("§8 restore refuses data that is there, a hub that runs, and a backup that
   };
   const manifest = readFileSync(join(unpacked, "manifest.json"), "utf8");
   const newer = await change("newer.tar.gz", () =>
-    writeFileSync(join(unpacked, "manifest.json"), manifest.replace('"format":1', '"format":3')),
+    writeFileSync(join(unpacked, "manifest.json"), manifest.replace('"format":1', '"format":4')),
   );
   const forged = await change("forged.tar.gz", () => {
     writeFileSync(join(unpacked, "manifest.json"), manifest);

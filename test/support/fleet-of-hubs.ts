@@ -98,6 +98,7 @@ export async function startFleetOfHubs(options: FleetOfHubsOptions): Promise<Fle
     SVC_LOG_LEVEL: "info",
     WORKER_SECRET: "of-the-fleet",
     SVC_HEADLESS_LANES: "1",
+    SVC_SECRET_KEY_FILE: join(dir, "secret.key"),
     ...options.env,
   };
   const hub_urls: string[] = [];

@@ -12,6 +12,7 @@ import { workerSecret } from "#shared/secret.ts";
 import { connectFakeWorker, type FakeWorker, type FakeWorkerOptions } from "./fake-worker.ts";
 import { until } from "./fleet-process.ts";
 import { fleetOfHubs, type HubSetMaker, isFleetMode, singleHub } from "./hub-set.ts";
+import { commonKeyFile } from "./key-file.ts";
 import { objectsEnv } from "./s3.ts";
 import { createSignals, type Signals } from "./signals.ts";
 
@@ -100,6 +101,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
     // Three hubs have to tell each other; a test with a clock of its own decides itself when the wait is over.
     SVC_SUBMIT_WAIT_S: String((fleet && !options.clock ? FLEET_WAIT_MS : SUBMIT_WAIT_MS) / 1_000),
     ...(await objectsEnv()),
+    ...(options.env?.SVC_DB_URL && { SVC_SECRET_KEY_FILE: commonKeyFile() }),
     ...options.env,
   };
   const signals = createSignals();

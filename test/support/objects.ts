@@ -122,7 +122,7 @@ export function streamOf(...chunks: (Uint8Array | Error)[]): ReadableStream<Uint
 }
 
 export async function contentOf(
-  store: ObjectStore,
+  store: Pick<ObjectStore, "read">,
   key: string,
   range?: { start: number; end: number },
 ): Promise<Uint8Array | null> {

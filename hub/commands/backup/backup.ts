@@ -14,7 +14,14 @@ import { readSnapshot, snapshotSqlite } from "../../db/sqlite-snapshot.ts";
 import { askVersions } from "../../stores/s3-versions.ts";
 import type { CommandDeps } from "../migrate.ts";
 import { CommandRefused } from "../refused.ts";
-import { BUCKET_FORMAT, type Bucket, bucketText, FORMAT, type Manifest } from "./manifest.ts";
+import {
+  BUCKET_FORMAT,
+  type Bucket,
+  bucketText,
+  FORMAT,
+  KEY_FORMAT,
+  type Manifest,
+} from "./manifest.ts";
 import { type Contents, entriesOf } from "./pack.ts";
 import { bucketOf, type Places, pathsOf, placesOf } from "./places.ts";
 import { tellFull } from "./room.ts";
@@ -57,6 +64,9 @@ async function writeBackup(
     throw new CommandRefused(
       `there is no database at ${places.database}: set --data-dir or SVC_DB_URL`,
     );
+  const with_key = flags["with-key"] !== undefined;
+  if (with_key && !existsSync(places.key))
+    throw new CommandRefused(`--with-key: there is no file of keys at ${places.key}`);
   const keep = readKeep(flags.keep?.at(-1));
   const at = isoTime(systemClock.now());
   const file = await targetOf(word, at, keep === null);
@@ -64,7 +74,12 @@ async function writeBackup(
   await removeLeftovers(dir);
   const work = await mkdtemp(join(dir, `${WORK_PREFIX}${HOST}-${process.pid}-`));
   try {
-    const manifest = await write({ places, bucket }, join(work, "db"), join(work, "out"), at);
+    const manifest = await write(
+      { places, bucket, with_key },
+      join(work, "db"),
+      join(work, "out"),
+      at,
+    );
     await rm(join(work, "db"));
     await verifyBackup(join(work, "out"), work);
     await rename(join(work, "out"), file);
@@ -133,7 +148,7 @@ async function targetOf(word: string, at: string, may_be_file: boolean): Promise
 
 /** Database first: what it names was there before, and is copied afterwards. */
 async function write(
-  { places, bucket }: { places: Places; bucket: Bucket | null },
+  { places, bucket, with_key }: { places: Places; bucket: Bucket | null; with_key: boolean },
   snapshot_file: string,
   out: string,
   at: string,
@@ -141,14 +156,15 @@ async function write(
   await snapshotSqlite(places.database, snapshot_file);
   const snapshot = await readSnapshot(snapshot_file);
   const contents: Contents = { files: [], modes: [], missing: [] };
+  const format = with_key ? KEY_FORMAT : bucket === null ? FORMAT : BUCKET_FORMAT;
   const finish = (): Manifest => ({
-    ...{ format: bucket === null ? FORMAT : BUCKET_FORMAT, version: nodeVersion(undefined) },
+    ...{ format, version: nodeVersion(undefined) },
     ...{ created_at: at, migrations: snapshot.applied, ...contents, bucket },
   });
   // It holds cookies and password hashes.
   const file = await open(out, "wx", 0o600);
   try {
-    const entries = entriesOf(places, snapshot_file, snapshot, contents, finish);
+    const entries = entriesOf(places, snapshot_file, snapshot, contents, finish, with_key);
     for await (const chunk of writeTarGz(entries)) await file.writeFile(chunk);
     await file.sync();
   } finally {

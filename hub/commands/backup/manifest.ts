@@ -4,12 +4,16 @@ import { z } from "zod";
 export const DATABASE_ENTRY = "database.sqlite";
 export const OBJECTS_DIR = "objects";
 export const PLUGINS_DIR = "plugins";
+/** The file of keys, in a backup that was asked to have it. */
+export const KEY_ENTRY = "secret.key";
 export const MANIFEST_ENTRY = "manifest.json";
 
 /** Of the layout of the archive; another layout gets another number. */
 export const FORMAT = 1;
 /** Without bodies, which are in `bucket`: a program that does not know the field must not restore it. */
 export const BUCKET_FORMAT = 2;
+/** With the file of keys. */
+export const KEY_FORMAT = 3;
 
 /** Where bodies are that a backup leaves to the bucket's own tools; no secrets. */
 export const Bucket = z.object({

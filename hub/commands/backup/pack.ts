@@ -8,6 +8,7 @@ import {
   DATABASE_ENTRY,
   DIR_MODE,
   FILE_MODE,
+  KEY_ENTRY,
   MANIFEST_ENTRY,
   type Manifest,
   OBJECTS_DIR,
@@ -69,6 +70,7 @@ export async function* entriesOf(
   snapshot: Snapshot,
   contents: Contents,
   finish: () => Manifest,
+  with_key = false,
 ): AsyncGenerator<ArchiveFile> {
   // The snapshot's own permissions are those of a new file.
   const { mode } = await stat(places.database);
@@ -79,6 +81,7 @@ export async function* entriesOf(
     await notePlugins(path);
     yield* readEntry([PLUGINS_DIR, ...path], join(places.plugins, ...path), contents);
   }
+  if (with_key) yield* readEntry([KEY_ENTRY], places.key, contents);
   const text = new TextEncoder().encode(`${JSON.stringify(finish())}\n`);
   yield { path: [MANIFEST_ENTRY], size: text.length, body: chunksOfText(text) };
 }

@@ -13,6 +13,8 @@ export interface Places {
   /** Null: bodies are in a bucket, and its own tools keep them. */
   objects: string | null;
   plugins: string;
+  /** The file of keys; in a backup only when that was asked for. */
+  key: string;
 }
 
 /** To be run as it is printed: without the password, which a command line would show to everybody on the machine. */
@@ -27,7 +29,7 @@ function pgDump(db_url: string): string {
 export const isS3 = (objects_url: string): boolean => /^s3:/i.test(objects_url.trim());
 
 /** @throws CommandRefused saying what to use where this program's backup is not the means. */
-export function placesOf({ db_url, objects_url, plugins_dir }: HubConfig): Places {
+export function placesOf({ db_url, objects_url, plugins_dir, secret_key_file }: HubConfig): Places {
   if (isPostgres(db_url))
     throw new CommandRefused(
       `backup and restore are for SQLite. For Postgres: ${pgDump(db_url)} (of the server's version or later; PGPASSWORD has the password, or it asks), and pg_restore --clean --if-exists; bodies: the versions of the bucket, or a copy of the directory after the dump`,
@@ -41,10 +43,13 @@ export function placesOf({ db_url, objects_url, plugins_dir }: HubConfig): Place
       `SVC_OBJECTS_URL: ${JSON.stringify(objects_url)} is not supported; use file:<directory> or s3://bucket`,
     );
   const objects = dir === undefined ? null : resolve(dir);
-  return { database: resolve(file), objects, plugins: resolve(plugins_dir) };
+  return {
+    ...{ database: resolve(file), objects },
+    ...{ plugins: resolve(plugins_dir), key: secret_key_file },
+  };
 }
 
-/** The paths that there are. */
+/** The paths of the data that there are. */
 export const pathsOf = ({ database, objects, plugins }: Places): string[] =>
   [database, objects, plugins].filter((path) => path !== null);
 

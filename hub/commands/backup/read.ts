@@ -5,8 +5,9 @@ import { type ArchiveFile, readTar } from "#shared/archive/read-tar.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { CommandRefused } from "../refused.ts";
 import {
-  BUCKET_FORMAT,
   DATABASE_ENTRY,
+  KEY_ENTRY,
+  KEY_FORMAT,
   MANIFEST_ENTRY,
   Manifest,
   OBJECTS_DIR,
@@ -55,7 +56,9 @@ export async function readBackup(file: string, take: TakeEntry): Promise<Manifes
 function refuseStranger(path: string[]): void {
   const [top] = path;
   const known =
-    path.length === 1 ? top === DATABASE_ENTRY : top === OBJECTS_DIR || top === PLUGINS_DIR;
+    path.length === 1
+      ? top === DATABASE_ENTRY || top === KEY_ENTRY
+      : top === OBJECTS_DIR || top === PLUGINS_DIR;
   if (known) return;
   throw new CommandRefused(
     `the archive is no backup of flotilla: it holds ${JSON.stringify(path.join("/"))}`,
@@ -84,7 +87,7 @@ async function readManifest({ body, size }: ArchiveFile): Promise<Manifest> {
   const text = Buffer.concat(chunks).toString();
   const read = Manifest.safeParse(parse(text));
   if (!read.success) throw new CommandRefused("the manifest of the backup cannot be read");
-  if (read.data.format > BUCKET_FORMAT)
+  if (read.data.format > KEY_FORMAT)
     throw new CommandRefused(
       `the backup was written by a newer version (${read.data.version}): restore it with that one`,
     );

@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import { EXIT } from "../../cli/exit.ts";
 import { type HubConfig, loadHubConfig } from "../../config.ts";
 import { lockSqlite } from "../../db/sqlite-snapshot.ts";
+import { readKeyFile } from "../../secrets/key-file.ts";
 import type { CommandDeps } from "../migrate.ts";
 import { CommandRefused } from "../refused.ts";
 import { bucketText, DIR_MODE, type Manifest } from "./manifest.ts";
@@ -19,6 +20,7 @@ const each = (places: Places, change: (path: string) => string): Places => ({
   database: change(places.database),
   objects: places.objects === null ? null : change(places.objects),
   plugins: change(places.plugins),
+  key: change(places.key),
 });
 
 /**
@@ -54,19 +56,23 @@ export async function runRestore(
     if (flags.force === undefined) await refuseData(configured);
     const staged = each(configured, (path) => path + STAGED);
     await clear(staged);
-    const manifest = await stageBackup(file, staged, owners)
+    await rm(staged.key, { force: true });
+    const { manifest, key_id } = await stageBackup(file, staged, owners)
       .then((found) => {
-        if (flags["other-objects"] === undefined) refuseOtherObjects(found, config);
+        if (flags["other-objects"] === undefined) refuseOtherObjects(found.manifest, config);
         return found;
       })
       .catch(async (err) => {
         await clear(staged);
+        await rm(staged.key, { force: true });
         throw err;
       });
     // Bodies that are not in the backup stay as they are, wherever they are.
     const places = manifest.bucket === null ? configured : { ...configured, objects: null };
     const aside = each(places, (path) => path + ASIDE);
     await clear(aside);
+    // A key that was put aside is dropped for another one alone.
+    if (existsSync(staged.key)) await rm(aside.key, { force: true });
     for (const end of ["-wal", "-shm"]) await rm(aside.database + end, { force: true });
     await swap(database, { backup: file, moves: movesOf(places, staged, aside) });
     terminal.out(
@@ -79,6 +85,11 @@ export async function runRestore(
     const kept = pathsOf(aside).filter((path) => existsSync(path));
     if (kept.length > 0)
       terminal.out(`what was there is kept as ${kept.join(", ")}: delete it when all is well\n`);
+    const has_key = readKeyFile(configured.key)?.some(({ id }) => id === key_id);
+    if (key_id !== null && has_key !== true)
+      terminal.err(
+        `flotilla: its cookies and profiles are encrypted with key ${key_id}, which ${configured.key} does not hold: put that key there before the hub starts, or give them up with flotilla secrets forget\n`,
+      );
     if (manifest.missing.length > 0)
       terminal.err(
         `flotilla: ${manifest.missing.length} objects were gone when the backup was made\n`,
@@ -94,8 +105,9 @@ async function ownersOf({
   database,
   objects,
   plugins,
+  key,
 }: Places): Promise<Record<keyof Places, Owner>> {
-  if (process.getuid?.() !== 0) return { database: null, objects: null, plugins: null };
+  if (process.getuid?.() !== 0) return { database: null, objects: null, plugins: null, key: null };
   const ownerOf = async (at: string): Promise<Owner> => {
     const found = await stat(at).catch(() => null);
     return found === null || found.uid === 0 ? null : { uid: found.uid, gid: found.gid };
@@ -106,6 +118,7 @@ async function ownersOf({
     database: around,
     objects: objects === null ? null : await of(objects),
     plugins: await of(plugins),
+    key: (await ownerOf(dirname(key))) ?? around,
   };
 }
 
@@ -173,6 +186,8 @@ function movesOf(places: Places, staged: Places, aside: Places): Move[] {
     if (target === null || from === null || to === null) return [];
     return [{ target, staged: existsSync(from) ? from : null, aside: to }];
   };
+  // A backup without keys leaves those that are there.
+  const key = existsSync(staged.key) ? move("key") : [];
   // The log of the old database must not lie beside the new one.
-  return [wal, shm, ...move("database"), ...move("objects"), ...move("plugins")];
+  return [wal, shm, ...key, ...move("database"), ...move("objects"), ...move("plugins")];
 }

@@ -7,6 +7,7 @@ import {
   DATABASE_ENTRY,
   DIR_MODE,
   FILE_MODE,
+  KEY_ENTRY,
   type Manifest,
   OBJECTS_DIR,
   PLUGINS_DIR,
@@ -32,23 +33,27 @@ export async function stageBackup(
   file: string,
   staged: Places,
   owners: Record<keyof Places, Owner>,
-): Promise<Manifest> {
+): Promise<{ manifest: Manifest; key_id: string | null }> {
   const made = new Map<string, "file" | "directory">();
   const manifest = await readBackup(file, async (entry) => {
     const place = placeOf(entry.path);
-    await writeEntry(entry, pathIn(staged, entry.path), owners[place], made);
+    // Keys are for nobody else, whatever the manifest says.
+    const mode = place === "key" ? LEAST_FILE_MODE : FILE_MODE;
+    const as = { owner: owners[place], mode };
+    await writeEntry(entry, pathIn(staged, entry.path), as, made);
   });
   await applyModes(manifest, staged, made);
-  await readSnapshot(staged.database).catch((err: Error) => {
+  const { key_id } = await readSnapshot(staged.database).catch((err: Error) => {
     throw err.name === "ConfigError" ? new CommandRefused(`${file}: ${err.message}`) : err;
   });
-  return manifest;
+  return { manifest, key_id };
 }
 
 const PLACES: Record<string, keyof Places> = {
   [DATABASE_ENTRY]: "database",
   [OBJECTS_DIR]: "objects",
   [PLUGINS_DIR]: "plugins",
+  [KEY_ENTRY]: "key",
 };
 
 /** The reader has refused every other entry. */
@@ -79,7 +84,7 @@ async function makeDirs(dir: string, owner: Owner, made: Made): Promise<void> {
 async function writeEntry(
   { body, size }: ArchiveFile,
   path: string,
-  owner: Owner,
+  { owner, mode }: { owner: Owner; mode: number },
   made: Made,
 ): Promise<void> {
   await makeDirs(dirname(path), owner, made);
@@ -88,7 +93,7 @@ async function writeEntry(
   try {
     for await (const chunk of body) await file.writeFile(chunk);
     if (owner) await file.chown(owner.uid, owner.gid);
-    await file.chmod(FILE_MODE);
+    await file.chmod(mode);
     await file.sync();
   } finally {
     await file.close();
@@ -101,7 +106,7 @@ async function applyModes({ modes }: Manifest, staged: Places, made: Made): Prom
   for (const [name, mode] of modes) {
     const path = pathIn(staged, name.split("/"));
     const kind = made.get(path);
-    if (kind === undefined) continue;
+    if (kind === undefined || path === staged.key) continue;
     await chmod(path, (mode & MAX_MODE) | (kind === "file" ? LEAST_FILE_MODE : LEAST_DIR_MODE));
   }
 }

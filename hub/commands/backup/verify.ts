@@ -14,6 +14,7 @@ import {
   type Bucket,
   bucketText,
   DATABASE_ENTRY,
+  KEY_ENTRY,
   type Manifest,
   OBJECTS_DIR,
   PLUGINS_DIR,
@@ -38,6 +39,8 @@ export interface BackupContents {
   /** Where bodies are that are not in it; null: they are in it. */
   bucket: Bucket | null;
   plugins: Part;
+  /** Of the key that cookies and profiles are encrypted with, and whether it is in it; null: they are not encrypted. */
+  key: { id: string; included: boolean } | null;
   /** Keys of objects that rows name and that are not in it. */
   missing: string[];
 }
@@ -82,7 +85,8 @@ export async function verifyBackup(file: string, scratch = tmpdir()): Promise<Ba
     const snapshot = await readSnapshot(database, { thorough: true }).catch((err: unknown) => {
       throw new CommandRefused(`${file}: ${errorMessage(err)}`);
     });
-    const { applied, job_ids, named } = snapshot;
+    const { applied, job_ids, named, key_id } = snapshot;
+    const included = manifest.files.some(([path]) => path === KEY_ENTRY);
     return {
       ...{ created_at: manifest.created_at, version: manifest.version },
       database: {
@@ -92,6 +96,7 @@ export async function verifyBackup(file: string, scratch = tmpdir()): Promise<Ba
       objects: partOf(manifest, OBJECTS_DIR),
       plugins: partOf(manifest, PLUGINS_DIR),
       bucket: manifest.bucket,
+      key: key_id === null ? null : { id: key_id, included },
       missing: missingOf(manifest, named),
     };
   } finally {
@@ -118,7 +123,7 @@ function missingOf({ files, bucket }: Manifest, named: string[]): string[] {
 const SHOWN = 3;
 
 function linesOf(file: string, contents: BackupContents): string {
-  const { created_at, version, database, objects, plugins, bucket, missing } = contents;
+  const { created_at, version, database, objects, plugins, bucket, key, missing } = contents;
   const part = ({ files, size }: Part) => `${files} files, ${humanSize(size)}`;
   const schema =
     database.pending.length === 0
@@ -130,6 +135,10 @@ function linesOf(file: string, contents: BackupContents): string {
     `objects:  ${bucket === null ? part(objects) : `not in it; they are in ${bucketText(bucket)}`}`,
     `plugins:  ${part(plugins)}`,
   ];
+  if (key !== null)
+    lines.push(
+      `secrets:  encrypted with key ${key.id}, which is ${key.included ? "in it" : "not in it: keep SVC_SECRET_KEY_FILE elsewhere"}`,
+    );
   if (missing.length > 0)
     lines.push(
       `missing:  ${missing.length} objects were gone when it was written: ${missing.slice(0, SHOWN).join(", ")}${missing.length > SHOWN ? ", …" : ""}`,

@@ -33,6 +33,7 @@ import { checkNames } from "./names.ts";
 import { checkNamespaces } from "./namespaces.ts";
 import { checkOwnUpdates } from "./own-updates.ts";
 import { checkSandbox } from "./sandbox.ts";
+import { checkSecrets } from "./secrets.ts";
 import { checkObjects, checkRedis } from "./stores.ts";
 import { checkUpdates } from "./updates.ts";
 import { checkVersions } from "./versions.ts";
@@ -99,6 +100,7 @@ async function checkServer(deps: CheckDeps, role: "hub" | "control"): Promise<Ch
     told("worker updates", () => checkUpdates(config)),
     ...(role === "hub"
       ? [
+          told("secrets", () => checkSecrets(config)),
           namespaces,
           told("script sandbox", async () =>
             checkSandbox({ ...config, path: deps.path }, await namespaces),

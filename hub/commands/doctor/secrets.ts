@@ -1,0 +1,42 @@
+import { statSync } from "node:fs";
+import { ConfigError } from "#shared/env.ts";
+import { fingerprintOf, isPublicKey } from "#shared/update-proof.ts";
+import type { HubConfig } from "../../config.ts";
+import { readSchemaState } from "../../db/schema-state.ts";
+import { demandKey } from "../../secrets/key-check.ts";
+import { readKeyFile } from "../../secrets/key-file.ts";
+import { keyringOf } from "../../secrets/keyring.ts";
+import { type Check, fail, ok } from "./check.ts";
+
+const name = "secrets";
+const OTHERS = 0o077;
+
+/** The file of keys: there, the service's alone, and the one that the database is encrypted with. */
+export async function checkSecrets({
+  db_url,
+  secret_key_file: path,
+}: Pick<HubConfig, "db_url" | "secret_key_file">): Promise<Check> {
+  // What is wrong with the database is told beside this.
+  const state = await readSchemaState(db_url).catch(() => null);
+  try {
+    const [first, ...more] = readKeyFile(path) ?? [];
+    demandKey(state?.key_check ?? null, first ? keyringOf([first, ...more]) : null, path);
+    if (!first) return ok(name, `${path} is made at the first start`);
+    const mode = statSync(path).mode & 0o777;
+    if ((mode & OTHERS) !== 0)
+      return fail(
+        name,
+        `others may read ${path} (mode ${mode.toString(8)})`,
+        `chmod 600 ${path}; who has read it can decrypt older backups: flotilla secrets rotate makes a new key`,
+      );
+    const key = state?.update_key ?? "";
+    const signs = isPublicKey(key)
+      ? `; updates are signed with ${fingerprintOf(key)} (${key})`
+      : "";
+    return ok(name, `key ${first.id} in ${path}${signs}`);
+  } catch (err) {
+    if (!(err instanceof ConfigError)) throw err;
+    const [found = "", ...advice] = err.message.replace(/^SVC_SECRET_KEY_FILE: /, "").split(": ");
+    return fail(name, found, advice.join(": "));
+  }
+}

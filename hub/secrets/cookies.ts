@@ -1,0 +1,54 @@
+import type { Log } from "#shared/log.ts";
+import type { StoredCookie } from "#shared/schema/cookie.ts";
+import type { HostsRepo } from "../db/types.ts";
+import type { Keyring } from "./keyring.ts";
+import { openValue, type Place, sealValue, Unopened } from "./values.ts";
+
+/** A value belongs to one cookie of one host; names and domains stay readable, so that the database can merge by them. */
+export const cookiePlace = (host: string, { name, domain, path }: StoredCookie): Place => [
+  "cookie",
+  ...[host, domain, path, name],
+];
+
+interface Deps {
+  keys: Keyring;
+  log: Log;
+}
+
+/**
+ * The hosts' settings with the values of their cookies encrypted where they are stored, and in clear only in what `find`
+ * answers, which is what jobs are given. A cookie that cannot be opened is left out, and the log says so.
+ */
+export function sealedHosts(repo: HostsRepo, { keys, log }: Deps): HostsRepo {
+  const seal = (host: string, cookies: StoredCookie[], masked?: string): StoredCookie[] =>
+    cookies.map((cookie) =>
+      cookie.value === masked
+        ? cookie
+        : { ...cookie, value: sealValue(keys, cookie.value, cookiePlace(host, cookie)) },
+    );
+  const open = (host: string, cookie: StoredCookie): StoredCookie[] => {
+    try {
+      return [{ ...cookie, value: openValue(keys, cookie.value, cookiePlace(host, cookie)) }];
+    } catch (err) {
+      if (!(err instanceof Unopened)) throw err;
+      const { name, domain } = cookie;
+      log.warn({ host, domain, name, why: err.message }, "a cookie cannot be decrypted");
+      return [];
+    }
+  };
+  return {
+    ...repo,
+    find: async (hosts) =>
+      (await repo.find(hosts)).map((row) =>
+        row.cookies.length === 0
+          ? row
+          : { ...row, cookies: row.cookies.flatMap((cookie) => open(row.host, cookie)) },
+      ),
+    putCookies: (host, cookies, masked, now) =>
+      repo.putCookies(host, seal(host, cookies, masked), masked, now),
+    mergeCookies: (cookies, max, now) => {
+      const sealed = Object.entries(cookies).map(([host, own]) => [host, seal(host, own)]);
+      return repo.mergeCookies(Object.fromEntries(sealed), max, now);
+    },
+  };
+}
