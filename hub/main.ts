@@ -4,6 +4,7 @@ import { errorMessage } from "#shared/errors.ts";
 import { type LiveConfig, liveConfig } from "#shared/live-config.ts";
 import { createLog, type Log, type LogFormat, type LogLevel } from "#shared/log.ts";
 import { lineFormat } from "#shared/log-format.ts";
+import { builtRelease } from "#shared/release.ts";
 import { openServiceNotify } from "#shared/service-notify.ts";
 import { trustAuthority } from "#shared/trust.ts";
 import { gatherVariables } from "#shared/variable-sources.ts";
@@ -101,7 +102,8 @@ async function runWorker(flags: FlagValues): Promise<number> {
   const base = launched?.base ?? version;
   const notify = openServiceNotify(env);
   const told = { onRegistered: tellRegistered, onReady: notify.ready };
-  const deps = { config, log, clock, version, base, self: SELF, ...told };
+  const release = launched === null ? builtRelease() : (launched.release ?? null);
+  const deps = { config, log, clock, version, base, self: SELF, release, ...told };
   const start = (signal: AbortSignal): Promise<Service> => {
     notify.status(`starting, then joining ${config.hub_url ?? config.pipeline.control_url}`);
     signal.addEventListener("abort", () => notify.stopping(stopWithin(config.drain_ms)));

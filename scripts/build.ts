@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -6,6 +8,8 @@ import { bundleApp, packApp } from "#hub/ui/bundle.ts";
 import { packSources } from "#hub/update/pack-sources.ts";
 import { ARCHIVE_NAME } from "#hub/update/worker-source.ts";
 import { bundleViewerScript } from "#hub/viewer/script.ts";
+import type { BuiltRelease } from "#shared/release.ts";
+import { publicKeyOf, signRelease } from "#shared/update-proof.ts";
 import { hashSources } from "#shared/version.ts";
 import { playwrightPackage } from "./playwright-package.ts";
 
@@ -15,16 +19,48 @@ export const BINARY = join(ROOT, "dist/flotilla");
 /** The program starts in milliseconds; a version that takes longer than this is not one. */
 const PROBE_MS = 10_000;
 
+/** What makes a build a signed one. */
+export interface ReleaseBuild {
+  /** The release key (ed25519, PKCS#8 in PEM). */
+  private_pem: string;
+  /** ISO 8601 in UTC. */
+  released_at: string;
+}
+
+/** FLOTILLA_RELEASE_KEY names the file of the release key; without it the build is unsigned. */
+function releaseFromEnvironment(): ReleaseBuild | null {
+  const file = process.env.FLOTILLA_RELEASE_KEY;
+  if (!file) return null;
+  return { private_pem: readFileSync(file, "utf8"), released_at: new Date().toISOString() };
+}
+
+function signBuild(
+  { private_pem, released_at }: ReleaseBuild,
+  version: string,
+  archive: Uint8Array,
+): BuiltRelease {
+  const sha256 = createHash("sha256").update(archive).digest("hex");
+  return {
+    key: publicKeyOf(private_pem),
+    released_at,
+    signature: signRelease({ version, released_at, sha256 }, private_pem),
+  };
+}
+
 /** Compiles the one executable, with its version and its sources baked in (fleet spec §9.2, §4.3). */
-export async function buildBinary(outfile = BINARY): Promise<string> {
+export async function buildBinary(
+  outfile = BINARY,
+  release: ReleaseBuild | null = releaseFromEnvironment(),
+): Promise<string> {
   const { version, archive } = await packSources(ROOT);
+  const signed = release && signBuild(release, version, archive);
   const dir = await mkdtemp(join(tmpdir(), "flotilla-build-"));
   try {
     const sources = join(dir, ARCHIVE_NAME);
     await Bun.write(sources, archive);
     const ui = join(dir, APP_NAME);
     await Bun.write(ui, packApp(await bundleApp()));
-    await compile(outfile, version, [sources, ui]);
+    await compile(outfile, version, [sources, ui], signed);
   } finally {
     await rm(dir, { recursive: true });
   }
@@ -32,7 +68,12 @@ export async function buildBinary(outfile = BINARY): Promise<string> {
 }
 
 /** `embedded`: files that are carried as they are. */
-async function compile(outfile: string, version: string, embedded: string[]): Promise<void> {
+async function compile(
+  outfile: string,
+  version: string,
+  embedded: string[],
+  release: BuiltRelease | null,
+): Promise<void> {
   const result = await Bun.build({
     entrypoints: [join(ROOT, "hub/main.ts"), ...embedded],
     loader: { ".gz": "file" },
@@ -53,6 +94,7 @@ async function compile(outfile: string, version: string, embedded: string[]): Pr
     sourcemap: "inline",
     define: {
       FLOTILLA_VERSION: JSON.stringify(version),
+      FLOTILLA_RELEASE: JSON.stringify(release),
       FLOTILLA_VIEWER_SCRIPT: JSON.stringify(await bundleViewerScript()),
       // The database driver has a library per platform; only the one of this build goes into it.
       "process.platform": JSON.stringify(process.platform),
@@ -81,5 +123,6 @@ export async function ensureBinary(): Promise<string> {
 if (import.meta.main) {
   const version = await buildBinary();
   const size = Bun.file(BINARY).size / 1024 / 1024;
-  console.log(`dist/flotilla ${version}, ${size.toFixed(0)} MB`);
+  const signed = process.env.FLOTILLA_RELEASE_KEY ? "signed build" : "unsigned build";
+  console.log(`dist/flotilla ${version}, ${size.toFixed(0)} MB, ${signed}`);
 }

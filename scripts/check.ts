@@ -44,6 +44,7 @@ const CHECKS: [string, string[]][] = [
       "scripts/flotilla",
       "scripts/test",
       "scripts/build",
+      "scripts/release",
       "scripts/lan",
     ],
   ],

@@ -23,6 +23,7 @@ import { LOG_FORMATS, LOG_LEVELS } from "#shared/log.ts";
 import { MAX_SLOTS } from "#shared/schema/pull.ts";
 import { Slug } from "#shared/schema/workload.ts";
 import { workerSecret } from "#shared/secret.ts";
+import { isPublicKey } from "#shared/update-proof.ts";
 
 const GIB = 1024 ** 3;
 const NAVIGATION_BLOCKS = ["loopback", "private"] as const;
@@ -183,6 +184,13 @@ export const WorkerEnv = z.object({
   SVC_WORKER_UPDATE_WAIT_S: seconds(1_800).describe(
     "How long open sessions put an update off; then they are ended.",
   ),
+  SVC_UPDATE_KEY: optionalText()
+    .refine((key) => key === undefined || isPublicKey(key), {
+      error: "must be a key as flotilla doctor hub prints it, 43 letters and digits",
+    })
+    .describe(
+      "Public key that the hub's updates must be signed with; unset: the first one that is seen is kept in the data directory",
+    ),
   SVC_WORKER_HANDSHAKE_TIMEOUT_S: seconds(120, 1).describe(
     "How long an updated version may take to register with its hub before it counts as failed.",
   ),
@@ -298,6 +306,7 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
       exits: v.SVC_WORKER_AUTO_EXIT_ON_VERSION_MISMATCH,
       restarts_itself: v.SVC_WORKER_SELF_RESTART,
       wait_ms: v.SVC_WORKER_UPDATE_WAIT_S,
+      hub_key: v.SVC_UPDATE_KEY ?? null,
       handshake_ms: v.SVC_WORKER_HANDSHAKE_TIMEOUT_S,
       release_feed: v.SVC_CODEHOST_REPO ?? null,
       release_every_ms: v.SVC_CODEHOST_INTERVAL_S,

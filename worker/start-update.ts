@@ -15,8 +15,10 @@ export function startUpdates(
   const { clock, version, config } = deps;
   const base = deps.base ?? version;
   const dir = versionsDir(config.data_dir);
+  const release = deps.release ?? null;
   const updater = createUpdater({
     ...{ dir, base, version, clock, log, ...work },
+    trusted: { release, hub_key: config.update.hub_key },
     settings: config.update,
   });
   scope.add("updater", updater, (u) => u.stop());
@@ -24,7 +26,10 @@ export function startUpdates(
   if (repo !== null && fetches && exits)
     scope.add(
       "release feed",
-      startReleaseFeed({ repo, every_ms, dir, base, updater, clock, log, random: Math.random }),
+      startReleaseFeed({
+        ...{ repo, every_ms, dir, base, updater, clock, log },
+        ...{ trusted: release, random: Math.random },
+      }),
       (f) => f.stop(),
     );
   return updater;

@@ -56,6 +56,8 @@ export interface WorkerDeps {
   version: string;
   /** Version of the program that runs this one; itself when it was not updated. */
   base?: string;
+  /** What the program was built with; null or absent: an unsigned build. */
+  release?: { key: string; released_at: string } | null;
   /** Told of every handshake with a hub. */
   onRegistered?: () => void;
   /** Told, in a line for people, that it serves: the hub or the control plane has answered; again whenever it does. */

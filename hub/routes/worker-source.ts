@@ -1,4 +1,6 @@
 import { z } from "@hono/zod-openapi";
+import { builtRelease } from "#shared/release.ts";
+import { NONCE, PROOF_HEADERS, signOffer } from "#shared/update-proof.ts";
 import type { HubContext } from "../context.ts";
 import { createRoute } from "../http/create-route.ts";
 import { newApp } from "../http/new-app.ts";
@@ -12,9 +14,17 @@ const source = createRoute({
   tags: ["workers"],
   summary: "The program's sources, as workers fetch them",
   description:
-    "A gzip tar of the sources and VERSION; the same bytes for the same version. Open without a token: do not expose " +
+    "A gzip tar of the sources and VERSION; the same bytes for the same version. With `for` it is signed by the key " +
+    "of the installation, in a signed build by the release key too. Open without a token: do not expose " +
     "it outside of the LAN. 503 when the hub has no sources, or they changed since it started.",
-  request: { headers: z.object({ "if-none-match": z.string().optional() }) },
+  request: {
+    headers: z.object({ "if-none-match": z.string().optional() }),
+    query: z.object({
+      for: z.string().regex(NONCE).optional().openapi({
+        description: "Random: the answer's X-Flotilla-Update-Signature is for it alone",
+      }),
+    }),
+  },
   responses: {
     200: bytes("The archive"),
     304: { description: "If-None-Match names it" },
@@ -25,12 +35,33 @@ const source = createRoute({
 const named = (header: string | undefined, etag: string): boolean =>
   (header ?? "").split(",").some((tag) => ["*", etag].includes(tag.trim().replace(/^W\//, "")));
 
+/** What a worker judges the archive by (`shared/update-proof.ts`). */
+function proofOf(
+  key: HubContext["update_key"],
+  { nonce, ...what }: { nonce: string | undefined; version: string; sha256: string },
+): Record<string, string> {
+  const proof: Record<string, string> = {};
+  const release = builtRelease();
+  if (release) {
+    proof[PROOF_HEADERS.released_at] = release.released_at;
+    proof[PROOF_HEADERS.release] = release.signature;
+  }
+  if (key && nonce !== undefined) {
+    proof[PROOF_HEADERS.key] = key.public;
+    proof[PROOF_HEADERS.offer] = signOffer({ nonce, ...what }, key.private_pem);
+  }
+  return proof;
+}
+
 /** GET /worker-source.tar.gz (fleet spec §4.3, §5.4). */
-export function workerSourceRoutes(ctx: Pick<HubContext, "version" | "clock">) {
+export function workerSourceRoutes(ctx: Pick<HubContext, "version" | "clock" | "update_key">) {
   const openArchive = createWorkerSource(ctx.version, ctx.clock);
   return newApp().openapi(source, async (c) => {
-    const { archive, etag } = await openArchive();
-    const headers = { ETag: etag, "Cache-Control": "no-cache", "X-Flotilla-Version": ctx.version };
+    const { archive, etag, sha256 } = await openArchive();
+    const headers = {
+      ...{ ETag: etag, "Cache-Control": "no-cache", "X-Flotilla-Version": ctx.version },
+      ...proofOf(ctx.update_key, { nonce: c.req.query("for"), version: ctx.version, sha256 }),
+    };
     if (named(c.req.header("if-none-match"), etag)) return c.body(null, 304, headers);
     const type = { "Content-Type": "application/gzip" };
     const length = { "Content-Length": String(archive.byteLength) };

@@ -29,6 +29,7 @@ function demandVersion(found: string, version: string): void {
 export interface WorkerSource {
   archive: Uint8Array;
   etag: string;
+  sha256: string;
 }
 
 /** A refusal is told again for so long without reading every source for it: anybody may ask. */
@@ -46,7 +47,8 @@ export function createWorkerSource(
   let refused_at: number | null = null;
   const open = async (): Promise<WorkerSource> => {
     const archive = await openSources(version);
-    return { archive, etag: `"${createHash("sha256").update(archive).digest("hex")}"` };
+    const sha256 = createHash("sha256").update(archive).digest("hex");
+    return { archive, sha256, etag: `"${sha256}"` };
   };
   return async () => {
     if (refused_at !== null && clock.monotonic() - refused_at >= REFUSAL_MS) {

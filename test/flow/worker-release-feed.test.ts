@@ -45,6 +45,7 @@ async function startFeedRig(options: { sum?: string } = {}) {
     repo: `http://127.0.0.1:${server.port}/repos/o/n/`,
     every_ms: EVERY_MS,
     random: () => 0.5,
+    trusted: null,
     log: createLog("debug", (line) => log.push(JSON.parse(line) as Record<string, unknown>)),
     ...{ dir, base: BASE, updater, clock },
   };

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLog } from "#shared/log.ts";
 import { hashFiles } from "#shared/version.ts";
+import type { Trusted } from "#worker/update/proof.ts";
 import { createUpdater, type Updater, type UpdateSettings } from "#worker/update/updater.ts";
 import { createFakeClock, type FakeClock } from "./fake-clock.ts";
 import { createQueue, type Queue } from "./queue.ts";
@@ -49,6 +50,8 @@ export interface UpdateRigOptions {
   settings?: Partial<UpdateSettings>;
   /** Existing directory; else one of its own. */
   dir?: string;
+  /** Whom the worker believes; nobody by name unless given. */
+  trusted?: Trusted;
 }
 
 export async function startUpdateRig(options: UpdateRigOptions = {}): Promise<UpdateRig> {
@@ -70,6 +73,7 @@ export async function startUpdateRig(options: UpdateRigOptions = {}): Promise<Up
     dir,
     base: BASE,
     version: options.version ?? BASE,
+    ...(options.trusted && { trusted: options.trusted }),
     settings: { fetches: true, exits: true, wait_ms: 1_800_000, ...options.settings },
     sessions: () => rig.sessions,
     drain: async (why, until) => drains.push({ why, until }),

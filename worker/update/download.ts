@@ -13,13 +13,13 @@ const DEADLINE_MS = 120_000;
 type Get = (url: string, init: BunFetchRequestInit) => Promise<Response>;
 
 /**
- * Downloads `url` into the file `to`, at most `max_bytes`; its SHA-256.
+ * Downloads `url` into the file `to`, at most `max_bytes`; its SHA-256, and the headers of the answer.
  * @throws UpdateRefused when it is larger, not there, cut off, or takes longer than two minutes.
  */
 export async function download(
   { clock, signal, get }: { clock: Clock; signal: AbortSignal; get: Get },
   { url, to, max_bytes }: { url: string; to: string; max_bytes: number },
-): Promise<string> {
+): Promise<{ sha256: string; headers: Headers }> {
   const done = new AbortController();
   const late = abortAfter(clock, DEADLINE_MS, done.signal);
   try {
@@ -50,7 +50,7 @@ export async function download(
     } finally {
       await file.close();
     }
-    return hash.digest("hex");
+    return { sha256: hash.digest("hex"), headers: answer.headers };
   } catch (err) {
     if (err instanceof UpdateRefused || signal.aborted) throw err;
     const why = late.aborted ? `not there within ${DEADLINE_MS / 1_000} s` : errorMessage(err);

@@ -14,6 +14,8 @@ export interface Launched {
   base: string;
   /** Command that starts the program. */
   self: string[];
+  /** Its release key, where it was built with one; programs of earlier versions say nothing. */
+  release?: { key: string; released_at: string } | null;
 }
 
 /** Null in a version that was not started by another one. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
+import { builtRelease } from "#shared/release.ts";
 import { openServiceNotify } from "#shared/service-notify.ts";
 import { signalGroup } from "#shared/signal-group.ts";
 import { fetchHub } from "#shared/trust.ts";
@@ -59,7 +60,7 @@ export async function launchWorker(deps: LauncherDeps): Promise<number | null> {
     return null;
   }
   log.info({ version: state.current, program: base }, "running an updated version");
-  markLaunched({ base, self: deps.self });
+  markLaunched({ base, self: deps.self, release: builtRelease() });
   if (!existsSync(join(root, NOTIFIES)))
     openServiceNotify(process.env).ready(`runs version ${state.current}, which tells no more`);
   offerPackages(root);

@@ -1,9 +1,12 @@
+import { createHash } from "node:crypto";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { z } from "zod";
 import { abortAfter, type Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import { startLoop } from "#shared/loop.ts";
+import type { BuiltRelease } from "#shared/release.ts";
+import { isSigned } from "#shared/update-proof.ts";
 import { download } from "./download.ts";
 import { downloadPath, MAX_ARCHIVE_BYTES, UpdateRefused, versionInside } from "./stage.ts";
 import { readState, writeState } from "./state.ts";
@@ -12,6 +15,9 @@ import type { Updater } from "./updater.ts";
 const GITHUB = "https://api.github.com/repos/";
 const ARCHIVE = "worker-source.tar.gz";
 const SUMS = "SHA256SUMS";
+const SIGNATURE = "SHA256SUMS.sig";
+/** Version and time of a release, a line each. */
+const ABOUT = "RELEASE";
 const MAX_SUMS_BYTES = 64 * 1024;
 /** Of the list of a release. */
 const LIST_MS = 30_000;
@@ -31,6 +37,8 @@ export interface FeedDeps {
   dir: string;
   base: string;
   updater: Updater;
+  /** Null: an unsigned build. */
+  trusted: Pick<BuiltRelease, "key" | "released_at"> | null;
   clock: Clock;
   random: () => number;
   log: Log;
@@ -62,13 +70,36 @@ const assetUrl = ({ assets, tag_name }: z.output<typeof Release>, name: string):
   return asset.browser_download_url;
 };
 
-/** `<sha256>  <name>` of the archive; a star before the name says that it was read as bytes. */
-function sumOf(text: string): string {
+/** `<sha256>  <name>` of a file; a star before the name says that it was read as bytes. */
+function sumOf(text: string, file: string): string {
   for (const line of text.split("\n")) {
     const [, sum, name] = /^([0-9a-f]{64}) [ *](.+)$/.exec(line.trim()) ?? [];
-    if (sum !== undefined && name === ARCHIVE) return sum;
+    if (sum !== undefined && name === file) return sum;
   }
-  throw new UpdateRefused(`${SUMS} does not name ${ARCHIVE}`);
+  throw new UpdateRefused(`${SUMS} does not name ${file}`);
+}
+
+/**
+ * The checksums must be signed with the release key that the program was built with, and the release be no older than it.
+ * @throws UpdateRefused
+ */
+async function demandSigned(
+  { trusted, log }: FeedDeps,
+  sums: Buffer,
+  read: (name: string) => Promise<Buffer>,
+): Promise<void> {
+  if (trusted === null)
+    return log.warn({}, "this build is unsigned: a release is believed by its checksums alone");
+  const { key, released_at } = trusted;
+  const signature = (await read(SIGNATURE)).toString("base64url");
+  if (!isSigned(sums, key, signature))
+    throw new UpdateRefused(`${SUMS} is not signed with the release key that was built in`);
+  const about = await read(ABOUT);
+  if (createHash("sha256").update(about).digest("hex") !== sumOf(sums.toString(), ABOUT))
+    throw new UpdateRefused(`${ABOUT} is not what ${SUMS} says`);
+  const [, found = ""] = /^released (\S+)$/m.exec(about.toString()) ?? [];
+  if (found < released_at)
+    throw new UpdateRefused(`the release is of ${found}, before this program's (${released_at})`);
 }
 
 /** Looks at the feed once; a release that was looked at before is left alone. */
@@ -78,15 +109,19 @@ export async function checkFeedOnce(deps: FeedDeps, signal: AbortSignal): Promis
   await mkdir(dir, { recursive: true });
   const file = downloadPath(dir);
   try {
-    await download(
-      { clock, signal, get: fetch },
-      { url: assetUrl(release, SUMS), to: file, max_bytes: MAX_SUMS_BYTES },
-    );
-    const expected = sumOf(await readFile(file, "utf8"));
-    await rm(file, { force: true });
+    const read = async (name: string): Promise<Buffer> => {
+      const url = assetUrl(release, name);
+      await download({ clock, signal, get: fetch }, { url, to: file, max_bytes: MAX_SUMS_BYTES });
+      const bytes = await readFile(file);
+      await rm(file, { force: true });
+      return bytes;
+    };
+    const sums = await read(SUMS);
+    const expected = sumOf(sums.toString(), ARCHIVE);
     if ((await readState(dir, base, log)).release === expected) return;
+    await demandSigned(deps, sums, read);
     const url = assetUrl(release, ARCHIVE);
-    const sum = await download(
+    const { sha256: sum } = await download(
       { clock, signal, get: fetch },
       { url, to: file, max_bytes: MAX_ARCHIVE_BYTES },
     );

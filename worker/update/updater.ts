@@ -1,10 +1,12 @@
 import { mkdir, rm } from "node:fs/promises";
 import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
+import { newToken } from "#shared/ids.ts";
 import type { Log } from "#shared/log.ts";
 import type { UpdateReport } from "#shared/schema/updates.ts";
 import { fetchHub } from "#shared/trust.ts";
 import { download } from "./download.ts";
+import { demandProof, type Trusted } from "./proof.ts";
 import {
   downloadPath,
   findStaged,
@@ -37,6 +39,8 @@ export interface UpdaterDeps {
   base: string;
   version: string;
   settings: UpdateSettings;
+  /** Absent: nobody by name. */
+  trusted?: Trusted;
   /** Sessions that people or programs hold open. */
   sessions(): number;
   /** Takes nothing new and resolves when nothing runs any more; sessions are ended at `until` (epoch ms). */
@@ -62,9 +66,11 @@ export interface Updater {
   stop(): Promise<void>;
 }
 
+const NOBODY: Trusted = { release: null, hub_key: null };
+
 /** Keeps a worker at the version its hub has: fetch, check, stage, drain, swap, exit (fleet spec §3.5, §9). */
 export function createUpdater(deps: UpdaterDeps): Updater {
-  const { dir, base, version, settings, clock, log } = deps;
+  const { dir, base, version, settings, clock, log, trusted = NOBODY } = deps;
   const stopping = new AbortController();
   let target = version;
   let offered_at: number | null = null;
@@ -97,11 +103,13 @@ export function createUpdater(deps: UpdaterDeps): Updater {
     const archive = downloadPath(dir);
     try {
       const signal = stopping.signal;
-      const url = await source();
-      await download(
+      const nonce = newToken();
+      const url = `${await source()}?for=${nonce}`;
+      const { sha256, headers } = await download(
         { clock, signal, get: fetchHub },
         { url, to: archive, max_bytes: MAX_ARCHIVE_BYTES },
       );
+      await demandProof(dir, trusted, { nonce, version: wanted, sha256, headers }, log);
       await stageArchive(dir, archive, wanted);
     } finally {
       await rm(archive, { force: true });
