@@ -13,6 +13,7 @@ import pg10 from "./pg/0010_executors_and_notes.sql" with { type: "text" };
 import pg11 from "./pg/0011_rate_claims.sql" with { type: "text" };
 import pg12 from "./pg/0012_leases_frames_and_bounds.sql" with { type: "text" };
 import pg13 from "./pg/0013_hub_of_job.sql" with { type: "text" };
+import pg14 from "./pg/0014_access_tokens.sql" with { type: "text" };
 import sqlite0 from "./sqlite/0000_init.sql" with { type: "text" };
 import sqlite1 from "./sqlite/0001_hosts_profiles.sql" with { type: "text" };
 import sqlite2 from "./sqlite/0002_pipeline.sql" with { type: "text" };
@@ -27,6 +28,7 @@ import sqlite10 from "./sqlite/0010_executors_and_notes.sql" with { type: "text"
 import sqlite11 from "./sqlite/0011_rate_claims.sql" with { type: "text" };
 import sqlite12 from "./sqlite/0012_leases_frames_and_bounds.sql" with { type: "text" };
 import sqlite13 from "./sqlite/0013_hub_of_job.sql" with { type: "text" };
+import sqlite14 from "./sqlite/0014_access_tokens.sql" with { type: "text" };
 
 export interface Migration {
   name: string;
@@ -48,6 +50,7 @@ export const pgMigrations: Migration[] = [
   { name: "0011_rate_claims", sql: pg11 },
   { name: "0012_leases_frames_and_bounds", sql: pg12 },
   { name: "0013_hub_of_job", sql: pg13 },
+  { name: "0014_access_tokens", sql: pg14 },
 ];
 
 export const sqliteMigrations: Migration[] = [
@@ -65,4 +68,5 @@ export const sqliteMigrations: Migration[] = [
   { name: "0011_rate_claims", sql: sqlite11 },
   { name: "0012_leases_frames_and_bounds", sql: sqlite12 },
   { name: "0013_hub_of_job", sql: sqlite13 },
+  { name: "0014_access_tokens", sql: sqlite14 },
 ];

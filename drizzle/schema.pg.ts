@@ -35,4 +35,6 @@ export const {
   schedules,
   supervised,
   worker_restarts,
+  access_tokens,
+  browser_sessions,
 } = defineTables(pgKit);

@@ -10,6 +10,7 @@ import type {
 } from "#shared/schema/job.ts";
 import type { LoginRecipe, PopupPolicy, Recipe } from "#shared/schema/recipe.ts";
 import type { WorkerStatus } from "#shared/schema/worker.ts";
+import { defineAccessTables } from "./access-tables.ts";
 import type { ColumnKit } from "./kit.pg.ts";
 import { defineLibraryTables } from "./library-tables.ts";
 import { defineOperationsTables } from "./operations-tables.ts";
@@ -191,6 +192,7 @@ export function defineTables(c: ColumnKit) {
     ...defineLibraryTables(c),
     ...defineQueueTables(c),
     ...defineOperationsTables(c),
+    ...defineAccessTables(c),
   };
 }
 

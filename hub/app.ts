@@ -39,6 +39,7 @@ import { sessionFileRoutes } from "./routes/session-files.ts";
 import { liveSessionsOnly, sessionRoutes } from "./routes/sessions.ts";
 import { skillRoutes } from "./routes/skills.ts";
 import { submitByPathRoutes } from "./routes/submit-by-path.ts";
+import { tokenRoutes } from "./routes/tokens.ts";
 import { uiRoutes } from "./routes/ui.ts";
 import { viewerRoutes } from "./routes/viewer.ts";
 import { workerLinkRoutes } from "./routes/worker-link.ts";
@@ -49,7 +50,15 @@ import { workerRoutes } from "./routes/workers.ts";
 
 type BaseDeps = Pick<
   HubContext,
-  "config" | "log" | "clock" | "access_log" | "changes" | "admin" | "own_names"
+  | "config"
+  | "log"
+  | "clock"
+  | "access_log"
+  | "changes"
+  | "admin"
+  | "tokens"
+  | "logins"
+  | "own_names"
 >;
 
 /** What there is for a server that has others beside it. */
@@ -61,7 +70,7 @@ interface Fleet {
 
 /** An app with what every call passes: one log line, one error shape, the rule for hosts, and the gate of all routes. */
 function baseApp(
-  { config, log, clock, access_log, changes, admin, own_names }: BaseDeps,
+  { config, log, clock, access_log, changes, admin, tokens, logins, own_names }: BaseDeps,
   allowed: OriginRule["allowed"],
   fleet?: Fleet,
 ): App {
@@ -74,7 +83,8 @@ function baseApp(
   app.use(ownHostsOnly({ log, clock, config, own_names, ...fleet?.hosts }));
   app.use(corsFor(allowed));
   const { passOn, signed_links } = fleet ?? {};
-  app.use(gate({ secrets: config, admin, origins, changes, passOn, signed_links }));
+  const who = { secrets: config, admin, tokens, logins, signed_links };
+  app.use(gate({ ...who, origins, changes, passOn }));
   return app;
 }
 
@@ -103,16 +113,16 @@ function refuseOtherMethods(app: App): void {
       c.header("Allow", allow);
       throw new HTTPException(405, { message: "method not allowed" });
     };
-    const { access: who, proof, opens, owner } = first.rules;
-    app.all(path, access({ access: who, proof, opens, owner }), refuse);
+    const { access: who, proof, also, opens, owner } = first.rules;
+    app.all(path, access({ access: who, proof, also, opens, owner }), refuse);
   }
 }
 
 const INFO = {
   title: "Flotilla",
   description:
-    "Any call may be answered with 400 (its body is nested too deep), 401 (SVC_API_TOKEN is set and missing), 403 (a page of " +
-    "another origin sent it), 405 (the path has no such method) or 421 (its Host is not this server's). Who may call what is " +
+    "Any call may be answered with 400 (its body is nested too deep), 401 (a token is asked for and missing), 403 (a page of " +
+    "another origin sent it, or it needs another role), 405 (the path has no such method) or 421 (its Host is not this server's). Who may call what is " +
     "`x-access`. Among several hubs, calls of sessions and workers are passed on to the hub that has them, which may end in " +
     "502, 503 or 504. Errors are {detail}. Calls that change something may carry Idempotency-Key: the same key and body within " +
     "24 h get the first answer, another body 409 (of administrators' calls deploys and PATCH /settings alone, of workers' none).",
@@ -151,6 +161,7 @@ export function createHubApp(ctx: HubContext): App {
     skillRoutes(ctx),
     conventionRoutes(ctx),
     fleetSettingRoutes(ctx),
+    tokenRoutes(ctx),
     uiRoutes(ctx, {
       fleet: true,
       stopping: ctx.stopping,
@@ -171,6 +182,7 @@ export function createControlApp(ctx: ControlContext): App {
   const app = baseApp(ctx, async () => ctx.config.cors_origins);
   app.route("/", controlRoutes(ctx));
   app.route("/", workerSourceRoutes(ctx));
+  app.route("/", tokenRoutes(ctx));
   app.route(
     "/",
     uiRoutes(ctx, {

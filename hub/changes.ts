@@ -11,6 +11,7 @@ export type Topic =
   | "conventions"
   | "settings"
   | "health"
+  | "tokens"
   | "v1/workloads"
   | "v1/tasks"
   | "v1/plugins"

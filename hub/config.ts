@@ -18,7 +18,7 @@ import {
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat } from "#shared/log.ts";
 import type { SecretHosts } from "#shared/recipe-secrets.ts";
 import { HOST_NAME } from "#shared/schema/agent.ts";
-import { workerSecret } from "#shared/secret.ts";
+import { TOKEN_PREFIX, workerSecret } from "#shared/secret.ts";
 import type { TlsFiles } from "#shared/tls-files.ts";
 import type { S3Keys } from "./stores/s3-url.ts";
 
@@ -195,7 +195,10 @@ export const HubEnv = z.object({
     "Hub URL told to workers: default http://hub:8000 in hub mode, none in dev mode",
   ),
   SVC_API_TOKEN: secretText()
-    .meta(RELOADED)
+    .refine((token) => !token?.startsWith(TOKEN_PREFIX), {
+      error: `must not begin with ${TOKEN_PREFIX}, as tokens with roles do: they need no variable here`,
+    })
+    .meta({ ...RELOADED, secret: "whole" })
     .describe(
       "When set, every HTTP call needs Authorization: Bearer, but for health, viewers and workers",
     ),

@@ -8,7 +8,10 @@ import type { HubConfig } from "./config.ts";
 import type { Pipeline } from "./control/context.ts";
 import type { AdminGate } from "./control/operations/admin.ts";
 import type { BackupContext } from "./control/operations/backups.ts";
+import type { Logins } from "./control/operations/logins.ts";
 import type { Operations } from "./control/operations/start.ts";
+import type { Throttle } from "./control/operations/throttle.ts";
+import type { Tokens } from "./control/operations/tokens.ts";
 import type { Db, JobRow } from "./db/types.ts";
 import type { Awaited } from "./fleet/awaited.ts";
 import type { CandidateTeller } from "./fleet/candidate.ts";
@@ -105,6 +108,12 @@ export interface HubContext {
   readonly rollout: Rollout;
   readonly admin: AdminGate;
   readonly signed_links: SignedLinks;
+  /** Tokens with roles. */
+  readonly tokens: Tokens;
+  /** Browsers that were let in. */
+  readonly logins: Logins;
+  /** Slows down whoever guesses. */
+  readonly throttle: Throttle;
   /** One line per call; too many to be kept with the service logs. */
   readonly access_log: Log;
   readonly fleet_cache: FleetCache;

@@ -85,11 +85,11 @@ async function startBrowserWorker(deps: DevDeps, url: string): Promise<Supervise
  * A process of its own: a browser worker that dies, or that cannot start because Chromium is missing, takes no task
  * along, and a task that takes the memory of its worker takes no browser.
  */
-const startPipelineWorker = (deps: DevDeps, url: string): SupervisedChild =>
+const startPipelineWorker = (deps: DevDeps, url: string, token: string): SupervisedChild =>
   startWorkerChild(deps, "pipeline-worker", {
     address: `--control-url=${url}`,
     flags: ["slots", "worker-id"],
-    env: { HUB_URL: undefined },
+    env: { HUB_URL: undefined, SVC_API_TOKEN: token },
   });
 
 /** Where this machine reaches a server that listens on `host`. */
@@ -150,12 +150,12 @@ async function waitForLane(deps: DevDeps, client: HubClient, signal: AbortSignal
 async function runFirstJob(
   deps: DevDeps,
   url: string,
-  hubUrl: string,
+  { hubUrl, token }: { hubUrl: string; token: string },
   worker: SupervisedChild,
   signal: AbortSignal,
 ): Promise<number> {
   const { terminal, clock } = deps;
-  const client = createHubClient(hubUrl, deps.config.api_token ?? undefined);
+  const client = createHubClient(hubUrl, token);
   const gone = worker.gaveUp.then((code) => ({ code }));
   terminal.err("waiting for the worker's browsers\n");
   const waited = await Promise.race([waitForLane(deps, client, signal), gone]);
@@ -172,11 +172,24 @@ function ownCommand([program = "flotilla", script]: readonly string[]): string {
   return Bun.which("flotilla") === program ? "flotilla" : quoteWord(program);
 }
 
-function banner(deps: DevDeps, url: string, demo_url: string, new_password: string | null): string {
+/** `code`: what logs the owner of this machine in; null where nobody is asked. */
+interface Shown {
+  demo_url: string;
+  new_password: string | null;
+  code: string | null;
+}
+
+function banner(deps: DevDeps, url: string, { demo_url, new_password, code }: Shown): string {
   const program = ownCommand(deps.self);
   return [
     `Flotilla ${deps.version}, development mode`,
     `  admin UI   ${url}/`,
+    ...(code === null
+      ? []
+      : [
+          `  log in     ${url}/#login=${code}`,
+          "             once, within 15 minutes; another link with the next start",
+        ]),
     `  API        ${url}   explorer ${url}/docs`,
     `  demo page  ${demo_url}`,
     `  data       ${deps.config.data_dir}`,
@@ -216,15 +229,19 @@ export async function startDev(deps: DevDeps): Promise<Service> {
     const { host } = deps.config;
     const demo = scope.add("demo page", listenDemo(host, hub.port + 1), (d) => d.stop());
     const demo_url = `http://${reachableHost(host)}:${demo.port}/demo/`;
-    deps.terminal.out(banner(deps, url, demo_url, hub.new_password));
+    const code = hub.asksForToken() ? await hub.newLoginCode() : null;
+    deps.terminal.out(banner(deps, url, { demo_url, new_password: hub.new_password, code }));
+    const token = deps.config.api_token ?? hub.own_token;
     const worker = scope.add("worker", await startBrowserWorker(deps, url), (w) => w.stop());
-    const pipeline = scope.add("pipeline worker", startPipelineWorker(deps, url), (w) => w.stop());
+    const pipeline = scope.add("pipeline worker", startPipelineWorker(deps, url, token), (w) =>
+      w.stop(),
+    );
     const children = [worker, pipeline];
     const target = wanted ?? (deps.flags.demo ? demo_url : null);
     const job =
       target === null
         ? null
-        : runFirstJob(deps, target, url, worker, abort.signal).catch((err) => {
+        : runFirstJob(deps, target, { hubUrl: url, token }, worker, abort.signal).catch((err) => {
             deps.terminal.err(`flotilla: ${err instanceof Error ? err.message : String(err)}\n`);
             return err instanceof UsageError ? EXIT.usage : EXIT.failed;
           });

@@ -25,11 +25,11 @@ import type { HubConfig } from "./config.ts";
 import type { HubContext, Signal } from "./context.ts";
 import { startControlLoops } from "./control/background.ts";
 import type { Pipeline } from "./control/context.ts";
-import { type AdminGate, createAdminGate } from "./control/operations/admin.ts";
+import { openAccess } from "./control/operations/access.ts";
 import { backupTrouble as backupTroubleOf, demandTick } from "./control/operations/backups.ts";
 import { runBackupProcess } from "./control/operations/run-backup.ts";
 import { type OwnLogs, shipOwnLogs } from "./control/operations/ship-own-logs.ts";
-import { type Operations, openOperations } from "./control/operations/start.ts";
+import { openOperations } from "./control/operations/start.ts";
 import { pullPart } from "./control/pull/updates.ts";
 import { startPipeline } from "./control/start.ts";
 import { openDb } from "./db/db.ts";
@@ -127,6 +127,12 @@ export interface RunningHub {
   certificate: X509Certificate | null;
   /** The administrator's, made at this start; to be shown once. */
   new_password: string | null;
+  /** Whether people are asked for a token. */
+  asksForToken(): boolean;
+  /** Lets one browser in as the administrator, once; for minutes. */
+  newLoginCode(): Promise<string>;
+  /** For calls of this program's own. */
+  own_token: string;
   /** Takes a certificate that has changed. @throws ConfigError when its files cannot be used; what is served stays. */
   reload(): void;
   /** Drains, then stops in order; idempotent. */
@@ -162,7 +168,11 @@ function serve({ config, clock, log, tls }: ServeDeps, app: App, scope: Scope): 
 
 const running = (
   { config, tls }: ServeDeps,
-  { new_password }: Operations,
+  {
+    operations: { new_password },
+    tokens,
+    logins,
+  }: Pick<HubContext, "operations" | "tokens" | "logins">,
   { port, look }: Serving,
   scope: Scope,
 ): RunningHub => {
@@ -172,6 +182,9 @@ const running = (
     port,
     certificate: tls?.certificate ?? null,
     new_password,
+    asksForToken: () => config.api_token !== null || tokens.exist,
+    newLoginCode: logins.newCode,
+    own_token: tokens.own,
     reload: look,
     stop: () => scope.close(),
   };
@@ -207,7 +220,7 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   const objects = scope.add("objects", await openObjectsOf(deps), (o) => o.close());
   const pipeline = await openPipeline(deps, db, shared, scope);
   const { kv } = shared;
-  const admin = adminOf(deps, db, shared);
+  const who = await openAccess({ ...deps, db, kv }, scope);
   const changes = createChanges();
   const rollout = createRollout({
     ...{ ...deps, ...db, changes },
@@ -218,7 +231,7 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   const ctx = {
     update_key: await openUpdateKey(db.settings, keys, { now: deps.clock.now(), log }),
     own_names: namesOf(deps),
-    ...{ ...deps, db, operations, admin, kv, objects, pipeline, changes, rollout },
+    ...{ ...deps, ...who, db, operations, kv, objects, pipeline, changes, rollout },
     ...storesHealthOf(deps, db, objects),
     running_calls: createRunningCalls({ clock: deps.clock, db }),
   };
@@ -234,7 +247,7 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
     { host: config.host, port: server.port, version: deps.version },
     "control plane started",
   );
-  return running(deps, ctx.operations, server, scope);
+  return running(deps, ctx, server, scope);
 }
 
 /** Which workers are there and what they may do is asked for from now on. */
@@ -263,9 +276,6 @@ async function openSharedOf(deps: HubDeps, scope: Scope): Promise<SharedStores> 
   const opened = await openShared(redis_url, { ...deps, prefix });
   return scope.add("shared stores", opened, (s) => s.close());
 }
-
-const adminOf = ({ config, clock }: HubDeps, { settings }: Db, { kv }: SharedStores): AdminGate =>
-  createAdminGate({ settings, password: () => config.admin_password, clock, kv });
 
 /** What the stores take, and the backups that are made of them. */
 function storesHealthOf({ config, clock, log, self }: HubDeps, db: Db, objects: ObjectStore) {
@@ -308,6 +318,7 @@ async function openContext(
   const older = { ...deps, db: { ...db, hosts: stored_hosts }, objects, keys, profileKey };
   scope.add("secrets of earlier versions", sealOlder(older), (s) => s.stop());
   const shared = await openSharedOf(deps, scope);
+  const who = await openAccess({ ...deps, db, kv: shared.kv }, scope);
   const pipeline = await openPipeline(deps, db, shared, scope);
   scope.add("connections", beforeStores, (close) => close());
   const dispatcher = createDispatcher(log, () => dispatchOnce(ctx));
@@ -360,7 +371,7 @@ async function openContext(
     pipeline,
     operations,
     rollout,
-    admin: adminOf(deps, db, shared),
+    ...who,
     signed_links: createSignedLinks({ settings: db.settings, clock }),
     access_log: deps.access_log,
     fleet_cache: { last: null },
@@ -523,5 +534,5 @@ async function openHub(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   scope.add("listener", server, (s) => s.stopListening());
   scope.add("work under way", ctx, () => drainHub(ctx, draining));
   log.info({ host: config.host, port: server.port, version: deps.version }, "hub started");
-  return running(deps, ctx.operations, server, scope);
+  return running(deps, ctx, server, scope);
 }

@@ -1,5 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 
+/** What tells a token with a role from SVC_API_TOKEN, and what scanners for secrets look for. */
+export const TOKEN_PREFIX = "flt_";
 /** Another label would be another secret: a fleet's hubs and workers must agree on it over versions. */
 const LABEL = "flotilla worker secret v1";
 
@@ -12,7 +14,8 @@ export function workerSecret(
   api_token: string | undefined,
 ): string | null {
   if (given !== undefined) return given;
-  return api_token === undefined
+  // A token with a role is one of many: it opens no worker link.
+  return api_token === undefined || api_token.startsWith(TOKEN_PREFIX)
     ? null
     : createHmac("sha256", api_token).update(LABEL).digest("hex");
 }

@@ -12,7 +12,10 @@ import type { Kv } from "../stores/kv.ts";
 import type { ObjectStore } from "../stores/objects.ts";
 import type { AdminGate } from "./operations/admin.ts";
 import type { BackupContext } from "./operations/backups.ts";
+import type { Logins } from "./operations/logins.ts";
 import type { Operations } from "./operations/start.ts";
+import type { Throttle } from "./operations/throttle.ts";
+import type { Tokens } from "./operations/tokens.ts";
 import type { Plugins } from "./plugins/registry.ts";
 import type { RateWindows } from "./rate-windows.ts";
 import type { ReadyHints } from "./ready-hints.ts";
@@ -74,6 +77,7 @@ export interface ControlContext {
     | "service_logs"
     | "deploys"
     | "idempotency"
+    | "access"
   >;
   /** Calls with an Idempotency-Key that are being answered. */
   readonly running_calls: RunningCalls;
@@ -85,6 +89,12 @@ export interface ControlContext {
   /** Which worker takes which version when. */
   readonly rollout: Rollout;
   readonly admin: AdminGate;
+  /** Tokens with roles. */
+  readonly tokens: Tokens;
+  /** Browsers that were let in. */
+  readonly logins: Logins;
+  /** Slows down whoever guesses. */
+  readonly throttle: Throttle;
   /** What open pages of the admin UI read again. */
   readonly changes: Changes;
   /** One line per call; too many to be kept with the service logs. */

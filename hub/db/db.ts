@@ -1,5 +1,6 @@
 import { ConfigError } from "#shared/env.ts";
 import type { Log } from "#shared/log.ts";
+import { accessRepo } from "./access.ts";
 import { agentsRepo } from "./agents.ts";
 import { assetsRepo } from "./assets.ts";
 import { attemptsRepo } from "./attempts.ts";
@@ -117,6 +118,7 @@ export function toDb(conn: Conn): Db {
     presets: guarded(presetsRepo(conn)),
     skills: guarded(skillsRepo(conn)),
     conventions: guarded(conventionsRepo(conn)),
+    access: guarded(accessRepo(conn)),
     openQueue: (options) => guard(conn.openQueue(options), conn.callQueue),
     ...guarded({ ping: conn.ping, scrub: conn.scrub }),
     close: conn.close,

@@ -2,6 +2,7 @@ import type { Tables } from "#drizzle/tables.ts";
 import type { ToldNotes } from "#shared/schema/executor.ts";
 import type { JobListQuery } from "#shared/schema/job.ts";
 import type { WorkerStatus } from "#shared/schema/worker.ts";
+import type { AccessRepo } from "./access-types.ts";
 import type { QueueOptions } from "./conn.ts";
 import type {
   ConventionsRepo,
@@ -18,6 +19,8 @@ export type JobRow = Tables["jobs"]["$inferSelect"];
 export type AssetRow = Tables["assets"]["$inferSelect"];
 export type EventRow = Tables["job_events"]["$inferSelect"];
 export type AttemptRow = Tables["attempts"]["$inferSelect"];
+export type AccessTokenRow = Tables["access_tokens"]["$inferSelect"];
+export type BrowserSessionRow = Tables["browser_sessions"]["$inferSelect"];
 export type EngineRow = Tables["engines"]["$inferSelect"];
 export type PresetRow = Tables["presets"]["$inferSelect"];
 export type SkillRow = Tables["skills"]["$inferSelect"];
@@ -591,6 +594,7 @@ export interface Db {
   presets: PresetsRepo;
   skills: SkillsRepo;
   conventions: ConventionsRepo;
+  access: AccessRepo;
   /** The workload pipeline's queue over the same database; closed with it. */
   openQueue(options: QueueOptions): QueueStore;
   /** Answers when the database does; rejects otherwise (for /health). */

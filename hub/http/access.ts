@@ -4,12 +4,17 @@ import type { LinkKind } from "#shared/schema/signed-link.ts";
 import type { Topic } from "../changes.ts";
 import type { HttpEnv } from "./env.ts";
 
-/** Who may call a route. Where SVC_API_TOKEN is not set, `view` and `operate` are open to everybody (fleet spec §5). */
+/**
+ * Who may call a route. Without SVC_API_TOKEN and without tokens, `view`, `submit` and `operate` are open to everybody (fleet
+ * spec §5). SVC_API_TOKEN opens these three.
+ */
 export const ACCESS = {
   public: "Anybody.",
-  view: "Who may look: asks for the API token where there is one.",
-  operate: "Who may work with the fleet: asks for the API token where there is one.",
-  admin: "The administrator, by the password.",
+  view: "Who may look: where there is a token, its holder, of any role.",
+  submit: "Who may put work in: where there is a token, one of the role submitter or above.",
+  operate:
+    "Who may work with the fleet: where there is a token, one of the role operator or above.",
+  admin: "The administrator, by the password or a token of the role admin.",
   worker: "A worker or an agent, by its secret; never a page.",
   capability: "Whoever knows the id in the path.",
   link: "Whoever has a signed link to it, for as long as that holds.",
@@ -28,6 +33,10 @@ export interface RouteRules {
   readonly until_password?: "operate";
   /** Of `link`: what its link must be for. */
   readonly opens?: LinkKind;
+  /** Calls of it that ask a token for the role admin: what runs commands or reads secrets. Its handler has `trustedOnly`. */
+  readonly admin_for?: string;
+  /** Also a worker's by its secret, and anybody's while workers have none: what tasks of plugins need. */
+  readonly also?: "worker";
   /** Absent: any hub answers. */
   readonly owner?: Owner;
   /** What open pages read again after it. */

@@ -11,13 +11,18 @@ type Requirement = Record<string, string[]>;
 const TOKEN: Requirement[] = [{ token: [] }, { browser: [] }];
 
 /** What OpenAPI calls the security requirements of a route; they are alternatives. */
-function securityOf({ access: who, proof }: RouteRules): Requirement[] {
+function securityOf({ access: who, proof, also }: RouteRules): Requirement[] {
   switch (who) {
     case "view":
+    case "submit":
     case "operate":
-      return TOKEN;
+      return also === undefined ? TOKEN : [...TOKEN, { worker_secret: [] }];
     case "admin":
-      return [...TOKEN.map((token) => ({ ...token, password: [] })), { administrator: [] }];
+      return [
+        ...TOKEN,
+        ...TOKEN.map((token) => ({ ...token, password: [] })),
+        { administrator: [] },
+      ];
     case "worker":
       if (proof === "upload token") return [{ upload_token: [] }];
       return proof === undefined ? [{ worker_secret: [] }] : [];
@@ -30,13 +35,17 @@ function securityOf({ access: who, proof }: RouteRules): Requirement[] {
 export function createRoute<P extends string, R extends Config<P>>(
   config: R & RulesFor<R["method"]>,
 ): Described<R> {
-  const { access: who, proof, until_password, opens, owner, changes, ...more } = config;
-  const { by_visit, origins, ...rest } = more;
-  const rules = { access: who, proof, until_password, opens, owner, changes, by_visit, origins };
+  const { access: who, proof, until_password, admin_for, also, opens, ...others } = config;
+  const { owner, changes, by_visit, origins, ...rest } = others;
+  const rules: RouteRules = {
+    ...{ access: who, proof, until_password, admin_for, also, opens },
+    ...{ owner, changes, by_visit, origins },
+  };
   const route = zodRoute({
     ...rest,
     security: securityOf(rules),
     "x-access": who,
+    ...(admin_for !== undefined && { "x-admin-for": admin_for }),
     middleware: [access(rules), ...[config.middleware ?? []].flat()],
   });
   // Not enumerable: the document is made of what is.
@@ -53,24 +62,25 @@ export const SECURITY_SCHEMES = {
   token: {
     type: "http",
     scheme: "bearer",
-    description: "SVC_API_TOKEN. Where it is not set, nothing is asked for.",
+    description:
+      "A token with a role, or SVC_API_TOKEN. Where there is neither, nothing is asked for.",
   },
   browser: {
     type: "apiKey",
     in: "cookie",
-    name: "flotilla_token",
-    description: "What the admin UI keeps after the token was given there.",
+    name: "flotilla_session",
+    description: "The session of a browser that was let in at the admin UI.",
   },
   password: {
     type: "apiKey",
     in: "header",
     name: "X-Admin-Password",
-    description: "The administrator's password, beside the token.",
+    description: "The administrator's password, beside a token that is not of the role admin.",
   },
   administrator: {
     type: "http",
     scheme: "basic",
-    description: "User admin with the administrator's password, where there is no token.",
+    description: "User admin with the administrator's password, where SVC_API_TOKEN is not set.",
   },
   worker_secret: {
     type: "apiKey",

@@ -2,25 +2,24 @@ import type { Context, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { AppError, badRequest } from "#shared/errors.ts";
 import { MAX_JSON_BODY_BYTES } from "#shared/limits.ts";
-import { sameSecret } from "#shared/secret.ts";
 import type { HttpEnv } from "./env.ts";
 import { jsonText } from "./json-text.ts";
 
 type Guard = MiddlewareHandler<HttpEnv>;
 
-/** Of a browser that was let in: pictures, frames and sockets of pages carry no header. */
-export const TOKEN_COOKIE = "flotilla_token";
+/** The session of a browser that was let in: pictures, frames and sockets of pages carry no header. */
+export const SESSION_COOKIE = "flotilla_session";
+/** Of a browser that was let in before; it opens nothing (`whoseCount`). */
+export const KNOWN_COOKIE = "flotilla_known";
 
 export const bearerOf = (c: Context): string | null =>
   /^Bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "")?.[1] ?? null;
 
-/** @throws AppError unauthorized unless it is the token. */
-export function checkToken(given: string | null, token: string): void {
-  if (given !== null && sameSecret(given, token)) return;
-  throw new AppError("unauthorized", "a bearer token is required", {
+/** What who is not known is answered with. */
+export const tokenRequired = (): AppError =>
+  new AppError("unauthorized", "a bearer token is required", {
     headers: { "WWW-Authenticate": "Bearer" },
   });
-}
 
 /** Refuses a body longer than `most` without reading it to its end, one that is no UTF-8, and one that is nested too deep. */
 export const jsonLimit = (most: number): Guard => {

@@ -4,7 +4,7 @@ import { ErrorBody } from "#shared/schema/error.ts";
 const REASONS = {
   400: "Not JSON, or a required field is missing",
   401: "The token is missing or wrong",
-  403: "A page of another origin sent it, or there is no administrator to ask",
+  403: "A page of another origin sent it, it needs another role, or there is no administrator to ask",
   404: "There is no such thing",
   405: "The path has no such method",
   409: "The state conflicts with the operation",

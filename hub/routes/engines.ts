@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { Engine, EngineList, PutEngine, ResolvedEngine } from "#shared/schema/engine.ts";
 import { PageQuery, pageOf } from "#shared/schema/page.ts";
 import type { HubContext } from "../context.ts";
+import { trustedOnly } from "../http/admit.ts";
 import { createRoute } from "../http/create-route.ts";
 import { jsonBodyLimit } from "../http/guards.ts";
 import { newApp } from "../http/new-app.ts";
@@ -72,6 +73,7 @@ export function engineRoutes(ctx: HubContext) {
   const put = createRoute({
     ...{ method: "put", path: "/engines/{slug}", tags, middleware },
     access: "operate",
+    admin_for: "api_key_env",
     changes: ["engines"],
     summary: "Create or replace an engine",
     description:
@@ -108,9 +110,12 @@ export function engineRoutes(ctx: HubContext) {
       return c.json({ engines: page, next_cursor }, 200);
     })
     .openapi(docs.read, async (c) => c.json(await getEngine(ctx, c.req.valid("param").slug), 200))
-    .openapi(put, async (c) =>
-      c.json(await putEngine(ctx, c.req.valid("param").slug, c.req.valid("json")), 200),
-    )
+    .openapi(put, async (c) => {
+      const engine = c.req.valid("json");
+      // Whoever names it decides where the key is sent.
+      if (engine.api_key_env) await trustedOnly(c, ctx);
+      return c.json(await putEngine(ctx, c.req.valid("param").slug, engine), 200);
+    })
     .openapi(remove, async (c) => {
       await deleteEngine(ctx, c.req.valid("param").slug);
       return c.body(null, 204);

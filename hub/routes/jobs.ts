@@ -24,7 +24,7 @@ export function jobRoutes(ctx: HubContext) {
   const submit = createRoute({
     method: "post",
     path: "/jobs",
-    access: "operate",
+    access: "submit",
     changes: ["jobs"],
     tags,
     summary: "Submit a job",
@@ -71,7 +71,7 @@ export function jobRoutes(ctx: HubContext) {
   const cancel = createRoute({
     method: "post",
     path: "/jobs/{id}/cancel",
-    access: "operate",
+    access: "submit",
     changes: ["jobs"],
     tags,
     summary: "Cancel a job; what a running one stored is kept",

@@ -18,7 +18,7 @@ import { SlugParams } from "./params.ts";
 const submitByPath = createRoute({
   method: "get",
   path: "/{target_url}",
-  access: "operate",
+  access: "submit",
   by_visit: /^(\/presets\/[^/]+)?\/+[a-z][a-z0-9+.-]*(:|%3a)/i,
   changes: ["jobs"],
   tags: ["jobs"],

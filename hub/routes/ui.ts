@@ -1,19 +1,16 @@
 import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
-import { setCookie } from "hono/cookie";
-import { AppError, notFound } from "#shared/errors.ts";
+import { notFound } from "#shared/errors.ts";
 import { newToken } from "#shared/ids.ts";
-import { toIssues } from "#shared/issues.ts";
 import type { Changes } from "../changes.ts";
 import { access } from "../http/access.ts";
 import { createRoute, describeRoute } from "../http/create-route.ts";
 import type { HttpEnv } from "../http/env.ts";
-import { checkToken, jsonBodyLimit, TOKEN_COOKIE } from "../http/guards.ts";
-import { isSecure } from "../http/is-secure.ts";
 import { newApp } from "../http/new-app.ts";
 import { appFiles } from "../ui/app-files.ts";
 import type { AppInfo } from "../ui/client/lib/app-info.ts";
 import { contentPolicy, shellPage } from "../ui/shell.ts";
+import { type LoginDeps, loginRoutes } from "./ui-login.ts";
 
 const index = createRoute({
   method: "get",
@@ -42,17 +39,13 @@ const index = createRoute({
   },
 });
 
-/** Lets a browser in where SVC_API_TOKEN is set. */
-const Login = z.strictObject({ token: z.string().min(1).max(1_000) });
-
 /** Below the idle timeout of the server and of routers before it. */
 const PING_MS = 15_000;
 const FOR_EVER = "public, max-age=31536000, immutable";
 
-interface UiDeps {
+interface UiDeps extends LoginDeps {
   version: string;
   changes: Changes;
-  config: { mode: string; api_token: string | null };
 }
 
 interface UiOptions {
@@ -69,12 +62,9 @@ const wantsJson = (c: Context): boolean => {
   return /\bapplication\/json\b/i.test(accept) && !/\btext\/html\b/i.test(accept);
 };
 
-/** Over https the browser never sends it in clear. */
-const cookieOptions = (c: Context<HttpEnv>) =>
-  ({ httpOnly: true, sameSite: "Strict", path: "/", secure: isSecure(c) }) as const;
-
 /** The admin UI (fleet spec §1). Its own files and its page need no token: it asks for one. */
-export function uiRoutes({ version, changes, config }: UiDeps, options: UiOptions) {
+export function uiRoutes(deps: UiDeps, options: UiOptions) {
+  const { version, changes, config } = deps;
   const info: AppInfo = { version, mode: config.mode, fleet: options.fleet };
   const links = { docs: "/docs", openapi: "/openapi.json", ...options.links };
   const app = newApp();
@@ -151,19 +141,7 @@ export function uiRoutes({ version, changes, config }: UiDeps, options: UiOption
     });
   });
 
-  // A cookie that scripts cannot read and that pages of other sites do not send.
-  app.post("/ui/login", access({ access: "public", changes: [] }), jsonBodyLimit, async (c) => {
-    const given = Login.safeParse(await c.req.json());
-    if (!given.success) throw new AppError("invalid", toIssues(given.error.issues, "body"));
-    const { token } = given.data;
-    if (config.api_token !== null) checkToken(token, config.api_token);
-    setCookie(c, TOKEN_COOKIE, token, cookieOptions(c));
-    return c.body(null, 204);
-  });
-  app.post("/ui/logout", access({ access: "public", changes: [] }), (c) => {
-    setCookie(c, TOKEN_COOKIE, "", { ...cookieOptions(c), maxAge: 0 });
-    return c.body(null, 204);
-  });
+  loginRoutes(app, deps);
 
   app.get("/ui", access({ access: "public" }), (c) => c.redirect("/", 308));
   app.get("/ui/*", access({ access: "public" }), shell);

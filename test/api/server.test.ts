@@ -224,6 +224,7 @@ test("/docs and its files come from the program itself, /openapi.json lists ever
       "GET /presets/{slug}/{target_url}",
       "GET /settings",
       "PATCH /settings",
+      ...["GET /tokens", "POST /tokens", "DELETE /tokens/{id}"],
       "GET /jobs/{id}/attempts",
       "GET /jobs/{id}/attempts/{n}",
       "DELETE /hosts/{host}",

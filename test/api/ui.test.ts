@@ -122,21 +122,33 @@ test("the stream ends when the hub stops", async () => {
   expect(last).toEqual(["over"]);
 });
 
-test("with SVC_API_TOKEN a browser logs in once; the cookie is for no script and no other site", async () => {
+test("with SVC_API_TOKEN a browser logs in once, and is told who it is", async () => {
   await start({ env: { SVC_API_TOKEN: "t0ken" } });
   const login = (token: unknown) => hub.call("POST", "/ui/login", { token });
   expect((await login("nope")).status).toBe(401);
   expect((await login("")).status).toBe(422);
   const { status, headers } = await login("t0ken");
   expect(status).toBe(204);
-  const cookie = headers.get("set-cookie") ?? "";
-  expect(cookie).toBe("flotilla_token=t0ken; Path=/; HttpOnly; SameSite=Strict");
-  const sent = { cookie: "flotilla_token=t0ken" };
+  const cookie = headers
+    .getSetCookie()
+    .map((line) => line.split(";", 1)[0])
+    .join("; ");
   expect((await get("/jobs")).status).toBe(401);
-  expect((await get("/jobs", sent)).status).toBe(200);
-  expect((await get("/jobs", { cookie: "flotilla_token=other" })).status).toBe(401);
-  const out = await hub.call("POST", "/ui/logout");
+  expect((await get("/jobs", { cookie })).status).toBe(200);
+  expect((await get("/jobs", { cookie: "flotilla_session=other" })).status).toBe(401);
+  expect(await (await get("/ui/caller", { cookie })).json()).toEqual({
+    ...{ kind: "session", name: null, role: null, open: false, workers_open: false },
+  });
+  const out = await hub.call("POST", "/ui/logout", undefined, { headers: { cookie } });
   expect(out.headers.get("set-cookie")).toContain("Max-Age=0");
+  expect((await get("/jobs", { cookie })).status).toBe(401);
+});
+
+test("without a token every browser is told that the server is open", async () => {
+  await start();
+  expect(await (await get("/ui/caller")).json()).toEqual({
+    ...{ kind: "open", name: null, role: null, open: true, workers_open: false },
+  });
 });
 
 test("an administrator's call of the app is refused without the browser's own password dialog", async () => {

@@ -2,6 +2,7 @@ import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { HubMode } from "#hub/config.ts";
 import { access, type RouteRules, routeTable } from "#hub/http/access.ts";
 import { newApp } from "#hub/http/new-app.ts";
+import { ROLES, type Role } from "#shared/schema/token.ts";
 import { type Attacked, attack, attackAll, startAttacked } from "#test/support/attack-calls.ts";
 
 /** Every route of the running programs is answered by the rule of its access, and described with it. */
@@ -16,41 +17,30 @@ const ALL = { SVC_API_TOKEN: TOKEN, SVC_ADMIN_PASSWORD: PASSWORD, WORKER_SECRET:
 const CALLERS = {
   stranger: {},
   user: { authorization: `Bearer ${TOKEN}` },
-  browser: { cookie: `flotilla_token=${TOKEN}` },
+  "old cookie": { cookie: `flotilla_token=${TOKEN}` },
   administrator: { authorization: `Bearer ${TOKEN}`, "x-admin-password": PASSWORD },
+  "password alone": { "x-admin-password": PASSWORD },
   worker: { "x-worker-secret": SECRET },
 };
-type Caller = keyof typeof CALLERS;
+type Caller = keyof typeof CALLERS | Role | `session of ${Role}`;
+type Told = string | null;
 
-/** Who turns whom away; null: the call reaches its route. */
-const RULES: Record<string, Record<Caller, string | null>> = {
-  public: { stranger: null, user: null, browser: null, administrator: null, worker: null },
-  capability: { stranger: null, user: null, browser: null, administrator: null, worker: null },
-  link: {
-    ...{ stranger: "link", user: "link", browser: "link" },
-    ...{ administrator: "link", worker: "link" },
-  },
-  view: { stranger: "token", user: null, browser: null, administrator: null, worker: "token" },
-  operate: { stranger: "token", user: null, browser: null, administrator: null, worker: "token" },
-  admin: {
-    ...{ stranger: "token", user: "password", browser: "password" },
-    ...{ administrator: null, worker: "token" },
-  },
-  worker: {
-    ...{ stranger: "secret", user: "secret", browser: "secret" },
-    ...{ administrator: "secret", worker: null },
-  },
-  // Its handler asks for what only the worker's link was told.
-  "worker by proof": {
-    stranger: null,
-    user: null,
-    browser: null,
-    administrator: null,
-    worker: null,
-  },
-};
-const nameOf = ({ access, proof }: RouteRules) =>
-  proof === undefined ? access : `${access} by proof`;
+const LEAST: Record<string, Role> = { view: "viewer", submit: "submitter", operate: "operator" };
+
+/** Who turns this caller away at such a route; null: the call reaches it. */
+function toldTo(caller: Caller, { access, proof, also }: RouteRules): Told {
+  if (access === "public" || access === "capability" || proof !== undefined) return null;
+  if (access === "link") return "link";
+  if (access === "worker") return caller === "worker" ? null : "secret";
+  const role = caller.replace("session of ", "") as Role;
+  if (ROLES.includes(role)) {
+    const least = LEAST[access] ?? "admin";
+    return ROLES.indexOf(role) >= ROLES.indexOf(least) ? null : "role";
+  }
+  if (caller === "administrator") return null;
+  if (caller === "user") return access === "admin" ? "password" : null;
+  return caller === "worker" && also === "worker" ? null : "token";
+}
 
 let attacked: Attacked | undefined;
 afterEach(async () => {
@@ -63,18 +53,34 @@ for (const mode of ["hub", "dev", "control"] satisfies HubMode[])
     attacked = await startAttacked(mode, ALL);
     const { hub, rows } = attacked;
     expect(rows.length).toBeGreaterThan(mode === "control" ? 60 : 150);
-    for (const caller of Object.keys(CALLERS) as Caller[]) {
+    const callers = new Map<Caller, Record<string, string>>(Object.entries(CALLERS) as never);
+    for (const role of ROLES) {
+      const { body } = await hub.call(
+        "POST",
+        "/tokens",
+        { name: role, role },
+        { headers: CALLERS.administrator },
+      );
+      callers.set(role, { authorization: `Bearer ${body.token}` });
+      const login = await hub.call("POST", "/ui/login", { token: body.token });
+      const [cookie = ""] = login.headers.getSetCookie();
+      callers.set(`session of ${role}`, { cookie: cookie.split(";", 1)[0] ?? "" });
+    }
+    for (const [caller, headers] of callers) {
+      // A logout ends the very session that it comes with.
+      const tried = rows.filter(({ path }) => path !== "/ui/logout");
       const found = await attackAll(
-        rows,
-        async (row) => (await attack(hub, row, CALLERS[caller])).refused_by,
+        tried,
+        async (row) => (await attack(hub, row, headers)).refused_by,
       );
-      const told = Object.fromEntries(
-        rows.map(({ method, path, rules }) => [
-          `${method} ${path}`,
-          RULES[nameOf(rules)]?.[caller],
-        ]),
-      );
-      expect({ caller, ...Object.fromEntries(found) }).toEqual({ caller, ...told });
+      const told = tried.map(({ method, path, rules }) => [
+        `${method} ${path}`,
+        toldTo(caller, rules),
+      ]);
+      expect({ caller, ...Object.fromEntries(found) }).toEqual({
+        caller,
+        ...Object.fromEntries(told),
+      });
     }
   });
 

@@ -39,6 +39,7 @@ export interface Verdict {
     | "token"
     | "password"
     | "no password"
+    | "role"
     | "secret"
     | "origin"
     | "host"
@@ -50,6 +51,7 @@ const REFUSALS: [number, RegExp, NonNullable<Verdict["refused_by"]>][] = [
   [401, /a bearer token is required/, "token"],
   [401, /the administrator password is required/, "password"],
   [403, /there is no administrator password/, "no password"],
+  [403, /this needs a token of the role/, "role"],
   [401, /bad worker secret/, "secret"],
   [403, /may not (call|load) this/, "origin"],
   [403, /this link was not made here/, "link"],

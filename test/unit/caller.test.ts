@@ -11,6 +11,8 @@ import { silentLog } from "#shared/log.ts";
 /** What the gate says of who calls, to handlers and to middleware that comes before it. */
 
 const TOKEN = "t0ken";
+/** In the place of SVC_API_TOKEN: there is none, and the table has tokens. */
+const SOME = "some tokens";
 const admin = {
   isSet: async () => true,
   check: async (given: string | null) => {
@@ -27,7 +29,16 @@ function appWith(secrets: { api_token: string | null; worker_secret: string | nu
     seen.push(c.var.caller);
   });
   const origins = { allowed: async () => [], public_host: null };
-  app.use(gate({ secrets, admin, origins, changes: createChanges() }));
+  const tokens = {
+    exist: secrets.api_token === SOME,
+    callerOf: async (secret: string) =>
+      secret === "flt_v"
+        ? ({ kind: "token", name: "v", role: "viewer", token_id: "t1" } as const)
+        : null,
+  };
+  const logins = { callerOf: async () => null, readKnown: async () => null };
+  const asked = { ...secrets, ...(tokens.exist && { api_token: null }) };
+  app.use(gate({ secrets: asked, admin, tokens, logins, origins, changes: createChanges() }));
   for (const rule of ["public", "view", "admin", "worker"] as const)
     app.get(`/${rule}`, access({ access: rule }), (c) => c.json(c.var.caller));
   return async (path: string, headers: Record<string, string> = {}) => {
@@ -65,4 +76,21 @@ test("a caller is known by what it showed, and is nobody where that is wrong", a
   });
   expect(await call("/worker", bearer)).toEqual({ status: 401, kind: "nobody" });
   expect(await call("/none", bearer)).toEqual({ status: 404, kind: "api token" });
+});
+
+test("a token with a role is told with its name, also where its role does not do", async () => {
+  const call = appWith({ api_token: SOME, worker_secret: null });
+  const viewer = { authorization: "Bearer flt_v" };
+  expect(await call("/view")).toEqual({ status: 401, kind: "nobody" });
+  expect(await call("/view", viewer)).toEqual({ status: 200, kind: "token" });
+  expect(await call("/admin", viewer)).toEqual({ status: 403, kind: "token" });
+  expect(await call("/admin", { ...viewer, "x-admin-password": "password" })).toEqual({
+    status: 200,
+    kind: "administrator",
+  });
+  expect(await call("/admin", { "x-admin-password": "password" })).toEqual({
+    status: 200,
+    kind: "administrator",
+  });
+  expect(await call("/worker")).toEqual({ status: 200, kind: "worker" });
 });

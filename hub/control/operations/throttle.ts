@@ -7,7 +7,7 @@ import type { Kv } from "../../stores/kv.ts";
 /** So many wrong answers are free; then each one doubles the wait, up to a minute. */
 const FREE = 5;
 const WAIT_MS = { first: 1_000, most: 60_000 };
-/** Without a try for so long an address begins anew. */
+/** Without a try for so long a count begins anew. */
 const FORGET_MS = 15 * 60_000;
 /** So many counts at most are kept; addresses beyond share them, and slow each other down. */
 const COUNTS = 10_000;
@@ -21,21 +21,30 @@ interface Count {
   until: number;
 }
 
-/** Slows down whoever guesses: counts tries by address, for all processes that share a store. */
+/** The count of a browser that was let in before: nobody else can take from it, so it has one of its own. */
+export const browserCount = (nonce: string): string => `browser:${nonce}`;
+
+/** Slows down whoever guesses: counts tries by who makes them, for all processes that share a store. */
 export interface Throttle {
   /**
    * Counts a try before it is made, as a wrong one until `passed` is called: guesses at several hubs at once overtake no
    * count.
-   * @returns milliseconds this address has to wait instead; 0 when it may try.
+   * @param count whose: an address with what is guessed there (`whoseCount` in `http/require-admin.ts`), or a browser's.
+   * @returns milliseconds to wait instead; 0 when it may be tried.
    * @throws AppError unavailable while the shared store does not answer.
    */
-  take(address: string): Promise<number>;
-  /** The try was right: the address begins anew. */
-  passed(address: string): Promise<void>;
+  take(count: string): Promise<number>;
+  /** The try was right: the count begins anew. */
+  passed(count: string): Promise<void>;
 }
 
-const keyOf = (address: string): string =>
-  `admin-tries:${createHash("sha256").update(address).digest().readUInt32BE() % COUNTS}`;
+function keyOf(count: string): string {
+  const digest = createHash("sha256").update(count).digest();
+  const name = count.startsWith(browserCount(""))
+    ? digest.toString("hex")
+    : digest.readUInt32BE() % COUNTS;
+  return `admin-tries:${name}`;
+}
 
 const waitAfter = (tries: number): number =>
   tries < FREE ? 0 : Math.min(WAIT_MS.most, WAIT_MS.first * 2 ** Math.min(tries - FREE, 20));
@@ -49,8 +58,8 @@ export function createThrottle(
       throw new AppError("unavailable", "the shared store does not answer", { cause });
     });
   return {
-    take: async (address) => {
-      const key = keyOf(address);
+    take: async (count) => {
+      const key = keyOf(count);
       for (let i = 0; i < CHANGE_TRIES; i += 1) {
         const before = await asked(kv.get<Count>(key));
         const now = clock.now();
@@ -64,6 +73,6 @@ export function createThrottle(
       }
       return WAIT_MS.first;
     },
-    passed: (address) => asked(kv.delete(keyOf(address))),
+    passed: (count) => asked(kv.delete(keyOf(count))),
   };
 }

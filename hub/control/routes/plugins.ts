@@ -43,6 +43,7 @@ const archive = createRoute({
   method: "get",
   path: "/api/v1/plugins/{slug}/archive",
   access: "view",
+  also: "worker",
   tags,
   summary: "Download a plugin's folder as tar.gz",
   description: "What workers unpack that do not have the folder. The ETag names what it holds.",

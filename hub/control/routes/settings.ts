@@ -92,8 +92,7 @@ export function settingRoutes(ctx: ControlContext) {
     .openapi(routes.llm, async (c) => {
       const test = c.req.valid("json");
       // Else anybody could have any variable sent to themselves.
-      if (test.url !== undefined && test.api_key_env !== undefined)
-        await requireAdmin(ctx.admin, c);
+      if (test.url !== undefined && test.api_key_env !== undefined) await requireAdmin(ctx, c);
       if (testing >= MAX_TESTS) throw new AppError("at_capacity", "too many tests are running");
       testing += 1;
       const tested = await testLlm(ctx, test).finally(() => {

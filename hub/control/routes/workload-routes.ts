@@ -83,6 +83,7 @@ export const routes = {
     method: "post",
     path: path(),
     access: "operate",
+    admin_for: "an executor that is not fleet_fetch",
     changes: ["v1/workloads"],
     tags,
     summary: "Create a workload",
@@ -129,6 +130,7 @@ export const routes = {
     method: "put",
     path: path("/{slug}"),
     access: "operate",
+    admin_for: "an executor that is not fleet_fetch",
     changes: ["v1/workloads"],
     tags,
     summary: "Replace a workload's settings",
@@ -188,7 +190,7 @@ export const routes = {
   submit: createRoute({
     method: "post",
     path: path("/{slug}/tasks"),
-    access: "operate",
+    access: "submit",
     changes: ["v1/workloads"],
     tags,
     summary: "Submit a task",
@@ -204,7 +206,7 @@ export const routes = {
   batch: createRoute({
     method: "post",
     path: path("/{slug}/tasks/batch"),
-    access: "operate",
+    access: "submit",
     changes: ["v1/workloads"],
     tags,
     summary: "Submit up to 10,000 tasks",

@@ -1,5 +1,7 @@
 import type { Context } from "hono";
 import { access } from "#hub/http/access.ts";
+import { trustedOnly } from "#hub/http/admit.ts";
+import type { HttpEnv } from "#hub/http/env.ts";
 import { newApp } from "#hub/http/new-app.ts";
 import { quickly } from "#hub/http/quickly.ts";
 import { CheckExecutor } from "#shared/schema/executor.ts";
@@ -35,6 +37,15 @@ const ifMatch = (c: Context) => c.req.header("if-match");
 const answered = (c: Context, workload: Workload) =>
   c.json(workload, 200, { ETag: workloadTag(workload) });
 
+/** Every executor but this one runs what its workload says, at the workers. */
+const codeIsTrusted = async (
+  c: Context<HttpEnv>,
+  ctx: ControlContext,
+  { executor_type }: Pick<Workload, "executor_type">,
+): Promise<void> => {
+  if (executor_type !== "fleet_fetch") await trustedOnly(c, ctx);
+};
+
 /** Workloads, their queues and runs (pipeline spec §4.1, §4.2). */
 export function workloadRoutes(ctx: ControlContext) {
   const app = newApp();
@@ -52,7 +63,9 @@ export function workloadRoutes(ctx: ControlContext) {
       return c.json({ workloads: page, next_cursor }, 200);
     })
     .openapi(routes.create, async (c) => {
-      const made = await createWorkload(ctx, c.req.valid("json"));
+      const wanted = c.req.valid("json");
+      await codeIsTrusted(c, ctx, wanted);
+      const made = await createWorkload(ctx, wanted);
       if (!c.req.valid("query").check) return c.json(made, 201, { ETag: workloadTag(made) });
       const check = await tryExecutor(ctx, made.slug, CHECK_S, c.req.raw.signal);
       const now = await getWorkload(ctx, made.slug);
@@ -69,7 +82,9 @@ export function workloadRoutes(ctx: ControlContext) {
     )
     .openapi(routes.replace, async (c) => {
       const { slug: of } = c.req.valid("param");
-      return answered(c, await replaceWorkload(ctx, of, c.req.valid("json"), ifMatch(c)));
+      const wanted = c.req.valid("json");
+      await codeIsTrusted(c, ctx, wanted);
+      return answered(c, await replaceWorkload(ctx, of, wanted, ifMatch(c)));
     })
     .openapi(routes.enabled, async (c) => {
       const { slug: of } = c.req.valid("param");

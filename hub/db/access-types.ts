@@ -1,0 +1,22 @@
+import type { AccessTokenRow, BrowserSessionRow } from "./types.ts";
+
+/** Tokens with roles, and browsers that were let in. Secrets are asked for by their hash. */
+export interface AccessRepo {
+  addToken(row: AccessTokenRow): Promise<void>;
+  /** Every one, expired ones too. */
+  tokens(): Promise<AccessTokenRow[]>;
+  /** Whether there is any, expired ones counted. */
+  hasTokens(): Promise<boolean>;
+  findToken(hash: string): Promise<AccessTokenRow | null>;
+  /** With the sessions that were opened with it; false when there is none. */
+  removeToken(token_id: string): Promise<boolean>;
+  /** Writes when it was last used, unless that was written since `before`. */
+  markUsed(token_id: string, now: number, before: number): Promise<void>;
+  addSession(row: BrowserSessionRow): Promise<void>;
+  /** With its token; null when the session, or the token that it was opened with, is gone. */
+  findSession(
+    hash: string,
+  ): Promise<{ session: BrowserSessionRow; token: AccessTokenRow | null } | null>;
+  removeSession(hash: string): Promise<void>;
+  removeExpiredSessions(now: number): Promise<void>;
+}

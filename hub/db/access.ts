@@ -1,0 +1,58 @@
+import { and, asc, eq, isNull, lt, lte, or } from "drizzle-orm";
+import type { AccessRepo } from "./access-types.ts";
+import type { Conn } from "./conn.ts";
+
+export function accessRepo({
+  q,
+  t: { access_tokens: tokens, browser_sessions: sessions },
+  atomic,
+}: Conn): AccessRepo {
+  return {
+    addToken: async (row) => {
+      await q.insert(tokens).values(row);
+    },
+    tokens: () => q.select().from(tokens).orderBy(asc(tokens.token_id)),
+    hasTokens: async () =>
+      (await q.select({ token_id: tokens.token_id }).from(tokens).limit(1)).length > 0,
+    findToken: async (hash) =>
+      (await q.select().from(tokens).where(eq(tokens.hash, hash)))[0] ?? null,
+    removeToken: async (token_id) => {
+      const [, removed = []] = await atomic([
+        q.delete(sessions).where(eq(sessions.token_id, token_id)),
+        q
+          .delete(tokens)
+          .where(eq(tokens.token_id, token_id))
+          .returning({ token_id: tokens.token_id }),
+      ]);
+      return removed.length > 0;
+    },
+    markUsed: async (token_id, now, before) => {
+      await q
+        .update(tokens)
+        .set({ last_used_at: now })
+        .where(
+          and(
+            eq(tokens.token_id, token_id),
+            or(isNull(tokens.last_used_at), lt(tokens.last_used_at, before)),
+          ),
+        );
+    },
+    addSession: async (row) => {
+      await q.insert(sessions).values(row);
+    },
+    findSession: async (hash) => {
+      const [session] = await q.select().from(sessions).where(eq(sessions.hash, hash));
+      if (!session) return null;
+      if (session.token_id === null) return { session, token: null };
+      const [token] = await q.select().from(tokens).where(eq(tokens.token_id, session.token_id));
+      // A login that was under way when its token was revoked leaves a session of nobody.
+      return token ? { session, token } : null;
+    },
+    removeSession: async (hash) => {
+      await q.delete(sessions).where(eq(sessions.hash, hash));
+    },
+    removeExpiredSessions: async (now) => {
+      await q.delete(sessions).where(lte(sessions.expires_at, now));
+    },
+  };
+}
