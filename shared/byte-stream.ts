@@ -42,10 +42,11 @@ function whyNotTrusted(socket: Socket, hostname: string, failed: Error | null): 
 export interface Opening {
   hello: string | null;
   /**
+   * Given everything that came so far; `say` sends more before the answer is whole.
    * @returns what belongs to the stream already; null while the answer is not whole.
    * @throws what `openStream` is to reject with.
    */
-  accept(bytes: Buffer): Buffer | null;
+  accept(bytes: Buffer, say: (bytes: Uint8Array) => void): Buffer | null;
   within_ms: number;
   /** The error of a connection that failed, broke off or took too long. */
   failed(why: string): Error;
@@ -130,7 +131,11 @@ export async function openStream(place: Place, opening: Opening): Promise<ByteSt
         }
         head = Buffer.concat([head, chunk]);
         try {
-          const rest = opening.accept(head);
+          const rest = opening.accept(head, (bytes) => {
+            waiting.push(Buffer.from(bytes));
+            waitingBytes += bytes.length;
+            flush(socket);
+          });
           if (rest === null) return;
           head = null;
           socket.pause();

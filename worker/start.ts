@@ -156,6 +156,7 @@ export async function startWorker(
         sessions,
         refusalOfUrl: guard.refusalOfUrl,
         resizeScreen: pool.resizeScreen,
+        vncSecret: pool.vncSecret,
         token: () => bridge_token,
         clock,
         log,

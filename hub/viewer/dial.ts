@@ -2,6 +2,12 @@ import { type ByteStream, openStream, placeOf } from "#shared/byte-stream.ts";
 import { AppError, errorMessage } from "#shared/errors.ts";
 import { fetchDirect } from "#shared/fetch-direct.ts";
 import { HOST_ID_HEADER, hostId } from "#shared/host-id.ts";
+import {
+  createVncEntrance,
+  createVncFront,
+  TAKES_VNC_SECRET,
+  VNC_SECRET_HEADER,
+} from "#shared/rfb-handshake.ts";
 import { createTurns } from "#shared/turns.ts";
 
 export interface BridgeTarget {
@@ -20,12 +26,15 @@ const HEAD_END = "\r\n\r\n";
 const relayFailed = (why: string) =>
   new AppError("relay_failed", `the worker's viewer bridge did not answer: ${why}`);
 
-/** The bridge names a port of this very machine that has the stream. */
+/** The bridge names a port of this very machine that has the stream, and what is asked for there. */
 class Elsewhere extends Error {
   readonly port: number;
-  constructor(port: number) {
+  /** Null of a worker from before there was one: its VNC servers ask for nothing. */
+  readonly secret: string | null;
+  constructor(port: number, secret: string | null) {
     super(`on port ${port}`);
     this.port = port;
+    this.secret = secret;
   }
 }
 
@@ -38,16 +47,12 @@ function acceptUpgrade(bytes: Buffer): Buffer | null {
   const head = bytes.toString("latin1", 0, end);
   const status = Number(/^HTTP\/1\.1 ([0-9]{3})/.exec(head)?.[1]);
   const elsewhere = /^Location: rfb:\/\/127\.0\.0\.1:([0-9]{1,5})$/im.exec(head)?.[1];
-  if (status === 303 && elsewhere !== undefined) throw new Elsewhere(Number(elsewhere));
+  if (status === 303 && elsewhere !== undefined) {
+    const secret = new RegExp(`^${VNC_SECRET_HEADER}: (\\S+)`, "im").exec(head)?.[1];
+    throw new Elsewhere(Number(elsewhere), secret ?? null);
+  }
   if (status !== 101) throw relayFailed(`it said ${status}`);
   return bytes.subarray(end + HEAD_END.length);
-}
-
-/** The greeting stays part of the stream. */
-function acceptGreeting(bytes: Buffer): Buffer | null {
-  if (bytes.length < 4) return null;
-  if (bytes.toString("latin1", 0, 4) !== "RFB ") throw relayFailed("it is no VNC server");
-  return bytes;
 }
 
 /**
@@ -80,13 +85,34 @@ export function dialBridge(
 
 /** One connection at a time: Xvnc's queue of new ones is short, and what does not fit is tried again seconds later. */
 const inTurn = createTurns<number>();
-const dialVnc = (port: number): Promise<ByteStream> =>
-  inTurn(port, () =>
-    openStream(
+const dialVnc = ({ port, secret }: Elsewhere): Promise<ByteStream> =>
+  inTurn(port, async () => {
+    const accept = createVncEntrance(secret);
+    const entered = await openStream(
       { hostname: "127.0.0.1", port, secure: false },
-      { hello: null, accept: acceptGreeting, within_ms: GREETING_MS, failed: relayFailed },
-    ),
-  );
+      { hello: null, accept, within_ms: GREETING_MS, failed: relayFailed },
+    );
+    return withFront(entered);
+  });
+
+/** The stream of a server that was entered, for a viewer that has still to be greeted. */
+function withFront(entered: ByteStream): ByteStream {
+  const front = createVncFront();
+  let tell: (bytes: Uint8Array) => void = () => {};
+  return {
+    ...entered,
+    start: (handlers) => {
+      tell = handlers.data;
+      tell(front.greeting);
+      entered.start(handlers);
+    },
+    write: (bytes) => {
+      const { say, rest } = front.push(bytes);
+      for (const answer of say) tell(answer);
+      return rest === null ? 0 : entered.write(rest);
+    },
+  };
+}
 
 /**
  * The lane's screen as RFB. The bridge of a worker on this machine names the VNC server itself: without the second hop a
@@ -97,10 +123,13 @@ export async function dialScreen(target: BridgeTarget, path: string): Promise<By
   const host_id = hostId();
   if (host_id !== null)
     try {
-      return await dialBridge(target, path, "rfb", { [HOST_ID_HEADER]: host_id });
+      return await dialBridge(target, path, "rfb", {
+        [HOST_ID_HEADER]: host_id,
+        [VNC_SECRET_HEADER]: TAKES_VNC_SECRET,
+      });
     } catch (err) {
       if (!(err instanceof Elsewhere)) throw err;
-      const direct = await dialVnc(err.port).catch(() => null);
+      const direct = await dialVnc(err).catch(() => null);
       if (direct) return direct;
     }
   return dialBridge(target, path, "rfb");

@@ -16,14 +16,14 @@ import { type Bench, showMs, statsOf, timed } from "./harness.ts";
 /** What a lane cannot beat: the same Chromium on the same display, killed and started with a page, nothing else done. */
 async function bareRestart(
   chromium: string,
-  display: string,
+  display: { number: string; authority: string },
   dir: string,
 ): Promise<() => Promise<void>> {
   const child = spawn(
     chromium,
     ["--remote-debugging-pipe", `--user-data-dir=${dir}`, ...CHROMIUM_FLAGS, "about:blank"],
     {
-      env: { ...process.env, DISPLAY: display },
+      env: { ...process.env, DISPLAY: `:${display.number}`, XAUTHORITY: display.authority },
       detached: true,
       stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
     },
@@ -58,6 +58,8 @@ export const laneTurnaround: Bench = async ({ runs }) => {
     {},
   );
   const pool = await createLanePool({ config, log: silentLog, clock: systemClock });
+  const number = String(config.lanes.display_base);
+  const display = { number, authority: join(dir, "lanes", `xauthority-${number}`) };
   const lane: number[] = [];
   const bare: number[] = [];
   try {
@@ -66,12 +68,12 @@ export const laneTurnaround: Bench = async ({ runs }) => {
       if (!hold) throw new Error("lane 0 is not warm");
       await hold.browser({ headless: false });
       lane.push((await timed(() => hold.release())).ms);
-      let stop = await bareRestart("/usr/bin/chromium", ":470", join(dir, `bare${i}a`));
+      let stop = await bareRestart("/usr/bin/chromium", display, join(dir, `bare${i}a`));
       bare.push(
         (
           await timed(async () => {
             await stop();
-            stop = await bareRestart("/usr/bin/chromium", ":470", join(dir, `bare${i}b`));
+            stop = await bareRestart("/usr/bin/chromium", display, join(dir, `bare${i}b`));
           })
         ).ms,
       );

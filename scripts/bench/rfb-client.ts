@@ -1,4 +1,6 @@
 import { withDeadline } from "#shared/clock.ts";
+import { SECURITY } from "#shared/rfb.ts";
+import { answerTo } from "#shared/vnc-auth.ts";
 
 /** Everything measured here takes milliseconds. */
 const UPDATE_MS = 10_000;
@@ -24,11 +26,19 @@ const VERSION = Buffer.from("RFB 003.008\n");
 export async function connectRfb(
   url: string,
   encoding: (typeof PIXELS)[keyof typeof PIXELS] = PIXELS.raw,
+  /** Of a VNC server that is reached without the hub. */
+  secret: string | null = null,
 ): Promise<RfbClient> {
   const socket = new WebSocket(url, ["binary"]);
   socket.binaryType = "nodebuffer";
   const opened = Promise.withResolvers<void>();
-  const replies = [VERSION, Buffer.from([1]), Buffer.from([1])];
+  const replies: ((said: Buffer) => Buffer)[] = [
+    () => VERSION,
+    ...(secret === null
+      ? [() => Buffer.from([SECURITY.none])]
+      : [() => Buffer.from([SECURITY.vnc]), (said: Buffer) => answerTo(said, secret)]),
+    () => Buffer.from([1]),
+  ];
   let ready = false;
   let total = 0;
   let head: Buffer = Buffer.alloc(0);
@@ -75,7 +85,7 @@ export async function connectRfb(
     if (ready) return read(chunk);
     const reply = replies.shift();
     // The last part of the handshake is ServerInit, in one piece everywhere.
-    if (reply && chunk.length < 24) return socket.send(reply);
+    if (reply && chunk.length < 24) return socket.send(reply(chunk));
     ready = true;
     socket.send(Buffer.from([2, 0, 0, 1, 0, 0, 0, encoding]));
     opened.resolve();

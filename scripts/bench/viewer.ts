@@ -1,4 +1,6 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { secretIn } from "#shared/vnc-auth.ts";
 import { startFleet, superviseProcess, until } from "#test/support/fleet-process.ts";
 import { freePort } from "#test/support/ports.ts";
 import { type Bench, type Figure, showMs, statsOf } from "./harness.ts";
@@ -9,6 +11,8 @@ import { connectRfb, PIXELS, type RfbClient } from "./rfb-client.ts";
 interface Way {
   name: string;
   url: string;
+  /** What its VNC server asks for, where the hub does not answer it. */
+  secret: string | null;
   /** Whose CPU it costs, beside the VNC server and the viewer. */
   pids: () => number[];
 }
@@ -52,16 +56,22 @@ export const viewer: Bench = async ({ runs, tiny }) => {
     });
     const { session_id } = (await answer.json()) as { session_id: string };
     opened = `${fleet.url}/sessions/${session_id}`;
-    const straight = await helper(helpers, fleet.ports.vnc, (listen, target) => [
-      process.execPath,
-      join(import.meta.dir, "straight-bridge.ts"),
-      String(listen),
-      String(target),
-    ]);
+    const secret = secretBelow(fleet.dir);
+    const straight = await helper(
+      helpers,
+      { target: fleet.ports.vnc, secret },
+      (listen, target) => [
+        process.execPath,
+        join(import.meta.dir, "straight-bridge.ts"),
+        String(listen),
+        String(target),
+      ],
+    );
     const ways: Way[] = [
       {
         name: "hub",
         url: `${fleet.url.replace("http", "ws")}/sessions/${session_id}/novnc/websockify`,
+        secret: null,
         pids: () => [fleet.hub.pid],
       },
       { name: "straight bridge (Bun)", ...straight },
@@ -70,7 +80,7 @@ export const viewer: Bench = async ({ runs, tiny }) => {
     if (websockify)
       ways.push({
         name: "websockify",
-        ...(await helper(helpers, fleet.ports.vnc, (listen, target) => [
+        ...(await helper(helpers, { target: fleet.ports.vnc, secret }, (listen, target) => [
           websockify,
           `127.0.0.1:${listen}`,
           `127.0.0.1:${target}`,
@@ -97,9 +107,17 @@ export const viewer: Bench = async ({ runs, tiny }) => {
   }
 };
 
+/** Of the one lane whose files lie below `dir`. */
+function secretBelow(dir: string): string {
+  const files = readdirSync(dir, { recursive: true, withFileTypes: true });
+  const file = files.find(({ name }) => /^vnc-[0-9]+$/.test(name));
+  if (!file) throw new Error("the lane has no file with its password");
+  return secretIn(readFileSync(join(file.parentPath, file.name)));
+}
+
 async function helper(
   helpers: { stop(): Promise<unknown> }[],
-  target: number,
+  { target, secret }: { target: number; secret: string },
   argv: (listen: number, target: number) => string[],
 ): Promise<Omit<Way, "name">> {
   const port = freePort();
@@ -111,7 +129,7 @@ async function helper(
       () => false,
     ),
   );
-  return { url: `ws://127.0.0.1:${port}/websockify`, pids: () => [process.pid] };
+  return { url: `ws://127.0.0.1:${port}/websockify`, secret, pids: () => [process.pid] };
 }
 
 const cpuOf = (pids: number[]) => pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0);
@@ -128,7 +146,7 @@ async function throughput(
   const cpu = ways.map((): number[] => []);
   for (let run = 0; run < runs; run += 1)
     for (const [i, way] of ways.entries()) {
-      const client = await connectRfb(way.url, encoding);
+      const client = await connectRfb(way.url, encoding, way.secret);
       await client.update(SCREEN);
       const [bytes, used, start] = [client.bytes(), cpuOf(way.pids()), performance.now()];
       for (let n = 0; n < screens; n += 1) await client.update(SCREEN);
@@ -152,7 +170,7 @@ async function throughput(
 
 /** One pixel there and back, each way in turn. */
 async function latency(ways: Way[], samples: number): Promise<Figure[]> {
-  const clients = await Promise.all(ways.map((way) => connectRfb(way.url)));
+  const clients = await Promise.all(ways.map((way) => connectRfb(way.url, PIXELS.raw, way.secret)));
   const times = ways.map((): number[] => []);
   for (let n = 0; n < samples + 5; n += 1)
     for (const [i, client] of clients.entries()) {
@@ -166,7 +184,7 @@ async function latency(ways: Way[], samples: number): Promise<Figure[]> {
 
 /** A key is pressed in the lane until the screen changes. */
 async function presses(ways: Way[], samples: number): Promise<Figure[]> {
-  const clients = await Promise.all(ways.map((way) => connectRfb(way.url)));
+  const clients = await Promise.all(ways.map((way) => connectRfb(way.url, PIXELS.raw, way.secret)));
   const times = ways.map((): number[] => []);
   const SPACE = 0x20;
   for (let n = 0; n < samples + 1; n += 1)
@@ -205,7 +223,9 @@ function compare(metric: string, ways: Way[], times: number[][], target: string)
 async function manyViewers(way: Way, counts: number[], seconds: number): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const count of counts) {
-    const clients = await Promise.all(Array.from({ length: count }, () => connectRfb(way.url)));
+    const clients = await Promise.all(
+      Array.from({ length: count }, () => connectRfb(way.url, PIXELS.raw, way.secret)),
+    );
     const bytes = () => clients.reduce((sum, c) => sum + c.bytes(), 0);
     const [used, before, start] = [cpuOf(way.pids()), bytes(), performance.now()];
     const watch = async (client: RfbClient) => {

@@ -263,6 +263,7 @@ test("§5 the worker's bridge answers nobody without the token of its link, and 
     clock: systemClock,
     refusalOfUrl: () => null,
     resizeScreen: async () => {},
+    vncSecret: () => "",
     token: () => token,
     log: silentLog,
   });

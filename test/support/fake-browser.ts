@@ -76,6 +76,7 @@ export function createFakeDisplay(): FakeDisplay {
   const exited = Promise.withResolvers<BrowserExit>();
   const display: FakeDisplay = {
     name: ":1",
+    authority: new Uint8Array(),
     pid: 2 ** 22 + 2,
     exited: exited.promise,
     greet: async () => {

@@ -79,6 +79,7 @@ export function createFakePool(count = 2): FakePool {
       };
     },
     resizeScreen: async () => {},
+    vncSecret: () => "",
     close: async () => {
       pool.closed = true;
     },

@@ -81,6 +81,7 @@ export async function startViewerRig(env: EnvSource = {}): Promise<ViewerRig> {
     clock: systemClock,
     refusalOfUrl: guard.refusalOfUrl,
     resizeScreen: pool.resizeScreen,
+    vncSecret: pool.vncSecret,
     token: () => link.upload_token,
     log: workerLog,
   });

@@ -6,15 +6,15 @@ import { ConfigError } from "#shared/env.ts";
 import { AppError, errorMessage } from "#shared/errors.ts";
 import { HOST_ID_HEADER, hostId } from "#shared/host-id.ts";
 import type { Log } from "#shared/log.ts";
+import { TAKES_VNC_SECRET, VNC_SECRET_HEADER } from "#shared/rfb-handshake.ts";
 import { sameSecret } from "#shared/secret.ts";
 import type { Size } from "#worker/lanes/x11.ts";
 import type { LiveSession, Sessions } from "#worker/session/types.ts";
 import { askBrowser, browserPath, dialTarget, relayCdp } from "./cdp.ts";
 import { serveFiles } from "./files.ts";
-import { relayBytes } from "./relay.ts";
 import { serveRfb } from "./rfb-server.ts";
 import { createSharedCasts, type SharedCasts } from "./shared-casts.ts";
-import { createVncDialer } from "./vnc.ts";
+import { createVncDialer, showVnc } from "./vnc.ts";
 
 export interface BridgeDeps {
   /** Where the bridges listen. */
@@ -30,6 +30,7 @@ export interface BridgeDeps {
   clock: Clock;
   /** Gives the screen of a lane another size; null its own again. */
   resizeScreen(lane_idx: number, size: Size | null): Promise<void>;
+  vncSecret(lane_idx: number): string;
   /** Why a page may not open this URL, as a clause of a sentence; null when it may. */
   refusalOfUrl(url: string): string | null;
   /** What the hub has to show; null while there is no link, and then nothing is answered. */
@@ -104,7 +105,7 @@ async function startBridge(deps: BridgeDeps, lane_idx: number): Promise<Bridges>
   const open = new Set<Duplex>();
   const { clock, log, cdp_port_base } = deps;
   const casts = createSharedCasts({ port: cdp_port_base + lane_idx, clock, log });
-  const dialVnc = createVncDialer(deps.vnc_port_base + lane_idx);
+  const dialVnc = createVncDialer(deps.vnc_port_base + lane_idx, () => deps.vncSecret(lane_idx));
   const bridge: Bridge = { deps, lane_idx, casts, dialVnc };
   const server = http.createServer((request, response) =>
     answer(deps, lane_idx, request, response),
@@ -213,7 +214,7 @@ async function openStream(
     if (call.rest === "websockify") {
       const direct = vncPortFor(bridge, call.session, request);
       if (direct === null) await showScreen(bridge, call.session, socket);
-      else socket.end(`${SEE_OTHER}rfb://127.0.0.1:${direct}\r\n\r\n`);
+      else socket.end(seeOther(direct, deps.vncSecret(lane_idx)));
     } else if (target) await openTarget(deps, call.session, socket, target);
     else throw new Refusal(404, "no such path");
   } catch (err) {
@@ -224,12 +225,15 @@ async function openStream(
   }
 }
 
-const SEE_OTHER = "HTTP/1.1 303 See Other\r\nConnection: close\r\nLocation: ";
+const seeOther = (port: number, secret: string): string =>
+  `HTTP/1.1 303 See Other\r\nConnection: close\r\n${VNC_SECRET_HEADER}: ${secret}\r\n` +
+  `Location: rfb://127.0.0.1:${port}\r\n\r\n`;
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 
 /**
  * The VNC port of the lane, for a hub that can reach it by itself: it came over loopback, and says it is on this host. Either
- * alone is not enough: a forwarded port looks like loopback, and containers may share what names a host.
+ * alone is not enough: a forwarded port looks like loopback, and containers may share what names a host. One that does not say
+ * that it knows what to do with a secret is of a version from before there was one.
  */
 function vncPortFor(
   { deps, lane_idx }: Bridge,
@@ -238,6 +242,7 @@ function vncPortFor(
 ): number | null {
   const named = headers[HOST_ID_HEADER];
   if (named === undefined || named !== hostId()) return null;
+  if (headers[VNC_SECRET_HEADER] !== TAKES_VNC_SECRET) return null;
   if (!LOOPBACK.test(socket.remoteAddress ?? "")) return null;
   return isHeadless(deps, session) ? null : deps.vnc_port_base + lane_idx;
 }
@@ -265,7 +270,7 @@ async function showScreen(
   if (vnc) {
     if (socket.destroyed) return void vnc.destroy();
     socket.write(`${SWITCHING}rfb\r\n\r\n`);
-    return relayBytes(socket, vnc);
+    return showVnc(socket, vnc);
   }
   const cast = await casts.take(session);
   socket.once("close", cast.release);

@@ -1,45 +1,43 @@
-import { connect, type Socket } from "node:net";
-import { DeadlineError } from "#shared/clock.ts";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { createVncFront } from "#shared/rfb-handshake.ts";
 import { createTurns } from "#shared/turns.ts";
-
-/** Ours: as long as a lane's own health check gives it. */
-const GREETING_MS = 3_000;
-
-/** One connection at a time: Xvnc's queue of new ones is short, and what does not fit is tried again seconds later. */
-export function createVncDialer(port: number): () => Promise<Socket> {
-  const inTurn = createTurns<number>();
-  return () => inTurn(port, () => dialVnc(port));
-}
+import { dialVnc } from "#worker/lanes/dial-vnc.ts";
+import { relayBytes } from "./relay.ts";
 
 /**
- * A connection of its own to the lane's VNC server, which has greeted; the greeting is still to be read. Viewers share
- * the screen, not the connection, so a slow one holds up nobody.
- * @throws when it does not greet within 3 s.
+ * One connection at a time: Xvnc's queue of new ones is short, and what does not fit is tried again seconds later.
+ * @param secret of the lane's VNC server as it runs now; null where it asks for none.
  */
-function dialVnc(port: number): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host: "127.0.0.1", port, noDelay: true });
-    const fail = (err: Error) => {
-      clearTimeout(timer);
-      socket.destroy();
-      reject(err);
-    };
-    const timer = setTimeout(
-      () => fail(new DeadlineError("VNC greeting", GREETING_MS)),
-      GREETING_MS,
-    );
-    const closed = () => fail(new Error("VNC connection closed without a greeting"));
-    socket.once("error", fail);
-    socket.once("close", closed);
-    socket.once("data", (greeting: Buffer) => {
-      if (!greeting.toString("latin1").startsWith("RFB "))
-        return fail(new Error("not a VNC server"));
-      clearTimeout(timer);
-      socket.off("error", fail);
-      socket.off("close", closed);
-      socket.pause();
-      socket.unshift(greeting);
-      resolve(socket);
-    });
-  });
+export function createVncDialer(port: number, secret: () => string | null): () => Promise<Socket> {
+  const inTurn = createTurns<number>();
+  return () => inTurn(port, () => dialVnc(port, secret()));
+}
+
+/** Shows a viewer the screen of a server that has let us in, as a server that asks for no password. */
+export function showVnc(viewer: Duplex, vnc: Socket): void {
+  const front = createVncFront();
+  const end = () => void vnc.destroy();
+  const left = () => void viewer.destroy();
+  const shake = (chunk: Buffer) => {
+    try {
+      const { say, rest } = front.push(chunk);
+      for (const bytes of say) viewer.write(bytes);
+      if (rest === null) return;
+      viewer.off("data", shake);
+      viewer.off("close", end);
+      vnc.off("close", left);
+      viewer.pause();
+      if (rest.length > 0) viewer.unshift(rest);
+      relayBytes(viewer, vnc);
+    } catch {
+      viewer.destroy();
+    }
+  };
+  viewer.once("close", end);
+  vnc.on("error", left);
+  vnc.once("close", left);
+  viewer.on("data", shake);
+  viewer.write(front.greeting);
+  viewer.resume();
 }

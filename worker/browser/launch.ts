@@ -1,3 +1,5 @@
+import { lchown, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import type { BrowserUser } from "#shared/browser-user.ts";
 import { withDeadline } from "#shared/clock.ts";
@@ -15,6 +17,8 @@ export interface LaunchOptions {
   headless: boolean;
   /** X display such as `:100`; null only when headless. */
   display: string | null;
+  /** What the X server asks for, as a file of libXau; null only when headless. */
+  authority: Uint8Array | null;
   cdp_port: number;
   tag: string;
   dirs: RunDirs;
@@ -115,6 +119,7 @@ export async function launchBrowser(options: LaunchOptions): Promise<StartedBrow
 async function spawnBrowser(options: LaunchOptions): Promise<Spawned> {
   const { dirs } = options;
   try {
+    const authority = await placeAuthority(options);
     return await spawnTagged({
       program: options.program,
       args: browserFlags({
@@ -131,6 +136,7 @@ async function spawnBrowser(options: LaunchOptions): Promise<Spawned> {
         // Stops the search for a session bus, which may start one that outlives the browser.
         DBUS_SESSION_BUS_ADDRESS: "disabled:",
         ...(options.display === null ? {} : { DISPLAY: options.display }),
+        ...(authority === null ? {} : { XAUTHORITY: authority }),
       },
       tag: options.tag,
       user: options.user,
@@ -141,6 +147,16 @@ async function spawnBrowser(options: LaunchOptions): Promise<Spawned> {
     await removeRunDirs(dirs);
     throw new BrowserStartError(errorMessage(err), "");
   }
+}
+
+/** Writes it where the browser's user finds it, and nobody else. */
+async function placeAuthority({ authority, dirs, user }: LaunchOptions): Promise<string | null> {
+  if (authority === null) return null;
+  const path = join(dirs.root, "xauthority");
+  await rm(path, { force: true });
+  await writeFile(path, authority, { mode: 0o600, flag: "wx" });
+  if (user !== null) await lchown(path, user.uid, user.gid);
+  return path;
 }
 
 const exitReason = ({ code, signal }: BrowserExit): string => `it exited with ${signal ?? code}`;

@@ -1,5 +1,6 @@
-import { connect, type Socket } from "node:net";
-import { CLIENT, EXTENDED_DESKTOP_SIZE, isVersion, SECURITY, VERSION_BYTES } from "#shared/rfb.ts";
+import type { Socket } from "node:net";
+import { CLIENT, EXTENDED_DESKTOP_SIZE } from "#shared/rfb.ts";
+import { dialVnc } from "./dial-vnc.ts";
 import type { Size } from "./x11.ts";
 
 /** What the server may say before it tells its size: a screen of one pixel, a bell, a clipboard. */
@@ -44,6 +45,7 @@ function reader(socket: Socket) {
     arrived.resolve();
   });
   socket.on("error", fail);
+  socket.resume();
   socket.on("close", () => fail(new Error("the VNC server closed the connection")));
   return async (count: number): Promise<Buffer> => {
     taken += count;
@@ -88,19 +90,14 @@ async function readMonitor(take: ReturnType<typeof reader>): Promise<Buffer> {
  */
 export async function askDesktopSize(
   port: number,
+  secret: string,
   size: Size,
   done: Promise<unknown>,
 ): Promise<void> {
-  const socket = connect({ host: "127.0.0.1", port, noDelay: true });
+  const socket = await dialVnc(port, secret);
   const close = () => void socket.destroy();
   done.then(close, close);
   const take = reader(socket);
-  if (!isVersion(await take(VERSION_BYTES))) throw new Error("not a VNC server");
-  socket.write("RFB 003.008\n");
-  const types = await take((await take(1))[0] ?? 0);
-  if (!types.includes(SECURITY.none)) throw new Error("the VNC server wants a password");
-  socket.write(Buffer.from([SECURITY.none]));
-  if ((await take(4)).readUInt32BE(0) !== 0) throw new Error("the VNC server refused");
   const shared = 1;
   socket.write(Buffer.from([shared]));
   await take((await take(24)).readUInt32BE(20));

@@ -1,13 +1,16 @@
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
+import { join } from "node:path";
 import { type Clock, DeadlineError } from "#shared/clock.ts";
 import { RESOLUTION } from "#shared/limits.ts";
+import { passwordFile } from "#shared/vnc-auth.ts";
 import { endGroup } from "#worker/browser/kill.ts";
 import { isAlive, readStat } from "#worker/browser/proc.ts";
 import { spawnTagged } from "#worker/browser/spawn.ts";
 import { askDesktopSize } from "./desktop-size.ts";
 import type { BrowserExit } from "./types.ts";
 import { keepWindows, type WindowKeeper } from "./window-keeper.ts";
+import { authorityFile, newXCookie } from "./x-authority.ts";
 import type { Size } from "./x11.ts";
 
 export interface DisplayOptions {
@@ -16,6 +19,8 @@ export interface DisplayOptions {
   /** X display number. */
   number: number;
   vnc_port: number;
+  /** What its VNC server asks for, of eight characters. */
+  vnc_secret: string;
   tag: string;
   /** HOME and working directory. */
   dir: string;
@@ -28,6 +33,8 @@ export interface DisplayOptions {
 export interface Display {
   /** e.g. `:100`. */
   name: string;
+  /** What clients show its X server, as `XAUTHORITY` names it: for the user of the browser, and nobody else. */
+  authority: Uint8Array;
   pid: number;
   exited: Promise<BrowserExit>;
   /** Rejects unless the VNC server greets within 3 s. */
@@ -50,8 +57,8 @@ const SCREEN_MS = 3_000;
 const OPEN_FILES = 4_096;
 
 /**
- * Starts Xvnc on loopback, without a password: only this machine reaches it. The blacklist is off because a probe looks
- * like a failed login to it, and it would lock out every viewer.
+ * Starts Xvnc on loopback with a password for its VNC server and a cookie for its X server, that only this worker and the
+ * lane's browser know: every user of this machine reaches the port and the socket. The blacklist is off because a probe looks like a failed login to it, and it would lock out every viewer.
  * @throws when the display or the port is taken, or when it does not greet in time.
  */
 export async function startDisplay(options: DisplayOptions): Promise<Display> {
@@ -59,13 +66,20 @@ export async function startDisplay(options: DisplayOptions): Promise<Display> {
   clearStaleLock(number);
   // Else the greeting could be that of whoever has the port, while Xvnc is giving up.
   await checkPortFree(vnc_port);
+  // Read at each connection, so it stays as long as the server.
+  const password_file = join(options.dir, `vnc-${number}`);
+  writeSecret(password_file, passwordFile(options.vnc_secret));
+  const cookie = newXCookie();
+  const authority = authorityFile(number, cookie);
+  const authority_file = join(options.dir, `xauthority-${number}`);
+  writeSecret(authority_file, authority);
   const spawned = await spawnTagged({
     program: "/bin/sh",
     args: [
       "-c",
       `ulimit -Sn ${OPEN_FILES}; exec "$0" "$@"`,
       options.program,
-      ...xvncArgs(number, vnc_port),
+      ...xvncArgs(number, { vnc_port, password_file, authority_file }),
     ],
     environment: { ...options.environment, HOME: options.dir },
     tag: options.tag,
@@ -86,13 +100,15 @@ export async function startDisplay(options: DisplayOptions): Promise<Display> {
       { ask: null, term: true },
     );
     removeFiles(number, spawned.pid);
+    for (const path of [password_file, authority_file]) rmSync(path, { force: true });
   };
   const display: Display = {
     name: `:${number}`,
+    authority,
     pid: spawned.pid,
     exited: spawned.exited,
     greet: () => readGreeting(vnc_port, GREETING_MS),
-    resize: (size) => resizeScreen(keeping(), vnc_port, size),
+    resize: (size) => resizeScreen(keeping(), options, size),
     filled: () => keeping().whenFilled(SCREEN_MS),
     stop: () => (stopped ??= stop()),
   };
@@ -105,7 +121,7 @@ export async function startDisplay(options: DisplayOptions): Promise<Display> {
     try {
       if (options.signal.aborted) throw new Error("the lane is closing");
       if (over === null) await readGreeting(vnc_port, Math.max(1, end - performance.now()));
-      if (over === null) keeper = await keepWindows(number, SCREEN_MS);
+      if (over === null) keeper = await keepWindows(number, cookie, SCREEN_MS);
       if (over === null) return display;
       throw new Error(over);
     } catch (err) {
@@ -121,13 +137,32 @@ export async function startDisplay(options: DisplayOptions): Promise<Display> {
   }
 }
 
-async function resizeScreen(keeper: WindowKeeper, vnc_port: number, size: Size): Promise<void> {
+async function resizeScreen(
+  keeper: WindowKeeper,
+  { vnc_port, vnc_secret }: DisplayOptions,
+  size: Size,
+): Promise<void> {
   const { width, height } = keeper.size();
   if (width === size.width && height === size.height) return;
-  await askDesktopSize(vnc_port, size, keeper.whenSized(size, SCREEN_MS));
+  await askDesktopSize(vnc_port, vnc_secret, size, keeper.whenSized(size, SCREEN_MS));
 }
 
-const xvncArgs = (number: number, vnc_port: number): string[] => [
+/** For this user alone, whatever lay there. */
+function writeSecret(path: string, bytes: Uint8Array): void {
+  rmSync(path, { force: true });
+  writeFileSync(path, bytes, { mode: 0o600, flag: "wx" });
+}
+
+interface XvncFiles {
+  vnc_port: number;
+  password_file: string;
+  authority_file: string;
+}
+
+const xvncArgs = (
+  number: number,
+  { vnc_port, password_file, authority_file }: XvncFiles,
+): string[] => [
   `:${number}`,
   "-geometry",
   `${RESOLUTION.width}x${RESOLUTION.height}`,
@@ -137,7 +172,11 @@ const xvncArgs = (number: number, vnc_port: number): string[] => [
   String(vnc_port),
   "-localhost",
   "-SecurityTypes",
-  "None",
+  "VncAuth",
+  "-PasswordFile",
+  password_file,
+  "-auth",
+  authority_file,
   "-BlacklistThreshold",
   "1000000",
   "-AlwaysShared",

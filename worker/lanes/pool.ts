@@ -4,6 +4,7 @@ import { ConfigError } from "#shared/env.ts";
 import { RESOLUTION } from "#shared/limits.ts";
 import type { Log } from "#shared/log.ts";
 import type { Lane as LaneRecord } from "#shared/schema/worker.ts";
+import { newVncSecret } from "#shared/vnc-auth.ts";
 import { createRunDirs, giveTreeTo, isShmSmall, removeRunDirs } from "#worker/browser/dirs.ts";
 import { BrowserStartError, launchBrowser, type StartedBrowser } from "#worker/browser/launch.ts";
 import { findPrograms } from "#worker/browser/program.ts";
@@ -45,6 +46,8 @@ export interface LanePool {
    * @throws when the display does not do it within 3 s.
    */
   resizeScreen(lane_idx: number, size: Size | null): Promise<void>;
+  /** What the lane's VNC server asks for. Nobody but the hub of the link is told it. */
+  vncSecret(lane_idx: number): string;
   /** Ends every process the pool has started and removes its directories. Idempotent. */
   close(): Promise<void>;
 }
@@ -88,8 +91,9 @@ export async function createLanePool(deps: LanePoolDeps): Promise<LanePool> {
   const shop = await openWorkshop(deps);
   const listeners = new Set<(lane: LaneRecord) => void>();
   const gates = openGates(shop);
-  const lanes = gates.map((gate, lane_idx) =>
-    createLane(shop, { lane_idx, gate }, (record) => {
+  const berths = gates.map((gate, lane_idx) => ({ lane_idx, gate, vnc_secret: newVncSecret() }));
+  const lanes = berths.map((berth) =>
+    createLane(shop, berth, (record) => {
       for (const listener of listeners) listener(record);
     }),
   );
@@ -124,6 +128,7 @@ export async function createLanePool(deps: LanePoolDeps): Promise<LanePool> {
     get capture() {
       return shop.capture ?? "durable";
     },
+    vncSecret: (lane_idx) => berths[lane_idx]?.vnc_secret ?? "",
     resizeScreen: async (lane_idx, size) => lanes[lane_idx]?.display()?.resize(size ?? RESOLUTION),
     hold: (lane_idx, occupant) => lanes[lane_idx]?.hold(occupant) ?? null,
     close,
@@ -183,6 +188,7 @@ async function openWorkshop({ config, log, clock, egress }: LanePoolDeps): Promi
 interface Berth {
   lane_idx: number;
   gate: Gate | null;
+  vnc_secret: string;
 }
 
 function createLane(shop: Workshop, berth: Berth, onChange: (lane: LaneRecord) => void): Lane {
@@ -203,6 +209,7 @@ function createLane(shop: Workshop, berth: Berth, onChange: (lane: LaneRecord) =
         program: shop.xvnc,
         number: config.lanes.display_base + lane_idx,
         vnc_port: config.lanes.vnc_port_base + lane_idx,
+        vnc_secret: berth.vnc_secret,
         tag: `${shop.scratch.tag}${lane_idx}:display-${++shop.runs}`,
         dir: shop.scratch.dir,
         environment: config.browser.environment,
@@ -237,6 +244,7 @@ async function startBrowser(
     program: shop.chromium,
     headless,
     display: display?.name ?? null,
+    authority: display?.authority ?? null,
     cdp_port: config.lanes.cdp_port_base + lane_idx,
     tag: `${scratch.tag}${run}`,
     dirs: user_data.dirs ?? (await makeRunDirs(shop, run, user_data.seed)),

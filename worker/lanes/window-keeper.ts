@@ -45,12 +45,16 @@ export function placeOn(screen: Size, { place, fills }: Pick<Window, "place" | "
  * size, the others stay on it.
  * @throws when the server does not answer within `ms`.
  */
-export async function keepWindows(number: number, ms: number): Promise<WindowKeeper> {
+export async function keepWindows(
+  number: number,
+  cookie: Uint8Array,
+  ms: number,
+): Promise<WindowKeeper> {
   const windows = new Map<number, Window>();
   const waiting = new Set<() => void>();
   const early: ScreenEvent[] = [];
   let listen = (event: ScreenEvent): void => void early.push(event);
-  const x = await openScreen(number, ms, (event) => listen(event));
+  const x = await openScreen(number, cookie, ms, (event) => listen(event));
   let screen: Size = x.size;
 
   const keep = (id: number, window: Window) => {

@@ -1,4 +1,5 @@
 import { connect, type Socket } from "node:net";
+import { xHello } from "./x-authority.ts";
 
 /** The little of the X11 protocol that a window keeper needs: who is on the screen, and where it is to be. */
 
@@ -96,14 +97,13 @@ function readEvent(bytes: Buffer): ScreenEvent | null {
   }
 }
 
-const HELLO = Buffer.from([0x6c, 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-
 /**
  * Connects to the X server of this machine with that number, and tells what happens on its screen from then on.
  * @throws when it refuses, or does not answer within `ms`.
  */
 export async function openScreen(
   number: number,
+  cookie: Uint8Array,
   ms: number,
   onEvent: (event: ScreenEvent) => void,
 ): Promise<XScreen> {
@@ -117,7 +117,7 @@ export async function openScreen(
     closed.resolve();
   });
   readMessages(socket, ready.resolve, onEvent);
-  socket.write(HELLO);
+  socket.write(xHello(cookie));
   try {
     const { root, size } = await ready.promise;
     socket.write(selectEvents(root));
