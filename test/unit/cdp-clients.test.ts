@@ -50,7 +50,7 @@ test("a client that never lets go, or never hears of the target, is waited for n
   void command(client, "Target.setAutoAttach", HOLD);
   attach("unheard", "page").post(RELEASE);
   attach("held", "page").post(RELEASE);
-  hearEvent(client, JSON.stringify(attached("c1", "held", "page")));
+  hearEvent(client, JSON.stringify(attached("c1", "held", "page")), new Set());
   await clock.advance(4_999);
   expect(sent).toEqual([]);
   await clock.advance(1);
@@ -69,7 +69,7 @@ test("a client lets go only after the session itself has, and the filter of an a
   });
   attach("w", "service_worker").post(RELEASE);
   expect(sent).toEqual([RELEASE]);
-  hearEvent(client, JSON.stringify(attached("c1", "p", "page")));
+  hearEvent(client, JSON.stringify(attached("c1", "p", "page")), new Set());
   const let_go = command(client, RELEASE, {}, "c1");
   let done = false;
   void let_go?.then(() => {
@@ -87,14 +87,18 @@ test("a page is steered while a client has enabled Page on it, by whatever sessi
   let changes = 0;
   clients.onChange(() => (changes += 1));
   const client = clients.join(null);
-  hearEvent(client, JSON.stringify(attached("tab", "tab-target", "tab")));
+  hearEvent(client, JSON.stringify(attached("tab", "tab-target", "tab")), new Set());
   const below = { ...attached("page", "p", "page", false), sessionId: "tab" };
-  hearEvent(client, JSON.stringify(below));
+  hearEvent(client, JSON.stringify(below), new Set());
   expect(clients.steers("p")).toBe(false);
   void command(client, "Page.enable", {}, "page");
   expect(clients.steers("p")).toBe(true);
   // What was attached through a session goes with it.
-  hearEvent(client, '{"method":"Target.detachedFromTarget","params":{"sessionId":"tab"}}');
+  hearEvent(
+    client,
+    '{"method":"Target.detachedFromTarget","params":{"sessionId":"tab"}}',
+    new Set(),
+  );
   expect(clients.steers("p")).toBe(false);
   const direct = clients.join("p");
   void command(direct, "Page.enable");

@@ -43,6 +43,12 @@ describe("what would reach beyond the lane is an error with the id and session o
     ["Target.setRemoteLocations", { locations: [{ host: "127.0.0.1", port: 9224 }] }],
     ["Target.exposeDevToolsProtocol", { targetId: "T" }],
     ["Extensions.loadUnpacked", { path: "/etc" }],
+    ["Tethering.bind", { port: 80 }],
+    ["Cast.startTabMirroring", { sinkName: "x" }],
+    ["Target.createBrowserContext", { proxyServer: "direct://" }],
+    ["Target.createBrowserContext", { proxyBypassList: "*" }],
+    ["Tracing.start", { perfettoConfig: "AAAA" }],
+    ["Page.navigate", { url: "about:settings" }],
     ["Page.navigate", { url: "file:///etc/passwd" }],
     ["Page.navigate", { url: " \tFILE:/etc/passwd" }],
     ["Page.navigate", { url: "view-source:http://site.test/" }],
@@ -75,6 +81,20 @@ test("pages, files of the session and empty tabs may be opened", () => {
     ["DOM.setFileInputFiles", { files: ["/run/uploads/a"], objectId: "1" }],
   ] as const)
     expect(sentOf({ id: 1, method, params })).toEqual({ id: 1, method, params });
+});
+
+test("a page of the browser itself is let go of, and takes nothing else, however it is spelled", () => {
+  const rules = { ...RULES, browser_ui: new Set(["UI"]) };
+  const of = (text: string) => judgeMessage(Buffer.from(text), rules).kind;
+  for (const text of [
+    '{"id":1,"sessionId":"UI","method":"Runtime.evaluate","params":{"expression":"1"}}',
+    String.raw`{"id":1,"sessionId":"U\u0049","method":"Runtime.evaluate","params":{}}`,
+    '{"id":1,"method":"Target.sendMessageToTarget","params":{"sessionId":"UI","message":"{}"}}',
+    '{"id":1,"method":"Target.sendMessageToTarget","params":{"targetId":"UI","message":"{}"}}',
+  ])
+    expect([text, of(text)]).toEqual([text, "answer"]);
+  expect(of('{"id":1,"sessionId":"UI","method":"Runtime.runIfWaitingForDebugger"}')).toBe("send");
+  expect(of('{"id":1,"sessionId":"other","method":"Runtime.evaluate","params":{}}')).toBe("pass");
 });
 
 test("downloads go to the run's directory, wherever the client wants them", () => {

@@ -8,6 +8,7 @@ import { HOST_ID_HEADER, hostId } from "#shared/host-id.ts";
 import type { Log } from "#shared/log.ts";
 import { TAKES_VNC_SECRET, VNC_SECRET_HEADER } from "#shared/rfb-handshake.ts";
 import { sameSecret } from "#shared/secret.ts";
+import { isBrowserUi } from "#worker/cdp/browser-ui.ts";
 import type { Size } from "#worker/lanes/x11.ts";
 import type { LiveSession, Sessions } from "#worker/session/types.ts";
 import { askBrowser, browserPath, dialTarget, relayCdp } from "./cdp.ts";
@@ -279,6 +280,18 @@ async function showScreen(
   serveRfb(socket, cast.screencast, deps);
 }
 
+/** @throws Refusal for what Chromium lists to nobody: a client could attach to its own UI by its id. */
+async function pagePath(port: number, id: string): Promise<string> {
+  const listed = (await askBrowser(port, "/json/list")) as {
+    id: string;
+    type: string;
+    url: string;
+  }[];
+  const target = listed.find((one) => one.id === id);
+  if (!target || isBrowserUi(target)) throw new Refusal(502, "the browser has no such page");
+  return `/devtools/page/${id}`;
+}
+
 /** One target of the lane's browser as WebSocket frames. A browser target is always the one that runs now. */
 async function openTarget(
   deps: BridgeDeps,
@@ -289,7 +302,7 @@ async function openTarget(
   const running = session.browser();
   if (!running) throw new Refusal(502, "the lane has no browser at the moment");
   const port = deps.cdp_port_base + session.lane_idx;
-  const path = kind === "page" ? `/devtools/page/${id}` : await browserPath(port);
+  const path = kind === "page" ? await pagePath(port, id ?? "") : await browserPath(port);
   const browser = await dialTarget(port, path);
   if (socket.destroyed) return void browser.destroy();
   const { root, downloads } = running.dirs;

@@ -1,3 +1,4 @@
+import { isBrowserUi } from "#worker/cdp/browser-ui.ts";
 import type { CdpClient, TargetFilter } from "#worker/session/cdp-clients.ts";
 
 /** Tells `CdpClient` what one connection says in either direction; nothing is changed on its way. */
@@ -14,7 +15,7 @@ interface Message {
   sessionId?: unknown;
   params?: {
     sessionId?: unknown;
-    targetInfo?: { targetId?: unknown; type?: unknown };
+    targetInfo?: { targetId?: unknown; type?: unknown; url?: unknown };
     waitingForDebugger?: unknown;
     autoAttach?: unknown;
     waitForDebuggerOnStart?: unknown;
@@ -25,20 +26,29 @@ interface Message {
 const sessionOf = ({ sessionId }: Message): string | null =>
   typeof sessionId === "string" ? sessionId : null;
 
-/** An event of the browser that begins with `EVENT_PREFIX`. */
-export function hearEvent(client: CdpClient, text: string): void {
+/**
+ * An event of the browser that begins with `EVENT_PREFIX`. `browser_ui` is given what the client is attached to of the
+ * browser itself: ids of sessions and of targets.
+ */
+export function hearEvent(client: CdpClient, text: string, browser_ui: Set<string>): void {
   if (!/^.{0,40}(attachedTo|detachedFrom)Target"/.test(text)) return;
   const message = JSON.parse(text) as Message;
   const { sessionId: session_id, targetInfo, waitingForDebugger } = message.params ?? {};
   if (typeof session_id !== "string") return;
   if (message.method === "Target.detachedFromTarget") {
+    browser_ui.delete(session_id);
     client.detached(session_id);
     return;
   }
+  const [target_id, type] = [String(targetInfo?.targetId), String(targetInfo?.type)];
+  if (isBrowserUi({ type, url: String(targetInfo?.url) })) {
+    browser_ui.add(session_id);
+    browser_ui.add(target_id);
+  }
   client.attached({
     session_id,
-    target_id: String(targetInfo?.targetId),
-    type: String(targetInfo?.type),
+    target_id,
+    type,
     parent: sessionOf(message),
     state: waitingForDebugger === true ? "held" : "free",
   });

@@ -7,6 +7,8 @@ export interface GuardRules {
   downloads: string;
   /** Directories below which a file may be given to a page. */
   readable: readonly string[];
+  /** Sessions and targets of the client that are pages of the browser itself. */
+  browser_ui?: ReadonlySet<string>;
   /** Why this http(s) URL may not be opened, as a clause of a sentence; null when it may. */
   refusalOfUrl(url: string): string | null;
 }
@@ -50,6 +52,9 @@ function checkUrl(url: unknown, rules: GuardRules): void {
   const parsed = typeof url === "string" ? URL.parse(url) : null;
   if (!parsed) throw new Refused("not a URL");
   if (!SCHEMES.has(parsed.protocol)) throw new Refused(`${parsed.protocol} URLs cannot be opened`);
+  // Chromium takes any other for one of its own pages: about:settings is chrome://settings.
+  if (parsed.protocol === "about:" && !/^about:(blank|srcdoc)([?#]|$)/i.test(parsed.href))
+    throw new Refused(`${parsed.href} cannot be opened`);
   if (!parsed.protocol.startsWith("http")) return;
   const reason = rules.refusalOfUrl(parsed.href);
   if (reason) throw new Refused(reason);
@@ -81,6 +86,21 @@ const withDownloads: Judge = (params, { downloads }) =>
   params.downloadPath === undefined ? params : { ...params, downloadPath: downloads };
 
 const ESCAPE = "it would reach beyond the lane";
+/** Domains of which every command does: devices, ports and programs of the machine, extensions. */
+const ESCAPING = ["Cast", "DeviceAccess", "Extensions", "PWA", "Tethering"];
+
+/** A context with a proxy of its own goes past the lane's gate: with `direct://`, and with any proxy to loopback. */
+const withoutProxy: Judge = (params) => {
+  if (params.proxyServer !== undefined || params.proxyBypassList !== undefined)
+    throw new Refused("a lane has one way out, and no context of it another");
+  return params;
+};
+/** A configuration of Perfetto may name a file to write to, and a tracing service of the machine. */
+const withoutPerfetto: Judge = (params) => {
+  if (params.perfettoConfig !== undefined || params.tracingBackend === "system")
+    throw new Refused(`${ESCAPE}: give traceConfig`);
+  return params;
+};
 
 const JUDGES: Record<string, Judge> = {
   "Browser.crash": never("it would end the browser"),
@@ -90,36 +110,48 @@ const JUDGES: Record<string, Judge> = {
     checkFiles(params.files, rules);
     return params;
   },
-  "Extensions.loadUnpacked": never(ESCAPE),
   "Fetch.continueRequest": withUrl,
   "Input.dispatchDragEvent": (params, rules) => {
     checkFiles((params.data as Params | undefined)?.files, rules);
     return params;
   },
   "Network.loadNetworkResource": withUrl,
-  "PWA.install": never(ESCAPE),
-  "PWA.launch": never(ESCAPE),
-  "PWA.launchFilesInApp": never(ESCAPE),
   "Page.navigate": toNavigate,
   "Page.setDownloadBehavior": withDownloads,
+  "Target.createBrowserContext": withoutProxy,
   "Target.createTarget": withUrl,
   "Target.exposeDevToolsProtocol": never("a page would get hold of the browser"),
   "Target.openDevTools": never("devtools: URLs cannot be opened"),
   // The old way to speak to a target: a command inside a command.
   "Target.sendMessageToTarget": (params, rules) => {
+    for (const id of [params.sessionId, params.targetId])
+      if (typeof id === "string" && rules.browser_ui?.has(id)) throw new Refused(BROWSER_UI);
     const inner = judgeCommand(parse(String(params.message)), rules);
     return { ...params, message: JSON.stringify(inner) };
   },
   "Target.setRemoteLocations": never(ESCAPE),
+  "Tracing.start": withoutPerfetto,
 };
 const CLOSE = "Browser.close";
+const BROWSER_UI = "it is a page of the browser itself";
+/** What lets go of such a page: clients that attach to everything there is do so with each. */
+const LEAVING = new Set([
+  "Runtime.runIfWaitingForDebugger",
+  "Target.detachFromTarget",
+  "Target.setAutoAttach",
+]);
 
 /**
  * Whether a message can be anything but harmless: it names a judged method, or hides letters behind an escape. What does
  * not match is forwarded unread.
  */
 const SUSPECT = new RegExp(
-  [CLOSE, ...Object.keys(JUDGES)].map((m) => m.replace(".", "\\.")).join("|") + String.raw`|\\[ux]`,
+  [
+    ...[CLOSE, ...Object.keys(JUDGES), ...ESCAPING.map((domain) => `"${domain}.`)].map((name) =>
+      name.replace(".", "\\."),
+    ),
+    String.raw`\\[ux]`,
+  ].join("|"),
 );
 
 function parse(text: string): Command {
@@ -134,13 +166,20 @@ function parse(text: string): Command {
   return command as Command;
 }
 
+const names = (text: string, ids: ReadonlySet<string> | undefined): boolean => {
+  for (const id of ids ?? []) if (text.includes(id)) return true;
+  return false;
+};
+
 /** The command as it may go on. @throws Refused */
 function judgeCommand(command: Command, rules: GuardRules): Command {
-  if (command.method === CLOSE) throw new Refused("it would end the browser");
-  const judge =
-    typeof command.method === "string" && Object.hasOwn(JUDGES, command.method)
-      ? JUDGES[command.method]
-      : undefined;
+  const { sessionId } = command;
+  const method = String(command.method);
+  if (method === CLOSE) throw new Refused("it would end the browser");
+  if (ESCAPING.includes(method.replace(/\..*$/s, ""))) throw new Refused(ESCAPE);
+  const is_ui = typeof sessionId === "string" && rules.browser_ui?.has(sessionId);
+  if (is_ui && !LEAVING.has(method)) throw new Refused(BROWSER_UI);
+  const judge = Object.hasOwn(JUDGES, method) ? JUDGES[method] : undefined;
   return judge ? { ...command, params: judge(command.params ?? {}, rules) } : command;
 }
 
@@ -150,7 +189,8 @@ const answerTo = ({ id, sessionId }: Command, more: Record<string, unknown>): st
 /** What becomes of one message of a client. Pure. */
 export function judgeMessage(payload: Buffer, rules: GuardRules): Verdict {
   // Names are ASCII, so the bytes need no decoding to be searched.
-  if (!SUSPECT.test(payload.toString("latin1"))) return PASS;
+  const text = payload.toString("latin1");
+  if (!SUSPECT.test(text) && !names(text, rules.browser_ui)) return PASS;
   let command: Command = {};
   try {
     command = parse(payload.toString());

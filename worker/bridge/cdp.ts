@@ -94,10 +94,12 @@ export function relayCdp(
   rules: GuardRules,
   known: CdpClient,
 ): void {
+  const browser_ui = new Set<string>();
+  const guarded = { ...rules, browser_ui };
   const gaps = createFrameGaps({
     prefix: EVENT_PREFIX,
     max_bytes: MAX_EVENT_BYTES,
-    hear: (text) => hearEvent(known, text),
+    hear: (text) => hearEvent(known, text, browser_ui),
   });
   /** Frames of our own that wait for the end of the browser's current one. */
   let own: Buffer[] = [];
@@ -130,7 +132,7 @@ export function relayCdp(
     if (closing) return;
     if (opcode === OPCODE.close) return finish();
     if (opcode !== OPCODE.text) return;
-    const verdict = judgeMessage(payload, rules);
+    const verdict = judgeMessage(payload, guarded);
     if (verdict.kind === "pass") return forward(Buffer.from(payload));
     if (verdict.kind === "send") return forward(Buffer.from(verdict.text));
     say(verdict.text);

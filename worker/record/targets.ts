@@ -1,4 +1,5 @@
 import type { Clock } from "#shared/clock.ts";
+import { isBrowserUi } from "#worker/cdp/browser-ui.ts";
 import { AUTO_ATTACH, attachToAll } from "../cdp/attach.ts";
 import type { CdpConnection, CdpSession, Protocol } from "../cdp/connection.ts";
 
@@ -71,12 +72,6 @@ export interface TargetWatch {
   start(): Promise<void>;
 }
 
-/** Browser pages that are no part of the web: the UI of Chromium, extensions, the inspector. */
-const isForeign = ({ type, url }: Protocol.Target.TargetInfo): boolean =>
-  type === "browser_ui" ||
-  type === "background_page" ||
-  /^(chrome|chrome-untrusted|chrome-extension|devtools):/.test(url);
-
 export function watchTargets(deps: TargetWatchDeps): TargetWatch {
   const { connection, clock } = deps;
   const { root } = connection;
@@ -95,7 +90,7 @@ export function watchTargets(deps: TargetWatchDeps): TargetWatch {
         waiting.owner.plain = session;
         return deps.onPlain(waiting.owner, session);
       }
-      const foreign = isForeign(targetInfo) || (parent === null && !deps.owns(targetInfo));
+      const foreign = isBrowserUi(targetInfo) || (parent === null && !deps.owns(targetInfo));
       if (foreign) return session.post("Runtime.runIfWaitingForDebugger");
       addTarget(session, targetInfo, parent, waitingForDebugger);
     };
