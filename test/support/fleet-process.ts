@@ -209,7 +209,7 @@ export interface FleetProcesses {
   url: string;
   dir: string;
   /** First of each kind; lane i has this + i. */
-  ports: { cdp: number; vnc: number };
+  ports: { cdp: number; vnc: number; bridge: number };
   hub: ManagedProcess;
   worker: ManagedProcess;
   submit(url: string, options?: Record<string, unknown>): Promise<Job>;
@@ -236,6 +236,8 @@ export interface FleetOptions {
   pipeline?: boolean;
   /** Where the worker dials the hub; its own port by default. */
   dialPort?: (hub_port: number) => Promise<number>;
+  /** As `onLine` of its hub. */
+  onHubLine?: SuperviseOptions["onLine"];
 }
 
 export async function startFleet(options: FleetOptions = {}): Promise<FleetProcesses> {
@@ -258,11 +260,12 @@ export async function startFleet(options: FleetOptions = {}): Promise<FleetProce
     ...options.inDirectory?.(dir),
   };
   const url = `http://127.0.0.1:${port}`;
-  const hub = superviseProcess("hub", [...program, "hub"], {
-    ...env,
-    SVC_PORT: String(port),
-    SVC_DATA_DIR: join(dir, "hub"),
-  });
+  const hub = superviseProcess(
+    "hub",
+    [...program, "hub"],
+    { ...env, SVC_PORT: String(port), SVC_DATA_DIR: join(dir, "hub") },
+    options.onHubLine && { onLine: options.onHubLine },
+  );
   const worker = superviseProcess("worker", [...program, "worker"], {
     ...env,
     HUB_URL: `ws://127.0.0.1:${dialled}`,
@@ -284,6 +287,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<FleetProce
     ports: {
       cdp: Number(lane_ports.SVC_CDP_PORT_BASE),
       vnc: Number(lane_ports.SVC_VNC_PORT_BASE),
+      bridge: Number(lane_ports.NOVNC_BASE_PORT),
     },
     hub,
     worker,

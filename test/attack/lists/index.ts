@@ -1,5 +1,24 @@
 import type { AttackList } from "#test/support/attempts.ts";
+import { CDP } from "./cdp.ts";
+import { IN_BODIES } from "./hostile-bodies.ts";
+import { IN_PATHS, IN_QUERIES } from "./hostile-names.ts";
+import {
+  LANE_TO_HUB_HOSTS,
+  LANE_TO_HUB_PORTS,
+  LANE_TO_HUB_STEERED,
+  LANE_TO_HUB_WAYS,
+} from "./lane-to-hub.ts";
 import { SMUGGLING } from "./smuggled.ts";
 
 /** Every list, in the order in which the README's table tells of them. */
-export const ATTACK_LISTS: readonly AttackList[] = [SMUGGLING];
+export const ATTACK_LISTS: readonly AttackList[] = [
+  LANE_TO_HUB_HOSTS,
+  LANE_TO_HUB_WAYS,
+  LANE_TO_HUB_PORTS,
+  LANE_TO_HUB_STEERED,
+  CDP,
+  IN_PATHS,
+  IN_QUERIES,
+  IN_BODIES,
+  SMUGGLING,
+];
