@@ -25,6 +25,8 @@ export interface ListenOptions {
   tls: TlsPair | null;
   /** Ceiling of uploads; JSON calls have a limit of their own. */
   max_body_bytes: number;
+  /** A connection on which so long nothing moves is ended; default IDLE_TIMEOUT_S. */
+  idle_timeout_s?: number;
 }
 
 export interface HttpServer {
@@ -71,7 +73,7 @@ function whyNot(err: unknown): string {
 /** Serves `app`. @throws ConfigError naming SVC_PORT when the address is taken. */
 export function listen(
   app: App,
-  { host, port, tls, max_body_bytes }: ListenOptions,
+  { host, port, tls, max_body_bytes, idle_timeout_s = IDLE_TIMEOUT_S }: ListenOptions,
   log: Log,
 ): HttpServer {
   // Typed as read-only, but Bun reads it when a server starts.
@@ -93,7 +95,7 @@ export function listen(
       hostname: host,
       port: at,
       ...(pair === null ? {} : { tls: { cert: pair.cert, key: pair.key } }),
-      idleTimeout: IDLE_TIMEOUT_S,
+      idleTimeout: idle_timeout_s,
       maxRequestBodySize: max_body_bytes + 1024,
       fetch: (request, server) => {
         // A Host header that is no host leaves the URL without one.
