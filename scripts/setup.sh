@@ -108,17 +108,51 @@ return_lists() {
 
 is_ubuntu() { grep -q '^ID=ubuntu' /etc/os-release 2>/dev/null; }
 
+# What Google signs its packages with: the fingerprint stands on https://www.google.com/linuxrepositories/
+CHROME_KEY=EB4C1BFD4F042F6DDDCCEC917721F63BD38B4796
+CHROME_KEY_URL=https://dl.google.com/linux/linux_signing_key.pub
+CHROME_PACKAGES=https://dl.google.com/linux/chrome/deb/
+# Chrome's package brings a source and a key of its own for its updates: these two go again.
+CHROME_SOURCE=/etc/apt/sources.list.d/flotilla-chrome.list
+CHROME_KEYRING=/etc/apt/flotilla-chrome.gpg
+
+# fetch_key URL FINGERPRINT FILE: of the keys at URL the one with that fingerprint; fails when it is not among them.
+fetch_key() {
+  keys=$(mktemp -d) || return 1
+  one=""
+  if curl -fsSL -o "$keys/all" "$1"; then
+    gpg --homedir "$keys" --batch --quiet --import "$keys/all" 2>/dev/null || true
+    gpg --homedir "$keys" --batch --quiet --export "$2" >"$keys/one" 2>/dev/null || true
+    # Another key may have one with this fingerprint below it: its own has to be the first.
+    one=$(gpg --homedir "$keys" --batch --with-colons --show-keys "$keys/one" 2>/dev/null |
+      awk -F: '$1 == "pub" { own = 1 } $1 == "fpr" && own { print $10; own = 0 }')
+  fi
+  [ "$one" = "$2" ] && as_root install -m 0644 "$keys/one" "$3" && found=0 || found=1
+  rm -rf "$keys"
+  return $found
+}
+
+drop_chrome_source() { as_root rm -f "$CHROME_SOURCE" "$CHROME_KEYRING"; }
+
+# apt verifies the package by the list that Google has signed.
 install_chrome_on_ubuntu() {
   [ "$(dpkg --print-architecture)" = amd64 ] || {
     say "Ubuntu has no chromium package outside snap for this processor: install Chromium and set SVC_CHROMIUM."
     exit 1
   }
-  apt install -y --no-install-recommends ca-certificates curl
-  package=$(mktemp -d)/chrome.deb
-  curl -fsSL -o "$package" https://dl.google.com/linux/direct/google-chrome-stable_current_amd64.deb
-  chmod 755 "$(dirname "$package")"
-  apt install -y --no-install-recommends "$package"
-  rm -rf "$(dirname "$package")"
+  apt install -y --no-install-recommends ca-certificates curl gpg
+  fetch_key "$CHROME_KEY_URL" "$CHROME_KEY" "$CHROME_KEYRING" || {
+    say "$CHROME_KEY_URL has not the key $CHROME_KEY, so Chrome's package cannot be verified: install Chromium and set SVC_CHROMIUM."
+    exit 1
+  }
+  line="deb [arch=amd64 signed-by=$CHROME_KEYRING] $CHROME_PACKAGES stable main"
+  printf '%s\n' "$line" | as_root tee "$CHROME_SOURCE" >/dev/null
+  # Where apt refuses the list or the package, this ends.
+  trap drop_chrome_source EXIT
+  apt update
+  apt install -y --no-install-recommends google-chrome-stable
+  drop_chrome_source
+  trap - EXIT
   SVC_CHROMIUM=$(command -v google-chrome-stable)
   export SVC_CHROMIUM
 }
