@@ -86,6 +86,7 @@ import { followKeyFile } from "./secrets/keyring.ts";
 import { openSealedDb } from "./secrets/open-sealed.ts";
 import { sealOlder } from "./secrets/seal-older.ts";
 import { sealedObjects } from "./secrets/sealed-objects.ts";
+import { sealedSettings } from "./secrets/sealed-settings.ts";
 import { openUpdateKey } from "./secrets/update-key.ts";
 import { sessionReply } from "./sessions/calls.ts";
 import { dropSessionOn, dropSessionsOf } from "./sessions/end.ts";
@@ -372,7 +373,7 @@ async function openContext(
     operations,
     rollout,
     ...who,
-    signed_links: createSignedLinks({ settings: db.settings, clock }),
+    signed_links: createSignedLinks({ settings: sealedSettings(db.settings, keys), clock }),
     access_log: deps.access_log,
     fleet_cache: { last: null },
     ...storesHealthOf(deps, db, objects),

@@ -23,6 +23,7 @@ export interface SignedLinks {
 }
 
 export interface SignedLinksDeps {
+  /** Encrypts what it is given. */
   settings: Pick<SettingsRepo, "get" | "add" | "set">;
   clock: Clock;
 }

@@ -4,6 +4,7 @@ import type { Db } from "../db/types.ts";
 import type { ObjectStore } from "../stores/objects.ts";
 import { cookiePlace } from "./cookies.ts";
 import type { Keyring } from "./keyring.ts";
+import { convertSetting, SECRET_SETTINGS } from "./sealed-settings.ts";
 import { openStream, sealStream, streamKeyId } from "./streams.ts";
 import { forgetUpdateKey, sealUpdateKey } from "./update-key.ts";
 import { keyIdOf, openValue, sealValue, Unopened } from "./values.ts";
@@ -164,7 +165,10 @@ export async function convertSecrets(deps: ConvertDeps, to: Conversion): Promise
   const done: Converted = { cookies: 0, profiles: 0, unreadable: { cookies: 0, profiles: 0 } };
   await convertCookies(deps, to, done);
   await convertProfiles(deps, to, done);
-  if (to === "seal") await sealUpdateKey(deps.db.settings, deps.keys, Date.now());
+  const now = Date.now();
+  for (const name of SECRET_SETTINGS)
+    await convertSetting(deps.db.settings, deps.keys, { name, to, now });
+  if (to === "seal") await sealUpdateKey(deps.db.settings, deps.keys, now);
   if (to === "forget") await forgetUpdateKey(deps.db.settings, deps.keys);
   return done;
 }

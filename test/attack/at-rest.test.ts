@@ -15,6 +15,7 @@ import { join } from "node:path";
 import postgres from "postgres";
 import { checkSecrets } from "#hub/commands/doctor/secrets.ts";
 import { runOperatorCommand } from "#hub/commands/run.ts";
+import type { LinkGrant } from "#hub/links/seal.ts";
 import { hostForJob } from "#hub/registries/hosts.ts";
 import { profileKey } from "#hub/registries/profiles.ts";
 import { convertSecrets } from "#hub/secrets/convert.ts";
@@ -164,6 +165,24 @@ describe("SQLite", () => {
     await Bun.$`tar -xzf ${file} -C ${newDir()}`.quiet();
     expect(holders(dirs.at(-1) ?? "")).toEqual([]);
     expect(filesBelow(dirs.at(-1) ?? "").some((path) => path.endsWith("secret.key"))).toBe(false);
+  }, 180_000);
+
+  test("the key of signed links lies encrypted, and links open over a start, a new key and none", async () => {
+    const hub = await start();
+    const grant: LinkGrant = {
+      ...{ kind: "asset", id: "j", name: "a.png" },
+      ...{ mode: "view", expires_at: Date.now() + 600_000 },
+    };
+    const link = await hub.ctx.signed_links.make(grant);
+    const stored = () => hub.ctx.db.settings.get("link_secret");
+    expect(await stored()).toStartWith("sealed:1:");
+    for (const action of ["rotate", "decrypt"]) {
+      await hub.stop();
+      expect(await run(hub, "secrets", [action])).toMatchObject({ code: 0 });
+      await hub.restart();
+      expect(await hub.ctx.signed_links.read(link)).toEqual(grant);
+    }
+    while (!String(await stored()).startsWith("sealed:1:")) await Bun.sleep(20);
   }, 180_000);
 
   test("a value that is moved to another host, or changed, is not given to any job", async () => {
