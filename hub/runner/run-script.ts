@@ -5,6 +5,7 @@ import { createEnds } from "#shared/ends.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import { SESSION_ACTIONS } from "#shared/schema/session.ts";
+import type { RunGroup } from "./cgroup.ts";
 import { type OpenDoor, openDoor } from "./door.ts";
 import { endOf, type Stopped } from "./end-of-run.ts";
 import { RUN_LIMITS } from "./limits.ts";
@@ -81,12 +82,24 @@ interface Running {
   tree: ProcessTree;
 }
 
-async function runIn({ clock }: RunnerContext, running: Running): Promise<ScriptOutcome> {
+/** Where the hub was given a part of the tree of control groups; without one the run is watched alone. */
+function groupOf({ memory }: Sandbox, log: Log): RunGroup | null {
+  try {
+    if (memory.why !== null) log.warn({ why: memory.why }, "no memory bound by the kernel");
+    return memory.groups?.open() ?? null;
+  } catch (err) {
+    log.warn({ why: errorMessage(err) }, "no memory bound by the kernel");
+    return null;
+  }
+}
+
+async function runIn({ clock, log }: RunnerContext, running: Running): Promise<ScriptOutcome> {
   const { run, sandbox, files, uid, door, tree } = running;
   // As long on one core as it may run at all: threads do not make a script more expensive than others.
   const cpu_s = Math.ceil(run.timeout_ms / 1_000);
   const { argv, env, inputs } = sandbox.commandOf(files, uid, { cpu_s });
-  const [program = "", ...args] = argv;
+  const group = groupOf(sandbox, log);
+  const [program = "", ...args] = [...(group?.enter ?? []), ...argv];
   const out = createEnds(RUN_LIMITS.stream);
   const err = createEnds(RUN_LIMITS.stream);
   const over = new AbortController();
@@ -137,7 +150,10 @@ async function runIn({ clock }: RunnerContext, running: Running): Promise<Script
     await Promise.race([drained, clock.sleep(DRAIN_MS)]);
     const { said, connected, first_action_at, actions } = door;
     return {
-      ...endOf({ stopped, said, code, connected, stderr: err.text() }),
+      ...endOf({
+        ...{ stopped, said, code, connected, stderr: err.text() },
+        ran_out: group?.ranOut() ?? false,
+      }),
       exit_code: code,
       stdout: out.text(),
       stderr: err.text(),
@@ -153,5 +169,6 @@ async function runIn({ clock }: RunnerContext, running: Running): Promise<Script
     tree.kill();
     child.stdout.destroy();
     child.stderr.destroy();
+    group?.close();
   }
 }

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { release } from "node:os";
 import { dirname } from "node:path";
 import { RUNTIME_FLAGS } from "#shared/runtime-flags.ts";
+import { openRunGroups } from "./cgroup.ts";
 import { RUN_LIMITS } from "./limits.ts";
 import {
   closeScratch,
@@ -28,7 +29,13 @@ export interface SandboxConfig {
 }
 
 /** A way of running scripts that was tried and works. */
-export interface Sandbox {
+export interface Sandbox extends Runtime {
+  /** Groups of runs whose memory the kernel bounds; null where the hub was given none, and `why` when that is odd. */
+  readonly memory: ReturnType<typeof openRunGroups>;
+}
+
+/** How runs are started. */
+interface Runtime {
   readonly kind: SandboxKind;
   readonly scratch: Scratch;
   /** What is started for a run's files, with which environment, and with which files as its descriptors from 3 on. */
@@ -159,7 +166,7 @@ async function bubblewrap(
   find: FindProgram,
   scratch: Scratch,
   nextUid: () => number | null,
-): Promise<Sandbox> {
+): Promise<Runtime> {
   const bwrap = find("bwrap", "bubblewrap");
   const outer = outerArgv(find);
   const prlimit = find("prlimit", "util-linux");
@@ -210,7 +217,7 @@ async function bubblewrap(
   };
 }
 
-function plainProcess(find: FindProgram, scratch: Scratch, nextUid: () => number | null): Sandbox {
+function plainProcess(find: FindProgram, scratch: Scratch, nextUid: () => number | null): Runtime {
   const prlimit = find("prlimit", "util-linux");
   const setpriv = find("setpriv", "util-linux");
   const outer = outerArgv(find);
@@ -259,7 +266,7 @@ export const lacksNamespaces = (words: string): boolean =>
   ) && !/mount proc/i.test(words);
 
 /** Starts and ends one that has nothing to do. @throws SandboxError */
-async function tryOut(sandbox: Sandbox): Promise<void> {
+async function tryOut(sandbox: Runtime): Promise<void> {
   const uid = sandbox.nextUid();
   const files = writeRunFiles(sandbox.scratch, { script: "", job: {}, uid });
   try {
@@ -294,12 +301,12 @@ async function makeSandbox({ sandbox: kind, data_dir, path }: SandboxConfig): Pr
   sweepScratch(data_dir);
   const scratch = openScratch(data_dir);
   const nextUid = createUids();
-  const sandbox =
+  const runtime =
     kind === "process"
       ? plainProcess(find, scratch, nextUid)
       : await bubblewrap(find, scratch, nextUid);
-  await tryOut(sandbox);
-  return sandbox;
+  await tryOut(runtime);
+  return { ...runtime, memory: openRunGroups() };
 }
 
 /** Those of a hub, by its data directory. */

@@ -54,8 +54,7 @@ export function excessOf({ bytes, tasks, network, files }: HeldByRun): string | 
 /**
  * Calls `onExcess` once, with words for people, when `pid` and everything below it hold more memory, files, sockets or tasks than
  * a run may, unless `over` aborts before. Memory is sampled because what the kernel could enforce does not fit: the runtime
- * reserves gigabytes of address space that it never touches, and a cgroup needs rights that containers and units do not
- * give. Between two samples a script may hold more: 60 MB more, measured.
+ * reserves gigabytes of address space that it never touches, and a cgroup needs rights that few hubs are given (`cgroup.ts`). Between two samples a script may hold more: 60 MB more, measured.
  */
 export async function watchRun(options: {
   pid: number;
