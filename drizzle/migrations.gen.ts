@@ -14,6 +14,7 @@ import pg11 from "./pg/0011_rate_claims.sql" with { type: "text" };
 import pg12 from "./pg/0012_leases_frames_and_bounds.sql" with { type: "text" };
 import pg13 from "./pg/0013_hub_of_job.sql" with { type: "text" };
 import pg14 from "./pg/0014_access_tokens.sql" with { type: "text" };
+import pg15 from "./pg/0015_proxies.sql" with { type: "text" };
 import sqlite0 from "./sqlite/0000_init.sql" with { type: "text" };
 import sqlite1 from "./sqlite/0001_hosts_profiles.sql" with { type: "text" };
 import sqlite2 from "./sqlite/0002_pipeline.sql" with { type: "text" };
@@ -29,6 +30,7 @@ import sqlite11 from "./sqlite/0011_rate_claims.sql" with { type: "text" };
 import sqlite12 from "./sqlite/0012_leases_frames_and_bounds.sql" with { type: "text" };
 import sqlite13 from "./sqlite/0013_hub_of_job.sql" with { type: "text" };
 import sqlite14 from "./sqlite/0014_access_tokens.sql" with { type: "text" };
+import sqlite15 from "./sqlite/0015_proxies.sql" with { type: "text" };
 
 export interface Migration {
   name: string;
@@ -51,6 +53,7 @@ export const pgMigrations: Migration[] = [
   { name: "0012_leases_frames_and_bounds", sql: pg12 },
   { name: "0013_hub_of_job", sql: pg13 },
   { name: "0014_access_tokens", sql: pg14 },
+  { name: "0015_proxies", sql: pg15 },
 ];
 
 export const sqliteMigrations: Migration[] = [
@@ -69,4 +72,5 @@ export const sqliteMigrations: Migration[] = [
   { name: "0012_leases_frames_and_bounds", sql: sqlite12 },
   { name: "0013_hub_of_job", sql: sqlite13 },
   { name: "0014_access_tokens", sql: sqlite14 },
+  { name: "0015_proxies", sql: sqlite15 },
 ];

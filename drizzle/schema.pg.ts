@@ -3,6 +3,7 @@ import { defineTables } from "./tables.ts";
 
 export const {
   jobs,
+  job_proxies,
   assets,
   job_events,
   attempts,

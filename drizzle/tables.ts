@@ -1,3 +1,4 @@
+import type { ProxyOption } from "#shared/proxy.ts";
 import type { AssetKind, ByteRange } from "#shared/schema/asset.ts";
 import type { Attempt, AttemptTimings, TokenUsage, Verdict } from "#shared/schema/attempt.ts";
 import type { StoredCookie } from "#shared/schema/cookie.ts";
@@ -56,6 +57,13 @@ export function defineTables(c: ColumnKit) {
       c.index("jobs_host_created_idx").on(t.host, t.created_at, t.job_id),
     ],
   );
+
+  /** Proxies with their logins, of jobs that have not ended: a job's record has `***` in their place. */
+  const job_proxies = c.table("job_proxies", {
+    job_id: c.str("job_id").primaryKey(),
+    proxy: c.json<ProxyOption>("proxy").notNull(),
+    created_at: c.time("created_at").notNull(),
+  });
 
   /** Asset item (fleet spec §2.3); the body is in the object store under `jobs/<job_id>/assets/<name>`. */
   const assets = c.table(
@@ -172,6 +180,7 @@ export function defineTables(c: ColumnKit) {
     popup_policy: c.str("popup_policy").$type<PopupPolicy>().notNull(),
     notes: c.str("notes").notNull(),
     cookies: c.json<StoredCookie[]>("cookies").notNull(),
+    proxy: c.json<ProxyOption>("proxy"),
     updated_at: c.time("updated_at").notNull(),
   });
 
@@ -188,7 +197,18 @@ export function defineTables(c: ColumnKit) {
   });
 
   return {
-    ...{ jobs, assets, job_events, attempts, workers, settings, idempotency_keys, hosts, profiles },
+    ...{
+      jobs,
+      job_proxies,
+      assets,
+      job_events,
+      attempts,
+      workers,
+      settings,
+      idempotency_keys,
+      hosts,
+      profiles,
+    },
     ...defineLibraryTables(c),
     ...defineQueueTables(c),
     ...defineOperationsTables(c),

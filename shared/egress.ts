@@ -106,9 +106,9 @@ const rules = () => z.array(EgressRuleText).max(200).default([]);
 /** What a job or a session asks for. `allow`: exceptions from `public`, and all that `listed` leaves. */
 export const EgressOption = z
   .strictObject({
-    mode: EgressMode.default("open").meta({
+    mode: EgressMode.nullable().default(null).meta({
       description:
-        "open: everywhere. public: no loopback and no private addresses. listed: only what allow names.",
+        "open: everywhere. public: no loopback and no private addresses. listed: only what allow names. Left out: as the worker says.",
     }),
     allow: rules().meta({
       description:

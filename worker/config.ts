@@ -15,11 +15,13 @@ import {
   RELOADED,
   seconds,
   secretText,
+  secretUrl,
   text,
 } from "#shared/env.ts";
 import { WORKER_ID } from "#shared/ids.ts";
 import { CDP_PORT_BASE, DISPLAY_BASE, VNC_PORT_BASE } from "#shared/limits.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "#shared/log.ts";
+import { bypassRule, ProxyOption } from "#shared/proxy.ts";
 import { MAX_SLOTS } from "#shared/schema/pull.ts";
 import { Slug } from "#shared/schema/workload.ts";
 import { workerSecret } from "#shared/secret.ts";
@@ -163,6 +165,25 @@ export const WorkerEnv = z.object({
   SVC_EGRESS_DENY: egressRules().describe(
     "What lanes may not connect to, written as SVC_EGRESS_ALLOW; it wins over it.",
   ),
+  SVC_PROXY: secretUrl().describe(
+    "Proxy that lanes go out through where job, session and host name none: `http://`, `https://` (TLS to the proxy) or `socks5://`, `USER:PASSWORD@` where it asks for it, host and port.",
+  ),
+  SVC_PROXY_BYPASS: list()
+    .pipe(
+      z
+        .array(
+          z
+            .string()
+            .refine(
+              (entry) => bypassRule(entry) !== null,
+              "must be host names (`.example.com` for all below it), addresses and CIDR ranges, comma-separated",
+            ),
+        )
+        .max(1_000),
+    )
+    .describe(
+      "What lanes connect to without SVC_PROXY, comma-separated: host names, `.example.com` for all below it, addresses and CIDR ranges.",
+    ),
   SVC_WORKER_WATCHDOG_THRESHOLD_S: seconds(300, 1).describe(
     "Stall of the event loop after which the worker exits.",
   ),
@@ -298,8 +319,7 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
       mode: v.SVC_EGRESS,
       allow: v.SVC_EGRESS_ALLOW,
       deny: v.SVC_EGRESS_DENY,
-      /** For the benchmark alone, which tells what the gate costs: lanes without one. */
-      straight_out: env.FLOTILLA_BENCH_STRAIGHT_OUT === "1",
+      proxy: proxyOf(v),
     },
     update: {
       fetches: v.SVC_WORKER_AUTO_FETCH_SOURCE,
@@ -317,6 +337,15 @@ export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {
       link_ms: v.SVC_WORKER_WATCHDOG_LINK_THRESHOLD_S,
     },
   });
+}
+
+/** @throws ConfigError that does not repeat what may hold a password. */
+function proxyOf({ SVC_PROXY, SVC_PROXY_BYPASS }: Values): ProxyOption | null {
+  if (SVC_PROXY === undefined) return null;
+  const bypass = SVC_PROXY_BYPASS.join(",");
+  const read = ProxyOption.safeParse(SVC_PROXY);
+  if (read.success) return { ...read.data, bypass: bypass === "" ? null : bypass };
+  throw new ConfigError(`SVC_PROXY: ${read.error.issues[0]?.message}`);
 }
 
 /** The operator's own browsers keep their profiles below it. */

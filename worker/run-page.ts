@@ -2,6 +2,7 @@ import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { VIDEO_LIMITS } from "#shared/limits.ts";
 import type { RunExtras } from "#shared/link/messages.ts";
+import { isMasked } from "#shared/proxy.ts";
 import type { JobOptions } from "#shared/schema/job.ts";
 import { type JobBrowser, takeBrowser } from "./job-browser.ts";
 import type { AssetSink, JobOutcome, JobRun, JobStory } from "./lanes/types.ts";
@@ -74,6 +75,12 @@ export async function runPage(
   const { options, assignment } = job;
   if ("invalid" in options)
     return failure(`worker cannot run this job: ${options.invalid}`, "assigned");
+  const { proxy } = assignment.extras;
+  if (proxy ? isMasked(proxy) : options.proxy !== null)
+    return failure(
+      "the login of the job's proxy is gone: submit the job again with it",
+      "assigned",
+    );
   let stage = "lane";
   const overdue = new AbortController();
   const stop = () => overdue.abort(job.signal.reason);

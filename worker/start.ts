@@ -14,7 +14,7 @@ import { loadPlaywright } from "./actions/connect.ts";
 import { type BridgeDeps, type Bridges, bridgeHost, startBridges } from "./bridge/bridge.ts";
 import type { WorkerConfig } from "./config.ts";
 import { createEgress, type Egress } from "./egress/egress.ts";
-import { egressSettings } from "./egress/settings.ts";
+import { egressReport, egressSettings } from "./egress/settings.ts";
 import { runFetch } from "./fetch/run-fetch.ts";
 import type { FetchSettings } from "./fetch/run-visit.ts";
 import { finishWork } from "./finish-work.ts";
@@ -88,7 +88,7 @@ export interface RunningWorker {
   exited: Promise<number>;
 }
 
-const REAL_PARTS: WorkerParts = {
+export const REAL_PARTS: WorkerParts = {
   ...{ createLanePool, runFetch, runScripted, startBridges },
   loadPlaywright: async () => void (await loadPlaywright()),
   random: Math.random,
@@ -233,6 +233,7 @@ export async function startWorker(
       host_id: hostId(),
       lane_novnc_urls: viewerUrls(config),
       max_concurrent: config.max_concurrent,
+      egress: egressReport(config),
       pool,
       in_flight: assignments.in_flight,
       profiles: profiles.names,
@@ -402,5 +403,6 @@ const fetchSettings = (config: WorkerConfig, egress: Egress, clock: Clock): Fetc
   spool_max_bytes: config.fetch.spool_max_bytes,
   judge: egress.judge,
   resolve: egress.resolve,
+  upstream: egress.upstream,
   program_path: config.browser.environment.PATH,
 });

@@ -26,8 +26,14 @@ interface Opened {
   terminal: CommandDeps["terminal"];
 }
 
-const said = ({ cookies, profiles }: Pick<Converted, "cookies" | "profiles">): string =>
-  `${cookies} cookies and ${profiles} profiles`;
+const said = ({
+  cookies,
+  profiles,
+  proxies,
+}: Pick<Converted, "cookies" | "profiles" | "proxies">): string => {
+  const text = `${cookies} cookies and ${profiles} profiles`;
+  return proxies === 0 ? text : `${text} and the logins of ${proxies} proxies`;
+};
 
 /**
  * `flotilla secrets status|rotate|decrypt|forget`: what cookies and profiles are encrypted with, a new key for all of them,
@@ -66,7 +72,7 @@ async function convert({ config, db }: Opened, keys: Keyring, to: Conversion): P
 
 /** @throws CommandRefused where something was left as it was */
 function demandAll({ unreadable }: Converted): void {
-  if (unreadable.cookies + unreadable.profiles === 0) return;
+  if (unreadable.cookies + unreadable.profiles + unreadable.proxies === 0) return;
   throw new CommandRefused(
     `${said(unreadable)} are encrypted with keys that are not in the file and stay as they are: add the keys, or run flotilla secrets forget`,
   );

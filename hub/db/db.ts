@@ -13,6 +13,7 @@ import { flowRepo } from "./flow.ts";
 import { gpusRepo } from "./gpus.ts";
 import { hostsRepo } from "./hosts.ts";
 import { idempotencyRepo } from "./idempotency.ts";
+import { jobProxiesRepo } from "./job-proxies.ts";
 import { jobsRepo } from "./jobs.ts";
 import { pluginsRepo } from "./plugins.ts";
 import { openPostgres } from "./postgres.ts";
@@ -115,6 +116,7 @@ export function toDb(conn: Conn): Db {
     service_logs: guarded(serviceLogsRepo(conn)),
     deploys: guarded(deploysRepo(conn)),
     engines: guarded(enginesRepo(conn)),
+    job_proxies: guarded(jobProxiesRepo(conn)),
     presets: guarded(presetsRepo(conn)),
     skills: guarded(skillsRepo(conn)),
     conventions: guarded(conventionsRepo(conn)),

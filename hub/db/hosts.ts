@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, isNotNull, type SQL, sql } from "drizzle-orm";
 import { cleanJson } from "#drizzle/clean.ts";
 import { createBatcher } from "./batch.ts";
 import type { Conn } from "./conn.ts";
@@ -89,6 +89,7 @@ const fresh = (host: string, updated_at: number): HostRow => ({
   popup_policy: "allow",
   notes: "",
   cookies: [],
+  proxy: null,
   updated_at,
 });
 
@@ -242,6 +243,22 @@ export function hostsRepo({ q, t: { hosts }, dialect, atomic }: Conn): HostsRepo
         .update(hosts)
         .set({ cookies })
         .where(and(eq(hosts.host, host), sql`${hosts.cookies} = ${was}`))
+        .returning({ host: hosts.host });
+      return changed.length > 0;
+    },
+    proxies: async () => {
+      const rows = await q
+        .select({ host: hosts.host, proxy: hosts.proxy, raw: sql<unknown>`${hosts.proxy}` })
+        .from(hosts)
+        .where(isNotNull(hosts.proxy));
+      return rows.flatMap(({ proxy, ...row }) => (proxy ? [{ ...row, proxy }] : []));
+    },
+    exchangeProxy: async (host, raw, proxy) => {
+      const was = dialect === "postgres" ? sql`${JSON.stringify(raw)}::jsonb` : sql`${raw}`;
+      const changed = await q
+        .update(hosts)
+        .set({ proxy })
+        .where(and(eq(hosts.host, host), sql`${hosts.proxy} = ${was}`))
         .returning({ host: hosts.host });
       return changed.length > 0;
     },

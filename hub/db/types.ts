@@ -1,4 +1,5 @@
 import type { Tables } from "#drizzle/tables.ts";
+import type { ProxyOption } from "#shared/proxy.ts";
 import type { ToldNotes } from "#shared/schema/executor.ts";
 import type { JobListQuery } from "#shared/schema/job.ts";
 import type { WorkerStatus } from "#shared/schema/worker.ts";
@@ -231,13 +232,22 @@ export interface WorkersRepo {
  * Host settings. Every write is one statement that returns the row as it is afterwards; the ones that add something make
  * the row when there is none. Cookies are told apart by (name, domain, path).
  */
+export interface JobProxiesRepo {
+  put(row: Tables["job_proxies"]["$inferSelect"]): Promise<void>;
+  get(job_id: string): Promise<ProxyOption | null>;
+  list(): Promise<Tables["job_proxies"]["$inferSelect"][]>;
+  replace(job_id: string, proxy: ProxyOption): Promise<void>;
+  /** Those of jobs that have ended or were never stored; how many. */
+  forgetEnded(created_before: number): Promise<number>;
+}
+
 export interface HostsRepo {
   list(): Promise<HostRow[]>;
   get(host: string): Promise<HostRow | null>;
   /** Those of `hosts` that exist. */
   find(hosts: string[]): Promise<HostRow[]>;
-  /** Replaces everything but the cookies. */
-  put(row: Omit<HostRow, "cookies">): Promise<HostRow>;
+  /** Replaces everything but the cookies, and the proxy where none is given. */
+  put(row: Omit<HostRow, "cookies" | "proxy"> & Partial<Pick<HostRow, "proxy">>): Promise<HostRow>;
   /** Replaces the cookies; one with the value `masked` keeps its stored value, and is dropped when there is none. */
   putCookies(
     host: string,
@@ -245,6 +255,10 @@ export interface HostsRepo {
     masked: string,
     now: number,
   ): Promise<HostRow>;
+  /** Every proxy, with its text as it is stored. */
+  proxies(): Promise<{ host: string; proxy: ProxyOption; raw: unknown }[]>;
+  /** False when it is not `raw` any more. */
+  exchangeProxy(host: string, raw: unknown, proxy: ProxyOption): Promise<boolean>;
   /** Null when the host has `max` recipes, or they would be longer than `max_chars` of JSON. */
   addRecipe(
     host: string,
@@ -591,6 +605,7 @@ export interface Db {
   service_logs: ServiceLogsRepo;
   deploys: DeploysRepo;
   engines: EnginesRepo;
+  job_proxies: JobProxiesRepo;
   presets: PresetsRepo;
   skills: SkillsRepo;
   conventions: ConventionsRepo;

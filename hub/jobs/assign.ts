@@ -2,6 +2,7 @@ import { newSessionId } from "#shared/ids.ts";
 import type { HubContext } from "../context.ts";
 import type { JobRow, QueuedModes } from "../db/types.ts";
 import { distrustLane, freeCapacity, freeLane, holdLane } from "../fleet/lanes.ts";
+import { wayOutFits } from "../fleet/way-out.ts";
 import type { JobLane, WorkerLink } from "../fleet/worker-link.ts";
 import { dropSession, viewerPath } from "../sessions/registry.ts";
 import { isAttached, runAttached } from "./attach.ts";
@@ -112,7 +113,9 @@ async function assignJob(ctx: HubContext, queued: JobRow): Promise<Outcome> {
   if (isAttached(queued)) return runAttached(ctx, queued);
   const { job_id } = queued;
   const session_id = newSessionId();
-  const fits = workersFor(queued);
+  const may = [workersFor(queued), wayOutFits(queued.options)].filter((rule) => rule !== null);
+  const fits =
+    may.length === 0 ? null : (worker: WorkerLink) => may.every((allows) => allows(worker));
   if (!fits && leaveToBetter(ctx, job_id)) return "waits";
   const place = await holdLane(ctx, { job_id, session_id, ...(fits && { fits }) });
   if (!place) return fits ? "waits" : "full";

@@ -8,6 +8,7 @@ import { hostForJob } from "../registries/hosts.ts";
 import { profileForJob } from "../registries/profiles.ts";
 import { recipeSecrets } from "../registries/recipe-secrets.ts";
 import { tell } from "./events.ts";
+import { proxyOfJob } from "./job-proxy.ts";
 
 /**
  * What the registries add to a run (fleet spec §2.7, §2.8, §4.5): the recipe that was chosen when the job was submitted,
@@ -30,6 +31,7 @@ export async function runExtras(ctx: HubContext, row: JobRow): Promise<RunExtras
     login_recipe,
     profile: await profileForJob(ctx, options),
     popup_policy: settings?.popup_policy ?? "allow",
+    ...(await proxyOfJob(ctx, row, settings)),
     ...recipeSecrets(ctx, actions, row.host),
   });
 }

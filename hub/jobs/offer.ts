@@ -1,4 +1,5 @@
 import { ASSIGN_ACK_MS } from "#shared/limits.ts";
+import { maskProxy } from "#shared/proxy.ts";
 import type { HubContext } from "../context.ts";
 import type { JobRow } from "../db/types.ts";
 import type { AssignAnswer, JobLane, WorkerLink } from "../fleet/worker-link.ts";
@@ -31,7 +32,8 @@ export async function sendJob(
   });
   const min_asset_size_bytes = row.options.min_asset_size_bytes || (await minAssetSize(ctx));
   // A worker of an earlier version takes no option that it does not know.
-  const { egress, ...options } = row.options;
+  const { egress, proxy: _own, ...options } = row.options;
+  const extras = await runExtras(ctx, row);
   // Written before the message leaves, so that it stands before the worker's own first line.
   await tell(ctx, job_id, "info", "assigned", `assigned to worker ${worker_id}, lane ${lane_idx}`, {
     worker_id,
@@ -45,9 +47,13 @@ export async function sendJob(
     lane_idx,
     session_id,
     url: row.url,
-    options: { ...options, ...(egress && { egress }), min_asset_size_bytes },
+    options: {
+      ...{ ...options, ...(egress && { egress }), min_asset_size_bytes },
+      // The login comes with the extras alone.
+      ...(extras.proxy && { proxy: maskProxy(extras.proxy) }),
+    },
     extras: {
-      ...(await runExtras(ctx, row)),
+      ...extras,
       in_session: in_session === null ? null : in_session.session_id,
     },
   });

@@ -2,6 +2,7 @@ import { AppError } from "#shared/errors.ts";
 import type { HubContext } from "../context.ts";
 import type { JobRow } from "../db/types.ts";
 import { fleetSetting } from "../registries/fleet-settings.ts";
+import { forgetProxiesOnce } from "./job-proxy.ts";
 import { removeJob } from "./remove.ts";
 
 /** How often jobs are looked for that are too old or too many. */
@@ -27,6 +28,7 @@ function takeTurn({ kv, hub_id }: HubContext): Promise<boolean> {
  */
 export async function retainJobsOnce(ctx: HubContext, signal?: AbortSignal): Promise<void> {
   if (!(await takeTurn(ctx))) return;
+  await forgetProxiesOnce(ctx);
   const expired = await expireJobs(ctx, signal);
   const trimmed = await trimJobs(ctx, signal);
   if (expired + trimmed > 0) ctx.log.info({ expired, trimmed }, "old jobs deleted");

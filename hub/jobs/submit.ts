@@ -6,12 +6,14 @@ import { isTerminal, type Job, type SubmitJob, type WaitingFor } from "#shared/s
 import { within } from "../cluster/deadline.ts";
 import type { HubContext } from "../context.ts";
 import type { AttemptRow, JobRow } from "../db/types.ts";
+import { requireWayOut } from "../fleet/way-out.ts";
 import { requireEngines } from "../registries/engines.ts";
 import { profileRef } from "../registries/profiles.ts";
 import { isAttached, requireAttachable, runAttached } from "./attach.ts";
 import { decidedElsewhere, lookElsewhere } from "./elsewhere.ts";
 import { withHostOptions } from "./host-options.ts";
 import { madeJob, stillRunning } from "./idempotency.ts";
+import { keepProxy } from "./job-proxy.ts";
 import { checkClone } from "./local-only.ts";
 import { jobRecord } from "./record.ts";
 import { newAttempt, rerunSource } from "./rerun-source.ts";
@@ -23,8 +25,13 @@ const RETRY_AFTER_S = 10;
 /** A worker answers an assignment, or loses it, within ASSIGN_ACK_MS; the rest is for a pass and the database. */
 export const SETTLE_MS = ASSIGN_ACK_MS + 1_000;
 
-const newRow = (ctx: HubContext, input: SubmitJob, idempotency_key: string | null): JobRow => ({
-  job_id: newJobId(),
+const newRow = (
+  ctx: HubContext,
+  job_id: string,
+  input: SubmitJob,
+  idempotency_key: string | null,
+): JobRow => ({
+  job_id,
   status: "queued",
   mode: input.options.mode,
   url: input.url,
@@ -74,10 +81,12 @@ export async function submitJob(
   const script = await rerunSource(ctx, input.options);
   if (use_profile !== null) await profileRef(ctx, use_profile, ["body", "options", "use_profile"]);
   await checkClone(ctx, input.options);
+  await requireWayOut(ctx, input.options);
   await requireAttachable(ctx, input.options);
   const resolved = await withHostOptions(ctx, input);
-  const row = newRow(ctx, { ...input, options: resolved }, options.idempotency_key ?? null);
-  const { job_id } = row;
+  const job_id = newJobId();
+  const shown = await keepProxy(ctx, job_id, resolved);
+  const row = newRow(ctx, job_id, { ...input, options: shown }, options.idempotency_key ?? null);
   if (isScripted(row)) return queueScripted(ctx, row, script);
   const given_up = new AbortController();
   const crowded = ctx.waiters.size >= MAX_WAITING_SUBMITS;

@@ -5,6 +5,7 @@ import type { JobRow } from "../db/types.ts";
 import { stopShortage } from "../fleet/drain.ts";
 import { ableWorkers, freeLanesOf, laneShortage, usableLanesOf } from "../fleet/shortage.ts";
 import { listWorkers } from "../fleet/view.ts";
+import { thoseFor } from "../fleet/way-out.ts";
 import { isAttached } from "./attach.ts";
 import { hasLocalWorker, workersFor } from "./local-only.ts";
 import { hasFreeRunner, isScripted } from "./scripted.ts";
@@ -81,6 +82,12 @@ export function waitingFor(row: JobRow, facts: QueueFacts): WaitingFor {
     };
   const shortage = laneShortage(workers);
   if (shortage) return shortage;
+  const able = thoseFor(workers, row.options);
+  if (able.length < workers.length && laneShortage(able))
+    return {
+      reason: able.length === 0 ? "no_worker" : "lanes_busy",
+      detail: `no free lane is of a worker that allows its ${row.options.egress ? "egress" : "proxy"}`,
+    };
   if (workersFor(row) !== null)
     return { reason: "lanes_busy", detail: "the lanes on the hub's own host are busy" };
   const left_ms = row.created_at - facts.reserved_from;

@@ -8,6 +8,7 @@ import {
   MAX_RECIPE_BYTES,
   MAX_RECIPES,
 } from "#shared/limits.ts";
+import { isMasked, maskProxy, type ProxyOption } from "#shared/proxy.ts";
 import type { StoredCookie } from "#shared/schema/cookie.ts";
 import type { Host, PutHost, SyncCookies } from "#shared/schema/host.ts";
 import type { LoginRecipe, Recipe } from "#shared/schema/recipe.ts";
@@ -19,6 +20,7 @@ import { cookiesFor, hostAndParents, hostOfCookie } from "./host-cookies.ts";
 export const hostRecord = (row: HostRow): Host => ({
   ...row,
   cookies: row.cookies.map((cookie) => ({ ...cookie, value: MASK })),
+  proxy: row.proxy && maskProxy(row.proxy),
   updated_at: isoTime(row.updated_at),
 });
 
@@ -65,10 +67,30 @@ export async function putHost(ctx: HubContext, raw: string, input: PutHost): Pro
   if (input.login_recipe) refuseLong(input.login_recipe, ["body", "login_recipe"]);
   const { recipes, login_recipe, popup_policy, notes, cookies } = input;
   const now = ctx.clock.now();
-  const row = { host, recipes, login_recipe, popup_policy, notes, updated_at: now };
+  const proxy = input.proxy && (await withLogin(ctx, host, input.proxy));
+  const row = {
+    ...{ host, recipes, login_recipe, popup_policy, notes, updated_at: now },
+    ...(proxy !== undefined && { proxy }),
+  };
   const stored = await ctx.db.hosts.put(row);
   return hostRecord(
     cookies === undefined ? stored : await ctx.db.hosts.putCookies(host, cookies, MASK, now),
+  );
+}
+
+/**
+ * A proxy as a record shows it keeps the login that is stored for the same server: for another one it has to be given again.
+ * @throws AppError invalid
+ */
+async function withLogin(ctx: HubContext, host: string, proxy: ProxyOption): Promise<ProxyOption> {
+  if (!isMasked(proxy)) return proxy;
+  const [row] = await ctx.db.hosts.find([host]);
+  const stored = row?.proxy;
+  if (stored?.server === proxy.server)
+    return { ...proxy, username: stored.username, password: stored.password };
+  throw invalid(
+    ["body", "proxy"],
+    `has ${MASK} for its login, and none is stored for this server: give user name and password`,
   );
 }
 

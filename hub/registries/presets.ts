@@ -44,6 +44,11 @@ function checkOptions(options: Record<string, unknown>): void {
   const parsed = SubmitOptions.safeParse({ ...options, ...to_come });
   if (!parsed.success)
     throw new AppError("invalid", toIssues(parsed.error.issues, "body", "options"));
+  if (parsed.data.proxy?.username)
+    throw invalid(
+      ["body", "options", "proxy"],
+      "has a login, which everybody who reads presets would see: give it with the job or its host",
+    );
 }
 
 /**

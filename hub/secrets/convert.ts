@@ -4,6 +4,7 @@ import type { Db } from "../db/types.ts";
 import type { ObjectStore } from "../stores/objects.ts";
 import { cookiePlace } from "./cookies.ts";
 import type { Keyring } from "./keyring.ts";
+import { convertProxies } from "./proxies.ts";
 import { convertSetting, SECRET_SETTINGS } from "./sealed-settings.ts";
 import { openStream, sealStream, streamKeyId } from "./streams.ts";
 import { forgetUpdateKey, sealUpdateKey } from "./update-key.ts";
@@ -15,7 +16,7 @@ const PAGE = 50;
 const TRIES = 5;
 
 export interface ConvertDeps {
-  db: Pick<Db, "hosts" | "profiles" | "settings">;
+  db: Pick<Db, "hosts" | "job_proxies" | "profiles" | "settings">;
   objects: Pick<ObjectStore, "put" | "read" | "delete">;
   /** Object key of a version of a profile. */
   profileKey: (name: string, sha256: string) => string;
@@ -27,7 +28,9 @@ export interface ConvertDeps {
 export interface Converted {
   cookies: number;
   profiles: number;
-  unreadable: { cookies: number; profiles: number };
+  /** With a login. */
+  proxies: number;
+  unreadable: { cookies: number; profiles: number; proxies: number };
 }
 
 /**
@@ -162,8 +165,14 @@ async function convertProfiles(deps: ConvertDeps, to: Conversion, done: Converte
 
 /** Everything of a database and its store, a page of hosts and a profile at a time; beside hubs that run, too. */
 export async function convertSecrets(deps: ConvertDeps, to: Conversion): Promise<Converted> {
-  const done: Converted = { cookies: 0, profiles: 0, unreadable: { cookies: 0, profiles: 0 } };
+  const done: Converted = {
+    ...{ cookies: 0, profiles: 0, proxies: 0 },
+    unreadable: { cookies: 0, profiles: 0, proxies: 0 },
+  };
   await convertCookies(deps, to, done);
+  const proxies = await convertProxies(deps, to);
+  done.proxies = proxies.changed;
+  done.unreadable.proxies = proxies.unreadable;
   await convertProfiles(deps, to, done);
   const now = Date.now();
   for (const name of SECRET_SETTINGS)

@@ -1,7 +1,8 @@
 import type { Log } from "#shared/log.ts";
 import type { StoredCookie } from "#shared/schema/cookie.ts";
-import type { HostsRepo } from "../db/types.ts";
+import type { HostRow, HostsRepo } from "../db/types.ts";
 import type { Keyring } from "./keyring.ts";
+import { openOrMask, sealProxy } from "./proxies.ts";
 import { openValue, type Place, sealValue, Unopened } from "./values.ts";
 
 /** A value belongs to one cookie of one host; names and domains stay readable, so that the database can merge by them. */
@@ -16,8 +17,8 @@ interface Deps {
 }
 
 /**
- * The hosts' settings with the values of their cookies encrypted where they are stored, and in clear only in what `find`
- * answers, which is what jobs are given. A cookie that cannot be opened is left out, and the log says so.
+ * The hosts' settings with the values of their cookies and the login of their proxy encrypted where they are stored, and in
+ * clear only in what `find` answers, which is what jobs are given. A cookie that cannot be opened is left out, and the log says so.
  */
 export function sealedHosts(repo: HostsRepo, { keys, log }: Deps): HostsRepo {
   const seal = (host: string, cookies: StoredCookie[], masked?: string): StoredCookie[] =>
@@ -36,14 +37,20 @@ export function sealedHosts(repo: HostsRepo, { keys, log }: Deps): HostsRepo {
       return [];
     }
   };
+  const opened = (row: HostRow): HostRow => {
+    if (row.cookies.length === 0 && row.proxy === null) return row;
+    const { host, cookies, proxy } = row;
+    return {
+      ...row,
+      cookies: cookies.flatMap((cookie) => open(host, cookie)),
+      proxy: proxy && openOrMask({ keys, log }, ["host", host], proxy),
+    };
+  };
   return {
     ...repo,
-    find: async (hosts) =>
-      (await repo.find(hosts)).map((row) =>
-        row.cookies.length === 0
-          ? row
-          : { ...row, cookies: row.cookies.flatMap((cookie) => open(row.host, cookie)) },
-      ),
+    find: async (hosts) => (await repo.find(hosts)).map(opened),
+    put: (row) =>
+      repo.put(row.proxy ? { ...row, proxy: sealProxy(keys, ["host", row.host], row.proxy) } : row),
     putCookies: (host, cookies, masked, now) =>
       repo.putCookies(host, seal(host, cookies, masked), masked, now),
     mergeCookies: (cookies, max, now) => {

@@ -6,6 +6,7 @@ import type { Db } from "../db/types.ts";
 import { sealedHosts } from "./cookies.ts";
 import { claimKey, KEY_CHECK, loadKeys } from "./key-check.ts";
 import type { Keyring } from "./keyring.ts";
+import { sealedJobProxies } from "./proxies.ts";
 
 export interface SealedDb {
   /** Cookies are encrypted in it, and in clear in what jobs are given. */
@@ -49,7 +50,11 @@ export async function openSealedDb({ config, log, clock, as_hub }: Options): Pro
         { path, key_id: keys.first.id },
         "made the key that encrypts cookies and profiles: keep a copy of this file away from the data, no backup has it",
       );
-    const db = { ...stored, hosts: sealedHosts(stored.hosts, { keys, log }) };
+    const db = {
+      ...stored,
+      hosts: sealedHosts(stored.hosts, { keys, log }),
+      job_proxies: sealedJobProxies(stored.job_proxies, { keys, log }),
+    };
     return { db, stored_hosts: stored.hosts, keys };
   } catch (err) {
     await stored.close();

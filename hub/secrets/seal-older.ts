@@ -17,14 +17,17 @@ interface Deps extends Omit<ConvertDeps, "signal"> {
 async function sealOnce(deps: Deps, signal: AbortSignal): Promise<void> {
   const { db, log } = deps;
   const done: Converted = await convertSecrets({ ...deps, signal }, "seal");
-  const { cookies, profiles, unreadable } = done;
-  if (unreadable.cookies + unreadable.profiles > 0)
+  const { cookies, profiles, proxies, unreadable } = done;
+  if (unreadable.cookies + unreadable.profiles + unreadable.proxies > 0)
     log.error(
       { unreadable },
-      "some cookies or profiles are encrypted with keys that are not in SVC_SECRET_KEY_FILE: add them to it, or run flotilla secrets forget",
+      "some cookies, profiles or logins of proxies are encrypted with keys that are not in SVC_SECRET_KEY_FILE: add them to it, or run flotilla secrets forget",
     );
-  if (cookies + profiles === 0) return;
-  log.info({ cookies, profiles }, "cookies and profiles were encrypted with the key of today");
+  if (cookies + profiles + proxies === 0) return;
+  log.info(
+    { cookies, profiles, proxies },
+    "cookies and profiles were encrypted with the key of today",
+  );
   if (cookies > 0 && !(await db.scrub(MAX_SCRUB_BYTES)))
     log.warn(
       {},

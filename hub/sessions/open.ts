@@ -1,11 +1,13 @@
 import { AppError, invalid, notFound } from "#shared/errors.ts";
 import { newSessionId } from "#shared/ids.ts";
+import type { HubOpenSession } from "#shared/link/messages.ts";
 import type { WaitingFor } from "#shared/schema/job.ts";
-import type { ProfileRef } from "#shared/schema/profile.ts";
 import type { CreateSession } from "#shared/schema/session.ts";
 import type { HubContext } from "../context.ts";
 import { distrustLane, freeLane, type LanePlace, laneChanged } from "../fleet/lanes.ts";
+import { requireWayOut, wayOutFits } from "../fleet/way-out.ts";
 import type { AssignAnswer } from "../fleet/worker-link.ts";
+import { hostForJob } from "../registries/hosts.ts";
 import { profileRef } from "../registries/profiles.ts";
 import { closeOnLane } from "./end.ts";
 import { addSession } from "./registry.ts";
@@ -52,16 +54,20 @@ export async function openSession(
   // The default profile is for jobs (fleet spec §2.8): a session has the one it names.
   const { use_profile } = input;
   const profile = use_profile === null ? null : await profileRef(ctx, use_profile);
+  const proxy = await proxyOfSession(ctx, input);
+  const way_out = { egress: input.egress, proxy: proxy.proxy };
+  await requireWayOut(ctx, way_out, { loc: ["body"], only: worker_id });
+  const fits = wayOutFits(way_out);
   const session_id = newSessionId();
   const gone = AbortSignal.any([signal, ctx.stopping]);
   const enough = elsewhere ? AbortSignal.any([gone, elsewhere]) : gone;
   const until = ctx.clock.monotonic() + wait_ms;
   for (let tried = 0; tried < TRIES; tried += 1) {
     const left = Math.max(0, until - ctx.clock.monotonic());
-    const place = await waitForLane(ctx, session_id, worker_id, left, enough);
+    const place = await waitForLane(ctx, session_id, worker_id, fits, left, enough);
     if (!place && gone.aborted) throw stopped(ctx);
     if (!place) return null;
-    const session = await offerLane(ctx, place, input, profile, gone);
+    const session = await offerLane(ctx, place, input, { profile, ...proxy }, gone);
     if (session) return session;
   }
   return null;
@@ -72,12 +78,22 @@ const stopped = (ctx: HubContext): AppError =>
     ? new AppError("unavailable", "hub is stopping", { headers: { "Retry-After": "5" } })
     : new AppError("unavailable", "the client has gone");
 
+/** The session's own proxy, else that of the host it begins at. */
+async function proxyOfSession(
+  ctx: HubContext,
+  { url, proxy }: CreateSession,
+): Promise<Pick<HubOpenSession, "proxy" | "proxy_of">> {
+  if (proxy !== null || url === null || !URL.canParse(url)) return { proxy, proxy_of: "job" };
+  const { settings } = await hostForJob(ctx, new URL(url).hostname);
+  return { proxy: settings?.proxy ?? null, proxy_of: "host" };
+}
+
 /** @returns null when the worker says that the lane was not free: another one may be. */
 async function offerLane(
   ctx: HubContext,
   place: LanePlace<null>,
   input: CreateSession,
-  profile: ProfileRef | null,
+  more: Pick<HubOpenSession, "profile" | "proxy" | "proxy_of">,
   gone: AbortSignal,
 ): Promise<HubSession | null> {
   const { link, held, settle } = place;
@@ -100,8 +116,9 @@ async function offerLane(
       url: input.url,
       headless: input.headless,
       viewport: input.viewport,
-      profile,
+      ...more,
       dialog_policy: input.dialog_policy,
+      egress: input.egress,
     });
     if (!sent) await freeLane(ctx, link, held);
     if (!sent) throw away(link.worker_id);

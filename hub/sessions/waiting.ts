@@ -1,12 +1,15 @@
 import { MAX_WAITING_SUBMITS } from "#shared/limits.ts";
 import type { HubContext } from "../context.ts";
 import { freeCapacity, freeLane, holdLane, type LanePlace } from "../fleet/lanes.ts";
+import type { WorkerLink } from "../fleet/worker-link.ts";
 
 /** A POST /sessions that waits for a lane; `ctx.lanes_wanted` holds them in the order they came. */
 export interface LaneWanted {
   readonly since: number;
   readonly session_id: string;
   readonly worker_id: string | null;
+  /** Which workers will do; null: any. */
+  readonly fits: ((link: WorkerLink) => boolean) | null;
   /** False when nobody waits any more: the lane goes back. */
   take(place: LanePlace<null>): boolean;
 }
@@ -19,6 +22,7 @@ export async function waitForLane(
   ctx: HubContext,
   session_id: string,
   worker_id: string | null,
+  fits: LaneWanted["fits"],
   wait_ms: number,
   signal: AbortSignal,
 ): Promise<LanePlace<null> | null> {
@@ -30,6 +34,7 @@ export async function waitForLane(
     since: ctx.clock.now(),
     session_id,
     worker_id,
+    fits,
     take: (offered) => {
       if (over || place) return false;
       place = offered;
@@ -62,8 +67,11 @@ export async function serveWaiting(
     if (freeCapacity(ctx, 1) === 0) return;
     await first(wanted.since);
     if (!ctx.lanes_wanted.has(wanted)) continue;
-    const { session_id, worker_id } = wanted;
-    const place = await holdLane(ctx, { job_id: null, session_id, only: worker_id });
+    const { session_id, worker_id, fits } = wanted;
+    const place = await holdLane(ctx, {
+      ...{ job_id: null, session_id, only: worker_id },
+      ...(fits && { fits }),
+    });
     if (!place || wanted.take(place)) continue;
     place.settle();
     await freeLane(ctx, place.link, place.held);

@@ -1,14 +1,17 @@
+import { join } from "node:path";
 import { startFleet } from "#test/support/fleet-process.ts";
 import { runJob } from "./fetch-job.ts";
 import { type Bench, showMs, statsOf, timed } from "./harness.ts";
 import { servePages } from "./pages.ts";
+
+const STRAIGHT_WORKER = [process.execPath, join(import.meta.dir, "straight-worker.ts")];
 
 /** What the gate of the lanes costs: the same jobs on a worker whose lanes have none, by turns. */
 export const egress: Bench = async ({ runs, tiny }) => {
   const site = servePages();
   const [gated, straight] = await Promise.all([
     startFleet({ lanes: 1, headless: true }),
-    startFleet({ lanes: 1, headless: true, env: { FLOTILLA_BENCH_STRAIGHT_OUT: "1" } }),
+    startFleet({ lanes: 1, headless: true, worker_program: STRAIGHT_WORKER }),
   ]);
   const pages = { "60-resource page": "sixty", images: `images?n=${tiny ? 30 : 300}` };
   try {

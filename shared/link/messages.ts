@@ -1,6 +1,8 @@
 import { z } from "zod";
+import { EgressOption } from "../egress.ts";
 import { WORKER_ID } from "../ids.ts";
 import { MAX_URL_LENGTH } from "../limits.ts";
+import { ProxyOption } from "../proxy.ts";
 import { StoredCookie } from "../schema/cookie.ts";
 import { Dialog, DialogPolicy } from "../schema/dialog.ts";
 import { CaptureReport, JobLogEntry } from "../schema/job.ts";
@@ -247,6 +249,9 @@ export const RunExtras = z.object({
   secrets: z.record(z.string(), z.string()).default({}),
   /** Where each may be entered; one that is not here on the host of the job's URL alone. */
   secret_hosts: z.record(z.string(), z.array(z.string())).default({}),
+  /** The proxy that the run goes out through, with its login; null: as the worker says. `proxy_of`: who gave it. */
+  proxy: ProxyOption.nullable().default(null),
+  proxy_of: z.enum(["job", "host"]).default("job"),
   /** attach_to_job: run in this live session's browser instead of a plain one. */
   in_session: z.string().max(64).nullable().default(null),
 });
@@ -309,6 +314,10 @@ export const HubOpenSession = SessionOnLane.extend({
   viewport: Viewport.nullable(),
   profile: ProfileRef.nullable(),
   dialog_policy: DialogPolicy.default("wait"),
+  egress: EgressOption.nullable().default(null),
+  /** As in RunExtras. */
+  proxy: ProxyOption.nullable().default(null),
+  proxy_of: z.enum(["job", "host"]).default("job"),
 });
 export type HubOpenSession = z.infer<typeof HubOpenSession>;
 

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { canonicalHost } from "../host-name.ts";
 import { MAX_HOST_COOKIES } from "../limits.ts";
+import { ProxyOption } from "../proxy.ts";
 import { StoredCookie } from "./cookie.ts";
 import { NextCursor } from "./page.ts";
 import { LoginRecipe, PopupPolicy, RecipeList } from "./recipe.ts";
@@ -18,7 +19,7 @@ export const HostName = z
 
 const cookies = z.array(StoredCookie).max(MAX_HOST_COOKIES);
 
-/** Host settings (fleet spec §2.7, design/api.md); cookie values are masked as `***`. */
+/** Host settings (fleet spec §2.7, design/api.md); cookie values and the proxy's login are masked as `***`. */
 export const Host = z
   .object({
     host: z.string(),
@@ -27,6 +28,7 @@ export const Host = z
     popup_policy: PopupPolicy,
     notes: z.string(),
     cookies,
+    proxy: ProxyOption.nullable(),
     updated_at: z.string(),
   })
   .openapi("Host");
@@ -34,7 +36,7 @@ export type Host = z.infer<typeof Host>;
 
 export const HostList = z.object({ hosts: z.array(Host), ...NextCursor }).openapi("HostList");
 
-/** Body of PUT /hosts/{host}: replaces everything but the cookies, which stay when the key is missing. */
+/** Body of PUT /hosts/{host}: replaces everything but the cookies and the proxy, which stay when their key is missing. */
 export const PutHost = z
   .strictObject({
     host: z.string().max(253).optional(),
@@ -43,6 +45,10 @@ export const PutHost = z
     popup_policy: PopupPolicy.default("allow"),
     notes: z.string().max(100_000).default(""),
     cookies: cookies.optional(),
+    proxy: ProxyOption.nullish().meta({
+      description:
+        "The proxy that jobs and sessions of this host go out through, where they name none. It stays when the key is missing, and so does a login that is ***; null takes it away.",
+    }),
     updated_at: z.string().max(64).optional(),
   })
   .openapi("PutHost");

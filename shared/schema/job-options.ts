@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { EgressOption } from "../egress.ts";
+import { MASK } from "../hide-credentials.ts";
 import {
   ATTEMPT_TIMEOUT_S,
   CODEGEN_ATTEMPTS,
@@ -8,6 +9,7 @@ import {
   MAX_URL_LENGTH,
   MAX_WAIT_S,
 } from "../limits.ts";
+import { isMasked, ProxyOption } from "../proxy.ts";
 import { DialogPolicy } from "./dialog.ts";
 import { Recipe } from "./recipe.ts";
 
@@ -177,6 +179,10 @@ export const JobOptions = z
       description:
         "Where the browser may connect to while the job runs, on top of what its worker allows: it can be narrowed, never widened.",
     }),
+    proxy: ProxyOption.nullable().default(null).meta({
+      description:
+        "The proxy that the browser and the download of videos go out through, in the place of the host's and the worker's: its URL, or server, username, password and bypass. Records show its login as ***.",
+    }),
     keep_session: z.boolean().default(false).meta({
       description:
         "Leave browser and session open after the job, for a person to go on in the viewer. Only for mode fetch.",
@@ -196,6 +202,8 @@ export const JobOptions = z
     if (o.mode === "rerun" && o.rerun_from === null && !o.code?.trim())
       fail("rerun_from", "or code is required when mode is rerun");
     if (o.keep_session && o.mode !== "fetch") fail("keep_session", "is only for mode fetch");
+    if (o.attach !== null && o.proxy !== null)
+      fail("proxy", "is not for attach: that browser goes out as its owner started it");
     // Nobody but its owner acts in a browser that is not the fleet's.
     if (o.attach !== null && o.mode !== "fetch") fail("attach", "is only for mode fetch");
   })
@@ -212,4 +220,7 @@ export type JobOptions = z.infer<typeof JobOptions>;
 export const SubmitOptions = JobOptions.refine((o) => o.fetch_recipe === null, {
   path: ["fetch_recipe"],
   error: "is set by the hub, not by clients",
+}).refine((o) => o.proxy === null || !isMasked(o.proxy), {
+  path: ["proxy"],
+  error: `has ${MASK} for its login: records do not show it, so it has to be given again`,
 });

@@ -81,6 +81,10 @@ export const CaptureReport = z
       .max(20)
       .optional()
       .meta({ description: "What is missing of a job that completed, and why" }),
+    traffic: z.object({ received_bytes: z.int(), sent_bytes: z.int() }).optional().meta({
+      description:
+        "Bytes between the job's browser and servers, or the proxy before them, as they came over the network, TLS included; of the downloads of videos too. Absent in a browser that is not the fleet's.",
+    }),
   })
   .openapi("CaptureReport");
 export type CaptureReport = z.infer<typeof CaptureReport>;

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { EgressOption } from "../egress.ts";
 import {
   ACTION_TIMEOUT_S,
   AGENT_STEPS,
@@ -8,6 +9,7 @@ import {
   MAX_URL_LENGTH,
   SESSION_TTL_S,
 } from "../limits.ts";
+import { isMasked, ProxyOption } from "../proxy.ts";
 import { SessionCookie } from "./cookie.ts";
 import { Dialog, DialogPolicy } from "./dialog.ts";
 import { RegistrySlug } from "./engine.ts";
@@ -46,6 +48,17 @@ export const CreateSession = z
     worker_id: z.string().max(64).nullable().default(null),
     viewport: Viewport.nullable().default(null),
     dialog_policy: DialogPolicy.default("wait"),
+    egress: EgressOption.nullable().default(null).meta({
+      description:
+        "Where the browser may connect to, on top of what its worker allows: it can be narrowed, never widened.",
+    }),
+    proxy: ProxyOption.nullable()
+      .default(null)
+      .refine((proxy) => proxy === null || !isMasked(proxy), "has *** for its login")
+      .meta({
+        description:
+          "The proxy that the browser goes out through, in the place of the host's and the worker's: its URL, or server, username, password and bypass.",
+      }),
   })
   .openapi("CreateSession");
 export type CreateSession = z.infer<typeof CreateSession>;

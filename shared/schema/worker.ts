@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { EgressReport } from "../egress-cover.ts";
 import { NextCursor } from "./page.ts";
 import { WorkerUpdate } from "./updates.ts";
 
@@ -41,6 +42,10 @@ export const Capabilities = z
     novnc_url: z.string().max(500).nullable().default(null),
     browser: z.string().max(200).nullable().default(null),
     capture: z.enum(["durable", "buffered"]).default("durable"),
+    egress: EgressReport.nullish().meta({
+      description:
+        "Where its lanes may connect to (SVC_EGRESS and its lists). Null in versions that know neither sessions with an egress nor proxies.",
+    }),
   })
   .openapi("Capabilities");
 export type Capabilities = z.infer<typeof Capabilities>;

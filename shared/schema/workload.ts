@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { ProxyOption } from "../proxy.ts";
 import { ExecutorCheck, ExecutorState } from "./executor.ts";
 import { NextCursor } from "./page.ts";
 
@@ -35,7 +36,14 @@ export const ExecutorConfig = z
     init_kwargs: z.record(z.string(), z.unknown()).optional(),
     argv: z.array(argument(32_768)).min(1).max(1_000).optional(),
     python: argument(4_096).optional(),
-    options: z.record(z.string(), z.unknown()).optional(),
+    options: z
+      .record(z.string(), z.unknown())
+      .refine(({ proxy }) => !ProxyOption.safeParse(proxy).data?.username, {
+        path: ["proxy"],
+        error:
+          "has a login, which everybody who reads workloads would see: give it with the host or the worker",
+      })
+      .optional(),
     hub_url: argument(4_096)
       .refine((raw) => /^https?:$/.test(URL.parse(raw)?.protocol ?? ""), "must be an http:// URL")
       .optional(),

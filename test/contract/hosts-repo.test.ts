@@ -16,6 +16,7 @@ const row = (host: string, more: Partial<HostRow> = {}): Omit<HostRow, "cookies"
   login_recipe: null,
   popup_policy: "allow",
   notes: "",
+  proxy: null,
   updated_at: NOW,
   ...more,
 });

@@ -1,3 +1,4 @@
+import type { EgressReport } from "#shared/egress-cover.ts";
 import { decoderOf } from "#shared/link/codec.ts";
 import {
   type HubAssignJob,
@@ -22,6 +23,8 @@ const decode = decoderOf<HubToWorker>(HubToWorker);
 export interface FakeWorkerOptions extends Partial<Omit<Registration, "type" | "lanes">> {
   /** How many lanes; max_concurrent is the same unless capabilities say otherwise. */
   lanes?: number;
+  /** What it tells of its egress; by default nothing, as earlier versions do. */
+  egress?: EgressReport;
   /** How assignments are answered: accepted by default, `never` leaves the hub waiting. */
   on_assign?: "accept" | "refuse" | "never" | "by_hand";
   /** How HubOpenSession is answered: opened by default; `lane` and `page` refuse it, `never` leaves the hub waiting. */
@@ -105,6 +108,7 @@ export function connectFakeWorker(
     on_call = ({ action, args }) => ({ result: { action, args } }),
     headers = {},
     ca,
+    egress,
     ...hello
   }: FakeWorkerOptions = {},
 ): FakeWorker {
@@ -170,6 +174,7 @@ export function connectFakeWorker(
       capabilities: {
         max_concurrent: count,
         lane_novnc_urls: lanes.map((_, i) => `http://localhost:${6080 + i}/`),
+        ...(egress && { egress }),
         ...hello.capabilities,
       },
       lanes,

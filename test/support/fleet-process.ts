@@ -228,6 +228,8 @@ export interface FleetOptions {
   lanes?: number;
   /** Command that starts the program; from source by default. */
   program?: string[];
+  /** Of the worker, where it is another one. */
+  worker_program?: string[];
   env?: Record<string, string>;
   /** More variables, which name the fleet's own directory. */
   inDirectory?: (dir: string) => Record<string, string>;
@@ -266,7 +268,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<FleetProce
     { ...env, SVC_PORT: String(port), SVC_DATA_DIR: join(dir, "hub") },
     options.onHubLine && { onLine: options.onHubLine },
   );
-  const worker = superviseProcess("worker", [...program, "worker"], {
+  const worker = superviseProcess("worker", options.worker_program ?? [...program, "worker"], {
     ...env,
     HUB_URL: `ws://127.0.0.1:${dialled}`,
     ...(options.pipeline ? { SVC_CONTROL_URL: url } : {}),

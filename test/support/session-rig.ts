@@ -123,6 +123,9 @@ async function openSession(
     viewport: null,
     profile: null,
     dialog_policy: "wait",
+    egress: null,
+    proxy: null,
+    proxy_of: "job",
     ...wish,
   };
   const { session_id, lease_token, lane_idx } = message;

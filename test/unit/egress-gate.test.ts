@@ -225,15 +225,15 @@ describe("the egress gate", () => {
     serve = (socket) => socket.end();
     const gate = gateOf({ deny: [] });
     const told: string[] = [];
-    const undo = gate.narrow(
-      createJudge({ navigation_block: ["loopback"], own_ports: [] }),
-      (place, reason) => told.push(`${place}: ${reason}`),
-    );
+    const narrowed = gate.narrow({
+      judge: createJudge({ navigation_block: ["loopback"], own_ports: [] }),
+      onRefused: (place, reason) => told.push(`${place}: ${reason}`),
+    });
     expect((await ask(gate, "127.0.0.1", port)).code).toBe(2);
     expect(told).toEqual([
       `127.0.0.1:${port}: 127.0.0.1 is a loopback address, refused by SVC_NAVIGATION_BLOCK`,
     ]);
-    undo();
+    narrowed.end();
     expect((await ask(gate, "127.0.0.1", port)).code).toBe(0);
   });
 });

@@ -39,6 +39,7 @@ describe("JobOptions defaults (fleet spec §2.2)", () => {
       fetch_strategy: "recipe",
       fetch_recipe: null,
       egress: null,
+      proxy: null,
       keep_session: false,
     });
   });

@@ -38,6 +38,9 @@ describe("link frames (fleet spec §6.2)", () => {
         viewport: { width: 800, height: 600 },
         profile: null,
         dialog_policy: "accept",
+        egress: { mode: "public", allow: [], deny: ["*:25"] },
+        proxy: { server: "http://p.test:3128", username: "u", password: "p", bypass: null },
+        proxy_of: "host",
       },
       { type: "HubCloseSession", ...opened, reason: "deleted" },
       {

@@ -214,6 +214,7 @@ describe("the gate of the downloaders", () => {
       judge: createJudge({ navigation_block: [], own_ports: [] }),
       resolve: async () => ["169.254.1.1"],
       max_bytes: 50_000,
+      upstream: null,
       onTooMuch: () => {
         too_much += 1;
       },

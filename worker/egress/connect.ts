@@ -1,4 +1,4 @@
-import type { OpenSocket } from "./reach.ts";
+import { EgressError, type OpenSocket } from "./reach.ts";
 import type { End, GateSocket } from "./tunnel.ts";
 
 /** What a socket is told before its tunnel has it. */
@@ -43,3 +43,46 @@ export const openSocket: OpenSocket<GateSocket> = (address, port) => {
     },
   };
 };
+
+/** The same with TLS to `server_name`, which stands once its certificate is known to be the server's. */
+export const openTlsSocket =
+  (server_name: string): OpenSocket<GateSocket> =>
+  (address, port) => {
+    let abandoned = false;
+    const { promise, resolve, reject } = Promise.withResolvers<GateSocket>();
+    const closed = () => reject(new EgressError("connection_reset", `${address}:${port} hung up`));
+    const greeting: End = { data: () => {}, drain: () => {}, closed };
+    const connecting = Bun.connect<End>({
+      hostname: address,
+      port,
+      data: greeting,
+      tls: { serverName: server_name, rejectUnauthorized: true },
+      socket: {
+        ...HANDLERS,
+        connectError: () => {},
+        handshake: (socket, ok, err) => {
+          if (ok && !abandoned) {
+            socket.data = new Waiting();
+            return resolve(socket);
+          }
+          const code = (err as { code?: string } | null)?.code ?? "";
+          reject(
+            new EgressError("proxy_certificate_invalid", `${code} ${err?.message ?? ""}`.trim()),
+          );
+          socket.terminate();
+        },
+      },
+    });
+    connecting.catch(reject);
+    promise.catch(() => {});
+    return {
+      opened: promise,
+      abandon: () => {
+        abandoned = true;
+        connecting.then(
+          (socket) => socket.terminate(),
+          () => {},
+        );
+      },
+    };
+  };

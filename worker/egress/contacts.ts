@@ -3,14 +3,16 @@ import type { EgressError } from "./reach.ts";
 
 /** What became of the last connection to a host and port. */
 export interface Contact {
-  /** Where it was made to; null when it was not. */
+  /** Where it was made to; null when it was not, or a proxy made it. */
   address: string | null;
   failure: EgressError | null;
 }
 
 /** The places of one browser, the latest ones. */
 export interface Contacts {
-  made(host: string, port: number, address: string): void;
+  made(host: string, port: number, address: string | null): void;
+  /** The address that the last connection was made to. */
+  at(host: string, port: number): string | null;
   failed(host: string, port: number, failure: EgressError): void;
   of(url: string): Contact | null;
   clear(): void;
@@ -34,6 +36,7 @@ export function createContacts(): Contacts {
       // What came over an earlier connection came from its address all the same.
       put(key, { address: places.get(key)?.address ?? null, failure });
     },
+    at: (host, port) => places.get(keyOf(host, port))?.address ?? null,
     of: (url) => {
       if (!URL.canParse(url)) return null;
       const { host, port } = placeOfUrl(url);

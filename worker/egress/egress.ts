@@ -2,17 +2,21 @@ import type { Clock } from "#shared/clock.ts";
 import { type EgressMode, type EgressRule, parseEgressRule } from "#shared/egress.ts";
 import type { FleetPlace } from "#shared/link/messages.ts";
 import type { Log } from "#shared/log.ts";
+import type { ProxyOption } from "#shared/proxy.ts";
 import { createFleetPlaces, type FleetPlaces } from "./fleet-places.ts";
 import { type Gate, openGate } from "./gate.ts";
 import { createJudge, type Judge, type Resolve } from "./judge.ts";
 import { createResolver } from "./resolve.ts";
 import { socks5 } from "./socks.ts";
+import { type Upstream, upstreamOf } from "./upstream.ts";
 
 export interface EgressSettings {
   mode: EgressMode;
   /** `TARGET[:PORT[-PORT]]` each. */
   allow: readonly string[];
   deny: readonly string[];
+  /** Where job, session and host name none. */
+  proxy: ProxyOption | null;
   navigation_block: readonly string[];
   /** CDP, VNC and viewer ports of this worker's lanes. */
   lane_ports: readonly number[];
@@ -24,10 +28,12 @@ export interface EgressSettings {
 export interface Egress {
   readonly judge: Judge;
   readonly resolve: Resolve;
+  /** The proxy of this worker's own. */
+  readonly upstream: Upstream | null;
   /** Told by the hub: what else of the fleet nobody may open. */
   tell: FleetPlaces["tell"];
-  /** Opens the gate of a lane's browser; whoever opens it closes it. */
-  openLaneGate(): Gate;
+  /** Opens the gate of a lane's browser; whoever opens it closes it. Null: it goes out by itself. */
+  openLaneGate(): Gate | null;
 }
 
 export const parseRules = (texts: readonly string[]): EgressRule[] =>
@@ -51,14 +57,16 @@ export function createEgress(
     },
     resolve,
   );
+  const upstream = settings.proxy && upstreamOf(settings.proxy, { trusted: true });
   return {
     judge,
     resolve,
+    upstream,
     tell: fleet.tell,
     openLaneGate: () => {
       const onClose = () => own_ports.delete(gate.port);
       const gate: Gate = openGate({
-        ...{ speaks: socks5, judge, resolve, settled: fleet.settled },
+        ...{ speaks: socks5, judge, resolve, upstream, settled: fleet.settled },
         onClose,
       });
       // No lane goes out by another one's gate.

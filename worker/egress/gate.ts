@@ -3,8 +3,10 @@ import { HANDLERS, openSocket } from "./connect.ts";
 import { createContacts } from "./contacts.ts";
 import type { Ask, Handshake } from "./handshake.ts";
 import { bothJudges, type Judge, type Resolve } from "./judge.ts";
-import { EgressError, reach } from "./reach.ts";
+import { EgressError, type Reached, reach } from "./reach.ts";
+import { reachThrough } from "./through.ts";
 import { type End, type GateSocket, Tunnel } from "./tunnel.ts";
+import { bypasses, type Upstream } from "./upstream.ts";
 
 /** Told of a connection that was refused: `place` is `host:port`. */
 export type OnRefused = (place: string, reason: string) => void;
@@ -14,6 +16,8 @@ export interface GateOptions {
   speaks: () => Handshake;
   judge: Judge;
   resolve: Resolve;
+  /** What it goes out through where a run says nothing else. */
+  upstream?: Upstream | null;
   /** Waited for before anything is judged. */
   settled?: () => Promise<void>;
   onRefused?: OnRefused;
@@ -22,25 +26,50 @@ export interface GateOptions {
   onReceived?: (bytes: number) => void;
 }
 
+/** What a run or a session asks of its browser's gate, on top of what there is. */
+export interface Narrowing {
+  /** What also has to allow a connection. */
+  judge: Judge;
+  onRefused: OnRefused;
+  /** What it goes out through from now on; absent: as before. */
+  upstream?: Upstream | null;
+}
+
+/** Bytes from and to servers, or the proxy before them. */
+export interface Traffic {
+  received: number;
+  sent: number;
+}
+
+export interface Narrowed {
+  /** Since it began, or until `quiet`. */
+  readonly bytes: Traffic;
+  /** Counts and tells no more; what it refuses stays refused until the gate is another browser's. */
+  quiet(): void;
+  /** Takes it back. */
+  end(): void;
+}
+
 /** What a run may know of its browser's gate, and ask of it. */
 export interface BrowserGate {
-  /** The address that was really connected to for this URL, the last time; null when none was. */
+  /** The address that was really connected to for this URL, the last time; null when none was, and through a proxy. */
   addressOf(url: string): string | null;
   /** Why the last connection for this URL was not made; null when it was. */
   failureOf(url: string): EgressError | null;
-  /** What also has to allow a connection from now on, and who is told of refusals. Ends with the function it gives. */
-  narrow(judge: Judge, onRefused: OnRefused): () => void;
+  narrow(by: Narrowing): Narrowed;
+  /** What it goes by now, for what is downloaded beside the browser. */
+  wayOut(): { judge: Judge; upstream: Upstream | null };
 }
 
 /** A way out: a proxy on loopback that resolves, judges and connects for those who know its port. */
 export interface Gate extends BrowserGate {
   readonly port: number;
   /** Bytes from and to servers since the last `reset`. */
-  readonly bytes: { received: number; sent: number };
+  readonly bytes: Traffic;
   /** Connections that stand now. */
   readonly open: number;
-  /** Cuts what stands and forgets what was: for another browser. */
-  reset(): void;
+  /** Cuts what stands and forgets what was: for another browser. `same_user`: what narrows it goes on. */
+  reset(options?: { same_user: boolean }): void;
   close(): void;
 }
 
@@ -52,16 +81,37 @@ export function openGate(options: GateOptions): Gate {
   const { speaks, judge, resolve, settled, onRefused, onReceived } = options;
   const tunnels = new Set<Tunnel>();
   const contacts = createContacts();
-  const bytes = { received: 0, sent: 0 };
-  let narrowed: { judge: Judge; onRefused: OnRefused } | null = null;
+  const total = { received: 0, sent: 0 };
+  let narrowings: readonly Narrowing[] = [];
+  let way = { judge, upstream: options.upstream ?? null };
 
+  const follow = (now: readonly Narrowing[]) => {
+    narrowings = now;
+    way = now.reduce(
+      (before, by) => ({
+        judge: by.judge === before.judge ? by.judge : bothJudges(before.judge, by.judge),
+        upstream: by.upstream === undefined ? before.upstream : by.upstream,
+      }),
+      { judge, upstream: options.upstream ?? null },
+    );
+  };
+  const connect = async (host: string, port: number): Promise<Reached<GateSocket>> => {
+    const { judge: by, upstream } = way;
+    if (upstream && !bypasses(upstream, host, port)) {
+      const reached = await reachThrough(upstream, { judge: by, resolve }, host, port);
+      contacts.made(host, port, null);
+      return reached;
+    }
+    const first = contacts.at(host, port);
+    const deps = { judge: by, resolve, open: openSocket };
+    const reached = await reach(deps, host, port, first);
+    contacts.made(host, port, reached.address);
+    return reached;
+  };
   const reachFor = async ({ host, port }: Ask) => {
-    const both = narrowed ? bothJudges(judge, narrowed.judge) : judge;
     try {
       await settled?.();
-      const reached = await reach({ judge: both, resolve, open: openSocket }, host, port);
-      contacts.made(host, port, reached.address);
-      return reached;
+      return await connect(host, port);
     } catch (err) {
       const failure =
         err instanceof EgressError ? err : new EgressError("connection_failed", errorMessage(err));
@@ -69,7 +119,7 @@ export function openGate(options: GateOptions): Gate {
       if (failure.failure === "refused_by_gate") {
         const place = `${host.includes(":") ? `[${host}]` : host}:${port}`;
         onRefused?.(place, failure.message);
-        narrowed?.onRefused(place, failure.message);
+        for (const by of narrowings) by.onRefused(place, failure.message);
       }
       throw failure;
     }
@@ -83,11 +133,11 @@ export function openGate(options: GateOptions): Gate {
       handshake: speaks(),
       reach: reachFor,
       received: (count) => {
-        bytes.received += count;
+        total.received += count;
         onReceived?.(count);
       },
       sent: (count) => {
-        bytes.sent += count;
+        total.sent += count;
       },
       onOver: () => tunnels.delete(tunnel),
     });
@@ -102,25 +152,54 @@ export function openGate(options: GateOptions): Gate {
   const cutAll = () => {
     for (const tunnel of tunnels) tunnel.cut();
   };
+  const since = ({ received, sent }: typeof total) => ({
+    received: total.received - received,
+    sent: total.sent - sent,
+  });
+  let reset_at = { ...total };
   return {
     port: listener.port,
-    bytes,
+    get bytes() {
+      return since(reset_at);
+    },
     get open() {
       return tunnels.size;
     },
     addressOf: (url) => contacts.of(url)?.address ?? null,
     failureOf: (url) => contacts.of(url)?.failure ?? null,
-    narrow: (by, told) => {
-      const own = { judge: by, onRefused: told };
-      narrowed = own;
-      return () => {
-        if (narrowed === own) narrowed = null;
+    wayOut: () => way,
+    narrow: (by) => {
+      const began = { ...total };
+      let counted: typeof total | null = null;
+      let is_quiet = false;
+      const own: Narrowing = {
+        ...by,
+        onRefused: (place, reason) => is_quiet || by.onRefused(place, reason),
+      };
+      const before = way;
+      follow([...narrowings, own]);
+      // No connection that stands goes on by what held before.
+      if (by.judge !== before.judge || way.upstream !== before.upstream) cutAll();
+      return {
+        get bytes() {
+          return counted ?? since(began);
+        },
+        quiet: () => {
+          counted ??= since(began);
+          is_quiet = true;
+        },
+        end: () => {
+          const { upstream } = way;
+          follow(narrowings.filter((one) => one !== own));
+          if (way.upstream !== upstream) cutAll();
+        },
       };
     },
-    reset: () => {
+    reset: ({ same_user } = { same_user: false }) => {
       cutAll();
       contacts.clear();
-      Object.assign(bytes, { received: 0, sent: 0 });
+      reset_at = { ...total };
+      if (!same_user) follow([]);
     },
     close: () => {
       options.onClose?.();

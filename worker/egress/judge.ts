@@ -48,6 +48,8 @@ export interface Judge {
   refusal(address: string, port: number, host?: string): string | null;
   /** The same for a host and a port before its name is resolved, where that is enough to know. */
   refusalOfPlace(host: string, port: number): string | null;
+  /** The same for a name whose addresses nobody here knows: a proxy resolves it. */
+  refusalOfName(host: string, port: number): string | null;
   /** The same for a URL. */
   refusalOfUrl(url: string): string | null;
   /** The same for a URL before it is opened, with all that its name resolves to. */
@@ -119,6 +121,11 @@ export function createJudge(settings: JudgeSettings, resolve: Resolve = systemLo
   return {
     refusal,
     refusalOfPlace,
+    refusalOfName: (host, port) =>
+      mode !== "listed" ||
+      allow.some((rule) => matchesEgressRule(rule, { host, address: "", port }))
+        ? null
+        : `${host} is on no list of allowed places`,
     refusalOfUrl: (url) => {
       const { host, port } = placeOfUrl(url);
       return refusalOfPlace(host, port);
@@ -140,6 +147,7 @@ export const bothJudges = (one: Judge, other: Judge): Judge => ({
     one.refusal(address, port, host) ?? other.refusal(address, port, host),
   refusalOfPlace: (host, port) =>
     one.refusalOfPlace(host, port) ?? other.refusalOfPlace(host, port),
+  refusalOfName: (host, port) => one.refusalOfName(host, port) ?? other.refusalOfName(host, port),
   refusalOfUrl: (url) => one.refusalOfUrl(url) ?? other.refusalOfUrl(url),
   checkUrl: async (url) => (await one.checkUrl(url)) ?? other.checkUrl(url),
 });

@@ -2,7 +2,10 @@ import { knownAddresses } from "#shared/egress.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Judge, Resolve } from "./judge.ts";
 
-/** Why a connection was not made. `refused_by_gate`: nobody was asked; the message says which rule was in the way. */
+/**
+ * Why a connection was not made. `refused_by_gate`: nobody was asked; the message says which rule was in the way. The
+ * others are Chromium's names without `ERR_`, in small letters; the last four are what an upstream proxy was in the way of.
+ */
 export const EGRESS_FAILURES = [
   "refused_by_gate",
   "name_not_resolved",
@@ -12,6 +15,10 @@ export const EGRESS_FAILURES = [
   "address_unreachable",
   "network_access_denied",
   "connection_failed",
+  "proxy_connection_failed",
+  "proxy_auth_requested",
+  "proxy_certificate_invalid",
+  "tunnel_connection_failed",
 ] as const;
 export type EgressFailure = (typeof EGRESS_FAILURES)[number];
 
@@ -43,12 +50,22 @@ export interface Reached<S> {
 
 /**
  * The one way out: resolves the name, judges each address and connects to those that may be connected to, so that what was
- * judged is what is connected to. @throws EgressError
+ * judged is what is connected to. `first`: the address to begin with, so that what is told of one connection to a place holds
+ * for the others. @throws EgressError
  */
 export async function reach<S>(
-  { judge, resolve, open }: { judge: Judge; resolve: Resolve; open: OpenSocket<S> },
+  {
+    judge,
+    resolve,
+    open,
+  }: {
+    judge: Pick<Judge, "refusal" | "refusalOfPlace">;
+    resolve: Resolve;
+    open: OpenSocket<S>;
+  },
   host: string,
   port: number,
+  first: string | null = null,
 ): Promise<Reached<S>> {
   const named = judge.refusalOfPlace(host, port);
   if (named) throw new EgressError("refused_by_gate", named);
@@ -64,7 +81,8 @@ export async function reach<S>(
     throw reason === null
       ? new EgressError("name_not_resolved", `${host} has no address`)
       : new EgressError("refused_by_gate", reason);
-  return connectFirst(allowed.slice(0, MAX_ADDRESSES), port, open);
+  if (first !== null && allowed.includes(first)) allowed.unshift(first);
+  return connectFirst([...new Set(allowed)].slice(0, MAX_ADDRESSES), port, open);
 }
 
 async function addressesOf(resolve: Resolve, host: string): Promise<string[]> {
@@ -143,6 +161,7 @@ const FAILURES: Record<string, EgressFailure> = {
 };
 
 function errorOf(err: unknown, address: string, port: number): EgressError {
+  if (err instanceof EgressError) return err;
   const code = String((err as { code?: unknown } | null)?.code ?? "");
   const failure = FAILURES[code] ?? "connection_failed";
   return new EgressError(failure, `${address}:${port}: ${code || errorMessage(err)}`);

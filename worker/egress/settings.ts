@@ -1,4 +1,5 @@
 import { placeOfUrl } from "#shared/egress.ts";
+import type { EgressReport } from "#shared/egress-cover.ts";
 import type { FleetPlace } from "#shared/link/messages.ts";
 import type { WorkerConfig } from "#worker/config.ts";
 import type { EgressSettings } from "./egress.ts";
@@ -23,4 +24,12 @@ export const egressSettings = (config: WorkerConfig): EgressSettings => ({
   navigation_block: config.fetch.navigation_block,
   lane_ports: lanePorts(config),
   dialled: [...dialled(config.hub_url, "hub"), ...dialled(config.pipeline.control_url, "control")],
+});
+
+/** What the hub is told of it, so that it gives no job to a worker that would not let it go where it asks to. */
+export const egressReport = ({ egress, fetch }: WorkerConfig): EgressReport => ({
+  mode: egress.mode,
+  allow: [...egress.allow],
+  deny: [...egress.deny],
+  block: [...fetch.navigation_block],
 });

@@ -17,6 +17,10 @@ const REPLIES: Record<EgressFailure, number> = {
   connection_refused: 5,
   connection_reset: 1,
   connection_failed: 1,
+  proxy_connection_failed: 1,
+  proxy_auth_requested: 1,
+  proxy_certificate_invalid: 1,
+  tunnel_connection_failed: 1,
 };
 const COMMAND_NOT_SUPPORTED = 7;
 const ADDRESS_NOT_SUPPORTED = 8;

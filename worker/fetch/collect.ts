@@ -1,6 +1,7 @@
 import { abortAfter } from "#shared/clock.ts";
 import { humanSize } from "#shared/names.ts";
 import type { CaptureReport } from "#shared/schema/job.ts";
+import type { Narrowed, Traffic } from "#worker/egress/gate.ts";
 import { harOf } from "../record/har.ts";
 import { shortUrl } from "./net-errors.ts";
 import type { FetchContext } from "./run-visit.ts";
@@ -25,7 +26,11 @@ export async function collect({
   outcome,
   settings,
   report: page_report,
-}: Omit<FetchContext, "popups" | "deadline">): Promise<CaptureReport> {
+  narrowed,
+}: Omit<FetchContext, "popups" | "deadline"> & {
+  /** Counts what goes through the browser's gate; null where there is none. */
+  narrowed: Pick<Narrowed, "bytes"> | null;
+}): Promise<CaptureReport> {
   const { story, sink, browser } = run;
   const done = new AbortController();
   const within = (ms: number) => abortAfter(settings.clock, ms, done.signal);
@@ -44,6 +49,7 @@ export async function collect({
     return AbortSignal.any([stuck.signal, within(LONGEST_DRAIN_MS)]);
   };
   let cancelled = run.signal.aborted;
+  let beside: Traffic | null = null;
   if (outcome.status === "completed") outcome.stage = "upload";
   recorder.seal();
   const reads = recorder.pendingReads();
@@ -52,7 +58,7 @@ export async function collect({
     cancelled ? within(CANCEL_DRAIN_MS) : AbortSignal.any([run.signal, whileItComes()]),
   );
   if (outcome.status === "completed" && run.options.download_video) {
-    await collectVideos(run, recorder, trouble, outcome, settings);
+    beside = await collectVideos(run, recorder, trouble, outcome, settings);
     cancelled = run.signal.aborted;
     if (outcome.status === "completed") outcome.stage = "upload";
   }
@@ -97,12 +103,24 @@ export async function collect({
   const report: CaptureReport = {
     ...recorder.report(failed.map(({ name }) => name)),
     ...page_report,
+    ...trafficOf(narrowed?.bytes ?? null, beside),
   };
   story.log("info", "upload", `${stored} files stored; ${describeReport(report)}`, {
     capture: report,
   });
   return report;
 }
+
+/** Through the browser's gate, and beside it for videos. */
+const trafficOf = (gate: Traffic | null, beside: Traffic | null): Pick<CaptureReport, "traffic"> =>
+  gate === null && beside === null
+    ? {}
+    : {
+        traffic: {
+          received_bytes: (gate?.received ?? 0) + (beside?.received ?? 0),
+          sent_bytes: (gate?.sent ?? 0) + (beside?.sent ?? 0),
+        },
+      };
 
 /** The first five. */
 const namesOf = (urls: readonly string[]): string =>

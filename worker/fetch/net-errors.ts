@@ -48,7 +48,10 @@ const TEXTS: [RegExp, (host: string) => string][] = [
     (host) => `${host} broke off in the middle of the page: try again`,
   ],
   [/BLOCKED_BY/, () => "the browser blocked the page: a policy or a header forbids to open it"],
-  [/PROXY|TUNNEL/, () => "the proxy refused or failed: check the worker's proxy settings"],
+  [
+    /PROXY|TUNNEL/,
+    () => "the proxy refused or failed: check the proxy of the job, its host or the worker",
+  ],
 ];
 
 /** What Chromium says of a connection that its proxy did not make. Only the proxy knows why. */
@@ -60,6 +63,12 @@ type Causes = Pick<BrowserGate, "failureOf"> | null;
 export function refusalBehind(error_text: string, url: string, gate: Causes): string | null {
   const failed = gate && OF_GATE.test(error_text) ? gate.failureOf(url) : null;
   return failed?.failure === "refused_by_gate" ? failed.message : null;
+}
+
+/** What an upstream proxy said, or was in the way of; null when there was none or it is not known. */
+function causeBehind(error_text: string, url: string, gate: Causes): string | null {
+  const failed = gate && OF_GATE.test(error_text) ? gate.failureOf(url) : null;
+  return failed?.message.includes("the proxy ") ? failed.message : null;
 }
 
 /** Chromium's name for what really happened, as it would have said it without a gate; `refused: …` what nobody was asked. */
@@ -87,6 +96,8 @@ export function describeNetError(chromium_says: string, url: string, gate: Cause
   if (refusal) return `refused to open ${shortUrl(url)}: ${refusal}`;
   const error_text = trueNetError(chromium_says, url, gate);
   const host = URL.canParse(url) ? new URL(url).host : url;
+  const of_proxy = causeBehind(chromium_says, url, gate);
+  if (of_proxy) return `could not open ${shortUrl(url)}: ${of_proxy} (${error_text})`;
   const known = TEXTS.find(([pattern]) => pattern.test(error_text))?.[1](host);
   return `could not open ${shortUrl(url)}: ${known ?? "the navigation failed"} (${error_text})`;
 }

@@ -2,6 +2,7 @@ import type { Clock } from "#shared/clock.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { CaptureReport } from "#shared/schema/job.ts";
 import type { Judge, Resolve } from "#worker/egress/judge.ts";
+import type { Upstream } from "#worker/egress/upstream.ts";
 import { CdpError } from "../cdp/connection.ts";
 import type { JobOutcome, JobRun } from "../lanes/types.ts";
 import { type Recorder, startRecorder } from "../record/recorder.ts";
@@ -10,7 +11,7 @@ import { collect } from "./collect.ts";
 import { refusalBehind, shortUrl } from "./net-errors.ts";
 import { type PopupWatch, watchPopups } from "./popups.ts";
 import { JobTrouble, type TroubleWatch, watchTrouble } from "./trouble.ts";
-import { factsOf, judgeOf, tellRefusals } from "./way-out.ts";
+import { factsOf, judgeOf, narrowFor } from "./way-out.ts";
 
 export interface FetchSettings {
   clock: Clock;
@@ -20,6 +21,8 @@ export interface FetchSettings {
   judge: Judge;
   /** How names are resolved for what is downloaded beside the browser. */
   resolve: Resolve;
+  /** The worker's own proxy, for what is downloaded beside a browser without a gate. */
+  upstream?: Upstream | null;
   /** Where yt-dlp and ffmpeg are looked for; the usual places by default. */
   program_path?: string;
 }
@@ -65,7 +68,7 @@ export async function runVisit(
   const deadline = settings.clock.monotonic() + run.options.max_wait_seconds * 1_000;
   let recorder: Recorder | null = null;
   const guard = judgeOf(run, settings);
-  const widen = run.browser.gate?.narrow(guard, tellRefusals(run));
+  const narrowed = narrowFor(run, guard);
   try {
     const [refusal, started] = await trouble.race(
       Promise.all([
@@ -83,9 +86,17 @@ export async function runVisit(
   }
   try {
     if (recorder)
-      outcome.capture = await collect({ run, settings, trouble, recorder, outcome, report });
+      outcome.capture = await collect({
+        run,
+        settings,
+        trouble,
+        recorder,
+        outcome,
+        report,
+        narrowed,
+      });
   } finally {
-    widen?.();
+    narrowed?.over();
   }
   if (outcome.status === "completed") outcome.stage = "done";
   return outcome;

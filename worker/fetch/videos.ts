@@ -1,5 +1,6 @@
 import { errorMessage } from "#shared/errors.ts";
 import { VIDEO_LIMITS } from "#shared/limits.ts";
+import type { Traffic } from "#worker/egress/gate.ts";
 import type { JobOutcome, JobRun } from "../lanes/types.ts";
 import type { Recorder } from "../record/recorder.ts";
 import { fetchVideos } from "../video/fetch-videos.ts";
@@ -33,7 +34,7 @@ export async function startPlayers({
 
 /**
  * The videos of a page that was captured. Never throws: a job whose videos could none of them be had, for another reason
- * than DRM, has failed.
+ * than DRM, has failed. @returns what was sent and received for them; null when nothing is known of it
  */
 export async function collectVideos(
   run: JobRun,
@@ -41,7 +42,7 @@ export async function collectVideos(
   trouble: TroubleWatch,
   outcome: JobOutcome,
   settings: FetchSettings,
-): Promise<void> {
+): Promise<Traffic | null> {
   outcome.stage = "video";
   try {
     const report = await fetchVideos({
@@ -51,7 +52,10 @@ export async function collectVideos(
       signal: trouble.signal,
       settings: {
         clock: settings.clock,
-        judge: judgeOf(run, settings),
+        ...(run.browser.gate?.wayOut() ?? {
+          judge: judgeOf(run, settings),
+          upstream: settings.upstream ?? null,
+        }),
         resolve: settings.resolve,
         tools: findVideoTools(settings.program_path),
         max_bytes: settings.spool_max_bytes,
@@ -59,12 +63,13 @@ export async function collectVideos(
       },
     });
     const [failure] = report.failures;
-    if (failure === undefined || report.stored > 0) return;
-    fail(`no video was downloaded: ${failure}`);
+    if (failure !== undefined && report.stored === 0) fail(`no video was downloaded: ${failure}`);
+    return report.traffic;
   } catch (err) {
     if (run.signal.aborted) fail("the job was cancelled while it ran");
     else
       fail(trouble.trouble?.message ?? `the videos could not be downloaded: ${errorMessage(err)}`);
+    return null;
   }
   function fail(error: string) {
     Object.assign(outcome, { status: "failed", error });

@@ -1,17 +1,60 @@
+import type { EgressOption } from "#shared/egress.ts";
+import type { RunExtras } from "#shared/link/messages.ts";
 import { parseRules } from "#worker/egress/egress.ts";
+import type { Narrowed, OnRefused } from "#worker/egress/gate.ts";
 import { bothJudges, createJudge, type Judge } from "#worker/egress/judge.ts";
-import type { JobRun } from "../lanes/types.ts";
+import { upstreamOf } from "#worker/egress/upstream.ts";
+import type { JobRun, LaneBrowser } from "../lanes/types.ts";
 import type { NetworkFacts } from "../record/trace.ts";
 import { trueNetError } from "./net-errors.ts";
 import type { FetchSettings } from "./run-visit.ts";
 
-/** What the worker allows, narrowed by the job's own options. */
-export function judgeOf({ options }: Pick<JobRun, "options">, { judge }: FetchSettings): Judge {
-  const { egress } = options;
+/** What the worker allows, narrowed by what a job or a session says. */
+export function narrowedBy(egress: EgressOption | null, judge: Judge): Judge {
   if (egress === null) return judge;
   const { mode, allow, deny } = egress;
-  const lists = { allow: parseRules(allow), deny: parseRules(deny) };
-  return bothJudges(judge, createJudge({ mode, ...lists, navigation_block: [], own_ports: [] }));
+  const rules = { allow: parseRules(allow), deny: parseRules(deny), ...(mode && { mode }) };
+  return bothJudges(judge, createJudge({ ...rules, navigation_block: [], own_ports: [] }));
+}
+
+export const judgeOf = (
+  { options }: Pick<JobRun, "options">,
+  { judge }: Pick<FetchSettings, "judge">,
+): Judge => narrowedBy(options.egress, judge);
+
+/** Holds a browser to these rules, and sends it out through this proxy; null in a browser without a gate. */
+export const holdTo = (
+  { gate }: Pick<LaneBrowser, "gate">,
+  rules: { judge: Judge; onRefused: OnRefused },
+  { proxy, proxy_of }: Pick<RunExtras, "proxy" | "proxy_of">,
+): Narrowed | null =>
+  gate?.narrow({
+    ...rules,
+    ...(proxy && { upstream: upstreamOf(proxy, { trusted: proxy_of === "host" }) }),
+  }) ?? null;
+
+/**
+ * Holds the browser of a run to the run's own rules and proxy. In a browser that is the run's alone that goes on after it,
+ * for a session that is kept; in one that others use it ends with the run. Null in a browser without a gate.
+ */
+export function narrowFor(run: JobRun, judge: Judge): (Narrowed & { over(): void }) | null {
+  const { browser, extras, tab, story } = run;
+  const narrowed = holdTo(browser, { judge, onRefused: tellRefusals(run) }, extras);
+  if (narrowed === null) return null;
+  if (extras.proxy)
+    story.log("info", "network", `goes out through the proxy ${extras.proxy.server}`);
+  const over = () => {
+    narrowed.quiet();
+    if (tab !== null) narrowed.end();
+  };
+  return {
+    get bytes() {
+      return narrowed.bytes;
+    },
+    quiet: narrowed.quiet,
+    end: narrowed.end,
+    over,
+  };
 }
 
 /** A page that tries every port must not fill the log. */

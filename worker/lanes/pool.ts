@@ -137,9 +137,7 @@ export async function createLanePool(deps: LanePoolDeps): Promise<LanePool> {
 
 /** One per lane, for as long as the lane lives: its port says whose traffic it is. */
 const openGates = ({ config, egress }: Workshop): (Gate | null)[] =>
-  Array.from({ length: config.lanes.count }, () =>
-    config.egress.straight_out ? null : egress.openLaneGate(),
-  );
+  Array.from({ length: config.lanes.count }, () => egress.openLaneGate());
 
 async function closeAll(
   lanes: Lane[],
@@ -238,7 +236,7 @@ async function startBrowser(
 ): Promise<StartedBrowser> {
   const { config, scratch } = shop;
   // Nothing of the browser before goes on.
-  gate?.reset();
+  gate?.reset({ same_user: user_data.dirs !== undefined });
   const run = `${lane_idx}-${++shop.runs}`;
   const browser = await launchBrowser({
     program: shop.chromium,

@@ -1,3 +1,4 @@
+import type { EgressReport } from "#shared/egress-cover.ts";
 import type { Registration, WorkerHeartbeat } from "#shared/link/messages.ts";
 import type { UpdateReport } from "#shared/schema/updates.ts";
 import type { Lane } from "#shared/schema/worker.ts";
@@ -13,6 +14,8 @@ export interface SelfReportDeps {
   hostname: string;
   host_id: string | null;
   lane_novnc_urls: string[];
+  /** Where its lanes may connect to. */
+  egress: EgressReport;
   max_concurrent: number;
   pool: Pick<LanePool, "lanes" | "product" | "capture">;
   in_flight(): number;
@@ -66,6 +69,7 @@ export function createSelfReport(deps: SelfReportDeps): SelfReport {
         novnc_url: null,
         browser: deps.pool.product,
         capture: deps.pool.capture,
+        egress: deps.egress,
       },
       load: await deps.load.sample(),
       lanes: remember(lanes()),

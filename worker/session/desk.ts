@@ -12,7 +12,9 @@ import type { ProfileRef } from "#shared/schema/profile.ts";
 import { type ActionFailure, failureOf } from "#worker/actions/failure.ts";
 import { openFirst } from "#worker/actions/navigate.ts";
 import { describeNetError, shortUrl } from "#worker/fetch/net-errors.ts";
+import { holdTo, narrowedBy } from "#worker/fetch/way-out.ts";
 import type { LaneHold, LanePool } from "#worker/lanes/pool.ts";
+import type { LaneBrowser } from "#worker/lanes/types.ts";
 import { ProfileError } from "#worker/profile/cache.ts";
 import type { SeededProfile } from "#worker/profile/profiles.ts";
 import { answerCall, type CallDeps } from "./calls.ts";
@@ -118,15 +120,19 @@ export function createSessionDesk(deps: DeskDeps): SessionDesk {
         return;
       }
       deps.log.info({ session_id, lane_idx, lease_token }, "session accepted");
-      const live = new Live(deps.live, {
-        session_id,
-        lane_idx,
-        lease_token,
-        job_id: null,
-        hold,
-        viewport: message.viewport,
-        dialog_policy: message.dialog_policy,
-      });
+      const guard = narrowedBy(message.egress, deps.live.guard);
+      const live = new Live(
+        { ...deps.live, guard },
+        {
+          session_id,
+          lane_idx,
+          lease_token,
+          job_id: null,
+          hold,
+          viewport: message.viewport,
+          dialog_policy: message.dialog_policy,
+        },
+      );
       const entry: Opened = { live, releasing: false, done: Promise.resolve() };
       opened.set(session_id, entry);
       entry.done = keep(link, message, live, entry)
@@ -206,13 +212,15 @@ async function openPage(
   stopped.catch(() => {});
   const work = async () => {
     const browser = await live.hold.browser({ headless, ...(seeded && { seed: seeded.seed }) });
+    narrow(deps, message, live, browser);
     await live.attach(browser, { alone: true });
     await seeded?.settle(browser, (level, text, fields) =>
       deps.log[level]({ session_id: live.session_id, ...fields }, text),
     );
     const pages = await live.pages();
     if (url === null || url === "about:blank") return null;
-    const reason = await deps.refusal(url);
+    const narrowed = message.egress === null ? null : live.guard;
+    const reason = (await deps.refusal(url)) ?? (await narrowed?.checkUrl(url)) ?? null;
     if (reason !== null)
       return { kind: "page" as const, reason: `refused to open ${url}: ${reason}` };
     try {
@@ -223,6 +231,20 @@ async function openPage(
     }
   };
   return Promise.race([work(), stopped]);
+}
+
+/** The gate holds to it until the lane is another one's, also when the browser is started again. */
+function narrow(
+  { log }: DeskDeps,
+  message: HubOpenSession,
+  { guard }: Live,
+  browser: LaneBrowser,
+): void {
+  const { session_id, egress, proxy } = message;
+  if (egress === null && proxy === null) return;
+  const onRefused = (place: string, reason: string) =>
+    log.debug({ session_id, place, reason }, "refused to connect to a place");
+  holdTo(browser, { judge: guard, onRefused }, message);
 }
 
 /** A page that asks something before it has loaded is open: the session says what it asks. */

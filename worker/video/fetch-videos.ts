@@ -3,6 +3,7 @@ import { extname, join } from "node:path";
 import { errorMessage } from "#shared/errors.ts";
 import { hideCredentials } from "#shared/hide-credentials.ts";
 import { humanSize } from "#shared/names.ts";
+import type { Traffic } from "../egress/gate.ts";
 import type { JobRun } from "../lanes/types.ts";
 import { assetKind } from "../record/asset-names.ts";
 import { hashFile } from "../record/coverage.ts";
@@ -31,6 +32,8 @@ export interface VideoReport {
   protected: number;
   /** A sentence for each video that could not be had. */
   failures: string[];
+  /** Of all downloads; null when there was none. */
+  traffic: Traffic | null;
 }
 
 const PROGRESS_EVERY_MS = 1_000;
@@ -45,7 +48,7 @@ const shortUrl = (url: string): string => hideCredentials(url).slice(0, 300);
  */
 export async function fetchVideos(job: VideoJob): Promise<VideoReport> {
   const { run, recorder, settings } = job;
-  const report: VideoReport = { stored: 0, protected: 0, failures: [] };
+  const report: VideoReport = { stored: 0, protected: 0, failures: [], traffic: null };
   const candidates = findCandidates(recorder.trace.entries, recorder.isWhole);
   if (candidates.length === 0) {
     tell(job, "info", "no manifest and no video that is not stored already");
@@ -62,6 +65,7 @@ export async function fetchVideos(job: VideoJob): Promise<VideoReport> {
   const gate = openVideoGate({
     judge: settings.judge,
     resolve: settings.resolve,
+    upstream: settings.upstream,
     max_bytes: settings.max_bytes + TOOL_OVERHEAD_BYTES,
     onTooMuch: () => onTooMuch(),
   });
@@ -91,6 +95,7 @@ export async function fetchVideos(job: VideoJob): Promise<VideoReport> {
     return report;
   } finally {
     over.abort();
+    report.traffic = gate.traffic;
     gate.close();
   }
 }

@@ -1,6 +1,7 @@
-import { openGate } from "#worker/egress/gate.ts";
+import { openGate, type Traffic } from "#worker/egress/gate.ts";
 import { httpProxy } from "#worker/egress/http-proxy.ts";
 import type { Judge, Resolve } from "#worker/egress/judge.ts";
+import type { Upstream } from "#worker/egress/upstream.ts";
 
 /**
  * The way out of the downloaders: a gate that speaks HTTP, as ffmpeg needs it. Each connection they make, for a manifest,
@@ -10,6 +11,8 @@ export interface VideoGate {
   readonly url: string;
   /** Bytes that came in since the last `restart`. */
   readonly bytes: number;
+  /** In all. */
+  readonly traffic: Traffic;
   /** What was refused, with the reason. */
   readonly refused: readonly string[];
   /** Counts anew. */
@@ -20,6 +23,7 @@ export interface VideoGate {
 export interface VideoGateOptions {
   judge: Judge;
   resolve: Resolve;
+  upstream: Upstream | null;
   /** Called once, when more than `max_bytes` came in since the last restart. */
   max_bytes: number;
   onTooMuch(): void;
@@ -30,13 +34,14 @@ const MAX_REFUSALS = 20;
 export function openVideoGate({
   judge,
   resolve,
+  upstream,
   max_bytes,
   onTooMuch,
 }: VideoGateOptions): VideoGate {
   const refused: string[] = [];
   let bytes = 0;
   const gate = openGate({
-    ...{ speaks: httpProxy, judge, resolve },
+    ...{ speaks: httpProxy, judge, resolve, upstream },
     onRefused: (place, reason) => {
       if (refused.length < MAX_REFUSALS) refused.push(`${place}: ${reason}`);
     },
@@ -51,6 +56,9 @@ export function openVideoGate({
     refused,
     get bytes() {
       return bytes;
+    },
+    get traffic() {
+      return gate.bytes;
     },
     restart: () => {
       bytes = 0;

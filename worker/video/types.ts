@@ -1,5 +1,6 @@
 import type { Clock } from "#shared/clock.ts";
 import type { Judge, Resolve } from "#worker/egress/judge.ts";
+import type { Upstream } from "#worker/egress/upstream.ts";
 import type { TraceEntry } from "../record/trace.ts";
 
 /** Programs by absolute path; null what is not installed. */
@@ -13,6 +14,8 @@ export interface VideoTools {
 export interface VideoSettings {
   clock: Clock;
   judge: Judge;
+  /** The proxy that the browser goes out through as well. */
+  upstream: Upstream | null;
   resolve: Resolve;
   tools: VideoTools;
   /** Bytes that one video may have. */

@@ -34,7 +34,7 @@ interface Property extends Rules {
 }
 
 /** Set by the hub, or no single value: a form shows neither. */
-const NOT_IN_FORMS = ["fetch_recipe", "egress"];
+const NOT_IN_FORMS = ["fetch_recipe", "egress", "proxy"];
 
 /** "min_asset_size_bytes" reads "Min asset size": its unit is shown beside the number. */
 function labelOf(name: string): string {

@@ -1,0 +1,23 @@
+import { systemClock } from "#shared/clock.ts";
+import { createLog } from "#shared/log.ts";
+import { nodeVersion } from "#shared/version.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
+import { createLanePool } from "#worker/lanes/pool.ts";
+import { REAL_PARTS, startWorker } from "#worker/start.ts";
+
+/** A worker whose lanes have no gate, as a yardstick for what a gate costs. Configured as any worker is. */
+const config = loadWorkerConfig(process.env, {});
+const log = createLog(config.log_level, (text) => void process.stderr.write(`${text}\n`));
+const worker = await startWorker(
+  { config, log, clock: systemClock, version: nodeVersion(undefined) },
+  {
+    ...REAL_PARTS,
+    createLanePool: ({ egress, ...deps }) =>
+      createLanePool({
+        ...deps,
+        ...(egress && { egress: { ...egress, openLaneGate: () => null } }),
+      }),
+  },
+);
+process.once("SIGTERM", () => void worker.stop());
+process.exit(await worker.exited);

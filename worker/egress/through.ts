@@ -1,0 +1,147 @@
+import { canonicalAddress, classifyAddress } from "#shared/addresses.ts";
+import { withDeadline } from "#shared/clock.ts";
+import { bareHost, knownAddresses } from "#shared/egress.ts";
+import { errorMessage } from "#shared/errors.ts";
+import { tlsTrouble } from "#shared/trust.ts";
+import { openSocket, openTlsSocket, Waiting } from "./connect.ts";
+import type { Judge, Resolve } from "./judge.ts";
+import { EgressError, type OpenSocket, type Reached, reach } from "./reach.ts";
+import type { End, GateSocket } from "./tunnel.ts";
+import type { Upstream } from "./upstream.ts";
+import { connectByHttp, connectBySocks, type Line } from "./upstream-speech.ts";
+
+/** What the proxy resolves is looked up here beforehand, and for no longer. */
+const LOOK_UP_MS = 3_000;
+/** Proxy and server together; Chromium waits 30 s. */
+const THROUGH_MS = 25_000;
+/** What a proxy is asked for: names as they are registered, and nothing that it could read otherwise than the gate did. */
+const PROXY_NAME = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i;
+
+interface Deps {
+  judge: Judge;
+  resolve: Resolve;
+}
+
+/** For the proxy of whoever runs the fleet: where it listens is theirs to say. */
+const TRUSTED: Pick<Judge, "refusal" | "refusalOfPlace"> = {
+  refusal: () => null,
+  refusalOfPlace: () => null,
+};
+
+/**
+ * Reaches a place through a proxy, which resolves its name. Judged are addresses as they are written, names as they are
+ * spelled, and what a name resolves to here, where it does. @throws EgressError
+ */
+export async function reachThrough(
+  upstream: Upstream,
+  deps: Deps,
+  host: string,
+  port: number,
+): Promise<Reached<GateSocket>> {
+  const target = canonicalAddress(host) ?? bareHost(host);
+  const since = performance.now();
+  await judgeTarget(deps, upstream, host, port);
+  const { socket, address } = await reachProxy(upstream, deps);
+  const line =
+    upstream.scheme === "socks5"
+      ? connectBySocks(upstream, target, port)
+      : connectByHttp(upstream, target, port);
+  const left_ms = Math.max(1_000, THROUGH_MS - (performance.now() - since));
+  try {
+    await withDeadline("the proxy", left_ms, converse(socket, line, upstream));
+  } catch (err) {
+    socket.terminate();
+    throw err instanceof EgressError
+      ? err
+      : new EgressError(
+          "connection_timed_out",
+          `the proxy ${upstream.shown} did not say in time whether it reaches ${target}:${port}`,
+        );
+  }
+  return { socket, address };
+}
+
+async function judgeTarget(
+  { judge, resolve }: Deps,
+  { shown }: Upstream,
+  host: string,
+  port: number,
+): Promise<void> {
+  const refuse = (reason: string) => new EgressError("refused_by_gate", reason);
+  const named = judge.refusalOfPlace(host, port);
+  if (named) throw refuse(named);
+  const known = knownAddresses(host);
+  if (known.some((address) => classifyAddress(address) === "loopback"))
+    throw refuse(
+      `${host} would be the own machine of the proxy ${shown}: name it in the proxy's bypass list to reach this one`,
+    );
+  if (known.length > 0) return;
+  if (!PROXY_NAME.test(host)) throw refuse(`${host} is no host name`);
+  const here = await withDeadline("DNS", LOOK_UP_MS, resolve(host)).catch(() => []);
+  const reason =
+    here.length === 0
+      ? judge.refusalOfName(host, port)
+      : here.map((address) => judge.refusal(address, port, host)).find((said) => said !== null);
+  if (reason) throw refuse(here.length === 0 ? reason : `${host}: ${reason}`);
+}
+
+async function reachProxy(
+  upstream: Upstream,
+  { judge, resolve }: Deps,
+): Promise<Reached<GateSocket>> {
+  const { scheme, host, port, trusted, shown } = upstream;
+  const open: OpenSocket<GateSocket> = scheme === "https" ? openTlsSocket(host) : openSocket;
+  try {
+    return await reach({ judge: trusted ? TRUSTED : judge, resolve, open }, host, port);
+  } catch (err) {
+    const told = err instanceof EgressError ? err : null;
+    if (told?.failure === "refused_by_gate")
+      throw new EgressError("refused_by_gate", `the proxy ${shown}: ${told.message}`);
+    const trouble = tlsTrouble(told?.message);
+    if (told?.failure === "proxy_certificate_invalid")
+      throw new EgressError(told.failure, `the proxy ${shown}: ${trouble ?? told.message}`);
+    throw new EgressError(
+      "proxy_connection_failed",
+      `the proxy ${shown} cannot be reached: ${errorMessage(err)}`,
+    );
+  }
+}
+
+/** Says one line after the other. What comes behind the last answer waits for the tunnel. @throws EgressError */
+async function converse(socket: GateSocket, first: Line, upstream: Upstream): Promise<void> {
+  let line: Line | null = first;
+  while (line !== null) line = await sayLine(socket, line, upstream);
+}
+
+function sayLine(socket: GateSocket, line: Line, { shown }: Upstream): Promise<Line | null> {
+  const before = socket.data;
+  const { promise, resolve, reject } = Promise.withResolvers<Line | null>();
+  let held: Buffer = Buffer.concat(before instanceof Waiting ? before.early : []);
+  const look = () => {
+    try {
+      const answer = line.read(held);
+      if (answer === null) return;
+      const waiting = new Waiting();
+      if (answer.taken < held.length) waiting.early.push(held.subarray(answer.taken));
+      socket.data = waiting;
+      resolve(answer.next);
+    } catch (err) {
+      reject(err);
+    }
+  };
+  const gone = () =>
+    reject(new EgressError("tunnel_connection_failed", `the proxy ${shown} hung up`));
+  const asking: End = {
+    data: (chunk) => {
+      held = Buffer.concat([held, chunk]);
+      look();
+    },
+    drain: () => {},
+    closed: gone,
+  };
+  socket.data = asking;
+  if (before instanceof Waiting && before.gone) gone();
+  else if (socket.write(line.say) < line.say.length) gone();
+  else if (held.length > 0) look();
+  return promise;
+}

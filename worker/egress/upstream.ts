@@ -1,0 +1,43 @@
+import { canonicalAddress } from "#shared/addresses.ts";
+import { bareHost, type EgressRule, matchesEgressRule } from "#shared/egress.ts";
+import {
+  bypassEntries,
+  bypassRule,
+  type ProxyOption,
+  type ProxyScheme,
+  readProxyUrl,
+} from "#shared/proxy.ts";
+
+/** A proxy that a gate goes out through. */
+export interface Upstream {
+  readonly scheme: ProxyScheme;
+  readonly host: string;
+  readonly port: number;
+  readonly login: { username: string; password: string } | null;
+  /** What is connected to without it. */
+  readonly bypass: readonly EgressRule[];
+  /** It was given by whoever runs the fleet; a job's own is judged as any other place. */
+  readonly trusted: boolean;
+  /** For people: never with the login. */
+  readonly shown: string;
+}
+
+/** @throws Error when `server` is none, which no schema lets through */
+export function upstreamOf(proxy: ProxyOption, { trusted }: { trusted: boolean }): Upstream {
+  const read = readProxyUrl(proxy.server);
+  if (!read) throw new Error("not a proxy server");
+  const { username, password } = proxy;
+  return {
+    ...{ scheme: read.scheme, host: read.host, port: read.port, trusted, shown: proxy.server },
+    login: username === null ? null : { username, password: password ?? "" },
+    bypass: bypassEntries(proxy.bypass ?? "")
+      .map(bypassRule)
+      .filter((rule) => rule !== null),
+  };
+}
+
+/** Whether this place is reached without the proxy. A range is compared with addresses alone: names are the proxy's. */
+export const bypasses = ({ bypass }: Upstream, host: string, port: number): boolean =>
+  bypass.some((rule) =>
+    matchesEgressRule(rule, { host: bareHost(host), address: canonicalAddress(host) ?? "", port }),
+  );
