@@ -15,6 +15,7 @@ import pg12 from "./pg/0012_leases_frames_and_bounds.sql" with { type: "text" };
 import pg13 from "./pg/0013_hub_of_job.sql" with { type: "text" };
 import pg14 from "./pg/0014_access_tokens.sql" with { type: "text" };
 import pg15 from "./pg/0015_proxies.sql" with { type: "text" };
+import pg16 from "./pg/0016_audit.sql" with { type: "text" };
 import sqlite0 from "./sqlite/0000_init.sql" with { type: "text" };
 import sqlite1 from "./sqlite/0001_hosts_profiles.sql" with { type: "text" };
 import sqlite2 from "./sqlite/0002_pipeline.sql" with { type: "text" };
@@ -31,6 +32,7 @@ import sqlite12 from "./sqlite/0012_leases_frames_and_bounds.sql" with { type: "
 import sqlite13 from "./sqlite/0013_hub_of_job.sql" with { type: "text" };
 import sqlite14 from "./sqlite/0014_access_tokens.sql" with { type: "text" };
 import sqlite15 from "./sqlite/0015_proxies.sql" with { type: "text" };
+import sqlite16 from "./sqlite/0016_audit.sql" with { type: "text" };
 
 export interface Migration {
   name: string;
@@ -54,6 +56,7 @@ export const pgMigrations: Migration[] = [
   { name: "0013_hub_of_job", sql: pg13 },
   { name: "0014_access_tokens", sql: pg14 },
   { name: "0015_proxies", sql: pg15 },
+  { name: "0016_audit", sql: pg16 },
 ];
 
 export const sqliteMigrations: Migration[] = [
@@ -73,4 +76,5 @@ export const sqliteMigrations: Migration[] = [
   { name: "0013_hub_of_job", sql: sqlite13 },
   { name: "0014_access_tokens", sql: sqlite14 },
   { name: "0015_proxies", sql: sqlite15 },
+  { name: "0016_audit", sql: sqlite16 },
 ];

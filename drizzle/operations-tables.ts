@@ -1,4 +1,5 @@
 import type { AgentReport, DesiredInstance } from "#shared/schema/agent.ts";
+import type { AuditEntry } from "#shared/schema/audit.ts";
 import type { DeployOutcome } from "#shared/schema/operations.ts";
 import type { SupervisedAction, SupervisedProblem } from "#shared/schema/supervisor.ts";
 import type { ColumnKit } from "./kit.pg.ts";
@@ -70,6 +71,28 @@ export function defineOperationsTables(c: ColumnKit) {
       fields: c.json<Record<string, unknown>>("fields").notNull(),
     },
     (t) => [c.index("service_logs_ts_idx").on(t.ts)],
+  );
+
+  /** Calls that changed something or were refused; `times` of those that were refused again and again. */
+  const audit = c.table(
+    "audit",
+    {
+      audit_id: c.key("audit_id"),
+      at: c.time("at").notNull(),
+      hub: c.str("hub").notNull(),
+      caller_kind: c.str("caller_kind").$type<AuditEntry["caller"]["kind"]>().notNull(),
+      caller_name: c.str("caller_name"),
+      role: c.str("role"),
+      token_id: c.str("token_id"),
+      address: c.str("address").notNull(),
+      method: c.str("method").notNull(),
+      route: c.str("route"),
+      path: c.str("path").notNull(),
+      status: c.int("status").notNull(),
+      error: c.str("error"),
+      times: c.int("times").notNull(),
+    },
+    (t) => [c.index("audit_at_idx").on(t.at, t.audit_id)],
   );
 
   /** `running` is 1 while it runs and null afterwards: its unique index lets one run at a time. */
@@ -163,6 +186,7 @@ export function defineOperationsTables(c: ColumnKit) {
     agents,
     gpu_minutes,
     service_logs,
+    audit,
     deploys,
     flow_positions,
     schedules,

@@ -31,6 +31,7 @@ export const {
   agents,
   gpu_minutes,
   service_logs,
+  audit,
   deploys,
   flow_positions,
   schedules,

@@ -7,6 +7,7 @@ import { controlRoutes } from "./control/app.ts";
 import type { ControlContext } from "./control/context.ts";
 import { access, routeTable } from "./http/access.ts";
 import { accessLog } from "./http/access-log.ts";
+import { audited } from "./http/audited.ts";
 import { corsFor } from "./http/cors.ts";
 import { addDocs } from "./http/docs.ts";
 import type { HttpEnv } from "./http/env.ts";
@@ -17,6 +18,7 @@ import type { OriginRule } from "./http/origins.ts";
 import { type HostRule, ownHostsOnly } from "./http/own-hosts.ts";
 import { corsOrigins } from "./registries/fleet-settings.ts";
 import { attemptRoutes } from "./routes/attempts.ts";
+import { auditRoutes } from "./routes/audit.ts";
 import { cdpRoutes } from "./routes/cdp.ts";
 import { conventionRoutes } from "./routes/conventions.ts";
 import { directUploadRoutes } from "./routes/direct-uploads.ts";
@@ -54,6 +56,7 @@ type BaseDeps = Pick<
   | "log"
   | "clock"
   | "access_log"
+  | "audit"
   | "changes"
   | "admin"
   | "tokens"
@@ -70,7 +73,7 @@ interface Fleet {
 
 /** An app with what every call passes: one log line, one error shape, the rule for hosts, and the gate of all routes. */
 function baseApp(
-  { config, log, clock, access_log, changes, admin, tokens, logins, own_names }: BaseDeps,
+  { config, log, clock, access_log, audit, changes, admin, tokens, logins, own_names }: BaseDeps,
   allowed: OriginRule["allowed"],
   fleet?: Fleet,
 ): App {
@@ -80,6 +83,7 @@ function baseApp(
   app.onError(onError(log));
   app.notFound((c) => c.json({ detail: "no such path" }, 404));
   app.use(accessLog(access_log));
+  app.use(audited({ audit, isPassedOn: fleet?.hosts.isPassedOn }));
   app.use(ownHostsOnly({ log, clock, config, own_names, ...fleet?.hosts }));
   app.use(corsFor(allowed));
   const { passOn, signed_links } = fleet ?? {};
@@ -162,6 +166,7 @@ export function createHubApp(ctx: HubContext): App {
     conventionRoutes(ctx),
     fleetSettingRoutes(ctx),
     tokenRoutes(ctx),
+    auditRoutes(ctx),
     uiRoutes(ctx, {
       fleet: true,
       stopping: ctx.stopping,
@@ -183,6 +188,7 @@ export function createControlApp(ctx: ControlContext): App {
   app.route("/", controlRoutes(ctx));
   app.route("/", workerSourceRoutes(ctx));
   app.route("/", tokenRoutes(ctx));
+  app.route("/", auditRoutes(ctx));
   app.route(
     "/",
     uiRoutes(ctx, {

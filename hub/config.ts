@@ -309,6 +309,9 @@ export const HubEnv = z.object({
   SVC_RUN_RETENTION_COUNT: integer(1_000_000)
     .meta(RELOADED)
     .describe("Newest runs kept of each workload; 0 = all"),
+  SVC_AUDIT_DAYS: integer(90, 0, 36_500)
+    .meta(RELOADED)
+    .describe("Days after which entries of the audit log are deleted; 0 = never"),
   SVC_UPDATE_PARALLEL: integer(1, 1, 1_000).describe(
     "Workers that may be on their way to another version at a time; a canary goes alone",
   ),
@@ -427,6 +430,8 @@ export interface HubConfig {
     readonly redrive_max_per_pass: number;
     readonly timeout_ms: number;
   };
+  /** Of the audit log; 0 is no bound. */
+  readonly audit_days: number;
   /** Of runs; 0 is no bound. */
   readonly retention: { readonly run_days: number; readonly runs_per_workload: number };
   /** How a fleet goes to another version. */
@@ -639,6 +644,7 @@ export function loadHubConfig(
       redrive_max_per_pass: e.SVC_QUEUE_REDRIVE_MAX_PER_PASS,
       timeout_ms: e.SVC_QUEUE_TIMEOUT_S,
     }),
+    audit_days: e.SVC_AUDIT_DAYS,
     retention: Object.freeze({
       run_days: e.SVC_RUN_RETENTION_DAYS,
       runs_per_workload: e.SVC_RUN_RETENTION_COUNT,

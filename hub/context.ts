@@ -1,6 +1,7 @@
 import type { Clock } from "#shared/clock.ts";
 import type { Log } from "#shared/log.ts";
 import type { WallJumps } from "#shared/wall-jumps.ts";
+import type { AuditLog } from "./audit/audit-log.ts";
 import type { Changes } from "./changes.ts";
 import type { Cluster } from "./cluster/cluster.ts";
 import type { ScriptTools } from "./codegen/tools.ts";
@@ -114,6 +115,8 @@ export interface HubContext {
   readonly logins: Logins;
   /** Slows down whoever guesses. */
   readonly throttle: Throttle;
+  /** Who changed what. */
+  readonly audit: AuditLog;
   /** One line per call; too many to be kept with the service logs. */
   readonly access_log: Log;
   readonly fleet_cache: FleetCache;

@@ -1,4 +1,5 @@
 import type { X509Certificate } from "node:crypto";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "#shared/clock.ts";
 import { newToken } from "#shared/ids.ts";
@@ -9,6 +10,7 @@ import { createScope, type Scope } from "#shared/scope.ts";
 import { type LoadedTls, loadTls } from "#shared/tls-files.ts";
 import { createWallJumps } from "#shared/wall-jumps.ts";
 import { createControlApp, createHubApp } from "./app.ts";
+import { type AuditLog, createAuditLog } from "./audit/audit-log.ts";
 import { createChanges } from "./changes.ts";
 import { createCluster } from "./cluster/cluster.ts";
 import {
@@ -217,6 +219,7 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   const { config, log } = deps;
   const db = scope.add("db", await openDb(config.db_url, { log }), (d) => d.close());
   const operations = await openOperations({ ...deps, db }, scope);
+  const audit = openAudit(deps, db, newToken().slice(0, 12), scope);
   const shared = await openSharedOf(deps, scope);
   const objects = scope.add("objects", await openObjectsOf(deps), (o) => o.close());
   const pipeline = await openPipeline(deps, db, shared, scope);
@@ -232,7 +235,7 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   const ctx = {
     update_key: await openUpdateKey(db.settings, keys, { now: deps.clock.now(), log }),
     own_names: namesOf(deps),
-    ...{ ...deps, ...who, db, operations, kv, objects, pipeline, changes, rollout },
+    ...{ ...deps, ...who, db, operations, audit, kv, objects, pipeline, changes, rollout },
     ...storesHealthOf(deps, db, objects),
     running_calls: createRunningCalls({ clock: deps.clock, db }),
   };
@@ -278,6 +281,13 @@ async function openSharedOf(deps: HubDeps, scope: Scope): Promise<SharedStores> 
   return scope.add("shared stores", opened, (s) => s.close());
 }
 
+/** Opened over the database, which is to be closed after it: what was called until then is stored. */
+function openAudit({ config, clock, log }: HubDeps, db: Db, id: string, scope: Scope): AuditLog {
+  const hub = `${hostname()}/${id}`;
+  const audit = createAuditLog({ db, clock, log, hub, days: () => config.audit_days });
+  return scope.add("audit log", audit, (a) => a.stop());
+}
+
 /** What the stores take, and the backups that are made of them. */
 function storesHealthOf({ config, clock, log, self }: HubDeps, db: Db, objects: ObjectStore) {
   const { backup } = config;
@@ -315,6 +325,8 @@ async function openContext(
   const { keys, stored_hosts } = sealed;
   const db = scope.add("db", sealed.db, (d) => d.close());
   const operations = await openOperations({ ...deps, db }, scope);
+  const hub_id = newToken().slice(0, 12);
+  const audit = openAudit(deps, db, hub_id, scope);
   const objects = scope.add("objects", await openObjectsOf(deps), (o) => o.close());
   const older = { ...deps, db: { ...db, hosts: stored_hosts }, objects, keys, profileKey };
   scope.add("secrets of earlier versions", sealOlder(older), (s) => s.stop());
@@ -323,7 +335,6 @@ async function openContext(
   const pipeline = await openPipeline(deps, db, shared, scope);
   scope.add("connections", beforeStores, (close) => close());
   const dispatcher = createDispatcher(log, () => dispatchOnce(ctx));
-  const hub_id = newToken().slice(0, 12);
   const teller = createCandidateTeller(clock, () => ctx);
   const changes = createChanges();
   const rollout = createRollout({
@@ -373,6 +384,7 @@ async function openContext(
     operations,
     rollout,
     ...who,
+    audit,
     signed_links: createSignedLinks({ settings: sealedSettings(db.settings, keys), clock }),
     access_log: deps.access_log,
     fleet_cache: { last: null },

@@ -88,6 +88,7 @@ export const LAYERS: readonly Layer[] = [
   // Relays between a person's or a program's socket and the bridge of a worker.
   { name: "hub-viewer", files: /^hub\/viewer\//, may: ["shared", "hub-sessions"], packages: [] },
   // Files for people's own browsers; nothing of it runs in the hub.
+  { name: "hub-audit", files: /^hub\/audit\//, may: ["shared"], packages: [] },
   { name: "hub-links", files: /^hub\/links\//, may: ["shared"], packages: [] },
   { name: "hub-extension", files: /^hub\/extension\//, may: [], packages: ["client-zip"] },
   {
@@ -135,6 +136,7 @@ export const LAYERS: readonly Layer[] = [
       "hub-codegen",
       "hub-sessions",
       "hub-viewer",
+      "hub-audit",
       "hub-links",
       "hub-extension",
       "hub-update",
@@ -158,6 +160,7 @@ export const LAYERS: readonly Layer[] = [
       "hub-cluster",
       "hub-fleet",
       "hub-sessions",
+      "hub-audit",
       "hub-links",
       "hub-jobs",
       "hub-runner",

@@ -1,6 +1,7 @@
 import type { Clock } from "#shared/clock.ts";
 import type { Log } from "#shared/log.ts";
 import type { Degraded } from "#shared/schema/health.ts";
+import type { AuditLog } from "../audit/audit-log.ts";
 import type { Changes } from "../changes.ts";
 import type { HubConfig } from "../config.ts";
 import type { QueueStore } from "../db/queue/types.ts";
@@ -75,6 +76,7 @@ export interface ControlContext {
     | "worker_restarts"
     | "settings"
     | "service_logs"
+    | "audit"
     | "deploys"
     | "idempotency"
     | "access"
@@ -95,6 +97,8 @@ export interface ControlContext {
   readonly logins: Logins;
   /** Slows down whoever guesses. */
   readonly throttle: Throttle;
+  /** Who changed what. */
+  readonly audit: AuditLog;
   /** What open pages of the admin UI read again. */
   readonly changes: Changes;
   /** One line per call; too many to be kept with the service logs. */

@@ -4,6 +4,7 @@ import { accessRepo } from "./access.ts";
 import { agentsRepo } from "./agents.ts";
 import { assetsRepo } from "./assets.ts";
 import { attemptsRepo } from "./attempts.ts";
+import { auditRepo } from "./audit.ts";
 import type { Conn, Look } from "./conn.ts";
 import { conventionsRepo } from "./conventions.ts";
 import { deploysRepo } from "./deploys.ts";
@@ -114,6 +115,7 @@ export function toDb(conn: Conn): Db {
     profiles: guarded(profilesRepo(conn)),
     plugins: guarded(pluginsRepo(conn)),
     service_logs: guarded(serviceLogsRepo(conn)),
+    audit: guarded(auditRepo(conn)),
     deploys: guarded(deploysRepo(conn)),
     engines: guarded(enginesRepo(conn)),
     job_proxies: guarded(jobProxiesRepo(conn)),

@@ -48,6 +48,8 @@ export type PluginStateRow = Tables["plugin_state"]["$inferSelect"];
 export type PluginBlobRow = Tables["plugin_blobs"]["$inferSelect"];
 export type SettingRow = Tables["settings"]["$inferSelect"];
 export type ServiceLogRow = Tables["service_logs"]["$inferSelect"];
+export type AuditRow = Tables["audit"]["$inferSelect"];
+export type NewAuditRow = Omit<AuditRow, "audit_id">;
 export type DeployRow = Tables["deploys"]["$inferSelect"];
 export type AgentRow = Tables["agents"]["$inferSelect"];
 export type SupervisedRow = Tables["supervised"]["$inferSelect"];
@@ -541,6 +543,29 @@ export interface ServiceLogsRepo {
   deleteBeyond(keep: number, limit: number): Promise<number>;
 }
 
+export interface AuditFilter {
+  /** Kind, name or token of the caller, or its address. */
+  who?: string | undefined;
+  method?: string | undefined;
+  route?: string | undefined;
+  /** Both included. */
+  status?: { from: number; to: number } | undefined;
+  since?: number | undefined;
+  until?: number | undefined;
+  /** The last row of the page before. */
+  before?: { at: number; audit_id: number } | undefined;
+  limit: number;
+}
+
+/** Who changed what. */
+export interface AuditRepo {
+  append(rows: NewAuditRow[]): Promise<void>;
+  /** Newest first by (at, audit_id). */
+  list(filter: AuditFilter): Promise<AuditRow[]>;
+  /** Deletes at most `limit` of the rows older than `at`, the oldest first; how many it deleted. */
+  deleteBefore(at: number, limit: number): Promise<number>;
+}
+
 /** Runs of the deploy command (pipeline spec §4.6): one at a time over all control planes of the database. */
 export interface DeploysRepo {
   /** Null while another one runs. */
@@ -603,6 +628,7 @@ export interface Db {
   profiles: ProfilesRepo;
   plugins: PluginsRepo;
   service_logs: ServiceLogsRepo;
+  audit: AuditRepo;
   deploys: DeploysRepo;
   engines: EnginesRepo;
   job_proxies: JobProxiesRepo;

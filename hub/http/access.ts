@@ -43,6 +43,8 @@ export interface RouteRules {
   readonly changes?: readonly Topic[];
   /** Paths of a GET that make something: for people who go there and for programs, for nothing that a page loads by itself. */
   readonly by_visit?: RegExp;
+  /** A socket by which a browser is steered: recorded, unless it asks to watch. */
+  readonly takes_over?: true;
   /** `never`: no page of another origin, also of those that CORS allows. `extensions`: those of browsers' extensions too. */
   readonly origins?: "never" | "extensions";
 }
@@ -66,11 +68,11 @@ export function access(rules: RouteRules): MiddlewareHandler<HttpEnv> {
   return line;
 }
 
-/** The rules of the route that is to answer this call; null when there is none. */
-export function rulesOf(c: Context): RouteRules | null {
-  for (const { handler } of matchedRoutes(c)) {
+/** The route that is to answer this call: its rules, and its path as Hono writes it; null when there is none. */
+export function matchOf(c: Context): Omit<TableRow, "method"> | null {
+  for (const { handler, path } of matchedRoutes(c)) {
     const rules = declared.get(handler);
-    if (rules !== undefined) return rules;
+    if (rules !== undefined) return { rules, path };
   }
   return null;
 }

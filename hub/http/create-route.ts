@@ -36,10 +36,10 @@ export function createRoute<P extends string, R extends Config<P>>(
   config: R & RulesFor<R["method"]>,
 ): Described<R> {
   const { access: who, proof, until_password, admin_for, also, opens, ...others } = config;
-  const { owner, changes, by_visit, origins, ...rest } = others;
+  const { owner, changes, by_visit, takes_over, origins, ...rest } = others;
   const rules: RouteRules = {
     ...{ access: who, proof, until_password, admin_for, also, opens },
-    ...{ owner, changes, by_visit, origins },
+    ...{ owner, changes, by_visit, takes_over, origins },
   };
   const route = zodRoute({
     ...rest,

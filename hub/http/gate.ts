@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from "hono";
 import type { Changes } from "../changes.ts";
-import { type Owner, type RouteRules, rulesOf } from "./access.ts";
+import { matchOf, type Owner, type RouteRules } from "./access.ts";
 import { type AdmitDeps, admit } from "./admit.ts";
 import { NOBODY } from "./caller.ts";
 import type { HttpEnv } from "./env.ts";
@@ -24,7 +24,7 @@ const UNKNOWN: RouteRules = { access: "view" };
  */
 export const gate = (deps: GateDeps): MiddlewareHandler<HttpEnv> =>
   async function routeGate(c, next) {
-    const rules = rulesOf(c) ?? UNKNOWN;
+    const rules = matchOf(c)?.rules ?? UNKNOWN;
     c.set("caller", NOBODY);
     await refuseForeignOrigin(c, rules, deps.origins);
     await admit(c, rules, deps);

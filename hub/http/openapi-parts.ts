@@ -22,6 +22,10 @@ const REASONS = {
 } as const;
 export type FailStatus = keyof typeof REASONS;
 
+/** The same for any status. */
+export const reasonOf = (status: number): string =>
+  (REASONS as Record<number, string>)[status] ?? `Answered with ${status}`;
+
 type Fails<S extends FailStatus> = {
   [K in S]: { description: string; content: { "application/json": { schema: typeof ErrorBody } } };
 };

@@ -5,7 +5,7 @@ import { isUpgrade } from "./sockets.ts";
 
 /** Of a page of the hub's own origin, and of none: the address bar, a bookmark. Only a browser can say so. */
 const OWN_SITES = ["same-origin", "none"];
-const SAFE_METHODS = ["GET", "HEAD", "OPTIONS"];
+export const SAFE_METHODS = ["GET", "HEAD", "OPTIONS"];
 const EXTENSION = /^(chrome|moz|safari-web)-extension:\/\/[^/]+$/;
 
 export interface OriginRule {

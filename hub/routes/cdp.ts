@@ -11,6 +11,7 @@ const socket = createRoute({
   method: "get",
   path: "/sessions/{sid}/cdp",
   access: "operate",
+  takes_over: true,
   origins: "never",
   owner: "session",
   tags: ["sessions"],

@@ -47,6 +47,7 @@ const stream = createRoute({
   method: "get",
   path: "/sessions/{sid}/novnc/websockify",
   access: "capability",
+  takes_over: true,
   owner: "session",
   tags: ["sessions"],
   summary: "WebSocket: VNC byte stream of a session",

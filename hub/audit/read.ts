@@ -1,0 +1,70 @@
+import { isoTime } from "#shared/clock.ts";
+import { invalid } from "#shared/errors.ts";
+import type { AuditEntry, AuditPage, AuditQuery } from "#shared/schema/audit.ts";
+import type { AuditRow, Db } from "../db/types.ts";
+import type { AuditLog } from "./audit-log.ts";
+
+export interface AuditContext {
+  readonly db: Pick<Db, "audit">;
+  readonly audit: AuditLog;
+}
+
+const entryOf = (row: AuditRow): AuditEntry => ({
+  id: row.audit_id,
+  at: isoTime(row.at),
+  hub: row.hub,
+  caller: {
+    kind: row.caller_kind,
+    name: row.caller_name,
+    role: row.role,
+    token_id: row.token_id,
+  },
+  address: row.address,
+  method: row.method,
+  route: row.route,
+  path: row.path,
+  status: row.status,
+  error: row.error,
+  times: row.times,
+});
+
+const cursorOf = ({ at, audit_id }: AuditRow): string =>
+  Buffer.from(`${at} ${audit_id}`).toString("base64url");
+
+function parseCursor(cursor: string): { at: number; audit_id: number } {
+  const text = Buffer.from(cursor, "base64url").toString();
+  const [, at, audit_id] = /^(-?\d{1,15}) (\d{1,15})$/.exec(text) ?? [];
+  if (at === undefined || audit_id === undefined)
+    throw invalid(["query", "cursor"], "is not a cursor of this list");
+  return { at: Number(at), audit_id: Number(audit_id) };
+}
+
+/** `403`, or `4xx` for the whole class. */
+function statusesOf(status: string): { from: number; to: number } {
+  if (!/xx$/i.test(status)) return { from: Number(status), to: Number(status) };
+  const from = Number(status[0]) * 100;
+  return { from, to: from + 99 };
+}
+
+/** GET /audit: newest first, one page. @throws AppError invalid for a cursor of another list */
+export async function listAudit(
+  { db, audit }: AuditContext,
+  { cursor, since, until, status, ...query }: AuditQuery,
+): Promise<AuditPage> {
+  const rows = await db.audit.list({
+    ...query,
+    status: status === undefined ? undefined : statusesOf(status),
+    since: since === undefined ? undefined : Date.parse(since),
+    until: until === undefined ? undefined : Date.parse(until),
+    before: cursor === undefined ? undefined : parseCursor(cursor),
+    // One more tells whether there is another page.
+    limit: query.limit + 1,
+  });
+  const page = rows.slice(0, query.limit);
+  const last = page.at(-1);
+  return {
+    entries: page.map(entryOf),
+    next_cursor: rows.length > page.length && last ? cursorOf(last) : null,
+    dropped: audit.dropped,
+  };
+}
