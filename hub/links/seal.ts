@@ -47,9 +47,11 @@ export function sealLink(keys: LinkKeys, grant: LinkGrant): string {
   return `${sealed}.${sign(keys, sealed)}`;
 }
 
+export const looksSealed = (text: string): boolean => text.length <= MAX_LINK && LINK.test(text);
+
 /** Null for whatever was not sealed with these keys. */
 export function openSealed(keys: LinkKeys, text: string): LinkGrant | null {
-  if (text.length > MAX_LINK) return null;
+  if (!looksSealed(text)) return null;
   const [, sealed, signature] = LINK.exec(text) ?? [];
   if (sealed === undefined || signature === undefined) return null;
   if (!sameSecret(signature, sign(keys, sealed))) return null;

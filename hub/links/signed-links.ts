@@ -2,15 +2,20 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "#shared/clock.ts";
 import { AppError } from "#shared/errors.ts";
 import type { SettingsRepo } from "../db/library-types.ts";
-import { type LinkGrant, type LinkKeys, linkKeys, openSealed, sealLink } from "./seal.ts";
+import {
+  type LinkGrant,
+  type LinkKeys,
+  linkKeys,
+  looksSealed,
+  openSealed,
+  sealLink,
+} from "./seal.ts";
 
 /** Outside of the prefixes under which settings are listed; its value is answered to nobody. */
 const SECRET_KEY = "link_secret";
 const SECRET_BYTES = 32;
 /** A key that another hub has replaced counts no longer than this. */
 const FRESH_MS = 1_000;
-/** A link that another hub signed with a newer key is not refused for what was read before; this bounds the reads. */
-const REREAD_MS = 100;
 
 /** Signed links of all hubs over one database: each is made and judged with the same key. */
 export interface SignedLinks {
@@ -30,7 +35,6 @@ export interface SignedLinksDeps {
 
 export function createSignedLinks({ settings, clock }: SignedLinksDeps): SignedLinks {
   let known: { keys: LinkKeys; read_at: number } | null = null;
-  let reading: Promise<LinkKeys> | null = null;
 
   const remember = (secret: string): LinkKeys => {
     const keys = linkKeys(Buffer.from(secret, "base64url"));
@@ -47,19 +51,17 @@ export function createSignedLinks({ settings, clock }: SignedLinksDeps): SignedL
       throw new AppError("unavailable", "the key of signed links cannot be read");
     return remember(stored);
   };
-  const keysOf = async (fresh_ms: number): Promise<LinkKeys> => {
-    if (known && clock.monotonic() - known.read_at < fresh_ms) return known.keys;
-    reading ??= readKeys().finally(() => {
-      reading = null;
-    });
-    return reading;
-  };
+  const freshKeys = async (): Promise<LinkKeys> =>
+    known && clock.monotonic() - known.read_at < FRESH_MS ? known.keys : readKeys();
 
   return {
-    make: async (grant) => sealLink(await keysOf(FRESH_MS), grant),
+    make: async (grant) => sealLink(await freshKeys(), grant),
     read: async (text) => {
-      const grant =
-        openSealed(await keysOf(FRESH_MS), text) ?? openSealed(await keysOf(REREAD_MS), text);
+      const is_link = looksSealed(text);
+      // One that another hub has just signed with a newer key is not refused for what was read before.
+      const grant = is_link
+        ? (openSealed(await freshKeys(), text) ?? openSealed(await readKeys(), text))
+        : null;
       if (grant === null)
         throw new AppError(
           "forbidden",
