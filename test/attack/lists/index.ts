@@ -9,6 +9,7 @@ import {
   LANE_TO_HUB_WAYS,
 } from "./lane-to-hub.ts";
 import { SMUGGLING } from "./smuggled.ts";
+import { SYSTEM_CALLS } from "./system-calls.ts";
 
 /** Every list, in the order in which the README's table tells of them. */
 export const ATTACK_LISTS: readonly AttackList[] = [
@@ -21,4 +22,5 @@ export const ATTACK_LISTS: readonly AttackList[] = [
   IN_QUERIES,
   IN_BODIES,
   SMUGGLING,
+  SYSTEM_CALLS,
 ];
