@@ -212,7 +212,7 @@ test("§8 backup verify refuses every broken or hostile backup with the words of
   const bytes = readFileSync(whole);
   bytes[Math.floor(bytes.length / 2)] = (bytes[Math.floor(bytes.length / 2)] ?? 0) ^ 0xff;
   writeFileSync(flipped, bytes);
-  writeFileSync(at("manifest.json"), manifest.replace('"format":1', '"format":3'));
+  writeFileSync(at("manifest.json"), manifest.replace('"format":1', '"format":4'));
   const newer = await repack("newer.tar.gz");
   writeFileSync(at("plugins/one/plugin.json"), '{"slug":"two"}');
   const forged = await repack("forged.tar.gz");
