@@ -380,7 +380,7 @@ export const LAYERS: readonly Layer[] = [
   {
     name: "worker-start",
     files:
-      /^worker\/(services|start|start-pull|start-agent|start-update|finish-work|run-job|run-page|job-browser|late-uploads)\.ts$/,
+      /^worker\/(own-dirs|services|start|start-pull|start-agent|start-update|finish-work|run-job|run-page|job-browser|late-uploads)\.ts$/,
     may: [
       "shared",
       "worker-config",

@@ -1,6 +1,7 @@
 import { ConfigError } from "#shared/env.ts";
 import { createScope } from "#shared/scope.ts";
 import { parseHubUrl } from "./link/hub-url.ts";
+import { closeDataDir } from "./own-dirs.ts";
 import type { PullUpdate } from "./pipeline/pull.ts";
 import { shipLogs } from "./pipeline/ship-logs.ts";
 import { type RunningWorker, startWorker, type WorkerDeps } from "./start.ts";
@@ -19,6 +20,7 @@ import { startStallWatchdog } from "./update/watchdog.ts";
  */
 export async function startServices(deps: WorkerDeps): Promise<RunningWorker> {
   const { config, clock, log } = deps;
+  closeDataDir(config.data_dir, log);
   const base = config.pipeline.control_url ?? config.hub_url;
   if (base === null) return startChosen(deps);
   const shipped = shipLogs({

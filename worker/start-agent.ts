@@ -29,7 +29,7 @@ export async function startAgentService(deps: WorkerDeps): Promise<RunningWorker
   const scope = createScope(log);
   try {
     const dir = join(config.data_dir, "agent");
-    mkdirSync(dir, { recursive: true });
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
     scope.add("agent directory", await openDir(dir), (d) => d.close());
     const gpus = createGpuSampler({ clock, log, read: () => readGpus(agent.environment.PATH) });
     const running = await startAgent({

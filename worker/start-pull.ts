@@ -39,7 +39,7 @@ export async function startPull(
   const scope = createScope(log);
   try {
     const dir = join(data_dir, "pipeline");
-    mkdirSync(dir, { recursive: true });
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
     const { id } = scope.add("pipeline directory", await openDir(dir), (d) => d.close());
     const { tag } = scope.add("guardian of tasks", guardedTag(id, log), (g) => g.close());
     const load = createHostLoad({ data_dir, clock });

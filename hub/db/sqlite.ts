@@ -8,6 +8,7 @@ import { defineTables } from "#drizzle/tables.ts";
 import { ConfigError, UnavailableError } from "#shared/env.ts";
 import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
+import { OWN_FILE, tightenMode } from "#shared/own-dir.ts";
 import type { Conn, Look, RawRow, Statement } from "./conn.ts";
 import { type AppliedMigration, MIGRATIONS_TABLE, migrate } from "./migrate.ts";
 import { openSqliteQueue } from "./queue/sqlite.ts";
@@ -60,7 +61,7 @@ async function openMigrated(path: string, options: SqliteOptions) {
       prepareDir(file);
       unlock = await lockFile(Driver, file, lock_wait_ms);
       refuseHalfRestored(file);
-      makeFile(file);
+      makeFile(file, log);
     }
     client = openClient(Driver, file);
     await options.look?.(settingReader(client));
@@ -77,8 +78,19 @@ async function openMigrated(path: string, options: SqliteOptions) {
 }
 
 /** For this user alone; SQLite gives its WAL and its journal the permissions of the database. */
-function makeFile(file: string): void {
-  if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
+function makeFile(file: string, log: Log): void {
+  if (!existsSync(file)) closeSync(openSync(file, "a", OWN_FILE));
+  try {
+    const own = [file, `${file}-wal`, `${file}-shm`].filter((path) => existsSync(path));
+    const changed = own.map((path) => tightenMode(path, OWN_FILE)).filter((one) => one !== null);
+    if (changed.length > 0)
+      log.warn({ changed }, "others could read the database: it was closed to them");
+  } catch (err) {
+    log.warn(
+      { file, err: errorMessage(err) },
+      "the database may be open to other users: its permissions cannot be changed",
+    );
+  }
 }
 
 function prepareDir(file: string): void {

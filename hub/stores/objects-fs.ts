@@ -1,6 +1,8 @@
-import { mkdir, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
+import { mkdirSync, realpathSync } from "node:fs";
+import { readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { Log } from "#shared/log.ts";
+import { OWN_DIR, tightenMode } from "#shared/own-dir.ts";
 import { putBatch } from "./fs-batch.ts";
 import { streamFile } from "./fs-read.ts";
 import { createDirSync, makeDir } from "./fs-sync.ts";
@@ -18,10 +20,24 @@ const PROBE_BYTES = 256 * 1024;
 
 const isMissing = (err: unknown): boolean => ["ENOENT", "ENOTDIR"].includes(codeOf(err));
 
+/** Wherever it lies: what pages showed is nobody else's to read. Where another user owns it, that is theirs to say. */
+function closeStore(root: string, log: Log): void {
+  mkdirSync(root, { recursive: true, mode: OWN_DIR });
+  try {
+    const changed = tightenMode(realpathSync(root), OWN_DIR);
+    if (changed) log.warn({ changed }, "others could read the object store: it was closed to them");
+  } catch (err) {
+    log.warn(
+      { root, err: err instanceof Error ? err.message : err },
+      "the object store may be open to other users: its permissions cannot be changed",
+    );
+  }
+}
+
 /** The object store on disk: the object `a/b` is the file `<dir>/a/b`. */
 export async function openFsObjects(dir: string, { log }: { log: Log }): Promise<ObjectStore> {
   const root = resolve(dir);
-  await mkdir(root, { recursive: true, mode: 0o700 });
+  closeStore(root, log);
   const temp = await openTempDir(root, log);
   const syncDir = createDirSync();
   const pathOf = (key: string): string => join(root, ...keySegments(key));

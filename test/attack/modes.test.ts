@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -11,9 +12,15 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openDb } from "#hub/db/db.ts";
 import { openDataDir } from "#hub/stores/data-dir.ts";
 import { createLog, silentLog } from "#shared/log.ts";
+import { until } from "#test/support/fleet-process.ts";
 import { startTestHub } from "#test/support/hub.ts";
+import { freePort } from "#test/support/ports.ts";
+import { startProgram } from "#test/support/program.ts";
+
+const MAIN = join(import.meta.dir, "../../hub/main.ts");
 
 /** Cookies, logins and tokens lie in the data directory: other users of the machine read none of it. */
 
@@ -82,6 +89,55 @@ test("one that an earlier version made is closed at the start, once, and the log
     to: "0600",
   });
 });
+
+test("a database and a store of an earlier version that lie elsewhere are closed too, also behind a link", async () => {
+  const elsewhere = join(root, "elsewhere");
+  mkdirSync(join(elsewhere, "objects"), { recursive: true });
+  chmodSync(join(elsewhere, "objects"), 0o755);
+  const file = join(elsewhere, "hub.db");
+  await (await openDb(`sqlite:${file}`, { log: silentLog })).close();
+  chmodSync(file, 0o644);
+  symlinkSync(join(elsewhere, "objects"), join(root, "objects"));
+  const env = { SVC_DB_URL: `sqlite:${file}`, SVC_OBJECTS_URL: `file:${join(root, "objects")}` };
+  const hub = await startTestHub({ alone: true, env });
+  try {
+    expect([file, `${file}-wal`, join(elsewhere, "objects")].map(modeOf)).toEqual([
+      ...["600", "600", "700"],
+    ]);
+  } finally {
+    await hub.close();
+  }
+}, 60_000);
+
+test("a worker's data directory, and what it makes there, is for its user alone", async () => {
+  const before = process.umask(0);
+  const dir = join(root, "worker");
+  for (const path of ["", "profiles", "versions"]) {
+    mkdirSync(join(dir, path), { recursive: true });
+    chmodSync(join(dir, path), 0o755);
+  }
+  try {
+    const program = startProgram([process.execPath, MAIN, "worker"], {
+      env: {
+        ...{ SVC_DATA_DIR: dir, SVC_WORKER_ID: "w1" },
+        SVC_CONTROL_URL: `http://127.0.0.1:${freePort()}`,
+      },
+    });
+    await until("the worker to have its directory", 60_000, () =>
+      existsSync(join(dir, "pipeline/owner")),
+    );
+    program.kill("SIGTERM");
+    await program.exited;
+    const open = readdirSync(dir, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => [name, modeOf(join(dir, name))]);
+    expect(open).toEqual(expect.arrayContaining([["pipeline", "700"]]));
+    expect(open.filter(([, mode]) => mode !== "700")).toEqual([]);
+    expect(modeOf(dir)).toBe(process.getuid?.() === 0 ? "711" : "700");
+  } finally {
+    process.umask(before);
+  }
+}, 120_000);
 
 test("where lanes of another user lie below, that user gets through, and sees nothing", () => {
   const dir = openInstallation();

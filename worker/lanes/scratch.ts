@@ -1,12 +1,13 @@
 import { Database } from "bun:sqlite";
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { BrowserUser } from "#shared/browser-user.ts";
 import { errorMessage } from "#shared/errors.ts";
 import { newToken } from "#shared/ids.ts";
 import type { Log } from "#shared/log.ts";
+import { makeOwnDir, OWN_DIR, THROUGH_DIR } from "#shared/own-dir.ts";
 import { fitsSocketPath, type RunsRoot, removeTree } from "#worker/browser/dirs.ts";
 import { startGuardian } from "#worker/browser/guardian.ts";
 import { endStragglers } from "#worker/browser/kill.ts";
@@ -41,7 +42,8 @@ export async function openScratch(
   log: Log,
 ): Promise<Scratch> {
   const dir = join(data_dir, "lanes");
-  mkdirSync(dir, { recursive: true });
+  // The browser's account passes through it.
+  makeOwnDir(dir, user === null ? OWN_DIR : THROUGH_DIR);
   const unlock = lockDir(dir);
   try {
     const id = scratchId(dir);
@@ -52,8 +54,8 @@ export async function openScratch(
     };
     await endStragglers((tag) => tag.startsWith(`${id}:`));
     await removeRuns();
-    mkdirSync(runs.dir, { mode: 0o755 });
-    if (runs.tmp_dir !== null) mkdirSync(runs.tmp_dir, { mode: 0o755 });
+    for (const made of [runs.dir, runs.tmp_dir])
+      if (made !== null) makeOwnDir(made, user === null ? OWN_DIR : THROUGH_DIR);
     const { tag, close: endGuardian } = guardedTag(id, log);
     return {
       tag,

@@ -106,7 +106,7 @@ async function demandSigned(
 export async function checkFeedOnce(deps: FeedDeps, signal: AbortSignal): Promise<void> {
   const { dir, base, log, clock, updater } = deps;
   const release = await latestRelease(deps, signal);
-  await mkdir(dir, { recursive: true });
+  await mkdir(dir, { recursive: true, mode: 0o700 });
   const file = downloadPath(dir);
   try {
     const read = async (name: string): Promise<Buffer> => {

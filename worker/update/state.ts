@@ -50,7 +50,7 @@ export async function readState(dir: string, base: string, log: Log): Promise<Up
 
 /** In one step, and on the disk when it returns: whatever happens, a reader finds the state before or the one after. */
 export async function writeState(dir: string, state: UpdateState): Promise<void> {
-  await mkdir(dir, { recursive: true });
+  await mkdir(dir, { recursive: true, mode: 0o700 });
   const path = join(dir, UPDATE_STATE_FILE);
   const file = await open(`${path}.new`, "w", 0o600);
   try {

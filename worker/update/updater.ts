@@ -99,7 +99,7 @@ export function createUpdater(deps: UpdaterDeps): Updater {
 
   const fetchVersion = async (wanted: string): Promise<void> => {
     if (source === null) throw new UpdateRefused("no hub has offered it");
-    await mkdir(dir, { recursive: true });
+    await mkdir(dir, { recursive: true, mode: 0o700 });
     const archive = downloadPath(dir);
     try {
       const signal = stopping.signal;

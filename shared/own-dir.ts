@@ -1,0 +1,36 @@
+import { chmodSync, lstatSync, mkdirSync, realpathSync } from "node:fs";
+
+/** For one user alone. */
+export const OWN_DIR = 0o700;
+/** What another user may pass through, to what lies below, without seeing what is there. */
+export const THROUGH_DIR = 0o711;
+export const OWN_FILE = 0o600;
+
+const RIGHTS = 0o777;
+
+export interface ModeChange {
+  path: string;
+  /** Octal. */
+  from: string;
+  to: string;
+}
+
+const octal = (mode: number) => mode.toString(8).padStart(4, "0");
+
+/** Takes away what is not in `most`. @returns null when nothing is; links are not followed. */
+export function tightenMode(path: string, most: number): ModeChange | null {
+  const stat = lstatSync(path);
+  if (stat.isSymbolicLink()) return null;
+  const mode = stat.mode & RIGHTS;
+  const wanted = mode & most;
+  if (mode === wanted) return null;
+  chmodSync(path, wanted);
+  return { path, from: octal(mode), to: octal(wanted) };
+}
+
+/** Makes a directory, or takes from one that is there what is not in `most`. */
+export function makeOwnDir(path: string, most = OWN_DIR): ModeChange | null {
+  mkdirSync(path, { recursive: true, mode: most });
+  // Where the directory itself is a link, what it names is meant.
+  return tightenMode(realpathSync(path), most);
+}
