@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { createHash, generateKeyPairSync } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isOffer, isRelease, PROOF_HEADERS, publicKeyOf } from "#shared/update-proof.ts";
+import { addressOf, binaryRig } from "#test/support/binary.ts";
+import { makeRelease } from "../../scripts/release.ts";
+
+/** What `scripts/release` makes, and what a hub of it proves to its workers; the keys of a hub as its operator handles them. */
+
+const flotilla = binaryRig();
+const NONCE = "a-nonce-of-24-characters";
+let dir: string;
+let pem: string;
+let release: Awaited<ReturnType<typeof makeRelease>>;
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), "flotilla-release-"));
+  pem = generateKeyPairSync("ed25519")
+    .privateKey.export({ type: "pkcs8", format: "pem" })
+    .toString();
+  writeFileSync(join(dir, "release.key"), pem, { mode: 0o600 });
+  release = await makeRelease(join(dir, "release.key"), join(dir, "release"));
+}, 240_000);
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const serve = (data_dir: string, binary?: string) =>
+  flotilla.start(["hub", "--host", "127.0.0.1", "--port", "0", "--data-dir", data_dir], {
+    binary,
+    cwd: dir,
+  });
+
+async function ask(url: string) {
+  const answer = await fetch(`${url}/worker-source.tar.gz?for=${NONCE}`);
+  const sha256 = createHash("sha256")
+    .update(await answer.bytes())
+    .digest("hex");
+  return {
+    sha256,
+    of: (name: keyof typeof PROOF_HEADERS) => answer.headers.get(PROOF_HEADERS[name]),
+  };
+}
+
+test("a release is verified by hand, and its hub proves both the release and the offer", async () => {
+  const check =
+    "openssl pkeyutl -verify -pubin -inkey release.pub -rawin -in SHA256SUMS -sigfile SHA256SUMS.sig && sha256sum --check --ignore-missing SHA256SUMS";
+  expect(Bun.spawnSync(["sh", "-c", check], { cwd: release.dir }).exitCode).toBe(0);
+  const hub = serve(join(dir, "signed"), join(release.dir, "flotilla"));
+  const { sha256, of } = await ask(await addressOf(hub));
+  const archive = readFileSync(join(release.dir, "worker-source.tar.gz"));
+  expect(createHash("sha256").update(archive).digest("hex")).toBe(sha256);
+  const { version, released_at } = release;
+  expect(of("released_at")).toBe(released_at);
+  const key = publicKeyOf(pem);
+  expect(isRelease({ version, released_at, sha256 }, key, of("release") ?? "")).toBe(true);
+  const offer = { nonce: NONCE, version, sha256 };
+  expect(isOffer(offer, of("key") ?? "", of("offer") ?? "")).toBe(true);
+  expect(await flotilla.end(hub, "SIGTERM")).toBe(0);
+  expect(readFileSync(join(release.dir, "flotilla")).includes(pem.split("\n")[1] ?? "")).toBe(
+    false,
+  );
+}, 240_000);
+
+test("an unsigned build signs offers alone; doctor tells the keys, and secrets makes another one", async () => {
+  const data = join(dir, "unsigned");
+  const hub = serve(data);
+  const { of } = await ask(await addressOf(hub));
+  expect([of("released_at"), of("release")]).toEqual([null, null]);
+  const at = ["--data-dir", data];
+  expect(statSync(join(data, "secret.key")).mode & 0o777).toBe(0o600);
+  const busy = await flotilla.run(["secrets", "rotate", ...at]);
+  expect(busy.code).not.toBe(0);
+  expect(busy.stderr).toContain("in use by another hub");
+  expect(await flotilla.end(hub, "SIGTERM")).toBe(0);
+  const told = async () => {
+    const { stdout } = await flotilla.run(["doctor", "hub", "--json", ...at]);
+    const { checks } = JSON.parse(stdout) as { checks: { name: string; found: string }[] };
+    return checks.find(({ name }) => name === "secrets");
+  };
+  const before = await told();
+  expect(before).toMatchObject({ status: "ok", found: expect.stringContaining(of("key") ?? "-") });
+  expect((await flotilla.run(["secrets", "rotate", ...at])).code).toBe(0);
+  const after = await told();
+  expect(after).toMatchObject({ status: "ok", found: expect.stringContaining(of("key") ?? "-") });
+  expect(after?.found).not.toBe(before?.found);
+  expect((await flotilla.run(["secrets", "status", ...at])).stdout).toContain("is encrypted with");
+  const again = serve(data);
+  expect((await ask(await addressOf(again))).of("key")).toBe(of("key"));
+  expect(await flotilla.end(again, "SIGTERM")).toBe(0);
+}, 240_000);
