@@ -1,10 +1,23 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { errorMessage } from "#shared/errors.ts";
+import { builtRelease } from "#shared/release.ts";
+import { fingerprintOf } from "#shared/update-proof.ts";
+import { HUB_KEY_FILE } from "#worker/update/proof.ts";
 import { UPDATE_STATE_FILE, UpdateState, versionsDir } from "#worker/update/state.ts";
 import { type Check, type CheckDeps, ok, setting, warn } from "./check.ts";
 
 const name = "updates";
+
+/** By which keys updates are judged here. */
+async function trustOf(dir: string, env: CheckDeps["env"]): Promise<string> {
+  const release = builtRelease();
+  const build = release ? `build signed with ${fingerprintOf(release.key)}` : "unsigned build";
+  const named = setting(env, "SVC_UPDATE_KEY");
+  const kept = await readFile(join(dir, HUB_KEY_FILE), "utf8").catch(() => null);
+  const key = named ?? kept?.trim();
+  return `${build}, ${key ? `hub's key ${fingerprintOf(key)}` : "no hub's key is known yet"}`;
+}
 
 /** What became of the versions that the worker of this data directory was offered. */
 export async function checkOwnUpdates({ env }: CheckDeps): Promise<Check> {
@@ -14,7 +27,8 @@ export async function checkOwnUpdates({ env }: CheckDeps): Promise<Check> {
     if (err.code === "ENOENT" || err.code === "ENOTDIR") return null;
     throw err;
   });
-  if (text === null) return ok(name, "none was made here");
+  const trust = await trustOf(dir, env);
+  if (text === null) return ok(name, `none was made here; ${trust}`);
   let state: UpdateState;
   try {
     state = UpdateState.parse(JSON.parse(text));
@@ -27,7 +41,7 @@ export async function checkOwnUpdates({ env }: CheckDeps): Promise<Check> {
   }
   const { bad, current, base } = state;
   const runs = current === null ? `version ${base} of the program runs` : `version ${current} runs`;
-  if (bad === null) return ok(name, runs);
+  if (bad === null) return ok(name, `${runs}; ${trust}`);
   return warn(
     name,
     `version ${bad.version} failed here at ${bad.at}: ${bad.reason}; ${runs}`,
