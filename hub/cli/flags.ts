@@ -10,6 +10,7 @@ export const COMMANDS = [
   "engines",
   "cancel",
   "fleet",
+  "tokens",
   "submit",
   "queue",
   "runs",
@@ -253,6 +254,15 @@ export const COMMAND_FLAGS: Record<Command, Flag[]> = {
   engines: [...CLIENT, JSON_OUT],
   cancel: [...CLIENT, JSON_OUT],
   fleet: [...CLIENT, JSON_OUT],
+  tokens: [
+    ...CLIENT,
+    {
+      name: "expires",
+      value: "DURATION",
+      help: "how long a new token counts, such as 12h or 90d (until it is revoked)",
+    },
+    JSON_OUT,
+  ],
   submit: [
     ...CLIENT,
     {
@@ -343,6 +353,7 @@ export const COMMAND_WORDS: Record<Command, string[]> = {
     "status|pause-updates|resume-updates|approve|pin|drain|activate",
     "[VERSION|WORKER=VERSION|off|WORKER…]",
   ],
+  tokens: ["list|create|revoke", "[NAME|ID]", "[viewer|submitter|operator|admin]"],
   submit: ["SLUG", "[PK…]"],
   queue: ["SLUG"],
   runs: ["SLUG"],

@@ -21,6 +21,8 @@ const ABOUT: Record<Mode | Command, string> = {
   engines: "list the AI backends of the fleet",
   cancel: "cancel a job",
   fleet: "say how the workers' updates go; pause, approve or pin them; drain workers",
+  tokens:
+    "list, make and revoke tokens with roles; asks as SVC_API_TOKEN, or as SVC_ADMIN_PASSWORD",
   submit: "put tasks into a workload's queue",
   queue: "count the tasks of a workload",
   runs: "list the runs of a workload, newest first",

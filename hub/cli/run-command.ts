@@ -17,6 +17,7 @@ import {
 } from "./list-commands.ts";
 import { isPipelineCommand, runPipelineCommand } from "./pipeline.ts";
 import type { Terminal } from "./print.ts";
+import { runTokensCommand } from "./tokens.ts";
 
 const DEFAULT_HUB = "http://localhost:8000";
 
@@ -82,6 +83,8 @@ export async function runClientCommand(
             json,
           );
         return await runFleetCommand({ ...deps, env }, words, json);
+      case "tokens":
+        return await runTokensCommand({ ...deps, env }, words, flags.expires?.at(-1), json);
       case "cancel":
         return await runCancelCommand(deps, word, json);
     }

@@ -65,16 +65,31 @@ export async function requireAdmin(
   c: Context<HttpEnv>,
 ): Promise<void> {
   if (c.var.caller?.role === "admin") return;
-  try {
-    await admin.check(givenPassword(c), await whoseCount(c, "administrator", logins));
-    c.set("caller", ADMINISTRATOR);
-  } catch (err) {
-    if (
-      err instanceof AppError &&
-      err.kind === "unauthorized" &&
-      c.req.header("x-admin-password") !== undefined
-    )
-      throw new AppError(err.kind, err.detail, { headers: CHALLENGE, cause: err });
-    throw err;
-  }
+  const by_header = c.req.header("x-admin-password") !== undefined;
+  await checkPassword({ admin, logins }, c, givenPassword(c)).catch((err: unknown) => {
+    throw by_header ? withoutDialog(err) : err;
+  });
+  c.set("caller", ADMINISTRATOR);
 }
+
+/** The same for a password that is given in a body. @throws AppError as `AdminGate.check` does */
+export async function demandPassword(
+  deps: Parameters<typeof requireAdmin>[0],
+  c: Context<HttpEnv>,
+  password: string,
+): Promise<void> {
+  await checkPassword(deps, c, password).catch((err: unknown) => {
+    throw withoutDialog(err);
+  });
+}
+
+const checkPassword = async (
+  { admin, logins }: Parameters<typeof requireAdmin>[0],
+  c: Context<HttpEnv>,
+  password: string | null,
+): Promise<void> => admin.check(password, await whoseCount(c, "administrator", logins));
+
+const withoutDialog = (err: unknown): unknown =>
+  err instanceof AppError && err.kind === "unauthorized"
+    ? new AppError(err.kind, err.detail, { headers: CHALLENGE, cause: err })
+    : err;

@@ -13,7 +13,7 @@ import type { HttpEnv } from "../http/env.ts";
 import { jsonBodyLimit, KNOWN_COOKIE, SESSION_COOKIE, tokenRequired } from "../http/guards.ts";
 import { isSecure } from "../http/is-secure.ts";
 import type { App } from "../http/new-app.ts";
-import { type Administrator, whoseCount } from "../http/require-admin.ts";
+import { type Administrator, demandPassword, whoseCount } from "../http/require-admin.ts";
 
 export interface LoginDeps {
   readonly config: {
@@ -43,7 +43,7 @@ const cookieOptions = (c: C) =>
 
 /** What a browser is let in with: its own wrong answers slow it down, whatever others behind its router do. */
 export function loginRoutes(app: App, deps: LoginDeps): void {
-  const { config, admin, tokens, logins, throttle } = deps;
+  const { config, tokens, logins, throttle } = deps;
   const isOpen = () => config.api_token === null && !tokens.exist;
 
   const byToken = async (c: C, token: string): Promise<Caller> => {
@@ -62,7 +62,7 @@ export function loginRoutes(app: App, deps: LoginDeps): void {
     return caller;
   };
   const byPassword = async (c: C, password: string): Promise<Caller> => {
-    await admin.check(password, await whoseCount(c, "administrator", logins));
+    await demandPassword(deps, c, password);
     return ADMINISTRATOR;
   };
   const byCode = async (code: string): Promise<Caller> => {
@@ -94,6 +94,8 @@ export function loginRoutes(app: App, deps: LoginDeps): void {
         : code !== undefined
           ? await byCode(code)
           : await byToken(c, token);
+    // For what is recorded of this call.
+    c.set("caller", { ...caller, kind: "session" });
     const opened = await logins.open(caller);
     await end(c);
     const expires = new Date(opened.expires_at);

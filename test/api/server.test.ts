@@ -225,6 +225,10 @@ test("/docs and its files come from the program itself, /openapi.json lists ever
       "GET /settings",
       "PATCH /settings",
       ...["GET /tokens", "POST /tokens", "DELETE /tokens/{id}"],
+      ...["GET /audit", "POST /links", "DELETE /links"],
+      ...["", "websockify", "cdp", "cdp/json/version", "assets.json", "assets/{name}"].map(
+        (what) => `GET /links/{link}/${what}`,
+      ),
       "GET /jobs/{id}/attempts",
       "GET /jobs/{id}/attempts/{n}",
       "DELETE /hosts/{host}",

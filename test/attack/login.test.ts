@@ -95,6 +95,13 @@ test("another password or SVC_API_TOKEN ends the sessions of the one before", as
       expect(await kindOf(cookie, logins(token, password))).toBeUndefined();
 });
 
+test("a wrong password opens no dialog of the browser's own, which would keep the page waiting", async () => {
+  await start();
+  const { status, headers } = await login({ password: "wrong" });
+  expect(status).toBe(401);
+  expect(headers.get("www-authenticate")).toStartWith("X-Admin-Password");
+});
+
 test("pages of another origin log nobody in or out", async () => {
   await start({ SVC_API_TOKEN: TOKEN });
   const foreign = { origin: "http://evil.test", "sec-fetch-site": "cross-site" };

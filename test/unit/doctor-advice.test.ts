@@ -13,6 +13,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createHubClient } from "#hub/cli/hub-client.ts";
+import { checkAccess } from "#hub/commands/doctor/access.ts";
 import { checkBodies } from "#hub/commands/doctor/bodies.ts";
 import type { Check } from "#hub/commands/doctor/check.ts";
 import { checkDatabase } from "#hub/commands/doctor/database.ts";
@@ -139,6 +140,29 @@ test("the health of the hub that runs here is told in its own words, also a cont
   });
   const none = await checkOwnHealth({ port: freePort(), host: "127.0.0.1", tls: null });
   expect(none).toMatchObject({ status: "ok", found: "it does not run here now" });
+});
+
+test("a server that asks nobody for a token, or its workers for no secret, is told as that", async () => {
+  let status = 200;
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: () => Response.json({}, { status }),
+  });
+  const at = { port: Number(server.port), host: "127.0.0.1", tls: null };
+  const check = (api_token: string | null, worker_secret: string | null) =>
+    checkAccess({ ...at, api_token, worker_secret });
+  expect(await check(null, null)).toMatchObject({
+    ...{ status: "warn", advice: expect.stringContaining("flotilla tokens create") },
+  });
+  status = 401;
+  expect(await check(null, null)).toMatchObject({
+    ...{ status: "warn", advice: expect.stringContaining("WORKER_SECRET") },
+  });
+  expect(await check(null, "secret")).toMatchObject({ status: "ok" });
+  expect(await check("short", "secret")).toMatchObject({ status: "warn" });
+  await server.stop(true);
+  expect(await check(null, null)).toMatchObject({ status: "ok" });
 });
 
 test("a SQLite file that is damaged, no database or not to be written is told as that, and stays as it is", async () => {

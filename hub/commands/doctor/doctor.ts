@@ -7,6 +7,7 @@ import { loadHubConfig } from "../../config.ts";
 import { isS3 } from "../backup/places.ts";
 import { ROLES, type Role } from "../install/roles.ts";
 import type { CommandDeps } from "../migrate.ts";
+import { checkAccess } from "./access.ts";
 import { checkBodies } from "./bodies.ts";
 import { checkBrowser, checkDisplay, checkScripts } from "./browser.ts";
 import { checkCertificate } from "./certificate.ts";
@@ -88,6 +89,7 @@ async function checkServer(deps: CheckDeps, role: "hub" | "control"): Promise<Ch
     told("port", () => checkServerPort(config.port, config.host)),
     ...(config.tls === null ? [] : [told("certificate", async () => checkCertificate(names))]),
     told("health", () => checkOwnHealth(config)),
+    told("tokens", () => checkAccess(config)),
     told("disk", () => checkDisk(deps)),
     told("database", () => checkDatabase(config)),
     ...(redis_url === null ? [] : [told("redis", () => checkRedis(redis_url))]),

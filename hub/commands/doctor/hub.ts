@@ -88,26 +88,27 @@ export const degradedOf = ({ degraded }: HealthBody) =>
 /** On the loopback, by an address that the certificate is not for. */
 const OWN = { tls: { rejectUnauthorized: false } };
 
-/** Of the hub or control plane that runs here on its port, where one does: what it says of itself. */
-export async function checkOwnHealth({
-  port,
-  host,
-  tls,
-}: Pick<HubConfig, "port" | "host" | "tls">): Promise<Check> {
-  const name = "health";
+type OwnPlace = Pick<HubConfig, "port" | "host" | "tls">;
+
+/** Asks the hub or control plane that runs here on its port, without a token; null when none does. */
+export function askOwn({ port, host, tls }: OwnPlace, path: string): Promise<Response | null> {
   const at = /^(0\.0\.0\.0|::|)$/.test(host) ? "127.0.0.1" : host;
+  const url = `${tls ? "https" : "http"}://${at.includes(":") ? `[${at}]` : at}:${port}${path}`;
+  return fetch(url, { ...OWN, signal: AbortSignal.timeout(HUB_MS) }).catch(() => null);
+}
+
+/** Of the hub or control plane that runs here on its port, where one does: what it says of itself. */
+export async function checkOwnHealth(config: OwnPlace): Promise<Check> {
+  const name = "health";
   for (const path of ["/health", "/api/v1/health"]) {
-    const url = `${tls ? "https" : "http"}://${at.includes(":") ? `[${at}]` : at}:${port}${path}`;
-    const answer = await fetch(url, { ...OWN, signal: AbortSignal.timeout(HUB_MS) }).catch(
-      () => null,
-    );
+    const answer = await askOwn(config, path);
     const body = (await answer?.json().catch(() => null)) as HealthBody | null | undefined;
     if (answer === null || !body || typeof body.version !== "string") continue;
     const worst = degradedOf(body);
     if (worst.length > 0)
       return fail(name, worst.map(({ found }) => found).join("; "), worst[0]?.advice ?? LOG);
-    if (!answer.ok) return fail(name, `${url} answers ${answer.status}`, LOG);
-    return ok(name, `${url}: nothing is degraded`);
+    if (!answer.ok) return fail(name, `${answer.url} answers ${answer.status}`, LOG);
+    return ok(name, `${answer.url}: nothing is degraded`);
   }
   return ok(name, "it does not run here now");
 }

@@ -4,6 +4,7 @@ import "@mantine/spotlight/styles.css";
 import "./app.css";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
+import { login, lookWho } from "./lib/http.ts";
 import { styleNonce } from "./lib/info.ts";
 import { startLive } from "./lib/live.ts";
 import { queryClient } from "./lib/query.ts";
@@ -18,8 +19,18 @@ export * from "./parts/in-most-pages.ts";
 /** The page's file was asked for with this one; where it is late the shell is shown first. */
 const PAGE_FILE_MS = 100;
 
+/** The link that dev mode prints; its code is of no more use, and gone from the address. */
+async function enter(): Promise<void> {
+  const code = /^#login=([\w-]+)$/.exec(location.hash)?.[1];
+  if (code === undefined) return void lookWho().catch(() => {});
+  history.replaceState(null, "", location.pathname);
+  // Used before, or too old: then the page asks as it always does.
+  if ((await login({ code }).catch(() => "unreachable")) !== null) await lookWho().catch(() => {});
+}
+
 const root = document.getElementById("app");
 if (root) {
+  await enter();
   startLive(queryClient);
   const late = new Promise((resolve) => setTimeout(resolve, PAGE_FILE_MS));
   // The page itself shows that its file does not come.

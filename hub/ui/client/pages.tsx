@@ -9,6 +9,7 @@ import {
   IconDeviceDesktop,
   IconFileText,
   IconGauge,
+  IconKey,
   IconList,
   IconPlug,
   IconRocket,
@@ -221,6 +222,13 @@ const ALL: PageEntry[] = [
     part: "pipeline",
     nav: { icon: IconSettings, words: "administrator llm test" },
     file: pageFile(() => import("./pipeline/settings.tsx")),
+  },
+  {
+    path: "/ui/tokens",
+    title: "Tokens",
+    part: "pipeline",
+    nav: { icon: IconKey, words: "roles access login api revoke" },
+    file: pageFile(() => import("./pipeline/tokens.tsx")),
   },
 ];
 

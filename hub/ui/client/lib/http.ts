@@ -1,4 +1,4 @@
-import { adminPassword, askLogin, type LoginKind, setAdminPassword } from "./logins.ts";
+import { askLogin, type LoginKind, loginStore, setWho, type WhoIAm } from "./logins.ts";
 
 /** A rule that a field of a request breaks, as the API names it (design/api.md). */
 export interface Issue {
@@ -74,7 +74,11 @@ async function bodyOf(response: Response): Promise<unknown> {
   }
 }
 
-function loginWanted(response: Response): LoginKind | null {
+/** The gate says which role is missing (hub/http/admit.ts). */
+const NEEDS_ADMIN = /^this needs a token of the role admin/;
+
+function loginWanted(response: Response, error: ApiError): LoginKind | null {
+  if (response.status === 403) return NEEDS_ADMIN.test(error.message) ? "admin" : null;
   if (response.status !== 401) return null;
   const challenge = response.headers.get("www-authenticate") ?? "";
   if (challenge.startsWith("Bearer")) return "token";
@@ -90,7 +94,7 @@ async function send(method: string, path: string, call: Call): Promise<Response>
       headers: {
         accept: "application/json",
         // Its presence alone keeps the browser's own password dialog away.
-        "x-admin-password": adminPassword(),
+        "x-admin-password": "",
         ...(json === undefined ? {} : { "content-type": "application/json" }),
         ...headers,
       },
@@ -105,29 +109,44 @@ async function send(method: string, path: string, call: Call): Promise<Response>
   }
 }
 
-async function login(kind: LoginKind, secret: string): Promise<boolean> {
-  if (kind === "admin") {
-    setAdminPassword(secret);
-    return true;
-  }
-  return (await send("POST", "/ui/login", { json: { token: secret } })).ok;
+/** Who this browser is now; what is shown follows from it. */
+export async function lookWho(): Promise<void> {
+  const response = await send("GET", "/ui/caller", {});
+  setWho(response.ok ? ((await bodyOf(response)) as WhoIAm) : null);
+}
+
+/** Gives this browser a session of its own. @returns null, or what the server said against it */
+export async function login(
+  given: { token: string } | { password: string } | { code: string },
+): Promise<string | null> {
+  const response = await send("POST", "/ui/login", { json: given });
+  if (!response.ok) return errorOf(response.status, await bodyOf(response)).message;
+  await lookWho();
+  // A call that was refused before asks for nothing any more.
+  loginStore.get()?.answer("in");
+  return null;
+}
+
+/** Ends it. */
+export async function logout(): Promise<void> {
+  await send("POST", "/ui/logout", {});
+  await lookWho();
 }
 
 /** A 2xx answer as it comes; asks for a login where the server wants one. @throws ApiError */
 export async function open(method: string, path: string, call: Call = {}): Promise<Response> {
-  let wrong = false;
+  let wrong: string | null = null;
   for (;;) {
     const response = await send(method, path, call);
     if (response.ok) return response;
-    const kind = loginWanted(response);
-    if (kind === null) throw errorOf(response.status, await bodyOf(response));
-    wrong ||= kind === "admin" && adminPassword() !== "";
-    const secret = await askLogin(kind, wrong);
-    if (secret === null) {
-      if (kind === "admin") setAdminPassword("");
-      throw errorOf(response.status, await bodyOf(response));
-    }
-    wrong = !(await login(kind, secret));
+    const error = errorOf(response.status, await bodyOf(response));
+    const kind = loginWanted(response, error);
+    if (kind === null) throw error;
+    const given = await askLogin(kind, wrong);
+    if (given === null) throw error;
+    if (given === "in") continue;
+    const { secret } = given;
+    wrong = await login(given.kind === "admin" ? { password: secret } : { token: secret });
   }
 }
 

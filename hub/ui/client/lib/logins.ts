@@ -1,12 +1,19 @@
-/** Who a call may be made by: `token` is SVC_API_TOKEN, `admin` the administrator's password. */
+/** What is asked for: `token` is one with a role, or SVC_API_TOKEN; `admin` the administrator's password. */
 export type LoginKind = "token" | "admin";
 
 export interface LoginAsked {
   kind: LoginKind;
-  /** The last answer was wrong. */
-  wrong: boolean;
-  /** Null: the person does not want to. */
-  answer(secret: string | null): void;
+  /** What the server said of the last answer; null before there was one. */
+  wrong: string | null;
+  /** Null: the person does not want to; `in`: the browser was let in meanwhile. */
+  answer(given: LoginAnswer): void;
+}
+
+export type LoginAnswer = LoginGiven | "in" | null;
+/** The password opens what a token opens. */
+export interface LoginGiven {
+  kind: LoginKind;
+  secret: string;
 }
 
 let asked: LoginAsked | null = null;
@@ -25,20 +32,20 @@ export const loginStore = {
   },
 };
 
-const waiting = new Map<LoginKind, Promise<string | null>>();
+const waiting = new Map<LoginKind, Promise<LoginAnswer>>();
 
 /** Asks the person; calls that are refused at the same time share one question. */
-export function askLogin(kind: LoginKind, wrong: boolean): Promise<string | null> {
+export function askLogin(kind: LoginKind, wrong: string | null): Promise<LoginAnswer> {
   const there = waiting.get(kind);
   if (there !== undefined) return there;
-  const promise = new Promise<string | null>((resolve) => {
+  const promise = new Promise<LoginAnswer>((resolve) => {
     set({
       kind,
       wrong,
-      answer: (secret) => {
+      answer: (given) => {
         waiting.delete(kind);
         set(null);
-        resolve(secret);
+        resolve(given);
       },
     });
   });
@@ -46,11 +53,22 @@ export function askLogin(kind: LoginKind, wrong: boolean): Promise<string | null
   return promise;
 }
 
-/** The administrator's password: kept by this page alone and gone with it. */
-let password = "";
-export const adminPassword = (): string => password;
-export function setAdminPassword(next: string): void {
-  password = next;
+/** Who this browser is at the server: `GET /ui/caller`. */
+export interface WhoIAm {
+  kind: string;
+  name: string | null;
+  role: string | null;
+  /** Nobody is asked for a token. */
+  open: boolean;
+  /** A token is asked for, and workers join without a secret. */
+  workers_open: boolean;
+}
+
+let who: WhoIAm | null = null;
+/** Null until the server has said it. */
+export const whoAmI = (): WhoIAm | null => who;
+export function setWho(next: WhoIAm | null): void {
+  who = next;
   for (const heard of listeners) heard();
 }
-export const isAdmin = (): boolean => password !== "";
+export const isAdmin = (): boolean => who?.role === "admin";

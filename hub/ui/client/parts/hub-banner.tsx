@@ -1,6 +1,9 @@
-import { Alert, Box, Stack, Text } from "@mantine/core";
+import { Alert, Anchor, Box, Stack, Text } from "@mantine/core";
+import { useSyncExternalStore } from "react";
+import { Link } from "wouter";
 import type { Degraded, Health, Stopping } from "#shared/schema/health.ts";
 import { info } from "../lib/info.ts";
+import { loginStore, whoAmI } from "../lib/logins.ts";
 import { useGet } from "../lib/query.ts";
 
 const PART: Record<Degraded["part"], string> = {
@@ -17,14 +20,42 @@ const waitsFor = ({ jobs, sessions, left_s }: Stopping): string =>
     ? "Nothing runs here any more."
     : `It waits for ${count(jobs, "job")} and ${count(sessions, "session")}, for ${left_s} s at most; what still runs then goes on at its worker.`;
 
+/** That anybody may do anything here. */
+function OpenNote() {
+  const who = useSyncExternalStore(loginStore.subscribe, whoAmI);
+  if (who?.open)
+    return (
+      <Alert color="yellow" title="This server is open" role="status" mb="md" py="xs">
+        <Text size="sm">
+          Nobody is asked for a token: whoever reaches it may steer its browsers and run commands at
+          its workers.{" "}
+          <Anchor component={Link} href="/ui/tokens" size="sm" c="inherit" underline="always">
+            Make a token
+          </Anchor>{" "}
+          to close it.
+        </Text>
+      </Alert>
+    );
+  if (!who?.workers_open) return null;
+  return (
+    <Alert color="yellow" title="Workers join without a secret" role="status" mb="md" py="xs">
+      <Text size="sm">
+        People are asked for a token, workers for nothing: set WORKER_SECRET at the hubs and the
+        workers.
+      </Text>
+    </Alert>
+  );
+}
+
 /** That the hub is stopping, and what of it does not work; nothing while all is well. */
 export function HubBanner() {
   const path = info.fleet ? "/health" : "/api/v1/health";
   const { data } = useGet<Pick<Health, "degraded"> & Partial<Pick<Health, "stopping">>>(path);
-  if (!data) return null;
+  if (!data) return <OpenNote />;
   const { degraded, stopping } = data;
   return (
     <Box component="section" aria-label="Hub">
+      <OpenNote />
       {stopping && (
         <Alert
           color="orange"

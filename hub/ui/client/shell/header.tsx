@@ -2,6 +2,7 @@ import {
   ActionIcon,
   Anchor,
   Badge,
+  Box,
   Burger,
   Button,
   Group,
@@ -12,18 +13,37 @@ import {
   useMantineColorScheme,
 } from "@mantine/core";
 import { spotlight } from "@mantine/spotlight";
-import { IconMoon, IconSearch, IconSun } from "@tabler/icons-react";
+import { IconLogout, IconMoon, IconSearch, IconSun } from "@tabler/icons-react";
 import { useSyncExternalStore } from "react";
 import { Link } from "wouter";
+import { logout } from "../lib/http.ts";
 import { info } from "../lib/info.ts";
 import { isLive, subscribeLive } from "../lib/live.ts";
-import { isAdmin, loginStore, setAdminPassword } from "../lib/logins.ts";
+import { loginStore, type WhoIAm, whoAmI } from "../lib/logins.ts";
+import { queryClient } from "../lib/query.ts";
+
+function Leave({ who: { name, role } }: { who: WhoIAm }) {
+  const label = role === "admin" && name === "admin" ? "Leave administrator" : "Log out";
+  const leave = () => void logout().then(() => queryClient.invalidateQueries());
+  return (
+    <Tooltip label={role === null ? "Logged in with SVC_API_TOKEN" : `${name}, role ${role}`}>
+      <Box>
+        <Button size="xs" variant="light" visibleFrom="sm" onClick={leave}>
+          {label}
+        </Button>
+        <ActionIcon variant="light" hiddenFrom="sm" aria-label={label} onClick={leave}>
+          <IconLogout size={16} />
+        </ActionIcon>
+      </Box>
+    </Tooltip>
+  );
+}
 
 export function Header({ opened, toggle }: { opened: boolean; toggle: () => void }) {
   const { setColorScheme } = useMantineColorScheme();
   const dark = useComputedColorScheme("light") === "dark";
   const live = useSyncExternalStore(subscribeLive, isLive);
-  const admin = useSyncExternalStore(loginStore.subscribe, isAdmin);
+  const who = useSyncExternalStore(loginStore.subscribe, whoAmI);
   return (
     <Group h="100%" px="md" justify="space-between" wrap="nowrap">
       <Group gap="sm" wrap="nowrap">
@@ -55,11 +75,7 @@ export function Header({ opened, toggle }: { opened: boolean; toggle: () => void
         <ActionIcon variant="default" hiddenFrom="sm" aria-label="Go to" onClick={spotlight.open}>
           <IconSearch size={16} />
         </ActionIcon>
-        {admin && (
-          <Button size="xs" variant="light" onClick={() => setAdminPassword("")}>
-            Leave administrator
-          </Button>
-        )}
+        {who?.kind === "session" && <Leave who={who} />}
         <Tooltip
           label={live ? "Changes are shown as they happen" : "Asks the server every few seconds"}
         >
