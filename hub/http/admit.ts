@@ -64,7 +64,7 @@ export async function admit(c: C, rules: RouteRules, deps: AdmitDeps): Promise<v
         throw new AppError("unauthorized", "bad worker secret");
       return c.set("caller", WORKER);
     default:
-      c.set("caller", await identify(c, deps));
+      await know(c, deps);
       return rules.access === "admin" ? demandAdmin(c, rules, deps) : demandRole(c, rules, deps);
   }
 }
@@ -86,16 +86,28 @@ async function demandLink(
 const asksForToken = ({ secrets, tokens }: AdmitDeps): boolean =>
   secrets.api_token !== null || tokens.exist;
 
+/** Says who calls, and how to ask later whether that still counts: a socket lives longer than its handshake. */
+async function know(c: C, deps: AdmitDeps): Promise<void> {
+  const shown = { bearer: bearerOf(c), cookie: getCookie(c, SESSION_COOKIE) };
+  const caller = await identify(shown, deps);
+  c.set("caller", caller);
+  if (caller.kind === "token" || caller.kind === "session")
+    c.set("still", async () => (await identify(shown, deps)).kind !== "nobody");
+}
+
+interface Shown {
+  readonly bearer: string | null;
+  readonly cookie: string | undefined;
+}
+
 /** `Authorization: Bearer`, or the session of a browser. Who shows neither costs no look into the database. */
-async function identify(c: C, deps: AdmitDeps): Promise<Caller> {
+async function identify({ bearer, cookie }: Shown, deps: AdmitDeps): Promise<Caller> {
   const { secrets, tokens, logins } = deps;
-  const bearer = bearerOf(c);
   if (bearer !== null) {
     if (secrets.api_token !== null && sameSecret(bearer, secrets.api_token)) return API_TOKEN;
     const caller = await tokens.callerOf(bearer);
     if (caller !== null) return caller;
   } else {
-    const cookie = getCookie(c, SESSION_COOKIE);
     const caller = cookie === undefined ? null : await logins.callerOf(cookie);
     if (caller !== null) return caller;
   }

@@ -9,6 +9,8 @@ export interface HttpEnv {
   Variables: {
     /** Set by the gate, before anything else of a route; also of a call that it refuses. */
     caller: Caller;
+    /** Whether what a token or a session let in would be let in now; absent where nothing ends. */
+    still?: () => Promise<boolean>;
     /** Set by the gate: what the signed link of this call opens. */
     link?: LinkGrant;
   };

@@ -47,6 +47,37 @@ export function requireUpgrade(c: Context): void {
   if (!isUpgrade(c)) throw new HTTPException(426, { message: "this is a WebSocket endpoint" });
 }
 
+/** How soon a socket ends after the token or the session that opened it: revoked, expired or logged out. */
+const LOOK_MS = 2_000;
+/** 4000 and the status with which a new one would be refused. */
+const LOGGED_OUT = { code: 4401, reason: "its token or login does not count any more" };
+
+function endingWithLogin(handlers: SocketHandlers, still: () => Promise<boolean>): SocketHandlers {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let closed = false;
+  const look = (socket: Socket) => {
+    timer = setTimeout(async () => {
+      // While the database does not answer nobody is cut off.
+      const holds = await still().catch(() => true);
+      if (closed) return;
+      if (holds) look(socket);
+      else socket.close(LOGGED_OUT.code, LOGGED_OUT.reason);
+    }, LOOK_MS);
+  };
+  return {
+    ...handlers,
+    open: (socket) => {
+      handlers.open?.(socket);
+      if (!closed) look(socket);
+    },
+    close: (socket, code, reason) => {
+      closed = true;
+      clearTimeout(timer);
+      handlers.close?.(socket, code, reason);
+    },
+  };
+}
+
 /**
  * Turns the request into a WebSocket. `protocol`: the subprotocol that was agreed on.
  * @throws HTTPException 426 when it did not ask for one.
@@ -59,7 +90,9 @@ export function upgrade(
   requireUpgrade(c);
   const headers: Record<string, string> =
     protocol === null ? {} : { "Sec-WebSocket-Protocol": protocol };
-  if (!c.env.server?.upgrade(c.req.raw, { data: handlers, headers }))
+  const { still } = c.var;
+  const data = still === undefined ? handlers : endingWithLogin(handlers, still);
+  if (!c.env.server?.upgrade(c.req.raw, { data, headers }))
     throw new HTTPException(400, { message: "not a WebSocket handshake" });
   // Bun has taken the connection; the value only has to be a Response for Hono.
   return new Response(null);

@@ -102,6 +102,7 @@ export function uiRoutes(deps: UiDeps, options: UiOptions) {
    */
   app.get("/ui/changes", access({ access: "view" }), (c) => {
     const encoder = new TextEncoder();
+    const { still } = c.var;
     let end = () => {};
     const body = new ReadableStream<Uint8Array>(
       {
@@ -113,6 +114,11 @@ export function uiRoutes(deps: UiDeps, options: UiOptions) {
           const ping = setTimeout(function again() {
             send(": still here\n\n");
             ping.refresh();
+            // As of sockets: who is let in no more is told nothing more.
+            void still?.().then(
+              (holds) => holds || stop(),
+              () => {},
+            );
           }, PING_MS);
           const unlisten = changes.listen((topics) =>
             send(`event: changed\ndata: ${JSON.stringify({ topics })}\n\n`),

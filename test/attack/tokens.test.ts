@@ -137,6 +137,31 @@ test("a revoked token stops at every hub, and the last admin's cannot be revoked
   expect((await revoke(admin.token_id)).status).toBe(204);
 });
 
+test("a socket ends with the token or the login that opened it", async () => {
+  await start({ SVC_ADMIN_PASSWORD: PASSWORD });
+  const viewer = await make("viewer", password);
+  await call("POST", "/jobs", password, { url: "http://site.test/page" });
+  const { body } = await call("GET", "/jobs", bearer(viewer.token));
+  const url = `${hub.url.replace("http", "ws")}/jobs/${body.jobs[0].job_id}/events`;
+  const login = await hub.call("POST", "/ui/login", { token: viewer.token });
+  const cookie = login.headers.getSetCookie()[0]?.split(";", 1)[0] ?? "";
+  const sockets = [bearer(viewer.token), { cookie }].map((headers) => {
+    const socket = new WebSocket(url, { headers } as never);
+    const opened = new Promise<void>((done) => {
+      socket.onopen = () => done();
+    });
+    const code = new Promise<number>((done) => {
+      socket.onclose = (event) => done(event.code);
+    });
+    return { opened, code };
+  });
+  await Promise.all(sockets.map(({ opened }) => opened));
+  await call("DELETE", `/tokens/${viewer.token_id}`, password);
+  // With the last token gone the LAN is open, and nobody is logged out of it.
+  await make("viewer", password);
+  expect(await Promise.all(sockets.map(({ code }) => code))).toEqual([4401, 4401]);
+});
+
 test("an expired token opens nothing, and leaves the LAN closed", async () => {
   await start({ SVC_ADMIN_PASSWORD: PASSWORD });
   const { token } = await make("admin", password, { expires_in_s: 1 });
