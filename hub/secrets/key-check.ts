@@ -73,6 +73,13 @@ export async function loadKeys(
   return { keys: followKeyFile(path, opened.keys, clock), made: opened.made };
 }
 
+/** Everything is encrypted with the first key by now: the others need not be in the file any more. */
+export async function adoptFirst(settings: Settings, keys: Keyring, now: number): Promise<void> {
+  const stored = readCheck(await settings.get(KEY_CHECK));
+  if (stored !== null && stored.key_id !== keys.first.id)
+    await settings.set(KEY_CHECK, checkFor(keys), now);
+}
+
 /**
  * Writes down which key the database is encrypted with. Of hubs that start together with different keys one does, and the
  * others are refused. @throws ConfigError

@@ -3,6 +3,7 @@ import { errorMessage } from "#shared/errors.ts";
 import type { Log } from "#shared/log.ts";
 import type { Db } from "../db/types.ts";
 import { type ConvertDeps, type Converted, convertSecrets } from "./convert.ts";
+import { adoptFirst } from "./key-check.ts";
 
 /** A start rewrites no database that is larger: it would be busy with that instead of its work. */
 const MAX_SCRUB_BYTES = 64 * 1024 ** 2;
@@ -18,7 +19,9 @@ async function sealOnce(deps: Deps, signal: AbortSignal): Promise<void> {
   const { db, log } = deps;
   const done: Converted = await convertSecrets({ ...deps, signal }, "seal");
   const { cookies, profiles, proxies, unreadable } = done;
-  if (unreadable.cookies + unreadable.profiles + unreadable.proxies > 0)
+  if (unreadable.cookies + unreadable.profiles + unreadable.proxies === 0)
+    await adoptFirst(db.settings, deps.keys, deps.clock.now());
+  else
     log.error(
       { unreadable },
       "some cookies, profiles or logins of proxies are encrypted with keys that are not in SVC_SECRET_KEY_FILE: add them to it, or run flotilla secrets forget",

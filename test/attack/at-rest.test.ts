@@ -19,7 +19,7 @@ import type { LinkGrant } from "#hub/links/seal.ts";
 import { hostForJob } from "#hub/registries/hosts.ts";
 import { profileKey } from "#hub/registries/profiles.ts";
 import { convertSecrets } from "#hub/secrets/convert.ts";
-import { readKeyFile } from "#hub/secrets/key-file.ts";
+import { addKey, readKeyFile, replaceKeys } from "#hub/secrets/key-file.ts";
 import { followKeyFile } from "#hub/secrets/keyring.ts";
 import { systemClock } from "#shared/clock.ts";
 import { startTestHub, type TestHub } from "#test/support/hub.ts";
@@ -295,6 +295,22 @@ describe("SQLite", () => {
     await expect(hub.restart()).rejects.toThrow(/^SVC_SECRET_KEY_FILE: .* holds key/);
     writeFileSync(path, lines.join("\n"));
     await hub.restart();
+  }, 180_000);
+
+  test("a key that was put first by hand encrypts everything at the next start, and the older one may go", async () => {
+    const hub = await start();
+    await logIn(hub);
+    await hub.stop();
+    const path = hub.ctx.config.secret_key_file;
+    const [first] = addKey(path);
+    await hub.restart();
+    await untilSealed(hub);
+    const check = () => hub.ctx.db.settings.get("secret_key_check") as Promise<{ key_id: string }>;
+    while ((await check()).key_id !== first?.id) await Bun.sleep(20);
+    await hub.stop();
+    replaceKeys(path, first ? [first] : []);
+    await hub.restart();
+    await expectLoggedIn(hub);
   }, 180_000);
 
   test("a backup has the key when it is asked to; a restore without it says which is missing", async () => {
