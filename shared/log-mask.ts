@@ -1,10 +1,13 @@
 import { hideCredentials, MASK } from "./hide-credentials.ts";
+import { TOKEN_PREFIX } from "./secret.ts";
 
 /** Shorter ones would hide ordinary words. */
 const MIN_SECRET = 6;
 const MAX_DEPTH = 8;
 const SECRET_NAME =
   /pass(word|wd|phrase)?$|secret|token$|authorization|cookies?$|api[-_]?key$|private[-_]?key|credentials?$/i;
+
+const ROLE_TOKEN = new RegExp(`${TOKEN_PREFIX}[A-Za-z0-9_-]{43}`, "g");
 
 /** Hides secrets in what leaves the process as a log. */
 export interface LogMask {
@@ -25,7 +28,8 @@ export function createLogMask(secrets: readonly (string | null)[]): LogMask {
     // A longer one may hold a shorter one.
     .sort((a, b) => b.length - a.length);
   const text = (raw: string): string => {
-    let masked = hideCredentials(raw);
+    // Tokens with roles are known by their shape alone: the hub has nothing but their hashes.
+    let masked = hideCredentials(raw).replace(ROLE_TOKEN, MASK);
     for (const secret of hidden) masked = masked.replaceAll(secret, MASK);
     return masked;
   };

@@ -68,4 +68,8 @@ test("a worker that knows the token needs nothing more, and hubs with one token 
   expect(secretOf({ SVC_API_TOKEN: "another" })).not.toBe(worker_secret);
   expect(secretOf({ SVC_API_TOKEN: TOKEN, WORKER_SECRET: "own" })).toBe("own");
   expect(secretOf({})).toBeNull();
+  // A token with a role is one of many: no secret is made of it, and it is not the installation's own.
+  const role_token = `flt_${"x".repeat(43)}`;
+  expect(loadWorkerConfig({ SVC_API_TOKEN: role_token }, {}).worker_secret).toBeNull();
+  expect(() => loadHubConfig({ SVC_API_TOKEN: role_token })).toThrow("SVC_API_TOKEN");
 });

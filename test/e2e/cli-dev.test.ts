@@ -165,3 +165,37 @@ test("-o writes what the browser downloaded", async () => {
     "flotilla",
   );
 }, 90_000);
+
+test("where a token is asked for dev mode stays one command: its link logs the owner in once, and its own job runs", async () => {
+  const post = (url: string, path: string, body: object, headers = {}) =>
+    fetch(url + path, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify(body),
+    });
+  const first = startDev();
+  const url = await urlOf(first);
+  await first.says("Ctrl-C", 20_000);
+  expect(first.stdout).not.toContain("#login=");
+  const [, password = ""] = /user admin, password (\S+)/.exec(first.stdout) ?? [];
+  const made = await post(...([url, "/tokens", { name: "me", role: "admin" }] as const), {
+    "x-admin-password": password,
+  });
+  expect(made.status).toBe(201);
+  first.kill("SIGTERM");
+  await first.exited;
+
+  const second = startDev("--fetch", `${site.url}page`);
+  const again = await urlOf(second);
+  await second.says("Ctrl-C", 20_000);
+  expect((await fetch(`${again}/jobs`)).status).toBe(401);
+  const [, code = ""] = /#login=([\w-]+)$/m.exec(second.stdout) ?? [];
+  const login = await post(again, "/ui/login", { code });
+  expect(login.status).toBe(204);
+  expect((await post(again, "/ui/login", { code })).status).toBe(401);
+  const [cookie = ""] = login.headers.getSetCookie().map((line) => line.split(";", 1)[0] ?? "");
+  expect((await fetch(`${again}/tokens`, { headers: { cookie } })).status).toBe(200);
+  await second.says("serving on", 90_000);
+  const jobs = await fetch(`${again}/jobs`, { headers: { cookie } });
+  expect(await jobs.json()).toMatchObject({ jobs: [{ status: "completed" }] });
+});

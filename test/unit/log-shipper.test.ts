@@ -192,6 +192,14 @@ describe("§4.6 shipping of logs", () => {
     await shipper.stop();
   });
 
+  test("tokens with roles are masked by their shape, wherever they stand", () => {
+    const token = `flt_${"aB3-_".repeat(8)}xyz`;
+    const mask = createLogMask([]);
+    expect(mask.text(`curl -H 'authorization: Bearer ${token}'`)).not.toContain(token);
+    expect(mask.text(`/jobs?token=${token}&limit=5`)).toBe("/jobs?token=***&limit=5");
+    expect(mask.text("flt_short")).toBe("flt_short");
+  });
+
   test("a mask bounds the depth it looks into", () => {
     let deep: unknown = "end";
     for (const _ of times(50)) deep = [deep];

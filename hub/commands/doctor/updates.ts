@@ -13,6 +13,8 @@ export async function checkUpdates({
   const name = "worker updates";
   const client = createHubClient(`http://127.0.0.1:${port}`, api_token ?? undefined);
   const answer = await client.call("GET", "/api/v1/updates", undefined, HUB_MS).catch(() => null);
+  if (answer?.status === 401)
+    return ok(name, "not asked: the hub asks for a token, and SVC_API_TOKEN is none here");
   if (answer?.status !== 200)
     return ok(name, "not asked: no hub of this version answers on this machine");
   const { state, detail, target, workers } = answer.body as FleetUpdates;
