@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
 import { checkSecrets } from "#hub/commands/doctor/secrets.ts";
+import { isEncrypted } from "#hub/commands/install/encrypted.ts";
 import { runOperatorCommand } from "#hub/commands/run.ts";
 import type { LinkGrant } from "#hub/links/seal.ts";
 import { hostForJob } from "#hub/registries/hosts.ts";
@@ -226,7 +227,10 @@ describe("SQLite", () => {
 
   test("what an earlier version stored is encrypted at the start, and none of it stays in the files", async () => {
     const hub = await start();
+    expect(await isEncrypted({ SVC_DB_URL: hub.ctx.config.db_url })).toBe(true);
     await makeOld(hub);
+    // What a rollback to a version that knows of no keys looks at.
+    expect(await isEncrypted({ SVC_DB_URL: hub.ctx.config.db_url })).toBe(false);
     expect(holders(hub.root).length).toBeGreaterThan(1);
     await hub.restart();
     await untilSealed(hub);

@@ -1,5 +1,6 @@
 import { EXIT } from "../../cli/exit.ts";
 import { CommandRefused } from "../refused.ts";
+import { refuseEncrypted } from "./encrypted.ts";
 import { readEnvText } from "./env-file.ts";
 import { exists, healthyOf, previousOf, readText, replaceExecutable, sameFile } from "./files.ts";
 import type { InstallDeps } from "./install.ts";
@@ -42,6 +43,7 @@ export async function runRollback(words: string[], deps: InstallDeps): Promise<n
   if (!system.is_root)
     throw new CommandRefused(`rollback needs root: sudo flotilla rollback ${words.join(" ")}`);
   await refuseUnread(system, previous, version, all);
+  await refuseEncrypted(system, previous, version, wanted);
   const healthy = healthyOf(path);
   await replaceExecutable(previous, path, (await exists(healthy)) ? healthy : null);
   terminal.out(`${path} is version ${version} again\n`);
