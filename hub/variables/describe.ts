@@ -1,9 +1,8 @@
-import { hideCredentials, MASK } from "#shared/hide-credentials.ts";
 import type { GatheredVariables, Origin } from "#shared/variable-sources.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
 import type { Mode } from "../cli/flags.ts";
 import { loadHubConfig } from "../config.ts";
-import { secrecyOf, shapeOf, type VariableSchema } from "./known.ts";
+import { shapeOf, shownValue, type VariableSchema } from "./known.ts";
 
 /** A variable as a person is shown it. */
 export interface VariableLine extends Origin {
@@ -49,12 +48,6 @@ function derivedDefaults(mode: Mode, env: GatheredVariables["env"]): Record<stri
   }
 }
 
-function mask(name: string, value: string): string {
-  const secrecy = secrecyOf(name);
-  if (secrecy === "whole") return MASK;
-  return hideCredentials(value);
-}
-
 /** Every variable of the mode by name: its effective value and where that comes from. */
 export function describeVariables(mode: Mode, { env, origins }: GatheredVariables): VariableLine[] {
   const derived = derivedDefaults(mode, env);
@@ -65,13 +58,13 @@ export function describeVariables(mode: Mode, { env, origins }: GatheredVariable
       if (given !== undefined)
         return {
           name,
-          value: mask(name, given),
+          value: shownValue(name, given),
           ...(origins.get(name) ?? { from: "environment", file: null }),
         };
       const value = derived[name] ?? spellDefault(name, schema);
       return {
         name,
-        value: value === null ? null : mask(name, value),
+        value: value === null ? null : shownValue(name, value),
         from: "default",
         file: null,
       };

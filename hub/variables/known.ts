@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { hideCredentials, MASK } from "#shared/hide-credentials.ts";
 import { WorkerEnv } from "#worker/config.ts";
 import type { Mode } from "../cli/flags.ts";
 import { HubEnv } from "../config.ts";
@@ -37,6 +38,15 @@ export const isReloadable = (mode: Mode, name: string): boolean =>
 /** `whole`: the value is never shown; `in_url`: it is a URL, shown without its password; null: it is no secret. */
 export const secrecyOf = (name: string): "whole" | "in_url" | null =>
   ALIASES.includes(name) ? "whole" : (metaOf(name).secret ?? null);
+
+/** The value as it may be shown, without what is secret in it. */
+export function shownValue(name: string, value: string): string {
+  const secrecy = secrecyOf(name);
+  if (secrecy === "whole") return MASK;
+  // A proxy may be written without a scheme, and then only its @ tells that there is a password.
+  if (secrecy === "in_url" && !value.includes("://") && value.includes("@")) return MASK;
+  return hideCredentials(value);
+}
 
 export const KNOWN: ReadonlySet<string> = new Set([
   ...Object.keys(SHAPES),

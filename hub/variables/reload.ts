@@ -1,9 +1,8 @@
 import type { EnvSource } from "#shared/env.ts";
-import { hideCredentials, MASK } from "#shared/hide-credentials.ts";
 import type { WorkerConfig } from "#worker/config.ts";
 import type { Mode } from "../cli/flags.ts";
 import type { HubConfig } from "../config.ts";
-import { isReloadable, secrecyOf, shapeOf } from "./known.ts";
+import { isReloadable, shapeOf, shownValue } from "./known.ts";
 import {
   type ConfigSources,
   gatherConfig,
@@ -31,7 +30,7 @@ export interface Reloader<C> {
 
 function shown(name: string, value: string | undefined): string {
   if (value === undefined) return "unset";
-  return secrecyOf(name) === "whole" ? MASK : hideCredentials(value);
+  return shownValue(name, value);
 }
 
 /**

@@ -284,12 +284,16 @@ describe("variables as they are shown", () => {
   const lines = (mode: "hub" | "worker", env: EnvSource) =>
     new Map(describeVariables(mode, gatherConfig({ env })).map((line) => [line.name, line]));
 
+  const IN_URL = /_(URL|PROXY)$/;
+
   test("no secret is shown, whole or in a URL", () => {
     const env = Object.fromEntries(
-      SECRETS.map((name) => [name, name.endsWith("_URL") ? `x://u:hunter2@h/${name}` : "hunter2"]),
+      SECRETS.map((name) => [name, IN_URL.test(name) ? `x://u:hunter2@h/${name}` : "hunter2"]),
     );
     for (const mode of ["hub", "worker"] as const)
       expect(JSON.stringify([...lines(mode, env).values()])).not.toContain("hunter2");
+    const proxy = { SVC_PROXY: "u:hunter2@proxy:3128" };
+    expect(lines("worker", proxy).get("SVC_PROXY")?.value).toBe("***");
     expect(lines("hub", env).get("SVC_API_TOKEN")?.value).toBe("***");
     expect(lines("hub", { SVC_DB_URL: "postgres://u:hunter2@h/db" }).get("SVC_DB_URL")?.value).toBe(
       "postgres://***@h/db",
