@@ -183,6 +183,24 @@ const SHOTS: Shot[] = [
   page("pull-workers", "/ui/pull-workers"),
   page("load", "/ui/load"),
   page("flow", "/ui/flow", true),
+  {
+    name: "audit",
+    path: () => "/ui/audit",
+    prepare: async ({ page }) => {
+      await page.getByLabel("Administrator's password").fill(rig.admin_password);
+      await page.getByRole("button", { name: "Log in" }).click();
+      await page.getByRole("table", { name: "Audit log" }).waitFor();
+    },
+  },
+  {
+    name: "share",
+    path: ({ session_id }) => `/ui/sessions/${session_id}`,
+    prepare: async ({ page }) => {
+      await page.getByRole("button", { name: "Share the viewer by a link" }).click();
+      await page.getByRole("button", { name: "Make a link" }).click();
+      await page.getByLabel("Link", { exact: true }).waitFor();
+    },
+  },
   ...["plugins", "agents", "logs", "deploys", "settings"].map((name) => page(name, `/ui/${name}`)),
 ];
 

@@ -20,6 +20,8 @@ const ABOUT: Record<Mode | Command, string> = {
   workers: "list workers and their lanes",
   engines: "list the AI backends of the fleet",
   cancel: "cancel a job",
+  link: "share one viewer, CDP socket or asset for a time by a signed link; end all links",
+  audit: "say who changed what, newest first",
   fleet: "say how the workers' updates go; pause, approve or pin them; drain workers",
   tokens:
     "list, make and revoke tokens with roles; asks as SVC_API_TOKEN, or as SVC_ADMIN_PASSWORD",

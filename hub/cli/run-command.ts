@@ -9,6 +9,7 @@ import type { ClientCommand } from "./flags.ts";
 import { runFleetCommand } from "./fleet.ts";
 import { isDrainWord, runDrain } from "./fleet-drain.ts";
 import { createHubClient, HubUnreachable } from "./hub-client.ts";
+import { runAuditCommand, runLinkCommand } from "./links-and-audit.ts";
 import {
   runCancelCommand,
   runEnginesCommand,
@@ -85,6 +86,15 @@ export async function runClientCommand(
         return await runFleetCommand({ ...deps, env }, words, json);
       case "tokens":
         return await runTokensCommand({ ...deps, env }, words, flags.expires?.at(-1), json);
+      case "link": {
+        const given = { mode: flags.mode?.at(-1), expires: flags.expires?.at(-1) };
+        return await runLinkCommand({ ...deps, env }, words, given, json);
+      }
+      case "audit": {
+        const names = ["who", "method", "route", "status", "since", "until", "limit"];
+        const filter = Object.fromEntries(names.map((name) => [name, flags[name]?.at(-1)]));
+        return await runAuditCommand({ ...deps, env }, filter, json);
+      }
       case "cancel":
         return await runCancelCommand(deps, word, json);
     }

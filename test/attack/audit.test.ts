@@ -1,4 +1,7 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createAuditLog } from "#hub/audit/audit-log.ts";
 import type { HubMode } from "#hub/config.ts";
 import type { NewAuditRow } from "#hub/db/types.ts";
@@ -11,12 +14,15 @@ import { createFakeClock } from "#test/support/fake-clock.ts";
 import { startFakeScreen } from "#test/support/fake-screen.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
 import { openSessionAt, openSocketAt } from "#test/support/live-session.ts";
+import { freePort } from "#test/support/ports.ts";
+import { startProgram } from "#test/support/program.ts";
 import { testServers } from "#test/support/test-servers.ts";
 
 /** The audit log: every call that changes something leaves one entry, whoever made it, and none tells a secret. */
 
 setDefaultTimeout(300_000);
 
+const MAIN = join(import.meta.dir, "../../hub/main.ts");
 const TOKEN = "t0ken-of-the-test";
 const PASSWORD = "password-of-the-test";
 const SECRET = "secret-of-the-test";
@@ -298,6 +304,40 @@ describe("who reads it, and for how long", () => {
       expect(await entries(hub, () => true, {})).toHaveLength(300);
     } finally {
       await hub.close();
+    }
+  });
+
+  test("a process that is killed loses the last batch at most", async () => {
+    const dir = mkdtempSync(join(tmpdir(), "flotilla-audit-"));
+    const port = freePort();
+    const start = async () => {
+      const program = startProgram([process.execPath, MAIN, "control"], {
+        env: { SVC_HOST: "127.0.0.1", SVC_PORT: String(port), SVC_DATA_DIR: dir },
+      });
+      await program.says("control plane started", 60_000);
+      return program;
+    };
+    const call = async (method: string, path: string) => {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method });
+      return {
+        status: answer.status,
+        body: (await answer.json().catch(() => null)) as { entries: AuditEntry[] } | null,
+      };
+    };
+    let program = await start();
+    try {
+      for (let n = 0; n < 20; n += 1) await call("DELETE", `/api/v1/workloads/none-${n}`);
+      const count = async () => (await call("GET", "/audit?limit=1000")).body?.entries.length ?? 0;
+      while ((await count()) < 20) await Bun.sleep(100);
+      await call("DELETE", "/api/v1/workloads/last");
+      program.kill("SIGKILL");
+      await program.exited;
+      program = await start();
+      expect([20, 21]).toContain(await count());
+    } finally {
+      program.kill("SIGKILL");
+      await program.exited;
+      rmSync(dir, { recursive: true, force: true });
     }
   });
 

@@ -41,6 +41,51 @@ eachDialect((open) => {
     });
   });
 
+  describe("the audit log", () => {
+    const call = {
+      ...({ caller_kind: "open", caller_name: null, role: null, token_id: null } as const),
+      ...{ hub: "h/1", address: "::1", method: "POST", route: "/jobs", path: "/jobs" },
+      ...{ status: 200, error: null, times: 1 },
+    };
+    test("of more rows than one statement holds, also of one moment, pages tell each once, newest first", async () => {
+      const db = await open();
+      await db.audit.append([]);
+      await db.audit.append(
+        times(1_250).map((i) => ({ ...call, at: Math.floor(i / 10), path: `/${i}` })),
+      );
+      const seen: string[] = [];
+      let before: { at: number; audit_id: number } | undefined;
+      for (;;) {
+        const page = await db.audit.list({ limit: 400, before });
+        seen.push(...page.map(({ path }) => path));
+        if (page.length < 400) break;
+        before = page.at(-1);
+      }
+      expect(seen).toEqual(times(1_250).map((i) => `/${1_249 - i}`));
+    });
+
+    test("filters narrow it, and the oldest are deleted so many at a time", async () => {
+      const db = await open();
+      await db.audit.append([
+        { ...call, at: 1, caller_kind: "token", caller_name: "ci", role: "operator" },
+        { ...call, at: 2, method: "DELETE", route: null, status: 404 },
+        { ...call, at: 3, address: "10.0.0.9", status: 401 },
+      ]);
+      const found = async (filter: object) =>
+        (await db.audit.list({ limit: 10, ...filter })).map(({ at }) => at);
+      expect(await found({ who: "ci" })).toEqual([1]);
+      expect(await found({ who: "token" })).toEqual([1]);
+      expect(await found({ who: "10.0.0.9" })).toEqual([3]);
+      expect(await found({ method: "DELETE" })).toEqual([2]);
+      expect(await found({ route: "/jobs", since: 2 })).toEqual([3]);
+      expect(await found({ status: { from: 400, to: 499 }, until: 3 })).toEqual([2]);
+      expect(await db.audit.deleteBefore(3, 1)).toBe(1);
+      expect(await found({})).toEqual([3, 2]);
+      expect(await db.audit.deleteBefore(3, 10)).toBe(1);
+      expect(await db.audit.deleteBefore(3, 10)).toBe(0);
+    });
+  });
+
   describe("§4.6 service logs", () => {
     test("are listed newest first and filtered by host, service, level, time and text", async () => {
       const db = await open();

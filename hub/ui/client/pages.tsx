@@ -9,6 +9,7 @@ import {
   IconDeviceDesktop,
   IconFileText,
   IconGauge,
+  IconHistory,
   IconKey,
   IconList,
   IconPlug,
@@ -208,6 +209,13 @@ const ALL: PageEntry[] = [
     part: "pipeline",
     nav: { icon: IconFileText, key: "s", words: "tail errors" },
     file: pageFile(() => import("./pipeline/logs.tsx")),
+  },
+  {
+    path: "/ui/audit",
+    title: "Audit log",
+    part: "pipeline",
+    nav: { icon: IconHistory, words: "who changed security refused calls" },
+    file: pageFile(() => import("./pipeline/audit.tsx")),
   },
   {
     path: "/ui/deploys",

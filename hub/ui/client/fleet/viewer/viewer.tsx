@@ -6,6 +6,7 @@ import { tellError } from "../../lib/query.ts";
 import { Copy } from "../../parts/copy.tsx";
 import { ErrorNote, Loading } from "../../parts/states.tsx";
 import { cdpAddress, viewerAddress } from "./addresses.ts";
+import { ShareViewer } from "./share.tsx";
 import { hasEnded, useSession } from "./use-session.ts";
 
 interface ViewerProps {
@@ -76,6 +77,7 @@ export function Viewer({ sid, height, takeOver = false, ended, children }: Viewe
           label="Copy the CDP address"
           icon={IconCode}
         />
+        <ShareViewer sid={sid} />
         {typeof children === "function" ? children(query.data) : children}
       </Group>
       <Box ref={screen} className="viewer-screen" style={{ height }}>
