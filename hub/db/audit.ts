@@ -1,11 +1,32 @@
 import { and, asc, desc, eq, gte, inArray, lt, lte, or } from "drizzle-orm";
+import { cleanJson } from "#drizzle/clean.ts";
 import type { Conn } from "./conn.ts";
-import type { AuditFilter, AuditRepo, AuditRow } from "./types.ts";
+import type { AuditFilter, AuditRepo, AuditRow, NewAuditRow } from "./types.ts";
 
-/** Thirteen values a row; both dialects take 32,000 in one statement. */
+/** Of one statement, so that SQLite's only writer is soon free again. */
 const MAX_ROWS = 500;
 
-export function auditRepo({ q, t: { audit } }: Conn): AuditRepo {
+const COLUMNS = [
+  ...["at", "hub", "caller_kind", "caller_name", "role", "token_id", "address"],
+  ...["method", "route", "path", "status", "error", "times"],
+] as const satisfies (keyof NewAuditRow)[];
+const NUMBERS: readonly string[] = ["at", "status", "times"];
+const NAMES = COLUMNS.map((name) => `"${name}"`).join(", ");
+
+/**
+ * The rows as one parameter. Every call that changes something leaves a row: built by Drizzle, value by value, one took
+ * 25 to 40 µs of the process' time, and so does it 3 to 5.
+ */
+const INSERT = {
+  sqlite: `insert into "audit" (${NAMES}) select ${COLUMNS.map(
+    (_, i) => `json_extract(value, '$[${i}]')`,
+  ).join(", ")} from json_each(?)`,
+  postgres: `insert into "audit" (${NAMES}) select ${COLUMNS.map((name, i) =>
+    NUMBERS.includes(name) ? `(r->>${i})::bigint` : `r->>${i}`,
+  ).join(", ")} from jsonb_array_elements($1::text::jsonb) with ordinality as e(r, n) order by n`,
+} as const;
+
+export function auditRepo({ q, t: { audit }, atomic, dialect }: Conn): AuditRepo {
   const matching = ({ who, method, route, status, since, until, before }: AuditFilter) =>
     and(
       who === undefined
@@ -30,8 +51,11 @@ export function auditRepo({ q, t: { audit } }: Conn): AuditRepo {
     );
   return {
     append: async (rows) => {
-      for (let at = 0; at < rows.length; at += MAX_ROWS)
-        await q.insert(audit).values(rows.slice(at, at + MAX_ROWS));
+      for (let at = 0; at < rows.length; at += MAX_ROWS) {
+        const piece = rows.slice(at, at + MAX_ROWS);
+        const json = cleanJson(piece.map((row) => COLUMNS.map((name) => row[name])));
+        await atomic([{ toSQL: () => ({ sql: INSERT[dialect], params: [json] }) }]);
+      }
     },
     list: (filter) =>
       q

@@ -64,6 +64,25 @@ eachDialect((open) => {
       expect(seen).toEqual(times(1_250).map((i) => `/${1_249 - i}`));
     });
 
+    test("any text is stored, and null stays null", async () => {
+      const db = await open();
+      await db.audit.append([
+        {
+          ...call,
+          at: 1,
+          path: "/\u0000'\"\\ü\ud800",
+          caller_name: "$1 ?",
+          error: null,
+          route: null,
+        },
+      ]);
+      const [row] = await db.audit.list({ limit: 1 });
+      expect(row).toEqual({
+        ...{ ...call, audit_id: expect.any(Number), at: 1, caller_name: "$1 ?", route: null },
+        path: "/\ufffd'\"\\ü\ufffd",
+      });
+    });
+
     test("filters narrow it, and the oldest are deleted so many at a time", async () => {
       const db = await open();
       await db.audit.append([
