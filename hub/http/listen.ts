@@ -107,7 +107,7 @@ export function listen(
       development: false,
       // Bun's default outside development: a second hub would silently share the port.
       reusePort: false,
-      websocket,
+      websocket: { ...websocket, idleTimeout: idle_timeout_s },
     });
   let server: ReturnType<typeof serve>;
   try {
