@@ -1,4 +1,4 @@
-import { lchown, rm, writeFile } from "node:fs/promises";
+import { chmod, lchown, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import type { BrowserUser } from "#shared/browser-user.ts";
@@ -120,6 +120,7 @@ async function spawnBrowser(options: LaunchOptions): Promise<Spawned> {
   const { dirs } = options;
   try {
     const authority = await placeAuthority(options);
+    const stand_ins = await placeStandIns(dirs.root);
     return await spawnTagged({
       program: options.program,
       args: browserFlags({
@@ -135,6 +136,7 @@ async function spawnBrowser(options: LaunchOptions): Promise<Spawned> {
         XDG_CACHE_HOME: dirs.tmp,
         // Stops the search for a session bus, which may start one that outlives the browser.
         DBUS_SESSION_BUS_ADDRESS: "disabled:",
+        PATH: `${stand_ins}:${options.environment.PATH ?? ""}`,
         ...(options.display === null ? {} : { DISPLAY: options.display }),
         ...(authority === null ? {} : { XAUTHORITY: authority }),
       },
@@ -147,6 +149,21 @@ async function spawnBrowser(options: LaunchOptions): Promise<Spawned> {
     await removeRunDirs(dirs);
     throw new BrowserStartError(errorMessage(err), "");
   }
+}
+
+/** What Chromium on Linux starts for addresses that are not its own: mailto: at once, others after a question. */
+const STARTED_BY_CHROMIUM = [
+  ...["xdg-open", "xdg-email", "xdg-settings", "xdg-mime", "xdg-desktop-menu", "xdg-icon-resource"],
+];
+
+/** A directory for the front of PATH in which these programs do nothing: no page starts one of the machine's. */
+async function placeStandIns(root: string): Promise<string> {
+  const dir = join(root, "stand-ins");
+  await rm(dir, { recursive: true, force: true });
+  await mkdir(dir);
+  await chmod(dir, 0o755);
+  for (const name of STARTED_BY_CHROMIUM) await symlink("/bin/false", join(dir, name));
+  return dir;
 }
 
 /** Writes it where the browser's user finds it, and nobody else. */
