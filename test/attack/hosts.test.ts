@@ -3,8 +3,10 @@ import { hostname } from "node:os";
 import type { HubMode } from "#hub/config.ts";
 import { machineNames } from "#hub/http/own-names.ts";
 import { type Attacked, attack, attackAll, startAttacked } from "#test/support/attack-calls.ts";
+import { attempting } from "#test/support/attempts.ts";
 import { startCluster } from "#test/support/cluster.ts";
 import { testServers } from "#test/support/test-servers.ts";
+import { FOREIGN_HOSTS, HOSTS } from "./lists/callers.ts";
 
 /** DNS rebinding: a page whose own name leads to the server speaks to it as its own origin; only its Host tells it apart. */
 
@@ -50,24 +52,11 @@ test("addresses, localhost, the machine's names and that of PUBLIC_BASE_URL are 
     ...["fleet.example", "Fleet.Example:443", "hub-1.example"],
   ])
     expect({ host, is: await asked(host) }).toEqual({ host, is: 200 });
-  for (const host of [
-    ...[
-      "evil.example",
-      "fleet.example.evil.example",
-      "127.0.0.1.evil.example",
-      "localhost.evil.example",
-    ],
-    ...[
-      "evillocalhost",
-      "0x7f000001",
-      "2130706433",
-      "127.1",
-      "sub.fleet.example",
-      "xn--n3h.example",
-    ],
-    `${hostname()}.evil.example`,
-  ])
+  const tried = attempting(HOSTS);
+  for (const [i, host] of FOREIGN_HOSTS.entries()) {
     expect({ host, is: await asked(host) }).toEqual({ host, is: "host" });
+    tried.refused(HOSTS.attempts[i] ?? "");
+  }
 });
 
 test("SVC_ALLOWED_HOSTS adds names, and * allows any", async () => {

@@ -1,7 +1,9 @@
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { TableRow } from "#hub/http/access.ts";
 import { type Attacked, attack, attackAll, startAttacked } from "#test/support/attack-calls.ts";
+import { attempting } from "#test/support/attempts.ts";
 import type { TestHub } from "#test/support/hub.ts";
+import { FOREIGN_PAGES, ORIGINS } from "./lists/callers.ts";
 
 /** Pages of other origins: what they make a browser send is refused on every route that changes something, and on sockets. */
 
@@ -16,6 +18,7 @@ const UPGRADE = {
 };
 const VISIT = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
 
+const tried = attempting(ORIGINS);
 let attacked: Attacked | undefined;
 afterEach(async () => {
   await attacked?.hub.close();
@@ -47,22 +50,13 @@ async function refusals(
 const each = (rows: readonly TableRow[], verdict: (row: TableRow) => string | null) =>
   Object.fromEntries(rows.map((row) => [`${row.method} ${row.path}`, verdict(row)]));
 
-test.each([
-  ["a page of another site", { origin: "https://evil.example", "sec-fetch-site": "cross-site" }],
-  [
-    "a page over plain HTTP, where browsers say nothing of the site",
-    { origin: "http://evil.example" },
-  ],
-  ["a page of another port of the same host", { origin: "http://127.0.0.1:1" }],
-  ["a sandboxed page", { origin: "null" }],
-  ["a form or a picture of another site", { "sec-fetch-site": "cross-site" }],
-  ["a page of a neighbour under the same domain", { "sec-fetch-site": "same-site" }],
-])("what changes something is refused to %s", async (_who, headers) => {
+test.each(FOREIGN_PAGES)("what changes something is refused to %s", async (who, headers) => {
   attacked = await startAttacked("hub");
   const { hub, rows } = attacked;
   const found = await refusals(hub, rows, headers);
   const refused = (row: TableRow) => isUnsafe(row) || isPrograms(row) || isByVisit(row);
   expect(found).toEqual(each(rows, (row) => (refused(row) ? "origin" : otherwise(row))));
+  for (const row of rows) if (refused(row)) tried.refused(who);
 });
 
 test("no page of another origin opens a socket; that of a viewer, whose id or link is the key (§5.2), is another test's", async () => {

@@ -1,8 +1,13 @@
 import type { AttackList } from "#test/support/attempts.ts";
+import { ASSET_TYPES } from "./asset-types.ts";
+import { HOSTS, ORIGINS } from "./callers.ts";
 import { CDP } from "./cdp.ts";
+import { DEEP_JSON } from "./deep-json.ts";
+import { PAGE_TO_HUB, PAGE_TO_METADATA } from "./egress.ts";
 import { HEADERS, NAMES, TEXTS } from "./hostile-answers.ts";
 import { IN_BODIES } from "./hostile-bodies.ts";
 import { IN_PATHS, IN_QUERIES } from "./hostile-names.ts";
+import { PAGE_ASKS, PAGE_SCHEMES } from "./lane-page.ts";
 import {
   LANE_TO_HUB_HOSTS,
   LANE_TO_HUB_PORTS,
@@ -19,10 +24,18 @@ export const ATTACK_LISTS: readonly AttackList[] = [
   LANE_TO_HUB_WAYS,
   LANE_TO_HUB_PORTS,
   LANE_TO_HUB_STEERED,
+  PAGE_TO_HUB,
+  PAGE_TO_METADATA,
+  PAGE_SCHEMES,
+  PAGE_ASKS,
   CDP,
+  HOSTS,
+  ORIGINS,
   IN_PATHS,
   IN_QUERIES,
   IN_BODIES,
+  DEEP_JSON,
+  ASSET_TYPES,
   TEXTS,
   NAMES,
   HEADERS,

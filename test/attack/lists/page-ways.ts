@@ -44,6 +44,12 @@ export const PAGE_WAYS: Record<string, string> = {
   }`,
 };
 
+/** Of each kind one: where there are many places to try, all of the others would take minutes on a busy machine. */
+export const MAIN_WAYS: readonly string[] = [
+  ...["fetch", "tls", "redirected", "image", "script", "style", "hint", "beacon", "ping"],
+  ...["socket", "events", "worker", "service", "rtc"],
+];
+
 /** Those that tell an answer when the server says `secret` in plain text, so that their page learns whether they work. */
 export const WAYS_THAT_TELL = [
   ...["fetch", "fetch that posts", "fetch that outlives its page", "XMLHttpRequest", "redirected"],
