@@ -158,6 +158,18 @@ async function onSocket(bytes: string, deaf = false): Promise<Attacker> {
   return attacker;
 }
 
+/** Resolves when more may be written, or nothing more can be. */
+const drained = (socket: Socket) =>
+  new Promise<void>((resolve) => {
+    const done = () => {
+      socket.off("drain", done);
+      socket.off("close", done);
+      resolve();
+    };
+    socket.on("drain", done);
+    socket.on("close", done);
+  });
+
 const frames = attempting(FRAMES);
 
 test.each(Object.keys(BAD_FRAMES))(
@@ -180,11 +192,7 @@ test("a flood of pings, and a message without end, hold little and keep nobody w
   );
   const flood = await onSocket("", true);
   for (let i = 0; i < 500 && !flood.ended; i += 1) {
-    if (!flood.socket.write(ping))
-      await Promise.race([
-        new Promise((resolve) => flood.socket.once("drain", resolve)),
-        new Promise((resolve) => flood.socket.once("close", resolve)),
-      ]);
+    if (!flood.socket.write(ping)) await drained(flood.socket);
     if (i % 100 === 0) expect(await health()).toBe(200);
   }
   flood.socket.destroy();
@@ -204,11 +212,7 @@ test("a flood of pings, and a message without end, hold little and keep nobody w
   while (!endless.ended && sent < 400 * MB) {
     const taken = endless.socket.write(begin(sent === 0));
     sent += 65_536;
-    if (!taken)
-      await Promise.race([
-        new Promise((resolve) => endless.socket.once("drain", resolve)),
-        new Promise((resolve) => endless.socket.once("close", resolve)),
-      ]);
+    if (!taken) await drained(endless.socket);
   }
   await until("the end of the socket", 20_000, () => endless.ended);
   expect(heard).toBe(0);
