@@ -236,4 +236,38 @@ describe("the egress gate", () => {
     narrowed.end();
     expect((await ask(gate, "127.0.0.1", port)).code).toBe(0);
   });
+
+  test("goes on with the address of the connection before, while it answers", async () => {
+    serve = (socket) => socket.end();
+    const second = createServer((socket) => socket.end());
+    await new Promise<void>((done) => second.listen(port, "127.0.0.2", done));
+    const names = { "two.test": ["127.0.0.1", "127.0.0.2"] };
+    const gate = gateOf({}, names);
+    const at = async () => {
+      await ask(gate, "two.test", port);
+      return gate.addressOf(`http://two.test:${port}/`);
+    };
+    expect(await at()).toBe("127.0.0.1");
+    names["two.test"].reverse();
+    expect(await at()).toBe("127.0.0.1");
+    gate.reset();
+    expect(await at()).toBe("127.0.0.2");
+    await new Promise((done) => second.close(done));
+    expect(await at()).toBe("127.0.0.1");
+  });
+
+  test("stays as narrow as its user made it when the browser is started again, and not for the next user", async () => {
+    serve = (socket) => socket.end();
+    const gate = gateOf();
+    const judge = createJudge({ mode: "public", navigation_block: [], own_ports: [] });
+    const told: string[] = [];
+    const narrowed = gate.narrow({ judge, onRefused: (place) => told.push(place) });
+    gate.reset({ same_user: true });
+    expect((await ask(gate, "127.0.0.1", port)).code).toBe(2);
+    narrowed.quiet();
+    expect((await ask(gate, "127.0.0.1", port)).code).toBe(2);
+    expect(told).toHaveLength(1);
+    gate.reset();
+    expect((await ask(gate, "127.0.0.1", port)).code).toBe(0);
+  });
 });

@@ -76,9 +76,23 @@ export function tellRefusals({ story }: JobRun): (place: string, reason: string)
   };
 }
 
-/** What the gate of its browser knows of its network; null in a browser without one. */
-export const factsOf = ({ browser: { gate } }: JobRun): NetworkFacts | null =>
-  gate && {
-    addressOf: gate.addressOf,
+/**
+ * What the gate of its browser knows of its network; null in a browser without one. Chromium does not say from which port it
+ * came, so that a connection is known by its first answer: it goes where the place's latest connection went then, and stays
+ * there, also when a later one has to go elsewhere.
+ */
+export function factsOf({ browser: { gate } }: Pick<JobRun, "browser">): NetworkFacts | null {
+  if (gate === null) return null;
+  const addresses = new Map<number, string>();
+  return {
+    addressOf: (url, connection_id) => {
+      const known = addresses.get(connection_id);
+      if (known !== undefined) return known;
+      const address = gate.addressOf(url);
+      // 0: Chromium tells no number.
+      if (address !== null && connection_id > 0) addresses.set(connection_id, address);
+      return address;
+    },
     explain: (error_text, url) => trueNetError(error_text, url, gate),
   };
+}

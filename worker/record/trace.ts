@@ -84,8 +84,11 @@ interface Chain {
 
 /** What only the browser's way out knows; without one Chromium's own words count. */
 export interface NetworkFacts {
-  /** The address that was really connected to for this URL; null when it is not known. */
-  addressOf(url: string): string | null;
+  /**
+   * The address that was really connected to for this URL; null when it is not known. `connection_id`: Chromium's number of
+   * the connection that the answer came over.
+   */
+  addressOf(url: string, connection_id: number): string | null;
   /** What a failure was. */
   explain(error_text: string, url: string): string;
 }
@@ -263,9 +266,10 @@ function entryOf(
 
 /** Without an address nothing was asked; with a gate between it is the gate's. */
 export const addressOf = (
-  { remoteIPAddress = "", url }: Protocol.Network.Response,
+  { remoteIPAddress = "", url, connectionId }: Protocol.Network.Response,
   facts: NetworkFacts | null,
-): string => (facts && remoteIPAddress !== "" ? (facts.addressOf(url) ?? "") : remoteIPAddress);
+): string =>
+  facts && remoteIPAddress !== "" ? (facts.addressOf(url, connectionId) ?? "") : remoteIPAddress;
 
 const responseOf = (
   r: Protocol.Network.Response,
