@@ -136,6 +136,10 @@ const actingOn = async (
   downloads: { list: live.files.listDownloads, open: live.files.openDownload },
 });
 
+/** As narrow as the session is, where it has a browser of its worker's. */
+const refusalIn = (live: Live, { refusal }: CallDeps): CallDeps["refusal"] =>
+  live.browser()?.gate ? (url) => live.judge().checkUrl(url) : refusal;
+
 /** Beyond the action's own deadline: Playwright's error says more than ours. */
 const GRACE_MS = 600;
 
@@ -170,7 +174,7 @@ export async function answerCall(
     const work = withDeadline(
       message.action,
       message.timeout_ms + GRACE_MS,
-      runCall(live, { ...message, link }, deps),
+      runCall(live, { ...message, link }, { ...deps, refusal: refusalIn(live, deps) }),
     );
     const result = await Promise.race([work, ended]);
     const ms = deps.clock.monotonic() - since;

@@ -84,7 +84,6 @@ export class Live implements LiveSession {
   readonly guard: Judge;
   /** Resolves when the session ends. */
   readonly ended: Promise<void>;
-  private readonly deps: LiveDeps;
   private readonly log: Log;
   private readonly viewport: Viewport | null;
   private readonly dialog_policy: DialogPolicy;
@@ -98,7 +97,6 @@ export class Live implements LiveSession {
   private restarting: Promise<void> | null = null;
 
   constructor(deps: LiveDeps, input: NewLive) {
-    this.deps = deps;
     this.session_id = input.session_id;
     this.lane_idx = input.lane_idx;
     this.lease_token = input.lease_token;
@@ -145,7 +143,7 @@ export class Live implements LiveSession {
     browser: LaneBrowser,
     { alone, only }: { alone: boolean; only?: JobTab },
   ): Promise<void> {
-    const { guard } = this.deps;
+    const held = () => browser.gate?.wayOut().judge ?? this.guard;
     if (!only) this.clients.follow(browser.connection);
     const watch = await watchBrowser({
       connection: browser.connection,
@@ -153,10 +151,10 @@ export class Live implements LiveSession {
       only: only ?? null,
       network: this.network,
       dialogs: this.dialogs,
-      refusal: (url) => (/^(https?|wss?):/.test(url) ? guard.refusalOfUrl(url) : null),
+      refusal: (url) => (/^(https?|wss?):/.test(url) ? held().refusalOfUrl(url) : null),
       // With a gate between nothing was sent to an address that is refused, and the one that is told is the gate's.
       refusalOfAddress: (address, port) =>
-        browser.gate === null ? guard.refusal(address, port) : null,
+        browser.gate === null ? this.guard.refusal(address, port) : null,
       onRefused: (url, reason) =>
         this.log.warn({ url: url.slice(0, 500), reason }, "a tab was sent away from a page"),
     });
@@ -169,6 +167,11 @@ export class Live implements LiveSession {
       if (this.use?.browser === browser && this.use.alone && this.restarting === null)
         this.end(new SessionEnd(`the browser ended (${signal ?? `exit code ${code}`})`));
     });
+  }
+
+  /** What its browser is held to now: the worker's rules, and those of the session and of the job that runs in it. */
+  judge(): Judge {
+    return this.browser()?.gate?.wayOut().judge ?? this.guard;
   }
 
   /** Whether there is a browser that lives and is this worker's own. */
