@@ -53,7 +53,16 @@ test("beside a viewer a link is made that shows it, and a look takes nothing ove
     const second = await dialog.getByLabel("Link", { exact: true }).inputValue();
     expect(second).not.toContain("view_only");
     await ui.judge();
-  } finally {
+    // As whoever was given it opens it.
+    await page.goto(url);
+    await page.getByText("Connected, view only").waitFor();
+    expect(await page.getByRole("button", { name: "Clipboard" }).isVisible()).toBe(false);
     await rig.api("DELETE", `/sessions/${session_id}`);
+    await page
+      .getByText(/^Session ended/)
+      .first()
+      .waitFor();
+  } finally {
+    await rig.api("DELETE", `/sessions/${session_id}`).catch(() => {});
   }
 });
