@@ -28,7 +28,7 @@ const source = createRoute({
   responses: {
     200: bytes("The archive"),
     304: { description: "If-None-Match names it" },
-    ...fails(503),
+    ...fails(422, 503),
   },
 });
 
