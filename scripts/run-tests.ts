@@ -31,10 +31,18 @@ const UI: Group = {
   name: "ui",
   files: ["test/ui/{keyboard,login,pages,shell}.test.ts"],
 };
-/** What strangers may try: on the hub's calls, on what it shows, and from within a lane. */
+/** What pages of a lane may try, and what tries it in a real Chromium; see {@link ATTACK}. */
+const ATTACKS_OF_LANES =
+  "test/attack/{asset-types,cdp,egress,egress-proxy,file-dialogs,hostile-answers,lane-page,lane-to-hub,recipe-secrets,vnc}.test.ts";
+/** What strangers may try on the hub's calls, its sockets, its files and its sandbox. */
 const ATTACK: Group = {
   name: "attack",
   files: ["test/attack/*.test.ts"],
+  except: [ATTACKS_OF_LANES],
+};
+const ATTACK_LANES: Group = {
+  name: "attack-lanes",
+  files: [ATTACKS_OF_LANES],
   // One script of a sandbox goes through every way to the hub.
   silent_s: 700,
 };
@@ -57,6 +65,7 @@ const ROUNDS: Group[][][] = [
       { name: "contract", files: ["test/contract/**/*.test.ts"] },
       { name: "api", files: ["test/api/**/*.test.ts"] },
       FLEET_API,
+      ATTACK,
     ],
     [{ name: "flow", files: ["test/flow/**/*.test.ts"] }],
   ],
@@ -68,7 +77,7 @@ const ROUNDS: Group[][][] = [
         except: [BINARY_TESTS, PROGRAM_TESTS],
       },
     ],
-    [{ name: "programs", files: [PROGRAM_TESTS] }, UI, ATTACK],
+    [{ name: "programs", files: [PROGRAM_TESTS] }, UI, ATTACK_LANES],
   ],
   // Chaos waits much, and so do those who wait for a fleet's updates.
   [[{ name: "chaos", files: ["test/chaos/**/*.test.ts"] }], [FLEET_API_2], OF_BINARY],
@@ -148,7 +157,12 @@ async function runRound(
   return tallies.flat();
 }
 
-async function runAll(only: string[]): Promise<Tally[]> {
+/** `attack` is the whole of the attacks, in one command. */
+const withItsParts = (name: string): string[] =>
+  name === ATTACK.name ? [ATTACK.name, ATTACK_LANES.name] : [name];
+
+async function runAll(asked_for: readonly string[]): Promise<Tally[]> {
+  const only = asked_for.flatMap(withItsParts);
   const wanted = (name: string) => only.length === 0 || only.includes(name);
   const named = [...GROUPS, ...ASKED_FOR].map((group) => group.name);
   const unknown = only.filter((o) => ![...STEPS, ...named].includes(o));
