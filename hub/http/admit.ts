@@ -1,8 +1,9 @@
 import type { Context } from "hono";
 import { getCookie } from "hono/cookie";
 import { AppError } from "#shared/errors.ts";
-import { ROLES, type Role } from "#shared/schema/token.ts";
+import type { Role } from "#shared/schema/token.ts";
 import { sameSecret } from "#shared/secret.ts";
+import { ROLES } from "#shared/token-roles.ts";
 import type { Logins } from "../control/operations/logins.ts";
 import type { Tokens } from "../control/operations/tokens.ts";
 import type { SignedLinks } from "../links/signed-links.ts";

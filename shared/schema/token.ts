@@ -1,8 +1,7 @@
 import { z } from "@hono/zod-openapi";
+import { ROLES } from "../token-roles.ts";
 import { NextCursor } from "./page.ts";
 
-/** Each may do what those before it may. */
-export const ROLES = ["viewer", "submitter", "operator", "admin"] as const;
 export const Role = z
   .enum(ROLES)
   .openapi("Role", { description: "Each may do what those before it may" });
