@@ -175,7 +175,7 @@ export const HubEnv = z.object({
     ),
   SVC_DATA_DIR: text("./data").describe("Database, objects and scratch files"),
   SVC_SECRET_KEY_FILE: optionalText().describe(
-    "File of the key that encrypts cookies and profiles where they are stored, made at the first start; hubs of one database need the same; default secret.key in the data directory",
+    "File of the key that encrypts cookies and profiles where they are stored, made at the first start; hubs of one database need the same. Default: secret.key in the data directory, which a hub on Postgres uses and does not make",
   ),
   SVC_LOG_LEVEL: z
     .enum(LOG_LEVELS)
@@ -366,6 +366,8 @@ export interface HubConfig {
   readonly data_dir: string;
   /** What encrypts cookies and profiles where they are stored. */
   readonly secret_key_file: string;
+  /** Whether a start makes that file where there is none. A database that hubs of other machines may share is asked for by name. */
+  readonly makes_secret_key: boolean;
   /** What scripts of jobs run in. */
   readonly sandbox: "bubblewrap" | "process";
   readonly plugins_dir: string;
@@ -526,13 +528,16 @@ const usualBase = (e: z.output<typeof HubEnv>): string =>
 
 const EVERY_NIGHT = "0 3 * * *";
 
+const isOnPostgres = ({ SVC_DB_URL: url }: z.output<typeof HubEnv>): boolean =>
+  /^postgres(ql)?:/i.test(url ?? "");
+
 /** @throws ConfigError for a schedule without a directory. */
 function backupOf(e: z.output<typeof HubEnv>, env: EnvSource): HubConfig["backup"] {
   const { SVC_BACKUP_DIR: dir, SVC_BACKUP_SCHEDULE: schedule, SVC_BACKUP_KEEP: keep } = e;
   if (dir === undefined && schedule !== undefined)
     throw new ConfigError("SVC_BACKUP_DIR: is required when SVC_BACKUP_SCHEDULE is set");
   if (dir === undefined) return null;
-  if (/^postgres(ql)?:/i.test(e.SVC_DB_URL ?? ""))
+  if (isOnPostgres(e))
     throw new ConfigError(
       "SVC_BACKUP_DIR: scheduled backups are of SQLite; with Postgres schedule pg_dump or keep its WAL (README, Backup)",
     );
@@ -565,7 +570,7 @@ export function loadHubConfig(
 ): HubConfig {
   const given = { ...blankIsUnset(env), ...blankIsUnset(overrides) };
   const e = parseEnv(HubEnv, given);
-  if (e.SVC_REDIS_URL !== undefined && !/^postgres(ql)?:/i.test(e.SVC_DB_URL ?? ""))
+  if (e.SVC_REDIS_URL !== undefined && !isOnPostgres(e))
     throw new ConfigError(
       "SVC_REDIS_URL: hubs that share Redis share a database too; set SVC_DB_URL to postgres://…",
     );
@@ -588,6 +593,7 @@ export function loadHubConfig(
     tls_ca: e.SVC_TLS_CA ?? null,
     data_dir,
     secret_key_file: resolve(e.SVC_SECRET_KEY_FILE ?? join(data_dir, "secret.key")),
+    makes_secret_key: e.SVC_SECRET_KEY_FILE !== undefined || !isOnPostgres(e),
     sandbox: e.SVC_SANDBOX,
     plugins_dir: resolve(e.SVC_PLUGINS_DIR ?? join(data_dir, "plugins")),
     minio_prefixes: Object.freeze(

@@ -233,7 +233,12 @@ async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
   const own_key = readKeyFile(config.secret_key_file);
   const keys = own_key && followKeyFile(config.secret_key_file, own_key, deps.clock);
   const ctx = {
-    update_key: await openUpdateKey(db.settings, keys, { now: deps.clock.now(), log }),
+    update_key: await openUpdateKey(db.settings, keys, {
+      // Where a file of keys is to be, the hub makes it.
+      makes: keys !== null || !config.makes_secret_key,
+      now: deps.clock.now(),
+      log,
+    }),
     own_names: namesOf(deps),
     ...{ ...deps, ...who, db, operations, audit, kv, objects, pipeline, changes, rollout },
     ...storesHealthOf(deps, db, objects),
@@ -328,8 +333,10 @@ async function openContext(
   const hub_id = newToken().slice(0, 12);
   const audit = openAudit(deps, db, hub_id, scope);
   const objects = scope.add("objects", await openObjectsOf(deps), (o) => o.close());
-  const older = { ...deps, db: { ...db, hosts: stored_hosts }, objects, keys, profileKey };
-  scope.add("secrets of earlier versions", sealOlder(older), (s) => s.stop());
+  if (keys !== null) {
+    const older = { ...deps, db: { ...db, hosts: stored_hosts }, objects, keys, profileKey };
+    scope.add("secrets of earlier versions", sealOlder(older), (s) => s.stop());
+  }
   const shared = await openSharedOf(deps, scope);
   const who = await openAccess({ ...deps, db, kv: shared.kv }, scope);
   const pipeline = await openPipeline(deps, db, shared, scope);
@@ -372,8 +379,8 @@ async function openContext(
     advertise: { url: "" },
     relays: { calls: 0 },
     objects,
-    profile_archives: sealedObjects(objects, keys),
-    update_key: await openUpdateKey(db.settings, keys, { now: clock.now(), log }),
+    profile_archives: keys ? sealedObjects(objects, keys) : objects,
+    update_key: await openUpdateKey(db.settings, keys, { makes: true, now: clock.now(), log }),
     links: new Map(),
     handshakes: new Map(),
     sessions: new Map(),
@@ -385,7 +392,10 @@ async function openContext(
     rollout,
     ...who,
     audit,
-    signed_links: createSignedLinks({ settings: sealedSettings(db.settings, keys), clock }),
+    signed_links: createSignedLinks({
+      settings: keys ? sealedSettings(db.settings, keys) : db.settings,
+      clock,
+    }),
     access_log: deps.access_log,
     fleet_cache: { last: null },
     ...storesHealthOf(deps, db, objects),

@@ -56,19 +56,20 @@ export function demandKey(stored: unknown, keys: Keyring | null, path: string): 
 }
 
 /**
- * The keys of a hub's start, before anything is written to its database. A file that is missing is made, unless the database
- * is encrypted already.
+ * The keys of a hub's start, before anything is written to its database; null where there is no file and none is to be made.
+ * One that is missing is not made when the database is encrypted already.
  * @param peek the check as the database has it now; null where there is none
  * @throws ConfigError that says which key is missing and how to go on
  */
 export async function loadKeys(
-  path: string,
+  { path, makes }: { path: string; makes: boolean },
   peek: () => Promise<unknown>,
   clock: { monotonic(): number },
-): Promise<{ keys: Keyring; made: boolean }> {
+): Promise<{ keys: Keyring; made: boolean } | null> {
   const found = readKeyFile(path);
   const [first, ...more] = found ?? [];
   demandKey(await peek(), first ? keyringOf([first, ...more]) : null, path);
+  if (!found && !makes) return null;
   const opened = found ? { keys: found, made: false } : makeKeyFile(path);
   return { keys: followKeyFile(path, opened.keys, clock), made: opened.made };
 }

@@ -9,15 +9,16 @@ import type { Keyring } from "./keyring.ts";
 import { sealedJobProxies } from "./proxies.ts";
 
 export interface SealedDb {
-  /** Cookies are encrypted in it, and in clear in what jobs are given. */
+  /** Cookies are encrypted in it where there are keys, and in clear in what jobs are given. */
   db: Db;
   /** The hosts' rows as they are stored. */
   stored_hosts: Db["hosts"];
-  keys: Keyring;
+  /** Null: what is secret is stored as it is. */
+  keys: Keyring | null;
 }
 
 interface Options {
-  config: { db_url: string; secret_key_file: string };
+  config: { db_url: string; secret_key_file: string; makes_secret_key: boolean };
   log: Log;
   clock: Clock;
   /** As of `openDb`. */
@@ -25,20 +26,28 @@ interface Options {
 }
 
 /**
- * Opens the database of a hub with the keys for what is secret in it; the file of keys is made where there is none yet.
+ * Opens the database of a hub with the keys for what is secret in it; the file of keys is made where there is none yet, and
+ * no hub of another machine could need the same.
  * @throws ConfigError naming SVC_SECRET_KEY_FILE, before anything is written, when the database is encrypted with another key
  */
 export async function openSealedDb({ config, log, clock, as_hub }: Options): Promise<SealedDb> {
-  const path = config.secret_key_file;
+  const { secret_key_file: path, makes_secret_key: makes } = config;
   let loaded: Awaited<ReturnType<typeof loadKeys>> | undefined;
   const stored = await openDb(config.db_url, {
     ...{ log, as_hub },
     look: async (setting) => {
-      loaded = await loadKeys(path, () => setting(KEY_CHECK), clock);
+      loaded = await loadKeys({ path, makes }, () => setting(KEY_CHECK), clock);
     },
   });
   try {
-    if (!loaded) throw new Error("the database was opened without a look at its key");
+    if (loaded === undefined) throw new Error("the database was opened without a look at its key");
+    if (loaded === null) {
+      log.warn(
+        {},
+        "cookies, profiles and logins of proxies are stored as they are: set SVC_SECRET_KEY_FILE, the same file at every hub of this database, to encrypt them",
+      );
+      return { db: stored, stored_hosts: stored.hosts, keys: null };
+    }
     const { keys, made } = loaded;
     await claimKey(stored.settings, keys, path, clock.now()).catch((err) => {
       // Nothing is encrypted with it yet.

@@ -28,24 +28,25 @@ const readStored = (value: unknown): Stored | null =>
     ? { public: String(value.public), private: String(value.private) }
     : null;
 
-function makeKey(keys: Keyring): Stored {
+function makeKey(keys: Keyring | null): Stored {
   const { privateKey } = generateKeyPairSync("ed25519");
   const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-  return { public: publicKeyOf(pem), private: sealValue(keys, pem, PLACE) };
+  return { public: publicKeyOf(pem), private: keys ? sealValue(keys, pem, PLACE) : pem };
 }
 
 /**
  * The installation's key, made at the first start.
- * @param keys null: this process has no file of keys, and makes none
+ * @param keys null: this process has no file of keys
+ * @param makes whether it makes the installation's where there is none; without keys that is stored as it is
  * @returns null where it cannot be decrypted; updates then go out unsigned, and the log says so
  */
 export async function openUpdateKey(
   settings: Settings,
   keys: Keyring | null,
-  { now, log }: { now: number; log: Log },
+  { makes, now, log }: { makes: boolean; now: number; log: Log },
 ): Promise<UpdateKey | null> {
   let stored = readStored(await settings.get(UPDATE_KEY));
-  if (stored === null && keys) {
+  if (stored === null && makes) {
     await settings.add(UPDATE_KEY, makeKey(keys), now);
     stored = readStored(await settings.get(UPDATE_KEY));
   }
@@ -57,14 +58,18 @@ export async function openUpdateKey(
     );
     return null;
   };
-  if (!keys) return unsigned("SVC_SECRET_KEY_FILE: there is no such file");
-  const private_pem = opens(keys, stored);
-  return private_pem === null
-    ? unsigned("no key in SVC_SECRET_KEY_FILE opens the one that signs")
-    : { public: stored.public, private_pem };
+  const private_pem = opens(keys ?? NO_KEYS, stored);
+  if (private_pem !== null) return { public: stored.public, private_pem };
+  return unsigned(
+    keys
+      ? "no key in SVC_SECRET_KEY_FILE opens the one that signs"
+      : "SVC_SECRET_KEY_FILE: there is no such file",
+  );
 }
 
-const opens = (keys: Keyring, { private: sealed }: Stored): string | null => {
+const NO_KEYS: Pick<Keyring, "find"> = { find: () => null };
+
+const opens = (keys: Pick<Keyring, "find">, { private: sealed }: Stored): string | null => {
   try {
     return openValue(keys, sealed, PLACE);
   } catch (err) {

@@ -52,7 +52,7 @@ export class Unopened extends Error {
  * What `sealValue` was given for this place; a value that is stored as it is comes back as it is (earlier versions').
  * @throws Unopened when its key is missing, or it was not encrypted for this place
  */
-export function openValue(keys: Keyring, stored: string, place: Place): string {
+export function openValue(keys: Pick<Keyring, "find">, stored: string, place: Place): string {
   const [, id, encoded] = SHAPE.exec(stored) ?? [];
   if (id === undefined || encoded === undefined) return stored;
   const key = keys.find(id);

@@ -372,6 +372,30 @@ describe("Postgres, several hubs", () => {
     await sql.end();
   }, 180_000);
 
+  test("hubs of other machines share it without a key file until one is named; then it must be the same", async () => {
+    const env = { SVC_DB_URL: await server.createDatabase(), SVC_SECRET_KEY_FILE: "" };
+    const first = await start(env);
+    await logIn(first);
+    const objects = `file:${join(first.data_dir, "objects")}`;
+    const signs = first.ctx.update_key?.public;
+    const plain = "cookies, profiles and logins of proxies are stored as they are";
+    expect(first.log.some(({ message }) => String(message).startsWith(plain))).toBe(true);
+    await first.stop();
+    const elsewhere = await start({ ...env, SVC_OBJECTS_URL: objects });
+    await expectLoggedIn(elsewhere);
+    expect(elsewhere.ctx.update_key?.public).toBe(signs as string);
+    await elsewhere.stop();
+    const key = join(newDir(), "fleet.key");
+    const named = await start({ ...env, SVC_OBJECTS_URL: objects, SVC_SECRET_KEY_FILE: key });
+    await untilSealed(named);
+    await expectLoggedIn(named);
+    expect(named.ctx.update_key?.public).toBe(signs as string);
+    await named.stop();
+    await expect(startTestHub({ alone: true, env })).rejects.toThrow(
+      /^SVC_SECRET_KEY_FILE: .* does not exist, and the cookies/,
+    );
+  }, 180_000);
+
   test("what an earlier version stored is encrypted beside a hub that goes on writing", async () => {
     const env = { SVC_DB_URL: await server.createDatabase() };
     const hub = await start(env);

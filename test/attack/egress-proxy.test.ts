@@ -9,7 +9,8 @@ import {
 
 const SLOW_MS = 240_000;
 const LOGIN = { username: "anna", password: "pw-of-the-proxy" };
-/** Only the proxies know where these are. */
+/** A lane that goes out through a proxy: it reaches nothing of the fleet by it, and tells its login to nobody else. */
+// Only the proxies know where these are.
 const NAMES = { "far.test": "127.0.0.1", "hub-alias.test": "127.0.0.1" };
 
 let site: SiteServer;

@@ -222,7 +222,11 @@ test("hubs of one database sign with one key, which lies encrypted in it and sig
   const stored = JSON.stringify(await hub.ctx.db.settings.get("update_signing_key"));
   expect(stored).toContain(key.public);
   expect(stored).not.toContain(key.private_pem.split("\n")[1] ?? "");
-  const again = await openUpdateKey(hub.ctx.db.settings, null, { now: 1, log: silentLog });
+  const again = await openUpdateKey(hub.ctx.db.settings, null, {
+    makes: true,
+    now: 1,
+    log: silentLog,
+  });
   expect(again).toBeNull();
   await hub.restart();
   expect(hub.ctx.update_key?.public).toBe(key.public);

@@ -57,7 +57,6 @@ async function serve(
       SVC_HOST: "127.0.0.1",
       SVC_PORT: String(port),
       SVC_DATA_DIR: join(dir, name),
-      SVC_SECRET_KEY_FILE: join(dir, "secret.key"),
       SVC_SUBMIT_WAIT_S: String(wait_s),
       ...env,
     },

@@ -44,7 +44,6 @@ beforeAll(async () => {
         ...{ SVC_DB_URL: db_url, SVC_REDIS_URL: redis.url, WORKER_SECRET: SECRET },
         ...{ SVC_DATA_DIR: join(dir, `hub${n}`), SVC_OBJECTS_URL: `file:${join(dir, "objects")}` },
         ...{ SVC_PLUGINS_DIR: join(dir, "plugins"), SVC_DRAIN_TIMEOUT_S: "0" },
-        SVC_SECRET_KEY_FILE: join(dir, "secret.key"),
       },
     });
     hubs.push(hub);

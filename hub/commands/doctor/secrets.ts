@@ -6,7 +6,7 @@ import { readSchemaState } from "../../db/schema-state.ts";
 import { demandKey } from "../../secrets/key-check.ts";
 import { readKeyFile } from "../../secrets/key-file.ts";
 import { keyringOf } from "../../secrets/keyring.ts";
-import { type Check, fail, ok } from "./check.ts";
+import { type Check, fail, ok, warn } from "./check.ts";
 
 const name = "secrets";
 const OTHERS = 0o077;
@@ -15,13 +15,21 @@ const OTHERS = 0o077;
 export async function checkSecrets({
   db_url,
   secret_key_file: path,
-}: Pick<HubConfig, "db_url" | "secret_key_file">): Promise<Check> {
+  makes_secret_key: makes,
+}: Pick<HubConfig, "db_url" | "secret_key_file" | "makes_secret_key">): Promise<Check> {
   // What is wrong with the database is told beside this.
   const state = await readSchemaState(db_url).catch(() => null);
   try {
     const [first, ...more] = readKeyFile(path) ?? [];
     demandKey(state?.key_check ?? null, first ? keyringOf([first, ...more]) : null, path);
-    if (!first) return ok(name, `${path} is made at the first start`);
+    if (!first)
+      return makes
+        ? ok(name, `${path} is made at the first start`)
+        : warn(
+            name,
+            "cookies and profiles are stored as they are",
+            "set SVC_SECRET_KEY_FILE: the first hub makes the file, copy it to the others",
+          );
     const mode = statSync(path).mode & 0o777;
     if ((mode & OTHERS) !== 0)
       return fail(
