@@ -108,7 +108,9 @@ const marked = (): string[] =>
 const runsIn = (dir: string): string[] =>
   readdirSync(dir)
     .filter((name) => name.startsWith("flotilla-run-"))
-    .flatMap((name) => readdirSync(join(dir, name)));
+    .flatMap((name) => readdirSync(join(dir, name), { withFileTypes: true }))
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
 
 /** Code that collects what each attempt came to: its value, or the code of its error. */
 const TRY = `
