@@ -13,7 +13,7 @@ import {
   runDirs,
   withPool,
 } from "#test/support/lane-pool.ts";
-import { isAlive, listProcesses, readStat } from "#worker/browser/proc.ts";
+import { isAlive, listProcesses, readProc, readStat } from "#worker/browser/proc.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
 import { createLanePool, DataDirInUseError } from "#worker/lanes/pool.ts";
 
@@ -43,8 +43,7 @@ async function startOwner(env: Record<string, string>) {
 const guardianIfAny = (worker: number): number | undefined =>
   listProcesses().find(
     ({ pid, ppid }) =>
-      ppid === worker &&
-      readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("flotilla-guardian"),
+      ppid === worker && readProc(pid, "cmdline")?.includes("flotilla-guardian") === true,
   )?.pid;
 const guardianOf = (worker: number): number => {
   const pid = guardianIfAny(worker);

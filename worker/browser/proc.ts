@@ -39,7 +39,7 @@ export function parseStat(text: string): ProcStat | null {
 }
 
 /** A file of /proc; null when the process is gone or not ours to read. */
-function readProc(pid: number, file: string): string | null {
+export function readProc(pid: number, file: string): string | null {
   try {
     return readFileSync(`/proc/${pid}/${file}`, "latin1");
   } catch {
