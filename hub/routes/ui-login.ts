@@ -4,6 +4,7 @@ import { getCookie, setCookie } from "hono/cookie";
 import { AppError } from "#shared/errors.ts";
 import { toIssues } from "#shared/issues.ts";
 import { sameSecret } from "#shared/secret.ts";
+import { isForThisMachine } from "../control/operations/access.ts";
 import type { Logins } from "../control/operations/logins.ts";
 import type { Throttle } from "../control/operations/throttle.ts";
 import type { Tokens } from "../control/operations/tokens.ts";
@@ -18,6 +19,7 @@ import { type Administrator, demandPassword, whoseCount } from "../http/require-
 export interface LoginDeps {
   readonly config: {
     readonly mode: string;
+    readonly host: string;
     readonly api_token: string | null;
     readonly worker_secret: string | null;
   };
@@ -108,11 +110,15 @@ export function loginRoutes(app: App, deps: LoginDeps): void {
     setCookie(c, SESSION_COOKIE, "", { ...cookieOptions(c), maxAge: 0 });
     return c.body(null, 204);
   });
-  /** Who this browser is here; the app's own. `workers_open`: a token is asked for, and workers join without a secret. */
+  /**
+   * Who this browser is here; the app's own. `open`: nobody is asked for a token, and other machines reach this one.
+   * `workers_open`: a token is asked for, and workers join without a secret.
+   */
   app.get("/ui/caller", access({ access: "view" }), (c) => {
     const { kind, name, role } = c.var.caller;
     const workers_open = !isOpen() && config.worker_secret === null;
-    return c.json({ kind, name, role, open: isOpen(), workers_open }, 200, {
+    const open = isOpen() && !isForThisMachine(config.host);
+    return c.json({ kind, name, role, open, workers_open }, 200, {
       "Cache-Control": "no-store",
     });
   });

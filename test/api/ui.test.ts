@@ -144,11 +144,13 @@ test("with SVC_API_TOKEN a browser logs in once, and is told who it is", async (
   expect((await get("/jobs", { cookie })).status).toBe(401);
 });
 
-test("without a token every browser is told that the server is open", async () => {
-  await start();
-  expect(await (await get("/ui/caller")).json()).toEqual({
-    ...{ kind: "open", name: null, role: null, open: true, workers_open: false },
-  });
+test("without a token every browser is told that the server is open, where other machines reach it", async () => {
+  const nobody = { kind: "open", name: null, role: null, workers_open: false };
+  await start({ alone: true });
+  expect(await (await get("/ui/caller")).json()).toEqual({ ...nobody, open: false });
+  await hub.close();
+  await start({ alone: true, env: { SVC_HOST: "0.0.0.0" } });
+  expect(await (await get("/ui/caller")).json()).toEqual({ ...nobody, open: true });
 });
 
 test("an administrator's call of the app is refused without the browser's own password dialog", async () => {

@@ -17,7 +17,7 @@ afterEach(() => hub?.close());
 const REFUSED = /status of (401|403)/;
 
 test("the first token closes the server, is shown once, and leaves the browser that made it in", async () => {
-  hub = await startTestHub({ alone: true });
+  hub = await startTestHub({ alone: true, env: { SVC_HOST: "0.0.0.0" } });
   await using ui = await rig.open("/ui/tokens", { url: hub.url });
   const { page } = ui;
   await page.getByText("This server is open").waitFor();

@@ -55,10 +55,13 @@ export async function openAccess(deps: AccessDeps, scope: Scope): Promise<Access
   return { admin, tokens, logins, throttle };
 }
 
+/** Whether only programs of this machine reach a server that listens there. */
+export const isForThisMachine = (host: string): boolean =>
+  /^(127\.|localhost$|\[?::1\]?$)/.test(host);
+
 /** Loudly where others reach it; on loopback that is what it is for. */
 function tellOpen({ config, log }: AccessDeps): void {
-  const local = /^(127\.|localhost$|\[?::1\]?$)/.test(config.host);
-  log[local ? "info" : "warn"](
+  log[isForThisMachine(config.host) ? "info" : "warn"](
     { host: config.host },
     "nobody is asked for a token: whoever reaches this server may steer its browsers and run commands at its workers; make one with flotilla tokens create, or set SVC_API_TOKEN",
   );

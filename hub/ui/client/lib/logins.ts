@@ -58,7 +58,7 @@ export interface WhoIAm {
   kind: string;
   name: string | null;
   role: string | null;
-  /** Nobody is asked for a token. */
+  /** Nobody is asked for a token, and others reach it. */
   open: boolean;
   /** A token is asked for, and workers join without a secret. */
   workers_open: boolean;
