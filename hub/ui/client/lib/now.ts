@@ -13,7 +13,11 @@ function tick(): void {
 
 const subscribe = (heard: () => void) => {
   listeners.add(heard);
-  timer ??= setTimeout(tick, EVERY_MS);
+  if (timer === undefined) {
+    // It stood still while nothing on the page counted.
+    now = Date.now();
+    timer = setTimeout(tick, EVERY_MS);
+  }
   return () => {
     listeners.delete(heard);
     if (listeners.size > 0) return;

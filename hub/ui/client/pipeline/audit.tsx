@@ -53,7 +53,7 @@ const COLUMNS: Column<AuditEntry>[] = [
     width: "minmax(90px, 3fr)",
     cell: (entry) => <Clip text={whatText(entry)} mono />,
   },
-  { key: "status", title: "Status", width: "62px", align: "end", cell: ({ status }) => status },
+  { key: "status", title: "Status", width: "76px", align: "end", cell: ({ status }) => status },
   {
     key: "times",
     title: "Times",
