@@ -73,6 +73,9 @@ for (const { name, judged, ...look } of [
     expect(Object.keys(addresses).length).toBeGreaterThan(30);
     const wide: Record<string, number> = {};
     await using ui = await rig.open("/ui/jobs", look);
+    // Some pages ask for the administrator before they show anything.
+    const data = { password: rig.admin_password };
+    expect((await ui.page.request.post(`${rig.url}/ui/login`, { data })).status()).toBe(204);
     for (const address of Object.values(addresses)) {
       await ui.page.goto(rig.url + address);
       await ui.page.locator("main h1").first().waitFor();
