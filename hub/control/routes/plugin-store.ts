@@ -121,7 +121,7 @@ const byKey = {
       200: bytes("The blob, with the type it was stored with"),
       206: bytes("The range asked for"),
       304: { description: "The client has it" },
-      ...fails(400, 404, 416, 422),
+      ...fails(400, 404, 416, 422, 503),
     },
   }),
   writeBlob: createRoute({
@@ -225,19 +225,23 @@ export function pluginStoreRoutes(ctx: ControlContext) {
     );
 }
 
-/** How often a blob may be replaced between the look at its row and the opening of its object. */
-const READ_TRIES = 5;
+/** How often in a row a blob may be replaced between the look at its row and the opening of its object. */
+const READ_TRIES = 100;
 
 async function answerBlob(ctx: ControlContext, c: Context): Promise<Response> {
   const place = placeOf(c);
+  let missing: string | null = null;
   for (let tries = 0; tries < READ_TRIES; tries += 1) {
     const { object_key, size, mime, sha256 } = await getBlob(ctx, place);
+    // Nobody has replaced it: its body is lost.
+    if (object_key === missing) throw notFound("blob");
     const name = place.key.split("/").at(-1) || "blob";
     const answer = await fileResponse(c, {
       ...{ name, size, mime, sha256, csp: BLOB_CSP },
       read: (range) => ctx.objects.read(object_key, range),
     });
     if (answer) return answer;
+    missing = object_key;
   }
-  throw notFound("blob");
+  throw new AppError("unavailable", "the blob is replaced faster than it can be read; try again");
 }
