@@ -1,6 +1,6 @@
 import { isoTime } from "#shared/clock.ts";
-import { invalid } from "#shared/errors.ts";
 import type { AuditEntry, AuditPage, AuditQuery } from "#shared/schema/audit.ts";
+import { readTimeCursor, timeCursor } from "#shared/time-cursor.ts";
 import type { AuditRow, Db } from "../db/types.ts";
 import type { AuditLog } from "./audit-log.ts";
 
@@ -28,17 +28,6 @@ const entryOf = (row: AuditRow): AuditEntry => ({
   times: row.times,
 });
 
-const cursorOf = ({ at, audit_id }: AuditRow): string =>
-  Buffer.from(`${at} ${audit_id}`).toString("base64url");
-
-function parseCursor(cursor: string): { at: number; audit_id: number } {
-  const text = Buffer.from(cursor, "base64url").toString();
-  const [, at, audit_id] = /^(-?\d{1,15}) (\d{1,15})$/.exec(text) ?? [];
-  if (at === undefined || audit_id === undefined)
-    throw invalid(["query", "cursor"], "is not a cursor of this list");
-  return { at: Number(at), audit_id: Number(audit_id) };
-}
-
 /** `403`, or `4xx` for the whole class. */
 function statusesOf(status: string): { from: number; to: number } {
   if (!/xx$/i.test(status)) return { from: Number(status), to: Number(status) };
@@ -51,12 +40,13 @@ export async function listAudit(
   { db, audit }: AuditContext,
   { cursor, since, until, status, ...query }: AuditQuery,
 ): Promise<AuditPage> {
+  const before = cursor === undefined ? undefined : readTimeCursor(cursor);
   const rows = await db.audit.list({
     ...query,
     status: status === undefined ? undefined : statusesOf(status),
     since: since === undefined ? undefined : Date.parse(since),
     until: until === undefined ? undefined : Date.parse(until),
-    before: cursor === undefined ? undefined : parseCursor(cursor),
+    before: before && { at: before.at, audit_id: before.id },
     // One more tells whether there is another page.
     limit: query.limit + 1,
   });
@@ -64,7 +54,8 @@ export async function listAudit(
   const last = page.at(-1);
   return {
     entries: page.map(entryOf),
-    next_cursor: rows.length > page.length && last ? cursorOf(last) : null,
+    next_cursor:
+      rows.length > page.length && last ? timeCursor({ at: last.at, id: last.audit_id }) : null,
     dropped: audit.dropped,
   };
 }

@@ -1,5 +1,4 @@
 import { isoTime } from "#shared/clock.ts";
-import { invalid } from "#shared/errors.ts";
 import { LOG_LEVELS, type LogLevel } from "#shared/log.ts";
 import { createLogMask } from "#shared/log-mask.ts";
 import {
@@ -8,6 +7,7 @@ import {
   type LogQuery,
   type ShipLogs,
 } from "#shared/schema/operations.ts";
+import { readTimeCursor, timeCursor } from "#shared/time-cursor.ts";
 import type { ServiceLogRow } from "../../db/types.ts";
 import type { ControlContext } from "../context.ts";
 import { readSetting } from "./settings.ts";
@@ -39,28 +39,18 @@ const logRecord = (row: ServiceLogRow): LogEntry => ({
   ...{ ts: isoTime(row.ts), level: levelName(row.level) },
 });
 
-const cursorOf = ({ ts, log_id }: ServiceLogRow): string =>
-  Buffer.from(`${ts} ${log_id}`).toString("base64url");
-
-function parseCursor(cursor: string): { ts: number; log_id: number } {
-  const text = Buffer.from(cursor, "base64url").toString();
-  const [, ts, log_id] = /^(-?\d{1,15}) (\d{1,15})$/.exec(text) ?? [];
-  if (ts === undefined || log_id === undefined)
-    throw invalid(["query", "cursor"], "is not a cursor of this list");
-  return { ts: Number(ts), log_id: Number(log_id) };
-}
-
 /** Newest first (pipeline spec §4.6). @throws AppError invalid for a cursor of another list */
 export async function listLogs(
   ctx: LogsContext,
   { cursor, since, until, min_level, ...query }: LogQuery,
 ): Promise<{ logs: LogEntry[]; next_cursor: string | null }> {
+  const before = cursor === undefined ? undefined : readTimeCursor(cursor);
   const rows = await ctx.db.service_logs.list({
     ...query,
     min_level: min_level && LOG_LEVEL_NUMBERS[min_level],
     since: since === undefined ? undefined : Date.parse(since),
     until: until === undefined ? undefined : Date.parse(until),
-    before: cursor === undefined ? undefined : parseCursor(cursor),
+    before: before && { ts: before.at, log_id: before.id },
     // One more tells whether there is another page.
     limit: query.limit + 1,
   });
@@ -68,7 +58,8 @@ export async function listLogs(
   const last = page.at(-1);
   return {
     logs: page.map(logRecord),
-    next_cursor: rows.length > page.length && last ? cursorOf(last) : null,
+    next_cursor:
+      rows.length > page.length && last ? timeCursor({ at: last.ts, id: last.log_id }) : null,
   };
 }
 
