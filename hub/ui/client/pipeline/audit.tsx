@@ -2,11 +2,11 @@ import { Alert, Button, Select, TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { AuditEntry, AuditPage } from "#shared/schema/audit.ts";
 import { useFilters } from "../lib/filters.ts";
-import { momentOf, momentText } from "../lib/moments.ts";
 import { useGet } from "../lib/query.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Fact, FactList } from "../parts/facts.tsx";
 import { FilterGroup } from "../parts/filter-group.tsx";
+import { MomentField } from "../parts/moment-field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { cursorOf, Pager } from "../parts/pager.tsx";
 import { SidePanel } from "../parts/side-panel.tsx";
@@ -132,19 +132,17 @@ function FilterBar({ filters, set }: FilterBarProps) {
         value={filters.status || null}
         onChange={(status) => set({ status: status ?? "" })}
       />
-      <TextInput
+      <MomentField
         label="Since"
-        type="datetime-local"
         w={210}
-        value={momentText(filters.since)}
-        onChange={(event) => set({ since: momentOf(event.currentTarget.value) })}
+        value={filters.since}
+        onChange={(since) => set({ since })}
       />
-      <TextInput
+      <MomentField
         label="and before"
-        type="datetime-local"
         w={210}
-        value={momentText(filters.until)}
-        onChange={(event) => set({ until: momentOf(event.currentTarget.value) })}
+        value={filters.until}
+        onChange={(until) => set({ until })}
       />
       {(who !== "" || further > 0) && (
         <Button variant="subtle" onClick={() => set(NONE)}>

@@ -4,9 +4,10 @@ import { useState } from "react";
 import type { RunList } from "#shared/schema/queue.ts";
 import { useFilters } from "../lib/filters.ts";
 import { seg } from "../lib/http.ts";
-import { momentOf, momentText } from "../lib/moments.ts";
+import { momentOf } from "../lib/moments.ts";
 import { useGet } from "../lib/query.ts";
 import { FilterGroup } from "../parts/filter-group.tsx";
+import { MomentField } from "../parts/moment-field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { cursorOf, Pager } from "../parts/pager.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";
@@ -92,19 +93,17 @@ function FilterBar({ filters, set }: FilterBarProps) {
           later(text);
         }}
       />
-      <TextInput
+      <MomentField
         label="Ended since"
-        type="datetime-local"
         w={210}
-        value={momentText(filters.since)}
-        onChange={(event) => set({ since: momentOf(event.currentTarget.value) })}
+        value={filters.since}
+        onChange={(since) => set({ since })}
       />
-      <TextInput
+      <MomentField
         label="and before"
-        type="datetime-local"
         w={210}
-        value={momentText(filters.until)}
-        onChange={(event) => set({ until: momentOf(event.currentTarget.value) })}
+        value={filters.until}
+        onChange={(until) => set({ until })}
       />
       {Object.values(filters).some(Boolean) && (
         <Button variant="subtle" onClick={() => set(NONE)}>

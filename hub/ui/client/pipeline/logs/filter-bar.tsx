@@ -1,7 +1,7 @@
 import { Button, Select, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { momentOf, momentText } from "../../lib/moments.ts";
 import { FilterGroup } from "../../parts/filter-group.tsx";
+import { MomentField } from "../../parts/moment-field.tsx";
 
 export const DEFAULTS = {
   ...{ host: "", service: "", min_level: "", q: "", since: "", until: "" },
@@ -70,19 +70,17 @@ export function FilterBar({ filters, set }: FilterBarProps) {
         value={filters.min_level || null}
         onChange={(value) => set({ min_level: value ?? "" })}
       />
-      <TextInput
+      <MomentField
         size="xs"
-        type="datetime-local"
         label="Since"
-        value={momentText(filters.since)}
-        onChange={(event) => set({ since: momentOf(event.currentTarget.value) })}
+        value={filters.since}
+        onChange={(since) => set({ since })}
       />
-      <TextInput
+      <MomentField
         size="xs"
-        type="datetime-local"
         label="Until"
-        value={momentText(filters.until)}
-        onChange={(event) => set({ until: momentOf(event.currentTarget.value) })}
+        value={filters.until}
+        onChange={(until) => set({ until })}
       />
       {(q !== "" || further > 0) && (
         <Button
