@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ATTACK_LISTS } from "#test/attack/lists/index.ts";
+import { readmePart, tableRow } from "./readme-part.ts";
 
 /**
  * Writes the README's table of attacks: from the lists that the suite works off, and of files without one from their tests.
@@ -9,9 +10,6 @@ import { ATTACK_LISTS } from "#test/attack/lists/index.ts";
 
 const ROOT = join(import.meta.dir, "..");
 const SUITE = "test/attack";
-const README = join(ROOT, "README.md");
-const BEGIN = "<!-- attack-table:begin (scripts/gen-attack-table.ts) -->";
-const END = "<!-- attack-table:end -->";
 
 interface Row {
   what: string;
@@ -53,7 +51,7 @@ function attackTable(): string {
   const lines = rows().map(({ what, tried, on, file }) => {
     const many = on === "tests" ? ` ${on}` : on === undefined ? "" : `, on ${on}`;
     const cells = [what, `${tried}${many}`, "all", `[${file}](${SUITE}/${file})`];
-    return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+    return tableRow(cells);
   });
   return ["| What is tried | Tried | Refused | By |", "|---|---|---|---|", ...lines].join("\n");
 }
@@ -73,19 +71,13 @@ function wrongInSecurity(): string[] {
 }
 
 if (import.meta.main) {
-  const readme = await Bun.file(README).text();
-  const [begin, end] = [readme.indexOf(BEGIN), readme.indexOf(END)];
-  if (begin < 0 || end < begin) {
-    console.error(`README.md lacks the markers ${BEGIN} … ${END}`);
-    process.exit(1);
-  }
-  const next = `${readme.slice(0, begin + BEGIN.length)}\n${attackTable()}\n${readme.slice(end)}`;
+  const part = await readmePart("attack-table", "gen-attack-table.ts", attackTable());
   if (process.argv.includes("--check")) {
     const wrong = wrongInSecurity();
-    if (next !== readme)
+    if (!part.is_current)
       wrong.push("The README's table of attacks is out of date. Run: bun run gen");
     for (const line of wrong) console.error(line);
     process.exit(wrong.length === 0 ? 0 : 1);
   }
-  await Bun.write(README, next);
+  await part.write();
 }

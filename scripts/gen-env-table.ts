@@ -1,16 +1,12 @@
-import { join } from "node:path";
 import type { z } from "zod";
 import { COMMAND_FLAGS, MODE_FLAGS, MODES } from "#hub/cli/flags.ts";
 import { HubEnv, loadHubConfig } from "#hub/config.ts";
 import { spellDefault } from "#hub/variables/describe.ts";
 import { SECRETS } from "#hub/variables/known.ts";
 import { loadWorkerConfig, WorkerEnv } from "#worker/config.ts";
+import { readmePart, tableRow } from "./readme-part.ts";
 
 /** Writes the README's table of variables from the schemas that read them; `--check` only compares. */
-
-const README = join(import.meta.dir, "../README.md");
-const BEGIN = "<!-- env-table:begin (scripts/gen-env-table.ts) -->";
-const END = "<!-- env-table:end -->";
 
 interface Variable {
   name: string;
@@ -109,7 +105,7 @@ export function envTable(): string {
       v.fallback,
       v.meaning.replace(/\.$/, ""),
     ];
-    return `| ${cells.map((c) => c.replaceAll("|", "\\|")).join(" | ")} |`;
+    return tableRow(cells);
   });
   return ["| Variable, flag | Read by | Default | Meaning |", "|---|---|---|---|", ...rows].join(
     "\n",
@@ -117,17 +113,11 @@ export function envTable(): string {
 }
 
 if (import.meta.main) {
-  const readme = await Bun.file(README).text();
-  const [begin, end] = [readme.indexOf(BEGIN), readme.indexOf(END)];
-  if (begin < 0 || end < begin) {
-    console.error(`README.md lacks the markers ${BEGIN} … ${END}`);
-    process.exit(1);
-  }
-  const next = `${readme.slice(0, begin + BEGIN.length)}\n${envTable()}\n${readme.slice(end)}`;
+  const part = await readmePart("env-table", "gen-env-table.ts", envTable());
   if (process.argv.includes("--check")) {
-    if (next !== readme)
+    if (!part.is_current)
       console.error("The README's table of variables is out of date. Run: bun run gen");
-    process.exit(next === readme ? 0 : 1);
+    process.exit(part.is_current ? 0 : 1);
   }
-  await Bun.write(README, next);
+  await part.write();
 }
