@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { relayMark } from "#hub/cluster/relay-mark.ts";
-import { addSession, dropSession } from "#hub/sessions/registry.ts";
+import { dropSession } from "#hub/sessions/registry.ts";
 import type { HubSession } from "#hub/sessions/types.ts";
 import { systemClock } from "#shared/clock.ts";
 import { fetchDirect } from "#shared/fetch-direct.ts";
@@ -10,6 +10,7 @@ import { type ClusterHub, startCluster, type TestCluster } from "#test/support/c
 import { createFakeClock } from "#test/support/fake-clock.ts";
 import { type FakeScreen, startFakeScreen } from "#test/support/fake-screen.ts";
 import type { FakeWorker } from "#test/support/fake-worker.ts";
+import { addLiveSession } from "#test/support/live-session.ts";
 import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
 import { createQueue } from "#test/support/queue.ts";
 
@@ -53,25 +54,7 @@ async function openAt(hub: ClusterHub, port: number): Promise<HubSession> {
   });
   const link = hub.ctx.links.get(worker.worker_id);
   if (!link) throw new Error("not registered");
-  const session_id = newSessionId();
-  const session = await addSession(hub.ctx, {
-    session_id,
-    kind: "sdk",
-    link,
-    held: {
-      lease: { worker_id: worker.worker_id, lane_idx: 0, token: 1, job_id: null, session_id },
-      accepted: true,
-      done: false,
-      stage: null,
-      unlogged: [],
-      idle_beats: 0,
-      answer: () => {},
-      settled: Promise.resolve(),
-    },
-    job_id: null,
-    headless: false,
-    idle_ttl_ms: 300_000,
-  });
+  const session = await addLiveSession(hub.ctx, { link, session_id: newSessionId() });
   ended.push(() => void dropSession(hub.ctx, session, "the test is over"));
   return session;
 }

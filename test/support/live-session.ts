@@ -1,9 +1,46 @@
+import type { HubContext } from "#hub/context.ts";
+import type { WorkerLink } from "#hub/fleet/worker-link.ts";
 import { addSession } from "#hub/sessions/registry.ts";
 import type { HubSession } from "#hub/sessions/types.ts";
 import { newSessionId } from "#shared/ids.ts";
 import type { FakeWorkerOptions } from "./fake-worker.ts";
 import type { TestHub } from "./hub.ts";
 import { createQueue } from "./queue.ts";
+
+interface LiveSessionOptions {
+  link: WorkerLink;
+  session_id: string;
+  lane_idx?: number;
+  headless?: boolean;
+}
+
+/** Adds a session as if the worker of `link` had opened it for a program. */
+export function addLiveSession(
+  ctx: HubContext,
+  { link, session_id, lane_idx = 0, headless = false }: LiveSessionOptions,
+): Promise<HubSession> {
+  const { worker_id } = link;
+  const lease = { worker_id, lane_idx, token: 1, job_id: null, session_id };
+  const held = {
+    lease,
+    accepted: true,
+    done: false,
+    stage: null,
+    unlogged: [],
+    idle_beats: 0,
+    answer: () => {},
+    settled: Promise.resolve(),
+  };
+  return addSession(ctx, {
+    session_id,
+    kind: "sdk",
+    link,
+    held,
+    job_id: null,
+    headless,
+    idle_ttl_ms: 300_000,
+  });
+}
 
 let next_worker = 0;
 
@@ -29,27 +66,7 @@ export async function openSessionAt(
   });
   const link = hub.ctx.links.get(worker.worker_id);
   if (!link) throw new Error("not registered");
-  const session_id = newSessionId();
-  const lease = { worker_id: worker.worker_id, lane_idx: 0, token: 1, job_id: null, session_id };
-  const held = {
-    lease,
-    accepted: true,
-    done: false,
-    stage: null,
-    unlogged: [],
-    idle_beats: 0,
-    answer: () => {},
-    settled: Promise.resolve(),
-  };
-  return addSession(hub.ctx, {
-    session_id,
-    kind: "sdk",
-    link,
-    held,
-    job_id: null,
-    headless: false,
-    idle_ttl_ms: 300_000,
-  });
+  return addLiveSession(hub.ctx, { link, session_id: newSessionId() });
 }
 
 /** A WebSocket of the hub, with what comes over it and how it ends. */

@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import { addSession, dropSession } from "#hub/sessions/registry.ts";
+import { dropSession } from "#hub/sessions/registry.ts";
 import type { HubSession } from "#hub/sessions/types.ts";
 import { systemClock } from "#shared/clock.ts";
 import type { EnvSource } from "#shared/env.ts";
@@ -17,6 +17,7 @@ import { createSessions, type LiveSession, type Sessions } from "#worker/session
 import type { FakeWorker } from "./fake-worker.ts";
 import { startTestHub, type TestHub } from "./hub.ts";
 import { laneEnv, makeDataDir } from "./lane-pool.ts";
+import { addLiveSession } from "./live-session.ts";
 
 /** A session that hub and worker both know, without the messages that would open it. */
 export interface RigSession {
@@ -111,25 +112,7 @@ export async function startViewerRig(env: EnvSource = {}): Promise<ViewerRig> {
       signal: over.signal,
     };
     const remove = sessions.add(live);
-    const lease = { worker_id: worker.worker_id, lane_idx, token: 1, job_id: null, session_id };
-    const session = await addSession(hub.ctx, {
-      session_id,
-      kind: "sdk",
-      link,
-      held: {
-        lease,
-        accepted: true,
-        done: false,
-        stage: null,
-        unlogged: [],
-        idle_beats: 0,
-        answer: () => {},
-        settled: Promise.resolve(),
-      },
-      job_id: null,
-      headless,
-      idle_ttl_ms: 300_000,
-    });
+    const session = await addLiveSession(hub.ctx, { link, session_id, lane_idx, headless });
     let ended: Promise<void> | undefined;
     const end = async (reason: string) => {
       await dropSession(hub.ctx, session, reason);
