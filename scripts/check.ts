@@ -32,6 +32,8 @@ const CHECKS: [string, string[]][] = [
   ["migrations", script("gen-migrations", "--check")],
   ["carried-files", script("gen-carried-files", "--check")],
   ["env-table", script("gen-env-table", "--check")],
+  ["cli-reference", script("gen-cli-reference", "--check")],
+  ["job-options", script("gen-job-options", "--check")],
   ["attack-table", script("gen-attack-table", "--check")],
   ["routes", script("check-routes")],
   [

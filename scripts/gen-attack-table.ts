@@ -1,10 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ATTACK_LISTS } from "#test/attack/lists/index.ts";
-import { readmePart, tableRow } from "./readme-part.ts";
+import { generatedPage, readmePart, table, writeOrCheck } from "./generated-page.ts";
 
 /**
- * Writes the README's table of attacks: from the lists that the suite works off, and of files without one from their tests.
+ * Writes the guide's page of attacks and the README's totals: from the lists that the suite works off, and of files without
+ * one from their tests.
  * `--check` only compares, and looks whether SECURITY.md names every file of the suite, and none that is not there.
  */
 
@@ -46,14 +47,32 @@ function rows(): Row[] {
   return [...listed, ...others.map(rowOfTests)];
 }
 
-/** The table as it stands in the README, markers not included. */
-function attackTable(): string {
-  const lines = rows().map(({ what, tried, on, file }) => {
-    const many = on === "tests" ? ` ${on}` : on === undefined ? "" : `, on ${on}`;
-    const cells = [what, `${tried}${many}`, "all", `[${file}](${SUITE}/${file})`];
-    return tableRow(cells);
-  });
-  return ["| What is tried | Tried | Refused | By |", "|---|---|---|---|", ...lines].join("\n");
+/** Paths are those of the repository: the page is read in the program too, where there are no tests to link to. */
+const attackTable = (all: readonly Row[]): string[] =>
+  table(
+    ["What is tried", "Tried", "Refused", "By"],
+    all.map(({ what, tried, on, file }) => {
+      const many = on === "tests" ? ` ${on}` : on === undefined ? "" : `, on ${on}`;
+      return [what, `${tried}${many}`, "all", `\`${SUITE}/${file}\``];
+    }),
+  );
+
+const PAGE = [
+  "# What was attacked",
+  "",
+  "Every attack that the test suite tries against the running program, how often, and where.",
+  "",
+  "`./scripts/test attack` tries all of it and ends with how often. `SECURITY.md` says in three sentences what holds, which tests attack it, and what does not hold. The table is generated from the lists that the suite works off (`bun run gen`).",
+  "",
+];
+
+/** The README's sentence: attempts of the lists, each counted once however many routes it is tried on. */
+function totals(all: readonly Row[]): string {
+  const sum = (of: readonly Row[]) => of.reduce((n, { tried }) => n + tried, 0);
+  const listed = all.filter(({ on }) => on !== "tests");
+  const others = all.filter(({ on }) => on === "tests");
+  const files = new Set(all.map(({ file }) => file)).size;
+  return `The suite tries ${sum(listed).toLocaleString("en")} listed attacks, many of them on every route, and ${sum(others)} further tests in ${files} files, and finds all of them refused: [what was attacked](hub/guide/design/security-attacks.md).`;
 }
 
 /** What SECURITY.md leaves out of the suite, or invents. */
@@ -71,13 +90,10 @@ function wrongInSecurity(): string[] {
 }
 
 if (import.meta.main) {
-  const part = await readmePart("attack-table", "gen-attack-table.ts", attackTable());
-  if (process.argv.includes("--check")) {
-    const wrong = wrongInSecurity();
-    if (!part.is_current)
-      wrong.push("The README's table of attacks is out of date. Run: bun run gen");
-    for (const line of wrong) console.error(line);
-    process.exit(wrong.length === 0 ? 0 : 1);
-  }
-  await part.write();
+  const all = rows();
+  const parts = await Promise.all([
+    generatedPage("design/security-attacks", [...PAGE, ...attackTable(all)]),
+    readmePart("attack-totals", "gen-attack-table.ts", totals(all)),
+  ]);
+  await writeOrCheck(parts, wrongInSecurity());
 }

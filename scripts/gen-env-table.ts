@@ -4,9 +4,9 @@ import { HubEnv, loadHubConfig } from "#hub/config.ts";
 import { spellDefault } from "#hub/variables/describe.ts";
 import { SECRETS } from "#hub/variables/known.ts";
 import { loadWorkerConfig, WorkerEnv } from "#worker/config.ts";
-import { readmePart, tableRow } from "./readme-part.ts";
+import { generatedPage, table, writeOrCheck } from "./generated-page.ts";
 
-/** Writes the README's table of variables from the schemas that read them; `--check` only compares. */
+/** Writes the guide's page of variables from the schemas that read them; `--check` only compares. */
 
 interface Variable {
   name: string;
@@ -90,8 +90,8 @@ function merge(all: Variable[]): Variable[] {
   return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** The table as it stands in the README, markers not included. */
-export function envTable(): string {
+/** The lines of the page's table. */
+export function envTable(): string[] {
   const flags = [...Object.values(MODE_FLAGS), ...Object.values(COMMAND_FLAGS)].flat();
   const rows = merge([
     ...variablesOf("hub", HubEnv),
@@ -99,25 +99,24 @@ export function envTable(): string {
     ...COMMAND_LINE,
   ]).map((v) => {
     const flag = flags.find((f) => f.env === v.name);
-    const cells = [
+    return [
       `\`${v.name}\`${SECRETS.includes(v.name) ? " or `…_FILE`" : ""}${flag ? ` \`--${flag.name}\`` : ""}`,
       v.readers.join(", "),
       v.fallback,
       v.meaning.replace(/\.$/, ""),
     ];
-    return tableRow(cells);
   });
-  return ["| Variable, flag | Read by | Default | Meaning |", "|---|---|---|---|", ...rows].join(
-    "\n",
-  );
+  return table(["Variable, flag", "Read by", "Default", "Meaning"], rows);
 }
 
-if (import.meta.main) {
-  const part = await readmePart("env-table", "gen-env-table.ts", envTable());
-  if (process.argv.includes("--check")) {
-    if (!part.is_current)
-      console.error("The README's table of variables is out of date. Run: bun run gen");
-    process.exit(part.is_current ? 0 : 1);
-  }
-  await part.write();
-}
+const PAGE = [
+  "# Variables",
+  "",
+  "Every variable that a mode or command reads, with its flag, its default and its meaning.",
+  "",
+  "Blank means unset. [Configure a service](../how-to/configuration.md) says where values may come from. Where the table says `or …_FILE`, a file may hold the value. The table is generated from the schemas that read the variables (`bun run gen`).",
+  "",
+];
+
+if (import.meta.main)
+  await writeOrCheck([await generatedPage("reference/variables", [...PAGE, ...envTable()])]);

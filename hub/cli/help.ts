@@ -10,7 +10,8 @@ import {
   type Mode,
 } from "./flags.ts";
 
-const ABOUT: Record<Mode | Command, string> = {
+/** What each mode and command is for. */
+export const ABOUT: Record<Mode | Command, string> = {
   dev: "hub, control, a browser worker and a pipeline worker on this machine, http://127.0.0.1:8000",
   hub: "the fleet's HTTP and WebSocket API",
   worker: "browser lanes that join a hub, slots that pull pipeline tasks, or both",
@@ -24,7 +25,7 @@ const ABOUT: Record<Mode | Command, string> = {
   audit: "say who changed what, newest first",
   fleet: "say how the workers' updates go; pause, approve or pin them; drain workers",
   tokens:
-    "list, make and revoke tokens with roles; asks as SVC_API_TOKEN, or as SVC_ADMIN_PASSWORD",
+    "list, create and revoke tokens with roles; asks as SVC_API_TOKEN, or as SVC_ADMIN_PASSWORD",
   submit: "put tasks into a workload's queue",
   queue: "count the tasks of a workload",
   runs: "list the runs of a workload, newest first",
@@ -42,7 +43,8 @@ const ABOUT: Record<Mode | Command, string> = {
     "the key of stored cookies and profiles: which it is, a new one, none (decrypt), or without what it is lost for (forget)",
 };
 
-const isOperator = (command: Command): boolean => command === "admin" || isOperatorCommand(command);
+export const isOperator = (command: Command): boolean =>
+  command === "admin" || isOperatorCommand(command);
 
 const isMode = (topic: Mode | Command): topic is Mode => MODES.some((m) => m === topic);
 
@@ -66,7 +68,9 @@ export function helpText(topic: Mode | Command | null): string {
       "",
       "Flags [variable they set; the flag wins]:",
       ...flagLines(isMode(topic) ? MODE_FLAGS[topic] : COMMAND_FLAGS[topic]),
-      ...(mode ? ["", "All variables are listed in the README."] : []),
+      ...(mode
+        ? ["", "The guide lists all variables, in /guide/reference/variables of every hub."]
+        : []),
     ].join("\n");
   }
   const about = (names: readonly (Mode | Command)[]) =>
