@@ -5,6 +5,7 @@ import { passedOnBy } from "./cluster/relay-mark.ts";
 import type { HubContext } from "./context.ts";
 import { controlRoutes } from "./control/app.ts";
 import type { ControlContext } from "./control/context.ts";
+import { guideRoutes } from "./guide/routes.ts";
 import { access, routeTable } from "./http/access.ts";
 import { accessLog } from "./http/access-log.ts";
 import { audited } from "./http/audited.ts";
@@ -174,7 +175,7 @@ export function createHubApp(ctx: HubContext): App {
     }),
     controlRoutes({ ...ctx, log: ctx.log.child({ service: "control" }) }),
   ];
-  for (const part of parts) app.route("/", part);
+  for (const part of [...parts, guideRoutes(ctx)]) app.route("/", part);
   addDocs(app, { ...INFO, version: ctx.version });
   refuseOtherMethods(app);
   app.route("/", submitByPathRoutes(ctx));
@@ -189,6 +190,7 @@ export function createControlApp(ctx: ControlContext): App {
   app.route("/", workerSourceRoutes(ctx));
   app.route("/", tokenRoutes(ctx));
   app.route("/", auditRoutes(ctx));
+  app.route("/", guideRoutes(ctx));
   app.route(
     "/",
     uiRoutes(ctx, {

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { GUIDE_NAME, packGuide, readGuide } from "#hub/guide/files.ts";
 import { APP_NAME } from "#hub/ui/app-files.ts";
 import { bundleApp, packApp } from "#hub/ui/bundle.ts";
 import { packSources } from "#hub/update/pack-sources.ts";
@@ -60,7 +61,9 @@ export async function buildBinary(
     await Bun.write(sources, archive);
     const ui = join(dir, APP_NAME);
     await Bun.write(ui, packApp(await bundleApp()));
-    await compile(outfile, version, [sources, ui], signed);
+    const guide = join(dir, GUIDE_NAME);
+    await Bun.write(guide, packGuide(readGuide()));
+    await compile(outfile, version, [sources, ui, guide], signed);
   } finally {
     await rm(dir, { recursive: true });
   }

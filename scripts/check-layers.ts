@@ -125,6 +125,13 @@ export const LAYERS: readonly Layer[] = [
     may: ["shared"],
     packages: [...HONO, "swagger-ui-dist", "@fastify/busboy"],
   },
+  // What people read: it knows neither fleet nor pipeline.
+  {
+    name: "hub-guide",
+    files: /^hub\/guide\//,
+    may: ["shared", "hub-http"],
+    packages: [...HONO, "github-slugger", "markdown-it", "minisearch"],
+  },
   {
     name: "hub-routes",
     files: /^hub\/(control\/)?routes\//,
@@ -167,6 +174,7 @@ export const LAYERS: readonly Layer[] = [
       "hub-codegen",
       "hub-rollout",
       "hub-http",
+      "hub-guide",
       "hub-routes",
       "hub-control",
       "hub-config",

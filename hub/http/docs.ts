@@ -14,6 +14,9 @@ const PAGE = `<!doctype html>
     <link rel="icon" type="image/png" href="/docs/favicon.png">
   </head>
   <body>
+    <nav class="swagger-ui">
+      <p class="wrapper"><a class="link" href="/guide">The guide</a>: how to use Flotilla, and every rule that you may rely on</p>
+    </nav>
     <div id="swagger-ui"></div>
     <script src="/docs/swagger-ui-bundle.js"></script>
     <script src="/docs/start.js"></script>

@@ -61,7 +61,8 @@ export function parseRange(header: string | undefined, size: number): Range {
   return start >= size ? "unsatisfiable" : { start, end };
 }
 
-const listsEtag = (header: string, etag: string): boolean =>
+/** Whether If-None-Match names this ETag; weak or strong is the same for it (RFC 9110 §13.1.2). */
+export const listsEtag = (header: string, etag: string): boolean =>
   header.trim() === "*" ||
   header.split(",").some((entry) => entry.trim().replace(/^W\//, "") === etag);
 

@@ -11,6 +11,7 @@ import { createRoute, describeRoute } from "../http/create-route.ts";
 import type { HttpEnv } from "../http/env.ts";
 import { newApp } from "../http/new-app.ts";
 import { fails, ok } from "../http/openapi-parts.ts";
+import { wantsPage } from "../http/wants-page.ts";
 import { submitJob } from "../jobs/submit.ts";
 import { withPreset } from "../registries/presets.ts";
 import { SlugParams } from "./params.ts";
@@ -87,8 +88,6 @@ function noSuchPath(path_and_query: string): string {
     ? "no such path"
     : `no such path; to submit a URL, begin with its scheme: /https://${place} or /http://${place}`;
 }
-
-const wantsPage = (c: Context): boolean => /\btext\/html\b/i.test(c.req.header("accept") ?? "");
 
 /** GET /{target_url} (fleet spec §4.1). Registered last: every other path comes first. */
 export function submitByPathRoutes(ctx: HubContext) {

@@ -7,6 +7,7 @@ import { access } from "../http/access.ts";
 import { createRoute, describeRoute } from "../http/create-route.ts";
 import type { HttpEnv } from "../http/env.ts";
 import { newApp } from "../http/new-app.ts";
+import { wantsPage } from "../http/wants-page.ts";
 import { appFiles } from "../ui/app-files.ts";
 import type { AppInfo } from "../ui/client/lib/app-info.ts";
 import { contentPolicy, shellPage } from "../ui/shell.ts";
@@ -57,16 +58,14 @@ interface UiOptions {
   links: Record<string, string>;
 }
 
-const wantsJson = (c: Context): boolean => {
-  const accept = c.req.header("accept") ?? "";
-  return /\bapplication\/json\b/i.test(accept) && !/\btext\/html\b/i.test(accept);
-};
+const wantsJson = (c: Context): boolean =>
+  /\bapplication\/json\b/i.test(c.req.header("accept") ?? "") && !wantsPage(c);
 
 /** The admin UI (fleet spec §1). Its own files and its page need no token: it asks for one. */
 export function uiRoutes(deps: UiDeps, options: UiOptions) {
   const { version, changes, config } = deps;
   const info: AppInfo = { version, mode: config.mode, fleet: options.fleet };
-  const links = { docs: "/docs", openapi: "/openapi.json", ...options.links };
+  const links = { docs: "/docs", guide: "/guide", openapi: "/openapi.json", ...options.links };
   const app = newApp();
   const shell = async (c: Context<HttpEnv>) => {
     const nonce = newToken();

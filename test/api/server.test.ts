@@ -226,6 +226,7 @@ test("/docs and its files come from the program itself, /openapi.json lists ever
       "PATCH /settings",
       ...["GET /tokens", "POST /tokens", "DELETE /tokens/{id}"],
       ...["GET /audit", "POST /links", "DELETE /links"],
+      ...["GET /guide", "GET /guide/search", "GET /llms.txt"],
       ...["", "websockify", "cdp", "cdp/json/version", "assets.json", "assets/{name}"].map(
         (what) => `GET /links/{link}/${what}`,
       ),
