@@ -1,4 +1,4 @@
-import type { Engine } from "#shared/schema/engine.ts";
+import type { Engine } from "#shared/protocol/schema/engine.ts";
 import type { ColumnKit } from "./kit.pg.ts";
 
 /** Engines and what scripts are made of and leave behind (fleet spec §2.9, §4.6, §4.7; design/api.md). Times epoch ms. */

@@ -1,7 +1,7 @@
-import type { AgentReport, DesiredInstance } from "#shared/schema/agent.ts";
-import type { AuditEntry } from "#shared/schema/audit.ts";
-import type { DeployOutcome } from "#shared/schema/operations.ts";
-import type { SupervisedAction, SupervisedProblem } from "#shared/schema/supervisor.ts";
+import type { AgentReport, DesiredInstance } from "#shared/protocol/schema/agent.ts";
+import type { AuditEntry } from "#shared/protocol/schema/audit.ts";
+import type { DeployOutcome } from "#shared/protocol/schema/operations.ts";
+import type { SupervisedAction, SupervisedProblem } from "#shared/protocol/schema/supervisor.ts";
 import type { ColumnKit } from "./kit.pg.ts";
 
 /** What the control plane keeps beside the queue: plugins, agents, logs and deploys (pipeline spec §4.3 to §4.6). Times epoch ms. */

@@ -1,7 +1,12 @@
 import { sql } from "drizzle-orm";
-import type { BrokenSince, LogLine } from "#shared/schema/executor.ts";
-import type { GpuReading } from "#shared/schema/pull.ts";
-import type { Backoff, ExecutorConfig, ExecutorType, RateLimit } from "#shared/schema/workload.ts";
+import type { BrokenSince, LogLine } from "#shared/protocol/schema/executor.ts";
+import type { GpuReading } from "#shared/protocol/schema/pull.ts";
+import type {
+  Backoff,
+  ExecutorConfig,
+  ExecutorType,
+  RateLimit,
+} from "#shared/protocol/schema/workload.ts";
 import type { ColumnKit } from "./kit.pg.ts";
 
 /** `tasks.state` as stored. On the wire `pending` is ready and delayed together (pipeline spec §2.3). */

@@ -1,16 +1,21 @@
-import type { ProxyOption } from "#shared/proxy.ts";
-import type { AssetKind, ByteRange } from "#shared/schema/asset.ts";
-import type { Attempt, AttemptTimings, TokenUsage, Verdict } from "#shared/schema/attempt.ts";
-import type { StoredCookie } from "#shared/schema/cookie.ts";
+import type { ProxyOption } from "#shared/protocol/proxy.ts";
+import type { AssetKind, ByteRange } from "#shared/protocol/schema/asset.ts";
+import type {
+  Attempt,
+  AttemptTimings,
+  TokenUsage,
+  Verdict,
+} from "#shared/protocol/schema/attempt.ts";
+import type { StoredCookie } from "#shared/protocol/schema/cookie.ts";
 import type {
   CaptureReport,
   JobEvent,
   JobMode,
   JobOptions,
   JobStatus,
-} from "#shared/schema/job.ts";
-import type { LoginRecipe, PopupPolicy, Recipe } from "#shared/schema/recipe.ts";
-import type { WorkerStatus } from "#shared/schema/worker.ts";
+} from "#shared/protocol/schema/job.ts";
+import type { LoginRecipe, PopupPolicy, Recipe } from "#shared/protocol/schema/recipe.ts";
+import type { WorkerStatus } from "#shared/protocol/schema/worker.ts";
 import { defineAccessTables } from "./access-tables.ts";
 import type { ColumnKit } from "./kit.pg.ts";
 import { defineLibraryTables } from "./library-tables.ts";

@@ -1,24 +1,24 @@
-import { systemClock } from "#shared/clock.ts";
-import { ConfigError, type EnvSource, UnavailableError } from "#shared/env.ts";
-import { errorMessage } from "#shared/errors.ts";
-import { type LiveConfig, liveConfig } from "#shared/live-config.ts";
-import { createLog, type Log, type LogFormat, type LogLevel } from "#shared/log.ts";
-import { lineFormat } from "#shared/log-format.ts";
-import { builtRelease } from "#shared/release.ts";
+import { type LiveConfig, liveConfig } from "#hub/program/live-config.ts";
+import { lineFormat } from "#hub/program/log-format.ts";
+import { gatherVariables } from "#hub/program/variables/variable-sources.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { ConfigError, type EnvSource, UnavailableError } from "#shared/kit/env.ts";
+import { createLog, type Log, type LogFormat, type LogLevel } from "#shared/kit/log.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
+import { builtRelease } from "#shared/protocol/release.ts";
+import { trustAuthority } from "#shared/protocol/trust.ts";
+import { nodeVersion } from "#shared/protocol/version.ts";
 import { openServiceNotify } from "#shared/service-notify.ts";
-import { trustAuthority } from "#shared/trust.ts";
-import { gatherVariables } from "#shared/variable-sources.ts";
-import { nodeVersion } from "#shared/version.ts";
-import { launchedBy, tellRegistered } from "#worker/update/launched.ts";
-import { type FlagValues, flagOverrides, parseCommandLine } from "./cli/args.ts";
-import { startClean } from "./cli/clean-start.ts";
-import { EXIT, UsageError } from "./cli/exit.ts";
-import { type Command, isOperatorCommand, type Mode } from "./cli/flags.ts";
-import { helpText } from "./cli/help.ts";
-import { logTarget } from "./cli/log-target.ts";
-import { runService, type Service, stopWithin } from "./cli/run-service.ts";
-import { systemTerminal } from "./cli/terminal.ts";
-import type { Reloader } from "./variables/reload.ts";
+import { launchedBy, tellRegistered } from "#worker/program/update/launched.ts";
+import { type FlagValues, flagOverrides, parseCommandLine } from "./program/cli/args.ts";
+import { startClean } from "./program/cli/clean-start.ts";
+import { EXIT, UsageError } from "./program/cli/exit.ts";
+import { type Command, isOperatorCommand, type Mode } from "./program/cli/flags.ts";
+import { helpText } from "./program/cli/help.ts";
+import { logTarget } from "./program/cli/log-target.ts";
+import { runService, type Service, stopWithin } from "./program/cli/run-service.ts";
+import { systemTerminal } from "./program/cli/terminal.ts";
+import type { Reloader } from "./program/variables/reload.ts";
 
 /**
  * The program: one mode or one client command per process. What a mode needs is imported only when it runs, so that
@@ -76,7 +76,7 @@ const reloads =
 
 /** This program's worker, or the version it has updated itself to (fleet spec §3.5). */
 async function runWorker(flags: FlagValues): Promise<number> {
-  const { blame, loadConfig } = await import("./variables/load.ts");
+  const { blame, loadConfig } = await import("./program/variables/load.ts");
   const sources = { env, flags: flagOverrides(flags, "worker") };
   const loaded = loadConfig("worker", sources);
   const live = liveConfig(loaded.config);
@@ -91,14 +91,14 @@ async function runWorker(flags: FlagValues): Promise<number> {
   const clock = systemClock;
   const version = nodeVersion(config.version ?? undefined);
   const argv = process.argv.slice(2);
-  const { launchWorker, restart } = await import("#worker/update/launcher.ts");
+  const { launchWorker, restart } = await import("#worker/program/update/launcher.ts");
   if (launched === null) {
     const { data_dir, hub_url, update } = config;
     const program = { base: version, self: SELF, argv, clock, log };
     const code = await launchWorker({ ...program, ...update, data_dir, hub_url });
     if (code !== null) return code;
   }
-  const { startServices } = await import("#worker/services.ts");
+  const { startServices } = await import("#worker/program/services.ts");
   const base = launched?.base ?? version;
   const notify = openServiceNotify(env);
   const told = { onRegistered: tellRegistered, onReady: notify.ready };
@@ -109,7 +109,7 @@ async function runWorker(flags: FlagValues): Promise<number> {
     signal.addEventListener("abort", () => notify.stopping(stopWithin(config.drain_ms)));
     return startServices({ ...deps, signal });
   };
-  const { createReloader } = await import("./variables/reload.ts");
+  const { createReloader } = await import("./program/variables/reload.ts");
   const reload = reloads(createReloader("worker", sources, loaded), live, log);
   const watches_stdin = isOn(loaded.env.SVC_EXIT_ON_STDIN_CLOSE);
   const code = await runService(process, log, start, watches_stdin, reload, config.drain_ms);
@@ -122,7 +122,7 @@ async function runWorker(flags: FlagValues): Promise<number> {
 
 async function prepareService(mode: Exclude<Mode, "worker">, flags: FlagValues) {
   const clock = systemClock;
-  const { blame, loadConfig } = await import("./variables/load.ts");
+  const { blame, loadConfig } = await import("./program/variables/load.ts");
   // A hub that lives for one job needs no address anybody knows, so a busy port does not stop it.
   const defaults = mode === "dev" && flags.once ? { SVC_PORT: "0" } : {};
   const sources = { env, flags: flagOverrides(flags, mode), defaults };
@@ -136,20 +136,20 @@ async function prepareService(mode: Exclude<Mode, "worker">, flags: FlagValues) 
     blame(err, mode, origins);
   }
   const log = logTo(() => config.log_level, config.log_format).child({ mode });
-  const { createReloader } = await import("./variables/reload.ts");
+  const { createReloader } = await import("./program/variables/reload.ts");
   const reload = reloads(createReloader(mode, sources, loaded), live, log);
   for (const warning of loaded.warnings) log.warn({}, warning);
   const watches_stdin = isOn(loaded.env.SVC_EXIT_ON_STDIN_CLOSE);
   const version = nodeVersion(config.version_fallback);
   const deps = { config, log, clock, version };
   if (mode === "dev") {
-    const { startDev } = await import("./dev.ts");
+    const { startDev } = await import("./program/dev.ts");
     const dev = { ...deps, self: SELF, env: loaded.env, flags, terminal };
     const start = () => startDev(dev).catch((err) => blame(err, mode, origins));
     return { log, watches_stdin, start, reload, drain_ms: config.drain_ms };
   }
-  const { startHub } = await import("./serve.ts");
-  const { retryUnavailable } = await import("./cli/retry-unavailable.ts");
+  const { startHub } = await import("./program/serve.ts");
+  const { retryUnavailable } = await import("./program/cli/retry-unavailable.ts");
   const notify = openServiceNotify(env);
   const start = async (signal: AbortSignal): Promise<Service> => {
     notify.status("opening database and stores");
@@ -212,7 +212,7 @@ async function runCommand(words: Parameters<typeof parseCommandLine>[0]): Promis
       return runMode(invocation.mode, invocation.flags);
     case "command": {
       if (invocation.command === "admin") {
-        const { runAdminCommand } = await import("./admin-command.ts");
+        const { runAdminCommand } = await import("./program/admin-command.ts");
         return runAdminCommand(
           invocation.words,
           env,
@@ -221,14 +221,14 @@ async function runCommand(words: Parameters<typeof parseCommandLine>[0]): Promis
         );
       }
       if (isOperatorCommand(invocation.command)) {
-        const { runOperatorCommand } = await import("./commands/run.ts");
+        const { runOperatorCommand } = await import("./program/commands/run.ts");
         const self = SELF.length === 1 ? process.execPath : null;
         return runOperatorCommand(
           { ...invocation, command: invocation.command },
           { env, terminal, self },
         );
       }
-      const { runClientCommand } = await import("./cli/run-command.ts");
+      const { runClientCommand } = await import("./program/cli/run-command.ts");
       const interrupt = new AbortController();
       for (const signal of ["SIGINT", "SIGTERM"] as const)
         process.on(signal, () => {

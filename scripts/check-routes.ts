@@ -1,5 +1,5 @@
-import { HUB_MODES } from "#hub/config.ts";
-import { startTestHub } from "#test/support/hub.ts";
+import { HUB_MODES } from "#hub/platform/config.ts";
+import { startTestHub } from "#test/support/rigs/hub.ts";
 
 /** Puts the program together in every mode: it throws, naming them, where routes say nothing of who may call them. */
 

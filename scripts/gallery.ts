@@ -1,8 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { listenDemo } from "#hub/demo/listen.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { type OpenOptions, type UiPage, type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import { listenDemo } from "#hub/program/demo/listen.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type OpenOptions, type UiPage, type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 import { ROOT } from "./build.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { Glob } from "bun";
-import { isSource } from "#shared/version.ts";
+import { isSource } from "#shared/protocol/version.ts";
 
 /** Writes shared/carried-files.ts; `--check` only compares. */
 

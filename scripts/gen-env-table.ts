@@ -1,10 +1,11 @@
 import type { z } from "zod";
-import { COMMAND_FLAGS, MODE_FLAGS, MODES } from "#hub/cli/flags.ts";
-import { HubEnv, loadHubConfig } from "#hub/config.ts";
-import { spellDefault } from "#hub/variables/describe.ts";
-import { SECRETS } from "#hub/variables/known.ts";
-import { loadWorkerConfig, WorkerEnv } from "#worker/config.ts";
-import { generatedPage, table, writeOrCheck } from "./generated-page.ts";
+import { HubEnv, loadHubConfig } from "#hub/platform/config.ts";
+import { COMMAND_FLAGS, MODE_FLAGS, MODES } from "#hub/program/cli/flags.ts";
+import { spellDefault } from "#hub/program/variables/describe.ts";
+import { SECRETS } from "#hub/program/variables/known.ts";
+import { loadWorkerConfig, WorkerEnv } from "#worker/program/config.ts";
+import { readmePart, tableRow } from "./readme-part.ts";
+import { generatedPage, table, writeOrCheck } from "#scripts/generated-page.ts";
 
 /** Writes the guide's page of variables from the schemas that read them; `--check` only compares. */
 

@@ -1,8 +1,8 @@
 import { createHash, createPrivateKey, createPublicKey, sign } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { packSources } from "#hub/update/pack-sources.ts";
-import { ARCHIVE_NAME } from "#hub/update/worker-source.ts";
+import { packSources } from "#hub/fleet/update/pack-sources.ts";
+import { ARCHIVE_NAME } from "#hub/fleet/update/worker-source.ts";
 import { buildBinary, ROOT } from "./build.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { createEnds } from "#shared/ends.ts";
+import { createEnds } from "#shared/kit/ends.ts";
 
 /** A test that failed, or something outside the tests that did. */
 export interface Failure {

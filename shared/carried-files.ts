@@ -3,7 +3,7 @@
  * the hash of its sources (fleet spec §9.1): named here, these files count for it too, and an update can be checked whole.
  */
 export const CARRIED_FILES: Readonly<Record<string, string>> = {
-  "worker/pipeline/flotilla_store.py":
+  "worker/tasks/flotilla_store.py":
     "31793cd21023462b309b96a752dcaca6725ea5ca6e7c63f815d69eab2879bbd1",
-  "worker/pipeline/runner.py": "df724f589f78dc78076b665901ca54bcc97b95e7edb3098386a6f6be2b37cb81",
+  "worker/tasks/runner.py": "df724f589f78dc78076b665901ca54bcc97b95e7edb3098386a6f6be2b37cb81",
 };

@@ -1,5 +1,5 @@
-import type { EnvSource } from "./env.ts";
-import { openDatagrams } from "./libc-datagram.ts";
+import type { EnvSource } from "#shared/kit/env.ts";
+import { openDatagrams } from "#shared/kit/libc-datagram.ts";
 
 /**
  * What a service tells the systemd that started it, by the protocol of sd_notify(3): `systemctl status` shows it, `systemctl

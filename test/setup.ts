@@ -74,9 +74,9 @@ async function endOpen(file: string): Promise<number> {
 
 // Not in a test's own time: Bun ends every process that a test has started when that test is late.
 if (process.env.FLOTILLA_TEST_FLEET === "1")
-  await (await import("./support/test-servers.ts")).testServers();
+  await (await import("./support/servers/test-servers.ts")).testServers();
 if (process.env.FLOTILLA_TEST_OBJECTS === "s3")
-  await (await import("./support/s3.ts")).objectsEnv();
+  await (await import("./support/servers/s3.ts")).objectsEnv();
 
 let file = Bun.main;
 let afterLastTest: Child[] = [];

@@ -1,5 +1,5 @@
-import { embeddedFile } from "#shared/embedded-file.ts";
-import { isCompiled } from "#shared/version.ts";
+import { embeddedFile } from "#hub/platform/http/embedded-file.ts";
+import { isCompiled } from "#shared/protocol/version.ts";
 import { type AppBundle, bundleApp, unpackApp } from "./bundle.ts";
 
 /** Name under which `scripts/build.ts` embeds the app. */

@@ -1,5 +1,5 @@
-import type { Session } from "#shared/schema/session.ts";
-import { type FleetProcesses, startFleet } from "#test/support/fleet-process.ts";
+import type { Session } from "#shared/protocol/schema/session.ts";
+import { type FleetProcesses, startFleet } from "#test/support/rigs/fleet-process.ts";
 import { type BareBrowser, startBareBrowser } from "./bare-playwright.ts";
 import { type Bench, showMs, statsOf, timed } from "./harness.ts";
 import { servePages } from "./pages.ts";

@@ -1,5 +1,5 @@
-import { withDeadline } from "#shared/clock.ts";
-import { startFleet, until } from "#test/support/fleet-process.ts";
+import { withDeadline } from "#shared/kit/clock.ts";
+import { startFleet, until } from "#test/support/rigs/fleet-process.ts";
 import { type Bench, showMs, statsOf } from "./harness.ts";
 import { startHubOnly } from "./hub-only.ts";
 import { connectStubWorker, stubJobs, submitStub } from "./stub-jobs.ts";

@@ -3,8 +3,8 @@ import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Browser, chromium } from "playwright-core";
-import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/chromium.ts";
-import { until } from "#test/support/fleet-process.ts";
+import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/rigs/chromium.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
 
 /** The reference of `fetch-job`: what somebody writes with playwright-core in ten minutes, on a warm browser. */
 

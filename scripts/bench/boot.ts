@@ -1,9 +1,9 @@
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { humanSize } from "#shared/names.ts";
-import { rssOf } from "#test/support/fleet-process.ts";
-import { freePort } from "#test/support/ports.ts";
+import { humanSize } from "#shared/protocol/names.ts";
+import { rssOf } from "#test/support/rigs/fleet-process.ts";
+import { freePort } from "#test/support/servers/ports.ts";
 import { type Bench, type Figure, showMs, statsOf, timed } from "./harness.ts";
 import { stubJobs } from "./stub-jobs.ts";
 

@@ -1,5 +1,5 @@
-import { humanSize } from "#shared/names.ts";
-import { rssOf, startFleet } from "#test/support/fleet-process.ts";
+import { humanSize } from "#shared/protocol/names.ts";
+import { rssOf, startFleet } from "#test/support/rigs/fleet-process.ts";
 import { runJob } from "./fetch-job.ts";
 import { type Bench, showMs, statsOf, timed } from "./harness.ts";
 import { BIG_BYTES, servePages } from "./pages.ts";

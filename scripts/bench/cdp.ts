@@ -1,5 +1,5 @@
 import { chromium } from "playwright-core";
-import { startFleet } from "#test/support/fleet-process.ts";
+import { startFleet } from "#test/support/rigs/fleet-process.ts";
 import { type Bench, showMs, statsOf } from "./harness.ts";
 
 /** `evaluate` by Playwright through /sessions/{sid}/cdp and through the browser's own port, in turn. */

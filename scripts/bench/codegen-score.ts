@@ -1,4 +1,4 @@
-import type { AttemptClass, TokenUsage } from "#shared/schema/attempt.ts";
+import type { AttemptClass, TokenUsage } from "#shared/protocol/schema/attempt.ts";
 
 /** What one attempt of a task came to. */
 export interface AttemptScore {

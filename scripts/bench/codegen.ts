@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
 import { type Client, createClient } from "flotilla";
-import { errorMessage } from "#shared/errors.ts";
-import type { Attempt } from "#shared/schema/attempt.ts";
-import { type FleetProcesses, startFleet } from "#test/support/fleet-process.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
+import type { Attempt } from "#shared/protocol/schema/attempt.ts";
+import { type FleetProcesses, startFleet } from "#test/support/rigs/fleet-process.ts";
 import { TASKS } from "#test/support/tasks/list.ts";
 import { startTaskServer, type TaskServer } from "#test/support/tasks/server.ts";
 import type { Task, TaskAsset } from "#test/support/tasks/types.ts";

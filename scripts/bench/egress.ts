@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { startFleet } from "#test/support/fleet-process.ts";
+import { startFleet } from "#test/support/rigs/fleet-process.ts";
 import { runJob } from "./fetch-job.ts";
 import { type Bench, showMs, statsOf, timed } from "./harness.ts";
 import { servePages } from "./pages.ts";

@@ -1,5 +1,5 @@
-import { withDeadline } from "#shared/clock.ts";
-import { type FleetProcesses, startFleet } from "#test/support/fleet-process.ts";
+import { withDeadline } from "#shared/kit/clock.ts";
+import { type FleetProcesses, startFleet } from "#test/support/rigs/fleet-process.ts";
 import { bareFetch, startBareBrowser } from "./bare-playwright.ts";
 import { type Bench, showMs, statsOf, timed } from "./harness.ts";
 import { servePages } from "./pages.ts";

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { humanSize } from "#shared/names.ts";
-import { rssOf, until } from "#test/support/fleet-process.ts";
-import { startPostgres } from "#test/support/postgres.ts";
-import { startRedis } from "#test/support/redis.ts";
+import { humanSize } from "#shared/protocol/names.ts";
+import { rssOf, until } from "#test/support/rigs/fleet-process.ts";
+import { startPostgres } from "#test/support/servers/postgres.ts";
+import { startRedis } from "#test/support/servers/redis.ts";
 import { type Bench, type BenchOptions, type Figure, statsOf, timed } from "./harness.ts";
 import { type HubOnly, startHubOnly } from "./hub-only.ts";
 import { cpuSeconds } from "./process-cpu.ts";

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { superviseProcess, until } from "#test/support/fleet-process.ts";
-import { freePort } from "#test/support/ports.ts";
+import { superviseProcess, until } from "#test/support/rigs/fleet-process.ts";
+import { freePort } from "#test/support/servers/ports.ts";
 
 const MAIN = join(import.meta.dir, "../../hub/main.ts");
 

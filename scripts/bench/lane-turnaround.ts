@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import { systemClock, withDeadline } from "#shared/clock.ts";
-import { silentLog } from "#shared/log.ts";
-import { CHROMIUM_FLAGS } from "#test/support/chromium.ts";
-import { lanePorts } from "#test/support/ports.ts";
-import { CdpConnection } from "#worker/cdp/connection.ts";
-import { pipeTransport } from "#worker/cdp/transport.ts";
-import { loadWorkerConfig } from "#worker/config.ts";
-import { createLanePool } from "#worker/lanes/pool.ts";
+import { systemClock, withDeadline } from "#shared/kit/clock.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { CHROMIUM_FLAGS } from "#test/support/rigs/chromium.ts";
+import { lanePorts } from "#test/support/servers/ports.ts";
+import { CdpConnection } from "#worker/browser/cdp/connection.ts";
+import { pipeTransport } from "#worker/browser/cdp/transport.ts";
+import { createLanePool } from "#worker/browser/lanes/pool.ts";
+import { loadWorkerConfig } from "#worker/program/config.ts";
 import { type Bench, showMs, statsOf, timed } from "./harness.ts";
 
 /** What a lane cannot beat: the same Chromium on the same display, killed and started with a page, nothing else done. */

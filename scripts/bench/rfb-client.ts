@@ -1,6 +1,6 @@
-import { withDeadline } from "#shared/clock.ts";
-import { SECURITY } from "#shared/rfb.ts";
-import { answerTo } from "#shared/vnc-auth.ts";
+import { withDeadline } from "#shared/kit/clock.ts";
+import { SECURITY } from "#shared/kit/rfb.ts";
+import { answerTo } from "#shared/kit/vnc-auth.ts";
 
 /** Everything measured here takes milliseconds. */
 const UPDATE_MS = 10_000;

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createScriptRig, type ScriptRig } from "#test/support/script-rig.ts";
+import { createScriptRig, type ScriptRig } from "#test/support/rigs/script-rig.ts";
 import { type Bench, statsOf, timed } from "./harness.ts";
 
 const HEAD = 'import { session } from "flotilla";\n';

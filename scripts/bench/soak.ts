@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type FleetProcesses, startFleet } from "#test/support/fleet-process.ts";
+import { type FleetProcesses, startFleet } from "#test/support/rigs/fleet-process.ts";
 import type { Bench, Figure } from "./harness.ts";
 import { type Load, startLoad } from "./soak/load.ts";
 import { PROBE_ENV, PROBED, probe, writeSnapshot } from "./soak/probe-client.ts";

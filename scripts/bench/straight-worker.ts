@@ -1,9 +1,9 @@
-import { systemClock } from "#shared/clock.ts";
-import { createLog } from "#shared/log.ts";
-import { nodeVersion } from "#shared/version.ts";
-import { loadWorkerConfig } from "#worker/config.ts";
-import { createLanePool } from "#worker/lanes/pool.ts";
-import { REAL_PARTS, startWorker } from "#worker/start.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { createLog } from "#shared/kit/log.ts";
+import { nodeVersion } from "#shared/protocol/version.ts";
+import { createLanePool } from "#worker/browser/lanes/pool.ts";
+import { loadWorkerConfig } from "#worker/program/config.ts";
+import { REAL_PARTS, startWorker } from "#worker/program/start.ts";
 
 /** A worker whose lanes have no gate, as a yardstick for what a gate costs. Configured as any worker is. */
 const config = loadWorkerConfig(process.env, {});

@@ -1,6 +1,6 @@
-import { systemClock } from "#shared/clock.ts";
-import { silentLog } from "#shared/log.ts";
-import { startLoop } from "#shared/loop.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { startLoop } from "#shared/kit/loop.ts";
 import { connectStubWorker, type StubWorker } from "./stub-jobs.ts";
 
 /**

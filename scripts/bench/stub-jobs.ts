@@ -1,7 +1,7 @@
-import { withDeadline } from "#shared/clock.ts";
-import { decoderOf } from "#shared/link/codec.ts";
-import { HubToWorker, type WorkerToHub } from "#shared/link/messages.ts";
-import type { Lane } from "#shared/schema/worker.ts";
+import { withDeadline } from "#shared/kit/clock.ts";
+import { decoderOf } from "#shared/protocol/link/codec.ts";
+import { HubToWorker, type WorkerToHub } from "#shared/protocol/link/messages.ts";
+import type { Lane } from "#shared/protocol/schema/worker.ts";
 
 /** Workers without browsers, over the real link, for figures of the hub alone. */
 

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { humanSize } from "#shared/names.ts";
-import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/chromium.ts";
-import { freePort } from "#test/support/ports.ts";
+import { humanSize } from "#shared/protocol/names.ts";
+import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/rigs/chromium.ts";
+import { freePort } from "#test/support/servers/ports.ts";
 import { type Bench, type Figure, showMs, statsOf } from "./harness.ts";
 import { fillDatabase } from "./ui-data.ts";
 

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { secretIn } from "#shared/vnc-auth.ts";
-import { startFleet, superviseProcess, until } from "#test/support/fleet-process.ts";
-import { freePort } from "#test/support/ports.ts";
+import { secretIn } from "#shared/kit/vnc-auth.ts";
+import { startFleet, superviseProcess, until } from "#test/support/rigs/fleet-process.ts";
+import { freePort } from "#test/support/servers/ports.ts";
 import { type Bench, type Figure, showMs, statsOf } from "./harness.ts";
 import { cpuSeconds } from "./process-cpu.ts";
 import { connectRfb, PIXELS, type RfbClient } from "./rfb-client.ts";

@@ -1,5 +1,5 @@
-import { systemClock, withDeadline } from "../clock.ts";
-import type { JobEvent } from "../schema/job.ts";
+import { systemClock, withDeadline } from "#shared/kit/clock.ts";
+import type { JobEvent } from "#shared/protocol/schema/job.ts";
 import { FlotillaError } from "./errors.ts";
 import { backoffMs, type Http } from "./http.ts";
 

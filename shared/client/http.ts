@@ -1,5 +1,5 @@
-import { retryWait } from "../backoff.ts";
-import { systemClock } from "../clock.ts";
+import { retryWait } from "#shared/kit/backoff.ts";
+import { systemClock } from "#shared/kit/clock.ts";
 import { describeDetail, FlotillaError } from "./errors.ts";
 
 export interface ClientOptions {

@@ -5,23 +5,29 @@ import { fleetCalls, hostCalls, profileCalls } from "./registries.ts";
 import { sessionCalls } from "./sessions.ts";
 import { workloadCalls } from "./workloads.ts";
 
-export type { Asset, LinkList } from "../schema/asset.ts";
-export type { Attempt, AttemptSummary } from "../schema/attempt.ts";
-export type { Convention } from "../schema/convention.ts";
-export type { SessionCookie, StoredCookie } from "../schema/cookie.ts";
-export type { Engine } from "../schema/engine.ts";
-export type { FleetSettings } from "../schema/fleet-settings.ts";
-export type { Host } from "../schema/host.ts";
-export type { Job, JobEvent, JobList, JobStatus } from "../schema/job.ts";
-export type { AgentResult, AgentStep, AskResult } from "../schema/page-agent.ts";
-export type { Preset } from "../schema/preset.ts";
-export type { Profile } from "../schema/profile.ts";
-export type { QueueCounts, QueueRow, Run, SubmitResult, TaskIn } from "../schema/queue.ts";
-export type { Recipe, RecipeAction } from "../schema/recipe.ts";
-export type { Session, SessionFile } from "../schema/session.ts";
-export type { Skill } from "../schema/skill.ts";
-export type { Worker } from "../schema/worker.ts";
-export type { Workload } from "../schema/workload.ts";
+export type { Asset, LinkList } from "#shared/protocol/schema/asset.ts";
+export type { Attempt, AttemptSummary } from "#shared/protocol/schema/attempt.ts";
+export type { Convention } from "#shared/protocol/schema/convention.ts";
+export type { SessionCookie, StoredCookie } from "#shared/protocol/schema/cookie.ts";
+export type { Engine } from "#shared/protocol/schema/engine.ts";
+export type { FleetSettings } from "#shared/protocol/schema/fleet-settings.ts";
+export type { Host } from "#shared/protocol/schema/host.ts";
+export type { Job, JobEvent, JobList, JobStatus } from "#shared/protocol/schema/job.ts";
+export type { AgentResult, AgentStep, AskResult } from "#shared/protocol/schema/page-agent.ts";
+export type { Preset } from "#shared/protocol/schema/preset.ts";
+export type { Profile } from "#shared/protocol/schema/profile.ts";
+export type {
+  QueueCounts,
+  QueueRow,
+  Run,
+  SubmitResult,
+  TaskIn,
+} from "#shared/protocol/schema/queue.ts";
+export type { Recipe, RecipeAction } from "#shared/protocol/schema/recipe.ts";
+export type { Session, SessionFile } from "#shared/protocol/schema/session.ts";
+export type { Skill } from "#shared/protocol/schema/skill.ts";
+export type { Worker } from "#shared/protocol/schema/worker.ts";
+export type { Workload } from "#shared/protocol/schema/workload.ts";
 export type { CdpTransport } from "./cdp-transport.ts";
 export { FlotillaError } from "./errors.ts";
 export type { EventOptions } from "./events.ts";

@@ -1,9 +1,15 @@
 import type { z } from "zod";
-import { systemClock } from "../clock.ts";
-import type { Asset, JobResult, LinkList } from "../schema/asset.ts";
-import type { Attempt, AttemptSummary } from "../schema/attempt.ts";
-import type { Job, JobEvent, JobList, JobListQuery, SubmitJob } from "../schema/job.ts";
-import type { ScreenshotRequest } from "../schema/session.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import type { Asset, JobResult, LinkList } from "#shared/protocol/schema/asset.ts";
+import type { Attempt, AttemptSummary } from "#shared/protocol/schema/attempt.ts";
+import type {
+  Job,
+  JobEvent,
+  JobList,
+  JobListQuery,
+  SubmitJob,
+} from "#shared/protocol/schema/job.ts";
+import type { ScreenshotRequest } from "#shared/protocol/schema/session.ts";
 import { FlotillaError } from "./errors.ts";
 import { type EventOptions, followEvents } from "./events.ts";
 import { backoffMs, type CallOptions, type Http, queryOf } from "./http.ts";

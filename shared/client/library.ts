@@ -1,9 +1,9 @@
 import type { z } from "zod";
-import type { Convention, PutConvention } from "../schema/convention.ts";
-import type { Engine, PutEngine } from "../schema/engine.ts";
-import type { FleetSettings } from "../schema/fleet-settings.ts";
-import type { Preset, PutPreset } from "../schema/preset.ts";
-import type { PutSkill, Skill, SkillListQuery } from "../schema/skill.ts";
+import type { Convention, PutConvention } from "#shared/protocol/schema/convention.ts";
+import type { Engine, PutEngine } from "#shared/protocol/schema/engine.ts";
+import type { FleetSettings } from "#shared/protocol/schema/fleet-settings.ts";
+import type { Preset, PutPreset } from "#shared/protocol/schema/preset.ts";
+import type { PutSkill, Skill, SkillListQuery } from "#shared/protocol/schema/skill.ts";
 import { type CallOptions, everyItem, type Http } from "./http.ts";
 
 /** What every registry with slugs has: one call each for list, get, put (creates or replaces) and delete. */

@@ -1,10 +1,10 @@
 import type { z } from "zod";
-import type { StoredCookie } from "../schema/cookie.ts";
-import type { Health } from "../schema/health.ts";
-import type { Host, PutHost } from "../schema/host.ts";
-import type { Profile } from "../schema/profile.ts";
-import type { LoginRecipe, Recipe } from "../schema/recipe.ts";
-import type { Worker, WorkerStatus } from "../schema/worker.ts";
+import type { StoredCookie } from "#shared/protocol/schema/cookie.ts";
+import type { Health } from "#shared/protocol/schema/health.ts";
+import type { Host, PutHost } from "#shared/protocol/schema/host.ts";
+import type { Profile } from "#shared/protocol/schema/profile.ts";
+import type { LoginRecipe, Recipe } from "#shared/protocol/schema/recipe.ts";
+import type { Worker, WorkerStatus } from "#shared/protocol/schema/worker.ts";
 import { type CallBody, type CallOptions, everyItem, type Http } from "./http.ts";
 
 /** An archive of hundreds of megabytes may take this long. */

@@ -1,7 +1,7 @@
 import type { z } from "zod";
-import { ACTION_TIMEOUT_S, ENGINE_ACTION_TIMEOUT_S } from "../limits.ts";
-import type { SessionCookie } from "../schema/cookie.ts";
-import type { Profile } from "../schema/profile.ts";
+import { ACTION_TIMEOUT_S, ENGINE_ACTION_TIMEOUT_S } from "#shared/protocol/limits.ts";
+import type { SessionCookie } from "#shared/protocol/schema/cookie.ts";
+import type { Profile } from "#shared/protocol/schema/profile.ts";
 import type {
   ActionReply,
   CreateSession,
@@ -10,7 +10,7 @@ import type {
   SessionActionInput,
   SessionActionName,
   SessionFile,
-} from "../schema/session.ts";
+} from "#shared/protocol/schema/session.ts";
 import { type CdpTransport, cdpTransport } from "./cdp-transport.ts";
 import { type CallOptions, everyItem, type Http } from "./http.ts";
 

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { systemClock } from "../clock.ts";
+import { systemClock } from "#shared/kit/clock.ts";
 import type {
   QUEUE_STATES,
   QueueCounts,
@@ -9,9 +9,9 @@ import type {
   SubmitResult,
   TaskIn,
   TaskStatus,
-} from "../schema/queue.ts";
-import type { Workload, WorkloadCreate, WorkloadUpdate } from "../schema/workload.ts";
-import { workloadTag } from "../workload-tag.ts";
+} from "#shared/protocol/schema/queue.ts";
+import type { Workload, WorkloadCreate, WorkloadUpdate } from "#shared/protocol/schema/workload.ts";
+import { workloadTag } from "#shared/protocol/workload-tag.ts";
 import { FlotillaError } from "./errors.ts";
 import { backoffMs, type CallOptions, everyItem, type Http, queryOf } from "./http.ts";
 

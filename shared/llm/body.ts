@@ -1,4 +1,4 @@
-import type { ResolvedEngine } from "../schema/engine.ts";
+import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import type { ChatMessage, ChatRequest } from "./types.ts";
 
 /**

@@ -1,7 +1,7 @@
-import { abortAfter, type Clock } from "../clock.ts";
-import { errorMessage } from "../errors.ts";
-import { type GuardedPost, RefusedAddress } from "../guarded-post.ts";
-import type { ResolvedEngine } from "../schema/engine.ts";
+import { abortAfter, type Clock } from "#shared/kit/clock.ts";
+import { type GuardedPost, RefusedAddress } from "#shared/kit/guarded-post.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
+import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import type { JsonWay, Without } from "./body.ts";
 import type { Gathered } from "./gather.ts";
 import { reasonOf } from "./gather.ts";

@@ -1,5 +1,5 @@
-import { parseJson } from "../json.ts";
-import type { TokenUsage } from "../schema/attempt.ts";
+import { parseJson } from "#shared/kit/json.ts";
+import type { TokenUsage } from "#shared/protocol/schema/attempt.ts";
 import { ChatError } from "./types.ts";
 
 /** Of the answer and the thoughts together. */

@@ -1,4 +1,4 @@
-import { parseJson } from "../json.ts";
+import { parseJson } from "#shared/kit/json.ts";
 
 const FENCE = /```[ \t]*(?:json[c5]?)?[ \t]*\r?\n([\s\S]*?)```/gi;
 /** Characters that are looked at in all: an answer of nothing but brackets must not take for ever. */

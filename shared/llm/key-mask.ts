@@ -1,4 +1,4 @@
-import { MASK } from "../hide-credentials.ts";
+import { MASK } from "#shared/kit/hide-credentials.ts";
 
 /** Shorter values would hide ordinary words. */
 const MIN_SECRET = 6;

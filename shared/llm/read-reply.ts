@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { parseJson } from "../json.ts";
+import { parseJson } from "#shared/kit/json.ts";
 import { createGatherer, type Gathered, reasonOf } from "./gather.ts";
 import { createSseReader } from "./sse.ts";
 import { ChatError } from "./types.ts";

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
-import type { Clock } from "../clock.ts";
-import { type GuardedPost, guardedPost } from "../guarded-post.ts";
-import type { ResolvedEngine } from "../schema/engine.ts";
+import type { Clock } from "#shared/kit/clock.ts";
+import { type GuardedPost, guardedPost } from "#shared/kit/guarded-post.ts";
+import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import { bodyOf, type JsonWay, type Without } from "./body.ts";
 import type { Gathered } from "./gather.ts";
 import { readRefusal, readReply } from "./read-reply.ts";

@@ -1,4 +1,4 @@
-import type { TokenUsage } from "../schema/attempt.ts";
+import type { TokenUsage } from "#shared/protocol/schema/attempt.ts";
 
 /** Chat completions as our callers see them (fleet spec §2.9); `chat.ts` speaks the protocol. */
 

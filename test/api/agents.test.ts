@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { AGENT_OFFLINE_MS, AgentList, InstanceList, MAX_INSTANCES } from "#shared/schema/agent.ts";
-import { issueAt } from "#test/support/api.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import {
+  AGENT_OFFLINE_MS,
+  AgentList,
+  InstanceList,
+  MAX_INSTANCES,
+} from "#shared/protocol/schema/agent.ts";
+import { issueAt } from "#test/support/clients/api.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 // Forty spawns at once take seconds on a busy machine.
 setDefaultTimeout(30_000);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { runClientCommand } from "#hub/cli/run-command.ts";
+import { runClientCommand } from "#hub/program/cli/run-command.ts";
 import { type Client, createClient } from "#shared/client/index.ts";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 
 /** The registries of §4.6 and §4.7 through the client library and the command line. */
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { createClient, FlotillaError } from "flotilla";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 let hub: TestHub;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createClient, FlotillaError } from "flotilla";
-import type { HubAssignJob } from "#shared/link/messages.ts";
-import type { FakeWorker } from "#test/support/fake-worker.ts";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
+import type { HubAssignJob } from "#shared/protocol/link/messages.ts";
+import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 
 let hub: TestHub;
 let worker: FakeWorker;

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { PLACE } from "#hub/control/operations/deploy.ts";
-import { type Clock, systemClock } from "#shared/clock.ts";
-import type { EnvSource } from "#shared/env.ts";
-import type { Deploy } from "#shared/schema/operations.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { PLACE } from "#hub/pipeline/operations/deploy.ts";
+import { type Clock, systemClock } from "#shared/kit/clock.ts";
+import type { EnvSource } from "#shared/kit/env.ts";
+import type { Deploy } from "#shared/protocol/schema/operations.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 const PASSWORD = "correct horse battery";
 const admin = { "x-admin-password": PASSWORD };

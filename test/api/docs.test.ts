@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { z } from "zod";
-import { startTestHub } from "#test/support/hub.ts";
+import { startTestHub } from "#test/support/rigs/hub.ts";
 
 /** What /docs shows of each call: enough to try it from the page. */
 

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { loadHubConfig } from "#hub/config.ts";
-import { checkEngine, resolveEngine } from "#hub/registries/engines.ts";
-import type { AppError } from "#shared/errors.ts";
-import { issueAt, scenarios } from "#test/support/api.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { checkEngine, resolveEngine } from "#hub/fleet/registries/engines.ts";
+import { loadHubConfig } from "#hub/platform/config.ts";
+import type { AppError } from "#shared/protocol/errors.ts";
+import { issueAt, scenarios } from "#test/support/clients/api.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 const KEY = "sk-0123456789-never-shown";
 const SECRET = "worker secret of this test";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 let hub: TestHub;
 beforeAll(async () => {

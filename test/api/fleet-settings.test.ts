@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { minAssetSize } from "#hub/jobs/settings.ts";
-import { fleetSetting } from "#hub/registries/fleet-settings.ts";
-import { FLEET_SETTING_KEYS } from "#hub/registries/known-settings.ts";
-import { issueAt, scenarios } from "#test/support/api.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { minAssetSize } from "#hub/fleet/jobs/settings.ts";
+import { fleetSetting } from "#hub/fleet/registries/fleet-settings.ts";
+import { FLEET_SETTING_KEYS } from "#hub/fleet/registries/known-settings.ts";
+import { issueAt, scenarios } from "#test/support/clients/api.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 const PASSWORD = "correct horse battery";
 

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdir } from "node:fs/promises";
 import fc from "fast-check";
 import { z } from "zod";
-import type { EnvSource } from "#shared/env.ts";
-import { type FakeWorker, sha256 } from "#test/support/fake-worker.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
+import type { EnvSource } from "#shared/kit/env.ts";
+import { type FakeWorker, sha256 } from "#test/support/fakes/fake-worker.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
+import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
 /**
  * Every operation of /openapi.json under hostile input: the answer has a documented status and the documented shape,

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { startEventStream } from "#hub/jobs/event-stream.ts";
-import type { HubAssignJob } from "#shared/link/messages.ts";
-import type { JobEvent } from "#shared/schema/job.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import type { FakeWorker } from "#test/support/fake-worker.ts";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
-import { createQueue } from "#test/support/queue.ts";
+import { startEventStream } from "#hub/fleet/jobs/event-stream.ts";
+import type { HubAssignJob } from "#shared/protocol/link/messages.ts";
+import type { JobEvent } from "#shared/protocol/schema/job.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
+import { createQueue } from "#test/support/models/queue.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 
 /** Fleet spec §6.1 and design/api.md: WS /jobs/{id}/events. */
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { HubAssignJob } from "#shared/link/messages.ts";
-import { assetMeta } from "#test/support/asset-meta.ts";
-import { type FakeWorker, sha256 } from "#test/support/fake-worker.ts";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
-import { storedBelow } from "#test/support/objects.ts";
-import { rawRequest } from "#test/support/raw-request.ts";
+import type { HubAssignJob } from "#shared/protocol/link/messages.ts";
+import { assetMeta } from "#test/support/clients/asset-meta.ts";
+import { rawRequest } from "#test/support/clients/raw-request.ts";
+import { type FakeWorker, sha256 } from "#test/support/fakes/fake-worker.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import { storedBelow } from "#test/support/servers/objects.ts";
 
 let hub: TestHub;
 let worker: FakeWorker;

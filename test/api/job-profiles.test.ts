@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { hostId } from "#shared/host-id.ts";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
-import { makeTarGz } from "#test/support/tar.ts";
+import { hostId } from "#shared/kit/host-id.ts";
+import { makeTarGz } from "#test/support/clients/tar.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 
 let hub: TestHub;
 beforeEach(async () => {

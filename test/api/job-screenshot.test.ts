@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "bun:test";
 import { createClient } from "flotilla";
-import { type FakeBridge, startFakeBridge } from "#test/support/fake-bridge.ts";
-import { type FakeWorkerOptions, sha256 } from "#test/support/fake-worker.ts";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
+import { type FakeBridge, startFakeBridge } from "#test/support/fakes/fake-bridge.ts";
+import { type FakeWorkerOptions, sha256 } from "#test/support/fakes/fake-worker.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 
 let hub: TestHub;
 let bridge: FakeBridge;

@@ -3,11 +3,11 @@ import { mkdtemp, readdir, readFile, readlink, rm, writeFile } from "node:fs/pro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { $ } from "bun";
-import { zipJob } from "#hub/jobs/zip.ts";
-import type { ObjectStore } from "#hub/stores/objects.ts";
-import type { HubAssignJob } from "#shared/link/messages.ts";
-import { type FakeWorker, sha256 } from "#test/support/fake-worker.ts";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
+import { zipJob } from "#hub/fleet/jobs/zip.ts";
+import type { ObjectStore } from "#hub/platform/stores/objects.ts";
+import type { HubAssignJob } from "#shared/protocol/link/messages.ts";
+import { type FakeWorker, sha256 } from "#test/support/fakes/fake-worker.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 
 let hub: TestHub;
 let worker: FakeWorker;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { Job } from "#shared/schema/job.ts";
-import { issueAt, type Scenario, scenarios } from "#test/support/api.ts";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
+import { Job } from "#shared/protocol/schema/job.ts";
+import { issueAt, type Scenario, scenarios } from "#test/support/clients/api.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 
 let hub: TestHub;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { UsageError } from "#hub/cli/exit.ts";
-import { runClientCommand } from "#hub/cli/run-command.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { UsageError } from "#hub/program/cli/exit.ts";
+import { runClientCommand } from "#hub/program/cli/run-command.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 /** `flotilla link` and `flotilla audit` against a hub. */
 

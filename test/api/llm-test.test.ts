@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { createServer, type Server, type Socket } from "node:net";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 const PASSWORD = "correct horse battery";
 const KEY = "sk-0123456789-never-shown";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { rawRequest } from "#test/support/raw-request.ts";
+import { rawRequest } from "#test/support/clients/raw-request.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 let hub: TestHub;
 const bytes = (text: string) => new TextEncoder().encode(text);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
-import type { EnvSource } from "#shared/env.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
+import type { EnvSource } from "#shared/kit/env.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
+import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
 /** What the pipeline answers to what it cannot take, on both databases; nothing of it is stored or lost. */
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 const PASSWORD = "idempotency tests";
 

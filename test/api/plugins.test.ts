@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdir, open, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { createBlobSweeper } from "#hub/control/plugins/sweep.ts";
+import { createBlobSweeper } from "#hub/pipeline/plugins/sweep.ts";
 import { contentHash } from "#shared/archive/content-hash.ts";
-import { PLUGIN_LIMITS } from "#shared/schema/plugin.ts";
-import { sha256 } from "#test/support/fake-worker.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { streamOf } from "#test/support/objects.ts";
-import { rawRequest } from "#test/support/raw-request.ts";
-import { listTarGz } from "#test/support/tar.ts";
+import { PLUGIN_LIMITS } from "#shared/protocol/schema/plugin.ts";
+import { rawRequest } from "#test/support/clients/raw-request.ts";
+import { listTarGz } from "#test/support/clients/tar.ts";
+import { sha256 } from "#test/support/fakes/fake-worker.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
+import { streamOf } from "#test/support/servers/objects.ts";
 
 let hub: TestHub;
 let dir: string;

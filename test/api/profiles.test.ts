@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { contentOf, storedBelow } from "#test/support/objects.ts";
-import { listTarGz, makeTar, makeTarGz } from "#test/support/tar.ts";
+import { listTarGz, makeTar, makeTarGz } from "#test/support/clients/tar.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
+import { contentOf, storedBelow } from "#test/support/servers/objects.ts";
 
 let hub: TestHub;
 beforeAll(async () => {
@@ -112,7 +112,7 @@ describe("§4.5 the registry", () => {
     expect(await stored("again")).toEqual({ "Default/Cookies": "2" });
     const keys = () => hub.ctx.objects.list("profiles/p-again");
     expect(await keys()).toHaveLength(2);
-    const { createProfileSweeper } = await import("#hub/registries/profile-sweep.ts");
+    const { createProfileSweeper } = await import("#hub/fleet/registries/profile-sweep.ts");
     const sweeper = createProfileSweeper(hub.ctx);
     await sweeper.sweep();
     expect(await keys()).toHaveLength(2);
@@ -168,7 +168,7 @@ describe("§4.5 the registry", () => {
   });
 
   test("one writer per name at a time (409)", async () => {
-    const { beginWriting } = await import("#hub/registries/profile-writers.ts");
+    const { beginWriting } = await import("#hub/fleet/registries/profile-writers.ts");
     const done = await beginWriting(hub.ctx, "busy", "test");
     const archive = await makeTarGz([["Default/Cookies", "1"]]);
     expect((await upload("busy", archive)).status).toBe(409);

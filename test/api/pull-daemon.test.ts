@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { Leases } from "#shared/schema/pull-daemon.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { Leases } from "#shared/protocol/schema/pull-daemon.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 let hub: TestHub;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { HubContext } from "#hub/context.ts";
-import { Claimed, type ClaimedBatch, Exchanged } from "#shared/schema/pull.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import type { HubContext } from "#hub/fleet/context.ts";
+import { Claimed, type ClaimedBatch, Exchanged } from "#shared/protocol/schema/pull.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 let hub: TestHub;
 beforeAll(async () => {

@@ -10,12 +10,12 @@ import {
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createRestartDesk } from "#hub/control/fleet/restarts.ts";
-import { watchdogOnce } from "#hub/control/fleet/watchdog.ts";
-import { AGENT_OFFLINE_MS } from "#shared/schema/agent.ts";
-import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { createRestartDesk } from "#hub/pipeline/agents/restarts.ts";
+import { watchdogOnce } from "#hub/pipeline/agents/watchdog.ts";
+import { AGENT_OFFLINE_MS } from "#shared/protocol/schema/agent.ts";
+import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 /** Real processes and databases, on machines that do other things as well. */
 setDefaultTimeout(30_000);

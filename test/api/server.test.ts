@@ -1,11 +1,11 @@
 import { afterEach, expect, test } from "bun:test";
-import { loadHubConfig } from "#hub/config.ts";
-import { maskDbUrl } from "#hub/control/mask-db-url.ts";
-import { AppError } from "#shared/errors.ts";
-import { SESSION_ACTIONS } from "#shared/schema/session.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
-import { rawRequest } from "#test/support/raw-request.ts";
+import { maskDbUrl } from "#hub/pipeline/mask-db-url.ts";
+import { loadHubConfig } from "#hub/platform/config.ts";
+import { AppError } from "#shared/protocol/errors.ts";
+import { SESSION_ACTIONS } from "#shared/protocol/schema/session.ts";
+import { rawRequest } from "#test/support/clients/raw-request.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
 
 /** What every call passes: guards, headers, errors, documents. */
 

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { systemClock } from "#shared/clock.ts";
-import type { Dialog } from "#shared/schema/dialog.ts";
-import { SESSION_ACTIONS } from "#shared/schema/session.ts";
-import { issueAt } from "#test/support/api.ts";
-import { type FakeBridge, startFakeBridge } from "#test/support/fake-bridge.ts";
-import type { FakeWorkerOptions } from "#test/support/fake-worker.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import type { Dialog } from "#shared/protocol/schema/dialog.ts";
+import { SESSION_ACTIONS } from "#shared/protocol/schema/session.ts";
+import { issueAt } from "#test/support/clients/api.ts";
+import { type FakeBridge, startFakeBridge } from "#test/support/fakes/fake-bridge.ts";
+import type { FakeWorkerOptions } from "#test/support/fakes/fake-worker.ts";
+import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
 
 /** Fleet spec §4.2 and design/api.md: the calls of a session, against a worker that answers without a browser. */
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { resetAdminPassword } from "#hub/control/operations/admin.ts";
-import { issueAt } from "#test/support/api.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { resetAdminPassword } from "#hub/platform/access/admin.ts";
+import { issueAt } from "#test/support/clients/api.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 const SECRETS = { SVC_API_TOKEN: "the-token-of-callers", WORKER_SECRET: "the-secret-of-workers" };
 const PASSWORD = "correct horse battery";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { skillsFor } from "#hub/registries/skills.ts";
-import { issueAt, scenarios } from "#test/support/api.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { skillsFor } from "#hub/fleet/registries/skills.ts";
+import { issueAt, scenarios } from "#test/support/clients/api.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 let hub: TestHub;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { startTestHub } from "#test/support/hub.ts";
+import { startTestHub } from "#test/support/rigs/hub.ts";
 
 /** POST /jobs without the wait of fleet spec §3.1, for who submits many. */
 

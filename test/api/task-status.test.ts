@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { MAX_BATCH_ITEMS } from "#shared/limits.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
+import { MAX_BATCH_ITEMS } from "#shared/protocol/limits.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
+import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
 /** POST …/tasks/status: where many tasks stand, asked for by their keys, on both databases. */
 for (const dialect of ["SQLite", "Postgres"] as const)

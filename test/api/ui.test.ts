@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
-import { until } from "#test/support/fleet-process.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
 
 /** Fleet spec §1: an admin UI is served at {base_url}/. What the server has to do with it. */
 

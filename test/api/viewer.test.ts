@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { dropSession, viewerPath } from "#hub/sessions/registry.ts";
-import type { HubSession } from "#hub/sessions/types.ts";
-import { systemClock } from "#shared/clock.ts";
-import { silentLog } from "#shared/log.ts";
-import { type FakeScreen, startFakeScreen } from "#test/support/fake-screen.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { openSessionAt, openSocketAt } from "#test/support/live-session.ts";
-import { freePort } from "#test/support/ports.ts";
-import type { Queue } from "#test/support/queue.ts";
-import { startBridges } from "#worker/bridge/bridge.ts";
+import { dropSession, viewerPath } from "#hub/fleet/sessions/registry.ts";
+import type { HubSession } from "#hub/fleet/sessions/types.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { type FakeScreen, startFakeScreen } from "#test/support/fakes/fake-screen.ts";
+import { openSessionAt, openSocketAt } from "#test/support/fakes/live-session.ts";
+import type { Queue } from "#test/support/models/queue.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
+import { freePort } from "#test/support/servers/ports.ts";
+import { startBridges } from "#worker/browser/bridge/bridge.ts";
 
 /** The hub's side of the viewer against a bridge that does what the test says. */
 

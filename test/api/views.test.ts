@@ -8,8 +8,8 @@ import {
   GpuMetrics,
   RunsSummary,
   WorkersCpu,
-} from "#shared/schema/flow.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+} from "#shared/protocol/schema/flow.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 let hub: TestHub;
 beforeAll(async () => {

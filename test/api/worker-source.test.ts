@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { packSources } from "#hub/update/pack-sources.ts";
+import { packSources } from "#hub/fleet/update/pack-sources.ts";
 import { readTar } from "#shared/archive/read-tar.ts";
 import { CARRIED_FILES } from "#shared/carried-files.ts";
-import { nodeVersion, SOURCE_ROOT } from "#shared/version.ts";
-import { startTestHub } from "#test/support/hub.ts";
+import { nodeVersion, SOURCE_ROOT } from "#shared/protocol/version.ts";
+import { startTestHub } from "#test/support/rigs/hub.ts";
 import { CARRIED, carriedFilesText } from "../../scripts/gen-carried-files.ts";
 
 const LIMITS = { max_unpacked_bytes: 50 * 1024 ** 2, max_entries: 10_000 };
@@ -46,7 +46,7 @@ test("§4.3 GET /worker-source.tar.gz serves the sources and VERSION, with ETag 
     const files = await unpack(archive);
     expect(files.get("VERSION")?.toString().trim()).toBe(version);
     const paths = [...files.keys()];
-    expect(paths).toContain("worker/services.ts");
+    expect(paths).toContain("worker/program/services.ts");
     expect(paths).toContain("hub/main.ts");
     expect(paths.filter((path) => path.split("/").some((part) => part.startsWith(".")))).toEqual(
       [],

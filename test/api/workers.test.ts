@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { issueAt, scenarios } from "#test/support/api.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { issueAt, scenarios } from "#test/support/clients/api.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 let hub: TestHub;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { ClaimedTask } from "#hub/db/queue/types.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import type { ClaimedTask } from "#hub/platform/db/queue/types.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 let hub: TestHub;
 beforeAll(async () => {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync } from "node:fs";
+import { createEntryCounter } from "#hub/fleet/registries/entry-counter.ts";
+import { type Screened, screenArchive } from "#hub/fleet/registries/screen-archive.ts";
 import { ArchiveError } from "#shared/archive/archive-error.ts";
-import { createEntryCounter } from "#shared/archive/entry-counter.ts";
-import { type Screened, screenArchive } from "#shared/archive/screen-archive.ts";
-import { MAX_PROFILE_ENTRIES, MAX_UNPACK_RATIO } from "#shared/limits.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { makeTar, makeTarGz, type TarEntry, tarHeader } from "#test/support/tar.ts";
+import { MAX_PROFILE_ENTRIES, MAX_UNPACK_RATIO } from "#shared/protocol/limits.ts";
+import { makeTar, makeTarGz, type TarEntry, tarHeader } from "#test/support/clients/tar.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 /**
  * Archives that cost far more to take than to send. Judged by what was done with them, not by time: how many headers were

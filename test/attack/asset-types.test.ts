@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Browser, chromium, type Page } from "playwright-core";
-import type { HubAssignJob } from "#shared/link/messages.ts";
-import { attempting } from "#test/support/attempts.ts";
-import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/chromium.ts";
-import type { FakeWorker } from "#test/support/fake-worker.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
-import { startWitness, type Witness } from "#test/support/witness.ts";
+import type { HubAssignJob } from "#shared/protocol/link/messages.ts";
+import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
+import { startWitness, type Witness } from "#test/support/models/witness.ts";
+import { attempting } from "#test/support/rigs/attempts.ts";
+import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/rigs/chromium.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 import { ASSET_TYPES, MIGHT_RUN, RUNS, TAGS } from "./lists/asset-types.ts";
 
 /** Captured bodies are a stranger's: none of them runs a script where the admin UI and the API are. */

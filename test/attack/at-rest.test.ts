@@ -13,21 +13,21 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
-import { checkSecrets } from "#hub/commands/doctor/secrets.ts";
-import { isEncrypted } from "#hub/commands/install/encrypted.ts";
-import { runOperatorCommand } from "#hub/commands/run.ts";
-import type { LinkGrant } from "#hub/links/seal.ts";
-import { hostForJob } from "#hub/registries/hosts.ts";
-import { profileKey } from "#hub/registries/profiles.ts";
-import { convertSecrets } from "#hub/secrets/convert.ts";
-import { addKey, readKeyFile, replaceKeys } from "#hub/secrets/key-file.ts";
-import { followKeyFile } from "#hub/secrets/keyring.ts";
-import { systemClock } from "#shared/clock.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { commonKeyFile } from "#test/support/key-file.ts";
-import { contentOf } from "#test/support/objects.ts";
-import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
-import { makeTarGz } from "#test/support/tar.ts";
+import { hostForJob } from "#hub/fleet/registries/hosts.ts";
+import { profileKey } from "#hub/fleet/registries/profiles.ts";
+import type { LinkGrant } from "#hub/platform/access/links/seal.ts";
+import { convertSecrets } from "#hub/platform/secrets/convert.ts";
+import { addKey, readKeyFile, replaceKeys } from "#hub/platform/secrets/key-file.ts";
+import { followKeyFile } from "#hub/platform/secrets/keyring.ts";
+import { checkSecrets } from "#hub/program/commands/doctor/secrets.ts";
+import { isEncrypted } from "#hub/program/commands/install/encrypted.ts";
+import { runOperatorCommand } from "#hub/program/commands/run.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { makeTarGz } from "#test/support/clients/tar.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
+import { commonKeyFile } from "#test/support/rigs/key-file.ts";
+import { contentOf } from "#test/support/servers/objects.ts";
+import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
 /** What a thief of the disk, of a backup or of the database's server finds: no login. */
 

@@ -2,21 +2,21 @@ import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createAuditLog } from "#hub/audit/audit-log.ts";
-import type { HubMode } from "#hub/config.ts";
-import type { NewAuditRow } from "#hub/db/types.ts";
-import type { TableRow } from "#hub/http/access.ts";
-import { silentLog } from "#shared/log.ts";
-import type { AuditEntry } from "#shared/schema/audit.ts";
-import { type Attacked, addressOf, startAttacked } from "#test/support/attack-calls.ts";
-import { startCluster } from "#test/support/cluster.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { startFakeScreen } from "#test/support/fake-screen.ts";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
-import { openSessionAt, openSocketAt } from "#test/support/live-session.ts";
-import { freePort } from "#test/support/ports.ts";
-import { startProgram } from "#test/support/program.ts";
-import { testServers } from "#test/support/test-servers.ts";
+import { createAuditLog } from "#hub/platform/access/audit/audit-log.ts";
+import type { HubMode } from "#hub/platform/config.ts";
+import type { NewAuditRow } from "#hub/platform/db/types.ts";
+import type { TableRow } from "#hub/platform/http/access.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import type { AuditEntry } from "#shared/protocol/schema/audit.ts";
+import { type Attacked, addressOf, startAttacked } from "#test/support/clients/attack-calls.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { startFakeScreen } from "#test/support/fakes/fake-screen.ts";
+import { openSessionAt, openSocketAt } from "#test/support/fakes/live-session.ts";
+import { startCluster } from "#test/support/rigs/cluster.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import { startProgram } from "#test/support/rigs/program.ts";
+import { freePort } from "#test/support/servers/ports.ts";
+import { testServers } from "#test/support/servers/test-servers.ts";
 
 /** The audit log: every call that changes something leaves one entry, whoever made it, and none tells a secret. */
 

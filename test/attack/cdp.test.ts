@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync } from "node:fs";
-import { attempting } from "#test/support/attempts.ts";
-import { type CdpAnswer, dialCdp, type RawCdp } from "#test/support/cdp-client.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { type RigSession, startViewerRig, type ViewerRig } from "#test/support/viewer-rig.ts";
+import { type CdpAnswer, dialCdp, type RawCdp } from "#test/support/clients/cdp-client.ts";
+import { attempting } from "#test/support/rigs/attempts.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type RigSession, startViewerRig, type ViewerRig } from "#test/support/rigs/viewer-rig.ts";
 import {
   CDP,
   CDP_COMMANDS,

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { NESTED_DEEPER } from "#shared/json.ts";
-import { attempting } from "#test/support/attempts.ts";
-import type { FakeWorker } from "#test/support/fake-worker.ts";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
-import { callsOf, type OpenApi, type SampleCall } from "#test/support/sample-calls.ts";
+import { NESTED_DEEPER } from "#shared/kit/json.ts";
+import { callsOf, type OpenApi, type SampleCall } from "#test/support/clients/sample-calls.ts";
+import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
+import { attempting } from "#test/support/rigs/attempts.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 import { BODIES, DEEP_FIELD, DEEP_JSON } from "./lists/deep-json.ts";
 
 /** JSON that is nested without end is refused before anything parses it, wherever JSON comes in. */

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
-import { type SiteServer, startServer } from "#test/support/site/server.ts";
+import { type JobLane, openJobLane } from "#test/support/rigs/lane-jobs.ts";
+import { type SiteServer, startServer } from "#test/support/servers/site/server.ts";
 import {
   startHttpUpstream,
   startSocksUpstream,
   type UpstreamProxy,
-} from "#test/support/upstream-proxies.ts";
+} from "#test/support/servers/upstream-proxies.ts";
 
 const SLOW_MS = 240_000;
 const LOGIN = { username: "anna", password: "pw-of-the-proxy" };

@@ -3,9 +3,9 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 import { hostname } from "node:os";
-import { type AttackList, attempting } from "#test/support/attempts.ts";
-import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
-import { type SiteServer, startServer } from "#test/support/site/server.ts";
+import { type AttackList, attempting } from "#test/support/rigs/attempts.ts";
+import { type JobLane, openJobLane } from "#test/support/rigs/lane-jobs.ts";
+import { type SiteServer, startServer } from "#test/support/servers/site/server.ts";
 import { METADATA, PAGE_TO_HUB, PAGE_TO_METADATA, SPELLINGS } from "./lists/egress.ts";
 import {
   MAIN_WAYS,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 /** An engine names the variable of its key: it must not become a way to read the hub's environment. */
 

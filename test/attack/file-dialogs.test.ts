@@ -3,13 +3,13 @@ import { rmSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { systemClock } from "#shared/clock.ts";
-import { silentLog } from "#shared/log.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { laneEnv, makeDataDir } from "#test/support/lane-pool.ts";
-import { loadWorkerConfig } from "#worker/config.ts";
-import { createLanePool, type LanePool } from "#worker/lanes/pool.ts";
-import { normaliseProfile } from "#worker/profile/normalise.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { laneEnv, makeDataDir } from "#test/support/rigs/lane-pool.ts";
+import { createLanePool, type LanePool } from "#worker/browser/lanes/pool.ts";
+import { normaliseProfile } from "#worker/browser/profile/normalise.ts";
+import { loadWorkerConfig } from "#worker/program/config.ts";
 
 /** Nobody who clicks in a lane, over VNC or by a script, browses the disk of its worker. */
 

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { type Browser, chromium } from "playwright-core";
-import type { HubAssignJob } from "#shared/link/messages.ts";
-import { attempting } from "#test/support/attempts.ts";
-import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/chromium.ts";
-import { type FakeWorker, sha256 } from "#test/support/fake-worker.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
-import { rawRequest } from "#test/support/raw-request.ts";
-import { startWitness, type Witness } from "#test/support/witness.ts";
+import type { HubAssignJob } from "#shared/protocol/link/messages.ts";
+import { rawRequest } from "#test/support/clients/raw-request.ts";
+import { type FakeWorker, sha256 } from "#test/support/fakes/fake-worker.ts";
+import { startWitness, type Witness } from "#test/support/models/witness.ts";
+import { attempting } from "#test/support/rigs/attempts.ts";
+import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/rigs/chromium.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 import {
   FILE_NAMES,
   HEADERS,

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { attempting } from "#test/support/attempts.ts";
-import type { FakeWorker } from "#test/support/fake-worker.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { callsOf, type OpenApi, type SampleCall } from "#test/support/sample-calls.ts";
+import { callsOf, type OpenApi, type SampleCall } from "#test/support/clients/sample-calls.ts";
+import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
+import { attempting } from "#test/support/rigs/attempts.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 import { HOSTILE_BODIES, IN_BODIES, SIMPLE_TYPES } from "./lists/hostile-bodies.ts";
 
 /** Bodies on every operation that takes JSON: refused for what they are, by an answer that is the caller's fault. */

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createHubApp } from "#hub/app.ts";
-import type { TableRow } from "#hub/http/access.ts";
-import { routeTable } from "#hub/http/access.ts";
-import { type Attempts, attempting } from "#test/support/attempts.ts";
-import type { FakeWorker } from "#test/support/fake-worker.ts";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
-import { rawUntil } from "#test/support/raw-request.ts";
-import type { OpenApi } from "#test/support/sample-calls.ts";
+import type { TableRow } from "#hub/platform/http/access.ts";
+import { routeTable } from "#hub/platform/http/access.ts";
+import { createHubApp } from "#hub/program/app.ts";
+import { rawUntil } from "#test/support/clients/raw-request.ts";
+import type { OpenApi } from "#test/support/clients/sample-calls.ts";
+import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
+import { type Attempts, attempting } from "#test/support/rigs/attempts.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 import { HOSTILE_NAMES, IN_PATHS, IN_QUERIES } from "./lists/hostile-names.ts";
 
 /** Names that lead out of a directory, end a header or break a statement, byte for byte on every route that takes one. */

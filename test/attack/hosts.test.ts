@@ -1,11 +1,16 @@
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { hostname } from "node:os";
-import type { HubMode } from "#hub/config.ts";
-import { machineNames } from "#hub/http/own-names.ts";
-import { type Attacked, attack, attackAll, startAttacked } from "#test/support/attack-calls.ts";
-import { attempting } from "#test/support/attempts.ts";
-import { startCluster } from "#test/support/cluster.ts";
-import { testServers } from "#test/support/test-servers.ts";
+import type { HubMode } from "#hub/platform/config.ts";
+import { machineNames } from "#hub/platform/http/own-names.ts";
+import {
+  type Attacked,
+  attack,
+  attackAll,
+  startAttacked,
+} from "#test/support/clients/attack-calls.ts";
+import { attempting } from "#test/support/rigs/attempts.ts";
+import { startCluster } from "#test/support/rigs/cluster.ts";
+import { testServers } from "#test/support/servers/test-servers.ts";
 import { FOREIGN_HOSTS, HOSTS } from "./lists/callers.ts";
 
 /** DNS rebinding: a page whose own name leads to the server speaks to it as its own origin; only its Host tells it apart. */

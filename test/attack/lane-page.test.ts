@@ -10,14 +10,14 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { attempting } from "#test/support/attempts.ts";
-import { until } from "#test/support/fleet-process.ts";
+import { attempting } from "#test/support/rigs/attempts.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
 import {
   type HttpSession,
   type SessionFleet,
   startSessionFleet,
-} from "#test/support/session-fleet.ts";
-import { type SiteServer, startServer } from "#test/support/site/server.ts";
+} from "#test/support/rigs/session-fleet.ts";
+import { type SiteServer, startServer } from "#test/support/servers/site/server.ts";
 import {
   ASKS,
   DOWNLOAD_NAMES,

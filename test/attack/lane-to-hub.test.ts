@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { attempting } from "#test/support/attempts.ts";
+import { attempting } from "#test/support/rigs/attempts.ts";
 import {
   type CodegenRig,
   says,
   script,
   startCodegenRig,
   verdict,
-} from "#test/support/codegen-rig.ts";
+} from "#test/support/rigs/codegen-rig.ts";
 import {
   AGENT_MOVES,
   HUB_HOSTS,

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { createHubApp } from "#hub/app.ts";
-import { routeTable } from "#hub/http/access.ts";
-import { linkKeys, openSealed, sealLink } from "#hub/links/seal.ts";
-import { createSignedLinks } from "#hub/links/signed-links.ts";
-import { dropSession } from "#hub/sessions/registry.ts";
-import type { HubSession } from "#hub/sessions/types.ts";
-import { addressOf } from "#test/support/attack-calls.ts";
-import { startCluster } from "#test/support/cluster.ts";
-import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
-import { type FakeScreen, startFakeScreen } from "#test/support/fake-screen.ts";
-import type { FakeWorker } from "#test/support/fake-worker.ts";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
-import { openSessionAt, openSocketAt } from "#test/support/live-session.ts";
-import { testServers } from "#test/support/test-servers.ts";
+import { dropSession } from "#hub/fleet/sessions/registry.ts";
+import type { HubSession } from "#hub/fleet/sessions/types.ts";
+import { linkKeys, openSealed, sealLink } from "#hub/platform/access/links/seal.ts";
+import { createSignedLinks } from "#hub/platform/access/links/signed-links.ts";
+import { routeTable } from "#hub/platform/http/access.ts";
+import { createHubApp } from "#hub/program/app.ts";
+import { addressOf } from "#test/support/clients/attack-calls.ts";
+import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
+import { type FakeScreen, startFakeScreen } from "#test/support/fakes/fake-screen.ts";
+import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
+import { openSessionAt, openSocketAt } from "#test/support/fakes/live-session.ts";
+import { startCluster } from "#test/support/rigs/cluster.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import { testServers } from "#test/support/servers/test-servers.ts";
 
 /** Signed links: each opens what it names, for its time, and nothing else; who may only look sends nothing. */
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
-import { createLogins } from "#hub/control/operations/logins.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { createLogins } from "#hub/platform/access/logins.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 /** A browser's session, and whoever guesses at the door of it. */
 

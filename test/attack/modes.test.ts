@@ -12,13 +12,13 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openDb } from "#hub/db/db.ts";
-import { openDataDir } from "#hub/stores/data-dir.ts";
-import { createLog, silentLog } from "#shared/log.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { startTestHub } from "#test/support/hub.ts";
-import { freePort } from "#test/support/ports.ts";
-import { startProgram } from "#test/support/program.ts";
+import { openDb } from "#hub/platform/db/db.ts";
+import { openDataDir } from "#hub/platform/stores/data-dir.ts";
+import { createLog, silentLog } from "#shared/kit/log.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { startTestHub } from "#test/support/rigs/hub.ts";
+import { startProgram } from "#test/support/rigs/program.ts";
+import { freePort } from "#test/support/servers/ports.ts";
 
 const MAIN = join(import.meta.dir, "../../hub/main.ts");
 

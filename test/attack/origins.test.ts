@@ -1,8 +1,13 @@
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
-import type { TableRow } from "#hub/http/access.ts";
-import { type Attacked, attack, attackAll, startAttacked } from "#test/support/attack-calls.ts";
-import { attempting } from "#test/support/attempts.ts";
-import type { TestHub } from "#test/support/hub.ts";
+import type { TableRow } from "#hub/platform/http/access.ts";
+import {
+  type Attacked,
+  attack,
+  attackAll,
+  startAttacked,
+} from "#test/support/clients/attack-calls.ts";
+import { attempting } from "#test/support/rigs/attempts.ts";
+import type { TestHub } from "#test/support/rigs/hub.ts";
 import { FOREIGN_PAGES, ORIGINS } from "./lists/callers.ts";
 
 /** Pages of other origins: what they make a browser send is refused on every route that changes something, and on sockets. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { loadHubConfig } from "#hub/config.ts";
-import { systemClock } from "#shared/clock.ts";
-import type { RecipeAction } from "#shared/schema/recipe.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { type LanePages, openLanePages } from "#test/support/lane-pages.ts";
-import { runRecipe } from "#worker/actions/recipe.ts";
+import { loadHubConfig } from "#hub/platform/config.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import type { RecipeAction } from "#shared/protocol/schema/recipe.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
+import { type LanePages, openLanePages } from "#test/support/rigs/lane-pages.ts";
+import { runRecipe } from "#worker/browser/actions/recipe.ts";
 
 /** A recipe's secret goes into frames of the hosts that it is bound to and nowhere else, however the recipe gets there. */
 

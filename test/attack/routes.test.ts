@@ -1,10 +1,15 @@
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
-import type { HubMode } from "#hub/config.ts";
-import { access, type RouteRules, routeTable } from "#hub/http/access.ts";
-import { newApp } from "#hub/http/new-app.ts";
-import type { Role } from "#shared/schema/token.ts";
-import { ROLES } from "#shared/token-roles.ts";
-import { type Attacked, attack, attackAll, startAttacked } from "#test/support/attack-calls.ts";
+import type { HubMode } from "#hub/platform/config.ts";
+import { access, type RouteRules, routeTable } from "#hub/platform/http/access.ts";
+import { newApp } from "#hub/platform/http/new-app.ts";
+import type { Role } from "#shared/protocol/schema/token.ts";
+import { ROLES } from "#shared/protocol/token-roles.ts";
+import {
+  type Attacked,
+  attack,
+  attackAll,
+  startAttacked,
+} from "#test/support/clients/attack-calls.ts";
 
 /** Every route of the running programs is answered by the rule of its access, and described with it. */
 

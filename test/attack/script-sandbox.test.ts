@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { heldBySockets, queuedIn } from "#hub/runner/held-sockets.ts";
-import { excessOf } from "#hub/runner/watch-run.ts";
-import { attempting } from "#test/support/attempts.ts";
-import { createScriptRig, type ScriptRig } from "#test/support/script-rig.ts";
+import { heldBySockets, queuedIn } from "#hub/fleet/runner/held-sockets.ts";
+import { excessOf } from "#hub/fleet/runner/watch-run.ts";
+import { attempting } from "#test/support/rigs/attempts.ts";
+import { createScriptRig, type ScriptRig } from "#test/support/rigs/script-rig.ts";
 import { JUDGED, numberOf, REFUSED, SYSTEM_CALLS } from "./lists/system-calls.ts";
 
 /**

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { connect, type Socket } from "node:net";
-import { access } from "#hub/http/access.ts";
-import { type HttpServer, listen } from "#hub/http/listen.ts";
-import { newApp } from "#hub/http/new-app.ts";
-import { upgrade } from "#hub/http/sockets.ts";
-import { silentLog } from "#shared/log.ts";
-import { attempting } from "#test/support/attempts.ts";
-import { until } from "#test/support/fleet-process.ts";
+import { access } from "#hub/platform/http/access.ts";
+import { type HttpServer, listen } from "#hub/platform/http/listen.ts";
+import { newApp } from "#hub/platform/http/new-app.ts";
+import { upgrade } from "#hub/platform/http/sockets.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { attempting } from "#test/support/rigs/attempts.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
 import { BAD_FRAMES, FRAMES, SLOW, SLOW_CLIENTS, type SlowClient } from "./lists/slow-clients.ts";
 
 /**

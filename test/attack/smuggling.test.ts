@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { attempting } from "#test/support/attempts.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { rawUntil } from "#test/support/raw-request.ts";
+import { rawUntil } from "#test/support/clients/raw-request.ts";
+import { attempting } from "#test/support/rigs/attempts.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 import { SMUGGLED, SMUGGLED_PATH, SMUGGLING } from "./lists/smuggled.ts";
 
 /** Bytes on the real listener that it might read as another request than a router in front of it did. */

@@ -1,7 +1,7 @@
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
-import type { Role } from "#shared/schema/token.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import type { Role } from "#shared/protocol/schema/token.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 /** Tokens with roles: what they open, what they do not, and when they stop. Every route with every role: `routes.test.ts`. */
 

@@ -5,13 +5,18 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openUpdateKey, type UpdateKey } from "#hub/secrets/update-key.ts";
-import { silentLog } from "#shared/log.ts";
-import { PROOF_HEADERS, publicKeyOf, signOffer, signRelease } from "#shared/update-proof.ts";
-import { startTestHub } from "#test/support/hub.ts";
-import { archiveOf, SMALL, startUpdateRig, versionOf } from "#test/support/update-rig.ts";
-import { HUB_KEY_FILE, type Trusted } from "#worker/update/proof.ts";
-import { findStaged } from "#worker/update/stage.ts";
+import { openUpdateKey, type UpdateKey } from "#hub/platform/secrets/update-key.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import {
+  PROOF_HEADERS,
+  publicKeyOf,
+  signOffer,
+  signRelease,
+} from "#shared/protocol/update-proof.ts";
+import { startTestHub } from "#test/support/rigs/hub.ts";
+import { archiveOf, SMALL, startUpdateRig, versionOf } from "#test/support/rigs/update-rig.ts";
+import { HUB_KEY_FILE, type Trusted } from "#worker/program/update/proof.ts";
+import { findStaged } from "#worker/program/update/stage.ts";
 import { signSums } from "../../scripts/release.ts";
 
 /** Who can change the traffic between a worker and its hub, or publishes in the place of the project, installs nothing. */

@@ -2,19 +2,19 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { dialScreen } from "#hub/viewer/dial.ts";
-import { systemClock } from "#shared/clock.ts";
-import { HOST_ID_HEADER, hostId } from "#shared/host-id.ts";
-import { silentLog } from "#shared/log.ts";
-import { answerTo, newVncSecret } from "#shared/vnc-auth.ts";
-import { laneEnv, makeDataDir } from "#test/support/lane-pool.ts";
-import { freePort } from "#test/support/ports.ts";
-import { type Bridges, startBridges } from "#worker/bridge/bridge.ts";
-import { loadWorkerConfig } from "#worker/config.ts";
-import { dialVnc } from "#worker/lanes/dial-vnc.ts";
-import { createLanePool, type LanePool } from "#worker/lanes/pool.ts";
-import { newXCookie, xHello } from "#worker/lanes/x-authority.ts";
-import type { LiveSession } from "#worker/session/types.ts";
+import { dialScreen } from "#hub/fleet/viewer/dial.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { HOST_ID_HEADER, hostId } from "#shared/kit/host-id.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { answerTo, newVncSecret } from "#shared/kit/vnc-auth.ts";
+import { laneEnv, makeDataDir } from "#test/support/rigs/lane-pool.ts";
+import { freePort } from "#test/support/servers/ports.ts";
+import { type Bridges, startBridges } from "#worker/browser/bridge/bridge.ts";
+import { dialVnc } from "#worker/browser/lanes/dial-vnc.ts";
+import { createLanePool, type LanePool } from "#worker/browser/lanes/pool.ts";
+import { newXCookie, xHello } from "#worker/browser/lanes/x-authority.ts";
+import type { LiveSession } from "#worker/browser/session/types.ts";
+import { loadWorkerConfig } from "#worker/program/config.ts";
 
 /** Users of a worker's machine who are not the worker's: they reach a lane's port and socket, and see nothing of its screen. */
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import postgres from "postgres";
-import { WORKER_LIVENESS_MS, WORKER_LOST_ERROR } from "#shared/limits.ts";
-import type { Job } from "#shared/schema/job.ts";
-import { BLOWS, type Blows, createBlows, shuffled } from "#test/support/fleet-blows.ts";
-import { type FleetOfHubs, startFleetOfHubs } from "#test/support/fleet-of-hubs.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { openLan, type TestLan } from "#test/support/lan.ts";
-import { type ChaosSite, startChaosSite } from "#test/support/site/chaos.ts";
+import { WORKER_LIVENESS_MS, WORKER_LOST_ERROR } from "#shared/protocol/limits.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
+import { BLOWS, type Blows, createBlows, shuffled } from "#test/support/rigs/fleet-blows.ts";
+import { type FleetOfHubs, startFleetOfHubs } from "#test/support/rigs/fleet-of-hubs.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { openLan, type TestLan } from "#test/support/servers/lan.ts";
+import { type ChaosSite, startChaosSite } from "#test/support/servers/site/chaos.ts";
 
 /** Full size: `FLEET_CHAOS_JOBS=300 bun test test/chaos/fleet.test.ts`; the suite runs a short one. */
 const JOBS = Number(process.env.FLEET_CHAOS_JOBS ?? 16);

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { WORKER_LOST_ERROR } from "#shared/limits.ts";
-import type { Job } from "#shared/schema/job.ts";
+import { WORKER_LOST_ERROR } from "#shared/protocol/limits.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
 import {
   type FleetProcesses,
   processesOf,
   runDirsOf,
   startFleet,
   until,
-} from "#test/support/fleet-process.ts";
+} from "#test/support/rigs/fleet-process.ts";
 
 /** Full size: `CHAOS_JOBS=50 bun test test/chaos/kill.test.ts`; the suite runs a short one. */
 const JOBS = Number(process.env.CHAOS_JOBS ?? 12);

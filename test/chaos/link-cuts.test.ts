@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type CuttableProxy, startCuttableProxy } from "#test/support/cuttable-proxy.ts";
-import { type FleetProcesses, startFleet } from "#test/support/fleet-process.ts";
+import { type FleetProcesses, startFleet } from "#test/support/rigs/fleet-process.ts";
+import { type CuttableProxy, startCuttableProxy } from "#test/support/servers/cuttable-proxy.ts";
 
 /** Full size: `LINK_CUTS=20 bun test test/chaos/link-cuts.test.ts`; the suite cuts the link a few times. */
 const CUTS = Number(process.env.LINK_CUTS ?? 2);

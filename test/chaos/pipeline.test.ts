@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { processesOf, until } from "#test/support/fleet-process.ts";
+import { processesOf, until } from "#test/support/rigs/fleet-process.ts";
 import {
   type ChaosFleet,
   type Rows,
   startChaosFleet,
   writeSleeper,
-} from "#test/support/pipeline-chaos.ts";
+} from "#test/support/rigs/pipeline-chaos.ts";
 
 /** Full size: `bun run test:chaos:pipeline` (20,000 tasks); the suite runs a short one. */
 const TASKS = Number(process.env.PIPELINE_CHAOS_TASKS ?? 1_600);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { humanSize } from "#shared/names.ts";
-import { countsLike, memoryOf, settledCounts, socketsOf } from "#test/support/fleet-counts.ts";
-import { type FleetProcesses, startFleet, until } from "#test/support/fleet-process.ts";
+import { humanSize } from "#shared/protocol/names.ts";
+import { countsLike, memoryOf, settledCounts, socketsOf } from "#test/support/rigs/fleet-counts.ts";
+import { type FleetProcesses, startFleet, until } from "#test/support/rigs/fleet-process.ts";
 
 /** Full size: `SESSIONS_SOAK_S=300 bun test test/chaos/sessions.test.ts`; the suite runs a short one. */
 const SECONDS = Number(process.env.SESSIONS_SOAK_S ?? 5);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { humanSize } from "#shared/names.ts";
-import { countsLike, memoryOf, settledCounts, socketsOf } from "#test/support/fleet-counts.ts";
-import { type FleetProcesses, startFleet } from "#test/support/fleet-process.ts";
+import { humanSize } from "#shared/protocol/names.ts";
+import { countsLike, memoryOf, settledCounts, socketsOf } from "#test/support/rigs/fleet-counts.ts";
+import { type FleetProcesses, startFleet } from "#test/support/rigs/fleet-process.ts";
 import { PROBE_ENV, PROBED, probe } from "../../scripts/bench/soak/probe-client.ts";
 
 /** Full size: `SOAK_JOBS=200 bun test test/chaos/soak.test.ts`; the suite runs a short one. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { Db } from "#hub/db/types.ts";
-import { assetRow, claimOf, eachDialect, jobRow } from "#test/support/db.ts";
+import type { Db } from "#hub/platform/db/types.ts";
+import { assetRow, claimOf, eachDialect, jobRow } from "#test/support/servers/db.ts";
 
 const END = { status: "completed", error: null, now: 2 } as const;
 const times = (n: number) => Array.from({ length: n }, (_, i) => i);

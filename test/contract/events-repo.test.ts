@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { Db, EventRow } from "#hub/db/types.ts";
-import { eachDialect, jobRow } from "#test/support/db.ts";
+import type { Db, EventRow } from "#hub/platform/db/types.ts";
+import { eachDialect, jobRow } from "#test/support/servers/db.ts";
 
 const times = (n: number) => Array.from({ length: n }, (_, i) => i);
 const log = (message: string, ts = 1): Pick<EventRow, "ts" | "type" | "data"> => ({

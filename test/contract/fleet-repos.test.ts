@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import type { Db } from "#hub/db/types.ts";
-import { WorkloadCreate } from "#shared/schema/workload.ts";
-import { eachDialect } from "#test/support/db.ts";
+import type { Db } from "#hub/platform/db/types.ts";
+import { WorkloadCreate } from "#shared/protocol/schema/workload.ts";
+import { eachDialect } from "#test/support/servers/db.ts";
 
 const times = (n: number) => Array.from({ length: n }, (_, i) => i);
 const report = (version = "1") => ({ gpus: [], children: [], version });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import type { HostRow } from "#hub/db/types.ts";
-import { StoredCookie } from "#shared/schema/cookie.ts";
-import { LoginRecipe, Recipe } from "#shared/schema/recipe.ts";
-import { eachDialect } from "#test/support/db.ts";
+import type { HostRow } from "#hub/platform/db/types.ts";
+import { StoredCookie } from "#shared/protocol/schema/cookie.ts";
+import { LoginRecipe, Recipe } from "#shared/protocol/schema/recipe.ts";
+import { eachDialect } from "#test/support/servers/db.ts";
 
 const times = (n: number) => Array.from({ length: n }, (_, i) => i);
 const NOW = 1_700_000_000_000;

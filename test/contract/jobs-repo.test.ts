@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import type { Db, JobRow } from "#hub/db/types.ts";
-import type { CaptureReport } from "#shared/schema/job.ts";
-import { assetRow, claimOf, eachDialect, jobRow } from "#test/support/db.ts";
+import type { Db, JobRow } from "#hub/platform/db/types.ts";
+import type { CaptureReport } from "#shared/protocol/schema/job.ts";
+import { assetRow, claimOf, eachDialect, jobRow } from "#test/support/servers/db.ts";
 
 const END = { status: "completed", error: null, now: 1_700_000_200_000 } as const;
 const FAILED = { status: "failed", error: "broke", now: 1_700_000_300_000 } as const;

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import type { FinishJob } from "#hub/db/types.ts";
-import { claimOf, eachDialect, jobRow } from "#test/support/db.ts";
+import type { FinishJob } from "#hub/platform/db/types.ts";
+import { claimOf, eachDialect, jobRow } from "#test/support/servers/db.ts";
 
 /** Statements of many jobs at once decide each of them as a statement of its own would (fleet spec §3.1). */
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Kv } from "#hub/stores/kv.ts";
-import { createMemoryKv } from "#hub/stores/kv-memory.ts";
-import { createRedisKv } from "#hub/stores/kv-redis.ts";
-import { openRedisStores, type RedisStores, STRETCH } from "#test/support/redis-stores.ts";
+import type { Kv } from "#hub/platform/stores/kv.ts";
+import { createMemoryKv } from "#hub/platform/stores/kv-memory.ts";
+import { createRedisKv } from "#hub/platform/stores/kv-redis.ts";
+import { openRedisStores, type RedisStores, STRETCH } from "#test/support/servers/redis-stores.ts";
 
 interface Driver {
   kv: Kv;

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { AcquireLane, LaneLease, LaneLeases } from "#hub/stores/leases.ts";
-import { createMemoryLeases } from "#hub/stores/leases-memory.ts";
-import { createRedisLeases } from "#hub/stores/leases-redis.ts";
-import { connectRedis } from "#hub/stores/redis.ts";
-import { silentLog } from "#shared/log.ts";
-import { openRedisStores, type RedisStores, STRETCH } from "#test/support/redis-stores.ts";
+import type { AcquireLane, LaneLease, LaneLeases } from "#hub/platform/stores/leases.ts";
+import { createMemoryLeases } from "#hub/platform/stores/leases-memory.ts";
+import { createRedisLeases } from "#hub/platform/stores/leases-redis.ts";
+import { connectRedis } from "#hub/platform/stores/redis.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { openRedisStores, type RedisStores, STRETCH } from "#test/support/servers/redis-stores.ts";
 
 interface Driver {
   leases: LaneLeases;

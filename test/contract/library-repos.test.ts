@@ -1,9 +1,15 @@
 import { describe, expect, test } from "bun:test";
-import type { ConventionRow, EngineRow, JobRow, PresetRow, SkillRow } from "#hub/db/types.ts";
-import { type Circumstances, decide } from "#hub/rollout/decide.ts";
-import { readState, writeState } from "#hub/rollout/state.ts";
-import { silentLog } from "#shared/log.ts";
-import { eachDialect, jobRow } from "#test/support/db.ts";
+import { type Circumstances, decide } from "#hub/fleet/rollout/decide.ts";
+import { readState, writeState } from "#hub/fleet/rollout/state.ts";
+import type {
+  ConventionRow,
+  EngineRow,
+  JobRow,
+  PresetRow,
+  SkillRow,
+} from "#hub/platform/db/types.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { eachDialect, jobRow } from "#test/support/servers/db.ts";
 
 const NOW = 1_700_000_000_000;
 const times = (n: number) => Array.from({ length: n }, (_, i) => i);

@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
 import { type Migration, pgMigrations, sqliteMigrations } from "#drizzle/migrations.gen.ts";
-import type { Conn } from "#hub/db/conn.ts";
-import { openPostgres } from "#hub/db/postgres.ts";
-import { openSqlite } from "#hub/db/sqlite.ts";
-import { loadDriver } from "#hub/db/sqlite-driver.ts";
-import { silentLog } from "#shared/log.ts";
-import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
+import type { Conn } from "#hub/platform/db/conn.ts";
+import { openPostgres } from "#hub/platform/db/postgres.ts";
+import { openSqlite } from "#hub/platform/db/sqlite.ts";
+import { loadDriver } from "#hub/platform/db/sqlite-driver.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
 interface Target {
   embedded: readonly Migration[];

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openObjects } from "#hub/stores/open-objects.ts";
-import { toPutError } from "#hub/stores/put-error.ts";
-import { silentLog } from "#shared/log.ts";
-import { bytes, contentOf, errorOf, filesIn, objectStores } from "#test/support/objects.ts";
+import { openObjects } from "#hub/platform/stores/open-objects.ts";
+import { toPutError } from "#hub/platform/stores/put-error.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { bytes, contentOf, errorOf, filesIn, objectStores } from "#test/support/servers/objects.ts";
 
 const stores = objectStores();
 const { base, open } = stores;
@@ -32,7 +32,7 @@ describe("all or nothing", () => {
       const child = Bun.spawn(
         [
           process.execPath,
-          join(import.meta.dir, "../support/put-endlessly.ts"),
+          join(import.meta.dir, "../support/clients/put-endlessly.ts"),
           dir,
           "jobs/k",
           String(size),

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
-import type { ObjectStore } from "#hub/stores/objects.ts";
+import type { ObjectStore } from "#hub/platform/stores/objects.ts";
 import {
   bytes,
   contentOf,
@@ -9,7 +9,7 @@ import {
   s3Stores,
   sha256,
   streamOf,
-} from "#test/support/objects.ts";
+} from "#test/support/servers/objects.ts";
 
 const all = { fs: objectStores(), s3: s3Stores() };
 const kinds: StoreKind[] = ["fs", "s3"];

@@ -1,17 +1,24 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { loadHubConfig } from "#hub/config.ts";
-import { openS3Objects } from "#hub/stores/objects-s3.ts";
-import { openObjects } from "#hub/stores/open-objects.ts";
+import { loadHubConfig } from "#hub/platform/config.ts";
+import { openS3Objects } from "#hub/platform/stores/objects-s3.ts";
+import { openObjects } from "#hub/platform/stores/open-objects.ts";
 import { streamOf as streamFrom } from "#shared/archive/streams.ts";
-import { type Clock, systemClock } from "#shared/clock.ts";
-import { AppError } from "#shared/errors.ts";
-import { silentLog } from "#shared/log.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { bytes, contentOf, errorOf, s3Stores, sha256, streamOf } from "#test/support/objects.ts";
-import type { TestS3 } from "#test/support/s3.ts";
-import { startS3Proxy } from "#test/support/s3-proxy.ts";
+import { type Clock, systemClock } from "#shared/kit/clock.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { AppError } from "#shared/protocol/errors.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import {
+  bytes,
+  contentOf,
+  errorOf,
+  s3Stores,
+  sha256,
+  streamOf,
+} from "#test/support/servers/objects.ts";
+import type { TestS3 } from "#test/support/servers/s3.ts";
+import { startS3Proxy } from "#test/support/servers/s3-proxy.ts";
 
 const stores = s3Stores();
 const { open } = stores;
@@ -97,7 +104,7 @@ describe("a body of several parts", () => {
 
   test("takes bounded memory on its way in and out (S3_BODY_MB=1024 for the long form)", async () => {
     const child = Bun.spawn(
-      [process.execPath, join(import.meta.dir, "../support/put-once.ts"), String(LARGE_MB)],
+      [process.execPath, join(import.meta.dir, "../support/clients/put-once.ts"), String(LARGE_MB)],
       { env: { ...process.env, ...(await envOf()) }, stdout: "pipe" },
     );
     const said = JSON.parse(await new Response(child.stdout).text());

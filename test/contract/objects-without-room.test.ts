@@ -2,12 +2,12 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runProgram } from "#test/support/program.ts";
+import { runProgram } from "#test/support/rigs/program.ts";
 
 /** Fleet spec §2.6, §7: a store that takes nothing says why, to whoever puts and to whoever asks how it is. */
 
 setDefaultTimeout(60_000);
-const SCRIPT = join(import.meta.dir, "../support/store-without-room.ts");
+const SCRIPT = join(import.meta.dir, "../support/fakes/store-without-room.ts");
 /** In a mount namespace that ends with the program; who is not root becomes it there. */
 const UNSHARE = ["unshare", "--mount", ...(process.getuid?.() === 0 ? [] : ["--map-root-user"])];
 

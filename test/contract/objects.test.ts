@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import fc from "fast-check";
-import { isSafeName } from "#shared/names.ts";
+import { isSafeName } from "#shared/protocol/names.ts";
 import {
   bytes,
   contentOf,
@@ -11,7 +11,7 @@ import {
   s3Stores,
   sha256,
   streamOf,
-} from "#test/support/objects.ts";
+} from "#test/support/servers/objects.ts";
 
 const all = { fs: objectStores(), s3: s3Stores() };
 const kinds: StoreKind[] = ["fs", "s3"];

@@ -3,13 +3,13 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
-import { type OpenDbOptions, openDb, toDb } from "#hub/db/db.ts";
-import { openPostgres } from "#hub/db/postgres.ts";
-import type { Db } from "#hub/db/types.ts";
-import { createLog, silentLog } from "#shared/log.ts";
-import { claimOf, jobRow } from "#test/support/db.ts";
-import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
-import { createQueue } from "#test/support/queue.ts";
+import { type OpenDbOptions, openDb, toDb } from "#hub/platform/db/db.ts";
+import { openPostgres } from "#hub/platform/db/postgres.ts";
+import type { Db } from "#hub/platform/db/types.ts";
+import { createLog, silentLog } from "#shared/kit/log.ts";
+import { createQueue } from "#test/support/models/queue.ts";
+import { claimOf, jobRow } from "#test/support/servers/db.ts";
+import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "flotilla-open-"));
 const opened: Db[] = [];
@@ -33,7 +33,7 @@ afterAll(() => rmSync(dir, { recursive: true }));
 
 /** A hub that has the database open in a process of its own. */
 const child = async (url: string, lock_wait_ms = 0) => {
-  const script = join(import.meta.dir, "../support/open-db.ts");
+  const script = join(import.meta.dir, "../support/servers/open-db.ts");
   const spawned = Bun.spawn([process.execPath, script, url, String(lock_wait_ms)], {
     stdin: "pipe",
     stdout: "pipe",

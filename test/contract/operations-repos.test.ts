@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { Db, DeployRow } from "#hub/db/types.ts";
-import { eachDialect } from "#test/support/db.ts";
+import type { Db, DeployRow } from "#hub/platform/db/types.ts";
+import { eachDialect } from "#test/support/servers/db.ts";
 
 const times = (n: number) => Array.from({ length: n }, (_, i) => i);
 

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import Client from "better-sqlite3";
 import postgres, { type Sql } from "postgres";
 import { sqliteMigrations } from "#drizzle/migrations.gen.ts";
-import { openQueueClient } from "#hub/db/postgres.ts";
-import { prepareStatements } from "#hub/db/queue/sqlite-statements.ts";
+import { openQueueClient } from "#hub/platform/db/postgres.ts";
+import { prepareStatements } from "#hub/platform/db/queue/sqlite-statements.ts";
 import {
   type Case,
   fill,
@@ -11,8 +11,8 @@ import {
   QUEUE_CASES,
   repeat,
   repoCases,
-} from "#test/support/plan-cases.ts";
-import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
+} from "#test/support/models/plan-cases.ts";
+import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
 /**
  * Which index each statement of the pipeline uses: on tables that were never analysed, on large analysed ones, and with

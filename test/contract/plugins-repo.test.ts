@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { eachDialect } from "#test/support/db.ts";
+import { eachDialect } from "#test/support/servers/db.ts";
 
 const state = (value: unknown, updated_at = 5, key = "k") => ({
   ...{ slug: "p", key, value, updated_at },

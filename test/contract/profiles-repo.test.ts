@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { eachDialect } from "#test/support/db.ts";
+import { eachDialect } from "#test/support/servers/db.ts";
 
 const times = (n: number) => Array.from({ length: n }, (_, i) => i);
 const profile = (name: string, created_at = 1) => ({

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
-import type { Key } from "#hub/secrets/key-file.ts";
-import { keyringOf } from "#hub/secrets/keyring.ts";
-import { convertProxies, openProxy, sealProxy } from "#hub/secrets/proxies.ts";
-import { Unopened } from "#hub/secrets/values.ts";
-import { eachDialect } from "#test/support/db.ts";
+import type { Key } from "#hub/platform/secrets/key-file.ts";
+import { keyringOf } from "#hub/platform/secrets/keyring.ts";
+import { convertProxies, openProxy, sealProxy } from "#hub/platform/secrets/proxies.ts";
+import { Unopened } from "#hub/platform/secrets/values.ts";
+import { eachDialect } from "#test/support/servers/db.ts";
 
 const makeKey = (): Key => ({ id: randomBytes(8).toString("hex"), bytes: randomBytes(32) });
 const NOW = 1_700_000_000_000;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { PubSub } from "#hub/stores/pubsub.ts";
-import { createMemoryPubSub } from "#hub/stores/pubsub-memory.ts";
-import { openRedisPubSub } from "#hub/stores/pubsub-redis.ts";
-import { silentLog } from "#shared/log.ts";
-import { openRedisStores, type RedisStores } from "#test/support/redis-stores.ts";
+import type { PubSub } from "#hub/platform/stores/pubsub.ts";
+import { createMemoryPubSub } from "#hub/platform/stores/pubsub-memory.ts";
+import { openRedisPubSub } from "#hub/platform/stores/pubsub-redis.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { openRedisStores, type RedisStores } from "#test/support/servers/redis-stores.ts";
 
 let redis: RedisStores;
 const open: PubSub[] = [];

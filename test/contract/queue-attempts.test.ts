@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
-import type { ClaimOp } from "#hub/db/queue/types.ts";
-import { BACKOFF, eachQueue, type QueueRig, task } from "#test/support/queue-store.ts";
+import type { ClaimOp } from "#hub/platform/db/queue/types.ts";
+import { BACKOFF, eachQueue, type QueueRig, task } from "#test/support/models/queue-store.ts";
 
 const TASKS = [task("fixed"), task("follows", { follows_workload: true })];
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { openPostgres } from "#hub/db/postgres.ts";
-import type { Claim, ClaimedTask, ClaimOp, DoneTask } from "#hub/db/queue/types.ts";
-import { silentLog } from "#shared/log.ts";
-import type { RateLimit } from "#shared/schema/workload.ts";
-import { eachQueue, type QueueRig, START, task } from "#test/support/queue-store.ts";
+import { openPostgres } from "#hub/platform/db/postgres.ts";
+import type { Claim, ClaimedTask, ClaimOp, DoneTask } from "#hub/platform/db/queue/types.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import type { RateLimit } from "#shared/protocol/schema/workload.ts";
+import { eachQueue, type QueueRig, START, task } from "#test/support/models/queue-store.ts";
 
 const claimOp = (workload_id: number, more: Partial<ClaimOp> = {}): ClaimOp => ({
   ...{ op: "claim", worker: "w1", worker_id: "worker-1", workload_id, max: 10 },

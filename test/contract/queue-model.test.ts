@@ -1,9 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { RUN_OUTCOMES } from "#drizzle/queue-tables.ts";
-import type { Claim, QueueOp, Report } from "#hub/db/queue/types.ts";
-import { type ModelRef, QueueModel } from "#test/support/queue-model.ts";
-import { BACKOFF, eachQueue, type QueueRig, START, task } from "#test/support/queue-store.ts";
+import type { Claim, QueueOp, Report } from "#hub/platform/db/queue/types.ts";
+import { type ModelRef, QueueModel } from "#test/support/models/queue-model.ts";
+import {
+  BACKOFF,
+  eachQueue,
+  type QueueRig,
+  START,
+  task,
+} from "#test/support/models/queue-store.ts";
 
 const SEQUENCES = Number(process.env.QUEUE_MODEL_SEQUENCES ?? 2_000);
 const STEPS = 14;

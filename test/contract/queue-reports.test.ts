@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { AttemptRef, ClaimedTask, FailedTask, Report } from "#hub/db/queue/types.ts";
+import type { AttemptRef, ClaimedTask, FailedTask, Report } from "#hub/platform/db/queue/types.ts";
 import {
   claimed,
   claimOp,
@@ -10,8 +10,8 @@ import {
   refOf,
   runsOf,
   submitAndClaim,
-} from "#test/support/queue-ops.ts";
-import { BACKOFF, eachQueue, START, task } from "#test/support/queue-store.ts";
+} from "#test/support/models/queue-ops.ts";
+import { BACKOFF, eachQueue, START, task } from "#test/support/models/queue-store.ts";
 
 eachQueue((open) => {
   describe("complete", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { ClaimedTask } from "#hub/db/queue/types.ts";
+import type { ClaimedTask } from "#hub/platform/db/queue/types.ts";
 import {
   claimed,
   claimOp,
@@ -9,8 +9,8 @@ import {
   pks,
   submitAndClaim,
   tasksOf,
-} from "#test/support/queue-ops.ts";
-import { BACKOFF, eachQueue, START, task } from "#test/support/queue-store.ts";
+} from "#test/support/models/queue-ops.ts";
+import { BACKOFF, eachQueue, START, task } from "#test/support/models/queue-store.ts";
 
 eachQueue((open) => {
   describe("submit", () => {

@@ -1,8 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import { asc } from "drizzle-orm";
-import type { ClaimedTask } from "#hub/db/queue/types.ts";
-import { counts, done, failed, refOf, runsOf, submitAndClaim } from "#test/support/queue-ops.ts";
-import { BACKOFF, eachQueue, START } from "#test/support/queue-store.ts";
+import type { ClaimedTask } from "#hub/platform/db/queue/types.ts";
+import {
+  counts,
+  done,
+  failed,
+  refOf,
+  runsOf,
+  submitAndClaim,
+} from "#test/support/models/queue-ops.ts";
+import { BACKOFF, eachQueue, START } from "#test/support/models/queue-store.ts";
 
 eachQueue((open) => {
   describe("cancel, peek and counts", () => {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { openShared, type SharedStores } from "#hub/stores/open-shared.ts";
-import { systemClock } from "#shared/clock.ts";
-import { ConfigError } from "#shared/env.ts";
-import { AppError } from "#shared/errors.ts";
-import { silentLog } from "#shared/log.ts";
-import { startRedis, type TestRedis } from "#test/support/redis.ts";
+import { openShared, type SharedStores } from "#hub/platform/stores/open-shared.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { ConfigError } from "#shared/kit/env.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { AppError } from "#shared/protocol/errors.ts";
+import { startRedis, type TestRedis } from "#test/support/servers/redis.ts";
 
 /** The connection to Redis: what is told when it cannot be made, and what happens when it is lost. */
 

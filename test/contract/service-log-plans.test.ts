@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import Client from "better-sqlite3";
 import postgres, { type Sql } from "postgres";
 import { sqliteMigrations } from "#drizzle/migrations.gen.ts";
-import type { Conn } from "#hub/db/conn.ts";
-import { serviceLogsRepo } from "#hub/db/service-logs.ts";
-import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
-import { recordStatements } from "#test/support/recorded-statements.ts";
+import type { Conn } from "#hub/platform/db/conn.ts";
+import { serviceLogsRepo } from "#hub/platform/db/service-logs.ts";
+import { recordStatements } from "#test/support/fakes/recorded-statements.ts";
+import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
 /** No page and no delete of service logs reads the table from end to end, however large it is (pipeline spec §4.6). */
 const ROWS = 20_000;

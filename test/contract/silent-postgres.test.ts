@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { toDb } from "#hub/db/db.ts";
-import { openPostgres } from "#hub/db/postgres.ts";
-import { silentLog } from "#shared/log.ts";
-import { type CuttableProxy, startCuttableProxy } from "#test/support/cuttable-proxy.ts";
-import { jobRow } from "#test/support/db.ts";
-import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
+import { toDb } from "#hub/platform/db/db.ts";
+import { openPostgres } from "#hub/platform/db/postgres.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { type CuttableProxy, startCuttableProxy } from "#test/support/servers/cuttable-proxy.ts";
+import { jobRow } from "#test/support/servers/db.ts";
+import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
 /** Connections to the database whose other end goes away without a word (pipeline spec §1: nothing may stand still for it). */
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { Db, KeyClaim } from "#hub/db/types.ts";
-import { eachDialect } from "#test/support/db.ts";
+import type { Db, KeyClaim } from "#hub/platform/db/types.ts";
+import { eachDialect } from "#test/support/servers/db.ts";
 
 const times = (n: number) => Array.from({ length: n }, (_, i) => i);
 const worker = (worker_id: string, last_seen_at = 1) => ({

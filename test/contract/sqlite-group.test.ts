@@ -2,8 +2,8 @@ import { afterEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadDriver } from "#hub/db/sqlite-driver.ts";
-import { createCommitGroup } from "#hub/db/sqlite-group.ts";
+import { loadDriver } from "#hub/platform/db/sqlite-driver.ts";
+import { createCommitGroup } from "#hub/platform/db/sqlite-group.ts";
 
 /** Writes of one turn of the event loop are one transaction; what is answered is stored (fleet spec §8). */
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import type { Claim } from "#hub/db/queue/types.ts";
-import type { Db, WorkloadRow } from "#hub/db/types.ts";
-import { Backoff } from "#shared/schema/workload.ts";
-import { eachDialect } from "#test/support/db.ts";
+import type { Claim } from "#hub/platform/db/queue/types.ts";
+import type { Db, WorkloadRow } from "#hub/platform/db/types.ts";
+import { Backoff } from "#shared/protocol/schema/workload.ts";
+import { eachDialect } from "#test/support/servers/db.ts";
 
 const MINUTE = 60_000;
 const NOW = Date.UTC(2026, 0, 1, 12);

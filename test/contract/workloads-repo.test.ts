@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { Backoff } from "#shared/schema/workload.ts";
-import { eachDialect } from "#test/support/db.ts";
+import { Backoff } from "#shared/protocol/schema/workload.ts";
+import { eachDialect } from "#test/support/servers/db.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const ROW = {

@@ -8,9 +8,13 @@ import {
   test,
 } from "bun:test";
 import { createClient } from "#shared/client/index.ts";
-import type { AgentResult } from "#shared/schema/page-agent.ts";
-import { type FleetProcesses, startFleet } from "#test/support/fleet-process.ts";
-import { type LlmServer, type LlmServerOptions, startLlmServer } from "#test/support/llm-server.ts";
+import type { AgentResult } from "#shared/protocol/schema/page-agent.ts";
+import { type FleetProcesses, startFleet } from "#test/support/rigs/fleet-process.ts";
+import {
+  type LlmServer,
+  type LlmServerOptions,
+  startLlmServer,
+} from "#test/support/servers/llm-server.ts";
 
 /** The actions `ask` and `agent` (design/api.md, fleet spec §2.9) over HTTP: hub, worker, Chromium and engine are real. */
 

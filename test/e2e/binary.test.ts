@@ -12,10 +12,10 @@ import {
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { addressOf, asNobody, binaryRig, statusOf } from "#test/support/binary.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { lanePorts } from "#test/support/ports.ts";
-import { inEmptyDir, startProgram } from "#test/support/program.ts";
+import { addressOf, asNobody, binaryRig, statusOf } from "#test/support/rigs/binary.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { inEmptyDir, startProgram } from "#test/support/rigs/program.ts";
+import { lanePorts } from "#test/support/servers/ports.ts";
 
 /** The compiled binary in every mode, from an empty directory, with nothing of the sources beside it. */
 

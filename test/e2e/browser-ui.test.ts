@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
-import { connectRfb } from "#test/support/rfb-client.ts";
-import { startServer } from "#test/support/site/server.ts";
-import { startViewerRig } from "#test/support/viewer-rig.ts";
-import { CdpConnection } from "#worker/cdp/connection.ts";
-import { socketTransport } from "#worker/cdp/transport.ts";
-import { watchBrowser } from "#worker/session/watch.ts";
+import { connectRfb } from "#test/support/clients/rfb-client.ts";
+import { startViewerRig } from "#test/support/rigs/viewer-rig.ts";
+import { startServer } from "#test/support/servers/site/server.ts";
+import { CdpConnection } from "#worker/browser/cdp/connection.ts";
+import { socketTransport } from "#worker/browser/cdp/transport.ts";
+import { watchBrowser } from "#worker/browser/session/watch.ts";
 
 /** Chromium's own windows: the drop-down of the address bar is a target of the browser, and no tab. */
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
-import { type Site, startSite } from "#test/support/site/site.ts";
+import { type JobLane, openJobLane } from "#test/support/rigs/lane-jobs.ts";
+import { type Site, startSite } from "#test/support/servers/site/site.ts";
 
 /** `CAPTURE_RUNS=10` repeats each mode ten times. */
 const RUNS = Number(Bun.env.CAPTURE_RUNS ?? 1);

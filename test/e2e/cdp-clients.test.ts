@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
 import puppeteer from "puppeteer-core";
 import { createClient, type OpenSession } from "#shared/client/index.ts";
-import { type FleetProcesses, startFleet, until } from "#test/support/fleet-process.ts";
+import { type FleetProcesses, startFleet, until } from "#test/support/rigs/fleet-process.ts";
 
 /** What the suites of Playwright and Puppeteer ask of a browser, over /sessions/{sid}/cdp; both unmodified. */
 

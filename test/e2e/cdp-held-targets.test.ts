@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "bun:test";
-import { until } from "#test/support/fleet-process.ts";
-import { type HttpSession, shareSessionFleet } from "#test/support/session-fleet.ts";
-import { CdpConnection, type CdpSession } from "#worker/cdp/connection.ts";
-import { socketTransport } from "#worker/cdp/transport.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type HttpSession, shareSessionFleet } from "#test/support/rigs/session-fleet.ts";
+import { CdpConnection, type CdpSession } from "#worker/browser/cdp/connection.ts";
+import { socketTransport } from "#worker/browser/cdp/transport.ts";
 
 /** New targets over `WS /sessions/{sid}/cdp` run when every client that holds them has let them go. */
 

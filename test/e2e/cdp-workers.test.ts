@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { WHERE, withPlaywright, withPuppeteer } from "#test/support/cdp-libraries.ts";
-import { shareSessionFleet } from "#test/support/session-fleet.ts";
+import { WHERE, withPlaywright, withPuppeteer } from "#test/support/clients/cdp-libraries.ts";
+import { shareSessionFleet } from "#test/support/rigs/session-fleet.ts";
 
 /** Workers and windows as unmodified libraries see them from their first moment, at a session and, as control, locally. */
 

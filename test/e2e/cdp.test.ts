@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chromium } from "playwright-core";
 import puppeteer from "puppeteer-core";
-import { startTypePage, type TypePage } from "#test/support/type-page.ts";
-import { type RigSession, startViewerRig, type ViewerRig } from "#test/support/viewer-rig.ts";
+import { startTypePage, type TypePage } from "#test/support/clients/type-page.ts";
+import { type RigSession, startViewerRig, type ViewerRig } from "#test/support/rigs/viewer-rig.ts";
 
 /** Programs at /sessions/{sid}/cdp (design/api.md), unmodified. */
 

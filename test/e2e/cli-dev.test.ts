@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:te
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { processesOf, until } from "#test/support/fleet-process.ts";
-import { lanePorts } from "#test/support/ports.ts";
-import { type Program, runProgram, startProgram } from "#test/support/program.ts";
+import { processesOf, until } from "#test/support/rigs/fleet-process.ts";
+import { type Program, runProgram, startProgram } from "#test/support/rigs/program.ts";
+import { lanePorts } from "#test/support/servers/ports.ts";
 
 /** Dev mode from source, with its worker as a child process. */
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Client, createClient } from "flotilla";
-import { startFleet } from "#test/support/fleet-process.ts";
-import { type SiteServer, startServer } from "#test/support/site/server.ts";
-import { startVideoSite, type VideoSite } from "#test/support/site/videos.ts";
+import { startFleet } from "#test/support/rigs/fleet-process.ts";
+import { type SiteServer, startServer } from "#test/support/servers/site/server.ts";
+import { startVideoSite, type VideoSite } from "#test/support/servers/site/videos.ts";
 
 /** The client of the repository against a hub and a worker as processes, with a real Chromium. */
 

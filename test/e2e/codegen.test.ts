@@ -5,7 +5,7 @@ import {
   script,
   startCodegenRig,
   verdict,
-} from "#test/support/codegen-rig.ts";
+} from "#test/support/rigs/codegen-rig.ts";
 
 /** Fleet spec §1, §2.2: modes codegen-loop and rerun in a real Chromium, a real sandbox, and with an engine over HTTP. */
 

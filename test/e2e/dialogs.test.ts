@@ -1,14 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { chromium, type Dialog as PlaywrightDialog } from "playwright-core";
-import type { Dialog } from "#shared/schema/dialog.ts";
-import { WHERE, withPlaywright, withPuppeteer } from "#test/support/cdp-libraries.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { connectRfb } from "#test/support/rfb-client.ts";
+import type { Dialog } from "#shared/protocol/schema/dialog.ts";
+import { WHERE, withPlaywright, withPuppeteer } from "#test/support/clients/cdp-libraries.ts";
+import { connectRfb } from "#test/support/clients/rfb-client.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
 import {
   type HttpSession,
   shareSessionFleet,
   startSessionFleet,
-} from "#test/support/session-fleet.ts";
+} from "#test/support/rigs/session-fleet.ts";
 
 /** A dialog belongs to whoever steers: to a CDP client, else to the session's policy (README, Dialogs). */
 

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { type ExtensionBrowser, openExtensionBrowser } from "#test/support/extension-browser.ts";
-import { type FleetProcesses, startFleet } from "#test/support/fleet-process.ts";
-import { type LoginSite, startLoginSite } from "#test/support/site/login.ts";
+import {
+  type ExtensionBrowser,
+  openExtensionBrowser,
+} from "#test/support/rigs/extension-browser.ts";
+import { type FleetProcesses, startFleet } from "#test/support/rigs/fleet-process.ts";
+import { type LoginSite, startLoginSite } from "#test/support/servers/site/login.ts";
 
 const SLOW_MS = 180_000;
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
-import { utf8 } from "#test/support/site/bytes.ts";
-import { type SiteServer, startServer } from "#test/support/site/server.ts";
+import { type JobLane, openJobLane } from "#test/support/rigs/lane-jobs.ts";
+import { utf8 } from "#test/support/servers/site/bytes.ts";
+import { type SiteServer, startServer } from "#test/support/servers/site/server.ts";
 
 /** Fleet spec §2.2, `dialog_policy`: what becomes of a dialog that a fetch job's page opens. */
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ServerResponse } from "node:http";
-import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
-import { seededBytes, sha256, utf8 } from "#test/support/site/bytes.ts";
-import { type SiteServer, startServer } from "#test/support/site/server.ts";
+import { type JobLane, openJobLane } from "#test/support/rigs/lane-jobs.ts";
+import { seededBytes, sha256, utf8 } from "#test/support/servers/site/bytes.ts";
+import { type SiteServer, startServer } from "#test/support/servers/site/server.ts";
 
 const SLOW_MS = 180_000;
 /** `DRIP_SECONDS=60` in the long form. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { DeadlineError } from "#shared/clock.ts";
-import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
-import { type SiteServer, startServer } from "#test/support/site/server.ts";
-import { startTroubleSite, type TroubleSite } from "#test/support/site/trouble.ts";
-import type { CdpSession } from "#worker/cdp/connection.ts";
-import type { LaneBrowser } from "#worker/lanes/types.ts";
+import { DeadlineError } from "#shared/kit/clock.ts";
+import { type JobLane, openJobLane } from "#test/support/rigs/lane-jobs.ts";
+import { type SiteServer, startServer } from "#test/support/servers/site/server.ts";
+import { startTroubleSite, type TroubleSite } from "#test/support/servers/site/trouble.ts";
+import type { CdpSession } from "#worker/browser/cdp/connection.ts";
+import type { LaneBrowser } from "#worker/browser/lanes/types.ts";
 
 const SLOW_MS = 180_000;
 

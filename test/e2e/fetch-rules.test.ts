@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { LinkList } from "#shared/schema/asset.ts";
-import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
-import { seededBytes, sha256 } from "#test/support/site/bytes.ts";
-import { startServer } from "#test/support/site/server.ts";
-import { startTroubleSite, type TroubleSite } from "#test/support/site/trouble.ts";
+import { LinkList } from "#shared/protocol/schema/asset.ts";
+import { type JobLane, openJobLane } from "#test/support/rigs/lane-jobs.ts";
+import { seededBytes, sha256 } from "#test/support/servers/site/bytes.ts";
+import { startServer } from "#test/support/servers/site/server.ts";
+import { startTroubleSite, type TroubleSite } from "#test/support/servers/site/trouble.ts";
 
 /** `LARGE_BODY_MB=1024` in the long form of the suite. */
 const LARGE_MB = Number(Bun.env.LARGE_BODY_MB ?? 280);

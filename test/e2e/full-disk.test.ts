@@ -2,15 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Job } from "#shared/schema/job.ts";
-import { addressOf } from "#test/support/binary.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { hubCalls } from "#test/support/hub-calls.ts";
-import { lanePorts } from "#test/support/ports.ts";
-import { type Program, startProgram } from "#test/support/program.ts";
-import { seededBytes, sha256 } from "#test/support/site/bytes.ts";
-import { startServer } from "#test/support/site/server.ts";
-import { noSmallDisk, startOnSmallDisk } from "#test/support/small-disk.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
+import { hubCalls } from "#test/support/clients/hub-calls.ts";
+import { addressOf } from "#test/support/rigs/binary.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type Program, startProgram } from "#test/support/rigs/program.ts";
+import { lanePorts } from "#test/support/servers/ports.ts";
+import { seededBytes, sha256 } from "#test/support/servers/site/bytes.ts";
+import { startServer } from "#test/support/servers/site/server.ts";
+import { noSmallDisk, startOnSmallDisk } from "#test/support/servers/small-disk.ts";
 
 /** Fleet spec §2.6, §7: stores on a disk that is really full, or really read-only, and the jobs that need them. */
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { Har } from "#test/support/har.ts";
-import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
-import { seededBmp, seededBytes } from "#test/support/site/bytes.ts";
-import { type SiteServer, startServer } from "#test/support/site/server.ts";
+import { Har } from "#test/support/clients/har.ts";
+import { type JobLane, openJobLane } from "#test/support/rigs/lane-jobs.ts";
+import { seededBmp, seededBytes } from "#test/support/servers/site/bytes.ts";
+import { type SiteServer, startServer } from "#test/support/servers/site/server.ts";
 
 let site: SiteServer;
 let other: SiteServer;

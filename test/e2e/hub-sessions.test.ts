@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Session } from "#shared/schema/session.ts";
-import { type FleetProcesses, startFleet, until } from "#test/support/fleet-process.ts";
+import type { Session } from "#shared/protocol/schema/session.ts";
+import { type FleetProcesses, startFleet, until } from "#test/support/rigs/fleet-process.ts";
 
 /** Fleet spec §4.2: a session from opening to its end, over HTTP alone, in a real Chromium. */
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type FleetProcesses, startFleet } from "#test/support/fleet-process.ts";
+import { type FleetProcesses, startFleet } from "#test/support/rigs/fleet-process.ts";
 
 /** Bun ends the fleet with a test that is late, and with it every test after it. */
 const SLOW_MS = 240_000;

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { systemClock } from "#shared/clock.ts";
-import { silentLog } from "#shared/log.ts";
-import { laneEnv, makeDataDir } from "#test/support/lane-pool.ts";
-import { type DesktopSite, startDesktopSite } from "#test/support/site/desktop-pages.ts";
-import { loadWorkerConfig } from "#worker/config.ts";
-import { createLanePool, type LanePool } from "#worker/lanes/pool.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { laneEnv, makeDataDir } from "#test/support/rigs/lane-pool.ts";
+import { type DesktopSite, startDesktopSite } from "#test/support/servers/site/desktop-pages.ts";
+import { createLanePool, type LanePool } from "#worker/browser/lanes/pool.ts";
+import { loadWorkerConfig } from "#worker/program/config.ts";
 
 /** A lane shows a page what a desktop shows it, with a display or without. */
 

@@ -2,9 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { systemClock } from "#shared/clock.ts";
-import { silentLog } from "#shared/log.ts";
-import { until } from "#test/support/fleet-process.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
 import {
   laneEnv,
   makeDataDir,
@@ -12,13 +12,13 @@ import {
   processesOf,
   runDirs,
   withPool,
-} from "#test/support/lane-pool.ts";
-import { isAlive, listProcesses, readProc, readStat } from "#worker/browser/proc.ts";
-import { loadWorkerConfig } from "#worker/config.ts";
-import { createLanePool, DataDirInUseError } from "#worker/lanes/pool.ts";
+} from "#test/support/rigs/lane-pool.ts";
+import { createLanePool, DataDirInUseError } from "#worker/browser/lanes/pool.ts";
+import { isAlive, listProcesses, readProc, readStat } from "#worker/browser/process/proc.ts";
+import { loadWorkerConfig } from "#worker/program/config.ts";
 
 const SLOW_MS = 180_000;
-const OWNER = join(import.meta.dir, "../support/own-pool.ts");
+const OWNER = join(import.meta.dir, "../support/rigs/own-pool.ts");
 const as_root = process.getuid?.() === 0;
 
 /** A process that owns a pool; `line` is `up` or its error. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { errorMessage } from "#shared/errors.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
 import {
   fdsFallTo,
   hastyClock,
@@ -11,11 +11,11 @@ import {
   runDirs,
   type TestPool,
   withPool,
-} from "#test/support/lane-pool.ts";
-import { findByTag, isAlive, readStat } from "#worker/browser/proc.ts";
-import { readGreeting } from "#worker/lanes/display.ts";
-import type { LaneHold } from "#worker/lanes/pool.ts";
-import type { LaneBrowser } from "#worker/lanes/types.ts";
+} from "#test/support/rigs/lane-pool.ts";
+import { readGreeting } from "#worker/browser/lanes/display.ts";
+import type { LaneHold } from "#worker/browser/lanes/pool.ts";
+import type { LaneBrowser } from "#worker/browser/lanes/types.ts";
+import { findByTag, isAlive, readStat } from "#worker/browser/process/proc.ts";
 
 const OCCUPANT = { job_id: "job1", session_id: "sess1" };
 const SLOW_MS = 180_000;

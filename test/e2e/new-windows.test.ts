@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
-import { systemClock } from "#shared/clock.ts";
-import { silentLog } from "#shared/log.ts";
-import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
-import { laneEnv, makeDataDir } from "#test/support/lane-pool.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { type JobLane, openJobLane } from "#test/support/rigs/lane-jobs.ts";
+import { laneEnv, makeDataDir } from "#test/support/rigs/lane-pool.ts";
 import {
   type Account,
   MESSAGES,
   ROUNDS,
   startWindowSite,
   type WindowSite,
-} from "#test/support/site/windows.ts";
-import { loadWorkerConfig } from "#worker/config.ts";
-import { createLanePool } from "#worker/lanes/pool.ts";
+} from "#test/support/servers/site/windows.ts";
+import { createLanePool } from "#worker/browser/lanes/pool.ts";
+import { loadWorkerConfig } from "#worker/program/config.ts";
 
 const RUN_MS = 90_000;
 

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { processesOf, until } from "#test/support/fleet-process.ts";
-import { freePort, lanePorts } from "#test/support/ports.ts";
-import { type Program, startProgram } from "#test/support/program.ts";
+import { processesOf, until } from "#test/support/rigs/fleet-process.ts";
+import { type Program, startProgram } from "#test/support/rigs/program.ts";
+import { freePort, lanePorts } from "#test/support/servers/ports.ts";
 import { ensureBinary } from "../../scripts/build.ts";
 
 /** The compiled program as hub and as one worker of both services, with real Chromium. */

@@ -3,8 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { until } from "#test/support/fleet-process.ts";
-import { shareSessionFleet } from "#test/support/session-fleet.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { shareSessionFleet } from "#test/support/rigs/session-fleet.ts";
 
 /** `@playwright/mcp --cdp-endpoint`, unmodified, at a session: what agents of other makers drive a browser with. */
 

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { type Browser, chromium } from "playwright-core";
-import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/chromium.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/rigs/chromium.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 /** Pages and blobs of plugins as a browser takes them (pipeline spec §4.5, design/architecture.md §7). */
 
 let hub: TestHub;
 let browser: Browser;
 beforeAll(async () => {
-  const plugins = join(import.meta.dir, "../../hub/demo/plugins");
+  const plugins = join(import.meta.dir, "../../hub/program/demo/plugins");
   [hub, browser] = await Promise.all([
     startTestHub({ env: { SVC_PLUGINS_DIR: plugins } }),
     chromium.launch({

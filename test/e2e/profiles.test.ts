@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Job } from "#shared/schema/job.ts";
-import { type FleetProcesses, startFleet } from "#test/support/fleet-process.ts";
-import { openObject } from "#test/support/key-file.ts";
-import { connectRfb } from "#test/support/rfb-client.ts";
-import { type LoginSite, startLoginSite } from "#test/support/site/login.ts";
-import { makeTarGz } from "#test/support/tar.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
+import { connectRfb } from "#test/support/clients/rfb-client.ts";
+import { makeTarGz } from "#test/support/clients/tar.ts";
+import { type FleetProcesses, startFleet } from "#test/support/rigs/fleet-process.ts";
+import { openObject } from "#test/support/rigs/key-file.ts";
+import { type LoginSite, startLoginSite } from "#test/support/servers/site/login.ts";
 
 const WAIT = 120_000;
 /** The operator's own browsers, as this test makes them. */

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { addressOf } from "#test/support/binary.ts";
-import { noFailingDisk, startOnFailingDisk } from "#test/support/failing-disk.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { hubCalls } from "#test/support/hub-calls.ts";
+import { hubCalls } from "#test/support/clients/hub-calls.ts";
+import { noFailingDisk, startOnFailingDisk } from "#test/support/fakes/failing-disk.ts";
+import { addressOf } from "#test/support/rigs/binary.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
 
 /** Fleet spec §2.6, §7: the file system of a SQLite database refuses writes under a running hub. */
 

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { processesOf, until } from "#test/support/fleet-process.ts";
-import { lanePorts } from "#test/support/ports.ts";
-import { type Program, runProgram, startProgram } from "#test/support/program.ts";
+import { processesOf, until } from "#test/support/rigs/fleet-process.ts";
+import { type Program, runProgram, startProgram } from "#test/support/rigs/program.ts";
+import { lanePorts } from "#test/support/servers/ports.ts";
 
 /** The pipeline's first commands of the README, as they stand there, against dev mode as a newcomer starts it. */
 

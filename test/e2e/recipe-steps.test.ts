@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { systemClock } from "#shared/clock.ts";
-import { Recipe, type RecipeAction } from "#shared/schema/recipe.ts";
-import { type LanePages, openLanePages } from "#test/support/lane-pages.ts";
-import { type RecipeSite, startRecipeSite } from "#test/support/site/recipes.ts";
-import { runRecipe } from "#worker/actions/recipe.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { Recipe, type RecipeAction } from "#shared/protocol/schema/recipe.ts";
+import { type LanePages, openLanePages } from "#test/support/rigs/lane-pages.ts";
+import { type RecipeSite, startRecipeSite } from "#test/support/servers/site/recipes.ts";
+import { runRecipe } from "#worker/browser/actions/recipe.ts";
 
 /** Steps that fail, one after the other on one page of one lane. */
 let site: RecipeSite;

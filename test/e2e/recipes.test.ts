@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { z } from "zod";
-import type { RunExtras } from "#shared/link/messages.ts";
-import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
-import { type LoginSite, startLoginSite } from "#test/support/site/login.ts";
-import { type RecipeSite, startRecipeSite } from "#test/support/site/recipes.ts";
-import { CdpConnection } from "#worker/cdp/connection.ts";
-import { socketTransport } from "#worker/cdp/transport.ts";
-import type { LaneBrowser } from "#worker/lanes/types.ts";
+import type { RunExtras } from "#shared/protocol/link/messages.ts";
+import { type JobLane, openJobLane } from "#test/support/rigs/lane-jobs.ts";
+import { type LoginSite, startLoginSite } from "#test/support/servers/site/login.ts";
+import { type RecipeSite, startRecipeSite } from "#test/support/servers/site/recipes.ts";
+import { CdpConnection } from "#worker/browser/cdp/connection.ts";
+import { socketTransport } from "#worker/browser/cdp/transport.ts";
+import type { LaneBrowser } from "#worker/browser/lanes/types.ts";
 
 const SLOW_MS = 180_000;
 const PLACEHOLDER = "$" + "{ENV:SITE_PASSWORD}";

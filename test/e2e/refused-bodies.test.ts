@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
-import { sha256, utf8 } from "#test/support/site/bytes.ts";
-import { type RefusedSite, startRefusedSite } from "#test/support/site/refused.ts";
-import { startServer } from "#test/support/site/server.ts";
+import { type JobLane, openJobLane } from "#test/support/rigs/lane-jobs.ts";
+import { sha256, utf8 } from "#test/support/servers/site/bytes.ts";
+import { type RefusedSite, startRefusedSite } from "#test/support/servers/site/refused.ts";
+import { startServer } from "#test/support/servers/site/server.ts";
 
 let site: RefusedSite;
 let lane: JobLane;

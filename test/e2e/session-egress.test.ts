@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { ProxyOption } from "#shared/proxy.ts";
-import { JobOptions } from "#shared/schema/job.ts";
-import { callsOf, laneWarm, type SessionRig, startSessionRig } from "#test/support/session-rig.ts";
-import { type SiteServer, startServer } from "#test/support/site/server.ts";
-import { startHttpUpstream, type UpstreamProxy } from "#test/support/upstream-proxies.ts";
-import { assignment } from "#test/support/worker-rig.ts";
+import { ProxyOption } from "#shared/protocol/proxy.ts";
+import { JobOptions } from "#shared/protocol/schema/job.ts";
+import {
+  callsOf,
+  laneWarm,
+  type SessionRig,
+  startSessionRig,
+} from "#test/support/rigs/session-rig.ts";
+import { assignment } from "#test/support/rigs/worker-rig.ts";
+import { type SiteServer, startServer } from "#test/support/servers/site/server.ts";
+import { startHttpUpstream, type UpstreamProxy } from "#test/support/servers/upstream-proxies.ts";
 
 /** Where a session's browser may go: as narrow as it was opened, and as the job that left it open. */
 

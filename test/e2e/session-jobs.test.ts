@@ -3,22 +3,22 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
-import { BROWSER_STARTING } from "#shared/link/messages.ts";
-import { JobOptions } from "#shared/schema/job.ts";
-import type { Tab } from "#shared/schema/session.ts";
-import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/chromium.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { freePort } from "#test/support/ports.ts";
+import { BROWSER_STARTING } from "#shared/protocol/link/messages.ts";
+import { JobOptions } from "#shared/protocol/schema/job.ts";
+import type { Tab } from "#shared/protocol/schema/session.ts";
+import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/rigs/chromium.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
 import {
   browserProcess,
   callsOf,
   laneWarm,
   type SessionRig,
   startSessionRig,
-} from "#test/support/session-rig.ts";
-import type { SiteServer } from "#test/support/site/server.ts";
-import { startSessionSite } from "#test/support/site/session-pages.ts";
-import { assignment } from "#test/support/worker-rig.ts";
+} from "#test/support/rigs/session-rig.ts";
+import { assignment } from "#test/support/rigs/worker-rig.ts";
+import { freePort } from "#test/support/servers/ports.ts";
+import type { SiteServer } from "#test/support/servers/site/server.ts";
+import { startSessionSite } from "#test/support/servers/site/session-pages.ts";
 
 let rig: SessionRig;
 let site: SiteServer;

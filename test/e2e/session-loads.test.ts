@@ -13,9 +13,9 @@ import {
   type OpenSession,
   type SessionRig,
   startSessionRig,
-} from "#test/support/session-rig.ts";
-import type { SiteServer } from "#test/support/site/server.ts";
-import { startSessionSite } from "#test/support/site/session-pages.ts";
+} from "#test/support/rigs/session-rig.ts";
+import type { SiteServer } from "#test/support/servers/site/server.ts";
+import { startSessionSite } from "#test/support/servers/site/session-pages.ts";
 
 /** Actions whose page is on its way to a server that never answers, and how their failures are told (§4.2, §7). */
 

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type OpenSession, type SessionRig, startSessionRig } from "#test/support/session-rig.ts";
-import { type LoginSite, startLoginSite } from "#test/support/site/login.ts";
+import {
+  type OpenSession,
+  type SessionRig,
+  startSessionRig,
+} from "#test/support/rigs/session-rig.ts";
+import { type LoginSite, startLoginSite } from "#test/support/servers/site/login.ts";
 
 let rig: SessionRig;
 let site: LoginSite;

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { SessionReply } from "#shared/link/messages.ts";
-import type { NetworkLog, Tab } from "#shared/schema/session.ts";
+import type { SessionReply } from "#shared/protocol/link/messages.ts";
+import type { NetworkLog, Tab } from "#shared/protocol/schema/session.ts";
 import {
   browserProcess,
   laneWarm,
   type OpenSession,
   type SessionRig,
   startSessionRig,
-} from "#test/support/session-rig.ts";
-import type { SiteServer } from "#test/support/site/server.ts";
-import { startSessionSite } from "#test/support/site/session-pages.ts";
+} from "#test/support/rigs/session-rig.ts";
+import type { SiteServer } from "#test/support/servers/site/server.ts";
+import { startSessionSite } from "#test/support/servers/site/session-pages.ts";
 
 let rig: SessionRig;
 let site: SiteServer;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createClient, type Job } from "flotilla";
-import { type FleetProcesses, startFleet } from "#test/support/fleet-process.ts";
+import { type FleetProcesses, startFleet } from "#test/support/rigs/fleet-process.ts";
 import { referenceOf, TASKS } from "#test/support/tasks/list.ts";
 import { startTaskServer, type TaskServer } from "#test/support/tasks/server.ts";
 import type { Task } from "#test/support/tasks/types.ts";

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
-import { seededBytes, sha256, utf8 } from "#test/support/site/bytes.ts";
-import { startServer } from "#test/support/site/server.ts";
+import { type JobLane, openJobLane } from "#test/support/rigs/lane-jobs.ts";
+import { seededBytes, sha256, utf8 } from "#test/support/servers/site/bytes.ts";
+import { startServer } from "#test/support/servers/site/server.ts";
 
-/** What a job's end finds open is told by its cause: not sent, not answered, or not taken (worker/record/left-open.ts). */
+/** What a job's end finds open is told by its cause: not sent, not answered, or not taken (worker/browser/record/left-open.ts). */
 
 const SLOW_MS = 180_000;
 /** Chromium has so many connections to a host. */

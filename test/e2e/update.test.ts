@@ -2,15 +2,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { packSources } from "#hub/update/pack-sources.ts";
-import { silentLog } from "#shared/log.ts";
-import type { Job } from "#shared/schema/job.ts";
-import type { Worker } from "#shared/schema/worker.ts";
-import { type ManagedProcess, superviseProcess, until } from "#test/support/fleet-process.ts";
-import { freePort, lanePorts } from "#test/support/ports.ts";
-import { cleanEnv, type Program, startProgram } from "#test/support/program.ts";
-import { copySources, type SourceTree, stubLanes } from "#test/support/source-tree.ts";
-import { readState, type UpdateState } from "#worker/update/state.ts";
+import { packSources } from "#hub/fleet/update/pack-sources.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
+import type { Worker } from "#shared/protocol/schema/worker.ts";
+import { type ManagedProcess, superviseProcess, until } from "#test/support/rigs/fleet-process.ts";
+import { cleanEnv, type Program, startProgram } from "#test/support/rigs/program.ts";
+import { copySources, type SourceTree, stubLanes } from "#test/support/rigs/source-tree.ts";
+import { freePort, lanePorts } from "#test/support/servers/ports.ts";
+import { readState, type UpdateState } from "#worker/program/update/state.ts";
 import { ensureBinary } from "../../scripts/build.ts";
 
 /**
@@ -124,7 +124,7 @@ describe("a version that does not work is rolled back, and the worker says why",
         const data = `broken ${name}`;
         const tree = await copySources(
           join(dir, `tree ${name}`),
-          { "worker/services.ts": (text) => code + text },
+          { "worker/program/services.ts": (text) => code + text },
           a.root,
         );
         const hub = startAnswer(tree, { registers: () => true });

@@ -3,15 +3,15 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { $ } from "bun";
-import type { StoredAsset } from "#test/support/fetch-rig.ts";
-import { type JobLane, openJobLane } from "#test/support/lane-jobs.ts";
+import type { StoredAsset } from "#test/support/rigs/fetch-rig.ts";
+import { type JobLane, openJobLane } from "#test/support/rigs/lane-jobs.ts";
 import {
   BEST_HEIGHT,
   makeStreams,
   startVideoSite,
   VIDEO_SECONDS,
   type VideoSite,
-} from "#test/support/site/videos.ts";
+} from "#test/support/servers/site/videos.ts";
 
 const SLOW_MS = 180_000;
 

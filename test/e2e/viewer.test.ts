@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { viewerPath } from "#hub/sessions/registry.ts";
-import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/chromium.ts";
-import { connectRfb } from "#test/support/rfb-client.ts";
-import { startTypePage, type TypePage } from "#test/support/type-page.ts";
-import { type RigSession, startViewerRig, type ViewerRig } from "#test/support/viewer-rig.ts";
+import { viewerPath } from "#hub/fleet/sessions/registry.ts";
+import { connectRfb } from "#test/support/clients/rfb-client.ts";
+import { startTypePage, type TypePage } from "#test/support/clients/type-page.ts";
+import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/rigs/chromium.ts";
+import { type RigSession, startViewerRig, type ViewerRig } from "#test/support/rigs/viewer-rig.ts";
 
 /** A person at the hub's viewer page, in a Chromium of their own (fleet spec §4.2). */
 

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "bun:test";
-import { runAdminCommand } from "#hub/admin-command.ts";
-import type { Terminal } from "#hub/cli/print.ts";
-import { UnavailableError } from "#shared/env.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { runAdminCommand } from "#hub/program/admin-command.ts";
+import type { Terminal } from "#hub/program/cli/print.ts";
+import { UnavailableError } from "#shared/kit/env.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 const open: TestHub[] = [];
 afterEach(async () => {

@@ -2,14 +2,14 @@ import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "#shared/clock.ts";
-import { silentLog } from "#shared/log.ts";
-import { type Instance, InstanceList } from "#shared/schema/agent.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { freePort } from "#test/support/ports.ts";
-import { type Program, startProgram } from "#test/support/program.ts";
-import { type RunningAgent, startAgent } from "#worker/agent/agent.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { type Instance, InstanceList } from "#shared/protocol/schema/agent.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
+import { type Program, startProgram } from "#test/support/rigs/program.ts";
+import { freePort } from "#test/support/servers/ports.ts";
+import { type RunningAgent, startAgent } from "#worker/tasks/agent/agent.ts";
 
 /** Real processes and databases, on machines that do other things as well. */
 setDefaultTimeout(30_000);

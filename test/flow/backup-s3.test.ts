@@ -11,9 +11,9 @@ import {
   restore,
   startControl,
   withEnv,
-} from "#test/support/backup-rig.ts";
-import { freePort } from "#test/support/ports.ts";
-import { startS3, type TestS3 } from "#test/support/s3.ts";
+} from "#test/support/rigs/backup-rig.ts";
+import { freePort } from "#test/support/servers/ports.ts";
+import { startS3, type TestS3 } from "#test/support/servers/s3.ts";
 
 let bucket: TestS3;
 beforeAll(async () => {

@@ -19,9 +19,9 @@ import {
   newDir,
   restore,
   startControl,
-} from "#test/support/backup-rig.ts";
-import { startPostgres } from "#test/support/postgres.ts";
-import { runProgram, startProgram } from "#test/support/program.ts";
+} from "#test/support/rigs/backup-rig.ts";
+import { runProgram, startProgram } from "#test/support/rigs/program.ts";
+import { startPostgres } from "#test/support/servers/postgres.ts";
 
 test("§8 a backup of a running hub is one moment of it, and restored it serves the same", async () => {
   const [data, other, out] = [join(newDir(), "data"), join(newDir(), "data"), newDir()];

@@ -2,14 +2,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ClientCommand } from "#hub/cli/flags.ts";
-import type { Terminal } from "#hub/cli/print.ts";
-import { runClientCommand } from "#hub/cli/run-command.ts";
-import { systemClock } from "#shared/clock.ts";
-import { silentLog } from "#shared/log.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { cleanEnv } from "#test/support/program.ts";
-import { startPullWorker } from "#worker/pipeline/pull.ts";
+import type { ClientCommand } from "#hub/program/cli/flags.ts";
+import type { Terminal } from "#hub/program/cli/print.ts";
+import { runClientCommand } from "#hub/program/cli/run-command.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
+import { cleanEnv } from "#test/support/rigs/program.ts";
+import { startPullWorker } from "#worker/tasks/pull.ts";
 
 /** flotilla submit, queue and runs against a served control plane, with a pull worker beside it. */
 

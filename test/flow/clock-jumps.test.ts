@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from "bun:test";
-import { livenessOnce } from "#hub/fleet/passes.ts";
-import { reconcileOnce, redriveOnce } from "#hub/jobs/passes.ts";
-import { reapSessionsOnce } from "#hub/sessions/reap.ts";
-import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
-import { SUBMIT_WAIT_MS, startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
+import { reconcileOnce, redriveOnce } from "#hub/fleet/jobs/passes.ts";
+import { livenessOnce } from "#hub/fleet/links/passes.ts";
+import { reapSessionsOnce } from "#hub/fleet/sessions/reap.ts";
+import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
+import { SUBMIT_WAIT_MS, startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 
 /** What lives, lives by the monotonic clock (fleet spec §3.1, §3.3, §3.4): the wall clock may be put anywhere. */
 

@@ -1,17 +1,22 @@
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { LEAVE_MS } from "#hub/fleet/candidate.ts";
-import { retryReleasesOnce } from "#hub/fleet/lanes.ts";
-import { stopEndedOnce } from "#hub/jobs/ended-elsewhere.ts";
-import { startEventStream } from "#hub/jobs/event-stream.ts";
-import { reconcileOnce } from "#hub/jobs/passes.ts";
-import type { LaneLeases } from "#hub/stores/leases.ts";
-import { assetMeta } from "#test/support/asset-meta.ts";
-import { jobRow } from "#test/support/db.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { resumeOf, sha256 } from "#test/support/fake-worker.ts";
-import { TARGET, type TestHub } from "#test/support/hub.ts";
-import { type FleetOptions, fleetsOnPostgres, memoryStores, until } from "#test/support/hubs.ts";
-import { LOST } from "#test/support/lost.ts";
+import { stopEndedOnce } from "#hub/fleet/jobs/ended-elsewhere.ts";
+import { startEventStream } from "#hub/fleet/jobs/event-stream.ts";
+import { reconcileOnce } from "#hub/fleet/jobs/passes.ts";
+import { LEAVE_MS } from "#hub/fleet/links/candidate.ts";
+import { retryReleasesOnce } from "#hub/fleet/links/lanes.ts";
+import type { LaneLeases } from "#hub/platform/stores/leases.ts";
+import { assetMeta } from "#test/support/clients/asset-meta.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { resumeOf, sha256 } from "#test/support/fakes/fake-worker.ts";
+import { LOST } from "#test/support/models/lost.ts";
+import { TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import {
+  type FleetOptions,
+  fleetsOnPostgres,
+  memoryStores,
+  until,
+} from "#test/support/rigs/hubs.ts";
+import { jobRow } from "#test/support/servers/db.ts";
 
 /** Several hubs while messages are lost, stores fail and hubs come and go: nothing runs twice, nothing stays stuck. */
 

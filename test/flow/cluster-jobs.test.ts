@@ -7,15 +7,15 @@ import {
   setDefaultTimeout,
   test,
 } from "bun:test";
-import { openShared, type SharedStores } from "#hub/stores/open-shared.ts";
-import { systemClock } from "#shared/clock.ts";
-import { silentLog } from "#shared/log.ts";
-import type { JobEvent } from "#shared/schema/job.ts";
-import type { FakeWorker } from "#test/support/fake-worker.ts";
-import { TARGET, type TestHub } from "#test/support/hub.ts";
-import { fleetsOnPostgres, memoryStores, until } from "#test/support/hubs.ts";
-import { createQueue } from "#test/support/queue.ts";
-import { startRedis, type TestRedis } from "#test/support/redis.ts";
+import { openShared, type SharedStores } from "#hub/platform/stores/open-shared.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import type { JobEvent } from "#shared/protocol/schema/job.ts";
+import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
+import { createQueue } from "#test/support/models/queue.ts";
+import { TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import { fleetsOnPostgres, memoryStores, until } from "#test/support/rigs/hubs.ts";
+import { startRedis, type TestRedis } from "#test/support/servers/redis.ts";
 
 /** Several hubs on one Postgres and shared stores behave as one fleet for jobs (fleet spec §1, §3.1, §8). */
 

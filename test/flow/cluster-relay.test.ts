@@ -1,18 +1,18 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
-import { relayMark } from "#hub/cluster/relay-mark.ts";
-import { dropSession } from "#hub/sessions/registry.ts";
-import type { HubSession } from "#hub/sessions/types.ts";
-import { systemClock } from "#shared/clock.ts";
-import { fetchDirect } from "#shared/fetch-direct.ts";
-import { newSessionId } from "#shared/ids.ts";
-import { createFrameReader, encodeFrame, OPCODE } from "#shared/ws-frames.ts";
-import { type ClusterHub, startCluster, type TestCluster } from "#test/support/cluster.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { type FakeScreen, startFakeScreen } from "#test/support/fake-screen.ts";
-import type { FakeWorker } from "#test/support/fake-worker.ts";
-import { addLiveSession } from "#test/support/live-session.ts";
-import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
-import { createQueue } from "#test/support/queue.ts";
+import { dropSession } from "#hub/fleet/sessions/registry.ts";
+import type { HubSession } from "#hub/fleet/sessions/types.ts";
+import { fetchDirect } from "#hub/platform/cluster/fetch-direct.ts";
+import { relayMark } from "#hub/platform/cluster/relay-mark.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { createFrameReader, encodeFrame, OPCODE } from "#shared/kit/ws-frames.ts";
+import { newSessionId } from "#shared/protocol/ids.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { type FakeScreen, startFakeScreen } from "#test/support/fakes/fake-screen.ts";
+import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
+import { addLiveSession } from "#test/support/fakes/live-session.ts";
+import { createQueue } from "#test/support/models/queue.ts";
+import { type ClusterHub, startCluster, type TestCluster } from "#test/support/rigs/cluster.ts";
+import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
 /** Fleet spec §6.2: a hub that is asked for a session it does not own forwards the request. How bytes travel. */
 

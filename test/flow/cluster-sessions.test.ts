@@ -7,17 +7,17 @@ import {
   setDefaultTimeout,
   test,
 } from "bun:test";
-import { createProfileSweeper } from "#hub/registries/profile-sweep.ts";
-import { beginWriting } from "#hub/registries/profile-writers.ts";
-import { systemClock } from "#shared/clock.ts";
-import { newSessionId } from "#shared/ids.ts";
-import { SESSION_ACTIONS } from "#shared/schema/session.ts";
-import { type ClusterHub, startCluster, type TestCluster } from "#test/support/cluster.ts";
-import { type FakeBridge, startFakeBridge } from "#test/support/fake-bridge.ts";
-import type { FakeWorker, FakeWorkerOptions } from "#test/support/fake-worker.ts";
-import { TARGET } from "#test/support/hub.ts";
-import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
-import { makeTarGz } from "#test/support/tar.ts";
+import { createProfileSweeper } from "#hub/fleet/registries/profile-sweep.ts";
+import { beginWriting } from "#hub/fleet/registries/profile-writers.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { newSessionId } from "#shared/protocol/ids.ts";
+import { SESSION_ACTIONS } from "#shared/protocol/schema/session.ts";
+import { makeTarGz } from "#test/support/clients/tar.ts";
+import { type FakeBridge, startFakeBridge } from "#test/support/fakes/fake-bridge.ts";
+import type { FakeWorker, FakeWorkerOptions } from "#test/support/fakes/fake-worker.ts";
+import { type ClusterHub, startCluster, type TestCluster } from "#test/support/rigs/cluster.ts";
+import { TARGET } from "#test/support/rigs/hub.ts";
+import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
 /** Fleet spec §1, §6.2: sessions, and calls of workers, are answered right whichever hub is asked. */
 
@@ -382,7 +382,7 @@ test("a session's profile is saved from any hub, by a worker that reaches any hu
 });
 
 test("§6.2 a session's place is told again: an emptied store learns it within the beat", async () => {
-  const { publishPlacesOnce } = await import("#hub/sessions/places.ts");
+  const { publishPlacesOnce } = await import("#hub/fleet/sessions/places.ts");
   await workerAt(owner);
   const { session_id } = await open(owner);
   await cluster.shared.kv.delete(`session:${session_id}`);

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { livenessOnce } from "#hub/fleet/passes.ts";
-import type { SessionPlace } from "#hub/sessions/places.ts";
-import type { LaneHeld } from "#shared/link/messages.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { type FakeWorker, resumeOf } from "#test/support/fake-worker.ts";
-import { TARGET, type TestHub } from "#test/support/hub.ts";
-import { type FleetOptions, fleetsOnPostgres } from "#test/support/hubs.ts";
-import { freePort } from "#test/support/ports.ts";
+import { livenessOnce } from "#hub/fleet/links/passes.ts";
+import type { SessionPlace } from "#hub/fleet/sessions/places.ts";
+import type { LaneHeld } from "#shared/protocol/link/messages.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { type FakeWorker, resumeOf } from "#test/support/fakes/fake-worker.ts";
+import { TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import { type FleetOptions, fleetsOnPostgres } from "#test/support/rigs/hubs.ts";
+import { freePort } from "#test/support/servers/ports.ts";
 
 /**
  * A hub of several is stopped, killed or hangs while its worker runs a job and a session: another hub takes them up from the

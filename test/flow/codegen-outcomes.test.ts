@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import type { ScriptOutcome, ScriptRun } from "#hub/runner/types.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
-import { fleetsOnPostgres } from "#test/support/hubs.ts";
-import { type LlmServer, startLlmServer } from "#test/support/llm-server.ts";
-import { LOST } from "#test/support/lost.ts";
-import { createQueue, type Queue } from "#test/support/queue.ts";
-import { scriptedCalls, scriptedWorker } from "#test/support/scripted-worker.ts";
+import type { ScriptOutcome, ScriptRun } from "#hub/fleet/runner/types.ts";
+import { scriptedCalls, scriptedWorker } from "#test/support/fakes/scripted-worker.ts";
+import { LOST } from "#test/support/models/lost.ts";
+import { createQueue, type Queue } from "#test/support/models/queue.ts";
+import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
+import { fleetsOnPostgres } from "#test/support/rigs/hubs.ts";
+import { type LlmServer, startLlmServer } from "#test/support/servers/llm-server.ts";
 
 /** Fleet spec §1: what attempts come to, with a page and a sandbox that the test plays and an engine over real HTTP. */
 

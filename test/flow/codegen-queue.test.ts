@@ -1,16 +1,16 @@
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
-import { reconcileOnce } from "#hub/jobs/passes.ts";
-import type { ScriptOutcome, ScriptRun } from "#hub/runner/types.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
+import { reconcileOnce } from "#hub/fleet/jobs/passes.ts";
+import type { ScriptOutcome, ScriptRun } from "#hub/fleet/runner/types.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { scriptedWorker } from "#test/support/fakes/scripted-worker.ts";
+import { createQueue } from "#test/support/models/queue.ts";
 import {
   SUBMIT_WAIT_MS,
   startTestHub,
   TARGET,
   type TestHub,
   type TestHubOptions,
-} from "#test/support/hub.ts";
-import { createQueue } from "#test/support/queue.ts";
-import { scriptedWorker } from "#test/support/scripted-worker.ts";
+} from "#test/support/rigs/hub.ts";
 
 /** Fleet spec §1, §8: scripted jobs in the queue, with workers and a runner that the test plays. */
 

@@ -2,14 +2,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadHubConfig } from "#hub/config.ts";
-import { systemClock } from "#shared/clock.ts";
-import type { HubAssignJob } from "#shared/link/messages.ts";
-import { assetMeta } from "#test/support/asset-meta.ts";
-import { type FakeWorker, sha256 } from "#test/support/fake-worker.ts";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
-import { storedBelow } from "#test/support/objects.ts";
-import { startS3, type TestS3 } from "#test/support/s3.ts";
+import { loadHubConfig } from "#hub/platform/config.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import type { HubAssignJob } from "#shared/protocol/link/messages.ts";
+import { assetMeta } from "#test/support/clients/asset-meta.ts";
+import { type FakeWorker, sha256 } from "#test/support/fakes/fake-worker.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import { storedBelow } from "#test/support/servers/objects.ts";
+import { startS3, type TestS3 } from "#test/support/servers/s3.ts";
 import { createDirectWay, type DirectWay } from "#worker/upload/direct.ts";
 import { createHttpSink, type HttpSink } from "#worker/upload/http-sink.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { createHubClient } from "#hub/cli/hub-client.ts";
-import { checkSecret } from "#hub/commands/doctor/hub.ts";
-import { startTestHub } from "#test/support/hub.ts";
+import { createHubClient } from "#hub/program/cli/hub-client.ts";
+import { checkSecret } from "#hub/program/commands/doctor/hub.ts";
+import { startTestHub } from "#test/support/rigs/hub.ts";
 
 test("§6.2 doctor knows by the link whether WORKER_SECRET is taken, and no worker comes of it", async () => {
   const hub = await startTestHub({ env: { WORKER_SECRET: "the hub's secret" } });

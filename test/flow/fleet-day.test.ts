@@ -4,11 +4,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
-import type { FakeWorker } from "#test/support/fake-worker.ts";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
-import { createLeapingClock } from "#test/support/leaping-clock.ts";
-import { startPostgres } from "#test/support/postgres.ts";
-import { startRedis } from "#test/support/redis.ts";
+import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
+import { createLeapingClock } from "#test/support/fakes/leaping-clock.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import { startPostgres } from "#test/support/servers/postgres.ts";
+import { startRedis } from "#test/support/servers/redis.ts";
 
 /** Full size: `FLEET_DAY_HOURS=24 bun test test/flow/fleet-day.test.ts`; the suite runs half an hour. */
 const HOURS = Number(process.env.FLEET_DAY_HOURS ?? 0.5);

@@ -1,9 +1,9 @@
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
-import { UsageError } from "#hub/cli/exit.ts";
-import type { Terminal } from "#hub/cli/print.ts";
-import { runClientCommand } from "#hub/cli/run-command.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
+import { UsageError } from "#hub/program/cli/exit.ts";
+import type { Terminal } from "#hub/program/cli/print.ts";
+import { runClientCommand } from "#hub/program/cli/run-command.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 
 /** `flotilla fleet drain` and `activate`: browser workers are left to end what they run. */
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import type { HubRegistered } from "#shared/link/messages.ts";
-import type { FleetUpdates } from "#shared/schema/updates.ts";
-import { type ClusterHub, startCluster, type TestCluster } from "#test/support/cluster.ts";
-import { connectFakeWorker, type FakeWorker } from "#test/support/fake-worker.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
+import type { HubRegistered } from "#shared/protocol/link/messages.ts";
+import type { FleetUpdates } from "#shared/protocol/schema/updates.ts";
+import { connectFakeWorker, type FakeWorker } from "#test/support/fakes/fake-worker.ts";
+import { type ClusterHub, startCluster, type TestCluster } from "#test/support/rigs/cluster.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
 /** Fleet spec §1, §9.5: updates of workers that are linked to several hubs. */
 

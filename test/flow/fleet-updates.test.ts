@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { UsageError } from "#hub/cli/exit.ts";
-import type { Terminal } from "#hub/cli/print.ts";
-import { runClientCommand } from "#hub/cli/run-command.ts";
-import { checkUpdates } from "#hub/commands/doctor/updates.ts";
-import type { HubHeartbeatAck } from "#shared/link/messages.ts";
-import type { FleetUpdates } from "#shared/schema/updates.ts";
-import type { FakeWorker, FakeWorkerOptions } from "#test/support/fake-worker.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
+import { UsageError } from "#hub/program/cli/exit.ts";
+import type { Terminal } from "#hub/program/cli/print.ts";
+import { runClientCommand } from "#hub/program/cli/run-command.ts";
+import { checkUpdates } from "#hub/program/commands/doctor/updates.ts";
+import type { HubHeartbeatAck } from "#shared/protocol/link/messages.ts";
+import type { FleetUpdates } from "#shared/protocol/schema/updates.ts";
+import type { FakeWorker, FakeWorkerOptions } from "#test/support/fakes/fake-worker.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
 
 /** Fleet spec §3.5, §9: which worker takes which version when, seen from the hub. */
 

@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from "bun:test";
-import { reconcileOnce } from "#hub/jobs/passes.ts";
-import { AppError } from "#shared/errors.ts";
-import type { JobEvent } from "#shared/schema/job.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
-import { LOST } from "#test/support/lost.ts";
+import { reconcileOnce } from "#hub/fleet/jobs/passes.ts";
+import { AppError } from "#shared/protocol/errors.ts";
+import type { JobEvent } from "#shared/protocol/schema/job.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { LOST } from "#test/support/models/lost.ts";
+import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
 
 /** The hub while a store fails under it, and lost races: nothing stays stuck. */
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { StoredCookie } from "#shared/schema/cookie.ts";
-import { issueAt } from "#test/support/api.ts";
-import { startTestHub, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
+import { StoredCookie } from "#shared/protocol/schema/cookie.ts";
+import { issueAt } from "#test/support/clients/api.ts";
+import { startTestHub, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
 
 /** What a job is given of the host registry, as a worker receives it. */
 let hub: TestHub;

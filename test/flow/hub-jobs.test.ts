@@ -1,19 +1,19 @@
 import { afterEach, expect, test } from "bun:test";
-import { openDb } from "#hub/db/db.ts";
-import { reconcileOnce, redriveOnce } from "#hub/jobs/passes.ts";
-import { SETTLE_MS } from "#hub/jobs/submit.ts";
-import { MAX_WAITING_SUBMITS, WORKER_LOST_ERROR } from "#shared/limits.ts";
-import { silentLog } from "#shared/log.ts";
-import { claimOf } from "#test/support/db.ts";
-import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
+import { reconcileOnce, redriveOnce } from "#hub/fleet/jobs/passes.ts";
+import { SETTLE_MS } from "#hub/fleet/jobs/submit.ts";
+import { openDb } from "#hub/platform/db/db.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { MAX_WAITING_SUBMITS, WORKER_LOST_ERROR } from "#shared/protocol/limits.ts";
+import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
+import { LOST } from "#test/support/models/lost.ts";
 import {
   SUBMIT_WAIT_MS,
   startTestHub,
   TARGET,
   type TestHub,
   type TestHubOptions,
-} from "#test/support/hub.ts";
-import { LOST } from "#test/support/lost.ts";
+} from "#test/support/rigs/hub.ts";
+import { claimOf } from "#test/support/servers/db.ts";
 
 /** Fleet spec §3.1: a test per row of the job's state table. */
 

@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from "bun:test";
-import { reconcileOnce } from "#hub/jobs/passes.ts";
-import type { HubAssignJob } from "#shared/link/messages.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import type { FakeWorker } from "#test/support/fake-worker.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
-import { LOST } from "#test/support/lost.ts";
+import { reconcileOnce } from "#hub/fleet/jobs/passes.ts";
+import type { HubAssignJob } from "#shared/protocol/link/messages.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
+import { LOST } from "#test/support/models/lost.ts";
+import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
 
 /** hub/README.md, Uploads without a lane: a job that waits for a store is running, and its lane is another's. */
 

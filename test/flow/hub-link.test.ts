@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
-import { livenessOnce } from "#hub/fleet/passes.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
+import { livenessOnce } from "#hub/fleet/links/passes.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
 
 /** Fleet spec §3.4, §5.3, §6.2: the worker's link, seen from the hub. */
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { redriveOnce } from "#hub/jobs/passes.ts";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
-import { LOST } from "#test/support/lost.ts";
-import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
+import { redriveOnce } from "#hub/fleet/jobs/passes.ts";
+import { LOST } from "#test/support/models/lost.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
 /** The main flow on a real Postgres: the same hub, the same rows of fleet spec §3.1. */
 

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "bun:test";
-import { SessionOver } from "#hub/sessions/types.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import type { FakeWorkerOptions } from "#test/support/fake-worker.ts";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
+import { SessionOver } from "#hub/fleet/sessions/types.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import type { FakeWorkerOptions } from "#test/support/fakes/fake-worker.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 
 /** Fleet spec §3.3: a test per row of the session's state table, and what keep_session and attach_to_job make of it. */
 

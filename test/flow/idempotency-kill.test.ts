@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
-import { until } from "#test/support/fleet-process.ts";
-import { freePort } from "#test/support/ports.ts";
-import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
-import { type Program, startProgram } from "#test/support/program.ts";
-import { startRedis, type TestRedis } from "#test/support/redis.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type Program, startProgram } from "#test/support/rigs/program.ts";
+import { freePort } from "#test/support/servers/ports.ts";
+import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
+import { startRedis, type TestRedis } from "#test/support/servers/redis.ts";
 
 /**
  * design/api.md, Idempotency-Key: a call whose process was killed with SIGKILL while it ran is made again by whoever is

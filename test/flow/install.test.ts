@@ -2,10 +2,10 @@ import { afterEach, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { FlagValues } from "#hub/cli/args.ts";
-import { runInstall } from "#hub/commands/install/install.ts";
-import type { System } from "#hub/commands/install/system.ts";
-import { runUninstall } from "#hub/commands/install/uninstall.ts";
+import type { FlagValues } from "#hub/program/cli/args.ts";
+import { runInstall } from "#hub/program/commands/install/install.ts";
+import type { System } from "#hub/program/commands/install/system.ts";
+import { runUninstall } from "#hub/program/commands/install/uninstall.ts";
 
 const dirs: string[] = [];
 afterEach(() => {

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
-import type { EgressReport } from "#shared/egress-cover.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
+import type { EgressReport } from "#shared/protocol/egress-cover.ts";
+import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
 
 /** Where a job and a session go out: whose proxy it is, who sees its login, and which workers may be given it. */
 

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "bun:test";
-import { RETAIN_JOBS_EVERY_MS, retainJobsOnce } from "#hub/jobs/retention.ts";
-import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
-import type { FakeWorker } from "#test/support/fake-worker.ts";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
+import { RETAIN_JOBS_EVERY_MS, retainJobsOnce } from "#hub/fleet/jobs/retention.ts";
+import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
+import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 
 /** Settings retention_days and retention_max_bytes (design/api.md): jobs that have ended go, with everything of theirs. */
 

@@ -2,11 +2,16 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { systemClock } from "#shared/clock.ts";
-import { assetMeta } from "#test/support/asset-meta.ts";
-import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
-import { assignment, CAPTURE, startWorkerRig, type WorkerRig } from "#test/support/worker-rig.ts";
-import type { JobRun } from "#worker/lanes/types.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { assetMeta } from "#test/support/clients/asset-meta.ts";
+import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
+import {
+  assignment,
+  CAPTURE,
+  startWorkerRig,
+  type WorkerRig,
+} from "#test/support/rigs/worker-rig.ts";
+import type { JobRun } from "#worker/browser/lanes/types.ts";
 
 /** worker/README.md, Uploads: a hub that stores nothing holds no lane. */
 

@@ -1,9 +1,13 @@
 import { afterEach, expect, test } from "bun:test";
-import { isCounted } from "#shared/link/outbox.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { type FakeWorker, type FakeWorkerOptions, resumeOf } from "#test/support/fake-worker.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
-import { LOST } from "#test/support/lost.ts";
+import { isCounted } from "#shared/protocol/link/outbox.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import {
+  type FakeWorker,
+  type FakeWorkerOptions,
+  resumeOf,
+} from "#test/support/fakes/fake-worker.ts";
+import { LOST } from "#test/support/models/lost.ts";
+import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
 
 /**
  * A worker whose link was cut and who is back within SVC_LINK_GRACE_S keeps its jobs and sessions (fleet spec §3.1, §3.3

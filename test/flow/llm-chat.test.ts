@@ -1,11 +1,15 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { systemClock } from "#shared/clock.ts";
+import { systemClock } from "#shared/kit/clock.ts";
 import { type ChatOptions, chat } from "#shared/llm/chat.ts";
 import type { ChatError, ChatRequest } from "#shared/llm/types.ts";
-import type { ResolvedEngine } from "#shared/schema/engine.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { type LlmServer, type LlmServerOptions, startLlmServer } from "#test/support/llm-server.ts";
-import { createQueue } from "#test/support/queue.ts";
+import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { createQueue } from "#test/support/models/queue.ts";
+import {
+  type LlmServer,
+  type LlmServerOptions,
+  startLlmServer,
+} from "#test/support/servers/llm-server.ts";
 
 const KEY = "sk-0123456789abcdef";
 let server: LlmServer | null = null;

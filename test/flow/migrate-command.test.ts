@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import postgres from "postgres";
 import { pgMigrations } from "#drizzle/migrations.gen.ts";
-import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
-import { inEmptyDir, runProgram } from "#test/support/program.ts";
+import { inEmptyDir, runProgram } from "#test/support/rigs/program.ts";
+import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
 const MAIN = join(import.meta.dir, "../../hub/main.ts");
 const migrate = (env: Record<string, string>, ...flags: string[]) =>

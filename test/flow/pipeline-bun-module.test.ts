@@ -14,7 +14,7 @@ import {
   type ExecutorRig,
   outcomesOf,
   task,
-} from "#test/support/executor-rig.ts";
+} from "#test/support/rigs/executor-rig.ts";
 
 // Processes start slowly on a busy machine.
 setDefaultTimeout(30_000);

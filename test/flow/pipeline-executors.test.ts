@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { systemClock } from "#shared/clock.ts";
+import { systemClock } from "#shared/kit/clock.ts";
 import {
   createExecutorRig,
   type ExecutorRig,
   outcomesOf,
   task,
-} from "#test/support/executor-rig.ts";
+} from "#test/support/rigs/executor-rig.ts";
 
 let rig: ExecutorRig;
 beforeAll(async () => {

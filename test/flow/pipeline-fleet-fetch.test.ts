@@ -2,13 +2,13 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "#shared/clock.ts";
-import { createLog } from "#shared/log.ts";
-import type { FakeWorker } from "#test/support/fake-worker.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { freePort } from "#test/support/ports.ts";
-import { type PullWorker, startPullWorker } from "#worker/pipeline/pull.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { createLog } from "#shared/kit/log.ts";
+import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
+import { freePort } from "#test/support/servers/ports.ts";
+import { type PullWorker, startPullWorker } from "#worker/tasks/pull.ts";
 
 // Processes start slowly on a busy machine.
 setDefaultTimeout(30_000);

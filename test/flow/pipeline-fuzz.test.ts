@@ -12,10 +12,10 @@ import {
   type ExecutorRig,
   outcomesOf,
   task,
-} from "#test/support/executor-rig.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { runProgram } from "#test/support/program.ts";
-import type { Executor, TaskEnd } from "#worker/pipeline/types.ts";
+} from "#test/support/rigs/executor-rig.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { runProgram } from "#test/support/rigs/program.ts";
+import type { Executor, TaskEnd } from "#worker/tasks/types.ts";
 
 // Processes start slowly on a busy machine.
 setDefaultTimeout(30_000);
@@ -301,7 +301,7 @@ async def run_batch(items, ctx):
   });
 
   test("the runner is Python 3.9 and no newer", async () => {
-    const runner = new URL("../../worker/pipeline/runner.py", import.meta.url).pathname;
+    const runner = new URL("../../worker/tasks/runner.py", import.meta.url).pathname;
     const check = "import ast,sys; ast.parse(open(sys.argv[1]).read(), feature_version=(3, 9))";
     const { code, stderr } = await runProgram(["python3", "-c", check, runner]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });

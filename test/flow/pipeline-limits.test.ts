@@ -1,6 +1,6 @@
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
-import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 /** The control plane's clock stands still unless a test moves it: nothing here is the sweeper's doing. */
 

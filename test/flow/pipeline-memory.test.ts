@@ -7,14 +7,14 @@ import {
   setDefaultTimeout,
   test,
 } from "bun:test";
+import { objectsHeld } from "#test/support/models/heap.ts";
 import {
   createExecutorRig,
   type ExecutorRig,
   outcomesOf,
   task,
-} from "#test/support/executor-rig.ts";
-import { objectsHeld } from "#test/support/heap.ts";
-import { heldBytes, MIB, wornAbove } from "#worker/pipeline/memory.ts";
+} from "#test/support/rigs/executor-rig.ts";
+import { heldBytes, MIB, wornAbove } from "#worker/tasks/memory.ts";
 
 // Processes start slowly on a busy machine.
 setDefaultTimeout(30_000);

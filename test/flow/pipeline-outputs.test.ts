@@ -4,7 +4,7 @@ import {
   type ExecutorRig,
   outcomesOf,
   task,
-} from "#test/support/executor-rig.ts";
+} from "#test/support/rigs/executor-rig.ts";
 
 let rig: ExecutorRig;
 beforeAll(async () => {

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { cp, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { askUntil, createPullRig } from "#test/support/pull-rig.ts";
+import { askUntil, createPullRig } from "#test/support/rigs/pull-rig.ts";
 
 /** Workers that have none of the plugins' folders run them from the control plane (pipeline spec §4.5). */
 
-const EXAMPLES = join(import.meta.dir, "../../hub/demo/plugins");
+const EXAMPLES = join(import.meta.dir, "../../hub/program/demo/plugins");
 const rig = createPullRig();
 afterEach(() => rig.close());
 const { api } = rig;

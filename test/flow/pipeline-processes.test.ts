@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { processesOf, until } from "#test/support/fleet-process.ts";
-import { freePort } from "#test/support/ports.ts";
-import { type Program, runProgram, startProgram } from "#test/support/program.ts";
+import { processesOf, until } from "#test/support/rigs/fleet-process.ts";
+import { type Program, runProgram, startProgram } from "#test/support/rigs/program.ts";
+import { freePort } from "#test/support/servers/ports.ts";
 
 // Processes start slowly on a busy machine.
 setDefaultTimeout(30_000);

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { askUntil, createPullRig } from "#test/support/pull-rig.ts";
+import { askUntil, createPullRig } from "#test/support/rigs/pull-rig.ts";
 
 const rig = createPullRig();
 afterEach(() => rig.close());

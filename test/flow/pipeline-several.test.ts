@@ -1,14 +1,14 @@
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { createReadyHints } from "#hub/control/ready-hints.ts";
-import { lookAtPullersOnce } from "#hub/control/wakes.ts";
-import { openDb } from "#hub/db/db.ts";
-import type { WorkloadRow } from "#hub/db/types.ts";
-import { silentLog } from "#shared/log.ts";
-import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
-import { askUntil } from "#test/support/pull-rig.ts";
-import { startRedis, type TestRedis } from "#test/support/redis.ts";
+import { createReadyHints } from "#hub/pipeline/queue/ready-hints.ts";
+import { lookAtPullersOnce } from "#hub/pipeline/queue/wakes.ts";
+import { openDb } from "#hub/platform/db/db.ts";
+import type { WorkloadRow } from "#hub/platform/db/types.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
+import { askUntil } from "#test/support/rigs/pull-rig.ts";
+import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
+import { startRedis, type TestRedis } from "#test/support/servers/redis.ts";
 
 /**
  * Two control planes on one Postgres and one Redis. Their clocks stand still unless a test moves them, so neither sweeps

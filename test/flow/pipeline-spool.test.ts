@@ -3,12 +3,12 @@ import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Clock, systemClock } from "#shared/clock.ts";
-import { createLog } from "#shared/log.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { freePort } from "#test/support/ports.ts";
-import { type PullWorker, startPullWorker } from "#worker/pipeline/pull.ts";
+import { type Clock, systemClock } from "#shared/kit/clock.ts";
+import { createLog } from "#shared/kit/log.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
+import { freePort } from "#test/support/servers/ports.ts";
+import { type PullWorker, startPullWorker } from "#worker/tasks/pull.ts";
 
 // Processes start slowly on a busy machine.
 setDefaultTimeout(30_000);

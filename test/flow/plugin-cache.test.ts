@@ -3,15 +3,15 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { contentHash } from "#shared/archive/content-hash.ts";
-import { systemClock } from "#shared/clock.ts";
-import { silentLog } from "#shared/log.ts";
-import type { WorkloadSettings } from "#shared/schema/pull.ts";
-import { sha256 } from "#test/support/fake-worker.ts";
-import { freePort } from "#test/support/ports.ts";
-import { makeTarGz, type TarEntry, tarHeader } from "#test/support/tar.ts";
-import { openPluginCache } from "#worker/pipeline/plugin-cache.ts";
-import { startPluginStore } from "#worker/pipeline/plugin-store.ts";
-import { createWorkerPlugins } from "#worker/pipeline/plugins.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import type { WorkloadSettings } from "#shared/protocol/schema/pull.ts";
+import { makeTarGz, type TarEntry, tarHeader } from "#test/support/clients/tar.ts";
+import { sha256 } from "#test/support/fakes/fake-worker.ts";
+import { freePort } from "#test/support/servers/ports.ts";
+import { openPluginCache } from "#worker/tasks/plugin-cache.ts";
+import { startPluginStore } from "#worker/tasks/plugin-store.ts";
+import { createWorkerPlugins } from "#worker/tasks/plugins.ts";
 
 let root: string;
 let dir: string;

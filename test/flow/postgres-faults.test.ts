@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
-import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
-import { askUntil } from "#test/support/pull-rig.ts";
-import { callsOf, type SampleCall } from "#test/support/sample-calls.ts";
+import { callsOf, type SampleCall } from "#test/support/clients/sample-calls.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import { askUntil } from "#test/support/rigs/pull-rig.ts";
+import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
 /** A hub, with its control plane, whose Postgres is killed under it and comes back. */
 

@@ -3,17 +3,17 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { constants, createGzip } from "node:zlib";
-import { systemClock } from "#shared/clock.ts";
-import { silentLog } from "#shared/log.ts";
-import { startLoop } from "#shared/loop.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { startLoop } from "#shared/kit/loop.ts";
+import { type makeTar, makeTarGz, tarHeader } from "#test/support/clients/tar.ts";
 import {
   type ManagedProcess,
   rssOf,
   superviseProcess,
   until,
-} from "#test/support/fleet-process.ts";
-import { freePort } from "#test/support/ports.ts";
-import { type makeTar, makeTarGz, tarHeader } from "#test/support/tar.ts";
+} from "#test/support/rigs/fleet-process.ts";
+import { freePort } from "#test/support/servers/ports.ts";
 
 /** A hub in a process of its own, so that its memory is its own. */
 let hub: ManagedProcess;

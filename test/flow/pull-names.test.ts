@@ -1,8 +1,8 @@
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { startProgram } from "#test/support/program.ts";
-import { askUntil, createPullRig, type RigWorker } from "#test/support/pull-rig.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { startProgram } from "#test/support/rigs/program.ts";
+import { askUntil, createPullRig, type RigWorker } from "#test/support/rigs/pull-rig.ts";
 
 setDefaultTimeout(30_000);
 

@@ -1,14 +1,14 @@
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
-import { reconcileOnce } from "#hub/jobs/passes.ts";
-import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
-import type { FakeWorker } from "#test/support/fake-worker.ts";
+import { reconcileOnce } from "#hub/fleet/jobs/passes.ts";
+import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
+import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
 import {
   SUBMIT_WAIT_MS,
   startTestHub,
   TARGET,
   type TestHub,
   type TestHubOptions,
-} from "#test/support/hub.ts";
+} from "#test/support/rigs/hub.ts";
 
 /** Fleet spec §3.1, §7, §8: who waits for a lane is told what for, while it waits, in the 503, and when it waited in vain. */
 

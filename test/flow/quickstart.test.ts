@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runProgram } from "#test/support/program.ts";
+import { runProgram } from "#test/support/rigs/program.ts";
 
 /** The first minutes of a new user: the shell scripts in a checkout of their own, on machines that lack this and that. */
 

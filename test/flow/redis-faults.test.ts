@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
-import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
-import { SUBMIT_WAIT_MS, startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
-import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
-import { askUntil } from "#test/support/pull-rig.ts";
-import { startRedis, type TestRedis } from "#test/support/redis.ts";
+import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
+import { SUBMIT_WAIT_MS, startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import { askUntil } from "#test/support/rigs/pull-rig.ts";
+import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
+import { startRedis, type TestRedis } from "#test/support/servers/redis.ts";
 
 /** Hubs on a real Postgres and a real Redis that is killed, frozen or emptied. Their clocks are the test's. */
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import type { ControlContext } from "#hub/control/context.ts";
-import { purgeOnce, purgeWorkload, retainOnce } from "#hub/control/retention.ts";
-import type { Claim, ClaimedTask, QueueStore } from "#hub/db/queue/types.ts";
-import type { Db } from "#hub/db/types.ts";
-import { silentLog } from "#shared/log.ts";
-import { WorkloadCreate } from "#shared/schema/workload.ts";
-import { eachDialect } from "#test/support/db.ts";
+import type { ControlContext } from "#hub/pipeline/context.ts";
+import { purgeOnce, purgeWorkload, retainOnce } from "#hub/pipeline/queue/retention.ts";
+import type { Claim, ClaimedTask, QueueStore } from "#hub/platform/db/queue/types.ts";
+import type { Db } from "#hub/platform/db/types.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { WorkloadCreate } from "#shared/protocol/schema/workload.ts";
+import { eachDialect } from "#test/support/servers/db.ts";
 
 const DAY = 86_400_000;
 const MINUTE = 60_000;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import http from "node:http";
 import { createServer } from "node:net";
-import { until } from "#test/support/fleet-process.ts";
-import { createQueue } from "#test/support/queue.ts";
-import { rawRequest } from "#test/support/raw-request.ts";
-import { startHaproxy, startNginx, type TestRouter } from "#test/support/router.ts";
+import { rawRequest } from "#test/support/clients/raw-request.ts";
+import { createQueue } from "#test/support/models/queue.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { startHaproxy, startNginx, type TestRouter } from "#test/support/servers/router.ts";
 
 const MB = 1024 * 1024;
 const UPLOAD_BYTES = 100 * MB;

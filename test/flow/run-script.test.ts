@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { AppError } from "#shared/errors.ts";
-import { createScriptRig, type ScriptRig } from "#test/support/script-rig.ts";
+import { AppError } from "#shared/protocol/errors.ts";
+import { createScriptRig, type ScriptRig } from "#test/support/rigs/script-rig.ts";
 
 // Sandboxes start slowly on a busy machine.
 setDefaultTimeout(30_000);

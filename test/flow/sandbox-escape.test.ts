@@ -11,9 +11,9 @@ import {
 } from "node:fs";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ScriptOutcome } from "#hub/runner/types.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { type Program, startProgram } from "#test/support/program.ts";
+import type { ScriptOutcome } from "#hub/fleet/runner/types.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type Program, startProgram } from "#test/support/rigs/program.ts";
 
 /** What a hostile script tries (fleet spec §1: sandboxed), in real sandboxes of a real hub that has to go on answering. */
 
@@ -22,7 +22,7 @@ setDefaultTimeout(120_000);
 /** What a hub may take to start beside other tests. */
 const START_MS = 50_000;
 
-const HOST = join(import.meta.dir, "../support/script-host.ts");
+const HOST = join(import.meta.dir, "../support/fakes/script-host.ts");
 const NOBODY = 65_534;
 const IS_ROOT = process.getuid?.() === 0;
 /** Names the processes of this test among all others of the machine. */

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import type { ControlContext } from "#hub/control/context.ts";
-import { scheduleOnce } from "#hub/control/schedules.ts";
-import { createTurnQueue } from "#hub/control/turn.ts";
-import type { Db } from "#hub/db/types.ts";
-import { createLog } from "#shared/log.ts";
-import { WorkloadCreate } from "#shared/schema/workload.ts";
-import { eachDialect } from "#test/support/db.ts";
-import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
-import { startTestHub } from "#test/support/hub.ts";
+import type { ControlContext } from "#hub/pipeline/context.ts";
+import { createTurnQueue } from "#hub/pipeline/queue/turn.ts";
+import { scheduleOnce } from "#hub/pipeline/schedules/schedules.ts";
+import type { Db } from "#hub/platform/db/types.ts";
+import { createLog } from "#shared/kit/log.ts";
+import { WorkloadCreate } from "#shared/protocol/schema/workload.ts";
+import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
+import { startTestHub } from "#test/support/rigs/hub.ts";
+import { eachDialect } from "#test/support/servers/db.ts";
 
 const MINUTE = 60_000;
 const START = Date.UTC(2026, 0, 1, 12, 0, 20);

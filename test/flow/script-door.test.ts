@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type OpenDoor, openDoor } from "#hub/runner/door.ts";
-import { createFrameReader, type DoorFrame, writeFrame } from "#hub/runner/frames.ts";
-import { DOOR_LIMITS } from "#hub/runner/limits.ts";
-import { systemClock } from "#shared/clock.ts";
-import { AppError } from "#shared/errors.ts";
-import { silentLog } from "#shared/log.ts";
-import { reply } from "#test/support/script-rig.ts";
+import { type OpenDoor, openDoor } from "#hub/fleet/runner/door.ts";
+import { createFrameReader, type DoorFrame, writeFrame } from "#hub/fleet/runner/frames.ts";
+import { DOOR_LIMITS } from "#hub/fleet/runner/limits.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { AppError } from "#shared/protocol/errors.ts";
+import { reply } from "#test/support/rigs/script-rig.ts";
 
 /** The door of a sandbox, spoken to as a script could that writes its bytes itself. */
 

@@ -1,12 +1,12 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import type { HubContext } from "#hub/context.ts";
-import { LASTED_MS } from "#hub/control/supervisor/decide.ts";
-import { superviseOnce } from "#hub/control/supervisor/supervise.ts";
-import type { Claimed } from "#shared/schema/pull.ts";
-import { Supervision } from "#shared/schema/supervisor.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
-import { startPostgres } from "#test/support/postgres.ts";
+import type { HubContext } from "#hub/fleet/context.ts";
+import { LASTED_MS } from "#hub/pipeline/supervisor/decide.ts";
+import { superviseOnce } from "#hub/pipeline/supervisor/supervise.ts";
+import type { Claimed } from "#shared/protocol/schema/pull.ts";
+import { Supervision } from "#shared/protocol/schema/supervisor.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
+import { startPostgres } from "#test/support/servers/postgres.ts";
 
 /** Real processes and databases, on machines that do other things as well. */
 setDefaultTimeout(30_000);

@@ -1,10 +1,14 @@
 import { afterEach, expect, test } from "bun:test";
-import type { LaneHeld } from "#shared/link/messages.ts";
-import { isCounted } from "#shared/link/outbox.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { type FakeWorker, type FakeWorkerOptions, resumeOf } from "#test/support/fake-worker.ts";
-import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/hub.ts";
-import { LOST } from "#test/support/lost.ts";
+import type { LaneHeld } from "#shared/protocol/link/messages.ts";
+import { isCounted } from "#shared/protocol/link/outbox.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import {
+  type FakeWorker,
+  type FakeWorkerOptions,
+  resumeOf,
+} from "#test/support/fakes/fake-worker.ts";
+import { LOST } from "#test/support/models/lost.ts";
+import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
 
 /**
  * A hub that is stopped or killed leaves what runs to the next one, which takes it up from the worker that still runs it (fleet

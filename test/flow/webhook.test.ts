@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { type AddressInfo, createServer } from "node:net";
-import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
-import type { FakeWorker } from "#test/support/fake-worker.ts";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
-import { until } from "#test/support/hubs.ts";
+import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
+import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import { until } from "#test/support/rigs/hubs.ts";
 
 /** Setting webhook_url (design/api.md): the record of every job that ends is posted there. */
 

@@ -1,8 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { assetMeta } from "#test/support/asset-meta.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { assignment, CAPTURE, startWorkerRig, type WorkerRig } from "#test/support/worker-rig.ts";
+import { assetMeta } from "#test/support/clients/asset-meta.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import {
+  assignment,
+  CAPTURE,
+  startWorkerRig,
+  type WorkerRig,
+} from "#test/support/rigs/worker-rig.ts";
 
 let rig: WorkerRig;
 beforeEach(async () => {

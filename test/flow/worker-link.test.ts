@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { type HubToWorker, LINK_CLOSE } from "#shared/link/messages.ts";
-import { createLog } from "#shared/log.ts";
-import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
-import { type FakeHub, startFakeHub } from "#test/support/fake-hub.ts";
-import { createFakePool, type FakePool } from "#test/support/fake-lanes.ts";
-import { createQueue } from "#test/support/queue.ts";
+import { createLog } from "#shared/kit/log.ts";
+import { type HubToWorker, LINK_CLOSE } from "#shared/protocol/link/messages.ts";
+import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
+import { type FakeHub, startFakeHub } from "#test/support/fakes/fake-hub.ts";
+import { createFakePool, type FakePool } from "#test/support/fakes/fake-lanes.ts";
+import { createQueue } from "#test/support/models/queue.ts";
 import { startLink, type WorkerLink } from "#worker/link/client.ts";
 import type { LinkSession } from "#worker/link/connection.ts";
 import { createSelfReport, type SelfReport } from "#worker/link/self-report.ts";

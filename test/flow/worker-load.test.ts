@@ -2,11 +2,11 @@ import { expect, test } from "bun:test";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "#shared/clock.ts";
-import { silentLog } from "#shared/log.ts";
-import { startTestHub } from "#test/support/hub.ts";
-import { loadWorkerConfig } from "#worker/config.ts";
-import { startPull } from "#worker/start-pull.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { startTestHub } from "#test/support/rigs/hub.ts";
+import { loadWorkerConfig } from "#worker/program/config.ts";
+import { startPull } from "#worker/program/start-pull.ts";
 
 const DEADLINE_MS = 15_000;
 

@@ -1,10 +1,20 @@
 import { afterEach, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { createLog, silentLog } from "#shared/log.ts";
-import { createQueue } from "#test/support/queue.ts";
-import { archiveOf, BASE, SMALL, startUpdateRig, versionOf } from "#test/support/update-rig.ts";
-import { checkFeedOnce, type FeedDeps, startReleaseFeed } from "#worker/update/release-feed.ts";
-import { readState } from "#worker/update/state.ts";
+import { createLog, silentLog } from "#shared/kit/log.ts";
+import { createQueue } from "#test/support/models/queue.ts";
+import {
+  archiveOf,
+  BASE,
+  SMALL,
+  startUpdateRig,
+  versionOf,
+} from "#test/support/rigs/update-rig.ts";
+import {
+  checkFeedOnce,
+  type FeedDeps,
+  startReleaseFeed,
+} from "#worker/program/update/release-feed.ts";
+import { readState } from "#worker/program/update/state.ts";
 
 const B = versionOf(SMALL);
 const EVERY_MS = 3_600_000;

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "bun:test";
-import { JobOptions } from "#shared/schema/job.ts";
-import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
-import { assignment, startWorkerRig, type WorkerRig } from "#test/support/worker-rig.ts";
-import type { ScriptedRun } from "#worker/scripted/run-scripted.ts";
+import { JobOptions } from "#shared/protocol/schema/job.ts";
+import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
+import { assignment, startWorkerRig, type WorkerRig } from "#test/support/rigs/worker-rig.ts";
+import type { ScriptedRun } from "#worker/browser/scripted/run-scripted.ts";
 
 /** Fleet spec §1: the worker's side of a scripted job, with lanes and a page that the test plays. */
 

@@ -1,14 +1,14 @@
 import { afterEach, expect, test } from "bun:test";
-import { systemClock } from "#shared/clock.ts";
-import { ConfigError } from "#shared/env.ts";
-import { silentLog } from "#shared/log.ts";
-import { createFakePool } from "#test/support/fake-lanes.ts";
-import { objectsHeld } from "#test/support/heap.ts";
-import { createQueue } from "#test/support/queue.ts";
-import { assignment, startWorkerRig, type WorkerRig } from "#test/support/worker-rig.ts";
-import { loadWorkerConfig } from "#worker/config.ts";
-import { watchTrouble } from "#worker/fetch/trouble.ts";
-import { startWorker, type WorkerParts } from "#worker/start.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { ConfigError } from "#shared/kit/env.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { createFakePool } from "#test/support/fakes/fake-lanes.ts";
+import { objectsHeld } from "#test/support/models/heap.ts";
+import { createQueue } from "#test/support/models/queue.ts";
+import { assignment, startWorkerRig, type WorkerRig } from "#test/support/rigs/worker-rig.ts";
+import { watchTrouble } from "#worker/browser/fetch/trouble.ts";
+import { loadWorkerConfig } from "#worker/program/config.ts";
+import { startWorker, type WorkerParts } from "#worker/program/start.ts";
 
 let rig: WorkerRig | undefined;
 afterEach(async () => {

@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { silentLog } from "#shared/log.ts";
-import { until } from "#test/support/fleet-process.ts";
-import type { TarEntry } from "#test/support/tar.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import type { TarEntry } from "#test/support/clients/tar.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
 import {
   archiveOf,
   BASE,
@@ -14,10 +14,10 @@ import {
   type UpdateRig,
   type UpdateRigOptions,
   versionOf,
-} from "#test/support/update-rig.ts";
-import { hasPackage } from "#worker/update/packages.ts";
-import { findStaged, pruneVersions } from "#worker/update/stage.ts";
-import { firstState, readState, writeState } from "#worker/update/state.ts";
+} from "#test/support/rigs/update-rig.ts";
+import { hasPackage } from "#worker/program/update/packages.ts";
+import { findStaged, pruneVersions } from "#worker/program/update/stage.ts";
+import { firstState, readState, writeState } from "#worker/program/update/state.ts";
 
 const MIB = 1024 ** 2;
 const B = versionOf(SMALL);
@@ -223,8 +223,8 @@ describe("§4.3 an archive that is not taken leaves the worker on its version, a
     },
     {
       name: "a file beside the sources that they do not name",
-      says: "worker/pipeline/runner.py is not what the sources name",
-      archive: () => archiveOf([...SMALL, ["worker/pipeline/runner.py", "evil"]]),
+      says: "worker/tasks/runner.py is not what the sources name",
+      archive: () => archiveOf([...SMALL, ["worker/tasks/runner.py", "evil"]]),
     },
   ];
   for (const { name, says, archive } of rows)
@@ -349,10 +349,10 @@ test("this program has every package its worker imports", async () => {
   const transpiler = new Bun.Transpiler({ loader: "ts" });
   const root = join(import.meta.dir, "../..");
   const missing: string[] = [];
-  const named = await Bun.file(join(root, "worker/update/packages.ts")).text();
+  const named = await Bun.file(join(root, "worker/program/update/packages.ts")).text();
   // An updated version begins where the program does, and reads its variables.
   const files = await loadedWith(root, "hub/main.ts");
-  for (const path of ["hub/variables/load.ts", "hub/variables/reload.ts"])
+  for (const path of ["hub/program/variables/load.ts", "hub/program/variables/reload.ts"])
     await loadedWith(root, path, files);
   for await (const path of new Bun.Glob("{worker,shared}/**/*.ts").scan(root)) files.add(path);
   for (const path of files) {
@@ -383,7 +383,7 @@ test("killed at any moment, a worker has its old version or the new one, whole",
     await writeFile(archive, await archiveOf(files));
     given.push(`${versionOf(files)}=${archive}`);
   }
-  const victim = join(import.meta.dir, "../support/update-victim.ts");
+  const victim = join(import.meta.dir, "../support/rigs/update-victim.ts");
   for (let kill = 0; kill < 6; kill += 1) {
     const child = Bun.spawn([process.execPath, victim, rig.dir, BASE, ...given], {
       stdout: "pipe",

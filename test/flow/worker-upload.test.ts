@@ -4,11 +4,11 @@ import { existsSync } from "node:fs";
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { silentLog } from "#shared/log.ts";
-import { assetMeta } from "#test/support/asset-meta.ts";
-import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
-import { FAKE_VERSION, type FakeHub, startFakeHub } from "#test/support/fake-hub.ts";
-import type { SpooledBody } from "#worker/lanes/types.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { assetMeta } from "#test/support/clients/asset-meta.ts";
+import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
+import { FAKE_VERSION, type FakeHub, startFakeHub } from "#test/support/fakes/fake-hub.ts";
+import type { SpooledBody } from "#worker/browser/lanes/types.ts";
 import { settleUploadBase } from "#worker/upload/base-url.ts";
 import { createHttpSink, type HttpSink } from "#worker/upload/http-sink.ts";
 
@@ -408,7 +408,7 @@ test("a 300 MB body is sent in bounded memory", async () => {
   const child = Bun.spawn(
     [
       process.execPath,
-      join(import.meta.dir, "../support/upload-once.ts"),
+      join(import.meta.dir, "../support/clients/upload-once.ts"),
       hub.upload_url,
       join(dir, "big.bin"),
       String(size),

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { silentLog } from "#shared/log.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { EXIT_WATCHDOG, startLinkWatchdog } from "#worker/update/watchdog.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { EXIT_WATCHDOG, startLinkWatchdog } from "#worker/program/update/watchdog.ts";
 
-/** Runs `test/support/stalled-process.ts` and gives its exit code and output. */
+/** Runs `test/support/fakes/stalled-process.ts` and gives its exit code and output. */
 async function runStalled(stall_ms: number, jitter_ms: number) {
-  const script = join(import.meta.dir, "../support/stalled-process.ts");
+  const script = join(import.meta.dir, "../support/fakes/stalled-process.ts");
   const child = Bun.spawn([process.execPath, script, String(stall_ms), String(jitter_ms)], {
     stdout: "pipe",
     stderr: "pipe",

@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runProgram } from "#test/support/program.ts";
-import { startS3, type TestS3 } from "#test/support/s3.ts";
+import { runProgram } from "#test/support/rigs/program.ts";
+import { startS3, type TestS3 } from "#test/support/servers/s3.ts";
 import { ensureBinary } from "../../scripts/build.ts";
 
 /** Backups by the compiled binary where bodies are in a bucket; what is in them is judged in flow/backup-s3.test.ts. */

@@ -2,8 +2,8 @@ import { afterEach, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { addressOf, binaryRig } from "#test/support/binary.ts";
-import { until } from "#test/support/fleet-process.ts";
+import { addressOf, binaryRig } from "#test/support/rigs/binary.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
 
 const rig = binaryRig();
 const dirs: string[] = [];

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { $ } from "bun";
 import { pack } from "tar-stream";
-import { runProgram } from "#test/support/program.ts";
+import { runProgram } from "#test/support/rigs/program.ts";
 import { ensureBinary } from "../../scripts/build.ts";
 
 let binary: string;

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { addressOf, binaryRig } from "#test/support/binary.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { lanePorts } from "#test/support/ports.ts";
-import { inEmptyDir } from "#test/support/program.ts";
+import { addressOf, binaryRig } from "#test/support/rigs/binary.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { inEmptyDir } from "#test/support/rigs/program.ts";
+import { lanePorts } from "#test/support/servers/ports.ts";
 
 /** What a caller's environment does to the program and to everything that the program starts. */
 

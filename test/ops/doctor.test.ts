@@ -10,11 +10,11 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Check } from "#hub/commands/doctor/check.ts";
-import { binaryRig } from "#test/support/binary.ts";
-import { freePort } from "#test/support/ports.ts";
-import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
-import { startS3, type TestS3 } from "#test/support/s3.ts";
+import type { Check } from "#hub/program/commands/doctor/check.ts";
+import { binaryRig } from "#test/support/rigs/binary.ts";
+import { freePort } from "#test/support/servers/ports.ts";
+import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
+import { startS3, type TestS3 } from "#test/support/servers/s3.ts";
 
 const rig = binaryRig();
 let server: TestPostgres;

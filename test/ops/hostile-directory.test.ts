@@ -9,10 +9,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { COMMANDS, type Command, MODES, type Mode } from "#hub/cli/flags.ts";
-import { addressOf, binaryRig } from "#test/support/binary.ts";
-import { lanePorts } from "#test/support/ports.ts";
-import { inEmptyDir } from "#test/support/program.ts";
+import { COMMANDS, type Command, MODES, type Mode } from "#hub/program/cli/flags.ts";
+import { addressOf, binaryRig } from "#test/support/rigs/binary.ts";
+import { inEmptyDir } from "#test/support/rigs/program.ts";
+import { lanePorts } from "#test/support/servers/ports.ts";
 
 /**
  * Whoever can write to a directory must not decide what the program does that somebody else, root say, runs there. Each

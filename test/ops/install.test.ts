@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { binaryRig } from "#test/support/binary.ts";
-import { inEmptyDir } from "#test/support/program.ts";
+import { binaryRig } from "#test/support/rigs/binary.ts";
+import { inEmptyDir } from "#test/support/rigs/program.ts";
 
 /** `install` and `uninstall` of the compiled binary in a tree of files: what needs no systemd. */
 

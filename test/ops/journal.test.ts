@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Journalled, startJournalled } from "#test/support/journal-file.ts";
-import { lanePorts } from "#test/support/ports.ts";
-import { cleanEnv, inEmptyDir, runProgram } from "#test/support/program.ts";
+import { type Journalled, startJournalled } from "#test/support/rigs/journal-file.ts";
+import { cleanEnv, inEmptyDir, runProgram } from "#test/support/rigs/program.ts";
+import { lanePorts } from "#test/support/servers/ports.ts";
 import { ensureBinary } from "../../scripts/build.ts";
 
 /** What the compiled program writes where systemd's journal, a terminal or a file reads it. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { asNobody, binaryRig } from "#test/support/binary.ts";
-import { freePort, lanePorts } from "#test/support/ports.ts";
-import { inEmptyDir } from "#test/support/program.ts";
+import { asNobody, binaryRig } from "#test/support/rigs/binary.ts";
+import { inEmptyDir } from "#test/support/rigs/program.ts";
+import { freePort, lanePorts } from "#test/support/servers/ports.ts";
 
 /** What the program says when it cannot start or do its work: the place, the cause, and what to do. */
 

@@ -2,11 +2,11 @@ import { afterEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { addressOf, binaryRig } from "#test/support/binary.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { type NotifySocket, openNotifySocket } from "#test/support/notify-socket.ts";
-import { freePort } from "#test/support/ports.ts";
-import type { Program } from "#test/support/program.ts";
+import { addressOf, binaryRig } from "#test/support/rigs/binary.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import type { Program } from "#test/support/rigs/program.ts";
+import { type NotifySocket, openNotifySocket } from "#test/support/servers/notify-socket.ts";
+import { freePort } from "#test/support/servers/ports.ts";
 
 /** What the compiled binary tells systemd, by sd_notify(3), through a socket of the test. */
 

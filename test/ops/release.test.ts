@@ -3,8 +3,8 @@ import { createHash, generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isOffer, isRelease, PROOF_HEADERS, publicKeyOf } from "#shared/update-proof.ts";
-import { addressOf, binaryRig } from "#test/support/binary.ts";
+import { isOffer, isRelease, PROOF_HEADERS, publicKeyOf } from "#shared/protocol/update-proof.ts";
+import { addressOf, binaryRig } from "#test/support/rigs/binary.ts";
 import { makeRelease } from "../../scripts/release.ts";
 
 /** What `scripts/release` makes, and what a hub of it proves to its workers; the keys of a hub as its operator handles them. */

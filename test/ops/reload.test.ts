@@ -2,16 +2,16 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { addressOf, binaryRig } from "#test/support/binary.ts";
+import { addressOf, binaryRig } from "#test/support/rigs/binary.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { inEmptyDir, type Program } from "#test/support/rigs/program.ts";
 import {
   newAuthority,
   type PemFiles,
   replacePem,
   shownSubject,
-} from "#test/support/certificates.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { lanePorts } from "#test/support/ports.ts";
-import { inEmptyDir, type Program } from "#test/support/program.ts";
+} from "#test/support/servers/certificates.ts";
+import { lanePorts } from "#test/support/servers/ports.ts";
 
 /** SIGHUP makes the compiled program read its configuration again, in every mode, and ends none. */
 

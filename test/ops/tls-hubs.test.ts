@@ -2,16 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { binaryRig } from "#test/support/binary.ts";
-import { newAuthority, type TestAuthority } from "#test/support/certificates.ts";
-import { connectFakeWorker, type FakeWorker, resumeOf } from "#test/support/fake-worker.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { TARGET } from "#test/support/hub.ts";
-import { freePort } from "#test/support/ports.ts";
-import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
-import type { Program } from "#test/support/program.ts";
-import { startRedis, type TestRedis } from "#test/support/redis.ts";
-import { startHaproxy, startNginx } from "#test/support/router.ts";
+import { connectFakeWorker, type FakeWorker, resumeOf } from "#test/support/fakes/fake-worker.ts";
+import { binaryRig } from "#test/support/rigs/binary.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { TARGET } from "#test/support/rigs/hub.ts";
+import type { Program } from "#test/support/rigs/program.ts";
+import { newAuthority, type TestAuthority } from "#test/support/servers/certificates.ts";
+import { freePort } from "#test/support/servers/ports.ts";
+import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
+import { startRedis, type TestRedis } from "#test/support/servers/redis.ts";
+import { startHaproxy, startNginx } from "#test/support/servers/router.ts";
 
 /** Two hubs that speak TLS, with an authority of their own: between them, and behind a router. */
 

@@ -2,17 +2,17 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { asNobody, binaryRig } from "#test/support/binary.ts";
+import { asNobody, binaryRig } from "#test/support/rigs/binary.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { inEmptyDir, type Program } from "#test/support/rigs/program.ts";
 import {
   newAuthority,
   type PemFiles,
   replacePem,
   shownSubject,
   type TestAuthority,
-} from "#test/support/certificates.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { lanePorts } from "#test/support/ports.ts";
-import { inEmptyDir, type Program } from "#test/support/program.ts";
+} from "#test/support/servers/certificates.ts";
+import { lanePorts } from "#test/support/servers/ports.ts";
 
 /** The compiled program where the hub itself speaks TLS, with an authority of its own. */
 

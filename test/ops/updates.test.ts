@@ -2,13 +2,13 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { FleetUpdates } from "#shared/schema/updates.ts";
-import type { Worker } from "#shared/schema/worker.ts";
-import { binaryRig } from "#test/support/binary.ts";
-import { type ManagedProcess, superviseProcess, until } from "#test/support/fleet-process.ts";
-import { freePort, lanePorts } from "#test/support/ports.ts";
-import { cleanEnv, type Program, startProgram } from "#test/support/program.ts";
-import { copySources, type SourceTree, stubLanes } from "#test/support/source-tree.ts";
+import type { FleetUpdates } from "#shared/protocol/schema/updates.ts";
+import type { Worker } from "#shared/protocol/schema/worker.ts";
+import { binaryRig } from "#test/support/rigs/binary.ts";
+import { type ManagedProcess, superviseProcess, until } from "#test/support/rigs/fleet-process.ts";
+import { cleanEnv, type Program, startProgram } from "#test/support/rigs/program.ts";
+import { copySources, type SourceTree, stubLanes } from "#test/support/rigs/source-tree.ts";
+import { freePort, lanePorts } from "#test/support/servers/ports.ts";
 
 /**
  * A fleet of real processes whose hub goes from version to version: one that works, one that crashes, one whose browsers do not
@@ -48,7 +48,7 @@ beforeAll(async () => {
     copySources(join(dir, name), edits, works.root);
   newer = await variant("newer", { "worker/newer.ts": () => "export const newer = true;\n" });
   crashes = await variant("crashes", {
-    "worker/services.ts": (text) => `process.exit(9);\n${text}`,
+    "worker/program/services.ts": (text) => `process.exit(9);\n${text}`,
   });
   dark = await variant("dark", {
     "worker/stub-parts.ts": (text) =>

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { binaryRig } from "#test/support/binary.ts";
-import { until } from "#test/support/fleet-process.ts";
+import { binaryRig } from "#test/support/rigs/binary.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
 import {
   AT_WORK,
   BROWSER_WORKERS,
@@ -12,8 +12,8 @@ import {
   SLOW_MS,
   seconds,
   watchHealth,
-} from "#test/support/fleet-under-load.ts";
-import { runProgram } from "#test/support/program.ts";
+} from "#test/support/rigs/fleet-under-load.ts";
+import { runProgram } from "#test/support/rigs/program.ts";
 
 /**
  * From another version to this one and back, under load, as the README says it ("Upgrade", "Rollback") and without its first

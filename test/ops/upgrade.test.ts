@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { binaryRig } from "#test/support/binary.ts";
-import { until } from "#test/support/fleet-process.ts";
+import { binaryRig } from "#test/support/rigs/binary.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
 import {
   ALL_MS,
   AT_WORK,
@@ -10,7 +10,7 @@ import {
   JOBS,
   SLOW_MS,
   seconds,
-} from "#test/support/fleet-under-load.ts";
+} from "#test/support/rigs/fleet-under-load.ts";
 
 /** A hub that is stopped, or killed, under load and started again on its data. */
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, chownSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { addressOf, asNobody, binaryRig } from "#test/support/binary.ts";
-import { inEmptyDir } from "#test/support/program.ts";
+import { addressOf, asNobody, binaryRig } from "#test/support/rigs/binary.ts";
+import { inEmptyDir } from "#test/support/rigs/program.ts";
 
 /** What an operator gives the program, by flag, variable, file or credential, and what it says of it. */
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { until } from "#test/support/fleet-process.ts";
-import { type UiPage, type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type UiPage, type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Pipeline spec §4.3, §4.6: agents and elastic workers in the admin UI. */
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import type { Session } from "#shared/schema/session.ts";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import type { Session } from "#shared/protocol/schema/session.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Who changed what, and links for people without a token. */
 

@@ -1,8 +1,8 @@
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import type { Worker } from "#shared/schema/worker.ts";
-import { connectFakeWorker } from "#test/support/fake-worker.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import type { Worker } from "#shared/protocol/schema/worker.ts";
+import { connectFakeWorker } from "#test/support/fakes/fake-worker.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Fleet spec §2.5, §3.5, §4.3: workers and what is done to them. */
 

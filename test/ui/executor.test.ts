@@ -2,9 +2,9 @@ import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { until } from "#test/support/fleet-process.ts";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
-import { HOSTILE, uiTasks } from "#test/support/ui-tasks.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
+import { HOSTILE, uiTasks } from "#test/support/rigs/ui-tasks.ts";
 
 /** Code that does not load, and what tasks say of themselves, as people see them. */
 

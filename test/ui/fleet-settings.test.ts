@@ -1,6 +1,6 @@
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import type { FleetSettings } from "#shared/schema/fleet-settings.ts";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import type { FleetSettings } from "#shared/protocol/schema/fleet-settings.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Fleet spec §4.7: the fleet's settings in the admin UI. */
 

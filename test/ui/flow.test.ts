@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { edgesThen, frameAt, shownThen } from "#hub/ui/client/pipeline/flow-graph/model.ts";
-import type { FlowEdge, FlowSnapshot } from "#shared/schema/flow.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { addUiWorkload } from "#test/support/ui-puller.ts";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import type { FlowEdge, FlowSnapshot } from "#shared/protocol/schema/flow.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { addUiWorkload } from "#test/support/rigs/ui-puller.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Pipeline spec §4.4: the flow graph in the admin UI. */
 

@@ -1,7 +1,7 @@
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import type { Host } from "#shared/schema/host.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import type { Host } from "#shared/protocol/schema/host.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Hosts and their cookies in the admin UI (fleet spec §2.7, §4.4). */
 

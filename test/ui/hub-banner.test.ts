@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { startTestHub, TARGET, type TestHub } from "#test/support/hub.ts";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** What every page says of a hub that is stopping, and of one that does not work as it should. */
 

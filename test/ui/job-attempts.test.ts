@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import type { Attempt } from "#shared/schema/attempt.ts";
-import type { Host } from "#shared/schema/host.ts";
-import type { Job } from "#shared/schema/job.ts";
-import type { Skill } from "#shared/schema/skill.ts";
-import { script, verdict } from "#test/support/codegen-rig.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { type LlmServer, startLlmServer } from "#test/support/llm-server.ts";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import type { Attempt } from "#shared/protocol/schema/attempt.ts";
+import type { Host } from "#shared/protocol/schema/host.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
+import type { Skill } from "#shared/protocol/schema/skill.ts";
+import { script, verdict } from "#test/support/rigs/codegen-rig.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
+import { type LlmServer, startLlmServer } from "#test/support/servers/llm-server.ts";
 
 /** Fleet spec §1, §2.2: what a codegen-loop job tried, in its page: an engine over HTTP, real scripts, a hostile one. */
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Page } from "playwright-core";
-import type { Asset } from "#shared/schema/asset.ts";
-import type { Job } from "#shared/schema/job.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { makeStreams, VIDEO_SECONDS } from "#test/support/site/videos.ts";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import type { Asset } from "#shared/protocol/schema/asset.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
+import { makeStreams, VIDEO_SECONDS } from "#test/support/servers/site/videos.ts";
 
 /** Fleet spec §2.3: films and sounds that a job captured are played in its page. */
 

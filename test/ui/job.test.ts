@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import type { Job } from "#shared/schema/job.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { type UiPage, type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type UiPage, type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Fleet spec §2.1, §2.3, §6.1: the page of a job. What its site sends is hostile wherever it can be. */
 

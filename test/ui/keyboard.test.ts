@@ -1,6 +1,6 @@
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
-import { uiTasks } from "#test/support/ui-tasks.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
+import { uiTasks } from "#test/support/rigs/ui-tasks.ts";
 
 /** The admin UI without a mouse. */
 

@@ -1,7 +1,7 @@
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { keepReading } from "#hub/ui/client/pipeline/load-charts/cpu-history.ts";
-import { uiPuller } from "#test/support/ui-puller.ts";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import { uiPuller } from "#test/support/rigs/ui-puller.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Pipeline spec §4.3: CPU and GPUs of workers in the admin UI. */
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import type { Job } from "#shared/schema/job.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { type PlainProxy, startPlainProxy } from "#test/support/plain-proxy.ts";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
+import { type PlainProxy, startPlainProxy } from "#test/support/servers/plain-proxy.ts";
 
 /** The admin UI behind a proxy that lets no stream through. */
 

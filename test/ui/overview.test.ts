@@ -1,6 +1,6 @@
 import { beforeAll, setDefaultTimeout, test } from "bun:test";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
-import { HOSTILE, uiTasks } from "#test/support/ui-tasks.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
+import { HOSTILE, uiTasks } from "#test/support/rigs/ui-tasks.ts";
 
 /** Pipeline spec §4.4: what runs, what failed and how long the queues are, with problems first. */
 

@@ -1,9 +1,9 @@
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { PluginState } from "#shared/schema/plugin.ts";
-import { listTarGz } from "#test/support/tar.ts";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import type { PluginState } from "#shared/protocol/schema/plugin.ts";
+import { listTarGz } from "#test/support/clients/tar.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Pipeline spec §4.5: plugins in the admin UI. */
 

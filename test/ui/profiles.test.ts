@@ -1,7 +1,7 @@
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { until } from "#test/support/fleet-process.ts";
-import { makeTarGz } from "#test/support/tar.ts";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import { makeTarGz } from "#test/support/clients/tar.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Browser profiles in the admin UI (fleet spec §2.8, §4.5). */
 

@@ -1,7 +1,7 @@
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { until } from "#test/support/fleet-process.ts";
-import { addUiWorkload, uiPuller } from "#test/support/ui-puller.ts";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { addUiWorkload, uiPuller } from "#test/support/rigs/ui-puller.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Pipeline spec §4.3: pull workers, their filter and their commands, in the admin UI. */
 

@@ -1,10 +1,10 @@
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { z } from "zod";
 import { KINDS } from "#hub/ui/client/fleet/host/recipe-fields.ts";
-import type { Host } from "#shared/schema/host.ts";
-import { RecipeAction } from "#shared/schema/recipe.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import type { Host } from "#shared/protocol/schema/host.ts";
+import { RecipeAction } from "#shared/protocol/schema/recipe.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** The recipe builder of the admin UI, and its dry run in a real browser (fleet spec §2.7). */
 

@@ -1,10 +1,10 @@
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import type { Convention } from "#shared/schema/convention.ts";
-import type { Engine } from "#shared/schema/engine.ts";
-import type { Skill } from "#shared/schema/skill.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { startLlmServer } from "#test/support/llm-server.ts";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import type { Convention } from "#shared/protocol/schema/convention.ts";
+import type { Engine } from "#shared/protocol/schema/engine.ts";
+import type { Skill } from "#shared/protocol/schema/skill.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
+import { startLlmServer } from "#test/support/servers/llm-server.ts";
 
 /** Fleet spec §4.6, §4.7: engines, skills and conventions in the admin UI. */
 

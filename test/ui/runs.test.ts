@@ -1,7 +1,7 @@
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { until } from "#test/support/fleet-process.ts";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
-import { HOSTILE, uiTasks } from "#test/support/ui-tasks.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
+import { HOSTILE, uiTasks } from "#test/support/rigs/ui-tasks.ts";
 
 /** Pipeline spec §4.1, §2.4: runs, and the drawer with everything that is kept of one. */
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import type { Profile } from "#shared/schema/profile.ts";
-import type { Session, Tab } from "#shared/schema/session.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import type { Profile } from "#shared/protocol/schema/profile.ts";
+import type { Session, Tab } from "#shared/protocol/schema/session.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Fleet spec §2.4, §3.3, §4.2: one session with everything that can be done to it. */
 

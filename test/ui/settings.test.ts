@@ -1,9 +1,9 @@
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Locator } from "playwright-core";
-import type { Setting } from "#shared/schema/operations.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { startLlmServer } from "#test/support/llm-server.ts";
-import { type UiPage, type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import type { Setting } from "#shared/protocol/schema/operations.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type UiPage, type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
+import { startLlmServer } from "#test/support/servers/llm-server.ts";
 
 /** Pipeline spec §4.6: the control plane's settings in the admin UI. */
 

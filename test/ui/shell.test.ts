@@ -1,6 +1,6 @@
 import { beforeAll, setDefaultTimeout, test } from "bun:test";
-import { until } from "#test/support/fleet-process.ts";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Fleet spec §1: an admin UI is served at {base_url}/. What stands around every page. */
 

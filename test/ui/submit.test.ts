@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { z } from "zod";
-import { type Job, JobOptions } from "#shared/schema/job.ts";
-import { type UiPage, type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import { type Job, JobOptions } from "#shared/protocol/schema/job.ts";
+import { type UiPage, type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** The submit page: every option of fleet spec §2.2, and what POST /jobs (§4.1) answers. */
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import type { FleetUpdates } from "#shared/schema/updates.ts";
-import type { Worker } from "#shared/schema/worker.ts";
-import { connectFakeWorker, type FakeWorker } from "#test/support/fake-worker.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { type UiPage, type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import type { FleetUpdates } from "#shared/protocol/schema/updates.ts";
+import type { Worker } from "#shared/protocol/schema/worker.ts";
+import { connectFakeWorker, type FakeWorker } from "#test/support/fakes/fake-worker.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type UiPage, type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Fleet spec §3.5, §9: updates of the workers on their pages, and what the administrator does about them. */
 

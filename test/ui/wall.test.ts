@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import type { Session } from "#shared/schema/session.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
+import type { Session } from "#shared/protocol/schema/session.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /** Fleet spec §2.4, §2.5, §4.2: lanes, sessions and their live screens, as people see them. */
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { type UiRig, uiRig } from "#test/support/ui-rig.ts";
-import { HOSTILE, uiTasks } from "#test/support/ui-tasks.ts";
+import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
+import { HOSTILE, uiTasks } from "#test/support/rigs/ui-tasks.ts";
 
 /** Pipeline spec §2.1, §4.1: workloads are listed and made. */
 

@@ -5,7 +5,7 @@ import { ArchiveError } from "#shared/archive/archive-error.ts";
 import { entryPath } from "#shared/archive/entry-path.ts";
 import { createShapeFinder, keepsFile, normalPath } from "#shared/archive/profile-shape.ts";
 import { readTar } from "#shared/archive/read-tar.ts";
-import { makeTar, makeTarGz, type TarEntry } from "#test/support/tar.ts";
+import { makeTar, makeTarGz, type TarEntry } from "#test/support/clients/tar.ts";
 
 const LIMITS = { max_unpacked_bytes: 1_000_000, max_entries: 100 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { type AriaNode, ariaLines } from "#worker/actions/aria-lines.ts";
+import { type AriaNode, ariaLines } from "#worker/browser/actions/aria-lines.ts";
 
 const plain = { max_chars: 10_000, refs: true, mask: (text: string) => text };
 const page: AriaNode[] = [

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createArrivals } from "#hub/jobs/arrivals.ts";
+import { createArrivals } from "#hub/fleet/jobs/arrivals.ts";
 
 test("arrivals are later than every one before, and follow a clock that was put back", () => {
   let now = 5_000;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { UNREAD_MS, watchArrivals } from "#worker/record/arrived.ts";
-import type { RequestEntry } from "#worker/record/requests.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { UNREAD_MS, watchArrivals } from "#worker/browser/record/arrived.ts";
+import type { RequestEntry } from "#worker/browser/record/requests.ts";
 
 function open() {
   const clock = createFakeClock();

@@ -4,9 +4,9 @@ import {
   MAX_BATCH_BODIES,
   MAX_BATCH_HEAD_BYTES,
   parseBatch,
-} from "#shared/asset-batch.ts";
-import { AppError } from "#shared/errors.ts";
-import { assetMeta } from "#test/support/asset-meta.ts";
+} from "#shared/protocol/asset-batch.ts";
+import { AppError } from "#shared/protocol/errors.ts";
+import { assetMeta } from "#test/support/clients/asset-meta.ts";
 
 const SHA = "0".repeat(64);
 const entry = (name: string, body: string) =>

@@ -1,5 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
-import { loadHubConfig } from "#hub/config.ts";
+import { loadHubConfig } from "#hub/platform/config.ts";
+import { openDb } from "#hub/platform/db/db.ts";
+import type { Db } from "#hub/platform/db/types.ts";
 import {
   BACKUP_STATE_KEY,
   type BackupContext,
@@ -7,12 +9,10 @@ import {
   backUpOnce,
   backupTrouble,
   demandTick,
-} from "#hub/control/operations/backups.ts";
-import { openDb } from "#hub/db/db.ts";
-import type { Db } from "#hub/db/types.ts";
-import { ConfigError } from "#shared/env.ts";
-import { silentLog } from "#shared/log.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
+} from "#hub/program/backups/backups.ts";
+import { ConfigError } from "#shared/kit/env.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 
 const open: Db[] = [];
 afterEach(async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createBatcher } from "#hub/db/batch.ts";
+import { createBatcher } from "#hub/platform/db/batch.ts";
 
 const batches: string[][] = [];
 const fresh = () => {

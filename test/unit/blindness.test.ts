@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { watchBlindness } from "#worker/record/blindness.ts";
-import type { RequestEntry } from "#worker/record/requests.ts";
+import { watchBlindness } from "#worker/browser/record/blindness.ts";
+import type { RequestEntry } from "#worker/browser/record/requests.ts";
 
 /** A page that was answered and of which nothing was seen is told of with what is known, never silently complete. */
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { AmbiguousBodyError, createBodyDecoder } from "#worker/cdp/body-decoder.ts";
+import { AmbiguousBodyError, createBodyDecoder } from "#worker/browser/cdp/body-decoder.ts";
 
 /** JSON as Chromium writes it: everything outside ASCII escaped. */
 const asciiJson = (text: string): string =>

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { checkFonts, checkPrograms } from "#hub/commands/doctor/machine.ts";
-import { findBrowserUser } from "#shared/browser-user.ts";
-import { fitsSocketPath } from "#worker/browser/dirs.ts";
-import { browserFlags, type FlagOptions } from "#worker/browser/flags.ts";
+import { checkFonts, checkPrograms } from "#hub/program/commands/doctor/machine.ts";
+import { findBrowserUser } from "#shared/kit/browser-user.ts";
+import { fitsSocketPath } from "#worker/browser/process/dirs.ts";
+import { browserFlags, type FlagOptions } from "#worker/browser/process/flags.ts";
 import {
   environmentOf,
   findByTag,
@@ -10,13 +10,13 @@ import {
   parseStat,
   readStat,
   tagOf,
-} from "#worker/browser/proc.ts";
+} from "#worker/browser/process/proc.ts";
 import {
   findChromium,
   findPrograms,
   findXvnc,
   MissingProgramError,
-} from "#worker/browser/program.ts";
+} from "#worker/browser/process/program.ts";
 
 const flags = (change: Partial<FlagOptions> = {}) =>
   browserFlags({

@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
-import { createChanges } from "#hub/changes.ts";
-import { access } from "#hub/http/access.ts";
-import type { Caller } from "#hub/http/caller.ts";
-import { gate } from "#hub/http/gate.ts";
-import { newApp } from "#hub/http/new-app.ts";
-import { onError } from "#hub/http/on-error.ts";
-import { AppError } from "#shared/errors.ts";
-import { silentLog } from "#shared/log.ts";
+import { createChanges } from "#hub/platform/changes.ts";
+import { access } from "#hub/platform/http/access.ts";
+import type { Caller } from "#hub/platform/http/caller.ts";
+import { gate } from "#hub/platform/http/gate.ts";
+import { newApp } from "#hub/platform/http/new-app.ts";
+import { onError } from "#hub/platform/http/on-error.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { AppError } from "#shared/protocol/errors.ts";
 
 /** What the gate says of who calls, to handlers and to middleware that comes before it. */
 

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { hearCommand, hearEvent } from "#worker/bridge/cdp-follow.ts";
-import { CdpConnection } from "#worker/cdp/connection.ts";
-import type { CdpTransport } from "#worker/cdp/transport.ts";
-import { type CdpClient, createCdpClients } from "#worker/session/cdp-clients.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { hearCommand, hearEvent } from "#worker/browser/bridge/cdp-follow.ts";
+import { CdpConnection } from "#worker/browser/cdp/connection.ts";
+import type { CdpTransport } from "#worker/browser/cdp/transport.ts";
+import { type CdpClient, createCdpClients } from "#worker/browser/session/cdp-clients.ts";
 
 /** A session's own connection whose browser the test plays; `sent` are the methods that reached it. */
 function rig() {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { type GuardRules, judgeMessage } from "#worker/bridge/cdp-guard.ts";
+import { type GuardRules, judgeMessage } from "#worker/browser/bridge/cdp-guard.ts";
 
 const RULES: GuardRules = {
   downloads: "/run/downloads",

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { PassThrough } from "node:stream";
-import { DeadlineError } from "#shared/clock.ts";
-import { CdpConnection, CdpError } from "#worker/cdp/connection.ts";
-import { pipeTransport } from "#worker/cdp/transport.ts";
+import { DeadlineError } from "#shared/kit/clock.ts";
+import { CdpConnection, CdpError } from "#worker/browser/cdp/connection.ts";
+import { pipeTransport } from "#worker/browser/cdp/transport.ts";
 
 interface Sent {
   id: number;

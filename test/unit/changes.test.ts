@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createChanges } from "#hub/changes.ts";
+import { createChanges } from "#hub/platform/changes.ts";
 
 test("what changes after a quiet while is told at once, then gathered for a second", async () => {
   const changes = createChanges();

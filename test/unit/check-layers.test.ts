@@ -43,8 +43,9 @@ test("a file of no layer is reported", async () => {
 test("a type-only import is free", async () => {
   expect(
     await judgeTree({
-      "hub/jobs/a.ts": 'import type { Db } from "#hub/db/types.ts"; export const a = (d: Db) => d;',
-      "hub/db/types.ts": "export interface Db { x: 1 }",
+      "hub/jobs/a.ts":
+        'import type { Db } from "#hub/platform/db/types.ts"; export const a = (d: Db) => d;',
+      "hub/platform/db/types.ts": "export interface Db { x: 1 }",
     }),
   ).toEqual([]);
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { flagOverrides, parseCommandLine } from "#hub/cli/args.ts";
-import { UsageError } from "#hub/cli/exit.ts";
-import { COMMANDS, MODE_FLAGS, MODES } from "#hub/cli/flags.ts";
-import { helpText } from "#hub/cli/help.ts";
+import { flagOverrides, parseCommandLine } from "#hub/program/cli/args.ts";
+import { UsageError } from "#hub/program/cli/exit.ts";
+import { COMMANDS, MODE_FLAGS, MODES } from "#hub/program/cli/flags.ts";
+import { helpText } from "#hub/program/cli/help.ts";
 
 const parse = (line: string, env: Record<string, string> = {}) =>
   parseCommandLine(line.split(" ").filter(Boolean), env);

@@ -10,9 +10,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { UsageError } from "#hub/cli/exit.ts";
-import type { Terminal } from "#hub/cli/print.ts";
-import { runClientCommand } from "#hub/cli/run-command.ts";
+import { UsageError } from "#hub/program/cli/exit.ts";
+import type { Terminal } from "#hub/program/cli/print.ts";
+import { runClientCommand } from "#hub/program/cli/run-command.ts";
 
 /** A hub that answers what a test tells it to; the client commands talk to it over real sockets. */
 interface Script {

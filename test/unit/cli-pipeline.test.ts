@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { UsageError } from "#hub/cli/exit.ts";
-import { ownTasks } from "#hub/cli/own-tasks.ts";
-import { createRunReader } from "#hub/cli/runs.ts";
-import { inBatches, type PlacedTask, readTaskLines } from "#hub/cli/task-lines.ts";
-import { barText, drainBar, drainText } from "#hub/cli/watch-queue.ts";
+import { UsageError } from "#hub/program/cli/exit.ts";
+import { ownTasks } from "#hub/program/cli/own-tasks.ts";
+import { createRunReader } from "#hub/program/cli/runs.ts";
+import { inBatches, type PlacedTask, readTaskLines } from "#hub/program/cli/task-lines.ts";
+import { barText, drainBar, drainText } from "#hub/program/cli/watch-queue.ts";
 import type { Run, RunFilter, WorkloadCalls } from "#shared/client/index.ts";
 
 const encoder = new TextEncoder();

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { assetTable, captureLine, parseOption } from "#hub/cli/fetch.ts";
-import { fitText, formatTable, printable } from "#hub/cli/print.ts";
-import { startProgress } from "#hub/cli/progress.ts";
-import { systemClock } from "#shared/clock.ts";
-import type { Asset } from "#shared/schema/asset.ts";
-import type { Job } from "#shared/schema/job.ts";
+import { assetTable, captureLine, parseOption } from "#hub/program/cli/fetch.ts";
+import { fitText, formatTable, printable } from "#hub/program/cli/print.ts";
+import { startProgress } from "#hub/program/cli/progress.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import type { Asset } from "#shared/protocol/schema/asset.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
 
 test("text of a page cannot steer the terminal", () => {
   expect(printable("a\u001b[2Jb\r\nc\u009b1m\u202ed")).toBe("a?[2Jb??c?1m?d");

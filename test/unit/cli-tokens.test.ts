@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Terminal } from "#hub/cli/print.ts";
-import { runClientCommand } from "#hub/cli/run-command.ts";
-import { startTestHub, type TestHub } from "#test/support/hub.ts";
+import type { Terminal } from "#hub/program/cli/print.ts";
+import { runClientCommand } from "#hub/program/cli/run-command.ts";
+import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 /** `flotilla tokens` against a running hub. */
 

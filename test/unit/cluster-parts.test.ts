@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
-import { type Cluster, createCluster } from "#hub/cluster/cluster.ts";
-import { HUBS_CHANNEL, type HubMessage, MAX_WAKE_JOBS } from "#hub/cluster/messages.ts";
-import { betterPeer, type Peer } from "#hub/cluster/peers.ts";
-import { createMemoryPubSub } from "#hub/stores/pubsub-memory.ts";
-import { silentLog } from "#shared/log.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
+import { type Cluster, createCluster } from "#hub/platform/cluster/cluster.ts";
+import { HUBS_CHANNEL, type HubMessage, MAX_WAKE_JOBS } from "#hub/platform/cluster/messages.ts";
+import { betterPeer, type Peer } from "#hub/platform/cluster/peers.ts";
+import { createMemoryPubSub } from "#hub/platform/stores/pubsub-memory.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 
 /** What a hub knows of the others, without any of them. */
 

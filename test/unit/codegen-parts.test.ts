@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import type { TraceStep } from "#hub/codegen/door.ts";
-import { recipeOf } from "#hub/codegen/offer.ts";
-import { planMessages, promptText } from "#hub/codegen/prompt.ts";
-import { readScript } from "#hub/codegen/read-script.ts";
-import { chatVerdict, endVerdict, isWorthAnother } from "#hub/codegen/verdict.ts";
-import type { ScriptEnd, ScriptOutcome } from "#hub/runner/types.ts";
+import type { TraceStep } from "#hub/fleet/codegen/door.ts";
+import { recipeOf } from "#hub/fleet/codegen/offer.ts";
+import { planMessages, promptText } from "#hub/fleet/codegen/prompt.ts";
+import { readScript } from "#hub/fleet/codegen/read-script.ts";
+import { chatVerdict, endVerdict, isWorthAnother } from "#hub/fleet/codegen/verdict.ts";
+import type { ScriptEnd, ScriptOutcome } from "#hub/fleet/runner/types.ts";
 import { CHAT_ERRORS, ChatError } from "#shared/llm/types.ts";
-import { ATTEMPT_CLASSES } from "#shared/schema/attempt.ts";
+import { ATTEMPT_CLASSES } from "#shared/protocol/schema/attempt.ts";
 
 describe("reading a script from a reply", () => {
   const cases: [string, string, string | null][] = [

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { checkScript } from "#hub/runner/check-script.ts";
-import type { AttemptClass } from "#shared/schema/attempt.ts";
+import { checkScript } from "#hub/fleet/runner/check-script.ts";
+import type { AttemptClass } from "#shared/protocol/schema/attempt.ts";
 import { referenceOf, TASKS } from "#test/support/tasks/list.ts";
 import { turnsOf } from "#test/support/tasks/play.ts";
 import { misjudged, passesAt, type TaskScore, tableOf } from "../../scripts/bench/codegen-score.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { CaptureReport } from "#shared/schema/job.ts";
-import { correctCapture } from "#worker/run-job.ts";
+import type { CaptureReport } from "#shared/protocol/schema/job.ts";
+import { correctCapture } from "#worker/browser/run-job.ts";
 
 const report: CaptureReport = {
   seen: 10,

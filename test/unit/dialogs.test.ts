@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
-import { silentLog } from "#shared/log.ts";
-import type { DialogPolicy } from "#shared/schema/dialog.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { CdpConnection } from "#worker/cdp/connection.ts";
-import type { CdpTransport } from "#worker/cdp/transport.ts";
-import { createDialogs } from "#worker/session/dialogs.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import type { DialogPolicy } from "#shared/protocol/schema/dialog.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { CdpConnection } from "#worker/browser/cdp/connection.ts";
+import type { CdpTransport } from "#worker/browser/cdp/transport.ts";
+import { createDialogs } from "#worker/browser/session/dialogs.ts";
 
 /** One page whose browser the test plays: it closes each dialog as it is told to. */
 function rig(policy: DialogPolicy = "wait") {

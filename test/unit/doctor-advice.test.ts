@@ -12,23 +12,23 @@ import {
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createHubClient } from "#hub/cli/hub-client.ts";
-import { checkAccess } from "#hub/commands/doctor/access.ts";
-import { checkBodies } from "#hub/commands/doctor/bodies.ts";
-import type { Check } from "#hub/commands/doctor/check.ts";
-import { checkDatabase } from "#hub/commands/doctor/database.ts";
-import { checkHub, checkOwnHealth, checkSecret } from "#hub/commands/doctor/hub.ts";
-import { checkNames } from "#hub/commands/doctor/names.ts";
-import { checkOwnUpdates } from "#hub/commands/doctor/own-updates.ts";
-import { checkSandbox } from "#hub/commands/doctor/sandbox.ts";
-import { checkObjects } from "#hub/commands/doctor/stores.ts";
-import { programOf, serviceLines } from "#hub/commands/doctor/transient.ts";
-import { adviceOnWrite } from "#hub/commands/doctor/write.ts";
-import { openDb } from "#hub/db/db.ts";
-import { openObjects } from "#hub/stores/open-objects.ts";
-import { silentLog } from "#shared/log.ts";
-import { gatherVariables } from "#shared/variable-sources.ts";
-import { freePort } from "#test/support/ports.ts";
+import { openDb } from "#hub/platform/db/db.ts";
+import { openObjects } from "#hub/platform/stores/open-objects.ts";
+import { createHubClient } from "#hub/program/cli/hub-client.ts";
+import { checkAccess } from "#hub/program/commands/doctor/access.ts";
+import { checkBodies } from "#hub/program/commands/doctor/bodies.ts";
+import type { Check } from "#hub/program/commands/doctor/check.ts";
+import { checkDatabase } from "#hub/program/commands/doctor/database.ts";
+import { checkHub, checkOwnHealth, checkSecret } from "#hub/program/commands/doctor/hub.ts";
+import { checkNames } from "#hub/program/commands/doctor/names.ts";
+import { checkOwnUpdates } from "#hub/program/commands/doctor/own-updates.ts";
+import { checkSandbox } from "#hub/program/commands/doctor/sandbox.ts";
+import { checkObjects } from "#hub/program/commands/doctor/stores.ts";
+import { programOf, serviceLines } from "#hub/program/commands/doctor/transient.ts";
+import { adviceOnWrite } from "#hub/program/commands/doctor/write.ts";
+import { gatherVariables } from "#hub/program/variables/variable-sources.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { freePort } from "#test/support/servers/ports.ts";
 
 /** Every advice of the doctor follows from what it found. */
 

@@ -2,9 +2,13 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { checkCertificate } from "#hub/commands/doctor/certificate.ts";
-import { trustAuthority } from "#shared/trust.ts";
-import { newAuthority, type PemFiles, type TestAuthority } from "#test/support/certificates.ts";
+import { checkCertificate } from "#hub/program/commands/doctor/certificate.ts";
+import { trustAuthority } from "#shared/protocol/trust.ts";
+import {
+  newAuthority,
+  type PemFiles,
+  type TestAuthority,
+} from "#test/support/servers/certificates.ts";
 
 const DAY_MS = 86_400_000;
 let dir: string;

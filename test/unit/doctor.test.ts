@@ -3,26 +3,26 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { FlagValues } from "#hub/cli/args.ts";
-import { createHubClient } from "#hub/cli/hub-client.ts";
-import type { Terminal } from "#hub/cli/print.ts";
-import { checkScripts } from "#hub/commands/doctor/browser.ts";
-import type { Check } from "#hub/commands/doctor/check.ts";
-import { skewOf } from "#hub/commands/doctor/clocks.ts";
-import { checkDatabase } from "#hub/commands/doctor/database.ts";
-import { runDoctor } from "#hub/commands/doctor/doctor.ts";
-import { checkHubClock, checkWorkerVersions } from "#hub/commands/doctor/hub.ts";
+import { loadHubConfig } from "#hub/platform/config.ts";
+import type { FlagValues } from "#hub/program/cli/args.ts";
+import { createHubClient } from "#hub/program/cli/hub-client.ts";
+import type { Terminal } from "#hub/program/cli/print.ts";
+import { checkScripts } from "#hub/program/commands/doctor/browser.ts";
+import type { Check } from "#hub/program/commands/doctor/check.ts";
+import { skewOf } from "#hub/program/commands/doctor/clocks.ts";
+import { checkDatabase } from "#hub/program/commands/doctor/database.ts";
+import { runDoctor } from "#hub/program/commands/doctor/doctor.ts";
+import { checkHubClock, checkWorkerVersions } from "#hub/program/commands/doctor/hub.ts";
 import {
   checkDisk,
   checkPorts,
   checkPrograms,
   checkServerPort,
   checkSharedMemory,
-} from "#hub/commands/doctor/machine.ts";
-import { checkSandbox } from "#hub/commands/doctor/sandbox.ts";
-import { checkRedis } from "#hub/commands/doctor/stores.ts";
-import { loadHubConfig } from "#hub/config.ts";
-import { freePort } from "#test/support/ports.ts";
+} from "#hub/program/commands/doctor/machine.ts";
+import { checkSandbox } from "#hub/program/commands/doctor/sandbox.ts";
+import { checkRedis } from "#hub/program/commands/doctor/stores.ts";
+import { freePort } from "#test/support/servers/ports.ts";
 
 let dir: string;
 beforeAll(() => {

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { newAuthority } from "#test/support/certificates.ts";
-import { startHttpUpstream, type UpstreamProxy } from "#test/support/upstream-proxies.ts";
+import { newAuthority } from "#test/support/servers/certificates.ts";
+import { startHttpUpstream, type UpstreamProxy } from "#test/support/servers/upstream-proxies.ts";
 
 /** A proxy that is spoken to in TLS: its login is for the one alone whose certificate says that it is the proxy. */
 
@@ -40,7 +40,7 @@ afterAll(() => {
 });
 
 async function through(server: string, trusts: boolean): Promise<string> {
-  const script = join(import.meta.dir, "../support/through-gate.ts");
+  const script = join(import.meta.dir, "../support/rigs/through-gate.ts");
   const child = Bun.spawn([process.execPath, script, server, "far.test", String(port)], {
     env: { ...process.env, ...(trusts && { NODE_EXTRA_CA_CERTS: ca }) },
     stdout: "pipe",

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer, connect as dial, type Server } from "node:net";
-import { ProxyOption } from "#shared/proxy.ts";
+import { ProxyOption } from "#shared/protocol/proxy.ts";
 import {
   startHttpUpstream,
   startSocksUpstream,
   type UpstreamOptions,
   type UpstreamProxy,
-} from "#test/support/upstream-proxies.ts";
+} from "#test/support/servers/upstream-proxies.ts";
 import { parseRules } from "#worker/egress/egress.ts";
 import { type Gate, openGate } from "#worker/egress/gate.ts";
 import { createJudge, type JudgeSettings } from "#worker/egress/judge.ts";

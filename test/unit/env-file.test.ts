@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { editEnvText, readEnvText } from "#hub/commands/install/env-file.ts";
+import { editEnvText, readEnvText } from "#hub/program/commands/install/env-file.ts";
 
 const FILE = `# of the hub
 SVC_PORT=8000

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { installExamplePlugins } from "#hub/demo/example-plugins.ts";
+import { installExamplePlugins } from "#hub/program/demo/example-plugins.ts";
 
-const SOURCE = join(import.meta.dir, "../../hub/demo/plugins");
+const SOURCE = join(import.meta.dir, "../../hub/program/demo/plugins");
 let root: string;
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), "flotilla-examples-"));

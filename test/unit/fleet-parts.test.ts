@@ -1,15 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { loadHubConfig } from "#hub/config.ts";
-import { sshArgv } from "#hub/control/fleet/ssh.ts";
-import { silentWorkers } from "#hub/control/fleet/watchdog.ts";
-import type { PullWorkerRow } from "#hub/db/types.ts";
-import { systemClock } from "#shared/clock.ts";
-import { newInstanceId, WORKER_ID } from "#shared/ids.ts";
-import { silentLog } from "#shared/log.ts";
-import { quoteWord } from "#shared/quote-word.ts";
-import { loadWorkerConfig } from "#worker/config.ts";
-import { startAgentService } from "#worker/start-agent.ts";
+import { sshArgv } from "#hub/pipeline/agents/ssh.ts";
+import { silentWorkers } from "#hub/pipeline/agents/watchdog.ts";
+import { loadHubConfig } from "#hub/platform/config.ts";
+import type { PullWorkerRow } from "#hub/platform/db/types.ts";
+import { quoteWord } from "#hub/platform/quote-word.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { newInstanceId, WORKER_ID } from "#shared/protocol/ids.ts";
+import { loadWorkerConfig } from "#worker/program/config.ts";
+import { startAgentService } from "#worker/program/start-agent.ts";
 
 describe("the command line of a restart (§4.3)", () => {
   test("whatever a word holds, a shell reads it back as that one word", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { systemClock } from "#shared/clock.ts";
-import { silentLog } from "#shared/log.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { silentLog } from "#shared/kit/log.ts";
 import { createFleetPlaces } from "#worker/egress/fleet-places.ts";
 import { createJudge } from "#worker/egress/judge.ts";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { inEmptyDir } from "#test/support/program.ts";
-import { parseGpus, readGpus } from "#worker/gpus.ts";
+import { inEmptyDir } from "#test/support/rigs/program.ts";
+import { parseGpus, readGpus } from "#worker/tasks/gpus.ts";
 
 test("§4.3 GPU readings: what nvidia-smi cannot tell is null, lines that are no GPU are left out", () => {
   expect(

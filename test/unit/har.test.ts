@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { Har } from "#test/support/har.ts";
-import { CdpSession } from "#worker/cdp/connection.ts";
-import { harOf } from "#worker/record/har.ts";
-import type { Tracked } from "#worker/record/targets.ts";
-import { createTrace, MAX_TRACE_ENTRIES } from "#worker/record/trace.ts";
+import { Har } from "#test/support/clients/har.ts";
+import { CdpSession } from "#worker/browser/cdp/connection.ts";
+import { harOf } from "#worker/browser/record/har.ts";
+import type { Tracked } from "#worker/browser/record/targets.ts";
+import { createTrace, MAX_TRACE_ENTRIES } from "#worker/browser/record/trace.ts";
 
 /** A target whose events the test makes up. */
 function fakeTarget(type = "page") {

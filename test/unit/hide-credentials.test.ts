@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { hideCredentials } from "#shared/hide-credentials.ts";
-import { describeNetError, shortUrl } from "#worker/fetch/net-errors.ts";
+import { hideCredentials } from "#shared/kit/hide-credentials.ts";
+import { describeNetError, shortUrl } from "#worker/browser/fetch/net-errors.ts";
 
 const HIDDEN: [string, string][] = [
   ["https://user:pass@host/a?b=1", "https://***@host/a?b=1"],

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { isIP } from "node:net";
 import fc from "fast-check";
-import { ipFamily } from "#shared/ip-family.ts";
+import { ipFamily } from "#shared/kit/ip-family.ts";
 
 test("what is an IP address is what node:net says, and what URL parsing can read", () => {
   const octets = fc.array(fc.integer({ min: 0, max: 300 }), { minLength: 3, maxLength: 5 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { JobOptions, SubmitJob, TargetUrl } from "#shared/schema/job.ts";
+import { JobOptions, SubmitJob, TargetUrl } from "#shared/protocol/schema/job.ts";
 
 const fieldsOf = (input: unknown): string[] => {
   const result = JobOptions.safeParse(input);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { MAX_LINK_FRAME_BYTES } from "#shared/limits.ts";
-import { JobLogEntry } from "#shared/schema/job.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
+import { MAX_LINK_FRAME_BYTES } from "#shared/protocol/limits.ts";
+import { JobLogEntry } from "#shared/protocol/schema/job.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { clip, createStory } from "#worker/link/story.ts";
 
 function rig() {

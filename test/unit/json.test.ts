@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isNestedDeeper, MAX_NESTING, parseJson } from "#shared/json.ts";
+import { isNestedDeeper, MAX_NESTING, parseJson } from "#shared/kit/json.ts";
 
 const nested = (levels: number, inner = "") => "[".repeat(levels) + inner + "]".repeat(levels);
 const objects = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;

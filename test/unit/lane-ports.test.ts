@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { createServer, type Server } from "node:net";
-import { pickLanePorts } from "#hub/lane-ports.ts";
-import { CDP_PORT_BASE } from "#shared/limits.ts";
+import { pickLanePorts } from "#hub/program/lane-ports.ts";
+import { CDP_PORT_BASE } from "#shared/protocol/limits.ts";
 
 let taken: Server[] = [];
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { createFakeBrowser, createFakeDisplay } from "#test/support/fake-browser.ts";
-import { newWatchMemory, type Watched, watchOnce } from "#worker/lanes/watch.ts";
+import { createFakeBrowser, createFakeDisplay } from "#test/support/fakes/fake-browser.ts";
+import { newWatchMemory, type Watched, watchOnce } from "#worker/browser/lanes/watch.ts";
 
 const LIMITS = { soft_bytes: 1e12, hard_bytes: 2e12 };
 const GREET_PASSES = 6;

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "bun:test";
-import { silentLog } from "#shared/log.ts";
-import type { Lane as LaneRecord, LaneState } from "#shared/schema/worker.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import type { Lane as LaneRecord, LaneState } from "#shared/protocol/schema/worker.ts";
 import {
   createFakeBrowser,
   createFakeDisplay,
   type FakeBrowser,
   type FakeDisplay,
-} from "#test/support/fake-browser.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { objectsHeld } from "#test/support/heap.ts";
-import { Lane, type LaneHold, retryDelay } from "#worker/lanes/lane.ts";
+} from "#test/support/fakes/fake-browser.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { objectsHeld } from "#test/support/models/heap.ts";
+import { Lane, type LaneHold, retryDelay } from "#worker/browser/lanes/lane.ts";
 
 const OCCUPANT = { job_id: "job1", session_id: "sess1" };
 

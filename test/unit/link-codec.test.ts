@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { decoderOf } from "#shared/link/codec.ts";
-import { HubToWorker, RunExtras, WorkerToHub } from "#shared/link/messages.ts";
+import { decoderOf } from "#shared/protocol/link/codec.ts";
+import { HubToWorker, RunExtras, WorkerToHub } from "#shared/protocol/link/messages.ts";
 
 describe("link frames (fleet spec §6.2)", () => {
   const decode = decoderOf<HubToWorker>(HubToWorker);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { createLog, type LogLevel, silentLog, withSink } from "#shared/log.ts";
-import { createLogMask } from "#shared/log-mask.ts";
-import { BatchRefused, createLogShipper, type LogBatch } from "#shared/log-shipper.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
+import { createLog, type LogLevel, silentLog, withSink } from "#shared/kit/log.ts";
+import { createLogMask } from "#shared/kit/log-mask.ts";
+import { BatchRefused, createLogShipper, type LogBatch } from "#shared/kit/log-shipper.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 
 const times = (n: number) => Array.from({ length: n }, (_, i) => i);
 

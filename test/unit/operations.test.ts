@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadHubConfig } from "#hub/config.ts";
-import { postJson } from "#hub/control/operations/post-json.ts";
-import { runCommand } from "#hub/control/operations/run-command.ts";
-import { createThrottle, type Throttle } from "#hub/control/operations/throttle.ts";
-import { createMemoryKv } from "#hub/stores/kv-memory.ts";
-import { createEnds } from "#shared/ends.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
+import { postJson } from "#hub/pipeline/operations/post-json.ts";
+import { runCommand } from "#hub/pipeline/operations/run-command.ts";
+import { createThrottle, type Throttle } from "#hub/platform/access/throttle.ts";
+import { loadHubConfig } from "#hub/platform/config.ts";
+import { createMemoryKv } from "#hub/platform/stores/kv-memory.ts";
+import { createEnds } from "#shared/kit/ends.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { createCapture, KEEP_BYTES } from "#worker/pipeline/capture.ts";
+import { createCapture, KEEP_BYTES } from "#worker/tasks/capture.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const mark = (nonce: string) => bytes(`\x1e${nonce}\n`);

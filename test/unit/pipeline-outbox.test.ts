@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { createOutbox } from "#worker/pipeline/outbox.ts";
+import { createOutbox } from "#worker/tasks/outbox.ts";
 
 const report = (task_id: number) => ({ task_id, epoch: 1, stdout: "", stderr: "" });
 const ids = (items: { task_id: number }[]) => items.map(({ task_id }) => task_id);

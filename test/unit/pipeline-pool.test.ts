@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { silentLog } from "#shared/log.ts";
-import type { WorkloadSettings } from "#shared/schema/pull.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { createExecutorPool } from "#worker/pipeline/executor-pool.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import type { WorkloadSettings } from "#shared/protocol/schema/pull.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { createExecutorPool } from "#worker/tasks/executor-pool.ts";
 
 const settings = (slug: string, revision = "1") => ({ slug, revision }) as WorkloadSettings;
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { plainBatch, plainExchange } from "#shared/schema/plain.ts";
-import { Exchange } from "#shared/schema/pull.ts";
-import { TaskBatch } from "#shared/schema/queue.ts";
+import { plainBatch, plainExchange } from "#shared/protocol/schema/plain.ts";
+import { Exchange } from "#shared/protocol/schema/pull.ts";
+import { TaskBatch } from "#shared/protocol/schema/queue.ts";
 
 /** Values that a field may be given by mistake, and some it may have. */
 const ODD = [

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { pluginOf, withPlugin } from "#hub/control/plugins/of-workload.ts";
-import type { Plugins } from "#hub/control/plugins/registry.ts";
-import type { PluginFolder } from "#hub/control/plugins/scan.ts";
-import { PluginManifest } from "#shared/schema/plugin.ts";
-import type { ExecutorConfig, ExecutorType } from "#shared/schema/workload.ts";
+import { pluginOf, withPlugin } from "#hub/pipeline/plugins/of-workload.ts";
+import type { Plugins } from "#hub/pipeline/plugins/registry.ts";
+import type { PluginFolder } from "#hub/pipeline/plugins/scan.ts";
+import { PluginManifest } from "#shared/protocol/schema/plugin.ts";
+import type { ExecutorConfig, ExecutorType } from "#shared/protocol/schema/workload.ts";
 
 const folder = (slug: string, executor: unknown, errors: string[] = []): PluginFolder => ({
   ...{ slug, path: `/srv/plugins/${slug}`, files: new Map(), errors },

@@ -2,10 +2,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:te
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { silentLog } from "#shared/log.ts";
-import { createFakeClock, type FakeClock } from "#test/support/fake-clock.ts";
-import { type ProfileHub, startProfileHub } from "#test/support/profile-hub.ts";
-import { openProfileCache } from "#worker/profile/cache.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
+import { type ProfileHub, startProfileHub } from "#test/support/rigs/profile-hub.ts";
+import { openProfileCache } from "#worker/browser/profile/cache.ts";
 
 const signal = new AbortController().signal;
 let hub: ProfileHub;

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { cookieSchemes, whyUnusable } from "#worker/profile/cookie-db.ts";
-import { readCookieFile } from "#worker/profile/cookies.ts";
-import { normaliseProfile } from "#worker/profile/normalise.ts";
+import { cookieSchemes, whyUnusable } from "#worker/browser/profile/cookie-db.ts";
+import { readCookieFile } from "#worker/browser/profile/cookies.ts";
+import { normaliseProfile } from "#worker/browser/profile/normalise.ts";
 
 let dir: string;
 beforeEach(() => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { watchPulse } from "#worker/fetch/pulse.ts";
-import { STALL_MS } from "#worker/record/activity.ts";
-import type { Tracked } from "#worker/record/targets.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { watchPulse } from "#worker/browser/fetch/pulse.ts";
+import { STALL_MS } from "#worker/browser/record/activity.ts";
+import type { Tracked } from "#worker/browser/record/targets.ts";
 
 /** A target that answers while it is not busy. */
 function openTarget(type: string) {

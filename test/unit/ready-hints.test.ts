@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { createRateWindows } from "#hub/control/rate-windows.ts";
-import { createReadyHints, lookAgain } from "#hub/control/ready-hints.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
+import { createRateWindows } from "#hub/pipeline/queue/rate-windows.ts";
+import { createReadyHints, lookAgain } from "#hub/pipeline/queue/ready-hints.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 
 /** A claim that waits for workload 1 until it is woken. */
 function waiter(hints: ReturnType<typeof createReadyHints>) {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 
-const REAPER = join(import.meta.dir, "../support/subreaper.ts");
+const REAPER = join(import.meta.dir, "../support/rigs/subreaper.ts");
 
 test("zombies that fall to the worker as init of a container are collected, its own children are not", async () => {
   const child = Bun.spawn([process.execPath, REAPER], { stdout: "pipe", stderr: "inherit" });

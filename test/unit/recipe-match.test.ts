@@ -1,11 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { cookiesFor, hostAndParents } from "#hub/registries/host-cookies.ts";
-import { findRecipe, matchesPath } from "#hub/registries/recipe-match.ts";
-import { canonicalHost } from "#shared/host-name.ts";
-import { fillSecrets, missingSecret, secretNames, secretRefusal } from "#shared/recipe-secrets.ts";
-import { StoredCookie } from "#shared/schema/cookie.ts";
-import { Recipe } from "#shared/schema/recipe.ts";
+import { cookiesFor, hostAndParents } from "#hub/fleet/registries/host-cookies.ts";
+import { findRecipe, matchesPath } from "#hub/fleet/registries/recipe-match.ts";
+import { canonicalHost } from "#shared/kit/host-name.ts";
+import {
+  fillSecrets,
+  missingSecret,
+  secretNames,
+  secretRefusal,
+} from "#shared/protocol/recipe-secrets.ts";
+import { StoredCookie } from "#shared/protocol/schema/cookie.ts";
+import { Recipe } from "#shared/protocol/schema/recipe.ts";
 
 const recipes = (...patterns: string[]) => patterns.map((pattern) => Recipe.parse({ pattern }));
 const found = (patterns: string[], url: string) =>

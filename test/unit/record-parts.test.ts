@@ -3,21 +3,21 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { systemClock } from "#shared/clock.ts";
-import { isSafeName } from "#shared/names.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { seededBytes, sha256 } from "#test/support/site/bytes.ts";
-import { assetKind, createNamer, resolveMime } from "#worker/record/asset-names.ts";
-import { createCoverage } from "#worker/record/coverage.ts";
-import { type BodySource, createLedger } from "#worker/record/ledger.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { isSafeName } from "#shared/protocol/names.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { seededBytes, sha256 } from "#test/support/servers/site/bytes.ts";
+import { assetKind, createNamer, resolveMime } from "#worker/browser/record/asset-names.ts";
+import { createCoverage } from "#worker/browser/record/coverage.ts";
+import { type BodySource, createLedger } from "#worker/browser/record/ledger.ts";
 import {
   addRange,
   coveredBytes,
   isWhole,
   parseContentRange,
   withoutVolatileParams,
-} from "#worker/record/ranges.ts";
-import { createSpool, SpoolFullError } from "#worker/record/spool.ts";
+} from "#worker/browser/record/ranges.ts";
+import { createSpool, SpoolFullError } from "#worker/browser/record/spool.ts";
 
 let dir: string;
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import type { CdpSession } from "#worker/cdp/connection.ts";
-import { createRequestTable, type RequestEntry } from "#worker/record/requests.ts";
-import type { Tracked } from "#worker/record/targets.ts";
+import type { CdpSession } from "#worker/browser/cdp/connection.ts";
+import { createRequestTable, type RequestEntry } from "#worker/browser/record/requests.ts";
+import type { Tracked } from "#worker/browser/record/targets.ts";
 
 /** A page's session whose events the test tells. */
 function openPage() {

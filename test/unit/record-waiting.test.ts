@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { createActivity, STALL_MS } from "#worker/record/activity.ts";
-import { createReadQueue } from "#worker/record/read-queue.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { createActivity, STALL_MS } from "#worker/browser/record/activity.ts";
+import { createReadQueue } from "#worker/browser/record/read-queue.ts";
 
 describe("network silence (fleet spec §2.2, idle_seconds)", () => {
   const open = () => {

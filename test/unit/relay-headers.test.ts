@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
-import { endToEnd } from "#hub/cluster/relay-headers.ts";
+import { endToEnd } from "#hub/platform/cluster/relay-headers.ts";
 import {
   passedOnBy,
   RELAY_HEADER,
   RELAY_PROOF_HEADER,
   relayMark,
-} from "#hub/cluster/relay-mark.ts";
-import { loadHubConfig } from "#hub/config.ts";
+} from "#hub/platform/cluster/relay-mark.ts";
+import { loadHubConfig } from "#hub/platform/config.ts";
 
 const hub = (secret: string | null, hub_id = "hub-a") => ({
   hub_id,

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { loadConfig } from "#hub/variables/load.ts";
-import { createReloader } from "#hub/variables/reload.ts";
-import { liveConfig } from "#shared/live-config.ts";
-import { inEmptyDir } from "#test/support/program.ts";
+import { liveConfig } from "#hub/program/live-config.ts";
+import { loadConfig } from "#hub/program/variables/load.ts";
+import { createReloader } from "#hub/program/variables/reload.ts";
+import { inEmptyDir } from "#test/support/rigs/program.ts";
 
 test("a live configuration is read through, and copies are of their moment", () => {
   const live = liveConfig({ a: 1, b: { c: 2 } });

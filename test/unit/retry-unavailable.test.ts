@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { retryUnavailable } from "#hub/cli/retry-unavailable.ts";
-import { ConfigError, UnavailableError } from "#shared/env.ts";
-import { createLog } from "#shared/log.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
+import { retryUnavailable } from "#hub/program/cli/retry-unavailable.ts";
+import { ConfigError, UnavailableError } from "#shared/kit/env.ts";
+import { createLog } from "#shared/kit/log.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 
 const log = createLog("error", () => {});
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { createRfbFilter } from "#hub/viewer/rfb-filter.ts";
+import { createRfbFilter } from "#hub/fleet/viewer/rfb-filter.ts";
 
 const VERSION = Buffer.from("RFB 003.008\n");
 const HANDSHAKES = {

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { constants, deflateSync } from "node:zlib";
-import { jpegSize } from "#worker/bridge/jpeg-size.ts";
-import { createRfbInput } from "#worker/bridge/rfb-input.ts";
-import { keyOf } from "#worker/bridge/rfb-keys.ts";
-import { jpegRectangle, readCutText } from "#worker/bridge/rfb-wire.ts";
-import type { CdpSession } from "#worker/cdp/connection.ts";
+import { jpegSize } from "#worker/browser/bridge/jpeg-size.ts";
+import { createRfbInput } from "#worker/browser/bridge/rfb-input.ts";
+import { keyOf } from "#worker/browser/bridge/rfb-keys.ts";
+import { jpegRectangle, readCutText } from "#worker/browser/bridge/rfb-wire.ts";
+import type { CdpSession } from "#worker/browser/cdp/connection.ts";
 
 test.each([
   [0x61, { key: "a", code: "KeyA", vk: 65, text: "a" }],

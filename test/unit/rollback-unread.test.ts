@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { beyondEnvironment } from "#hub/commands/install/unread.ts";
+import { beyondEnvironment } from "#hub/program/commands/install/unread.ts";
 
 test("files of secrets, credentials and a configuration file are what an earlier version does not read", () => {
   const values = {

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { delegatedDir, GROUP_MEMORY, openRunGroups } from "#hub/runner/cgroup.ts";
-import { endOf } from "#hub/runner/end-of-run.ts";
+import { delegatedDir, GROUP_MEMORY, openRunGroups } from "#hub/fleet/runner/cgroup.ts";
+import { endOf } from "#hub/fleet/runner/end-of-run.ts";
 
 /** Where runs are bounded by the kernel, decided on directories as cgroup v2 shows them. */
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { EventEmitter } from "node:events";
-import { type Host, runService } from "#hub/cli/run-service.ts";
-import { silentLog } from "#shared/log.ts";
-import { nextBackoff } from "#shared/supervise-child.ts";
+import { type Host, runService } from "#hub/program/cli/run-service.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { nextBackoff } from "#shared/kit/supervise-child.ts";
 
 function fakeHost() {
   const events = new EventEmitter();

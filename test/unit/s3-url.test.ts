@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { createS3Calls } from "#hub/stores/s3-calls.ts";
-import { readS3Url } from "#hub/stores/s3-url.ts";
-import { blocksOf, escapeXml, textOf } from "#hub/stores/s3-xml.ts";
-import { systemClock } from "#shared/clock.ts";
+import { createS3Calls } from "#hub/platform/stores/s3-calls.ts";
+import { readS3Url } from "#hub/platform/stores/s3-url.ts";
+import { blocksOf, escapeXml, textOf } from "#hub/platform/stores/s3-xml.ts";
+import { systemClock } from "#shared/kit/clock.ts";
 
 const urlOf = async (url: string, key: string): Promise<string> => {
   const keys = { access_key_id: "KEY", secret_access_key: "secret" };

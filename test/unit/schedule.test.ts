@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { type Candidate, chooseWorker, isCandidate } from "#hub/fleet/schedule.ts";
+import { type Candidate, chooseWorker, isCandidate } from "#hub/fleet/links/schedule.ts";
 
 /** Fleet spec §8, scheduling rules 1 and 2. */
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type RunFilter, searchRuns } from "#hub/control/search-runs.ts";
+import { type RunFilter, searchRuns } from "#hub/pipeline/tasks/search-runs.ts";
 
 /** Finding runs among many without looking at all of them in one statement (pipeline spec §4.1). */
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { CALLS } from "#hub/runner/seccomp/calls.ts";
-import { isMachine, type Machine, seccompProgram } from "#hub/runner/seccomp/filter.ts";
+import { CALLS } from "#hub/fleet/runner/seccomp/calls.ts";
+import { isMachine, type Machine, seccompProgram } from "#hub/fleet/runner/seccomp/filter.ts";
 
 /** The program, run as the kernel runs it, for both machines: only one of them is there to try it on. */
 

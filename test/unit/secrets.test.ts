@@ -3,10 +3,10 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { addKey, makeKeyFile, readKeyFile } from "#hub/secrets/key-file.ts";
-import { followKeyFile, type Keyring } from "#hub/secrets/keyring.ts";
-import { openStream, sealStream, streamKeyId } from "#hub/secrets/streams.ts";
-import { openValue, sealValue } from "#hub/secrets/values.ts";
+import { addKey, makeKeyFile, readKeyFile } from "#hub/platform/secrets/key-file.ts";
+import { followKeyFile, type Keyring } from "#hub/platform/secrets/keyring.ts";
+import { openStream, sealStream, streamKeyId } from "#hub/platform/secrets/streams.ts";
+import { openValue, sealValue } from "#hub/platform/secrets/values.ts";
 
 const dirs: string[] = [];
 afterEach(() => {

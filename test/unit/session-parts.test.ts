@@ -2,15 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DeadlineError } from "#shared/clock.ts";
-import { MAX_INPUT_FILES_BYTES } from "#shared/limits.ts";
-import { scriptOf } from "#worker/actions/evaluate.ts";
-import { failureOf } from "#worker/actions/failure.ts";
-import { stopLateLoads } from "#worker/actions/loads.ts";
-import type { CdpSession } from "#worker/cdp/connection.ts";
-import { safeFileName, uniqueName } from "#worker/session/file-names.ts";
-import { createSessionFiles } from "#worker/session/files.ts";
-import { createNetworkLog } from "#worker/session/network-log.ts";
+import { DeadlineError } from "#shared/kit/clock.ts";
+import { MAX_INPUT_FILES_BYTES } from "#shared/protocol/limits.ts";
+import { scriptOf } from "#worker/browser/actions/evaluate.ts";
+import { failureOf } from "#worker/browser/actions/failure.ts";
+import { stopLateLoads } from "#worker/browser/actions/loads.ts";
+import type { CdpSession } from "#worker/browser/cdp/connection.ts";
+import { safeFileName, uniqueName } from "#worker/browser/session/file-names.ts";
+import { createSessionFiles } from "#worker/browser/session/files.ts";
+import { createNetworkLog } from "#worker/browser/session/network-log.ts";
 
 describe("evaluate (§4.2)", () => {
   const run = (code: string, arg?: unknown): Promise<unknown> =>

@@ -1,14 +1,14 @@
 import { expect, test } from "bun:test";
-import { systemClock } from "#shared/clock.ts";
-import { BROWSER_STARTING } from "#shared/link/messages.ts";
-import { silentLog } from "#shared/log.ts";
-import { createFakeBrowser } from "#test/support/fake-browser.ts";
-import { objectsHeld } from "#test/support/heap.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { BROWSER_STARTING } from "#shared/protocol/link/messages.ts";
+import { createFakeBrowser } from "#test/support/fakes/fake-browser.ts";
+import { objectsHeld } from "#test/support/models/heap.ts";
+import { answerCall, type CallDeps } from "#worker/browser/session/calls.ts";
+import type { SessionLink } from "#worker/browser/session/link.ts";
+import { Live } from "#worker/browser/session/live.ts";
+import { createSessions } from "#worker/browser/session/types.ts";
 import { createJudge } from "#worker/egress/judge.ts";
-import { answerCall, type CallDeps } from "#worker/session/calls.ts";
-import type { SessionLink } from "#worker/session/link.ts";
-import { Live } from "#worker/session/live.ts";
-import { createSessions } from "#worker/session/types.ts";
 
 /** A session as it is before its browser has come. */
 const newLive = () =>

@@ -4,15 +4,23 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { z } from "zod";
-import { DeadlineError, withDeadline } from "#shared/clock.ts";
-import { ConfigError, flag, integer, list, optionalText, parseEnv, seconds } from "#shared/env.ts";
-import { newJobId, newSessionId, workerIdFromAddress } from "#shared/ids.ts";
-import { createLog, silentLog } from "#shared/log.ts";
-import { startLoop } from "#shared/loop.ts";
-import { withScheme } from "#shared/missing-scheme.ts";
-import { humanSize, isSafeName } from "#shared/names.ts";
-import { createScope } from "#shared/scope.ts";
-import { hashSources } from "#shared/version.ts";
+import { DeadlineError, withDeadline } from "#shared/kit/clock.ts";
+import {
+  ConfigError,
+  flag,
+  integer,
+  list,
+  optionalText,
+  parseEnv,
+  seconds,
+} from "#shared/kit/env.ts";
+import { createLog, silentLog } from "#shared/kit/log.ts";
+import { startLoop } from "#shared/kit/loop.ts";
+import { createScope } from "#shared/kit/scope.ts";
+import { newJobId, newSessionId, workerIdFromAddress } from "#shared/protocol/ids.ts";
+import { withScheme } from "#shared/protocol/missing-scheme.ts";
+import { humanSize, isSafeName } from "#shared/protocol/names.ts";
+import { hashSources } from "#shared/protocol/version.ts";
 
 describe("environment variables", () => {
   const Env = z.object({

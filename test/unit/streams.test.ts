@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import type { BodySink } from "#worker/cdp/body-decoder.ts";
-import { CdpError, type CdpSession } from "#worker/cdp/connection.ts";
-import type { PartialFile, PartStore } from "#worker/record/parts.ts";
-import type { RequestEntry } from "#worker/record/requests.ts";
-import { createStreams } from "#worker/record/streams.ts";
+import type { BodySink } from "#worker/browser/cdp/body-decoder.ts";
+import { CdpError, type CdpSession } from "#worker/browser/cdp/connection.ts";
+import type { PartialFile, PartStore } from "#worker/browser/record/parts.ts";
+import type { RequestEntry } from "#worker/browser/record/requests.ts";
+import { createStreams } from "#worker/browser/record/streams.ts";
 
 /** A session whose events the test tells, and whose answer it gives. */
 function openSession() {

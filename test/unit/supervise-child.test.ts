@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { until } from "#test/support/fleet-process.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
 
-const PARENT = join(import.meta.dir, "../support/supervising-parent.ts");
+const PARENT = join(import.meta.dir, "../support/rigs/supervising-parent.ts");
 
 interface Line {
   message: string;

@@ -1,6 +1,11 @@
 import { expect, test } from "bun:test";
-import { decide, type Facts, LASTED_MS, RESTART_AGAIN_MS } from "#hub/control/supervisor/decide.ts";
-import type { SupervisedRow } from "#hub/db/types.ts";
+import {
+  decide,
+  type Facts,
+  LASTED_MS,
+  RESTART_AGAIN_MS,
+} from "#hub/pipeline/supervisor/decide.ts";
+import type { SupervisedRow } from "#hub/platform/db/types.ts";
 
 const NOW = 10_000_000;
 const ROW: SupervisedRow = {

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { createTokens, type Tokens } from "#hub/control/operations/tokens.ts";
-import type { AccessRepo } from "#hub/db/access-types.ts";
-import type { AccessTokenRow } from "#hub/db/types.ts";
-import { silentLog } from "#shared/log.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
+import { createTokens, type Tokens } from "#hub/platform/access/tokens.ts";
+import type { AccessRepo } from "#hub/platform/db/access-types.ts";
+import type { AccessTokenRow } from "#hub/platform/db/types.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 
 /** What a token costs, and how soon another hub knows that it was revoked. */
 

@@ -2,10 +2,10 @@ import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openStream, placeOf } from "#shared/byte-stream.ts";
+import { openStream, placeOf } from "#hub/platform/http/byte-stream.ts";
 import { createClient } from "#shared/client/index.ts";
-import { fetchHub, tlsTrouble, trustAuthority } from "#shared/trust.ts";
-import { newAuthority, type PemFiles } from "#test/support/certificates.ts";
+import { fetchHub, tlsTrouble, trustAuthority } from "#shared/protocol/trust.ts";
+import { newAuthority, type PemFiles } from "#test/support/servers/certificates.ts";
 
 /** Connections to a hub whose certificate an authority of one's own has signed. */
 

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { openShared } from "#hub/stores/open-shared.ts";
-import { systemClock } from "#shared/clock.ts";
-import { ConfigError, UnavailableError } from "#shared/env.ts";
-import { silentLog } from "#shared/log.ts";
-import { freePort } from "#test/support/ports.ts";
+import { openShared } from "#hub/platform/stores/open-shared.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { ConfigError, UnavailableError } from "#shared/kit/env.ts";
+import { silentLog } from "#shared/kit/log.ts";
+import { freePort } from "#test/support/servers/ports.ts";
 
 const open = (url: string) =>
   openShared(url, { clock: systemClock, log: silentLog }).then(

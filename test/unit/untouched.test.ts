@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import type { RequestEntry } from "#worker/record/requests.ts";
-import { isUntouched, mayStayAway } from "#worker/record/untouched.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import type { RequestEntry } from "#worker/browser/record/requests.ts";
+import { isUntouched, mayStayAway } from "#worker/browser/record/untouched.ts";
 
 const MB = 2 ** 20;
 

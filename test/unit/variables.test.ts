@@ -1,15 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { HubEnv, loadHubConfig } from "#hub/config.ts";
-import { describeVariables } from "#hub/variables/describe.ts";
-import { KNOWN, SECRETS } from "#hub/variables/known.ts";
-import { gatherConfig, loadConfig } from "#hub/variables/load.ts";
-import { unknownNames } from "#hub/variables/unknown.ts";
-import { nearestWord } from "#shared/edit-distance.ts";
-import { ConfigError, type EnvSource, parseEnv } from "#shared/env.ts";
-import { inEmptyDir } from "#test/support/program.ts";
-import { WorkerEnv } from "#worker/config.ts";
+import { HubEnv, loadHubConfig } from "#hub/platform/config.ts";
+import { describeVariables } from "#hub/program/variables/describe.ts";
+import { nearestWord } from "#hub/program/variables/edit-distance.ts";
+import { KNOWN, SECRETS } from "#hub/program/variables/known.ts";
+import { gatherConfig, loadConfig } from "#hub/program/variables/load.ts";
+import { unknownNames } from "#hub/program/variables/unknown.ts";
+import { ConfigError, type EnvSource, parseEnv } from "#shared/kit/env.ts";
+import { inEmptyDir } from "#test/support/rigs/program.ts";
+import { WorkerEnv } from "#worker/program/config.ts";
 
 const refusal = (work: () => unknown): string => {
   try {

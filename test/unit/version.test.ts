@@ -2,11 +2,11 @@ import { expect, test } from "bun:test";
 import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { hashSources, isSource, SOURCE_ROOT } from "#shared/version.ts";
+import { hashSources, isSource, SOURCE_ROOT } from "#shared/protocol/version.ts";
 
-/** What shared/version.ts, standing in `root`, gives for its node. */
+/** What shared/protocol/version.ts, standing in `root`, gives for its node. */
 async function versionAt(root: string, fallback: string): Promise<string> {
-  const file = join(root, "shared/version.ts");
+  const file = join(root, "shared/protocol/version.ts");
   const script = `console.log((await import(${JSON.stringify(file)})).nodeVersion(${fallback}))`;
   const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe" });
   return (await new Response(child.stdout).text()).trim();
@@ -16,7 +16,10 @@ test("§9.2 the hash comes first, then VERSION, then the variable, then dev", as
   const root = await mkdtemp(join(tmpdir(), "flotilla-version-"));
   try {
     await mkdir(join(root, "shared"));
-    await cp(join(SOURCE_ROOT, "shared/version.ts"), join(root, "shared/version.ts"));
+    await cp(
+      join(SOURCE_ROOT, "shared/protocol/version.ts"),
+      join(root, "shared/protocol/version.ts"),
+    );
     expect(await versionAt(root, "undefined")).toBe("dev");
     expect(await versionAt(root, '"of-the-variable"')).toBe("of-the-variable");
     await writeFile(join(root, "VERSION"), "of-the-file\n");

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
-import { createJudge } from "#worker/egress/judge.ts";
-import type { TraceEntry } from "#worker/record/trace.ts";
-import { findCandidates } from "#worker/video/candidates.ts";
+import type { TraceEntry } from "#worker/browser/record/trace.ts";
+import { findCandidates } from "#worker/browser/video/candidates.ts";
 import {
   type BrowserCookie,
   cookieHeader,
   cookiesForFfmpeg,
   cookiesText,
-} from "#worker/video/cookies.ts";
-import { isoSeconds, parseDash } from "#worker/video/dash.ts";
-import { openVideoGate, type VideoGate } from "#worker/video/gate.ts";
-import { parseHls } from "#worker/video/hls.ts";
-import { identityOf } from "#worker/video/inspect.ts";
-import { request } from "#worker/video/request.ts";
+} from "#worker/browser/video/cookies.ts";
+import { isoSeconds, parseDash } from "#worker/browser/video/dash.ts";
+import { openVideoGate, type VideoGate } from "#worker/browser/video/gate.ts";
+import { parseHls } from "#worker/browser/video/hls.ts";
+import { identityOf } from "#worker/browser/video/inspect.ts";
+import { request } from "#worker/browser/video/request.ts";
+import { createJudge } from "#worker/egress/judge.ts";
 
 const entry = (url: string, mime: string, more: Partial<TraceEntry> = {}): TraceEntry =>
   ({

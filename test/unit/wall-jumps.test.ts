@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { createLog } from "#shared/log.ts";
-import { createWallJumps } from "#shared/wall-jumps.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
+import { createLog } from "#shared/kit/log.ts";
+import { createWallJumps } from "#shared/kit/wall-jumps.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 
 const HOUR_MS = 3_600_000;
 const rig = () => {

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { EgressOption } from "#shared/egress.ts";
-import { widerThan } from "#shared/egress-cover.ts";
-import { factsOf } from "#worker/fetch/way-out.ts";
-import type { LaneBrowser } from "#worker/lanes/types.ts";
+import { EgressOption } from "#shared/protocol/egress.ts";
+import { widerThan } from "#shared/protocol/egress-cover.ts";
+import { factsOf } from "#worker/browser/fetch/way-out.ts";
+import type { LaneBrowser } from "#worker/browser/lanes/types.ts";
 
 test("a connection keeps the address of its first answer", () => {
   let latest: string | null = "192.0.2.1";

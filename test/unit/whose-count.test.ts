@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { NOBODY } from "#hub/http/caller.ts";
-import { newApp } from "#hub/http/new-app.ts";
-import { whoseCount } from "#hub/http/require-admin.ts";
+import { NOBODY } from "#hub/platform/http/caller.ts";
+import { newApp } from "#hub/platform/http/new-app.ts";
+import { whoseCount } from "#hub/platform/http/require-admin.ts";
 
 /** Whose wrong answers slow down whose next ones. */
 

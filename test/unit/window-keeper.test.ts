@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { placeOn } from "#worker/lanes/window-keeper.ts";
+import { placeOn } from "#worker/browser/lanes/window-keeper.ts";
 
 const SCREEN = { width: 900, height: 612 };
 const at = (x: number, y: number, width: number, height: number) => ({ x, y, width, height });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { ConfigError } from "#shared/env.ts";
-import { workerIdFromAddress } from "#shared/ids.ts";
-import { firstLanAddress } from "#shared/lan-address.ts";
+import { ConfigError } from "#shared/kit/env.ts";
+import { firstLanAddress } from "#shared/kit/lan-address.ts";
+import { workerIdFromAddress } from "#shared/protocol/ids.ts";
 import { lanAddress } from "#worker/link/address.ts";
 import { reconnectDelay, refusalAdvice } from "#worker/link/backoff.ts";
 import { parseHubUrl } from "#worker/link/hub-url.ts";

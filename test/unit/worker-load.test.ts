@@ -3,12 +3,12 @@ import { spawn } from "node:child_process";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "#shared/clock.ts";
-import { createLog } from "#shared/log.ts";
-import { createFakeClock } from "#test/support/fake-clock.ts";
-import { createGpuSampler } from "#worker/gpu-sampler.ts";
-import { readGpus } from "#worker/gpus.ts";
-import { createProcessCpu, parseUsed, ticksOfTree } from "#worker/process-cpu.ts";
+import { systemClock } from "#shared/kit/clock.ts";
+import { createLog } from "#shared/kit/log.ts";
+import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
+import { createProcessCpu, parseUsed, ticksOfTree } from "#worker/link/process-cpu.ts";
+import { createGpuSampler } from "#worker/tasks/gpu-sampler.ts";
+import { readGpus } from "#worker/tasks/gpus.ts";
 
 const dirs: string[] = [];
 afterEach(() => {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { createFrameReader, encodeFrame, type Frame, OPCODE } from "#shared/ws-frames.ts";
-import { createFrameGaps } from "#worker/bridge/frame-gap.ts";
+import { createFrameReader, encodeFrame, type Frame, OPCODE } from "#shared/kit/ws-frames.ts";
+import { createFrameGaps } from "#worker/browser/bridge/frame-gap.ts";
 
 const payload = fc.oneof(
   fc.uint8Array({ maxLength: 300 }),

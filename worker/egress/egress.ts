@@ -1,8 +1,8 @@
-import type { Clock } from "#shared/clock.ts";
-import { type EgressMode, type EgressRule, parseEgressRule } from "#shared/egress.ts";
-import type { FleetPlace } from "#shared/link/messages.ts";
-import type { Log } from "#shared/log.ts";
-import type { ProxyOption } from "#shared/proxy.ts";
+import type { Clock } from "#shared/kit/clock.ts";
+import type { Log } from "#shared/kit/log.ts";
+import { type EgressMode, type EgressRule, parseEgressRule } from "#shared/protocol/egress.ts";
+import type { FleetPlace } from "#shared/protocol/link/messages.ts";
+import type { ProxyOption } from "#shared/protocol/proxy.ts";
 import { createFleetPlaces, type FleetPlaces } from "./fleet-places.ts";
 import { type Gate, openGate } from "./gate.ts";
 import { createJudge, type Judge, type Resolve } from "./judge.ts";

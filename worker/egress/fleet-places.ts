@@ -1,8 +1,8 @@
-import { classifyAddress, plainAddress } from "#shared/addresses.ts";
-import type { Clock } from "#shared/clock.ts";
-import { bareHost, knownAddresses } from "#shared/egress.ts";
-import type { FleetPlace } from "#shared/link/messages.ts";
-import type { Log } from "#shared/log.ts";
+import { classifyAddress, plainAddress } from "#shared/kit/addresses.ts";
+import type { Clock } from "#shared/kit/clock.ts";
+import type { Log } from "#shared/kit/log.ts";
+import { bareHost, knownAddresses } from "#shared/protocol/egress.ts";
+import type { FleetPlace } from "#shared/protocol/link/messages.ts";
 import { isOwn, type ProtectedPlaces, type Resolve } from "./judge.ts";
 
 /** Hubs, control planes and bridges: what no lane may open, whatever it is called. */

@@ -6,8 +6,8 @@ import {
   classifyAddress,
   isMetadataHost,
   plainAddress,
-} from "#shared/addresses.ts";
-import { withDeadline } from "#shared/clock.ts";
+} from "#shared/kit/addresses.ts";
+import { withDeadline } from "#shared/kit/clock.ts";
 import {
   bareHost,
   type EgressMode,
@@ -15,7 +15,7 @@ import {
   knownAddresses,
   matchesEgressRule,
   placeOfUrl,
-} from "#shared/egress.ts";
+} from "#shared/protocol/egress.ts";
 
 /** What lanes may connect to (architecture §7). */
 export interface JudgeSettings {

@@ -1,5 +1,5 @@
 import { dns } from "bun";
-import { type Clock, withDeadline } from "#shared/clock.ts";
+import { type Clock, withDeadline } from "#shared/kit/clock.ts";
 import type { Resolve } from "./judge.ts";
 
 /** As long as Chromium keeps what it is told without a time to live. */

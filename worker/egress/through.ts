@@ -1,8 +1,8 @@
-import { canonicalAddress, classifyAddress } from "#shared/addresses.ts";
-import { withDeadline } from "#shared/clock.ts";
-import { bareHost, knownAddresses } from "#shared/egress.ts";
-import { errorMessage } from "#shared/errors.ts";
-import { tlsTrouble } from "#shared/trust.ts";
+import { canonicalAddress, classifyAddress } from "#shared/kit/addresses.ts";
+import { withDeadline } from "#shared/kit/clock.ts";
+import { bareHost, knownAddresses } from "#shared/protocol/egress.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
+import { tlsTrouble } from "#shared/protocol/trust.ts";
 import { openSocket, openTlsSocket, Waiting } from "./connect.ts";
 import type { Judge, Resolve } from "./judge.ts";
 import { EgressError, type OpenSocket, type Reached, reach } from "./reach.ts";

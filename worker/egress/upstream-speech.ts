@@ -1,4 +1,4 @@
-import { ipFamily } from "#shared/ip-family.ts";
+import { ipFamily } from "#shared/kit/ip-family.ts";
 import { EgressError, type EgressFailure } from "./reach.ts";
 import type { Upstream } from "./upstream.ts";
 

@@ -1,12 +1,12 @@
-import { canonicalAddress } from "#shared/addresses.ts";
-import { bareHost, type EgressRule, matchesEgressRule } from "#shared/egress.ts";
+import { canonicalAddress } from "#shared/kit/addresses.ts";
+import { bareHost, type EgressRule, matchesEgressRule } from "#shared/protocol/egress.ts";
 import {
   bypassEntries,
   bypassRule,
   type ProxyOption,
   type ProxyScheme,
   readProxyUrl,
-} from "#shared/proxy.ts";
+} from "#shared/protocol/proxy.ts";
 
 /** A proxy that a gate goes out through. */
 export interface Upstream {

@@ -1,8 +1,8 @@
 import { createSocket } from "node:dgram";
 import { isIPv4 } from "node:net";
 import { networkInterfaces } from "node:os";
-import { withDeadline } from "#shared/clock.ts";
-import { firstLanAddress, type Interfaces } from "#shared/lan-address.ts";
+import { withDeadline } from "#shared/kit/clock.ts";
+import { firstLanAddress, type Interfaces } from "#shared/kit/lan-address.ts";
 import type { HubAddress } from "./hub-url.ts";
 
 const ROUTE_DEADLINE_MS = 3_000;

@@ -1,4 +1,5 @@
-import { errorMessage } from "#shared/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
 import type {
   HubAssignJob,
   HubCancelJob,
@@ -6,10 +7,9 @@ import type {
   HubResultAck,
   LaneHeld,
   RunEnd,
-} from "#shared/link/messages.ts";
-import type { Log } from "#shared/log.ts";
-import { JobOptions } from "#shared/schema/job.ts";
-import type { LaneHold, LanePool } from "../lanes/pool.ts";
+} from "#shared/protocol/link/messages.ts";
+import { JobOptions } from "#shared/protocol/schema/job.ts";
+import type { LaneHold, LanePool } from "#worker/browser/lanes/pool.ts";
 import type { LinkSession } from "./connection.ts";
 
 /** Why a run was stopped before its end. Travels as the reason of its signal. */

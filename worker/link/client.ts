@@ -1,5 +1,7 @@
-import type { Clock } from "#shared/clock.ts";
-import { errorMessage } from "#shared/errors.ts";
+import type { Clock } from "#shared/kit/clock.ts";
+import type { Log } from "#shared/kit/log.ts";
+import { type Loop, startLoop } from "#shared/kit/loop.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
 import {
   type HubRegistered,
   type HubToWorker,
@@ -9,9 +11,7 @@ import {
   type Registration,
   WORKER_STOPPING_REASON,
   type WorkerHeartbeat,
-} from "#shared/link/messages.ts";
-import type { Log } from "#shared/log.ts";
-import { type Loop, startLoop } from "#shared/loop.ts";
+} from "#shared/protocol/link/messages.ts";
 import { reconnectDelay, refusalAdvice, STABLE_MS } from "./backoff.ts";
 import { LinkConnection, type LinkEnd, type LinkSession } from "./connection.ts";
 import { StandingLink, type Transmit } from "./standing-link.ts";

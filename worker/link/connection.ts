@@ -1,15 +1,15 @@
-import type { Clock } from "#shared/clock.ts";
-import { MAX_LINK_FRAME_BYTES } from "#shared/limits.ts";
-import { decoderOf } from "#shared/link/codec.ts";
+import type { Clock } from "#shared/kit/clock.ts";
+import type { Log } from "#shared/kit/log.ts";
+import { MAX_LINK_FRAME_BYTES } from "#shared/protocol/limits.ts";
+import { decoderOf } from "#shared/protocol/link/codec.ts";
 import {
   type HubRegistered,
   HubToWorker,
   LINK_CLOSE,
   type Registration,
   type WorkerToHub,
-} from "#shared/link/messages.ts";
-import type { Log } from "#shared/log.ts";
-import { openHubSocket, tlsTrouble } from "#shared/trust.ts";
+} from "#shared/protocol/link/messages.ts";
+import { openHubSocket, tlsTrouble } from "#shared/protocol/trust.ts";
 import type { StandingLink, Transmit } from "./standing-link.ts";
 
 /** How long the hub may take to answer a close frame before the socket is dropped. */

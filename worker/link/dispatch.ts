@@ -1,6 +1,6 @@
-import type { HubToWorker } from "#shared/link/messages.ts";
-import type { Log } from "#shared/log.ts";
-import type { SessionDesk } from "../session/desk.ts";
+import type { Log } from "#shared/kit/log.ts";
+import type { HubToWorker } from "#shared/protocol/link/messages.ts";
+import type { SessionDesk } from "#worker/browser/session/desk.ts";
 import type { Assignments } from "./assignments.ts";
 import type { LinkSession } from "./connection.ts";
 

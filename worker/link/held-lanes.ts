@@ -1,5 +1,5 @@
-import type { LaneHeld } from "#shared/link/messages.ts";
-import type { Sessions } from "../session/types.ts";
+import type { LaneHeld } from "#shared/protocol/link/messages.ts";
+import type { Sessions } from "#worker/browser/session/types.ts";
 import type { Assignments } from "./assignments.ts";
 
 /** What runs here, for a hub that was started anew: jobs whose result is not confirmed, and sessions beside them. */

@@ -1,4 +1,4 @@
-import { ConfigError } from "#shared/env.ts";
+import { ConfigError } from "#shared/kit/env.ts";
 
 /** Where the hub is, as told by `HUB_URL`. */
 export interface HubAddress {

@@ -1,9 +1,9 @@
-import type { EgressReport } from "#shared/egress-cover.ts";
-import type { Registration, WorkerHeartbeat } from "#shared/link/messages.ts";
-import type { UpdateReport } from "#shared/schema/updates.ts";
-import type { Lane } from "#shared/schema/worker.ts";
-import type { HostLoadSampler } from "../host-load.ts";
-import type { LanePool } from "../lanes/pool.ts";
+import type { EgressReport } from "#shared/protocol/egress-cover.ts";
+import type { Registration, WorkerHeartbeat } from "#shared/protocol/link/messages.ts";
+import type { UpdateReport } from "#shared/protocol/schema/updates.ts";
+import type { Lane } from "#shared/protocol/schema/worker.ts";
+import type { LanePool } from "#worker/browser/lanes/pool.ts";
+import type { HostLoadSampler } from "./host-load.ts";
 
 export interface SelfReportDeps {
   worker_id: string;

@@ -1,5 +1,5 @@
-import type { HubRegistered, WorkerToHub } from "#shared/link/messages.ts";
-import { isCounted, Outbox } from "#shared/link/outbox.ts";
+import type { HubRegistered, WorkerToHub } from "#shared/protocol/link/messages.ts";
+import { isCounted, Outbox } from "#shared/protocol/link/outbox.ts";
 import type { LinkSession } from "./connection.ts";
 
 /** Gives a frame to a socket; false when that socket takes no more. */

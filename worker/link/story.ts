@@ -1,7 +1,7 @@
-import type { Clock } from "#shared/clock.ts";
-import { errorMessage } from "#shared/errors.ts";
-import type { JobLogEntry } from "#shared/schema/job.ts";
-import type { JobStory } from "../lanes/types.ts";
+import type { Clock } from "#shared/kit/clock.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
+import type { JobLogEntry } from "#shared/protocol/schema/job.ts";
+import type { JobStory } from "#worker/browser/lanes/types.ts";
 
 const BATCH_MS = 100;
 const BATCH_LINES = 200;

@@ -1,5 +1,5 @@
-import type { Log } from "#shared/log.ts";
-import { fetchHub } from "#shared/trust.ts";
+import type { Log } from "#shared/kit/log.ts";
+import { fetchHub } from "#shared/protocol/trust.ts";
 
 const PROBE_MS = 1_500;
 

@@ -3,9 +3,9 @@ import {
   MAX_BATCH_BODIES,
   MAX_BATCH_BYTES,
   MAX_BATCH_HEAD_BYTES,
-} from "#shared/asset-batch.ts";
-import type { AssetMeta } from "#shared/schema/asset.ts";
-import type { SpooledBody } from "../lanes/types.ts";
+} from "#shared/protocol/asset-batch.ts";
+import type { AssetMeta } from "#shared/protocol/schema/asset.ts";
+import type { SpooledBody } from "#worker/browser/lanes/types.ts";
 import { memoryBody, readSmallFile, SMALL } from "./body.ts";
 import { reasonOfOutage } from "./outage.ts";
 import type { Attempt, Upload } from "./put.ts";

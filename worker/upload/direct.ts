@@ -1,7 +1,7 @@
-import type { Clock } from "#shared/clock.ts";
-import type { AssetMeta } from "#shared/schema/asset.ts";
-import { DirectUpload } from "#shared/schema/direct-upload.ts";
-import type { SpooledBody } from "../lanes/types.ts";
+import type { Clock } from "#shared/kit/clock.ts";
+import type { AssetMeta } from "#shared/protocol/schema/asset.ts";
+import { DirectUpload } from "#shared/protocol/schema/direct-upload.ts";
+import type { SpooledBody } from "#worker/browser/lanes/types.ts";
 import { memoryBody, openBody } from "./body.ts";
 import {
   acceptChecksum,

@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import type { Clock } from "#shared/clock.ts";
-import { createHold } from "#shared/hold.ts";
-import type { AssetMeta, DocumentName } from "#shared/schema/asset.ts";
-import type { AssetSink, JobStory, SpooledBody } from "../lanes/types.ts";
+import type { Clock } from "#shared/kit/clock.ts";
+import { createHold } from "#shared/kit/hold.ts";
+import type { AssetMeta, DocumentName } from "#shared/protocol/schema/asset.ts";
+import type { AssetSink, JobStory, SpooledBody } from "#worker/browser/lanes/types.ts";
 import { batchLength, batchUpload, type SmallBody, smallBody } from "./batch.ts";
 import { moveSpooled, openBody, removeSpooled } from "./body.ts";
 import { type DirectWay, putDirect } from "./direct.ts";

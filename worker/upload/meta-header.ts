@@ -1,4 +1,4 @@
-import type { AssetMeta } from "#shared/schema/asset.ts";
+import type { AssetMeta } from "#shared/protocol/schema/asset.ts";
 
 /** Bun.serve refuses more than 16 KB of headers in all, nginx a line of more than 8 KB. */
 const MAX_CHARS = 7_000;

@@ -1,7 +1,7 @@
-import { retryWait } from "#shared/backoff.ts";
-import { type Clock, DeadlineError } from "#shared/clock.ts";
-import { errorMessage } from "#shared/errors.ts";
-import { fetchHub } from "#shared/trust.ts";
+import { retryWait } from "#shared/kit/backoff.ts";
+import { type Clock, DeadlineError } from "#shared/kit/clock.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
+import { fetchHub } from "#shared/protocol/trust.ts";
 import { SpoolError, type UploadBody } from "./body.ts";
 import { type Outage, reasonOfOutage } from "./outage.ts";
 

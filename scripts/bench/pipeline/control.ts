@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { superviseProcess, until } from "#test/support/fleet-process.ts";
-import { freePort } from "#test/support/ports.ts";
-import { startPostgres, type TestPostgres } from "#test/support/postgres.ts";
+import { superviseProcess, until } from "#test/support/rigs/fleet-process.ts";
+import { freePort } from "#test/support/servers/ports.ts";
+import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
 const MAIN = join(import.meta.dir, "../../../hub/main.ts");
 const PROFILE = process.env.BENCH_CPU_PROF;

@@ -1,6 +1,6 @@
-import { humanSize } from "#shared/names.ts";
-import { PULL_HEARTBEAT_MS } from "#shared/schema/pull.ts";
-import { rssOf } from "#test/support/fleet-process.ts";
+import { humanSize } from "#shared/protocol/names.ts";
+import { PULL_HEARTBEAT_MS } from "#shared/protocol/schema/pull.ts";
+import { rssOf } from "#test/support/rigs/fleet-process.ts";
 import type { Bench, Figure } from "../harness.ts";
 import { cpuSeconds } from "../process-cpu.ts";
 import { DIALECTS, openStores, SHOWN, startControl } from "./control.ts";

@@ -1,4 +1,4 @@
-import type { RateLimit } from "#shared/schema/workload.ts";
+import type { RateLimit } from "#shared/protocol/schema/workload.ts";
 import type { Bench, Figure } from "../harness.ts";
 import { statsOf } from "../harness.ts";
 import {

@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import { newToken } from "#shared/ids.ts";
-import type { Claimed, Exchanged } from "#shared/schema/pull.ts";
+import { newToken } from "#shared/protocol/ids.ts";
+import type { Claimed, Exchanged } from "#shared/protocol/schema/pull.ts";
 import type { ControlProcess } from "./control.ts";
 import { openWire, type Wire } from "./wire.ts";
 

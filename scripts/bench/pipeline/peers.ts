@@ -1,9 +1,9 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { withDeadline } from "#shared/clock.ts";
-import { until } from "#test/support/fleet-process.ts";
-import { freePort } from "#test/support/ports.ts";
+import { withDeadline } from "#shared/kit/clock.ts";
+import { until } from "#test/support/rigs/fleet-process.ts";
+import { freePort } from "#test/support/servers/ports.ts";
 import type { Stores } from "./control.ts";
 
 /** Queues that people use today, with a package.json of their own; installed at the first use, never by the product. */

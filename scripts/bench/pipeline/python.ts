@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { superviseProcess, until } from "#test/support/fleet-process.ts";
+import { superviseProcess, until } from "#test/support/rigs/fleet-process.ts";
 import type { Bench, Figure } from "../harness.ts";
 import {
   type ControlProcess,

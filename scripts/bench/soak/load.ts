@@ -2,9 +2,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient, type Job } from "flotilla";
 import { chromium } from "playwright-core";
-import { errorMessage } from "#shared/errors.ts";
-import type { FleetProcesses } from "#test/support/fleet-process.ts";
-import { freePort } from "#test/support/ports.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
+import type { FleetProcesses } from "#test/support/rigs/fleet-process.ts";
+import { freePort } from "#test/support/servers/ports.ts";
 import { connectRfb } from "../rfb-client.ts";
 
 /** What a soak does all the time: jobs of every kind, now and then a session, and tasks. */

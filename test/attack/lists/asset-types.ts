@@ -1,4 +1,4 @@
-import type { AttackList } from "#test/support/attempts.ts";
+import type { AttackList } from "#test/support/rigs/attempts.ts";
 
 const XHTML = "http://www.w3.org/1999/xhtml";
 const html = (script: string) => `<!doctype html><script>${script}</script>`;

@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import type { AttackList } from "#test/support/attempts.ts";
+import type { AttackList } from "#test/support/rigs/attempts.ts";
 
 /** What a browser says of a call that a page of another origin has it make. */
 export const FOREIGN_PAGES: readonly (readonly [string, Record<string, string>])[] = [

@@ -1,4 +1,4 @@
-import type { AttackList } from "#test/support/attempts.ts";
+import type { AttackList } from "#test/support/rigs/attempts.ts";
 
 /** Every domain of the protocol: what of it a client of a lane has. A domain that is not here has been looked at by nobody. */
 export const CDP_DOMAINS: Record<string, "all" | "judged" | "nothing"> = {

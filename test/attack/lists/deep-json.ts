@@ -1,4 +1,4 @@
-import type { AttackList } from "#test/support/attempts.ts";
+import type { AttackList } from "#test/support/rigs/attempts.ts";
 
 export const DEEP_FIELD = `"extra":${"[".repeat(100_000)}${"]".repeat(100_000)}`;
 export const BODIES = {

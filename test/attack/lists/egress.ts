@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import type { AttackList } from "#test/support/attempts.ts";
+import type { AttackList } from "#test/support/rigs/attempts.ts";
 import { MAIN_WAYS } from "./page-ways.ts";
 
 /** This machine, as a page may spell it; names of `.test` are a hostile DNS's. */

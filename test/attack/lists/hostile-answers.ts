@@ -1,4 +1,4 @@
-import type { AttackList } from "#test/support/attempts.ts";
+import type { AttackList } from "#test/support/rigs/attempts.ts";
 
 /** What a page may call itself; `SCRIPT` is what would run. */
 export const HOSTILE_TEXTS: Record<string, string> = {

@@ -1,4 +1,4 @@
-import type { AttackList } from "#test/support/attempts.ts";
+import type { AttackList } from "#test/support/rigs/attempts.ts";
 
 const JSON_TYPE = "application/json";
 const bytes = (...of: number[]) => new Uint8Array(of);

@@ -1,4 +1,4 @@
-import type { AttackList } from "#test/support/attempts.ts";
+import type { AttackList } from "#test/support/rigs/attempts.ts";
 
 /** What stands where a name, a key or a number is expected, as it goes over the wire. */
 export const HOSTILE_NAMES: Record<string, string> = {

@@ -1,4 +1,4 @@
-import type { AttackList } from "#test/support/attempts.ts";
+import type { AttackList } from "#test/support/rigs/attempts.ts";
 import { ASSET_TYPES } from "./asset-types.ts";
 import { HOSTS, ORIGINS } from "./callers.ts";
 import { CDP } from "./cdp.ts";

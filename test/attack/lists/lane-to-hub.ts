@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import type { AttackList } from "#test/support/attempts.ts";
+import type { AttackList } from "#test/support/rigs/attempts.ts";
 import { PAGE_WAYS } from "./page-ways.ts";
 
 /** This machine, as somebody may spell it who wants to reach it past a list of spellings. */

@@ -1,4 +1,4 @@
-import type { AttackList } from "#test/support/attempts.ts";
+import type { AttackList } from "#test/support/rigs/attempts.ts";
 
 /** Bytes that two readers of HTTP may take for different requests, or that none should take for one. */
 export interface Smuggled {

@@ -1,4 +1,4 @@
-import type { AttackList } from "#test/support/attempts.ts";
+import type { AttackList } from "#test/support/rigs/attempts.ts";
 
 /** What a script asks of the kernel by raw system calls. */
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { Check } from "#hub/commands/doctor/check.ts";
-import type { VariableLine } from "#hub/variables/describe.ts";
+import type { Check } from "#hub/program/commands/doctor/check.ts";
+import type { VariableLine } from "#hub/program/variables/describe.ts";
 import {
   FLOTILLA,
   machinesDown,
@@ -9,7 +9,7 @@ import {
   runIn,
   SLOW_MS,
   tryIn,
-} from "#test/support/lan-machines.ts";
+} from "#test/support/servers/lan-machines.ts";
 import { ROOT } from "../../../scripts/build.ts";
 
 /** Secrets that systemd hands to the units (`LoadCredential=`), in a machine with systemd. */

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Check } from "#hub/commands/doctor/check.ts";
-import { FLOTILLA, machinesDown, machinesUp, SLOW_MS, tryIn } from "#test/support/lan-machines.ts";
+import type { Check } from "#hub/program/commands/doctor/check.ts";
+import {
+  FLOTILLA,
+  machinesDown,
+  machinesUp,
+  SLOW_MS,
+  tryIn,
+} from "#test/support/servers/lan-machines.ts";
 
 /** The doctor of installed units, in a machine of its own with systemd. Needs root. */
 

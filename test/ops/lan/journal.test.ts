@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { FLOTILLA, machinesDown, machinesUp, runIn, SLOW_MS } from "#test/support/lan-machines.ts";
+import {
+  FLOTILLA,
+  machinesDown,
+  machinesUp,
+  runIn,
+  SLOW_MS,
+} from "#test/support/servers/lan-machines.ts";
 
 /** The program below a real systemd and its journal, in a machine of scripts/lan. */
 

@@ -9,7 +9,7 @@ import {
   SHARED,
   SLOW_MS,
   tryIn,
-} from "#test/support/lan-machines.ts";
+} from "#test/support/servers/lan-machines.ts";
 import { ROOT } from "../../../scripts/build.ts";
 
 /**

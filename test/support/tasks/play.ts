@@ -1,4 +1,4 @@
-import type { LlmTurn } from "../llm-turns.ts";
+import type { LlmTurn } from "../servers/llm-turns.ts";
 import { referenceOf, TASKS } from "./list.ts";
 import type { Task } from "./types.ts";
 

@@ -1,5 +1,5 @@
 import { Select, Switch } from "@mantine/core";
-import type { Convention } from "#shared/schema/convention.ts";
+import type { Convention } from "#shared/protocol/schema/convention.ts";
 import { useFilters } from "../lib/filters.ts";
 import { call, seg } from "../lib/http.ts";
 import { useChange } from "../lib/query.ts";

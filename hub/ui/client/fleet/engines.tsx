@@ -1,5 +1,5 @@
 import { Badge, Button, Group } from "@mantine/core";
-import type { Engine } from "#shared/schema/engine.ts";
+import type { Engine } from "#shared/protocol/schema/engine.ts";
 import { call, seg } from "../lib/http.ts";
 import { useChange } from "../lib/query.ts";
 import { durationText } from "../lib/units.ts";

@@ -1,6 +1,6 @@
 import { Badge, Tabs } from "@mantine/core";
 import { useLocation } from "wouter";
-import type { Host } from "#shared/schema/host.ts";
+import type { Host } from "#shared/protocol/schema/host.ts";
 import { useFilters } from "../lib/filters.ts";
 import { ApiError, call, seg } from "../lib/http.ts";
 import { useChange, useGet } from "../lib/query.ts";

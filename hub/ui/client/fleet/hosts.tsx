@@ -1,7 +1,7 @@
 import { Button, Group, Text, TextInput } from "@mantine/core";
 import { IconPlus, IconSearch } from "@tabler/icons-react";
 import { useState } from "react";
-import type { Host } from "#shared/schema/host.ts";
+import type { Host } from "#shared/protocol/schema/host.ts";
 import { useFilters } from "../lib/filters.ts";
 import { call, seg } from "../lib/http.ts";
 import { useChange, useGet } from "../lib/query.ts";

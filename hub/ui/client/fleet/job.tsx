@@ -1,6 +1,6 @@
 import { Tabs } from "@mantine/core";
 import { type ComponentType, lazy, Suspense } from "react";
-import type { Job } from "#shared/schema/job.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
 import { useFilters } from "../lib/filters.ts";
 import { ApiError, seg } from "../lib/http.ts";
 import { useGet } from "../lib/query.ts";

@@ -3,7 +3,7 @@ import { IconSend } from "@tabler/icons-react";
 import { useState } from "react";
 import { Link } from "wouter";
 import type { z } from "zod";
-import type { JobList } from "#shared/schema/job.ts";
+import type { JobList } from "#shared/protocol/schema/job.ts";
 import { useFilters } from "../lib/filters.ts";
 import { seg } from "../lib/http.ts";
 import { useGet } from "../lib/query.ts";

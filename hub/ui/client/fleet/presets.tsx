@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import type { z } from "zod";
-import type { PresetList } from "#shared/schema/preset.ts";
+import type { PresetList } from "#shared/protocol/schema/preset.ts";
 import { useFilters } from "../lib/filters.ts";
 import { useGet } from "../lib/query.ts";
 import { PageHead } from "../parts/page-head.tsx";

@@ -1,6 +1,6 @@
 import { Badge, Button, Group, Paper, SimpleGrid, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
-import type { Profile } from "#shared/schema/profile.ts";
+import type { Profile } from "#shared/protocol/schema/profile.ts";
 import { call, seg } from "../lib/http.ts";
 import { useChange, useGet } from "../lib/query.ts";
 import { bytesText, countText } from "../lib/units.ts";

@@ -1,6 +1,6 @@
 import { Anchor, Badge, Box, Group, SimpleGrid, Stack, Text } from "@mantine/core";
 import { Link, useLocation } from "wouter";
-import type { Session } from "#shared/schema/session.ts";
+import type { Session } from "#shared/protocol/schema/session.ts";
 import { seg } from "../lib/http.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loadable } from "../parts/states.tsx";

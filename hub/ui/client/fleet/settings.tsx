@@ -1,6 +1,6 @@
 import { Badge, Button, Code, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { type FormEvent, useState } from "react";
-import type { FleetSettings } from "#shared/schema/fleet-settings.ts";
+import type { FleetSettings } from "#shared/protocol/schema/fleet-settings.ts";
 import { call } from "../lib/http.ts";
 import { useChange, useGet } from "../lib/query.ts";
 import { bytesText } from "../lib/units.ts";

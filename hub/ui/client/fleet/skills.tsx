@@ -1,5 +1,5 @@
 import { Badge, Button, Group, TextInput } from "@mantine/core";
-import type { Skill } from "#shared/schema/skill.ts";
+import type { Skill } from "#shared/protocol/schema/skill.ts";
 import { useFilters } from "../lib/filters.ts";
 import { useChange } from "../lib/query.ts";
 import type { Column } from "../parts/data-table.tsx";

@@ -1,8 +1,8 @@
 import { Anchor } from "@mantine/core";
 import { Link } from "wouter";
 import type { z } from "zod";
-import type { Job } from "#shared/schema/job.ts";
-import type { PresetList } from "#shared/schema/preset.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
+import type { PresetList } from "#shared/protocol/schema/preset.ts";
 import { useParams } from "../lib/filters.ts";
 import { seg } from "../lib/http.ts";
 import { useGet } from "../lib/query.ts";

@@ -1,6 +1,6 @@
 import { Anchor, Badge, Drawer, Group, Select, TextInput } from "@mantine/core";
 import { Link } from "wouter";
-import type { Worker } from "#shared/schema/worker.ts";
+import type { Worker } from "#shared/protocol/schema/worker.ts";
 import { useFilters } from "../lib/filters.ts";
 import { withQuery } from "../lib/http.ts";
 import { info } from "../lib/info.ts";

@@ -74,7 +74,7 @@ async function bodyOf(response: Response): Promise<unknown> {
   }
 }
 
-/** The gate says which role is missing (hub/http/admit.ts). */
+/** The gate says which role is missing (hub/platform/http/admit.ts). */
 const NEEDS_ADMIN = /^this needs a token of the role admin/;
 
 function loginWanted(response: Response, error: ApiError): LoginKind | null {

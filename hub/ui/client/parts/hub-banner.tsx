@@ -1,7 +1,7 @@
 import { Alert, Anchor, Box, Stack, Text } from "@mantine/core";
 import { useSyncExternalStore } from "react";
 import { Link } from "wouter";
-import type { Degraded, Health, Stopping } from "#shared/schema/health.ts";
+import type { Degraded, Health, Stopping } from "#shared/protocol/schema/health.ts";
 import { info } from "../lib/info.ts";
 import { loginStore, whoAmI } from "../lib/logins.ts";
 import { useGet } from "../lib/query.ts";

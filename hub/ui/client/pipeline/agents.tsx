@@ -1,5 +1,5 @@
 import { Group, Select, SimpleGrid, Stack, Text, TextInput, Title } from "@mantine/core";
-import type { Agent, Instance } from "#shared/schema/agent.ts";
+import type { Agent, Instance } from "#shared/protocol/schema/agent.ts";
 import { useFilters } from "../lib/filters.ts";
 import { useGet } from "../lib/query.ts";
 import { PageHead } from "../parts/page-head.tsx";

@@ -1,6 +1,6 @@
 import { Alert, Button, Select, TextInput } from "@mantine/core";
 import { useState } from "react";
-import type { AuditEntry, AuditPage } from "#shared/schema/audit.ts";
+import type { AuditEntry, AuditPage } from "#shared/protocol/schema/audit.ts";
 import { useFilters } from "../lib/filters.ts";
 import { useGet } from "../lib/query.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";

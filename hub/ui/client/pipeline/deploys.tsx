@@ -2,7 +2,7 @@ import { Button, Stack } from "@mantine/core";
 import { IconRocket } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
-import type { Deploy } from "#shared/schema/operations.ts";
+import type { Deploy } from "#shared/protocol/schema/operations.ts";
 import { useFilters } from "../lib/filters.ts";
 import { call } from "../lib/http.ts";
 import { isAdmin, loginStore } from "../lib/logins.ts";

@@ -1,6 +1,11 @@
 import { Button, Group, SegmentedControl, Text, TextInput } from "@mantine/core";
 import { useCallback, useMemo, useState } from "react";
-import type { FlowLayout, FlowNode, FlowRates, FlowSnapshot } from "#shared/schema/flow.ts";
+import type {
+  FlowLayout,
+  FlowNode,
+  FlowRates,
+  FlowSnapshot,
+} from "#shared/protocol/schema/flow.ts";
 import { useFilters } from "../lib/filters.ts";
 import { call } from "../lib/http.ts";
 import { useNow } from "../lib/now.ts";

@@ -1,6 +1,6 @@
 import { Group, SegmentedControl, Stack, Text, Title } from "@mantine/core";
-import type { GpuMetrics, WorkersCpu } from "#shared/schema/flow.ts";
-import type { PullWorker } from "#shared/schema/pull.ts";
+import type { GpuMetrics, WorkersCpu } from "#shared/protocol/schema/flow.ts";
+import type { PullWorker } from "#shared/protocol/schema/pull.ts";
 import { useFilters } from "../lib/filters.ts";
 import { useGet } from "../lib/query.ts";
 import { wholePercentText } from "../lib/units.ts";

@@ -1,7 +1,7 @@
 import { Anchor, Badge, Button, Group, Stack, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
-import type { DashboardOverview, FlowRates, RunsSummary } from "#shared/schema/flow.ts";
+import type { DashboardOverview, FlowRates, RunsSummary } from "#shared/protocol/schema/flow.ts";
 import { seg } from "../lib/http.ts";
 import { useGet } from "../lib/query.ts";
 import { PageHead } from "../parts/page-head.tsx";

@@ -1,5 +1,5 @@
 import { Alert, Badge, Box, Button, Code, Group, Stack, Tabs, Text } from "@mantine/core";
-import type { Plugin } from "#shared/schema/plugin.ts";
+import type { Plugin } from "#shared/protocol/schema/plugin.ts";
 import { useFilters } from "../lib/filters.ts";
 import { seg } from "../lib/http.ts";
 import { useGet } from "../lib/query.ts";
@@ -10,7 +10,7 @@ import { Blobs } from "./plugin/blobs.tsx";
 import { States } from "./plugin/states.tsx";
 
 /**
- * As its own answers say (hub/control/routes/plugins.ts): its scripts run in an origin of their own. Without
+ * As its own answers say (hub/pipeline/routes/plugins.ts): its scripts run in an origin of their own. Without
  * allow-same-origin, which would let them take the frame's sandbox away.
  */
 const SANDBOX = "allow-scripts allow-modals allow-popups allow-downloads";

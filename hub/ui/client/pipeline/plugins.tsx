@@ -1,5 +1,5 @@
 import { Badge, Stack, TextInput } from "@mantine/core";
-import type { Plugin } from "#shared/schema/plugin.ts";
+import type { Plugin } from "#shared/protocol/schema/plugin.ts";
 import { useFilters } from "../lib/filters.ts";
 import { seg } from "../lib/http.ts";
 import { useGet } from "../lib/query.ts";

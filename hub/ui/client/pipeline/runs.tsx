@@ -1,7 +1,7 @@
 import { Button, Select, Text, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useState } from "react";
-import type { RunList } from "#shared/schema/queue.ts";
+import type { RunList } from "#shared/protocol/schema/queue.ts";
 import { useFilters } from "../lib/filters.ts";
 import { seg } from "../lib/http.ts";
 import { momentOf } from "../lib/moments.ts";

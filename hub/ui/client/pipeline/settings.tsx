@@ -1,5 +1,5 @@
 import { Badge, Stack, Text, TextInput, Title } from "@mantine/core";
-import type { LlmEngine, Setting } from "#shared/schema/operations.ts";
+import type { LlmEngine, Setting } from "#shared/protocol/schema/operations.ts";
 import { useFilters } from "../lib/filters.ts";
 import { useGet } from "../lib/query.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";

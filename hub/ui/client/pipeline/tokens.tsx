@@ -1,7 +1,7 @@
 import { Badge, Button, Stack } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { useState } from "react";
-import type { CreatedToken, Token } from "#shared/schema/token.ts";
+import type { CreatedToken, Token } from "#shared/protocol/schema/token.ts";
 import { useFilters } from "../lib/filters.ts";
 import { call, seg } from "../lib/http.ts";
 import { useChange, useGet } from "../lib/query.ts";

@@ -1,4 +1,4 @@
 import type { z } from "zod";
-import type { WorkloadList as Schema } from "#shared/schema/workload.ts";
+import type { WorkloadList as Schema } from "#shared/protocol/schema/workload.ts";
 
 export type WorkloadList = z.infer<typeof Schema>;

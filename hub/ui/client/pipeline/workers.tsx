@@ -1,5 +1,5 @@
 import { Badge, Group, Select, Text, TextInput } from "@mantine/core";
-import type { PullWorker } from "#shared/schema/pull.ts";
+import type { PullWorker } from "#shared/protocol/schema/pull.ts";
 import { useFilters } from "../lib/filters.ts";
 import { info } from "../lib/info.ts";
 import { useGet } from "../lib/query.ts";

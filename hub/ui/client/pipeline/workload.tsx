@@ -1,6 +1,6 @@
 import { Group, SimpleGrid, Stack, Tabs, Text } from "@mantine/core";
-import type { QueueCounts } from "#shared/schema/queue.ts";
-import type { Workload } from "#shared/schema/workload.ts";
+import type { QueueCounts } from "#shared/protocol/schema/queue.ts";
+import type { Workload } from "#shared/protocol/schema/workload.ts";
 import { useFilters } from "../lib/filters.ts";
 import { seg } from "../lib/http.ts";
 import { useGet } from "../lib/query.ts";

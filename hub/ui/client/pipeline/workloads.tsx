@@ -1,8 +1,8 @@
 import { Badge, Button, Group, Select, Text, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useState } from "react";
-import type { DashboardOverview, RunsSummary } from "#shared/schema/flow.ts";
-import type { Workload } from "#shared/schema/workload.ts";
+import type { DashboardOverview, RunsSummary } from "#shared/protocol/schema/flow.ts";
+import type { Workload } from "#shared/protocol/schema/workload.ts";
 import { useFilters } from "../lib/filters.ts";
 import { seg } from "../lib/http.ts";
 import { useGet } from "../lib/query.ts";

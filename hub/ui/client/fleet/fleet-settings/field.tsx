@@ -1,5 +1,5 @@
 import { NumberInput, Select, Switch, TagsInput, TextInput } from "@mantine/core";
-import type { Engine } from "#shared/schema/engine.ts";
+import type { Engine } from "#shared/protocol/schema/engine.ts";
 import { useGet } from "../../lib/query.ts";
 
 /** What PATCH takes for one key, as GET /settings describes it in JSON schema. */

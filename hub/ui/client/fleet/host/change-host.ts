@@ -1,4 +1,4 @@
-import type { Host, PutHost } from "#shared/schema/host.ts";
+import type { Host, PutHost } from "#shared/protocol/schema/host.ts";
 import { call, seg } from "../../lib/http.ts";
 
 /**

@@ -1,5 +1,5 @@
-import type { StoredCookie } from "#shared/schema/cookie.ts";
-import type { Host } from "#shared/schema/host.ts";
+import type { StoredCookie } from "#shared/protocol/schema/cookie.ts";
+import type { Host } from "#shared/protocol/schema/host.ts";
 import { call, seg } from "../../lib/http.ts";
 
 /** The API's word for a value that is kept and not shown. */

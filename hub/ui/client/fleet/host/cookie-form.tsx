@@ -9,7 +9,7 @@ import {
   TextInput,
 } from "@mantine/core";
 import { type FormEvent, useState } from "react";
-import type { StoredCookie } from "#shared/schema/cookie.ts";
+import type { StoredCookie } from "#shared/protocol/schema/cookie.ts";
 import { ApiError, type Issue } from "../../lib/http.ts";
 import { momentText } from "../../lib/moments.ts";
 import { useChange } from "../../lib/query.ts";

@@ -1,7 +1,7 @@
 import { Button, Group, Modal, Stack, Text, Textarea } from "@mantine/core";
 import { type FormEvent, useState } from "react";
-import type { StoredCookie } from "#shared/schema/cookie.ts";
-import type { Host } from "#shared/schema/host.ts";
+import type { StoredCookie } from "#shared/protocol/schema/cookie.ts";
+import type { Host } from "#shared/protocol/schema/host.ts";
 import { call, seg } from "../../lib/http.ts";
 import { errorText, useChange } from "../../lib/query.ts";
 import { ErrorNote } from "../../parts/states.tsx";

@@ -1,8 +1,8 @@
 import { Badge, Button, Group, Stack, Text } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { useState } from "react";
-import type { StoredCookie } from "#shared/schema/cookie.ts";
-import type { Host } from "#shared/schema/host.ts";
+import type { StoredCookie } from "#shared/protocol/schema/cookie.ts";
+import type { Host } from "#shared/protocol/schema/host.ts";
 import { seg } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { timeText } from "../../lib/units.ts";

@@ -1,7 +1,7 @@
 import { Button, Group, Paper, Select, Stack, Text, TextInput, Title } from "@mantine/core";
 import { IconPlayerPlay, IconPlayerSkipForward, IconPlayerStop } from "@tabler/icons-react";
 import { type FormEvent, useState } from "react";
-import type { Profile } from "#shared/schema/profile.ts";
+import type { Profile } from "#shared/protocol/schema/profile.ts";
 import { ApiError } from "../../lib/http.ts";
 import { useGet } from "../../lib/query.ts";
 import { ErrorNote } from "../../parts/states.tsx";

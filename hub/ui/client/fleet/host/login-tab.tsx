@@ -1,6 +1,6 @@
 import { Button, NumberInput, TextInput } from "@mantine/core";
 import { useState } from "react";
-import type { Host } from "#shared/schema/host.ts";
+import type { Host } from "#shared/protocol/schema/host.ts";
 import { ApiError, call, seg } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";

@@ -11,8 +11,8 @@ import {
 import { useDisclosure } from "@mantine/hooks";
 import { useState } from "react";
 import { Link } from "wouter";
-import type { Host } from "#shared/schema/host.ts";
-import type { Recipe } from "#shared/schema/recipe.ts";
+import type { Host } from "#shared/protocol/schema/host.ts";
+import type { Recipe } from "#shared/protocol/schema/recipe.ts";
 import { ApiError, call, seg } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";

@@ -1,4 +1,4 @@
-import type { RecipeAction } from "#shared/schema/recipe.ts";
+import type { RecipeAction } from "#shared/protocol/schema/recipe.ts";
 
 export type Kind = RecipeAction["kind"];
 type ActionOf<K extends Kind> = Extract<RecipeAction, { kind: K }>;

@@ -1,7 +1,7 @@
 import { Badge, Button, Group, Stack, Text } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
-import type { Host } from "#shared/schema/host.ts";
-import type { Recipe } from "#shared/schema/recipe.ts";
+import type { Host } from "#shared/protocol/schema/host.ts";
+import type { Recipe } from "#shared/protocol/schema/recipe.ts";
 import { call, seg } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { countText } from "../../lib/units.ts";

@@ -1,7 +1,7 @@
 import { Button, Group, Radio, Stack, Textarea } from "@mantine/core";
 import { type FormEvent, useState } from "react";
-import type { Host } from "#shared/schema/host.ts";
-import type { PopupPolicy } from "#shared/schema/recipe.ts";
+import type { Host } from "#shared/protocol/schema/host.ts";
+import type { PopupPolicy } from "#shared/protocol/schema/recipe.ts";
 import { ApiError } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { ErrorNote } from "../../parts/states.tsx";

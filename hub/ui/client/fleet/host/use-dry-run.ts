@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "react";
-import type { ActionReply, Session } from "#shared/schema/session.ts";
+import type { ActionReply, Session } from "#shared/protocol/schema/session.ts";
 import { ApiError, call, type Issue, seg } from "../../lib/http.ts";
 import { errorText, useChange } from "../../lib/query.ts";
 import type { RawAction, Step } from "./draft.ts";

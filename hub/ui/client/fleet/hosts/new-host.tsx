@@ -1,7 +1,7 @@
 import { Button, Group, Modal, Stack, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { useLocation } from "wouter";
-import type { Host } from "#shared/schema/host.ts";
+import type { Host } from "#shared/protocol/schema/host.ts";
 import { call, seg } from "../../lib/http.ts";
 import { errorText, useChange } from "../../lib/query.ts";
 

@@ -1,4 +1,4 @@
-import type { Job } from "#shared/schema/job.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
 import { ApiError, call } from "../../lib/http.ts";
 
 /** Options with which the job is run again: what the hub itself put there is left out. */

@@ -1,5 +1,5 @@
 import { Badge, Group } from "@mantine/core";
-import type { Asset } from "#shared/schema/asset.ts";
+import type { Asset } from "#shared/protocol/schema/asset.ts";
 
 /** What is out of the ordinary about a body. */
 export function AssetBadges({ asset }: { asset: Asset }) {

@@ -2,7 +2,7 @@ import { Button, Code, Drawer, Group, Stack, Text } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { Asset } from "#shared/schema/asset.ts";
+import type { Asset } from "#shared/protocol/schema/asset.ts";
 import { getText } from "../../lib/http.ts";
 import { bytesText } from "../../lib/units.ts";
 import { Copy } from "../../parts/copy.tsx";

@@ -3,7 +3,7 @@ import { useElementSize } from "@mantine/hooks";
 import { IconFile, IconMusic, IconPhotoOff, IconVideo } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef, useState } from "react";
-import type { Asset } from "#shared/schema/asset.ts";
+import type { Asset } from "#shared/protocol/schema/asset.ts";
 import { bytesText } from "../../lib/units.ts";
 import { AssetBadges } from "./asset-badges.tsx";
 import { assetPath } from "./asset-list.ts";

@@ -1,6 +1,6 @@
 import { Button, Group, SegmentedControl, Select, Text, TextInput } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
-import type { Job } from "#shared/schema/job.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
 import { useFilters } from "../../lib/filters.ts";
 import { seg } from "../../lib/http.ts";
 import { useGet } from "../../lib/query.ts";

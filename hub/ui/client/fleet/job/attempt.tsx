@@ -1,8 +1,8 @@
 import { Alert, Button, Group, Paper, Stack, Tabs, Text } from "@mantine/core";
 import { IconRefresh } from "@tabler/icons-react";
 import { useLocation } from "wouter";
-import type { Attempt } from "#shared/schema/attempt.ts";
-import type { Job } from "#shared/schema/job.ts";
+import type { Attempt } from "#shared/protocol/schema/attempt.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
 import { useFilters } from "../../lib/filters.ts";
 import { seg } from "../../lib/http.ts";
 import { useChange, useGet } from "../../lib/query.ts";

@@ -1,6 +1,6 @@
 import { Badge, Group, Text, UnstyledButton } from "@mantine/core";
-import type { AttemptSummary } from "#shared/schema/attempt.ts";
-import type { Job } from "#shared/schema/job.ts";
+import type { AttemptSummary } from "#shared/protocol/schema/attempt.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
 import { useFilters } from "../../lib/filters.ts";
 import { seg } from "../../lib/http.ts";
 import { useGet } from "../../lib/query.ts";

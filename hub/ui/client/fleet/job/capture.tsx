@@ -1,5 +1,5 @@
 import { Group, Paper, Progress, Table, Text, Title } from "@mantine/core";
-import type { CaptureReport } from "#shared/schema/job.ts";
+import type { CaptureReport } from "#shared/protocol/schema/job.ts";
 import { countText, percentText } from "../../lib/units.ts";
 
 const REASONS: Record<string, string> = {

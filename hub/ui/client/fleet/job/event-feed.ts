@@ -1,4 +1,4 @@
-import type { JobEvent, JobEventList } from "#shared/schema/job.ts";
+import type { JobEvent, JobEventList } from "#shared/protocol/schema/job.ts";
 import { ApiError, call, seg } from "../../lib/http.ts";
 
 /** `live`: they come by themselves; `polling`: they are asked for, the socket is tried again; `ended`: no more will come. */

@@ -1,5 +1,5 @@
 import { Stack, Table, Text, Title } from "@mantine/core";
-import type { Attempt } from "#shared/schema/attempt.ts";
+import type { Attempt } from "#shared/protocol/schema/attempt.ts";
 import { assetPath } from "./asset-list.ts";
 
 /** Where the page was when the script had ended, how it looked, and what it had asked for last. */

@@ -7,8 +7,8 @@ import {
   IconRefresh,
 } from "@tabler/icons-react";
 import { Link, useLocation } from "wouter";
-import type { Asset } from "#shared/schema/asset.ts";
-import type { Job } from "#shared/schema/job.ts";
+import type { Asset } from "#shared/protocol/schema/asset.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
 import { call, seg } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";

@@ -1,4 +1,4 @@
-import type { Job } from "#shared/schema/job.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
 import { Viewer } from "../viewer/viewer.tsx";
 
 /** The job's browser as it is now. */

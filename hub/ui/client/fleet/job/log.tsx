@@ -1,6 +1,6 @@
 import { Badge, Chip, Group, Switch, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
-import type { Job, JobEvent } from "#shared/schema/job.ts";
+import type { Job, JobEvent } from "#shared/protocol/schema/job.ts";
 import { useFilters } from "../../lib/filters.ts";
 import { countText } from "../../lib/units.ts";
 import { LogView } from "../../parts/log-view.tsx";

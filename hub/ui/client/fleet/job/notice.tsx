@@ -1,6 +1,6 @@
 import { Alert, Stack, Text } from "@mantine/core";
 import { IconAlertTriangle, IconClock } from "@tabler/icons-react";
-import type { Job, WaitingFor } from "#shared/schema/job.ts";
+import type { Job, WaitingFor } from "#shared/protocol/schema/job.ts";
 import { Elapsed } from "../../parts/text.tsx";
 import { adviceFor } from "./advice.ts";
 import { stageTitle } from "./stages.ts";

@@ -1,8 +1,8 @@
 import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { IconBulb } from "@tabler/icons-react";
-import type { Host } from "#shared/schema/host.ts";
-import type { Job } from "#shared/schema/job.ts";
-import type { Skill } from "#shared/schema/skill.ts";
+import type { Host } from "#shared/protocol/schema/host.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
+import type { Skill } from "#shared/protocol/schema/skill.ts";
 import { call, seg } from "../../lib/http.ts";
 import { useChange, useGet } from "../../lib/query.ts";
 import { OFFERED, takeSkill } from "../registry/offered.ts";

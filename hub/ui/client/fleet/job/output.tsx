@@ -1,5 +1,5 @@
 import { Alert, Stack, Text, Title } from "@mantine/core";
-import type { Attempt } from "#shared/schema/attempt.ts";
+import type { Attempt } from "#shared/protocol/schema/attempt.ts";
 import { LongText } from "./long-text.tsx";
 
 /** What the script threw, answered and printed. */

@@ -1,7 +1,7 @@
 import { Anchor, Group, Paper, SimpleGrid, Stack, Switch, Text, Title } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
-import type { Job } from "#shared/schema/job.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
 import { seg } from "../../lib/http.ts";
 import { bytesText, countText, durationText, timeText } from "../../lib/units.ts";
 import { Capture } from "./capture.tsx";

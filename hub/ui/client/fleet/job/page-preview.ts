@@ -1,4 +1,4 @@
-import type { Asset } from "#shared/schema/asset.ts";
+import type { Asset } from "#shared/protocol/schema/asset.ts";
 
 /** Elements that run, load or lead somewhere. */
 const REMOVED =

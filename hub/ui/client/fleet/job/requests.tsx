@@ -1,6 +1,6 @@
 import { Group, Select, Text, TextInput } from "@mantine/core";
 import { useMemo } from "react";
-import type { Job } from "#shared/schema/job.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
 import { useFilters } from "../../lib/filters.ts";
 import { ApiError, seg } from "../../lib/http.ts";
 import { useGet } from "../../lib/query.ts";

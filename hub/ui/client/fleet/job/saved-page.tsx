@@ -1,7 +1,7 @@
 import { Alert, Code, Group, SegmentedControl, Text, TextInput, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import type { Asset } from "#shared/schema/asset.ts";
-import type { Job } from "#shared/schema/job.ts";
+import type { Asset } from "#shared/protocol/schema/asset.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
 import { useFilters } from "../../lib/filters.ts";
 import { ApiError, getText, open, seg } from "../../lib/http.ts";
 import { styleNonce } from "../../lib/info.ts";

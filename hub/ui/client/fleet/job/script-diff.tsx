@@ -1,7 +1,7 @@
 import { Text } from "@mantine/core";
 import { diffLines } from "diff";
 import { useMemo } from "react";
-import type { Attempt } from "#shared/schema/attempt.ts";
+import type { Attempt } from "#shared/protocol/schema/attempt.ts";
 import { seg } from "../../lib/http.ts";
 import { useGet } from "../../lib/query.ts";
 import { Loadable } from "../../parts/states.tsx";

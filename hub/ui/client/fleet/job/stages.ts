@@ -1,4 +1,4 @@
-import type { Job, JobEvent } from "#shared/schema/job.ts";
+import type { Job, JobEvent } from "#shared/protocol/schema/job.ts";
 
 export interface Stage {
   /** Unique within the job. */

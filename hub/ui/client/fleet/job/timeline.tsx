@@ -1,5 +1,5 @@
 import { Box, Text } from "@mantine/core";
-import type { Job, JobEvent } from "#shared/schema/job.ts";
+import type { Job, JobEvent } from "#shared/protocol/schema/job.ts";
 import { useNow } from "../../lib/now.ts";
 import { durationText } from "../../lib/units.ts";
 import { type Stage, stagesOf, stageTitle } from "./stages.ts";

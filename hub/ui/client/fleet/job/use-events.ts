@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import type { JobEvent } from "#shared/schema/job.ts";
+import type { JobEvent } from "#shared/protocol/schema/job.ts";
 import { type FeedState, followEvents } from "./event-feed.ts";
 
 export interface JobEvents {

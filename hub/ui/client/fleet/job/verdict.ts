@@ -1,4 +1,4 @@
-import type { AttemptSummary } from "#shared/schema/attempt.ts";
+import type { AttemptSummary } from "#shared/protocol/schema/attempt.ts";
 
 type Class = NonNullable<AttemptSummary["verdict"]>["class"];
 

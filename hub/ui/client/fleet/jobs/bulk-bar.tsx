@@ -1,6 +1,6 @@
 import { Button, Group, Paper, Text } from "@mantine/core";
 import { useState } from "react";
-import type { Job } from "#shared/schema/job.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
 import { call, seg } from "../../lib/http.ts";
 import { tellDone, tellError, useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";

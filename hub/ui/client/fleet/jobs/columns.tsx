@@ -1,5 +1,5 @@
 import { Group, Text } from "@mantine/core";
-import type { CaptureReport, Job } from "#shared/schema/job.ts";
+import type { CaptureReport, Job } from "#shared/protocol/schema/job.ts";
 import { bytesText, countText, percentText } from "../../lib/units.ts";
 import type { Column } from "../../parts/data-table.tsx";
 import { Ago, Clip, Elapsed, Status } from "../../parts/text.tsx";

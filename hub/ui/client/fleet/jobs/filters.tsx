@@ -2,7 +2,7 @@ import { Button, Select, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { IconSearch } from "@tabler/icons-react";
 import { type ReactNode, useState } from "react";
-import type { JobMode, JobStatus } from "#shared/schema/job.ts";
+import type { JobMode, JobStatus } from "#shared/protocol/schema/job.ts";
 import { momentOf, momentText } from "../../lib/moments.ts";
 import { useGet } from "../../lib/query.ts";
 import { FilterGroup } from "../../parts/filter-group.tsx";

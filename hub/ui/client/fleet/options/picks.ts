@@ -1,7 +1,7 @@
 import type { z } from "zod";
-import type { EngineList } from "#shared/schema/engine.ts";
-import type { HostList } from "#shared/schema/host.ts";
-import type { ProfileList } from "#shared/schema/profile.ts";
+import type { EngineList } from "#shared/protocol/schema/engine.ts";
+import type { HostList } from "#shared/protocol/schema/host.ts";
+import type { ProfileList } from "#shared/protocol/schema/profile.ts";
 import { useGet } from "../../lib/query.ts";
 
 export interface Pick {

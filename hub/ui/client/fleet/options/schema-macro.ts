@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { JobOptions } from "#shared/schema/job-options.ts";
+import { JobOptions } from "#shared/protocol/schema/job-options.ts";
 
 /**
  * The options of a job as a JSON schema. Runs when the app is bundled: a browser gets 4 kB of data in place of a

@@ -1,6 +1,6 @@
 import { Button, Group, Stack, Text, TextInput, Title } from "@mantine/core";
 import { type FormEvent, useState } from "react";
-import type { Preset } from "#shared/schema/preset.ts";
+import type { Preset } from "#shared/protocol/schema/preset.ts";
 import { call, seg } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { ErrorNote } from "../../parts/states.tsx";

@@ -1,6 +1,6 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { Link } from "wouter";
-import type { Preset } from "#shared/schema/preset.ts";
+import type { Preset } from "#shared/protocol/schema/preset.ts";
 import { call, seg } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";

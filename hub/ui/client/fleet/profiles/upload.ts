@@ -1,4 +1,4 @@
-import type { Profile } from "#shared/schema/profile.ts";
+import type { Profile } from "#shared/protocol/schema/profile.ts";
 import { call, errorOf, seg } from "../../lib/http.ts";
 
 export interface UploadState {

@@ -1,6 +1,6 @@
 import { Switch, Textarea, TextInput } from "@mantine/core";
 import { useState } from "react";
-import type { Convention } from "#shared/schema/convention.ts";
+import type { Convention } from "#shared/protocol/schema/convention.ts";
 import { RegistryForm } from "./registry-form.tsx";
 import type { FormProps } from "./registry-page.tsx";
 

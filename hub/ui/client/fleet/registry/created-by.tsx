@@ -1,6 +1,6 @@
 import { Anchor, Badge, Group } from "@mantine/core";
 import { Link } from "wouter";
-import type { Skill } from "#shared/schema/skill.ts";
+import type { Skill } from "#shared/protocol/schema/skill.ts";
 import { seg } from "../../lib/http.ts";
 
 /** Who made a skill; one that AI made leads to the job it came from. */

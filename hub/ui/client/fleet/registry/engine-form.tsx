@@ -1,6 +1,6 @@
 import { NumberInput, Select, SimpleGrid, Switch, Textarea, TextInput } from "@mantine/core";
 import { useState } from "react";
-import type { Engine } from "#shared/schema/engine.ts";
+import type { Engine } from "#shared/protocol/schema/engine.ts";
 import { EngineTest } from "./engine-test.tsx";
 import { RegistryForm } from "./registry-form.tsx";
 import type { FormProps } from "./registry-page.tsx";

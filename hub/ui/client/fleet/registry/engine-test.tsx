@@ -1,5 +1,5 @@
 import { Alert, Button, Group, Stack, Text } from "@mantine/core";
-import type { LlmTested } from "#shared/schema/operations.ts";
+import type { LlmTested } from "#shared/protocol/schema/operations.ts";
 import { call } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { durationText } from "../../lib/units.ts";

@@ -1,4 +1,4 @@
-import type { Skill } from "#shared/schema/skill.ts";
+import type { Skill } from "#shared/protocol/schema/skill.ts";
 import { call, seg } from "../../lib/http.ts";
 
 /** The tag of a skill that a job left behind and nobody has taken yet: no planner is given it (fleet spec §1). */

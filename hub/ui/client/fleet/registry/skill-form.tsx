@@ -8,7 +8,7 @@ import {
   TextInput,
 } from "@mantine/core";
 import { useState } from "react";
-import type { Skill } from "#shared/schema/skill.ts";
+import type { Skill } from "#shared/protocol/schema/skill.ts";
 import { Ago } from "../../parts/text.tsx";
 import { CreatedBy } from "./created-by.tsx";
 import { RegistryForm } from "./registry-form.tsx";

@@ -3,7 +3,7 @@ import type {
   Session,
   SessionActionInput,
   SessionActionName,
-} from "#shared/schema/session.ts";
+} from "#shared/protocol/schema/session.ts";
 import { call, seg } from "../../lib/http.ts";
 
 /** What a page may take at most, and a little for the way. */

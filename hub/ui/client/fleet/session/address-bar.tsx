@@ -1,7 +1,7 @@
 import { ActionIcon, Button, Group, TextInput, Tooltip } from "@mantine/core";
 import { IconArrowLeft, IconArrowRight, IconReload } from "@tabler/icons-react";
 import { type FormEvent, useState } from "react";
-import type { Session } from "#shared/schema/session.ts";
+import type { Session } from "#shared/protocol/schema/session.ts";
 import { useChange } from "../../lib/query.ts";
 import { act } from "./act.ts";
 import { withScheme } from "./new-session.ts";

@@ -1,6 +1,6 @@
 import { Anchor, Box, Button, Group, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import type { Session, SessionFile } from "#shared/schema/session.ts";
+import type { Session, SessionFile } from "#shared/protocol/schema/session.ts";
 import { call, seg } from "../../lib/http.ts";
 import { bytesText } from "../../lib/units.ts";
 import { Loadable } from "../../parts/states.tsx";

@@ -1,5 +1,5 @@
 import type { ButtonProps } from "@mantine/core";
-import type { Session } from "#shared/schema/session.ts";
+import type { Session } from "#shared/protocol/schema/session.ts";
 import { call, seg } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";

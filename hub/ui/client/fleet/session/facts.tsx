@@ -1,6 +1,6 @@
 import { Anchor, Text } from "@mantine/core";
 import { Link } from "wouter";
-import type { Session } from "#shared/schema/session.ts";
+import type { Session } from "#shared/protocol/schema/session.ts";
 import { withQuery } from "../../lib/http.ts";
 import { durationText } from "../../lib/units.ts";
 import { Fact, FactList } from "../../parts/facts.tsx";

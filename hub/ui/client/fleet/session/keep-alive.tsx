@@ -1,6 +1,6 @@
 import { Button, Group, NumberInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
-import type { Session } from "#shared/schema/session.ts";
+import type { Session } from "#shared/protocol/schema/session.ts";
 import { useChange } from "../../lib/query.ts";
 import { act } from "./act.ts";
 

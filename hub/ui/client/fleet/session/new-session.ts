@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { CreateSession } from "#shared/schema/session.ts";
+import type { CreateSession } from "#shared/protocol/schema/session.ts";
 
 /** The fields of the form; a number field that was emptied holds "". */
 export interface NewSession {

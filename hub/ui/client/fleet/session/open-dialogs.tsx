@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
-import type { Dialog } from "#shared/schema/dialog.ts";
-import type { Session } from "#shared/schema/session.ts";
+import type { Dialog } from "#shared/protocol/schema/dialog.ts";
+import type { Session } from "#shared/protocol/schema/session.ts";
 import { useChange } from "../../lib/query.ts";
 import { act } from "./act.ts";
 

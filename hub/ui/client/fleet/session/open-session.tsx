@@ -14,9 +14,9 @@ import {
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
 import { type FormEvent, useState } from "react";
 import { useLocation } from "wouter";
-import type { Profile } from "#shared/schema/profile.ts";
-import type { Session } from "#shared/schema/session.ts";
-import type { Worker } from "#shared/schema/worker.ts";
+import type { Profile } from "#shared/protocol/schema/profile.ts";
+import type { Session } from "#shared/protocol/schema/session.ts";
+import type { Worker } from "#shared/protocol/schema/worker.ts";
 import { ApiError, call, seg } from "../../lib/http.ts";
 import { errorText, useChange, useGet } from "../../lib/query.ts";
 import { Command } from "../../parts/copy.tsx";

@@ -1,6 +1,6 @@
 import { Anchor, Box, Button, Checkbox, Group, Text, Title } from "@mantine/core";
 import { useEffect, useState } from "react";
-import type { Session } from "#shared/schema/session.ts";
+import type { Session } from "#shared/protocol/schema/session.ts";
 import { open, seg } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { bytesText } from "../../lib/units.ts";

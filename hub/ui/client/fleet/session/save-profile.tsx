@@ -1,8 +1,8 @@
 import { Alert, Autocomplete, Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { type FormEvent, useState } from "react";
-import type { Profile } from "#shared/schema/profile.ts";
-import type { Session } from "#shared/schema/session.ts";
+import type { Profile } from "#shared/protocol/schema/profile.ts";
+import type { Session } from "#shared/protocol/schema/session.ts";
 import { call, seg } from "../../lib/http.ts";
 import { errorText, useChange, useGet } from "../../lib/query.ts";
 

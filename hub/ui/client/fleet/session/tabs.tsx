@@ -10,7 +10,7 @@ import {
 } from "@mantine/core";
 import { IconPlus, IconX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import type { Session, Tab } from "#shared/schema/session.ts";
+import type { Session, Tab } from "#shared/protocol/schema/session.ts";
 import { useChange } from "../../lib/query.ts";
 import { Loadable } from "../../parts/states.tsx";
 import { act } from "./act.ts";

@@ -1,5 +1,5 @@
 import { Select } from "@mantine/core";
-import type { Preset } from "#shared/schema/preset.ts";
+import type { Preset } from "#shared/protocol/schema/preset.ts";
 
 interface PresetSelectProps {
   presets: readonly Preset[];

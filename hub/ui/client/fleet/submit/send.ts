@@ -1,6 +1,6 @@
 import { useRef } from "react";
 import { useLocation } from "wouter";
-import type { Job } from "#shared/schema/job.ts";
+import type { Job } from "#shared/protocol/schema/job.ts";
 import { ApiError, call, seg } from "../../lib/http.ts";
 import { tellDone, useChange } from "../../lib/query.ts";
 import { bodyOf, type Draft, newKey } from "./body.ts";

@@ -1,7 +1,7 @@
 import { Button, Group, Paper, Stack, Text, TextInput, Title } from "@mantine/core";
 import { IconSend } from "@tabler/icons-react";
 import { type FormEvent, useState } from "react";
-import type { Preset } from "#shared/schema/preset.ts";
+import type { Preset } from "#shared/protocol/schema/preset.ts";
 import { Command } from "../../parts/copy.tsx";
 import { ErrorNote } from "../../parts/states.tsx";
 import { OptionsForm } from "../options/options-form.tsx";

@@ -13,7 +13,7 @@ import {
 import { useDisclosure } from "@mantine/hooks";
 import { IconShare } from "@tabler/icons-react";
 import { useState } from "react";
-import type { SignedLink } from "#shared/schema/signed-link.ts";
+import type { SignedLink } from "#shared/protocol/schema/signed-link.ts";
 import { call } from "../../lib/http.ts";
 import { momentText } from "../../lib/moments.ts";
 import { useChange } from "../../lib/query.ts";

@@ -1,5 +1,5 @@
 import type { UseQueryResult } from "@tanstack/react-query";
-import type { Session } from "#shared/schema/session.ts";
+import type { Session } from "#shared/protocol/schema/session.ts";
 import { ApiError, seg } from "../../lib/http.ts";
 import { useGet } from "../../lib/query.ts";
 

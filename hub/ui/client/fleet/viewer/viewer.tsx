@@ -1,7 +1,7 @@
 import { ActionIcon, Box, Center, Group, SegmentedControl, Text, Tooltip } from "@mantine/core";
 import { IconCode, IconLink, IconMaximize } from "@tabler/icons-react";
 import { type ReactNode, useRef, useState } from "react";
-import type { Session } from "#shared/schema/session.ts";
+import type { Session } from "#shared/protocol/schema/session.ts";
 import { tellError } from "../../lib/query.ts";
 import { Copy } from "../../parts/copy.tsx";
 import { ErrorNote, Loading } from "../../parts/states.tsx";

@@ -1,5 +1,5 @@
 import { Button, Group, Select, TextInput } from "@mantine/core";
-import type { Worker } from "#shared/schema/worker.ts";
+import type { Worker } from "#shared/protocol/schema/worker.ts";
 import { countStates, type WallFilter, type WallLane } from "./lanes.ts";
 
 interface FilterBarProps {

@@ -1,5 +1,5 @@
-import type { Session } from "#shared/schema/session.ts";
-import type { Lane, Worker } from "#shared/schema/worker.ts";
+import type { Session } from "#shared/protocol/schema/session.ts";
+import type { Lane, Worker } from "#shared/protocol/schema/worker.ts";
 
 /** A lane of the fleet with its worker and what is open on it. */
 export interface WallLane {

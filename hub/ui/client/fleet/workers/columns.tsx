@@ -1,4 +1,4 @@
-import type { Worker } from "#shared/schema/worker.ts";
+import type { Worker } from "#shared/protocol/schema/worker.ts";
 import type { Column } from "../../parts/data-table.tsx";
 import { Ago, Clip, Status } from "../../parts/text.tsx";
 import { LaneStrip } from "./lane-strip.tsx";

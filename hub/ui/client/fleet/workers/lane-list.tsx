@@ -1,6 +1,6 @@
 import { Anchor, Box, Group, Text } from "@mantine/core";
 import { Link } from "wouter";
-import type { Lane } from "#shared/schema/worker.ts";
+import type { Lane } from "#shared/protocol/schema/worker.ts";
 import { seg } from "../../lib/http.ts";
 import { Status } from "../../parts/text.tsx";
 

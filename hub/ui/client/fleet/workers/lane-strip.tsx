@@ -1,5 +1,5 @@
 import { Group, Text } from "@mantine/core";
-import type { Lane } from "#shared/schema/worker.ts";
+import type { Lane } from "#shared/protocol/schema/worker.ts";
 
 /** One mark for each lane, and how many of them have work. */
 export function LaneStrip({ lanes }: { lanes: readonly Lane[] }) {

@@ -1,5 +1,5 @@
 import { SegmentedControl } from "@mantine/core";
-import type { Worker, WorkerStatus } from "#shared/schema/worker.ts";
+import type { Worker, WorkerStatus } from "#shared/protocol/schema/worker.ts";
 import { call, seg } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 

@@ -1,5 +1,5 @@
 import { Badge, Group, Text } from "@mantine/core";
-import type { Worker } from "#shared/schema/worker.ts";
+import type { Worker } from "#shared/protocol/schema/worker.ts";
 import { UPDATE_LABELS, updateColor } from "../../parts/updates/words.ts";
 import { isSkewed, nextOfUpdate } from "./version.ts";
 

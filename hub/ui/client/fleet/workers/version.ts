@@ -1,4 +1,4 @@
-import type { Worker } from "#shared/schema/worker.ts";
+import type { Worker } from "#shared/protocol/schema/worker.ts";
 import { updateWords } from "../../parts/updates/words.ts";
 
 /** Two equal strings are no skew (fleet spec §9). */

@@ -1,5 +1,5 @@
 import { Alert, Box, Stack, Text, Title } from "@mantine/core";
-import type { Worker } from "#shared/schema/worker.ts";
+import type { Worker } from "#shared/protocol/schema/worker.ts";
 import { call, seg } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";

@@ -1,5 +1,5 @@
 import { Alert, Box, Group, Stack, Text } from "@mantine/core";
-import type { FleetUpdates } from "#shared/schema/updates.ts";
+import type { FleetUpdates } from "#shared/protocol/schema/updates.ts";
 import { useGet } from "../../lib/query.ts";
 import { Ago } from "../text.tsx";
 import { UpdateButtons } from "./buttons.tsx";

@@ -1,6 +1,6 @@
 import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import type { FleetUpdates } from "#shared/schema/updates.ts";
+import type { FleetUpdates } from "#shared/protocol/schema/updates.ts";
 import { ConfirmButton } from "../confirm.tsx";
 import { useUpdateCall } from "./change.ts";
 import { PinDialog } from "./pin-dialog.tsx";

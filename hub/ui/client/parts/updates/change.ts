@@ -1,4 +1,4 @@
-import type { FleetUpdates } from "#shared/schema/updates.ts";
+import type { FleetUpdates } from "#shared/protocol/schema/updates.ts";
 import { call } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 

@@ -1,6 +1,6 @@
 import { Alert, Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
-import type { FleetUpdates } from "#shared/schema/updates.ts";
+import type { FleetUpdates } from "#shared/protocol/schema/updates.ts";
 import { errorText } from "../../lib/query.ts";
 import { useUpdateCall } from "./change.ts";
 

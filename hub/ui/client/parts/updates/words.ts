@@ -1,4 +1,4 @@
-import type { WorkerUpdate } from "#shared/schema/updates.ts";
+import type { WorkerUpdate } from "#shared/protocol/schema/updates.ts";
 
 /** What stands in a badge. */
 export const UPDATE_LABELS: Record<WorkerUpdate["state"], string> = {

@@ -1,6 +1,6 @@
 import { Card, Group, NumberInput, Stack, Text, Title } from "@mantine/core";
 import { useState } from "react";
-import type { Agent } from "#shared/schema/agent.ts";
+import type { Agent } from "#shared/protocol/schema/agent.ts";
 import { info } from "../../lib/info.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";
 import { Ago, Status } from "../../parts/text.tsx";

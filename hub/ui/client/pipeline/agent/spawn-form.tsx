@@ -1,8 +1,8 @@
 import { Button, Modal, MultiSelect, NumberInput, Select, Stack, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { type FormEvent, useState } from "react";
-import type { Agent, Instance, SpawnInstances } from "#shared/schema/agent.ts";
-import type { Workload } from "#shared/schema/workload.ts";
+import type { Agent, Instance, SpawnInstances } from "#shared/protocol/schema/agent.ts";
+import type { Workload } from "#shared/protocol/schema/workload.ts";
 import { call } from "../../lib/http.ts";
 import { useChange, useGet } from "../../lib/query.ts";
 import { ErrorNote } from "../../parts/states.tsx";

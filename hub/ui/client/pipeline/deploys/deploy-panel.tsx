@@ -1,5 +1,5 @@
 import { Group, SimpleGrid, Stack, Text } from "@mantine/core";
-import type { Deploy } from "#shared/schema/operations.ts";
+import type { Deploy } from "#shared/protocol/schema/operations.ts";
 import { durationText } from "../../lib/units.ts";
 import { Copy } from "../../parts/copy.tsx";
 import { LogView } from "../../parts/log-view.tsx";

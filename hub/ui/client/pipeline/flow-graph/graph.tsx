@@ -10,7 +10,7 @@ import {
 import "@xyflow/react/dist/style.css";
 import { type KeyboardEvent, useEffect, useMemo } from "react";
 import { useLocation } from "wouter";
-import type { FlowNode } from "#shared/schema/flow.ts";
+import type { FlowNode } from "#shared/protocol/schema/flow.ts";
 import { edgeText, edgeWidth, hrefOf, KIND_NAMES, type Shown, type ShownEdge } from "./model.ts";
 import { FlowBox, type GraphNode } from "./node.tsx";
 

@@ -1,4 +1,4 @@
-import type { FlowEdge, FlowNode, FlowRates, RateMetric } from "#shared/schema/flow.ts";
+import type { FlowEdge, FlowNode, FlowRates, RateMetric } from "#shared/protocol/schema/flow.ts";
 import { seg } from "../../lib/http.ts";
 import { countText } from "../../lib/units.ts";
 

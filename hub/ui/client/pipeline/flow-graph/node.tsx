@@ -7,7 +7,7 @@ import {
   type TablerIcon,
 } from "@tabler/icons-react";
 import { Handle, type Node, type NodeProps, Position } from "@xyflow/react";
-import type { FlowNode } from "#shared/schema/flow.ts";
+import type { FlowNode } from "#shared/protocol/schema/flow.ts";
 import type { Shown } from "./model.ts";
 
 export interface NodeData extends Record<string, unknown> {

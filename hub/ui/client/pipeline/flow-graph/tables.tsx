@@ -1,6 +1,6 @@
 import { Anchor, Stack, Text, Title } from "@mantine/core";
 import { Link } from "wouter";
-import type { FlowNode } from "#shared/schema/flow.ts";
+import type { FlowNode } from "#shared/protocol/schema/flow.ts";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Clip } from "../../parts/text.tsx";
 import { edgeText, hrefOf, KIND_NAMES, type Shown, type ShownEdge } from "./model.ts";

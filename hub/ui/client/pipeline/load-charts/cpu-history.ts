@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "react";
-import type { WorkersCpu } from "#shared/schema/flow.ts";
+import type { WorkersCpu } from "#shared/protocol/schema/flow.ts";
 
 /** Readings that are kept while the page is open: two hours of one every 5 s. */
 const MOST = 1_440;

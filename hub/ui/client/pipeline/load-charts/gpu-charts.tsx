@@ -1,5 +1,5 @@
 import { SimpleGrid, Stack, Text, Title } from "@mantine/core";
-import type { GpuMetrics } from "#shared/schema/flow.ts";
+import type { GpuMetrics } from "#shared/protocol/schema/flow.ts";
 import { bytesText, wholePercentText } from "../../lib/units.ts";
 import { Chart, type ChartSeries } from "../../parts/chart.tsx";
 import { colorOf } from "./colors.ts";

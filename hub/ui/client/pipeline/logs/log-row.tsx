@@ -1,6 +1,6 @@
 import { UnstyledButton } from "@mantine/core";
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
-import type { LogEntry } from "#shared/schema/operations.ts";
+import type { LogEntry } from "#shared/protocol/schema/operations.ts";
 import { lineTimeText } from "../../lib/units.ts";
 import { Copy } from "../../parts/copy.tsx";
 import { Status } from "../../parts/text.tsx";

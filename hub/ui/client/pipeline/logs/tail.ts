@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import type { LogEntry } from "#shared/schema/operations.ts";
+import type { LogEntry } from "#shared/protocol/schema/operations.ts";
 import { call, type Query } from "../../lib/http.ts";
 
 interface Page {

@@ -1,5 +1,5 @@
-import type { DashboardOverview, FlowRates, RunsSummary } from "#shared/schema/flow.ts";
-import type { Supervision } from "#shared/schema/supervisor.ts";
+import type { DashboardOverview, FlowRates, RunsSummary } from "#shared/protocol/schema/flow.ts";
+import type { Supervision } from "#shared/protocol/schema/supervisor.ts";
 
 /** Minutes that the rates of the overview are summed over. */
 export const MINUTES = 60;

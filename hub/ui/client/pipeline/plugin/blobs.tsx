@@ -1,6 +1,6 @@
 import { Anchor, Button, FileButton, Group, Stack, TextInput } from "@mantine/core";
 import { useState } from "react";
-import type { PluginBlob } from "#shared/schema/plugin.ts";
+import type { PluginBlob } from "#shared/protocol/schema/plugin.ts";
 import { useFilters } from "../../lib/filters.ts";
 import { call } from "../../lib/http.ts";
 import { useChange, useGet } from "../../lib/query.ts";

@@ -1,7 +1,7 @@
 import { Button, Group, Stack, Text, Textarea, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import type { PluginState } from "#shared/schema/plugin.ts";
+import type { PluginState } from "#shared/protocol/schema/plugin.ts";
 import { ApiError, open } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";

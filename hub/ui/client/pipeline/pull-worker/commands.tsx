@@ -1,5 +1,5 @@
 import { Button, Group } from "@mantine/core";
-import type { PullWorker, WorkerCommand } from "#shared/schema/pull.ts";
+import type { PullWorker, WorkerCommand } from "#shared/protocol/schema/pull.ts";
 import { call, seg } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";

@@ -1,5 +1,5 @@
 import { Alert, Drawer, Group, Stack, Text, Title } from "@mantine/core";
-import type { PullWorker } from "#shared/schema/pull.ts";
+import type { PullWorker } from "#shared/protocol/schema/pull.ts";
 import { Status } from "../../parts/text.tsx";
 import { Commands } from "./commands.tsx";
 import { Facts } from "./facts.tsx";

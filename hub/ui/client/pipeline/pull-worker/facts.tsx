@@ -1,6 +1,6 @@
 import { Alert, SimpleGrid, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
-import type { GpuReading, PullWorker } from "#shared/schema/pull.ts";
+import type { GpuReading, PullWorker } from "#shared/protocol/schema/pull.ts";
 import { info } from "../../lib/info.ts";
 import { bytesText } from "../../lib/units.ts";
 import { Ago } from "../../parts/text.tsx";

@@ -1,7 +1,7 @@
 import { Badge, Button, Group, MultiSelect, SegmentedControl, Stack, Text } from "@mantine/core";
 import { useState } from "react";
-import type { ChangeFilter, PullWorker } from "#shared/schema/pull.ts";
-import type { Workload } from "#shared/schema/workload.ts";
+import type { ChangeFilter, PullWorker } from "#shared/protocol/schema/pull.ts";
+import type { Workload } from "#shared/protocol/schema/workload.ts";
 import { call, seg } from "../../lib/http.ts";
 import { useChange, useGet } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";

@@ -1,7 +1,7 @@
 import { Anchor, Code, Stack, Text } from "@mantine/core";
 import { useRef } from "react";
 import { Link } from "wouter";
-import type { Lease, Leases, LiveRuns } from "#shared/schema/pull-daemon.ts";
+import type { Lease, Leases, LiveRuns } from "#shared/protocol/schema/pull-daemon.ts";
 import { seg } from "../../lib/http.ts";
 import { useNow } from "../../lib/now.ts";
 import { useGet } from "../../lib/query.ts";

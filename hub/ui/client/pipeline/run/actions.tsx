@@ -1,6 +1,6 @@
 import { Button, Group } from "@mantine/core";
 import { Link } from "wouter";
-import type { TaskHistory } from "#shared/schema/queue.ts";
+import type { TaskHistory } from "#shared/protocol/schema/queue.ts";
 import { call, seg } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";

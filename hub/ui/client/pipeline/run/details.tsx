@@ -1,6 +1,6 @@
 import { Alert, Code, Stack, Text, Title } from "@mantine/core";
-import type { LiveRuns } from "#shared/schema/pull-daemon.ts";
-import type { QueueRow, Run } from "#shared/schema/queue.ts";
+import type { LiveRuns } from "#shared/protocol/schema/pull-daemon.ts";
+import type { QueueRow, Run } from "#shared/protocol/schema/queue.ts";
 import { seg } from "../../lib/http.ts";
 import { useGet } from "../../lib/query.ts";
 import { durationText, timeText } from "../../lib/units.ts";

@@ -1,6 +1,6 @@
 import { Anchor, Group, Stack, Text } from "@mantine/core";
 import { Link } from "wouter";
-import type { TaskHistory } from "#shared/schema/queue.ts";
+import type { TaskHistory } from "#shared/protocol/schema/queue.ts";
 import { seg } from "../../lib/http.ts";
 import { useGet } from "../../lib/query.ts";
 import { SidePanel } from "../../parts/side-panel.tsx";

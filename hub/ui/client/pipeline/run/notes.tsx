@@ -1,5 +1,5 @@
 import { Group, Progress, Text, Title } from "@mantine/core";
-import type { Notes } from "#shared/schema/executor.ts";
+import type { Notes } from "#shared/protocol/schema/executor.ts";
 import { countText, timeText } from "../../lib/units.ts";
 import { LogView } from "../../parts/log-view.tsx";
 

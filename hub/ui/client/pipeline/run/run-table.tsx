@@ -1,4 +1,4 @@
-import type { Run } from "#shared/schema/queue.ts";
+import type { Run } from "#shared/protocol/schema/queue.ts";
 import { durationText } from "../../lib/units.ts";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Ago, Clip, Status } from "../../parts/text.tsx";

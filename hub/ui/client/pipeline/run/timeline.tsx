@@ -1,5 +1,5 @@
 import { Group, Text, UnstyledButton } from "@mantine/core";
-import type { TaskHistory } from "#shared/schema/queue.ts";
+import type { TaskHistory } from "#shared/protocol/schema/queue.ts";
 import { useNow } from "../../lib/now.ts";
 import { durationText } from "../../lib/units.ts";
 import { Ago, Status } from "../../parts/text.tsx";

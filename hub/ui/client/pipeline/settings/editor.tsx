@@ -10,7 +10,7 @@ import {
   TextInput,
 } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
-import type { LlmEngine, Setting } from "#shared/schema/operations.ts";
+import type { LlmEngine, Setting } from "#shared/protocol/schema/operations.ts";
 import { issueAt } from "../../parts/form-errors.tsx";
 
 interface EditorProps {

@@ -10,7 +10,7 @@ import {
   Title,
 } from "@mantine/core";
 import { type FormEvent, useState } from "react";
-import type { LlmEngine, Setting } from "#shared/schema/operations.ts";
+import type { LlmEngine, Setting } from "#shared/protocol/schema/operations.ts";
 import { Tested, useEngineTest } from "../../fleet/registry/engine-test.tsx";
 
 const HERE = "(described here)";

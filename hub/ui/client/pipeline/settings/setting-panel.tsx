@@ -1,6 +1,6 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { type FormEvent, useState } from "react";
-import type { Setting } from "#shared/schema/operations.ts";
+import type { Setting } from "#shared/protocol/schema/operations.ts";
 import { call, seg } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";

@@ -1,7 +1,7 @@
 import { Button, Group, Select, Stack, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
-import type { CreatedToken, Role } from "#shared/schema/token.ts";
-import { ROLES } from "#shared/token-roles.ts";
+import type { CreatedToken, Role } from "#shared/protocol/schema/token.ts";
+import { ROLES } from "#shared/protocol/token-roles.ts";
 import { call, login } from "../../lib/http.ts";
 import { whoAmI } from "../../lib/logins.ts";
 import { useChange } from "../../lib/query.ts";

@@ -1,5 +1,5 @@
 import { Alert, Button, Group, Stack, Text } from "@mantine/core";
-import type { CreatedToken } from "#shared/schema/token.ts";
+import type { CreatedToken } from "#shared/protocol/schema/token.ts";
 import { Command } from "../../parts/copy.tsx";
 
 /** The one time that a token is shown. */

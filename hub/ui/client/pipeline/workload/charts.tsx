@@ -1,7 +1,7 @@
 import { Paper, SegmentedControl, SimpleGrid, Text, Title } from "@mantine/core";
 import { useDeferredValue } from "react";
-import type { FlowRates } from "#shared/schema/flow.ts";
-import type { RunList } from "#shared/schema/queue.ts";
+import type { FlowRates } from "#shared/protocol/schema/flow.ts";
+import type { RunList } from "#shared/protocol/schema/queue.ts";
 import { seg } from "../../lib/http.ts";
 import { useGet } from "../../lib/query.ts";
 import { durationText } from "../../lib/units.ts";

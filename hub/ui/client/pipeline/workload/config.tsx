@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { type FormEvent, useState } from "react";
-import type { Workload } from "#shared/schema/workload.ts";
-import { workloadTag } from "#shared/workload-tag.ts";
+import type { Workload } from "#shared/protocol/schema/workload.ts";
+import { workloadTag } from "#shared/protocol/workload-tag.ts";
 import { ApiError, call, seg } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { bodyOf, draftOf } from "./form/draft.ts";

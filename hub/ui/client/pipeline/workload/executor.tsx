@@ -1,6 +1,6 @@
 import { Alert, Button, Code, Group, Stack, Text } from "@mantine/core";
-import type { ExecutorCheck } from "#shared/schema/executor.ts";
-import type { Workload } from "#shared/schema/workload.ts";
+import type { ExecutorCheck } from "#shared/protocol/schema/executor.ts";
+import type { Workload } from "#shared/protocol/schema/workload.ts";
 import { call, seg } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { Ago } from "../../parts/text.tsx";

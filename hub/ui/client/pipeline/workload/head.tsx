@@ -1,7 +1,7 @@
 import { Button, Group, Modal, Stack, Switch, Text } from "@mantine/core";
 import { useState } from "react";
 import { useLocation } from "wouter";
-import type { Workload } from "#shared/schema/workload.ts";
+import type { Workload } from "#shared/protocol/schema/workload.ts";
 import { ApiError, call, seg } from "../../lib/http.ts";
 import { tellError, useChange } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";

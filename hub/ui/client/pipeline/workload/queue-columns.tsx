@@ -1,4 +1,4 @@
-import type { QueueRow } from "#shared/schema/queue.ts";
+import type { QueueRow } from "#shared/protocol/schema/queue.ts";
 import { type Column, pickFrom } from "../../parts/data-table.tsx";
 import { Ago, Clip, Elapsed } from "../../parts/text.tsx";
 

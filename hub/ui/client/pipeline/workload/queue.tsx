@@ -1,7 +1,7 @@
 import { Button, Group, Text } from "@mantine/core";
 import { useState } from "react";
 import type { z } from "zod";
-import type { QueuePeek, QueueRow, ResetFailed } from "#shared/schema/queue.ts";
+import type { QueuePeek, QueueRow, ResetFailed } from "#shared/protocol/schema/queue.ts";
 import { call, seg } from "../../lib/http.ts";
 import { useChange, useGet } from "../../lib/query.ts";
 import { ConfirmButton } from "../../parts/confirm.tsx";

@@ -1,4 +1,4 @@
-import type { TaskIn } from "#shared/schema/queue.ts";
+import type { TaskIn } from "#shared/protocol/schema/queue.ts";
 
 /** Tasks of one submission (spec §4.1: a batch has at most so many). */
 export const MAX_TASKS = 10_000;

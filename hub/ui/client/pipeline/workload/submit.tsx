@@ -10,8 +10,8 @@ import {
   TextInput,
 } from "@mantine/core";
 import { type FormEvent, useState } from "react";
-import type { SubmitResult } from "#shared/schema/queue.ts";
-import type { Workload } from "#shared/schema/workload.ts";
+import type { SubmitResult } from "#shared/protocol/schema/queue.ts";
+import type { Workload } from "#shared/protocol/schema/workload.ts";
 import { useParams } from "../../lib/filters.ts";
 import { call, seg } from "../../lib/http.ts";
 import { errorText, useChange } from "../../lib/query.ts";

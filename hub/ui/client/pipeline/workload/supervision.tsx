@@ -1,5 +1,5 @@
 import { Alert, Text } from "@mantine/core";
-import type { Supervision } from "#shared/schema/supervisor.ts";
+import type { Supervision } from "#shared/protocol/schema/supervisor.ts";
 import { seg } from "../../lib/http.ts";
 import { useGet } from "../../lib/query.ts";
 import { Ago } from "../../parts/text.tsx";

@@ -11,7 +11,7 @@ import {
 import { useDisclosure } from "@mantine/hooks";
 import { type FormEvent, useState } from "react";
 import { useLocation } from "wouter";
-import type { ExecutorType, Workload } from "#shared/schema/workload.ts";
+import type { ExecutorType, Workload } from "#shared/protocol/schema/workload.ts";
 import { call, seg } from "../../lib/http.ts";
 import { useChange } from "../../lib/query.ts";
 import { issueAt } from "../../parts/form-errors.tsx";

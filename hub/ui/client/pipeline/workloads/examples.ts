@@ -1,4 +1,4 @@
-import type { ExecutorType } from "#shared/schema/workload.ts";
+import type { ExecutorType } from "#shared/protocol/schema/workload.ts";
 
 interface Example {
   /** What it is for. */

@@ -4,7 +4,7 @@ import { ALL_FIELDS, type Field } from "./fields.ts";
 export type Draft = Record<string, string | boolean>;
 export type Errors = Record<string, string>;
 
-/** What the API fills in itself (shared/schema/workload.ts). */
+/** What the API fills in itself (shared/protocol/schema/workload.ts). */
 export const DEFAULTS = {
   ...{ description: "", enabled: true, supervisor_enabled: false, priority: 0, batch_size: 1 },
   ...{ lease_secs: 60, max_attempts: 3, timeout_s: null, host_affinity: [], rate_limit: null },

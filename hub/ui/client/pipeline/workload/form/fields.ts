@@ -1,4 +1,4 @@
-/** Every setting of a workload (shared/schema/workload.ts) as a field of a form; bounds are in the units of the API. */
+/** Every setting of a workload (shared/protocol/schema/workload.ts) as a field of a form; bounds are in the units of the API. */
 export interface Field {
   /** Where it is in the body: "backoff.base_s". */
   path: string;

@@ -1,7 +1,0 @@
-import type { WorkloadRow } from "../db/types.ts";
-
-/** How long its tasks are leased and may run, in milliseconds; null: no limit but the lease. */
-export const limitsOf = ({ lease_secs, timeout_s }: WorkloadRow) => ({
-  lease_ms: lease_secs * 1_000,
-  timeout_ms: timeout_s === null ? null : Math.round(timeout_s * 1_000),
-});

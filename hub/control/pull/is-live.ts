@@ -1,9 +1,0 @@
-import type { Clock } from "#shared/clock.ts";
-import { PULL_OFFLINE_MS } from "#shared/schema/pull.ts";
-import type { PullWorkerRow } from "../../db/types.ts";
-
-/** Whether the worker was heard of lately; one that was not is shown as offline. */
-export const isLive = (
-  clock: Clock,
-  { last_heartbeat_at }: Pick<PullWorkerRow, "last_heartbeat_at">,
-): boolean => clock.now() - last_heartbeat_at <= PULL_OFFLINE_MS;

@@ -1,0 +1,123 @@
+import type { AttemptRow } from "#hub/platform/db/types.ts";
+import { AppError, errorMessage } from "#shared/protocol/errors.ts";
+import type { Verdict } from "#shared/protocol/schema/attempt.ts";
+import { newAttempt } from "../jobs/rerun-source.ts";
+import type { ScriptOutcome } from "../runner/types.ts";
+import { type AttemptDoor, openAttemptDoor } from "./door.ts";
+import { gatherEvidence, networkMark, type Shot } from "./evidence.ts";
+import { storeResult } from "./files.ts";
+import { type ScriptedJob, say, stoppedClass } from "./job.ts";
+import { byRules, chatVerdict } from "./verdict.ts";
+
+/** What an attempt came to, and what is known of it beside its row. */
+export interface Ended {
+  attempt: AttemptRow;
+  verdict: Verdict;
+  door: AttemptDoor;
+}
+
+/** What decides an attempt: a script on it, how it ran, and what became of it. */
+export interface AttemptPlan {
+  /** Puts the script on the attempt. @returns why there is none to run, or null. */
+  plan(attempt: AttemptRow): Promise<Verdict | null>;
+  judge(attempt: AttemptRow, outcome: ScriptOutcome, shot: Shot | null): Promise<Verdict>;
+}
+
+/** The job's lease is another's, or it has ended. */
+class NotOurs extends Error {}
+
+/**
+ * One attempt from its first to its last stored word: plan, sandbox, evidence, verdict. Whatever goes wrong becomes the
+ * attempt's verdict.
+ */
+export async function runAttempt(
+  job: ScriptedJob,
+  n: number,
+  engine: string | null,
+  { plan, judge }: AttemptPlan,
+): Promise<Ended> {
+  const { ctx, signal } = job;
+  const attempt = newAttempt(job.row, n, ctx.clock.now(), { engine });
+  const door = openAttemptDoor(job);
+  const ended = (verdict: Verdict): Ended => ({ attempt, verdict, door });
+  if (!(await ctx.db.attempts.begin(attempt, job.held.lease.token)))
+    return ended(byRules(stoppedClass(signal), "the job has ended"));
+  let verdict: Verdict;
+  try {
+    verdict = (await plan(attempt)) ?? (await runPlanned(job, attempt, door, judge));
+  } catch (err) {
+    verdict = verdictOfError(job, err);
+  }
+  if (signal.aborted && !verdict.ok)
+    verdict = byRules(stoppedClass(signal), errorMessage(signal.reason));
+  attempt.verdict = verdict;
+  attempt.state = "ended";
+  // Not before its beginning, wherever the wall clock was put meanwhile.
+  attempt.finished_at = Math.max(attempt.started_at, ctx.clock.now());
+  await ctx.db.attempts.save(attempt);
+  await say(job, verdict.ok ? "info" : "warn", "judge", `attempt ${n}: ${verdict.reason}`, {
+    attempt: n,
+    class: verdict.class,
+    by: verdict.by,
+  });
+  return ended(verdict);
+}
+
+function verdictOfError({ ctx, row, signal }: ScriptedJob, err: unknown): Verdict {
+  if (signal.aborted || err instanceof NotOurs)
+    return byRules(stoppedClass(signal), errorMessage(signal.reason ?? err));
+  const said = chatVerdict(err);
+  if (said) return said;
+  if (!(err instanceof AppError)) ctx.log.error({ job_id: row.job_id, err }, "an attempt broke");
+  return byRules("lane_lost", `the attempt broke off: ${errorMessage(err)}`);
+}
+
+async function runPlanned(
+  job: ScriptedJob,
+  attempt: AttemptRow,
+  door: AttemptDoor,
+  judge: AttemptPlan["judge"],
+): Promise<Verdict> {
+  const { ctx, row, signal } = job;
+  signal.throwIfAborted();
+  const { attempt_timeout_s } = row.options;
+  // A long script may be looked at, and taken for another job, while it runs. Under the lease: an attempt that the job's
+  // end has closed is not opened again.
+  if (!(await ctx.db.attempts.begin(attempt, job.held.lease.token)))
+    throw new NotOurs("the job has ended");
+  const since = await networkMark(job);
+  await say(job, "info", "run", `attempt ${attempt.n}: running the script`, {
+    attempt: attempt.n,
+    timeout_s: attempt_timeout_s,
+  });
+  const outcome = await ctx.script_tools.runScript(ctx, {
+    job_id: row.job_id,
+    attempt: attempt.n,
+    code: attempt.script ?? "",
+    job: { url: row.url, goal: row.options.goal },
+    timeout_ms: attempt_timeout_s * 1_000,
+    signal,
+    door,
+  });
+  putOutcome(attempt, outcome);
+  signal.throwIfAborted();
+  const { run_ms, actions, sandbox, end, exit_code } = outcome;
+  if (sandbox === "process")
+    await say(job, "warn", "run", "the script ran without a sandbox (SVC_SANDBOX=process)");
+  await say(job, "info", "run", `the script ended (${end}) after ${run_ms} ms`, {
+    ...{ end, exit_code, run_ms, actions, first_action_ms: outcome.first_action_ms, sandbox },
+    ...(outcome.error && { error: outcome.error.message, line: outcome.error.line }),
+  });
+  const shot = await gatherEvidence(job, attempt, since);
+  const verdict = await judge(attempt, outcome, shot);
+  if (verdict.ok && outcome.result !== null) await storeResult(job, outcome.result);
+  return verdict;
+}
+
+function putOutcome(attempt: AttemptRow, outcome: ScriptOutcome): void {
+  const { stdout, stderr, error, exit_code, sandbox, first_action_ms, run_ms } = outcome;
+  const result = outcome.result === null ? null : { value: outcome.result };
+  Object.assign(attempt, { stdout, stderr, error, exit_code, sandbox, result });
+  attempt.timings.first_action_ms = first_action_ms === null ? null : Math.round(first_action_ms);
+  attempt.timings.run_ms = Math.round(run_ms);
+}

@@ -1,0 +1,60 @@
+import type { JobRow } from "#hub/platform/db/types.ts";
+import type { JobLogEntry } from "#shared/protocol/schema/job.ts";
+import type { HubContext } from "../context.ts";
+import { tell } from "../jobs/events.ts";
+import { ScriptStopped } from "../jobs/scripted.ts";
+import type { JobLane } from "../links/worker-link.ts";
+import { callSession, resultOf } from "../sessions/calls.ts";
+import type { HubSession } from "../sessions/types.ts";
+
+/** A scripted job while its page is open: what every stage is given. */
+export interface ScriptedJob {
+  readonly ctx: HubContext;
+  readonly row: JobRow;
+  readonly held: JobLane;
+  readonly session: HubSession;
+  /** Aborts when the job or its session has ended: whatever it does then counts for nothing. */
+  readonly signal: AbortSignal;
+  /** Names under which its scripts have saved files, by the name they asked for: the next attempt replaces them. */
+  readonly saved: Map<string, string[]>;
+  /** `mute`: a script has left a page that answers nobody, so nothing is asked of it before it is opened again. */
+  readonly page: { mute: boolean };
+}
+
+/** What the job's story tells a stage of an attempt by (fleet spec §6.1). */
+export type ScriptStage = "plan" | "check" | "run" | "judge" | "offer";
+
+/** A line of a log holds this much. */
+const MAX_MESSAGE = 8_192;
+
+/** One line in the job's story, and the row's stage with it; nothing once the job has ended. */
+export async function say(
+  { ctx, row, held, signal }: ScriptedJob,
+  level: JobLogEntry["level"],
+  stage: ScriptStage,
+  message: string,
+  fields: Record<string, unknown> = {},
+): Promise<void> {
+  if (signal.aborted) return;
+  await tell(ctx, row.job_id, level, stage, message.slice(0, MAX_MESSAGE), fields);
+  if (held.stage === stage || signal.aborted) return;
+  held.stage = stage;
+  await ctx.db.jobs.setStage(row.job_id, held.lease.token, stage);
+}
+
+/** What became of an attempt whose job has ended in the middle. */
+export const stoppedClass = (signal: AbortSignal): "cancelled" | "lane_lost" =>
+  signal.reason instanceof ScriptStopped && signal.reason.status === "cancelled"
+    ? "cancelled"
+    : "lane_lost";
+
+/** A call of the hub's own on the job's session; its result whole. @throws AppError as `callSession`. */
+export async function callPage(
+  { ctx, session }: ScriptedJob,
+  action: string,
+  args: Record<string, unknown>,
+  timeout_ms: number,
+): Promise<unknown> {
+  const reply = await callSession(ctx, session, { action, args, timeout_ms });
+  return resultOf(ctx, session, reply);
+}

@@ -1,0 +1,206 @@
+import type { JobRow, QueuedModes } from "#hub/platform/db/types.ts";
+import { newSessionId } from "#shared/protocol/ids.ts";
+import type { HubContext } from "../context.ts";
+import { distrustLane, freeCapacity, freeLane, holdLane } from "../links/lanes.ts";
+import { wayOutFits } from "../links/way-out.ts";
+import type { JobLane, WorkerLink } from "../links/worker-link.ts";
+import { dropSession, viewerPath } from "../sessions/registry.ts";
+import { isAttached, runAttached } from "./attach.ts";
+import { announceTaken, leaveToBetter, wantedElsewhere } from "./elsewhere.ts";
+import { tell } from "./events.ts";
+import { addJobSession } from "./job-sessions.ts";
+import { workersFor } from "./local-only.ts";
+import { sendJob } from "./offer.ts";
+import { hasFreeRunner, isScripted, mayTakeLane } from "./scripted.ts";
+
+/** Jobs looked at in one read of the queue. */
+const BATCH = 64;
+
+/**
+ * Gives queued jobs to free lanes, oldest first, while there are both. Deliveries go on in the background.
+ * Runs inside `ctx.dispatcher`.
+ * @returns how many jobs were given away.
+ */
+export async function assignQueued(
+  ctx: HubContext,
+  created_before: number,
+  most = Number.POSITIVE_INFINITY,
+  wanted_modes: QueuedModes = "all",
+): Promise<number> {
+  let given = 0;
+  await hasFreeRunner(ctx);
+  // Jobs that only some workers can run, and those are busy: the ones behind them are not held up.
+  const waiting = new Set<string>();
+  for (;;) {
+    const room = freeCapacity(ctx, Math.min(BATCH, most - given));
+    if (room === 0) return given;
+    const wanted = room + waiting.size;
+    const scripted_before = mayTakeLane(ctx);
+    if (wanted_modes === "scripted" && scripted_before === null) return given;
+    const modes = scripted_before === null ? "fetch" : wanted_modes;
+    const rows = await ctx.db.jobs.oldestQueued(
+      created_before,
+      wanted,
+      modes,
+      scripted_before ?? undefined,
+    );
+    const outcomes = await assignJobs(
+      ctx,
+      rows.filter((row) => !waiting.has(row.job_id)),
+    );
+    for (const [job_id, outcome] of outcomes) {
+      if (outcome === "given") given += 1;
+      if (outcome === "waits") waiting.add(job_id);
+    }
+    if (rows.length < wanted || [...outcomes.values()].includes("full")) return given;
+  }
+}
+
+/** Gives lanes to the jobs that redrive takes (fleet spec §3.1, §8). Runs inside `ctx.dispatcher`. */
+export function assignAged(ctx: HubContext): Promise<number> {
+  const { redrive_min_age_ms, redrive_max_per_pass } = ctx.config.queue;
+  const most = redrive_max_per_pass || Number.POSITIVE_INFINITY;
+  return assignQueued(ctx, ctx.wall_jumps.olderThan(redrive_min_age_ms), most);
+}
+
+type Outcome = "given" | "lost" | "full" | "waits";
+
+/**
+ * Gives lanes to these. The worker of each is chosen in their order, and the stores are asked for many at once, which costs
+ * little more than asking for one.
+ */
+async function assignJobs(ctx: HubContext, rows: readonly JobRow[]): Promise<Map<string, Outcome>> {
+  const outcomes = new Map<string, Outcome>();
+  const assign = async (row: JobRow) => void outcomes.set(row.job_id, await assignJob(ctx, row));
+  let together: JobRow[] = [];
+  const assignTogether = async () => {
+    const settled = await Promise.allSettled(together.map(assign));
+    together = [];
+    for (const one of settled) if (one.status === "rejected") throw one.reason;
+  };
+  for (const row of rows) {
+    if (!isScripted(row)) {
+      together.push(row);
+      continue;
+    }
+    // By the lanes that are left. The jobs behind it are not held up: the next read leaves it out.
+    await assignTogether();
+    const before = mayTakeLane(ctx);
+    if (before !== null && row.created_at <= before) await assign(row);
+  }
+  await assignTogether();
+  return outcomes;
+}
+
+/**
+ * Without pull-on-free only jobs whose POST still waits, here or at another hub, get a lane here; the others are redriven
+ * (§3.1). Those that are old enough for it come first: under steady load no lane is free when the loop looks.
+ */
+export async function assignWaiting(ctx: HubContext): Promise<void> {
+  const waiting = new Set([...ctx.waiters.keys(), ...wantedElsewhere(ctx)]);
+  if (ctx.config.queue.redrive && waiting.size > 0) await assignAged(ctx);
+  for (const job_id of waiting) {
+    if (freeCapacity(ctx, 1) === 0) return;
+    const row = await ctx.db.jobs.get(job_id);
+    if (row?.status === "queued" && (await assignJob(ctx, row)) === "full") return;
+  }
+  // Their POST was answered at once.
+  await assignQueued(ctx, Number.MAX_SAFE_INTEGER, Number.POSITIVE_INFINITY, "scripted");
+}
+
+/** Claims the job for a free lane and sends it; the single conditional claim decides against other hubs (§3.1). */
+async function assignJob(ctx: HubContext, queued: JobRow): Promise<Outcome> {
+  if (isAttached(queued)) return runAttached(ctx, queued);
+  const { job_id } = queued;
+  const session_id = newSessionId();
+  const may = [workersFor(queued), wayOutFits(queued.options)].filter((rule) => rule !== null);
+  const fits =
+    may.length === 0 ? null : (worker: WorkerLink) => may.every((allows) => allows(worker));
+  if (!fits && leaveToBetter(ctx, job_id)) return "waits";
+  const place = await holdLane(ctx, { job_id, session_id, ...(fits && { fits }) });
+  if (!place) return fits ? "waits" : "full";
+  const { link, held, settle } = place;
+  if (isScripted(queued)) ctx.scripted.lanes.set(held, link);
+  try {
+    const row = await ctx.db.jobs.claim({
+      job_id,
+      worker_id: link.worker_id,
+      lane_idx: held.lease.lane_idx,
+      session_id,
+      novnc_url: viewerPath(session_id),
+      lease_token: held.lease.token,
+      hub_id: ctx.hub_id,
+      now: ctx.clock.now(),
+    });
+    if (row) {
+      ctx.cluster.unplaced.delete(job_id);
+      void deliver(ctx, link, held, row)
+        .catch((err) => ctx.log.error({ job_id, err }, "delivery failed"))
+        .finally(settle);
+      return "given";
+    }
+    await freeLane(ctx, link, held);
+  } catch (err) {
+    await freeLane(ctx, link, held).finally(settle);
+    throw err;
+  }
+  settle();
+  return "lost";
+}
+
+/** Offers the claimed job to its worker; what is not accepted goes back to the queue, whatever the reason. */
+async function deliver(
+  ctx: HubContext,
+  link: WorkerLink,
+  held: JobLane,
+  row: JobRow,
+): Promise<void> {
+  let reason: string;
+  try {
+    const answer = await sendJob(ctx, link, held, row, null, () =>
+      addJobSession(ctx, link, held, row),
+    );
+    if (answer.kind === "accepted") {
+      const { job_id, lane_idx, worker_id } = row;
+      ctx.log.info({ job_id, worker_id, lane_idx }, "job assigned");
+      announceTaken(ctx, row);
+      ctx.signal("job assigned", { job_id, worker_id, lane_idx });
+      return;
+    }
+    reason = answer.kind === "refused" ? answer.reason : "the link closed";
+  } catch (err) {
+    ctx.log.error({ job_id: row.job_id, err }, "delivery failed");
+    reason = "the hub could not send it";
+  }
+  await takeBack(ctx, link, held, reason);
+}
+
+/** The assignment did not arrive: the claim is reverted and the next pass tries again (§3.1). */
+async function takeBack(
+  ctx: HubContext,
+  link: WorkerLink,
+  held: JobLane,
+  reason: string,
+): Promise<void> {
+  const { job_id, token, lane_idx } = held.lease;
+  held.done = true;
+  // A worker that takes it after all must not run it beside the next one.
+  link.send({ type: "HubCancelJob", job_id, lease_token: token, reason });
+  const session = ctx.sessions.get(held.lease.session_id);
+  if (session) await dropSession(ctx, session, reason);
+  distrustLane(link, lane_idx, reason);
+  ctx.log.warn({ job_id, worker_id: link.worker_id, lane_idx, reason }, "assignment taken back");
+  try {
+    if (await ctx.db.jobs.unclaim(job_id, token)) {
+      await tell(ctx, job_id, "warn", "assigned", `not delivered, back in the queue: ${reason}`);
+      ctx.signal("job requeued", { job_id });
+    }
+    if (ctx.waiters.has(job_id)) ctx.cluster.unplaced.add(job_id);
+    // Perhaps another hub's worker takes it.
+    ctx.cluster.wake([]);
+  } finally {
+    // A row that could not be reverted is found by the reconciler: it runs and no lane holds it.
+    await freeLane(ctx, link, held);
+    ctx.dispatcher.kick();
+  }
+}

@@ -1,0 +1,56 @@
+import { eventsChannel } from "#hub/platform/cluster/messages.ts";
+import type { HubContext } from "../context.ts";
+
+/** Tells event streams, of this hub and of the others, that a job has new events. Carries none: streams read the store. */
+export interface JobBus {
+  publish(job_id: string): void;
+  /** Calls `wake` after every publish of any hub, until the returned function is called. */
+  subscribe(job_id: string, wake: () => void): () => void;
+  /** Messages of other hubs may have been lost: every stream looks for itself. */
+  wakeAll(): void;
+}
+
+/** Streams of this hub are woken directly. The other hubs are listened to only while a stream follows the job. */
+export function createJobBus(context: () => HubContext): JobBus {
+  const streams = new Map<string, Set<() => void>>();
+  const wake = (job_id: string) => {
+    for (const each of streams.get(job_id) ?? []) each();
+  };
+  /** Ends listening, also to a channel that is still being opened. */
+  const listen = (job_id: string): (() => void) => {
+    const { pubsub, hub_id, log } = context();
+    const heard = (message: unknown) => {
+      if ((message as { from?: unknown } | null)?.from !== hub_id) wake(job_id);
+    };
+    const listening = pubsub.subscribe(eventsChannel(job_id), heard);
+    // What was told while the channel was being opened.
+    listening.then(
+      () => wake(job_id),
+      (err) => log.warn({ job_id, err }, "events of other hubs are not heard, and polled for"),
+    );
+    return () => void listening.then((end) => end()).catch(() => {});
+  };
+  const ends = new Map<string, () => void>();
+  return {
+    publish: (job_id) => {
+      wake(job_id);
+      context().changes.touch("jobs");
+      context().cluster.publish(eventsChannel(job_id));
+    },
+    subscribe: (job_id, each) => {
+      const of = streams.get(job_id) ?? new Set();
+      streams.set(job_id, of.add(each));
+      if (of.size === 1 && context().cluster.shared) ends.set(job_id, listen(job_id));
+      return () => {
+        of.delete(each);
+        if (of.size > 0 || streams.get(job_id) !== of) return;
+        streams.delete(job_id);
+        ends.get(job_id)?.();
+        ends.delete(job_id);
+      };
+    },
+    wakeAll: () => {
+      for (const job_id of [...streams.keys()]) wake(job_id);
+    },
+  };
+}

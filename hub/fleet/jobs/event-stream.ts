@@ -1,0 +1,152 @@
+import type { EventRow, JobRow } from "#hub/platform/db/types.ts";
+import { GOING_AWAY } from "#hub/platform/http/going-away.ts";
+import { isTerminal } from "#shared/protocol/schema/job.ts";
+import type { HubContext } from "../context.ts";
+import { isHeldHere } from "./elsewhere.ts";
+import { terminalEvent } from "./events.ts";
+import { eventRecord } from "./record.ts";
+
+const PAGE = 500;
+/** How often a stream of a job that does not run at this hub looks for itself. */
+const POLL_MS = 5_000;
+/** A reader that takes nothing for so long is cut off. */
+const SLOW_READER_MS = 30_000;
+
+export const EVENT_CLOSE = {
+  done: 1000,
+  internal: 1011,
+  too_slow: 4408,
+  unknown_job: 4404,
+} as const;
+
+export interface EventSink {
+  /** False when the message waits in a buffer: send no more until `drained` was called. */
+  send(text: string): boolean;
+  close(code: number, reason: string): void;
+}
+
+export interface EventStream {
+  drained(): void;
+  stop(): void;
+}
+
+/**
+ * Sends every event of a job with seq > since: the stored ones, then new ones as they are stored, without gap or double,
+ * and closes with 1000 after the last (fleet spec §6.1). Events are read from the store in both cases and the bus only
+ * wakes the reader, so a slow reader costs one message of memory.
+ */
+export function startEventStream(
+  ctx: HubContext,
+  job: JobRow,
+  since: number,
+  sink: EventSink,
+): EventStream {
+  const stopped = new AbortController();
+  let last = since;
+  let reading = false;
+  let again = false;
+  let replayed = false;
+  let leaving = false;
+  let drain: (() => void) | null = null;
+  let pumped: Promise<void> = Promise.resolve();
+
+  const stop = () => {
+    stopped.abort();
+    unsubscribe();
+    ctx.streams.delete(goAway);
+    drain?.();
+  };
+  const close = (code: number, reason: string) => {
+    if (stopped.signal.aborted) return;
+    stop();
+    sink.close(code, reason);
+  };
+
+  /** What is stored already is still sent, but to a slow reader. */
+  const goAway = async () => {
+    leaving = true;
+    drain?.();
+    await pumped;
+    close(GOING_AWAY.code, GOING_AWAY.reason);
+  };
+  ctx.streams.add(goAway);
+
+  /** False when the stream is over. */
+  const send = async (event: EventRow): Promise<boolean> => {
+    last = event.seq;
+    if (!sink.send(JSON.stringify(eventRecord(event)))) {
+      if (leaving) return false;
+      const late = new AbortController();
+      const emptied = new Promise<true>((resolve) => {
+        drain = () => resolve(true);
+      });
+      const timeout = ctx.clock.sleep(SLOW_READER_MS, late.signal).then(() => false as const);
+      const ok = await Promise.race([emptied, timeout]);
+      drain = null;
+      late.abort();
+      if (!ok) close(EVENT_CLOSE.too_slow, "reads too slowly");
+    }
+    if (event.type !== "log") close(EVENT_CLOSE.done, event.type);
+    return !stopped.signal.aborted;
+  };
+
+  /** Whether there was anything. */
+  const readOn = async (): Promise<boolean> => {
+    const before = last;
+    for (;;) {
+      const page = await ctx.db.events.list(job.job_id, last, PAGE);
+      for (const event of page) if (stopped.signal.aborted || !(await send(event))) return true;
+      if (page.length < PAGE) return last > before;
+    }
+  };
+
+  /** A job that ended without its last event (the hub died between the two writes), or whose last one was seen. */
+  const closeEnded = async (): Promise<void> => {
+    const row = await ctx.db.jobs.get(job.job_id);
+    if (stopped.signal.aborted || (row && !isTerminal(row.status))) return;
+    if (!row) return close(EVENT_CLOSE.done, "deleted");
+    await readOn();
+    if (stopped.signal.aborted) return;
+    const seen = since > 0 && last === since;
+    const [at] = seen ? await ctx.db.events.list(job.job_id, since - 1, 1) : [];
+    const { ts, type, data } = terminalEvent(row, ctx.clock.now());
+    if (!seen || at?.type === "log")
+      await send({ job_id: row.job_id, seq: last + 1, ts, type, data });
+    else close(EVENT_CLOSE.done, type);
+  };
+
+  const pump = async (): Promise<void> => {
+    reading = true;
+    try {
+      do {
+        again = false;
+        const news = await readOn();
+        // Who is woken for nothing may follow a job that was deleted with its last event.
+        if (!replayed || !news) await closeEnded();
+        replayed = true;
+      } while (again && !stopped.signal.aborted);
+    } catch (err) {
+      ctx.log.error({ job_id: job.job_id, err }, "event stream failed");
+      close(EVENT_CLOSE.internal, "events cannot be read");
+    } finally {
+      reading = false;
+    }
+  };
+  const wake = () => {
+    if (reading) again = true;
+    else pumped = pump();
+  };
+  /** A job that runs at another hub: its messages may be lost. */
+  const pollElsewhere = async () => {
+    for (;;) {
+      await ctx.clock.sleep(POLL_MS, stopped.signal);
+      if (stopped.signal.aborted) return;
+      if (ctx.cluster.peers.size === 0 || isHeldHere(ctx, job.job_id)) continue;
+      wake();
+    }
+  };
+  const unsubscribe = ctx.bus.subscribe(job.job_id, wake);
+  wake();
+  if (ctx.cluster.shared) void pollElsewhere();
+  return { drained: () => drain?.(), stop };
+}

@@ -1,0 +1,88 @@
+import type { EventRow, JobRow } from "#hub/platform/db/types.ts";
+import { AppError } from "#shared/protocol/errors.ts";
+import type { JobLogEntry } from "#shared/protocol/schema/job.ts";
+import type { HubContext } from "../context.ts";
+import { releaseJobSession } from "./job-sessions.ts";
+import { jobRecord } from "./record.ts";
+import { isScripted, scriptedEnded } from "./scripted.ts";
+
+export type NewEvent = Pick<EventRow, "ts" | "type" | "data">;
+
+/** Stores events of a job in order and wakes whoever follows it. */
+export async function appendEvents(
+  ctx: HubContext,
+  job_id: string,
+  events: NewEvent[],
+): Promise<void> {
+  await ctx.db.events.append(job_id, events);
+  ctx.bus.publish(job_id);
+}
+
+/** Beyond this the oldest lines go: a page may log for as long as the database is away. */
+const MAX_WAITING_LINES = 2_000;
+
+/**
+ * Takes the lines out of `waiting` and stores them. While the database takes nothing they go back, because nobody but the hub
+ * has them.
+ * @throws what the database says
+ */
+export async function storeLines(
+  ctx: HubContext,
+  job_id: string,
+  waiting: NewEvent[],
+): Promise<void> {
+  const lines = waiting.splice(0);
+  if (lines.length === 0) return;
+  try {
+    await appendEvents(ctx, job_id, lines);
+  } catch (err) {
+    if (err instanceof AppError && err.kind === "unavailable")
+      waiting.unshift(...lines.slice(-MAX_WAITING_LINES));
+    throw err;
+  }
+}
+
+export const logEvent = ({ ts, level, stage, message, fields }: JobLogEntry): NewEvent => ({
+  ts,
+  type: "log",
+  data: { level, stage, message, fields },
+});
+
+/** One line of the hub's own in the job's story. */
+export const tell = (
+  ctx: HubContext,
+  job_id: string,
+  level: JobLogEntry["level"],
+  stage: string,
+  message: string,
+  fields: Record<string, unknown> = {},
+): Promise<void> =>
+  appendEvents(ctx, job_id, [logEvent({ ts: ctx.clock.now(), level, stage, message, fields })]);
+
+/** The last event of a job: `error` for a failed one, `done` with the record for the others (fleet spec §6.1). */
+export function terminalEvent(row: JobRow, now: number): NewEvent {
+  const ts = row.finished_at ?? now;
+  if (row.status === "failed")
+    return { ts, type: "error", data: { detail: row.error ?? "failed" } };
+  return { ts, type: "done", data: { ...jobRecord(row) } };
+}
+
+/**
+ * Everything that follows from a job's end, whoever ended it; call it only with the row your own statement changed.
+ * @param reported its worker said so and has the browser still: a keep_session job's session stays open.
+ */
+export async function announceEnd(ctx: HubContext, row: JobRow, reported = false): Promise<void> {
+  ctx.log.info(
+    { job_id: row.job_id, status: row.status, worker_id: row.worker_id, error: row.error },
+    "job finished",
+  );
+  // Before anybody hears of the end: the viewer of a job that has ended is 404 (fleet spec §3.2).
+  await releaseJobSession(ctx, row, reported);
+  if (isScripted(row)) await scriptedEnded(ctx, row);
+  await appendEvents(ctx, row.job_id, [terminalEvent(row, ctx.clock.now())]);
+  ctx.waiters.get(row.job_id)?.(row);
+  const { job_id, status, worker_id, lease_token, session_id } = row;
+  ctx.cluster.tell({ type: "job_ended", job_id, status, worker_id, lease_token, session_id });
+  ctx.webhooks.jobEnded(row);
+  ctx.signal("job finished", { job_id: row.job_id, status: row.status });
+}

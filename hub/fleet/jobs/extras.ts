@@ -1,0 +1,64 @@
+import type { JobRow } from "#hub/platform/db/types.ts";
+import { MAX_JOB_COOKIES_BYTES } from "#shared/protocol/limits.ts";
+import { RunExtras } from "#shared/protocol/link/messages.ts";
+import type { StoredCookie } from "#shared/protocol/schema/cookie.ts";
+import type { JobOptions } from "#shared/protocol/schema/job.ts";
+import type { HubContext } from "../context.ts";
+import { hostForJob } from "../registries/hosts.ts";
+import { profileForJob } from "../registries/profiles.ts";
+import { recipeSecrets } from "../registries/recipe-secrets.ts";
+import { tell } from "./events.ts";
+import { proxyOfJob } from "./job-proxy.ts";
+
+/**
+ * What the registries add to a run (fleet spec §2.7, §2.8, §4.5): the recipe that was chosen when the job was submitted,
+ * the host's login recipe and popup policy, the cookies of the host and of `cookies_from`, and the values the recipes'
+ * placeholders stand for, and the profile. A value that is not there is missing here, and the worker fails the job by its
+ * name.
+ */
+export async function runExtras(ctx: HubContext, row: JobRow): Promise<RunExtras> {
+  const { options } = row;
+  const { settings, cookies } = await hostForJob(ctx, row.host);
+  const named = options.cookies_from;
+  const from = named === null ? [] : (await hostForJob(ctx, named)).cookies;
+  const recipe = options.fetch_recipe;
+  const login_recipe = usesRecipes(options) ? (settings?.login_recipe ?? null) : null;
+  const actions = [...(recipe?.actions ?? []), ...(login_recipe?.actions ?? [])];
+  return RunExtras.parse({
+    // Of two equal cookies a browser keeps the one it is given last: the job's own host's.
+    cookies: await withinFrame(ctx, row, [...from, ...cookies]),
+    recipe,
+    login_recipe,
+    profile: await profileForJob(ctx, options),
+    popup_policy: settings?.popup_policy ?? "allow",
+    ...(await proxyOfJob(ctx, row, settings)),
+    ...recipeSecrets(ctx, actions, row.host),
+  });
+}
+
+/** Recipes belong to fetch jobs that do not refuse them (fleet spec §1, §2.2). */
+export const usesRecipes = ({ mode, fetch_strategy }: JobOptions): boolean =>
+  mode === "fetch" && fetch_strategy === "recipe";
+
+/** The last of the cookies, as many as an assignment can carry; the log says when some were left out. */
+async function withinFrame(
+  ctx: HubContext,
+  row: JobRow,
+  cookies: StoredCookie[],
+): Promise<StoredCookie[]> {
+  let bytes = 0;
+  const fits = (cookie: StoredCookie) => {
+    bytes += Buffer.byteLength(JSON.stringify(cookie));
+    return bytes <= MAX_JOB_COOKIES_BYTES;
+  };
+  const first = cookies.findLastIndex((cookie) => !fits(cookie)) + 1;
+  if (first > 0)
+    await tell(
+      ctx,
+      row.job_id,
+      "warn",
+      "assigned",
+      `${first} cookies are more than a job can be given and were left out`,
+    );
+  return cookies.slice(first);
+}

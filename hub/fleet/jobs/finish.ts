@@ -1,0 +1,134 @@
+import type { FinishJob } from "#hub/platform/db/types.ts";
+import { isoTime } from "#shared/kit/clock.ts";
+import type { JobLog, WorkerResult } from "#shared/protocol/link/messages.ts";
+import type { HubContext } from "../context.ts";
+import { lostError } from "../links/loss.ts";
+import type { JobLane, WorkerLink } from "../links/worker-link.ts";
+import { announceEnd, logEvent, storeLines } from "./events.ts";
+import { newLines } from "./take-up.ts";
+import { storeUnstoredOnce } from "./unstored.ts";
+
+/** Stores the worker's lines and keeps the row's stage at the last of them. */
+export async function storeJobLog(ctx: HubContext, held: JobLane, message: JobLog): Promise<void> {
+  const { job_id, token } = held.lease;
+  const entries = newLines(held, message.entries);
+  const last = entries.at(-1);
+  if (!last) return;
+  held.unlogged.push(...entries.map(logEvent));
+  await storeLines(ctx, job_id, held.unlogged);
+  if (last.stage === held.stage) return;
+  held.stage = last.stage;
+  await ctx.db.jobs.setStage(job_id, token, last.stage);
+}
+
+/** running → completed or failed, as the worker reports (fleet spec §3.1). False when the lease was not the job's. */
+export const finishJob = (
+  ctx: HubContext,
+  held: JobLane,
+  result: WorkerResult,
+): Promise<boolean> => {
+  const { http_status, final_url, title, capture } = result;
+  const { status, error, stage } = endOf(ctx, held, result);
+  const end: FinishJob = {
+    status,
+    error: status === "failed" ? (error ?? "the worker gave no reason") : error,
+    now: ctx.clock.now(),
+    stage: stage ?? held.stage,
+    http_status:
+      http_status !== null && http_status >= 0 && http_status < 1000 ? http_status : null,
+    final_url,
+    title,
+    capture,
+  };
+  return endHeld(ctx, held, end, true);
+};
+
+/** A scripted job completes when its script has reached its end, and no worker can say that for it. */
+function endOf(
+  { scripted }: HubContext,
+  held: JobLane,
+  result: WorkerResult,
+): Pick<WorkerResult, "status" | "error" | "stage"> {
+  if (result.status === "failed" || !scripted.lanes.has(held) || scripted.ended.has(held))
+    return result;
+  return { status: "failed", error: "the worker ended the run before its script", stage: "run" };
+}
+
+/** running → failed: the worker's lane is free again and no result ever came. */
+export async function failAbandoned(
+  ctx: HubContext,
+  link: WorkerLink,
+  held: JobLane,
+): Promise<void> {
+  await endHeld(ctx, held, {
+    status: "failed",
+    error: `worker ${link.worker_id} ended the run without a result`,
+    now: ctx.clock.now(),
+    stage: held.stage,
+  });
+}
+
+/** False when the job was not this lease's any more. */
+async function endHeld(
+  ctx: HubContext,
+  held: JobLane,
+  end: FinishJob,
+  reported = false,
+): Promise<boolean> {
+  const { job_id, token } = held.lease;
+  held.done = true;
+  try {
+    await storeLines(ctx, job_id, held.unlogged).catch((err) =>
+      ctx.log.warn({ job_id, err }, "lines of a job were not stored"),
+    );
+    const row = await ctx.db.jobs.finish(job_id, token, end);
+    if (row) await announceEnd(ctx, row, reported);
+    return row !== null;
+  } catch (err) {
+    // Not stored. A result is kept until it is; for a job that has none the next sight of its free lane tries again.
+    if (reported) ctx.unstored.set(token, { job_id, end, log: held.unlogged });
+    else held.done = false;
+    throw err;
+  }
+}
+
+/** running → failed: the link they ran on is gone (fleet spec §3.1); what another hub leads by now is not this link's. */
+export async function failJobsOn(ctx: HubContext, link: WorkerLink, cause: string): Promise<void> {
+  await storeUnstoredOnce(ctx);
+  const tokens = link.jobLanes().map((held) => held.lease.token);
+  const { worker_id } = link;
+  const now = ctx.clock.now();
+  const leases = { hub_id: ctx.hub_id, worker_id, tokens };
+  const rows = await ctx.db.jobs.failRunningUnder(leases, lostError(cause), now);
+  for (const row of rows) await announceEnd(ctx, row);
+}
+
+/** running → failed: their worker has started anew, here or from another hub's link to this one's (fleet spec §3.1). */
+export async function failJobsOf(ctx: HubContext, worker_id: string): Promise<void> {
+  await storeUnstoredOnce(ctx);
+  const now = ctx.clock.now();
+  const cause = `worker ${worker_id} linked to this hub at ${isoTime(now)}, and the link on which the job ran is gone`;
+  const rows = await ctx.db.jobs.failRunningOf(worker_id, lostError(cause), now);
+  for (const row of rows) await announceEnd(ctx, row);
+}
+
+/**
+ * Hub start with no other hub alive: jobs left running are failed (fleet spec §3.1 note 1), but for those of workers that may
+ * come back with them.
+ */
+export async function failLeftovers(ctx: HubContext): Promise<void> {
+  const now = ctx.clock.now();
+  const cause = `this hub started at ${isoTime(now)}, and no hub was there to lead it`;
+  const awaited = [...ctx.awaited.links.keys()];
+  const rows = await ctx.db.jobs.failAllRunning(lostError(cause), now, awaited);
+  for (const row of rows) await announceEnd(ctx, row);
+}
+
+/** A worker that may have come back with what it ran under the hub before has not. */
+export async function failAwaited(ctx: HubContext, worker_id: string): Promise<void> {
+  const now = ctx.clock.now();
+  const grace_s = ctx.config.link_grace_ms / 1_000;
+  const cause = `the hub was started anew, and worker ${worker_id} was not back within ${grace_s} s, at ${isoTime(now)}`;
+  const rows = await ctx.db.jobs.failRunningOf(worker_id, lostError(cause), now);
+  for (const row of rows) await announceEnd(ctx, row);
+}

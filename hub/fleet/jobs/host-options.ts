@@ -1,0 +1,28 @@
+import { invalid } from "#shared/protocol/errors.ts";
+import type { JobOptions, SubmitJob } from "#shared/protocol/schema/job.ts";
+import type { HubContext } from "../context.ts";
+import { hostForJob } from "../registries/hosts.ts";
+import { findRecipe } from "../registries/recipe-match.ts";
+import { usesRecipes } from "./extras.ts";
+
+/**
+ * The options with what the host registry decides at submission: the matching recipe, which the record then shows as
+ * `fetch_recipe` (fleet spec §2.2), whatever becomes of the registry before a lane is free.
+ * @throws AppError invalid naming cookies_from when there is nothing to inject.
+ */
+export async function withHostOptions(
+  ctx: HubContext,
+  { options, url }: SubmitJob,
+): Promise<JobOptions> {
+  const from = options.cookies_from;
+  if (from !== null && (await hostForJob(ctx, from)).cookies.length === 0)
+    throw invalid(
+      ["body", "options", "cookies_from"],
+      "names a host without cookies: push some with the extension or PUT /hosts/{host}/cookies",
+    );
+  if (!usesRecipes(options)) return options;
+  const { settings } = await hostForJob(ctx, new URL(url).hostname);
+  return settings === null
+    ? options
+    : { ...options, fetch_recipe: findRecipe(settings.recipes, url) };
+}

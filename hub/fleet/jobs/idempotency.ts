@@ -1,0 +1,114 @@
+import type { IdempotencyRow } from "#hub/platform/db/types.ts";
+import { CALL_LEASE_MS } from "#hub/platform/idempotency/running-calls.ts";
+import { AppError, conflict } from "#shared/protocol/errors.ts";
+import type { HubContext } from "../context.ts";
+import { recordOf } from "./read.ts";
+
+/** What keyed calls need of the process that answers them. */
+export type KeyedContext = Pick<HubContext, "clock" | "running_calls"> & {
+  readonly db: Pick<HubContext["db"], "idempotency">;
+};
+
+export interface KeyedOptions {
+  /** What a kept answer is by now; itself unless given. */
+  replay?: (answer: Answer) => Promise<Answer>;
+}
+
+export type Answer = NonNullable<IdempotencyRow["answer"]>;
+
+/** Marks a key whose call has stored its job and not answered yet; a hub that died there left this behind. */
+const STORED = 0;
+/** How long the same call waits for one that another process answers, and how often it looks. */
+const ELSEWHERE_MS = 20_000;
+const LOOK_MS = 100;
+
+/** What a key holds from the moment its job is stored, so that no crash afterwards makes a second one. */
+export const madeJob = (job_id: string): Answer => ({
+  status: STORED,
+  body: { job_id },
+  headers: {},
+});
+
+export const stillRunning = (): AppError =>
+  new AppError("conflict", "a call with this Idempotency-Key is still running", {
+    headers: { "Retry-After": "1" },
+  });
+
+/**
+ * Runs `call` once per key (design/api.md): the same key and request again gets the first answer, also while the first
+ * still runs. Only answers that stored something are kept. A key is leased by the process that runs its call for as long as
+ * it runs, so one that was killed holds up nobody for longer than CALL_LEASE_MS.
+ * @throws AppError conflict when the key was used with another request, or another process still runs the call.
+ */
+export async function oncePerKey(
+  ctx: KeyedContext,
+  key: string,
+  fingerprint: string,
+  call: () => Promise<Answer>,
+  options: KeyedOptions = {},
+): Promise<Answer> {
+  const { clock, db, running_calls } = ctx;
+  const { owner } = running_calls;
+  const until = clock.monotonic() + ELSEWHERE_MS;
+  for (;;) {
+    const claim = { key, fingerprint, owner, now: clock.now(), lease_ms: CALL_LEASE_MS };
+    const taken = await db.idempotency.begin(claim);
+    if (!taken) return runCall(ctx, key, call);
+    if (taken.fingerprint !== fingerprint)
+      throw conflict("this Idempotency-Key was used with another request");
+    const running = running_calls.get(key);
+    if (running !== undefined) {
+      await running.catch(() => {});
+      continue;
+    }
+    const { answer } = taken;
+    const ended = !taken.leased || taken.owner === owner;
+    if (answer && (answer.status !== STORED || ended)) return options.replay?.(answer) ?? answer;
+    if (clock.monotonic() >= until) throw stillRunning();
+    await clock.sleep(LOOK_MS);
+  }
+}
+
+async function runCall(
+  { db, running_calls }: KeyedContext,
+  key: string,
+  call: () => Promise<Answer>,
+): Promise<Answer> {
+  const { owner } = running_calls;
+  const run = (async () => {
+    let kept = false;
+    try {
+      const answer = await call();
+      if (isKept(answer)) {
+        await db.idempotency.complete(key, owner, answer);
+        kept = true;
+      }
+      return answer;
+    } finally {
+      // What was stored with its job stays: that was the key's answer from then on.
+      if (!kept) await db.idempotency.abandon(key, owner).catch(() => {});
+    }
+  })();
+  running_calls.add(key, run);
+  return run;
+}
+
+const jobIdOf = ({ body }: Answer): string | null => {
+  const job_id = (body as { job_id?: unknown } | null)?.job_id;
+  return typeof job_id === "string" ? job_id : null;
+};
+
+const isKept = (answer: Answer): boolean =>
+  answer.status < 300 || (answer.status === 503 && jobIdOf(answer) !== null);
+
+/** The first answer; but who retries after "fleet at capacity" is told of the job that has got a lane since. */
+export async function replayJob(ctx: HubContext, answer: Answer): Promise<Answer> {
+  const job_id = jobIdOf(answer);
+  if ((answer.status !== 503 && answer.status !== STORED) || job_id === null) return answer;
+  const job = await ctx.db.jobs.get(job_id);
+  if (!job || (job.status === "queued" && answer.status === 503))
+    return answer.status === STORED
+      ? { status: 404, body: { detail: "job not found" }, headers: {} }
+      : answer;
+  return { status: 200, body: await recordOf(ctx, job), headers: {} };
+}

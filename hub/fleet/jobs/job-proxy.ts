@@ -1,0 +1,46 @@
+import type { HostRow, JobRow } from "#hub/platform/db/types.ts";
+import type { RunExtras } from "#shared/protocol/link/messages.ts";
+import { isMasked, maskProxy } from "#shared/protocol/proxy.ts";
+import type { JobOptions } from "#shared/protocol/schema/job.ts";
+import type { HubContext } from "../context.ts";
+
+/**
+ * The login of a job's proxy is no part of its record: it lies beside it, from before the job is stored until it has ended,
+ * and is given to the worker that runs it.
+ */
+
+/** A job is stored within this of its login. */
+const STORED_WITHIN_MS = 60_000;
+
+/** Keeps the login of a job that is about to be stored. @returns the options as the record has them */
+export async function keepProxy(
+  ctx: HubContext,
+  job_id: string,
+  options: JobOptions,
+): Promise<JobOptions> {
+  const { proxy } = options;
+  if (proxy === null || proxy.username === null) return options;
+  await ctx.db.job_proxies.put({ job_id, proxy, created_at: ctx.clock.now() });
+  return { ...options, proxy: maskProxy(proxy) };
+}
+
+/** What the job goes out through: its own proxy, else its host's. With the login masked where that is gone. */
+export async function proxyOfJob(
+  ctx: HubContext,
+  { job_id, options }: JobRow,
+  host: HostRow | null,
+): Promise<Pick<RunExtras, "proxy" | "proxy_of">> {
+  const { proxy } = options;
+  if (proxy)
+    return {
+      proxy: isMasked(proxy) ? ((await ctx.db.job_proxies.get(job_id)) ?? proxy) : proxy,
+      proxy_of: "job",
+    };
+  // Somebody else's browser goes out as its owner started it.
+  return { proxy: options.attach === null ? (host?.proxy ?? null) : null, proxy_of: "host" };
+}
+
+/** Forgets the logins of jobs that have ended. */
+export const forgetProxiesOnce = async (ctx: HubContext): Promise<void> => {
+  await ctx.db.job_proxies.forgetEnded(ctx.clock.now() - STORED_WITHIN_MS);
+};

@@ -1,0 +1,72 @@
+import type { JobRow } from "#hub/platform/db/types.ts";
+import { ASSIGN_ACK_MS } from "#shared/protocol/limits.ts";
+import { maskProxy } from "#shared/protocol/proxy.ts";
+import type { HubContext } from "../context.ts";
+import type { AssignAnswer, JobLane, WorkerLink } from "../links/worker-link.ts";
+import type { HubSession } from "../sessions/types.ts";
+import { tell } from "./events.ts";
+import { runExtras } from "./extras.ts";
+import { minAssetSize } from "./settings.ts";
+
+/**
+ * Sends the claimed job to its worker and waits for the answer, at most ASSIGN_ACK_MS.
+ * @param in_session the live session it runs in (attach_to_job), or null for a lane of its own.
+ * @param accepted called at once when the worker takes it, so that the worker's next message finds what it makes.
+ */
+export async function sendJob(
+  ctx: HubContext,
+  link: WorkerLink,
+  held: JobLane,
+  row: JobRow,
+  in_session: HubSession | null,
+  accepted: () => Promise<unknown>,
+): Promise<AssignAnswer> {
+  const { job_id } = row;
+  const { lane_idx, token, session_id, worker_id } = held.lease;
+  let made: Promise<unknown> = Promise.resolve();
+  const answered = new Promise<AssignAnswer>((resolve) => {
+    held.answer = (answer) => {
+      if (answer.kind === "accepted") made = accepted();
+      resolve(answer);
+    };
+  });
+  const min_asset_size_bytes = row.options.min_asset_size_bytes || (await minAssetSize(ctx));
+  // A worker of an earlier version takes no option that it does not know.
+  const { egress, proxy: _own, ...options } = row.options;
+  const extras = await runExtras(ctx, row);
+  // Written before the message leaves, so that it stands before the worker's own first line.
+  await tell(ctx, job_id, "info", "assigned", `assigned to worker ${worker_id}, lane ${lane_idx}`, {
+    worker_id,
+    lane_idx,
+    queued_ms: ctx.clock.now() - row.created_at,
+  });
+  const sent = link.send({
+    type: "HubAssignJob",
+    job_id,
+    lease_token: token,
+    lane_idx,
+    session_id,
+    url: row.url,
+    options: {
+      ...{ ...options, ...(egress && { egress }), min_asset_size_bytes },
+      // The login comes with the extras alone.
+      ...(extras.proxy && { proxy: maskProxy(extras.proxy) }),
+    },
+    extras: {
+      ...extras,
+      in_session: in_session === null ? null : in_session.session_id,
+    },
+  });
+  if (!sent) return { kind: "closed" };
+  const over = new AbortController();
+  const late = async (): Promise<AssignAnswer> => {
+    // No other worker has the session: while this one is waited for, so is its answer.
+    do await ctx.clock.sleep(ASSIGN_ACK_MS, over.signal);
+    while (in_session && link.cut && !over.signal.aborted);
+    return { kind: "refused", reason: `no answer for ${ASSIGN_ACK_MS} ms` };
+  };
+  const answer = await Promise.race([answered, late()]);
+  over.abort();
+  await made;
+  return answer;
+}

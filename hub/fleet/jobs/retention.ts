@@ -1,0 +1,78 @@
+import type { JobRow } from "#hub/platform/db/types.ts";
+import { AppError } from "#shared/protocol/errors.ts";
+import type { HubContext } from "../context.ts";
+import { fleetSetting } from "../registries/fleet-settings.ts";
+import { forgetProxiesOnce } from "./job-proxy.ts";
+import { removeJob } from "./remove.ts";
+
+/** How often jobs are looked for that are too old or too many. */
+export const RETAIN_JOBS_EVERY_MS = 60_000;
+/** One hub of a fleet does it; another takes its place so long after it was last heard of. */
+const TURN_MS = 3 * RETAIN_JOBS_EVERY_MS;
+const TURN_KEY = "turn:job-retention";
+const DAY_MS = 86_400_000;
+/** Jobs read at a time. */
+const BATCH = 100;
+
+type EndedJob = Pick<JobRow, "job_id" | "asset_bytes">;
+
+/** False while another hub has the turn: two that count bytes at once would delete twice as many jobs. */
+function takeTurn({ kv, hub_id }: HubContext): Promise<boolean> {
+  return kv.setIf(TURN_KEY, { hub_id }, { hub_id }, TURN_MS);
+}
+
+/**
+ * Deletes jobs that have ended, with their files, events and attempts: those of more than `retention_days` ago, then the
+ * oldest with assets while all assets take more than `retention_max_bytes` (settings; 0 = no bound). A job whose files
+ * cannot be deleted keeps its record and ends the pass; the next one tries again.
+ */
+export async function retainJobsOnce(ctx: HubContext, signal?: AbortSignal): Promise<void> {
+  if (!(await takeTurn(ctx))) return;
+  await forgetProxiesOnce(ctx);
+  const expired = await expireJobs(ctx, signal);
+  const trimmed = await trimJobs(ctx, signal);
+  if (expired + trimmed > 0) ctx.log.info({ expired, trimmed }, "old jobs deleted");
+}
+
+async function expireJobs(ctx: HubContext, signal?: AbortSignal): Promise<number> {
+  const days = await fleetSetting(ctx, "retention_days");
+  if (days === 0) return 0;
+  const ended_before = ctx.clock.now() - days * DAY_MS;
+  let deleted = 0;
+  for (;;) {
+    const jobs = await ctx.db.jobs.oldestEnded({ ended_before, limit: BATCH });
+    for (const job of jobs) {
+      if (signal?.aborted) return deleted;
+      await removeEnded(ctx, job);
+      deleted += 1;
+    }
+    if (jobs.length < BATCH || !(await takeTurn(ctx))) return deleted;
+  }
+}
+
+async function trimJobs(ctx: HubContext, signal?: AbortSignal): Promise<number> {
+  const max_bytes = await fleetSetting(ctx, "retention_max_bytes");
+  if (max_bytes === 0) return 0;
+  let over = (await ctx.db.jobs.assetBytes()) - max_bytes;
+  let deleted = 0;
+  while (over > 0) {
+    const jobs = await ctx.db.jobs.oldestEnded({ with_assets: true, limit: BATCH });
+    for (const job of jobs) {
+      if (over <= 0 || signal?.aborted) return deleted;
+      await removeEnded(ctx, job);
+      over -= job.asset_bytes;
+      deleted += 1;
+    }
+    if (jobs.length < BATCH || !(await takeTurn(ctx))) return deleted;
+  }
+  return deleted;
+}
+
+/** Somebody may have deleted it just now. */
+async function removeEnded(ctx: HubContext, { job_id }: EndedJob): Promise<void> {
+  try {
+    await removeJob(ctx, job_id);
+  } catch (err) {
+    if (!(err instanceof AppError && err.kind === "not_found")) throw err;
+  }
+}

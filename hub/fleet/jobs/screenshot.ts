@@ -1,0 +1,78 @@
+import { AppError, conflict } from "#shared/protocol/errors.ts";
+import { ACTION_TIMEOUT_S } from "#shared/protocol/limits.ts";
+import type { Asset, AssetMeta } from "#shared/protocol/schema/asset.ts";
+import { Picture, type ScreenshotRequest } from "#shared/protocol/schema/session.ts";
+import type { HubContext } from "../context.ts";
+import type { JobLane } from "../links/worker-link.ts";
+import { callSession, resultOf } from "../sessions/calls.ts";
+import { requireSession } from "../sessions/registry.ts";
+import type { HubSession } from "../sessions/types.ts";
+import { storeAsset } from "./files.ts";
+import { hubAsset } from "./hub-asset.ts";
+import { getRow } from "./read.ts";
+import { assetRecord } from "./record.ts";
+
+const notBound = () => conflict("no lane is bound to this job");
+
+/**
+ * POST /jobs/{id}/screenshot/capture (fleet spec §4.1, design/api.md): a picture of the running job's page as it is now,
+ * stored as an asset of the job.
+ * @throws AppError not_found; conflict when no lane is bound to the job, or it ended meanwhile; as `callSession`.
+ */
+export async function captureScreenshot(
+  ctx: HubContext,
+  job_id: string,
+  request: ScreenshotRequest,
+  signal: AbortSignal,
+): Promise<Asset> {
+  const { session, held } = await laneOf(ctx, job_id);
+  const reply = await callSession(ctx, session, {
+    action: "screenshot",
+    args: { ...request, timeout_s: ACTION_TIMEOUT_S.default },
+    timeout_ms: ACTION_TIMEOUT_S.default * 1_000,
+  });
+  const picture = Picture.safeParse(await resultOf(ctx, session, reply));
+  if (!picture.success) throw new AppError("relay_failed", "the worker answered no picture");
+  const body = new Uint8Array(Buffer.from(picture.data.content_base64, "base64"));
+  const meta = await pictureMeta(ctx, job_id, request.format, session.url);
+  await storeAsset(ctx, held, meta, {
+    body: new Blob([body]).stream(),
+    sha256: new Bun.CryptoHasher("sha256").update(body).digest("hex"),
+    size: body.length,
+    signal,
+  }).catch((err: unknown) => {
+    // The lease is gone: the job ended while its picture was taken.
+    throw err instanceof AppError && err.kind === "conflict" ? notBound() : err;
+  });
+  const row = await ctx.db.assets.get(job_id, meta.name);
+  if (!row) throw notBound();
+  return assetRecord(row);
+}
+
+async function laneOf(
+  ctx: HubContext,
+  job_id: string,
+): Promise<{ session: HubSession; held: JobLane }> {
+  const { status, session_id, lease_token } = await getRow(ctx, job_id);
+  if (status !== "running" || session_id === null || lease_token === null) throw notBound();
+  if (!ctx.sessions.has(session_id)) throw notBound();
+  const session = requireSession(ctx, session_id);
+  const held = session.link.heldBy(job_id, lease_token);
+  if (!held || held.done) throw notBound();
+  return { session, held };
+}
+
+/** Named by the moment, so that pictures of a job sort as they were taken. */
+async function pictureMeta(
+  ctx: HubContext,
+  job_id: string,
+  format: ScreenshotRequest["format"],
+  url: string,
+): Promise<AssetMeta> {
+  const ext = format === "jpeg" ? "jpg" : format;
+  const taken_at = new Date(ctx.clock.now()).toISOString().replace(/[-:.]/g, "");
+  let name = `screenshot-${taken_at}.${ext}`;
+  for (let n = 2; await ctx.db.assets.get(job_id, name); n += 1)
+    name = `screenshot-${taken_at}-${n}.${ext}`;
+  return hubAsset({ name, kind: "image", mime: `image/${format}`, ext }, url);
+}

@@ -1,0 +1,155 @@
+import type { JobRow } from "#hub/platform/db/types.ts";
+import type { JobStatus } from "#shared/protocol/schema/job.ts";
+import type { Lane } from "#shared/protocol/schema/worker.ts";
+import type { HubContext } from "../context.ts";
+import { freeCapacity } from "../links/lanes.ts";
+import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
+import { fleetSetting } from "../registries/fleet-settings.ts";
+
+/** Jobs whose page a script drives (fleet spec §1): who runs, and when the next one may. */
+
+/** The script of a job on its way, in this hub. */
+export interface RunningScript {
+  /** The job has its end, or its session has: everything of the script ends. */
+  stop(why: ScriptStopped): void;
+  /** Settles when nothing of it is left. */
+  done: Promise<void>;
+}
+
+/** Why a script is stopped; its job is this by now. */
+export class ScriptStopped extends Error {
+  override readonly name = "ScriptStopped";
+  readonly status: JobStatus;
+  constructor(status: JobStatus) {
+    super(`job ${status}`);
+    this.status = status;
+  }
+}
+
+/** What a hub knows of the scripts it runs. */
+export interface Scripted {
+  /** Lanes that are leased to scripted jobs, with their worker. */
+  readonly lanes: Map<HeldLane, WorkerLink>;
+  /** Lanes whose worker was told to end the run. */
+  readonly ended: WeakSet<HeldLane>;
+  readonly runs: Map<string, RunningScript>;
+  /** Jobs for the browser of an earlier one (attach_to_job) that wait for a runner. */
+  readonly attached: Set<string>;
+  /** The setting max_concurrent_runs as it was last read, and when so many were last seen to run (epoch ms). */
+  most: number;
+  full_at: number;
+  readonly reserve: LaneReserve;
+}
+
+/** The last free lane of several, which scripted jobs leave to fetch jobs for a while. */
+export interface LaneReserve {
+  /** For how long: the setting lane_reserve_s as it was last read. */
+  ms: number;
+  /** When the queue was last looked at for jobs that are held back, and when it will be next (monotonic ms). */
+  looked_at: number;
+  due_at: number;
+}
+
+export const newScripted = (): Scripted => ({
+  lanes: new Map(),
+  ended: new WeakSet(),
+  runs: new Map(),
+  attached: new Set(),
+  most: 0,
+  full_at: Number.NEGATIVE_INFINITY,
+  reserve: { ms: 0, looked_at: Number.NEGATIVE_INFINITY, due_at: Number.POSITIVE_INFINITY },
+});
+
+export const isScripted = ({ mode }: Pick<JobRow, "mode">): boolean => mode !== "fetch";
+
+/** Scripted jobs that have a runner of this hub: from the lease of their lane to the job's end. */
+function countRuns({ scripted: { lanes, runs } }: HubContext): number {
+  for (const [held, link] of lanes)
+    if (held.done || link.held.get(held.lease.lane_idx) !== held) lanes.delete(held);
+  // What was stopped is still being taken down.
+  return Math.max(lanes.size, runs.size);
+}
+
+/** Whether a runner of this hub is free (fleet spec §8, setting max_concurrent_runs). Reads the settings that count. */
+export async function hasFreeRunner(ctx: HubContext): Promise<boolean> {
+  const { scripted, config } = ctx;
+  scripted.most = await fleetSetting(ctx, "max_concurrent_runs");
+  const reserve_ms = 1_000 * (await fleetSetting(ctx, "lane_reserve_s"));
+  // Fleet spec §3.1: from this age on a job that is queued takes a free lane.
+  scripted.reserve.ms = Math.min(reserve_ms, config.queue.redrive_min_age_ms);
+  return runnerFree(ctx);
+}
+
+function runnerFree(ctx: HubContext): boolean {
+  if (countRuns(ctx) < ctx.scripted.most) return true;
+  ctx.scripted.full_at = ctx.clock.monotonic();
+  return false;
+}
+
+const OUT_OF_USE: readonly Lane["state"][] = ["quarantined", "dead"];
+
+/** Assignments this hub's workers can have at a time, counted up to `most`. */
+function places(ctx: HubContext, most: number): number {
+  let count = 0;
+  for (const { ready, closed, status, lanes, max_concurrent } of ctx.links.values()) {
+    if (!ready || closed || status !== "active") continue;
+    const usable = [...lanes.values()].filter(({ state }) => !OUT_OF_USE.includes(state)).length;
+    count += Math.min(usable, max_concurrent);
+    if (count >= most) return most;
+  }
+  return count;
+}
+
+/** Scripts run for minutes or days, so among two lanes and more the last free one is left to fetch jobs for a while. */
+const isLastLane = (ctx: HubContext): boolean => freeCapacity(ctx, 2) < places(ctx, 2);
+
+/**
+ * Scripted jobs created at or before this may take a lane now; null when none may. `hasFreeRunner` has been asked in this
+ * pass. A job that has left the last lane to others for long enough is no different from a fetch job: the oldest is first.
+ */
+export function mayTakeLane(ctx: HubContext): number | null {
+  if (!runnerFree(ctx)) return null;
+  return isLastLane(ctx)
+    ? ctx.wall_jumps.olderThan(ctx.scripted.reserve.ms)
+    : Number.MAX_SAFE_INTEGER;
+}
+
+/** Whether a lane is free that young scripted jobs leave to fetch jobs, and nothing else keeps them. */
+export const isReserving = (ctx: HubContext): boolean =>
+  ctx.scripted.reserve.ms > 0 && runnerFree(ctx) && freeCapacity(ctx, 1) > 0 && isLastLane(ctx);
+
+/**
+ * Whether scripted jobs in the queue have waited for lanes and nothing else for so long (fleet spec §8, queue timeout):
+ * while every runner is busy they wait for their turn, however long that is.
+ */
+export async function waitedForLanes(ctx: HubContext, timeout_ms: number): Promise<boolean> {
+  const { scripted, clock, cluster, db } = ctx;
+  if (!(await hasFreeRunner(ctx))) return false;
+  if (cluster.peers.size > 0 && (await db.jobs.runningScripts()) >= scripted.most)
+    scripted.full_at = clock.monotonic();
+  return clock.monotonic() - scripted.full_at >= timeout_ms;
+}
+
+/** The job's session ends: so does its script. */
+export function stopScript(ctx: HubContext, job_id: string, status: JobStatus): void {
+  ctx.scripted.runs.get(job_id)?.stop(new ScriptStopped(status));
+}
+
+/** What follows from the end of a scripted job: no attempt stays open, and the next one may have the runner. */
+export async function scriptedEnded(ctx: HubContext, row: JobRow): Promise<void> {
+  const { scripted, cluster, clock, db, dispatcher } = ctx;
+  const { job_id, status, error } = row;
+  scripted.attached.delete(job_id);
+  cluster.unplaced.delete(job_id);
+  if (countRuns(ctx) + 1 >= scripted.most) scripted.full_at = clock.monotonic();
+  const verdict = {
+    class: status === "cancelled" ? ("cancelled" as const) : ("lane_lost" as const),
+    ok: false,
+    reason: status === "cancelled" ? "the job was cancelled" : (error ?? `the job ${status}`),
+    advice: null,
+    by: "rules" as const,
+    engine: null,
+  };
+  await db.attempts.endOpen(job_id, verdict, clock.now());
+  dispatcher.kick();
+}

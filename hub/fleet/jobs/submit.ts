@@ -1,0 +1,184 @@
+import { within } from "#hub/platform/cluster/deadline.ts";
+import type { AttemptRow, JobRow } from "#hub/platform/db/types.ts";
+import { DeadlineError } from "#shared/kit/clock.ts";
+import { AppError } from "#shared/protocol/errors.ts";
+import { newJobId } from "#shared/protocol/ids.ts";
+import { ASSIGN_ACK_MS, MAX_WAITING_SUBMITS } from "#shared/protocol/limits.ts";
+import {
+  isTerminal,
+  type Job,
+  type SubmitJob,
+  type WaitingFor,
+} from "#shared/protocol/schema/job.ts";
+import type { HubContext } from "../context.ts";
+import { requireWayOut } from "../links/way-out.ts";
+import { requireEngines } from "../registries/engines.ts";
+import { profileRef } from "../registries/profiles.ts";
+import { isAttached, requireAttachable, runAttached } from "./attach.ts";
+import { decidedElsewhere, lookElsewhere } from "./elsewhere.ts";
+import { withHostOptions } from "./host-options.ts";
+import { madeJob, stillRunning } from "./idempotency.ts";
+import { keepProxy } from "./job-proxy.ts";
+import { checkClone } from "./local-only.ts";
+import { jobRecord } from "./record.ts";
+import { newAttempt, rerunSource } from "./rerun-source.ts";
+import { isScripted } from "./scripted.ts";
+import { queueFacts, waitingFor } from "./waiting-for.ts";
+
+/** What a client does with a 503: try again after so many seconds. */
+const RETRY_AFTER_S = 10;
+/** A worker answers an assignment, or loses it, within ASSIGN_ACK_MS; the rest is for a pass and the database. */
+export const SETTLE_MS = ASSIGN_ACK_MS + 1_000;
+
+const newRow = (
+  ctx: HubContext,
+  job_id: string,
+  input: SubmitJob,
+  idempotency_key: string | null,
+): JobRow => ({
+  job_id,
+  status: "queued",
+  mode: input.options.mode,
+  url: input.url,
+  host: new URL(input.url).hostname,
+  options: input.options,
+  novnc_url: null,
+  worker_id: null,
+  lane_idx: null,
+  session_id: null,
+  lease_token: null,
+  hub_id: null,
+  error: null,
+  stage: null,
+  http_status: null,
+  final_url: null,
+  title: null,
+  created_at: ctx.arrivals.next(),
+  started_at: null,
+  finished_at: null,
+  asset_count: 0,
+  asset_bytes: 0,
+  attempts: 0,
+  capture: null,
+  idempotency_key,
+});
+
+export interface SubmitOptions {
+  /** Of the call, which has taken the key: the job is stored with its answer, or not at all. */
+  idempotency_key?: string | null;
+  /** False answers at once with the queued job. */
+  wait?: boolean;
+}
+
+/**
+ * Stores the job, asks for a lane and waits for it up to `config.submit_wait_ms` (fleet spec §3.1, §8).
+ * @returns the record, running or ended already.
+ * @throws AppError at_capacity with the job_id in its body; the job stays queued. conflict when the browser it is to be
+ *   attached to is gone or in use, or no engine is configured that could write its scripts.
+ */
+export async function submitJob(
+  ctx: HubContext,
+  input: SubmitJob,
+  options: SubmitOptions = {},
+): Promise<Job> {
+  const { use_profile } = input.options;
+  await requireEngines(ctx, input.options);
+  const script = await rerunSource(ctx, input.options);
+  if (use_profile !== null) await profileRef(ctx, use_profile, ["body", "options", "use_profile"]);
+  await checkClone(ctx, input.options);
+  await requireWayOut(ctx, input.options);
+  await requireAttachable(ctx, input.options);
+  const resolved = await withHostOptions(ctx, input);
+  const job_id = newJobId();
+  const shown = await keepProxy(ctx, job_id, resolved);
+  const row = newRow(ctx, job_id, { ...input, options: shown }, options.idempotency_key ?? null);
+  if (isScripted(row)) return queueScripted(ctx, row, script);
+  const given_up = new AbortController();
+  const crowded = ctx.waiters.size >= MAX_WAITING_SUBMITS;
+  let moved = new Promise<JobRow>((resolve) => {
+    if (!crowded) ctx.waiters.set(job_id, resolve);
+  });
+  let now: JobRow | undefined;
+  try {
+    await storeJob(ctx, row, null);
+    await placeJob(ctx, row);
+    if (ctx.cluster.peers.size > 0) {
+      const again = () => void placeJob(ctx, row).catch(() => ctx.dispatcher.kick());
+      moved = Promise.race([moved, decidedElsewhere(ctx, row, given_up.signal, again)]);
+    }
+    if (options.wait !== false && !crowded && !ctx.stopping.aborted) {
+      const signal = AbortSignal.any([given_up.signal, ctx.stopping]);
+      const late = ctx.clock.sleep(ctx.config.submit_wait_ms, signal).then(() => undefined);
+      now = await Promise.race([moved, late]);
+    }
+    if (crowded && options.wait !== false) throw atCapacity(job_id);
+    // Undecided for too long: still queued, for all that the caller can know.
+    now ??= await within(ctx.clock, "the assignment", SETTLE_MS, settledRow(ctx, row, moved)).catch(
+      (err) => {
+        if (err instanceof DeadlineError) return row;
+        throw err;
+      },
+    );
+  } finally {
+    given_up.abort();
+    ctx.waiters.delete(job_id);
+    ctx.cluster.unplaced.delete(job_id);
+  }
+  if (now.status === "running" || isTerminal(now.status)) return jobRecord(now);
+  if (options.wait === false) return jobRecord(now, await ctx.db.jobs.queuePosition(job_id));
+  const facts = await queueFacts(ctx);
+  throw atCapacity(job_id, facts ? waitingFor(row, facts) : null);
+}
+
+/**
+ * A scripted job is answered at once (fleet spec §1): it waits in the queue for a lane and a runner.
+ * @param script of the job or attempt to rerun, which may be deleted from now on.
+ */
+async function queueScripted(ctx: HubContext, row: JobRow, script: string | null): Promise<Job> {
+  const attempt = script === null ? null : newAttempt(row, 1, row.created_at, { script });
+  await storeJob(ctx, row, attempt);
+  await placeJob(ctx, row);
+  return jobRecord(row, await ctx.db.jobs.queuePosition(row.job_id));
+}
+
+/** @throws AppError conflict when another process has answered the call's Idempotency-Key meanwhile. */
+async function storeJob(
+  { db, running_calls: { owner } }: HubContext,
+  row: JobRow,
+  attempt: AttemptRow | null,
+): Promise<void> {
+  const key = row.idempotency_key;
+  if (key === null && attempt === null) return db.jobs.insert(row);
+  const named = key === null ? null : { key, owner, answer: madeJob(row.job_id) };
+  if (!(await db.jobs.insertWith(row, { key: named, attempt }))) throw stillRunning();
+}
+
+/** Asks for a lane. An attached job needs no free one, so it waits for none. */
+async function placeJob(ctx: HubContext, row: JobRow): Promise<void> {
+  if (isAttached(row)) return void (await ctx.dispatcher.exclusive(() => runAttached(ctx, row)));
+  if (ctx.cluster.shared) ctx.cluster.unplaced.add(row.job_id);
+  ctx.dispatcher.kick();
+}
+
+/**
+ * The row once it is decided: the pass that runs right now may be about to claim it, and a claimed one whose worker has
+ * not answered yet may still be taken back.
+ * @param moved resolves when the worker of another hub has accepted it.
+ */
+async function settledRow(ctx: HubContext, row: JobRow, moved: Promise<JobRow>): Promise<JobRow> {
+  await ctx.dispatcher.exclusive(async () => {});
+  const now = (await ctx.db.jobs.get(row.job_id)) ?? row;
+  if (now.status !== "running" || now.worker_id === null || now.lease_token === null) return now;
+  const held = ctx.links.get(now.worker_id)?.heldBy(now.job_id, now.lease_token);
+  if (!held && ctx.cluster.peers.size > 0)
+    return (await lookElsewhere(ctx, row).catch(() => null)) ?? moved;
+  if (!held || held.accepted) return now;
+  await held.settled;
+  return (await ctx.db.jobs.get(row.job_id)) ?? row;
+}
+
+export const atCapacity = (job_id: string, waiting_for: WaitingFor | null = null): AppError =>
+  new AppError("at_capacity", "fleet at capacity", {
+    body: { job_id, ...(waiting_for && { waiting_for }) },
+    headers: { "Retry-After": String(RETRY_AFTER_S) },
+  });

@@ -1,0 +1,141 @@
+import type { JobRow } from "#hub/platform/db/types.ts";
+import type { WaitingFor } from "#shared/protocol/schema/job.ts";
+import type { Worker } from "#shared/protocol/schema/worker.ts";
+import type { HubContext } from "../context.ts";
+import { stopShortage } from "../links/drain.ts";
+import { ableWorkers, freeLanesOf, laneShortage, usableLanesOf } from "../links/shortage.ts";
+import { listWorkers } from "../links/view.ts";
+import { thoseFor } from "../links/way-out.ts";
+import { isAttached } from "./attach.ts";
+import { hasLocalWorker, workersFor } from "./local-only.ts";
+import { hasFreeRunner, isScripted } from "./scripted.ts";
+
+/** What a queued job waits for: told with its record, in the 503, and when it waited in vain (fleet spec §3.1). */
+
+/** What the answer depends on beside the job, read once for many. */
+export interface QueueFacts {
+  /** This hub was asked to stop, and no worker is linked to another one. */
+  readonly stopping: WaitingFor | null;
+  readonly workers: readonly Worker[];
+  /** Whether a runner is free at a hub of the fleet, and how many one hub has. */
+  readonly runner_free: boolean;
+  readonly runners: number;
+  /** Whether a worker on the host of its hub is connected. */
+  readonly local_worker: boolean;
+  readonly reserve_ms: number;
+  readonly queue: HubContext["config"]["queue"];
+  /** Scripted jobs created at or before this have left the last lane to others for long enough (epoch ms). */
+  readonly reserved_from: number;
+}
+
+const reading = new WeakMap<HubContext, Promise<QueueFacts | null>>();
+
+/** Null while the workers cannot be told. Callers of one moment share one read: they may be a thousand. */
+export function queueFacts(ctx: HubContext): Promise<QueueFacts | null> {
+  const under_way = reading.get(ctx);
+  if (under_way !== undefined) return under_way;
+  const read = readFacts(ctx)
+    .catch((err) => {
+      ctx.log.warn({ err }, "what queued jobs wait for cannot be told");
+      return null;
+    })
+    .finally(() => reading.delete(ctx));
+  reading.set(ctx, read);
+  return read;
+}
+
+async function readFacts(ctx: HubContext): Promise<QueueFacts> {
+  const { scripted, cluster, wall_jumps, config, db } = ctx;
+  const workers = await listWorkers(ctx);
+  const here = await hasFreeRunner(ctx);
+  // Another hub may have one; how many it runs is known of all together.
+  const all = scripted.most * (1 + cluster.peers.size);
+  const runner_free = here || (cluster.peers.size > 0 && (await db.jobs.runningScripts()) < all);
+  return {
+    ...{ workers, runner_free, runners: scripted.most },
+    stopping: stopShortage(ctx, workers),
+    local_worker: await hasLocalWorker(ctx),
+    reserve_ms: scripted.reserve.ms,
+    queue: config.queue,
+    reserved_from: wall_jumps.olderThan(scripted.reserve.ms),
+  };
+}
+
+/** What this queued job waits for; the detail goes on from "it waits: ". */
+export function waitingFor(row: JobRow, facts: QueueFacts): WaitingFor {
+  const { workers, runners, queue } = facts;
+  if (facts.stopping) return facts.stopping;
+  if (isScripted(row) && !facts.runner_free)
+    return {
+      reason: "runners_busy",
+      detail: `every runner is busy with another script: a hub runs ${runners} at a time (setting max_concurrent_runs)`,
+    };
+  if (isAttached(row))
+    return {
+      reason: "browser_in_use",
+      detail: `it runs in the browser of job ${row.options.attach_to_job} alone`,
+    };
+  if (workersFor(row) !== null && !facts.local_worker)
+    return {
+      reason: "no_local_worker",
+      detail: "clone_chrome_profile needs a worker on the hub's own host, and none is connected",
+    };
+  const shortage = laneShortage(workers);
+  if (shortage) return shortage;
+  const able = thoseFor(workers, row.options);
+  if (able.length < workers.length && laneShortage(able))
+    return {
+      reason: able.length === 0 ? "no_worker" : "lanes_busy",
+      detail: `no free lane is of a worker that allows its ${row.options.egress ? "egress" : "proxy"}`,
+    };
+  if (workersFor(row) !== null)
+    return { reason: "lanes_busy", detail: "the lanes on the hub's own host are busy" };
+  const left_ms = row.created_at - facts.reserved_from;
+  if (isScripted(row) && left_ms > 0 && onlyReserved(workers))
+    return { reason: "lane_reserve", detail: heldBack(facts.reserve_ms, left_ms) };
+  if (queue.pull_on_free)
+    return { reason: "starting", detail: "a lane is free: it is about to start" };
+  return { reason: "redrive", detail: byRedrive(queue) };
+}
+
+const heldBack = (reserve_ms: number, left_ms: number): string =>
+  `one lane is free, and is left to fetch jobs for another ${Math.ceil(left_ms / 1_000)} s of ${reserve_ms / 1_000} (setting lane_reserve_s)`;
+
+const byRedrive = ({ redrive, redrive_min_age_ms }: QueueFacts["queue"]): string =>
+  redrive
+    ? `a lane is free, and is taken at the age of ${redrive_min_age_ms / 1_000} s (SVC_QUEUE_PULL_ON_FREE=0)`
+    : "a lane is free, and nothing takes it: SVC_QUEUE_PULL_ON_FREE is 0 and SVC_QUEUE_REDRIVE_DISABLE is 1";
+
+/** Whether every free lane is the last one of its hub, which has others. */
+function onlyReserved(workers: readonly Worker[]): boolean {
+  const hubs = new Map<string | null, { free: number; usable: number }>();
+  for (const worker of ableWorkers(workers)) {
+    const sum = hubs.get(worker.link_hub) ?? { free: 0, usable: 0 };
+    sum.free += freeLanesOf(worker);
+    sum.usable += usableLanesOf(worker);
+    hubs.set(worker.link_hub, sum);
+  }
+  return [...hubs.values()].every(({ free, usable }) => free < Math.min(2, usable));
+}
+
+/** Lines of a job's story that are read for the last refusal; one that was refused this often has been for minutes. */
+const STORY_LINES = 2_000;
+
+/** The hub's line about the last worker that was offered the job and did not take it; null when none was. */
+async function lastRefusal(ctx: HubContext, job_id: string): Promise<string | null> {
+  const lines = await ctx.db.events.list(job_id, 0, STORY_LINES);
+  const refusal = lines.findLast(({ data }) => data.stage === "assigned" && data.level === "warn");
+  return refusal ? String(refusal.data.message) : null;
+}
+
+/** The error of a job that was queued for too long (fleet spec §3.1, §8), with what it waited for. */
+export async function queueTimeout(
+  ctx: HubContext,
+  row: JobRow,
+  facts: QueueFacts | null,
+): Promise<string> {
+  const said = `queue timeout: no worker took the job within ${ctx.config.queue.timeout_ms / 1_000} s`;
+  const refusal = await lastRefusal(ctx, row.job_id);
+  if (refusal !== null) return `${said}: ${refusal}`;
+  return facts ? `${said}: ${waitingFor(row, facts).detail}` : said;
+}

@@ -1,0 +1,128 @@
+import type { JobRow } from "#hub/platform/db/types.ts";
+import { retryWait } from "#shared/kit/backoff.ts";
+import { abortAfter } from "#shared/kit/clock.ts";
+import { guardedPost, RefusedAddress } from "#shared/kit/guarded-post.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
+import type { HubContext } from "../context.ts";
+import { fleetSetting } from "../registries/fleet-settings.ts";
+import { jobRecord } from "./record.ts";
+
+/** Tells another program of every job that ends (setting webhook_url). */
+export interface Webhooks {
+  /** Returns at once; whatever becomes of it is nobody's concern but the log's. */
+  jobEnded(row: JobRow): void;
+  /** Gives up what is under way and what waits. */
+  stop(): Promise<void>;
+}
+
+type WebhookContext = Pick<HubContext, "clock" | "log" | "random" | "config" | "settings_cache"> & {
+  readonly db: Pick<HubContext["db"], "settings">;
+};
+
+/** At a time; the others wait their turn. */
+const AT_ONCE = 4;
+/** A record may hold 200 KB of code: beyond this many that wait, further ones are dropped. */
+const MAX_WAITING = 500;
+const TRIES = 5;
+const TRY_MS = 10_000;
+const RETRY = { first: 1_000, most: 30_000 };
+
+/** Answers after which the same call may well succeed later. */
+const isPassing = (status: number): boolean => status === 408 || status === 429 || status >= 500;
+
+export function createWebhooks(of: () => WebhookContext): Webhooks {
+  const stopping = new AbortController();
+  const waiting: JobRow[] = [];
+  const running = new Set<Promise<void>>();
+  let dropped = 0;
+
+  const next = () => {
+    while (running.size < AT_ONCE && !stopping.signal.aborted) {
+      const row = waiting.shift();
+      if (!row) return;
+      const run = deliver(of(), row, stopping.signal).finally(() => {
+        running.delete(run);
+        next();
+      });
+      running.add(run);
+    }
+  };
+  const enqueue = (row: JobRow) => {
+    if (waiting.length < MAX_WAITING) waiting.push(row);
+    else {
+      dropped += 1;
+      // Once for a burst, not for each of its jobs.
+      if (dropped % MAX_WAITING === 1)
+        of().log.warn({ dropped }, "webhook is too slow: ends of jobs are not told");
+    }
+    next();
+  };
+
+  return {
+    jobEnded: (row) => {
+      const ctx = of();
+      fleetSetting(ctx, "webhook_url").then(
+        (url) => {
+          if (url !== null && !stopping.signal.aborted) enqueue(row);
+        },
+        (err) => ctx.log.warn({ job_id: row.job_id, err }, "webhook was not sent"),
+      );
+    },
+    stop: async () => {
+      stopping.abort();
+      const given_up = waiting.length + running.size;
+      if (given_up > 0) of().log.warn({ given_up }, "webhooks given up: the hub is stopping");
+      waiting.length = 0;
+      await Promise.all(running);
+    },
+  };
+}
+
+/** Tries until the receiver takes it; a setting that changed meanwhile counts for the next try. Never rejects. */
+async function deliver(ctx: WebhookContext, row: JobRow, stopping: AbortSignal): Promise<void> {
+  const { job_id } = row;
+  let said = "";
+  for (let n = 0; n < TRIES; n += 1) {
+    if (n > 0) await ctx.clock.sleep(retryWait(n - 1, RETRY, ctx.random()), stopping);
+    if (stopping.aborted) return;
+    try {
+      const url = await fleetSetting(ctx, "webhook_url");
+      if (url === null) return;
+      const status = await post(ctx, url, row, stopping);
+      if (status >= 200 && status < 300) return;
+      said = `HTTP ${status}`;
+      if (!isPassing(status)) break;
+    } catch (err) {
+      said = errorMessage(err);
+      if (err instanceof RefusedAddress) break;
+    }
+    if (stopping.aborted) return;
+  }
+  ctx.log.warn({ job_id, status: row.status, error: said }, "webhook was not taken");
+}
+
+/** The answer's status; its body is not read. */
+async function post(
+  { clock }: WebhookContext,
+  url: string,
+  row: JobRow,
+  stopping: AbortSignal,
+): Promise<number> {
+  const over = new AbortController();
+  const stop = () => over.abort();
+  stopping.addEventListener("abort", stop, { once: true });
+  try {
+    const late = abortAfter(clock, TRY_MS, over.signal);
+    const answer = await guardedPost({
+      url,
+      headers: { "x-flotilla-event": `job.${row.status}`, "x-flotilla-delivery": row.job_id },
+      body: jobRecord(row),
+      signal: AbortSignal.any([late, over.signal]),
+    });
+    answer.destroy();
+    return answer.statusCode ?? 0;
+  } finally {
+    stopping.removeEventListener("abort", stop);
+    over.abort();
+  }
+}

@@ -1,0 +1,87 @@
+import type { Best } from "#hub/platform/cluster/messages.ts";
+import { betterPeer, type Peer } from "#hub/platform/cluster/peers.ts";
+import type { Clock } from "#shared/kit/clock.ts";
+import type { HubContext } from "../context.ts";
+import { isCandidate } from "./schedule.ts";
+import type { WorkerLink } from "./worker-link.ts";
+
+/** Changes within so long of each other are one message. */
+const COALESCE_MS = 20;
+/** How long a job is left to a hub with a better candidate before this one takes it after all. */
+export const LEAVE_MS = 250;
+
+const canTake = (link: WorkerLink, now: number): boolean =>
+  link.open && isCandidate(link, now) && link.freeCount() > 0;
+
+/** Fleet spec §8 rule 2: negative when `a` comes first. */
+const order = (a: Omit<Best, "workers">, b: Omit<Best, "workers">): number =>
+  a.in_flight - b.in_flight || b.max_concurrent - a.max_concurrent;
+
+/** The workers of this hub that come first by fleet spec §8 rule 2, and how many tie; null when none can take a job. */
+export function bestCandidate({ links, clock, draining }: HubContext): Best | null {
+  if (draining.aborted) return null;
+  const now = clock.monotonic();
+  let best: Best | null = null;
+  for (const link of links.values()) {
+    const before = best ? order(link, best) : -1;
+    if (before > 0 || !canTake(link, now)) continue;
+    const { in_flight, max_concurrent } = link;
+    if (best && before === 0) best.workers += 1;
+    else best = { in_flight, max_concurrent, workers: 1 };
+  }
+  return best;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** The hub, but for those of `lost`, that has a strictly better candidate than this one (fleet spec §8 rule 2). */
+export function betterHub(ctx: HubContext, lost: ReadonlySet<string> = NONE): Peer | null {
+  const reached = [...ctx.cluster.peers.values()].filter(({ hub_id }) => !lost.has(hub_id));
+  const now = ctx.clock.monotonic();
+  // The hubs are few and the workers many: mostly the first worker that is free is as good as any other hub's.
+  const better = betterPeer(reached, null, now);
+  return better?.best && !hasAsGood(ctx, better.best, now) ? better : null;
+}
+
+function hasAsGood({ links, draining }: HubContext, best: Best, now: number): boolean {
+  if (draining.aborted) return false;
+  for (const link of links.values()) if (order(link, best) <= 0 && canTake(link, now)) return true;
+  return false;
+}
+
+/** Tells the other hubs of this one's best free candidate. */
+export interface CandidateTeller {
+  /** It may have changed: told soon, once for many changes, if it has. */
+  changed(): void;
+  /** Tells it in any case. */
+  tell(): void;
+  stop(): void;
+}
+
+export function createCandidateTeller(clock: Clock, context: () => HubContext): CandidateTeller {
+  const stopped = new AbortController();
+  let told = "";
+  let soon = false;
+  const tell = (always: boolean) => {
+    const ctx = context();
+    const best = bestCandidate(ctx);
+    const text = JSON.stringify(best);
+    if (!always && text === told) return;
+    told = text;
+    ctx.cluster.tell({ type: "candidate", best });
+  };
+  return {
+    changed: () => {
+      if (soon || stopped.signal.aborted || context().cluster.peers.size === 0) return;
+      soon = true;
+      void clock.sleep(COALESCE_MS, stopped.signal).then(() => {
+        soon = false;
+        if (!stopped.signal.aborted) tell(false);
+      });
+    },
+    tell: () => {
+      if (context().cluster.peers.size > 0) tell(true);
+    },
+    stop: () => stopped.abort(),
+  };
+}

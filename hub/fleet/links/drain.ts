@@ -1,0 +1,57 @@
+import type { Stopping } from "#shared/protocol/schema/health.ts";
+import type { WaitingFor } from "#shared/protocol/schema/job.ts";
+import type { Worker } from "#shared/protocol/schema/worker.ts";
+import type { HubContext } from "../context.ts";
+
+/** How often a stopping hub looks whether anything still runs. */
+const LOOK_MS = 100;
+
+/** Lanes that run a job or hold a session open, and jobs that upload without one. */
+const inUse = ({ links }: HubContext): number =>
+  [...links.values()].reduce((sum, { held, uploading }) => {
+    const late = [...uploading.values()].filter((lane) => !lane.done);
+    return sum + new Set([...held.values(), ...late]).size;
+  }, 0);
+
+/** What a hub that was asked to stop waits for; null while it was not. */
+export function stoppingOf(ctx: HubContext): Stopping | null {
+  const { draining, links, sessions, clock } = ctx;
+  if (!draining.aborted) return null;
+  const lanes = [...links.values()].flatMap((link) => link.jobLanes());
+  const until: unknown = draining.reason;
+  const left_ms = typeof until === "number" ? until - clock.monotonic() : 0;
+  return {
+    jobs: lanes.filter(({ done }) => !done).length,
+    sessions: [...sessions.values()].filter(({ kind }) => kind !== "job").length,
+    left_s: Math.max(0, Math.ceil(left_ms / 1_000)),
+  };
+}
+
+/** Why a hub that was asked to stop gives no lane; null while workers are linked to another one, which does. */
+export function stopShortage(
+  { draining, hub_id }: Pick<HubContext, "draining" | "hub_id">,
+  workers: readonly Worker[],
+): WaitingFor | null {
+  const elsewhere = workers.some(({ alive, link_hub }) => alive && link_hub !== hub_id);
+  if (!draining.aborted || elsewhere) return null;
+  return { reason: "stopping", detail: "the hub is stopping, and assigns nothing any more" };
+}
+
+/**
+ * The hub was asked to stop: it goes on serving everybody, and assigns nothing any more, until nothing runs and no session is
+ * open, or SVC_DRAIN_TIMEOUT_S have passed. What is left then is for the next hub (`leaveLink` in `registry.ts`).
+ */
+export async function drainHub(ctx: HubContext, draining: AbortController): Promise<void> {
+  const { clock, config, log } = ctx;
+  const until = clock.monotonic() + config.drain_ms;
+  draining.abort(until);
+  ctx.changes.touch("health");
+  if (inUse(ctx) > 0)
+    log.info(
+      { in_use: inUse(ctx), drain_ms: config.drain_ms },
+      "hub draining; nothing is assigned",
+    );
+  for (let left = config.drain_ms; inUse(ctx) > 0 && left > 0; left = until - clock.monotonic())
+    await clock.sleep(Math.min(LOOK_MS, left));
+  if (inUse(ctx) > 0) log.warn({ in_use: inUse(ctx) }, "what still runs is left to the next hub");
+}

@@ -1,0 +1,194 @@
+import type { LaneLease } from "#hub/platform/stores/leases.ts";
+import { WORKER_LIVENESS_MS } from "#shared/protocol/limits.ts";
+import type { Lane } from "#shared/protocol/schema/worker.ts";
+import type { HubContext } from "../context.ts";
+import { chooseWorker } from "./schedule.ts";
+import { type HeldLane, heardOf, newHeld, type WorkerLink } from "./worker-link.ts";
+
+/** Whether this hub may lease a lane of the worker now. */
+const hasLane = (link: WorkerLink): boolean => link.open && link.freeCount() > 0;
+
+/** Assignments that can be made right now, counted up to `most`. */
+export function freeCapacity(ctx: HubContext, most: number): number {
+  if (ctx.draining.aborted) return 0;
+  let free = 0;
+  for (const link of ctx.links.values()) {
+    if (!link.open || link.status !== "active") continue;
+    free += Math.max(0, Math.min(link.freeCount(), link.max_concurrent - link.in_flight));
+    if (free >= most) return most;
+  }
+  return free;
+}
+
+/**
+ * Who wants a lane: a job, or with `job_id` null a session of its own. `only`: no other worker will do; `fits`: which
+ * workers will.
+ */
+export interface WantedLane<J extends string | null> {
+  job_id: J;
+  session_id: string;
+  only?: string | null;
+  fits?: (link: WorkerLink) => boolean;
+}
+
+/** A lane leased on a worker that has not been told yet. `settle` says that the assignment was answered or taken back. */
+export interface LanePlace<J extends string | null> {
+  link: WorkerLink;
+  held: HeldLane & { readonly lease: LaneLease & { job_id: J } };
+  settle: () => void;
+}
+
+/**
+ * Leases a free lane on the worker the scheduling rules choose (fleet spec §8). The lease store decides; what this hub
+ * believes of a worker only orders the asking. A worker being asked counts as having it, so several may be asked for at once.
+ * @returns null when no worker has a lane to give, or the hub is about to stop.
+ */
+export async function holdLane<J extends string | null>(
+  ctx: HubContext,
+  { job_id, session_id, only = null, fits = () => true }: WantedLane<J>,
+): Promise<LanePlace<J> | null> {
+  const refused = new Set<WorkerLink>();
+  const can = (link: WorkerLink) =>
+    (only === null || link.worker_id === only) && hasLane(link) && !refused.has(link) && fits(link);
+  while (!ctx.draining.aborted) {
+    const link = chooseWorker([...ctx.links.values()], ctx.clock.monotonic(), ctx.random, can);
+    if (!link) return null;
+    let lease: LaneLease | null;
+    link.asked += 1;
+    try {
+      lease = await acquireLane(ctx, link, job_id, session_id);
+    } finally {
+      link.asked -= 1;
+    }
+    if (!lease || link.closed) {
+      refused.add(link);
+      if (lease) await releaseLane(ctx, link, lease);
+      continue;
+    }
+    const { held, settle } = newHeld({ ...lease, job_id });
+    link.held.set(lease.lane_idx, held);
+    ctx.hooks.laneTaken();
+    return { link, held, settle };
+  }
+  return null;
+}
+
+async function acquireLane(
+  ctx: HubContext,
+  link: WorkerLink,
+  job_id: string | null,
+  session_id: string,
+): Promise<LaneLease | null> {
+  try {
+    return await ctx.leases.acquire({
+      worker_id: link.worker_id,
+      lanes: link.freeLanes(),
+      max_concurrent: link.max_concurrent,
+      job_id,
+      session_id,
+      ttl_ms: WORKER_LIVENESS_MS,
+    });
+  } catch (err) {
+    link.unsure.add(session_id);
+    throw err;
+  }
+}
+
+/** The lane said warm and did not take what it was given: it counts as taken until the worker speaks of it again. */
+export function distrustLane(link: WorkerLink, lane_idx: number, reason: string): void {
+  const lane = link.lanes.get(lane_idx);
+  if (lane) link.lanes.set(lane_idx, { ...lane, state: "resetting", reason });
+}
+
+/** Gives the lane back and asks for the next job. */
+export async function freeLane(ctx: HubContext, link: WorkerLink, held: HeldLane): Promise<void> {
+  const { lane_idx } = held.lease;
+  if (link.held.get(lane_idx) === held) link.held.delete(lane_idx);
+  await releaseLane(ctx, link, held.lease);
+  ctx.signal("lane freed", { worker_id: link.worker_id, lane_idx });
+  if (!link.closed) ctx.hooks.laneFree();
+}
+
+/** Never rejects: a lease that the store could not take back is released by `retryReleasesOnce`. */
+async function releaseLane(ctx: HubContext, link: WorkerLink, lease: LaneLease): Promise<void> {
+  const { worker_id, lane_idx, token } = lease;
+  try {
+    await ctx.leases.release(worker_id, lane_idx, token);
+  } catch (err) {
+    link.unreleased.add(lease);
+    ctx.log.warn({ worker_id, lane_idx, err }, "lease could not be released; tried again soon");
+  }
+}
+
+/** Gives back what the lease store could not take while it was away, so that no lane waits for its lease to expire. */
+export async function retryReleasesOnce(ctx: HubContext): Promise<void> {
+  const behind = [...ctx.links.values()].filter((l) => l.unreleased.size > 0 || l.unsure.size > 0);
+  for (const link of behind) {
+    for (const lease of [...link.unreleased]) {
+      await ctx.leases.release(lease.worker_id, lease.lane_idx, lease.token);
+      link.unreleased.delete(lease);
+    }
+    if (link.unsure.size > 0) await releaseUnknown(ctx, link);
+    ctx.hooks.laneFree();
+  }
+}
+
+/** Leases given while the answer was lost: nobody holds them. No lease is given meanwhile, so none is too new to know. */
+const releaseUnknown = (ctx: HubContext, link: WorkerLink): Promise<void> =>
+  ctx.dispatcher.exclusive(async () => {
+    const stored = await ctx.leases.list(link.worker_id);
+    const known = new Set([...link.held.values()].map((held) => held.lease.token));
+    for (const { worker_id, lane_idx, token, session_id } of stored)
+      if (link.unsure.has(session_id) && !known.has(token))
+        await ctx.leases.release(worker_id, lane_idx, token);
+    link.unsure.clear();
+  });
+
+/** A lane in one of these states, without a job, will not run what was leased on it. */
+const OVER: readonly Lane["state"][] = ["warm", "quarantined", "dead"];
+
+/** Takes in what the worker says of one lane; frees its lease when the run on it is over. */
+export async function laneChanged(ctx: HubContext, link: WorkerLink, lane: Lane): Promise<void> {
+  link.lanes.set(lane.lane_idx, lane);
+  link.untold = true;
+  const held = link.held.get(lane.lane_idx);
+  const over = OVER.includes(lane.state) && lane.job_id === null;
+  // Before JobAccepted the message is older than the assignment: the lane was warm, and is about to run. So it is when it comes
+  // again, because the hub that was told is gone.
+  if (held?.accepted && !held.unheard && over) await endLease(ctx, link, held);
+  else if (!held && lane.state === "warm") ctx.hooks.laneFree();
+}
+
+async function endLease(ctx: HubContext, link: WorkerLink, held: HeldLane): Promise<void> {
+  await ctx.hooks.laneOver(link, held);
+  await freeLane(ctx, link, held);
+}
+
+/**
+ * Compares the leases with a heartbeat's lanes. A lane that two heartbeats in a row show without its job was missed
+ * (a lost LaneChanged); one heartbeat may have left before the assignment arrived.
+ */
+export async function reconcileLanes(
+  ctx: HubContext,
+  link: WorkerLink,
+  lanes: readonly Lane[],
+): Promise<void> {
+  for (const [token, { done }] of link.uploading) if (done) link.uploading.delete(token);
+  const reported = new Map(lanes.map((lane) => [lane.lane_idx, lane]));
+  for (const lane_idx of link.lanes.keys())
+    if (!reported.has(lane_idx)) link.lanes.delete(lane_idx);
+  let opened = false;
+  for (const lane of lanes) {
+    opened ||= lane.state === "warm" && link.lanes.get(lane.lane_idx)?.state !== "warm";
+    link.lanes.set(lane.lane_idx, lane);
+  }
+  for (const held of [...link.held.values()]) {
+    // Heartbeats never come again, and what does comes before them.
+    heardOf(held);
+    const lane = reported.get(held.lease.lane_idx);
+    const idle = !lane || (OVER.includes(lane.state) && lane.job_id === null);
+    held.idle_beats = idle && held.accepted ? held.idle_beats + 1 : 0;
+    if (held.idle_beats >= 2) await endLease(ctx, link, held);
+  }
+  if (opened) ctx.hooks.laneFree();
+}

@@ -1,0 +1,77 @@
+import { otherHubs } from "#hub/platform/cluster/hubs.ts";
+import { ownPlaces, placeAt } from "#hub/platform/cluster/own-places.ts";
+import type { FleetPlace } from "#shared/protocol/link/messages.ts";
+import type { HubContext } from "../context.ts";
+import type { WorkerEntry } from "./registration.ts";
+import { readFleet } from "./view.ts";
+import type { WorkerLink } from "./worker-link.ts";
+
+/** What no lane of the fleet may open, as this hub knows it. */
+interface Known {
+  at: number;
+  places: FleetPlace[];
+  /** Tells whether a worker knows it already. */
+  text: string;
+}
+
+/** A fleet of a thousand workers is looked at once for all of them. */
+const LOOK_EVERY_MS = 60_000;
+const MAX_PLACES = 10_000;
+
+const known = new WeakMap<HubContext["cluster"], Known>();
+const looking = new WeakMap<HubContext["cluster"], Promise<void>>();
+
+/** The viewer bridges of a worker, as a range: they are side by side. */
+function bridgesOf({ address, capabilities }: WorkerEntry): FleetPlace[] {
+  const ports = capabilities.lane_novnc_urls
+    .flatMap((url) => placeAt(url, "bridge"))
+    .map(({ from }) => from);
+  if (ports.length === 0 || address === "") return [];
+  return [{ host: address, from: Math.min(...ports), to: Math.max(...ports), is: "bridge" }];
+}
+
+async function look(ctx: HubContext): Promise<void> {
+  const [hubs, workers] = await Promise.all([
+    ctx.cluster.shared ? otherHubs(ctx).catch(() => []) : [],
+    readFleet(ctx).catch(() => []),
+  ]);
+  const all = [
+    ...ownPlaces(ctx),
+    ...hubs.flatMap(({ url, places = [] }) => [...placeAt(url, "hub"), ...places]),
+    ...workers.flatMap(bridgesOf),
+  ];
+  const unique = new Map(all.map((place) => [JSON.stringify(place), place]));
+  const text = [...unique.keys()].sort().join();
+  const places = [...unique.values()].slice(0, MAX_PLACES);
+  known.set(ctx.cluster, { at: ctx.clock.monotonic(), places, text });
+}
+
+/** Looks again when that was long ago; whoever asks meanwhile waits for the same look. */
+async function knownPlaces(ctx: HubContext): Promise<Known | null> {
+  const { cluster, clock } = ctx;
+  const before = known.get(cluster);
+  if (before && clock.monotonic() - before.at < LOOK_EVERY_MS) return before;
+  const running = looking.get(cluster) ?? look(ctx).finally(() => looking.delete(cluster));
+  looking.set(cluster, running);
+  await running;
+  return known.get(cluster) ?? null;
+}
+
+/** For the worker's welcome. */
+export async function placesFor(
+  ctx: HubContext,
+  link: WorkerLink,
+): Promise<{ fleet_places?: FleetPlace[] }> {
+  const now = await knownPlaces(ctx);
+  if (now === null) return {};
+  link.told_places = now.text;
+  return { fleet_places: now.places };
+}
+
+/** Tells a worker what has changed since it was told. */
+export async function tellPlaces(ctx: HubContext, link: WorkerLink): Promise<void> {
+  const now = await knownPlaces(ctx);
+  if (now === null || link.told_places === now.text || !link.open) return;
+  link.told_places = now.text;
+  link.send({ type: "HubHeartbeatAck", fleet_places: now.places });
+}

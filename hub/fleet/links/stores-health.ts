@@ -1,0 +1,66 @@
+import { within } from "#hub/platform/cluster/deadline.ts";
+import type { Db } from "#hub/platform/db/types.ts";
+import type { ObjectStore } from "#hub/platform/stores/objects.ts";
+import type { Clock } from "#shared/kit/clock.ts";
+import { AppError } from "#shared/protocol/errors.ts";
+import { KV_READ_TIMEOUT_MS } from "#shared/protocol/limits.ts";
+import type { Degraded } from "#shared/protocol/schema/health.ts";
+
+/** Whether what is stored can be stored: a disk that is full answers every read. */
+
+/** For how long an answer counts: a probe writes, and many may ask. */
+const FRESH_MS = 5_000;
+/** A row of the settings' table that stands for nothing. */
+const KEY = "health.probed_at";
+
+export interface StoresHealth {
+  /** The stores that take nothing now, with the reason; at most FRESH_MS old. */
+  degraded(): Promise<Degraded[]>;
+}
+
+interface HealthDeps {
+  readonly clock: Clock;
+  readonly db: Pick<Db, "settings">;
+  readonly objects: Pick<ObjectStore, "probe">;
+  /** What is wrong with the scheduled backups; absent where none are made. */
+  readonly backupTrouble?: () => Promise<Degraded | null>;
+}
+
+export function createStoresHealth({
+  clock,
+  db,
+  objects,
+  backupTrouble,
+}: HealthDeps): StoresHealth {
+  let told: { at: number; found: Promise<Degraded[]> } | null = null;
+  const look = async (): Promise<Degraded[]> => {
+    const found = await Promise.all([
+      probe(clock, "database", db.settings.set(KEY, clock.now(), clock.now())),
+      probe(clock, "object_store", objects.probe()),
+      // A database that is away is told already.
+      backupTrouble?.().catch(() => null) ?? null,
+    ]);
+    return found.filter((one) => one !== null);
+  };
+  return {
+    degraded: () => {
+      const now = clock.monotonic();
+      if (told === null || now - told.at >= FRESH_MS) told = { at: now, found: look() };
+      return told.found;
+    },
+  };
+}
+
+async function probe(
+  clock: Clock,
+  part: Degraded["part"],
+  write: Promise<unknown>,
+): Promise<Degraded | null> {
+  try {
+    await within(clock, part, KV_READ_TIMEOUT_MS, write);
+    return null;
+  } catch (err) {
+    const known = err instanceof AppError && err.kind === "unavailable";
+    return { part, detail: known ? err.message : "it does not answer" };
+  }
+}

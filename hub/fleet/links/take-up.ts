@@ -1,0 +1,61 @@
+import { sameSecret } from "#shared/kit/secret.ts";
+import {
+  HUB_RESTARTING_REASON,
+  HUB_STOPPING_REASON,
+  type LaneHeld,
+  LINK_CLOSE,
+  type Registration,
+} from "#shared/protocol/link/messages.ts";
+import type { HubContext } from "../context.ts";
+import { type KeptLink, keptLink, rememberLink, tokenHash } from "./kept.ts";
+import type { WorkerLink } from "./worker-link.ts";
+
+/** A link that a worker had with a hub which is gone, and what it still runs. */
+export interface LeftLink {
+  readonly upload_token: string;
+  /** Messages of that hub which the worker has received. */
+  readonly sent: number;
+  /** Messages of the worker that need not come again. */
+  readonly received: number;
+  /** That hub had handled exactly these; else some of what comes again was handled. */
+  readonly exact: boolean;
+  readonly holds: readonly LaneHeld[];
+}
+
+/** What can be taken up of the link that this worker had; null when it is another's, or nobody knows of it. */
+export async function leftLink(ctx: HubContext, hello: Registration): Promise<LeftLink | null> {
+  const { worker_id, instance_id, resume } = hello;
+  if (!resume?.holds || ctx.config.link_grace_ms === 0) return null;
+  const { upload_token, received: sent, acknowledged, holds } = resume;
+  const kept = await keptLink(ctx, worker_id);
+  if (kept?.instance_id !== instance_id) return null;
+  if (!sameSecret(kept.token_sha256, tokenHash(upload_token))) return null;
+  const exact = kept.received !== null;
+  return { upload_token, sent, received: kept.received ?? acknowledged ?? 0, exact, holds };
+}
+
+/** So that the next hub may take the link up. A worker of a version that cannot go on with one is not kept. */
+export async function keepLinkForNext(
+  ctx: HubContext,
+  link: WorkerLink,
+  received: KeptLink["received"],
+): Promise<void> {
+  if (link.outbox === null || ctx.config.link_grace_ms === 0) return;
+  const { worker_id, instance_id, upload_token } = link;
+  await rememberLink(ctx, {
+    worker_id,
+    instance_id,
+    token_sha256: tokenHash(upload_token),
+    received,
+  });
+}
+
+/** Whether the worker of this link may bring it to the next hub; that hub, or another, takes it up. */
+export const canBeLeft = ({ config }: HubContext, link: WorkerLink): boolean =>
+  config.link_grace_ms > 0 && link.ready && !link.closed && link.outbox !== null;
+
+/** What a stopping hub says to a socket of a worker, registered or not. */
+export const linkFarewell = ({ config }: Pick<HubContext, "config">) =>
+  config.link_grace_ms > 0
+    ? { code: LINK_CLOSE.restarting, reason: HUB_RESTARTING_REASON }
+    : { code: LINK_CLOSE.going_away, reason: HUB_STOPPING_REASON };

@@ -1,0 +1,62 @@
+import type { EgressOption } from "#shared/protocol/egress.ts";
+import { type EgressReport, widerThan } from "#shared/protocol/egress-cover.ts";
+import { type Issue, invalid } from "#shared/protocol/errors.ts";
+import type { ProxyOption } from "#shared/protocol/proxy.ts";
+import type { Worker } from "#shared/protocol/schema/worker.ts";
+import type { HubContext } from "../context.ts";
+import { ableWorkers } from "./shortage.ts";
+import { listWorkers } from "./view.ts";
+
+/** What a job or a session says of where it may go. */
+export interface WayOut {
+  egress: EgressOption | null;
+  proxy: ProxyOption | null;
+}
+
+interface Reporting {
+  worker_id: string;
+  capabilities: { egress?: EgressReport | null | undefined };
+}
+
+/** Why this worker's lanes would not go where it is asked for; null when they would. */
+export function wayOutTrouble(
+  { worker_id, capabilities: { egress: has } }: Reporting,
+  { egress, proxy }: WayOut,
+): string | null {
+  if (egress === null && proxy === null) return null;
+  if (!has) return `worker ${worker_id} is of a version that cannot do it`;
+  const wider = egress && widerThan(has, egress);
+  return wider && `worker ${worker_id} ${wider}`;
+}
+
+/** Which workers may be given it; null when any may. */
+export const wayOutFits = (asked: WayOut): ((worker: Reporting) => boolean) | null =>
+  asked.egress === null && asked.proxy === null
+    ? null
+    : (worker) => wayOutTrouble(worker, asked) === null;
+
+/** Of these workers, those that it may run on. */
+export const thoseFor = (workers: readonly Worker[], asked: WayOut): readonly Worker[] => {
+  const fits = wayOutFits(asked);
+  return fits ? workers.filter(fits) : workers;
+};
+
+/**
+ * @throws AppError invalid when workers are there and none of them lets a lane go where it asks to: what is narrowed without
+ *   a word would be another job than was asked for
+ */
+export async function requireWayOut(
+  ctx: HubContext,
+  asked: WayOut,
+  { loc = ["body", "options"], only = null }: { loc?: Issue["loc"]; only?: string | null } = {},
+): Promise<void> {
+  if (wayOutFits(asked) === null) return;
+  const workers = ableWorkers(await listWorkers(ctx)).filter(
+    ({ worker_id }) => only === null || worker_id === only,
+  );
+  const troubles = workers.map((worker) => wayOutTrouble(worker, asked));
+  if (troubles.length === 0 || troubles.includes(null)) return;
+  const named = troubles.slice(0, 3).join("; ");
+  const field = asked.egress === null ? "proxy" : "egress";
+  throw invalid([...loc, field], `is wider than what any worker allows: ${named}`, "too_wide");
+}

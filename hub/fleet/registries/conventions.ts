@@ -1,0 +1,40 @@
+import type { ConventionRow } from "#hub/platform/db/types.ts";
+import { isoTime } from "#shared/kit/clock.ts";
+import type { Convention, PutConvention } from "#shared/protocol/schema/convention.ts";
+import type { HubContext } from "../context.ts";
+import { removeRow, rowOf, writableSlug } from "./slugs.ts";
+
+const conventionRecord = (row: ConventionRow): Convention => ({
+  ...row,
+  created_at: isoTime(row.created_at),
+  updated_at: isoTime(row.updated_at),
+});
+
+export const listConventions = async (ctx: HubContext): Promise<Convention[]> =>
+  (await ctx.db.conventions.list()).map(conventionRecord);
+
+/** @throws AppError not_found. */
+export const getConvention = async (ctx: HubContext, slug: string): Promise<Convention> =>
+  conventionRecord(await rowOf(ctx.db.conventions, slug, "convention"));
+
+/** @throws AppError invalid for what is no slug. */
+export async function putConvention(
+  ctx: HubContext,
+  raw: string,
+  input: PutConvention,
+): Promise<Convention> {
+  const { slug: given, ...convention } = input;
+  const slug = writableSlug(raw, given);
+  const now = ctx.clock.now();
+  return conventionRecord(
+    await ctx.db.conventions.put({ ...convention, slug, created_at: now, updated_at: now }),
+  );
+}
+
+/** @throws AppError not_found. */
+export const deleteConvention = (ctx: HubContext, slug: string): Promise<void> =>
+  removeRow(ctx.db.conventions, slug, "convention");
+
+/** The house rules a planner is given, by slug. */
+export const enabledConventions = (ctx: Pick<HubContext, "db">): Promise<ConventionRow[]> =>
+  ctx.db.conventions.listEnabled();

@@ -1,0 +1,69 @@
+import type { PresetRow } from "#hub/platform/db/types.ts";
+import { toIssues } from "#hub/platform/http/issues.ts";
+import { isoTime } from "#shared/kit/clock.ts";
+import { AppError, type Issue, invalid } from "#shared/protocol/errors.ts";
+import { SubmitOptions } from "#shared/protocol/schema/job.ts";
+import type { Preset, PutPreset } from "#shared/protocol/schema/preset.ts";
+import type { HubContext } from "../context.ts";
+import { removeRow, rowOf, writableSlug } from "./slugs.ts";
+
+const presetRecord = (row: PresetRow): Preset => ({
+  ...row,
+  created_at: isoTime(row.created_at),
+  updated_at: isoTime(row.updated_at),
+});
+
+export const listPresets = async (ctx: HubContext): Promise<Preset[]> =>
+  (await ctx.db.presets.list()).map(presetRecord);
+
+/** @throws AppError not_found. */
+export const getPreset = async (ctx: HubContext, slug: string): Promise<Preset> =>
+  presetRecord(await rowOf(ctx.db.presets, slug, "preset"));
+
+/** Stored as given, so that a default that changes counts for presets too. @throws AppError invalid naming the option. */
+export async function putPreset(ctx: HubContext, raw: string, input: PutPreset): Promise<Preset> {
+  const { slug: given, ...preset } = input;
+  const slug = writableSlug(raw, given);
+  checkOptions(preset.options);
+  const now = ctx.clock.now();
+  return presetRecord(
+    await ctx.db.presets.put({ ...preset, slug, created_at: now, updated_at: now }),
+  );
+}
+
+/** @throws AppError not_found. */
+export const deletePreset = (ctx: HubContext, slug: string): Promise<void> =>
+  removeRow(ctx.db.presets, slug, "preset");
+
+/** What a mode requires may still come from the job itself. */
+function checkOptions(options: Record<string, unknown>): void {
+  const to_come = {
+    ...(options.mode === "codegen-loop" && { goal: options.goal ?? "the job's" }),
+    ...(options.mode === "rerun" && !options.rerun_from && { code: options.code ?? "the job's" }),
+  };
+  const parsed = SubmitOptions.safeParse({ ...options, ...to_come });
+  if (!parsed.success)
+    throw new AppError("invalid", toIssues(parsed.error.issues, "body", "options"));
+  if (parsed.data.proxy?.username)
+    throw invalid(
+      ["body", "options", "proxy"],
+      "has a login, which everybody who reads presets would see: give it with the job or its host",
+    );
+}
+
+/**
+ * The options of a job: the preset's, and over them what the job says itself.
+ * @throws AppError invalid naming the body's preset
+ */
+export async function withPreset(
+  ctx: HubContext,
+  slug: string,
+  options: Record<string, unknown>,
+  loc: Issue["loc"] = ["body", "preset"],
+): Promise<Record<string, unknown>> {
+  const preset = await ctx.db.presets.get(slug);
+  if (!preset) throw invalid(loc, "names a preset that is not there");
+  // rerun_from wins over code (§2.2 rule 2), but not the preset's over the job's own code.
+  const own_code = typeof options.code === "string" && { rerun_from: null };
+  return { ...preset.options, ...own_code, ...options };
+}

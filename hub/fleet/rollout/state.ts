@@ -1,0 +1,98 @@
+import { z } from "zod";
+import type { SettingsRepo } from "#hub/platform/db/library-types.ts";
+import type { Log } from "#shared/kit/log.ts";
+import { WorkerKind } from "#shared/protocol/schema/updates.ts";
+
+/** One worker's update, from the order to go to its end. Times epoch ms. */
+export const Turn = z.object({
+  kind: WorkerKind,
+  worker_id: z.string(),
+  /** What it had before. */
+  from: z.string(),
+  target: z.string(),
+  canary: z.boolean(),
+  state: z.enum(["ordered", "proving", "done", "failed", "off"]),
+  /** Of this state. */
+  since: z.number(),
+  /** Since when it is away, is back but not well, or says that it cannot; null while it is not. */
+  away_since: z.number().nullable().default(null),
+  unwell_since: z.number().nullable().default(null),
+  refused_since: z.number().nullable().default(null),
+  error: z.string().nullable().default(null),
+  /** It ran the version, which did not work: it will not take it again. */
+  rolled_back: z.boolean().default(false),
+});
+export type Turn = z.infer<typeof Turn>;
+
+/** All that is decided about versions, for every hub of the fleet: one value in the database. */
+export const RolloutState = z.object({
+  /** The version every worker is to have; null before the first hub has looked. */
+  target: z.string().nullable().default(null),
+  paused_since: z.number().nullable().default(null),
+  pin: z.string().nullable().default(null),
+  worker_pins: z.record(z.string(), z.string()).default({}),
+  /** The version an operator let go on. */
+  approved: z.string().nullable().default(null),
+  /** Kinds of which a canary has shown that the target works. */
+  proven: z.array(WorkerKind).default([]),
+  failure: z
+    .object({
+      kind: WorkerKind,
+      worker_id: z.string(),
+      version: z.string(),
+      error: z.string(),
+      at: z.number(),
+    })
+    .nullable()
+    .default(null),
+  turns: z.record(z.string(), Turn).default({}),
+  /** Versions the fleet was to have, the newest first. */
+  history: z.array(z.string()).default([]),
+  /** When a hub looked last: a control plane beside it leaves the decisions to it. */
+  hub_at: z.number().nullable().default(null),
+});
+export type RolloutState = z.infer<typeof RolloutState>;
+
+export const FIRST_STATE: RolloutState = RolloutState.parse({});
+
+export const turnKey = ({ kind, worker_id }: Pick<Turn, "kind" | "worker_id">): string =>
+  `${kind}/${worker_id}`;
+
+/** The state with the mark of its writing: a write counts only while nobody else has written since. */
+export interface StoredState {
+  state: RolloutState;
+  written_at: number | null;
+}
+
+/** Outside of the prefixes under which settings are listed. */
+export const STATE_KEY = "fleet_rollout";
+
+export async function readState(
+  settings: Pick<SettingsRepo, "find">,
+  log: Log,
+): Promise<StoredState> {
+  const [row] = await settings.find([STATE_KEY]);
+  if (!row) return { state: FIRST_STATE, written_at: null };
+  const parsed = RolloutState.safeParse(row.value);
+  if (!parsed.success)
+    log.error(
+      { err: parsed.error.message },
+      "the state of updates is not readable; it begins anew",
+    );
+  return { state: parsed.success ? parsed.data : FIRST_STATE, written_at: row.updated_at };
+}
+
+/** @returns what is stored now, or null when another process has written meanwhile: nothing was changed. */
+export async function writeState(
+  settings: Pick<SettingsRepo, "add" | "replace">,
+  before: StoredState,
+  state: RolloutState,
+  now: number,
+): Promise<StoredState | null> {
+  if (before.written_at === null)
+    return (await settings.add(STATE_KEY, state, now)) ? { state, written_at: now } : null;
+  // Marks never repeat, however the clocks of the hubs differ.
+  const written_at = Math.max(now, before.written_at + 1);
+  const won = await settings.replace(STATE_KEY, state, { was: before.written_at, written_at });
+  return won ? { state, written_at } : null;
+}

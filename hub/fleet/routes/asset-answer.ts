@@ -1,0 +1,22 @@
+import type { Context } from "hono";
+import { fileResponse } from "#hub/platform/http/file-response.ts";
+import { notFound } from "#shared/protocol/errors.ts";
+import type { HubContext } from "../context.ts";
+import { assetKey, getAsset } from "../jobs/files.ts";
+
+/** The body of an asset, or the part that is asked for. @throws AppError not_found */
+export async function assetAnswer(
+  ctx: HubContext,
+  c: Context,
+  { job_id, name }: { job_id: string; name: string },
+): Promise<Response> {
+  const row = await getAsset(ctx, job_id, name);
+  const key = assetKey(row.job_id, row.name);
+  const answer = await fileResponse(c, {
+    ...row,
+    read: (range) => ctx.objects.read(key, range),
+    file: async () => (await ctx.objects.localFile?.(key)) ?? null,
+  });
+  if (!answer) throw notFound("asset");
+  return answer;
+}

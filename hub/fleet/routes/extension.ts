@@ -1,0 +1,77 @@
+import { z } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import { createRoute } from "#hub/platform/http/create-route.ts";
+import { isSecure } from "#hub/platform/http/is-secure.ts";
+import { newApp } from "#hub/platform/http/new-app.ts";
+import { bytes, fails, streamed } from "#hub/platform/http/openapi-parts.ts";
+import { notFound } from "#shared/protocol/errors.ts";
+import { extensionFile, extensionZip, installPage } from "../extension/zip.ts";
+import { ExtensionFileParams } from "./params.ts";
+
+const tags = ["profiles"];
+
+/** Where the caller has reached this hub: the address its extension is to use. */
+function addressOf(c: Context): string {
+  return `${isSecure(c) ? "https" : "http"}://${new URL(c.req.url).host}`;
+}
+
+const install = createRoute({
+  method: "get",
+  path: "/profiles/extension/install",
+  access: "view",
+  tags,
+  summary: "How to install the cookie-sync extension",
+  description: "A page for people.",
+  responses: {
+    200: { description: "The page", content: { "text/html": { schema: z.string() } } },
+  },
+});
+
+const zip = createRoute({
+  method: "get",
+  path: "/profiles/extension.zip",
+  access: "view",
+  tags,
+  summary: "The cookie-sync extension as a zip",
+  description: "The address of this hub is in it.",
+  responses: { 200: bytes("The archive") },
+});
+
+const file = createRoute({
+  method: "get",
+  path: "/profiles/extension/files/{name}",
+  access: "view",
+  tags,
+  summary: "A file of the unpacked cookie-sync extension",
+  description: "As it lies in the zip.",
+  request: { params: ExtensionFileParams },
+  responses: { 200: bytes("The file"), ...fails(404) },
+});
+
+/** The cookie-sync extension (fleet spec §4.5). Its pages run in the person's own browser, never here. */
+export function extensionRoutes() {
+  const headers = { "Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff" };
+  return newApp()
+    .openapi(install, (c) => c.html(installPage(addressOf(c)), 200, headers))
+    .openapi(zip, async (c) =>
+      streamed(
+        c.body(await extensionZip(addressOf(c)), 200, {
+          ...headers,
+          "Content-Type": "application/zip",
+          "Content-Disposition": 'attachment; filename="flotilla-cookie-sync.zip"',
+        }),
+      ),
+    )
+    .openapi(file, (c) => {
+      const found = extensionFile(addressOf(c), c.req.valid("param").name);
+      if (!found) throw notFound("file");
+      return streamed(
+        c.body(found.text, 200, {
+          ...headers,
+          "Content-Type": found.type,
+          // Shown, its pages would be scripts of this hub.
+          "Content-Disposition": `attachment; filename="${found.name}"`,
+        }),
+      );
+    });
+}

@@ -1,0 +1,42 @@
+import { createRoute } from "#hub/platform/http/create-route.ts";
+import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
+import { newApp } from "#hub/platform/http/new-app.ts";
+import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
+import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
+import { FleetSettings, PatchFleetSettings } from "#shared/protocol/schema/fleet-settings.ts";
+import type { HubContext } from "../context.ts";
+import { patchFleetSettings, readFleetSettings } from "../registries/fleet-settings.ts";
+import { IdempotencyHeader } from "./params.ts";
+
+const tags = ["settings"];
+
+/** Settings of the fleet (fleet spec §4.7, design/api.md). */
+export function fleetSettingRoutes(ctx: HubContext) {
+  const read = createRoute({
+    ...{ method: "get", path: "/settings", tags },
+    access: "view",
+    summary: "The fleet's settings as they count now, and what each key is",
+    description:
+      "`schema` is the JSON schema of PATCH, with a description and a default for each key.",
+    responses: { ...ok(FleetSettings), ...fails(503) },
+  });
+  const patch = createRoute({
+    ...{ method: "patch", path: "/settings", tags },
+    access: "admin",
+    until_password: "operate",
+    changes: ["settings"],
+    summary: "Change some of the settings; null goes back to the default",
+    description:
+      "All of the given keys or none. A change counts at every hub within a second. Asks for the administrator's password where " +
+      "there is one.",
+    middleware: [jsonBodyLimit, idempotent(ctx)],
+    request: {
+      headers: IdempotencyHeader,
+      ...json(PatchFleetSettings, { retention_days: 30, webhook_url: null }),
+    },
+    responses: { ...ok(FleetSettings), ...fails(400, 401, 409, 413, 415, 422, 429, 503) },
+  });
+  return newApp()
+    .openapi(read, async (c) => c.json(await readFleetSettings(ctx), 200))
+    .openapi(patch, async (c) => c.json(await patchFleetSettings(ctx, c.req.valid("json")), 200));
+}

@@ -1,0 +1,56 @@
+import { within } from "#hub/platform/cluster/deadline.ts";
+import { createRoute } from "#hub/platform/http/create-route.ts";
+import { newApp } from "#hub/platform/http/new-app.ts";
+import { RETRY_AFTER_S } from "#hub/platform/http/on-error.ts";
+import { ok } from "#hub/platform/http/openapi-parts.ts";
+import { KV_READ_TIMEOUT_MS } from "#shared/protocol/limits.ts";
+import { type Degraded, Health } from "#shared/protocol/schema/health.ts";
+import type { HubContext } from "../context.ts";
+import { stoppingOf } from "../links/drain.ts";
+import { countWorkers } from "../links/view.ts";
+
+const health = createRoute({
+  method: "get",
+  path: "/health",
+  access: "public",
+  tags: ["health"],
+  summary: "Is the hub well?",
+  description:
+    "`degraded` names what does not work and why: a database or an object store that takes nothing, because its disk is full " +
+    "or read-only, is `degraded` with 200, for what is stored can be read; one that does not answer is 503. What was found " +
+    "counts for 5 s. `stopping` is of a hub that was asked to stop, and still serves: it assigns nothing. Open without a token.",
+  responses: {
+    ...ok(Health),
+    503: {
+      description: "The database or the worker registry does not answer",
+      content: { "application/json": { schema: Health } },
+    },
+  },
+});
+
+/** GET /health (fleet spec §2.6). */
+export const healthRoutes = (ctx: HubContext) =>
+  newApp().openapi(health, async (c) => {
+    const [store, workers, stores] = await Promise.allSettled([
+      within(ctx.clock, "database", KV_READ_TIMEOUT_MS, ctx.db.ping()),
+      countWorkers(ctx),
+      ctx.stores_health.degraded(),
+    ]);
+    const answers = store.status === "fulfilled" && workers.status === "fulfilled";
+    if (!answers) c.header("Retry-After", RETRY_AFTER_S);
+    const degraded: Degraded[] = stores.status === "fulfilled" ? [...stores.value] : [];
+    const add = (part: Degraded["part"], detail: string) => {
+      if (!degraded.some((one) => one.part === part)) degraded.push({ part, detail });
+    };
+    if (store.status === "rejected") add("database", "it does not answer");
+    if (workers.status === "rejected") add("worker_registry", "it does not answer");
+    const body = {
+      status: degraded.length === 0 ? ("ok" as const) : ("degraded" as const),
+      store: store.status === "fulfilled" ? ctx.db.dialect : "error",
+      workers: workers.status === "fulfilled" ? workers.value : 0,
+      version: ctx.version,
+      degraded,
+      stopping: stoppingOf(ctx),
+    };
+    return c.json(body, answers ? 200 : 503);
+  });

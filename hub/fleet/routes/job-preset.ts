@@ -1,0 +1,35 @@
+import type { MiddlewareHandler } from "hono";
+import type { HttpEnv } from "#hub/platform/http/env.ts";
+import { jsonText } from "#hub/platform/http/json-text.ts";
+import { parseJson } from "#shared/kit/json.ts";
+import { RegistrySlug } from "#shared/protocol/schema/engine.ts";
+import type { HubContext } from "../context.ts";
+import { withPreset } from "../registries/presets.ts";
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+function parsed(text: string | null): unknown {
+  try {
+    return parseJson(text ?? "");
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Puts the options of the preset that a body names below the body's own, before anything is validated: afterwards nobody
+ * could tell what the client said from a default, and a rule such as "goal is required" is about both together. What is
+ * no job at all goes on as it is, to be refused as such.
+ */
+export const mergePreset = (ctx: HubContext): MiddlewareHandler<HttpEnv> =>
+  async function mergePresetOptions(c, next) {
+    const body = parsed(await jsonText(c));
+    if (!isRecord(body)) return next();
+    const { preset, options = {} } = body;
+    if (!RegistrySlug.safeParse(preset).success || !isRecord(options)) return next();
+    const merged = { ...body, options: await withPreset(ctx, String(preset), options) };
+    // What `c.req.json()` awaits; its type names what comes of that.
+    c.req.bodyCache.text = Promise.resolve(JSON.stringify(merged)) as unknown as string;
+    return next();
+  };

@@ -1,0 +1,41 @@
+import { createRoute } from "#hub/platform/http/create-route.ts";
+import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
+import { newApp } from "#hub/platform/http/new-app.ts";
+import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
+import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
+import { Asset } from "#shared/protocol/schema/asset.ts";
+import { ScreenshotRequest } from "#shared/protocol/schema/session.ts";
+import type { HubContext } from "../context.ts";
+import { captureScreenshot } from "../jobs/screenshot.ts";
+import { IdempotencyHeader, JobParams } from "./params.ts";
+
+/** POST /jobs/{id}/screenshot/capture (fleet spec §4.1). */
+export function jobScreenshotRoutes(ctx: HubContext) {
+  const capture = createRoute({
+    method: "post",
+    path: "/jobs/{id}/screenshot/capture",
+    access: "operate",
+    owner: "job",
+    changes: ["jobs"],
+    tags: ["job files"],
+    summary: "Take a picture of a running job's page and store it as an asset",
+    description: "409 when no lane is bound to the job: it is queued, or it has ended.",
+    middleware: [jsonBodyLimit, idempotent(ctx)],
+    request: {
+      params: JobParams,
+      ...json(ScreenshotRequest, { format: "jpeg", quality: 70, full_page: true }),
+      headers: IdempotencyHeader,
+    },
+    responses: {
+      ...ok(Asset, "The stored picture"),
+      ...fails(400, 404, 409, 413, 415, 422, 502, 503, 504),
+    },
+  });
+  return newApp().openapi(capture, async (c) => {
+    // The call has a deadline of its own; Bun would cut a quiet connection before it.
+    c.env.server?.timeout(c.req.raw, 0);
+    const { id } = c.req.valid("param");
+    const asset = await captureScreenshot(ctx, id, c.req.valid("json"), c.req.raw.signal);
+    return c.json(asset, 200);
+  });
+}

@@ -1,0 +1,119 @@
+import { z } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import type { LinkGrant } from "#hub/platform/access/links/seal.ts";
+import { endingWithLink } from "#hub/platform/access/links/watch-link.ts";
+import { access } from "#hub/platform/http/access.ts";
+import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
+import type { HttpEnv } from "#hub/platform/http/env.ts";
+import type { App } from "#hub/platform/http/new-app.ts";
+import { fails } from "#hub/platform/http/openapi-parts.ts";
+import { requireUpgrade, type SocketHandlers } from "#hub/platform/http/sockets.ts";
+import { AppError } from "#shared/protocol/errors.ts";
+import type { HubContext } from "../context.ts";
+import { requireSession } from "../sessions/registry.ts";
+import { mountCdp } from "./mount-cdp.ts";
+import { SignedLinkParams } from "./params.ts";
+import { ViewerQuery } from "./viewer.ts";
+import { asksToWatch, viewerPage, viewerScriptFile, viewerStream } from "./viewer-answers.ts";
+
+type C = Context<HttpEnv>;
+
+const tags = ["links"];
+const request = { params: SignedLinkParams };
+
+const page = createRoute({
+  method: "get",
+  path: "/links/{link}/",
+  access: "link",
+  opens: "viewer",
+  owner: "session",
+  tags,
+  summary: "Viewer page of the session that a link opens, for any iframe",
+  description: "A link of mode `view` takes no input, whatever its query says.",
+  request: { ...request, query: ViewerQuery },
+  responses: {
+    200: { description: "The page", content: { "text/html": { schema: z.string() } } },
+    ...fails(403, 404, 410, 502),
+  },
+});
+const stream = createRoute({
+  method: "get",
+  path: "/links/{link}/websockify",
+  access: "link",
+  takes_over: true,
+  opens: "viewer",
+  owner: "session",
+  tags,
+  summary: "WebSocket: VNC byte stream of the session that a link opens",
+  description:
+    "Subprotocol `binary`. Closed with 4404 when the session ends, with 4410 when the link expires, with 4403 when the " +
+    "administrator has ended it, with 4502 when the worker cannot be reached.",
+  request: { ...request, query: ViewerQuery.pick({ view_only: true }) },
+  responses: { 101: { description: "Switching to WebSocket" }, ...fails(403, 404, 410, 426) },
+});
+const socket = createRoute({
+  method: "get",
+  path: "/links/{link}/cdp",
+  access: "link",
+  opens: "cdp",
+  takes_over: true,
+  origins: "never",
+  owner: "session",
+  tags,
+  summary: "WebSocket: the browser that a link opens, over the DevTools protocol",
+  description:
+    "As /sessions/{sid}/cdp, with its discovery below it; closed with 4410 when the link expires, with 4403 when the " +
+    "administrator has ended it.",
+  request,
+  responses: { 101: { description: "Switching to WebSocket" }, ...fails(403, 404, 410, 426, 502) },
+});
+const discovery = createRoute({
+  method: "get",
+  path: "/links/{link}/cdp/json/version",
+  access: "link",
+  opens: "cdp",
+  owner: "session",
+  tags,
+  summary: "Discovery: where the browser's WebSocket is",
+  description: "As /sessions/{sid}/cdp/json/version; /json/list tells the targets.",
+  request,
+  responses: {
+    200: {
+      description: "As Chromium answers it",
+      content: { "application/json": { schema: z.record(z.string(), z.string()) } },
+    },
+    ...fails(403, 404, 410, 502),
+  },
+});
+
+/** What the gate has read of this call's link. */
+export function linkOf(c: C): LinkGrant {
+  const link = c.get("link");
+  if (link === undefined) throw new AppError("internal", "the gate has read no link");
+  return link;
+}
+
+/** What viewer and CDP links open: the same as `/sessions/{sid}/novnc/` and `/cdp`, for as long as the link holds. */
+export function addLinkViews(ctx: HubContext, app: App): void {
+  for (const route of [page, stream, socket, discovery]) describeRoute(app, route);
+  const sessionOf = (c: C) => requireSession(ctx, linkOf(c).id);
+  const untilItEnds = (c: C, handlers: SocketHandlers) =>
+    endingWithLink(ctx, { text: c.req.param("link") ?? "", grant: linkOf(c) }, handlers);
+
+  app.get("/links/:link/", access(page.rules), (c) => viewerPage(c, sessionOf(c)));
+  app.get("/links/:link/viewer.js", access(page.rules), async (c) => {
+    sessionOf(c);
+    return viewerScriptFile(c);
+  });
+  app.get("/links/:link/websockify", access(stream.rules), (c) => {
+    requireUpgrade(c);
+    const view_only = linkOf(c).mode === "view" || asksToWatch(c);
+    const wrap = (handlers: SocketHandlers) => untilItEnds(c, handlers);
+    return viewerStream(ctx, c, sessionOf(c), { view_only, wrap });
+  });
+  mountCdp(ctx, app, "/links/:link/cdp", {
+    rules: { socket: socket.rules, version: discovery.rules, list: discovery.rules },
+    sessionOf,
+    wrap: untilItEnds,
+  });
+}

@@ -1,0 +1,160 @@
+import type { MiddlewareHandler } from "hono";
+import { calledAt } from "#hub/platform/http/called-at.ts";
+import { createRoute } from "#hub/platform/http/create-route.ts";
+import type { HttpEnv } from "#hub/platform/http/env.ts";
+import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
+import { newApp } from "#hub/platform/http/new-app.ts";
+import { bytes, fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
+import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
+import { isoTime } from "#shared/kit/clock.ts";
+import { notFound } from "#shared/protocol/errors.ts";
+import { AssetList } from "#shared/protocol/schema/asset.ts";
+import { CreateSignedLink, SignedLink } from "#shared/protocol/schema/signed-link.ts";
+import type { HubContext } from "../context.ts";
+import { getAsset, listAssets } from "../jobs/files.ts";
+import { getRow } from "../jobs/read.ts";
+import { findOwner } from "../sessions/places.ts";
+import { requireSession } from "../sessions/registry.ts";
+import { assetAnswer } from "./asset-answer.ts";
+import { addLinkViews, linkOf } from "./link-views.ts";
+import { AssetOfLinkParams, IdempotencyHeader, SignedLinkParams } from "./params.ts";
+
+const tags = ["links"];
+
+const remove = createRoute({
+  method: "delete",
+  path: "/links",
+  access: "admin",
+  until_password: "operate",
+  changes: [],
+  tags,
+  summary: "End every signed link that was made so far (administrator)",
+  description:
+    "Replaces the key with which they are signed, at every hub within a second. Sockets that they opened are closed " +
+    "within five seconds.",
+  responses: { 204: { description: "Ended" }, ...fails(401, 403, 429, 503) },
+});
+const list = createRoute({
+  method: "get",
+  path: "/links/{link}/assets.json",
+  access: "link",
+  opens: "asset",
+  tags,
+  summary: "List the assets that a link opens",
+  description: "All of the job, or the one that the link is for.",
+  request: { params: SignedLinkParams },
+  responses: { ...ok(AssetList), ...fails(403, 404, 410) },
+});
+const asset = createRoute({
+  method: "get",
+  path: "/links/{link}/assets/{name}",
+  access: "link",
+  opens: "asset",
+  tags,
+  summary: "Read an asset body that a link opens",
+  description: "As /jobs/{id}/assets/{name}: with ETag (sha256), Range and If-None-Match.",
+  request: { params: AssetOfLinkParams },
+  responses: {
+    200: bytes("The body, with its captured type"),
+    206: bytes("The range asked for"),
+    304: { description: "The client has it" },
+    ...fails(403, 404, 410, 416),
+  },
+});
+
+/** What the link leads to, below it. */
+function pathOf({ kind, name, mode }: Pick<SignedLink, "kind" | "name" | "mode">): string {
+  if (kind === "cdp") return "cdp";
+  if (kind === "asset") return name === null ? "assets.json" : `assets/${encodeURIComponent(name)}`;
+  const view_only = mode === "view" ? "&view_only=true" : "";
+  return `?autoconnect=1&resize=scale&reconnect=1${view_only}`;
+}
+
+/** The address is a key: what is shown there tells it to nobody. */
+const keepLinkSecret: MiddlewareHandler<HttpEnv> = async (c, next) => {
+  await next();
+  c.res.headers.set("Referrer-Policy", "no-referrer");
+};
+
+/** Signed links: keys to one viewer, one DevTools socket or the assets of one job, for a time. */
+export function linkRoutes(ctx: HubContext) {
+  const make = createRoute({
+    method: "post",
+    path: "/links",
+    access: "operate",
+    changes: [],
+    tags,
+    summary: "Make a link that opens one thing for a time, without a token",
+    description:
+      "`viewer` and `cdp` take the id of a session, `asset` that of a job, with the `name` of one asset or null for all. A " +
+      "viewer's link of mode `view` shows the screen and takes no input, whatever its page sends; it does not tell the " +
+      "session's id. `expires_in_s` is in seconds: an hour unless given, at most seven days. The link is itself the " +
+      "permission until then, also after the token with which it was made is gone; DELETE /links ends all. Expired it is " +
+      "410, otherwise refused 403. CDP cannot be kept to looking: mode `view` is 422.",
+    middleware: [jsonBodyLimit, idempotent(ctx)],
+    request: {
+      ...json(CreateSignedLink, {
+        kind: "viewer",
+        id: "V1StGXR8Z5jdHi6BmyT3KA",
+        expires_in_s: 600,
+      }),
+      headers: IdempotencyHeader,
+    },
+    responses: {
+      201: {
+        description: "The link was made",
+        content: { "application/json": { schema: SignedLink } },
+      },
+      ...fails(400, 404, 409, 413, 415, 422, 503),
+    },
+  });
+
+  /** @throws AppError not_found */
+  const demandTarget = async ({ kind, id, ...more }: CreateSignedLink): Promise<void> => {
+    if (kind !== "asset") {
+      if ((await findOwner(ctx, id)) === null) requireSession(ctx, id);
+      return;
+    }
+    const name = "name" in more ? more.name : null;
+    await (name === null ? getRow(ctx, id) : getAsset(ctx, id, name));
+  };
+  const app = newApp();
+  app.use("/links/:link/*", keepLinkSecret);
+  app
+    .openapi(make, async (c) => {
+      const wanted = c.req.valid("json");
+      await demandTarget(wanted);
+      const { kind, id, mode, expires_in_s } = wanted;
+      const name = wanted.kind === "asset" ? wanted.name : null;
+      const expires_at = ctx.clock.now() + expires_in_s * 1_000;
+      const link = await ctx.signed_links.make({ kind, id, name, mode, expires_at });
+      const base = `${calledAt(c, kind === "cdp" ? "ws" : "http")}/links/${link}/`;
+      const made = { kind, id, name, mode };
+      c.header("Cache-Control", "no-store");
+      return c.json({ ...made, url: base + pathOf(made), expires_at: isoTime(expires_at) }, 201);
+    })
+    .openapi(remove, async (c) => {
+      await ctx.signed_links.endAll();
+      ctx.log.info({}, "all signed links ended");
+      return c.body(null, 204);
+    })
+    .openapi(list, async (c) => {
+      const { id, name } = linkOf(c);
+      const all = await listAssets(ctx, id);
+      const items = name === null ? all : all.filter((item) => item.name === name);
+      // Whoever has the link reads them below it alone.
+      const below = items.map((item) => ({
+        ...item,
+        href: `assets/${encodeURIComponent(item.name)}`,
+      }));
+      return c.json({ job_id: id, count: below.length, items: below }, 200);
+    })
+    .openapi(asset, async (c) => {
+      const { id, name } = linkOf(c);
+      const asked = c.req.valid("param").name;
+      if (name !== null && name !== asked) throw notFound("asset");
+      return assetAnswer(ctx, c, { job_id: id, name: asked });
+    });
+  addLinkViews(ctx, app);
+  return app;
+}

@@ -1,0 +1,180 @@
+import type { Context, MiddlewareHandler } from "hono";
+import type { HubEntry } from "#hub/platform/cluster/hubs.ts";
+import { passOn } from "#hub/platform/cluster/relay-http.ts";
+import { passedOnBy } from "#hub/platform/cluster/relay-mark.ts";
+import { dialHub, type PassedSocket, relayedSocket } from "#hub/platform/cluster/relay-socket.ts";
+import type { Owner } from "#hub/platform/http/access.ts";
+import type { HttpEnv } from "#hub/platform/http/env.ts";
+import { isUpgrade, upgrade } from "#hub/platform/http/sockets.ts";
+import { parseJson } from "#shared/kit/json.ts";
+import { AppError } from "#shared/protocol/errors.ts";
+import { ACTION_GRACE_MS, ACTION_TIMEOUT_S, MAX_JSON_BODY_BYTES } from "#shared/protocol/limits.ts";
+import { SESSION_ACTIONS, type SessionActionName } from "#shared/protocol/schema/session.ts";
+import type { HubContext } from "../context.ts";
+import { getRow } from "../jobs/read.ts";
+import { findLinkHub } from "../sessions/link-hub.ts";
+import { findOwner } from "../sessions/places.ts";
+import { SAVE_MS } from "../sessions/save-profile.ts";
+
+type C = Context<HttpEnv>;
+
+/** Beyond what the other hub takes by its own deadlines: it is to be the one that says what was too slow. */
+const RELAY_GRACE_MS = 5_000;
+/** Of a worker's dial that is passed on: it waits 3 s for the handshake, and a hub that hangs is not worth more of them. */
+const LINK_DIAL_MS = 1_500;
+/** A call without a deadline of its own; the longest is a picture that is taken and stored. */
+const ANSWER_MS = 120_000;
+
+type Find = (ctx: HubContext, c: C) => Promise<HubEntry | null>;
+
+/** The other hub that alone can answer this call; null when that is this one, or none. */
+const OWNERS: Record<Exclude<Owner, "kept link">, Find> = {
+  session: (ctx, c) => findOwner(ctx, idOf(c)),
+  worker: (ctx, c) => findLinkHub(ctx, idOf(c)),
+  job: (ctx, c) => findJobHub(ctx, idOf(c)),
+};
+
+/** The id that follows the resource's name, `/sessions/<id>/…`, or that a signed link stands for. */
+function idOf(c: C): string {
+  const link = c.get("link");
+  if (link) return link.id;
+  const [, , id = ""] = c.req.path.split("/");
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return id;
+  }
+}
+
+/**
+ * What one hub alone can answer is passed on to it (fleet spec §6.2): calls of a session, and of a worker by way of its
+ * link. Before anything else is looked at: validation, 404 and Idempotency-Key are the owner's. Whatever was passed on
+ * before is answered here, so no call travels twice.
+ */
+export const toOwner =
+  (ctx: HubContext) =>
+  async (c: C, owner: Owner): Promise<Response | null> => {
+    if (wasPassedOn(ctx, c)) return null;
+    if (owner === "kept link") return passLinkOn(ctx, c);
+    const hub = await OWNERS[owner](ctx, c);
+    if (hub === null) return null;
+    return isUpgrade(c) ? passSocketOn(ctx, c, hub) : passCallOn(ctx, c, hub);
+  };
+
+/** Nobody but a hub of the fleet may say that a call was passed on. */
+export const checkRelayMark = (ctx: HubContext): MiddlewareHandler<HttpEnv> =>
+  async function relayMarkChecked(c, next) {
+    passedOnBy(ctx, c.req.raw.headers);
+    await next();
+  };
+
+/** Whether another hub has passed this call on. */
+export const wasPassedOn = (ctx: HubContext, c: C): boolean =>
+  passedOnBy(ctx, c.req.raw.headers) !== null;
+
+/**
+ * The other hub that keeps the link with which this worker wants to go on: a router may bring it to any. A worker that
+ * wants a new link gets it here.
+ */
+const findKeptLink = async (ctx: HubContext, c: C): Promise<HubEntry | null> =>
+  c.req.query("resume") === undefined ? null : findLinkHub(ctx, idOf(c)).catch(() => null);
+
+/** To the hub that keeps the link. One that cannot be reached keeps nothing: what the worker runs is taken up here. */
+async function passLinkOn(ctx: HubContext, c: C): Promise<Response | null> {
+  const hub = isUpgrade(c) ? await findKeptLink(ctx, c) : null;
+  if (!hub) return null;
+  const { hub_id } = hub;
+  const found = await dialHub(ctx, hub, pathOf(c), c.req.raw.headers, LINK_DIAL_MS).catch(
+    (err: unknown) => {
+      if (!(err instanceof AppError)) throw err;
+      ctx.log.warn({ hub_id, worker_id: idOf(c) }, "its hub is not there");
+      return null;
+    },
+  );
+  if (found === null) return null;
+  return found instanceof Response ? found : relayed(ctx, c, hub, found);
+}
+
+/** The other hub on whose worker the job runs. */
+async function findJobHub(ctx: HubContext, job_id: string): Promise<HubEntry | null> {
+  if (!ctx.cluster.shared) return null;
+  const job = await getRow(ctx, job_id).catch((err: unknown) => {
+    if (err instanceof AppError) return null;
+    throw err;
+  });
+  return job?.status === "running" && job.session_id !== null
+    ? findOwner(ctx, job.session_id)
+    : null;
+}
+
+const pathOf = (c: C): string => {
+  const { pathname, search } = new URL(c.req.url);
+  return pathname + search;
+};
+
+async function passCallOn(ctx: HubContext, c: C, hub: HubEntry): Promise<Response> {
+  const { method, headers, signal, body } = c.req.raw;
+  // The call has a deadline of its own; Bun would cut a quiet connection before it.
+  c.env.server?.timeout(c.req.raw, 0);
+  const given = isSmallJson(c) ? new Uint8Array(await c.req.arrayBuffer()) : body;
+  return passOn(ctx, hub, {
+    method,
+    path: pathOf(c),
+    headers,
+    body: method === "GET" || method === "HEAD" ? null : given,
+    signal,
+    answer_ms: answerWithin(c, given),
+  });
+}
+
+const isSmallJson = (c: C): boolean =>
+  /json/i.test(c.req.header("content-type") ?? "") &&
+  Number(c.req.header("content-length") ?? Number.NaN) <= MAX_JSON_BODY_BYTES;
+
+const ACTION = /^\/sessions\/[^/]+\/([a-z_]+)$/;
+
+/** An action may take as long as it says; one that does not say it in JSON, as long as any. */
+function answerWithin(c: C, body: Uint8Array | ReadableStream | null): number {
+  if (c.req.method !== "POST") return ANSWER_MS;
+  if (c.req.path.endsWith("/profile/save")) return SAVE_MS + ACTION_GRACE_MS + RELAY_GRACE_MS;
+  const action = ACTION.exec(c.req.path)?.[1];
+  if (action === undefined || !Object.hasOwn(SESSION_ACTIONS, action)) return ANSWER_MS;
+  const most_s =
+    body instanceof ReadableStream
+      ? ACTION_TIMEOUT_S.max
+      : timeoutIn(action as SessionActionName, body ?? new Uint8Array());
+  return Math.max(ANSWER_MS, most_s * 1_000 + ACTION_GRACE_MS + RELAY_GRACE_MS);
+}
+
+/** What the action may take, its default among it; an invalid one is answered at once. */
+function timeoutIn(action: SessionActionName, body: Uint8Array): number {
+  try {
+    const text = Buffer.from(body).toString();
+    const parsed = SESSION_ACTIONS[action].safeParse(text === "" ? {} : parseJson(text));
+    return parsed.success ? parsed.data.timeout_s : 0;
+  } catch {
+    return 0;
+  }
+}
+
+/** A viewer's browser shows no status of a refused handshake, only the reason of a close (fleet spec §7). */
+const VIEWER = /\/websockify$/;
+
+async function passSocketOn(ctx: HubContext, c: C, hub: HubEntry): Promise<Response> {
+  const found = await dialHub(ctx, hub, pathOf(c), c.req.raw.headers).catch((err: unknown) => {
+    if (err instanceof AppError && VIEWER.test(c.req.path)) return err;
+    throw err;
+  });
+  if (found instanceof Response) return found;
+  if (found instanceof Error) return upgrade(c, relayedSocket(ctx, hub, found), "binary");
+  return relayed(ctx, c, hub, found);
+}
+
+function relayed(ctx: HubContext, c: C, hub: HubEntry, { stream, protocol }: PassedSocket) {
+  try {
+    return upgrade(c, relayedSocket(ctx, hub, stream), protocol);
+  } catch (err) {
+    stream.close();
+    throw err;
+  }
+}

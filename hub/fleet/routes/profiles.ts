@@ -1,0 +1,194 @@
+import type { Context } from "hono";
+import { access } from "#hub/platform/http/access.ts";
+import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
+import type { HttpEnv } from "#hub/platform/http/env.ts";
+import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
+import { toIssues } from "#hub/platform/http/issues.ts";
+import { newApp } from "#hub/platform/http/new-app.ts";
+import { fails, ok } from "#hub/platform/http/openapi-parts.ts";
+import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
+import { AppError, invalid } from "#shared/protocol/errors.ts";
+import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
+import {
+  DefaultProfile,
+  Profile,
+  ProfileList,
+  ProfileName,
+} from "#shared/protocol/schema/profile.ts";
+import type { HubContext } from "../context.ts";
+import { deleteProfile, type ProfileUpload, storeProfile } from "../registries/profile-store.ts";
+import { beginWriting } from "../registries/profile-writers.ts";
+import {
+  defaultProfile,
+  getProfile,
+  listProfiles,
+  setDefaultProfile,
+} from "../registries/profiles.ts";
+import { IdempotencyHeader, ProfileParams } from "./params.ts";
+
+const tags = ["profiles"];
+const ARCHIVE_TYPES = ["application/x-tar", "application/gzip", "application/x-gzip"];
+/** Uploading and repacking the largest profile over a slow network; then the call is over. */
+const UPLOAD_MS = 1_800_000;
+
+const list = createRoute({
+  method: "get",
+  path: "/profiles",
+  access: "view",
+  tags,
+  summary: "List profiles",
+  description: "Newest version of each, with size and checksum.",
+  request: { query: PageQuery },
+  responses: { ...ok(ProfileList), ...fails(422, 503) },
+});
+const showDefault = createRoute({
+  method: "get",
+  path: "/profiles/default",
+  access: "view",
+  tags,
+  summary: "Show the default profile",
+  description: "The one of jobs that name none; `name` is null when there is none.",
+  responses: { ...ok(DefaultProfile), ...fails(503) },
+});
+const get = createRoute({
+  method: "get",
+  path: "/profiles/{name}",
+  access: "view",
+  tags,
+  summary: "Metadata of a profile",
+  description:
+    "Size, number of files, checksum and where it came from; the archive itself goes to workers only.",
+  request: { params: ProfileParams },
+  responses: { ...ok(Profile), ...fails(404, 503) },
+});
+const binary = { schema: { type: "string", format: "binary" } as const };
+const upload = createRoute({
+  method: "post",
+  path: "/profiles/{name}",
+  access: "operate",
+  changes: ["profiles"],
+  tags,
+  summary: "Store a profile",
+  description:
+    "A tar or tar.gz with Default/, with one Profile <N>/, or with a profile's files at its root; Local State may lie " +
+    "at the root. Caches, locks and open windows are left out.",
+  request: {
+    params: ProfileParams,
+    body: {
+      required: true,
+      description: "The archive",
+      content: { "application/x-tar": binary, "application/gzip": binary },
+    },
+  },
+  responses: {
+    ...ok(Profile, "Replaced"),
+    201: { description: "Stored", content: { "application/json": { schema: Profile } } },
+    ...fails(400, 409, 413, 422, 503),
+    415: { ...fails(415)[415], description: `The body must be ${ARCHIVE_TYPES.join(" or ")}` },
+  },
+});
+
+/** @throws AppError invalid naming the path's part. */
+export function profileName(name: string): string {
+  const parsed = ProfileName.safeParse(name);
+  if (!parsed.success) throw new AppError("invalid", toIssues(parsed.error.issues, "path", "name"));
+  return parsed.data;
+}
+
+/** The body of a call that sends an archive. The answer may take longer than a silent connection lives. */
+export function archiveUpload(ctx: HubContext, c: Context<HttpEnv>): ProfileUpload {
+  const { raw } = c.req;
+  if (!raw.body) throw invalid(["body"], "the archive is empty");
+  c.env.server?.timeout(raw, 0);
+  const length = c.req.header("content-length");
+  return {
+    body: raw.body,
+    size: length === undefined ? undefined : Number(length),
+    signal: AbortSignal.any([ctx.stopping, AbortSignal.timeout(UPLOAD_MS)]),
+  };
+}
+
+/** The registry of browser profiles (fleet spec §2.8, §4.5). */
+export function profileRoutes(ctx: HubContext) {
+  const middleware = [jsonBodyLimit, idempotent(ctx)];
+  const clear = createRoute({
+    method: "delete",
+    path: "/profiles/default",
+    access: "operate",
+    changes: ["profiles"],
+    tags,
+    summary: "Clear the default profile",
+    description: "Jobs that name no profile start with an empty one again.",
+    middleware,
+    request: { headers: IdempotencyHeader },
+    responses: { ...ok(DefaultProfile), ...fails(409, 413, 422, 503) },
+  });
+  const remove = createRoute({
+    method: "delete",
+    path: "/profiles/{name}",
+    access: "operate",
+    changes: ["profiles"],
+    tags,
+    summary: "Delete a profile",
+    description: "Runs that were just given it still find it for some minutes.",
+    middleware,
+    request: { params: ProfileParams, headers: IdempotencyHeader },
+    responses: { 204: { description: "Deleted" }, ...fails(404, 409, 413, 422, 503) },
+  });
+  const makeDefault = createRoute({
+    method: "post",
+    path: "/profiles/{name}/default",
+    access: "operate",
+    changes: ["profiles"],
+    tags,
+    summary: "Make it the default profile",
+    description: "For every job from now on that names none.",
+    middleware,
+    request: { params: ProfileParams, headers: IdempotencyHeader },
+    responses: { ...ok(DefaultProfile), ...fails(404, 409, 413, 422, 503) },
+  });
+  const app = newApp();
+  describeRoute(app, upload);
+  return app
+    .openapi(list, async (c) => {
+      const { page, next_cursor } = pageOf(
+        await listProfiles(ctx),
+        ({ name }) => name,
+        c.req.valid("query"),
+      );
+      return c.json({ profiles: page, next_cursor }, 200);
+    })
+    .openapi(showDefault, async (c) =>
+      c.json({ name: (await defaultProfile(ctx))?.name ?? null }, 200),
+    )
+    .openapi(clear, async (c) => {
+      await ctx.db.profiles.clearDefault();
+      return c.json({ name: null }, 200);
+    })
+    .openapi(get, async (c) => c.json(await getProfile(ctx, c.req.valid("param").name), 200))
+    .openapi(remove, async (c) => {
+      await deleteProfile(ctx, c.req.valid("param").name);
+      return c.body(null, 204);
+    })
+    .openapi(makeDefault, async (c) => {
+      const { name } = await setDefaultProfile(ctx, c.req.valid("param").name);
+      return c.json({ name }, 200);
+    })
+    .post("/profiles/:name", access(upload.rules), async (c) => {
+      const name = profileName(c.req.param("name"));
+      const type = c.req.header("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
+      if (!ARCHIVE_TYPES.includes(type))
+        throw new AppError(
+          "unsupported_media",
+          "Content-Type must be application/x-tar or application/gzip",
+        );
+      const done = await beginWriting(ctx, name, "upload");
+      try {
+        const known = await ctx.db.profiles.get(name);
+        const stored = await storeProfile(ctx, name, archiveUpload(ctx, c));
+        return c.json(stored, known ? 200 : 201);
+      } finally {
+        await done();
+      }
+    });
+}

@@ -1,0 +1,47 @@
+import type { Context } from "hono";
+import { readForm } from "#hub/platform/http/multipart.ts";
+import { validationError } from "#hub/platform/http/new-app.ts";
+import { invalid } from "#shared/protocol/errors.ts";
+import { MAX_INPUT_FILES_BYTES } from "#shared/protocol/limits.ts";
+import { type InputFile, SESSION_ACTIONS } from "#shared/protocol/schema/session.ts";
+import type { HubContext } from "../context.ts";
+import { actOn } from "../sessions/act.ts";
+import type { HubSession } from "../sessions/types.ts";
+import { dropUploads, putUpload } from "../sessions/uploads.ts";
+
+/** Files of one form; as many as the JSON form takes. */
+const MAX_FILES = 100;
+
+/** set_input_files as a form: `selector`, `timeout_s` and files, streamed to the worker and set by one call. */
+export async function setStreamedFiles(
+  ctx: HubContext,
+  c: Context,
+  session: HubSession,
+): ReturnType<typeof actOn> {
+  // Its body is not kept to be compared with a later one.
+  if (c.req.header("idempotency-key") !== undefined)
+    throw invalid(["header", "Idempotency-Key"], "cannot go with multipart/form-data");
+  const files: InputFile[] = [];
+  const limits = { max_bytes: MAX_INPUT_FILES_BYTES, max_files: MAX_FILES };
+  try {
+    const fields = await readForm(c, limits, async ({ name, mime, body }) => {
+      if (Buffer.byteLength(name) > 255)
+        throw invalid(["body", "files"], "a file name is too long");
+      const upload_id = await putUpload(ctx, session, body, c.req.raw.signal);
+      files.push({ name, mime: mime.slice(0, 255), upload_id });
+    });
+    const { timeout_s, ...rest } = fields;
+    const given = {
+      ...rest,
+      ...(timeout_s === undefined ? {} : { timeout_s: Number(timeout_s) }),
+      files,
+    };
+    const args = SESSION_ACTIONS.set_input_files.safeParse(given);
+    if (!args.success) throw validationError(args.error.issues, "body", given);
+    return await actOn(ctx, session, "set_input_files", args.data);
+  } catch (err) {
+    const ids = files.flatMap(({ upload_id }) => (upload_id === undefined ? [] : [upload_id]));
+    await dropUploads(ctx, session, ids);
+    throw err;
+  }
+}

@@ -1,0 +1,148 @@
+import type { MiddlewareHandler } from "hono";
+import { createRoute } from "#hub/platform/http/create-route.ts";
+import type { HttpEnv } from "#hub/platform/http/env.ts";
+import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
+import { newApp } from "#hub/platform/http/new-app.ts";
+import { fails, json, ok, streamed } from "#hub/platform/http/openapi-parts.ts";
+import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
+import { AppError } from "#shared/protocol/errors.ts";
+import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
+import { CreateSession, Session, SessionList } from "#shared/protocol/schema/session.ts";
+import type { HubContext } from "../context.ts";
+import { cancelJob } from "../jobs/cancel.ts";
+import { listEverywhere, openAnywhere } from "../sessions/anywhere.ts";
+import { endSession } from "../sessions/end.ts";
+import { listSessions, readState } from "../sessions/read.ts";
+import { requireSession, sessionRecord } from "../sessions/registry.ts";
+import type { HubSession } from "../sessions/types.ts";
+import { IdempotencyHeader, SessionParams } from "./params.ts";
+import { wasPassedOn } from "./pass-on.ts";
+
+const tags = ["sessions"];
+
+/**
+ * Whatever is asked of a session that is not there is 404, before anything else is looked at (fleet spec §2.4, §3.3).
+ * A repeated call with an Idempotency-Key is let through: it gets its first answer.
+ */
+export const liveSessionsOnly = (ctx: HubContext): MiddlewareHandler<HttpEnv> =>
+  async function liveSession(c, next) {
+    if (c.req.header("idempotency-key") === undefined)
+      requireSession(ctx, c.req.param("sid") ?? "");
+    await next();
+  };
+
+/** The same inside a call that runs for the first time. */
+export const thisSession = (ctx: HubContext): MiddlewareHandler<HttpEnv> =>
+  async function thisLiveSession(c, next) {
+    requireSession(ctx, c.req.param("sid") ?? "");
+    await next();
+  };
+
+/** Sessions: open, list, look at, end (fleet spec §4.2, design/api.md). */
+export function sessionRoutes(ctx: HubContext) {
+  const middleware = [jsonBodyLimit, idempotent(ctx)];
+  const open = createRoute({
+    method: "post",
+    path: "/sessions",
+    access: "operate",
+    changes: ["sessions"],
+    tags,
+    summary: "Open a session on a free lane",
+    description: "Waits about 8 s for a lane; after that 503. Answered when its page is open.",
+    middleware,
+    request: {
+      ...json(CreateSession, { url: "https://example.com/", idle_ttl_s: 600 }),
+      headers: IdempotencyHeader,
+    },
+    responses: {
+      201: {
+        description: "The session is open",
+        content: { "application/json": { schema: Session } },
+      },
+      ...fails(400, 404, 409, 413, 415, 422, 502, 503, 504),
+    },
+  });
+  const list = createRoute({
+    method: "get",
+    path: "/sessions",
+    access: "view",
+    tags,
+    summary: "List the sessions that are open, oldest first",
+    description:
+      "A session is in this list exactly while its URLs answer; those of a hub that does not answer in time are left out.",
+    request: { query: PageQuery },
+    responses: { ...ok(SessionList), ...fails(422, 503) },
+  });
+  const one = createRoute({
+    method: "get",
+    path: "/sessions/{sid}",
+    access: "view",
+    owner: "session",
+    tags,
+    summary: "Read a session; 404 for ever once it has ended",
+    description: "The same as /state. Reading it is no activity and does not prolong it.",
+    request: { params: SessionParams },
+    responses: { ...ok(Session), ...fails(404) },
+  });
+  const state = createRoute({
+    method: "get",
+    path: "/sessions/{sid}/state",
+    access: "view",
+    owner: "session",
+    tags,
+    summary: "Read a session; 404 for ever once it has ended",
+    description: "Reading it is no activity and does not prolong it.",
+    request: { params: SessionParams },
+    responses: { ...ok(Session), ...fails(404) },
+  });
+  const end = createRoute({
+    method: "delete",
+    path: "/sessions/{sid}",
+    access: "operate",
+    changes: ["sessions"],
+    owner: "session",
+    tags,
+    summary: "End a session and its browser; a job that runs in it is cancelled",
+    description: "The lane is offered again when its browser has been replaced.",
+    middleware,
+    request: { params: SessionParams, headers: IdempotencyHeader },
+    responses: { 204: { description: "Ended" }, ...fails(404, 409, 413, 422, 503) },
+  });
+  return newApp()
+    .openapi(open, async (c) => {
+      const input = c.req.valid("json");
+      const { headers, signal } = c.req.raw;
+      const passed_on = wasPassedOn(ctx, c);
+      const call = { input, headers, body: await c.req.text(), signal, passed_on };
+      const opened = await openAnywhere(ctx, call);
+      return opened instanceof Response
+        ? streamed(opened)
+        : c.json(sessionRecord(ctx, opened), 201);
+    })
+    .openapi(list, async (c) => {
+      const { headers, signal } = c.req.raw;
+      // Another hub asks for all that this one has, to make a page of everybody's.
+      if (wasPassedOn(ctx, c))
+        return c.json({ sessions: listSessions(ctx), next_cursor: null }, 200);
+      const all = await listEverywhere(ctx, headers, signal);
+      const keyOf = ({ created_at, session_id }: Session) => `${created_at} ${session_id}`;
+      const { page, next_cursor } = pageOf(all, keyOf, c.req.valid("query"));
+      return c.json({ sessions: page, next_cursor }, 200);
+    })
+    .openapi(one, async (c) => c.json(await readState(ctx, c.req.valid("param").sid), 200))
+    .openapi(state, async (c) => c.json(await readState(ctx, c.req.valid("param").sid), 200))
+    .openapi(end, async (c) => {
+      const session = requireSession(ctx, c.req.valid("param").sid);
+      if (session.kind === "job") await cancelIts(ctx, session);
+      await endSession(ctx, session, "it was deleted");
+      return c.body(null, 204);
+    });
+}
+
+/** The job may end by itself meanwhile, or leave its session behind: it is ended all the same. */
+async function cancelIts(ctx: HubContext, { job_id }: HubSession): Promise<void> {
+  if (job_id === null) return;
+  await cancelJob(ctx, job_id).catch((err) => {
+    if (!(err instanceof AppError) || err.status >= 500) throw err;
+  });
+}

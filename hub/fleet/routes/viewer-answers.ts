@@ -1,0 +1,61 @@
+import type { Context } from "hono";
+import type { HttpEnv } from "#hub/platform/http/env.ts";
+import { type SocketHandlers, upgrade } from "#hub/platform/http/sockets.ts";
+import type { HubContext } from "../context.ts";
+import { bridgeOf } from "../sessions/registry.ts";
+import type { HubSession } from "../sessions/types.ts";
+import { probeBridge } from "../viewer/dial.ts";
+import { VIEWER_PAGE } from "../viewer/page.ts";
+import { openScreen, viewerSocket } from "../viewer/relay.ts";
+import { viewerScript } from "../viewer/script.ts";
+
+type C = Context<HttpEnv>;
+
+/** No frame restriction of any kind: anyone may embed the viewer (fleet spec §5.5). The URL is a key, so it leaks to nobody. */
+const HEADERS = { "Referrer-Policy": "no-referrer", "Cache-Control": "no-store" };
+const ON = /^(1|true|yes|on)$/i;
+
+/** By its query, `view_only=true`. */
+export const asksToWatch = (c: C): boolean => ON.test(c.req.query("view_only") ?? "");
+
+const agreedProtocol = (c: C): string | null =>
+  (c.req.header("sec-websocket-protocol") ?? "").split(/ *, */).includes("binary")
+    ? "binary"
+    : null;
+
+/** @throws AppError relay_failed when its worker does not answer */
+export async function viewerPage(c: C, session: HubSession): Promise<Response> {
+  await probeBridge(bridgeOf(session));
+  return c.html(VIEWER_PAGE, 200, HEADERS);
+}
+
+export async function viewerScriptFile(c: C): Promise<Response> {
+  const { text, etag } = await viewerScript();
+  const headers = { ...HEADERS, "Cache-Control": "no-cache", ETag: etag };
+  if (c.req.header("if-none-match") === etag) return c.body(null, 304, headers);
+  return c.body(text, 200, { ...headers, "Content-Type": "text/javascript; charset=utf-8" });
+}
+
+interface StreamOptions {
+  view_only: boolean;
+  /** What else the socket is to do. */
+  wrap?: (handlers: SocketHandlers) => SocketHandlers;
+}
+
+/** The session's screen over this call's WebSocket. */
+export async function viewerStream(
+  ctx: HubContext,
+  c: C,
+  session: HubSession,
+  { view_only, wrap = (handlers) => handlers }: StreamOptions,
+): Promise<Response> {
+  // A browser shows no status of a refused handshake, only the reason of a close.
+  const bridge = await openScreen(bridgeOf(session), session).catch((err: Error) => err);
+  try {
+    const handlers = viewerSocket(ctx, session, bridge, { view_only });
+    return upgrade(c, wrap(handlers), agreedProtocol(c));
+  } catch (err) {
+    if (!(bridge instanceof Error)) bridge.close();
+    throw err;
+  }
+}

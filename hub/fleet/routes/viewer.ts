@@ -1,0 +1,82 @@
+import { z } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import { access } from "#hub/platform/http/access.ts";
+import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
+import type { HttpEnv } from "#hub/platform/http/env.ts";
+import { newApp } from "#hub/platform/http/new-app.ts";
+import { fails } from "#hub/platform/http/openapi-parts.ts";
+import { requireUpgrade } from "#hub/platform/http/sockets.ts";
+import type { HubContext } from "../context.ts";
+import { requireSession } from "../sessions/registry.ts";
+import { SessionParams } from "./params.ts";
+import { asksToWatch, viewerPage, viewerScriptFile, viewerStream } from "./viewer-answers.ts";
+
+const optional = (name: string, description: string) =>
+  z
+    .string()
+    .optional()
+    .openapi({ param: { name, in: "query" }, description });
+
+export const ViewerQuery = z.object({
+  path: optional("path", "sessions/<sid>/novnc/websockify: where the page connects to."),
+  autoconnect: optional("autoconnect", "1: connect on load."),
+  resize: optional("resize", "scale fits the frame, remote changes the lane's screen, off is 1:1."),
+  reconnect: optional("reconnect", "1: connect again when the connection is lost."),
+  view_only: optional("view_only", "true: no keyboard, mouse or clipboard; enforced by the hub."),
+  password: optional("password", "VNC password; ignored when the worker has none."),
+  host: optional("host", "Other host of the WebSocket."),
+  port: optional("port", "Other port of the WebSocket."),
+});
+
+const page = createRoute({
+  method: "get",
+  path: "/sessions/{sid}/novnc/",
+  access: "capability",
+  owner: "session",
+  tags: ["sessions"],
+  summary: "Viewer page of a session, for any iframe",
+  description: "`view_only=true` is kept by the hub, whatever the page does.",
+  request: { params: SessionParams, query: ViewerQuery },
+  responses: {
+    200: { description: "The page", content: { "text/html": { schema: z.string() } } },
+    ...fails(404, 502),
+  },
+});
+
+const stream = createRoute({
+  method: "get",
+  path: "/sessions/{sid}/novnc/websockify",
+  access: "capability",
+  takes_over: true,
+  owner: "session",
+  tags: ["sessions"],
+  summary: "WebSocket: VNC byte stream of a session",
+  description:
+    "Subprotocol `binary`. Closed with 4404 and the reason when there is no such session or it ends, with 4502 when the worker cannot be reached.",
+  request: { params: SessionParams, query: ViewerQuery.pick({ view_only: true }) },
+  responses: { 101: { description: "Switching to WebSocket" }, ...fails(404, 426) },
+});
+
+/** /sessions/{sid}/novnc/* (fleet spec §4.2). Knowing the session id is the permission (§5.2): no Origin is refused. */
+export function viewerRoutes(ctx: HubContext) {
+  const app = newApp();
+  describeRoute(app, page);
+  describeRoute(app, stream);
+  const sidOf = (c: Context<HttpEnv>) => requireSession(ctx, c.req.param("sid") ?? "");
+
+  app.get("/sessions/:sid/novnc/", access(page.rules), (c) => viewerPage(c, sidOf(c)));
+  app.get("/sessions/:sid/novnc", access(page.rules), (c) => {
+    sidOf(c);
+    // Relative, so that it holds behind a proxy with a prefix; the page's own files lie beside it.
+    return c.redirect(`novnc/${new URL(c.req.url).search}`, 308);
+  });
+  app.get("/sessions/:sid/novnc/viewer.js", access(page.rules), async (c) => {
+    sidOf(c);
+    return viewerScriptFile(c);
+  });
+  app.get("/sessions/:sid/novnc/websockify", access(stream.rules), (c) => {
+    requireUpgrade(c);
+    return viewerStream(ctx, c, sidOf(c), { view_only: asksToWatch(c) });
+  });
+  return app;
+}

@@ -1,0 +1,50 @@
+import { access } from "#hub/platform/http/access.ts";
+import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
+import { newApp } from "#hub/platform/http/new-app.ts";
+import { fails } from "#hub/platform/http/openapi-parts.ts";
+import { requireUpgrade, upgrade } from "#hub/platform/http/sockets.ts";
+import { notFound } from "#shared/protocol/errors.ts";
+import { WORKER_ID } from "#shared/protocol/ids.ts";
+import type { HubContext } from "../context.ts";
+import { type LinkSession, openLinkSession } from "../links/link-session.ts";
+import { linkFarewell } from "../links/take-up.ts";
+import { LinkParams } from "./params.ts";
+
+const link = createRoute({
+  method: "get",
+  path: "/workers/{worker_id}/link",
+  access: "worker",
+  proof: "registration",
+  owner: "kept link",
+  tags: ["workers"],
+  summary: "WebSocket: the worker's link",
+  description:
+    "The first frame is the registration. Close reasons: `bad worker secret`, `duplicate worker_id`.",
+  request: { params: LinkParams },
+  responses: { 101: { description: "Switching to WebSocket" }, ...fails(403, 404, 426) },
+});
+
+/** WS /workers/{worker_id}/link (fleet spec §4.3, §6.2). */
+export function workerLinkRoutes(ctx: HubContext) {
+  const app = newApp();
+  describeRoute(app, link);
+  app.get("/workers/:worker_id/link", access(link.rules), (c) => {
+    requireUpgrade(c);
+    const worker_id = c.req.param("worker_id");
+    if (!WORKER_ID.test(worker_id)) throw notFound("worker");
+    let session: LinkSession | null = null;
+    return upgrade(c, {
+      open: (socket) => {
+        const { code, reason } = linkFarewell(ctx);
+        if (ctx.stopping.aborted) return socket.close(code, reason);
+        session = openLinkSession(ctx, worker_id, {
+          send: (text) => socket.send(text),
+          close: (code, reason) => socket.close(code, reason),
+        });
+      },
+      message: (_socket, frame) => session?.receive(frame),
+      close: (_socket, code, reason) => session?.closed(code, reason),
+    });
+  });
+  return app;
+}

@@ -1,0 +1,76 @@
+import { isoTime } from "#shared/kit/clock.ts";
+import { invalid } from "#shared/protocol/errors.ts";
+import type { SessionReply } from "#shared/protocol/link/messages.ts";
+import type { SessionActionArgs, SessionActionName } from "#shared/protocol/schema/session.ts";
+import type { HubContext } from "../context.ts";
+import { recipeSecrets } from "../registries/recipe-secrets.ts";
+import { callSession } from "./calls.ts";
+import { keepSessionForNext, touchSession } from "./registry.ts";
+import type { HubSession } from "./types.ts";
+
+/**
+ * One action of design/api.md on the session, its arguments validated. `keepalive` is answered here; every other one is the
+ * worker's.
+ * @throws AppError as `callSession`.
+ */
+export async function actOn<A extends SessionActionName>(
+  ctx: HubContext,
+  session: HubSession,
+  action: A,
+  { timeout_s, ...args }: SessionActionArgs<A>,
+): Promise<Pick<SessionReply, "result" | "blob" | "ms">> {
+  if (action === "keepalive")
+    return keepAlive(ctx, session, args as Partial<SessionActionArgs<"keepalive">>);
+  return callSession(ctx, session, {
+    action,
+    args: action === "recipe" ? await withSecrets(ctx, session, args) : args,
+    timeout_ms: timeout_s * 1_000,
+  });
+}
+
+/**
+ * The values of the placeholders travel beside the actions: they are filled in on the worker (fleet spec §2.7). The session of
+ * a job has the job's host; any other one goes wherever its caller likes, so it has none.
+ */
+async function withSecrets(
+  ctx: HubContext,
+  { job_id }: HubSession,
+  args: Partial<SessionActionArgs<"recipe">>,
+) {
+  const row = job_id === null ? null : await ctx.db.jobs.get(job_id);
+  return { ...args, ...recipeSecrets(ctx, args.actions ?? [], row?.host ?? null) };
+}
+
+/** Counts as activity and may set the idle TTL (fleet spec §3.3); a job's session takes it over when the job has ended. */
+function keepAlive(
+  ctx: HubContext,
+  session: HubSession,
+  { idle_ttl_s }: Partial<SessionActionArgs<"keepalive">>,
+): Pick<SessionReply, "result" | "blob" | "ms"> {
+  touchSession(ctx, session);
+  if (idle_ttl_s !== undefined) {
+    const idle_ms = idle_ttl_s * 1_000;
+    if (session.kind !== "job") session.idle_ttl_ms = idle_ms;
+    if (session.keep_ms !== null) session.keep_ms = idle_ms;
+    void keepSessionForNext(ctx, session);
+  }
+  const { idle_ttl_ms, expires_at } = session;
+  const result = {
+    idle_ttl_s: idle_ttl_ms === null ? null : idle_ttl_ms / 1_000,
+    expires_at: isoTime(ctx.wall_jumps.wallOf(expires_at)),
+  };
+  return { result, blob: null, ms: 0 };
+}
+
+/** An upload id is the hub's to give. @throws AppError invalid naming the file. */
+export function checkInputFiles({ files }: SessionActionArgs<"set_input_files">): void {
+  for (const [i, file] of files.entries()) {
+    const at = ["body", "files", i];
+    if (file.upload_id !== undefined) throw invalid([...at, "upload_id"], "is set by the hub");
+    if (file.content_base64 === undefined)
+      throw invalid(
+        [...at, "content_base64"],
+        "is required; larger files go as multipart/form-data",
+      );
+  }
+}

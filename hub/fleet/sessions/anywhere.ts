@@ -1,0 +1,169 @@
+import { findHub, type HubEntry, otherHubs } from "#hub/platform/cluster/hubs.ts";
+import type { Peer } from "#hub/platform/cluster/peers.ts";
+import { passOn } from "#hub/platform/cluster/relay-http.ts";
+import { AppError, errorMessage } from "#shared/protocol/errors.ts";
+import { type CreateSession, type Session, SessionList } from "#shared/protocol/schema/session.ts";
+import type { HubContext } from "../context.ts";
+import { betterHub } from "../links/candidate.ts";
+import { stopShortage } from "../links/drain.ts";
+import { laneShortage } from "../links/shortage.ts";
+import { listWorkers } from "../links/view.ts";
+import { findLinkHub } from "./link-hub.ts";
+import { atCapacity, OPEN_MS, openSession } from "./open.ts";
+import { lookUp } from "./places.ts";
+import { listSessions } from "./read.ts";
+import type { HubSession } from "./types.ts";
+
+/** How long another hub may take to say which sessions it has. */
+const LIST_MS = 1_500;
+/** How often a call that waits here looks whether another hub has a lane. */
+const LOOK_MS = 100;
+
+export interface OpenCall {
+  input: CreateSession;
+  /** As they came; the answer to an Idempotency-Key is kept by the hub that was asked first. */
+  headers: Headers;
+  body: string;
+  signal: AbortSignal;
+  /** Another hub has asked this one: it serves the call itself. */
+  passed_on: boolean;
+}
+
+/**
+ * POST /sessions: on the worker it names, else on the best candidate of the fleet (fleet spec §8 rule 2), else on the first
+ * lane that becomes free at any hub within `submit_wait_ms`.
+ * @returns the session, or the answer of the hub that has it.
+ * @throws AppError as `openSession`, at_capacity when no lane became free.
+ */
+export async function openAnywhere(
+  ctx: HubContext,
+  call: OpenCall,
+): Promise<HubSession | Response> {
+  const { input, signal, passed_on } = call;
+  const wait_ms = ctx.config.submit_wait_ms;
+  if (input.worker_id !== null) {
+    const hub = passed_on ? null : await findLinkHub(ctx, input.worker_id);
+    if (hub) return passOpenOn(ctx, hub, call, wait_ms);
+    const session = await openSession(ctx, input, { signal, wait_ms });
+    if (session) return session;
+    throw await whyFull(ctx, input);
+  }
+  // The hub that passed it on waits, for every hub at once.
+  if (passed_on) return need(await openSession(ctx, input, { signal, wait_ms: 0 }));
+  const until = ctx.clock.monotonic() + wait_ms;
+  /** Hubs that could not be reached; a hub cut off from this one may go on telling of its lanes. */
+  const lost = new Set<string>();
+  for (;;) {
+    const better = await askBetter(ctx, call, lost);
+    if (better) return better;
+    const left = Math.max(0, until - ctx.clock.monotonic());
+    const here = new AbortController();
+    const elsewhere = new AbortController();
+    void lookForBetter(ctx, lost, here.signal, elsewhere);
+    try {
+      const options = { signal, wait_ms: left, elsewhere: elsewhere.signal };
+      const session = await openSession(ctx, input, options);
+      if (session) return session;
+    } finally {
+      here.abort();
+    }
+    if (!elsewhere.signal.aborted || ctx.clock.monotonic() >= until)
+      throw await whyFull(ctx, input);
+  }
+}
+
+/** 503 that says what there was no lane for. */
+async function whyFull(ctx: HubContext, { worker_id }: CreateSession): Promise<AppError> {
+  const workers = await listWorkers(ctx).catch(() => null);
+  return atCapacity(workers && (stopShortage(ctx, workers) ?? laneShortage(workers, worker_id)));
+}
+
+const need = (session: HubSession | null): HubSession => {
+  if (session) return session;
+  throw atCapacity();
+};
+
+/** Aborts `found` once another hub has a better candidate than this one. */
+async function lookForBetter(
+  ctx: HubContext,
+  lost: ReadonlySet<string>,
+  over: AbortSignal,
+  found: AbortController,
+): Promise<void> {
+  while (!over.aborted && ctx.cluster.shared) {
+    if (betterHub(ctx, lost)) return found.abort();
+    await ctx.clock.sleep(LOOK_MS, over);
+  }
+}
+
+/** The answer of the first hub with a better candidate that takes the call; null when none does. */
+async function askBetter(
+  ctx: HubContext,
+  call: OpenCall,
+  lost: Set<string>,
+): Promise<Response | null> {
+  for (let peer = betterHub(ctx, lost); peer; peer = betterHub(ctx, lost)) {
+    // Not asked again before it speaks of its lanes again.
+    peer.left += 1;
+    const hub = await knownHub(ctx, peer);
+    const answer =
+      hub &&
+      (await passOpenOn(ctx, hub, call, 0).catch((err: unknown) => {
+        if (err instanceof AppError && err.kind === "relay_failed") return null;
+        throw err;
+      }));
+    if (!answer) lost.add(peer.hub_id);
+    else if (answer.status === 503) peer.best = null;
+    else return answer;
+  }
+  return null;
+}
+
+const knownHub = (ctx: HubContext, { hub_id }: Peer): Promise<HubEntry | null> =>
+  findHub(ctx, hub_id).catch(() => null);
+
+function passOpenOn(
+  ctx: HubContext,
+  hub: HubEntry,
+  { headers: given, body, signal }: OpenCall,
+  wait_ms: number,
+): Promise<Response> {
+  const headers = new Headers(given);
+  for (const name of ["idempotency-key", "content-length"]) headers.delete(name);
+  return passOn(ctx, hub, {
+    method: "POST",
+    path: "/sessions",
+    headers,
+    body: new TextEncoder().encode(body),
+    signal,
+    answer_ms: wait_ms + OPEN_MS + LIST_MS,
+  });
+}
+
+/**
+ * GET /sessions of the whole fleet, oldest first. The hubs are asked side by side; one that does not answer is left out.
+ * @throws AppError unavailable when the shared store does not say which hubs there are.
+ */
+export async function listEverywhere(
+  ctx: HubContext,
+  given: Headers,
+  signal: AbortSignal,
+): Promise<Session[]> {
+  const headers = new Headers(given);
+  headers.set("accept", "application/json");
+  const hubs = ctx.cluster.shared ? await lookUp(ctx, otherHubs(ctx)) : [];
+  const call = { method: "GET", path: "/sessions", headers, body: null, signal };
+  const listOf = async (hub: HubEntry): Promise<Session[]> => {
+    try {
+      const answer = await passOn(ctx, hub, { ...call, answer_ms: LIST_MS });
+      return SessionList.parse(await answer.json()).sessions;
+    } catch (err) {
+      ctx.log.warn({ hub: hub.hub_id, err: errorMessage(err) }, "a hub did not list its sessions");
+      return [];
+    }
+  };
+  const lists = await Promise.all(hubs.map(listOf));
+  return [listSessions(ctx), ...lists]
+    .flat()
+    .sort((a, b) => (a.created_at < b.created_at ? -1 : a.created_at > b.created_at ? 1 : 0));
+}

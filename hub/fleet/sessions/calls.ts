@@ -1,0 +1,158 @@
+import { parseJson } from "#shared/kit/json.ts";
+import { AppError, notFound } from "#shared/protocol/errors.ts";
+import { newToken } from "#shared/protocol/ids.ts";
+import { ACTION_GRACE_MS, MAX_ACTIONS_AT_ONCE } from "#shared/protocol/limits.ts";
+import { BROWSER_STARTING, type SessionReply } from "#shared/protocol/link/messages.ts";
+import type { HubContext } from "../context.ts";
+import type { WorkerLink } from "../links/worker-link.ts";
+import { readBlob } from "./bridge.ts";
+import { touchSession } from "./registry.ts";
+import { type HubSession, SessionOver } from "./types.ts";
+
+/** A call that its worker has not answered yet, in `ctx.session_calls` by its id. */
+export interface PendingCall {
+  readonly link: WorkerLink;
+  answer(reply: SessionReply): void;
+}
+
+export interface SessionCall {
+  action: string;
+  args?: Record<string, unknown>;
+  timeout_ms: number;
+  /** What nobody did on purpose (a preview, a look at the state) does not keep the session alive. */
+  counts_as_activity?: boolean;
+}
+
+/**
+ * One operation on the session's page, done by its worker (fleet spec §4.2). The answer may hold its result or name a
+ * blob; `resultOf` reads either.
+ * @throws AppError unavailable (503, with Retry-After), relay_failed (502), timed_out (504), not_found (404), or invalid with
+ *   `{detail, error}` (422), as design/api.md says.
+ */
+export async function callSession(
+  ctx: HubContext,
+  session: HubSession,
+  { action, args = {}, timeout_ms, counts_as_activity = true }: SessionCall,
+): Promise<SessionReply & { ok: true }> {
+  if (session.calls >= MAX_ACTIONS_AT_ONCE)
+    throw new AppError(
+      "unavailable",
+      `${MAX_ACTIONS_AT_ONCE} actions of this session run already`,
+      {
+        headers: { "Retry-After": "1" },
+      },
+    );
+  const call_id = newToken();
+  if (counts_as_activity) touchSession(ctx, session);
+  session.calls += 1;
+  try {
+    const reply = await answerTo(ctx, session, {
+      type: "HubSessionCall",
+      call_id,
+      session_id: session.session_id,
+      action,
+      args,
+      timeout_ms: Math.ceil(timeout_ms),
+    });
+    if (reply.place) Object.assign(session, reply.place);
+    if (!reply.ok) throw failureOf(reply);
+    return { ...reply, ok: true };
+  } finally {
+    session.calls -= 1;
+    ctx.session_calls.delete(call_id);
+    if (counts_as_activity) touchSession(ctx, session);
+  }
+}
+
+/** Hands a reply to whoever waits for it; one that is late, or another worker's, is dropped. */
+export function sessionReply(ctx: HubContext, link: WorkerLink, reply: SessionReply): void {
+  const call = ctx.session_calls.get(reply.call_id);
+  if (call?.link === link) call.answer(reply);
+}
+
+type HubSessionCall = Extract<Parameters<WorkerLink["send"]>[0], { type: "HubSessionCall" }>;
+
+async function answerTo(
+  ctx: HubContext,
+  session: HubSession,
+  message: HubSessionCall,
+): Promise<SessionReply> {
+  const { link, ended } = session;
+  const settled = new AbortController();
+  const { promise, resolve, reject } = Promise.withResolvers<SessionReply>();
+  ctx.session_calls.set(message.call_id, { link, answer: resolve });
+  const over = () => reject(overError(ended.reason));
+  const stopped = () =>
+    reject(new AppError("relay_failed", "the hub is restarting; the action may have been done"));
+  ended.addEventListener("abort", over, { once: true });
+  ctx.stopping.addEventListener("abort", stopped, { once: true });
+  try {
+    if (ended.aborted) over();
+    else if (!link.send(message))
+      reject(new AppError("relay_failed", `worker ${link.worker_id} cannot be reached`));
+    void timeUp(ctx, link, message.timeout_ms + ACTION_GRACE_MS, settled.signal).then(() =>
+      reject(late(message)),
+    );
+    return await promise;
+  } finally {
+    settled.abort();
+    ended.removeEventListener("abort", over);
+    ctx.stopping.removeEventListener("abort", stopped);
+  }
+}
+
+/** Time in which the link had no socket does not count: the call reaches the worker when it is back, or ends with the link. */
+async function timeUp(
+  { clock }: HubContext,
+  link: WorkerLink,
+  ms: number,
+  settled: AbortSignal,
+): Promise<void> {
+  let counted = link.cutMs(clock);
+  await clock.sleep(ms, settled);
+  for (let more = link.cutMs(clock) - counted; more > 0 || link.cut; ) {
+    counted += more;
+    await clock.sleep(Math.max(more, LEAST_MORE_MS), settled);
+    if (settled.aborted) return;
+    more = link.cutMs(clock) - counted;
+  }
+}
+
+const LEAST_MORE_MS = 100;
+
+const late = ({ action, timeout_ms }: HubSessionCall): AppError =>
+  new AppError("timed_out", `${action} did not answer within ${timeout_ms / 1_000} s`);
+
+const overError = (why: unknown): AppError =>
+  why instanceof SessionOver && why.lost
+    ? new AppError("relay_failed", why.message)
+    : notFound("session");
+
+/** A failed action as design/api.md answers it. */
+function failureOf({ kind, error }: SessionReply): AppError {
+  const detail = error?.message || "the action failed";
+  const body = error ? { error } : {};
+  if (error?.name === BROWSER_STARTING && kind === "broken")
+    return new AppError("unavailable", detail, { body, headers: { "Retry-After": "1" } });
+  switch (kind) {
+    case "page":
+    case "invalid":
+      return new AppError("invalid", detail, { body });
+    case "timeout":
+      return new AppError("timed_out", detail, { body });
+    case "gone":
+      return notFound("session");
+    default:
+      return new AppError("relay_failed", detail, { body });
+  }
+}
+
+/** The result of a reply, read from the worker's bridge when it was too large for the link. */
+export async function resultOf(
+  ctx: HubContext,
+  session: HubSession,
+  { blob, result }: Pick<SessionReply, "blob" | "result">,
+): Promise<unknown> {
+  if (blob === null) return result;
+  return parseJson(await readBlob(ctx, session, blob));
+}

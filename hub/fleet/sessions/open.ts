@@ -1,0 +1,179 @@
+import { AppError, invalid, notFound } from "#shared/protocol/errors.ts";
+import { newSessionId } from "#shared/protocol/ids.ts";
+import type { HubOpenSession } from "#shared/protocol/link/messages.ts";
+import type { WaitingFor } from "#shared/protocol/schema/job.ts";
+import type { CreateSession } from "#shared/protocol/schema/session.ts";
+import type { HubContext } from "../context.ts";
+import { distrustLane, freeLane, type LanePlace, laneChanged } from "../links/lanes.ts";
+import { requireWayOut, wayOutFits } from "../links/way-out.ts";
+import type { AssignAnswer } from "../links/worker-link.ts";
+import { hostForJob } from "../registries/hosts.ts";
+import { profileRef } from "../registries/profiles.ts";
+import { closeOnLane } from "./end.ts";
+import { addSession } from "./registry.ts";
+import type { HubSession } from "./types.ts";
+import { waitForLane } from "./waiting.ts";
+
+/** A lane's Chromium may have to be replaced (another mode, a profile), and then its page loads. */
+export const OPEN_MS = 60_000;
+/** Lanes tried one after the other when a worker says that one is not free after all. */
+const TRIES = 5;
+/** What a client does with a 503: try again after so many seconds. */
+const RETRY_AFTER_S = 10;
+
+/** 503 (fleet spec §7): nothing is stored of the call, the client tries again. */
+export const atCapacity = (waiting_for: WaitingFor | null = null): AppError =>
+  new AppError("at_capacity", "fleet at capacity", {
+    ...(waiting_for && { body: { waiting_for } }),
+    headers: { "Retry-After": String(RETRY_AFTER_S) },
+  });
+
+export interface OpenOptions {
+  /** Aborts when the client has gone: whatever was taken by then is given back. */
+  signal: AbortSignal;
+  /** How long a lane is waited for. */
+  wait_ms: number;
+  /** Aborts when there is a lane elsewhere: nobody waits for one here any longer. */
+  elsewhere?: AbortSignal;
+}
+
+/**
+ * Takes a lane of this hub's workers and opens a session on it (POST /sessions, fleet spec §4.2).
+ * @returns null when there was none in time, or `elsewhere` aborted before.
+ * @throws AppError not_found for an unknown worker_id, invalid when the page cannot be opened or the profile is unknown,
+ *   relay_failed when the worker went away or cannot open it.
+ */
+export async function openSession(
+  ctx: HubContext,
+  input: CreateSession,
+  { signal, wait_ms, elsewhere }: OpenOptions,
+): Promise<HubSession | null> {
+  const { worker_id } = input;
+  if (worker_id !== null && !ctx.links.has(worker_id) && !(await ctx.db.workers.get(worker_id)))
+    throw notFound("worker");
+  // The default profile is for jobs (fleet spec §2.8): a session has the one it names.
+  const { use_profile } = input;
+  const profile = use_profile === null ? null : await profileRef(ctx, use_profile);
+  const proxy = await proxyOfSession(ctx, input);
+  const way_out = { egress: input.egress, proxy: proxy.proxy };
+  await requireWayOut(ctx, way_out, { loc: ["body"], only: worker_id });
+  const fits = wayOutFits(way_out);
+  const session_id = newSessionId();
+  const gone = AbortSignal.any([signal, ctx.stopping]);
+  const enough = elsewhere ? AbortSignal.any([gone, elsewhere]) : gone;
+  const until = ctx.clock.monotonic() + wait_ms;
+  for (let tried = 0; tried < TRIES; tried += 1) {
+    const left = Math.max(0, until - ctx.clock.monotonic());
+    const place = await waitForLane(ctx, session_id, worker_id, fits, left, enough);
+    if (!place && gone.aborted) throw stopped(ctx);
+    if (!place) return null;
+    const session = await offerLane(ctx, place, input, { profile, ...proxy }, gone);
+    if (session) return session;
+  }
+  return null;
+}
+
+const stopped = (ctx: HubContext): AppError =>
+  ctx.stopping.aborted
+    ? new AppError("unavailable", "hub is stopping", { headers: { "Retry-After": "5" } })
+    : new AppError("unavailable", "the client has gone");
+
+/** The session's own proxy, else that of the host it begins at. */
+async function proxyOfSession(
+  ctx: HubContext,
+  { url, proxy }: CreateSession,
+): Promise<Pick<HubOpenSession, "proxy" | "proxy_of">> {
+  if (proxy !== null || url === null || !URL.canParse(url)) return { proxy, proxy_of: "job" };
+  const { settings } = await hostForJob(ctx, new URL(url).hostname);
+  return { proxy: settings?.proxy ?? null, proxy_of: "host" };
+}
+
+/** @returns null when the worker says that the lane was not free: another one may be. */
+async function offerLane(
+  ctx: HubContext,
+  place: LanePlace<null>,
+  input: CreateSession,
+  more: Pick<HubOpenSession, "profile" | "proxy" | "proxy_of">,
+  gone: AbortSignal,
+): Promise<HubSession | null> {
+  const { link, held, settle } = place;
+  const { session_id, token: lease_token, lane_idx } = held.lease;
+  const opened: { session?: Promise<HubSession> } = {};
+  const answered = new Promise<AssignAnswer>((resolve) => {
+    held.answer = (answer) => {
+      // At once: the worker's next message may already say that it ended.
+      if (answer.kind === "opened") opened.session = add(ctx, place, input, answer);
+      resolve(answer);
+    };
+  });
+  const over = new AbortController();
+  try {
+    const sent = link.send({
+      type: "HubOpenSession",
+      session_id,
+      lease_token,
+      lane_idx,
+      url: input.url,
+      headless: input.headless,
+      viewport: input.viewport,
+      ...more,
+      dialog_policy: input.dialog_policy,
+      egress: input.egress,
+    });
+    if (!sent) await freeLane(ctx, link, held);
+    if (!sent) throw away(link.worker_id);
+    const late = ctx.clock.sleep(OPEN_MS, AbortSignal.any([over.signal, gone])).then(() => null);
+    const answer = await Promise.race([answered, late]);
+    if (opened.session) return await opened.session;
+    if (answer?.kind === "closed") throw away(link.worker_id);
+    if (answer?.kind === "refused" && !answer.page) {
+      ctx.log.warn({ session_id, lane_idx, reason: answer.reason }, "session refused");
+      distrustLane(link, lane_idx, answer.reason);
+      await freeLane(ctx, link, held);
+      return null;
+    }
+    if (answer?.kind === "refused") {
+      await lanePasses(ctx, place);
+      throw invalid(["body", "url"], `cannot be opened: ${answer.reason}`, "page");
+    }
+    closeOnLane(link, held, gone.aborted ? "nobody waits for it" : "it took too long to open");
+    if (gone.aborted) throw stopped(ctx);
+    throw new AppError("timed_out", `the session did not open within ${OPEN_MS / 1_000} s`);
+  } finally {
+    over.abort();
+    settle();
+  }
+}
+
+const away = (worker_id: string): AppError =>
+  new AppError("relay_failed", `worker ${worker_id} went away`);
+
+const add = (
+  ctx: HubContext,
+  { link, held }: LanePlace<null>,
+  input: CreateSession,
+  { url, title }: { url: string; title: string },
+): Promise<HubSession> => {
+  const { session_id, lane_idx } = held.lease;
+  const { worker_id } = link;
+  ctx.log.info({ session_id, worker_id, lane_idx }, "session opened");
+  return addSession(ctx, {
+    session_id,
+    kind: "sdk",
+    link,
+    held,
+    job_id: null,
+    headless: input.headless,
+    idle_ttl_ms: input.idle_ttl_s * 1_000,
+    ttl_ms: input.ttl_s * 1_000,
+    url,
+    title,
+  });
+};
+
+/** The lane had begun: it resets, and is given back when it says warm, which it may have said already. */
+async function lanePasses(ctx: HubContext, { link, held }: LanePlace<null>): Promise<void> {
+  held.accepted = held.done = true;
+  const lane = link.lanes.get(held.lease.lane_idx);
+  if (lane) await laneChanged(ctx, link, lane);
+}

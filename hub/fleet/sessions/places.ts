@@ -1,0 +1,115 @@
+import { within } from "#hub/platform/cluster/deadline.ts";
+import { findHub, type HubEntry, storeIsWhole } from "#hub/platform/cluster/hubs.ts";
+import { AppError, errorMessage } from "#shared/protocol/errors.ts";
+import { SESSION_ID } from "#shared/protocol/ids.ts";
+import { KV_READ_TIMEOUT_MS } from "#shared/protocol/limits.ts";
+import type { HubContext } from "../context.ts";
+import { keptLink, keptSession, renewSession } from "../links/kept.ts";
+import { comingBack, type HubSession } from "./types.ts";
+
+/** Where a session is: the value of `session:<id>` in the shared store. */
+export interface SessionPlace {
+  worker_id: string;
+  lane_idx: number;
+  job_id: string | null;
+  hub_id: string;
+}
+
+/** Written again this often, so that a store that was emptied knows it soon; a hub that died leaves it so long. */
+export const PLACE_BEAT_MS = 30_000;
+const PLACE_EXPIRY_MS = 90_000;
+
+const keyOf = (session_id: string) => `session:${session_id}`;
+
+/**
+ * Tells every hub that the session is here. Never rejects: without the shared store this hub goes on with what it has, and
+ * tells it at the next beat.
+ * @param as `taken`: it is opened here, or taken up from another hub; `known`: a hub that took it up meanwhile keeps it.
+ */
+export async function publishPlace(
+  ctx: HubContext,
+  session: HubSession,
+  as: "taken" | "known",
+): Promise<void> {
+  const { session_id, link, lane_idx, job_id } = session;
+  const { kv, hub_id } = ctx;
+  const place: SessionPlace = { worker_id: link.worker_id, lane_idx, job_id, hub_id };
+  const key = keyOf(session_id);
+  const written: Promise<unknown> =
+    as === "taken"
+      ? kv.set(key, place, PLACE_EXPIRY_MS)
+      : kv.setIf(key, { hub_id }, place, PLACE_EXPIRY_MS);
+  await within(ctx.clock, "the shared store", KV_READ_TIMEOUT_MS, written).catch((err) =>
+    ctx.log.warn({ session_id, err: errorMessage(err) }, "the session's place was not published"),
+  );
+}
+
+/** Says every place again (fleet spec §6.2: other hubs look sessions up), and renews what the next hub must know. Never rejects. */
+export async function publishPlacesOnce(ctx: HubContext): Promise<void> {
+  const sessions = [...ctx.sessions.values()];
+  await Promise.all(sessions.map((session) => publishPlace(ctx, session, "known")));
+  const renewals = sessions
+    .filter(({ kind }) => kind !== "job")
+    .map(({ session_id }) => renewSession(ctx, session_id));
+  await within(ctx.clock, "the shared store", KV_READ_TIMEOUT_MS, Promise.all(renewals)).catch(
+    (err) => ctx.log.warn({ err: errorMessage(err) }, "open sessions were not renewed"),
+  );
+}
+
+/** The session is over here. Never rejects: what stays behind names a session its hub does not know, which is 404 as well. */
+export async function withdrawPlace(ctx: HubContext, { session_id }: HubSession): Promise<void> {
+  const withdrawn = ctx.kv.deleteIf(keyOf(session_id), { hub_id: ctx.hub_id });
+  await within(ctx.clock, "the shared store", KV_READ_TIMEOUT_MS, withdrawn).catch((err) =>
+    ctx.log.warn({ session_id, err: errorMessage(err) }, "the session's place was left"),
+  );
+}
+
+/**
+ * The other hub that has the session; null when it is nobody's, or this one's. Two reads of the shared store for an id that
+ * names nothing.
+ * @throws AppError unavailable when the shared store does not answer, or was emptied just now: 404 is for good.
+ */
+export async function findOwner(ctx: HubContext, session_id: string): Promise<HubEntry | null> {
+  if (ctx.sessions.has(session_id) || !SESSION_ID.test(session_id)) return null;
+  const place = await lookUp(ctx, ctx.kv.get<SessionPlace>(keyOf(session_id)));
+  if (!place) await demandWhole(ctx);
+  if (!place || place.hub_id === ctx.hub_id) return null;
+  const { hub_id } = place;
+  const hub = await lookUp(ctx, findHub(ctx, hub_id));
+  if (!hub) await demandWhole(ctx);
+  // Its hub is gone, and its worker may be on its way to another: for as long as the place is not forgotten.
+  if (!hub && (await lookUp(ctx, mayComeBack(ctx, session_id, place)))) throw comingBack();
+  // It stopped, or was not heard of for 90 s: so the session is over, for good (fleet spec §2.4).
+  if (!hub) await ctx.kv.deleteIf(keyOf(session_id), { hub_id }).catch(() => false);
+  return hub;
+}
+
+/** A session of its own is kept with its TTLs; a job's lives and ends with the job, which the worker may bring. */
+const mayComeBack = async (
+  ctx: HubContext,
+  session_id: string,
+  { worker_id, job_id }: SessionPlace,
+) =>
+  (await keptSession(ctx, session_id)) !== null ||
+  (job_id !== null && (await keptLink(ctx, worker_id)) !== null);
+
+/** What is missing in the shared store is nobody's only when hubs have told it all they have. @throws AppError unavailable */
+export async function demandWhole(ctx: HubContext): Promise<void> {
+  if (await lookUp(ctx, storeIsWhole(ctx))) return;
+  throw new AppError(
+    "unavailable",
+    "the shared store was emptied; hubs are telling it what they have",
+    {
+      headers: { "Retry-After": "5" },
+    },
+  );
+}
+
+/** A read of the shared store. @throws AppError unavailable when it takes longer than 1.5 s (fleet spec §8) or fails. */
+export const lookUp = <T>(ctx: HubContext, read: Promise<T>): Promise<T> =>
+  within(ctx.clock, "the shared store", KV_READ_TIMEOUT_MS, read).catch((cause) => {
+    throw new AppError("unavailable", "the shared store does not answer", {
+      headers: { "Retry-After": "5" },
+      cause,
+    });
+  });

@@ -1,0 +1,106 @@
+import { z } from "zod";
+import { isoTime } from "#shared/kit/clock.ts";
+import { AppError, notFound } from "#shared/protocol/errors.ts";
+import {
+  CookieList,
+  NetworkLog,
+  type Session,
+  SessionFile,
+  type SessionFileList,
+} from "#shared/protocol/schema/session.ts";
+import type { HubContext } from "../context.ts";
+import { callSession, resultOf } from "./calls.ts";
+import { requireSession, sessionRecord } from "./registry.ts";
+import type { HubSession } from "./types.ts";
+
+/** How long GET /sessions/{sid}/state waits for fresh values; after that it shows what is known. */
+const STATE_MS = 1_000;
+/** Cookies, network log and list of files: no page takes part in them. */
+const READ_MS = 10_000;
+
+/** GET /sessions, oldest first. */
+export const listSessions = (ctx: HubContext): Session[] =>
+  [...ctx.sessions.values()]
+    .sort((a, b) => a.created_at - b.created_at)
+    .map((session) => sessionRecord(ctx, session));
+
+/** GET /sessions/{sid}/state, with where the active tab is right now if its worker says so soon. */
+export async function readState(ctx: HubContext, session_id: string): Promise<Session> {
+  const session = requireSession(ctx, session_id);
+  const call = { action: "state", timeout_ms: STATE_MS, counts_as_activity: false };
+  const grace = new AbortController();
+  await Promise.race([
+    callSession(ctx, session, call).catch(() => {}),
+    ctx.clock.sleep(STATE_MS, grace.signal),
+  ]);
+  grace.abort();
+  return sessionRecord(ctx, requireSession(ctx, session_id));
+}
+
+async function read<T extends z.ZodType>(
+  ctx: HubContext,
+  session: HubSession,
+  schema: T,
+  action: string,
+  args: Record<string, unknown> = {},
+): Promise<z.infer<T>> {
+  const reply = await callSession(ctx, session, { action, args, timeout_ms: READ_MS });
+  const parsed = schema.safeParse(await resultOf(ctx, session, reply));
+  if (parsed.success) return parsed.data;
+  throw new AppError("relay_failed", `the worker's answer to ${action} makes no sense`);
+}
+
+export const readCookies = (ctx: HubContext, session: HubSession): Promise<CookieList> =>
+  read(ctx, session, CookieList, "cookies_get");
+
+/** Adds or replaces these and keeps the others; every cookie of the session afterwards. */
+export async function putCookies(
+  ctx: HubContext,
+  session: HubSession,
+  { cookies }: CookieList,
+): Promise<CookieList> {
+  await callSession(ctx, session, {
+    action: "cookies_put",
+    args: { cookies },
+    timeout_ms: READ_MS,
+  });
+  return readCookies(ctx, session);
+}
+
+export async function clearCookies(ctx: HubContext, session: HubSession): Promise<void> {
+  await callSession(ctx, session, { action: "cookies_clear", timeout_ms: READ_MS });
+}
+
+/** Requests with `seq` above `since`. */
+export const readNetwork = (
+  ctx: HubContext,
+  session: HubSession,
+  since: number,
+): Promise<NetworkLog> => read(ctx, session, NetworkLog, "network", { since });
+
+/** As the worker tells them: times epoch ms. */
+const WorkerFiles = z.object({
+  files: z.array(SessionFile.omit({ href: true }).extend({ created_at: z.number() })),
+});
+
+/** What the session's browser has downloaded, or still does. */
+export async function listFiles(ctx: HubContext, session: HubSession): Promise<SessionFileList> {
+  const { files } = await read(ctx, session, WorkerFiles, "files");
+  return {
+    files: files.map((file) => ({
+      ...file,
+      href: fileHref(session.session_id, file.name),
+      created_at: isoTime(file.created_at),
+    })),
+  };
+}
+
+const fileHref = (session_id: string, name: string): string =>
+  `/sessions/${session_id}/files/${encodeURIComponent(name)}`;
+
+/** A name that can stand as one segment of a path. @throws AppError not_found */
+export function filePath(name: string): string {
+  const segment = encodeURIComponent(name.toWellFormed());
+  if (name === "" || name === "." || name === "..") throw notFound("file");
+  return `files/${segment}`;
+}

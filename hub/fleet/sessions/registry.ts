@@ -1,0 +1,143 @@
+import { isoTime } from "#shared/kit/clock.ts";
+import { notFound } from "#shared/protocol/errors.ts";
+import { SESSION_TTL_S } from "#shared/protocol/limits.ts";
+import type { Session } from "#shared/protocol/schema/session.ts";
+import type { HubContext } from "../context.ts";
+import { forgetSession, type KeptSession, rememberSession } from "../links/kept.ts";
+import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
+import { publishPlace, withdrawPlace } from "./places.ts";
+import { reachableOrigin } from "./reach.ts";
+import { comingBack, type HubSession, SessionOver } from "./types.ts";
+
+export type { SessionPlace } from "./places.ts";
+
+export interface AddSession {
+  session_id: string;
+  kind: HubSession["kind"];
+  link: WorkerLink;
+  held: HeldLane;
+  job_id: string | null;
+  headless: boolean;
+  idle_ttl_ms: number | null;
+  /** For a job's: the idle TTL with which it outlives the job; null when it does not. */
+  keep_ms?: number | null;
+  ttl_ms?: number;
+  /** Epoch ms; now unless the session is older than this hub. */
+  created_at?: number;
+  url?: string;
+  title?: string;
+}
+
+/** The viewer of a session, relative to the hub (fleet spec §2.1). */
+export const viewerPath = (session_id: string): string =>
+  `/sessions/${session_id}/novnc/?path=sessions/${session_id}/novnc/websockify` +
+  "&autoconnect=1&resize=scale&reconnect=1";
+
+/** From now on, before the promise settles, the session's URLs answer. */
+export async function addSession(ctx: HubContext, input: AddSession): Promise<HubSession> {
+  const { ttl_ms = SESSION_TTL_S.ttl_default * 1_000, ...rest } = input;
+  const ended = new AbortController();
+  const now = ctx.clock.monotonic();
+  const session: HubSession = {
+    keep_ms: null,
+    url: "about:blank",
+    title: "",
+    ...rest,
+    lane_idx: input.held.lease.lane_idx,
+    worker_token: input.held.lease.token,
+    created_at: input.created_at ?? ctx.wall_jumps.wallOf(now),
+    last_active_at: now,
+    expires_at: now + ttl_ms,
+    tabs: 1,
+    dialogs: [],
+    calls: 0,
+    ended: ended.signal,
+    over: (why) => ended.abort(why),
+  };
+  ctx.sessions.set(session.session_id, session);
+  await publishPlace(ctx, session, "taken");
+  await keepSessionForNext(ctx, session);
+  return session;
+}
+
+/**
+ * @throws AppError not_found: a session that ended is never found again (fleet spec §2.4); unavailable while the worker of
+ *   one that the hub before had is waited for.
+ */
+export function requireSession(ctx: HubContext, session_id: string): HubSession {
+  const session = ctx.sessions.get(session_id);
+  if (!session && ctx.awaited.sessions.has(session_id)) throw comingBack();
+  if (!session || session.ended.aborted) throw notFound("session");
+  return session;
+}
+
+/** A session that no job owns is known to the next hub as it is now; a job's is known by its job. */
+export async function keepSessionForNext(ctx: HubContext, session: HubSession): Promise<void> {
+  const { kind, held, link, idle_ttl_ms, session_id, lane_idx, job_id, headless } = session;
+  if (kind === "job" || idle_ttl_ms === null || link.outbox === null) return;
+  if (ctx.config.link_grace_ms === 0 || session.ended.aborted) return;
+  const kept: KeptSession = {
+    ...{ session_id, kind, lane_idx, job_id, headless, idle_ttl_ms },
+    worker_id: link.worker_id,
+    lease_token: held.lease.token,
+    created_at: session.created_at,
+    expires_at: ctx.wall_jumps.wallOf(session.expires_at),
+  };
+  await rememberSession(ctx, kept).catch((err) =>
+    ctx.log.warn({ session_id, err }, "a restart of the hub would end this session"),
+  );
+}
+
+/** Something used the session: an action, CDP traffic, or a viewer's input. */
+export function touchSession(ctx: HubContext, session: HubSession): void {
+  session.last_active_at = ctx.clock.monotonic();
+}
+
+/**
+ * Takes the session out of the registry: viewers and CDP clients are closed with the reason, every later request is 404.
+ * The lane is not touched. False when it had ended already.
+ */
+export async function dropSession(
+  ctx: HubContext,
+  session: HubSession,
+  why: string | SessionOver,
+): Promise<boolean> {
+  if (session.ended.aborted) return false;
+  ctx.sessions.delete(session.session_id);
+  session.over(typeof why === "string" ? new SessionOver(why) : why);
+  ctx.signal("session ended", { session_id: session.session_id });
+  await withdrawPlace(ctx, session);
+  if (typeof why !== "string" && why.moved) return true;
+  if (session.kind !== "job" || session.keep_ms !== null)
+    await forgetSession(ctx, session.session_id).catch((err) =>
+      ctx.log.warn({ session_id: session.session_id, err }, "an ended session was not forgotten"),
+    );
+  return true;
+}
+
+/** Where this hub reaches the session's lane on its worker: `http://host:port` of its bridge, and the bearer it asks for. */
+export function bridgeOf(session: HubSession): { base: string; token: string } {
+  const viewer = session.link.capabilities.lane_novnc_urls[session.lane_idx];
+  if (viewer === undefined) throw notFound("bridge");
+  return { base: reachableOrigin(viewer), token: session.link.upload_token };
+}
+
+/** The record of a session as the wire shows it (design/api.md). */
+export const sessionRecord = ({ wall_jumps }: HubContext, session: HubSession): Session => ({
+  session_id: session.session_id,
+  state: "active",
+  worker_id: session.link.worker_id,
+  lane_idx: session.lane_idx,
+  job_id: session.job_id,
+  headless: session.headless,
+  novnc_url: viewerPath(session.session_id),
+  cdp_url: `/sessions/${session.session_id}/cdp`,
+  created_at: isoTime(session.created_at),
+  last_active_at: isoTime(wall_jumps.wallOf(session.last_active_at)),
+  idle_ttl_s: session.idle_ttl_ms === null ? null : session.idle_ttl_ms / 1_000,
+  expires_at: isoTime(wall_jumps.wallOf(session.expires_at)),
+  url: session.url,
+  title: session.title,
+  tabs: session.tabs,
+  dialogs: session.dialogs,
+});

@@ -1,0 +1,41 @@
+import { conflict, notFound } from "#shared/protocol/errors.ts";
+import type { Profile } from "#shared/protocol/schema/profile.ts";
+import type { HubContext } from "../context.ts";
+import { beginWriting } from "../registries/profile-writers.ts";
+import { profileRecord } from "../registries/profiles.ts";
+import { callSession } from "./calls.ts";
+import type { HubSession } from "./types.ts";
+
+/** Ending Chromium, packing and sending its directory, storing it, starting Chromium again. */
+export const SAVE_MS = 600_000;
+
+/** How the registry knows a session as the writer of a profile. */
+export const writerOf = (session_id: string): string => `session ${session_id}`;
+
+/**
+ * Stores the session's browser profile under `name` (design/api.md, Profiles). The worker closes the browser, sends its
+ * profile by PUT, and opens it again with its tabs and cookies.
+ * @throws AppError conflict while a job runs in the session or the profile is being written; as `callSession` else.
+ */
+export async function saveProfile(
+  ctx: HubContext,
+  session: HubSession,
+  name: string,
+): Promise<{ profile: Profile; created: boolean }> {
+  if (session.kind === "job")
+    throw conflict(`job ${session.job_id} runs in this session: saving would restart its browser`);
+  const done = await beginWriting(ctx, name, writerOf(session.session_id));
+  try {
+    const before = await ctx.db.profiles.get(name);
+    await callSession(ctx, session, {
+      action: "profile_save",
+      args: { name },
+      timeout_ms: SAVE_MS,
+    });
+    const row = await ctx.db.profiles.get(name);
+    if (!row) throw notFound("profile");
+    return { profile: profileRecord(row), created: before === null };
+  } finally {
+    await done();
+  }
+}

@@ -1,0 +1,61 @@
+import { AppError } from "#shared/protocol/errors.ts";
+import type { Dialog } from "#shared/protocol/schema/dialog.ts";
+import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
+
+/**
+ * A session this hub owns because the worker's link is here (fleet spec §2.4, §3.3). Times of the monotonic clock, but for
+ * `created_at`.
+ * `job`: a running job's own, which ends with it. `kept`: left open by a keep_session job. `sdk`: opened by POST /sessions.
+ */
+export interface HubSession {
+  readonly session_id: string;
+  kind: "job" | "kept" | "sdk";
+  readonly link: WorkerLink;
+  /** Replaced when a job is attached to the session: the lane then has a new lease. */
+  held: HeldLane;
+  /** The lease under which the worker knows it: `held`'s, but for the moment in which a job is being attached. */
+  worker_token: number;
+  readonly lane_idx: number;
+  job_id: string | null;
+  readonly headless: boolean;
+  /** Epoch ms. */
+  readonly created_at: number;
+  last_active_at: number;
+  /** Null while a job owns it. */
+  idle_ttl_ms: number | null;
+  /** The idle TTL with which it outlives the job that owns it; null: it ends with the job. */
+  keep_ms: number | null;
+  /** Not looked at while a job owns it: the job has limits of its own. */
+  expires_at: number;
+  url: string;
+  title: string;
+  tabs: number;
+  /** As its worker told them last. */
+  dialogs: Dialog[];
+  /** Calls on their way, for MAX_ACTIONS_AT_ONCE. */
+  calls: number;
+  /** Aborts once, with a `SessionOver`, when the session ends: viewers and CDP clients close by it. */
+  readonly ended: AbortSignal;
+  /** Aborts `ended`. Only `dropSession` calls it. */
+  readonly over: (why: SessionOver) => void;
+}
+
+/** Why a session ended; `message` is what the viewer's page shows. */
+export class SessionOver extends Error {
+  /** Its worker went away: what was on its way is 502, not 404 (design/api.md). */
+  readonly lost: boolean;
+  /** Its worker is linked to another hub, where it may go on. */
+  readonly moved: boolean;
+  constructor(message: string, { lost = false, moved = false } = {}) {
+    super(message);
+    this.name = "SessionOver";
+    this.lost = lost;
+    this.moved = moved;
+  }
+}
+
+/** Not 404, which is for good: the hub that had the session is gone, and its worker may still bring it to this one. */
+export const comingBack = (): AppError =>
+  new AppError("unavailable", "the hub was started anew, and the worker is coming back", {
+    headers: { "Retry-After": "1" },
+  });

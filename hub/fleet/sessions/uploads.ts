@@ -1,0 +1,41 @@
+import { newToken } from "#shared/protocol/ids.ts";
+import type { HubContext } from "../context.ts";
+import { askBridge } from "./bridge.ts";
+import type { HubSession } from "./types.ts";
+
+const pathOf = (upload_id: string) => `uploads/${upload_id}`;
+
+/**
+ * Streams a file for an `input type=file` to the session's worker, where it stays until the session ends.
+ * @returns its upload id, for `set_input_files`.
+ * @throws AppError relay_failed (502), or whatever the body fails with.
+ */
+export async function putUpload(
+  ctx: HubContext,
+  session: HubSession,
+  body: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+): Promise<string> {
+  const upload_id = newToken();
+  const response = await askBridge(ctx, session, pathOf(upload_id), {
+    method: "PUT",
+    headers: { "Content-Type": "application/octet-stream" },
+    body,
+    signal,
+  });
+  await response.body?.cancel();
+  return upload_id;
+}
+
+/** Takes back what was uploaded for a call that failed; what cannot be reached goes with the session. */
+export async function dropUploads(
+  ctx: HubContext,
+  session: HubSession,
+  upload_ids: readonly string[],
+): Promise<void> {
+  for (const id of upload_ids)
+    await askBridge(ctx, session, pathOf(id), { method: "DELETE" }).then(
+      (response) => response.body?.cancel(),
+      (err) => ctx.log.debug({ session_id: session.session_id, err }, "upload not taken back"),
+    );
+}

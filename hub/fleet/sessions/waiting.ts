@@ -1,0 +1,79 @@
+import { MAX_WAITING_SUBMITS } from "#shared/protocol/limits.ts";
+import type { HubContext } from "../context.ts";
+import { freeCapacity, freeLane, holdLane, type LanePlace } from "../links/lanes.ts";
+import type { WorkerLink } from "../links/worker-link.ts";
+
+/** A POST /sessions that waits for a lane; `ctx.lanes_wanted` holds them in the order they came. */
+export interface LaneWanted {
+  readonly since: number;
+  readonly session_id: string;
+  readonly worker_id: string | null;
+  /** Which workers will do; null: any. */
+  readonly fits: ((link: WorkerLink) => boolean) | null;
+  /** False when nobody waits any more: the lane goes back. */
+  take(place: LanePlace<null>): boolean;
+}
+
+/**
+ * Waits for a lane for a session, at most `wait_ms`; the dispatcher gives it one in turn with the queued jobs.
+ * @returns null when there was none in time, the signal aborted, or too many wait already.
+ */
+export async function waitForLane(
+  ctx: HubContext,
+  session_id: string,
+  worker_id: string | null,
+  fits: LaneWanted["fits"],
+  wait_ms: number,
+  signal: AbortSignal,
+): Promise<LanePlace<null> | null> {
+  if (ctx.lanes_wanted.size >= MAX_WAITING_SUBMITS || signal.aborted) return null;
+  const given = new AbortController();
+  let place: LanePlace<null> | null = null;
+  let over = false;
+  const wanted: LaneWanted = {
+    since: ctx.clock.now(),
+    session_id,
+    worker_id,
+    fits,
+    take: (offered) => {
+      if (over || place) return false;
+      place = offered;
+      given.abort();
+      return true;
+    },
+  };
+  ctx.lanes_wanted.add(wanted);
+  try {
+    ctx.dispatcher.kick();
+    if (wait_ms > 0) await ctx.clock.sleep(wait_ms, AbortSignal.any([given.signal, signal]));
+    // The pass that was asked for may not have run yet.
+    if (!given.signal.aborted && !signal.aborted) await ctx.dispatcher.exclusive(async () => {});
+    return place;
+  } finally {
+    over = true;
+    ctx.lanes_wanted.delete(wanted);
+  }
+}
+
+/**
+ * Gives free lanes to waiting sessions, oldest first. `first` hands lanes to the jobs that were queued before a time.
+ * Runs inside `ctx.dispatcher`.
+ */
+export async function serveWaiting(
+  ctx: HubContext,
+  first: (created_before: number) => Promise<unknown>,
+): Promise<void> {
+  for (const wanted of [...ctx.lanes_wanted]) {
+    if (freeCapacity(ctx, 1) === 0) return;
+    await first(wanted.since);
+    if (!ctx.lanes_wanted.has(wanted)) continue;
+    const { session_id, worker_id, fits } = wanted;
+    const place = await holdLane(ctx, {
+      ...{ job_id: null, session_id, only: worker_id },
+      ...(fits && { fits }),
+    });
+    if (!place || wanted.take(place)) continue;
+    place.settle();
+    await freeLane(ctx, place.link, place.held);
+  }
+}

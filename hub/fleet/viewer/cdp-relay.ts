@@ -1,0 +1,86 @@
+import type { ByteStream } from "#hub/platform/http/byte-stream.ts";
+import { closeReason } from "#hub/platform/http/close-reason.ts";
+import type { Socket, SocketHandlers } from "#hub/platform/http/sockets.ts";
+import { createFrameReader, encodeFrame, type Frame, OPCODE } from "#shared/kit/ws-frames.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
+import { MAX_CDP_FRAME_BYTES } from "#shared/protocol/limits.ts";
+import type { HubContext } from "../context.ts";
+import type { HubSession } from "../sessions/types.ts";
+import { type Keepalive, keepAlive } from "./keepalive.ts";
+import { activityOf, closeEnded, endWith, RELAY_CLOSE } from "./relay.ts";
+
+/** Commands that wait for a browser that does not read: one of the largest, and what follows it. */
+const MAX_WAITING_BYTES = 2 * MAX_CDP_FRAME_BYTES;
+
+const CLOSED = "the browser closed the connection";
+
+/**
+ * One CDP client (design/api.md): its text messages to the worker's bridge and back, unread; the bridge judges them. Losing
+ * the client ends its connection to the browser and nothing else.
+ */
+export function cdpSocket(
+  ctx: HubContext,
+  session: HubSession,
+  bridge: ByteStream,
+): SocketHandlers {
+  const touch = activityOf(ctx, session);
+  let forget = () => {};
+  let keepalive: Keepalive | null = null;
+  /** What the socket did not take any more; the bridge is paused meanwhile. */
+  let backlog: string[] = [];
+  let full = false;
+
+  /** Bun drops what is sent far above its limit, so nothing is sent while it says that it is full. */
+  const deliver = (socket: Socket, text: string) => {
+    if (full) return void backlog.push(text);
+    if (socket.send(text) >= 0) return;
+    full = true;
+    bridge.pause();
+  };
+  const take = (socket: Socket, { opcode, payload }: Frame) => {
+    if (opcode === OPCODE.text) return deliver(socket, payload.toString());
+    if (opcode === OPCODE.close) socket.close(RELAY_CLOSE.ended, CLOSED);
+  };
+
+  return {
+    max_frame_bytes: MAX_CDP_FRAME_BYTES,
+    open: (socket) => {
+      forget = endWith(ctx, session, socket);
+      keepalive = keepAlive(ctx, socket);
+      const reader = createFrameReader(MAX_CDP_FRAME_BYTES, (frame) => take(socket, frame));
+      bridge.start({
+        data: (chunk) => {
+          try {
+            reader.push(chunk);
+          } catch (err) {
+            socket.close(RELAY_CLOSE.too_much, closeReason(errorMessage(err)));
+          }
+        },
+        close: () => void closeEnded(ctx, session, socket, CLOSED),
+      });
+    },
+    message: (socket, frame) => {
+      if (typeof frame !== "string")
+        return socket.close(RELAY_CLOSE.bad_data, "CDP is spoken in text frames");
+      touch();
+      const payload = Buffer.from(frame);
+      // In one write: two would be two packets.
+      if (bridge.write(encodeFrame(OPCODE.text, payload, true)) > MAX_WAITING_BYTES)
+        socket.close(RELAY_CLOSE.too_much, "the browser does not read its commands");
+    },
+    drain: (socket) => {
+      full = false;
+      const waiting = backlog;
+      backlog = [];
+      for (const text of waiting) deliver(socket, text);
+      if (!full) bridge.resume();
+    },
+    pong: () => keepalive?.heard(),
+    close: () => {
+      forget();
+      keepalive?.stop();
+      bridge.close();
+      backlog = [];
+    },
+  };
+}

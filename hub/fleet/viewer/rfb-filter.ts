@@ -1,0 +1,112 @@
+import {
+  CLIENT,
+  clientMessageLength,
+  isVersion,
+  RfbError,
+  SECURITY,
+  VERSION_BYTES,
+} from "#shared/kit/rfb.ts";
+import type { ScreenSize } from "./screen-wishes.ts";
+
+/** What a viewer says to a VNC server, message by message, without holding more than a header. */
+export interface RfbFilter {
+  /**
+   * Takes the next bytes, cut anywhere. `forward`: what the server may see of them, in order. `input`: whether a key or
+   * pointer message began in them. `screen`: the size that they ask the server for, else null. @throws RfbError
+   */
+  push(chunk: Uint8Array): {
+    forward: Uint8Array[];
+    input: boolean;
+    screen: ScreenSize | null;
+  };
+}
+
+/** What a viewer must say to see the screen. All else changes what others see or what the page gets: not of those who watch. */
+const LOOKS = new Set<number>([
+  CLIENT.set_pixel_format,
+  CLIENT.set_encodings,
+  CLIENT.update_request,
+  CLIENT.continuous_updates,
+  CLIENT.fence,
+]);
+/** A person is there. noVNC sends clipboard and size messages on its own. */
+const INPUT = new Set<number>([CLIENT.key, CLIENT.pointer, CLIENT.qemu]);
+
+/** What is being read: the parts of the handshake, then messages. */
+type Step = "version" | "security" | "password" | "init" | "message";
+const HANDSHAKE: Record<Exclude<Step, "message">, number> = {
+  version: VERSION_BYTES,
+  security: 1,
+  password: 16,
+  init: 1,
+};
+const SHARED = Buffer.from([1]);
+
+/** Follows one viewer from its first byte (fleet spec §4.2, view_only). Pure: no clock, no sockets. */
+export function createRfbFilter(view_only: boolean): RfbFilter {
+  let step: Step = "version";
+  let head: Buffer = Buffer.alloc(0);
+  /** Bytes of the current message that are still to come, once its length is known. */
+  let left = 0;
+  let dropping = false;
+
+  /** Goes on after a part of the handshake; what the server gets of it. */
+  const shake = (part: Buffer): Buffer => {
+    switch (step) {
+      case "version":
+        if (!isVersion(part)) throw new RfbError("only RFB 3.7 and 3.8 are spoken here");
+        step = "security";
+        return part;
+      case "security":
+        if (part[0] !== SECURITY.none && part[0] !== SECURITY.vnc)
+          throw new RfbError(`security type ${part[0]} is not offered`);
+        step = part[0] === SECURITY.vnc ? "password" : "init";
+        return part;
+      case "password":
+        step = "init";
+        return part;
+      default:
+        step = "message";
+        // An exclusive viewer would throw the others out.
+        return SHARED;
+    }
+  };
+  const missing = (): number => {
+    if (step !== "message") return HANDSHAKE[step] - head.length;
+    const length = clientMessageLength(head);
+    return typeof length === "number" ? 0 : length.need - head.length;
+  };
+
+  return {
+    push: (chunk) => {
+      const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+      const forward: Uint8Array[] = [];
+      let input = false;
+      let screen: ScreenSize | null = null;
+      for (let at = 0; at < bytes.length; ) {
+        if (left > 0) {
+          const rest = bytes.subarray(at, at + left);
+          if (!dropping) forward.push(rest);
+          left -= rest.length;
+          at += rest.length;
+          continue;
+        }
+        const piece = bytes.subarray(at, at + missing());
+        head = Buffer.concat([head, piece]);
+        at += piece.length;
+        if (missing() > 0) continue;
+        if (step === "message") {
+          const type = head[0] as number;
+          left = (clientMessageLength(head) as number) - head.length;
+          dropping = view_only && !LOOKS.has(type);
+          input ||= INPUT.has(type);
+          if (!dropping) forward.push(head);
+          if (type === CLIENT.set_desktop_size && !dropping)
+            screen = { width: head.readUInt16BE(2), height: head.readUInt16BE(4) };
+        } else forward.push(shake(head));
+        head = Buffer.alloc(0);
+      }
+      return { forward, input, screen };
+    },
+  };
+}

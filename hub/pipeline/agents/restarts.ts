@@ -1,0 +1,100 @@
+import type { PullWorkerRow } from "#hub/platform/db/types.ts";
+import { createEnds } from "#shared/kit/ends.ts";
+import { AppError, conflict, notFound } from "#shared/protocol/errors.ts";
+import { HOST_NAME } from "#shared/protocol/schema/agent.ts";
+import type { ControlContext } from "../context.ts";
+import { runCommand } from "../operations/run-command.ts";
+import { sshArgv } from "./ssh.ts";
+
+/** Of what the command prints so many bytes at its beginning and at its end go to the log. */
+const KEEP_OUTPUT = 2_000;
+/** Beyond its deadline, until its group is ended for sure. */
+const GRACE_MS = 10_000;
+
+type RestartContext = Pick<ControlContext, "config" | "clock" | "log"> & {
+  db: Pick<ControlContext["db"], "pull_workers" | "worker_restarts">;
+};
+
+export interface RestartDesk {
+  /**
+   * Begins a restart that somebody asked for (pipeline spec §4.3); its result is logged.
+   * @throws AppError not_found for an unknown worker or a host that is not allowed; conflict when no command is
+   * configured, or one is under way.
+   */
+  ask(worker_id: string): Promise<{ worker_id: string; host: string }>;
+  /** Begins one by itself, unless that is not allowed now: see SVC_WATCHDOG_MAX_PER_HOUR. */
+  restartSilent(worker: PullWorkerRow): Promise<boolean>;
+  /** Ends what runs. */
+  stop(): Promise<void>;
+}
+
+/** Restarts workers over SSH, one restart of a worker at a time among all control processes. */
+export function createRestartDesk(ctx: RestartContext): RestartDesk {
+  const { clock, config, db, log } = ctx;
+  const { command, timeout_ms, environment } = config.ssh;
+  const stopping = new AbortController();
+  const running = new Set<Promise<void>>();
+
+  const isAllowed = (host: string) => {
+    const { hosts } = config.ssh;
+    return HOST_NAME.test(host) && (hosts.includes("*") || hosts.includes(host));
+  };
+
+  const run = async (
+    { worker_id, host }: PullWorkerRow,
+    argv: readonly string[],
+    busy_until: number,
+  ): Promise<void> => {
+    const output = createEnds(KEEP_OUTPUT);
+    const signal = stopping.signal;
+    const cwd = config.data_dir;
+    const end = await runCommand({ argv, cwd, environment, timeout_ms, signal, output, clock });
+    const fields = { worker_id, host, ...end, output: output.text() };
+    if (end.error === null) log.info(fields, "worker restarted over ssh");
+    else log.error(fields, "worker could not be restarted over ssh");
+    await db.worker_restarts.end(worker_id, busy_until, end);
+  };
+  /** False when one is under way, or the limit is reached. */
+  const begin = async (
+    worker: PullWorkerRow,
+    words: readonly string[],
+    limit: { limit: number | null; idle_since: number | null },
+  ): Promise<boolean> => {
+    const { worker_id, host } = worker;
+    const now = clock.now();
+    const busy_until = now + timeout_ms + GRACE_MS;
+    if (!(await db.worker_restarts.begin(worker_id, { now, busy_until, ...limit }))) return false;
+    log.warn({ worker_id, host, asked: limit.limit === null }, "worker restart begun over ssh");
+    const argv = sshArgv({ ...config.ssh, command: words }, worker);
+    const work = run(worker, argv, busy_until)
+      .catch((err) => log.error({ err, worker_id }, "result of a restart was not stored"))
+      .finally(() => running.delete(work));
+    running.add(work);
+    return true;
+  };
+
+  return {
+    ask: async (worker_id) => {
+      const worker = await db.pull_workers.get(worker_id);
+      if (!worker) throw notFound("worker");
+      if (command === null)
+        throw conflict("no restart command is configured: set SVC_RESTART_ARGV");
+      const { host } = worker;
+      if (!isAllowed(host)) throw new AppError("not_found", `${host} is not in SVC_SSH_HOSTS`);
+      if (!(await begin(worker, command, { limit: null, idle_since: null })))
+        throw conflict("a restart of this worker is under way");
+      return { worker_id, host };
+    },
+    restartSilent: async (worker) => {
+      if (command === null || !isAllowed(worker.host)) return false;
+      const { max_per_hour, silent_ms } = config.watchdog;
+      // What was just restarted has the same time to speak as it had before.
+      const idle_since = clock.now() - silent_ms;
+      return begin(worker, command, { limit: max_per_hour, idle_since });
+    },
+    stop: async () => {
+      stopping.abort();
+      await Promise.all(running);
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import type { AgentRow, PullWorkerRow } from "#hub/platform/db/types.ts";
+import type { ControlContext } from "../context.ts";
+import { isAlive } from "./agents.ts";
+
+/** A worker that was silent for so long was taken away. */
+const GIVEN_UP_MS = 24 * 3_600_000;
+
+export interface WatchdogInput {
+  workers: readonly PullWorkerRow[];
+  /** Instances that a live agent keeps running: they are the agent's to restart. */
+  kept: ReadonlySet<string>;
+  silent_ms: number;
+  now: number;
+}
+
+/** Workers that were heard of and are not heard any more; one that said it drains went on purpose. */
+export const silentWorkers = ({ workers, kept, silent_ms, now }: WatchdogInput): PullWorkerRow[] =>
+  workers.filter(({ worker_id, draining, last_heartbeat_at }) => {
+    const silent = now - last_heartbeat_at;
+    return !draining && silent > silent_ms && silent < GIVEN_UP_MS && !kept.has(worker_id);
+  });
+
+const keptBy = (agents: readonly AgentRow[]): Set<string> =>
+  new Set(agents.flatMap((agent) => agent.desired.map((d) => d.instance_id)));
+
+/** Restarts silent workers over SSH (pipeline spec §4.3, watchdog); off unless SVC_WATCHDOG_SILENT_S is set. */
+export async function watchdogOnce(ctx: ControlContext): Promise<void> {
+  const { silent_ms } = ctx.config.watchdog;
+  if (silent_ms === 0) return;
+  const [workers, agents] = await Promise.all([ctx.db.pull_workers.list(), ctx.db.agents.list()]);
+  const kept = keptBy(agents.filter((agent) => isAlive(ctx, agent)));
+  for (const worker of silentWorkers({ workers, kept, silent_ms, now: ctx.clock.now() }))
+    await ctx.operations.restarts.restartSilent(worker);
+}

@@ -1,0 +1,126 @@
+import type { MiddlewareHandler } from "hono";
+import { within } from "#hub/platform/cluster/deadline.ts";
+import { createRoute } from "#hub/platform/http/create-route.ts";
+import type { HttpEnv } from "#hub/platform/http/env.ts";
+import { jsonLimit } from "#hub/platform/http/guards.ts";
+import { newApp } from "#hub/platform/http/new-app.ts";
+import { RETRY_AFTER_S } from "#hub/platform/http/on-error.ts";
+import { ok } from "#hub/platform/http/openapi-parts.ts";
+import { keyedCall } from "#hub/platform/idempotency/idempotent.ts";
+import { isoTime } from "#shared/kit/clock.ts";
+import { KV_READ_TIMEOUT_MS } from "#shared/protocol/limits.ts";
+import { ControlHealth, ControlStatus } from "#shared/protocol/schema/health.ts";
+import type { ControlContext } from "./context.ts";
+import { maskDbUrl } from "./mask-db-url.ts";
+import { agentRoutes } from "./routes/agents.ts";
+import { deployRoutes } from "./routes/deploy.ts";
+import { objectRoutes } from "./routes/objects.ts";
+import { pluginStoreRoutes } from "./routes/plugin-store.ts";
+import { pluginRoutes } from "./routes/plugins.ts";
+import { pullRoutes } from "./routes/pull.ts";
+import { pullDaemonRoutes } from "./routes/pull-daemon.ts";
+import { serviceLogRoutes } from "./routes/service-logs.ts";
+import { settingRoutes } from "./routes/settings.ts";
+import { supervisorRoutes } from "./routes/supervisor.ts";
+import { taskStatusRoutes } from "./routes/task-status.ts";
+import { updateRoutes } from "./routes/updates.ts";
+import { viewRoutes } from "./routes/views.ts";
+import { MAX_BATCH_BYTES } from "./routes/workload-routes.ts";
+import { workloadRoutes } from "./routes/workloads.ts";
+
+const tags = ["control"];
+
+const health = createRoute({
+  method: "get",
+  path: "/api/v1/health",
+  access: "public",
+  tags,
+  summary: "Is the control plane well?",
+  description:
+    "503 with ok: false when the database does not answer. `degraded` names what does not work and why, as that of `/health`: " +
+    "a database or an object store that takes nothing leaves `ok` as it is, for what is stored can be read. Open without a token.",
+  responses: {
+    ...ok(ControlHealth),
+    503: {
+      description: "The database does not answer",
+      content: { "application/json": { schema: ControlHealth } },
+    },
+  },
+});
+const status = createRoute({
+  method: "get",
+  path: "/api/v1/status",
+  access: "view",
+  tags,
+  summary: "What runs here",
+  description: "Passwords in the database's address are masked.",
+  responses: ok(ControlStatus),
+});
+
+/** The control plane below /api/v1; served alone in control mode, beside the hub in dev mode (pipeline spec §2.5). */
+export function controlRoutes(ctx: ControlContext) {
+  const app = newApp();
+  const parts = [
+    systemRoutes(ctx),
+    workloadRoutes(ctx),
+    taskStatusRoutes(ctx),
+    pluginRoutes(ctx),
+    pluginStoreRoutes(ctx),
+    objectRoutes(ctx),
+    viewRoutes(ctx),
+    pullRoutes(ctx),
+    pullDaemonRoutes(ctx),
+    agentRoutes(ctx),
+    supervisorRoutes(ctx),
+    settingRoutes(ctx),
+    serviceLogRoutes(ctx),
+    deployRoutes(ctx),
+    updateRoutes(ctx),
+  ];
+  app.use("/api/v1/*", onceWithKey(ctx));
+  for (const part of parts) app.route("/", part);
+  return app;
+}
+
+/**
+ * Calls that a key counts for. Those that ask for a password or a secret are not among them: a kept answer is given to
+ * whoever sends the key.
+ */
+const KEYED =
+  /^\/api\/v1\/((workloads|plugins|flow)(\/|$)|workers\/[^/]+\/(filter|admin-command)$)/;
+
+/** Mutating calls may carry Idempotency-Key (design/api.md). */
+function onceWithKey(ctx: ControlContext): MiddlewareHandler<HttpEnv> {
+  const limit = jsonLimit(MAX_BATCH_BYTES);
+  const once = keyedCall(ctx);
+  return async function onceWithKeyGuard(c, next) {
+    const keyed = c.req.header("idempotency-key") !== undefined;
+    if (!keyed || c.req.method === "GET" || !KEYED.test(c.req.path)) return next();
+    // The whole body is hashed: it is judged by its length first.
+    return limit(c, async () => {
+      const answer = await once(c, next);
+      if (answer) c.res = answer;
+    });
+  };
+}
+
+const systemRoutes = ({ config, clock, version, db, stores_health }: ControlContext) =>
+  newApp()
+    .openapi(health, async (c) => {
+      const [pinged, found] = await Promise.allSettled([
+        within(clock, "database", KV_READ_TIMEOUT_MS, db.ping()),
+        stores_health.degraded(),
+      ]);
+      const answered = pinged.status === "fulfilled";
+      const degraded = found.status === "fulfilled" ? [...found.value] : [];
+      if (!answered && !degraded.some(({ part }) => part === "database"))
+        degraded.push({ part: "database", detail: "it does not answer" });
+      if (!answered) c.header("Retry-After", RETRY_AFTER_S);
+      return c.json({ ok: answered, version, degraded }, answered ? 200 : 503);
+    })
+    .openapi(status, (c) =>
+      c.json(
+        { version, mode: config.mode, db_url: maskDbUrl(config.db_url), now: isoTime(clock.now()) },
+        200,
+      ),
+    );

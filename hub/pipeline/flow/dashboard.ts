@@ -1,0 +1,71 @@
+import { RUN_OUTCOMES } from "#drizzle/queue-tables.ts";
+import type { DashboardOverview, RunsSummary } from "#shared/protocol/schema/flow.ts";
+import type { ControlContext } from "../context.ts";
+import { listTroubled } from "../supervisor/read.ts";
+import { queueCounts } from "../tasks/queue.ts";
+import { runRecord } from "../tasks/runs.ts";
+import { brokenSentence, executorStates } from "../workloads/executor-state.ts";
+
+/** How far back a failure is a recent one, and how many are shown. */
+const RECENT_MS = 86_400_000;
+const MAX_FAILURES = 20;
+/** Pipeline spec §8. */
+const SPARKLINE = 20;
+
+/** GET /dashboard/overview (pipeline spec §4.4): from counters and indexes, whatever the queues hold. */
+export async function getOverview(ctx: ControlContext): Promise<DashboardOverview> {
+  const { db, pipeline } = ctx;
+  const now = await pipeline.store.now();
+  const workloads = await db.workloads.list();
+  const [counts, claimed, oldest, failures, supervised, executors] = await Promise.all([
+    pipeline.store.counts(),
+    db.views.claimed(),
+    db.views.oldestReady(),
+    db.views.failures(now - RECENT_MS, MAX_FAILURES),
+    listTroubled(ctx, workloads),
+    executorStates(ctx, workloads),
+  ]);
+  const countsOf = new Map(counts.map((row) => [row.workload_id, row]));
+  const oldestOf = new Map(oldest.map((row) => [row.workload_id, row.created_at]));
+  return {
+    running: workloads.flatMap(({ workload_id, slug }) => {
+      const held = claimed.filter((row) => row.workload_id === workload_id);
+      if (held.length === 0) return [];
+      const sum = held.reduce((n, row) => n + row.n, 0);
+      return [{ workload: slug, claimed: sum, workers: held.length }];
+    }),
+    recent_failures: failures.map(runRecord),
+    supervised,
+    problems: [...executors].flatMap(([workload, executor]) => {
+      const { state, since, workers } = executor;
+      if (state === "ok" || since === null) return [];
+      const message = brokenSentence(executor);
+      const kind = "broken_executor" as const;
+      return [{ workload, kind, message, since, workers: workers.map(({ id }) => id) }];
+    }),
+    queue_depths: workloads.map(({ workload_id, slug }) => {
+      const { total: _total, ...depths } = queueCounts(countsOf.get(workload_id));
+      const since = oldestOf.get(workload_id);
+      const oldest_pending_s = since === undefined ? null : Math.max(0, now - since) / 1_000;
+      return { workload: slug, ...depths, oldest_pending_s };
+    }),
+  };
+}
+
+/** GET /dashboard/workloads-runs-summary: from the runs, so it is exact for any number of control processes. */
+export async function getRunsSummary({ db }: ControlContext): Promise<RunsSummary> {
+  const [workloads, rows] = await Promise.all([db.workloads.list(), db.views.lastRuns(SPARKLINE)]);
+  const runsOf = new Map<number, boolean[]>();
+  for (const { workload_id, outcome } of rows) {
+    const runs = runsOf.get(workload_id) ?? [];
+    runs.push(RUN_OUTCOMES[outcome] === "success");
+    runsOf.set(workload_id, runs);
+  }
+  return {
+    workloads: workloads.map(({ workload_id, slug }) => {
+      const runs = (runsOf.get(workload_id) ?? []).slice(-SPARKLINE);
+      const success_rate = runs.length === 0 ? null : runs.filter(Boolean).length / runs.length;
+      return { slug, runs, success_rate };
+    }),
+  };
+}

@@ -1,0 +1,69 @@
+import { isoTime } from "#shared/kit/clock.ts";
+import type { GpuMetrics, WorkersCpu } from "#shared/protocol/schema/flow.ts";
+import { type GpuReading, PULL_OFFLINE_MS } from "#shared/protocol/schema/pull.ts";
+import type { ControlContext } from "../context.ts";
+import { MINUTE_MS, minuteOf } from "./flow-rates.ts";
+
+const highest = (values: (number | null)[]): number | null => {
+  const told = values.filter((value) => value !== null);
+  return told.length === 0 ? null : Math.max(...told);
+};
+
+/**
+ * GET /workers/cpu (pipeline spec §4.3): percent of all CPUs of its host that a worker and what it started use, and that
+ * the host uses in all; null from whom nothing was heard of late.
+ */
+export async function getWorkersCpu({ db, clock }: ControlContext): Promise<WorkersCpu> {
+  const rows = (await db.pull_workers.list()).map((row) => {
+    const silent = clock.now() - row.last_heartbeat_at > PULL_OFFLINE_MS;
+    return silent ? { ...row, cpu_percent: null, host_cpu_percent: null } : row;
+  });
+  const names = [...new Set(rows.map(({ host }) => host))].sort();
+  const hosts = names.map((host) => ({
+    host,
+    cpu_percent: highest(
+      rows.filter((row) => row.host === host).map((row) => row.host_cpu_percent),
+    ),
+  }));
+  return {
+    workers: rows.map(({ worker_id, host, cpu_percent }) => ({ id: worker_id, host, cpu_percent })),
+    hosts,
+    cluster_max: highest(hosts.map(({ cpu_percent }) => cpu_percent)),
+  };
+}
+
+/** Keeps what a host tells of its GPUs, one reading a minute: the last one. */
+export async function recordGpus(
+  { db, clock }: Pick<ControlContext, "clock"> & { db: Pick<ControlContext["db"], "gpus"> },
+  host: string,
+  gpus: readonly GpuReading[],
+): Promise<void> {
+  const minute = minuteOf(clock.now());
+  const byIndex = new Map(gpus.map((reading) => [reading.index, reading]));
+  await db.gpus.put(
+    [...byIndex.values()].map(({ index, ...reading }) => ({
+      minute,
+      host,
+      gpu: index,
+      ...reading,
+    })),
+  );
+}
+
+/** GET /workers/metrics: a series for each GPU that was told of in the last `minutes` minutes. */
+export async function getGpuMetrics(
+  { db, clock }: ControlContext,
+  minutes: number,
+): Promise<GpuMetrics> {
+  const rows = await db.gpus.list(minuteOf(clock.now()) - (minutes - 1) * MINUTE_MS);
+  const series = new Map<string, GpuMetrics["series"][number]>();
+  for (const { minute, host, gpu, name, ...reading } of rows) {
+    const key = `${host} ${gpu}`;
+    const known = series.get(key) ?? { host, gpu, name, points: [] };
+    // A card that was replaced has the name of the newest.
+    known.name = name;
+    known.points.push({ ts: isoTime(minute), ...reading });
+    series.set(key, known);
+  }
+  return { minutes, series: [...series.values()] };
+}

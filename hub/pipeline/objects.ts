@@ -1,0 +1,19 @@
+import { badRequest, notFound } from "#shared/protocol/errors.ts";
+import type { ControlContext } from "./context.ts";
+
+/**
+ * An object of the object store under one of the prefixes that are given out (pipeline spec §4.6).
+ * @throws AppError bad_request for a key that tries to leave its place, not_found for every other prefix
+ */
+export async function findObject(
+  ctx: ControlContext,
+  key: string,
+): Promise<{ size: number; tag: string }> {
+  if (key.split(/[/\\]/).some((segment) => segment === ".." || segment === "."))
+    throw badRequest("the key must not hold . or .. segments");
+  if (!ctx.config.minio_prefixes.some((prefix) => key.startsWith(prefix)))
+    throw notFound(`object under ${ctx.config.minio_prefixes.join(" or ")}`);
+  const found = await ctx.objects.stat(key);
+  if (!found) throw notFound("object");
+  return found;
+}

@@ -1,0 +1,66 @@
+import { join } from "node:path";
+import type { ArchiveFile } from "#shared/archive/read-tar.ts";
+import { chunksOf, streamOf } from "#shared/archive/streams.ts";
+import { writeTarGz } from "#shared/archive/write-tar.ts";
+import { badRequest, conflict, notFound } from "#shared/protocol/errors.ts";
+import type { Plugin } from "#shared/protocol/schema/plugin.ts";
+import type { ControlContext } from "../context.ts";
+import type { PluginFile, PluginFolder } from "./scan.ts";
+
+/** GET /plugins/available: broken ones with what is wrong with them (pipeline spec §4.5). */
+export async function listPlugins(ctx: ControlContext): Promise<Plugin[]> {
+  await ctx.pipeline.plugins.refresh();
+  return ctx.pipeline.plugins
+    .all()
+    .map(({ slug, path, manifest, sha256, errors }) => ({ slug, path, manifest, sha256, errors }));
+}
+
+/** @throws AppError not_found, conflict when it is broken */
+async function usablePlugin(ctx: ControlContext, slug: string) {
+  await ctx.pipeline.plugins.refresh();
+  const plugin = ctx.pipeline.plugins.get(slug);
+  if (!plugin) throw notFound("plugin");
+  const { sha256 } = plugin;
+  if (sha256 === null)
+    throw conflict(`plugin ${slug} cannot be used: ${plugin.errors.slice(0, 5).join("; ")}`);
+  return { ...plugin, sha256 };
+}
+
+/** What a worker unpacks: the folder's files in the order of their names, without times and owners. */
+export async function pluginArchive(ctx: ControlContext, slug: string) {
+  const plugin = await usablePlugin(ctx, slug);
+  return { sha256: plugin.sha256, open: () => streamOf(writeTarGz(filesOf(plugin))) };
+}
+
+async function* filesOf({ path, files }: PluginFolder): AsyncGenerator<ArchiveFile> {
+  for (const name of [...files.keys()].sort()) {
+    const { size } = files.get(name) as PluginFile;
+    yield {
+      path: name.split("/"),
+      size,
+      body: chunksOf(Bun.file(join(path, name)).stream()),
+    };
+  }
+}
+
+/**
+ * The file below the plugin's web folder that `path` names; `index.html` of a folder. What was not found by looking
+ * through the folder is not served: no hidden file, nothing beyond a link, nothing outside.
+ * @throws AppError not_found, bad_request for a path that tries to leave the folder
+ */
+export async function webFile(
+  ctx: ControlContext,
+  slug: string,
+  path: string,
+): Promise<PluginFile & { on_disk: string }> {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+  if (path.split(/[/\\]/).includes("..") || /[\\\u0000-\u001f]/.test(path))
+    throw badRequest("the path leaves the plugin's folder");
+  const plugin = await usablePlugin(ctx, slug);
+  const web = plugin.manifest?.web;
+  if (web === undefined) throw notFound("web folder of this plugin");
+  const name = path === "" || path.endsWith("/") ? `${path}index.html` : path;
+  const file = plugin.files.get(`${web}/${name}`);
+  if (!file) throw notFound("file");
+  return { ...file, on_disk: join(plugin.path, file.path) };
+}

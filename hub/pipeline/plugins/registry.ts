@@ -1,0 +1,55 @@
+import type { Clock } from "#shared/kit/clock.ts";
+import type { Log } from "#shared/kit/log.ts";
+import { type Loop, startLoop } from "#shared/kit/loop.ts";
+import { type PluginFolder, scanPlugins } from "./scan.ts";
+
+/** The plugins of this control plane, as they were seen last. */
+export interface Plugins {
+  /** Absolute. */
+  readonly dir: string;
+  all(): readonly PluginFolder[];
+  get(slug: string): PluginFolder | undefined;
+  /** Looks again; what was there before the call is seen after it. */
+  refresh(): Promise<void>;
+}
+
+export interface PluginsDeps {
+  dir: string;
+  clock: Clock;
+  log: Log;
+}
+
+/** Workers are told of a changed plugin so soon. An unchanged folder of 1,000 files takes 15 ms to look at. */
+const LOOK_EVERY_MS = 2_000;
+
+export function createPlugins({ dir }: Pick<PluginsDeps, "dir">): Plugins {
+  let seen = new Map<string, PluginFolder>();
+  let last: Promise<unknown> = Promise.resolve();
+  /** One look for all who ask while another is under way: theirs has to begin after their call. */
+  let coming: Promise<void> | null = null;
+  const look = async () => {
+    coming = null;
+    seen = await scanPlugins(dir, seen);
+  };
+  return {
+    dir,
+    all: () => [...seen.values()],
+    get: (slug) => seen.get(slug),
+    refresh: () => {
+      coming ??= last.then(look);
+      last = coming.catch(() => {});
+      return coming;
+    },
+  };
+}
+
+/** Reads the plugins and looks after them until it is stopped. */
+export async function startPlugins(deps: PluginsDeps): Promise<Plugins & Loop> {
+  const plugins = createPlugins(deps);
+  await plugins.refresh().catch((err) => deps.log.error({ err }, "plugins cannot be read"));
+  const loop = startLoop({
+    ...{ name: "plugins", everyMs: LOOK_EVERY_MS, clock: deps.clock, log: deps.log },
+    pass: () => plugins.refresh(),
+  });
+  return { ...plugins, stop: loop.stop };
+}

@@ -1,0 +1,134 @@
+import type { Dirent } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { ArchiveError } from "#shared/archive/archive-error.ts";
+import { contentHash, type HashedFile } from "#shared/archive/content-hash.ts";
+import { entryPath } from "#shared/archive/entry-path.ts";
+import { humanSize } from "#shared/protocol/names.ts";
+import { PLUGIN_LIMITS, type PluginManifest } from "#shared/protocol/schema/plugin.ts";
+import { Slug } from "#shared/protocol/schema/workload.ts";
+import { readManifest } from "./manifest.ts";
+
+/** A plugin as its folder was seen. One with errors is listed, and neither run nor served. */
+export interface PluginFolder {
+  slug: string;
+  /** Absolute. */
+  path: string;
+  manifest: PluginManifest | null;
+  errors: string[];
+  /** Regular files by path; no hidden ones, no links, nothing that Python writes by itself. */
+  files: ReadonlyMap<string, PluginFile>;
+  /** Names what the folder holds (shared/archive/content-hash.ts); null when it has errors. */
+  sha256: string | null;
+}
+
+export interface PluginFile extends HashedFile {
+  /** Changes when the file does: its hash is reckoned once. */
+  seen: string;
+}
+
+const isLeftOut = (name: string): boolean =>
+  name.startsWith(".") || name === "__pycache__" || name.endsWith(".pyc");
+
+/**
+ * The plugins in `dir`, by slug; none when there is no such directory. Files that are as they were in `before` are not
+ * read again.
+ */
+export async function scanPlugins(
+  dir: string,
+  before: ReadonlyMap<string, PluginFolder>,
+): Promise<Map<string, PluginFolder>> {
+  const found = new Map<string, PluginFolder>();
+  const names = await readdir(dir).catch((err: NodeJS.ErrnoException) => {
+    if (err.code === "ENOENT") return [];
+    throw err;
+  });
+  for (const name of names.sort()) {
+    const path = join(dir, name);
+    // The folder itself may be a link: that is how people work on a plugin elsewhere.
+    const is_folder = (await stat(path).catch(() => null))?.isDirectory() ?? false;
+    if (!is_folder || name.startsWith(".")) continue;
+    found.set(name, await scanFolder(name, path, before.get(name)));
+  }
+  return found;
+}
+
+async function scanFolder(
+  slug: string,
+  path: string,
+  before: PluginFolder | undefined,
+): Promise<PluginFolder> {
+  const errors: string[] = [];
+  const files = new Map<string, PluginFile>();
+  const found = { files, errors, bytes: 0 };
+  let manifest: PluginManifest | null = null;
+  if (!Slug.safeParse(slug).success)
+    errors.push("the folder's name is no slug: a-z, 0-9, hyphen and underscore");
+  try {
+    await walk(path, "", before?.files, found);
+    manifest = await readManifest(join(path, "plugin.json"), slug, files, errors);
+  } catch (err) {
+    errors.push(err instanceof Error ? err.message : String(err));
+  }
+  const sha256 = errors.length === 0 ? contentHash(files.values()) : null;
+  return { slug, path, manifest, errors, files, sha256 };
+}
+
+async function walk(
+  root: string,
+  below: string,
+  known: ReadonlyMap<string, PluginFile> | undefined,
+  found: { files: Map<string, PluginFile>; errors: string[]; bytes: number },
+): Promise<void> {
+  const entries = await readdir(join(root, below), { withFileTypes: true });
+  for (const entry of entries) {
+    if (isLeftOut(entry.name)) continue;
+    const path = below === "" ? entry.name : `${below}/${entry.name}`;
+    const problem = problemOf(entry, path);
+    if (problem !== null) found.errors.push(problem);
+    else if (entry.isDirectory()) await walk(root, path, known, found);
+    else {
+      const file = await seeFile(join(root, path), path, known?.get(path));
+      found.files.set(path, file);
+      found.bytes += file.size;
+      // After each file: a folder put here by mistake is not read to its end.
+      if (found.bytes > PLUGIN_LIMITS.max_bytes) throw tooLarge();
+      if (found.files.size > PLUGIN_LIMITS.max_files)
+        throw new Error(`the folder holds more than ${PLUGIN_LIMITS.max_files} files`);
+    }
+  }
+}
+
+function problemOf(entry: Dirent, path: string): string | null {
+  if (entry.isSymbolicLink()) return `${path} is a symbolic link`;
+  if (!entry.isFile() && !entry.isDirectory()) return `${path} is no regular file`;
+  try {
+    entryPath(path);
+    return null;
+  } catch (err) {
+    if (err instanceof ArchiveError) return err.message;
+    throw err;
+  }
+}
+
+async function seeFile(
+  path: string,
+  name: string,
+  known: PluginFile | undefined,
+): Promise<PluginFile> {
+  const { size, mtimeMs, ctimeMs, ino } = await stat(path);
+  const seen = `${size}.${mtimeMs}.${ctimeMs}.${ino}`;
+  if (known?.seen === seen) return known;
+  // Counted before it is read: one huge file must not be read to be refused.
+  if (size > PLUGIN_LIMITS.max_bytes) throw tooLarge();
+  const hash = new Bun.CryptoHasher("sha256");
+  let read = 0;
+  for await (const chunk of Bun.file(path).stream()) {
+    hash.update(chunk);
+    read += chunk.byteLength;
+  }
+  return { path: name, size: read, sha256: hash.digest("hex"), seen };
+}
+
+const tooLarge = () =>
+  new Error(`the folder holds more than ${humanSize(PLUGIN_LIMITS.max_bytes)}`);

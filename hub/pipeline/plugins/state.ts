@@ -1,0 +1,113 @@
+import { cleanJson } from "#drizzle/clean.ts";
+import type { PluginStateRow } from "#hub/platform/db/types.ts";
+import { chunksOf } from "#shared/archive/streams.ts";
+import { isoTime } from "#shared/kit/clock.ts";
+import { parseJson } from "#shared/kit/json.ts";
+import { AppError, badRequest, errorMessage, notFound } from "#shared/protocol/errors.ts";
+import {
+  MAX_STATE_BYTES,
+  type PluginKeysQuery,
+  type PluginState,
+} from "#shared/protocol/schema/plugin.ts";
+import type { ControlContext } from "../context.ts";
+
+/** A plugin's key, checked. */
+export interface PluginPlace {
+  slug: string;
+  key: string;
+}
+
+/** A value with the version that `If-Match` names. */
+export interface StateRead {
+  state: PluginState;
+  etag: string;
+}
+
+const stateRead = ({ key, value, updated_at }: PluginStateRow): StateRead => ({
+  state: { key, value: value.value, updated_at: isoTime(updated_at) },
+  etag: `"${updated_at}"`,
+});
+
+/** @throws AppError not_found */
+export async function getState(
+  ctx: ControlContext,
+  { slug, key }: PluginPlace,
+): Promise<StateRead> {
+  const row = await ctx.db.plugins.getState(slug, key);
+  if (!row) throw notFound("state");
+  return stateRead(row);
+}
+
+/** One more than the page is asked for: whether there is another one. */
+export const pageOf = ({ prefix, limit, cursor }: PluginKeysQuery) => ({
+  ...{ prefix, limit: limit + 1, after: cursor ?? null },
+});
+export const nextCursor = (rows: readonly { key: string }[], limit: number): string | null =>
+  rows.length > limit ? (rows[limit - 1]?.key ?? null) : null;
+
+export async function listState(ctx: ControlContext, slug: string, query: PluginKeysQuery) {
+  const rows = await ctx.db.plugins.listState(slug, pageOf(query));
+  return {
+    states: rows
+      .slice(0, query.limit)
+      .map(({ key, updated_at }) => ({ key, updated_at: isoTime(updated_at) })),
+    next_cursor: nextCursor(rows, query.limit),
+  };
+}
+
+/** When a write is to happen: whatever is there, only over a version, only when there is none. */
+export type StateCondition = { version: string } | "none" | "any";
+
+/**
+ * Stores the JSON text `body` (pipeline spec §4.5).
+ * @throws AppError bad_request when it is no JSON, too_large, failed_condition when another version is there.
+ */
+export async function putState(
+  ctx: ControlContext,
+  place: PluginPlace,
+  body: ReadableStream<Uint8Array> | Uint8Array,
+  condition: StateCondition,
+): Promise<StateRead> {
+  const value = parseValue(await readValue(body));
+  const expected =
+    condition === "any" ? undefined : condition === "none" ? null : versionOf(condition);
+  const updated_at = ctx.clock.now();
+  const row =
+    expected === "unknown"
+      ? null
+      : await ctx.db.plugins.putState({ ...place, value, updated_at }, expected);
+  if (row) return stateRead(row);
+  throw new AppError("failed_condition", "the state is another one than the condition names");
+}
+
+/** A tag that was never given out names no version. */
+const versionOf = ({ version }: { version: string }): number | "unknown" =>
+  /^"[0-9]{1,15}"$/.test(version) ? Number(version.slice(1, -1)) : "unknown";
+
+/** The body, no further than a value may go. */
+async function readValue(body: ReadableStream<Uint8Array> | Uint8Array): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of body instanceof Uint8Array ? [body] : chunksOf(body)) {
+    size += part.byteLength;
+    if (size > MAX_STATE_BYTES)
+      throw new AppError("too_large", `a value is at most ${MAX_STATE_BYTES} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+function parseValue(body: Uint8Array): unknown {
+  try {
+    const value = parseJson(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    // Answered as it will be read again.
+    return JSON.parse(cleanJson(value));
+  } catch (err) {
+    throw badRequest(`body is not valid JSON: ${errorMessage(err)}`);
+  }
+}
+
+/** @throws AppError not_found */
+export async function deleteState(ctx: ControlContext, { slug, key }: PluginPlace): Promise<void> {
+  if (!(await ctx.db.plugins.deleteState(slug, key))) throw notFound("state");
+}

@@ -1,0 +1,54 @@
+import { notFound } from "#shared/protocol/errors.ts";
+import { newToken } from "#shared/protocol/ids.ts";
+import type { WorkerCommand } from "#shared/protocol/schema/pull.ts";
+import type { ControlContext } from "../context.ts";
+
+/** How long a command waits for its worker's next heartbeat. */
+const COMMAND_TTL_MS = 600_000;
+const keyOf = (worker_id: string) => `pull-command:${worker_id}`;
+
+interface Waiting extends WorkerCommand {
+  /** A process that was started since must not obey what its predecessor was told. */
+  incarnation: string;
+}
+
+/**
+ * POST /workers/{id}/admin-command. `drain` and `resume` count from this moment; the others reach the worker with its
+ * next heartbeat. A newer command takes the place of one that still waits.
+ * @throws AppError not_found
+ */
+export async function commandPuller(
+  ctx: ControlContext,
+  worker_id: string,
+  command: WorkerCommand["command"],
+): Promise<WorkerCommand> {
+  const row = await ctx.db.pull_workers.get(worker_id);
+  if (!row) throw notFound("worker");
+  const { incarnation } = row;
+  const command_id = newToken().slice(0, 16);
+  if (command === "drain" || command === "resume") {
+    const draining = command === "drain";
+    const changed = await ctx.db.pull_workers.beat(worker_id, incarnation, { draining });
+    if (!changed) throw notFound("worker");
+    ctx.pipeline.pullers.set(worker_id, changed);
+  } else {
+    const waiting: Waiting = { command_id, command, incarnation };
+    await ctx.kv.set(keyOf(worker_id), waiting, COMMAND_TTL_MS);
+  }
+  ctx.pipeline.ready.nudge();
+  ctx.pipeline.tell.worker(worker_id);
+  ctx.log.info({ worker_id, command }, "pull worker commanded");
+  return { command_id, command };
+}
+
+/** What this process of the worker was told and may not have heard yet. */
+export async function commandsFor(
+  { kv }: ControlContext,
+  worker_id: string,
+  incarnation: string,
+): Promise<WorkerCommand[]> {
+  const waiting = await kv.get<Waiting>(keyOf(worker_id));
+  if (waiting?.incarnation !== incarnation) return [];
+  const { command_id, command } = waiting;
+  return [{ command_id, command }];
+}

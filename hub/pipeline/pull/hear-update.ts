@@ -1,0 +1,34 @@
+import type { PullHeartbeat } from "#shared/protocol/schema/pull.ts";
+import type { UpdateReport } from "#shared/protocol/schema/updates.ts";
+import type { ControlContext } from "../context.ts";
+
+/** A worker says with its heartbeats that it updates by order; what it said counts for so long. */
+const TOLD_MS = { counts: 60_000, again: 20_000 };
+export const TOLD_PREFIX = "pull-update:";
+
+export interface ToldUpdate {
+  worker_id: string;
+  report: UpdateReport | null;
+}
+
+/** What this process has written of each worker, and when: a heartbeat that says nothing new writes nothing. */
+type Written = Map<string, { text: string; at: number }>;
+const written = new WeakMap<ControlContext["kv"], Written>();
+
+/** Takes in what a heartbeat says of the worker's own update. */
+export async function hearUpdate(
+  { kv, clock }: ControlContext,
+  worker_id: string,
+  update: PullHeartbeat["update"],
+): Promise<void> {
+  if (update === undefined) return;
+  const mine = written.get(kv) ?? new Map();
+  written.set(kv, mine);
+  const told: ToldUpdate = { worker_id, report: update.report };
+  const text = JSON.stringify(told);
+  const before = mine.get(worker_id);
+  const now = clock.monotonic();
+  if (before?.text === text && now - before.at < TOLD_MS.again) return;
+  await kv.set(TOLD_PREFIX + worker_id, told, TOLD_MS.counts);
+  mine.set(worker_id, { text, at: now });
+}

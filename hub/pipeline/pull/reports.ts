@@ -1,0 +1,149 @@
+import { cleanJson, cleanText } from "#drizzle/clean.ts";
+import type { DoneTask, NewTask, Report } from "#hub/platform/db/queue/types.ts";
+import type { WorkloadRow } from "#hub/platform/db/types.ts";
+import { AppError } from "#shared/protocol/errors.ts";
+import {
+  type DoneItem,
+  EmitList,
+  type FailedItem,
+  type ReleasedItem,
+} from "#shared/protocol/schema/pull.ts";
+import { MAX_JSON_DEPTH, type TaskIn } from "#shared/protocol/schema/queue.ts";
+import type { ControlContext } from "../context.ts";
+import { isTooDeep, newTask } from "../tasks/tasks.ts";
+
+const printed = ({ duration_ms, stdout, stderr, truncated }: DoneItem | FailedItem) => ({
+  duration_ms,
+  stdout: cleanText(stdout),
+  stderr: cleanText(stderr),
+  truncated,
+});
+
+/** Records what succeeded; an answer per item, in order. A report of an attempt that is over is `stale`. */
+export async function completeTasks(
+  ctx: ControlContext,
+  worker: string,
+  items: readonly DoneItem[],
+): Promise<Report[]> {
+  if (items.length === 0) return [];
+  const lists = items.map(({ output }) => emitList(ctx, output));
+  await meetWorkloads(ctx, lists);
+  const tasks = items.map((item, i): DoneTask => {
+    const { task_id, epoch } = item;
+    const emit = emitted(ctx, lists[i] ?? []);
+    return {
+      ...{ task_id, epoch, ...printed(item), ...outputOf(item) },
+      ...(emit.length > 0 ? { emit } : {}),
+    };
+  });
+  const reports = await ctx.pipeline.turns.call({ op: "complete", worker, items: tasks });
+  for (const { emit = [] } of tasks)
+    for (const { workload_id, tasks: more } of emit) ctx.pipeline.wake(workload_id, more.length);
+  return reports;
+}
+
+/** JSON of the output; one the database could not take is left out, and the run says so. */
+function outputOf({ output, stderr }: DoneItem): Partial<DoneTask> & { output: string | null } {
+  if (output === undefined) return { output: null };
+  const text = cleanJson(output);
+  if (!isTooDeep(output, text)) return { output: text };
+  const note = `[the output is not kept: it is more than ${MAX_JSON_DEPTH} levels deep]`;
+  return { output: null, stderr: `${cleanText(stderr)}\n${note}`, truncated: true };
+}
+
+/** `output.emit` of a run; nothing when it is malformed. */
+function emitList(ctx: ControlContext, output: unknown): EmitList {
+  const raw = (output as { emit?: unknown } | null | undefined)?.emit;
+  if (raw === undefined) return [];
+  const parsed = EmitList.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  ctx.log.warn({ reason: parsed.error.issues[0]?.message }, "emit of a run is malformed");
+  return [];
+}
+
+/** Another control process may have made a workload a moment ago: what a run emits to it is not lost. */
+async function meetWorkloads({ pipeline }: ControlContext, lists: readonly EmitList[]) {
+  const named = new Set(lists.flat().map(({ workload }) => workload));
+  for (const slug of named)
+    if (!pipeline.workloads.bySlug(slug)) await pipeline.workloads.find(slug);
+}
+
+/** The emitted tasks by workload; one that names no workload is not submitted. */
+function emitted(ctx: ControlContext, list: EmitList): { workload_id: number; tasks: NewTask[] }[] {
+  const groups = new Map<number, NewTask[]>();
+  for (const { workload: slug, ...item } of list) {
+    const workload = ctx.pipeline.workloads.bySlug(slug);
+    if (!workload) {
+      ctx.log.warn({ workload: slug }, "a run emits to a workload that does not exist");
+      continue;
+    }
+    const task = emittedTask(ctx, workload, item);
+    if (!task) continue;
+    const group = groups.get(workload.workload_id) ?? [];
+    group.push(task);
+    groups.set(workload.workload_id, group);
+  }
+  return [...groups].map(([workload_id, tasks]) => ({ workload_id, tasks }));
+}
+
+/** Null for one that breaks a rule: the run it comes from is recorded all the same. */
+function emittedTask(ctx: ControlContext, workload: WorkloadRow, item: TaskIn): NewTask | null {
+  try {
+    return newTask(workload, item, ["emit"]);
+  } catch (err) {
+    if (!(err instanceof AppError)) throw err;
+    ctx.log.warn({ workload: workload.slug, reason: err.message }, "an emitted task is refused");
+    return null;
+  }
+}
+
+/** Records what failed: each waits by its workload's backoff, or is failed for good. */
+export async function failTasks(
+  ctx: ControlContext,
+  worker: string,
+  items: readonly FailedItem[],
+): Promise<Report[]> {
+  const groups = new Map<string, FailedItem[]>();
+  for (const item of items) {
+    const group = groups.get(item.workload) ?? [];
+    group.push(item);
+    groups.set(item.workload, group);
+  }
+  const answers = await Promise.all(
+    [...groups].map(async ([slug, group]): Promise<Report[]> => {
+      const workload = await ctx.pipeline.workloads.find(slug);
+      if (!workload)
+        return group.map(({ task_id, epoch }) => ({
+          ...{ task_id, epoch, run_id: null },
+          status: "stale" as const,
+        }));
+      const { workload_id, backoff } = workload;
+      return ctx.pipeline.turns.call({
+        ...{ op: "fail", worker, workload_id, backoff },
+        items: group.map((item) => ({
+          ...{ task_id: item.task_id, epoch: item.epoch, ...printed(item) },
+          outcome: item.outcome,
+          error: cleanText(item.error),
+          retry_after_ms: item.retry_after_ms,
+          no_retry: item.no_retry,
+        })),
+      });
+    }),
+  );
+  const of = new Map(answers.flat().map((report) => [`${report.task_id}:${report.epoch}`, report]));
+  return items.map(
+    ({ task_id, epoch }) =>
+      of.get(`${task_id}:${epoch}`) ?? { task_id, epoch, status: "stale", run_id: null },
+  );
+}
+
+/** Gives back what was not begun, or asked to be run later, with its attempt. */
+export const releaseTasks = async (
+  ctx: ControlContext,
+  worker: string,
+  items: ReleasedItem[],
+): Promise<Report[]> => {
+  if (items.length === 0) return [];
+  const cleaned = items.map((item) => ({ ...item, reason: cleanText(item.reason) }));
+  return ctx.pipeline.turns.call({ op: "release", worker, items: cleaned });
+};

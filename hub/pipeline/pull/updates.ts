@@ -1,0 +1,122 @@
+import type { SeenWorker } from "#hub/fleet/rollout/decide.ts";
+import type { FleetPart } from "#hub/fleet/rollout/rollout.ts";
+import type { PullWorkerRow } from "#hub/platform/db/types.ts";
+import { AppError } from "#shared/protocol/errors.ts";
+import type { ControlContext } from "../context.ts";
+import { checkExecutor } from "./checks.ts";
+import { TOLD_PREFIX, type ToldUpdate } from "./hear-update.ts";
+import { isLive } from "./is-live.ts";
+import { mayRun } from "./workers.ts";
+
+/** Pull workers that update themselves (fleet spec §3.5), as the roll-out sees them. */
+
+/** Runs looked at, newest first, and how far back among all runs. */
+const RUNS = { own: 20, back: 50_000 };
+/** So many failures, while others succeed, are the version's. */
+const FAILURES = 3;
+/** Workloads whose code the canary is asked to load. */
+const MOST_CHECKS = 3;
+const CHECK_S = 30;
+
+/** Part of the deadline after which a canary without tasks is asked to load code. */
+const CHECK_AFTER = 0.1;
+
+export function pullPart(ctx: ControlContext): FleetPart {
+  const { db, kv, clock, rollout, pipeline, log } = ctx;
+  const checks = new Map<string, { key: string; proof: Proof | null }>();
+  type Proof = { ok: boolean; how: string };
+
+  const see = async (): Promise<SeenWorker[]> => {
+    const told = new Map(
+      (await kv.list<ToldUpdate>(TOLD_PREFIX)).map(({ value }) => [value.worker_id, value.report]),
+    );
+    return (await db.pull_workers.list())
+      .filter((row) => row.incarnation !== "" && isLive(clock, row))
+      .map((row) => ({
+        kind: "pull",
+        worker_id: row.worker_id,
+        version: row.version,
+        active: !row.draining,
+        in_flight: row.in_flight,
+        unwell: null,
+        report: told.get(row.worker_id) ?? null,
+        // One that says nothing is part of a process whose lanes lead, or of an earlier version.
+        waits_for_order: told.has(row.worker_id),
+        since: row.started_at,
+      }));
+  };
+
+  const judgeRuns = async (worker_id: string, since: number): Promise<Proof | number> => {
+    const newest = await db.runs.newest();
+    const from = Math.max(1, (newest ?? 0) - RUNS.back);
+    const list = (more: { worker_id?: string; success?: boolean }) =>
+      db.runs.list({ ...more, since, from, limit: RUNS.own, brief: true });
+    const [done] = await list({ worker_id, success: true });
+    if (done) return { ok: true, how: `run ${done.run_id} succeeded` };
+    const failed = await list({ worker_id, success: false });
+    if (failed.length < FAILURES) return failed.length;
+    const others = await list({ success: true });
+    if (!others.some((run) => run.worker_id !== worker_id)) return failed.length;
+    const how = `its first ${failed.length} tasks failed, the last with "${failed[0]?.error ?? ""}", while other workers completed theirs`;
+    return { ok: false, how };
+  };
+
+  /** Has the canary load what it is there to run; code that no worker can load says nothing of the version. */
+  const checkCode = async (worker_id: string): Promise<Proof | null> => {
+    const rows = await db.pull_workers.list();
+    const row = rows.find((one) => one.worker_id === worker_id);
+    if (!row) return null;
+    const able = pipeline.workloads.all().filter((one) => one.enabled && mayRun(row, one));
+    if (able.length === 0)
+      return { ok: true, how: "its heartbeats: there is no workload that it may run" };
+    const isBrokenElsewhere = (slug: string, other: PullWorkerRow) =>
+      (other.broken ?? []).some((one) => one.workload === slug);
+    let fault: string | null = null;
+    for (const { slug } of able.slice(0, MOST_CHECKS)) {
+      const found = await checkExecutor(
+        ctx,
+        slug,
+        { worker_id, timeout_s: CHECK_S },
+        pipeline.stopping,
+      );
+      if (found.state === "ok") return { ok: true, how: `it has loaded the code of ${slug}` };
+      const others = rows.filter((one) => one.worker_id !== worker_id && isLive(clock, one));
+      if (others.length > 0 && !others.some((one) => isBrokenElsewhere(slug, one)))
+        fault ??= `it cannot load the code of ${slug}, and other workers can: ${found.error}`;
+    }
+    if (fault !== null) return { ok: false, how: fault };
+    return { ok: true, how: "its heartbeats: the code of its workloads is broken everywhere" };
+  };
+
+  const checkInBackground = (worker_id: string, key: string): Proof | null => {
+    const known = checks.get(worker_id);
+    if (known?.key === key) return known.proof;
+    const check: { key: string; proof: Proof | null } = { key, proof: null };
+    checks.set(worker_id, check);
+    checkCode(worker_id).then(
+      (proof) => {
+        check.proof = proof;
+        if (!proof) checks.delete(worker_id);
+      },
+      (err) => {
+        // Asked again with the next look; the deadline ends it.
+        checks.delete(worker_id);
+        if (!(err instanceof AppError)) log.error({ worker_id, err }, "check of a worker failed");
+      },
+    );
+    return null;
+  };
+
+  return {
+    kind: "pull",
+    see,
+    prove: async (turn, { worker_id, in_flight }) => {
+      const judged = await judgeRuns(worker_id, turn.since);
+      if (typeof judged !== "number") return judged;
+      const waited_ms = clock.now() - turn.since;
+      const due = waited_ms >= rollout.config.deadline_ms * CHECK_AFTER && in_flight === 0;
+      if (!due && judged < FAILURES) return null;
+      return checkInBackground(worker_id, `${turn.target} ${turn.since}`);
+    },
+  };
+}

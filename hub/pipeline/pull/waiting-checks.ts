@@ -1,0 +1,41 @@
+import type { CheckAnswer } from "#shared/protocol/schema/executor.ts";
+import type { WaitingCheck } from "#shared/protocol/schema/pull.ts";
+import type { ControlContext } from "../context.ts";
+import { settingsOf } from "./answer.ts";
+
+/** Longer than any check may be waited for: one whose caller is gone is forgotten by itself. */
+export const CHECK_TTL_MS = 150_000;
+
+/** A worker is asked for one check at a time; the next caller waits for its turn. */
+export const askedKey = (worker_id: string) => `pull-check:${worker_id}`;
+export const answeredKey = (check_id: string) => `pull-checked:${check_id}`;
+
+export interface Asked {
+  check_id: string;
+  slug: string;
+  /** A process that was started since has not been asked. */
+  incarnation: string;
+}
+
+/** What this process of the worker is to load, and has not answered. */
+export async function checksFor(
+  { kv, pipeline }: ControlContext,
+  worker_id: string,
+  incarnation: string,
+): Promise<WaitingCheck[]> {
+  const asked = await kv.get<Asked>(askedKey(worker_id));
+  if (asked?.incarnation !== incarnation) return [];
+  const workload = pipeline.workloads.bySlug(asked.slug);
+  if (!workload) return [];
+  return [{ check_id: asked.check_id, workload: settingsOf(pipeline.plugins, workload) }];
+}
+
+/** POST /workers/{id}/checks: what the worker found. */
+export async function answerCheck(
+  { kv }: ControlContext,
+  worker_id: string,
+  answer: CheckAnswer,
+): Promise<void> {
+  await kv.set(answeredKey(answer.check_id), answer, CHECK_TTL_MS);
+  await kv.deleteIf(askedKey(worker_id), { check_id: answer.check_id });
+}

@@ -1,0 +1,258 @@
+import type { z } from "zod";
+import type { AttemptRef } from "#hub/platform/db/queue/types.ts";
+import type { PullWorkerRow } from "#hub/platform/db/types.ts";
+import { isoTime } from "#shared/kit/clock.ts";
+import { AppError, conflict, errorMessage, notFound } from "#shared/protocol/errors.ts";
+import type { BrokenExecutor } from "#shared/protocol/schema/executor.ts";
+import {
+  type ChangeFilter,
+  PULL_DEAD_MS,
+  PULL_FEATURES,
+  PULL_HEARTBEAT_MS,
+  PULL_OFFLINE_MS,
+  type PullHeartbeat,
+  type PullHeartbeatAnswer,
+  type PullWorker,
+  type RegisteredPull,
+  type RegisterPull,
+} from "#shared/protocol/schema/pull.ts";
+import type { ControlContext } from "../context.ts";
+import { recordGpus } from "../flow/load.ts";
+import { limitsOf } from "../queue/limits-of.ts";
+import { commandsFor } from "./commands.ts";
+import { hearUpdate } from "./hear-update.ts";
+import { isLive } from "./is-live.ts";
+import { checksFor } from "./waiting-checks.ts";
+
+/** The worker has to register (again): its process is not the one this control plane knows. */
+const unregistered = () =>
+  new AppError("conflict", "this incarnation is not registered; register and try again");
+
+async function duplicate({ db, log }: ControlContext, worker_id: string): Promise<AppError> {
+  const host = (await db.pull_workers.get(worker_id))?.host ?? "another host";
+  log.warn({ worker_id, host }, "duplicate pull worker refused");
+  return conflict(
+    `duplicate worker_id: a live worker on ${host} is ${worker_id}; set SVC_WORKER_ID (--worker-id) to a name of its own on one of them`,
+  );
+}
+
+/**
+ * Takes a worker in. A name that another live process has is refused: both would take it from each other for ever, and
+ * each time the tasks of the other. A process that died is followed at once by one that names it, else within seconds.
+ * @throws AppError conflict
+ */
+export async function registerPuller(
+  ctx: ControlContext,
+  worker_id: string,
+  hello: RegisterPull,
+): Promise<z.infer<typeof RegisteredPull>> {
+  const now = ctx.clock.now();
+  const row = await ctx.db.pull_workers.register(
+    {
+      worker_id,
+      incarnation: hello.incarnation,
+      host: hello.host,
+      version: hello.version,
+      slots: hello.slots,
+      labels: hello.labels,
+      filter: hello.workloads.length > 0 ? hello.workloads : null,
+      draining: false,
+      in_flight: 0,
+      cpu_percent: null,
+      host_cpu_percent: null,
+      mem_percent: null,
+      gpus: [],
+      broken: null,
+      started_at: hello.started_at ? Date.parse(hello.started_at) : now,
+      last_heartbeat_at: now,
+    },
+    {
+      replaces: hello.replaces ?? null,
+      dead_before: now - PULL_OFFLINE_MS,
+      dead_here_before: now - PULL_DEAD_MS,
+    },
+  );
+  if (!row) throw await duplicate(ctx, worker_id);
+  ctx.pipeline.pullers.set(worker_id, row);
+  ctx.pipeline.tell.worker(worker_id);
+  ctx.log.info({ worker_id, host: row.host, slots: row.slots }, "pull worker registered");
+  return {
+    worker_id,
+    heartbeat_ms: PULL_HEARTBEAT_MS,
+    version: ctx.version,
+    accepts: [...PULL_FEATURES],
+  };
+}
+
+/** The registered process behind a call. @throws AppError conflict when it is not (any more). */
+export async function requirePuller(
+  ctx: ControlContext,
+  worker_id: string,
+  incarnation: string,
+): Promise<PullWorkerRow> {
+  const known = ctx.pipeline.pullers.get(worker_id);
+  if (known?.incarnation === incarnation) return known;
+  // Registered with another control process, or with this one before its restart.
+  const row = await ctx.db.pull_workers.get(worker_id);
+  if (row?.incarnation !== incarnation) throw unregistered();
+  ctx.pipeline.pullers.set(worker_id, row);
+  return row;
+}
+
+/** Renews the leases of everything in flight, each by its workload's lease; tells what is lost. */
+export async function beatPuller(
+  ctx: ControlContext,
+  worker_id: string,
+  beat: PullHeartbeat,
+): Promise<z.infer<typeof PullHeartbeatAnswer>> {
+  const { incarnation, in_flight, cpu_percent, host_cpu_percent, mem_percent, gpus } = beat;
+  const broken = brokenSince(ctx, worker_id, beat.broken);
+  await hearUpdate(ctx, worker_id, beat.update);
+  const groups = new Map<string, AttemptRef[]>();
+  for (const { workload, task_id, epoch } of in_flight) {
+    const group = groups.get(workload) ?? [];
+    group.push({ task_id, epoch });
+    groups.set(workload, group);
+  }
+  const renewals = [...groups].map(async ([slug, items]) => {
+    // Perhaps created, and claimed from, at another control process just now.
+    const workload = await ctx.pipeline.workloads.find(slug);
+    if (!workload) return items;
+    const { lease_ms } = limitsOf(workload);
+    return ctx.pipeline.turns.call({ op: "renew", worker: incarnation, items, lease_ms });
+  });
+  const [commands, checks, row, ...lost] = await Promise.all([
+    commandsFor(ctx, worker_id, incarnation),
+    checksFor(ctx, worker_id, incarnation),
+    ctx.db.pull_workers.beat(worker_id, incarnation, {
+      cpu_percent,
+      host_cpu_percent,
+      mem_percent,
+      gpus,
+      broken,
+      in_flight: in_flight.length,
+      last_heartbeat_at: ctx.clock.now(),
+    }),
+    ...renewals,
+  ]);
+  if (!row) {
+    ctx.pipeline.pullers.delete(worker_id);
+    throw unregistered();
+  }
+  ctx.pipeline.pullers.set(worker_id, row);
+  if (gpus.length > 0)
+    await recordGpus(ctx, row.host, gpus).catch((err) =>
+      ctx.log.warn({ worker_id, err: errorMessage(err) }, "GPU readings not kept"),
+    );
+  const order =
+    beat.update && ctx.rollout.orderFor({ kind: "pull", worker_id, version: row.version });
+  return {
+    ...{ lost: lost.flat(), drain: row.draining, version: ctx.version, commands, checks },
+    ...(order && { update: order }),
+  };
+}
+
+/** What is told, with the time it was first told at; pages that show workloads are told of a change. */
+function brokenSince(
+  { clock, pipeline, changes, log }: ControlContext,
+  worker_id: string,
+  told: readonly BrokenExecutor[],
+): PullWorkerRow["broken"] {
+  const before = pipeline.pullers.get(worker_id)?.broken ?? [];
+  if (told.length === 0 && before.length === 0) return null;
+  const now = clock.now();
+  const broken = told.map(({ broken_ms, ...one }) => {
+    const known = before.find((b) => b.workload === one.workload && b.revision === one.revision);
+    if (!known)
+      log.warn(
+        { worker_id, workload: one.workload, err: one.error },
+        "a worker cannot load the code of a workload",
+      );
+    return { ...one, since: known?.since ?? now - broken_ms };
+  });
+  const isSame =
+    broken.length === before.length &&
+    broken.every((one) =>
+      before.some((b) => b.workload === one.workload && b.revision === one.revision),
+    );
+  if (!isSame) changes.touch("v1/workloads");
+  return broken.length === 0 ? null : broken;
+}
+
+/** No new tasks from now on; what runs may end. @throws AppError conflict */
+export async function drainPuller(
+  ctx: ControlContext,
+  worker_id: string,
+  incarnation: string,
+): Promise<void> {
+  const row = await ctx.db.pull_workers.beat(worker_id, incarnation, { draining: true });
+  if (!row) throw unregistered();
+  ctx.pipeline.pullers.set(worker_id, row);
+  ctx.pipeline.ready.nudge();
+  ctx.pipeline.tell.worker(worker_id);
+}
+
+/** Its process ends now and holds nothing: the next one of its name need not wait. @throws AppError conflict */
+export async function leavePuller(
+  ctx: ControlContext,
+  worker_id: string,
+  incarnation: string,
+): Promise<void> {
+  if (!(await ctx.db.pull_workers.leave(worker_id, incarnation))) throw unregistered();
+  ctx.pipeline.pullers.delete(worker_id);
+  ctx.pipeline.tell.worker(worker_id);
+  ctx.log.info({ worker_id }, "pull worker left");
+}
+
+/** Whether the worker may run tasks of the workload, by its filter and the workload's hosts. */
+export const mayRun = (
+  worker: Pick<PullWorkerRow, "filter" | "host">,
+  workload: { slug: string; host_affinity: readonly string[] },
+): boolean =>
+  (worker.filter === null || worker.filter.includes(workload.slug)) &&
+  (workload.host_affinity.length === 0 || workload.host_affinity.includes(worker.host));
+
+function pullerRecord(ctx: ControlContext, row: PullWorkerRow): PullWorker {
+  const { worker_id, incarnation: _incarnation, draining, broken, ...rest } = row;
+  return {
+    ...rest,
+    id: worker_id,
+    state: isLive(ctx.clock, row) ? (draining ? "draining" : "active") : "offline",
+    workloads: ctx.pipeline.workloads
+      .all()
+      .filter((workload) => workload.enabled && mayRun(row, workload))
+      .map(({ slug }) => slug),
+    broken: (broken ?? [])
+      .filter(({ workload }) => ctx.pipeline.workloads.bySlug(workload))
+      .map(({ workload, error, since }) => ({ workload, error, since: isoTime(since) })),
+    update: ctx.rollout.updateOf({ kind: "pull", worker_id }),
+    started_at: isoTime(row.started_at),
+    last_heartbeat_at: isoTime(row.last_heartbeat_at),
+  };
+}
+
+/** GET /workers (pipeline spec §4.3). */
+export const listPullers = async (ctx: ControlContext): Promise<PullWorker[]> =>
+  (await ctx.db.pull_workers.list()).map((row) => pullerRecord(ctx, row));
+
+/** POST /workers/{id}/filter. An empty `replace` means every workload. @throws AppError not_found */
+export async function changeFilter(
+  ctx: ControlContext,
+  worker_id: string,
+  { op, workloads }: ChangeFilter,
+): Promise<PullWorker> {
+  const row = await ctx.db.pull_workers.get(worker_id);
+  if (!row) throw notFound("worker");
+  const before = row.filter ?? ctx.pipeline.workloads.all().map(({ slug }) => slug);
+  const next = {
+    replace: () => (workloads.length === 0 ? null : workloads),
+    add: () => (row.filter === null ? null : [...new Set([...row.filter, ...workloads])]),
+    remove: () => before.filter((slug) => !workloads.includes(slug)),
+  }[op]();
+  const changed = await ctx.db.pull_workers.setFilter(worker_id, next);
+  if (!changed) throw notFound("worker");
+  ctx.pipeline.pullers.set(worker_id, changed);
+  ctx.pipeline.ready.nudge();
+  ctx.pipeline.tell.worker(worker_id);
+  return pullerRecord(ctx, changed);
+}

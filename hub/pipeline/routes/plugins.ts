@@ -1,0 +1,129 @@
+import type { Context } from "hono";
+import mime from "mime";
+import { access } from "#hub/platform/http/access.ts";
+import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
+import { fileResponse } from "#hub/platform/http/file-response.ts";
+import { newApp } from "#hub/platform/http/new-app.ts";
+import { bytes, fails, ok } from "#hub/platform/http/openapi-parts.ts";
+import { notFound } from "#shared/protocol/errors.ts";
+import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
+import { PluginList } from "#shared/protocol/schema/plugin.ts";
+import type { ControlContext } from "../context.ts";
+import { listPlugins, pluginArchive, webFile } from "../plugins/files.ts";
+import { PluginParams, restOf, WebParams } from "./plugin-params.ts";
+
+const tags = ["plugins"];
+/**
+ * A plugin's page runs its scripts in an origin of its own (no allow-same-origin): no cookies, no storage, no answer of
+ * this API. Nor may it call the API blindly or send forms to it; pictures and scripts of this server it may show, its own
+ * blobs among them.
+ */
+const WEB_CSP = [
+  "sandbox allow-scripts allow-modals allow-popups allow-downloads",
+  "default-src 'self' data: blob: 'unsafe-inline'",
+  "connect-src 'none'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "object-src 'none'",
+  "frame-ancestors 'self'",
+].join("; ");
+
+const list = createRoute({
+  method: "get",
+  path: "/api/v1/plugins/available",
+  access: "view",
+  tags,
+  summary: "List the plugins, broken ones with their errors",
+  description:
+    "Read from the plugins directory at every call: a plugin is there as soon as its folder is.",
+  request: { query: PageQuery },
+  responses: { ...ok(PluginList), ...fails(422, 503) },
+});
+const archive = createRoute({
+  method: "get",
+  path: "/api/v1/plugins/{slug}/archive",
+  access: "view",
+  also: "worker",
+  tags,
+  summary: "Download a plugin's folder as tar.gz",
+  description: "What workers unpack that do not have the folder. The ETag names what it holds.",
+  request: { params: PluginParams },
+  responses: {
+    200: {
+      description: "The archive",
+      content: { "application/gzip": { schema: { type: "string", format: "binary" } } },
+    },
+    304: { description: "The client has it" },
+    ...fails(404, 409),
+  },
+});
+const web = createRoute({
+  method: "get",
+  path: "/api/v1/plugins/{slug}/web/{path}",
+  access: "view",
+  tags,
+  summary: "Static file of a plugin's pages",
+  description: "index.html when the path ends with a slash. With ETag, Range and If-None-Match.",
+  request: { params: WebParams },
+  responses: {
+    200: bytes("The file"),
+    206: bytes("The range asked for"),
+    304: { description: "The client has it" },
+    ...fails(400, 404, 409, 416),
+  },
+});
+
+const TEXT = /^(text\/|application\/(javascript|json|xml)|image\/svg)/;
+const typeOf = (path: string): string => {
+  const type = mime.getType(path) ?? "application/octet-stream";
+  return TEXT.test(type) ? `${type}; charset=utf-8` : type;
+};
+
+/** Plugins and what comes with them (pipeline spec §4.5). */
+export function pluginRoutes(ctx: ControlContext) {
+  const answerFile = async (c: Context) => {
+    const slug = c.req.param("slug") ?? "";
+    const file = await webFile(ctx, slug, restOf(c, "web"));
+    const { size, sha256, on_disk } = file;
+    const whole = Bun.file(on_disk);
+    const answer = await fileResponse(c, {
+      ...{ name: file.path.split("/").at(-1) ?? "", mime: typeOf(file.path), size, sha256 },
+      ...{ csp: WEB_CSP, page: true },
+      read: async (range) => (range ? whole.slice(range.start, range.end + 1) : whole).stream(),
+      file: async () => whole,
+    });
+    if (!answer) throw notFound("file");
+    return answer;
+  };
+  const app = newApp();
+  describeRoute(app, web);
+  app
+    .get("/api/v1/plugins/:slug/web/:path{[\\s\\S]+}", access(web.rules), answerFile)
+    .get("/api/v1/plugins/:slug/web/", access(web.rules), answerFile)
+    // Links of the page are relative to its folder.
+    .get("/api/v1/plugins/:slug/web", access(web.rules), (c) =>
+      c.redirect(`${new URL(c.req.url).pathname}/`, 308),
+    );
+  return app
+    .openapi(list, async (c) => {
+      const { page, next_cursor } = pageOf(
+        await listPlugins(ctx),
+        ({ slug }) => slug,
+        c.req.valid("query"),
+      );
+      return c.json({ plugins: page, next_cursor }, 200);
+    })
+    .openapi(archive, async (c) => {
+      const { sha256, open } = await pluginArchive(ctx, c.req.valid("param").slug);
+      const headers = { ETag: `"${sha256}"`, "Cache-Control": "private, no-cache" };
+      if (c.req.header("if-none-match") === headers.ETag) return c.body(null, 304, headers);
+      const name = `${c.req.valid("param").slug}.tar.gz`;
+      return new Response(c.req.method === "HEAD" ? null : open(), {
+        headers: {
+          ...headers,
+          "Content-Type": "application/gzip",
+          "Content-Disposition": `attachment; filename="${name}"`,
+        },
+      });
+    });
+}

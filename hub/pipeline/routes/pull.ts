@@ -1,0 +1,266 @@
+import { z } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import type { Topic } from "#hub/platform/changes.ts";
+import { access } from "#hub/platform/http/access.ts";
+import { createRoute } from "#hub/platform/http/create-route.ts";
+import type { HttpEnv } from "#hub/platform/http/env.ts";
+import { jsonBodyLimit, jsonLimit } from "#hub/platform/http/guards.ts";
+import { newApp } from "#hub/platform/http/new-app.ts";
+import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
+import { quickly } from "#hub/platform/http/quickly.ts";
+import { notFound } from "#shared/protocol/errors.ts";
+import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
+import { plainExchange } from "#shared/protocol/schema/plain.ts";
+import {
+  ChangeFilter,
+  Claimed,
+  ClaimTasks,
+  CompleteTasks,
+  Exchange,
+  Exchanged,
+  FailTasks,
+  PULL_WORKER_ID,
+  PullHeartbeat,
+  PullHeartbeatAnswer,
+  PullWorker,
+  PullWorkerList,
+  RegisteredPull,
+  RegisterPull,
+  Reported,
+} from "#shared/protocol/schema/pull.ts";
+import type { ControlContext } from "../context.ts";
+import { claimedJson, stillExcluded } from "../pull/answer.ts";
+import { awaitTasks } from "../pull/claims.ts";
+import { completeTasks, failTasks, releaseTasks } from "../pull/reports.ts";
+import {
+  beatPuller,
+  changeFilter,
+  drainPuller,
+  leavePuller,
+  listPullers,
+  registerPuller,
+  requirePuller,
+} from "../pull/workers.ts";
+import { keepNotes } from "../tasks/notes.ts";
+
+/** Reports carry what tasks printed. */
+const MAX_REPORT_BYTES = 256 * 1024 * 1024;
+export const reportLimit = jsonLimit(MAX_REPORT_BYTES);
+
+const path = (rest = "") => `/api/v1/workers${rest}`;
+const Params = z.object({
+  id: z.string().openapi({ param: { name: "id", in: "path" }, example: "w123" }),
+});
+const incarnation = "b1946ac92492d234";
+const attempt = { task_id: 17, epoch: 1 };
+const Drain = z
+  .strictObject({
+    incarnation: z.string().min(8).max(64),
+    /** The process ends now and has told all: the name is free. */
+    leaving: z.boolean().default(false),
+  })
+  .openapi("DrainPull");
+
+const call = <B extends z.ZodType, A extends z.ZodType>(
+  name: string,
+  topic: Topic,
+  [summary, description]: [string, string],
+  body: B,
+  example: z.input<B>,
+  answer: A,
+) =>
+  createRoute({
+    method: "post",
+    path: path(`/{id}/${name}`),
+    access: "worker",
+    changes: [topic],
+    tags: ["pull workers"],
+    summary,
+    description,
+    middleware: [reportLimit],
+    request: { params: Params, ...json(body, example) },
+    responses: { ...ok(answer), ...fails(400, 401, 404, 409, 413, 415, 422, 503) },
+  });
+
+const routes = {
+  list: createRoute({
+    method: "get",
+    path: path(),
+    access: "view",
+    tags: ["pull workers"],
+    summary: "List pull workers",
+    description: "Active, draining and offline ones, with what they run and their load.",
+    request: { query: PageQuery },
+    responses: { ...ok(PullWorkerList), ...fails(422) },
+  }),
+  filter: createRoute({
+    method: "post",
+    path: path("/{id}/filter"),
+    access: "operate",
+    changes: ["v1/workers"],
+    tags: ["pull workers"],
+    summary: "Change which workloads a worker runs",
+    description: "An empty `replace` means every workload. It counts from the next claim on.",
+    middleware: [jsonBodyLimit],
+    request: { params: Params, ...json(ChangeFilter, { op: "add", workloads: ["thumbnails"] }) },
+    responses: { ...ok(PullWorker), ...fails(400, 404, 409, 413, 415, 422) },
+  }),
+  register: call(
+    "register",
+    "v1/workers",
+    [
+      "A worker's process starts",
+      "Leases belong to the incarnation it names from now on. 409 `duplicate worker_id` while another live process has the name; `replaces` names one that is known to be dead.",
+    ],
+    RegisterPull,
+    { incarnation, host: "gpu-1", slots: 4, version: "1.0.0" },
+    RegisteredPull,
+  ),
+  heartbeat: call(
+    "heartbeat",
+    "v1/workers",
+    ["Renew the leases", "Tells what is no longer the worker's, and what it was told to do."],
+    PullHeartbeat,
+    { incarnation, in_flight: [{ ...attempt, workload: "thumbnails" }], cpu_percent: 12.5 },
+    PullHeartbeatAnswer,
+  ),
+  claim: call(
+    "claim",
+    "v1/tasks",
+    ["Claim tasks; waits for some", "A batch for each slot; empty when none came within wait_ms."],
+    ClaimTasks,
+    { incarnation, slots: 4, wait_ms: 20_000 },
+    Claimed,
+  ),
+  complete: call(
+    "complete",
+    "v1/tasks",
+    [
+      "Report tasks that succeeded",
+      "Each is `ok`, also a second time, or `stale`: then nothing changed.",
+    ],
+    CompleteTasks,
+    { incarnation, items: [{ ...attempt, duration_ms: 12, output: { n: 1 } }] },
+    Reported,
+  ),
+  fail: call(
+    "fail",
+    "v1/tasks",
+    ["Report tasks that failed", "They wait by their workload's backoff, or are failed for good."],
+    FailTasks,
+    {
+      incarnation,
+      items: [{ ...attempt, workload: "thumbnails", duration_ms: 12, error: "no such page" }],
+    },
+    Reported,
+  ),
+  exchange: call(
+    "exchange",
+    "v1/tasks",
+    [
+      "Report and claim in one call",
+      "The reports come first in one transaction, so freed slots are filled at once.",
+    ],
+    Exchange,
+    { incarnation, done: [{ ...attempt, duration_ms: 12 }], want: { slots: 1 } },
+    Exchanged,
+  ),
+  drain: call(
+    "drain",
+    "v1/workers",
+    [
+      "Take no new tasks",
+      "Claims that wait are answered with nothing. With `leaving`, the last call of a process, its name is free.",
+    ],
+    Drain,
+    { incarnation },
+    z.object({ ok: z.literal(true) }),
+  ),
+};
+
+/** The id of the worker that calls. @throws AppError not_found for what no worker can be called */
+export function callerOf(c: Context): string {
+  const id = c.req.param("id") ?? "";
+  if (!PULL_WORKER_ID.test(id)) throw notFound("worker");
+  return id;
+}
+
+/** JSON that was written by hand; it has the shape of the route's schema (test/api/pull.test.ts parses it with it). */
+const asJson = (text: string): Response =>
+  new Response(text, { headers: { "content-type": "application/json" } });
+
+/** Records the reports and claims in one transaction. */
+async function exchange(
+  ctx: ControlContext,
+  c: Context<HttpEnv>,
+  { incarnation, done, failed, released, want }: Exchange,
+): Promise<Response> {
+  const worker = await requirePuller(ctx, callerOf(c), incarnation);
+  // What was reported is answered at once; a worker that also wants to wait asks again.
+  const reporting = done.length + failed.length + released.length > 0;
+  const wait_ms = reporting ? 0 : want.wait_ms;
+  const exclude = stillExcluded(ctx, want);
+  await keepNotes(ctx, [...done, ...failed]);
+  // Asked in one turn of the event loop, so they are one transaction; the reports come first in it.
+  const [reports, batches] = await Promise.all([
+    Promise.all([
+      completeTasks(ctx, incarnation, done),
+      failTasks(ctx, incarnation, failed),
+      releaseTasks(ctx, incarnation, released),
+    ]),
+    awaitTasks(ctx, worker, { ...want, wait_ms, exclude, reporting }, () => c.req.raw.signal),
+  ]);
+  const results = JSON.stringify(reports.flat());
+  return asJson(`${claimedJson(ctx.pipeline.plugins, batches, want.known)},"results":${results}}`);
+}
+
+/** Pull workers and the calls they make (pipeline spec §4.3). */
+export function pullRoutes(ctx: ControlContext) {
+  const app = newApp();
+  app.post(
+    path("/:id/exchange"),
+    access(routes.exchange.rules),
+    quickly(MAX_REPORT_BYTES, plainExchange, (c, body) => exchange(ctx, c, body)),
+  );
+  return app
+    .openapi(routes.list, async (c) => {
+      const all = await listPullers(ctx);
+      const { page, next_cursor } = pageOf(all, ({ id }) => id, c.req.valid("query"));
+      return c.json({ workers: page, total: all.length, next_cursor }, 200);
+    })
+    .openapi(routes.filter, async (c) =>
+      c.json(await changeFilter(ctx, c.req.valid("param").id, c.req.valid("json")), 200),
+    )
+    .openapi(routes.register, async (c) =>
+      c.json(await registerPuller(ctx, callerOf(c), c.req.valid("json")), 200),
+    )
+    .openapi(routes.heartbeat, async (c) =>
+      c.json(await beatPuller(ctx, callerOf(c), c.req.valid("json")), 200),
+    )
+    .openapi(routes.claim, async (c) => {
+      const { incarnation, ...asked } = c.req.valid("json");
+      const { known, ...want } = { ...asked, exclude: stillExcluded(ctx, asked) };
+      const worker = await requirePuller(ctx, callerOf(c), incarnation);
+      const batches = await awaitTasks(ctx, worker, want, () => c.req.raw.signal);
+      return asJson(`${claimedJson(ctx.pipeline.plugins, batches, known)}}`) as never;
+    })
+    .openapi(routes.complete, async (c) => {
+      const { incarnation, items } = c.req.valid("json");
+      await requirePuller(ctx, callerOf(c), incarnation);
+      await keepNotes(ctx, items);
+      return c.json({ items: await completeTasks(ctx, incarnation, items) }, 200);
+    })
+    .openapi(routes.fail, async (c) => {
+      const { incarnation, items } = c.req.valid("json");
+      await requirePuller(ctx, callerOf(c), incarnation);
+      await keepNotes(ctx, items);
+      return c.json({ items: await failTasks(ctx, incarnation, items) }, 200);
+    })
+    .openapi(routes.exchange, (c) => exchange(ctx, c, c.req.valid("json")) as never)
+    .openapi(routes.drain, async (c) => {
+      const { incarnation, leaving } = c.req.valid("json");
+      const end = leaving ? leavePuller : drainPuller;
+      await end(ctx, callerOf(c), incarnation);
+      return c.json({ ok: true as const }, 200);
+    });
+}

@@ -1,0 +1,29 @@
+import { z } from "@hono/zod-openapi";
+import { createRoute } from "#hub/platform/http/create-route.ts";
+import { newApp } from "#hub/platform/http/new-app.ts";
+import { fails, ok } from "#hub/platform/http/openapi-parts.ts";
+import { Supervision } from "#shared/protocol/schema/supervisor.ts";
+import type { ControlContext } from "../context.ts";
+import { getSupervision } from "../supervisor/read.ts";
+
+const read = createRoute({
+  method: "get",
+  path: "/api/v1/workloads/{slug}/supervisor",
+  access: "view",
+  tags: ["workloads"],
+  summary: "What the supervisor saw of a workload and did with it last",
+  description:
+    "Every intervention is in the service logs too. All null: it never had to do anything.",
+  request: {
+    params: z.object({
+      slug: z.string().openapi({ param: { name: "slug", in: "path" }, example: "thumbnails" }),
+    }),
+  },
+  responses: { ...ok(Supervision), ...fails(404) },
+});
+
+/** What the supervisor did (design/api.md, Supervisor). */
+export const supervisorRoutes = (ctx: ControlContext) =>
+  newApp().openapi(read, async (c) =>
+    c.json(await getSupervision(ctx, c.req.valid("param").slug), 200),
+  );

@@ -1,0 +1,81 @@
+import {
+  approveUpdate,
+  pauseUpdates,
+  pinUpdate,
+  resumeUpdates,
+} from "#hub/fleet/rollout/commands.ts";
+import { viewUpdates } from "#hub/fleet/rollout/view.ts";
+import { createRoute } from "#hub/platform/http/create-route.ts";
+import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
+import { newApp } from "#hub/platform/http/new-app.ts";
+import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
+import { ApproveUpdate, FleetUpdates, PinUpdate } from "#shared/protocol/schema/updates.ts";
+import type { ControlContext } from "../context.ts";
+
+const path = "/api/v1/updates";
+const tags = ["updates"];
+
+const routes = {
+  read: createRoute({
+    ...{ method: "get", path, tags },
+    access: "view",
+    summary: "Which version the workers are to have, and how far they are",
+    description:
+      "Workers go to the hub's version one after the other (SVC_UPDATE_PARALLEL). The first of each kind is a canary: the " +
+      "others follow when it is back, well, and has done a job. A failure stops the roll-out of that version. `workers` are those " +
+      "that have another version than they are to have, or whose update is not over.",
+    responses: ok(FleetUpdates),
+  }),
+  pause: createRoute({
+    ...{ method: "post", path: `${path}/pause`, tags },
+    access: "admin",
+    changes: ["v1/updates"],
+    summary: "Send no further worker to another version (administrator)",
+    description: "Workers that are on their way get there.",
+    responses: { ...ok(FleetUpdates), ...fails(401, 403, 429, 503) },
+  }),
+  resume: createRoute({
+    ...{ method: "post", path: `${path}/resume`, tags },
+    access: "admin",
+    changes: ["v1/updates"],
+    summary: "Go on with updates that were paused (administrator)",
+    description: "A roll-out that a failure has stopped needs `approve`.",
+    responses: { ...ok(FleetUpdates), ...fails(401, 403, 429, 503) },
+  }),
+  approve: createRoute({
+    ...{ method: "post", path: `${path}/approve`, tags },
+    access: "admin",
+    changes: ["v1/updates"],
+    summary: "Let a roll-out go on that stopped or waits for it (administrator)",
+    description:
+      "After a failure, or after the canary where SVC_UPDATE_APPROVAL is `manual`. It counts for this version until the next " +
+      "failure. Workers that ran the version and went back keep their old one. 409 when `version` is not the one that is rolled out.",
+    middleware: [jsonBodyLimit],
+    request: json(ApproveUpdate, {}),
+    responses: { ...ok(FleetUpdates), ...fails(400, 401, 403, 409, 413, 415, 422, 429, 503) },
+  }),
+  pin: createRoute({
+    ...{ method: "post", path: `${path}/pin`, tags },
+    access: "admin",
+    changes: ["v1/updates"],
+    summary: "Keep the fleet, or one worker, at a version (administrator)",
+    description:
+      "Whatever version the hub has. A worker goes back to a version that it still has: its program's own and the one before. " +
+      "`version: null` takes the pin away. 422 for a version that no hub and no worker has or had.",
+    middleware: [jsonBodyLimit],
+    request: json(PinUpdate, { version: null }),
+    responses: { ...ok(FleetUpdates), ...fails(400, 401, 403, 404, 413, 415, 422, 429, 503) },
+  }),
+};
+
+/** Updates of the workers (fleet spec §3.5, §9). */
+export function updateRoutes(ctx: ControlContext) {
+  return newApp()
+    .openapi(routes.read, (c) => c.json(viewUpdates(ctx.rollout.look(), ctx.rollout.config), 200))
+    .openapi(routes.pause, async (c) => c.json(await pauseUpdates(ctx), 200))
+    .openapi(routes.resume, async (c) => c.json(await resumeUpdates(ctx), 200))
+    .openapi(routes.approve, async (c) =>
+      c.json(await approveUpdate(ctx, c.req.valid("json").version), 200),
+    )
+    .openapi(routes.pin, async (c) => c.json(await pinUpdate(ctx, c.req.valid("json")), 200));
+}

@@ -1,0 +1,125 @@
+import type { WorkloadRow } from "#hub/platform/db/types.ts";
+import type { ScheduleRow } from "#hub/platform/db/view-types.ts";
+import { isoTime } from "#shared/kit/clock.ts";
+import { errorMessage, invalid } from "#shared/protocol/errors.ts";
+import type { ControlContext } from "../context.ts";
+import { newTask } from "../tasks/tasks.ts";
+import { type CronSpec, NEVER, tickAfter, tickUpTo } from "./cron.ts";
+
+const MINUTE_MS = 60_000;
+/** A schedule that was just written is seen within this. */
+const LOOK_EVERY_MS = 5_000;
+const LEAST_WAIT_MS = 100;
+/** Submitting a task takes milliseconds. */
+const TAKEN_MS = 30_000;
+/** Counted beside the metrics of the wire: the flow graph draws it as an edge of its own. */
+export const SCHEDULED = "scheduled";
+
+type Scheduled = Pick<WorkloadRow, "schedule" | "schedule_tz">;
+type ScheduleContext = Pick<ControlContext, "db" | "clock" | "log" | "pipeline">;
+
+const cronOf = ({ schedule, schedule_tz }: Scheduled): CronSpec => ({
+  pattern: schedule ?? "",
+  timezone: schedule_tz,
+});
+const specOf = ({ schedule, schedule_tz }: Scheduled) => `${schedule} ${schedule_tz}`;
+
+/** @throws AppError invalid naming `schedule` or `schedule_tz` when the schedule has no tick to come. */
+export function checkSchedule(workload: Scheduled, now: number): void {
+  const { schedule, schedule_tz } = workload;
+  try {
+    Intl.DateTimeFormat("en", { timeZone: schedule_tz });
+  } catch {
+    throw invalid(["body", "schedule_tz"], `${schedule_tz} is no time zone such as Europe/Berlin`);
+  }
+  if (schedule === null) return;
+  let next: number;
+  try {
+    next = tickAfter(cronOf(workload), now);
+  } catch (err) {
+    throw invalid(["body", "schedule"], errorMessage(err));
+  }
+  if (next === NEVER) throw invalid(["body", "schedule"], "has no time to come");
+}
+
+/**
+ * Submits the tasks of schedules whose time has come: one per tick, with the tick's ISO time as its key. Ticks that passed
+ * while no control plane ran, or the workload was off, are not made up for, but for the newest one of the former.
+ * @returns when the next tick is, epoch ms; Infinity when there is none.
+ */
+export async function scheduleOnce(ctx: ScheduleContext): Promise<number> {
+  // Not from the cache: one of another process that is half a second old would begin an old schedule anew.
+  const scheduled = (await ctx.db.workloads.list()).filter(({ schedule }) => schedule !== null);
+  if (scheduled.length === 0) return Number.POSITIVE_INFINITY;
+  const rows = new Map((await ctx.db.schedules.list()).map((row) => [row.workload_id, row]));
+  let next = Number.POSITIVE_INFINITY;
+  for (const workload of scheduled) {
+    try {
+      next = Math.min(next, await runSchedule(ctx, workload, rows.get(workload.workload_id)));
+    } catch (err) {
+      ctx.log.error({ workload: workload.slug, err: errorMessage(err) }, "schedule failed");
+    }
+  }
+  return next;
+}
+
+/** A pass that first waits for the next tick, or to look whether there are new schedules; for a loop without a wait. */
+export function createScheduler(ctx: ScheduleContext): (signal: AbortSignal) => Promise<void> {
+  let wait_ms = LEAST_WAIT_MS;
+  return async (signal) => {
+    await ctx.clock.sleep(wait_ms, signal);
+    if (signal.aborted) return;
+    wait_ms = LOOK_EVERY_MS;
+    const next = await scheduleOnce(ctx);
+    wait_ms = Math.max(LEAST_WAIT_MS, Math.min(LOOK_EVERY_MS, next - ctx.clock.now()));
+  };
+}
+
+/** @returns when its next tick is. */
+async function runSchedule(
+  ctx: ScheduleContext,
+  workload: WorkloadRow,
+  row: ScheduleRow | undefined,
+): Promise<number> {
+  const now = ctx.clock.now();
+  const spec = specOf(workload);
+  if (row?.spec !== spec) {
+    const { workload_id, updated_at } = workload;
+    // It may have been written some seconds ago, and a tick be over since.
+    const since = Math.min(now, Math.max(updated_at, now - 2 * LOOK_EVERY_MS));
+    const next_at = tickAfter(cronOf(workload), since);
+    await ctx.db.schedules.begin({ workload_id, spec, next_at });
+    return next_at;
+  }
+  if (row.next_at > now) return row.next_at;
+  const tick = Math.max(row.next_at, tickUpTo(cronOf(workload), now) ?? row.next_at);
+  const next_at = tickAfter(cronOf(workload), now);
+  // Decides between control processes. One that dies before it moves the row on leaves the tick to be submitted again.
+  if (!(await ctx.db.schedules.take(row, now, now + TAKEN_MS))) return next_at;
+  try {
+    if (workload.enabled) await submitTick(ctx, workload, tick);
+  } catch (err) {
+    await ctx.db.schedules.leave(row);
+    throw err;
+  }
+  await ctx.db.schedules.advance(row, next_at);
+  return next_at;
+}
+
+async function submitTick(
+  { db, pipeline, log }: ScheduleContext,
+  workload: WorkloadRow,
+  tick: number,
+): Promise<void> {
+  const { workload_id, slug } = workload;
+  const pk = isoTime(tick);
+  const task = newTask(workload, { pk, extra: { scheduled_at: pk } }, ["schedule"]);
+  const { submitted } = await pipeline.turns.call({ op: "submit", workload_id, tasks: [task] });
+  log.info({ workload: slug, pk, submitted }, "scheduled task submitted");
+  if (submitted === 0) return;
+  pipeline.wake(workload_id, submitted);
+  const minute = Math.floor((await pipeline.store.now()) / MINUTE_MS) * MINUTE_MS;
+  await db.flow
+    .count({ minute, workload_id, metric: SCHEDULED, node: "schedule", n: submitted })
+    .catch((err) => log.warn({ err: errorMessage(err) }, "scheduled task not counted"));
+}

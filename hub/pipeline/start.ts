@@ -1,0 +1,103 @@
+import type { FreedPlaces } from "#hub/platform/db/queue/types.ts";
+import type { Db } from "#hub/platform/db/types.ts";
+import type { SharedStores } from "#hub/platform/stores/open-shared.ts";
+import type { Clock } from "#shared/kit/clock.ts";
+import type { Log } from "#shared/kit/log.ts";
+import { startLoop } from "#shared/kit/loop.ts";
+import type { Scope } from "#shared/kit/scope.ts";
+import type { Pipeline } from "./context.ts";
+import { startPlugins } from "./plugins/registry.ts";
+import { takeNodeName } from "./queue/node-name.ts";
+import { createRateWindows } from "./queue/rate-windows.ts";
+import { createReadyHints } from "./queue/ready-hints.ts";
+import { sweepOnce } from "./queue/sweep.ts";
+import { createTurnQueue } from "./queue/turn.ts";
+import { lookAtPullersOnce, startWakes } from "./queue/wakes.ts";
+import { createWorkloadCache } from "./workloads/workload-cache.ts";
+
+export interface PipelineDeps {
+  db: Db;
+  clock: Clock;
+  log: Log;
+  plugins_dir: string;
+  shared: Pick<SharedStores, "kv" | "pubsub">;
+  random: () => number;
+  /** Epoch ms for leases; by default a clock that does not follow jumps of the wall clock. */
+  now?: () => number;
+}
+
+/** Leases end, retries begin and other control processes' workloads are seen this often. */
+const SWEEP_EVERY_MS = 500;
+/** What another control process was told of a worker is seen so soon, also when its message was lost. */
+const LOOK_EVERY_MS = 5_000;
+/** Two transactions keep Postgres busy; SQLite has one writer. */
+const AT_ONCE = { sqlite: 1, postgres: 2 } as const;
+
+/** Opens the queue over the database and starts its sweeper; both end with `scope`. */
+export async function startPipeline(deps: PipelineDeps, scope: Scope): Promise<Pipeline> {
+  const { db, clock, log, shared } = deps;
+  const node = await takeNodeName({ ...shared, clock, log }, scope);
+  const now = deps.now ?? clock.monotonic;
+  const store = db.openQueue({
+    ...{ node, now, random: deps.random },
+    onFreed: (freed) => placesFreed(pipeline, freed),
+  });
+  const turns = createTurnQueue(store, AT_ONCE[db.dialect]);
+  const workloads = createWorkloadCache(db);
+  const ready = createReadyHints();
+  const stopping = new AbortController();
+  const plugins = scope.add(
+    "plugins",
+    await startPlugins({ dir: deps.plugins_dir, clock, log }),
+    (p) => p.stop(),
+  );
+  await workloads.refresh();
+  const pullers: Pipeline["pullers"] = new Map();
+  const { pubsub } = shared;
+  const tell = await startWakes(
+    { pubsub, clock, log, db, pipeline: { ready, workloads, pullers } },
+    scope,
+  );
+  const pipeline: Pipeline = {
+    ...{ store, turns, workloads, ready, plugins, pullers, tell, stopping: stopping.signal },
+    windows: createRateWindows(clock, stopping.signal),
+    stopWaiting: () => stopping.abort(),
+    wake: (workload_id, n) => {
+      ready.add(workload_id, n);
+      tell.ready(workload_id, n);
+    },
+  };
+  scope.add("queue", turns, (t) => t.idle());
+  scope.add(
+    "queue sweeper",
+    startLoop({
+      name: "queue sweeper",
+      everyMs: SWEEP_EVERY_MS,
+      clock,
+      log,
+      pass: () => sweepOnce(pipeline, log),
+    }),
+    (l) => l.stop(),
+  );
+  scope.add(
+    "look at pull workers",
+    startLoop({
+      ...{ name: "look at pull workers", everyMs: LOOK_EVERY_MS, clock, log },
+      pass: () => lookAtPullersOnce(db, pipeline),
+    }),
+    (l) => l.stop(),
+  );
+  return pipeline;
+}
+
+/** Tasks ended, expired, were cancelled or given back: others may begin. */
+function placesFreed(
+  { workloads, ready: hints, tell, wake }: Pipeline,
+  { workload_id, places, ready }: FreedPlaces,
+): void {
+  if (workloads.byId(workload_id)?.max_in_flight) {
+    hints.open(workload_id, places);
+    tell.freed(workload_id, places);
+  }
+  if (ready > 0) wake(workload_id, ready);
+}

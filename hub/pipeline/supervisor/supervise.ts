@@ -1,0 +1,133 @@
+import type { QueueCounts } from "#hub/platform/db/queue/types.ts";
+import type {
+  AgentRow,
+  PullWorkerRow,
+  SupervisedRow,
+  WorkloadRow,
+} from "#hub/platform/db/types.ts";
+import { isAlive } from "../agents/agents.ts";
+import type { ControlContext } from "../context.ts";
+import { isLive } from "../pull/is-live.ts";
+import { mayRun } from "../pull/workers.ts";
+import { resetFailed } from "../tasks/queue.ts";
+import { brokenSentence, executorState } from "../workloads/executor-state.ts";
+import { deadInstances, restartDead } from "./dead-instances.ts";
+import { type Decision, decide, type Facts, STREAK } from "./decide.ts";
+
+/** What a pass reads once for all workloads. */
+interface Scene {
+  counts: ReadonlyMap<number, QueueCounts>;
+  /** Those that speak and take tasks. */
+  workers: readonly PullWorkerRow[];
+  /** By id, the silent ones too. */
+  known: ReadonlyMap<string, PullWorkerRow>;
+  agents: readonly AgentRow[];
+}
+
+/** A workload nothing was ever written about: there is nothing to reset, and every run counts. */
+const unknown = (workload_id: number): SupervisedRow => ({
+  ...{ workload_id, seq: 0, paused_at: null, last_run_id: 0, reset: true },
+  ...{ problem: null, problem_at: null, told: false },
+  ...{ action: null, reason: null, action_at: null },
+});
+
+/**
+ * One pass of the supervisor (design/api.md, Supervisor) over the workloads that permit it. What it decides is written
+ * by one conditional statement; of several control processes the one that wrote it acts.
+ */
+export async function superviseOnce(ctx: ControlContext): Promise<void> {
+  const supervised = (await ctx.db.workloads.list()).filter((w) => w.supervisor_enabled);
+  if (supervised.length === 0) return;
+  const scene = await readScene(ctx);
+  for (const workload of supervised)
+    try {
+      await superviseWorkload(ctx, workload, scene);
+    } catch (err) {
+      ctx.log.error({ err, workload: workload.slug }, "workload was not supervised");
+    }
+}
+
+async function readScene(ctx: ControlContext): Promise<Scene> {
+  const [counts, rows, agents] = await Promise.all([
+    ctx.pipeline.store.counts(),
+    ctx.db.pull_workers.list(),
+    ctx.db.agents.list(),
+  ]);
+  return {
+    counts: new Map(counts.map((c) => [c.workload_id, c])),
+    workers: rows.filter((w) => !w.draining && isLive(ctx.clock, w)),
+    known: new Map(rows.map((row) => [row.worker_id, row])),
+    agents: agents.filter((agent) => isAlive(ctx, agent)),
+  };
+}
+
+async function superviseWorkload(
+  ctx: ControlContext,
+  workload: WorkloadRow,
+  scene: Scene,
+): Promise<void> {
+  const counts = scene.counts.get(workload.workload_id);
+  // Never had a task.
+  if (!counts) return;
+  const { supervised } = ctx.db;
+  const row = (await supervised.get(workload.workload_id)) ?? unknown(workload.workload_id);
+  const decision = decide(row, await factsOf(ctx, workload, row, counts, scene));
+  if (decision === null) return;
+  if (row.seq === 0) await supervised.open(workload.workload_id);
+  if (await write(ctx, row, decision)) await carryOut(ctx, workload, decision, scene);
+}
+
+async function factsOf(
+  ctx: ControlContext,
+  workload: WorkloadRow,
+  row: SupervisedRow,
+  { ready, claimed, failed }: QueueCounts,
+  { workers, agents, known }: Scene,
+): Promise<Facts> {
+  const executor = executorState(ctx, workload, workers);
+  const able = workers.filter((worker) => mayRun(worker, workload));
+  return {
+    ...{ ready, claimed, failed, enabled: workload.enabled, now: ctx.clock.now() },
+    runs: workload.enabled
+      ? await ctx.db.supervised.outcomes(workload.workload_id, row.last_run_id, STREAK)
+      : [],
+    workers: able.length,
+    idle_slots: able.reduce((sum, w) => sum + Math.max(0, w.slots - w.in_flight), 0),
+    limited:
+      workload.rate_limit !== null ||
+      (workload.max_in_flight !== null && claimed >= workload.max_in_flight),
+    broken: executor.state === "broken" ? brokenSentence(executor) : null,
+    dead_instances: agents.flatMap((agent) => deadInstances(agent, workload, known)).length,
+  };
+}
+
+/** False when another control process was first, or the workload is not supervised any more. */
+const write = async (
+  { db, clock }: ControlContext,
+  row: SupervisedRow,
+  { act, set }: Decision,
+): Promise<boolean> =>
+  act === "pause"
+    ? db.supervised.pause(row, set, clock.now())
+    : (await db.supervised.change(row, set)) !== null;
+
+async function carryOut(
+  ctx: ControlContext,
+  { slug }: WorkloadRow,
+  { act, reason }: Decision,
+  { agents, known }: Scene,
+): Promise<void> {
+  if (act === null) return ctx.log.debug({ workload: slug, reason }, "supervisor took note");
+  ctx.log.warn({ workload: slug, action: act, reason }, "supervisor intervened");
+  const workload = await ctx.db.workloads.get(slug);
+  if (!workload) return;
+  if (act === "pause") {
+    ctx.pipeline.workloads.set(slug, workload);
+    ctx.pipeline.tell.workloads();
+  }
+  if (act === "reset") {
+    const reset = await resetFailed(ctx, slug);
+    ctx.log.info({ workload: slug, reset }, "supervisor reset failed tasks");
+  }
+  if (act === "restart") await restartDead(ctx, agents, workload, known);
+}

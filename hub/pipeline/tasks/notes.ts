@@ -1,0 +1,50 @@
+import type { RunRow } from "#hub/platform/db/types.ts";
+import type { Notes, ToldNotes } from "#shared/protocol/schema/executor.ts";
+import type { ControlContext } from "../context.ts";
+
+/** Of a task that said nothing. */
+export const NO_NOTES: Notes = { progress: null, log: [], log_dropped: 0 };
+
+/** What a task said of itself, as the wire shows it. */
+export const notesRecord = ({
+  progress,
+  progress_text,
+  lines,
+  dropped,
+}: NonNullable<RunRow["notes"]>): Notes => ({
+  progress: progress === null ? null : { value: progress, text: progress_text ?? "" },
+  log: lines,
+  log_dropped: dropped,
+});
+
+interface Noted {
+  task_id: number;
+  epoch: number;
+  notes?: ToldNotes | undefined;
+}
+
+/**
+ * Stores what attempts said of themselves; words that are older than those stored change nothing. It comes before the
+ * report of their end and outside of its transaction: tasks that say nothing pay nothing, and words without a run are
+ * better than a run without its last words.
+ */
+export async function keepNotes(
+  { db, clock }: Pick<ControlContext, "db" | "clock">,
+  items: readonly Noted[],
+): Promise<void> {
+  const said = new Map<string, { task_id: number; epoch: number; notes: ToldNotes }>();
+  for (const { task_id, epoch, notes } of items)
+    if (notes) said.set(`${task_id}:${epoch}`, { task_id, epoch, notes });
+  if (said.size > 0) await db.run_notes.write([...said.values()], clock.now());
+}
+
+/** What each of these attempts said, in their order; undefined for those that said nothing. */
+export async function notesOf(
+  { db }: Pick<ControlContext, "db">,
+  refs: readonly { task_id: number; epoch: number }[],
+): Promise<(Notes | undefined)[]> {
+  if (refs.length === 0) return [];
+  const rows = await db.run_notes.of(refs);
+  const byAttempt = new Map(rows.map((row) => [`${row.task_id}:${row.epoch}`, notesRecord(row)]));
+  return refs.map(({ task_id, epoch }) => byAttempt.get(`${task_id}:${epoch}`));
+}

@@ -1,0 +1,114 @@
+import type { z } from "@hono/zod-openapi";
+import { TASK_STATE } from "#drizzle/queue-tables.ts";
+import type {
+  QueueCounts as StoredCounts,
+  QueueRow as StoredRow,
+} from "#hub/platform/db/queue/types.ts";
+import { isoTime, isoTimeOrNull } from "#shared/kit/clock.ts";
+import { conflict, notFound } from "#shared/protocol/errors.ts";
+import {
+  type PeekQuery,
+  type QueueCounts,
+  type QueuePeek,
+  type QueueRow,
+  TaskKey,
+} from "#shared/protocol/schema/queue.ts";
+import type { ControlContext } from "../context.ts";
+
+/** On the wire a delayed task is pending. */
+const STATES: Record<QueueRow["state"], readonly number[]> = {
+  pending: [TASK_STATE.ready, TASK_STATE.delayed],
+  claimed: [TASK_STATE.claimed],
+  failed: [TASK_STATE.failed],
+};
+const PEEKED = { ...STATES, ready: [TASK_STATE.ready], delayed: [TASK_STATE.delayed] };
+const NAMES = new Map(
+  Object.entries(STATES).flatMap(([name, codes]) =>
+    codes.map((code) => [code, name as QueueRow["state"]] as const),
+  ),
+);
+export const stateName = (code: number): QueueRow["state"] => NAMES.get(code) ?? "pending";
+/** Failed rows made ready in one transaction. */
+const RESET_BATCH = 5_000;
+
+export function queueCounts(row: StoredCounts | undefined): QueueCounts {
+  const { ready = 0, delayed = 0, claimed = 0, failed = 0 } = row ?? {};
+  const pending = ready + delayed;
+  return { pending, claimed, failed, total: pending + claimed + failed };
+}
+
+/** GET …/queue (pipeline spec §2.3): from counters, so it costs the same for ten tasks and ten million. */
+export async function getCounts(ctx: ControlContext, slug: string): Promise<QueueCounts> {
+  // Read from the database: who has just deleted the workload at another control plane is not shown its counts.
+  const workload = await ctx.db.workloads.get(slug);
+  if (!workload) throw notFound("workload");
+  const [row] = await ctx.pipeline.store.counts(workload.workload_id);
+  return queueCounts(row);
+}
+
+const queueRow = (row: StoredRow): QueueRow => {
+  const { task_id: _id, ...rest } = row;
+  return {
+    ...rest,
+    state: stateName(row.state),
+    extra: row.extra === null ? null : JSON.parse(row.extra),
+    run_at: isoTime(row.run_at),
+    claimed_at: isoTimeOrNull(row.claimed_at),
+    lease_until: isoTimeOrNull(row.lease_until),
+    created_at: isoTime(row.created_at),
+  };
+};
+
+/** GET …/queue/peek: oldest first. */
+export async function peekQueue(
+  ctx: ControlContext,
+  slug: string,
+  { state, limit, offset, cursor }: z.infer<typeof PeekQuery>,
+): Promise<z.infer<typeof QueuePeek>> {
+  const { workload_id } = await ctx.pipeline.workloads.require(slug);
+  const states = state ? PEEKED[state] : Object.values(STATES).flat();
+  const { store } = ctx.pipeline;
+  const found = await store.peek(workload_id, states, limit + 1, offset, cursor);
+  const rows = found.slice(0, limit);
+  const more = found.length > limit;
+  return {
+    rows: rows.map(queueRow),
+    next_offset: more ? offset + limit : null,
+    next_cursor: more ? String(rows.at(-1)?.task_id) : null,
+  };
+}
+
+/** POST …/queue/reset-failed: every failed row becomes pending, with all its attempts (pipeline spec §3). */
+export async function resetFailed(ctx: ControlContext, slug: string): Promise<number> {
+  const { workload_id } = await ctx.pipeline.workloads.require(slug);
+  let reset = 0;
+  for (let n = RESET_BATCH; n === RESET_BATCH; ) {
+    n = await ctx.pipeline.store.resetFailed(workload_id, RESET_BATCH);
+    reset += n;
+    if (n > 0) ctx.pipeline.wake(workload_id, n);
+  }
+  return reset;
+}
+
+/**
+ * POST …/queue/{pk}/reset: one failed row becomes pending.
+ * @throws AppError not_found; conflict when it is in the queue and not failed
+ */
+export async function resetTask(ctx: ControlContext, slug: string, pk: string): Promise<void> {
+  const { workload_id } = await ctx.pipeline.workloads.require(slug);
+  const isKey = TaskKey.safeParse(pk).success;
+  if (isKey && (await ctx.pipeline.store.resetFailed(workload_id, 1, pk)) > 0)
+    return ctx.pipeline.wake(workload_id, 1);
+  const task = isKey ? await ctx.db.runs.task(workload_id, pk) : null;
+  if (!task) throw notFound("task");
+  throw conflict(`the task is ${stateName(task.state)}, not failed`);
+}
+
+/** DELETE …/queue/{pk}: removes a pending or failed task, cancels a claimed one. @throws AppError not_found */
+export async function removeTask(ctx: ControlContext, slug: string, pk: string): Promise<void> {
+  const { workload_id } = await ctx.pipeline.workloads.require(slug);
+  const isKey = TaskKey.safeParse(pk).success;
+  const removed = isKey ? await ctx.pipeline.store.cancel(workload_id, pk) : null;
+  if (!removed) throw notFound("task");
+  ctx.log.info({ workload: slug, pk, was: NAMES.get(removed.state) }, "task removed");
+}

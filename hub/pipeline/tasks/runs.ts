@@ -1,0 +1,58 @@
+import { RUN_OUTCOMES } from "#drizzle/queue-tables.ts";
+import type { RunRow } from "#hub/platform/db/types.ts";
+import { isoTime } from "#shared/kit/clock.ts";
+import { notFound } from "#shared/protocol/errors.ts";
+import type { Run, RunList, RunsQuery } from "#shared/protocol/schema/queue.ts";
+import type { ControlContext } from "../context.ts";
+import { NO_NOTES, notesRecord } from "./notes.ts";
+import { searchRuns } from "./search-runs.ts";
+
+/** What stands for the workload of a run once that is deleted. */
+const DELETED = "(deleted)";
+
+/** A run as the wire shows it (pipeline spec §2.4). */
+export const runRecord = (row: RunRow): Run => ({
+  run_id: row.run_id,
+  workload: row.slug ?? DELETED,
+  pk: row.pk,
+  attempt: row.attempt,
+  success: RUN_OUTCOMES[row.outcome] === "success",
+  outcome: RUN_OUTCOMES[row.outcome] ?? "error",
+  worker_id: row.worker_id,
+  started_at: isoTime(row.started_at),
+  finished_at: isoTime(row.finished_at),
+  duration_ms: row.duration_ms,
+  output_json: row.output,
+  stdout: row.stdout,
+  stderr: row.stderr,
+  truncated: row.truncated,
+  error: row.error,
+  ...(row.notes === null ? NO_NOTES : notesRecord(row.notes)),
+});
+
+/** Newest first, of one workload or of all. @throws AppError not_found */
+export async function listRuns(
+  ctx: ControlContext,
+  { outcome, since, until, cursor, ...query }: RunsQuery,
+  slug?: string,
+): Promise<RunList> {
+  const workload_id =
+    slug === undefined ? undefined : (await ctx.pipeline.workloads.require(slug)).workload_id;
+  const { rows, next_before } = await searchRuns(ctx, {
+    ...query,
+    workload_id,
+    before: cursor ?? query.before,
+    outcome: outcome && RUN_OUTCOMES.indexOf(outcome),
+    since: since === undefined ? undefined : Date.parse(since),
+    until: until === undefined ? undefined : Date.parse(until),
+  });
+  const next_cursor = next_before === null ? null : String(next_before);
+  return { runs: rows.map(runRecord), next_before, next_cursor };
+}
+
+/** @throws AppError not_found */
+export async function getRun(ctx: ControlContext, run_id: number): Promise<Run> {
+  const row = Number.isSafeInteger(run_id) ? await ctx.db.runs.get(run_id) : null;
+  if (!row) throw notFound("run");
+  return runRecord(row);
+}

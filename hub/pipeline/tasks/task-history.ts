@@ -1,0 +1,81 @@
+import type { RunRow, TaskRow, WorkloadRow } from "#hub/platform/db/types.ts";
+import { isoTime, isoTimeOrNull } from "#shared/kit/clock.ts";
+import { notFound } from "#shared/protocol/errors.ts";
+import {
+  type QueueRow,
+  type RunAttempt,
+  type TaskHistory,
+  TaskKey,
+} from "#shared/protocol/schema/queue.ts";
+import type { ControlContext } from "../context.ts";
+import { stateName } from "./queue.ts";
+import { runRecord } from "./runs.ts";
+import { searchRuns } from "./search-runs.ts";
+
+/** Attempts of one answer, the newest: a task has 1,000 at most, and as many again each time it is reset. */
+const MAX_ATTEMPTS = 200;
+
+const attemptRecord = (row: RunRow): RunAttempt => {
+  const record = runRecord(row);
+  const { output_json: _output, stdout: _stdout, stderr: _stderr, ...told } = record;
+  const { progress: _progress, log: _log, log_dropped: _dropped, ...rest } = told;
+  return rest;
+};
+
+const taskRecord = (row: TaskRow, workload: WorkloadRow | undefined): QueueRow => ({
+  pk: row.pk,
+  state: stateName(row.state),
+  attempt: row.attempt,
+  max_attempts: (row.follows_workload ? workload?.max_attempts : null) ?? row.max_attempts,
+  priority: row.priority,
+  run_at: isoTime(row.run_at),
+  worker_id: row.worker_id,
+  claimed_at: isoTimeOrNull(row.claimed_at),
+  lease_until: isoTimeOrNull(row.lease_until),
+  last_error: row.last_error,
+  extra: row.extra,
+  created_at: isoTime(row.created_at),
+});
+
+async function historyOf(
+  { db, pipeline }: ControlContext,
+  of: { workload: string; pk: string; task_id: number },
+  task: TaskRow | null,
+): Promise<TaskHistory> {
+  const rows = await db.runs.ofTask(of.task_id, MAX_ATTEMPTS);
+  return {
+    workload: of.workload,
+    pk: of.pk,
+    // A key that was submitted again is another task.
+    task:
+      task?.task_id === of.task_id
+        ? taskRecord(task, pipeline.workloads.byId(task.workload_id))
+        : null,
+    attempts: rows.reverse().map(attemptRecord),
+  };
+}
+
+/** GET /runs/{run_id}/task. @throws AppError not_found */
+export async function getTaskOfRun(ctx: ControlContext, run_id: number): Promise<TaskHistory> {
+  const [row] = Number.isSafeInteger(run_id)
+    ? await ctx.db.runs.list({ before: run_id + 1, from: run_id, limit: 1, brief: true })
+    : [];
+  if (!row) throw notFound("run");
+  const { workload } = runRecord(row);
+  const task = await ctx.db.runs.task(row.workload_id, row.pk);
+  return historyOf(ctx, { workload, pk: row.pk, task_id: row.task_id }, task);
+}
+
+/**
+ * GET /workloads/{slug}/tasks/{pk}: the task in the queue, else the last one with this key that ended of late.
+ * @throws AppError not_found
+ */
+export async function getTask(ctx: ControlContext, slug: string, pk: string): Promise<TaskHistory> {
+  const { workload_id } = await ctx.pipeline.workloads.require(slug);
+  if (!TaskKey.safeParse(pk).success) throw notFound("task");
+  const task = await ctx.db.runs.task(workload_id, pk);
+  if (task) return historyOf(ctx, { workload: slug, pk, task_id: task.task_id }, task);
+  const { rows } = await searchRuns(ctx, { workload_id, pk, limit: 1, brief: true });
+  if (!rows[0]) throw notFound("task");
+  return historyOf(ctx, { workload: slug, pk, task_id: rows[0].task_id }, null);
+}

@@ -1,0 +1,61 @@
+import { isoTime } from "#shared/kit/clock.ts";
+import type { AuditEntry, AuditPage, AuditQuery } from "#shared/protocol/schema/audit.ts";
+import type { AuditRow, Db } from "../../db/types.ts";
+import { readTimeCursor, timeCursor } from "../../http/time-cursor.ts";
+import type { AuditLog } from "./audit-log.ts";
+
+export interface AuditContext {
+  readonly db: Pick<Db, "audit">;
+  readonly audit: AuditLog;
+}
+
+const entryOf = (row: AuditRow): AuditEntry => ({
+  id: row.audit_id,
+  at: isoTime(row.at),
+  hub: row.hub,
+  caller: {
+    kind: row.caller_kind,
+    name: row.caller_name,
+    role: row.role,
+    token_id: row.token_id,
+  },
+  address: row.address,
+  method: row.method,
+  route: row.route,
+  path: row.path,
+  status: row.status,
+  error: row.error,
+  times: row.times,
+});
+
+/** `403`, or `4xx` for the whole class. */
+function statusesOf(status: string): { from: number; to: number } {
+  if (!/xx$/i.test(status)) return { from: Number(status), to: Number(status) };
+  const from = Number(status[0]) * 100;
+  return { from, to: from + 99 };
+}
+
+/** GET /audit: newest first, one page. @throws AppError invalid for a cursor of another list */
+export async function listAudit(
+  { db, audit }: AuditContext,
+  { cursor, since, until, status, ...query }: AuditQuery,
+): Promise<AuditPage> {
+  const before = cursor === undefined ? undefined : readTimeCursor(cursor);
+  const rows = await db.audit.list({
+    ...query,
+    status: status === undefined ? undefined : statusesOf(status),
+    since: since === undefined ? undefined : Date.parse(since),
+    until: until === undefined ? undefined : Date.parse(until),
+    before: before && { at: before.at, audit_id: before.id },
+    // One more tells whether there is another page.
+    limit: query.limit + 1,
+  });
+  const page = rows.slice(0, query.limit);
+  const last = page.at(-1);
+  return {
+    entries: page.map(entryOf),
+    next_cursor:
+      rows.length > page.length && last ? timeCursor({ at: last.at, id: last.audit_id }) : null,
+    dropped: audit.dropped,
+  };
+}

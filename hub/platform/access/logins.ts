@@ -1,0 +1,133 @@
+import { createHmac } from "node:crypto";
+import type { Clock } from "#shared/kit/clock.ts";
+import { sameSecret } from "#shared/kit/secret.ts";
+import type { BrowserSessionRow, Db } from "../db/types.ts";
+import type { Caller } from "../http/caller.ts";
+import type { Kv } from "../stores/kv.ts";
+import { callerOfToken, hashOf, isOver, newSecret } from "./tokens.ts";
+
+/** What was found counts for so long, as of tokens. */
+const FRESH_MS = 1_000;
+const MAX_KEPT = 5_000;
+/** A browser that was let in stays so for this long, and never longer than its token. */
+export const SESSION_MS = 30 * 86_400_000;
+/** The link that dev mode prints. */
+const CODE_MS = 15 * 60_000;
+/** Signs the cookies of browsers that were let in before; beside the settings that are listed. */
+const KNOWN_KEY = "known_browsers_key";
+
+/** Sessions of browsers, for all hubs of one database (SECURITY.md). */
+export interface Logins {
+  /** Who has that session. @throws AppError unavailable when the database does not answer */
+  callerOf(secret: string): Promise<Caller | null>;
+  /** A session of `caller`, who has shown a token or the password. @returns its secret, and when it is over */
+  open(caller: Caller): Promise<{ secret: string; expires_at: number }>;
+  end(secret: string): Promise<void>;
+  /** A code that lets one browser in as the administrator, once. */
+  newCode(): Promise<string>;
+  takeCode(code: string): Promise<boolean>;
+  /** What was found before is looked up again. */
+  forget(): void;
+  /** A cookie for a browser that was let in, `of`: as whom. The nonce of one that it has stays. */
+  knownCookie(of: string, nonce: string | null): Promise<string>;
+  /** The nonce of such a cookie; null when it is none, or of another kind. */
+  readKnown(cookie: string | undefined, of: string): Promise<string | null>;
+  prune(): Promise<void>;
+}
+
+export interface LoginsDeps {
+  readonly db: Pick<Db, "access" | "settings">;
+  readonly clock: Pick<Clock, "now" | "monotonic">;
+  readonly kv: Pick<Kv, "set" | "deleteIf">;
+  readonly config: { readonly api_token: string | null };
+  /** Another value after every change of the administrator's password; null: there is none. */
+  readonly adminCredential: () => Promise<string | null>;
+}
+
+const callerOfKind = (kind: BrowserSessionRow["kind"]): Omit<Caller, "kind"> =>
+  kind === "administrator"
+    ? { name: "admin", role: "admin", token_id: null }
+    : { name: null, role: null, token_id: null };
+
+const codeKey = (code: string): string => `login-code:${hashOf(code)}`;
+const CODE = { kind: "login" };
+
+export function createLogins({ db, clock, kv, config, adminCredential }: LoginsDeps): Logins {
+  const found = new Map<string, { caller: Caller; expires_at: number; at: number }>();
+  /** Bound to the password or SVC_API_TOKEN by the session's own secret: the table tells neither, and another one ends it. */
+  const proofOf = async (kind: BrowserSessionRow["kind"], secret: string) => {
+    if (kind === "token") return null;
+    const credential = kind === "api token" ? config.api_token : await adminCredential();
+    return credential === null ? "" : createHmac("sha256", secret).update(credential).digest("hex");
+  };
+  const find = async (secret: string) => {
+    const at = clock.monotonic();
+    const there = await db.access.findSession(hashOf(secret));
+    if (!there) return null;
+    const { session, token } = there;
+    if (token && isOver(token, clock.now())) return null;
+    const proof = await proofOf(session.kind, secret);
+    if (proof === "" || !sameSecret(proof ?? "", session.proof ?? "")) return null;
+    const whose = token ? callerOfToken(token) : callerOfKind(session.kind);
+    const expires_at = Math.min(session.expires_at, token?.expires_at ?? session.expires_at);
+    return { caller: { ...whose, kind: "session" as const }, expires_at, at };
+  };
+  let key: Promise<string> | null = null;
+  const readKey = async (): Promise<string> => {
+    const made = newSecret();
+    const added = await db.settings.add(KNOWN_KEY, made, clock.now());
+    return added ? made : String(await db.settings.get(KNOWN_KEY));
+  };
+  const sign = async (of: string, nonce: string): Promise<string> => {
+    key ??= readKey().catch((err) => {
+      key = null;
+      throw err;
+    });
+    return createHmac("sha256", await key)
+      .update(`${of} ${nonce}`)
+      .digest("base64url");
+  };
+  const readKnown = async (cookie: string | undefined, of: string) => {
+    const [nonce = "", signature = ""] = cookie?.split(".") ?? [];
+    if (nonce === "" || signature === "") return null;
+    return sameSecret(signature, await sign(of, nonce)) ? nonce : null;
+  };
+  return {
+    callerOf: async (secret) => {
+      const kept = found.get(secret);
+      const fresh = kept && clock.monotonic() - kept.at < FRESH_MS ? kept : await find(secret);
+      if (found.size >= MAX_KEPT) found.clear();
+      if (fresh) found.set(secret, fresh);
+      else found.delete(secret);
+      return fresh && fresh.expires_at > clock.now() ? fresh.caller : null;
+    },
+    open: async ({ kind, role, token_id }) => {
+      const secret = newSecret();
+      const now = clock.now();
+      const of = token_id !== null ? "token" : role === "admin" ? "administrator" : "api token";
+      const session: BrowserSessionRow = {
+        ...{ hash: hashOf(secret), kind: kind === "token" ? "token" : of, token_id },
+        ...{ proof: await proofOf(of, secret), created_at: now, expires_at: now + SESSION_MS },
+      };
+      await db.access.addSession(session);
+      return { secret, expires_at: session.expires_at };
+    },
+    end: async (secret) => {
+      found.clear();
+      await db.access.removeSession(hashOf(secret));
+    },
+    newCode: async () => {
+      const code = newSecret();
+      await kv.set(codeKey(code), CODE, CODE_MS);
+      return code;
+    },
+    takeCode: (code) => kv.deleteIf(codeKey(code), CODE),
+    forget: () => found.clear(),
+    knownCookie: async (of, nonce) => {
+      const name = nonce ?? newSecret();
+      return `${name}.${await sign(of, name)}`;
+    },
+    readKnown,
+    prune: () => db.access.removeExpiredSessions(clock.now()),
+  };
+}

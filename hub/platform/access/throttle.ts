@@ -1,0 +1,78 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "#shared/kit/clock.ts";
+import { AppError } from "#shared/protocol/errors.ts";
+import { newToken } from "#shared/protocol/ids.ts";
+import type { Kv } from "../stores/kv.ts";
+
+/** So many wrong answers are free; then each one doubles the wait, up to a minute. */
+const FREE = 5;
+const WAIT_MS = { first: 1_000, most: 60_000 };
+/** Without a try for so long a count begins anew. */
+const FORGET_MS = 15 * 60_000;
+/** So many counts at most are kept; addresses beyond share them, and slow each other down. */
+const COUNTS = 10_000;
+/** Of a count that the other processes keep changing; each time one of them was served. */
+const CHANGE_TRIES = 10;
+
+interface Count {
+  /** Another one with each change: a change that was decided on an older count is not made. */
+  id: string;
+  tries: number;
+  until: number;
+}
+
+/** The count of a browser that was let in before: nobody else can take from it, so it has one of its own. */
+export const browserCount = (nonce: string): string => `browser:${nonce}`;
+
+/** Slows down whoever guesses: counts tries by who makes them, for all processes that share a store. */
+export interface Throttle {
+  /**
+   * Counts a try before it is made, as a wrong one until `passed` is called: guesses at several hubs at once overtake no
+   * count.
+   * @param count whose: an address with what is guessed there (`whoseCount` in `http/require-admin.ts`), or a browser's.
+   * @returns milliseconds to wait instead; 0 when it may be tried.
+   * @throws AppError unavailable while the shared store does not answer.
+   */
+  take(count: string): Promise<number>;
+  /** The try was right: the count begins anew. */
+  passed(count: string): Promise<void>;
+}
+
+function keyOf(count: string): string {
+  const digest = createHash("sha256").update(count).digest();
+  const name = count.startsWith(browserCount(""))
+    ? digest.toString("hex")
+    : digest.readUInt32BE() % COUNTS;
+  return `admin-tries:${name}`;
+}
+
+const waitAfter = (tries: number): number =>
+  tries < FREE ? 0 : Math.min(WAIT_MS.most, WAIT_MS.first * 2 ** Math.min(tries - FREE, 20));
+
+export function createThrottle(
+  kv: Pick<Kv, "get" | "setIf" | "setIfAbsent" | "delete">,
+  clock: Pick<Clock, "now">,
+): Throttle {
+  const asked = <T>(answer: Promise<T>): Promise<T> =>
+    answer.catch((cause: unknown) => {
+      throw new AppError("unavailable", "the shared store does not answer", { cause });
+    });
+  return {
+    take: async (count) => {
+      const key = keyOf(count);
+      for (let i = 0; i < CHANGE_TRIES; i += 1) {
+        const before = await asked(kv.get<Count>(key));
+        const now = clock.now();
+        if (before && before.until > now) return before.until - now;
+        const tries = (before?.tries ?? 0) + 1;
+        const next: Count = { id: newToken(), tries, until: now + waitAfter(tries) };
+        const changed = before
+          ? kv.setIf(key, { id: before.id }, next, FORGET_MS)
+          : kv.setIfAbsent(key, next, FORGET_MS);
+        if (await asked(changed)) return 0;
+      }
+      return WAIT_MS.first;
+    },
+    passed: (count) => asked(kv.delete(keyOf(count))),
+  };
+}

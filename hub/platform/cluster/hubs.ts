@@ -1,0 +1,103 @@
+import type { HubContext } from "#hub/fleet/context.ts";
+import { firstLanAddress } from "#shared/kit/lan-address.ts";
+import { KV_READ_TIMEOUT_MS } from "#shared/protocol/limits.ts";
+import type { FleetPlace } from "#shared/protocol/link/messages.ts";
+import type { HubConfig } from "../config.ts";
+import { within } from "./deadline.ts";
+import { ownPlaces } from "./own-places.ts";
+
+/** Fleet spec §8: the hub registry. */
+export const HUB_BEAT_MS = 30_000;
+const HUB_EXPIRY_MS = 90_000;
+/** Every hub's next beat, and the time it takes. */
+const TOLD_AGAIN_MS = HUB_BEAT_MS + 5_000;
+const HUB_PREFIX = "hub:";
+
+/** A live hub: the value of `hub:<id>` in the shared store. `at` epoch ms. */
+export interface HubEntry {
+  hub_id: string;
+  /** Where the other hubs reach it: `http://host:port`; empty while it starts. */
+  url: string;
+  version: string;
+  /** What it is called beside that (`SVC_ALLOWED_HOSTS`); hubs of earlier versions do not say. */
+  names?: string[];
+  at: number;
+  /** Every address under which it answers; absent in earlier versions. */
+  places?: FleetPlace[];
+}
+
+const keyOf = (hub_id: string) => `${HUB_PREFIX}${hub_id}`;
+
+/** Says that this hub lives, and where. */
+export async function beatHubOnce(ctx: HubContext): Promise<void> {
+  const { kv, hub_id, advertise, version, clock, cluster } = ctx;
+  const { registered } = cluster;
+  const at = clock.now();
+  if (registered.entered && (await kv.get(keyOf(hub_id))) === null)
+    registered.missed_at = clock.monotonic();
+  const names = [...ctx.own_names, ...ctx.config.allowed_hosts].filter((name) => name !== "*");
+  const places = ownPlaces(ctx);
+  const entry: HubEntry = { hub_id, url: advertise.url, version, names, at, places };
+  await kv.set(keyOf(hub_id), entry, HUB_EXPIRY_MS);
+  registered.entered = true;
+}
+
+/**
+ * False while the shared store may lack what other hubs have told it: it has lost this hub's own entry, so it was emptied,
+ * and every hub says all it has again within 30 s. What is missing there until then may well exist.
+ */
+export async function storeIsWhole(ctx: HubContext): Promise<boolean> {
+  const { registered, shared } = ctx.cluster;
+  if (!shared || !registered.entered) return true;
+  if ((await findHub(ctx, ctx.hub_id)) === null) return false;
+  return (
+    registered.missed_at === null || ctx.clock.monotonic() - registered.missed_at > TOLD_AGAIN_MS
+  );
+}
+
+export const leaveHubs = (ctx: HubContext): Promise<void> => ctx.kv.delete(keyOf(ctx.hub_id));
+
+async function everyHub({ kv, clock }: Pick<HubContext, "kv" | "clock">): Promise<HubEntry[]> {
+  const read = kv.list<HubEntry>(HUB_PREFIX);
+  const found = await within(clock, "hub registry", KV_READ_TIMEOUT_MS, read);
+  return found.map(({ value }) => value);
+}
+
+const registeredHubs = async (ctx: HubContext): Promise<HubEntry[]> =>
+  (await everyHub(ctx)).filter(({ hub_id }) => hub_id !== ctx.hub_id);
+
+/** Versions of every hub that lives, one that starts too. @throws DeadlineError when the shared store does not answer. */
+export async function hubVersions(
+  ctx: Pick<HubContext, "kv" | "clock">,
+  own: { hub_id: string; version: string } | null,
+): Promise<string[]> {
+  const others = (await everyHub(ctx)).filter(({ hub_id }) => hub_id !== own?.hub_id);
+  return [...(own ? [own.version] : []), ...others.map(({ version }) => version)];
+}
+
+/** The other hubs that can be reached, by id. @throws DeadlineError when the shared store does not answer. */
+export const otherHubs = async (ctx: HubContext): Promise<HubEntry[]> =>
+  (await registeredHubs(ctx)).filter(({ url }) => url !== "");
+
+/** What the other hubs are called: a call may be passed on by one of them, or come by way of the same router. */
+export const peerNames = async (ctx: HubContext): Promise<string[]> =>
+  (await otherHubs(ctx)).flatMap(({ url, names = [] }) => [new URL(url).hostname, ...names]);
+
+/** The hub of that id; null when it is not registered: it stopped, or has not been heard of for 90 s. */
+export const findHub = (ctx: HubContext, hub_id: string): Promise<HubEntry | null> =>
+  within(ctx.clock, "hub registry", KV_READ_TIMEOUT_MS, ctx.kv.get<HubEntry>(keyOf(hub_id)));
+
+/** One that is starting counts: of two that start together neither takes the other's jobs for leftovers. */
+export const otherHubAlive = async (ctx: HubContext): Promise<boolean> =>
+  (await registeredHubs(ctx)).length > 0;
+
+const ANY_ADDRESS = /^(0\.0\.0\.0|::|\[::\]|\*?)$/;
+
+/** Where other hubs reach one that listens on `host`: its first LAN address when it listens on every address. */
+export function advertisedUrl(
+  { host, tls }: Pick<HubConfig, "host" | "tls">,
+  port: number,
+): string {
+  const name = ANY_ADDRESS.test(host) ? firstLanAddress() : host;
+  return `${tls ? "https" : "http"}://${name.includes(":") && !name.startsWith("[") ? `[${name}]` : name}:${port}`;
+}

@@ -1,0 +1,36 @@
+import { networkInterfaces } from "node:os";
+import type { HubContext } from "#hub/fleet/context.ts";
+import { classifyAddress } from "#shared/kit/addresses.ts";
+import { placeOfUrl } from "#shared/protocol/egress.ts";
+import type { FleetPlace } from "#shared/protocol/link/messages.ts";
+
+/** Where a URL of the fleet leads. */
+export function placeAt(url: string | null, is: FleetPlace["is"]): FleetPlace[] {
+  if (url === null || !URL.canParse(url)) return [];
+  const { host, port } = placeOfUrl(url);
+  return [{ host, from: port, to: port, is }];
+}
+
+/** Loopback means another machine to each worker, and link-local addresses are open to none. */
+const isTold = (address: string): boolean =>
+  !["loopback", "link_local", "unspecified"].includes(classifyAddress(address) ?? "");
+
+/** Every address under which this hub answers: no lane may open them. */
+export function ownPlaces({
+  config,
+  advertise,
+}: Pick<HubContext, "config" | "advertise">): FleetPlace[] {
+  const { public_base_url, host } = config;
+  const told = [...placeAt(public_base_url, "hub"), ...placeAt(advertise.url, "hub")];
+  const port = placeAt(advertise.url, "hub")[0]?.from;
+  if (port === undefined) return told;
+  const own = Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .map(({ address }) => address);
+  const listens_everywhere = /^(0\.0\.0\.0|\[?::\]?|\*?)$/.test(host);
+  const addresses = listens_everywhere ? own : [host.replace(/^\[|\]$/g, "")];
+  const here = addresses
+    .filter(isTold)
+    .map((address): FleetPlace => ({ host: address, from: port, to: port, is: "hub" }));
+  return [...told, ...here];
+}

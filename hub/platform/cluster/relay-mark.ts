@@ -1,0 +1,34 @@
+import { createHmac } from "node:crypto";
+import type { HubContext } from "#hub/fleet/context.ts";
+import { sameSecret } from "#shared/kit/secret.ts";
+import { AppError } from "#shared/protocol/errors.ts";
+
+/** On a call that one hub passes on to another: the hub that does, and the proof that it knows the shared secret. */
+export const RELAY_HEADER = "flotilla-relay";
+export const RELAY_PROOF_HEADER = "flotilla-relay-proof";
+
+type MarkContext = Pick<HubContext, "config" | "hub_id">;
+
+/** The secret itself never travels: an address of the registry may have become a stranger's. Empty without a secret. */
+const proofOf = ({ config: { worker_secret } }: MarkContext, hub_id: string): string =>
+  worker_secret === null
+    ? ""
+    : createHmac("sha256", worker_secret).update(`relay ${hub_id}`).digest("hex");
+
+/** The headers of a call that this hub passes on. */
+export const relayMark = (ctx: MarkContext): Record<string, string> => ({
+  [RELAY_HEADER]: ctx.hub_id,
+  [RELAY_PROOF_HEADER]: proofOf(ctx, ctx.hub_id),
+});
+
+/**
+ * The hub that passed the call on; null when nobody did.
+ * @throws AppError forbidden for a mark whose proof is not the secret's.
+ */
+export function passedOnBy(ctx: MarkContext, headers: Headers): string | null {
+  const from = headers.get(RELAY_HEADER);
+  if (from === null && !headers.has(RELAY_PROOF_HEADER)) return null;
+  if (from === null || !sameSecret(headers.get(RELAY_PROOF_HEADER) ?? "", proofOf(ctx, from)))
+    throw new AppError("forbidden", "bad relay mark");
+  return from;
+}

@@ -1,0 +1,200 @@
+import type { Backoff, RateLimit } from "#shared/protocol/schema/workload.ts";
+
+/** JSON as text: the queue stores and hands it on, and never looks into it. */
+export type JsonText = string;
+
+/** Names one attempt for ever. `epoch` is odd: the task was claimed when it got it. */
+export interface AttemptRef {
+  task_id: number;
+  epoch: number;
+}
+
+export interface NewTask {
+  pk: string;
+  extra: JsonText | null;
+  priority: number;
+  max_attempts: number;
+  /** It was given no bound of its own: the workload's counts, whatever becomes of that while the task is queued. */
+  follows_workload?: boolean;
+  /** Epoch ms; null: now. */
+  run_at: number | null;
+}
+
+/** A claimed task. Durations are relative, so that the worker's own clock need not be right. */
+export interface ClaimedTask extends AttemptRef {
+  workload_id: number;
+  pk: string;
+  extra: JsonText | null;
+  attempt: number;
+  /** Null: the workload's. */
+  max_attempts: number | null;
+  priority: number;
+  claimed_at: number;
+}
+
+interface Printed {
+  duration_ms: number;
+  stdout: string;
+  stderr: string;
+  truncated: boolean;
+}
+
+export interface DoneTask extends AttemptRef, Printed {
+  output: JsonText | null;
+  /** Tasks the run emits: submitted in the transaction that records it, and only when it is recorded now. */
+  emit?: { workload_id: number; tasks: NewTask[] }[];
+}
+
+export interface FailedTask extends AttemptRef, Printed {
+  outcome: "error" | "timeout" | "crashed";
+  error: string;
+  /** Instead of the workload's backoff. */
+  retry_after_ms: number | null;
+  no_retry: boolean;
+}
+
+/** A task that is given back with its attempt; `retry_after_ms`: it waits so long, for `reason`. */
+export interface ReleasedTask extends AttemptRef {
+  retry_after_ms: number | null;
+  reason: string;
+}
+
+/**
+ * What became of a report. `ok` also for the same report again (its answer was lost); `stale`: the attempt was no longer
+ * this worker's, and nothing changed.
+ */
+export interface Report extends AttemptRef {
+  status: "ok" | "stale";
+  run_id: number | null;
+}
+
+export interface ClaimOp {
+  op: "claim";
+  /** Incarnation that will hold them, and the name people know it by. */
+  worker: string;
+  worker_id: string;
+  workload_id: number;
+  max: number;
+  lease_ms: number;
+  timeout_ms: number | null;
+  /** At most so many of the workload claimed at a time. */
+  max_in_flight: number | null;
+  /** At most `count` of the workload claimed in every `per_s` seconds, whenever those begin. */
+  rate_limit: RateLimit | null;
+}
+
+/** What a workload's limits leave after a claim; with nothing left, what they wait for. */
+export type ClaimLimit =
+  | { by: "in_flight"; left: number }
+  /** `opening` claims are forgotten in `opens_in_ms`: so many places are free then. */
+  | { by: "rate"; left: number; opens_in_ms: number; opening: number };
+
+export interface Claim {
+  /** In the order of claiming: priority, then age. */
+  tasks: ClaimedTask[];
+  /** Null for a workload without limits. */
+  limit: ClaimLimit | null;
+}
+
+/** Calls of the hot path. All that arrive in one turn of the event loop are one transaction. */
+export type QueueOp =
+  | { op: "submit"; workload_id: number; tasks: NewTask[] }
+  | { op: "complete"; worker: string; items: DoneTask[] }
+  | { op: "fail"; worker: string; workload_id: number; backoff: Backoff; items: FailedTask[] }
+  | { op: "release"; worker: string; items: ReleasedTask[] }
+  | { op: "renew"; worker: string; items: AttemptRef[]; lease_ms: number }
+  | ClaimOp;
+
+export interface OpResults {
+  submit: { submitted: number; duplicates: number };
+  complete: Report[];
+  fail: Report[];
+  release: Report[];
+  /** The attempts that are lost: their worker stops them. */
+  renew: AttemptRef[];
+  claim: Claim;
+}
+export type ResultOf<O extends QueueOp> = OpResults[O["op"]];
+
+/** Rows of GET …/queue/peek. */
+export interface QueueRow {
+  task_id: number;
+  pk: string;
+  state: number;
+  attempt: number;
+  max_attempts: number;
+  priority: number;
+  run_at: number;
+  worker_id: string | null;
+  claimed_at: number | null;
+  lease_until: number | null;
+  last_error: string | null;
+  extra: JsonText | null;
+  created_at: number;
+}
+
+export interface QueueCounts {
+  workload_id: number;
+  ready: number;
+  claimed: number;
+  failed: number;
+  delayed: number;
+  last_runs: number;
+  last_n: number;
+}
+
+export interface ExpiredTask extends AttemptRef {
+  workload_id: number;
+  worker: string;
+}
+
+/** What a transaction left of a workload: fewer tasks that are claimed, and perhaps more that are ready. */
+export interface FreedPlaces {
+  workload_id: number;
+  places: number;
+  ready: number;
+}
+
+export interface CancelledTask {
+  state: number;
+  task_id: number;
+  epoch: number;
+  worker: string | null;
+}
+
+/**
+ * The queue of one database. Every transition out of `claimed` is fenced by (task_id, epoch, worker); times are the
+ * database's own (on SQLite: this process's). Delivery is at least once, recording exactly once.
+ */
+export interface QueueStore {
+  /**
+   * Runs the calls in one transaction: reports, then submits, renewals and claims, so that freed slots are filled at once.
+   * Resolves after the commit, with a result per call.
+   */
+  flush(ops: QueueOp[]): Promise<OpResults[QueueOp["op"]][]>;
+  /** Gives up to `limit` attempts whose lease or deadline is over back to the queue, each with a run that says so. */
+  expire(limit: number): Promise<ExpiredTask[]>;
+  /** Makes due tasks ready; how many of each workload. */
+  promote(limit: number): Promise<Map<number, number>>;
+  /** Removes a task; a claimed one gets its run `cancelled`, and its late report is stale. Null: no such task. */
+  cancel(workload_id: number, pk: string): Promise<CancelledTask | null>;
+  /** Makes up to `limit` failed tasks ready, or the one with this key, with all their attempts; how many. */
+  resetFailed(workload_id: number, limit: number, pk?: string): Promise<number>;
+  /** In the order of their ids. */
+  peek(
+    workload_id: number,
+    states: readonly number[],
+    limit: number,
+    offset: number,
+    /** Only tasks behind this one. */
+    after?: number,
+  ): Promise<QueueRow[]>;
+  /** Of one workload, or of all that ever had a task. */
+  counts(workload_id?: number): Promise<QueueCounts[]>;
+  /** The database's clock, epoch ms. */
+  now(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** An attempt that ends without a result this often has a task that kills its worker. */
+export const MAX_CRASHES = 10;

@@ -1,0 +1,42 @@
+import type { Sql } from "postgres";
+import { DeadlineError, withDeadline } from "#shared/kit/clock.ts";
+
+/** For the calls beside the late one, should the server live and only that one be slow. */
+const LAST_ANSWERS_S = 5;
+
+/** Connections to Postgres with the one watch over their calls. */
+export interface WatchedClient {
+  /** The connections of now: whoever keeps it always has those. */
+  readonly sql: Sql;
+  /** Runs a call within its deadline. @throws DeadlineError; what the server says */
+  use<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  end(options: { timeout: number }): Promise<void>;
+}
+
+/**
+ * Connections that are given up, all of them, when a call has no end within `deadline_ms`: one whose other end is gone
+ * without a word stays with its statement for ever, and a pool of such connections serves nobody any more.
+ */
+export function watchedClient(open: () => Sql, deadline_ms: number): WatchedClient {
+  let client = open();
+  const sql = new Proxy(client, {
+    get: (_, key) => Reflect.get(client, key, client),
+    apply: (_, self, args) => Reflect.apply(client, self, args),
+  });
+  return {
+    sql,
+    use: async (work) => {
+      const used = client;
+      try {
+        return await withDeadline("the database", deadline_ms, work(used));
+      } catch (err) {
+        if (err instanceof DeadlineError && used === client) {
+          client = open();
+          void used.end({ timeout: LAST_ANSWERS_S }).catch(() => {});
+        }
+        throw err;
+      }
+    },
+    end: (options) => client.end(options),
+  };
+}

@@ -1,0 +1,157 @@
+import type { Context } from "hono";
+import { getCookie } from "hono/cookie";
+import { sameSecret } from "#shared/kit/secret.ts";
+import { AppError } from "#shared/protocol/errors.ts";
+import type { Role } from "#shared/protocol/schema/token.ts";
+import { ROLES } from "#shared/protocol/token-roles.ts";
+import type { SignedLinks } from "../access/links/signed-links.ts";
+import type { Logins } from "../access/logins.ts";
+import type { Tokens } from "../access/tokens.ts";
+import type { Access, RouteRules } from "./access.ts";
+import { API_TOKEN, type Caller, NOBODY, OPEN, WORKER } from "./caller.ts";
+import type { HttpEnv } from "./env.ts";
+import { bearerOf, SESSION_COOKIE, tokenRequired } from "./guards.ts";
+import { type Administrator, givenPassword, requireAdmin } from "./require-admin.ts";
+
+type C = Context<HttpEnv>;
+
+/** Read at each call: both may change while the hub runs, and what is null is not asked for. */
+export interface Secrets {
+  readonly api_token: string | null;
+  readonly worker_secret: string | null;
+}
+
+/** What tells who calls. */
+export interface AdmitDeps {
+  readonly secrets: Secrets;
+  readonly admin: Administrator;
+  readonly tokens: Pick<Tokens, "exist" | "callerOf">;
+  readonly logins: Pick<Logins, "callerOf" | "readKnown">;
+  /** Absent where no route has access `link`. */
+  readonly signed_links?: Pick<SignedLinks, "read"> | undefined;
+}
+
+/** The least role that may call. */
+const NEEDED: Partial<Record<Access, Role>> = {
+  ...{ view: "viewer", submit: "submitter", operate: "operator" },
+};
+const rankOf = (role: Role): number => ROLES.indexOf(role);
+
+/** On the open LAN, or with SVC_API_TOKEN: whoever may do all that asks for no administrator. */
+const ofInstallation = ({ kind, role }: Caller): boolean =>
+  role === null && (kind === "open" || kind === "api token" || kind === "session");
+
+const roleMissing = (role: Role, { role: own, kind }: Caller): AppError =>
+  new AppError(
+    "forbidden",
+    `this needs a token of the role ${role}${role === "admin" ? "" : " or above"}: ${kind === "session" ? "this login" : "yours"} is ${own}`,
+  );
+
+/**
+ * Tells who calls (`c.var.caller`), then lets it on or not.
+ * @throws AppError unauthorized, forbidden naming the role that is needed, what an administrator's wrong password is answered
+ * with, what a link is refused with, or unavailable when the database cannot be asked for a token
+ */
+export async function admit(c: C, rules: RouteRules, deps: AdmitDeps): Promise<void> {
+  const { secrets } = deps;
+  switch (rules.access) {
+    case "public":
+    case "capability":
+      return c.set("caller", asksForToken(deps) ? NOBODY : OPEN);
+    case "link":
+      return c.set("caller", await demandLink(c, rules, deps));
+    case "worker":
+      if (rules.proof === undefined && !isWorker(c, secrets))
+        throw new AppError("unauthorized", "bad worker secret");
+      return c.set("caller", WORKER);
+    default:
+      await know(c, deps);
+      return rules.access === "admin" ? demandAdmin(c, rules, deps) : demandRole(c, rules, deps);
+  }
+}
+
+/** `/links/<link>/…`: it must have been made here, for what this route shows, and not be over. */
+async function demandLink(
+  c: C,
+  { opens }: RouteRules,
+  { signed_links }: AdmitDeps,
+): Promise<Caller> {
+  const [, , text = ""] = c.req.path.split("/");
+  const grant = await signed_links?.read(text);
+  if (grant?.kind !== opens || grant === undefined)
+    throw new AppError("forbidden", "this link opens something else");
+  c.set("link", grant);
+  return { kind: "link", name: `${grant.kind}, ${grant.mode}`, role: null, token_id: null };
+}
+
+const asksForToken = ({ secrets, tokens }: AdmitDeps): boolean =>
+  secrets.api_token !== null || tokens.exist;
+
+/** Says who calls, and how to ask later whether that still counts: a socket lives longer than its handshake. */
+async function know(c: C, deps: AdmitDeps): Promise<void> {
+  const shown = { bearer: bearerOf(c), cookie: getCookie(c, SESSION_COOKIE) };
+  const caller = await identify(shown, deps);
+  c.set("caller", caller);
+  if (caller.kind === "token" || caller.kind === "session")
+    c.set("still", async () => (await identify(shown, deps)).kind !== "nobody");
+}
+
+interface Shown {
+  readonly bearer: string | null;
+  readonly cookie: string | undefined;
+}
+
+/** `Authorization: Bearer`, or the session of a browser. Who shows neither costs no look into the database. */
+async function identify({ bearer, cookie }: Shown, deps: AdmitDeps): Promise<Caller> {
+  const { secrets, tokens, logins } = deps;
+  if (bearer !== null) {
+    if (secrets.api_token !== null && sameSecret(bearer, secrets.api_token)) return API_TOKEN;
+    const caller = await tokens.callerOf(bearer);
+    if (caller !== null) return caller;
+  } else {
+    const caller = cookie === undefined ? null : await logins.callerOf(cookie);
+    if (caller !== null) return caller;
+  }
+  return asksForToken(deps) ? NOBODY : OPEN;
+}
+
+/** Only who knows the secret, where there is one, may speak as a worker: there is one wherever there is SVC_API_TOKEN. */
+const isWorker = (c: C, { worker_secret }: Secrets): boolean =>
+  sameSecret(c.req.header("x-worker-secret") ?? "", worker_secret ?? "");
+
+/** The password opens what a token opens, but not to who has no token where SVC_API_TOKEN is set: that one guards it. */
+const mayGivePassword = (c: C, { secrets }: AdmitDeps): boolean =>
+  c.var.caller.kind !== "nobody" || secrets.api_token === null;
+
+async function demandRole(c: C, rules: RouteRules, deps: AdmitDeps): Promise<void> {
+  const { caller } = c.var;
+  const needed = NEEDED[rules.access] ?? "viewer";
+  if (ofInstallation(caller)) return;
+  if (caller.role !== null && rankOf(caller.role) >= rankOf(needed)) return;
+  if (rules.also === "worker" && isWorker(c, deps.secrets)) return c.set("caller", WORKER);
+  if (givenPassword(c) !== null && mayGivePassword(c, deps)) return requireAdmin(deps, c);
+  throw caller.role === null ? tokenRequired() : roleMissing(needed, caller);
+}
+
+async function demandAdmin(c: C, rules: RouteRules, deps: AdmitDeps): Promise<void> {
+  const { caller } = c.var;
+  if (caller.role === "admin") return;
+  if (!mayGivePassword(c, deps)) throw tokenRequired();
+  if (ofInstallation(caller)) {
+    const until = rules.until_password !== undefined && !(await deps.admin.isSet());
+    return until ? undefined : requireAdmin(deps, c);
+  }
+  if (givenPassword(c) !== null) return requireAdmin(deps, c);
+  throw caller.role === null ? tokenRequired() : roleMissing("admin", caller);
+}
+
+/**
+ * For what runs commands or reads secrets, in handlers that know it by the body (`admin_for` of their route): SVC_API_TOKEN and
+ * the open LAN may, of tokens those of the role admin, and the administrator.
+ */
+export async function trustedOnly(c: C, deps: Parameters<typeof requireAdmin>[0]): Promise<void> {
+  const { caller } = c.var;
+  if (ofInstallation(caller) || caller.role === "admin") return;
+  if (givenPassword(c) !== null) return requireAdmin(deps, c);
+  throw roleMissing("admin", caller);
+}

@@ -1,0 +1,101 @@
+import type { Context, MiddlewareHandler } from "hono";
+import { HTTPException } from "hono/http-exception";
+import { hideCredentials } from "#shared/kit/hide-credentials.ts";
+import { AppError } from "#shared/protocol/errors.ts";
+import type { AuditLog } from "../access/audit/audit-log.ts";
+import { matchOf, type RouteRules } from "./access.ts";
+import { NOBODY } from "./caller.ts";
+import type { HttpEnv } from "./env.ts";
+import { reasonOf } from "./openapi-parts.ts";
+import { SAFE_METHODS } from "./origins.ts";
+import { shownPath } from "./shown-path.ts";
+import { isUpgrade } from "./sockets.ts";
+
+type C = Context<HttpEnv>;
+
+const REFUSED = [401, 403, 429];
+const MAX_ERROR = 200;
+const WATCHES = /^(1|true|yes|on)$/i;
+
+export interface AuditDeps {
+  readonly audit: Pick<AuditLog, "record">;
+  /** Another hub has recorded the call and passed it on. Absent where there are no others. */
+  readonly isPassedOn?: ((headers: Headers) => boolean) | undefined;
+}
+
+/** A socket by which somebody steers a browser, and does not ask to watch alone. */
+const takesOver = (c: C, rules: RouteRules | undefined): boolean =>
+  rules?.takes_over === true && isUpgrade(c) && !WATCHES.test(c.req.query("view_only") ?? "");
+
+/**
+ * Whether the call is one that changes something. Those of workers are not recorded: leases, reports and uploads are many, and
+ * attempts, runs and logs tell of them.
+ */
+function changesSomething(c: C, rules: RouteRules | undefined): boolean {
+  if (rules?.access === "worker") return false;
+  if (!SAFE_METHODS.includes(c.req.method)) return true;
+  return rules?.by_visit?.test(c.req.path) === true || takesOver(c, rules);
+}
+
+/** Nothing that was sent: of a broken rule its place at most, as rules quote values, and places end in what callers made up. */
+function errorOf(status: number, err: Error | undefined): string | null {
+  if (status < 400) return null;
+  if (err instanceof HTTPException) return err.message.slice(0, MAX_ERROR) || reasonOf(status);
+  if (!(err instanceof AppError)) return reasonOf(status);
+  const { detail } = err;
+  if (typeof detail === "string") return hideCredentials(detail).slice(0, MAX_ERROR);
+  const known = detail.filter(({ type }) => type !== "unrecognized_keys");
+  const fields = new Set(known.map(({ loc }) => loc.slice(0, 2).join(".")));
+  const where = fields.size === 0 ? "" : `: ${[...fields].join(", ")}`;
+  return (reasonOf(status) + where).slice(0, MAX_ERROR);
+}
+
+/** What a socket was answered: Bun has it, and Hono a 200; a refused one may be told by its close (`refuse-socket.ts`). */
+function statusOf(c: C): number {
+  if (c.res.status !== 200 || !isUpgrade(c)) return c.res.status;
+  return c.error instanceof AppError ? c.error.status : 101;
+}
+
+/**
+ * Records who did what, once its route has answered: calls that change something, sockets that take a browser over, and
+ * whatever was refused. Before the gate, so that it sees what the gate refuses.
+ */
+export const audited = ({ audit, isPassedOn }: AuditDeps): MiddlewareHandler<HttpEnv> =>
+  async function auditedCall(c, next) {
+    const match = matchOf(c);
+    const changes = changesSomething(c, match?.rules);
+    // Of a socket that was opened Bun tells no address any more.
+    const address = changes ? addressOf(c) : null;
+    await next();
+    const status = statusOf(c);
+    const refused = REFUSED.includes(status);
+    if (!changes && !refused) return;
+    // A link of mode view steers nothing, whatever its socket asks for.
+    if (status === 101 && c.get("link")?.mode === "view") return;
+    if (wasRecorded(c, isPassedOn)) return;
+    const { kind, name, role, token_id } = c.get("caller") ?? NOBODY;
+    audit.record(
+      {
+        ...{ caller_kind: kind, caller_name: name, role, token_id },
+        address: address ?? addressOf(c),
+        method: c.req.method,
+        route: match?.path ?? null,
+        path: shownPath(c.req.url),
+        status,
+        error: errorOf(status, c.error),
+      },
+      refused,
+    );
+  };
+
+/** Of the connection: what a header says of others anybody may write. */
+const addressOf = (c: C): string => c.env?.server?.requestIP(c.req.raw)?.address ?? "unknown";
+
+/** Without a secret anybody may say that a call was passed on: then it is recorded twice rather than never. */
+function wasRecorded(c: C, isPassedOn: AuditDeps["isPassedOn"]): boolean {
+  try {
+    return isPassedOn?.(c.req.raw.headers) === true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,42 @@
+import type { Context, MiddlewareHandler } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { AppError, badRequest } from "#shared/protocol/errors.ts";
+import { MAX_JSON_BODY_BYTES } from "#shared/protocol/limits.ts";
+import type { HttpEnv } from "./env.ts";
+import { jsonText } from "./json-text.ts";
+
+type Guard = MiddlewareHandler<HttpEnv>;
+
+/** The session of a browser that was let in: pictures, frames and sockets of pages carry no header. */
+export const SESSION_COOKIE = "flotilla_session";
+/** Of a browser that was let in before; it opens nothing (`whoseCount`). */
+export const KNOWN_COOKIE = "flotilla_known";
+
+export const bearerOf = (c: Context): string | null =>
+  /^Bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "")?.[1] ?? null;
+
+/** What who is not known is answered with. */
+export const tokenRequired = (): AppError =>
+  new AppError("unauthorized", "a bearer token is required", {
+    headers: { "WWW-Authenticate": "Bearer" },
+  });
+
+/** Refuses a body longer than `most` without reading it to its end, one that is no UTF-8, and one that is nested too deep. */
+export const jsonLimit = (most: number): Guard => {
+  const limit = bodyLimit({
+    maxSize: most,
+    onError: () => {
+      throw new AppError("too_large", `body is larger than ${most} bytes`);
+    },
+  });
+  return async function jsonLimitGuard(c, next) {
+    return limit(c, async () => {
+      const isJson = /json/i.test(c.req.header("content-type") ?? "");
+      if (isJson && (await jsonText(c)) === null) throw badRequest("body is not valid UTF-8");
+      await next();
+    });
+  };
+};
+
+/** For what a usual JSON call may have. */
+export const jsonBodyLimit: Guard = jsonLimit(MAX_JSON_BODY_BYTES);

@@ -1,0 +1,32 @@
+import type { Issue } from "#shared/protocol/errors.ts";
+
+/** A stranger's body may break a rule a million times; the answer stays small. */
+const MAX_ISSUES = 50;
+const MAX_TEXT = 500;
+
+/** What zod says of a rule that was broken. */
+export interface ZodIssue {
+  code?: string;
+  message: string;
+  path: PropertyKey[];
+  keys?: string[];
+}
+
+const short = (text: string) => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text);
+export const locPart = (part: PropertyKey) =>
+  typeof part === "number" ? part : short(String(part));
+
+/** zod's issues as entries of a validation error, `loc` starting with `where`. */
+export function toIssues(issues: ZodIssue[], ...where: string[]): Issue[] {
+  const out: Issue[] = [];
+  for (const issue of issues) {
+    const loc = [...where, ...issue.path.map(locPart)];
+    const type = issue.code ?? "invalid";
+    if (issue.code === "unrecognized_keys" && issue.keys)
+      for (const key of issue.keys.slice(0, MAX_ISSUES))
+        out.push({ loc: [...loc, short(key)], msg: "unknown key", type });
+    else out.push({ loc, msg: short(issue.message), type });
+    if (out.length >= MAX_ISSUES) return out.slice(0, MAX_ISSUES);
+  }
+  return out;
+}

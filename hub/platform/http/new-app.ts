@@ -1,0 +1,53 @@
+import { type Hook, OpenAPIHono } from "@hono/zod-openapi";
+import { AppError } from "#shared/protocol/errors.ts";
+import type { HttpEnv } from "./env.ts";
+import { speakPlainly } from "./issue-words.ts";
+import { locPart, toIssues, type ZodIssue } from "./issues.ts";
+
+// Before the first schema judges a call: one sentence for each rule, instead of zod's own words.
+speakPlainly();
+
+const LOC = {
+  json: "body",
+  form: "body",
+  query: "query",
+  param: "path",
+  header: "header",
+} as const;
+
+function valueAt(data: unknown, path: PropertyKey[]): unknown {
+  let value = data;
+  for (const part of path) {
+    if (typeof value !== "object" || value === null) return value;
+    value = (value as Record<PropertyKey, unknown>)[part];
+  }
+  return value;
+}
+
+/** A required field that is not there is 400, a field that breaks a rule is 422 (fleet spec §7, design/api.md). */
+function isMissing(issue: ZodIssue, data: unknown): boolean {
+  if (issue.code !== "invalid_type" && issue.code !== "invalid_value") return false;
+  return issue.path.length > 0 && valueAt(data, issue.path) === undefined;
+}
+
+/** 400 naming the required field that `data` lacks, or with all that is wrong when that is more; else 422 with all. */
+export function validationError(issues: ZodIssue[], where: string, data: unknown): AppError {
+  const missing = issues.find((issue) => isMissing(issue, data));
+  if (!missing) return new AppError("invalid", toIssues(issues, where));
+  if (issues.length > 1) return new AppError("bad_request", toIssues(issues, where));
+  return new AppError(
+    "bad_request",
+    `${[where, ...missing.path.map(locPart)].join(".")} is required`,
+  );
+}
+
+const validationHook: Hook<unknown, HttpEnv, string, unknown> = (result) => {
+  if (result.success) return;
+  const where = LOC[result.target as keyof typeof LOC] ?? result.target;
+  // zod-validator hands the raw input to the hook as `data` beside the error.
+  throw validationError(result.error.issues, where, (result as { data?: unknown }).data);
+};
+
+/** A sub-app whose validation failures are thrown as `AppError`, for the one `onError`. */
+export const newApp = () => new OpenAPIHono<HttpEnv>({ defaultHook: validationHook });
+export type App = ReturnType<typeof newApp>;

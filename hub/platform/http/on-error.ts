@@ -1,0 +1,40 @@
+import type { Context } from "hono";
+import { HTTPException } from "hono/http-exception";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { Log } from "#shared/kit/log.ts";
+import { AppError } from "#shared/protocol/errors.ts";
+import type { HttpEnv } from "./env.ts";
+import { refuseSocket } from "./refuse-socket.ts";
+
+/** The framework's own refusals, told in the words of the API. */
+function detailOf({ status, message }: HTTPException): string {
+  if (status === 415) return "content-type must be application/json";
+  if (status === 400 && /malformed json/i.test(message)) return "body is not valid JSON";
+  return message || "request refused";
+}
+
+/** A store that is away is looked for again within a second or two. */
+export const RETRY_AFTER_S = "2";
+
+/** The one place that turns what was thrown into `{detail}` (fleet spec §7); internals stay in the log. */
+export const onError =
+  (log: Log) =>
+  (err: Error, c: Context<HttpEnv>): Response => {
+    if (err instanceof AppError) {
+      const socket = refuseSocket(c, err);
+      if (socket) return socket;
+      if (err.kind === "unavailable") c.header("Retry-After", RETRY_AFTER_S);
+      for (const [name, value] of Object.entries(err.headers)) c.header(name, value);
+      if (err.status >= 500 && err.kind === "internal") log.error({ err }, "request failed");
+      return c.json({ detail: err.detail, ...err.body }, err.status as ContentfulStatusCode);
+    }
+    if (err instanceof HTTPException) {
+      if (err.status === 426) c.header("Upgrade", "websocket");
+      return c.json({ detail: detailOf(err) }, err.status as ContentfulStatusCode);
+    }
+    // Its sender left, or sent chunks that are none: that is no failure of the hub, and nobody reads the answer.
+    if (err.name === "AbortError" && c.req.raw.signal.aborted)
+      return c.json({ detail: "the body ended before it was whole" }, 400);
+    log.error({ err, method: c.req.method, path: c.req.path.slice(0, 200) }, "request failed");
+    return c.json({ detail: "internal error" }, 500);
+  };

@@ -1,0 +1,83 @@
+import type { Context } from "hono";
+import { AppError } from "#shared/protocol/errors.ts";
+import type { RouteRules } from "./access.ts";
+import { isUpgrade } from "./sockets.ts";
+
+/** Of a page of the hub's own origin, and of none: the address bar, a bookmark. Only a browser can say so. */
+const OWN_SITES = ["same-origin", "none"];
+export const SAFE_METHODS = ["GET", "HEAD", "OPTIONS"];
+const EXTENSION = /^(chrome|moz|safari-web)-extension:\/\/[^/]+$/;
+
+export interface OriginRule {
+  /** Those that CORS allows, of the moment; `*` is all. */
+  allowed(): Promise<readonly string[]>;
+  /** Of PUBLIC_BASE_URL: behind a router that puts another Host, pages are of this one. */
+  readonly public_host: string | null;
+}
+
+/**
+ * No page of another origin makes a call that changes something, or opens a socket: browsers send such calls without
+ * asking first (CSRF, and WebSockets that no CORS protects). Programs send neither header and are not meant.
+ * @throws AppError forbidden
+ */
+export async function refuseForeignOrigin(
+  c: Context,
+  rules: RouteRules | null,
+  rule: OriginRule,
+): Promise<void> {
+  if (rules?.by_visit?.test(c.req.path)) return demandVisit(c, rule);
+  // Whoever knows the id, or has a link, may look in from anywhere (fleet spec §5.2, §5.5).
+  const by_key = rules?.access === "capability" || rules?.access === "link";
+  if (by_key && rules?.origins !== "never") return;
+  const never = rules?.access === "worker" || rules?.origins === "never";
+  if (!never && SAFE_METHODS.includes(c.req.method) && !isUpgrade(c)) return;
+  const foreign = foreignOf(c, rule);
+  if (foreign === null) return;
+  if (rules?.origins === "extensions" && EXTENSION.test(c.req.header("origin") ?? "")) return;
+  if (!never && (await isAllowed(c, rule))) return;
+  throw new AppError(
+    "forbidden",
+    never
+      ? `${foreign} may not call this`
+      : `${foreign} may not call this: name its origin in SVC_CORS_ORIGINS, or in the setting cors_origins, to allow it`,
+  );
+}
+
+/** A person who went there, or a program: nothing that a page loads by itself. */
+async function demandVisit(c: Context, rule: OriginRule): Promise<void> {
+  const header = (name: string) => c.req.header(`sec-fetch-${name}`);
+  const says_nothing = ["site", "mode", "dest"].every((name) => header(name) === undefined);
+  if (says_nothing && foreignOf(c, rule) === null) return;
+  if (header("mode") === "navigate" && header("dest") === "document") return;
+  if (await isAllowed(c, rule)) return;
+  throw new AppError(
+    "forbidden",
+    "a page may not load this by itself: open it in a tab of its own, or POST the URL to /jobs",
+  );
+}
+
+const isAllowed = async (c: Context, { allowed }: OriginRule): Promise<boolean> => {
+  const origin = c.req.header("origin");
+  if (origin === undefined) return false;
+  const origins = await allowed();
+  return origins.includes("*") || origins.includes(origin);
+};
+
+/** Who calls from elsewhere, as its browser tells it; null when nobody does. */
+function foreignOf(c: Context, { public_host }: OriginRule): string | null {
+  const origin = c.req.header("origin");
+  const site = c.req.header("sec-fetch-site")?.toLowerCase();
+  // The browser has compared them itself, by what its address bar shows.
+  if (site === "same-origin") return null;
+  if (site !== undefined && !OWN_SITES.includes(site))
+    return origin === undefined ? "a page of another origin" : `a page of ${origin}`;
+  if (origin === undefined) return null;
+  const host = URL.canParse(origin) ? new URL(origin).host : null;
+  if (
+    host !== null &&
+    host !== "" &&
+    [c.req.header("host")?.toLowerCase(), public_host].includes(host)
+  )
+    return null;
+  return `a page of ${origin}`;
+}

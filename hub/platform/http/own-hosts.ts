@@ -1,0 +1,74 @@
+import { isIP } from "node:net";
+import type { Context, MiddlewareHandler } from "hono";
+import type { Clock } from "#shared/kit/clock.ts";
+import type { Log } from "#shared/kit/log.ts";
+import { AppError } from "#shared/protocol/errors.ts";
+import type { HttpEnv } from "./env.ts";
+
+export interface HostRule {
+  readonly log: Log;
+  readonly clock: Clock;
+  /** SVC_ALLOWED_HOSTS of the moment; `*` is any. */
+  readonly config: { readonly allowed_hosts: readonly string[] };
+  readonly own_names: readonly string[];
+  /** What the other hubs are called; asked for at most once a second, for names that are not known otherwise. */
+  readonly peerNames?: () => Promise<readonly string[]>;
+  /** Whether a hub that has judged the Host, and proves itself, passes the call on. */
+  readonly isPassedOn?: (headers: Headers) => boolean;
+}
+
+const PEERS_KEPT_MS = 1_000;
+/** Names that are told of in the log, each once: whoever asks may make them up. */
+const MOST_TOLD = 20;
+
+/** Without the port; null for what is no host. */
+const nameIn = (host: string): string | null =>
+  /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+?)\.?(:[0-9]*)?$/i.exec(host)?.[1]?.toLowerCase() ?? null;
+
+const isAddress = (name: string): boolean => isIP(name.replace(/^\[|\]$/g, "")) !== 0;
+const isLoopbackName = (name: string): boolean =>
+  name === "localhost" || name.endsWith(".localhost");
+
+/**
+ * Answers only to names that are the server's own: a web page that rebinds its own name to the server's address speaks to it
+ * as its own origin, and is told apart by nothing else. Addresses cannot be rebound. A call without Host does not come so far
+ * (`listen.ts`).
+ */
+export function ownHostsOnly(rule: HostRule): MiddlewareHandler<HttpEnv> {
+  const own = new Set(rule.own_names);
+  const told = new Set<string>();
+  let peers: { names: Promise<readonly string[]>; at: number } | null = null;
+  const isPeer = async (name: string): Promise<boolean> => {
+    if (!rule.peerNames) return false;
+    const now = rule.clock.monotonic();
+    if (peers === null || now - peers.at > PEERS_KEPT_MS)
+      peers = { names: rule.peerNames().catch(() => []), at: now };
+    return (await peers.names).includes(name);
+  };
+  const isOurs = async (c: Context, name: string): Promise<boolean> => {
+    if (isAddress(name) || isLoopbackName(name) || own.has(name)) return true;
+    const { allowed_hosts } = rule.config;
+    if (allowed_hosts.includes("*") || allowed_hosts.includes(name)) return true;
+    return rule.isPassedOn?.(c.req.raw.headers) === true || isPeer(name);
+  };
+  const tell = (name: string) => {
+    if (told.size >= MOST_TOLD || told.has(name)) return;
+    told.add(name);
+    rule.log.warn(
+      { host: name },
+      "refused a call to a name that is not this server's: SVC_ALLOWED_HOSTS",
+    );
+  };
+  return async function ownHostChecked(c, next) {
+    const host = c.req.header("host");
+    if (host === undefined) return next();
+    const name = nameIn(host);
+    if (name !== null && (await isOurs(c, name))) return next();
+    const said = name ?? "that is none";
+    tell(said);
+    throw new AppError(
+      "misdirected",
+      `this server is not called ${said}: if it should be, name it in SVC_ALLOWED_HOSTS`,
+    );
+  };
+}

@@ -1,0 +1,34 @@
+import type { Context } from "hono";
+import type { AppError } from "#shared/protocol/errors.ts";
+import { closeReason } from "./close-reason.ts";
+import type { HttpEnv } from "./env.ts";
+import { isUpgrade, type SocketHandlers } from "./sockets.ts";
+
+/** What a client can mend, or must stop asking for. Who may not connect at all gets no socket. */
+const TOLD = new Set([404, 422]);
+/** Close codes from 4000 on are the application's. */
+const CLOSE_BASE = 4_000;
+
+/** `query.since: must be …` of the first rule that was broken. */
+function reasonOf({ detail, message }: AppError): string {
+  if (typeof detail === "string") return message;
+  const [issue] = detail;
+  return issue ? `${issue.loc.join(".")}: ${issue.msg}` : message;
+}
+
+/**
+ * A browser shows its page no status of a refused handshake, only close code 1006. So a WebSocket that is refused with 404 or
+ * 422 is opened, and closed at once with 4404 or 4422 and the reason (fleet spec §7).
+ * @returns null for any other refusal, and for a call that is no whole WebSocket handshake.
+ */
+export function refuseSocket(c: Context<HttpEnv>, err: AppError): Response | null {
+  if (!TOLD.has(err.status) || !isUpgrade(c)) return null;
+  const handlers: SocketHandlers = {
+    open: (socket) => socket.close(CLOSE_BASE + err.status, closeReason(reasonOf(err))),
+  };
+  // A browser that has offered protocols takes no answer without one of them.
+  const [protocol = ""] = (c.req.header("sec-websocket-protocol") ?? "").split(/ *, */);
+  const headers: Record<string, string> =
+    protocol === "" ? {} : { "Sec-WebSocket-Protocol": protocol };
+  return c.env.server?.upgrade(c.req.raw, { data: handlers, headers }) ? new Response(null) : null;
+}

@@ -1,0 +1,72 @@
+import { rmSync } from "node:fs";
+import type { Clock } from "#shared/kit/clock.ts";
+import type { Log } from "#shared/kit/log.ts";
+import { openDb } from "../db/db.ts";
+import type { Db } from "../db/types.ts";
+import { sealedHosts } from "./cookies.ts";
+import { claimKey, KEY_CHECK, loadKeys } from "./key-check.ts";
+import type { Keyring } from "./keyring.ts";
+import { sealedJobProxies } from "./proxies.ts";
+
+export interface SealedDb {
+  /** Cookies are encrypted in it where there are keys, and in clear in what jobs are given. */
+  db: Db;
+  /** The hosts' rows as they are stored. */
+  stored_hosts: Db["hosts"];
+  /** Null: what is secret is stored as it is. */
+  keys: Keyring | null;
+}
+
+interface Options {
+  config: { db_url: string; secret_key_file: string; makes_secret_key: boolean };
+  log: Log;
+  clock: Clock;
+  /** As of `openDb`. */
+  as_hub: boolean;
+}
+
+/**
+ * Opens the database of a hub with the keys for what is secret in it; the file of keys is made where there is none yet, and
+ * no hub of another machine could need the same.
+ * @throws ConfigError naming SVC_SECRET_KEY_FILE, before anything is written, when the database is encrypted with another key
+ */
+export async function openSealedDb({ config, log, clock, as_hub }: Options): Promise<SealedDb> {
+  const { secret_key_file: path, makes_secret_key: makes } = config;
+  let loaded: Awaited<ReturnType<typeof loadKeys>> | undefined;
+  const stored = await openDb(config.db_url, {
+    ...{ log, as_hub },
+    look: async (setting) => {
+      loaded = await loadKeys({ path, makes }, () => setting(KEY_CHECK), clock);
+    },
+  });
+  try {
+    if (loaded === undefined) throw new Error("the database was opened without a look at its key");
+    if (loaded === null) {
+      log.warn(
+        {},
+        "cookies, profiles and logins of proxies are stored as they are: set SVC_SECRET_KEY_FILE, the same file at every hub of this database, to encrypt them",
+      );
+      return { db: stored, stored_hosts: stored.hosts, keys: null };
+    }
+    const { keys, made } = loaded;
+    await claimKey(stored.settings, keys, path, clock.now()).catch((err) => {
+      // Nothing is encrypted with it yet.
+      if (made) rmSync(path, { force: true });
+      throw err;
+    });
+    if (made)
+      log.warn(
+        { path, key_id: keys.first.id },
+        "made the key that encrypts cookies and profiles: keep a copy of this file away from the data, no backup has it",
+      );
+    const db = {
+      ...stored,
+      hosts: sealedHosts(stored.hosts, { keys, log }),
+      job_proxies: sealedJobProxies(stored.job_proxies, { keys, log }),
+    };
+    return { db, stored_hosts: stored.hosts, keys };
+  } catch (err) {
+    await stored.close();
+    throw err;
+  }
+}

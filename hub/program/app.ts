@@ -1,0 +1,205 @@
+import type { MiddlewareHandler } from "hono";
+import { HTTPException } from "hono/http-exception";
+import type { HubContext } from "#hub/fleet/context.ts";
+import { corsOrigins } from "#hub/fleet/registries/fleet-settings.ts";
+import { attemptRoutes } from "#hub/fleet/routes/attempts.ts";
+import { cdpRoutes } from "#hub/fleet/routes/cdp.ts";
+import { conventionRoutes } from "#hub/fleet/routes/conventions.ts";
+import { directUploadRoutes } from "#hub/fleet/routes/direct-uploads.ts";
+import { engineRoutes } from "#hub/fleet/routes/engines.ts";
+import { extensionRoutes } from "#hub/fleet/routes/extension.ts";
+import { fleetSettingRoutes } from "#hub/fleet/routes/fleet-settings.ts";
+import { healthRoutes } from "#hub/fleet/routes/health.ts";
+import { hostRoutes } from "#hub/fleet/routes/hosts.ts";
+import { jobEventRoutes } from "#hub/fleet/routes/job-events.ts";
+import { jobFileRoutes } from "#hub/fleet/routes/job-files.ts";
+import { jobScreenshotRoutes } from "#hub/fleet/routes/job-screenshot.ts";
+import { jobRoutes } from "#hub/fleet/routes/jobs.ts";
+import { linkRoutes } from "#hub/fleet/routes/links.ts";
+import { checkRelayMark, toOwner } from "#hub/fleet/routes/pass-on.ts";
+import { presetRoutes } from "#hub/fleet/routes/presets.ts";
+import { profileSaveRoutes } from "#hub/fleet/routes/profile-save.ts";
+import { profileRoutes } from "#hub/fleet/routes/profiles.ts";
+import { sessionActionRoutes } from "#hub/fleet/routes/session-actions.ts";
+import { sessionFileRoutes } from "#hub/fleet/routes/session-files.ts";
+import { liveSessionsOnly, sessionRoutes } from "#hub/fleet/routes/sessions.ts";
+import { skillRoutes } from "#hub/fleet/routes/skills.ts";
+import { submitByPathRoutes } from "#hub/fleet/routes/submit-by-path.ts";
+import { viewerRoutes } from "#hub/fleet/routes/viewer.ts";
+import { workerLinkRoutes } from "#hub/fleet/routes/worker-link.ts";
+import { workerProfileRoutes } from "#hub/fleet/routes/worker-profiles.ts";
+import { workerSourceRoutes } from "#hub/fleet/routes/worker-source.ts";
+import { workerUploadRoutes } from "#hub/fleet/routes/worker-uploads.ts";
+import { workerRoutes } from "#hub/fleet/routes/workers.ts";
+import { controlRoutes } from "#hub/pipeline/app.ts";
+import type { ControlContext } from "#hub/pipeline/context.ts";
+import { auditRoutes } from "#hub/platform/access/routes/audit.ts";
+import { tokenRoutes } from "#hub/platform/access/routes/tokens.ts";
+import { peerNames } from "#hub/platform/cluster/hubs.ts";
+import { passedOnBy } from "#hub/platform/cluster/relay-mark.ts";
+import { access, routeTable } from "#hub/platform/http/access.ts";
+import { accessLog } from "#hub/platform/http/access-log.ts";
+import { audited } from "#hub/platform/http/audited.ts";
+import { corsFor } from "#hub/platform/http/cors.ts";
+import { addDocs } from "#hub/platform/http/docs.ts";
+import type { HttpEnv } from "#hub/platform/http/env.ts";
+import { type GateDeps, gate } from "#hub/platform/http/gate.ts";
+import { type App, newApp } from "#hub/platform/http/new-app.ts";
+import { onError } from "#hub/platform/http/on-error.ts";
+import type { OriginRule } from "#hub/platform/http/origins.ts";
+import { type HostRule, ownHostsOnly } from "#hub/platform/http/own-hosts.ts";
+import { uiRoutes } from "#hub/ui/routes.ts";
+import { guideRoutes } from "#hub/guide/routes.ts";
+
+type BaseDeps = Pick<
+  HubContext,
+  | "config"
+  | "log"
+  | "clock"
+  | "access_log"
+  | "audit"
+  | "changes"
+  | "admin"
+  | "tokens"
+  | "logins"
+  | "own_names"
+>;
+
+/** What there is for a server that has others beside it. */
+interface Fleet {
+  readonly signed_links: GateDeps["signed_links"];
+  readonly hosts: Pick<HostRule, "peerNames" | "isPassedOn">;
+  readonly passOn: GateDeps["passOn"];
+}
+
+/** An app with what every call passes: one log line, one error shape, the rule for hosts, and the gate of all routes. */
+function baseApp(
+  { config, log, clock, access_log, audit, changes, admin, tokens, logins, own_names }: BaseDeps,
+  allowed: OriginRule["allowed"],
+  fleet?: Fleet,
+): App {
+  const app = newApp();
+  const public_host = config.public_base_url && new URL(config.public_base_url).host;
+  const origins = { allowed, public_host };
+  app.onError(onError(log));
+  app.notFound((c) => c.json({ detail: "no such path" }, 404));
+  app.use(accessLog(access_log));
+  app.use(audited({ audit, isPassedOn: fleet?.hosts.isPassedOn }));
+  app.use(ownHostsOnly({ log, clock, config, own_names, ...fleet?.hosts }));
+  app.use(corsFor(allowed));
+  const { passOn, signed_links } = fleet ?? {};
+  const who = { secrets: config, admin, tokens, logins, signed_links };
+  app.use(gate({ ...who, origins, changes, passOn }));
+  return app;
+}
+
+/** Calls of a hub that proves itself were judged there; without a secret anybody could say so. */
+const fleetOf = (ctx: HubContext): Fleet => ({
+  signed_links: ctx.signed_links,
+  hosts: {
+    ...(ctx.cluster.shared && { peerNames: () => peerNames(ctx) }),
+    isPassedOn: (headers) => ctx.config.worker_secret !== null && passedOnBy(ctx, headers) !== null,
+  },
+  passOn: toOwner(ctx),
+});
+
+/**
+ * 405 with Allow for the paths that exist, whatever the method; told to whom the path's first route answers. Call it after
+ * the last route but the catch-all.
+ */
+function refuseOtherMethods(app: App): void {
+  const paths = Map.groupBy(routeTable(app), ({ path }) => path);
+  for (const [path, rows] of paths) {
+    const [first] = rows;
+    if (path.includes("*") || first === undefined) continue;
+    const methods = rows.map(({ method }) => method);
+    const allow = [...methods, ...(methods.includes("GET") ? ["HEAD"] : [])].sort().join(", ");
+    const refuse: MiddlewareHandler<HttpEnv> = async (c) => {
+      c.header("Allow", allow);
+      throw new HTTPException(405, { message: "method not allowed" });
+    };
+    const { access: who, proof, also, opens, owner } = first.rules;
+    app.all(path, access({ access: who, proof, also, opens, owner }), refuse);
+  }
+}
+
+const INFO = {
+  title: "Flotilla",
+  description:
+    "Any call may be answered with 400 (its body is nested too deep), 401 (a token is asked for and missing), 403 (a page of " +
+    "another origin sent it, or it needs another role), 405 (the path has no such method) or 421 (its Host is not this server's). Who may call what is " +
+    "`x-access`. Among several hubs, calls of sessions and workers are passed on to the hub that has them, which may end in " +
+    "502, 503 or 504. Errors are {detail}. Calls that change something may carry Idempotency-Key: the same key and body within " +
+    "24 h get the first answer, another body 409 (of administrators' calls deploys and PATCH /settings alone, of workers' none).",
+};
+
+/** The hub's HTTP side: the fleet at flat paths, the control plane below /api/v1 (fleet spec §4). */
+export function createHubApp(ctx: HubContext): App {
+  const app = baseApp(ctx, () => corsOrigins(ctx), fleetOf(ctx));
+  app.use(checkRelayMark(ctx));
+  app.use("/sessions/:sid/*", liveSessionsOnly(ctx));
+  const parts = [
+    healthRoutes(ctx),
+    jobRoutes(ctx),
+    attemptRoutes(ctx),
+    jobFileRoutes(ctx),
+    jobScreenshotRoutes(ctx),
+    jobEventRoutes(ctx),
+    workerRoutes(ctx),
+    sessionRoutes(ctx),
+    sessionActionRoutes(ctx),
+    sessionFileRoutes(ctx),
+    hostRoutes(ctx),
+    viewerRoutes(ctx),
+    cdpRoutes(ctx),
+    linkRoutes(ctx),
+    workerLinkRoutes(ctx),
+    workerUploadRoutes(ctx),
+    directUploadRoutes(ctx),
+    workerSourceRoutes(ctx),
+    extensionRoutes(),
+    profileRoutes(ctx),
+    profileSaveRoutes(ctx),
+    workerProfileRoutes(ctx),
+    engineRoutes(ctx),
+    presetRoutes(ctx),
+    skillRoutes(ctx),
+    conventionRoutes(ctx),
+    fleetSettingRoutes(ctx),
+    tokenRoutes(ctx),
+    auditRoutes(ctx),
+    uiRoutes(ctx, {
+      fleet: true,
+      stopping: ctx.stopping,
+      links: { health: "/health", jobs: "/jobs", workers: "/workers" },
+    }),
+    controlRoutes({ ...ctx, log: ctx.log.child({ service: "control" }) }),
+  ];
+  for (const part of [...parts, guideRoutes(ctx)]) app.route("/", part);
+  addDocs(app, { ...INFO, version: ctx.version });
+  refuseOtherMethods(app);
+  app.route("/", submitByPathRoutes(ctx));
+  routeTable(app);
+  return app;
+}
+
+/** The control plane alone. */
+export function createControlApp(ctx: ControlContext): App {
+  const app = baseApp(ctx, async () => ctx.config.cors_origins);
+  app.route("/", controlRoutes(ctx));
+  app.route("/", workerSourceRoutes(ctx));
+  app.route("/", tokenRoutes(ctx));
+  app.route("/", auditRoutes(ctx));
+  app.route("/", guideRoutes(ctx));
+  app.route(
+    "/",
+    uiRoutes(ctx, {
+      fleet: false,
+      stopping: ctx.pipeline.stopping,
+      links: { health: "/api/v1/health", status: "/api/v1/status" },
+    }),
+  );
+  addDocs(app, { ...INFO, version: ctx.version });
+  refuseOtherMethods(app);
+  return app;
+}

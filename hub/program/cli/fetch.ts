@@ -1,0 +1,165 @@
+import type { Clock } from "#shared/kit/clock.ts";
+import { humanSize } from "#shared/protocol/names.ts";
+import type { Asset } from "#shared/protocol/schema/asset.ts";
+import type { TooBusy } from "#shared/protocol/schema/error.ts";
+import type { Job, JobEvent } from "#shared/protocol/schema/job.ts";
+import { EXIT, UsageError } from "./exit.ts";
+import { followJob } from "./follow-job.ts";
+import { describeError, type HubClient } from "./hub-client.ts";
+import { formatTable, printable, type Terminal } from "./print.ts";
+import { type Progress, startProgress } from "./progress.ts";
+import { type SavedFiles, saveJob } from "./save-job.ts";
+
+export interface FetchRequest {
+  url: string;
+  /** Slug of named options; `options` win over them. */
+  preset: string | null;
+  options: Record<string, unknown>;
+  out: string | null;
+  json: boolean;
+}
+
+export interface FetchDeps {
+  client: HubClient;
+  terminal: Terminal;
+  clock: Clock;
+  /** Aborts on the first Ctrl-C: the job is cancelled. */
+  signal: AbortSignal;
+}
+
+/** `key=value` of --option; the value is JSON where it reads as JSON (`1`, `true`, `null`), else the text itself. */
+export function parseOption(raw: string): [string, unknown] {
+  const equals = raw.indexOf("=");
+  if (equals < 1) throw new UsageError(`--option: "${raw}" is not KEY=VALUE`);
+  const value = raw.slice(equals + 1);
+  try {
+    return [raw.slice(0, equals), JSON.parse(value)];
+  } catch {
+    return [raw.slice(0, equals), value];
+  }
+}
+
+/** `captured 58 of 58 bodies (100 %)`, with what is missing and why. */
+export function captureLine(job: Job): string {
+  const c = job.capture;
+  if (!c) return "nothing was captured";
+  const percent = Math.floor(c.ratio * 1000) / 10;
+  const missing = [
+    c.partial > 0 ? `${c.partial} partial` : "",
+    c.lost > 0 ? `${c.lost} lost` : "",
+    c.skipped > 0 ? `${c.skipped} left out by size` : "",
+  ].filter(Boolean);
+  const reasons = Object.entries(c.reasons)
+    .filter(([, n]) => n > 0)
+    .map(([reason, n]) => `${reason} ${n}`);
+  const line = [`captured ${c.captured} of ${c.seen} bodies (${percent} %)`, ...missing].join(", ");
+  return reasons.length > 0 ? `${line} (${reasons.join(", ")})` : line;
+}
+
+export const assetTable = (assets: Asset[], width: number | null): string =>
+  formatTable(
+    [
+      { title: "name", shrink: 16 },
+      { title: "kind" },
+      { title: "size", right: true },
+      { title: "url", shrink: 16 },
+    ],
+    assets.map((a) => [
+      a.name,
+      a.partial ? `${a.kind} (partial)` : a.kind,
+      humanSize(a.size),
+      a.source_url,
+    ]),
+    width,
+  );
+
+const shellExit = (job: Job): number => (job.status === "completed" ? EXIT.ok : EXIT.failed);
+
+function showEvent(progress: Progress, event: JobEvent): void {
+  if (event.type !== "log") return;
+  const { level, stage, message } = event.data as {
+    level?: string;
+    stage?: string;
+    message?: string;
+  };
+  if (level !== "debug") progress.step(stage ?? "", message ?? "");
+}
+
+/** Submits; the job's id, whether the hub took it at once or keeps it queued (503, fleet spec §3.1). */
+async function submit(
+  client: HubClient,
+  request: FetchRequest,
+  progress: Progress,
+): Promise<string> {
+  const { url, preset, options } = request;
+  const job = preset === null ? { url, options } : { url, preset, options };
+  const answer = await client.call("POST", "/jobs", job);
+  const body = answer.body as Partial<TooBusy> | null;
+  if (answer.status === 200 && body?.job_id) return body.job_id;
+  if (answer.status === 503 && body?.job_id) {
+    const why = body.waiting_for?.detail ?? "it waits for a free lane";
+    progress.note(`fleet at capacity: job ${body.job_id} is queued: ${printable(why)}`);
+    return body.job_id;
+  }
+  const message = printable(describeError(answer));
+  throw answer.status === 400 || answer.status === 422
+    ? new UsageError(message)
+    : new Error(message);
+}
+
+async function listAssets(client: HubClient, job_id: string): Promise<Asset[]> {
+  const answer = await client.call("GET", `/jobs/${job_id}/assets.json`);
+  if (answer.status !== 200) throw new Error(describeError(answer));
+  return (answer.body as { items: Asset[] }).items;
+}
+
+function report(terminal: Terminal, job: Job, assets: Asset[], saved: SavedFiles | null): void {
+  if (assets.length > 0) terminal.out(`${assetTable(assets, terminal.width)}\n\n`);
+  const seconds = job.duration_ms === null ? "" : ` in ${(job.duration_ms / 1000).toFixed(1)} s`;
+  const http = job.http_status === null ? "" : `, HTTP ${job.http_status}`;
+  terminal.out(
+    `job ${job.job_id} ${job.status}${seconds}${http}: ${assets.length} assets, ${humanSize(job.asset_bytes)}\n`,
+  );
+  if (job.error) terminal.out(`error: ${printable(job.error)}\n`);
+  if (job.capture) terminal.out(`${captureLine(job)}\n`);
+  if (saved) terminal.out(`${saved.files.length} files written to ${saved.dir}\n`);
+  for (const problem of saved?.problems ?? [])
+    terminal.err(`not written: ${printable(`${problem.name}: ${problem.reason}`)}\n`);
+}
+
+/**
+ * `flotilla fetch`: submits, follows, lists, writes.
+ * @returns the exit code: 0 completed, 1 failed or cancelled (or a file could not be written), 130 after Ctrl-C.
+ */
+export async function runFetchCommand(deps: FetchDeps, request: FetchRequest): Promise<number> {
+  const { client, terminal, clock, signal } = deps;
+  const progress = startProgress(terminal, clock);
+  try {
+    const job_id = await submit(client, request, progress);
+    progress.step("queued", `job ${job_id}`);
+    const job = await followJob(
+      client,
+      job_id,
+      (event) => showEvent(progress, event),
+      clock,
+      signal,
+    );
+    progress.end();
+    if (!job) {
+      const answer = await client.call("POST", `/jobs/${job_id}/cancel`, undefined, 10_000);
+      progress.note(
+        answer.status === 200
+          ? `job ${job_id} cancelled`
+          : `job ${job_id}: ${describeError(answer)}`,
+      );
+      return EXIT.interrupted;
+    }
+    const assets = await listAssets(client, job_id);
+    const saved = request.out === null ? null : await saveJob(client, job_id, assets, request.out);
+    if (request.json) terminal.out(`${JSON.stringify({ job, assets, saved }, null, 2)}\n`);
+    else report(terminal, job, assets, saved);
+    return saved && saved.problems.length > 0 ? EXIT.failed : shellExit(job);
+  } finally {
+    progress.end();
+  }
+}

@@ -1,0 +1,108 @@
+import type { Clock } from "#shared/kit/clock.ts";
+import type { Worker } from "#shared/protocol/schema/worker.ts";
+import { EXIT, UsageError } from "./exit.ts";
+import { describeError, type HubClient } from "./hub-client.ts";
+import { printable, type Terminal } from "./print.ts";
+
+export interface DrainDeps {
+  client: HubClient;
+  terminal: Terminal;
+  clock: Clock;
+  /** Ends the waiting; the workers stay as they are. */
+  signal: AbortSignal;
+}
+
+const STATUS_OF = { drain: "drain", activate: "active" } as const;
+export type DrainWord = keyof typeof STATUS_OF;
+export const isDrainWord = (word: string | undefined): word is DrainWord =>
+  word !== undefined && word in STATUS_OF;
+
+const LOOK_MS = 1_000;
+
+/** @throws Error with the hub's reason */
+async function ask<T>(client: HubClient, method: string, path: string, body?: unknown): Promise<T> {
+  const answer = await client.call(method, path, body);
+  if (answer.status !== 200) throw new Error(describeError(answer));
+  return answer.body as T;
+}
+
+async function listWorkers(client: HubClient): Promise<Worker[]> {
+  const workers: Worker[] = [];
+  for (let query = ""; ; ) {
+    type Page = { workers: Worker[]; next_cursor?: string | null };
+    const page = await ask<Page>(client, "GET", `/workers${query}`);
+    workers.push(...page.workers);
+    // A hub of an earlier version has one page.
+    if (!page.next_cursor) return workers;
+    query = `?${new URLSearchParams({ cursor: page.next_cursor })}`;
+  }
+}
+
+/** Those that are named, or all that are there and to be changed. @throws UsageError for a name nobody has */
+function pick(all: Worker[], word: DrainWord, ids: string[]): Worker[] {
+  const unknown = ids.find((id) => all.every(({ worker_id }) => worker_id !== id));
+  if (unknown !== undefined) throw new UsageError(`fleet ${word}: there is no worker ${unknown}`);
+  if (ids.length > 0) return all.filter(({ worker_id }) => ids.includes(worker_id));
+  if (word === "activate") return all.filter(({ status }) => status === "drain");
+  // One in standby takes nothing new as it is.
+  return all.filter(({ alive, status }) => alive && status !== "standby");
+}
+
+/** What still runs there: leased lanes, or jobs that gave theirs back and upload on. */
+async function inUse(client: HubClient, worker: Worker): Promise<number> {
+  if (worker.in_flight > 0) return worker.in_flight;
+  const query = new URLSearchParams({ status: "running", worker_id: worker.worker_id, limit: "1" });
+  return (await ask<{ jobs: unknown[] }>(client, "GET", `/jobs?${query}`)).jobs.length;
+}
+
+/** @returns false when `signal` came first. */
+async function waitUntilIdle(deps: DrainDeps, ids: ReadonlySet<string>): Promise<boolean> {
+  const { client, terminal, clock, signal } = deps;
+  for (let said = ""; !signal.aborted; await clock.sleep(LOOK_MS, signal)) {
+    const workers = (await listWorkers(client)).filter(({ worker_id }) => ids.has(worker_id));
+    const counts = await Promise.all(workers.map((worker) => inUse(client, worker)));
+    const busy = workers.flatMap(({ worker_id }, i) =>
+      counts[i] === 0 ? [] : [`${worker_id} (${counts[i]})`],
+    );
+    if (busy.length === 0) return true;
+    const line = `waiting for jobs and sessions on ${busy.join(", ")}`;
+    if (line !== said) terminal.err(`${printable(line)}\n`);
+    said = line;
+  }
+  return false;
+}
+
+/**
+ * `flotilla fleet drain [WORKER…]`: browser workers take nothing new, and it ends when nothing runs on them; jobs that come
+ * meanwhile wait in the queue. `activate` lets them work again. `ids`: of all when empty.
+ * @returns the exit code (`EXIT`).
+ */
+export async function runDrain(
+  deps: DrainDeps,
+  word: DrainWord,
+  ids: string[],
+  json: boolean,
+): Promise<number> {
+  const { client, terminal } = deps;
+  const before = await listWorkers(client);
+  const names = pick(before, word, ids).map(({ worker_id }) => worker_id);
+  const status = STATUS_OF[word];
+  for (const worker of before.filter(({ worker_id }) => names.includes(worker_id)))
+    if (worker.status !== status)
+      await ask(client, "POST", `/workers/${encodeURIComponent(worker.worker_id)}/status`, {
+        status,
+      });
+  // Those in standby may run what they had taken.
+  const awaited = ids.length > 0 ? names : before.map(({ worker_id }) => worker_id);
+  const listed = printable(names.join(" "));
+  if (word === "drain" && !(await waitUntilIdle(deps, new Set(awaited)))) {
+    terminal.err(`flotilla: not waited for any longer; drained all the same: ${listed}\n`);
+    return EXIT.failed;
+  }
+  if (json) terminal.out(`${JSON.stringify({ workers: names, status }, null, 2)}\n`);
+  else if (names.length === 0) terminal.out(`no worker to ${word}\n`);
+  else if (word === "activate") terminal.out(`active: ${listed}\n`);
+  else
+    terminal.out(`nothing runs on them; let them work again: flotilla fleet activate ${listed}\n`);
+  return EXIT.ok;
+}

@@ -1,0 +1,27 @@
+import { fstatSync } from "node:fs";
+import { isatty } from "node:tty";
+import type { EnvSource } from "#shared/kit/env.ts";
+import type { LogTarget } from "../log-format.ts";
+
+/**
+ * What reads the file descriptor. systemd sets JOURNAL_STREAM to the device and inode of what it connected to the journal
+ * (systemd.exec(5)); a process below may have inherited the variable and write to a file.
+ */
+export function logTarget(fd: number, env: EnvSource): LogTarget {
+  const terminal = isatty(fd);
+  return {
+    terminal,
+    colours: terminal && !env.NO_COLOR && env.TERM !== "dumb",
+    journal: isJournal(fd, env.JOURNAL_STREAM),
+  };
+}
+
+function isJournal(fd: number, stream: string | undefined): boolean {
+  if (stream === undefined) return false;
+  try {
+    const { dev, ino } = fstatSync(fd, { bigint: true });
+    return stream === `${dev}:${ino}`;
+  } catch {
+    return false;
+  }
+}

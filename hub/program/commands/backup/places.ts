@@ -1,0 +1,61 @@
+import { resolve } from "node:path";
+import type { HubConfig } from "#hub/platform/config.ts";
+import { isPostgres, sqlitePath, unsupported } from "#hub/platform/db/db.ts";
+import { quoteWord } from "#hub/platform/quote-word.ts";
+import { readS3Url } from "#hub/platform/stores/s3-url.ts";
+import { ConfigError } from "#shared/kit/env.ts";
+import { CommandRefused } from "../refused.ts";
+import type { Bucket } from "./manifest.ts";
+
+/** Where a hub in SQLite mode keeps its data; absolute paths. */
+export interface Places {
+  database: string;
+  /** Null: bodies are in a bucket, and its own tools keep them. */
+  objects: string | null;
+  plugins: string;
+  /** The file of keys; in a backup only when that was asked for. */
+  key: string;
+}
+
+/** To be run as it is printed: without the password, which a command line would show to everybody on the machine. */
+function pgDump(db_url: string): string {
+  const url = URL.parse(db_url);
+  if (url) url.password = "";
+  for (const name of [...(url?.searchParams.keys() ?? [])])
+    if (/pass|secret|key|token/i.test(name)) url?.searchParams.delete(name);
+  return `pg_dump --format=custom --file=flotilla.dump ${quoteWord(url?.href ?? "DATABASE")}`;
+}
+
+export const isS3 = (objects_url: string): boolean => /^s3:/i.test(objects_url.trim());
+
+/** @throws CommandRefused saying what to use where this program's backup is not the means. */
+export function placesOf({ db_url, objects_url, plugins_dir, secret_key_file }: HubConfig): Places {
+  if (isPostgres(db_url))
+    throw new CommandRefused(
+      `backup and restore are for SQLite. For Postgres: ${pgDump(db_url)} (of the server's version or later; PGPASSWORD has the password, or it asks), and pg_restore --clean --if-exists; bodies: the versions of the bucket, or a copy of the directory after the dump`,
+    );
+  const file = sqlitePath(db_url);
+  if (file === null) throw unsupported(db_url);
+  if (file === ":memory:") throw new CommandRefused("a database in memory cannot be backed up");
+  const [, dir] = /^file:(?:\/\/)?(.+)$/is.exec(objects_url.trim()) ?? [];
+  if (dir === undefined && !isS3(objects_url))
+    throw new ConfigError(
+      `SVC_OBJECTS_URL: ${JSON.stringify(objects_url)} is not supported; use file:<directory> or s3://bucket`,
+    );
+  const objects = dir === undefined ? null : resolve(dir);
+  return {
+    ...{ database: resolve(file), objects },
+    ...{ plugins: resolve(plugins_dir), key: secret_key_file },
+  };
+}
+
+/** The paths of the data that there are. */
+export const pathsOf = ({ database, objects, plugins }: Places): string[] =>
+  [database, objects, plugins].filter((path) => path !== null);
+
+/** Where bodies are that a backup leaves alone; null: they are in a directory. @throws ConfigError for a wrong URL. */
+export function bucketOf(objects_url: string): Bucket | null {
+  if (!isS3(objects_url)) return null;
+  const { endpoint, bucket, prefix } = readS3Url(objects_url);
+  return { endpoint, bucket, prefix };
+}

@@ -1,0 +1,41 @@
+import { readdir, stat, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { humanSize } from "#shared/protocol/names.ts";
+import { CommandRefused } from "../refused.ts";
+
+/** @throws CommandRefused when `bytes` do not fit into the file system of `dir`. */
+export async function demandRoom(dir: string, bytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(dir);
+  const free = bavail * bsize;
+  if (bytes > free)
+    throw new CommandRefused(
+      `${dir}: the disk is full: ${humanSize(bytes)} are needed, ${humanSize(free)} are free`,
+    );
+}
+
+/** Of the files at or below `path`; a path that is not there takes none. */
+async function bytesOf(path: string): Promise<number> {
+  const found = await stat(path).catch(() => null);
+  if (found === null || !found.isDirectory()) return found?.size ?? 0;
+  const names = await readdir(path);
+  let sum = 0;
+  for (const name of names) sum += await bytesOf(join(path, name));
+  return sum;
+}
+
+const FULL = ["ENOSPC", "EDQUOT", "SQLITE_FULL"];
+
+/**
+ * A full disk by the directory that was written to and by what was to go there: `ENOSPC` alone names neither.
+ * @throws CommandRefused for a disk that is full; everything else as it came.
+ */
+export async function tellFull(err: unknown, dir: string, what: readonly string[]): Promise<never> {
+  const code = err instanceof Error && "code" in err ? String(err.code) : "";
+  if (!FULL.includes(code)) throw err;
+  let bytes = 0;
+  for (const path of what) bytes += await bytesOf(path);
+  const { bavail, bsize } = await statfs(dir);
+  throw new CommandRefused(
+    `${dir}: the disk is full: up to ${humanSize(bytes)} are needed, ${humanSize(bavail * bsize)} are free`,
+  );
+}

@@ -1,0 +1,50 @@
+import { existsSync } from "node:fs";
+import { open, readFile, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { z } from "zod";
+import { restoreJournal } from "#hub/platform/db/sqlite-restore-mark.ts";
+import { syncPath } from "#shared/kit/sync-path.ts";
+
+/** One file or directory that changes its place: what is at `target` goes to `aside`, and `staged` (if any) comes to it. */
+const Move = z.object({ target: z.string(), staged: z.string().nullable(), aside: z.string() });
+export type Move = z.infer<typeof Move>;
+const Journal = z.object({ backup: z.string(), moves: z.array(Move) });
+export type Journal = z.infer<typeof Journal>;
+
+/** The swap that was begun on `database` and not finished; null when there is none. */
+export async function readJournal(database: string): Promise<Journal | null> {
+  const path = restoreJournal(database);
+  if (!existsSync(path)) return null;
+  return Journal.parse(JSON.parse(await readFile(path, "utf8")));
+}
+
+/**
+ * Puts the staged data into place. Every step can be done again, and the journal stays until all are done: a swap that
+ * was cut off is finished by the next call, and until then no hub opens the database.
+ */
+export async function swap(database: string, journal: Journal): Promise<void> {
+  const path = restoreJournal(database);
+  if (!existsSync(path)) await writeJournal(path, journal);
+  for (const { target, staged, aside } of journal.moves) {
+    const waiting = staged === null ? !existsSync(aside) : existsSync(staged);
+    if (waiting && existsSync(target)) await rename(target, aside);
+    if (staged !== null && existsSync(staged)) await rename(staged, target);
+    await syncPath(dirname(target));
+  }
+  await rm(path);
+  await syncPath(dirname(path));
+}
+
+async function writeJournal(path: string, journal: Journal): Promise<void> {
+  const temp = `${path}.new`;
+  await rm(temp, { force: true });
+  const file = await open(temp, "wx", 0o600);
+  try {
+    await file.writeFile(JSON.stringify(journal));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(temp, path);
+  await syncPath(dirname(path));
+}

@@ -1,0 +1,94 @@
+import { existsSync } from "node:fs";
+import { readlink } from "node:fs/promises";
+import { createInterface } from "node:readline/promises";
+import type { EnvSource } from "#shared/kit/env.ts";
+import { CommandRefused } from "../refused.ts";
+
+/** The machine as `install` changes it; tests give another. */
+export interface System {
+  is_root: boolean;
+  /** systemd is what runs this machine. */
+  has_systemd: boolean;
+  hasUser(name: string): Promise<boolean>;
+  /** What the program said. @throws CommandRefused with it when it failed. */
+  run(argv: string[]): Promise<string>;
+  /** The executable a process runs; null when there is none. */
+  executableOf(pid: number): Promise<string | null>;
+  /** What a hub or a control plane at `url` says of itself; null when it does not answer. */
+  health(url: string): Promise<Health | null>;
+  /** What somebody at the terminal answers; null where there is none. */
+  ask(question: string): Promise<string | null>;
+}
+
+interface Health {
+  status: number;
+  version: string | null;
+}
+
+const RUN_MS = 120_000;
+const HEALTH_MS = 5_000;
+
+/** Without the operator's own variables: what is run is told by its words alone. */
+const plainEnvironment = ({ PATH, HOME }: EnvSource) => ({
+  PATH: PATH ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+  HOME: HOME ?? "/root",
+  LC_ALL: "C.UTF-8",
+});
+
+async function spawn(argv: string[], env: EnvSource) {
+  const child = Bun.spawn(argv, {
+    env: plainEnvironment(env),
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    timeout: RUN_MS,
+  });
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { code, said: `${out}\n${err}`.trim() };
+}
+
+async function health(url: string): Promise<Health | null> {
+  try {
+    const signal = AbortSignal.timeout(HEALTH_MS);
+    // This machine's own service, by an address that its certificate need not have.
+    const answer = await fetch(url, { signal, tls: { rejectUnauthorized: false } });
+    const body = (await answer.json()) as { version?: unknown };
+    return {
+      status: answer.status,
+      version: typeof body.version === "string" ? body.version : null,
+    };
+  } catch {
+    return null;
+  }
+}
+
+async function ask(question: string): Promise<string | null> {
+  if (!process.stdin.isTTY || !process.stdout.isTTY) return null;
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    return await terminal.question(question);
+  } finally {
+    terminal.close();
+  }
+}
+
+export const realSystem = (env: EnvSource): System => ({
+  ...{ health, ask },
+  executableOf: (pid) => readlink(`/proc/${pid}/exe`).catch(() => null),
+  is_root: process.getuid?.() === 0,
+  has_systemd: existsSync("/run/systemd/system"),
+  hasUser: async (name) => (await spawn(["id", "-u", name], env)).code === 0,
+  run: async (argv) => {
+    const { code, said } = await spawn(argv, env).catch((err: unknown) => {
+      throw new CommandRefused(
+        `cannot run ${argv[0]}: ${err instanceof Error ? err.message : err}`,
+      );
+    });
+    if (code !== 0) throw new CommandRefused(`${argv.join(" ")} failed (${code}): ${said}`);
+    return said;
+  },
+});

@@ -1,0 +1,46 @@
+import { SECRETS } from "../../variables/known.ts";
+import { fileVariable } from "../../variables/variable-sources.ts";
+import { CommandRefused } from "../refused.ts";
+import { readEnvText } from "./env-file.ts";
+import { readText } from "./files.ts";
+import { pathsOf } from "./plan.ts";
+import { type Target, unitName } from "./roles.ts";
+import type { System } from "./system.ts";
+
+const CREDENTIAL = /^\s*(?:Load|Set)Credential(?:Encrypted)?\s*=\s*(\w+)/gm;
+
+/**
+ * Where the service finds variables and a version does not look that knows only the environment: files of secrets, the
+ * service manager's credentials, a configuration file. In words, without values.
+ * @param unit_text the unit with its drop-ins, as `systemctl cat` prints it.
+ */
+export function beyondEnvironment(values: Record<string, string>, unit_text: string): string[] {
+  const files = ["SVC_CONFIG", ...SECRETS.map(fileVariable)].filter((name) => values[name]);
+  const credentials = [...unit_text.matchAll(CREDENTIAL)]
+    .map(([, name = ""]) => name)
+    // The environment counts before a credential.
+    .filter((name) => SECRETS.includes(name) && !values[name])
+    .map((name) => `${name} from a credential`);
+  return [...files, ...credentials];
+}
+
+/** A version without `config` would run without what it does not read: a hub without its token lets everybody in. */
+export async function refuseUnread(
+  system: System,
+  program: string,
+  version: string,
+  targets: readonly Target[],
+): Promise<void> {
+  const help = await system.run([program, "--help"]);
+  if (/^\s+config\s/m.test(help)) return;
+  for (const target of targets) {
+    const { env } = pathsOf(target, "/");
+    const unit_text = await system.run(["systemctl", "cat", unitName(target)]);
+    const unread = beyondEnvironment(readEnvText((await readText(env)) ?? ""), unit_text);
+    if (unread.length > 0)
+      throw new CommandRefused(
+        `version ${version} reads variables from ${env} alone, and ${unitName(target)} has ${unread.join(", ")}: ` +
+          `it would run without. Write the values into ${env} first, and take these out`,
+      );
+  }
+}

@@ -1,0 +1,62 @@
+import type { z } from "zod";
+import { HubEnv } from "#hub/platform/config.ts";
+import { hideCredentials, MASK } from "#shared/kit/hide-credentials.ts";
+import { WorkerEnv } from "#worker/program/config.ts";
+import type { Mode } from "../cli/flags.ts";
+
+/** Every variable of the program, from the schemas that read them. */
+
+/** What a schema says of its variable beside the description (`.meta()`). */
+interface VariableMeta {
+  /** `whole`: never shown. `in_url`: shown without its password. Both may come from a file. */
+  secret?: "whole" | "in_url";
+  /** A command line: a list is one argument each. */
+  argv?: boolean;
+  /** SIGHUP makes a new value count; without it a restart does. */
+  reload?: boolean;
+}
+
+export type VariableSchema = z.ZodType;
+
+/** Those that no schema has: the command line and the client commands read them by themselves. */
+const ELSEWHERE = ["SVC_MODE", "SVC_HUB", "SVC_CONFIG", "SVC_EXIT_ON_STDIN_CLOSE"];
+/** The keys of a bucket by the names that other tools know them under. */
+const ALIASES = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
+
+const SHAPES: Record<string, VariableSchema> = { ...HubEnv.shape, ...WorkerEnv.shape };
+
+const metaOf = (name: string): VariableMeta => (SHAPES[name]?.meta() as VariableMeta) ?? {};
+
+/** What a mode reads, by name. */
+export const shapeOf = (mode: Mode): Readonly<Record<string, VariableSchema>> =>
+  mode === "worker" ? WorkerEnv.shape : HubEnv.shape;
+
+/** Whether a new value counts while the program runs. */
+export const isReloadable = (mode: Mode, name: string): boolean =>
+  (shapeOf(mode)[name]?.meta() as VariableMeta | undefined)?.reload === true;
+
+/** `whole`: the value is never shown; `in_url`: it is a URL, shown without its password; null: it is no secret. */
+export const secrecyOf = (name: string): "whole" | "in_url" | null =>
+  ALIASES.includes(name) ? "whole" : (metaOf(name).secret ?? null);
+
+/** The value as it may be shown, without what is secret in it. */
+export function shownValue(name: string, value: string): string {
+  const secrecy = secrecyOf(name);
+  if (secrecy === "whole") return MASK;
+  // A proxy may be written without a scheme, and then only its @ tells that there is a password.
+  if (secrecy === "in_url" && !value.includes("://") && value.includes("@")) return MASK;
+  return hideCredentials(value);
+}
+
+export const KNOWN: ReadonlySet<string> = new Set([
+  ...Object.keys(SHAPES),
+  ...ELSEWHERE,
+  ...ALIASES,
+]);
+
+/** May come from a file that NAME_FILE names. */
+export const SECRETS: readonly string[] = [...KNOWN].filter((name) => secrecyOf(name) !== null);
+
+export const ARGV_NAMES: ReadonlySet<string> = new Set(
+  Object.keys(SHAPES).filter((name) => metaOf(name).argv === true),
+);

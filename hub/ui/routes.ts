@@ -1,0 +1,154 @@
+import { z } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import type { Changes } from "#hub/platform/changes.ts";
+import { access } from "#hub/platform/http/access.ts";
+import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
+import type { HttpEnv } from "#hub/platform/http/env.ts";
+import { newApp } from "#hub/platform/http/new-app.ts";
+import { notFound } from "#shared/protocol/errors.ts";
+import { newToken } from "#shared/protocol/ids.ts";
+import { appFiles } from "./app-files.ts";
+import type { AppInfo } from "./client/lib/app-info.ts";
+import { type LoginDeps, loginRoutes } from "./login.ts";
+import { contentPolicy, shellPage } from "./shell.ts";
+import { wantsPage } from "#hub/http/wants-page.ts";
+
+const index = createRoute({
+  method: "get",
+  path: "/",
+  access: "public",
+  tags: ["ui"],
+  summary: "The admin UI, or where to go from here",
+  description:
+    "The app (fleet spec §1); its pages lie below /ui/. With Accept: application/json a small index of the API.",
+  responses: {
+    200: {
+      description: "The app or the index",
+      content: {
+        "text/html": { schema: z.string() },
+        "application/json": {
+          schema: z
+            .object({
+              name: z.string(),
+              version: z.string(),
+              links: z.record(z.string(), z.string()),
+            })
+            .openapi("Index"),
+        },
+      },
+    },
+  },
+});
+
+/** Below the idle timeout of the server and of routers before it. */
+const PING_MS = 15_000;
+const FOR_EVER = "public, max-age=31536000, immutable";
+
+interface UiDeps extends LoginDeps {
+  version: string;
+  changes: Changes;
+}
+
+interface UiOptions {
+  /** Whether the server has the browser fleet beside the pipeline. */
+  fleet: boolean;
+  /** Ends the streams. */
+  stopping: AbortSignal;
+  /** Where the index leads to, beside the API's description. */
+  links: Record<string, string>;
+}
+
+const wantsJson = (c: Context): boolean =>
+  /\bapplication\/json\b/i.test(c.req.header("accept") ?? "") && !wantsPage(c);
+
+/** The admin UI (fleet spec §1). Its own files and its page need no token: it asks for one. */
+export function uiRoutes(deps: UiDeps, options: UiOptions) {
+  const { version, changes, config } = deps;
+  const info: AppInfo = { version, mode: config.mode, fleet: options.fleet };
+  const links = { docs: "/docs", guide: "/guide", openapi: "/openapi.json", ...options.links };
+  const app = newApp();
+  const shell = async (c: Context<HttpEnv>) => {
+    const nonce = newToken();
+    return c.html(shellPage(await appFiles(), info, nonce, c.req.path), 200, {
+      "Content-Security-Policy": contentPolicy(nonce),
+      "Referrer-Policy": "no-referrer",
+      "Cache-Control": "no-store",
+    });
+  };
+
+  describeRoute(app, index);
+  app.get("/", access(index.rules), async (c) =>
+    wantsJson(c) ? c.json({ name: "flotilla", version, links }) : shell(c),
+  );
+
+  app.get("/ui/assets/:name", access({ access: "public" }), async (c) => {
+    const name = c.req.param("name");
+    const file = (await appFiles()).files.find((one) => one.name === name);
+    if (file === undefined) throw notFound("file");
+    const headers = {
+      "Content-Type": file.mime,
+      "Cache-Control": FOR_EVER,
+      Vary: "Accept-Encoding",
+    };
+    if (/\bgzip\b/i.test(c.req.header("accept-encoding") ?? ""))
+      return c.body(file.gzip, 200, { ...headers, "Content-Encoding": "gzip" });
+    return c.body(Bun.gunzipSync(file.gzip), 200, headers);
+  });
+
+  /**
+   * Server-sent events `changed` with {topics}, at most one a second: of this server alone, so pages ask by themselves now
+   * and then. It is the app's own and no part of the API.
+   */
+  app.get("/ui/changes", access({ access: "view" }), (c) => {
+    const encoder = new TextEncoder();
+    const { still } = c.var;
+    let end = () => {};
+    const body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          const send = (text: string) => {
+            // One that reads nothing is told nothing: what changed is in the next message, or it asks by itself.
+            if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(text));
+          };
+          const ping = setTimeout(function again() {
+            send(": still here\n\n");
+            ping.refresh();
+            // As of sockets: who is let in no more is told nothing more.
+            void still?.().then(
+              (holds) => holds || stop(),
+              () => {},
+            );
+          }, PING_MS);
+          const unlisten = changes.listen((topics) =>
+            send(`event: changed\ndata: ${JSON.stringify({ topics })}\n\n`),
+          );
+          end = () => {
+            end = () => {};
+            clearTimeout(ping);
+            unlisten();
+            options.stopping.removeEventListener("abort", stop);
+          };
+          const stop = () => {
+            end();
+            controller.close();
+          };
+          options.stopping.addEventListener("abort", stop);
+          send("retry: 2000\n\n");
+        },
+        cancel: () => end(),
+      },
+      { highWaterMark: 16 },
+    );
+    return c.body(body, 200, {
+      "Content-Type": "text/event-stream",
+      "Cache-Control": "no-store",
+      "X-Accel-Buffering": "no",
+    });
+  });
+
+  loginRoutes(app, deps);
+
+  app.get("/ui", access({ access: "public" }), (c) => c.redirect("/", 308));
+  app.get("/ui/*", access({ access: "public" }), shell);
+  return app;
+}

@@ -1,0 +1,160 @@
+import { errorMessage } from "#shared/protocol/errors.ts";
+import { type Clock, withDeadline } from "./clock.ts";
+import type { Log } from "./log.ts";
+import { signalGroup } from "./signal-group.ts";
+
+const FIRST_BACKOFF_MS = 500;
+const MAX_BACKOFF_MS = 30_000;
+/** A child that lived so long starts again without a wait. */
+const HEALTHY_MS = 60_000;
+/** A drain of the child may take this long before it is killed; below the parent's own stop deadline. */
+const TERM_DEADLINE_MS = 45_000;
+/** Fleet spec §3.5: the child updated its sources and asks to be started again. */
+const RESTART_ME = 42;
+/** Exit codes of this program that no restart mends: a wrong command line, a program that is not installed. */
+const HOPELESS = [2, 3];
+/** As a shell tells it: the program could not be started. */
+const NOT_STARTED = 127;
+
+export interface ChildOptions {
+  name: string;
+  argv: string[];
+  env: Record<string, string | undefined>;
+  log: Log;
+  clock: Clock;
+  /** Exit codes that a restart would not mend: the child's own message was printed, it stays down. */
+  giveUpOn?: readonly number[];
+  /** What a drain may take before the whole group is killed. */
+  termDeadlineMs?: number;
+  /** Told of every change of `view`. */
+  onChange?: () => void;
+}
+
+/** A child as its parent sees it. Times epoch ms. */
+export interface ChildView {
+  state: "starting" | "running" | "backoff" | "stopping" | "exited";
+  pid: number | null;
+  /** Start of the process that runs, or of the last one. */
+  started_at: number | null;
+  /** Of the last process that ended; 128 and the number of the signal that killed it. */
+  exit_code: number | null;
+  /** Starts after the first. */
+  restarts: number;
+}
+
+export interface SupervisedChild {
+  /** Of the running child, null between two. */
+  readonly pid: number | null;
+  readonly view: ChildView;
+  /** The exit code it was given up with; pending while it is kept alive. */
+  readonly gaveUp: Promise<number>;
+  /** To the child that runs, if one does. */
+  signal(name: NodeJS.Signals): void;
+  /** SIGTERM, then SIGKILL to its group; waits for the end. Idempotent. */
+  stop(): Promise<void>;
+}
+
+/** The wait before the next start, doubling while the child keeps dying young. */
+export const nextBackoff = (previous_ms: number, lived_ms: number): number =>
+  lived_ms >= HEALTHY_MS || previous_ms === 0
+    ? FIRST_BACKOFF_MS
+    : Math.min(previous_ms * 2, MAX_BACKOFF_MS);
+
+/**
+ * Keeps a child process running. The child leads a group of its own, so that Ctrl-C in a terminal reaches only the
+ * parent and what it leaves behind can be ended, and its standard input is a pipe nobody writes to: when the parent dies
+ * in whatever way, the kernel closes it and the child, started with --exit-on-stdin-close, drains.
+ */
+export function superviseChild(options: ChildOptions): SupervisedChild {
+  const { name, log, clock } = options;
+  const stopping = new AbortController();
+  const gaveUp = Promise.withResolvers<number>();
+  let child: ReturnType<typeof start> | null = null;
+  let view: ChildView = {
+    ...{ state: "starting", pid: null, started_at: null },
+    ...{ exit_code: null, restarts: 0 },
+  };
+  const show = (change: Partial<ChildView>) => {
+    view = { ...view, ...change };
+    options.onChange?.();
+  };
+
+  function start() {
+    return Bun.spawn(options.argv, {
+      env: options.env,
+      stdin: "pipe",
+      stdout: "inherit",
+      stderr: "inherit",
+      detached: true,
+    });
+  }
+
+  /** Runs it once; its exit code. */
+  const runOnce = async (): Promise<number> => {
+    try {
+      child = start();
+    } catch (err) {
+      log.error({ child: name, err: errorMessage(err) }, "child could not be started");
+      return NOT_STARTED;
+    }
+    const { pid } = child;
+    log.info({ child: name, pid }, "child started");
+    show({ state: "running", pid, started_at: clock.now() });
+    const code = await child.exited;
+    child = null;
+    // What it left behind in its group; while any of it lives, no other process can get the number.
+    signalGroup(pid, "SIGKILL");
+    return code;
+  };
+
+  const loop = (async () => {
+    let backoff = 0;
+    while (!stopping.signal.aborted) {
+      const started = clock.monotonic();
+      const code = await runOnce();
+      const gone = { pid: null, exit_code: code };
+      if (stopping.signal.aborted) return show(gone);
+      if ((options.giveUpOn ?? HOPELESS).includes(code)) {
+        log.error({ child: name, code }, "child cannot run, not started again");
+        show({ ...gone, state: "exited" });
+        return gaveUp.resolve(code);
+      }
+      backoff = code === RESTART_ME ? 0 : nextBackoff(backoff, clock.monotonic() - started);
+      log.warn({ child: name, code, retry_ms: backoff }, "child ended");
+      show({ ...gone, state: "backoff" });
+      await clock.sleep(backoff, stopping.signal);
+      if (!stopping.signal.aborted) show({ restarts: view.restarts + 1 });
+    }
+  })();
+
+  let stopped: Promise<void> | undefined;
+  const stop = async () => {
+    stopping.abort();
+    const running = child;
+    if (running) {
+      show({ state: "stopping" });
+      running.kill("SIGTERM");
+      const limit = options.termDeadlineMs ?? TERM_DEADLINE_MS;
+      await withDeadline(name, limit, running.exited).catch(() => {
+        log.warn({ child: name, limit_ms: limit }, "child did not end, killed");
+        signalGroup(running.pid, "SIGKILL");
+      });
+    }
+    await loop;
+    show({ state: "exited" });
+  };
+  return {
+    get pid() {
+      return child?.pid ?? null;
+    },
+    get view() {
+      return view;
+    },
+    gaveUp: gaveUp.promise,
+    signal: (name) => void child?.kill(name),
+    stop: () => {
+      stopped ??= stop();
+      return stopped;
+    },
+  };
+}

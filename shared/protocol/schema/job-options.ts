@@ -1,0 +1,226 @@
+import { z } from "@hono/zod-openapi";
+import { MASK } from "#shared/kit/hide-credentials.ts";
+import { EgressOption } from "../egress.ts";
+import {
+  ATTEMPT_TIMEOUT_S,
+  CODEGEN_ATTEMPTS,
+  DIALOG_WAIT_S,
+  MAX_CODE_BYTES,
+  MAX_URL_LENGTH,
+  MAX_WAIT_S,
+} from "../limits.ts";
+import { isMasked, ProxyOption } from "../proxy.ts";
+import { DialogPolicy } from "./dialog.ts";
+import { Recipe } from "./recipe.ts";
+
+export const JOB_MODES = ["fetch", "codegen-loop", "rerun"] as const;
+export const JobMode = z.enum(JOB_MODES);
+export type JobMode = z.infer<typeof JobMode>;
+
+/** Forms and the API's documents show the description and the unit beside the bounds. */
+const seconds = (description: string) => ({ description, "x-unit": "s" });
+const pixels = (description: string) => ({ description, "x-unit": "px" });
+const bytes = (description: string) => ({ description, "x-unit": "bytes" });
+
+const nullableText = (max: number) => z.string().max(max).nullable().default(null);
+const waitSeconds = (fallback: number) => z.number().min(0).max(MAX_WAIT_S).default(fallback);
+
+/** Whether something can listen there: `[HOST:]PORT` of an address or a name. */
+function namesPlace(raw: string): boolean {
+  const cut = raw.lastIndexOf(":");
+  const port = Number(raw.slice(cut + 1));
+  return port >= 1 && port <= 65_535 && (cut < 0 || URL.canParse(`http://${raw}`));
+}
+
+/** §2.2 rule 1: at most one of these may be set. */
+const BROWSER_SOURCES = ["use_profile", "attach", "clone_chrome_profile", "attach_to_job"] as const;
+
+/** Options of a job (fleet spec §2.2), every default filled in after parsing. Durations in seconds, sizes in bytes. */
+export const JobOptions = z
+  .strictObject({
+    mode: JobMode.default("fetch").meta({
+      description:
+        "fetch opens the page and keeps what it loads. codegen-loop has an engine write and mend a script until the goal is reached. rerun runs a script that is there already.",
+    }),
+    goal: nullableText(20_000).meta({
+      description: "What is to be reached, in plain words. Needed when mode is codegen-loop.",
+    }),
+    max_codegen_attempts: z
+      .int()
+      .min(CODEGEN_ATTEMPTS.min)
+      .max(CODEGEN_ATTEMPTS.max)
+      .default(CODEGEN_ATTEMPTS.default)
+      .meta({
+        description:
+          "How many scripts an engine may write, each after a look at what went wrong with the one before.",
+      }),
+    attempt_timeout_s: z
+      .int()
+      .min(ATTEMPT_TIMEOUT_S.min)
+      .max(ATTEMPT_TIMEOUT_S.max)
+      .default(ATTEMPT_TIMEOUT_S.default)
+      .meta(seconds("What one run of a script may take.")),
+    rerun_from: z
+      .string()
+      .max(200)
+      .regex(
+        /^[A-Za-z0-9_-]+(\/attempts\/[1-9][0-9]*)?$/,
+        "must be <job_id> or <job_id>/attempts/<N>",
+      )
+      .nullable()
+      .default(null)
+      .meta({
+        description:
+          "The script of an earlier job: its job_id, or job_id/attempts/N for one of several. Wins over code.",
+      }),
+    code: z
+      .string()
+      .refine((s) => new TextEncoder().encode(s).length <= MAX_CODE_BYTES, {
+        error: `must be at most ${MAX_CODE_BYTES} bytes`,
+      })
+      .nullable()
+      .default(null)
+      .meta({
+        description: `A script to run, TypeScript or JavaScript, at most ${MAX_CODE_BYTES / 1024} KiB.`,
+      }),
+    wait_seconds: z
+      .int()
+      .min(0)
+      .max(MAX_WAIT_S)
+      .default(20)
+      .meta(seconds("How long the server may take to answer, and then the page to load.")),
+    settle_seconds: waitSeconds(0).meta(
+      seconds("A pause after the page has loaded, before anything else."),
+    ),
+    idle_seconds: waitSeconds(3).meta(
+      seconds("The page counts as done when its network was silent for so long."),
+    ),
+    max_wait_seconds: waitSeconds(60).meta(seconds("The longest wait for that silence.")),
+    post_click_seconds: waitSeconds(5).meta(seconds("A pause after each click of a recipe.")),
+    scroll: z.boolean().default(false).meta({
+      description: "Scroll down to the end, so that the page loads what it shows only there.",
+    }),
+    scroll_step: z.int().min(1).max(100_000).default(50).meta(pixels("How far one step scrolls.")),
+    scroll_max: z
+      .int()
+      .min(0)
+      .max(10_000_000)
+      .default(3000)
+      .meta(pixels("How far to scroll in all.")),
+    scroll_early_after: waitSeconds(5).meta(
+      seconds("Stop scrolling when nothing new was loaded for so long."),
+    ),
+    download_video: z.boolean().default(false).meta({
+      description:
+        "Follow the network of frames too, and download the videos found there. Keeps assets in any case.",
+    }),
+    capture_assets: z.boolean().default(true).meta({
+      description: "Keep what the page loads: pictures, video, audio, documents, scripts.",
+    }),
+    min_asset_size_bytes: z
+      .int()
+      .min(0)
+      .default(0)
+      .meta(bytes("Leave out what is smaller. 0 takes the fleet's own limit.")),
+    headless: z.boolean().default(false).meta({ description: "Run the browser without a screen." }),
+    dialog_policy: DialogPolicy.default("dismiss").meta({
+      description: `What becomes of a dialog that the page opens (alert, confirm, prompt). wait leaves it to the viewer, a script or a CDP client for ${DIALOG_WAIT_S} s. dismiss and accept answer at once.`,
+    }),
+    referer: z
+      .string()
+      .max(MAX_URL_LENGTH)
+      .regex(/^\P{Cc}*$/u, "must not contain control characters")
+      .nullable()
+      .default(null)
+      .meta({ description: "Where the browser says that it comes from." }),
+    cookies_from: nullableText(253).meta({
+      description: "Put in the cookies that are stored for this host.",
+    }),
+    use_profile: z
+      .string()
+      .regex(/^[a-z0-9_-]{1,64}$/, "must be made of a-z, 0-9, hyphen and underscore")
+      .nullable()
+      .default(null)
+      .meta({
+        description:
+          "An uploaded browser profile. Left out, the default profile is used where there is one.",
+      }),
+    attach: z
+      .string()
+      .max(300)
+      .regex(/^([^\s:/@]+:|\[[0-9a-fA-F:]+\]:)?[0-9]{1,5}$/, "must be [HOST:]PORT")
+      .refine(namesPlace, "must be [HOST:]PORT with a PORT from 1 to 65535")
+      .nullable()
+      .default(null)
+      .meta({
+        description:
+          "A browser that runs already, by the port of its debugging door: PORT or HOST:PORT. Only for mode fetch.",
+      }),
+    clone_chrome_profile: nullableText(200).meta({
+      description:
+        "Copy this profile of the browser on the hub's own machine, such as Default. Needs a worker there.",
+    }),
+    attach_to_job: nullableText(64).meta({
+      description:
+        "Go on in the browser of an earlier job, by its job_id: its cookies and logins are there.",
+    }),
+    codegen_engine: nullableText(64).meta({
+      description: "The engine that writes the script. Left out, the default engine does.",
+    }),
+    fetch_strategy: z.enum(["recipe", "normal"]).default("recipe").meta({
+      description:
+        "recipe applies the host's recipe that fits the address. normal leaves recipes out.",
+    }),
+    /** Set by the hub from the matching host recipe; `SubmitJob` refuses it. */
+    fetch_recipe: Recipe.nullable()
+      .default(null)
+      .meta({ description: "Set by the hub from the matching host recipe; clients leave it out." }),
+    egress: EgressOption.nullable().default(null).meta({
+      description:
+        "Where the browser may connect to while the job runs, on top of what its worker allows: it can be narrowed, never widened.",
+    }),
+    proxy: ProxyOption.nullable().default(null).meta({
+      description:
+        "The proxy that the browser and the download of videos go out through, in the place of the host's and the worker's: its URL, or server, username, password and bypass. Records show its login as ***.",
+    }),
+    keep_session: z.boolean().default(false).meta({
+      description:
+        "Leave browser and session open after the job, for a person to go on in the viewer. Only for mode fetch.",
+    }),
+  })
+  .superRefine((o, ctx) => {
+    const fail = (field: string, message: string) =>
+      ctx.addIssue({ code: "custom", path: [field], message });
+    const sources = BROWSER_SOURCES.filter((name) => o[name] !== null);
+    for (const name of sources.slice(1))
+      fail(
+        name,
+        `cannot be combined with ${sources[0]}: at most one of ${BROWSER_SOURCES.join(", ")}`,
+      );
+    if (o.mode === "codegen-loop" && !o.goal?.trim())
+      fail("goal", "is required when mode is codegen-loop");
+    if (o.mode === "rerun" && o.rerun_from === null && !o.code?.trim())
+      fail("rerun_from", "or code is required when mode is rerun");
+    if (o.keep_session && o.mode !== "fetch") fail("keep_session", "is only for mode fetch");
+    if (o.attach !== null && o.proxy !== null)
+      fail("proxy", "is not for attach: that browser goes out as its owner started it");
+    // Nobody but its owner acts in a browser that is not the fleet's.
+    if (o.attach !== null && o.mode !== "fetch") fail("attach", "is only for mode fetch");
+  })
+  .transform((o) => ({
+    ...o,
+    // §2.2: video needs the captured assets; api.md: rerun_from wins over code.
+    capture_assets: o.capture_assets || o.download_video,
+    code: o.rerun_from === null ? o.code : null,
+  }))
+  .openapi("JobOptions");
+export type JobOptions = z.infer<typeof JobOptions>;
+
+/** JobOptions as clients give them. */
+export const SubmitOptions = JobOptions.refine((o) => o.fetch_recipe === null, {
+  path: ["fetch_recipe"],
+  error: "is set by the hub, not by clients",
+}).refine((o) => o.proxy === null || !isMasked(o.proxy), {
+  path: ["proxy"],
+  error: `has ${MASK} for its login: records do not show it, so it has to be given again`,
+});

@@ -1,0 +1,68 @@
+import { readFileSync } from "node:fs";
+import { ConfigError } from "#shared/kit/env.ts";
+import { errorMessage } from "./errors.ts";
+
+/**
+ * Whom this process believes to be a hub. Every connection to a hub or a control plane is made here, so that one variable
+ * says it for all of them; what a connection has no options for follows the runtime (NODE_EXTRA_CA_CERTS).
+ */
+
+const CERTIFICATE = /-----BEGIN (TRUSTED )?CERTIFICATE-----/;
+
+/** PEM; null: the authorities the runtime trusts. */
+let authority: string | null = null;
+
+/**
+ * From now on hubs are those whose certificate the authority in `path` (PEM) has signed, and no others; null: as the runtime
+ * decides. A connection that is open already stays. @throws ConfigError naming SVC_TLS_CA.
+ */
+export function trustAuthority(path: string | null): void {
+  authority = path === null ? null : readAuthority(path);
+}
+
+function readAuthority(path: string): string {
+  let pem: string;
+  try {
+    pem = readFileSync(path, "utf8");
+  } catch (err) {
+    throw new ConfigError(`SVC_TLS_CA: cannot read ${path}: ${errorMessage(err)}`);
+  }
+  if (!CERTIFICATE.test(pem))
+    throw new ConfigError(`SVC_TLS_CA: ${path} holds no certificate (PEM)`);
+  return pem;
+}
+
+/** The same for the client library, which is given it as an option. */
+export const authorityOption = (): { tls_ca?: string } =>
+  authority === null ? {} : { tls_ca: authority };
+
+/** Options of a connection to a hub, whatever makes it. */
+export const hubTls = (): { tls?: { ca: string } } =>
+  authority === null ? {} : { tls: { ca: authority } };
+
+/** `fetch` of something that a hub or a control plane serves. */
+export const fetchHub = (url: string, init: BunFetchRequestInit = {}): Promise<Response> =>
+  fetch(url, { ...init, ...hubTls() });
+
+/** A WebSocket of a hub. */
+export const openHubSocket = (url: string, headers: Record<string, string> = {}): WebSocket =>
+  new WebSocket(url, { headers, ...hubTls() } as Bun.WebSocketOptions);
+
+const TROUBLES: readonly (readonly [RegExp, string])[] = [
+  [
+    /ALTNAME_INVALID|does not match certificate/i,
+    "its certificate is for other names than this address",
+  ],
+  [/CERT_HAS_EXPIRED|certificate has expired/i, "its certificate has expired"],
+  [
+    /UNABLE_TO_(VERIFY|GET_ISSUER)|SELF_SIGNED|unable to (verify|get)|self[- ]signed/i,
+    "no authority that is trusted here has signed its certificate: SVC_TLS_CA (--tls-ca) names the file of one",
+  ],
+];
+
+/** What is wrong with the other side's certificate, from the words of a connection that failed; null when nothing is. */
+export function tlsTrouble(err: unknown): string | null {
+  const code = err instanceof Error && "code" in err ? String(err.code) : "";
+  const words = `${code} ${errorMessage(err)}`;
+  return TROUBLES.find(([sign]) => sign.test(words))?.[1] ?? null;
+}

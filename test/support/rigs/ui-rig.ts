@@ -1,0 +1,332 @@
+import { expect } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { AxeBuilder } from "@axe-core/playwright";
+import {
+  type Browser,
+  type BrowserContext,
+  type ConsoleMessage,
+  chromium,
+  type Page,
+  type Request,
+} from "playwright-core";
+import { OTHER_MACHINE_FLAG } from "../servers/plain-proxy.ts";
+import { lanePorts } from "../servers/ports.ts";
+import { CHROMIUM_FLAGS, chromiumPath } from "./chromium.ts";
+import { processesOf, until } from "./fleet-process.ts";
+import { startProgram } from "./program.ts";
+
+/**
+ * The admin UI in a real Chromium, against dev mode with its workers: one of each for the whole process. Tests share the
+ * data, so that names are their own.
+ */
+export interface UiRig {
+  /** Of the server, without a slash at its end. */
+  readonly url: string;
+  readonly admin_password: string;
+  /** Of the server; its plugins lie below it. */
+  readonly data_dir: string;
+  /** A site on loopback: `/`, `/page` with pictures, `/slow` that waits for `release`, `/form`. */
+  readonly site: string;
+  release(): void;
+  /** Calls the API. @throws when the answer is no success. */
+  api<T = unknown>(method: string, path: string, json?: unknown): Promise<T>;
+  /** Opens a page of the UI in a context of its own; `judge` it before the test ends. */
+  open(path: string, options?: OpenOptions): Promise<UiPage>;
+}
+
+export interface OpenOptions {
+  width?: number;
+  height?: number;
+  colors?: "light" | "dark";
+  /** Another server than dev mode. */
+  url?: string;
+  /** IANA name of the time zone that the browser is in. */
+  zone?: string;
+}
+
+export interface UiPage extends AsyncDisposable {
+  readonly page: Page;
+  /**
+   * No console error, no broken script, no request to another origin so far, and axe finds nothing serious in what is
+   * shown. Console errors that match `allowed` are the test's own doing.
+   */
+  judge(allowed?: RegExp): Promise<void>;
+  /** Console errors, broken scripts and requests to other origins so far. */
+  complaints(allowed?: RegExp): string[];
+}
+
+const ROOT = join(import.meta.dir, "../../..");
+const FLAGS = [
+  ...CHROMIUM_FLAGS,
+  // No page comes back from memory, and none needs more than software to be drawn.
+  ...["--disable-features=BackForwardCache", "--disable-gpu"],
+  OTHER_MACHINE_FLAG,
+];
+/** A deploy says what it was told; of the target `waits` it ends when there is a file `deploy-ends` in the data directory, of `fails` with 3. */
+const DEPLOY = JSON.stringify([
+  ...["sh", "-c"],
+  'echo "deploys $*"; case "$1" in waits) until [ -e deploy-ends ]; do sleep 0.1; done; echo ended;; fails) exit 3;; esac',
+  "sh",
+]);
+/** The wall may ask for the picture of a session that ends at that moment; no page can keep that from the console. */
+const LATE_PICTURE = /status of 404 .*\/preview\.jpg$/;
+/** Anything of a page that takes longer is late. */
+const PAGE_MS = 15_000;
+
+const kept = globalThis as {
+  flotillaUi?: Promise<UiRig>;
+  flotillaUiContexts?: Map<string, Promise<BrowserContext>>;
+  flotillaUiJudged?: Set<string>;
+  flotillaUiIdle?: Map<BrowserContext, Page[]>;
+  flotillaKept?: (command: string) => boolean;
+  flotillaAtEnd?: () => unknown;
+};
+
+kept.flotillaUiContexts ??= new Map();
+kept.flotillaUiJudged ??= new Set();
+kept.flotillaUiIdle ??= new Map();
+const contexts = kept.flotillaUiContexts;
+const judged = kept.flotillaUiJudged;
+/** Pages that nobody uses: a new one costs a process and reads every script anew. */
+const idle = kept.flotillaUiIdle;
+
+export const uiRig = (): Promise<UiRig> => {
+  kept.flotillaUi ??= start();
+  return kept.flotillaUi;
+};
+
+const PIXEL = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAYAAACNMs+9AAAAFUlEQVR42mNk+M9Qz0AEYBxVSF+FABJADveWkH6oAAAAAElFTkSuQmCC",
+  "base64",
+);
+
+const html = (body: string) =>
+  new Response(`<!doctype html><html lang="en"><title>Test site</title><body>${body}`, {
+    headers: { "content-type": "text/html; charset=utf-8" },
+  });
+
+function startSite() {
+  let gate = Promise.withResolvers<void>();
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    idleTimeout: 0,
+    fetch: async (request) => {
+      const { pathname } = new URL(request.url);
+      if (pathname === "/slow") await gate.promise;
+      if (pathname.endsWith(".png"))
+        return new Response(PIXEL, { headers: { "content-type": "image/png" } });
+      if (pathname === "/data.json") return Response.json({ hello: "world" });
+      if (pathname === "/form")
+        return html(
+          '<form><label>Name <input id="name"></label><button id="go" type="button">Go</button></form>',
+        );
+      if (pathname === "/missing") return new Response("no", { status: 404 });
+      return html(
+        '<h1>Hello</h1><img src="/a.png" alt=""><img src="/b.png" alt=""><script>fetch("/data.json")</script>',
+      );
+    },
+  });
+  return {
+    url: server.url.origin,
+    release: () => {
+      gate.resolve();
+      gate = Promise.withResolvers();
+    },
+    stop: () => {
+      gate.resolve();
+      return server.stop(true);
+    },
+  };
+}
+
+async function start(): Promise<UiRig> {
+  const dir = mkdtempSync(join(tmpdir(), "flotilla-ui-"));
+  const site = startSite();
+  const dev = startProgram(
+    [
+      process.execPath,
+      join(ROOT, "hub/main.ts"),
+      "dev",
+      "--port=0",
+      "--lanes=3",
+      "--headless-lanes=1",
+      `--data-dir=${join(dir, "data")}`,
+    ],
+    {
+      cwd: dir,
+      env: {
+        FLOTILLA_TEST: dir,
+        SVC_DEPLOY_ARGV: DEPLOY,
+        SVC_ALLOWED_HOSTS: "hub.test",
+        ...lanePorts(),
+      },
+    },
+  );
+  const others = kept.flotillaKept;
+  kept.flotillaKept = (command) =>
+    command.includes(dir) ||
+    command.includes("chromium") ||
+    command.includes("playwright") ||
+    others?.(command) === true;
+  const url = await until(
+    "the banner",
+    20_000,
+    () => /http:\/\/127\.0\.0\.1:\d+/.exec(dev.stdout)?.[0],
+  );
+  const browser = await chromium.launch({ executablePath: chromiumPath(), args: FLAGS });
+  const before = kept.flotillaAtEnd;
+  kept.flotillaAtEnd = async () => {
+    await browser.close();
+    dev.kill("SIGTERM");
+    await dev.exited;
+    await until("the end of every process", 20_000, () =>
+      processesOf(dir).every((p) => p.state === "Z"),
+    );
+    await site.stop();
+    rmSync(dir, { recursive: true, force: true });
+    await before?.();
+  };
+  const api = async <T>(method: string, path: string, json?: unknown): Promise<T> => {
+    const response = await fetch(url + path, {
+      method,
+      headers: json === undefined ? {} : { "content-type": "application/json" },
+      body: json === undefined ? null : JSON.stringify(json),
+      signal: AbortSignal.timeout(20_000),
+    });
+    const text = await response.text();
+    if (!response.ok)
+      throw new Error(`${method} ${path}: ${response.status} ${text.slice(0, 500)}`);
+    return (text === "" ? null : JSON.parse(text)) as T;
+  };
+  await until("warm lanes", 30_000, async () => {
+    const { workers } = await api<{ workers: { lanes: { state: string }[] }[] }>("GET", "/workers");
+    return workers.some(({ lanes }) => lanes.filter(({ state }) => state === "warm").length === 3);
+  });
+  const admin_password = /password (\S+)/.exec(dev.stdout)?.[1] ?? "";
+  return {
+    ...{
+      url,
+      admin_password,
+      data_dir: join(dir, "data"),
+      site: site.url,
+      release: site.release,
+      api,
+    },
+    open: (path, options) => openPage(browser, options?.url ?? url, path, options),
+  };
+}
+
+/**
+ * Pages of one size and colour share a context, whose cache has the app's files; what the app keeps in the browser is
+ * forgotten between them.
+ */
+function contextFor(
+  browser: Browser,
+  options: Required<Omit<OpenOptions, "url">>,
+): Promise<BrowserContext> {
+  const { width, height, colors, zone } = options;
+  const key = JSON.stringify(options);
+  const there = contexts.get(key);
+  if (there !== undefined) return there;
+  const made = browser.newContext({
+    viewport: { width, height },
+    colorScheme: colors,
+    timezoneId: zone,
+    reducedMotion: "reduce",
+  });
+  contexts.set(key, made);
+  return made;
+}
+
+async function openPage(
+  browser: Browser,
+  url: string,
+  path: string,
+  { width = 1440, height = 900, colors = "light", zone = "UTC" }: OpenOptions = {},
+): Promise<UiPage> {
+  const context = await contextFor(browser, { width, height, colors, zone });
+  const page = idle.get(context)?.pop() ?? (await context.newPage());
+  page.setDefaultTimeout(PAGE_MS);
+  const errors: string[] = [];
+  const foreign: string[] = [];
+  const look = (at: string) => {
+    if (/^(https?|wss?):/.test(at) && new URL(at).host !== new URL(url).host) foreign.push(at);
+  };
+  const onConsole = (message: ConsoleMessage) => {
+    if (message.type() === "error") errors.push(`${message.text()} ${message.location().url}`);
+  };
+  const onError = (err: Error) => void errors.push(err.stack ?? err.message);
+  const onRequest = (request: Request) => look(request.url());
+  const onSocket = (socket: { url(): string }) => look(socket.url());
+  page.on("console", onConsole);
+  page.on("pageerror", onError);
+  page.on("request", onRequest);
+  page.on("websocket", onSocket);
+  await page.goto(url + path);
+  // Keys pressed before the app has begun are nobody's.
+  await page.locator("main :is(h1, h2, [role=alert])").first().waitFor();
+  const complaints = (allowed?: RegExp) => [
+    ...errors.filter((text) => !LATE_PICTURE.test(text) && !allowed?.test(text)),
+    ...foreign.map((at) => `asked of another origin: ${at}`),
+  ];
+  return {
+    page,
+    complaints,
+    judge: async (allowed) => {
+      await judgeAccess(page, `${width} ${colors}`);
+      expect(complaints(allowed)).toEqual([]);
+    },
+    [Symbol.asyncDispose]: async () => {
+      page.off("console", onConsole);
+      page.off("pageerror", onError);
+      page.off("request", onRequest);
+      page.off("websocket", onSocket);
+      await page.unrouteAll();
+      await page.evaluate("localStorage.clear()").catch(() => {});
+      await context.clearCookies();
+      // Nothing of it goes on: a page that asks the server before it is left would be asked for.
+      const left = await page.goto("about:blank").catch(() => null);
+      if (left === null && page.url() !== "about:blank") await page.close();
+      else idle.set(context, [...(idle.get(context) ?? []), page]);
+    },
+  };
+}
+
+/** What is shown, whichever record it is of: the page, its tab and the dialogs that are open. */
+async function viewOf(page: Page): Promise<string> {
+  const { pathname, searchParams } = new URL(page.url());
+  const [, ui, name, id] = pathname.split("/");
+  const names = [...searchParams.keys()].filter((key) => key !== "tab").sort();
+  const dialogs = await page.getByRole("dialog").getByRole("heading").allTextContents();
+  const title = await page.getByRole("heading", { level: 2 }).allTextContents();
+  return JSON.stringify([
+    ui,
+    name,
+    id !== undefined,
+    searchParams.get("tab"),
+    names,
+    dialogs,
+    title,
+  ]);
+}
+
+/** axe takes about a second on two cores: each view is judged once in a process. */
+async function judgeAccess(page: Page, kind: string): Promise<void> {
+  const view = `${kind} ${await viewOf(page)}`;
+  if (judged.has(view)) return;
+  // Without legacy mode it opens a page of its own each time, for frames of other origins, which there are none of.
+  const axe = new AxeBuilder({ page }).setLegacyMode(true).exclude("iframe");
+  const { violations } = await axe.analyze();
+  const serious = violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, help, nodes }) => ({
+      id,
+      help,
+      nodes: nodes.map((node) => node.html).slice(0, 5),
+    }));
+  expect({ at: page.url(), serious }).toEqual({ at: page.url(), serious: [] });
+  judged.add(view);
+}

@@ -1,0 +1,27 @@
+import type { ChatError, ChatReply, ChatRequest } from "#shared/llm/types.ts";
+import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
+import { ActionFailure } from "./failure.ts";
+
+/** An action's way to an engine, within the action's own time. */
+export interface EngineCalls {
+  /** @throws ActionFailure */
+  resolve(slug: string, signal: AbortSignal): Promise<ResolvedEngine>;
+  /** @throws ChatError */
+  chat(engine: ResolvedEngine, request: ChatRequest, signal: AbortSignal): Promise<ChatReply>;
+}
+
+/** An engine's failure as an action's (design/api.md): 504 late, 502 gone, 422 whatever it refused. */
+export function engineFailure(err: ChatError): ActionFailure {
+  const { kind, message, status } = err;
+  const error = { name: "EngineError", message };
+  // Cancelled for the action's own time: a session that has ended is told before.
+  if (kind === "cancelled")
+    return new ActionFailure("timeout", {
+      name: "TimeoutError",
+      message: "the engine did not answer within the action's time",
+    });
+  if (kind === "timeout") return new ActionFailure("timeout", error);
+  const gone =
+    kind === "network" || kind === "cut_off" || (kind === "http_status" && (status ?? 0) >= 500);
+  return new ActionFailure(gone ? "broken" : "page", error);
+}

@@ -1,0 +1,84 @@
+import type { SessionActionArgs } from "#shared/protocol/schema/session.ts";
+import type { ActionContext } from "./context.ts";
+import { frameOf, target } from "./frames.ts";
+import { inPage } from "./in-page.ts";
+
+/** Actions that do what a person does; each waits for its element as Playwright does. */
+
+export async function fill(ctx: ActionContext, a: SessionActionArgs<"fill">): Promise<null> {
+  await target(ctx, a).fill(a.text, { timeout: ctx.timeout_ms });
+  return null;
+}
+
+export async function type(ctx: ActionContext, a: SessionActionArgs<"type">): Promise<null> {
+  const { timeout_ms: timeout, pages } = ctx;
+  const { text, delay_ms: delay, selector } = a;
+  if (selector !== undefined) {
+    await target(ctx, { ...a, selector }).pressSequentially(text, { delay, timeout });
+    return null;
+  }
+  // Key by key, so that nothing is typed any more once nobody waits.
+  const { keyboard } = pages.active();
+  if (delay === 0) await keyboard.type(text);
+  else
+    for (const char of text) {
+      if (ctx.signal.aborted) break;
+      await keyboard.type(char);
+      await ctx.clock.sleep(delay, ctx.signal);
+    }
+  return null;
+}
+
+export async function press(ctx: ActionContext, a: SessionActionArgs<"press">): Promise<null> {
+  const { key, selector } = a;
+  if (selector === undefined) await ctx.pages.active().keyboard.press(key);
+  else await target(ctx, { ...a, selector }).press(key, { timeout: ctx.timeout_ms });
+  return null;
+}
+
+/** The values that are selected now. */
+export const selectOption = (
+  ctx: ActionContext,
+  a: SessionActionArgs<"select_option">,
+): Promise<string[]> => target(ctx, a).selectOption(a.values, { timeout: ctx.timeout_ms });
+
+export async function setChecked(
+  ctx: ActionContext,
+  a: SessionActionArgs<"check">,
+  checked: boolean,
+): Promise<null> {
+  await target(ctx, a).setChecked(checked, { timeout: ctx.timeout_ms });
+  return null;
+}
+
+export async function setInputFiles(
+  ctx: ActionContext,
+  a: SessionActionArgs<"set_input_files">,
+): Promise<null> {
+  const paths = a.files.map(({ name, content_base64, upload_id }) =>
+    ctx.takeInput(
+      name,
+      upload_id === undefined
+        ? { bytes: Buffer.from(content_base64 ?? "", "base64") }
+        : { upload_id },
+    ),
+  );
+  await target(ctx, a).setInputFiles(paths, { timeout: ctx.timeout_ms });
+  return null;
+}
+
+/** The page's own smooth scrolling would still be under way when the answer comes. */
+const SCROLL = inPage<number, { x: number; y: number }>(
+  `(y) => { scrollBy({ top: y, behavior: "instant" }); return { x: scrollX, y: scrollY }; }`,
+);
+
+/** Where the page (or frame) is scrolled to afterwards, in CSS pixels. */
+export async function scroll(
+  ctx: ActionContext,
+  a: SessionActionArgs<"scroll">,
+): Promise<{ x: number; y: number }> {
+  const { selector, amount = 0 } = a;
+  if (selector !== undefined)
+    await target(ctx, { ...a, selector }).scrollIntoViewIfNeeded({ timeout: ctx.timeout_ms });
+  return (await frameOf(ctx, a.frame)).evaluate(SCROLL, amount);
+}

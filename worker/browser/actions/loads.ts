@@ -1,0 +1,104 @@
+import { hideCredentials } from "#shared/kit/hide-credentials.ts";
+import { ACTION_TIMEOUT_S } from "#shared/protocol/limits.ts";
+import type { CdpSession } from "../cdp/connection.ts";
+
+/**
+ * A document that a tab has asked for and that has not begun to come. Meanwhile Chromium runs no command in the page that
+ * is still there: scripts, text and pictures wait, for as long as the server takes.
+ */
+export interface PendingLoad {
+  url: string;
+  /** On the clock of `performance.now()`. */
+  since: number;
+  /** Gives it up, so that the page answers again; never rejects. */
+  stop(): Promise<void>;
+}
+
+/** One of a session's tabs that waits for its document. */
+export interface TabLoad extends PendingLoad {
+  /** Whether actions go to this tab. */
+  active: boolean;
+}
+
+export interface LoadWatch {
+  /**
+   * What the tab waits for now, or null. `shown`: the address that the browser shows for it; a window without any has asked
+   * for its first document before anybody could listen.
+   */
+  pending(shown: string): PendingLoad | null;
+}
+
+/** The browser's own process answers this. */
+const STOP_MS = 1_000;
+/** As long as an action waits by default: a server that has said nothing for so long holds up nobody any more. */
+const PATIENCE_MS = ACTION_TIMEOUT_S.default * 1_000;
+
+/** These look, or wait: a load that begins meanwhile is somebody else's. */
+const BEGINS_NO_LOAD: ReadonlySet<string> = new Set([
+  ...["content", "text", "markdown", "links", "screenshot", "pdf", "tabs", "wait", "hover", "ask"],
+  ...["downloads", "read_download", "state", "snapshot"],
+]);
+
+/**
+ * After an action that ran out of time: stops the loads that it began, and one that kept its tab from answering for longer
+ * than anybody waits. What another action or a person has begun since goes on.
+ * @param since when the action began, on the clock of `performance.now()`
+ * @returns a clause about what was stopped, or null.
+ */
+export async function stopLateLoads(
+  loads: readonly TabLoad[],
+  action: string,
+  since: number,
+): Promise<string | null> {
+  const now = performance.now();
+  const own = (load: TabLoad) => !BEGINS_NO_LOAD.has(action) && load.since >= since;
+  const stuck = (load: TabLoad) => load.active && now - load.since >= PATIENCE_MS;
+  const late = loads.filter((load) => own(load) || stuck(load));
+  await Promise.all(late.map((load) => load.stop()));
+  const [first] = late;
+  if (first) return `${shown(first.url)} did not answer, so its load was stopped`;
+  const waiting = loads.find((load) => load.active);
+  return waiting ? `the tab waits for ${shown(waiting.url)} to answer` : null;
+}
+
+const MAX_SHOWN = 300;
+
+const shown = (raw: string): string => {
+  if (raw === "") return "the new window";
+  const url = hideCredentials(raw);
+  return url.length > MAX_SHOWN ? `${url.slice(0, MAX_SHOWN)}…` : url;
+};
+
+/** Follows the documents of a tab's main frame by a session whose Network and Page domains somebody has enabled. */
+export function watchLoads(session: CdpSession, target_id: string): LoadWatch {
+  let load: (PendingLoad & { id: string }) | null = null;
+  const opened = performance.now();
+  /** A window that has not had any document yet, not even the blank one: no client is told of it before that. */
+  let empty = session.target?.url === "";
+  const stop = async (): Promise<void> => {
+    const within = { timeout_ms: STOP_MS };
+    await session.send("Page.stopLoading", undefined, within).catch(() => {});
+    if (empty) await session.send("Page.navigate", { url: "about:blank" }, within).catch(() => {});
+  };
+  const over = (id: string): void => {
+    if (load?.id === id) load = null;
+  };
+
+  session.on("Network.requestWillBeSent", ({ type, frameId, requestId, request }) => {
+    // The main frame of a tab has the id of its target.
+    if (type !== "Document" || frameId !== target_id) return;
+    // A redirect is the same load.
+    const since = load?.id === requestId ? load.since : performance.now();
+    load = { id: requestId, url: request.url, since, stop };
+  });
+  // An answer without a document: a download, 204, or given up.
+  session.on("Network.loadingFailed", ({ requestId }) => over(requestId));
+  session.on("Network.loadingFinished", ({ requestId }) => over(requestId));
+  session.on("Page.frameNavigated", ({ frame }) => {
+    if (frame.id !== target_id) return;
+    load = null;
+    empty = false;
+  });
+  const first = { url: "", since: opened, stop };
+  return { pending: (shown) => load ?? (empty && shown === "" ? first : null) };
+}

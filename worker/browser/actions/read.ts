@@ -1,0 +1,103 @@
+import type { Locator } from "playwright-core";
+import type { SessionActionArgs } from "#shared/protocol/schema/session.ts";
+import type { ActionContext } from "./context.ts";
+import { ActionFailure, refused } from "./failure.ts";
+import { type FrameArg, frameOf } from "./frames.ts";
+import { inPage } from "./in-page.ts";
+import { markdownOf } from "./markdown.ts";
+
+/** Actions that look at the page as it is: an element that is not there now is an error at once. */
+
+interface PictureResult {
+  mime: string;
+  content_base64: string;
+}
+
+async function present(
+  ctx: ActionContext,
+  { selector = "body", frame }: { selector?: string; frame?: FrameArg },
+): Promise<Locator> {
+  const found = (await frameOf(ctx, frame)).locator(selector);
+  if ((await found.count()) === 0) throw refused(`no element matches ${selector}`);
+  return found.first();
+}
+
+/** Playwright would wait for it to appear until the deadline. */
+async function shown(
+  ctx: ActionContext,
+  a: { selector?: string; frame?: FrameArg },
+  selector: string,
+): Promise<Locator> {
+  const element = await present(ctx, a);
+  if (await element.isVisible()) return element;
+  throw refused(`${selector} is hidden or has no size: there is nothing to take a picture of`);
+}
+
+export const content = async (
+  ctx: ActionContext,
+  a: SessionActionArgs<"content">,
+): Promise<string> => (await frameOf(ctx, a.frame)).content();
+
+export async function text(ctx: ActionContext, a: SessionActionArgs<"text">): Promise<string> {
+  const element = await present(ctx, a);
+  // biome-ignore lint/performance/useDomNodeTextContent: what is shown, not what is in the document
+  return element.innerText({ timeout: ctx.timeout_ms });
+}
+
+export async function markdown(
+  ctx: ActionContext,
+  a: SessionActionArgs<"markdown">,
+): Promise<string> {
+  const element = await present(ctx, a);
+  return markdownOf(element, ctx.timeout_ms);
+}
+
+const MAX_LINKS = 20_000;
+export const LINKS = inPage<
+  void,
+  { href: string; text: string }[]
+>(`() => [...document.querySelectorAll("a[href], area[href]")].slice(0, ${MAX_LINKS}).map((a) => ({
+  href: typeof a.href === "string" ? a.href : a.href.baseVal,
+  text: (a.innerText ?? a.getAttribute("alt") ?? "").trim().slice(0, 500),
+}))`);
+
+export const links = async (
+  ctx: ActionContext,
+  a: SessionActionArgs<"links">,
+): Promise<{ href: string; text: string }[]> => (await frameOf(ctx, a.frame)).evaluate(LINKS);
+
+const picture = (mime: string, bytes: Buffer): PictureResult => ({
+  mime,
+  content_base64: bytes.toString("base64"),
+});
+
+export async function screenshot(
+  ctx: ActionContext,
+  a: SessionActionArgs<"screenshot">,
+): Promise<PictureResult> {
+  const { format, full_page, selector } = a;
+  // A PNG has no quality; asking for one is no reason to give no picture.
+  const quality = format === "png" ? undefined : a.quality;
+  const how = { type: format, quality, timeout: ctx.timeout_ms };
+  const bytes =
+    selector === undefined
+      ? await ctx.pages.active().screenshot({ ...how, fullPage: full_page })
+      : await (await shown(ctx, a, selector)).screenshot(how);
+  return picture(`image/${format}`, bytes);
+}
+
+export async function pdf(ctx: ActionContext, a: SessionActionArgs<"pdf">): Promise<PictureResult> {
+  const { format, landscape, print_background } = a;
+  try {
+    const page = ctx.pages.active();
+    const bytes = await page.pdf({ format, landscape, printBackground: print_background });
+    return picture("application/pdf", bytes);
+  } catch (err) {
+    if (err instanceof Error && /Unknown paper format/.test(err.message))
+      throw new ActionFailure("invalid", {
+        name: "Error",
+        message: `format: unknown paper size ${format}`,
+      });
+    throw err;
+  }
+}

@@ -1,0 +1,76 @@
+import type { Frame, Page } from "playwright-core";
+import type { Clock } from "#shared/kit/clock.ts";
+import { fillSecrets, type SecretHosts, secretRefusal } from "#shared/protocol/recipe-secrets.ts";
+import { refused } from "./failure.ts";
+
+interface SecretInput {
+  page: Page;
+  secrets: Readonly<Record<string, string>>;
+  secret_hosts: SecretHosts;
+  clock: Clock;
+}
+
+/** What the element's frame may have become between its finding and its filling. */
+const GONE = /not attached|detached|Execution context was destroyed|Cannot find context/i;
+
+/**
+ * Fills a field. A value of the hub goes only into a frame of a host that it is bound to: the frame's address is looked at
+ * when its element is at hand, and an element does not outlive its document.
+ * @throws ActionFailure naming the variable and the host when it is not for this frame.
+ */
+export async function fillSecret(
+  { page, secrets, secret_hosts, clock }: SecretInput,
+  { selector, text }: { selector: string; text: string },
+  timeout_ms: number,
+): Promise<void> {
+  const filled = fillSecrets(text, secrets);
+  if (filled === text) return page.fill(selector, text, { timeout: timeout_ms });
+  const end = clock.monotonic() + timeout_ms;
+  for (;;) {
+    const left = () => Math.max(1, end - clock.monotonic());
+    const element = await page.waitForSelector(selector, { state: "attached", timeout: left() });
+    demandHost(text, secret_hosts, await element.ownerFrame());
+    try {
+      return await element.fill(filled, { timeout: left() });
+    } catch (err) {
+      if (!(err instanceof Error) || !GONE.test(err.message) || clock.monotonic() >= end) throw err;
+    } finally {
+      await element.dispose().catch(() => {});
+    }
+  }
+}
+
+/**
+ * Types into whatever has the focus. A page may move that at every key, so the frame is looked at before each one.
+ * @throws ActionFailure as `fillSecret`.
+ */
+export async function typeSecret(
+  { page, secrets, secret_hosts }: SecretInput,
+  { text }: { text: string },
+): Promise<void> {
+  const typed = fillSecrets(text, secrets);
+  if (typed === text) return page.keyboard.type(text);
+  for (const character of typed) {
+    demandHost(text, secret_hosts, await focusedFrame(page));
+    await page.keyboard.type(character);
+  }
+}
+
+function demandHost(text: string, hosts: SecretHosts, frame: Frame | null): void {
+  const why = secretRefusal(text, hosts, frame?.url() ?? "");
+  if (why !== null) throw refused(why);
+}
+
+/**
+ * The frame that gets the next key: `:focus` matches in that one alone. Asked in Playwright's own world, where the page's
+ * scripts change nothing. @throws ActionFailure when no element has the focus: keys would go to whoever listens.
+ */
+async function focusedFrame(page: Page): Promise<Frame> {
+  for (const frame of page.frames()) {
+    const focused = await frame.$(":focus").catch(() => null);
+    if (!focused) continue;
+    await focused.dispose().catch(() => {});
+    return frame;
+  }
+  throw refused("no element has the focus");
+}

@@ -1,0 +1,113 @@
+import type { Frame, Page } from "playwright-core";
+import { withDeadline } from "#shared/kit/clock.ts";
+import { MASK } from "#shared/kit/hide-credentials.ts";
+import { type AriaNode, type AriaText, ariaLines } from "./aria-lines.ts";
+import { inPage } from "./in-page.ts";
+import { LINKS } from "./read.ts";
+
+/** A page as a language model is shown it. */
+export interface PageSnapshot {
+  url: string;
+  title: string;
+  /** The accessibility tree, trimmed; values of secret fields are masked. */
+  aria: string;
+  /** Visible or not, without repetitions. */
+  links: { text: string; href: string }[];
+}
+
+export interface SnapshotOptions {
+  /** Of `aria`; the links take a quarter of it on top. */
+  max_chars: number;
+  timeout_ms: number;
+}
+
+const MAX_URL = 2_000;
+const MAX_TITLE = 500;
+const MAX_LINK_TEXT = 100;
+
+/** What the page shows, without pictures, for a planner's prompt. @throws DeadlineError for a page that hangs */
+export async function pageSnapshot(page: Page, options: SnapshotOptions): Promise<PageSnapshot> {
+  const [{ url, title, aria }, links] = await Promise.all([
+    seePage(page, { ...options, refs: false }),
+    withDeadline("reading the links", options.timeout_ms, page.evaluate(LINKS)),
+  ]);
+  return { url, title, aria: aria.text, links: fewLinks(links, options.max_chars / 4) };
+}
+
+export interface SeenPage extends Pick<PageSnapshot, "url" | "title"> {
+  aria: AriaText;
+}
+
+/**
+ * Where the page is and its accessibility tree; with refs, those that `aria-ref=…` selects by until it is read again.
+ * @throws DeadlineError for a page that hangs
+ */
+export async function seePage(
+  page: Page,
+  options: SnapshotOptions & { refs: boolean },
+): Promise<SeenPage> {
+  const reading = Promise.all([ariaOf(page, options), page.title()]);
+  const [aria, title] = await withDeadline("reading the page", options.timeout_ms, reading);
+  return { url: page.url().slice(0, MAX_URL), title: title.slice(0, MAX_TITLE), aria };
+}
+
+async function ariaOf(
+  page: Page,
+  { max_chars, timeout_ms, refs }: SnapshotOptions & { refs: boolean },
+): Promise<AriaText> {
+  // Before and after: a value that was typed meanwhile is in one of them.
+  const before = await secretValues(page);
+  const tree = await page.ariaSnapshotJSON({ mode: "ai", timeout: timeout_ms });
+  const secrets = new Set([...before, ...(await secretValues(page))]);
+  const mask = (text: string) => maskIn(text, secrets);
+  return ariaLines(tree as unknown as (AriaNode | string)[], { max_chars, refs, mask });
+}
+
+export const SECRET_FIELDS = [
+  "input[type=password]",
+  ...["current-password", "new-password", "one-time-code", "cc-number", "cc-csc"].map(
+    (kind) => `input[autocomplete~="${kind}"]`,
+  ),
+].join(",");
+const VALUES = inPage<unknown[], string[]>("(fields) => fields.map((field) => field.value)");
+
+/** Values of the fields that nobody may read, in every frame. */
+async function secretValues(page: Page): Promise<string[]> {
+  const inFrame = (frame: Frame): Promise<string[]> =>
+    frame
+      .locator(SECRET_FIELDS)
+      .evaluateAll(VALUES)
+      // A frame that is going away shows nothing either.
+      .catch(() => []);
+  const values = (await Promise.all(page.frames().map(inFrame))).flat();
+  return values.filter((value) => value !== "");
+}
+
+/** Shorter ones are masked only where they are all there is, or they would hide half of the page. */
+const MIN_INSIDE = 6;
+
+function maskIn(text: string, secrets: ReadonlySet<string>): string {
+  let masked = text;
+  for (const secret of secrets) {
+    if (flat(masked) === flat(secret)) return MASK;
+    if (secret.length >= MIN_INSIDE) masked = masked.replaceAll(secret, MASK);
+  }
+  return masked;
+}
+
+const flat = (text: string): string => text.replace(/\s+/g, " ").trim();
+
+function fewLinks(links: PageSnapshot["links"], max_chars: number): PageSnapshot["links"] {
+  const seen = new Set<string>();
+  const few: PageSnapshot["links"] = [];
+  let left = max_chars;
+  for (const { href, text } of links) {
+    if (!/^https?:/.test(href) || href.length > MAX_URL || seen.has(href)) continue;
+    seen.add(href);
+    const link = { text: flat(text).slice(0, MAX_LINK_TEXT), href };
+    left -= link.text.length + href.length;
+    if (left < 0) break;
+    few.push(link);
+  }
+  return few;
+}

@@ -1,0 +1,89 @@
+import { isBrowserUi } from "../cdp/browser-ui.ts";
+import type { CdpClient, TargetFilter } from "../session/cdp-clients.ts";
+
+/** Tells `CdpClient` what one connection says in either direction; nothing is changed on its way. */
+
+/** Events that name what a client is attached to begin with this. */
+export const EVENT_PREFIX = Buffer.from('{"method":"Target.');
+/** Longer commands are none of these. */
+const MAX_COMMAND_BYTES = 16 * 1024;
+const COMMANDS =
+  /"(Page\.enable|Page\.disable|Target\.setAutoAttach|Runtime\.runIfWaitingForDebugger)"/;
+
+interface Message {
+  method?: unknown;
+  sessionId?: unknown;
+  params?: {
+    sessionId?: unknown;
+    targetInfo?: { targetId?: unknown; type?: unknown; url?: unknown };
+    waitingForDebugger?: unknown;
+    autoAttach?: unknown;
+    waitForDebuggerOnStart?: unknown;
+    filter?: unknown;
+  };
+}
+
+const sessionOf = ({ sessionId }: Message): string | null =>
+  typeof sessionId === "string" ? sessionId : null;
+
+/**
+ * An event of the browser that begins with `EVENT_PREFIX`. `browser_ui` is given what the client is attached to of the
+ * browser itself: ids of sessions and of targets.
+ */
+export function hearEvent(client: CdpClient, text: string, browser_ui: Set<string>): void {
+  if (!/^.{0,40}(attachedTo|detachedFrom)Target"/.test(text)) return;
+  const message = JSON.parse(text) as Message;
+  const { sessionId: session_id, targetInfo, waitingForDebugger } = message.params ?? {};
+  if (typeof session_id !== "string") return;
+  if (message.method === "Target.detachedFromTarget") {
+    browser_ui.delete(session_id);
+    client.detached(session_id);
+    return;
+  }
+  const [target_id, type] = [String(targetInfo?.targetId), String(targetInfo?.type)];
+  if (isBrowserUi({ type, url: String(targetInfo?.url) })) {
+    browser_ui.add(session_id);
+    browser_ui.add(target_id);
+  }
+  client.attached({
+    session_id,
+    target_id,
+    type,
+    parent: sessionOf(message),
+    state: waitingForDebugger === true ? "held" : "free",
+  });
+}
+
+/** A command that goes to the browser. @returns what it has to wait for; null when nothing. */
+export function hearCommand(client: CdpClient, payload: Buffer): Promise<void> | null {
+  if (payload.length > MAX_COMMAND_BYTES || !COMMANDS.test(payload.toString("latin1"))) return null;
+  let message: Message;
+  try {
+    message = JSON.parse(payload.toString()) as Message;
+  } catch {
+    return null;
+  }
+  const session_id = sessionOf(message);
+  switch (message.method) {
+    case "Page.enable":
+    case "Page.disable":
+      client.pageEnabled(session_id, message.method === "Page.enable");
+      return null;
+    case "Target.setAutoAttach": {
+      const { autoAttach, waitForDebuggerOnStart, filter } = message.params ?? {};
+      const waits = autoAttach === true && waitForDebuggerOnStart === true;
+      client.autoAttach(session_id, waits, filterOf(filter));
+      return null;
+    }
+    case "Runtime.runIfWaitingForDebugger":
+      return session_id === null ? null : client.release(session_id);
+    default:
+      return null;
+  }
+}
+
+/** Null when there is none, and Chromium's own is meant. */
+const filterOf = (value: unknown): TargetFilter | null =>
+  Array.isArray(value) && value.every((entry) => typeof entry === "object" && entry !== null)
+    ? (value as TargetFilter)
+    : null;

@@ -1,0 +1,146 @@
+import { abortAfter } from "#shared/kit/clock.ts";
+import { humanSize } from "#shared/protocol/names.ts";
+import type { CaptureReport } from "#shared/protocol/schema/job.ts";
+import type { Narrowed, Traffic } from "#worker/egress/gate.ts";
+import { harOf } from "../record/har.ts";
+import { shortUrl } from "./net-errors.ts";
+import type { FetchContext } from "./run-visit.ts";
+import { collectVideos } from "./videos.ts";
+
+/** Reads under way when a job ends come from memory: for so long nothing of them may arrive. */
+const DRAIN_MS = 20_000;
+/** More than the answers to pings: a body is on its way. */
+const DRAIN_BYTES = 64 * 1024;
+const LONGEST_DRAIN_MS = 300_000;
+/** What a cancelled job may still take, drain and uploads together (at most 2 s). */
+const CANCEL_DRAIN_MS = 300;
+const CANCEL_FLUSH_MS = 1_500;
+/** Uploads of a job that ran: the sink retries within this. */
+const FLUSH_MS = 600_000;
+
+/** Reads what is still to be read, closes popups, waits for the uploads, and counts. */
+export async function collect({
+  run,
+  recorder,
+  trouble,
+  outcome,
+  settings,
+  report: page_report,
+  narrowed,
+}: Omit<FetchContext, "popups" | "deadline"> & {
+  /** Counts what goes through the browser's gate; null where there is none. */
+  narrowed: Pick<Narrowed, "bytes"> | null;
+}): Promise<CaptureReport> {
+  const { story, sink, browser } = run;
+  const done = new AbortController();
+  const within = (ms: number) => abortAfter(settings.clock, ms, done.signal);
+  /** Aborts when no read ended and no body came for `DRAIN_MS`. */
+  const whileItComes = () => {
+    const stuck = new AbortController();
+    const look = async () => {
+      for (let [reads, heard] = [-1, 0]; !done.signal.aborted; ) {
+        const now = browser.connection.heard;
+        if (recorder.pendingReads() === reads && now - heard < DRAIN_BYTES) return stuck.abort();
+        [reads, heard] = [recorder.pendingReads(), now];
+        await settings.clock.sleep(DRAIN_MS, done.signal);
+      }
+    };
+    void look();
+    return AbortSignal.any([stuck.signal, within(LONGEST_DRAIN_MS)]);
+  };
+  let cancelled = run.signal.aborted;
+  let beside: Traffic | null = null;
+  if (outcome.status === "completed") outcome.stage = "upload";
+  recorder.seal();
+  const reads = recorder.pendingReads();
+  if (reads > 0) story.log("info", "upload", `${reads} bodies still to be read`);
+  await recorder.drain(
+    cancelled ? within(CANCEL_DRAIN_MS) : AbortSignal.any([run.signal, whileItComes()]),
+  );
+  if (outcome.status === "completed" && run.options.download_video) {
+    beside = await collectVideos(run, recorder, trouble, outcome, settings);
+    cancelled = run.signal.aborted;
+    if (outcome.status === "completed") outcome.stage = "upload";
+  }
+  if (!cancelled) {
+    const titleOf = (page_id: string) =>
+      trouble.isMain({ target_id: page_id }) ? (outcome.title ?? "") : "";
+    const { trace, assetOf } = recorder;
+    sink.putDocument("har.json", harOf({ trace, product: browser.product, titleOf, assetOf }));
+  }
+  const popups = recorder.targets.pages().filter((page) => !trouble.isMain(page));
+  for (const popup of popups)
+    browser.connection.root.post("Target.closeTarget", { targetId: popup.target_id });
+  const { count, bytes } = recorder.stored;
+  story.log("info", "upload", `uploading: ${count} assets, ${humanSize(bytes)}`);
+  const patience = within(cancelled ? CANCEL_FLUSH_MS : FLUSH_MS);
+  const { stored, failed } = await sink.flush(
+    cancelled ? patience : AbortSignal.any([run.signal, patience]),
+  );
+  done.abort();
+  for (const { name, reason } of failed)
+    story.log("warn", "upload", `${name} was not stored: ${reason}`);
+  const late = recorder.late();
+  if (late.length > 0) {
+    const count = `${late.length} requests began after the wait was over and are not captured`;
+    story.log("warn", "upload", `${count}: ${namesOf(late)}`);
+  }
+  const tellUnanswered = (urls: readonly string[], words: string) => {
+    if (urls.length === 0) return;
+    const text = `${urls.length} requests were ${words} when the job ended: ${namesOf(urls)}`;
+    story.log("warn", "capture", text);
+    if (outcome.status === "completed") page_report.warnings?.push(text);
+  };
+  const blindness = outcome.status === "completed" ? recorder.blindness() : null;
+  if (blindness && page_report.warnings) {
+    const text = `the page answered ${outcome.http_status}, and no body of it was seen`;
+    page_report.warnings.push(text);
+    story.log("warn", "capture", text, blindness);
+  }
+  const { sent, unsent } = recorder.unanswered();
+  tellUnanswered(sent, "sent, and nobody answered: a slow server, or one that asks for a password");
+  tellUnanswered(unsent, "still waiting in the browser, unsent");
+  const report: CaptureReport = {
+    ...recorder.report(failed.map(({ name }) => name)),
+    ...page_report,
+    ...trafficOf(narrowed?.bytes ?? null, beside),
+  };
+  story.log("info", "upload", `${stored} files stored; ${describeReport(report)}`, {
+    capture: report,
+  });
+  return report;
+}
+
+/** Through the browser's gate, and beside it for videos. */
+const trafficOf = (gate: Traffic | null, beside: Traffic | null): Pick<CaptureReport, "traffic"> =>
+  gate === null && beside === null
+    ? {}
+    : {
+        traffic: {
+          received_bytes: (gate?.received ?? 0) + (beside?.received ?? 0),
+          sent_bytes: (gate?.sent ?? 0) + (beside?.sent ?? 0),
+        },
+      };
+
+/** The first five. */
+const namesOf = (urls: readonly string[]): string =>
+  urls
+    .slice(0, 5)
+    .map((url) => shortUrl(url))
+    .join(", ");
+
+function describeReport({
+  seen,
+  captured,
+  partial,
+  lost,
+  skipped,
+  reasons,
+}: CaptureReport): string {
+  const parts = [`${captured} of ${seen} bodies whole`];
+  if (partial > 0) parts.push(`${partial} in part`);
+  if (lost > 0) parts.push(`${lost} lost`);
+  if (skipped > 0) parts.push(`${skipped} below min_asset_size_bytes`);
+  const why = Object.entries(reasons).map(([reason, count]) => `${reason} ${count}`);
+  return why.length > 0 ? `${parts.join(", ")} (${why.join(", ")})` : parts.join(", ");
+}

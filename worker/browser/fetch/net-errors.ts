@@ -1,0 +1,109 @@
+import { hideCredentials } from "#shared/kit/hide-credentials.ts";
+import type { BrowserGate } from "#worker/egress/gate.ts";
+
+/** What Chromium's error names mean to the person who submitted the URL, and what to try. */
+const TEXTS: [RegExp, (host: string) => string][] = [
+  [
+    /NAME_NOT_RESOLVED|NAME_RESOLUTION_FAILED/,
+    (host) =>
+      `the host name ${host} does not resolve (DNS): check its spelling and the worker's DNS`,
+  ],
+  [
+    /CONNECTION_REFUSED/,
+    (host) => `${host} refused the connection: check the port and that the server is running`,
+  ],
+  [
+    /CONNECTION_TIMED_OUT|TIMED_OUT/,
+    (host) => `${host} did not answer in time: check that the worker can reach it`,
+  ],
+  [
+    /ADDRESS_UNREACHABLE|INTERNET_DISCONNECTED|NETWORK_CHANGED|NETWORK_ACCESS_DENIED/,
+    (host) => `${host} cannot be reached from the worker: check its network`,
+  ],
+  [
+    /CERT_|SSL_|BAD_SSL/,
+    (host) =>
+      `the TLS connection to ${host} failed: fix its certificate, or set SVC_IGNORE_CERTIFICATE_ERRORS=1 on the worker`,
+  ],
+  [
+    /TOO_MANY_REDIRECTS/,
+    () => "the URL redirects in a loop: open it by hand, it may need cookies or a login",
+  ],
+  [
+    /UNSAFE_PORT/,
+    () => "the port is one that browsers never open (ERR_UNSAFE_PORT): use another port",
+  ],
+  [
+    /EMPTY_RESPONSE|CONNECTION_RESET|CONNECTION_CLOSED|SOCKET_NOT_CONNECTED/,
+    (host) =>
+      `${host} closed the connection without an answer: try again, or check the server's log`,
+  ],
+  [
+    /INVALID_HTTP_RESPONSE|INVALID_RESPONSE|HTTP2_PROTOCOL|RESPONSE_HEADERS/,
+    (host) =>
+      `${host} answered with something that is not valid HTTP: check that the port speaks HTTP`,
+  ],
+  [
+    /CONTENT_LENGTH_MISMATCH|INCOMPLETE_CHUNKED/,
+    (host) => `${host} broke off in the middle of the page: try again`,
+  ],
+  [/BLOCKED_BY/, () => "the browser blocked the page: a policy or a header forbids to open it"],
+  [
+    /PROXY|TUNNEL/,
+    () => "the proxy refused or failed: check the proxy of the job, its host or the worker",
+  ],
+];
+
+/** What Chromium says of a connection that its proxy did not make. Only the proxy knows why. */
+const OF_GATE = /ERR_(SOCKS_CONNECTION_(FAILED|HOST_UNREACHABLE)|ADDRESS_UNREACHABLE)\b/;
+
+type Causes = Pick<BrowserGate, "failureOf"> | null;
+
+/** Why the gate let nothing out for this URL, as a clause; null when it did not refuse it. */
+export function refusalBehind(error_text: string, url: string, gate: Causes): string | null {
+  const failed = gate && OF_GATE.test(error_text) ? gate.failureOf(url) : null;
+  return failed?.failure === "refused_by_gate" ? failed.message : null;
+}
+
+/** What an upstream proxy said, or was in the way of; null when there was none or it is not known. */
+function causeBehind(error_text: string, url: string, gate: Causes): string | null {
+  const failed = gate && OF_GATE.test(error_text) ? gate.failureOf(url) : null;
+  return failed?.message.includes("the proxy ") ? failed.message : null;
+}
+
+/** Chromium's name for what really happened, as it would have said it without a gate; `refused: …` what nobody was asked. */
+export function trueNetError(error_text: string, url: string, gate: Causes): string {
+  const failed = gate && OF_GATE.test(error_text) ? gate.failureOf(url) : null;
+  if (!failed) return error_text;
+  if (failed.failure === "refused_by_gate") return `refused: ${failed.message}`;
+  return `net::ERR_${failed.failure.toUpperCase()}`;
+}
+
+/**
+ * A message of Playwright's (`net::ERR_… at URL`) with what really happened in Chromium's place. `elsewhere`: the error of
+ * the document that failed last, for a redirect that led away from that URL.
+ */
+export function withTrueNetError(message: string, gate: Causes, elsewhere: string | null): string {
+  const said = /net::ERR_\w+/.exec(message)?.[0];
+  if (said === undefined || !OF_GATE.test(said)) return message;
+  const told = trueNetError(said, / at (\S+)/.exec(message)?.[1] ?? "", gate);
+  return message.replace(said, told === said ? (elsewhere ?? said) : told);
+}
+
+/** A sentence for a failed navigation: what happened, to which URL, what to try. */
+export function describeNetError(chromium_says: string, url: string, gate: Causes = null): string {
+  const refusal = refusalBehind(chromium_says, url, gate);
+  if (refusal) return `refused to open ${shortUrl(url)}: ${refusal}`;
+  const error_text = trueNetError(chromium_says, url, gate);
+  const host = URL.canParse(url) ? new URL(url).host : url;
+  const of_proxy = causeBehind(chromium_says, url, gate);
+  if (of_proxy) return `could not open ${shortUrl(url)}: ${of_proxy} (${error_text})`;
+  const known = TEXTS.find(([pattern]) => pattern.test(error_text))?.[1](host);
+  return `could not open ${shortUrl(url)}: ${known ?? "the navigation failed"} (${error_text})`;
+}
+
+/** For sentences: no password, and long URLs are cut in the middle of nothing. */
+export const shortUrl = (url: string): string => {
+  const shown = hideCredentials(url);
+  return shown.length > 300 ? `${shown.slice(0, 300)}…` : shown;
+};

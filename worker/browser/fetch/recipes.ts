@@ -1,0 +1,156 @@
+import type { Page } from "playwright-core";
+import { errorMessage } from "#shared/protocol/errors.ts";
+import { missingSecret, type SecretHosts } from "#shared/protocol/recipe-secrets.ts";
+import type { RecipeAction } from "#shared/protocol/schema/recipe.ts";
+import { connectBrowser } from "../actions/connect.ts";
+import { RecipeError, runRecipe } from "../actions/recipe.ts";
+import type { Tracked } from "../record/targets.ts";
+import { shortUrl } from "./net-errors.ts";
+import type { FetchContext } from "./run-visit.ts";
+import { JobTrouble } from "./trouble.ts";
+
+/** How long a page that has loaded may take to show that somebody is logged in. */
+const LOGGED_IN_MS = 2_000;
+
+type Stage = "login" | "recipe";
+
+/** What a job has to do on its page; the hub has chosen it. */
+const recipesOf = ({ run }: FetchContext) => {
+  const { recipe, login_recipe } = run.extras;
+  return {
+    login: login_recipe && login_recipe.actions.length > 0 ? login_recipe : null,
+    recipe: recipe && recipe.actions.length > 0 ? recipe : null,
+  };
+};
+
+/** @throws JobTrouble naming a placeholder without a value, before anything is opened. */
+export function checkSecrets(ctx: FetchContext): void {
+  const { login, recipe } = recipesOf(ctx);
+  const actions = [...(login?.actions ?? []), ...(recipe?.actions ?? [])];
+  const missing = missingSecret(actions, ctx.run.extras.secrets);
+  if (missing) throw new JobTrouble(`the recipe cannot run: ${missing}`);
+}
+
+/**
+ * Logs in if the host asks for it and runs the recipe (fleet spec §2.7), after the page has loaded. What the steps take
+ * does not count against `max_wait_seconds`: each recipe has a `timeout_s` of its own. What is waited after clicks does.
+ * @throws JobTrouble naming the step that failed.
+ */
+export async function runRecipes(ctx: FetchContext, main: Tracked): Promise<void> {
+  const { trouble, run, outcome } = ctx;
+  const { login, recipe } = recipesOf(ctx);
+  if (!login && !recipe) return;
+  outcome.stage = login ? "login" : "recipe";
+  const connected = await trouble.race(connectBrowser(run.browser));
+  try {
+    const page = await trouble.race(connected.page(main.target_id));
+    if (login) await trouble.race(logIn(ctx, page, login));
+    outcome.stage = "recipe";
+    if (recipe) await trouble.race(runSteps(ctx, page, "recipe", recipe));
+  } catch (err) {
+    // The page's end, a crash or a refusal says more than the step that was cut off by it.
+    if (trouble.trouble) throw trouble.trouble;
+    throw err instanceof RecipeError ? new JobTrouble(err.message) : err;
+  } finally {
+    connected.close();
+  }
+}
+
+async function logIn(
+  ctx: FetchContext,
+  page: Page,
+  login: NonNullable<ReturnType<typeof recipesOf>["login"]>,
+): Promise<void> {
+  const { story, url } = ctx.run;
+  const { logged_in, timeout_s } = login;
+  if (logged_in !== null && (await appears(ctx, page, logged_in, LOGGED_IN_MS))) {
+    story.log("info", "login", `already logged in: ${logged_in} is there`);
+    return;
+  }
+  const took_ms = await runSteps(ctx, page, "login", login);
+  if (logged_in !== null) {
+    const left_ms = Math.max(LOGGED_IN_MS, timeout_s * 1_000 - took_ms);
+    if (!(await appears(ctx, page, logged_in, left_ms)))
+      throw new JobTrouble(
+        `login failed: ${logged_in} is not there after the login recipe, on ${shortUrl(page.url())}`,
+      );
+    story.log("info", "login", `logged in: ${logged_in} is there`);
+  }
+  if (withoutHash(page.url()) === withoutHash(url)) return;
+  story.log("info", "login", `back to ${shortUrl(url)}`);
+  await runSteps(ctx, page, "login", { actions: [{ kind: "navigate", url }], timeout_s });
+}
+
+const withoutHash = (raw: string): string => {
+  const url = new URL(raw);
+  url.hash = "";
+  return url.href;
+};
+
+/** Whether an element is there within `ms`. What this waits is not the page's loading: it is not counted. */
+async function appears(
+  ctx: FetchContext,
+  page: Page,
+  selector: string,
+  ms: number,
+): Promise<boolean> {
+  const since = ctx.settings.clock.monotonic();
+  try {
+    await page.waitForSelector(selector, { state: "attached", timeout: ms });
+    return true;
+  } catch (err) {
+    if (err instanceof Error && err.name === "TimeoutError") return false;
+    const [why] = errorMessage(err).split("\n");
+    throw new JobTrouble(`the login recipe's logged_in ${selector} cannot be looked for: ${why}`);
+  } finally {
+    ctx.deadline += ctx.settings.clock.monotonic() - since;
+  }
+}
+
+/** Where the job's secrets may be entered: what the hub says, else the host of its URL. */
+const hostsOf = ({ url, extras }: FetchContext["run"]): SecretHosts => {
+  const own = [new URL(url).hostname];
+  const names = Object.keys(extras.secrets);
+  return Object.fromEntries(names.map((name) => [name, extras.secret_hosts[name] ?? own]));
+};
+
+/** @returns what the steps took, waits after clicks not included. */
+async function runSteps(
+  ctx: FetchContext,
+  page: Page,
+  stage: Stage,
+  { actions, timeout_s }: { actions: RecipeAction[]; timeout_s: number },
+): Promise<number> {
+  const { run, settings, trouble } = ctx;
+  const { story, options } = run;
+  let took_ms = 0;
+  const spend = (ms: number) => {
+    took_ms += ms;
+    ctx.deadline += ms;
+  };
+  const since = settings.clock.monotonic();
+  try {
+    await runRecipe({
+      page,
+      name: stage === "login" ? "login recipe" : "recipe",
+      actions,
+      timeout_s,
+      secrets: run.extras.secrets,
+      secret_hosts: hostsOf(run),
+      clock: settings.clock,
+      onStep: (line, ms) => {
+        spend(ms);
+        story.log("info", stage, line, { ms });
+      },
+      afterClick: () => {
+        const left_ms = Math.max(0, ctx.deadline - settings.clock.monotonic());
+        const ms = Math.min(options.post_click_seconds * 1_000, left_ms);
+        return settings.clock.sleep(ms, trouble.signal);
+      },
+    });
+  } finally {
+    const all_ms = settings.clock.monotonic() - since;
+    story.log("debug", stage, `${stage} took ${all_ms} ms`, { ms: all_ms });
+  }
+  return took_ms;
+}

@@ -1,0 +1,174 @@
+import type { Clock } from "#shared/kit/clock.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
+import type { CaptureReport } from "#shared/protocol/schema/job.ts";
+import type { Judge, Resolve } from "#worker/egress/judge.ts";
+import type { Upstream } from "#worker/egress/upstream.ts";
+import { CdpError } from "../cdp/connection.ts";
+import type { JobOutcome, JobRun } from "../lanes/types.ts";
+import { type Recorder, startRecorder } from "../record/recorder.ts";
+import { addressOf } from "../record/trace.ts";
+import { collect } from "./collect.ts";
+import { refusalBehind, shortUrl } from "./net-errors.ts";
+import { type PopupWatch, watchPopups } from "./popups.ts";
+import { JobTrouble, type TroubleWatch, watchTrouble } from "./trouble.ts";
+import { factsOf, judgeOf, narrowFor } from "./way-out.ts";
+
+export interface FetchSettings {
+  clock: Clock;
+  /** Bytes that bodies of one run may take on this machine's disk at a time. */
+  spool_max_bytes: number;
+  /** What the worker's lanes may connect to. */
+  judge: Judge;
+  /** How names are resolved for what is downloaded beside the browser. */
+  resolve: Resolve;
+  /** The worker's own proxy, for what is downloaded beside a browser without a gate. */
+  upstream?: Upstream | null;
+  /** Where yt-dlp and ffmpeg are looked for; the usual places by default. */
+  program_path?: string;
+}
+
+/** What the report tells of the page itself. */
+export type PageReport = Required<Pick<CaptureReport, "page" | "warnings">>;
+
+/** One job on its page: what the stages share. */
+export interface FetchContext {
+  run: JobRun;
+  settings: FetchSettings;
+  trouble: TroubleWatch;
+  popups: PopupWatch;
+  recorder: Recorder;
+  outcome: JobOutcome;
+  report: PageReport;
+  /** Clock time at which `max_wait_seconds` are over. */
+  deadline: number;
+}
+
+/**
+ * One visit of a job's URL with everything recorded: `work` opens the page and does with it what the job is for, between
+ * the start of the recorder and the upload of what the browser received. Never throws for what a page or a browser does:
+ * that is a `failed` outcome with a sentence.
+ */
+export async function runVisit(
+  run: JobRun,
+  settings: FetchSettings,
+  work: (ctx: FetchContext) => Promise<void>,
+): Promise<JobOutcome> {
+  const outcome: JobOutcome = {
+    status: "completed",
+    error: null,
+    stage: "navigate",
+    http_status: null,
+    final_url: null,
+    title: null,
+    capture: null,
+  };
+  const report: PageReport = { page: null, warnings: [] };
+  const trouble = watchTrouble(run, settings.clock);
+  const popups = watchPopups(run.extras.popup_policy, run.browser.connection, run.story);
+  const deadline = settings.clock.monotonic() + run.options.max_wait_seconds * 1_000;
+  let recorder: Recorder | null = null;
+  const guard = judgeOf(run, settings);
+  const narrowed = narrowFor(run, guard);
+  try {
+    const [refusal, started] = await trouble.race(
+      Promise.all([
+        guard.checkUrl(run.url),
+        record(run, settings, { trouble, popups, outcome, guard }),
+      ]),
+    );
+    recorder = started;
+    if (refusal) throw new JobTrouble(`refused to open ${shortUrl(run.url)}: ${refusal}`);
+    await work({ run, settings, trouble, popups, recorder, outcome, report, deadline });
+  } catch (err) {
+    if (err instanceof CdpError && err.gone) await trouble.explainGone();
+    Object.assign(outcome, { status: "failed", error: failureMessage(err, trouble, run) });
+    run.story.log("error", outcome.stage ?? "navigate", outcome.error ?? "failed");
+  }
+  try {
+    if (recorder)
+      outcome.capture = await collect({
+        run,
+        settings,
+        trouble,
+        recorder,
+        outcome,
+        report,
+        narrowed,
+      });
+  } finally {
+    narrowed?.over();
+  }
+  if (outcome.status === "completed") outcome.stage = "done";
+  return outcome;
+}
+
+function record(
+  run: JobRun,
+  settings: FetchSettings,
+  {
+    trouble,
+    popups,
+    outcome,
+    guard,
+  }: { trouble: TroubleWatch; popups: PopupWatch; outcome: JobOutcome; guard: Judge },
+): Promise<Recorder> {
+  const { browser, options, sink, story } = run;
+  const facts = factsOf(run);
+  return startRecorder({
+    connection: browser.connection,
+    dirs: browser.dirs,
+    capture: browser.capture,
+    tab: run.tab,
+    bodies: options.capture_assets,
+    min_size: options.min_asset_size_bytes,
+    spool_max_bytes: settings.spool_max_bytes,
+    clock: settings.clock,
+    store: (meta, body) => sink.putAsset(meta, body),
+    facts,
+    isHeldBack: (error_text, url, document) => {
+      const reason = refusalBehind(error_text, url, browser.gate);
+      if (reason && document) trouble.fail(`refused to open ${shortUrl(url)}: ${reason}`);
+      return reason !== null;
+    },
+    isRefused: (address, port, url, document) => {
+      const reason = guard.refusal(address, port);
+      if (reason && document) trouble.fail(`refused to open ${shortUrl(url)}: ${reason}`);
+      return reason !== null;
+    },
+    onDocumentRequest: (url) => {
+      const reason = guard.refusalOfUrl(url);
+      if (reason) trouble.fail(`refused to open ${shortUrl(url)}: ${reason}`);
+    },
+    pauses: popups.pauses,
+    refuses_logins:
+      run.tab === null && options.mode === "fetch" && options.dialog_policy !== "wait",
+    stops_blank_windows: run.extras.popup_policy === "block",
+    onTarget: (target) => {
+      popups.watch(target);
+      trouble.watch(target);
+    },
+    onDocument: (target, response) => {
+      if (!trouble.isMain(target)) return;
+      outcome.http_status = response.status;
+      outcome.final_url = response.url;
+      story.log(
+        "info",
+        "navigate",
+        `${response.status} ${response.mimeType} from ${shortUrl(response.url)}`,
+        {
+          address: addressOf(response, facts),
+        },
+      );
+      const asks = Object.keys(response.headers).some((name) => /^www-authenticate$/i.test(name));
+      if (response.status === 401 && asks)
+        story.log("warn", "navigate", "HTTP 401: it asks for a user name and a password");
+    },
+    onNote: (level, message, fields) => story.log(level, "capture", message, fields),
+  });
+}
+
+function failureMessage(err: unknown, trouble: TroubleWatch, run: JobRun): string {
+  if (run.signal.aborted) return "the job was cancelled while it ran";
+  if (trouble.trouble) return trouble.trouble.message;
+  return err instanceof JobTrouble ? err.message : `the job broke off: ${errorMessage(err)}`;
+}

@@ -1,0 +1,80 @@
+import { DeadlineError } from "#shared/kit/clock.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
+import { humanSize } from "#shared/protocol/names.ts";
+import type { LinkList } from "#shared/protocol/schema/asset.ts";
+import { CdpError } from "../cdp/connection.ts";
+import type { Tracked } from "../record/targets.ts";
+import { shortUrl } from "./net-errors.ts";
+import type { FetchContext } from "./run-visit.ts";
+import { snapshotPage } from "./snapshot.ts";
+import { JobTrouble } from "./trouble.ts";
+
+/** page.html, links.json, title and final URL. A page that does not hand them over costs the job these, and nothing else. */
+export async function savePage(ctx: FetchContext, main: Tracked): Promise<void> {
+  const { run, recorder, outcome } = ctx;
+  const frames = recorder.targets
+    .all()
+    .filter((t) => t.type === "iframe" && t.page?.target_id === main.target_id);
+  if (recorder.isNavigating(main)) {
+    run.story.log("info", "page", "stopped a navigation that was not answered");
+    await main.session.send("Page.stopLoading");
+  }
+  const snapshot = await snapshotPage(main, frames).catch((err: unknown) =>
+    explainMutePage(ctx, main, err),
+  );
+  if (!snapshot) return;
+  const { page, links } = snapshot;
+  if (page.url.startsWith("chrome-error:")) {
+    warn(ctx, "the page ended on an error of the browser: no page.html");
+    return;
+  }
+  outcome.final_url = page.url;
+  outcome.title = page.title;
+  run.sink.putDocument("page.html", page.html);
+  ctx.report.page = "page.html";
+  const list: LinkList = { job_id: run.job_id, count: links.length, links };
+  run.sink.putDocument("links.json", JSON.stringify(list));
+  run.story.log(
+    "info",
+    "page",
+    `saved the page (${humanSize(page.html.length)}) and ${links.length} links`,
+  );
+}
+
+/** The page on which a recipe failed shows why; a page that cannot be saved any more does not hide that. */
+export async function keepPage(ctx: FetchContext, main: Tracked): Promise<void> {
+  const { trouble, recorder } = ctx;
+  recorder.seal();
+  try {
+    await trouble.race(savePage(ctx, main));
+  } catch (err) {
+    warn(ctx, `the page could not be saved: ${errorMessage(err)}`);
+  }
+}
+
+function warn({ run, report }: FetchContext, message: string): void {
+  report.warnings.push(message.slice(0, 1_000));
+  run.story.log("warn", "page", message);
+}
+
+/** What is missing is said; only a Chromium that is mute itself ends the job, because its bodies cannot be read either. */
+async function explainMutePage(ctx: FetchContext, main: Tracked, err: unknown): Promise<null> {
+  const name = shortUrl(main.page?.url ?? ctx.run.url);
+  if (err instanceof CdpError && !err.gone) {
+    warn(ctx, `no page.html: the page could not be read: ${err.message}`);
+    return null;
+  }
+  if (!(err instanceof DeadlineError)) throw err;
+  const { root } = ctx.run.browser.connection;
+  await root.send("Browser.getVersion").catch((cause) => {
+    if (!(cause instanceof DeadlineError)) throw cause;
+    throw new JobTrouble(
+      `Chromium sent nothing for ${cause.ms / 1_000} s: submit the job again, and look at the worker's load and memory`,
+    );
+  });
+  warn(
+    ctx,
+    `no page.html: the page did not answer for ${err.ms / 1_000} s, its scripts or its size keep it busy (${name})`,
+  );
+  return null;
+}

@@ -1,0 +1,130 @@
+import { type Clock, isoTime } from "#shared/kit/clock.ts";
+import type { CdpSession } from "../cdp/connection.ts";
+import type { BrowserExit, JobRun } from "../lanes/types.ts";
+import type { Tracked } from "../record/targets.ts";
+import type { DialogEvents } from "../session/dialogs.ts";
+import { shortUrl } from "./net-errors.ts";
+
+/** Something that ends the job: its message is for the person who submitted it. */
+export class JobTrouble extends Error {
+  override readonly name = "JobTrouble";
+}
+
+/** More dialogs than this are a loop, not a page that asks something (research §3, pain 10). */
+const MAX_DIALOGS = 10;
+
+/** Between the end of Chromium's pipe and the news of its exit, on a machine that is busy. */
+const EXIT_FOLLOWS_MS = 2_000;
+
+/** Watches for what can end a job at any moment. The first trouble wins and aborts `signal`. */
+export interface TroubleWatch {
+  /** Aborts at the first trouble, or when the run is cancelled. */
+  readonly signal: AbortSignal;
+  readonly trouble: JobTrouble | null;
+  fail(message: string): void;
+  /** Called for every attached target, before it runs. */
+  watch(target: Tracked): void;
+  /** The page whose end is the job's end. */
+  setMain(target: Tracked): void;
+  isMain(target: Pick<Tracked, "target_id">): boolean;
+  /** Rejects with the trouble instead of waiting for a browser that will not answer. */
+  race<T>(work: Promise<T>): Promise<T>;
+  /** Waits for what took a target away: a command that failed with it comes first and says less. */
+  explainGone(): Promise<void>;
+}
+
+export function watchTrouble(run: JobRun, clock: Clock): TroubleWatch {
+  const { browser, story } = run;
+  const { root } = browser.connection;
+  const abort = new AbortController();
+  const signal = AbortSignal.any([run.signal, abort.signal]);
+  let trouble: JobTrouble | null = null;
+  let main: Tracked | null = null;
+  let dialogs = 0;
+
+  const fail = (message: string) => {
+    if (trouble || run.signal.aborted) return;
+    trouble = new JobTrouble(message);
+    abort.abort(trouble);
+  };
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  ended.catch(() => {});
+  const onAbort = () => reject(trouble ?? new JobTrouble("the job was cancelled"));
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+
+  void browser.exited.then((exit) => fail(exitMessage(exit)));
+  void browser.connection.closed.then(async () => {
+    // The exit says more than the closed pipe; it follows at once when the process is gone.
+    await Promise.race([browser.exited, clock.sleep(EXIT_FOLLOWS_MS)]);
+    fail("the connection to Chromium was lost: submit the job again");
+  });
+  root.on("Target.targetCrashed", (p) => {
+    if (p.targetId !== main?.target_id) {
+      story.log("warn", "browser", `a frame or worker crashed (${p.status})`, {
+        code: p.errorCode,
+      });
+      return;
+    }
+    fail(`the page crashed in its renderer (${p.status}, code ${p.errorCode}): ${pageName(main)}`);
+  });
+  root.on("Target.targetDestroyed", (p) => {
+    // A script may close the tab it began in.
+    if (run.options.mode === "fetch" && p.targetId === main?.target_id)
+      fail(`the page was closed: ${pageName(main)}`);
+  });
+
+  const dialogEvents = (target: Tracked): DialogEvents => ({
+    waits: ({ type, message, closes_at }) =>
+      story.log(
+        "info",
+        "browser",
+        `${aDialog(type)} waits for an answer: ${message.slice(0, 200)}`,
+        {
+          closes_at: closes_at === null ? null : isoTime(closes_at),
+        },
+      ),
+    closed: ({ type, message }, { accepted, by_policy }) => {
+      const done = accepted ? "accepted" : "dismissed";
+      story.log("info", "browser", `${done} ${aDialog(type)}: ${message.slice(0, 200)}`);
+      if (by_policy) dialogs += 1;
+      if (!by_policy || dialogs <= MAX_DIALOGS) return;
+      fail(
+        `the page opened more than ${MAX_DIALOGS} dialogs (alert, confirm or prompt) and was closed: ${pageName(target)}`,
+      );
+      root.post("Target.closeTarget", { targetId: target.target_id });
+    },
+  });
+  return {
+    signal,
+    get trouble() {
+      return trouble;
+    },
+    fail,
+    setMain: (target) => {
+      main = target;
+    },
+    isMain: (target) => target.target_id === main?.target_id,
+    watch: (target) => {
+      if (target.type !== "page" && target.type !== "iframe") return;
+      const session: CdpSession = target.session;
+      if (target.type === "page")
+        run.dialogs.follow(session, target.target_id, dialogEvents(target));
+      session.post("Page.enable");
+      // A popup in front hides the page, and Chromium does not load the media of hidden pages.
+      if (target.type === "page")
+        session.post("Emulation.setFocusEmulationEnabled", { enabled: true });
+    },
+    race: (work) => Promise.race([work, ended]),
+    explainGone: () => Promise.race([ended.catch(() => {}), clock.sleep(EXIT_FOLLOWS_MS + 500)]),
+  };
+}
+
+const aDialog = (type: string): string => `${type === "alert" ? "an" : "a"} ${type} dialog`;
+const pageName = (target: Tracked): string => shortUrl(target.page?.url ?? "");
+
+function exitMessage({ code, signal, log_tail }: BrowserExit): string {
+  const how = signal ? `was killed by ${signal}` : `exited with code ${code}`;
+  const tail = log_tail.trim().split("\n").slice(-5).join(" | ").slice(-600);
+  return `Chromium ${how} during the job: submit it again${tail ? ` (last output: ${tail})` : ""}`;
+}

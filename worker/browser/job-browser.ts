@@ -1,0 +1,128 @@
+import type { JobOptions } from "#shared/protocol/schema/job.ts";
+import type { AcceptedJob } from "#worker/link/assignments.ts";
+import { attachBrowser } from "./lanes/attach.ts";
+import type { JobStory, JobTab, LaneBrowser } from "./lanes/types.ts";
+import type { SeededProfile } from "./profile/profiles.ts";
+import type { Live } from "./session/live.ts";
+
+/** The browser a job runs in. */
+export interface JobBrowser {
+  browser: LaneBrowser;
+  /** Null when the browser is the job's alone. */
+  tab: JobTab | null;
+  /** Closes what the job has opened in a browser that is not its own, and leaves the rest as it was. Never rejects. */
+  leave(): Promise<void>;
+}
+
+/**
+ * A plain browser or one with a profile, the browser of a live session (`attach_to_job`), or one that somebody else runs
+ * (`attach`), as fleet spec §2.2 says. The session's viewer and actions work on it from here on.
+ * @throws Error with a sentence for the job
+ */
+export function takeBrowser(
+  job: AcceptedJob,
+  options: JobOptions,
+  live: Live,
+  profile: SeededProfile | null,
+  story: JobStory,
+  onStage: (stage: string) => void,
+): Promise<JobBrowser> {
+  live.ruleDialogs(options.dialog_policy);
+  if (job.attached) return borrowBrowser(live, story);
+  if (options.attach !== null) return foreignBrowser(job, options, live, story, onStage);
+  return ownBrowser(job, options, live, profile, story, onStage);
+}
+
+async function ownBrowser(
+  { hold }: AcceptedJob,
+  options: JobOptions,
+  live: Live,
+  profile: SeededProfile | null,
+  story: JobStory,
+  onStage: (stage: string) => void,
+): Promise<JobBrowser> {
+  const { headless } = options;
+  const browser = await hold.browser({ headless, ...(profile ? { seed: profile.seed } : {}) });
+  story.log("info", "lane", `${browser.product} is ready on lane ${hold.lane_idx}`, {
+    headless: browser.headless,
+    sandbox: browser.sandbox,
+  });
+  onStage("profile");
+  await profile?.settle(browser, (level, message, fields) =>
+    story.log(level, "profile", message, fields),
+  );
+  await live.attach(browser, { alone: false });
+  return { browser, tab: null, leave: async () => {} };
+}
+
+async function borrowBrowser(live: Live, story: JobStory): Promise<JobBrowser> {
+  const browser = await live.handOver();
+  const tab = await openTab(browser, true);
+  story.log("info", "lane", `runs in a new tab of session ${live.session_id.slice(0, 4)}…`, {
+    lane_idx: live.lane_idx,
+  });
+  return {
+    browser,
+    tab,
+    leave: async () => {
+      await tab.close();
+      await live.takeOver();
+    },
+  };
+}
+
+async function foreignBrowser(
+  { hold }: AcceptedJob,
+  options: JobOptions,
+  live: Live,
+  story: JobStory,
+  onStage: (stage: string) => void,
+): Promise<JobBrowser> {
+  const address = options.attach ?? "";
+  onStage("attach");
+  // The lane's own browser waits; the run uses its directories.
+  const own = await hold.browser({ headless: options.headless });
+  const browser = await attachBrowser(address, own.dirs, live.guard);
+  story.log("info", "attach", `attached to ${browser.product} at ${address}`);
+  try {
+    const tab = await openTab(browser, false);
+    live.foreign = true;
+    await live.attach(browser, { alone: false, only: tab });
+    return {
+      browser,
+      tab,
+      leave: async () => {
+        await tab.close();
+        await browser.kill();
+      },
+    };
+  } catch (err) {
+    await browser.kill();
+    throw err;
+  }
+}
+
+interface OpenTab extends JobTab {
+  /** Closes it and every tab that was opened from it. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** A new blank tab, and from then on what it opens. */
+async function openTab({ connection }: LaneBrowser, downloads: boolean): Promise<OpenTab> {
+  const { root } = connection;
+  const { targetId: target_id } = await root.send("Target.createTarget", { url: "about:blank" });
+  const owned = new Set([target_id]);
+  return {
+    target_id,
+    downloads,
+    owns: ({ targetId, openerId }) => {
+      if (openerId !== undefined && owned.has(openerId)) owned.add(targetId);
+      return owned.has(targetId);
+    },
+    close: async () => {
+      await Promise.allSettled(
+        [...owned].map((targetId) => root.send("Target.closeTarget", { targetId })),
+      );
+    },
+  };
+}

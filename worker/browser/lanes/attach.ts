@@ -1,0 +1,117 @@
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
+import { withDeadline } from "#shared/kit/clock.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
+import { CdpConnection } from "../cdp/connection.ts";
+import { socketTransport } from "../cdp/transport.ts";
+import { detectCapture } from "../process/launch.ts";
+import type { LaneBrowser, RunDirs } from "./types.ts";
+
+const ASK_MS = 5_000;
+const MAX_ANSWER = 64 * 1024;
+
+/** Says why an address may not be connected to; `worker/egress/judge.ts` has the rules. */
+export interface AddressGuard {
+  refusal(address: string, port: number): string | null;
+}
+
+/** `[HOST:]PORT`; without a host it is this machine. */
+function parseAddress(raw: string): { host: string; port: number } {
+  const cut = raw.lastIndexOf(":");
+  const host = cut === -1 ? "127.0.0.1" : raw.slice(0, cut).replace(/^\[|\]$/g, "");
+  const port = Number(raw.slice(cut + 1));
+  if (port < 1 || port > 65_535) throw new Error(`attach: ${port} is no port`);
+  return { host, port };
+}
+
+/**
+ * Connects to the DevTools port of a browser that somebody else runs (fleet spec §2.2, `attach`). `kill` only lets go of
+ * it. Chromium answers to addresses alone, so a name is resolved here, and what is checked is what is connected to.
+ * @throws Error with a sentence for the job
+ */
+export async function attachBrowser(
+  raw: string,
+  dirs: RunDirs,
+  guard: AddressGuard,
+): Promise<LaneBrowser> {
+  const { host, port } = parseAddress(raw);
+  const address = isIP(host) ? host : await resolve(host);
+  const reason = guard.refusal(address, port);
+  if (reason !== null) throw new Error(`attach: refused to connect to ${raw}: ${reason}`);
+  const place = `${isIP(address) === 6 ? `[${address}]` : address}:${port}`;
+  const cdp_url = await askSocket(raw, place);
+  const transport = await socketTransport(cdp_url).catch((err) => {
+    throw new Error(`attach: the browser at ${raw} refused the connection: ${errorMessage(err)}`);
+  });
+  const connection = new CdpConnection(transport);
+  try {
+    const version = await connection.root.send("Browser.getVersion", undefined, {
+      timeout_ms: ASK_MS,
+    });
+    const kill = async () => connection.close();
+    return {
+      connection,
+      cdp_url,
+      cdp_port: port,
+      // Its process is none of ours.
+      pid: 0,
+      product: version.product,
+      user_agent: version.userAgent,
+      headless: /Headless/.test(version.userAgent),
+      sandbox: "on",
+      capture: await captureOf(connection),
+      // It goes out as its owner started it.
+      gate: null,
+      dirs,
+      // Its end shows as the end of the connection.
+      exited: new Promise(() => {}),
+      kill,
+    };
+  } catch (err) {
+    connection.close();
+    throw new Error(`attach: the browser at ${raw} does not answer: ${errorMessage(err)}`);
+  }
+}
+
+async function resolve(host: string): Promise<string> {
+  try {
+    return (await withDeadline("DNS", ASK_MS, lookup(host))).address;
+  } catch (err) {
+    throw new Error(`attach: ${host} cannot be resolved: ${errorMessage(err)}`);
+  }
+}
+
+async function askSocket(raw: string, place: string): Promise<string> {
+  let text: string;
+  try {
+    const answer = await fetch(`http://${place}/json/version`, {
+      redirect: "error",
+      signal: AbortSignal.timeout(ASK_MS),
+    });
+    text = (await answer.text()).slice(0, MAX_ANSWER);
+  } catch (err) {
+    throw new Error(
+      `attach: nothing answers at ${raw}: start the browser with --remote-debugging-port (${errorMessage(err)})`,
+    );
+  }
+  const path = /"webSocketDebuggerUrl":\s*"wss?:\/\/[^/"]+(\/devtools\/browser\/[\w-]+)"/.exec(
+    text,
+  )?.[1];
+  if (path === undefined) throw new Error(`attach: what answers at ${raw} is no Chromium`);
+  // By the address that was checked, whatever it calls itself.
+  return `ws://${place}${path}`;
+}
+
+/** On a tab of its own: nobody else's is touched. */
+async function captureOf(connection: CdpConnection): Promise<LaneBrowser["capture"]> {
+  const { root } = connection;
+  const { targetId } = await root.send("Target.createTarget", {
+    url: "about:blank",
+    background: true,
+  });
+  try {
+    return await detectCapture(connection, targetId);
+  } finally {
+    await root.send("Target.closeTarget", { targetId });
+  }
+}

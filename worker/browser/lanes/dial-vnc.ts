@@ -1,0 +1,48 @@
+import { connect, type Socket } from "node:net";
+import { DeadlineError } from "#shared/kit/clock.ts";
+import { createVncEntrance } from "#shared/kit/rfb-handshake.ts";
+
+/** Ours: as long as a lane's own health check gives it. */
+const GREETING_MS = 3_000;
+
+/**
+ * A connection of its own to a lane's VNC server, which has let it in; the client is to say next whether it shares the
+ * screen. Viewers share the screen, not the connection, so a slow one holds up nobody.
+ * @throws when it has not let it in within 3 s.
+ */
+export function dialVnc(port: number, secret: string | null): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: "127.0.0.1", port, noDelay: true });
+    const enter = createVncEntrance(secret);
+    let said: Buffer = Buffer.alloc(0);
+    const fail = (err: Error) => {
+      clearTimeout(timer);
+      socket.destroy();
+      reject(err);
+    };
+    const timer = setTimeout(
+      () => fail(new DeadlineError("VNC greeting", GREETING_MS)),
+      GREETING_MS,
+    );
+    const closed = () => fail(new Error("VNC connection closed in its greeting"));
+    const data = (chunk: Buffer) => {
+      said = Buffer.concat([said, chunk]);
+      try {
+        const rest = enter(said, (bytes) => void socket.write(bytes));
+        if (rest === null) return;
+        clearTimeout(timer);
+        socket.off("error", fail);
+        socket.off("close", closed);
+        socket.off("data", data);
+        socket.pause();
+        if (rest.length > 0) socket.unshift(rest);
+        resolve(socket);
+      } catch (err) {
+        fail(err as Error);
+      }
+    };
+    socket.once("error", fail);
+    socket.once("close", closed);
+    socket.on("data", data);
+  });
+}

@@ -1,0 +1,121 @@
+import type { RunExtras } from "#shared/protocol/link/messages.ts";
+import type { AssetMeta, DocumentName } from "#shared/protocol/schema/asset.ts";
+import type { CaptureReport, JobLogEntry, JobOptions } from "#shared/protocol/schema/job.ts";
+import type { BrowserGate } from "#worker/egress/gate.ts";
+import type { CdpConnection, Protocol } from "../cdp/connection.ts";
+import type { Dialogs } from "../session/dialogs.ts";
+
+/** Why a browser process ended. */
+export interface BrowserExit {
+  code: number | null;
+  signal: string | null;
+  /** Last lines of the browser's stderr, for the error of whatever was waiting. */
+  log_tail: string;
+}
+
+/** Own directories of one browser run; everything below `root` is removed when the run ends. */
+export interface RunDirs {
+  root: string;
+  user_data: string;
+  tmp: string;
+  downloads: string;
+  spool: string;
+}
+
+/** What a run may know of its browser's way out, and ask of it (`worker/egress/gate.ts`). */
+export type LaneGate = BrowserGate & { readonly port: number };
+
+/** A started Chromium, its CDP pipe and its process group. */
+export interface LaneBrowser {
+  connection: CdpConnection;
+  /** Its DevTools socket on loopback, beside the pipe: `ws://127.0.0.1:9223/devtools/browser/…`. */
+  cdp_url: string;
+  pid: number;
+  /** Debugging port on loopback, beside the pipe. */
+  cdp_port: number;
+  /** e.g. `Chrome/156.0.8078.73`. */
+  product: string;
+  user_agent: string;
+  headless: boolean;
+  sandbox: "on" | "off";
+  /** `durable`: Network.configureDurableMessages exists (feature-detected at start). */
+  capture: "durable" | "buffered";
+  /** Everything it sends goes through it; null in a browser that is not the fleet's. */
+  gate: LaneGate | null;
+  dirs: RunDirs;
+  /** Resolves once, when the process is gone, however it went. */
+  exited: Promise<BrowserExit>;
+  /** Ends the whole process group: close over CDP (1 s) → TERM (1 s) → KILL, then removes `dirs.root`. Idempotent. */
+  kill(): Promise<void>;
+}
+
+/** Tells the job's story: numbered lines with timings (spec: log.txt). Never throws, never blocks. */
+export interface JobStory {
+  log(
+    level: JobLogEntry["level"],
+    stage: string,
+    message: string,
+    fields?: Record<string, unknown>,
+  ): void;
+}
+
+/** A captured body in the spool, whole and closed. `sha256` lower-case hex. */
+export interface SpooledBody {
+  /** Its file; empty when `bytes` holds the body. */
+  path: string;
+  /** A small body, which stays in memory on its way to the hub. */
+  bytes?: Uint8Array<ArrayBuffer> | undefined;
+  size: number;
+  sha256: string;
+  /** Gives the memory of `bytes` back; called once, when the body is stored or given up. */
+  free?: (() => void) | undefined;
+}
+
+/** Where captured bodies go. `put…` returns at once; the body's file is removed once it is stored or given up. */
+export interface AssetSink {
+  putAsset(meta: AssetMeta, body: SpooledBody): void;
+  putDocument(name: DocumentName, content: string): void;
+  /**
+   * Waits until everything put so far is stored, or the hub stores nothing and the job can wait without its lane; what
+   * failed for good, by name with its reason.
+   */
+  flush(
+    signal: AbortSignal,
+  ): Promise<{ stored: number; failed: { name: string; reason: string }[] }>;
+}
+
+/** A job's tab in a browser that others use as well: only what it opens itself is its own. */
+export interface JobTab {
+  target_id: string;
+  owns(target: Protocol.Target.TargetInfo): boolean;
+  /** False: what the browser downloads is none of the job's business. */
+  downloads: boolean;
+}
+
+/** One job as a lane runs it. */
+export interface JobRun {
+  job_id: string;
+  url: string;
+  options: JobOptions;
+  extras: RunExtras;
+  browser: LaneBrowser;
+  /** The tab it runs in, when the browser is not the job's alone. */
+  tab: JobTab | null;
+  /** What follows the dialogs of its pages and answers them. */
+  dialogs: Pick<Dialogs, "follow">;
+  story: JobStory;
+  sink: AssetSink;
+  /** Aborts when the job is cancelled, the link is lost or the worker stops. */
+  signal: AbortSignal;
+}
+
+/** What a run came to. `failed` needs an `error` a person can act on. */
+export interface JobOutcome {
+  status: "completed" | "failed";
+  error: string | null;
+  stage: string | null;
+  http_status: number | null;
+  final_url: string | null;
+  title: string | null;
+  capture: CaptureReport | null;
+}

@@ -1,0 +1,128 @@
+import { RESOLUTION } from "#shared/protocol/limits.ts";
+import { TAG_SWITCH } from "./proc.ts";
+
+export interface FlagOptions {
+  headless: boolean;
+  /** Debugging port on loopback, beside the pipe. */
+  cdp_port: number;
+  user_data: string;
+  /** Unknown to Chromium; names the run in its command line. */
+  tag: string;
+  sandbox: "on" | "off";
+  /** Whether /dev/shm is too small to be used. */
+  small_shm: boolean;
+  ignore_certificate_errors: boolean;
+  /** Port of the gate on 127.0.0.1 through which everything leaves; null: straight out. */
+  gate_port: number | null;
+}
+
+/** One list: a second --disable-features would overwrite the first. */
+const DISABLED_FEATURES = [
+  "AutofillServerCommunication",
+  "BackForwardCache",
+  "CertificateTransparencyComponentUpdater",
+  "DestroyProfileOnBrowserClose",
+  "DialMediaRouteProvider",
+  "GlobalMediaControls",
+  // Asks for https before the http URL that the job named.
+  "HttpsUpgrades",
+  "InterestFeedContentSuggestions",
+  "MediaRouter",
+  "OptimizationHints",
+  "Translate",
+];
+
+const QUIET = [
+  "--no-first-run",
+  "--no-default-browser-check",
+  "--no-service-autorun",
+  "--disable-background-networking",
+  "--disable-breakpad",
+  "--disable-client-side-phishing-detection",
+  "--disable-component-update",
+  "--disable-default-apps",
+  "--disable-domain-reliability",
+  "--disable-search-engine-choice-screen",
+  "--disable-sync",
+  "--hide-crash-restore-bubble",
+  "--metrics-recording-only",
+  "--no-pings",
+  "--mute-audio",
+  "--noerrdialogs",
+  // A page finds nothing decided, as on a desktop, and is told no as soon as it asks: nobody may be there to answer.
+  "--deny-permission-prompts",
+  "--password-store=basic",
+];
+
+/** Pages behind others, and pages nobody looks at, run like the one in front; media plays without a click. */
+const FULL_SPEED = [
+  "--autoplay-policy=no-user-gesture-required",
+  "--disable-background-media-suspend",
+  "--disable-background-timer-throttling",
+  "--disable-backgrounding-occluded-windows",
+  "--disable-hang-monitor",
+  "--disable-ipc-flooding-protection",
+  // What a page opens belongs to its job, clicked or not.
+  "--disable-popup-blocking",
+  "--disable-renderer-backgrounding",
+];
+
+/**
+ * WebGL and WebGPU drawn by the processor, as Chromium's own headless mode has them: lanes have no GPU, and without one
+ * Chromium shows neither unless it is told to. Named outright, because a search for a GPU starts and ends a GPU process
+ * first, and what a page asks for in between is refused. Everything else is still drawn in software, as it would be.
+ */
+const GRAPHICS = ["--use-angle=swiftshader-webgl", "--enable-unsafe-webgpu"];
+
+/** Blink's numbers for a mouse: pages show their menus on hover and their buttons in the size for a pointer. */
+const POINTER =
+  "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4";
+
+/** The command line of a lane's Chromium, ending with its first page. The port takes no foreign web origin. */
+export function browserFlags(options: FlagOptions): string[] {
+  return [
+    "--remote-debugging-pipe",
+    `--remote-debugging-port=${options.cdp_port}`,
+    `--user-data-dir=${options.user_data}`,
+    `${TAG_SWITCH}${options.tag}`,
+    ...QUIET,
+    ...FULL_SPEED,
+    ...GRAPHICS,
+    POINTER,
+    "--disable-quic",
+    `--disable-features=${DISABLED_FEATURES.join(",")}`,
+    ...(options.gate_port === null ? [] : gateFlags(options.gate_port)),
+    ...windowFlags(options.headless),
+    ...(options.small_shm ? ["--disable-dev-shm-usage"] : []),
+    // Takes the bar off the page that warns of some of these switches.
+    "--test-type",
+    ...(options.sandbox === "off" ? ["--no-sandbox"] : []),
+    ...(options.ignore_certificate_errors ? ["--ignore-certificate-errors"] : []),
+    "about:blank",
+  ];
+}
+
+/**
+ * Everything leaves through the worker's gate, loopback too, which Chromium would pass by. It resolves nothing itself, and
+ * what cannot be proxied (the UDP of WebRTC) is not sent.
+ */
+const gateFlags = (port: number): string[] => [
+  `--proxy-server=socks5://127.0.0.1:${port}`,
+  "--proxy-bypass-list=<-loopback>",
+  "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+  "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+  "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+];
+
+/**
+ * A browser without a display is the same program on a screen that exists in memory only. Chromium's headless mode calls
+ * itself HeadlessChrome in every request, and `--user-agent`, which would hide that, empties its client hints.
+ */
+function windowFlags(headless: boolean): string[] {
+  const { width, height } = RESOLUTION;
+  return [
+    ...(headless ? ["--ozone-platform=headless", `--screen-info={${width}x${height}}`] : []),
+    "--window-position=0,0",
+    `--window-size=${width},${height}`,
+  ];
+}

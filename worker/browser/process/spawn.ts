@@ -1,0 +1,93 @@
+import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
+import type { BrowserUser } from "#shared/kit/browser-user.ts";
+import type { BrowserExit } from "../lanes/types.ts";
+import { LANE_TAG } from "./proc.ts";
+
+const TAIL_BYTES = 4_096;
+/** What every Chromium without a desktop says; it hides the line that matters. */
+const NOISE = /dbus|dconf|unexpected operator|^\s*$/;
+
+export interface SpawnOptions {
+  program: string;
+  args: string[];
+  environment: Record<string, string>;
+  tag: string;
+  user: BrowserUser | null;
+  /** Fds 3 and 4 as pipes. */
+  pipe: boolean;
+  cwd: string;
+}
+
+export interface Spawned {
+  child: ChildProcess;
+  pid: number;
+  exited: Promise<BrowserExit>;
+  /** Resolves with the first line of stderr that matches; never rejects, and never settles without one. */
+  line(pattern: RegExp): Promise<string>;
+  tail(): string;
+}
+
+/** Starts a program as the leader of its own session, tagged, with its last words kept. @throws when it cannot be run. */
+export async function spawnTagged(options: SpawnOptions): Promise<Spawned> {
+  const stdio: StdioOptions = options.pipe
+    ? ["ignore", "ignore", "pipe", "pipe", "pipe"]
+    : ["ignore", "ignore", "pipe"];
+  const child = spawn(options.program, options.args, {
+    detached: true,
+    stdio,
+    cwd: options.cwd,
+    env: { ...options.environment, [LANE_TAG]: options.tag },
+    ...(options.user ? { uid: options.user.uid, gid: options.user.gid } : {}),
+  });
+  const errors = keepTail(child);
+  const exited = new Promise<BrowserExit>((resolve) =>
+    child.once("exit", (code, signal) =>
+      // Its last words are in the pipe already, but may not have been read in this turn.
+      setImmediate(() => {
+        child.stderr?.destroy();
+        resolve({ code, signal, log_tail: errors.tail() });
+      }),
+    ),
+  );
+  await new Promise<void>((resolve, reject) => {
+    child.once("spawn", resolve);
+    child.once("error", reject);
+  });
+  if (child.pid === undefined) throw new Error(`${options.program} has no pid`);
+  return { child, pid: child.pid, exited, line: errors.line, tail: errors.tail };
+}
+
+function keepTail(child: ChildProcess) {
+  let text = "";
+  const waiting = new Set<{ pattern: RegExp; resolve(line: string): void }>();
+  // The last piece may be half a line.
+  const lines = () => text.split("\n").slice(0, -1);
+  const answer = () => {
+    for (const waiter of waiting) {
+      const line = lines().find((l) => waiter.pattern.test(l));
+      if (line === undefined) continue;
+      waiting.delete(waiter);
+      waiter.resolve(line);
+    }
+  };
+  child.stderr?.setEncoding("utf8");
+  child.stderr?.on("data", (chunk: string) => {
+    text += chunk;
+    answer();
+    if (text.length > TAIL_BYTES * 4) text = text.slice(-TAIL_BYTES);
+  });
+  child.stderr?.on("error", () => {});
+  return {
+    tail: () =>
+      text
+        .split("\n")
+        .filter((line) => !NOISE.test(line))
+        .join("\n")
+        .slice(-TAIL_BYTES),
+    line: (pattern: RegExp) =>
+      new Promise<string>((resolve) => {
+        waiting.add({ pattern, resolve });
+        answer();
+      }),
+  };
+}

@@ -1,0 +1,79 @@
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { LOCAL_STATE, writePreferences } from "../process/preferences.ts";
+
+type Json = Record<string, unknown>;
+
+/** Startup page: a new tab, so that neither last time's windows nor pinned pages open beside the job's. */
+const OPEN_NEW_TAB = 5;
+
+const member = (of: Json, name: string): Json => {
+  const value = of[name];
+  const object = typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+  of[name] = object;
+  return object as Json;
+};
+
+/** A large profile's have 2 MB; what is larger is not theirs. */
+const MAX_JSON_BYTES = 32 * 1024 * 1024;
+
+async function readJson(path: string): Promise<Json | null> {
+  try {
+    if ((await stat(path)).size > MAX_JSON_BYTES) return null;
+    const value: unknown = JSON.parse(await readFile(path, "utf8"));
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Json)
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Makes a profile that was copied from elsewhere start as one that was closed properly: no crash bubble, no windows of
+ * last time, no downloads into somebody's home, no locks, and as the directory's one profile.
+ */
+export async function normaliseProfile(user_data: string): Promise<void> {
+  for (const name of await readdir(user_data))
+    if (name.startsWith("Singleton")) await rm(join(user_data, name), { force: true });
+  await normalisePreferences(user_data);
+  await normaliseLocalState(join(user_data, "Local State"));
+}
+
+async function normalisePreferences(user_data: string): Promise<void> {
+  const path = join(user_data, "Default", "Preferences");
+  const preferences = await readJson(path);
+  if (!preferences) return writePreferences(user_data);
+  Object.assign(member(preferences, "profile"), { exit_type: "Normal", exited_cleanly: true });
+  const session = member(preferences, "session");
+  session.restore_on_startup = OPEN_NEW_TAB;
+  delete session.startup_urls;
+  delete preferences.pinned_tabs;
+  const browser = member(preferences, "browser");
+  Object.assign(browser, { check_default_browser: false, has_seen_welcome_page: true });
+  // The window of the other screen.
+  delete browser.window_placement;
+  Object.assign(member(preferences, "webrtc"), { ip_handling_policy: "disable_non_proxied_udp" });
+  const download = member(preferences, "download");
+  download.prompt_for_download = false;
+  delete download.default_directory;
+  delete member(preferences, "savefile").default_directory;
+  await writeFile(path, JSON.stringify(preferences), { mode: 0o600 });
+}
+
+/** Chromium opens the profile that was used last; there is one here, and it is called Default. */
+async function normaliseLocalState(path: string): Promise<void> {
+  const state = (await readJson(path)) ?? {};
+  const profile = member(state, "profile");
+  Object.assign(profile, {
+    last_used: "Default",
+    last_active_profiles: ["Default"],
+    profiles_order: ["Default"],
+  });
+  delete profile.info_cache;
+  // Choices of chrome://flags would be switches of the lane's Chromium.
+  delete member(state, "browser").enabled_labs_experiments;
+  Object.assign(member(state, "net"), LOCAL_STATE.net);
+  Object.assign(member(state, "select_file_dialogs"), LOCAL_STATE.select_file_dialogs);
+  await writeFile(path, JSON.stringify(state), { mode: 0o600 });
+}

@@ -1,0 +1,128 @@
+import type { Clock } from "#shared/kit/clock.ts";
+import type { CdpSession, Protocol } from "../cdp/connection.ts";
+import type { KeptBodies } from "./kept-bodies.ts";
+import type { Pause } from "./pauses.ts";
+
+/** A window whose network is being switched on. */
+export interface WatchedWindow {
+  session: CdpSession;
+  target_id: string;
+  type: string;
+  /** It was opened while we watched, so everything that it asks for is ours to see. */
+  is_new: boolean;
+  is_seen: boolean;
+  /** Resolves when its network is seen. Never rejects. */
+  seen: Promise<unknown>;
+}
+
+/** A window whose renderer is busy is let go on after this, whatever is seen of it. */
+const SEEN_MS = 5_000;
+
+export interface NewWindowDeps {
+  root: CdpSession;
+  clock: Clock;
+  windows(): WatchedWindow[];
+  /** Null: nothing is read. */
+  bodies: KeptBodies | null;
+  /** A document that the network tells nobody of is held; `id` is the pause's, a window's frame has the window's id. */
+  onHeld(id: string, url: string, frame_id: string): void;
+  /** It is answered, and told from its answer. */
+  onAnswered?(id: string): void;
+}
+
+export interface NewWindows {
+  /** Holds documents until the network of their window is seen. */
+  pause: Pause;
+  /** Called for every window before it runs, and before other listeners of its network. */
+  watch(target: WatchedWindow): void;
+  /** Resolves when the network of all windows is seen, or `SEEN_MS` are over. */
+  allSeen(): Promise<void>;
+  /** Whether a request began before the network of its window was seen: no session has its body. */
+  isUnseen(request_id: string): boolean;
+}
+
+/**
+ * A window with an opener runs from the start (`cdp/attach.ts` says why), so its network is switched on while it begins to
+ * load. Its document is held back before it is sent, until that is done. A request that began before has no id of the
+ * network's (measured: its `networkId` is missing, also after redirects), the browser tells only of its answer, and its body
+ * can be read at a pause alone: it is kept there, and the request is told from its answer.
+ */
+export function watchNewWindows(deps: NewWindowDeps): NewWindows {
+  const { root, clock, bodies } = deps;
+  /** Requests of new windows that were told. */
+  const told = new Set<string>();
+  const unseen = new Set<string>();
+
+  const whenSeen = async (waited: WatchedWindow[]): Promise<void> => {
+    if (waited.length === 0) return;
+    const over = new AbortController();
+    const all = Promise.all(waited.map(({ seen }) => seen));
+    await Promise.race([all, clock.sleep(SEEN_MS, over.signal)]);
+    over.abort();
+  };
+  const unseenWindows = () => deps.windows().filter((w) => !w.is_seen);
+  const ownerOf = ({ frameId }: { frameId: string }) =>
+    deps.windows().find((w) => w.target_id === frameId);
+
+  const release = async (paused: Protocol.Fetch.RequestPausedEvent) => {
+    const { requestId, networkId, request, frameId } = paused;
+    const owner = ownerOf(paused);
+    const is_told = networkId !== undefined;
+    if (!is_told) deps.onHeld(requestId, request.url, frameId);
+    await whenSeen(owner ? [owner] : unseenWindows());
+    const onAnswered = () => deps.onAnswered?.(requestId);
+    if (!is_told && bodies) return bodies.follow(paused, onAnswered);
+    root.post("Fetch.continueRequest", { requestId });
+    if (!is_told) onAnswered();
+  };
+  const onSent = (p: Protocol.Network.RequestWillBeSentEvent) => {
+    if (p.redirectResponse && !told.has(p.requestId)) unseen.add(p.requestId);
+    told.add(p.requestId);
+  };
+  const onResponse = (target: WatchedWindow, p: Protocol.Network.ResponseReceivedEvent) => {
+    const { requestId, response, type, frameId, loaderId } = p;
+    if (told.has(requestId) || !/^https?:/i.test(response.url)) return;
+    unseen.add(requestId);
+    const timestamp = response.timing?.requestTime ?? p.timestamp;
+    target.session.emit("Network.requestWillBeSent", {
+      requestId,
+      loaderId,
+      documentURL: response.url,
+      request: {
+        url: response.url,
+        method: "GET",
+        headers: response.requestHeaders ?? {},
+        initialPriority: "Medium",
+        referrerPolicy: "strict-origin-when-cross-origin",
+      },
+      timestamp,
+      wallTime: clock.now() / 1_000 - (p.timestamp - timestamp),
+      initiator: { type: "other" },
+      redirectHasExtraInfo: false,
+      type,
+      frameId,
+    } satisfies Protocol.Network.RequestWillBeSentEvent);
+  };
+  return {
+    pause: {
+      type: "Document",
+      stage: "Request",
+      takes: (paused) => {
+        const owner = ownerOf(paused);
+        const is_told = paused.networkId !== undefined;
+        const may_pass = owner
+          ? owner.is_seen && (is_told || !owner.is_new)
+          : is_told || unseenWindows().length === 0;
+        if (!may_pass) void release(paused);
+        return !may_pass;
+      },
+    },
+    watch: (target) => {
+      if (!target.is_new || target.type !== "page") return;
+      target.session.on("Network.requestWillBeSent", onSent);
+      target.session.on("Network.responseReceived", (p) => onResponse(target, p));
+    },
+    allSeen: () => whenSeen(unseenWindows()),
+    isUnseen: (request_id) => unseen.has(request_id),
+  };
+}

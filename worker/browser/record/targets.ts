@@ -1,0 +1,184 @@
+import type { Clock } from "#shared/kit/clock.ts";
+import { AUTO_ATTACH, attachToAll } from "../cdp/attach.ts";
+import { isBrowserUi } from "../cdp/browser-ui.ts";
+import type { CdpConnection, CdpSession, Protocol } from "../cdp/connection.ts";
+
+const MB = 1024 * 1024;
+/** Bodies survive a navigation in these (research §4.2: 50 MB kept only the newest ten of 5 MB). */
+const DURABLE = { maxTotalBufferSize: 256 * MB, maxResourceBufferSize: 128 * MB };
+const MAX_POST_DATA = 64 * 1024;
+const PRIMARY_BUFFERS = { maxTotalBufferSize: 10 * MB, maxResourceBufferSize: 2 * MB };
+/**
+ * What came of a body before it could be followed. With 36 processes waiting for two cores that was up to 8 MB of 280; 5 MB
+ * lost it. Only what scripts fetch is kept here, so a page of pictures takes no more memory.
+ */
+const PLAIN_BUFFERS = { maxTotalBufferSize: 128 * MB, maxResourceBufferSize: 96 * MB };
+/** Without durable messages the renderer has to keep the bodies. */
+const FALLBACK_BUFFERS = { maxTotalBufferSize: 400 * MB, maxResourceBufferSize: 200 * MB };
+/** A renderer that starts on a busy machine answers late, and what is asked for before that is seen by nobody. */
+const ENABLE = { timeout_ms: 60_000, longest_ms: 120_000 };
+/** How long a service worker may be held back until the pages it serves have their second session. */
+const HOLD_MS = 1_000;
+
+/** A page tab: what its frames and workers call "the page". */
+export interface PageContext {
+  target_id: string;
+  url: string;
+}
+
+/** An attached target with its session of record. */
+export interface Tracked {
+  session: CdpSession;
+  target_id: string;
+  type: string;
+  page: PageContext | null;
+  /** The target it belongs to: its buffers hold this one's bodies too, also after its end. */
+  parent: Tracked | null;
+  /** Second session without durable messages: reads what a service worker made up, and follows streams from their start. */
+  plain: CdpSession | null;
+  /** Set by `onTarget`: it is being closed, and what it asks for is nobody's. */
+  doomed: boolean;
+  /** It began while we watched: all that it asks for is ours to see. */
+  is_new: boolean;
+  /** Resolves when both sessions see the network; a navigation before that would be seen in part. Never rejects. */
+  ready: Promise<unknown>;
+  /** Why its own session does not see the network: what it asks for is nobody's to read. */
+  unseen: Error | null;
+  /** Resolves when its own session sees the network, which is all that its first requests need. Never rejects. */
+  seen: Promise<unknown>;
+  is_seen: boolean;
+}
+
+export interface TargetWatchDeps {
+  connection: CdpConnection;
+  clock: Clock;
+  durable: boolean;
+  /** Whether bodies will be read. */
+  bodies: boolean;
+  /** Whether a page or worker of the browser is watched. */
+  owns(target: Protocol.Target.TargetInfo): boolean;
+  /** Called before the target runs, so that listeners and commands come first. */
+  onTarget(tracked: Tracked): void;
+  onPlain(tracked: Tracked, plain: CdpSession): void;
+  /** The browser did not show the target's network. */
+  onUnseen(tracked: Tracked, err: Error): void;
+}
+
+export interface TargetWatch {
+  all(): Tracked[];
+  pages(): Tracked[];
+  bySession(session: CdpSession): Tracked | null;
+  /** Attaches to everything there is and will be. */
+  start(): Promise<void>;
+}
+
+export function watchTargets(deps: TargetWatchDeps): TargetWatch {
+  const { connection, clock } = deps;
+  const { root } = connection;
+  const tracked = new Map<CdpSession, Tracked>();
+  /** Targets whose second session was asked for and has not come yet. */
+  const awaited = new Map<string, { owner: Tracked; attached: PromiseWithResolvers<void> }>();
+  let service_worker_seen = false;
+
+  const onAttached =
+    (parent: Tracked | null) =>
+    ({ sessionId, targetInfo, waitingForDebugger }: Protocol.Target.AttachedToTargetEvent) => {
+      const session = connection.session(sessionId);
+      if (!session) return;
+      const waiting = parent === null ? awaited.get(targetInfo.targetId) : undefined;
+      if (waiting) {
+        waiting.owner.plain = session;
+        return deps.onPlain(waiting.owner, session);
+      }
+      const foreign = isBrowserUi(targetInfo) || (parent === null && !deps.owns(targetInfo));
+      if (foreign) return session.post("Runtime.runIfWaitingForDebugger");
+      addTarget(session, targetInfo, parent, waitingForDebugger);
+    };
+
+  function addTarget(
+    session: CdpSession,
+    info: Protocol.Target.TargetInfo,
+    parent: Tracked | null,
+    is_new: boolean,
+  ): void {
+    const page =
+      info.type === "page" ? { target_id: info.targetId, url: info.url } : (parent?.page ?? null);
+    const entry: Tracked = {
+      session,
+      target_id: info.targetId,
+      type: info.type,
+      page,
+      parent,
+      plain: null,
+      doomed: false,
+      is_new,
+      ready: Promise.resolve(),
+      unseen: null,
+      seen: Promise.resolve(),
+      is_seen: false,
+    };
+    tracked.set(session, entry);
+    session.on("Target.attachedToTarget", onAttached(entry));
+    void session.closed.then(() => tracked.delete(session));
+    deps.onTarget(entry);
+    if (entry.doomed) {
+      entry.is_seen = true;
+      session.post("Runtime.runIfWaitingForDebugger");
+      return;
+    }
+    // Posted, never awaited: awaiting one of these before the resume can deadlock with a paused target.
+    if (deps.bodies && deps.durable) session.post("Network.configureDurableMessages", DURABLE);
+    const buffers = deps.durable ? PRIMARY_BUFFERS : FALLBACK_BUFFERS;
+    const params = { ...buffers, maxPostDataSize: MAX_POST_DATA };
+    const enabled = session.send("Network.enable", params, ENABLE);
+    session.post("Target.setAutoAttach", AUTO_ATTACH);
+    const plain_too = deps.bodies && deps.durable && info.type !== "service_worker";
+    entry.seen = enabled.catch((err: Error) => {
+      entry.unseen = err;
+      deps.onUnseen(entry, err);
+    });
+    entry.ready = Promise.allSettled([entry.seen, plain_too ? attachPlain(entry) : undefined]);
+    void entry.seen.then(() => {
+      entry.is_seen = true;
+    });
+    if (info.type === "service_worker") service_worker_seen = true;
+    if (service_worker_seen) resumeWhenServed(entry);
+    else session.post("Runtime.runIfWaitingForDebugger");
+  }
+
+  /** A service worker, and what it may serve, run when the sessions that can read what it makes up are there. */
+  function resumeWhenServed(entry: Tracked): void {
+    const served = [...tracked.values()].filter((t) => t === entry || t.page !== null);
+    const attached = Promise.all(served.map((t) => awaited.get(t.target_id)?.attached.promise));
+    void Promise.race([attached, clock.sleep(HOLD_MS)]).then(() =>
+      entry.session.post("Runtime.runIfWaitingForDebugger"),
+    );
+  }
+
+  /** Costs nothing that could be measured: 61 and 302 bodies took the same CPU with and without second sessions. */
+  async function attachPlain(owner: Tracked): Promise<void> {
+    if (awaited.has(owner.target_id)) return;
+    const attached = Promise.withResolvers<void>();
+    awaited.set(owner.target_id, { owner, attached });
+    try {
+      await root.send("Target.attachToTarget", { targetId: owner.target_id, flatten: true });
+    } finally {
+      awaited.delete(owner.target_id);
+      attached.resolve();
+    }
+    await owner.plain?.send("Network.enable", PLAIN_BUFFERS);
+  }
+
+  return {
+    all: () => [...tracked.values()],
+    pages: () => [...tracked.values()].filter((t) => t.type === "page"),
+    bySession: (session) => tracked.get(session) ?? null,
+    start: async () => {
+      root.on("Target.attachedToTarget", onAttached(null));
+      await Promise.all([
+        root.send("Target.setDiscoverTargets", { discover: true }),
+        attachToAll(root),
+      ]);
+    },
+  };
+}

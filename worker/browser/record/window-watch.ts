@@ -1,0 +1,56 @@
+import type { Clock } from "#shared/kit/clock.ts";
+import type { CdpSession } from "../cdp/connection.ts";
+import { watchBlankWindows } from "./blank-windows.ts";
+import { keepBodies } from "./kept-bodies.ts";
+import { type WatchedWindow, watchNewWindows } from "./new-windows.ts";
+import type { Pause, Pauses } from "./pauses.ts";
+import type { Spool, SpooledBody } from "./spool.ts";
+
+export interface WindowWatchDeps {
+  root: CdpSession;
+  clock: Clock;
+  spool: Spool;
+  windows(): WatchedWindow[];
+  /** Whether bodies are kept. */
+  bodies: boolean;
+  /** In a browser that others use as well, requests are held only where windows need it. */
+  shared_browser: boolean;
+  /** Whether what a page writes into an empty window is not asked for. */
+  stops_blank: boolean;
+  /** A document is held that the network tells of when it is answered. */
+  onHeld(id: string, url: string): void;
+  onAnswered(id: string): void;
+}
+
+/** Everything that keeps the first requests of new windows seen, with their bodies. */
+export interface WindowWatch {
+  /** In the order in which they are asked. */
+  pauses: Pause[];
+  watch(target: WatchedWindow): void;
+  start(pauses: Pauses): void;
+  /** The body of a request that no session can read; null for every other. */
+  take(request: { id: string; url: string }): SpooledBody | null;
+  /** URLs of bodies that nobody took; the bodies are given up. */
+  finish(): string[];
+}
+
+export function watchWindows(deps: WindowWatchDeps): WindowWatch {
+  const { root, clock } = deps;
+  const kept = keepBodies(root, deps.spool, () => documents.allSeen());
+  const documents = watchNewWindows({ ...deps, bodies: deps.bodies ? kept : null });
+  const stops = deps.stops_blank;
+  const blank = watchBlankWindows({ root, clock, bodies: kept, windows: documents, stops });
+  const holds_blank = !deps.shared_browser && (deps.bodies || stops);
+  return {
+    pauses: [documents.pause, kept.pause, ...(holds_blank ? [blank.pause] : [])],
+    watch: (target) => {
+      documents.watch(target);
+      blank.watch(target);
+    },
+    start: (pauses) => {
+      if (holds_blank) blank.start(pauses);
+    },
+    take: ({ id, url }) => (documents.isUnseen(id) ? kept.take(url) : null),
+    finish: kept.finish,
+  };
+}

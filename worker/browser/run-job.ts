@@ -1,0 +1,244 @@
+import { type Clock, withDeadline } from "#shared/kit/clock.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
+import type { WorkerResult } from "#shared/protocol/link/messages.ts";
+import { humanSize } from "#shared/protocol/names.ts";
+import type { CaptureReport } from "#shared/protocol/schema/job.ts";
+import { type AcceptedJob, RunStopped } from "#worker/link/assignments.ts";
+import { type BatchedStory, clip, createStory } from "#worker/link/story.ts";
+import type { FailedUpload, Flushed, HttpSink } from "#worker/upload/http-sink.ts";
+import type { KeptPlace } from "#worker/upload/kept.ts";
+import { keepUploads, type LateUploadsDeps } from "#worker/upload/late-uploads.ts";
+import type { JobOutcome, JobStory } from "./lanes/types.ts";
+import { failure, type RunPageDeps, runPage } from "./run-page.ts";
+import { type Live, SessionEnd } from "./session/live.ts";
+
+/** How long a stopped run's partial uploads are still waited for. */
+const STOPPED_FLUSH_MS = 2_000;
+/** Uploads of a finished run: 4 GiB over a slow 50 Mbit/s network take 690 s. */
+const FLUSH_MS = 900_000;
+/** The hub answers a result at once; a lane is not kept from its next job for longer than this. */
+const ACK_MS = 5_000;
+
+export interface RunJobDeps extends RunPageDeps, LateUploadsDeps {
+  openSink(job: AcceptedJob, story: JobStory): HttpSink;
+  /** The session of the job: a new one, or the live one that it is attached to. */
+  sessionOf(job: AcceptedJob): Live;
+}
+
+const isLinkLost = (signal: AbortSignal): boolean =>
+  signal.reason instanceof RunStopped && signal.reason.kind === "link_lost";
+
+/**
+ * Moves bodies whose upload failed from `captured` (or `partial`) to `lost`, so that a report never claims what the hub
+ * does not have. A partial body's cause is counted already.
+ */
+export function correctCapture(report: CaptureReport, failed: FailedUpload[]): CaptureReport {
+  const whole = failed.filter((f) => f.was === "captured").length;
+  const partial = failed.filter((f) => f.was === "partial").length;
+  if (whole + partial === 0) return report;
+  const captured = Math.max(0, report.captured - whole);
+  const reasons = { ...report.reasons };
+  if (whole > 0) reasons.upload_failed = (reasons.upload_failed ?? 0) + whole;
+  return {
+    ...report,
+    captured,
+    partial: Math.max(0, report.partial - partial),
+    lost: report.lost + whole + partial,
+    ratio: report.seen === 0 ? 1 : captured / report.seen,
+    reasons,
+  };
+}
+
+/** Waits for uploads as long as it makes sense: not at all without a link, 2 s for a stopped run. */
+async function flushUploads(
+  clock: Clock,
+  job: AcceptedJob,
+  sink: HttpSink,
+  most_ms: number,
+): Promise<Flushed> {
+  const late = new AbortController();
+  const over = new AbortController();
+  const giveUpAfter = async (ms: number) => {
+    await clock.sleep(ms, over.signal);
+    if (!over.signal.aborted) late.abort(new Error(`not stored within ${ms / 1000} s`));
+  };
+  const stopped = () => {
+    if (isLinkLost(job.signal)) late.abort(job.signal.reason);
+    else void giveUpAfter(STOPPED_FLUSH_MS);
+  };
+  job.signal.addEventListener("abort", stopped, { once: true });
+  if (job.signal.aborted) stopped();
+  void giveUpAfter(most_ms);
+  try {
+    return await sink.finish(late.signal);
+  } finally {
+    over.abort();
+    job.signal.removeEventListener("abort", stopped);
+  }
+}
+
+/** Tells what became of the uploads and corrects the outcome by it. */
+function settleUploads(
+  outcome: JobOutcome,
+  flushed: Flushed,
+  ms: number,
+  story: JobStory,
+): JobOutcome {
+  const { stored, failed } = flushed;
+  const size = humanSize(flushed.bytes);
+  if (stored + failed.length === 0) return outcome; // the run has waited for its uploads itself
+  if (failed.length === 0) story.log("info", "upload", `${stored} files stored, ${size}`, { ms });
+  else {
+    const why = [...new Set(failed.map(({ reason }) => reason))].slice(0, 3).join("; ");
+    const text = `${stored} files stored, ${size}; ${failed.length} were not: ${why}`;
+    story.log("warn", "upload", text, {
+      ms,
+      failed: failed.slice(0, 20).map(({ name, reason }) => ({ name, reason })),
+    });
+  }
+  return { ...outcome, capture: outcome.capture && correctCapture(outcome.capture, failed) };
+}
+
+function resultOf(job: AcceptedJob, outcome: JobOutcome): WorkerResult {
+  const text = (value: string | null, max: number) => (value === null ? null : clip(value, max));
+  return {
+    type: "result",
+    job_id: job.assignment.job_id,
+    lease_token: job.assignment.lease_token,
+    status: outcome.status,
+    error: text(outcome.error, 4_096),
+    stage: text(outcome.stage, 64),
+    http_status: outcome.http_status,
+    final_url: text(outcome.final_url, 70_000),
+    title: text(outcome.title, 4_096),
+    capture: outcome.capture,
+  };
+}
+
+/** One job on its way to its result. */
+interface JobOnLane {
+  live: Live;
+  story: BatchedStory;
+  sink: HttpSink;
+  /** What is not stored yet lies here from now on, whatever becomes of the lane. */
+  keepIn(place: KeptPlace | null): void;
+  /** Ends its session and resets the lane; the job goes on. */
+  leaveLane(): void;
+}
+
+/** @returns whether the hub took the result. */
+async function tellAndRun(
+  deps: RunJobDeps,
+  job: AcceptedJob,
+  { live, story, sink, keepIn, leaveLane }: JobOnLane,
+): Promise<boolean> {
+  const { clock } = deps;
+  const since = clock.monotonic();
+  const { lane_idx } = job.hold;
+  const ran = await runPage(deps, job, live, story, sink);
+  const uploading_since = clock.monotonic();
+  const { place, leaves } = keepUploads(deps, job, sink, story);
+  keepIn(place);
+  if (leaves) leaveLane();
+  const most_ms = FLUSH_MS + (leaves ? deps.upload_wait_ms : 0);
+  const flushed = await flushUploads(clock, job, sink, most_ms);
+  const outcome = settleUploads(ran, flushed, clock.monotonic() - uploading_since, story);
+  if (job.signal.aborted) {
+    // A stopped run sends no result: the hub has ended the job already, or will not hear of it.
+    story.log("warn", "done", `stopped: ${errorMessage(job.signal.reason)}`);
+    return false;
+  }
+  const ms = clock.monotonic() - since;
+  story.end();
+  job.session.send(resultOf(job, outcome));
+  deps.log.info(
+    { job_id: job.assignment.job_id, lane_idx, status: outcome.status, ms },
+    "job ended",
+  );
+  const gone = new Promise<boolean>((resolve) => {
+    if (job.session.signal.aborted) return resolve(false);
+    job.signal.addEventListener("abort", () => resolve(false), { once: true });
+  });
+  const answered = Promise.race([job.acknowledged, gone]);
+  return answerTo(job, answered).catch((err) => {
+    const { job_id } = job.assignment;
+    deps.log.warn({ job_id, err: errorMessage(err) }, "result not answered");
+    return false;
+  });
+}
+
+/** Waits for the hub's answer; from anew after a cut of the link, for the result is sent again then. */
+async function answerTo({ session }: AcceptedJob, answered: Promise<boolean>): Promise<boolean> {
+  for (;;) {
+    const { changes } = session;
+    try {
+      return await withDeadline("waiting for HubResultAck", ACK_MS, answered);
+    } catch (err) {
+      if (!session.is_cut && session.changes === changes) throw err;
+    }
+  }
+}
+
+/** `keep_session` (fleet spec §2.2): from here on the browser is a person's, until the session ends. */
+async function keepOpen(deps: RunJobDeps, job: AcceptedJob, live: Live): Promise<void> {
+  const { session_id, lane_idx } = live;
+  if ("invalid" in job.options || !job.options.keep_session || job.attached) return;
+  if (live.signal.aborted || !live.canGoOn()) return;
+  // The result is sent: whatever goes wrong from here on is the end of the session, not of the job.
+  await live.takeOver().catch((err) => live.end(new SessionEnd(errorMessage(err))));
+  deps.log.info({ session_id, lane_idx }, "session kept");
+  await live.ended;
+  deps.log.info({ session_id, reason: errorMessage(live.signal.reason) }, "session ended");
+  const reason = errorMessage(live.signal.reason).slice(0, 1_000);
+  job.session.send({ type: "SessionEnded", session_id, lease_token: live.lease_token, reason });
+}
+
+/**
+ * Runs one accepted job: page, uploads, result, answer, and in any case the reset of its lane (fleet spec §3.1, §6.2).
+ * Whatever is thrown becomes a failed result; only a failed lane reset rejects.
+ */
+export async function runJob(deps: RunJobDeps, job: AcceptedJob): Promise<void> {
+  const { job_id, lease_token } = job.assignment;
+  const story = createStory({
+    clock: deps.clock,
+    send: (entries) => void job.session.send({ type: "JobLog", job_id, lease_token, entries }),
+  });
+  const sink = deps.openSink(job, story);
+  const live = deps.sessionOf(job);
+  // The session's end is the run's end, and a stopped run ends the session: its lane is reset.
+  const onSessionEnd = () =>
+    job.stop(new RunStopped("cancelled", errorMessage(live.signal.reason)));
+  live.signal.addEventListener("abort", onSessionEnd, { once: true });
+  const onStop = () => live.end(new SessionEnd(errorMessage(job.signal.reason)));
+  // Without its link the upload token is dead.
+  const dropUploads = () => void (isLinkLost(job.signal) && sink.close());
+  job.signal.addEventListener("abort", dropUploads, { once: true });
+  let place: KeptPlace | null = null;
+  const keepIn = (its: KeptPlace | null) => {
+    place = its;
+  };
+  const leaveLane = () => {
+    job.session.send({ type: "JobUploading", job_id, lease_token });
+    live.signal.removeEventListener("abort", onSessionEnd);
+    live.end(new SessionEnd("its page is closed; what it captured is still being stored"));
+    void job.hold.release().catch((err) => deps.log.error({ job_id, err }, "lane not released"));
+  };
+  try {
+    const taken = await tellAndRun(deps, job, { live, story, sink, keepIn, leaveLane });
+    job.signal.addEventListener("abort", onStop, { once: true });
+    if (job.signal.aborted) onStop();
+    if (taken) await keepOpen(deps, job, live);
+  } catch (err) {
+    deps.log.error({ job_id, err }, "job run broke");
+    story.end();
+    if (!job.signal.aborted) job.session.send(resultOf(job, failure(errorMessage(err))));
+  } finally {
+    story.end();
+    live.signal.removeEventListener("abort", onSessionEnd);
+    job.signal.removeEventListener("abort", onStop);
+    if (!job.attached) live.end(new SessionEnd("its job has ended"));
+    await sink.close();
+    await (place as KeptPlace | null)?.leave();
+    await job.hold.release();
+  }
+}

@@ -1,0 +1,58 @@
+import { CODEGEN_ATTEMPTS } from "#shared/protocol/limits.ts";
+import type { RunEnd } from "#shared/protocol/link/messages.ts";
+import { injectCookies } from "../fetch/cookies.ts";
+import { openPage } from "../fetch/open-page.ts";
+import { type FetchContext, type FetchSettings, runVisit } from "../fetch/run-visit.ts";
+import { keepPage } from "../fetch/save-page.ts";
+import type { JobOutcome, JobRun } from "../lanes/types.ts";
+import type { Tracked } from "../record/targets.ts";
+
+const KEPT_NAMES = [
+  "result.json",
+  ...Array.from({ length: CODEGEN_ATTEMPTS.max }, (_, i) => `attempt-${i + 1}.png`),
+];
+
+/** What a script needs of the worker while the hub runs it. */
+export interface ScriptPage {
+  /** The job's tab, where the script begins. */
+  target_id: string;
+  /** A name for a file the script saves that no captured body has or will have. */
+  takeName(name: string, mime: string): string;
+}
+
+/** A job whose page a script of the hub drives (fleet spec §1, modes codegen-loop and rerun). */
+export interface ScriptedRun extends JobRun {
+  /** The page is open: from now on the hub's calls come. */
+  ready(page: ScriptPage): Promise<void>;
+  /** Resolves with what the hub ends the run with. */
+  ended: Promise<RunEnd>;
+}
+
+/**
+ * Runs a scripted job: opens the URL as a fetch job does, holds the page until the hub has ended its scripts, and hands
+ * everything the browser received meanwhile to the sink. Never throws for what a page or a browser does.
+ */
+export const runScripted = (run: ScriptedRun, settings: FetchSettings): Promise<JobOutcome> =>
+  runVisit(run, settings, (ctx) => holdPage(ctx, run));
+
+async function holdPage(ctx: FetchContext, run: ScriptedRun): Promise<void> {
+  const { outcome, trouble, recorder } = ctx;
+  // What the hub stores beside: no captured body may have these names.
+  for (const name of KEPT_NAMES) recorder.takeName(run.url, "", name);
+  await trouble.race(injectCookies(run));
+  const { main } = await openPage(ctx);
+  outcome.stage = "script";
+  const takeName = (name: string, mime: string) => recorder.takeName(run.url, mime, name);
+  await trouble.race(run.ready({ target_id: main.target_id, takeName }));
+  const { status, error, stage } = await trouble.race(run.ended);
+  outcome.stage = "page";
+  const page = pageAtTheEnd(ctx, main);
+  if (page) await keepPage(ctx, page);
+  Object.assign(outcome, { status, error, ...(stage !== null && { stage }) });
+}
+
+/** The tab the job was opened in; the newest one when the script has closed it. */
+const pageAtTheEnd = ({ recorder }: FetchContext, main: Tracked): Tracked | undefined => {
+  const pages = recorder.targets.pages();
+  return pages.find(({ target_id }) => target_id === main.target_id) ?? pages.at(-1);
+};

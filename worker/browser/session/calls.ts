@@ -1,0 +1,225 @@
+import { type Clock, DeadlineError, withDeadline } from "#shared/kit/clock.ts";
+import { isNestedDeeper } from "#shared/kit/json.ts";
+import { MAX_INLINE_RESULT_BYTES } from "#shared/protocol/limits.ts";
+import {
+  type HubSessionCall,
+  type SessionReply,
+  TakeName,
+} from "#shared/protocol/link/messages.ts";
+import { MAX_JSON_DEPTH } from "#shared/protocol/schema/queue.ts";
+import { SaveProfile } from "#shared/protocol/schema/session.ts";
+import type { ActionContext } from "../actions/context.ts";
+import { ActionFailure, failureOf, late, refused, timedOut } from "../actions/failure.ts";
+import { stopLateLoads } from "../actions/loads.ts";
+import { type ActionName, isAction, runAction } from "../actions/run-action.ts";
+import { type PageSnapshot, pageSnapshot } from "../actions/snapshot.ts";
+import { withTrueNetError } from "../fetch/net-errors.ts";
+import type { Engines } from "../llm/engines.ts";
+import type { HubFiles } from "../profile/cache.ts";
+import { saveProfile } from "../profile/save.ts";
+import { clearCookies, getCookies, putCookies } from "./cookies.ts";
+import { answerDialog, listDialogs, unlessBlocked } from "./dialog-calls.ts";
+import { askPage, runAgent } from "./engine-actions.ts";
+import type { SessionLink } from "./link.ts";
+import type { Live } from "./live.ts";
+import { previewOf } from "./preview.ts";
+import { runSessionRecipe } from "./recipe.ts";
+import { resetRun } from "./run-reset.ts";
+
+export interface CallDeps {
+  clock: Clock;
+  /** Why this URL may not be opened, or null. */
+  refusal(url: string): Promise<string | null>;
+  /** Where the profiles of a session's link go; the link that asks is the one that gets them. */
+  hubFiles(link: SessionLink): HubFiles;
+  /** What `ask` and `agent` call. */
+  engines: Engines;
+}
+
+interface Call extends Pick<HubSessionCall, "action" | "args" | "timeout_ms"> {
+  link: SessionLink;
+}
+
+/** The hub's own operations beside the actions of design/api.md. */
+const OWN: Record<string, (live: Live, call: Call, deps: CallDeps) => Promise<unknown>> = {
+  state: async () => null,
+  cookies_get: getCookies,
+  cookies_put: putCookies,
+  cookies_clear: clearCookies,
+  network: async (live, { args }) => live.network.read(Number(args.since) || 0),
+  files: async (live) => ({ files: live.files.listDownloads() }),
+  preview: previewOf,
+  snapshot: snapshotOf,
+  profile_save: storeProfile,
+  recipe: runSessionRecipe,
+  dialogs: async (live) => listDialogs(live),
+  dialog: (live, { args }) => answerDialog(live, args),
+  ask: async (live, call, deps) =>
+    askPage(live, call, deps, await actingOn(live, call, deps, null)),
+  agent: async (live, call, deps) =>
+    runAgent(live, call, deps, await actingOn(live, call, deps, null)),
+  run_reset: resetRun,
+  take_name: takeName,
+};
+
+/** What a file that the hub's script saves is to be called, so that no captured body ever takes its place. */
+async function takeName(live: Live, { args }: Call): Promise<{ name: string }> {
+  const { name, mime } = TakeName.parse(args);
+  return { name: live.script?.takeName(name, mime) ?? name };
+}
+
+const MAX_SNAPSHOT_CHARS = 20_000;
+
+/** The active tab as a language model is shown it: url, title, aria, links. `max_chars` of `aria`. */
+async function snapshotOf(live: Live, { args, timeout_ms }: Call): Promise<PageSnapshot> {
+  const max_chars = Math.min(MAX_SNAPSHOT_CHARS, Number(args.max_chars) || MAX_SNAPSHOT_CHARS);
+  return pageSnapshot((await live.pages()).active(), { max_chars, timeout_ms });
+}
+
+/** Body of POST /sessions/{sid}/profile/save. */
+async function storeProfile(
+  live: Live,
+  { args, link, timeout_ms }: Call,
+  deps: CallDeps,
+): Promise<null> {
+  const { name } = SaveProfile.parse(args);
+  const signal = AbortSignal.any([live.signal, AbortSignal.timeout(timeout_ms)]);
+  const hub = deps.hubFiles(link);
+  let refused: Error | null = null;
+  await live.replaceBrowser(async (browser) => {
+    const saved = await saveProfile({
+      session_id: live.session_id,
+      name,
+      hold: live.hold,
+      browser,
+      hub,
+      signal,
+    });
+    refused = saved.error;
+    return saved.browser;
+  });
+  if (refused !== null) throw refused as Error;
+  return null;
+}
+
+/** Many steps in one call: nobody can answer a dialog in the midst of them. */
+const OF_MANY_STEPS: ReadonlySet<string> = new Set([
+  "recipe",
+  "agent",
+  "run_reset",
+  "profile_save",
+]);
+
+function runCall(live: Live, call: Call, deps: CallDeps): Promise<unknown> {
+  const { action, args } = call;
+  const own = OWN[action];
+  if (!own && !isAction(action))
+    throw new ActionFailure("invalid", { name: "Error", message: `unknown action ${action}` });
+  return live.dialogs.during(OF_MANY_STEPS.has(action) ? "alone" : "acting", () =>
+    unlessBlocked(live, call, async (interrupted) => {
+      if (own) return own(live, call, deps);
+      const ctx = await actingOn(live, call, deps, interrupted);
+      return runAction(ctx, action as ActionName, args);
+    }),
+  );
+}
+
+const actingOn = async (
+  live: Live,
+  { timeout_ms }: Call,
+  { clock, refusal }: CallDeps,
+  interrupted: Promise<never> | null,
+): Promise<Omit<ActionContext, "signal">> => ({
+  pages: await live.pages(),
+  clock,
+  timeout_ms,
+  interrupted,
+  refusal,
+  takeInput: (name, content) => live.files.takeInput(name, content),
+  pendingLoads: () => live.pendingLoads(),
+  downloads: { list: live.files.listDownloads, open: live.files.openDownload },
+});
+
+/** As narrow as the session is, where it has a browser of its worker's. */
+const refusalIn = (live: Live, { refusal }: CallDeps): CallDeps["refusal"] =>
+  live.browser()?.gate ? (url) => live.judge().checkUrl(url) : refusal;
+
+/** Beyond the action's own deadline: Playwright's error says more than ours. */
+const GRACE_MS = 600;
+
+/** Answers one call of the hub, always and once, within its deadline and a little more (design/api.md, Sessions). */
+export async function answerCall(
+  live: Live,
+  link: SessionLink,
+  message: HubSessionCall,
+  deps: CallDeps,
+): Promise<SessionReply> {
+  const since = deps.clock.monotonic();
+  const began = performance.now();
+  const reply = (more: Partial<SessionReply>): SessionReply => ({
+    type: "SessionReply",
+    call_id: message.call_id,
+    ok: true,
+    result: null,
+    blob: null,
+    kind: null,
+    error: null,
+    place: null,
+    ms: deps.clock.monotonic() - since,
+    ...more,
+  });
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  const gone = () =>
+    reject(new ActionFailure("gone", { name: "Error", message: "the session has ended" }));
+  live.signal.addEventListener("abort", gone, { once: true });
+  if (live.signal.aborted) gone();
+  ended.catch(() => {});
+  try {
+    const work = withDeadline(
+      message.action,
+      message.timeout_ms + GRACE_MS,
+      runCall(live, { ...message, link }, { ...deps, refusal: refusalIn(live, deps) }),
+    );
+    const result = await Promise.race([work, ended]);
+    const ms = deps.clock.monotonic() - since;
+    const place = await live.place();
+    const text = JSON.stringify(result ?? null);
+    if (isNestedDeeper(text, MAX_JSON_DEPTH))
+      throw refused(`the result is nested more than ${MAX_JSON_DEPTH} levels deep`);
+    // Counted in characters first: most results are small, and bytes are at most three times as many.
+    const large =
+      text.length * 3 > MAX_INLINE_RESULT_BYTES &&
+      Buffer.byteLength(text) > MAX_INLINE_RESULT_BYTES;
+    if (!large) return reply({ result: result ?? null, place, ms });
+    return reply({ blob: live.files.putBlob(text), place, ms });
+  } catch (err) {
+    const ms = deps.clock.monotonic() - since;
+    const { kind, error } = await failed(live, message, began, err);
+    const place = await live.place().catch(() => null);
+    return reply({ ok: false, kind, error, place, ms });
+  } finally {
+    live.signal.removeEventListener("abort", gone);
+  }
+}
+
+/** What an action threw, with the cause of a connection that was not made. */
+function truly(live: Live, err: unknown): ActionFailure {
+  const failure = failureOf(err);
+  const elsewhere = live.network.lastFailure()?.error ?? null;
+  const message = withTrueNetError(failure.message, live.browser()?.gate ?? null, elsewhere);
+  if (message === failure.message) return failure;
+  return new ActionFailure(failure.kind, { ...failure.error, message });
+}
+
+/** Why a call failed. The loads of an action that ran out of time are its own business, those of all else are seen to here. */
+async function failed(
+  live: Live,
+  { action, timeout_ms }: HubSessionCall,
+  began: number,
+  err: unknown,
+): Promise<ActionFailure> {
+  const failure = err instanceof DeadlineError ? late(action, timeout_ms) : truly(live, err);
+  if (failure.kind !== "timeout" || isAction(action)) return failure;
+  const why = await stopLateLoads(live.pendingLoads(), action, began);
+  return why === null ? failure : timedOut(`${failure.error.message}; ${why}`);
+}

@@ -1,0 +1,220 @@
+import type { Clock } from "#shared/kit/clock.ts";
+import type { CdpConnection, CdpSession } from "../cdp/connection.ts";
+
+/** What a client attached to, as the browser told it. */
+export interface ClientTarget {
+  session_id: string;
+  target_id: string;
+  type: string;
+  /** The client's session it was attached through; null at the browser itself. */
+  parent: string | null;
+  /** `held`: it does not run yet, and this client counts on letting it go itself. */
+  state: "free" | "held" | "released";
+}
+
+/** `filter` of Target.setAutoAttach: the first entry that fits decides. */
+export type TargetFilter = readonly { type?: string; exclude?: boolean }[];
+
+/** One program at `WS /sessions/{sid}/cdp`, as far as others have to make way for it. */
+export interface CdpClient {
+  attached(target: ClientTarget): void;
+  detached(session_id: string): void;
+  /** `session_id` null: the connection's own target. */
+  pageEnabled(session_id: string | null, enabled: boolean): void;
+  /** Target.setAutoAttach; `waits` false when it does not hold what it attaches to. */
+  autoAttach(session_id: string | null, waits: boolean, filter: TargetFilter | null): void;
+  /** It lets go of what this session is attached to. @returns what to wait for before that goes on; null when nothing. */
+  release(session_id: string): Promise<void> | null;
+  leave(): void;
+}
+
+/**
+ * The CDP clients at one session's browser. A dialog belongs to a client that has enabled `Page` on its target, and a new
+ * target runs once everybody who holds it has let it go: Chromium itself would let it run at the first word.
+ */
+export interface CdpClients {
+  /** `own_target`: what a connection to one page is a session of; null at the browser. */
+  join(own_target: string | null): CdpClient;
+  /** Whether a client answers the dialogs of this page. */
+  steers(target_id: string): boolean;
+  /** Called whenever `steers` may have changed. */
+  onChange(listener: () => void): void;
+  /** The session itself holds and lets go of targets through this connection: what it lets go waits for the clients. */
+  follow(connection: CdpConnection): void;
+}
+
+/** A client whose auto-attach covers a target hears of it at once; Puppeteer asks once more, through the tab. */
+const CLAIM_MS = 5_000;
+/** A client that holds a target and never lets it go. */
+const HELD_MS = 15_000;
+
+const DEFAULT_FILTER: TargetFilter = [
+  { type: "browser", exclude: true },
+  { type: "tab", exclude: true },
+  {},
+];
+
+interface Client {
+  own_target: string | null;
+  targets: Map<string, ClientTarget>;
+  pages: Set<string>;
+  holds: Map<string, TargetFilter>;
+}
+
+/** Key of the connection's own target. */
+const OWN = "";
+
+const takes = (filter: TargetFilter, type: string): boolean => {
+  const first = filter.find((entry) => entry.type === undefined || entry.type === type);
+  return first !== undefined && first.exclude !== true;
+};
+
+const targetOf = (client: Client, session_id: string): string | null =>
+  session_id === OWN ? client.own_target : (client.targets.get(session_id)?.target_id ?? null);
+
+/** A target that is to be let go. */
+interface HeldTarget {
+  target_id: string;
+  type: string;
+  /** The target it was attached below; null at the browser itself. */
+  parent_target_id: string | null;
+}
+
+/** Whether this client will be attached to the target and hold it. */
+function covers(client: Client, { type, parent_target_id }: HeldTarget): boolean {
+  for (const [session_id, filter] of client.holds)
+    if (targetOf(client, session_id) === parent_target_id)
+      return takes(filter, type) || (type === "page" && takes(filter, "tab"));
+  return false;
+}
+
+export function createCdpClients(clock: Clock): CdpClients {
+  const clients = new Set<Client>();
+  /** What the session itself has let go, or would have. */
+  const released = new Set<string>();
+  const listeners = new Set<() => void>();
+  const waiters = new Set<() => void>();
+  const wake = () => {
+    for (const waiter of [...waiters]) waiter();
+  };
+  const changed = () => {
+    for (const listener of listeners) listener();
+  };
+  /** The session's own connection; without one nobody but the clients holds anything. */
+  let own: CdpConnection | null = null;
+
+  /** Resolves once `ready`, or after `HELD_MS`; `unclaimed` once whoever should be attached has had the time for it. */
+  function until(ready: (unclaimed: boolean) => boolean): Promise<void> | null {
+    if (ready(false)) return null;
+    const over = new AbortController();
+    return new Promise((resolve) => {
+      let unclaimed = false;
+      const done = () => {
+        waiters.delete(check);
+        over.abort();
+        resolve();
+      };
+      const check = () => {
+        if (ready(unclaimed)) done();
+      };
+      waiters.add(check);
+      void clock.sleep(CLAIM_MS, over.signal).then(() => {
+        unclaimed = true;
+        check();
+      });
+      void clock.sleep(HELD_MS, over.signal).then(done);
+    });
+  }
+  /** Whether the client has let the target go, by one of its sessions; null when it is not attached to it. */
+  const hasLet = (client: Client, target_id: string): boolean | null => {
+    const states = [...client.targets.values()]
+      .filter((t) => t.target_id === target_id)
+      .map(({ state }) => state);
+    if (states.length === 0) return null;
+    return states.includes("released") || !states.includes("held");
+  };
+  const lets = (client: Client, target: HeldTarget, unclaimed: boolean): boolean =>
+    hasLet(client, target.target_id) ?? (unclaimed || !covers(client, target));
+  const ownLets = ({ target_id, type }: ClientTarget): boolean =>
+    own === null || own.root.is_closed || type === "tab" || released.has(target_id);
+  const othersLet = (target_id: string, but: Client): boolean =>
+    [...clients].every((client) => client === but || hasLet(client, target_id) !== false);
+
+  return {
+    join: (own_target) => {
+      const client: Client = {
+        own_target,
+        targets: new Map(),
+        pages: new Set(),
+        holds: new Map(),
+      };
+      clients.add(client);
+      return connect(client);
+    },
+    steers: (target_id) =>
+      [...clients].some((client) =>
+        [...client.pages].some((session_id) => targetOf(client, session_id) === target_id),
+      ),
+    onChange: (listener) => void listeners.add(listener),
+    follow: (connection) => {
+      own = connection;
+      connection.beforeRelease = releaseOwn;
+    },
+  };
+
+  function releaseOwn({ target, parent, closed }: CdpSession): Promise<void> | null {
+    if (target === null) return null;
+    const { targetId: target_id, type } = target;
+    released.add(target_id);
+    void closed.then(() => released.delete(target_id));
+    wake();
+    if (clients.size === 0) return null;
+    const held = { target_id, type, parent_target_id: parent?.target?.targetId ?? null };
+    return until((unclaimed) => [...clients].every((client) => lets(client, held, unclaimed)));
+  }
+
+  function connect(client: Client): CdpClient {
+    const drop = (session_id: string) => {
+      client.targets.delete(session_id);
+      client.pages.delete(session_id);
+      client.holds.delete(session_id);
+      // What was attached through it goes with it, and no event tells of that.
+      for (const [id, { parent }] of client.targets) if (parent === session_id) drop(id);
+    };
+    return {
+      attached: (target) => {
+        client.targets.set(target.session_id, target);
+        wake();
+      },
+      detached: (session_id) => {
+        drop(session_id);
+        wake();
+        changed();
+      },
+      pageEnabled: (session_id, enabled) => {
+        if (enabled) client.pages.add(session_id ?? OWN);
+        else client.pages.delete(session_id ?? OWN);
+        changed();
+      },
+      autoAttach: (session_id, waits, filter) => {
+        if (waits) client.holds.set(session_id ?? OWN, filter ?? DEFAULT_FILTER);
+        else client.holds.delete(session_id ?? OWN);
+        wake();
+      },
+      release: (session_id) => {
+        const target = client.targets.get(session_id);
+        if (target?.state !== "held") return null;
+        target.state = "released";
+        wake();
+        return until(
+          (unclaimed) => othersLet(target.target_id, client) && (unclaimed || ownLets(target)),
+        );
+      },
+      leave: () => {
+        clients.delete(client);
+        wake();
+        changed();
+      },
+    };
+  }
+}

@@ -1,0 +1,205 @@
+import type { Clock } from "#shared/kit/clock.ts";
+import type { Log } from "#shared/kit/log.ts";
+import { DIALOG_WAIT_S } from "#shared/protocol/limits.ts";
+import type { Dialog, DialogPolicy } from "#shared/protocol/schema/dialog.ts";
+import type { CdpSession, Protocol } from "../cdp/connection.ts";
+import type { CdpClients } from "./cdp-clients.ts";
+
+/** A dialog that is open. Times epoch ms. */
+export interface OpenDialog extends Omit<Dialog, "active" | "opened_at" | "closes_at"> {
+  target_id: string;
+  opened_at: number;
+  closes_at: number | null;
+}
+
+/** What whoever follows a page hears of its dialogs. */
+export interface DialogEvents {
+  /** It waits for somebody to answer it. */
+  waits?(dialog: OpenDialog): void;
+  /** `by_policy`: nobody was asked. */
+  closed(dialog: OpenDialog, how: { accepted: boolean; by_policy: boolean }): void;
+}
+
+/** Who is at work in the session: `alone` is one call of many steps, in the midst of which nobody can answer. */
+export type AtWork = "acting" | "alone";
+
+/**
+ * The dialogs of a session's pages. A dialog belongs to whoever steers: to a CDP client that had enabled `Page` on the page
+ * when it opened, else to the session's policy (`DialogPolicy`).
+ */
+export interface Dialogs {
+  /** Follows a page from before it runs, by a session on which somebody enables `Page`. */
+  follow(page: CdpSession, target_id: string, events: DialogEvents): void;
+  /** Oldest first. */
+  list(): OpenDialog[];
+  /** The page's dialog that waits for somebody to answer it: until then the page does nothing. */
+  waiting(target_id: string): OpenDialog | null;
+  /** Resolves when such a dialog opens in the page; never once `signal` has aborted. */
+  nextWaiting(target_id: string, signal: AbortSignal): Promise<OpenDialog>;
+  /** @throws CdpError when it is no longer open; DeadlineError. */
+  answer(dialog: OpenDialog, accept: boolean, prompt_text?: string): Promise<void>;
+  /** Meanwhile a page that asks whether it may be left may, and nothing waits for a person when `alone`. */
+  during<T>(how: AtWork, work: () => Promise<T>): Promise<T>;
+  /** Dismisses what waits, before the connection it would be answered through is another's. Never rejects. */
+  dismissAll(): Promise<void>;
+}
+
+export interface DialogDeps {
+  clock: Clock;
+  clients: Pick<CdpClients, "steers" | "onChange">;
+  policy(): DialogPolicy;
+  log: Log;
+}
+
+interface Held {
+  dialog: OpenDialog;
+  page: CdpSession;
+  events: DialogEvents;
+  /** A client has it. */
+  steered: boolean;
+  by_policy: boolean;
+  /** Ends its time. */
+  timer: AbortController;
+}
+
+/** The browser's own process answers this. */
+const ANSWER_MS = 2_000;
+const MAX_TEXT = 4_000;
+
+export function createDialogs({ clock, clients, policy, log }: DialogDeps): Dialogs {
+  const open = new Map<string, Held>();
+  const listeners = new Set<(dialog: OpenDialog) => void>();
+  const at_work = { acting: 0, alone: 0 };
+  let last_id = 0;
+
+  function opening(
+    page: CdpSession,
+    target_id: string,
+    events: DialogEvents,
+    { type, message, defaultPrompt, url }: Protocol.Page.JavascriptDialogOpeningEvent,
+  ): void {
+    last_id += 1;
+    const held: Held = {
+      dialog: {
+        dialog_id: String(last_id),
+        target_id,
+        type,
+        message: message.slice(0, MAX_TEXT),
+        default_prompt: (defaultPrompt ?? "").slice(0, MAX_TEXT),
+        url: url.slice(0, MAX_TEXT),
+        opened_at: clock.now(),
+        closes_at: null,
+      },
+      page,
+      events,
+      steered: clients.steers(target_id),
+      by_policy: false,
+      timer: new AbortController(),
+    };
+    open.set(target_id, held);
+    decide(held);
+  }
+
+  /** True and false are the answer; null leaves it to a person. */
+  function verdict({ type }: OpenDialog): boolean | null {
+    const chosen = policy();
+    if (type === "beforeunload") return chosen !== "wait" || at_work.acting > 0 ? true : null;
+    if (chosen === "wait") return at_work.alone > 0 ? false : null;
+    return chosen === "accept";
+  }
+
+  function decide(held: Held): void {
+    if (held.steered) return;
+    const accept = verdict(held.dialog);
+    if (accept === null) wait(held);
+    else {
+      held.by_policy = true;
+      answerHeld(held, accept).catch(() => {});
+    }
+  }
+
+  function wait(held: Held): void {
+    const { dialog, events, timer } = held;
+    const wait_ms = DIALOG_WAIT_S * 1_000;
+    dialog.closes_at = clock.now() + wait_ms;
+    events.waits?.(dialog);
+    for (const listener of [...listeners]) listener(dialog);
+    void clock.sleep(wait_ms, timer.signal).then(() => {
+      if (timer.signal.aborted) return;
+      log.info(
+        { url: dialog.url, type: dialog.type },
+        "a dialog that nobody answered is dismissed",
+      );
+      answerHeld(held, false).catch(() => {});
+    });
+  }
+
+  async function answerHeld({ dialog, page }: Held, accept: boolean, text?: string): Promise<void> {
+    await page.send(
+      "Page.handleJavaScriptDialog",
+      { accept, promptText: text ?? dialog.default_prompt },
+      { timeout_ms: ANSWER_MS },
+    );
+  }
+
+  function over(target_id: string, page: CdpSession): Held | null {
+    const held = open.get(target_id);
+    if (held?.page !== page) return null;
+    open.delete(target_id);
+    held.timer.abort();
+    return held;
+  }
+
+  clients.onChange(() => {
+    for (const held of open.values()) {
+      if (!held.steered || clients.steers(held.dialog.target_id)) continue;
+      held.steered = false;
+      decide(held);
+    }
+  });
+
+  const isWaiting = (held: Held | undefined): held is Held =>
+    held !== undefined && !held.steered && !held.by_policy;
+  return {
+    follow: (page, target_id, events) => {
+      page.on("Page.javascriptDialogOpening", (event) => opening(page, target_id, events, event));
+      page.on("Page.javascriptDialogClosed", ({ result }) => {
+        const held = over(target_id, page);
+        if (held) events.closed(held.dialog, { accepted: result, by_policy: held.by_policy });
+      });
+      void page.closed.then(() => over(target_id, page));
+    },
+    list: () => [...open.values()].map(({ dialog }) => dialog),
+    waiting: (target_id) => {
+      const held = open.get(target_id);
+      return isWaiting(held) ? held.dialog : null;
+    },
+    nextWaiting: (target_id, signal) =>
+      new Promise((resolve) => {
+        const listener = (dialog: OpenDialog) => {
+          if (dialog.target_id === target_id) resolve(dialog);
+        };
+        listeners.add(listener);
+        signal.addEventListener("abort", () => listeners.delete(listener), { once: true });
+      }),
+    answer: async (dialog, accept, prompt_text) => {
+      const held = open.get(dialog.target_id);
+      if (held?.dialog !== dialog) throw new Error("the dialog is not open any more");
+      await answerHeld(held, accept, prompt_text);
+    },
+    during: async (how, work) => {
+      at_work[how] += 1;
+      if (how === "alone") at_work.acting += 1;
+      try {
+        return await work();
+      } finally {
+        at_work[how] -= 1;
+        if (how === "alone") at_work.acting -= 1;
+      }
+    },
+    dismissAll: async () => {
+      const waiting = [...open.values()].filter(isWaiting);
+      await Promise.allSettled(waiting.map((held) => answerHeld(held, false)));
+    },
+  };
+}

@@ -1,0 +1,120 @@
+import { linkSync, lstatSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import mime from "mime";
+import type { Protocol } from "../cdp/connection.ts";
+import type { LaneBrowser } from "../lanes/types.ts";
+import { uniqueName } from "./file-names.ts";
+import type { DownloadedFile, SessionFiles, StoredFile } from "./files.ts";
+
+/** Files listed; the oldest go, with their bytes, when there are more. */
+const MAX_FILES = 1_000;
+
+const OCTETS = "application/octet-stream";
+/** What the browser calls a download; a file has this name from the moment it is whole. */
+const GUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** A regular file that is there. */
+function stored(path: string, type: string): StoredFile | null {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  return stat?.isFile() ? { path, size: stat.size, mime: type } : null;
+}
+
+interface Row extends DownloadedFile {
+  guid: string;
+  path: string;
+}
+
+export interface Downloads extends Pick<SessionFiles, "listDownloads" | "openDownload"> {
+  /**
+   * From now on what this browser downloads goes to its run directory, under numbers. Not `alone`: a recorder has it put
+   * there, and takes each file away the moment it is whole; a second link to it stays. Must be called before the recorder
+   * attaches, so that the file is still there.
+   */
+  start(browser: LaneBrowser, options: { alone: boolean }): Promise<void>;
+  /** Empties the list and removes its files; one that is still coming in is listed no more. */
+  forget(): void;
+}
+
+/** What a session's browser downloads (design/api.md, files), bounded in number and bytes. */
+export function createDownloads({ max_bytes }: { max_bytes: number }): Downloads {
+  const rows = new Map<string, Row>();
+
+  const bytes = () => [...rows.values()].reduce((sum, { size }) => sum + size, 0);
+  const drop = (row: Row): void => {
+    rows.delete(row.name);
+    rmSync(row.path, { force: true });
+  };
+  /** Of the browser in use. */
+  let directory: string | null = null;
+  const start: Downloads["start"] = async ({ connection, dirs }, { alone }) => {
+    const { root } = connection;
+    directory = dirs.downloads;
+    const byGuid = new Map<string, Row>();
+    const onBegin = (p: Protocol.Browser.DownloadWillBeginEvent): void => {
+      const name = uniqueName(p.suggestedFilename || "download", (taken) => rows.has(taken));
+      const row: Row = {
+        guid: p.guid,
+        name,
+        path: join(dirs.downloads, p.guid),
+        size: 0,
+        mime: mime.getType(name) ?? OCTETS,
+        url: p.url.slice(0, 4_096),
+        state: "in_progress",
+        created_at: Date.now(),
+      };
+      rows.set(name, row);
+      byGuid.set(p.guid, row);
+      const [oldest] = rows.values();
+      if (rows.size > MAX_FILES && oldest && oldest !== row) drop(oldest);
+    };
+    const onProgress = (p: Protocol.Browser.DownloadProgressEvent): void => {
+      const row = byGuid.get(p.guid);
+      if (row?.state !== "in_progress") return;
+      row.size = p.receivedBytes;
+      if (p.filePath) row.path = p.filePath;
+      if (p.state === "inProgress") {
+        // A recorder has limits of its own.
+        if (alone && bytes() > max_bytes) root.post("Browser.cancelDownload", { guid: p.guid });
+        return;
+      }
+      byGuid.delete(p.guid);
+      row.state = p.state === "completed" ? "completed" : "canceled";
+      if (!alone) row.path = keep(row.path);
+      const left = row.state === "completed" ? row.size : 0;
+      row.size = statSync(row.path, { throwIfNoEntry: false })?.size ?? left;
+    };
+    root.on("Browser.downloadWillBegin", onBegin);
+    root.on("Browser.downloadProgress", onProgress);
+    if (!alone) return;
+    await root.send("Browser.setDownloadBehavior", {
+      behavior: "allowAndName",
+      downloadPath: dirs.downloads,
+      eventsEnabled: true,
+    });
+  };
+  /** A second name for the file, while there is room for more than the recorder keeps; without one it cannot be opened. */
+  const keep = (path: string): string => {
+    const kept = `${path}.kept`;
+    try {
+      if (bytes() <= max_bytes) linkSync(path, kept);
+    } catch {
+      // Cancelled before its first byte, or a file system without links.
+    }
+    return kept;
+  };
+  return {
+    start,
+    forget: () => {
+      for (const row of [...rows.values()]) drop(row);
+    },
+    listDownloads: () => [...rows.values()].map(({ guid: _guid, path: _path, ...file }) => file),
+    openDownload: (name) => {
+      const row = rows.get(name) ?? [...rows.values()].find(({ guid }) => guid === name);
+      // The file has its name only when it is whole, and a CDP client may be told of that before this process is.
+      if (row) return row.state === "canceled" ? null : stored(row.path, row.mime);
+      // Of a context that a CDP client has made for itself: nobody else is told of its downloads, nor of their names.
+      if (directory === null || !GUID.test(name)) return null;
+      return stored(join(directory, name), OCTETS);
+    },
+  };
+}

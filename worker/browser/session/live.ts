@@ -1,0 +1,335 @@
+import type { Clock } from "#shared/kit/clock.ts";
+import type { Log } from "#shared/kit/log.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
+import type { Dialog, DialogPolicy } from "#shared/protocol/schema/dialog.ts";
+import type { Viewport } from "#shared/protocol/schema/session.ts";
+import type { Judge } from "#worker/egress/judge.ts";
+import { ActionFailure, browserStarting } from "../actions/failure.ts";
+import type { TabLoad } from "../actions/loads.ts";
+import { openPages, type Pages } from "../actions/pages.ts";
+import { trueNetError } from "../fetch/net-errors.ts";
+import type { LaneHold } from "../lanes/pool.ts";
+import type { JobTab, LaneBrowser } from "../lanes/types.ts";
+import type { ScriptPage } from "../scripted/run-scripted.ts";
+import { type CdpClients, createCdpClients } from "./cdp-clients.ts";
+import { listDialogs } from "./dialog-calls.ts";
+import { createDialogs, type Dialogs } from "./dialogs.ts";
+import { createDownloads, type Downloads } from "./downloads.ts";
+import { createSessionFiles, type OwnFiles } from "./files.ts";
+import { createNetworkLog } from "./network-log.ts";
+import type { LiveSession, Sessions } from "./types.ts";
+import { type BrowserWatch, watchBrowser } from "./watch.ts";
+
+/** Why a session ended; its message is for people. */
+export class SessionEnd extends Error {
+  override readonly name = "SessionEnd";
+}
+
+export interface LiveDeps {
+  sessions: Sessions;
+  clock: Clock;
+  guard: Judge;
+  log: Log;
+  /** Bytes that the downloads of one session may have in all. */
+  download_max_bytes: number;
+}
+
+export interface NewLive {
+  session_id: string;
+  lane_idx: number;
+  lease_token: number;
+  job_id: string | null;
+  hold: LaneHold;
+  viewport?: Viewport | null;
+  dialog_policy?: DialogPolicy;
+}
+
+/** Where a session is, for the hub's record of it. */
+export interface Place {
+  url: string;
+  title: string;
+  tabs: number;
+  dialogs: Dialog[];
+}
+
+interface Use {
+  browser: LaneBrowser;
+  watch: BrowserWatch;
+  pages: Promise<Pages> | null;
+  alone: boolean;
+}
+
+const NEW_TAB_MS = 2_000;
+const MAX_URL = 70_000;
+const MAX_TITLE = 4_096;
+
+/** One session and everything it has opened; `end` closes it all, and gives nothing back of the lane. */
+export class Live implements LiveSession {
+  readonly session_id: string;
+  readonly lane_idx: number;
+  lease_token: number;
+  job_id: string | null;
+  readonly hold: LaneHold;
+  readonly signal: AbortSignal;
+  readonly files: OwnFiles;
+  readonly clients: CdpClients;
+  readonly dialogs: Dialogs;
+  readonly network = createNetworkLog((error_text, url) =>
+    trueNetError(error_text, url, this.browser()?.gate ?? null),
+  );
+  /** The browser is somebody else's: nothing but its job touches it. */
+  foreign = false;
+  /** Where the hub's script began, while a scripted job runs in the session. */
+  script: ScriptPage | null = null;
+  readonly guard: Judge;
+  /** Resolves when the session ends. */
+  readonly ended: Promise<void>;
+  private readonly log: Log;
+  private readonly viewport: Viewport | null;
+  private readonly dialog_policy: DialogPolicy;
+  private job_policy: DialogPolicy | null = null;
+  private readonly over = new AbortController();
+  private readonly downloads: Downloads;
+  private readonly remove: () => void;
+  private use: Use | null = null;
+  private lent = false;
+  private target: string | null = null;
+  private restarting: Promise<void> | null = null;
+
+  constructor(deps: LiveDeps, input: NewLive) {
+    this.session_id = input.session_id;
+    this.lane_idx = input.lane_idx;
+    this.lease_token = input.lease_token;
+    this.job_id = input.job_id;
+    this.hold = input.hold;
+    this.viewport = input.viewport ?? null;
+    this.dialog_policy = input.dialog_policy ?? "wait";
+    this.signal = this.over.signal;
+    this.guard = deps.guard;
+    this.clients = createCdpClients(deps.clock);
+    this.ended = new Promise((resolve) => {
+      this.signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    this.log = deps.log.child({ session_id: input.session_id, lane_idx: input.lane_idx });
+    this.dialogs = createDialogs({
+      clock: deps.clock,
+      clients: this.clients,
+      policy: () => this.job_policy ?? this.dialog_policy,
+      log: this.log,
+    });
+    this.downloads = createDownloads({ max_bytes: deps.download_max_bytes });
+    this.files = createSessionFiles({
+      root: () => this.use?.browser.dirs.root ?? null,
+      downloads: this.downloads,
+    });
+    this.remove = deps.sessions.add(this);
+  }
+
+  browser(): LaneBrowser | null {
+    return this.use?.browser ?? null;
+  }
+
+  /** The watch of the browser in use. @throws ActionFailure while there is none. */
+  watch(): BrowserWatch {
+    if (this.restarting !== null) throw browserStarting("the browser is restarting");
+    return this.inUse().watch;
+  }
+
+  /**
+   * Takes a browser into use. `alone`: no recorder drives it, so downloads, URLs and dialogs are this session's business;
+   * else it only listens, and must do so before the recorder attaches.
+   */
+  async attach(
+    browser: LaneBrowser,
+    { alone, only }: { alone: boolean; only?: JobTab },
+  ): Promise<void> {
+    const held = () => browser.gate?.wayOut().judge ?? this.guard;
+    if (!only) this.clients.follow(browser.connection);
+    const watch = await watchBrowser({
+      connection: browser.connection,
+      alone,
+      only: only ?? null,
+      network: this.network,
+      dialogs: this.dialogs,
+      refusal: (url) => (/^(https?|wss?):/.test(url) ? held().refusalOfUrl(url) : null),
+      // With a gate between nothing was sent to an address that is refused, and the one that is told is the gate's.
+      refusalOfAddress: (address, port) =>
+        browser.gate === null ? this.guard.refusal(address, port) : null,
+      onRefused: (url, reason) =>
+        this.log.warn({ url: url.slice(0, 500), reason }, "a tab was sent away from a page"),
+    });
+    const pages = this.use?.browser === browser ? this.use.pages : null;
+    this.use = { browser, watch, pages, alone };
+    // A foreign browser's downloads are its owner's.
+    if (!only) await this.downloads.start(browser, { alone });
+    void browser.exited.then(({ code, signal }) => {
+      // A job tells itself how its browser ended.
+      if (this.use?.browser === browser && this.use.alone && this.restarting === null)
+        this.end(new SessionEnd(`the browser ended (${signal ?? `exit code ${code}`})`));
+    });
+  }
+
+  /** What its browser is held to now: the worker's rules, and those of the session and of the job that runs in it. */
+  judge(): Judge {
+    return this.browser()?.gate?.wayOut().judge ?? this.guard;
+  }
+
+  /** Whether there is a browser that lives and is this worker's own. */
+  canGoOn(): boolean {
+    return this.use !== null && !this.use.browser.connection.root.is_closed && !this.foreign;
+  }
+
+  /** While a job runs here its own option says what becomes of dialogs. */
+  ruleDialogs(policy: DialogPolicy): void {
+    this.job_policy = policy;
+  }
+
+  /** The recorder of the job that ran here is done: from now on this session drives the connection itself. */
+  async takeOver(): Promise<void> {
+    this.job_policy = null;
+    if (this.signal.aborted) return;
+    if (!this.canGoOn()) return this.end(new SessionEnd("the browser ended"));
+    const { browser } = this.inUse();
+    await this.dialogs.dismissAll();
+    await browser.connection.startOver();
+    await this.attach(browser, { alone: true });
+  }
+
+  /** The connection is a recorder's from now on, until `takeOver`. @throws ActionFailure once the session has ended. */
+  async handOver(): Promise<LaneBrowser> {
+    await this.restarting?.catch(() => {});
+    const { browser } = this.inUse();
+    await this.dialogs.dismissAll();
+    await browser.connection.startOver();
+    await this.attach(browser, { alone: false });
+    return browser;
+  }
+
+  /** Takes a job in (`attach_to_job`), under the lane's new lease. @returns why not, or null. */
+  lend(job_id: string, lease_token: number): string | null {
+    if (this.signal.aborted) return "the session has ended";
+    if (this.lent || !this.use?.alone) return "a job runs in the session already";
+    this.lent = true;
+    this.job_id = job_id;
+    this.lease_token = lease_token;
+    return null;
+  }
+
+  giveBack(): void {
+    this.lent = false;
+  }
+
+  /** What was downloaded so far is nobody's any more. */
+  forgetDownloads(): void {
+    this.downloads.forget();
+  }
+
+  activeTarget(): string | null {
+    const tabs = this.use?.watch.tabs() ?? [];
+    const known = tabs.find(({ target_id }) => target_id === this.target);
+    return (known ?? tabs[0])?.target_id ?? null;
+  }
+
+  /** The documents that tabs wait for now; none while there is no browser. */
+  pendingLoads(): TabLoad[] {
+    const active = this.activeTarget();
+    const loads = this.use?.watch.pendingLoads() ?? [];
+    return loads.map(({ target_id, ...load }) => ({ ...load, active: target_id === active }));
+  }
+
+  /** Makes a tab the one that actions go to. */
+  async focus(target_id: string): Promise<void> {
+    this.target = target_id;
+    const pages = await this.use?.pages?.catch(() => null);
+    await pages?.selectTarget(target_id);
+  }
+
+  /** Playwright on the browser in use; connected at the first call, and again when its socket was lost. */
+  async pages(): Promise<Pages> {
+    await this.restarting?.catch(() => {});
+    const use = this.inUse();
+    if (this.foreign)
+      throw new ActionFailure("invalid", {
+        name: "Error",
+        message: "a job that is attached to somebody else's browser takes no actions",
+      });
+    use.pages ??= this.connect(use);
+    const pages = await use.pages;
+    // The last tab was closed for what it did, and the one in its place is still coming.
+    if (pages.all().length === 0)
+      await pages.context.waitForEvent("page", { timeout: NEW_TAB_MS }).catch(() => {});
+    return pages;
+  }
+
+  /** Where the active tab is, as the browser tells it, also when the page hangs. */
+  async place(): Promise<Place | null> {
+    if (!this.use || this.restarting !== null) return null;
+    const { watch, pages } = this.use;
+    const connected = await pages?.catch(() => null);
+    this.target = (await connected?.activeTarget().catch(() => null)) ?? this.target;
+    const target_id = this.activeTarget();
+    const tab = target_id === null ? null : await watch.describe(target_id);
+    return {
+      url: (tab?.url ?? "").slice(0, MAX_URL),
+      title: (tab?.title ?? "").slice(0, MAX_TITLE),
+      tabs: watch.tabs().length,
+      dialogs: listDialogs(this),
+    };
+  }
+
+  replaceBrowser(work: (browser: LaneBrowser) => Promise<LaneBrowser>): Promise<void> {
+    if (this.restarting !== null)
+      return Promise.reject(
+        new ActionFailure("invalid", { name: "Error", message: "the browser is restarting" }),
+      );
+    this.restarting = this.swap(work).finally(() => {
+      this.restarting = null;
+    });
+    return this.restarting;
+  }
+
+  /** Ends the session: nothing finds it any more. Idempotent; the lane is its caller's to release. */
+  end(why: Error): void {
+    if (this.over.signal.aborted) return;
+    this.remove();
+    this.over.abort(why);
+    const pages = this.use?.pages;
+    void pages?.then((p) => p.close()).catch(() => {});
+  }
+
+  private inUse(): Use {
+    if (this.use && !this.signal.aborted) return this.use;
+    if (!this.signal.aborted) throw browserStarting("the browser is still starting");
+    throw new ActionFailure("gone", { name: "Error", message: "the session has ended" });
+  }
+
+  private connect(use: Use): Promise<Pages> {
+    const { browser } = use;
+    const drop = () => {
+      if (use.pages === connecting) use.pages = null;
+    };
+    const options = { viewport: this.viewport, target_id: this.activeTarget() };
+    const connecting = openPages(browser, options).then((pages) => {
+      void pages.closed.then(drop);
+      if (this.signal.aborted) void pages.close();
+      return pages;
+    });
+    connecting.catch((err) => {
+      this.log.warn({ err: errorMessage(err) }, "playwright not connected");
+      drop();
+    });
+    return connecting;
+  }
+
+  private async swap(work: (browser: LaneBrowser) => Promise<LaneBrowser>): Promise<void> {
+    const { browser, pages } = this.inUse();
+    await this.dialogs.dismissAll();
+    await pages?.then((p) => p.close()).catch(() => {});
+    try {
+      await this.attach(await work(browser), { alone: true });
+    } catch (err) {
+      this.end(new SessionEnd(`the browser did not start again: ${errorMessage(err)}`));
+      throw err;
+    }
+  }
+}

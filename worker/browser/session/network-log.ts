@@ -1,0 +1,114 @@
+import type { NetworkEntry, NetworkLog } from "#shared/protocol/schema/session.ts";
+import type { CdpSession, Protocol } from "../cdp/connection.ts";
+
+/** Entries kept; older ones are counted as dropped. */
+const MAX_ENTRIES = 4_000;
+/** Of one answer, so that it fits a link frame even with long URLs. */
+const MAX_AT_ONCE = 2_000;
+const MAX_URL = 4_096;
+
+export interface NetworkWatch {
+  /** Listens to a session whose Network domain somebody has enabled. Two sessions of one target are told apart. */
+  listen(session: CdpSession): void;
+  /** What has a `seq` above `since`; an entry is the same object for as long as its request runs. */
+  read(since: number): NetworkLog;
+  /** The document that could not be opened last; null when none was. */
+  lastFailure(): { url: string; error: string } | null;
+}
+
+interface Row {
+  entry: NetworkEntry;
+  /** Monotonic seconds of its start. */
+  began: number;
+}
+
+/** The requests of a browser, as they come (design/api.md, GET /sessions/{sid}/network). Bounded; never asks. */
+export function createNetworkLog(
+  explain: (error_text: string, url: string) => string = (error_text) => error_text,
+): NetworkWatch {
+  let rows: NetworkEntry[] = [];
+  const open = new Map<string, Row>();
+  let seq = 0;
+
+  const add = (p: Protocol.Network.RequestWillBeSentEvent): void => {
+    const known = open.get(p.requestId);
+    if (known && !p.redirectResponse) return; // told by a second session
+    if (known && p.redirectResponse) {
+      if (known.entry.url === p.request.url.slice(0, MAX_URL) && known.began === p.timestamp)
+        return;
+      answered(known, p.redirectResponse);
+      finish(p.requestId, known, p.timestamp);
+    }
+    seq += 1;
+    const entry: NetworkEntry = {
+      seq,
+      method: p.request.method,
+      url: p.request.url.slice(0, MAX_URL),
+      type: p.type ?? "Other",
+      status: null,
+      mime: null,
+      size: null,
+      started_at: Math.round(p.wallTime * 1_000),
+      ttfb_ms: null,
+      ms: null,
+      error: null,
+    };
+    rows.push(entry);
+    if (rows.length >= MAX_ENTRIES * 2) rows = rows.slice(-MAX_ENTRIES);
+    open.set(p.requestId, { entry, began: p.timestamp });
+    // A request whose end never comes must not be held for ever.
+    if (open.size > MAX_ENTRIES) open.delete(open.keys().next().value ?? "");
+  };
+  const answered = ({ entry, began }: Row, response: Protocol.Network.Response): void => {
+    entry.status = response.status;
+    entry.mime = response.mimeType;
+    entry.size = response.encodedDataLength;
+    const { timing } = response;
+    if (timing)
+      entry.ttfb_ms = millis(timing.requestTime - began + timing.receiveHeadersEnd / 1_000);
+  };
+  const finish = (id: string, row: Row, at: number): void => {
+    row.entry.ms = millis(at - row.began);
+    open.delete(id);
+  };
+  const withRow = (id: string, use: (row: Row) => void) => {
+    const row = open.get(id);
+    if (row) use(row);
+  };
+  return {
+    listen: (session) => {
+      session.on("Network.requestWillBeSent", add);
+      session.on("Network.responseReceived", (p) =>
+        withRow(p.requestId, (row) => answered(row, p.response)),
+      );
+      session.on("Network.loadingFinished", (p) =>
+        withRow(p.requestId, (row) => {
+          row.entry.size = Math.round(p.encodedDataLength);
+          finish(p.requestId, row, p.timestamp);
+        }),
+      );
+      session.on("Network.loadingFailed", (p) =>
+        withRow(p.requestId, (row) => {
+          row.entry.error = explain(p.errorText, row.entry.url) || "failed";
+          finish(p.requestId, row, p.timestamp);
+        }),
+      );
+    },
+    lastFailure: () => {
+      const row = rows.findLast(({ type, error }) => type === "Document" && error !== null);
+      return row?.error ? { url: row.url, error: row.error } : null;
+    },
+    read: (since) => {
+      const kept = rows.slice(-MAX_ENTRIES);
+      const first = kept[0]?.seq ?? seq + 1;
+      const entries = kept.filter((entry) => entry.seq > since).slice(0, MAX_AT_ONCE);
+      return {
+        entries,
+        next: entries.at(-1)?.seq ?? Math.max(0, Math.min(since, seq)),
+        dropped: Math.max(0, first - 1 - Math.max(0, since)),
+      };
+    },
+  };
+}
+
+const millis = (seconds: number): number => Math.max(0, Math.round(seconds * 10_000) / 10);

@@ -1,0 +1,50 @@
+import type { Clock } from "#shared/kit/clock.ts";
+import { missingSecret, type SecretHosts } from "#shared/protocol/recipe-secrets.ts";
+import { SESSION_ACTIONS } from "#shared/protocol/schema/session.ts";
+import { ActionFailure, refused } from "../actions/failure.ts";
+import { RecipeError, runRecipe } from "../actions/recipe.ts";
+import type { Live } from "./live.ts";
+
+interface RecipeCall {
+  /** `actions`; `secrets` and `secret_hosts`: what the hub knows of their placeholders. */
+  args: Record<string, unknown>;
+  timeout_ms: number;
+}
+
+/**
+ * POST /sessions/{sid}/recipe (design/api.md): the steps of a recipe on the active tab, in one call. After a click nothing
+ * is waited for: that is `wait`'s to say.
+ * @returns each step with its time.
+ * @throws ActionFailure page, timeout or invalid.
+ */
+export async function runSessionRecipe(
+  live: Live,
+  { args: { secrets: given, secret_hosts: bound, ...args }, timeout_ms }: RecipeCall,
+  { clock, refusal }: { clock: Clock; refusal(url: string): Promise<string | null> },
+): Promise<{ steps: string[] }> {
+  const { actions } = SESSION_ACTIONS.recipe.parse(args);
+  const secrets = (given ?? {}) as Record<string, string>;
+  const missing = missingSecret(actions, secrets);
+  if (missing) throw new ActionFailure("invalid", { name: "Error", message: missing });
+  const pages = await live.pages();
+  const steps: string[] = [];
+  try {
+    await runRecipe({
+      page: pages.active(),
+      name: "recipe",
+      actions,
+      timeout_s: timeout_ms / 1_000,
+      secrets,
+      secret_hosts: (bound ?? {}) as SecretHosts,
+      clock,
+      refusal,
+      onStep: (line) => steps.push(line),
+      afterClick: async () => {},
+    });
+  } catch (err) {
+    if (!(err instanceof RecipeError)) throw err;
+    if (!err.timed_out) throw refused(err.message);
+    throw new ActionFailure("timeout", { name: "TimeoutError", message: err.message });
+  }
+  return { steps };
+}

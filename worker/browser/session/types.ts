@@ -1,0 +1,58 @@
+import type { LaneHold } from "../lanes/pool.ts";
+import type { LaneBrowser } from "../lanes/types.ts";
+import type { CdpClients } from "./cdp-clients.ts";
+import type { SessionFiles } from "./files.ts";
+
+export type { SessionFiles, StoredFile, Upload } from "./files.ts";
+
+/**
+ * A lane's browser as sessions, viewer and CDP clients see it on the worker. Every running job has one, a `keep_session`
+ * job leaves it behind, and HubOpenSession makes one of its own. It is in `Sessions` exactly while calls may reach it.
+ */
+export interface LiveSession {
+  readonly session_id: string;
+  readonly lane_idx: number;
+  /** Of the lane's current lease; changes when a job is attached. */
+  lease_token: number;
+  job_id: string | null;
+  readonly hold: LaneHold;
+  /** The browser in use; replaced when a profile was saved from it. Null while there is none yet. */
+  browser(): LaneBrowser | null;
+  readonly files: SessionFiles;
+  /** The programs that are connected to its browser. */
+  readonly clients: CdpClients;
+  /** CDP target id of the tab that actions go to; null while there is no tab. */
+  activeTarget(): string | null;
+  /**
+   * Gives the browser away to be replaced by the one that `work` resolves with (`profile_save`): Playwright is let go
+   * before, the session does not end by the old one's exit, and calls wait.
+   */
+  replaceBrowser(work: (browser: LaneBrowser) => Promise<LaneBrowser>): Promise<void>;
+  /** Aborts when the session ends; its reason's message is for people. */
+  readonly signal: AbortSignal;
+}
+
+/** The sessions of this worker, by id. The bridge and the calls of the hub look them up here and nowhere else. */
+export interface Sessions {
+  get(session_id: string): LiveSession | undefined;
+  /** The session that has this lane. */
+  onLane(lane_idx: number): LiveSession | undefined;
+  all(): readonly LiveSession[];
+  /** @returns the function that takes it out again. */
+  add(session: LiveSession): () => void;
+}
+
+export function createSessions(): Sessions {
+  const live = new Map<string, LiveSession>();
+  return {
+    get: (session_id) => live.get(session_id),
+    onLane: (lane_idx) => [...live.values()].find((s) => s.lane_idx === lane_idx),
+    all: () => [...live.values()],
+    add: (session) => {
+      live.set(session.session_id, session);
+      return () => {
+        if (live.get(session.session_id) === session) live.delete(session.session_id);
+      };
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import { type Clock, withDeadline } from "#shared/kit/clock.ts";
+import type { Log } from "#shared/kit/log.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
+import { RunStopped } from "#worker/link/assignments.ts";
+
+/** Cancelled runs: page 5 s, uploads 2 s, lane reset. */
+const CANCEL_MS = 20_000;
+
+interface Work {
+  /** Resolves when nothing runs any more. */
+  idle: Promise<unknown>;
+  in_flight(): number;
+  stopAll(why: RunStopped): void;
+}
+
+/** Lets running jobs and open sessions end within `drain_ms`, then ends what is left. */
+export async function finishWork(
+  work: Work,
+  drain_ms: number,
+  clock: Clock,
+  log: Log,
+): Promise<void> {
+  const over = new AbortController();
+  const idle = work.idle.then(() => over.abort());
+  await clock.sleep(drain_ms, over.signal);
+  if (over.signal.aborted) return;
+  log.warn({ in_flight: work.in_flight(), drain_ms }, "running jobs and sessions cancelled");
+  work.stopAll(new RunStopped("worker_stopping", "the worker is stopping"));
+  await withDeadline("ending cancelled jobs", CANCEL_MS, idle).catch((err) =>
+    log.error({ err: errorMessage(err) }, "jobs left behind"),
+  );
+}

@@ -1,0 +1,61 @@
+import { createHash } from "node:crypto";
+import { open } from "node:fs/promises";
+import { chunksOf } from "#shared/archive/streams.ts";
+import { abortAfter, type Clock } from "#shared/kit/clock.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
+import { humanSize } from "#shared/protocol/names.ts";
+import { UpdateRefused } from "./stage.ts";
+
+/** The archive has half a megabyte: a link that needs longer is broken. */
+const DEADLINE_MS = 120_000;
+
+/** `fetch`, or the hub's own. */
+type Get = (url: string, init: BunFetchRequestInit) => Promise<Response>;
+
+/**
+ * Downloads `url` into the file `to`, at most `max_bytes`; its SHA-256, and the headers of the answer.
+ * @throws UpdateRefused when it is larger, not there, cut off, or takes longer than two minutes.
+ */
+export async function download(
+  { clock, signal, get }: { clock: Clock; signal: AbortSignal; get: Get },
+  { url, to, max_bytes }: { url: string; to: string; max_bytes: number },
+): Promise<{ sha256: string; headers: Headers }> {
+  const done = new AbortController();
+  const late = abortAfter(clock, DEADLINE_MS, done.signal);
+  try {
+    const answer = await get(url, { signal: AbortSignal.any([late, signal]) });
+    if (!answer.ok || answer.body === null) {
+      const detail = (await answer.text().catch(() => "")).slice(0, 300);
+      throw new UpdateRefused(`${url} answered ${answer.status} ${detail}`.trim());
+    }
+    const tooLarge = () =>
+      new UpdateRefused(`${url} is larger than ${humanSize(max_bytes)}, the most that is taken`);
+    const length = Number(answer.headers.get("content-length"));
+    if (length > max_bytes) {
+      await answer.body.cancel();
+      throw tooLarge();
+    }
+    const hash = createHash("sha256");
+    const file = await open(to, "wx", 0o600);
+    try {
+      let size = 0;
+      for await (const chunk of chunksOf(answer.body)) {
+        size += chunk.byteLength;
+        if (size > max_bytes) throw tooLarge();
+        hash.update(chunk);
+        await file.writeFile(chunk);
+      }
+      if (length > 0 && size < length)
+        throw new UpdateRefused(`${url} is cut off: ${size} of ${length} bytes came`);
+    } finally {
+      await file.close();
+    }
+    return { sha256: hash.digest("hex"), headers: answer.headers };
+  } catch (err) {
+    if (err instanceof UpdateRefused || signal.aborted) throw err;
+    const why = late.aborted ? `not there within ${DEADLINE_MS / 1_000} s` : errorMessage(err);
+    throw new UpdateRefused(`${url} could not be fetched: ${why}`, { cause: err });
+  } finally {
+    done.abort();
+  }
+}

@@ -1,0 +1,64 @@
+import { mkdir, open, readFile, rename } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import type { Log } from "#shared/kit/log.ts";
+import { syncPath } from "#shared/kit/sync-path.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
+
+/**
+ * Which version a worker runs and what became of the others: `versions/state.json` of its data directory. Programs of
+ * different versions read it, so a field may be added but never change its meaning.
+ */
+export const UpdateState = z.object({
+  /** Version of the program itself when this was written: with another program all of it is void. */
+  base: z.string(),
+  /** The staged version to run; null: the program's own. */
+  current: z.string().nullable(),
+  /** What ran before, for a way back; null: the program's own. */
+  previous: z.string().nullable(),
+  /** How often `current` was started without a handshake; null once it had one. */
+  attempts: z.number().int().nullable(),
+  /** The version that failed here; not tried again before the hub offers another one. */
+  bad: z.object({ version: z.string(), reason: z.string(), at: z.string() }).nullable(),
+  /** Checksum of the release that was looked at last. */
+  release: z.string().nullable().default(null),
+});
+export type UpdateState = z.infer<typeof UpdateState>;
+
+/** In the directory of versions. */
+export const UPDATE_STATE_FILE = "state.json";
+
+/** Below the worker's data directory. */
+export const versionsDir = (data_dir: string): string => join(data_dir, "versions");
+
+export const firstState = (base: string): UpdateState => ({
+  ...{ base, current: null, previous: null, attempts: null, bad: null, release: null },
+});
+
+/** What is written down, or the first state: without a file, with one of another program, with one that is damaged. */
+export async function readState(dir: string, base: string, log: Log): Promise<UpdateState> {
+  const text = await readFile(join(dir, UPDATE_STATE_FILE), "utf8").catch(() => null);
+  if (text === null) return firstState(base);
+  try {
+    const state = UpdateState.parse(JSON.parse(text));
+    return state.base === base ? state : firstState(base);
+  } catch (err) {
+    log.warn({ dir, err: errorMessage(err) }, "state of updates was not readable");
+    return firstState(base);
+  }
+}
+
+/** In one step, and on the disk when it returns: whatever happens, a reader finds the state before or the one after. */
+export async function writeState(dir: string, state: UpdateState): Promise<void> {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const path = join(dir, UPDATE_STATE_FILE);
+  const file = await open(`${path}.new`, "w", 0o600);
+  try {
+    await file.writeFile(JSON.stringify(state));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(`${path}.new`, path);
+  await syncPath(dir);
+}

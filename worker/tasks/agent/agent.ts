@@ -1,0 +1,151 @@
+import { join } from "node:path";
+import { type Clock, withDeadline } from "#shared/kit/clock.ts";
+import type { Log } from "#shared/kit/log.ts";
+import { startLoop } from "#shared/kit/loop.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
+import { AGENT_SYNC_MS, AgentSynced, type DesiredInstance } from "#shared/protocol/schema/agent.ts";
+import type { GpuReading } from "#shared/protocol/schema/pull.ts";
+import { ControlRefused, createControlCall } from "../control-call.ts";
+import { createInstances } from "./instances.ts";
+import { loadState, saveState } from "./saved-state.ts";
+
+export interface AgentDeps {
+  control_url: string;
+  host: string;
+  secret: string | null;
+  api_token: string | null;
+  version: string;
+  /** Directory of this agent's own: its state, and one directory per instance. */
+  dir: string;
+  /** Command that starts a worker; flags follow. */
+  command: readonly string[];
+  /** Flags of every instance, and what instances see of this process' environment. */
+  flags: readonly string[];
+  environment: Record<string, string>;
+  /** What the drain of an instance may take before its group is killed. */
+  term_ms: number;
+  readGpus(): Promise<GpuReading[]>;
+  /** The control plane has answered; again after it was away. */
+  onAnswered?: () => void;
+  clock: Clock;
+  log: Log;
+  /** By default AGENT_SYNC_MS. */
+  sync_ms?: number;
+}
+
+export interface RunningAgent {
+  /** Ends every instance, then tells the control plane. Idempotent. */
+  stop(): Promise<void>;
+}
+
+/** Children that die one after the other are told of together. */
+const GATHER_MS = 250;
+/** The last word of an agent that ends; nobody waits long for it. */
+const FAREWELL_MS = 2_000;
+
+/**
+ * The agent of a host (pipeline spec §4.6): asks the control plane what should run here, keeps it running, and reports.
+ * While the control plane is away it keeps what it was last told, over its own restarts too.
+ */
+export async function startAgent(deps: AgentDeps): Promise<RunningAgent> {
+  const { host, dir, clock, log } = deps;
+  const gone = new AbortController();
+  const call = createControlCall({ ...deps, signal: gone.signal });
+  const path = join(dir, "agent.json");
+  let state = await loadState(path, log);
+  let changed = new AbortController();
+  const instances = createInstances({
+    launch: (instance) => launchOf(deps, instance),
+    term_ms: deps.term_ms,
+    clock,
+    log,
+    onChange: () => changed.abort(),
+  });
+  /** What the last sync came to; each change is logged once. */
+  let answer = "";
+  const note = (now: string, level: "info" | "warn") => {
+    if (now !== answer) log[level]({ host, answer: now }, "control plane");
+    if (now !== answer && level === "info") deps.onAnswered?.();
+    answer = now;
+  };
+
+  const sync = async (): Promise<AgentSynced> => {
+    const children = instances.report();
+    const gpus = await deps.readGpus().catch((err) => {
+      log.debug({ err: errorMessage(err) }, "GPUs could not be read");
+      return [];
+    });
+    const body = { agent_id: state.agent_id, version: deps.version, gpus, children };
+    const synced = AgentSynced.parse(await call(`/agents/${encodeURIComponent(host)}/sync`, body));
+    instances.told(children);
+    return synced;
+  };
+  const syncOnce = async (signal: AbortSignal): Promise<void> => {
+    try {
+      const { desired } = await sync();
+      note("answers", "info");
+      if (signal.aborted) return;
+      if (JSON.stringify(desired.instances) !== JSON.stringify(state.instances)) {
+        state = { ...state, instances: desired.instances };
+        await saveState(path, state);
+      }
+      if (!signal.aborted) instances.want(state.instances);
+    } catch (err) {
+      if (signal.aborted) return;
+      note(errorMessage(err), "warn");
+      // Another agent is in charge of this host: what runs here would run twice.
+      const refused = err instanceof ControlRefused && err.status === 409;
+      instances.want(refused ? [] : state.instances);
+    }
+  };
+
+  await saveState(path, state);
+  const loop = startLoop({
+    name: "agent",
+    everyMs: GATHER_MS,
+    clock,
+    log,
+    pass: async (signal) => {
+      // A change during the call is told by the next one.
+      changed = new AbortController();
+      await syncOnce(signal);
+      await clock.sleep(deps.sync_ms ?? AGENT_SYNC_MS, AbortSignal.any([signal, changed.signal]));
+    },
+  });
+  log.info({ host, control: deps.control_url }, "agent started");
+
+  const end = async (): Promise<void> => {
+    const stopped = instances.stop();
+    await loop.stop();
+    await stopped;
+    await withDeadline("the last report", FAREWELL_MS, sync()).catch((err) =>
+      log.warn({ err: errorMessage(err) }, "the last report was not sent"),
+    );
+    gone.abort();
+    log.info({ host }, "agent stopped");
+  };
+  let stopping: Promise<void> | undefined;
+  return {
+    stop: () => {
+      stopping ??= end();
+      return stopping;
+    },
+  };
+}
+
+/** The agent's own flags come last, so that they win. */
+function launchOf(deps: AgentDeps, { instance_id, args, env }: DesiredInstance) {
+  return {
+    argv: [
+      ...deps.command,
+      ...args,
+      ...deps.flags,
+      "--agent=0",
+      `--control-url=${deps.control_url}`,
+      `--worker-id=${instance_id}`,
+      `--data-dir=${join(deps.dir, "instances", instance_id)}`,
+      "--exit-on-stdin-close",
+    ],
+    env: { ...deps.environment, ...env },
+  };
+}

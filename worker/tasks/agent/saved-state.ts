@@ -1,0 +1,32 @@
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { z } from "zod";
+import type { Log } from "#shared/kit/log.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
+import { newToken } from "#shared/protocol/ids.ts";
+import { DesiredInstance } from "#shared/protocol/schema/agent.ts";
+
+const SavedState = z.object({
+  agent_id: z.string().min(8).max(64),
+  instances: z.array(DesiredInstance),
+});
+/** What an agent keeps over its own restarts: its name, and what it was last told to run. */
+export type SavedState = z.infer<typeof SavedState>;
+
+/** A first start, and a file that cannot be read, begin with a new name and nothing to run. */
+export async function loadState(path: string, log: Log): Promise<SavedState> {
+  const text = await readFile(path, "utf8").catch(() => null);
+  try {
+    if (text !== null) return SavedState.parse(JSON.parse(text));
+  } catch (err) {
+    log.warn({ path, err: errorMessage(err) }, "saved state of the agent was not readable");
+  }
+  return { agent_id: newToken(), instances: [] };
+}
+
+/** In one step: a reader finds the state before or the one after. */
+export async function saveState(path: string, state: SavedState): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(`${path}.new`, JSON.stringify(state), { mode: 0o600 });
+  await rename(`${path}.new`, path);
+}

@@ -1,0 +1,112 @@
+import { mkdir, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "#shared/kit/clock.ts";
+import type { Log } from "#shared/kit/log.ts";
+import { RUNTIME_FLAGS } from "#shared/kit/runtime-flags.ts";
+import { newToken } from "#shared/protocol/ids.ts";
+import type { WorkloadSettings } from "#shared/protocol/schema/pull.ts";
+import bunRunner from "./bun-runner.ts" with { type: "text" };
+import { createCommandExecutor } from "./command-executor.ts";
+import { createFleetExecutor } from "./fleet-executor.ts";
+import storePy from "./flotilla_store.py" with { type: "text" };
+import bunStore from "./flotilla-store.ts" with { type: "text" };
+import { MIB } from "./memory.ts";
+import { createModuleExecutor } from "./module-executor.ts";
+import runnerPy from "./runner.py" with { type: "text" };
+import { resolveSource } from "./source-path.ts";
+import type { Executor } from "./types.ts";
+
+export interface ExecutorDeps {
+  clock: Clock;
+  log: Log;
+  /** Directory of this worker's own. */
+  dir: string;
+  /** What tasks see of the worker's environment: never a secret of the worker's. */
+  environment: Record<string, string>;
+  /** Where fleet_fetch finds its hub unless the workload names one. */
+  fleet?: FleetAddress;
+}
+
+export interface FleetAddress {
+  hub_url: string;
+  token: string | null;
+}
+
+/** Where Python is found when the workload does not say. A bun_module needs no other program: this one is its interpreter. */
+const PYTHON = "python3";
+
+/** The executor of a workload for one slot. @throws when this worker cannot run its type. */
+export async function createExecutor(
+  deps: ExecutorDeps,
+  workload: WorkloadSettings,
+): Promise<Executor> {
+  const { executor_type, executor_config: config, slug } = workload;
+  const cwd = join(deps.dir, "workloads", slug);
+  await mkdir(cwd, { recursive: true });
+  const environment = { ...deps.environment, ...config.env };
+  const shared = { clock: deps.clock, log: deps.log.child({ workload: slug }), cwd, environment };
+  const memory_bytes = config.memory_mb === undefined ? null : config.memory_mb * MIB;
+  const module = async () => ({
+    init: { ...(await resolveSource(workload)), init_kwargs: config.init_kwargs ?? {} },
+    recycle_after: config.recycle_after ?? null,
+    memory_bytes,
+  });
+  switch (executor_type) {
+    case "command":
+      return createCommandExecutor({ ...shared, argv: config.argv ?? [], memory_bytes });
+    case "python_module":
+      return createModuleExecutor({
+        ...shared,
+        ...(await module()),
+        program: config.python ?? PYTHON,
+        args: [
+          "-u",
+          await runnerFile(deps.dir, "runner.py", runnerPy, { "flotilla_store.py": storePy }),
+        ],
+      });
+    case "bun_module":
+      return createModuleExecutor({
+        ...shared,
+        ...(await module()),
+        environment: { ...environment, BUN_BE_BUN: "1" },
+        program: process.execPath,
+        args: [
+          ...RUNTIME_FLAGS,
+          await runnerFile(deps.dir, "runner.ts", bunRunner, { "flotilla-store.ts": bunStore }),
+        ],
+      });
+    case "fleet_fetch":
+      return createFleetExecutor({
+        ...shared,
+        ...fleetOf(deps, workload),
+        options: config.options ?? {},
+      });
+  }
+}
+
+/** The worker's token is for its own hub: a workload that names another one gets none. */
+function fleetOf({ fleet }: ExecutorDeps, { executor_config }: WorkloadSettings): FleetAddress {
+  const { hub_url } = executor_config;
+  if (hub_url !== undefined && hub_url !== fleet?.hub_url) return { hub_url, token: null };
+  if (!fleet) throw new Error("this worker knows no hub, and the workload names none (hub_url)");
+  return fleet;
+}
+
+/** The runners are inside the program; the interpreters want a file, so that tracebacks can show its lines. */
+async function runnerFile(
+  dir: string,
+  name: string,
+  text: string,
+  beside: Record<string, string>,
+): Promise<string> {
+  for (const [file, its] of Object.entries({ ...beside, [name]: text }))
+    await replaceFile(join(dir, file), its);
+  return join(dir, name);
+}
+
+/** Another slot's interpreter may be reading it: it finds the old file or the new one, whole. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const temp = `${path}.${newToken()}`;
+  await writeFile(temp, text);
+  await rename(temp, path);
+}

@@ -1,0 +1,99 @@
+import type { Clock } from "#shared/kit/clock.ts";
+import { newToken } from "#shared/protocol/ids.ts";
+import { MAX_BLOB_BYTES } from "#shared/protocol/schema/plugin.ts";
+import { fetchHub } from "#shared/protocol/trust.ts";
+
+export interface PluginStoreDeps {
+  /** Base of the control plane's API, and what this worker's calls to it carry. */
+  api: string;
+  headers: Record<string, string>;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+/** Where a plugin's tasks reach the plugin's state and blobs. */
+export interface PluginStore {
+  /** Address for the tasks of one plugin: it opens that plugin's state and blobs and nothing else. */
+  urlFor(slug: string): string;
+  stop(): Promise<void>;
+}
+
+const CALL_MS = 30_000;
+const AGAIN_MS = 250;
+const PASSED_ON = ["content-type", "if-match", "if-none-match", "range"];
+const PASSED_BACK = ["content-type", "etag", "content-range"];
+
+/** Nobody listened, so nothing was done. */
+const wasRefused = (err: unknown): boolean =>
+  err instanceof Error &&
+  "code" in err &&
+  /^(ConnectionRefused|ECONNREFUSED)$/.test(String(err.code));
+
+/**
+ * Passes calls of tasks on to the control plane: the tasks need no secret of this worker for it. It listens on loopback,
+ * and its addresses hold a token that only the plugin's own tasks are given.
+ */
+export function startPluginStore({ api, headers, clock, signal }: PluginStoreDeps): PluginStore {
+  /** A control plane that restarts is waited for, but nothing it may have done is asked of it twice. */
+  const patiently = async (over: AbortSignal, call: () => Promise<Response>): Promise<Response> => {
+    for (;;) {
+      const answered = await call().catch((err: unknown) => {
+        if (over.aborted || !wasRefused(err)) throw err;
+        return null;
+      });
+      if (answered && answered.status !== 503) return answered;
+      await answered?.body?.cancel();
+      await clock.sleep(AGAIN_MS, over);
+      over.throwIfAborted();
+    }
+  };
+  const tokens = new Map<string, string>();
+  const slugs = new Map<string, string>();
+  const answer = async (request: Request): Promise<Response> => {
+    const { pathname } = new URL(request.url);
+    const [, token = "", rest = ""] = /^\/([^/]+)\/((?:state|blob)\/.+)$/.exec(pathname) ?? [];
+    const slug = slugs.get(token);
+    if (slug === undefined) return Response.json({ detail: "not found" }, { status: 404 });
+    const passed = new Headers(headers);
+    for (const name of PASSED_ON) {
+      const value = request.headers.get(name);
+      if (value !== null) passed.set(name, value);
+    }
+    // Read whole: it is small, the control plane is told how long it is, and it may be sent again.
+    const body = request.method === "PUT" ? { body: await request.arrayBuffer() } : {};
+    const over = AbortSignal.any([signal, request.signal, AbortSignal.timeout(CALL_MS)]);
+    try {
+      const answered = await patiently(over, () =>
+        fetchHub(`${api}/plugins/${slug}/${rest}`, {
+          ...{ method: request.method, headers: passed, redirect: "manual", signal: over },
+          ...body,
+        }),
+      );
+      const back = new Headers();
+      for (const name of PASSED_BACK) {
+        const value = answered.headers.get(name);
+        if (value !== null) back.set(name, value);
+      }
+      return new Response(answered.body, { status: answered.status, headers: back });
+    } catch {
+      return Response.json({ detail: "the control plane cannot be reached" }, { status: 502 });
+    }
+  };
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    // One byte more than a blob may have, so that the control plane says what is too large.
+    maxRequestBodySize: MAX_BLOB_BYTES + 1,
+    development: false,
+    fetch: answer,
+  });
+  return {
+    urlFor: (slug) => {
+      const token = tokens.get(slug) ?? newToken();
+      tokens.set(slug, token);
+      slugs.set(token, slug);
+      return `http://127.0.0.1:${server.port}/${token}`;
+    },
+    stop: () => server.stop(true),
+  };
+}

@@ -1,0 +1,111 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "#shared/kit/clock.ts";
+import type { Log } from "#shared/kit/log.ts";
+import type { PluginRef, WorkloadSettings } from "#shared/protocol/schema/pull.ts";
+import { fetchHub } from "#shared/protocol/trust.ts";
+import { controlHeaders } from "./control-call.ts";
+import { openPluginCache, type PluginCache } from "./plugin-cache.ts";
+import { type PluginStore, startPluginStore } from "./plugin-store.ts";
+import type { Executor } from "./types.ts";
+
+export interface PluginsDeps {
+  control_url: string;
+  secret: string | null;
+  api_token: string | null;
+  /** Directory of this worker's own. */
+  dir: string;
+  clock: Clock;
+  log: Log;
+  /** Ends every call. */
+  signal: AbortSignal;
+}
+
+/** Makes the executor of a workload whose code is on this worker, with what its tasks find in their environment. */
+type Make = (workload: WorkloadSettings, environment: Record<string, string>) => Promise<Executor>;
+
+/** Plugins of the control plane on this worker (pipeline spec §4.5). */
+export interface WorkerPlugins {
+  /** Makes an executor; when the workload runs a plugin, with its folder here and a way to its state and blobs. */
+  createExecutor(workload: WorkloadSettings, make: Make): Promise<Executor>;
+  close(): Promise<void>;
+}
+
+/** Fetching the largest plugin over a slow network. */
+const FETCH_MS = 120_000;
+
+export function createWorkerPlugins(deps: PluginsDeps): WorkerPlugins {
+  const api = `${deps.control_url.replace(/\/+$/, "")}/api/v1`;
+  const headers = controlHeaders(deps);
+  const fetchArchive = async (slug: string): Promise<ReadableStream<Uint8Array>> => {
+    const response = await fetchHub(`${api}/plugins/${slug}/archive`, {
+      headers,
+      redirect: "manual",
+      signal: AbortSignal.any([deps.signal, AbortSignal.timeout(FETCH_MS)]),
+    });
+    if (response.ok && response.body) return response.body;
+    const text = await response.text();
+    throw new Error(
+      `plugin ${slug}: the control plane answered ${response.status} ${text.slice(0, 200)}`,
+    );
+  };
+  // Most workers run no plugin: opened for the first one.
+  let cache: Promise<PluginCache> | null = null;
+  let store: PluginStore | null = null;
+
+  const folderFor = async (ref: PluginRef) => {
+    const { slug, sha256, error } = ref;
+    if (sha256 === null) throw new Error(error ?? `plugin ${slug} cannot be run`);
+    const dir = join(deps.dir, "plugins");
+    cache ??= openPluginCache({ dir, log: deps.log, fetchArchive }).catch((err) => {
+      // A full disk may have room the next time.
+      cache = null;
+      throw err;
+    });
+    return (await cache).acquire({ slug, sha256 });
+  };
+  return {
+    createExecutor: async (workload, make) => {
+      const { plugin: ref, executor_config: config } = workload;
+      // The code of a fleet_fetch is the fleet's: there is nothing to have here.
+      if (!ref || workload.executor_type === "fleet_fetch") return make(workload, {});
+      store ??= startPluginStore({ ...deps, api, headers });
+      const environment = { FLOTILLA_STORE_URL: store.urlFor(ref.slug) };
+      const own = config.source_path;
+      if (own !== undefined && (await exists(own)))
+        return make(withFolder(own, "", workload), environment);
+      const folder = await folderFor(ref);
+      try {
+        const fetched = withFolder(folder.path, ref.path, workload);
+        const made = await make(fetched, { ...environment, FLOTILLA_PLUGIN_DIR: folder.path });
+        return { ...made, close: () => made.close().finally(folder.release) };
+      } catch (err) {
+        await folder.release();
+        throw err;
+      }
+    },
+    close: async () => {
+      await store?.stop();
+    },
+  };
+}
+
+const exists = (path: string) =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+
+/** The workload with its code in `folder`. In a command's words `{plugin}` stands for the folder. */
+function withFolder(folder: string, path: string, workload: WorkloadSettings): WorkloadSettings {
+  const { argv, ...config } = workload.executor_config;
+  const words = argv?.map((word) => word.replaceAll("{plugin}", folder));
+  return {
+    ...workload,
+    executor_config: {
+      ...config,
+      source_path: join(folder, path),
+      ...(words ? { argv: words } : {}),
+    },
+  };
+}

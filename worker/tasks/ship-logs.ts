@@ -1,0 +1,46 @@
+import { hostname } from "node:os";
+import type { Clock } from "#shared/kit/clock.ts";
+import { type Log, withSink } from "#shared/kit/log.ts";
+import { BatchRefused, createLogShipper } from "#shared/kit/log-shipper.ts";
+import { LogsShipped } from "#shared/protocol/schema/operations.ts";
+import { ControlRefused, createControlCall } from "./control-call.ts";
+
+export interface ShipLogsDeps {
+  /** Base of a control plane, or of a hub, which has one beside it. */
+  control_url: string;
+  /** What this process calls itself. */
+  service: "worker" | "agent";
+  secret: string | null;
+  api_token: string | null;
+  clock: Clock;
+  log: Log;
+  random: () => number;
+}
+
+export interface ShippedLog {
+  /** Writes as before, and ships. */
+  log: Log;
+  /** Ships what is left. Idempotent. */
+  stop(): Promise<void>;
+}
+
+/** Answers that say the batch itself is at fault. */
+const FAULTY = new Set([400, 404, 405, 413, 415, 422]);
+
+/** Makes a worker's log known to the control plane (pipeline spec §4.6), which may be away for any time. */
+export function shipLogs(deps: ShipLogsDeps): ShippedLog {
+  const { service, secret, api_token, log } = deps;
+  const secrets = () => [secret, api_token];
+  const shipper = createLogShipper({ ...deps, host: hostname(), service, secrets });
+  shipper.start(async (batch, signal) => {
+    try {
+      const call = createControlCall({ ...deps, signal });
+      return LogsShipped.parse(await call("/service-logs", batch));
+    } catch (err) {
+      if (err instanceof ControlRefused && FAULTY.has(err.status))
+        throw new BatchRefused(`HTTP ${err.status}: ${err.message}`);
+      throw err;
+    }
+  });
+  return { log: withSink(log, shipper.sink), stop: () => shipper.stop() };
+}

@@ -1,0 +1,21 @@
+import type { WorkloadSettings } from "#shared/protocol/schema/pull.ts";
+
+/** Where a module executor finds its code: `source_path` is a directory or a file; null leaves it to the runtime. */
+export interface ModuleSource {
+  source_path: string | null;
+  module: string | null;
+}
+
+/**
+ * Decides where the code of a workload is on this worker (pipeline spec §2.1, `executor_config.source_path`).
+ * @throws when this worker has none of it; the workload's tasks are then given back with their attempts.
+ */
+export async function resolveSource({
+  executor_config: config,
+}: WorkloadSettings): Promise<ModuleSource> {
+  const source_path = config.source_path ?? null;
+  const module = config.module ?? null;
+  if (source_path === null && module === null)
+    throw new Error(`plugin ${config.plugin} is not on this worker, and it has no source_path`);
+  return { source_path, module };
+}

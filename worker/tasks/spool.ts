@@ -1,0 +1,76 @@
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import type { Log } from "#shared/kit/log.ts";
+import { errorMessage } from "#shared/protocol/errors.ts";
+import { type ControlClient, type ControlClientDeps, createControlClient } from "./client.ts";
+import { ControlRefused } from "./control-call.ts";
+import type { createOutbox } from "./outbox.ts";
+
+/** Reports count for the incarnation that claimed, at the control plane it claimed from. */
+const Spooled = z.object({
+  control_url: z.string(),
+  worker_id: z.string(),
+  incarnation: z.string(),
+  calls: z.array(z.record(z.string(), z.unknown())),
+});
+
+export interface SpoolDeps extends ControlClientDeps {
+  dir: string;
+  log: Log;
+}
+
+const fileOf = (dir: string) => join(dir, "unsent.json");
+
+/** Writes down what a stopping worker could not tell, for its successor on this directory. */
+export async function spoolReports(
+  { dir, control_url, worker_id, incarnation, log }: SpoolDeps,
+  outbox: ReturnType<typeof createOutbox>,
+): Promise<void> {
+  const n = outbox.size;
+  if (n === 0) return;
+  const calls = [];
+  while (outbox.size > 0) calls.push(outbox.take().body);
+  const text = JSON.stringify({ control_url, worker_id, incarnation, calls });
+  // Whole or not at all: the process may be killed while it writes.
+  await writeFile(`${fileOf(dir)}.new`, text, { mode: 0o600 });
+  await rename(`${fileOf(dir)}.new`, fileOf(dir));
+  log.warn({ n }, "reports are kept for the next start: the control plane does not answer");
+}
+
+/**
+ * Tells what a predecessor left, in its name; to be called before this process registers, because from then on the name is
+ * this one's. What is refused has become another worker's meanwhile. @throws when the control plane does not answer.
+ */
+export async function tellSpooled(
+  deps: SpoolDeps,
+  connect: (deps: ControlClientDeps) => ControlClient = createControlClient,
+): Promise<void> {
+  const { dir, log } = deps;
+  const text = await readFile(fileOf(dir), "utf8").catch(() => null);
+  if (text === null) return;
+  const spooled = parsed(text);
+  const ours =
+    spooled?.control_url === deps.control_url && spooled.worker_id === deps.worker_id && spooled;
+  if (!ours) log.warn({}, "reports of another worker or control plane are dropped");
+  else {
+    const client = connect({ ...deps, incarnation: ours.incarnation });
+    for (const call of ours.calls)
+      await client.exchange({ ...call, want: { slots: 0 } }, 0).then(
+        ({ results }) => log.info({ n: results.length }, "reports of the last run were told"),
+        (err) => {
+          if (!(err instanceof ControlRefused)) throw err;
+          log.warn({ err: errorMessage(err) }, "reports of the last run came too late");
+        },
+      );
+  }
+  await rm(fileOf(dir), { force: true });
+}
+
+function parsed(text: string): z.infer<typeof Spooled> | null {
+  try {
+    return Spooled.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,91 @@
+import type { ToldNotes } from "#shared/protocol/schema/executor.ts";
+
+/** A claimed task as an executor gets it. */
+export interface TaskInput {
+  task_id: number;
+  epoch: number;
+  attempt: number;
+  max_attempts: number;
+  pk: string;
+  extra: unknown;
+}
+
+/**
+ * How an attempt ended. `not_run`: it was never begun, so no attempt is consumed; `broken` when that is because the code of
+ * its workload does not load here, and not because the worker stops. A failure with `retry_after_ms` asked to be run later.
+ */
+export type TaskOutcome =
+  | { kind: "done"; output: unknown }
+  | {
+      kind: "failed";
+      outcome: "error" | "timeout" | "crashed";
+      error: string;
+      retry_after_ms: number | null;
+      no_retry: boolean;
+    }
+  | { kind: "not_run"; reason: string; broken: boolean };
+
+export type FailedOutcome = Extract<TaskOutcome, { kind: "failed" }>;
+
+export interface TaskEnd {
+  task: TaskInput;
+  outcome: TaskOutcome;
+  duration_ms: number;
+  stdout: string;
+  stderr: string;
+  truncated: boolean;
+  /** What it said of itself; null: nothing. */
+  notes?: ToldNotes | null;
+}
+
+/** The last `bytes` of each stream of a running task. */
+export type LookAtOutput = (bytes: number) => { stdout: string; stderr: string };
+
+/** What a running task has said of itself so far; null: nothing. */
+export type ReadNotes = () => ToldNotes | null;
+
+export interface RunOptions {
+  /** How long each task may take; null: as long as its lease is renewed. */
+  timeout_ms: number | null;
+  /** Aborts tasks that are not this worker's any more, and everything when the worker must go. */
+  signal: AbortSignal;
+  /** Told as each task begins, with a way to look at what it has printed and said. */
+  onBegin?(task: TaskInput, look: LookAtOutput, notes?: ReadNotes): void;
+  /** Told as each task ends, in order. */
+  onEnd(end: TaskEnd): void;
+}
+
+/** Runs the tasks of one workload in one slot, one batch at a time. */
+export interface Executor {
+  run(tasks: readonly TaskInput[], options: RunOptions): Promise<void>;
+  /** Loads the workload's code without running a task. @throws BrokenExecutorError when it does not load here */
+  load(): Promise<void>;
+  /** Ends its processes. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** The code of a workload does not load on this worker: no attempt is consumed by that. */
+export class BrokenExecutorError extends Error {
+  /** What was printed meanwhile: the traceback. */
+  readonly stderr: string;
+  constructor(message: string, stderr = "") {
+    super(message);
+    this.name = "BrokenExecutorError";
+    this.stderr = stderr;
+  }
+}
+
+/** The error of a task that was stopped because it was not to go on here. */
+export const CANCELLED = "cancelled";
+
+export const failed = (
+  outcome: "error" | "timeout" | "crashed",
+  error: string,
+  more: { retry_after_ms?: number | null; no_retry?: boolean } = {},
+): FailedOutcome => ({
+  kind: "failed",
+  outcome,
+  error,
+  retry_after_ms: more.retry_after_ms ?? null,
+  no_retry: more.no_retry ?? false,
+});
