@@ -4,7 +4,7 @@ import { gatherVariables } from "#hub/program/variables/variable-sources.ts";
 import { systemClock } from "#shared/kit/clock.ts";
 import { ConfigError, type EnvSource, UnavailableError } from "#shared/kit/env.ts";
 import { createLog, type Log, type LogFormat, type LogLevel } from "#shared/kit/log.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { builtRelease } from "#shared/protocol/release.ts";
 import { trustAuthority } from "#shared/protocol/trust.ts";
 import { nodeVersion } from "#shared/protocol/version.ts";

@@ -36,7 +36,7 @@ import type { StoresHealth } from "./links/stores-health.ts";
 import type { FleetCache } from "./links/view.ts";
 import type { WorkerLink } from "./links/worker-link.ts";
 import type { SettingsCache } from "./registries/fleet-settings.ts";
-import type { Rollout } from "./rollout/rollout.ts";
+import type { Rollout } from "#hub/platform/rollout/rollout.ts";
 import type { PendingCall } from "./sessions/calls.ts";
 import type { HubSession } from "./sessions/types.ts";
 import type { LaneWanted } from "./sessions/waiting.ts";

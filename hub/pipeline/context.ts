@@ -1,4 +1,4 @@
-import type { Rollout } from "#hub/fleet/rollout/rollout.ts";
+import type { Rollout } from "#hub/platform/rollout/rollout.ts";
 import type { AdminGate } from "#hub/platform/access/admin.ts";
 import type { AuditLog } from "#hub/platform/access/audit/audit-log.ts";
 import type { Logins } from "#hub/platform/access/logins.ts";

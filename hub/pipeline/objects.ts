@@ -1,4 +1,4 @@
-import { badRequest, notFound } from "#shared/protocol/errors.ts";
+import { badRequest, notFound } from "#shared/kit/errors.ts";
 import type { ControlContext } from "./context.ts";
 
 /**

@@ -41,8 +41,8 @@ import {
   SWEEP_EVERY_MS,
 } from "#hub/fleet/registries/profile-sweep.ts";
 import { profileKey } from "#hub/fleet/registries/profiles.ts";
-import { browserPart } from "#hub/fleet/rollout/browsers.ts";
-import { createRollout, LOOK_EVERY_MS } from "#hub/fleet/rollout/rollout.ts";
+import { browserPart } from "#hub/fleet/updates/browsers.ts";
+import { createRollout, LOOK_EVERY_MS } from "#hub/platform/rollout/rollout.ts";
 import { closeSandboxes } from "#hub/fleet/runner/sandbox.ts";
 import { sweepScratch } from "#hub/fleet/runner/scratch.ts";
 import { sessionReply } from "#hub/fleet/sessions/calls.ts";

@@ -23,7 +23,7 @@ import {
   whoseCount,
 } from "#hub/platform/http/require-admin.ts";
 import { sameSecret } from "#shared/kit/secret.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 
 export interface LoginDeps {
   readonly config: {

@@ -5,7 +5,7 @@ import { access } from "#hub/platform/http/access.ts";
 import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
-import { notFound } from "#shared/protocol/errors.ts";
+import { notFound } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import { appFiles } from "./app-files.ts";
 import type { AppInfo } from "./client/lib/app-info.ts";

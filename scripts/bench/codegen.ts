@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { type Client, createClient } from "flotilla";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { Attempt } from "#shared/protocol/schema/attempt.ts";
 import { type FleetProcesses, startFleet } from "#test/support/rigs/fleet-process.ts";
 import { TASKS } from "#test/support/tasks/list.ts";

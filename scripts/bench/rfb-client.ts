@@ -1,6 +1,6 @@
 import { withDeadline } from "#shared/kit/clock.ts";
-import { SECURITY } from "#shared/kit/rfb.ts";
-import { answerTo } from "#shared/kit/vnc-auth.ts";
+import { SECURITY } from "#shared/protocol/rfb.ts";
+import { answerTo } from "#shared/protocol/vnc-auth.ts";
 
 /** Everything measured here takes milliseconds. */
 const UPDATE_MS = 10_000;

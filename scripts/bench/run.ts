@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { Bench, Figure } from "./harness.ts";
 import { printTable } from "./harness.ts";
 import { BENCH_NAMES, type BenchName } from "./names.ts";

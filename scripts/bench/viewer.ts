@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { secretIn } from "#shared/kit/vnc-auth.ts";
+import { secretIn } from "#shared/protocol/vnc-auth.ts";
 import { startFleet, superviseProcess, until } from "#test/support/rigs/fleet-process.ts";
 import { freePort } from "#test/support/servers/ports.ts";
 import { type Bench, type Figure, showMs, statsOf } from "./harness.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { faultOf } from "#hub/platform/http/issue-words.ts";
+import { faultOf } from "#shared/kit/issue-words.ts";
 
 /** zod parts for environment variables: blank means unset, units are converted once, here. */
 

@@ -1,4 +1,4 @@
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { retryWait } from "./backoff.ts";
 import { type Clock, isoTime } from "./clock.ts";
 import {

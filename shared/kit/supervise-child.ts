@@ -1,4 +1,4 @@
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { type Clock, withDeadline } from "./clock.ts";
 import type { Log } from "./log.ts";
 import { signalGroup } from "./signal-group.ts";

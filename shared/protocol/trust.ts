@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { ConfigError } from "#shared/kit/env.ts";
-import { errorMessage } from "./errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 
 /**
  * Whom this process believes to be a hub. Every connection to a hub or a control plane is made here, so that one variable

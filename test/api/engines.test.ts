@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { checkEngine, resolveEngine } from "#hub/fleet/registries/engines.ts";
 import { loadHubConfig } from "#hub/platform/config.ts";
-import type { AppError } from "#shared/protocol/errors.ts";
+import type { AppError } from "#shared/kit/errors.ts";
 import { issueAt, scenarios } from "#test/support/clients/api.ts";
 import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { maskDbUrl } from "#hub/pipeline/mask-db-url.ts";
 import { loadHubConfig } from "#hub/platform/config.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import { SESSION_ACTIONS } from "#shared/protocol/schema/session.ts";
 import { rawRequest } from "#test/support/clients/raw-request.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";

@@ -6,7 +6,7 @@ import { dialScreen } from "#hub/fleet/viewer/dial.ts";
 import { systemClock } from "#shared/kit/clock.ts";
 import { HOST_ID_HEADER, hostId } from "#shared/kit/host-id.ts";
 import { silentLog } from "#shared/kit/log.ts";
-import { answerTo, newVncSecret } from "#shared/kit/vnc-auth.ts";
+import { answerTo, newVncSecret } from "#shared/protocol/vnc-auth.ts";
 import { laneEnv, makeDataDir } from "#test/support/rigs/lane-pool.ts";
 import { freePort } from "#test/support/servers/ports.ts";
 import { type Bridges, startBridges } from "#worker/browser/bridge/bridge.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { type Circumstances, decide } from "#hub/fleet/rollout/decide.ts";
-import { readState, writeState } from "#hub/fleet/rollout/state.ts";
+import { type Circumstances, decide } from "#hub/platform/rollout/decide.ts";
+import { readState, writeState } from "#hub/platform/rollout/state.ts";
 import type {
   ConventionRow,
   EngineRow,

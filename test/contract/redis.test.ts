@@ -3,7 +3,7 @@ import { openShared, type SharedStores } from "#hub/platform/stores/open-shared.
 import { systemClock } from "#shared/kit/clock.ts";
 import { ConfigError } from "#shared/kit/env.ts";
 import { silentLog } from "#shared/kit/log.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import { startRedis, type TestRedis } from "#test/support/servers/redis.ts";
 
 /** The connection to Redis: what is told when it cannot be made, and what happens when it is lost. */

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
 import { reconcileOnce } from "#hub/fleet/jobs/passes.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import type { JobEvent } from "#shared/protocol/schema/job.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { LOST } from "#test/support/models/lost.ts";

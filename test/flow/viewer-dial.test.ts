@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { createServer, type Server, type Socket } from "node:net";
 import { dialScreen } from "#hub/fleet/viewer/dial.ts";
 import { hostId } from "#shared/kit/host-id.ts";
-import { answerTo } from "#shared/kit/vnc-auth.ts";
+import { answerTo } from "#shared/protocol/vnc-auth.ts";
 
 const servers: Server[] = [];
 const sockets = new Set<Socket>();

@@ -5,7 +5,7 @@ import {
   MAX_BATCH_HEAD_BYTES,
   parseBatch,
 } from "#shared/protocol/asset-batch.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import { assetMeta } from "#test/support/clients/asset-meta.ts";
 
 const SHA = "0".repeat(64);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { z } from "zod";
 import { validationError } from "#hub/platform/http/new-app.ts";
-import type { Issue } from "#shared/protocol/errors.ts";
+import type { Issue } from "#shared/kit/errors.ts";
 
 const Body = z.strictObject({
   limit: z.coerce.number().int().max(500).optional(),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { type Circumstances, decide, orderOf, type SeenWorker } from "#hub/fleet/rollout/decide.ts";
-import { FIRST_STATE, type RolloutState, turnKey } from "#hub/fleet/rollout/state.ts";
-import { viewUpdates } from "#hub/fleet/rollout/view.ts";
+import { type Circumstances, decide, orderOf, type SeenWorker } from "#hub/platform/rollout/decide.ts";
+import { FIRST_STATE, type RolloutState, turnKey } from "#hub/platform/rollout/state.ts";
+import { viewUpdates } from "#hub/platform/rollout/view.ts";
 
 const OLD = "aaaaaaaaaaaa";
 const NEW = "bbbbbbbbbbbb";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { RfbError } from "#shared/kit/rfb.ts";
-import { createVncEntrance, createVncFront } from "#shared/kit/rfb-handshake.ts";
-import { answerTo, newVncSecret, passwordFile, secretIn } from "#shared/kit/vnc-auth.ts";
+import { RfbError } from "#shared/protocol/rfb.ts";
+import { createVncEntrance, createVncFront } from "#shared/protocol/rfb-handshake.ts";
+import { answerTo, newVncSecret, passwordFile, secretIn } from "#shared/protocol/vnc-auth.ts";
 
 const VERSION = Buffer.from("RFB 003.008\n");
 const CHALLENGE = Buffer.from("0123456789abcdef");

@@ -1,5 +1,5 @@
 import { type Clock, withDeadline } from "#shared/kit/clock.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { WorkerResult } from "#shared/protocol/link/messages.ts";
 import { humanSize } from "#shared/protocol/names.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "#shared/kit/clock.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { VIDEO_LIMITS } from "#shared/protocol/limits.ts";
 import type { RunExtras } from "#shared/protocol/link/messages.ts";
 import { isMasked } from "#shared/protocol/proxy.ts";

@@ -1,4 +1,4 @@
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { HANDLERS, openSocket } from "./connect.ts";
 import { createContacts } from "./contacts.ts";
 import type { Ask, Handshake } from "./handshake.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "#shared/kit/clock.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { JobLogEntry } from "#shared/protocol/schema/job.ts";
 import type { JobStory } from "#worker/browser/lanes/types.ts";
 

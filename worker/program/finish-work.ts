@@ -1,6 +1,6 @@
 import { type Clock, withDeadline } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { RunStopped } from "#worker/link/assignments.ts";
 
 /** Cancelled runs: page 5 s, uploads 2 s, lane reset. */

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { createScope } from "#shared/kit/scope.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { workerIdFromAddress } from "#shared/protocol/ids.ts";
 import { guardedTag, openDir } from "#worker/browser/lanes/scratch.ts";
 import { LANE_TAG } from "#worker/browser/process/proc.ts";

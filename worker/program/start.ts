@@ -6,7 +6,7 @@ import { hostId } from "#shared/kit/host-id.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { createScope } from "#shared/kit/scope.ts";
 import { createWallJumps } from "#shared/kit/wall-jumps.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { newToken, workerIdFromAddress } from "#shared/protocol/ids.ts";
 import type { HubRegistered } from "#shared/protocol/link/messages.ts";
 import type { UpdateOrder } from "#shared/protocol/schema/updates.ts";

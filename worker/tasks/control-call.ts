@@ -1,5 +1,5 @@
 import { type Clock, DeadlineError } from "#shared/kit/clock.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { fetchHub } from "#shared/protocol/trust.ts";
 
 /** The control plane answered, and the answer was no. */

@@ -7,7 +7,7 @@ import {
 } from "#shared/client/index.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { authorityOption } from "#shared/protocol/trust.ts";
 import { captureAll } from "./capture.ts";
 import {

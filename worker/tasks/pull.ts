@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { retryWait } from "#shared/kit/backoff.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import {
   type ClaimedBatch,
   MAX_ERROR_LENGTH,

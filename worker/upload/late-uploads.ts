@@ -1,5 +1,5 @@
 import type { Log } from "#shared/kit/log.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { humanSize } from "#shared/protocol/names.ts";
 import type { JobStory } from "#worker/browser/lanes/types.ts";
 import type { AcceptedJob } from "#worker/link/assignments.ts";

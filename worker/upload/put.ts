@@ -1,6 +1,6 @@
 import { retryWait } from "#shared/kit/backoff.ts";
 import { type Clock, DeadlineError } from "#shared/kit/clock.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { fetchHub } from "#shared/protocol/trust.ts";
 import { SpoolError, type UploadBody } from "./body.ts";
 import { type Outage, reasonOfOutage } from "./outage.ts";

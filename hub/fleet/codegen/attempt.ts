@@ -1,5 +1,5 @@
 import type { AttemptRow } from "#hub/platform/db/types.ts";
-import { AppError, errorMessage } from "#shared/protocol/errors.ts";
+import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import type { Verdict } from "#shared/protocol/schema/attempt.ts";
 import { newAttempt } from "../jobs/rerun-source.ts";
 import type { ScriptOutcome } from "../runner/types.ts";

@@ -1,4 +1,4 @@
-import { AppError, invalid } from "#shared/protocol/errors.ts";
+import { AppError, invalid } from "#shared/kit/errors.ts";
 import { TakeName } from "#shared/protocol/link/messages.ts";
 import {
   SESSION_ACTIONS,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { AttemptRow } from "#hub/platform/db/types.ts";
-import { AppError, errorMessage } from "#shared/protocol/errors.ts";
+import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { NetworkLog, Picture } from "#shared/protocol/schema/session.ts";
 import { pictureName, storeFile } from "./files.ts";
 import { callPage, type ScriptedJob, say } from "./job.ts";

@@ -1,5 +1,5 @@
 import type { AttemptRow } from "#hub/platform/db/types.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { RecipeAction } from "#shared/protocol/schema/recipe.ts";
 import { addRecipe } from "../registries/hosts.ts";
 import { OFFERED_TAG, putSkill } from "../registries/skills.ts";

@@ -1,4 +1,4 @@
-import { AppError, errorMessage } from "#shared/protocol/errors.ts";
+import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import type { RunEnd } from "#shared/protocol/link/messages.ts";
 import type { HubContext } from "../context.ts";
 import type { JobLane } from "../links/worker-link.ts";

@@ -1,5 +1,5 @@
 import type { JobRow } from "#hub/platform/db/types.ts";
-import { conflict, invalid } from "#shared/protocol/errors.ts";
+import { conflict, invalid } from "#shared/kit/errors.ts";
 import { LIST_LIMIT } from "#shared/protocol/limits.ts";
 import type { JobOptions } from "#shared/protocol/schema/job.ts";
 import type { HubContext } from "../context.ts";

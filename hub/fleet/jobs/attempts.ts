@@ -1,6 +1,6 @@
 import type { AttemptSummaryRow } from "#hub/platform/db/types.ts";
 import { isoTime, isoTimeOrNull } from "#shared/kit/clock.ts";
-import { notFound } from "#shared/protocol/errors.ts";
+import { notFound } from "#shared/kit/errors.ts";
 import type { Attempt, AttemptSummary } from "#shared/protocol/schema/attempt.ts";
 import type { HubContext } from "../context.ts";
 import { getRow } from "./read.ts";

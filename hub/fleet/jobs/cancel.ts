@@ -1,5 +1,5 @@
 import type { FinishJob, JobRow } from "#hub/platform/db/types.ts";
-import { conflict, notFound } from "#shared/protocol/errors.ts";
+import { conflict, notFound } from "#shared/kit/errors.ts";
 import type { HubContext } from "../context.ts";
 import { announceEnd } from "./events.ts";
 

@@ -1,5 +1,5 @@
 import type { DirectStore, ObjectInfo } from "#hub/platform/stores/objects.ts";
-import { AppError, notFound } from "#shared/protocol/errors.ts";
+import { AppError, notFound } from "#shared/kit/errors.ts";
 import type { DirectUpload, DirectUploadDone } from "#shared/protocol/schema/direct-upload.ts";
 import type { HubContext } from "../context.ts";
 import type { JobLane } from "../links/worker-link.ts";

@@ -1,5 +1,5 @@
 import type { EventRow, JobRow } from "#hub/platform/db/types.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import type { JobLogEntry } from "#shared/protocol/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import { releaseJobSession } from "./job-sessions.ts";

@@ -1,5 +1,5 @@
 import type { BatchEntry } from "#shared/protocol/asset-batch.ts";
-import { AppError, type Issue } from "#shared/protocol/errors.ts";
+import { AppError, type Issue } from "#shared/kit/errors.ts";
 import type { HubContext } from "../context.ts";
 import { assetKey, confirmLease, type requireLease, type StoredFile, staleLease } from "./files.ts";
 

@@ -1,7 +1,7 @@
 import type { z } from "@hono/zod-openapi";
 import type { AssetRow } from "#hub/platform/db/types.ts";
 import type { ObjectInfo } from "#hub/platform/stores/objects.ts";
-import { AppError, conflict, notFound } from "#shared/protocol/errors.ts";
+import { AppError, conflict, notFound } from "#shared/kit/errors.ts";
 import { MAX_DOCUMENT_BYTES } from "#shared/protocol/limits.ts";
 import { isSafeName } from "#shared/protocol/names.ts";
 import type { Asset, AssetMeta, DocumentName, JobResult } from "#shared/protocol/schema/asset.ts";

@@ -1,4 +1,4 @@
-import { invalid } from "#shared/protocol/errors.ts";
+import { invalid } from "#shared/kit/errors.ts";
 import type { JobOptions, SubmitJob } from "#shared/protocol/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import { hostForJob } from "../registries/hosts.ts";

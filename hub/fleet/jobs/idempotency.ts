@@ -1,6 +1,6 @@
 import type { IdempotencyRow } from "#hub/platform/db/types.ts";
 import { CALL_LEASE_MS } from "#hub/platform/idempotency/running-calls.ts";
-import { AppError, conflict } from "#shared/protocol/errors.ts";
+import { AppError, conflict } from "#shared/kit/errors.ts";
 import type { HubContext } from "../context.ts";
 import { recordOf } from "./read.ts";
 

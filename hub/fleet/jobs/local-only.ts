@@ -1,5 +1,5 @@
 import type { JobRow } from "#hub/platform/db/types.ts";
-import { invalid } from "#shared/protocol/errors.ts";
+import { invalid } from "#shared/kit/errors.ts";
 import type { JobOptions } from "#shared/protocol/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import { isAlive, readFleet } from "../links/view.ts";

@@ -1,5 +1,5 @@
 import type { JobRow } from "#hub/platform/db/types.ts";
-import { invalid, notFound } from "#shared/protocol/errors.ts";
+import { invalid, notFound } from "#shared/kit/errors.ts";
 import type { Job, JobListQuery } from "#shared/protocol/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import { jobRecord } from "./record.ts";

@@ -1,4 +1,4 @@
-import { AppError, conflict, notFound } from "#shared/protocol/errors.ts";
+import { AppError, conflict, notFound } from "#shared/kit/errors.ts";
 import { isTerminal } from "#shared/protocol/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import { cancelJob } from "./cancel.ts";

@@ -1,5 +1,5 @@
 import type { JobRow } from "#hub/platform/db/types.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import type { HubContext } from "../context.ts";
 import { fleetSetting } from "../registries/fleet-settings.ts";
 import { forgetProxiesOnce } from "./job-proxy.ts";

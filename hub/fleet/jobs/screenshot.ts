@@ -1,4 +1,4 @@
-import { AppError, conflict } from "#shared/protocol/errors.ts";
+import { AppError, conflict } from "#shared/kit/errors.ts";
 import { ACTION_TIMEOUT_S } from "#shared/protocol/limits.ts";
 import type { Asset, AssetMeta } from "#shared/protocol/schema/asset.ts";
 import { Picture, type ScreenshotRequest } from "#shared/protocol/schema/session.ts";

@@ -1,7 +1,7 @@
 import { within } from "#hub/platform/cluster/deadline.ts";
 import type { AttemptRow, JobRow } from "#hub/platform/db/types.ts";
 import { DeadlineError } from "#shared/kit/clock.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import { newJobId } from "#shared/protocol/ids.ts";
 import { ASSIGN_ACK_MS, MAX_WAITING_SUBMITS } from "#shared/protocol/limits.ts";
 import {

@@ -2,7 +2,7 @@ import type { JobRow } from "#hub/platform/db/types.ts";
 import { retryWait } from "#shared/kit/backoff.ts";
 import { abortAfter } from "#shared/kit/clock.ts";
 import { guardedPost, RefusedAddress } from "#shared/kit/guarded-post.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { HubContext } from "../context.ts";
 import { fleetSetting } from "../registries/fleet-settings.ts";
 import { jobRecord } from "./record.ts";

@@ -1,6 +1,6 @@
 import { makeZip } from "client-zip";
 import type { AssetRow, JobRow } from "#hub/platform/db/types.ts";
-import { notFound } from "#shared/protocol/errors.ts";
+import { notFound } from "#shared/kit/errors.ts";
 import { DOCUMENT_NAMES } from "#shared/protocol/schema/asset.ts";
 import type { HubContext } from "../context.ts";
 import { assetKey, documentKey } from "./files.ts";

@@ -2,7 +2,7 @@ import { within } from "#hub/platform/cluster/deadline.ts";
 import type { Db } from "#hub/platform/db/types.ts";
 import type { ObjectStore } from "#hub/platform/stores/objects.ts";
 import type { Clock } from "#shared/kit/clock.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import { KV_READ_TIMEOUT_MS } from "#shared/protocol/limits.ts";
 import type { Degraded } from "#shared/protocol/schema/health.ts";
 

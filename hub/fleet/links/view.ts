@@ -1,7 +1,7 @@
 import { within } from "#hub/platform/cluster/deadline.ts";
 import type { WorkerRow } from "#hub/platform/db/types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
-import { AppError, conflict, notFound } from "#shared/protocol/errors.ts";
+import { AppError, conflict, notFound } from "#shared/kit/errors.ts";
 import {
   FLEET_VIEW_MAX_AGE_MS,
   KV_READ_TIMEOUT_MS,

@@ -1,6 +1,6 @@
 import type { EgressOption } from "#shared/protocol/egress.ts";
 import { type EgressReport, widerThan } from "#shared/protocol/egress-cover.ts";
-import { type Issue, invalid } from "#shared/protocol/errors.ts";
+import { type Issue, invalid } from "#shared/kit/errors.ts";
 import type { ProxyOption } from "#shared/protocol/proxy.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
 import type { HubContext } from "../context.ts";

@@ -1,7 +1,7 @@
 import type { EngineRow } from "#hub/platform/db/types.ts";
 import { isRefusedHost } from "#shared/kit/addresses.ts";
 import { isoTime } from "#shared/kit/clock.ts";
-import { invalid, notFound } from "#shared/protocol/errors.ts";
+import { invalid, notFound } from "#shared/kit/errors.ts";
 import type { Engine, PutEngine } from "#shared/protocol/schema/engine.ts";
 import type { HubContext } from "../context.ts";
 import { RESERVED_ENGINE_SLUGS } from "./engines.ts";

@@ -1,7 +1,7 @@
 import type { EngineRow } from "#hub/platform/db/types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { completionsUrl } from "#shared/llm/endpoint.ts";
-import { AppError, conflict, errorMessage, invalid, notFound } from "#shared/protocol/errors.ts";
+import { AppError, conflict, errorMessage, invalid, notFound } from "#shared/kit/errors.ts";
 import type { Engine, ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import type { JobOptions } from "#shared/protocol/schema/job.ts";
 import type { HubContext } from "../context.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { toIssues } from "#hub/platform/http/issues.ts";
-import { AppError, type Issue, invalid } from "#shared/protocol/errors.ts";
+import { AppError, type Issue, invalid } from "#shared/kit/errors.ts";
 import type { FleetSettings } from "#shared/protocol/schema/fleet-settings.ts";
 import type { HubContext } from "../context.ts";
 import {

@@ -2,7 +2,7 @@ import type { HostRow } from "#hub/platform/db/types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { MASK } from "#shared/kit/hide-credentials.ts";
 import { canonicalHost } from "#shared/kit/host-name.ts";
-import { AppError, type Issue, invalid, notFound } from "#shared/protocol/errors.ts";
+import { AppError, type Issue, invalid, notFound } from "#shared/kit/errors.ts";
 import {
   MAX_HOST_COOKIES,
   MAX_HOST_RECIPES_BYTES,

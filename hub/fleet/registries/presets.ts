@@ -1,7 +1,7 @@
 import type { PresetRow } from "#hub/platform/db/types.ts";
 import { toIssues } from "#hub/platform/http/issues.ts";
 import { isoTime } from "#shared/kit/clock.ts";
-import { AppError, type Issue, invalid } from "#shared/protocol/errors.ts";
+import { AppError, type Issue, invalid } from "#shared/kit/errors.ts";
 import { SubmitOptions } from "#shared/protocol/schema/job.ts";
 import type { Preset, PutPreset } from "#shared/protocol/schema/preset.ts";
 import type { HubContext } from "../context.ts";

@@ -3,7 +3,7 @@ import { createShapeFinder, normalPath, type ProfileBase } from "#shared/archive
 import { type ArchiveFile, type ArchiveLimits, readTar } from "#shared/archive/read-tar.ts";
 import { chunksOf, streamOf } from "#shared/archive/streams.ts";
 import { writeTarGz } from "#shared/archive/write-tar.ts";
-import { AppError, notFound } from "#shared/protocol/errors.ts";
+import { AppError, notFound } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import { MAX_PROFILE_ENTRIES, PROFILE_UNPACK_FACTOR } from "#shared/protocol/limits.ts";
 import type { Profile } from "#shared/protocol/schema/profile.ts";

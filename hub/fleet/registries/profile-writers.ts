@@ -1,4 +1,4 @@
-import { AppError, conflict, errorMessage } from "#shared/protocol/errors.ts";
+import { AppError, conflict, errorMessage } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import type { HubContext } from "../context.ts";
 

@@ -1,6 +1,6 @@
 import type { ProfileRow } from "#hub/platform/db/types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
-import { type Issue, invalid, notFound } from "#shared/protocol/errors.ts";
+import { type Issue, invalid, notFound } from "#shared/kit/errors.ts";
 import type { JobOptions } from "#shared/protocol/schema/job.ts";
 import type { Profile, ProfileRef } from "#shared/protocol/schema/profile.ts";
 import type { HubContext } from "../context.ts";

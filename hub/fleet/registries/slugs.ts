@@ -1,5 +1,5 @@
 import type { SlugRepo } from "#hub/platform/db/library-types.ts";
-import { invalid, notFound } from "#shared/protocol/errors.ts";
+import { invalid, notFound } from "#shared/kit/errors.ts";
 import { RegistrySlug } from "#shared/protocol/schema/engine.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { fileResponse } from "#hub/platform/http/file-response.ts";
-import { notFound } from "#shared/protocol/errors.ts";
+import { notFound } from "#shared/kit/errors.ts";
 import type { HubContext } from "../context.ts";
 import { assetKey, getAsset } from "../jobs/files.ts";
 

@@ -4,7 +4,7 @@ import { createRoute } from "#hub/platform/http/create-route.ts";
 import { isSecure } from "#hub/platform/http/is-secure.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { bytes, fails, streamed } from "#hub/platform/http/openapi-parts.ts";
-import { notFound } from "#shared/protocol/errors.ts";
+import { notFound } from "#shared/kit/errors.ts";
 import { extensionFile, extensionZip, installPage } from "../extension/zip.ts";
 import { ExtensionFileParams } from "./params.ts";
 

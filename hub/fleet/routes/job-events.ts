@@ -4,7 +4,7 @@ import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, ok } from "#hub/platform/http/openapi-parts.ts";
 import { requireUpgrade, type Socket, upgrade } from "#hub/platform/http/sockets.ts";
-import { invalid } from "#shared/protocol/errors.ts";
+import { invalid } from "#shared/kit/errors.ts";
 import { JobEventList, JobEventQuery } from "#shared/protocol/schema/job.ts";
 import type { HubContext } from "../context.ts";
 import { EVENT_CLOSE, type EventStream, startEventStream } from "../jobs/event-stream.ts";

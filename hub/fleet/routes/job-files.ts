@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { createRoute } from "#hub/platform/http/create-route.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { bytes, fails, ok, streamed } from "#hub/platform/http/openapi-parts.ts";
-import { notFound } from "#shared/protocol/errors.ts";
+import { notFound } from "#shared/kit/errors.ts";
 import {
   AssetList,
   type DocumentName,

@@ -8,7 +8,7 @@ import type { HttpEnv } from "#hub/platform/http/env.ts";
 import type { App } from "#hub/platform/http/new-app.ts";
 import { fails } from "#hub/platform/http/openapi-parts.ts";
 import { requireUpgrade, type SocketHandlers } from "#hub/platform/http/sockets.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import type { HubContext } from "../context.ts";
 import { requireSession } from "../sessions/registry.ts";
 import { mountCdp } from "./mount-cdp.ts";

@@ -7,7 +7,7 @@ import { newApp } from "#hub/platform/http/new-app.ts";
 import { bytes, fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
 import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
 import { isoTime } from "#shared/kit/clock.ts";
-import { notFound } from "#shared/protocol/errors.ts";
+import { notFound } from "#shared/kit/errors.ts";
 import { AssetList } from "#shared/protocol/schema/asset.ts";
 import { CreateSignedLink, SignedLink } from "#shared/protocol/schema/signed-link.ts";
 import type { HubContext } from "../context.ts";

@@ -4,7 +4,7 @@ import { calledAt } from "#hub/platform/http/called-at.ts";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
 import type { App } from "#hub/platform/http/new-app.ts";
 import { requireUpgrade, type SocketHandlers, upgrade } from "#hub/platform/http/sockets.ts";
-import { AppError, errorMessage, notFound } from "#shared/protocol/errors.ts";
+import { AppError, errorMessage, notFound } from "#shared/kit/errors.ts";
 import type { HubContext } from "../context.ts";
 import { askBridge } from "../sessions/bridge.ts";
 import { bridgeOf } from "../sessions/registry.ts";

@@ -7,7 +7,7 @@ import type { Owner } from "#hub/platform/http/access.ts";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { isUpgrade, upgrade } from "#hub/platform/http/sockets.ts";
 import { parseJson } from "#shared/kit/json.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import { ACTION_GRACE_MS, ACTION_TIMEOUT_S, MAX_JSON_BODY_BYTES } from "#shared/protocol/limits.ts";
 import { SESSION_ACTIONS, type SessionActionName } from "#shared/protocol/schema/session.ts";
 import type { HubContext } from "../context.ts";

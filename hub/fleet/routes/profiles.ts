@@ -7,7 +7,7 @@ import { toIssues } from "#hub/platform/http/issues.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, ok } from "#hub/platform/http/openapi-parts.ts";
 import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
-import { AppError, invalid } from "#shared/protocol/errors.ts";
+import { AppError, invalid } from "#shared/kit/errors.ts";
 import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
 import {
   DefaultProfile,

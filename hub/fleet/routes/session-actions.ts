@@ -7,7 +7,7 @@ import { isMultipart } from "#hub/platform/http/multipart.ts";
 import { newApp, validationError } from "#hub/platform/http/new-app.ts";
 import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
 import { parseJson } from "#shared/kit/json.ts";
-import { AppError, badRequest } from "#shared/protocol/errors.ts";
+import { AppError, badRequest } from "#shared/kit/errors.ts";
 import {
   Picture,
   SESSION_ACTIONS,

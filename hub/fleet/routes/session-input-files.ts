@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { readForm } from "#hub/platform/http/multipart.ts";
 import { validationError } from "#hub/platform/http/new-app.ts";
-import { invalid } from "#shared/protocol/errors.ts";
+import { invalid } from "#shared/kit/errors.ts";
 import { MAX_INPUT_FILES_BYTES } from "#shared/protocol/limits.ts";
 import { type InputFile, SESSION_ACTIONS } from "#shared/protocol/schema/session.ts";
 import type { HubContext } from "../context.ts";

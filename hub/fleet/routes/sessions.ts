@@ -5,7 +5,7 @@ import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, json, ok, streamed } from "#hub/platform/http/openapi-parts.ts";
 import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
 import { CreateSession, Session, SessionList } from "#shared/protocol/schema/session.ts";
 import type { HubContext } from "../context.ts";

@@ -6,7 +6,7 @@ import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { toIssues } from "#hub/platform/http/issues.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, ok } from "#hub/platform/http/openapi-parts.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import { withScheme } from "#shared/protocol/missing-scheme.ts";
 import { TooBusy } from "#shared/protocol/schema/error.ts";
 import { Job, SubmitJob, TargetUrl } from "#shared/protocol/schema/job.ts";

@@ -3,7 +3,7 @@ import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails } from "#hub/platform/http/openapi-parts.ts";
 import { requireUpgrade, upgrade } from "#hub/platform/http/sockets.ts";
-import { notFound } from "#shared/protocol/errors.ts";
+import { notFound } from "#shared/kit/errors.ts";
 import { WORKER_ID } from "#shared/protocol/ids.ts";
 import type { HubContext } from "../context.ts";
 import { type LinkSession, openLinkSession } from "../links/link-session.ts";

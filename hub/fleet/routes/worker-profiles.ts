@@ -5,7 +5,7 @@ import { bearerOf } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { bytes, fails, ok } from "#hub/platform/http/openapi-parts.ts";
 import { sameSecret } from "#shared/kit/secret.ts";
-import { AppError, conflict, notFound } from "#shared/protocol/errors.ts";
+import { AppError, conflict, notFound } from "#shared/kit/errors.ts";
 import { Profile, ProfileRef } from "#shared/protocol/schema/profile.ts";
 import type { HubContext } from "../context.ts";
 import type { WorkerLink } from "../links/worker-link.ts";

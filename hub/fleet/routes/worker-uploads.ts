@@ -9,7 +9,7 @@ import { bytes, fails, ok } from "#hub/platform/http/openapi-parts.ts";
 import { parseJson } from "#shared/kit/json.ts";
 import { sameSecret } from "#shared/kit/secret.ts";
 import { MAX_BATCH_BYTES, parseBatch } from "#shared/protocol/asset-batch.ts";
-import { AppError, badRequest, invalid } from "#shared/protocol/errors.ts";
+import { AppError, badRequest, invalid } from "#shared/kit/errors.ts";
 import { AssetMeta, DocumentName } from "#shared/protocol/schema/asset.ts";
 import { ErrorBody } from "#shared/protocol/schema/error.ts";
 import type { HubContext } from "../context.ts";

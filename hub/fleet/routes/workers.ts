@@ -3,7 +3,7 @@ import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
 import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
-import { notFound } from "#shared/protocol/errors.ts";
+import { notFound } from "#shared/kit/errors.ts";
 import { WORKER_ID } from "#shared/protocol/ids.ts";
 import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
 import { SetWorkerStatus, Worker, WorkerList } from "#shared/protocol/schema/worker.ts";

@@ -1,5 +1,5 @@
 import { isoTime } from "#shared/kit/clock.ts";
-import { invalid } from "#shared/protocol/errors.ts";
+import { invalid } from "#shared/kit/errors.ts";
 import type { SessionReply } from "#shared/protocol/link/messages.ts";
 import type { SessionActionArgs, SessionActionName } from "#shared/protocol/schema/session.ts";
 import type { HubContext } from "../context.ts";

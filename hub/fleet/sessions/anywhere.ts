@@ -1,7 +1,7 @@
 import { findHub, type HubEntry, otherHubs } from "#hub/platform/cluster/hubs.ts";
 import type { Peer } from "#hub/platform/cluster/peers.ts";
 import { passOn } from "#hub/platform/cluster/relay-http.ts";
-import { AppError, errorMessage } from "#shared/protocol/errors.ts";
+import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { type CreateSession, type Session, SessionList } from "#shared/protocol/schema/session.ts";
 import type { HubContext } from "../context.ts";
 import { betterHub } from "../links/candidate.ts";

@@ -1,7 +1,7 @@
 import { within } from "#hub/platform/cluster/deadline.ts";
 import { fetchDirect } from "#hub/platform/cluster/fetch-direct.ts";
 import { noticing } from "#hub/platform/cluster/noticing.ts";
-import { AppError, errorMessage, notFound } from "#shared/protocol/errors.ts";
+import { AppError, errorMessage, notFound } from "#shared/kit/errors.ts";
 import type { HubContext } from "../context.ts";
 import { bridgeOf } from "./registry.ts";
 import { type HubSession, SessionOver } from "./types.ts";

@@ -1,5 +1,5 @@
 import { parseJson } from "#shared/kit/json.ts";
-import { AppError, notFound } from "#shared/protocol/errors.ts";
+import { AppError, notFound } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import { ACTION_GRACE_MS, MAX_ACTIONS_AT_ONCE } from "#shared/protocol/limits.ts";
 import { BROWSER_STARTING, type SessionReply } from "#shared/protocol/link/messages.ts";

@@ -1,4 +1,4 @@
-import { AppError, invalid, notFound } from "#shared/protocol/errors.ts";
+import { AppError, invalid, notFound } from "#shared/kit/errors.ts";
 import { newSessionId } from "#shared/protocol/ids.ts";
 import type { HubOpenSession } from "#shared/protocol/link/messages.ts";
 import type { WaitingFor } from "#shared/protocol/schema/job.ts";

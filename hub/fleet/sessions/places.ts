@@ -1,6 +1,6 @@
 import { within } from "#hub/platform/cluster/deadline.ts";
 import { findHub, type HubEntry, storeIsWhole } from "#hub/platform/cluster/hubs.ts";
-import { AppError, errorMessage } from "#shared/protocol/errors.ts";
+import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { SESSION_ID } from "#shared/protocol/ids.ts";
 import { KV_READ_TIMEOUT_MS } from "#shared/protocol/limits.ts";
 import type { HubContext } from "../context.ts";

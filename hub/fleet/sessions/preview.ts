@@ -1,4 +1,4 @@
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import { Picture } from "#shared/protocol/schema/session.ts";
 import type { HubContext } from "../context.ts";
 import { fleetSetting } from "../registries/fleet-settings.ts";

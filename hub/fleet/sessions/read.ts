@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isoTime } from "#shared/kit/clock.ts";
-import { AppError, notFound } from "#shared/protocol/errors.ts";
+import { AppError, notFound } from "#shared/kit/errors.ts";
 import {
   CookieList,
   NetworkLog,

@@ -1,5 +1,5 @@
 import { isoTime } from "#shared/kit/clock.ts";
-import { notFound } from "#shared/protocol/errors.ts";
+import { notFound } from "#shared/kit/errors.ts";
 import { SESSION_TTL_S } from "#shared/protocol/limits.ts";
 import type { Session } from "#shared/protocol/schema/session.ts";
 import type { HubContext } from "../context.ts";

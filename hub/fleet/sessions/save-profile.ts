@@ -1,4 +1,4 @@
-import { conflict, notFound } from "#shared/protocol/errors.ts";
+import { conflict, notFound } from "#shared/kit/errors.ts";
 import type { Profile } from "#shared/protocol/schema/profile.ts";
 import type { HubContext } from "../context.ts";
 import { beginWriting } from "../registries/profile-writers.ts";

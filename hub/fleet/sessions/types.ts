@@ -1,4 +1,4 @@
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import type { Dialog } from "#shared/protocol/schema/dialog.ts";
 import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { embeddedFile } from "#hub/platform/http/embedded-file.ts";
 import type { Clock } from "#shared/kit/clock.ts";
-import { AppError, errorMessage } from "#shared/protocol/errors.ts";
+import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { hashSources, isCompiled, SOURCE_ROOT } from "#shared/protocol/version.ts";
 import { packSources } from "./pack-sources.ts";
 

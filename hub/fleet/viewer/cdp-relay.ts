@@ -2,7 +2,7 @@ import type { ByteStream } from "#hub/platform/http/byte-stream.ts";
 import { closeReason } from "#hub/platform/http/close-reason.ts";
 import type { Socket, SocketHandlers } from "#hub/platform/http/sockets.ts";
 import { createFrameReader, encodeFrame, type Frame, OPCODE } from "#shared/kit/ws-frames.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { MAX_CDP_FRAME_BYTES } from "#shared/protocol/limits.ts";
 import type { HubContext } from "../context.ts";
 import type { HubSession } from "../sessions/types.ts";

@@ -6,9 +6,9 @@ import {
   createVncFront,
   TAKES_VNC_SECRET,
   VNC_SECRET_HEADER,
-} from "#shared/kit/rfb-handshake.ts";
+} from "#shared/protocol/rfb-handshake.ts";
 import { createTurns } from "#shared/kit/turns.ts";
-import { AppError, errorMessage } from "#shared/protocol/errors.ts";
+import { AppError, errorMessage } from "#shared/kit/errors.ts";
 
 export interface BridgeTarget {
   /** `http://host:port` */

@@ -2,7 +2,7 @@ import type { ByteStream } from "#hub/platform/http/byte-stream.ts";
 import { closeReason } from "#hub/platform/http/close-reason.ts";
 import { GOING_AWAY } from "#hub/platform/http/going-away.ts";
 import type { Socket, SocketHandlers } from "#hub/platform/http/sockets.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { HubContext } from "../context.ts";
 import { touchSession } from "../sessions/registry.ts";
 import { type HubSession, SessionOver } from "../sessions/types.ts";

@@ -5,7 +5,7 @@ import {
   RfbError,
   SECURITY,
   VERSION_BYTES,
-} from "#shared/kit/rfb.ts";
+} from "#shared/protocol/rfb.ts";
 import type { ScreenSize } from "./screen-wishes.ts";
 
 /** What a viewer says to a VNC server, message by message, without holding more than a header. */

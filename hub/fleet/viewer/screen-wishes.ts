@@ -1,4 +1,4 @@
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { HubContext } from "../context.ts";
 import { askBridge } from "../sessions/bridge.ts";
 import type { HubSession } from "../sessions/types.ts";

@@ -1,6 +1,6 @@
 import type { AgentRow } from "#hub/platform/db/types.ts";
 import { isoTimeOrNull } from "#shared/kit/clock.ts";
-import { conflict } from "#shared/protocol/errors.ts";
+import { conflict } from "#shared/kit/errors.ts";
 import {
   AGENT_OFFLINE_MS,
   type Agent,

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { AgentRow } from "#hub/platform/db/types.ts";
-import { AppError, conflict, invalid, notFound } from "#shared/protocol/errors.ts";
+import { AppError, conflict, invalid, notFound } from "#shared/kit/errors.ts";
 import { newInstanceId } from "#shared/protocol/ids.ts";
 import {
   type DesiredInstance,

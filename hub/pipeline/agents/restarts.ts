@@ -1,6 +1,6 @@
 import type { PullWorkerRow } from "#hub/platform/db/types.ts";
 import { createEnds } from "#shared/kit/ends.ts";
-import { AppError, conflict, notFound } from "#shared/protocol/errors.ts";
+import { AppError, conflict, notFound } from "#shared/kit/errors.ts";
 import { HOST_NAME } from "#shared/protocol/schema/agent.ts";
 import type { ControlContext } from "../context.ts";
 import { runCommand } from "../operations/run-command.ts";

@@ -6,7 +6,7 @@ import { isoTime, isoTimeOrNull } from "#shared/kit/clock.ts";
 import { createEnds } from "#shared/kit/ends.ts";
 import { createLogMask } from "#shared/kit/log-mask.ts";
 import { startLoop } from "#shared/kit/loop.ts";
-import { conflict, errorMessage } from "#shared/protocol/errors.ts";
+import { conflict, errorMessage } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import type {
   Deploy,

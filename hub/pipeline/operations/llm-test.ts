@@ -3,7 +3,7 @@ import { RefusedAddress } from "#shared/kit/guarded-post.ts";
 import { parseJson } from "#shared/kit/json.ts";
 import { createLogMask } from "#shared/kit/log-mask.ts";
 import { completionsUrl } from "#shared/llm/endpoint.ts";
-import { badRequest, errorMessage, invalid, notFound } from "#shared/protocol/errors.ts";
+import { badRequest, errorMessage, invalid, notFound } from "#shared/kit/errors.ts";
 import type { LlmErrorKind, LlmTest, LlmTested } from "#shared/protocol/schema/operations.ts";
 import type { ControlContext } from "../context.ts";
 import { postJson } from "./post-json.ts";

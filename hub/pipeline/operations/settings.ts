@@ -1,6 +1,6 @@
 import type { SettingRow } from "#hub/platform/db/types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
-import { AppError, conflict, type Issue, notFound } from "#shared/protocol/errors.ts";
+import { AppError, conflict, type Issue, notFound } from "#shared/kit/errors.ts";
 import type { Setting } from "#shared/protocol/schema/operations.ts";
 import type { ControlContext } from "../context.ts";
 import { FIXED, isWritable, type ValueOf, WRITABLE, type WritableKey } from "./known-settings.ts";

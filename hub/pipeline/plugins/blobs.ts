@@ -1,6 +1,6 @@
 import type { PluginBlobRow } from "#hub/platform/db/types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
-import { AppError, notFound } from "#shared/protocol/errors.ts";
+import { AppError, notFound } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import {
   MAX_BLOB_BYTES,

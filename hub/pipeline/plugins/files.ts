@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { ArchiveFile } from "#shared/archive/read-tar.ts";
 import { chunksOf, streamOf } from "#shared/archive/streams.ts";
 import { writeTarGz } from "#shared/archive/write-tar.ts";
-import { badRequest, conflict, notFound } from "#shared/protocol/errors.ts";
+import { badRequest, conflict, notFound } from "#shared/kit/errors.ts";
 import type { Plugin } from "#shared/protocol/schema/plugin.ts";
 import type { ControlContext } from "../context.ts";
 import type { PluginFile, PluginFolder } from "./scan.ts";

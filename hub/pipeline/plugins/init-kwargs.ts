@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { errorMessage, type Issue } from "#shared/protocol/errors.ts";
+import { errorMessage, type Issue } from "#shared/kit/errors.ts";
 import { pluginOf, type Runs } from "./of-workload.ts";
 import type { Plugins } from "./registry.ts";
 

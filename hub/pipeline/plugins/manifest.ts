@@ -1,4 +1,4 @@
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { PluginManifest } from "#shared/protocol/schema/plugin.ts";
 import { schemaProblem } from "./init-kwargs.ts";
 import type { PluginFile } from "./scan.ts";

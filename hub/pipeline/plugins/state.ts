@@ -3,7 +3,7 @@ import type { PluginStateRow } from "#hub/platform/db/types.ts";
 import { chunksOf } from "#shared/archive/streams.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { parseJson } from "#shared/kit/json.ts";
-import { AppError, badRequest, errorMessage, notFound } from "#shared/protocol/errors.ts";
+import { AppError, badRequest, errorMessage, notFound } from "#shared/kit/errors.ts";
 import {
   MAX_STATE_BYTES,
   type PluginKeysQuery,

@@ -1,5 +1,5 @@
 import type { PullWorkerRow, WorkloadRow } from "#hub/platform/db/types.ts";
-import { AppError, conflict, notFound } from "#shared/protocol/errors.ts";
+import { AppError, conflict, notFound } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import type { CheckAnswer, ExecutorCheck } from "#shared/protocol/schema/executor.ts";
 import type { ControlContext } from "../context.ts";

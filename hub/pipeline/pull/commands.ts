@@ -1,4 +1,4 @@
-import { notFound } from "#shared/protocol/errors.ts";
+import { notFound } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import type { WorkerCommand } from "#shared/protocol/schema/pull.ts";
 import type { ControlContext } from "../context.ts";

@@ -1,5 +1,5 @@
 import { isoTime } from "#shared/kit/clock.ts";
-import { notFound } from "#shared/protocol/errors.ts";
+import { notFound } from "#shared/kit/errors.ts";
 import { type Leases, MAX_LEASES } from "#shared/protocol/schema/pull-daemon.ts";
 import type { ControlContext } from "../context.ts";
 

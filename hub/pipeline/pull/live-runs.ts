@@ -1,5 +1,5 @@
 import { isoTimeOrNull } from "#shared/kit/clock.ts";
-import { notFound } from "#shared/protocol/errors.ts";
+import { notFound } from "#shared/kit/errors.ts";
 import type { LiveRun, LiveRuns } from "#shared/protocol/schema/pull-daemon.ts";
 import type { ControlContext } from "../context.ts";
 import { keepNotes, NO_NOTES, notesOf } from "../tasks/notes.ts";

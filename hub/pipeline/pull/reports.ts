@@ -1,7 +1,7 @@
 import { cleanJson, cleanText } from "#drizzle/clean.ts";
 import type { DoneTask, NewTask, Report } from "#hub/platform/db/queue/types.ts";
 import type { WorkloadRow } from "#hub/platform/db/types.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import {
   type DoneItem,
   EmitList,

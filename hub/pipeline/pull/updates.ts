@@ -1,7 +1,7 @@
-import type { SeenWorker } from "#hub/fleet/rollout/decide.ts";
-import type { FleetPart } from "#hub/fleet/rollout/rollout.ts";
+import type { SeenWorker } from "#hub/platform/rollout/decide.ts";
+import type { FleetPart } from "#hub/platform/rollout/rollout.ts";
 import type { PullWorkerRow } from "#hub/platform/db/types.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import type { ControlContext } from "../context.ts";
 import { checkExecutor } from "./checks.ts";
 import { TOLD_PREFIX, type ToldUpdate } from "./hear-update.ts";

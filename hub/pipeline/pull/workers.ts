@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { AttemptRef } from "#hub/platform/db/queue/types.ts";
 import type { PullWorkerRow } from "#hub/platform/db/types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
-import { AppError, conflict, errorMessage, notFound } from "#shared/protocol/errors.ts";
+import { AppError, conflict, errorMessage, notFound } from "#shared/kit/errors.ts";
 import type { BrokenExecutor } from "#shared/protocol/schema/executor.ts";
 import {
   type ChangeFilter,

@@ -1,5 +1,5 @@
 import type { QueueOp, QueueStore, ResultOf } from "#hub/platform/db/queue/types.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 
 /** Work on its way to the database beyond which new work is turned away; reports of ended work never are. */
 const MAX_PENDING = 100_000;

@@ -4,7 +4,7 @@ import type { PubSub } from "#hub/platform/stores/pubsub.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
 import type { Scope } from "#shared/kit/scope.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import type { Pipeline } from "../context.ts";
 import { lookAgain } from "./ready-hints.ts";

@@ -5,7 +5,7 @@ import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
 import { fileResponse } from "#hub/platform/http/file-response.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { bytes, fails } from "#hub/platform/http/openapi-parts.ts";
-import { notFound } from "#shared/protocol/errors.ts";
+import { notFound } from "#shared/kit/errors.ts";
 import type { ControlContext } from "../context.ts";
 import { findObject } from "../objects.ts";
 import { restOf } from "./plugin-params.ts";

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { validationError } from "#hub/platform/http/new-app.ts";
-import { badRequest } from "#shared/protocol/errors.ts";
+import { badRequest } from "#shared/kit/errors.ts";
 import { PluginKey } from "#shared/protocol/schema/plugin.ts";
 import { Slug } from "#shared/protocol/schema/workload.ts";
 import type { PluginPlace } from "../plugins/state.ts";

@@ -5,7 +5,7 @@ import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
 import { fileResponse, safeMime } from "#hub/platform/http/file-response.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { bytes, fails, ok } from "#hub/platform/http/openapi-parts.ts";
-import { AppError, notFound } from "#shared/protocol/errors.ts";
+import { AppError, notFound } from "#shared/kit/errors.ts";
 import {
   MAX_BLOB_BYTES,
   MAX_STATE_BYTES,

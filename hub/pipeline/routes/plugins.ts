@@ -5,7 +5,7 @@ import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
 import { fileResponse } from "#hub/platform/http/file-response.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { bytes, fails, ok } from "#hub/platform/http/openapi-parts.ts";
-import { notFound } from "#shared/protocol/errors.ts";
+import { notFound } from "#shared/kit/errors.ts";
 import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
 import { PluginList } from "#shared/protocol/schema/plugin.ts";
 import type { ControlContext } from "../context.ts";

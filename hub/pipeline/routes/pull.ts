@@ -8,7 +8,7 @@ import { jsonBodyLimit, jsonLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
 import { quickly } from "#hub/platform/http/quickly.ts";
-import { notFound } from "#shared/protocol/errors.ts";
+import { notFound } from "#shared/kit/errors.ts";
 import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
 import { plainExchange } from "#shared/protocol/schema/plain.ts";
 import {

@@ -4,7 +4,7 @@ import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
 import { requireAdmin } from "#hub/platform/http/require-admin.ts";
-import { AppError, badRequest } from "#shared/protocol/errors.ts";
+import { AppError, badRequest } from "#shared/kit/errors.ts";
 import {
   LlmTest,
   LlmTested,

@@ -3,8 +3,8 @@ import {
   pauseUpdates,
   pinUpdate,
   resumeUpdates,
-} from "#hub/fleet/rollout/commands.ts";
-import { viewUpdates } from "#hub/fleet/rollout/view.ts";
+} from "#hub/platform/rollout/commands.ts";
+import { viewUpdates } from "#hub/platform/rollout/view.ts";
 import { createRoute } from "#hub/platform/http/create-route.ts";
 import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";

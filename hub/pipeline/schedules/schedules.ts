@@ -1,7 +1,7 @@
 import type { WorkloadRow } from "#hub/platform/db/types.ts";
 import type { ScheduleRow } from "#hub/platform/db/view-types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
-import { errorMessage, invalid } from "#shared/protocol/errors.ts";
+import { errorMessage, invalid } from "#shared/kit/errors.ts";
 import type { ControlContext } from "../context.ts";
 import { newTask } from "../tasks/tasks.ts";
 import { type CronSpec, NEVER, tickAfter, tickUpTo } from "./cron.ts";

@@ -1,6 +1,6 @@
 import type { SupervisedRow, WorkloadRow } from "#hub/platform/db/types.ts";
 import { isoTimeOrNull } from "#shared/kit/clock.ts";
-import { notFound } from "#shared/protocol/errors.ts";
+import { notFound } from "#shared/kit/errors.ts";
 import type { Supervision } from "#shared/protocol/schema/supervisor.ts";
 import type { ControlContext } from "../context.ts";
 

@@ -5,7 +5,7 @@ import type {
   QueueRow as StoredRow,
 } from "#hub/platform/db/queue/types.ts";
 import { isoTime, isoTimeOrNull } from "#shared/kit/clock.ts";
-import { conflict, notFound } from "#shared/protocol/errors.ts";
+import { conflict, notFound } from "#shared/kit/errors.ts";
 import {
   type PeekQuery,
   type QueueCounts,

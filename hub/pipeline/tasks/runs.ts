@@ -1,7 +1,7 @@
 import { RUN_OUTCOMES } from "#drizzle/queue-tables.ts";
 import type { RunRow } from "#hub/platform/db/types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
-import { notFound } from "#shared/protocol/errors.ts";
+import { notFound } from "#shared/kit/errors.ts";
 import type { Run, RunList, RunsQuery } from "#shared/protocol/schema/queue.ts";
 import type { ControlContext } from "../context.ts";
 import { NO_NOTES, notesRecord } from "./notes.ts";

@@ -1,6 +1,6 @@
 import type { RunRow, TaskRow, WorkloadRow } from "#hub/platform/db/types.ts";
 import { isoTime, isoTimeOrNull } from "#shared/kit/clock.ts";
-import { notFound } from "#shared/protocol/errors.ts";
+import { notFound } from "#shared/kit/errors.ts";
 import {
   type QueueRow,
   type RunAttempt,

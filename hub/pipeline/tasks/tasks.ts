@@ -1,7 +1,7 @@
 import { cleanJson, cleanText } from "#drizzle/clean.ts";
 import type { NewTask } from "#hub/platform/db/queue/types.ts";
 import type { WorkloadRow } from "#hub/platform/db/types.ts";
-import { AppError, type Issue, invalid } from "#shared/protocol/errors.ts";
+import { AppError, type Issue, invalid } from "#shared/kit/errors.ts";
 import {
   MAX_EXTRA_BYTES,
   MAX_JSON_DEPTH,

@@ -1,5 +1,5 @@
 import type { Db, WorkloadRow } from "#hub/platform/db/types.ts";
-import { notFound } from "#shared/protocol/errors.ts";
+import { notFound } from "#shared/kit/errors.ts";
 
 /** Every claim asks for its workloads: they are read from here, not from the database. */
 export interface WorkloadCache {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { WorkloadRow } from "#hub/platform/db/types.ts";
-import { AppError, type Issue } from "#shared/protocol/errors.ts";
+import { AppError, type Issue } from "#shared/kit/errors.ts";
 import type { ControlContext } from "../context.ts";
 import { initKwargsIssues } from "../plugins/init-kwargs.ts";
 import { pluginOf, type Runs } from "../plugins/of-workload.ts";

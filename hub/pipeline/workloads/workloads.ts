@@ -1,6 +1,6 @@
 import type { WorkloadRow } from "#hub/platform/db/types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
-import { AppError, conflict, invalid, notFound } from "#shared/protocol/errors.ts";
+import { AppError, conflict, invalid, notFound } from "#shared/kit/errors.ts";
 import type { ExecutorState } from "#shared/protocol/schema/executor.ts";
 import type { Workload, WorkloadCreate, WorkloadUpdate } from "#shared/protocol/schema/workload.ts";
 import type { ControlContext } from "../context.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "#shared/kit/clock.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import type { Kv } from "../stores/kv.ts";
 

@@ -1,6 +1,6 @@
 import type { HubContext } from "#hub/fleet/context.ts";
 import { withDeadline } from "#shared/kit/clock.ts";
-import { AppError, errorMessage } from "#shared/protocol/errors.ts";
+import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { hubTls } from "#shared/protocol/trust.ts";
 import { placeOf } from "../http/byte-stream.ts";
 import { within } from "./deadline.ts";

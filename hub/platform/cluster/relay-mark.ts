@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { HubContext } from "#hub/fleet/context.ts";
 import { sameSecret } from "#shared/kit/secret.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 
 /** On a call that one hub passes on to another: the hub that does, and the proof that it knows the shared secret. */
 export const RELAY_HEADER = "flotilla-relay";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { HubContext } from "#hub/fleet/context.ts";
 import { createFrameReader, encodeFrame, type Frame, OPCODE } from "#shared/kit/ws-frames.ts";
-import { AppError, errorMessage } from "#shared/protocol/errors.ts";
+import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { MAX_CDP_FRAME_BYTES } from "#shared/protocol/limits.ts";
 import { type ByteStream, openStream, placeOf } from "../http/byte-stream.ts";
 import { GOING_AWAY } from "../http/going-away.ts";

@@ -1,5 +1,5 @@
 import { DeadlineError } from "#shared/kit/clock.ts";
-import { AppError, errorMessage } from "#shared/protocol/errors.ts";
+import { AppError, errorMessage } from "#shared/kit/errors.ts";
 
 /** The driver's codes (CONNECTION_…), the system's (E…) and the server's SQLSTATEs for a database that cannot serve now. */
 const LOST =

@@ -5,7 +5,7 @@ import { type Migration, pgMigrations } from "#drizzle/migrations.gen.ts";
 import { defineTables } from "#drizzle/tables.ts";
 import { ConfigError, UnavailableError } from "#shared/kit/env.ts";
 import type { Log } from "#shared/kit/log.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { Conn, Look, RawRow } from "./conn.ts";
 import { type AppliedMigration, MIGRATIONS_TABLE, migrate } from "./migrate.ts";
 import { errorCode, toUnavailable } from "./postgres-errors.ts";

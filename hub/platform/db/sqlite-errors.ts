@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync, unlinkSync, writeFileSync } from "node:fs";
-import { AppError, errorMessage } from "#shared/protocol/errors.ts";
+import { AppError, errorMessage } from "#shared/kit/errors.ts";
 
 /** The driver's code of an error, "" when it has none. */
 export const codeOf = (err: unknown): string =>

@@ -8,7 +8,7 @@ import { defineTables } from "#drizzle/tables.ts";
 import { ConfigError, UnavailableError } from "#shared/kit/env.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { OWN_FILE, tightenMode } from "#shared/kit/own-dir.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { Conn, Look, RawRow, Statement } from "./conn.ts";
 import { type AppliedMigration, MIGRATIONS_TABLE, migrate } from "./migrate.ts";
 import { openSqliteQueue } from "./queue/sqlite.ts";

@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import { AppError, badRequest } from "#shared/protocol/errors.ts";
+import { AppError, badRequest } from "#shared/kit/errors.ts";
 import { MAX_JSON_BODY_BYTES } from "#shared/protocol/limits.ts";
 import type { HttpEnv } from "./env.ts";
 import { jsonText } from "./json-text.ts";

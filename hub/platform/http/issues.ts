@@ -1,4 +1,4 @@
-import type { Issue } from "#shared/protocol/errors.ts";
+import type { Issue } from "#shared/kit/errors.ts";
 
 /** A stranger's body may break a rule a million times; the answer stays small. */
 const MAX_ISSUES = 50;

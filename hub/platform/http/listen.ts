@@ -3,7 +3,7 @@ import type { Server } from "bun";
 import { withDeadline } from "#shared/kit/clock.ts";
 import { ConfigError } from "#shared/kit/env.ts";
 import type { Log } from "#shared/kit/log.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { App } from "./new-app.ts";
 import { type SocketHandlers, websocket } from "./sockets.ts";
 import type { TlsPair } from "./tls-files.ts";

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { Busboy } from "@fastify/busboy";
 import type { Context } from "hono";
-import { AppError, badRequest, errorMessage, invalid } from "#shared/protocol/errors.ts";
+import { AppError, badRequest, errorMessage, invalid } from "#shared/kit/errors.ts";
 
 export interface FormFile {
   name: string;

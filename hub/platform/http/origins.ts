@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import type { RouteRules } from "./access.ts";
 import { isUpgrade } from "./sockets.ts";
 

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import type { Context, MiddlewareHandler } from "hono";
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import type { HttpEnv } from "./env.ts";
 
 export interface HostRule {

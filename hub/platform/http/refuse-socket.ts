@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import type { AppError } from "#shared/protocol/errors.ts";
+import type { AppError } from "#shared/kit/errors.ts";
 import { closeReason } from "./close-reason.ts";
 import type { HttpEnv } from "./env.ts";
 import { isUpgrade, type SocketHandlers } from "./sockets.ts";

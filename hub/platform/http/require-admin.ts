@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { getCookie } from "hono/cookie";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import type { AdminGate } from "../access/admin.ts";
 import type { Logins } from "../access/logins.ts";
 import { ADMINISTRATOR, NOBODY } from "./caller.ts";

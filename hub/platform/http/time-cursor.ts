@@ -1,4 +1,4 @@
-import { invalid } from "#shared/protocol/errors.ts";
+import { invalid } from "#shared/kit/errors.ts";
 
 /** Where a page of a list ends that is ordered by time, and by id among those of one time. `at`: epoch ms. */
 export interface TimePlace {

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { ConfigError } from "#shared/kit/env.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 
 /** Paths of PEM files: the certificate with those between it and its authority, and its key. */
 export interface TlsFiles {

@@ -8,7 +8,7 @@ import {
   oncePerKey,
   replayJob,
 } from "#hub/fleet/jobs/idempotency.ts";
-import { invalid } from "#shared/protocol/errors.ts";
+import { invalid } from "#shared/kit/errors.ts";
 import type { HttpEnv } from "../http/env.ts";
 
 const KEPT_HEADERS = ["content-type", "retry-after", "location"];

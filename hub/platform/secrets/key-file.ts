@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { ConfigError } from "#shared/kit/env.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 
 const VARIABLE = "SVC_SECRET_KEY_FILE";
 const KEY_BYTES = 32;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { chunksOf, streamOf } from "#shared/archive/streams.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import type { ObjectInfo, ObjectStore, PutOptions } from "../stores/objects.ts";
 import type { Keyring } from "./keyring.ts";
 import { openStream, sealStream } from "./streams.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import type { Db } from "../db/types.ts";
 import type { Keyring } from "./keyring.ts";
 import { keyIdOf, openValue, type Place, sealValue, Unopened } from "./values.ts";

@@ -9,7 +9,7 @@ import {
   THROUGH_DIR,
   tightenMode,
 } from "#shared/kit/own-dir.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 
 /** Directories of the hub's own stores. Those of workers are theirs. */
 const OWN_DIRS = ["objects", "kept"];

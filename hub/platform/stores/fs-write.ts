@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, open, rm } from "node:fs/promises";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import type { ObjectInfo, PutOptions } from "./objects.ts";
 import { bodyTooLong, checkBody, chunksOf } from "./put-body.ts";
 

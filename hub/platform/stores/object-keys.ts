@@ -1,4 +1,4 @@
-import { badRequest } from "#shared/protocol/errors.ts";
+import { badRequest } from "#shared/kit/errors.ts";
 import { isSafeName } from "#shared/protocol/names.ts";
 
 const MAX_KEY_BYTES = 1_024;

@@ -1,4 +1,4 @@
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import type { ObjectInfo, PutOptions } from "./objects.ts";
 
 /** The chunks of a body; ends the source in every case, and turns its failure into a bad request. */

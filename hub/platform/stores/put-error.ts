@@ -1,4 +1,4 @@
-import { AppError, conflict } from "#shared/protocol/errors.ts";
+import { AppError, conflict } from "#shared/kit/errors.ts";
 
 /** The system's code of an error, "" when it has none. */
 export const codeOf = (err: unknown): string =>

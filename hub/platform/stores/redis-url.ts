@@ -1,7 +1,7 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { ConfigError } from "#shared/kit/env.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 
 const SCHEMES = /^(redis|rediss|valkey|valkeys|redis\+tls|(redis|valkey)(\+tls)?\+unix):$/;
 const PROBE_DEADLINE_MS = 1_500;

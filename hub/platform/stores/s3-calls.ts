@@ -1,7 +1,7 @@
 import { AwsV4Signer } from "aws4fetch";
 import { retryWait } from "#shared/kit/backoff.ts";
 import { type Clock, DeadlineError } from "#shared/kit/clock.ts";
-import { AppError, errorMessage } from "#shared/protocol/errors.ts";
+import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import type { S3Keys, S3Place } from "./s3-url.ts";
 import { textOf } from "./s3-xml.ts";
 

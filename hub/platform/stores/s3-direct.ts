@@ -1,4 +1,4 @@
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import type { DirectStore, ObjectInfo } from "./objects.ts";
 import type { S3Calls } from "./s3-calls.ts";
 import { percent } from "./s3-calls.ts";

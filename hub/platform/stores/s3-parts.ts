@@ -1,4 +1,4 @@
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import type { S3Calls } from "./s3-calls.ts";
 import type { Leftovers } from "./s3-leftovers.ts";
 import { textOf } from "./s3-xml.ts";

@@ -1,5 +1,5 @@
 import { abortAfter, type Clock } from "#shared/kit/clock.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import { checkRange } from "./put-body.ts";
 import type { S3Calls } from "./s3-calls.ts";
 

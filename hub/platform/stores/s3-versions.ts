@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "#shared/kit/clock.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { createS3Calls } from "./s3-calls.ts";
 import { readS3Url, type S3Keys } from "./s3-url.ts";
 import { textOf } from "./s3-xml.ts";

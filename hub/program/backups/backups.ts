@@ -4,7 +4,7 @@ import type { Db } from "#hub/platform/db/types.ts";
 import { type Clock, isoTime } from "#shared/kit/clock.ts";
 import { ConfigError } from "#shared/kit/env.ts";
 import type { Log } from "#shared/kit/log.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { Degraded } from "#shared/protocol/schema/health.ts";
 import type { MadeBackup } from "./run-backup.ts";
 

@@ -1,4 +1,4 @@
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { fetchHub, tlsTrouble } from "#shared/protocol/trust.ts";
 import { UsageError } from "./exit.ts";
 

@@ -1,5 +1,5 @@
 import { FlotillaError, type QueueCounts } from "#shared/client/index.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { MAX_BATCH_ITEMS } from "#shared/protocol/limits.ts";
 import { EXIT, UsageError } from "./exit.ts";
 import { ownTasks } from "./own-tasks.ts";

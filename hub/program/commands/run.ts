@@ -1,5 +1,5 @@
 import { ConfigError, type EnvSource } from "#shared/kit/env.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { type FlagValues, flagOverrides } from "../cli/args.ts";
 import { EXIT, UsageError } from "../cli/exit.ts";
 import type { OperatorCommand } from "../cli/flags.ts";

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient, type Job } from "flotilla";
 import { chromium } from "playwright-core";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { FleetProcesses } from "#test/support/rigs/fleet-process.ts";
 import { freePort } from "#test/support/servers/ports.ts";
 import { connectRfb } from "../rfb-client.ts";

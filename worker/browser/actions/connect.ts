@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, ConnectOverCDPTransport, Page } from "playwright-core";
 import { withDeadline } from "#shared/kit/clock.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { LaneBrowser } from "../lanes/types.ts";
 import { splitCallLog } from "./failure.ts";
 

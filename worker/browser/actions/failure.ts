@@ -1,5 +1,5 @@
 import { DeadlineError } from "#shared/kit/clock.ts";
-import { AppError, errorMessage } from "#shared/protocol/errors.ts";
+import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { BROWSER_STARTING, type SessionReply } from "#shared/protocol/link/messages.ts";
 import type { ActionError } from "#shared/protocol/schema/session.ts";
 

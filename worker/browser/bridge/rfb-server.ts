@@ -7,8 +7,8 @@ import {
   isVersion,
   RfbError,
   VERSION_BYTES,
-} from "#shared/kit/rfb.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+} from "#shared/protocol/rfb.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { RESOLUTION } from "#shared/protocol/limits.ts";
 import { createRfbInput } from "./rfb-input.ts";
 import {

@@ -1,5 +1,5 @@
 import { constants, inflateSync } from "node:zlib";
-import { EXTENDED_DESKTOP_SIZE } from "#shared/kit/rfb.ts";
+import { EXTENDED_DESKTOP_SIZE } from "#shared/protocol/rfb.ts";
 
 /** Messages of an RFB server, as bytes (RFC 6143 §7.6, §7.7). */
 

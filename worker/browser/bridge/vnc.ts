@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { createVncFront } from "#shared/kit/rfb-handshake.ts";
+import { createVncFront } from "#shared/protocol/rfb-handshake.ts";
 import { createTurns } from "#shared/kit/turns.ts";
 import { dialVnc } from "../lanes/dial-vnc.ts";
 import { relayBytes } from "./relay.ts";

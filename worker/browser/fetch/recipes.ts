@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { missingSecret, type SecretHosts } from "#shared/protocol/recipe-secrets.ts";
 import type { RecipeAction } from "#shared/protocol/schema/recipe.ts";
 import { connectBrowser } from "../actions/connect.ts";

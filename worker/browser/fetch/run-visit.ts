@@ -1,5 +1,5 @@
 import type { Clock } from "#shared/kit/clock.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
 import type { Judge, Resolve } from "#worker/egress/judge.ts";
 import type { Upstream } from "#worker/egress/upstream.ts";

@@ -1,5 +1,5 @@
 import { DeadlineError } from "#shared/kit/clock.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { humanSize } from "#shared/protocol/names.ts";
 import type { LinkList } from "#shared/protocol/schema/asset.ts";
 import { CdpError } from "../cdp/connection.ts";

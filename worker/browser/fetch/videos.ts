@@ -1,4 +1,4 @@
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { VIDEO_LIMITS } from "#shared/protocol/limits.ts";
 import type { Traffic } from "#worker/egress/gate.ts";
 import type { JobOutcome, JobRun } from "../lanes/types.ts";

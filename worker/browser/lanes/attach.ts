@@ -1,7 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { withDeadline } from "#shared/kit/clock.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { CdpConnection } from "../cdp/connection.ts";
 import { socketTransport } from "../cdp/transport.ts";
 import { detectCapture } from "../process/launch.ts";

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { CLIENT, EXTENDED_DESKTOP_SIZE } from "#shared/kit/rfb.ts";
+import { CLIENT, EXTENDED_DESKTOP_SIZE } from "#shared/protocol/rfb.ts";
 import { dialVnc } from "./dial-vnc.ts";
 import type { Size } from "./x11.ts";
 

@@ -2,7 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { type Clock, DeadlineError } from "#shared/kit/clock.ts";
-import { passwordFile } from "#shared/kit/vnc-auth.ts";
+import { passwordFile } from "#shared/protocol/vnc-auth.ts";
 import { RESOLUTION } from "#shared/protocol/limits.ts";
 import { endGroup } from "../process/kill.ts";
 import { isAlive, readStat } from "../process/proc.ts";

@@ -2,7 +2,7 @@ import { type BrowserUser, findBrowserUser } from "#shared/kit/browser-user.ts";
 import type { Clock } from "#shared/kit/clock.ts";
 import { ConfigError } from "#shared/kit/env.ts";
 import type { Log } from "#shared/kit/log.ts";
-import { newVncSecret } from "#shared/kit/vnc-auth.ts";
+import { newVncSecret } from "#shared/protocol/vnc-auth.ts";
 import { RESOLUTION } from "#shared/protocol/limits.ts";
 import type { Lane as LaneRecord } from "#shared/protocol/schema/worker.ts";
 import { createEgress, type Egress } from "#worker/egress/egress.ts";

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import type { BrowserUser } from "#shared/kit/browser-user.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { makeOwnDir, OWN_DIR, THROUGH_DIR } from "#shared/kit/own-dir.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import { fitsSocketPath, type RunsRoot, removeTree } from "../process/dirs.ts";
 import { startGuardian } from "../process/guardian.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "#shared/kit/clock.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import { fetchHub } from "#shared/protocol/trust.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import type { BrowserUser } from "#shared/kit/browser-user.ts";
 import { withDeadline } from "#shared/kit/clock.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { CdpConnection, CdpError } from "../cdp/connection.ts";
 import { pipeTransport } from "../cdp/transport.ts";
 import type { BrowserExit, LaneBrowser, LaneGate, RunDirs } from "../lanes/types.ts";

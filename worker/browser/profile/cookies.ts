@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import type { Protocol } from "devtools-protocol";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { LaneBrowser } from "../lanes/types.ts";
 
 type Cookie = Protocol.Network.Cookie;

@@ -11,7 +11,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import { MAX_INPUT_FILES_BYTES } from "#shared/protocol/limits.ts";
 import { safeFileName } from "./file-names.ts";

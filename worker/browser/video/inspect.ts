@@ -1,4 +1,4 @@
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { parseDash } from "./dash.ts";
 import type { Stream } from "./download.ts";
 import { type HlsVariant, parseHls } from "./hls.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { chunksOf } from "#shared/archive/streams.ts";
 import { abortAfter, type Clock } from "#shared/kit/clock.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { humanSize } from "#shared/protocol/names.ts";
 import { UpdateRefused } from "./stage.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { signalGroup } from "#shared/kit/signal-group.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { builtRelease } from "#shared/protocol/release.ts";
 import { fetchHub } from "#shared/protocol/trust.ts";
 import { openServiceNotify } from "#shared/service-notify.ts";

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { abortAfter, type Clock } from "#shared/kit/clock.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { startLoop } from "#shared/kit/loop.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { BuiltRelease } from "#shared/protocol/release.ts";
 import { isSigned } from "#shared/protocol/update-proof.ts";
 import { download } from "./download.ts";

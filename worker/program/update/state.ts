@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { Log } from "#shared/kit/log.ts";
 import { syncPath } from "#shared/kit/sync-path.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 
 /**
  * Which version a worker runs and what became of the others: `versions/state.json` of its data directory. Programs of

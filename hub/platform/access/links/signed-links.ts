@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "#shared/kit/clock.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import type { SettingsRepo } from "../../db/library-types.ts";
 import {
   type LinkGrant,

@@ -1,5 +1,5 @@
 import type { HubContext } from "#hub/fleet/context.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import { closeReason } from "../../http/close-reason.ts";
 import type { Socket, SocketHandlers } from "../../http/sockets.ts";
 import type { LinkGrant } from "./seal.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { ArchiveError } from "#shared/archive/archive-error.ts";
 import { type ArchiveFile, readTar } from "#shared/archive/read-tar.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { CommandRefused } from "../refused.ts";
 import {
   DATABASE_ENTRY,

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { pendingOf } from "#hub/platform/db/schema-state.ts";
 import { readSnapshot } from "#hub/platform/db/sqlite-snapshot.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { humanSize } from "#shared/protocol/names.ts";
 import { EXIT } from "../../cli/exit.ts";
 import type { CommandDeps } from "../migrate.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { type BrowserUser, findBrowserUser } from "#shared/kit/browser-user.ts";
 import { LANE_PACKAGES } from "#shared/kit/lane-packages.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import {
   type Check,
   type CheckDeps,

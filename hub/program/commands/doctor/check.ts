@@ -1,6 +1,6 @@
 import { withDeadline } from "#shared/kit/clock.ts";
 import type { EnvSource } from "#shared/kit/env.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 
 /** `fail`: something cannot work. `warn`: something is slower, or one feature is missing. */
 export type CheckStatus = "ok" | "warn" | "fail";

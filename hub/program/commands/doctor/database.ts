@@ -6,7 +6,7 @@ import { errorCode } from "#hub/platform/db/postgres-errors.ts";
 import { pendingOf, readSchemaState, type SchemaState } from "#hub/platform/db/schema-state.ts";
 import { tryWriting } from "#hub/platform/db/try-writing.ts";
 import { hideCredentials } from "#shared/kit/hide-credentials.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 import { clockText, MAX_SKEW_MS, SET_CLOCK, skewOf } from "./clocks.ts";
 import { whoAmI } from "./write.ts";

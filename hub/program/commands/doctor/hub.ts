@@ -3,7 +3,7 @@ import type { HubConfig } from "#hub/platform/config.ts";
 import { openShared } from "#hub/platform/stores/open-shared.ts";
 import { systemClock, withDeadline } from "#shared/kit/clock.ts";
 import { silentLog } from "#shared/kit/log.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import {
   BAD_SECRET_REASON,
   LINK_CLOSE,

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { builtRelease } from "#shared/protocol/release.ts";
 import { fingerprintOf } from "#shared/protocol/update-proof.ts";
 import { HUB_KEY_FILE } from "#worker/program/update/proof.ts";

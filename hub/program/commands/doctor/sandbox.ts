@@ -9,7 +9,7 @@ import {
 import type { ScriptDoor, ScriptOutcome } from "#hub/fleet/runner/types.ts";
 import { systemClock } from "#shared/kit/clock.ts";
 import { silentLog } from "#shared/kit/log.ts";
-import { AppError } from "#shared/protocol/errors.ts";
+import { AppError } from "#shared/kit/errors.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 import { adviceOnNamespaces } from "./namespaces.ts";
 

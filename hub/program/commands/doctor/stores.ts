@@ -8,7 +8,7 @@ import { readRedisUrl, whyNot } from "#hub/platform/stores/redis-url.ts";
 import { withDeadline } from "#shared/kit/clock.ts";
 import { hideCredentials } from "#shared/kit/hide-credentials.ts";
 import { silentLog } from "#shared/kit/log.ts";
-import { errorMessage } from "#shared/protocol/errors.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 import { clockText, MAX_SKEW_MS, SET_CLOCK, skewOf } from "./clocks.ts";
 import { adviceOnWrite, codeOf, measureFsync } from "./write.ts";

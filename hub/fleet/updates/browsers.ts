@@ -4,8 +4,8 @@ import type { WorkerEntry } from "../links/registration.ts";
 import { orderOf } from "../links/registry.ts";
 import { isAlive, readFleet } from "../links/view.ts";
 import type { WorkerLink } from "../links/worker-link.ts";
-import type { SeenWorker } from "./decide.ts";
-import { CHECK_AFTER, type FleetPart, type Rollout } from "./rollout.ts";
+import type { SeenWorker } from "#hub/platform/rollout/decide.ts";
+import { CHECK_AFTER, type FleetPart, type Rollout } from "#hub/platform/rollout/rollout.ts";
 import { createSelfChecks } from "./self-check.ts";
 
 /** Jobs of the canary that are looked at, and jobs of the others beside them. */

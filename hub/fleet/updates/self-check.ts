@@ -1,4 +1,4 @@
-import { AppError, errorMessage } from "#shared/protocol/errors.ts";
+import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { CreateSession } from "#shared/protocol/schema/session.ts";
 import type { HubContext } from "../context.ts";
 import type { WorkerLink } from "../links/worker-link.ts";
