@@ -6,11 +6,11 @@ import { jsonLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { RETRY_AFTER_S } from "#hub/platform/http/on-error.ts";
 import { ok } from "#hub/platform/http/openapi-parts.ts";
-import { keyedCall } from "#hub/platform/idempotency/idempotent.ts";
+import { keyedCall } from "#hub/platform/idempotency/keyed-call.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { KV_READ_TIMEOUT_MS } from "#shared/protocol/limits.ts";
 import { ControlHealth, ControlStatus } from "#shared/protocol/schema/health.ts";
-import type { ControlContext } from "./context.ts";
+import type { PipelineContext } from "./context.ts";
 import { maskDbUrl } from "./mask-db-url.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { deployRoutes } from "./routes/deploy.ts";
@@ -58,7 +58,7 @@ const status = createRoute({
 });
 
 /** The control plane below /api/v1; served alone in control mode, beside the hub in dev mode (pipeline spec §2.5). */
-export function controlRoutes(ctx: ControlContext) {
+export function controlRoutes(ctx: PipelineContext) {
   const app = newApp();
   const parts = [
     systemRoutes(ctx),
@@ -90,7 +90,7 @@ const KEYED =
   /^\/api\/v1\/((workloads|plugins|flow)(\/|$)|workers\/[^/]+\/(filter|admin-command)$)/;
 
 /** Mutating calls may carry Idempotency-Key (design/api.md). */
-function onceWithKey(ctx: ControlContext): MiddlewareHandler<HttpEnv> {
+function onceWithKey(ctx: PipelineContext): MiddlewareHandler<HttpEnv> {
   const limit = jsonLimit(MAX_BATCH_BYTES);
   const once = keyedCall(ctx);
   return async function onceWithKeyGuard(c, next) {
@@ -104,7 +104,7 @@ function onceWithKey(ctx: ControlContext): MiddlewareHandler<HttpEnv> {
   };
 }
 
-const systemRoutes = ({ config, clock, version, db, stores_health }: ControlContext) =>
+const systemRoutes = ({ config, clock, version, db, stores_health }: PipelineContext) =>
   newApp()
     .openapi(health, async (c) => {
       const [pinged, found] = await Promise.allSettled([

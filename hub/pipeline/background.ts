@@ -1,10 +1,9 @@
-import { backUpOnce } from "#hub/program/backups/backups.ts";
 import { startLoop } from "#shared/kit/loop.ts";
 import type { Scope } from "#shared/kit/scope.ts";
 import { IDEMPOTENCY_TTL_MS } from "#shared/protocol/limits.ts";
 import { forgetOnce } from "./agents/forget.ts";
 import { watchdogOnce } from "./agents/watchdog.ts";
-import type { ControlContext } from "./context.ts";
+import type { PipelineContext } from "./context.ts";
 import { createBlobSweeper } from "./plugins/sweep.ts";
 import { purgeOnce, retainOnce } from "./queue/retention.ts";
 import { createScheduler } from "./schedules/schedules.ts";
@@ -20,15 +19,12 @@ const SUPERVISE_EVERY_MS = 5_000;
 /** Idempotency-Keys, those of a hub's own calls too: every hub is a control plane. */
 const EXPIRE_EVERY_MS = 3_600_000;
 
-/** Whether a backup is due. */
-const BACKUP_LOOK_MS = 5_000;
-
-const expireKeysOnce = async ({ db, clock }: ControlContext): Promise<void> => {
+const expireKeysOnce = async ({ db, clock }: PipelineContext): Promise<void> => {
   await db.idempotency.expire(clock.now() - IDEMPOTENCY_TTL_MS);
 };
 
-/** Starts what the control plane does by itself beside the queue's sweeper; ends with `scope`. */
-export function startControlLoops(ctx: ControlContext, scope: Scope): void {
+/** Starts what the pipeline does by itself beside the queue's sweeper; ends with `scope`. */
+export function startPipelineLoops(ctx: PipelineContext, scope: Scope): void {
   const { clock, log } = ctx;
   const loop = (name: string, everyMs: number, pass: (signal: AbortSignal) => Promise<void>) =>
     scope.add(name, startLoop({ name, everyMs, clock, log, pass }), (l) => l.stop());
@@ -38,8 +34,6 @@ export function startControlLoops(ctx: ControlContext, scope: Scope): void {
   loop("supervisor", SUPERVISE_EVERY_MS, () => superviseOnce(ctx));
   loop("blob sweep", SWEEP_BLOBS_EVERY_MS, createBlobSweeper(ctx));
   loop("forgotten workers", FORGET_EVERY_MS, () => forgetOnce(ctx));
-  const { backups } = ctx;
-  if (backups) loop("backups", BACKUP_LOOK_MS, (signal) => backUpOnce(backups, signal));
   loop("key expiry", EXPIRE_EVERY_MS, () => expireKeysOnce(ctx));
   loop("deleted queues", PURGE_EVERY_MS, (signal) => purgeOnce(ctx, signal));
 }

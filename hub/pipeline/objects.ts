@@ -1,12 +1,12 @@
 import { badRequest, notFound } from "#shared/kit/errors.ts";
-import type { ControlContext } from "./context.ts";
+import type { PipelineContext } from "./context.ts";
 
 /**
  * An object of the object store under one of the prefixes that are given out (pipeline spec §4.6).
  * @throws AppError bad_request for a key that tries to leave its place, not_found for every other prefix
  */
 export async function findObject(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   key: string,
 ): Promise<{ size: number; tag: string }> {
   if (key.split(/[/\\]/).some((segment) => segment === ".." || segment === "."))

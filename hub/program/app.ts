@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
-import type { HubContext } from "#hub/fleet/context.ts";
+import type { FleetContext } from "#hub/fleet/context.ts";
 import { corsOrigins } from "#hub/fleet/registries/fleet-settings.ts";
 import { attemptRoutes } from "#hub/fleet/routes/attempts.ts";
 import { cdpRoutes } from "#hub/fleet/routes/cdp.ts";
@@ -32,7 +32,7 @@ import { workerSourceRoutes } from "#hub/fleet/routes/worker-source.ts";
 import { workerUploadRoutes } from "#hub/fleet/routes/worker-uploads.ts";
 import { workerRoutes } from "#hub/fleet/routes/workers.ts";
 import { controlRoutes } from "#hub/pipeline/app.ts";
-import type { ControlContext } from "#hub/pipeline/context.ts";
+import type { PipelineContext } from "#hub/pipeline/context.ts";
 import { auditRoutes } from "#hub/platform/access/routes/audit.ts";
 import { tokenRoutes } from "#hub/platform/access/routes/tokens.ts";
 import { peerNames } from "#hub/platform/cluster/hubs.ts";
@@ -50,9 +50,10 @@ import type { OriginRule } from "#hub/platform/http/origins.ts";
 import { type HostRule, ownHostsOnly } from "#hub/platform/http/own-hosts.ts";
 import { uiRoutes } from "#hub/ui/routes.ts";
 import { guideRoutes } from "#hub/guide/routes.ts";
+import type { ProgramContext } from "./context.ts";
 
 type BaseDeps = Pick<
-  HubContext,
+  FleetContext,
   | "config"
   | "log"
   | "clock"
@@ -94,7 +95,7 @@ function baseApp(
 }
 
 /** Calls of a hub that proves itself were judged there; without a secret anybody could say so. */
-const fleetOf = (ctx: HubContext): Fleet => ({
+const fleetOf = (ctx: FleetContext): Fleet => ({
   signed_links: ctx.signed_links,
   hosts: {
     ...(ctx.cluster.shared && { peerNames: () => peerNames(ctx) }),
@@ -134,7 +135,7 @@ const INFO = {
 };
 
 /** The hub's HTTP side: the fleet at flat paths, the control plane below /api/v1 (fleet spec §4). */
-export function createHubApp(ctx: HubContext): App {
+export function createHubApp(ctx: ProgramContext): App {
   const app = baseApp(ctx, () => corsOrigins(ctx), fleetOf(ctx));
   app.use(checkRelayMark(ctx));
   app.use("/sessions/:sid/*", liveSessionsOnly(ctx));
@@ -184,7 +185,7 @@ export function createHubApp(ctx: HubContext): App {
 }
 
 /** The control plane alone. */
-export function createControlApp(ctx: ControlContext): App {
+export function createControlApp(ctx: PipelineContext): App {
   const app = baseApp(ctx, async () => ctx.config.cors_origins);
   app.route("/", controlRoutes(ctx));
   app.route("/", workerSourceRoutes(ctx));

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { HubContext } from "#hub/fleet/context.ts";
+import type { ProgramContext } from "#hub/program/context.ts";
 import { Claimed, type ClaimedBatch, Exchanged } from "#shared/protocol/schema/pull.ts";
 import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
@@ -52,7 +52,7 @@ async function addWorkload(fields: Record<string, unknown> = {}, pks: string[] =
 /** Whether a hub knows of this filter; one that does not know the worker reads it with the next call. */
 const runsOnly =
   (id: string, filter: string[]) =>
-  ({ pipeline }: HubContext): boolean => {
+  ({ pipeline }: ProgramContext): boolean => {
     const known = pipeline.pullers.get(id)?.filter;
     return known === undefined || Bun.deepEquals(known?.toSorted(), filter.toSorted());
   };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { ControlContext } from "#hub/pipeline/context.ts";
+import type { PipelineContext } from "#hub/pipeline/context.ts";
 import { purgeOnce, purgeWorkload, retainOnce } from "#hub/pipeline/queue/retention.ts";
 import type { Claim, ClaimedTask, QueueStore } from "#hub/platform/db/queue/types.ts";
 import type { Db } from "#hub/platform/db/types.ts";
@@ -46,7 +46,7 @@ async function run(queue: QueueStore, workload_id: number, n: number): Promise<v
 
 function control(db: Db, retention: { run_days: number; runs_per_workload: number }, now: number) {
   const clock = { now: () => now, sleep: async () => {} };
-  return { db, clock, log: silentLog, config: { retention } } as unknown as ControlContext;
+  return { db, clock, log: silentLog, config: { retention } } as unknown as PipelineContext;
 }
 const byTask = (x: { task_id: number }, y: { task_id: number }) => x.task_id - y.task_id;
 const openQueue = (db: Db) => db.openQueue({ node: "n", now: Date.now, random: () => 0.5 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { ControlContext } from "#hub/pipeline/context.ts";
+import type { PipelineContext } from "#hub/pipeline/context.ts";
 import { createTurnQueue } from "#hub/pipeline/queue/turn.ts";
 import { scheduleOnce } from "#hub/pipeline/schedules/schedules.ts";
 import type { Db } from "#hub/platform/db/types.ts";
@@ -29,7 +29,7 @@ function processOn(db: Db, clock: FakeClock, node = "a") {
     wake: (workload_id: number) => woken.push(workload_id),
   };
   const ctx = { db, clock, log: createLog("warn", (line) => log.push(line)), pipeline };
-  return { ctx, woken, log, pass: () => scheduleOnce(ctx as unknown as ControlContext) };
+  return { ctx, woken, log, pass: () => scheduleOnce(ctx as unknown as PipelineContext) };
 }
 
 const keysOf = async (process: ReturnType<typeof processOn>, workload_id: number) =>

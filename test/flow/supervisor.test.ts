@@ -1,5 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import type { HubContext } from "#hub/fleet/context.ts";
+import type { ProgramContext } from "#hub/program/context.ts";
 import { LASTED_MS } from "#hub/pipeline/supervisor/decide.ts";
 import { superviseOnce } from "#hub/pipeline/supervisor/supervise.ts";
 import type { Claimed } from "#shared/protocol/schema/pull.ts";
@@ -34,7 +34,7 @@ async function withRig(
     return answer;
   };
   const clock = createFakeClock(Date.now());
-  const ctx: HubContext = { ...hub.ctx, clock };
+  const ctx: ProgramContext = { ...hub.ctx, clock };
   let tasks = 0;
   const incarnation = "incarnation-1";
   const rig: Rig = {

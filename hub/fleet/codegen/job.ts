@@ -1,6 +1,6 @@
 import type { JobRow } from "#hub/platform/db/types.ts";
 import type { JobLogEntry } from "#shared/protocol/schema/job.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { tell } from "../jobs/events.ts";
 import { ScriptStopped } from "../jobs/scripted.ts";
 import type { JobLane } from "../links/worker-link.ts";
@@ -9,7 +9,7 @@ import type { HubSession } from "../sessions/types.ts";
 
 /** A scripted job while its page is open: what every stage is given. */
 export interface ScriptedJob {
-  readonly ctx: HubContext;
+  readonly ctx: FleetContext;
   readonly row: JobRow;
   readonly held: JobLane;
   readonly session: HubSession;

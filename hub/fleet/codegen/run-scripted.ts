@@ -1,12 +1,12 @@
 import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import type { RunEnd } from "#shared/protocol/link/messages.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import type { JobLane } from "../links/worker-link.ts";
 import type { ScriptedJob } from "./job.ts";
 import { runLoop, runOnce } from "./loop.ts";
 
 /** A worker has opened the page of a scripted job: its script runs from here on, beside everything else. */
-export function startScripted(ctx: HubContext, held: JobLane): void {
+export function startScripted(ctx: FleetContext, held: JobLane): void {
   const { job_id } = held.lease;
   const { runs } = ctx.scripted;
   if (runs.has(job_id)) return;
@@ -22,7 +22,7 @@ export function startScripted(ctx: HubContext, held: JobLane): void {
 }
 
 /** Runs the job's scripts and tells its worker how the run ends; a job that has ended meanwhile is told nothing. */
-async function runScripted(ctx: HubContext, held: JobLane, stopped: AbortSignal): Promise<void> {
+async function runScripted(ctx: FleetContext, held: JobLane, stopped: AbortSignal): Promise<void> {
   const { job_id, token, session_id } = held.lease;
   const row = await ctx.db.jobs.get(job_id);
   if (row?.status !== "running" || row.lease_token !== token) return;
@@ -54,6 +54,6 @@ async function endOf(job: ScriptedJob): Promise<RunEnd | null> {
 }
 
 /** The hub stops, its links are closed: waits until nothing is left of any script. */
-export async function settleScripts({ scripted }: HubContext): Promise<void> {
+export async function settleScripts({ scripted }: FleetContext): Promise<void> {
   await Promise.all([...scripted.runs.values()].map(({ done }) => done));
 }

@@ -1,6 +1,6 @@
 import type { JobRow, QueuedModes } from "#hub/platform/db/types.ts";
 import { newSessionId } from "#shared/protocol/ids.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { distrustLane, freeCapacity, freeLane, holdLane } from "../links/lanes.ts";
 import { wayOutFits } from "../links/way-out.ts";
 import type { JobLane, WorkerLink } from "../links/worker-link.ts";
@@ -22,7 +22,7 @@ const BATCH = 64;
  * @returns how many jobs were given away.
  */
 export async function assignQueued(
-  ctx: HubContext,
+  ctx: FleetContext,
   created_before: number,
   most = Number.POSITIVE_INFINITY,
   wanted_modes: QueuedModes = "all",
@@ -57,7 +57,7 @@ export async function assignQueued(
 }
 
 /** Gives lanes to the jobs that redrive takes (fleet spec §3.1, §8). Runs inside `ctx.dispatcher`. */
-export function assignAged(ctx: HubContext): Promise<number> {
+export function assignAged(ctx: FleetContext): Promise<number> {
   const { redrive_min_age_ms, redrive_max_per_pass } = ctx.config.queue;
   const most = redrive_max_per_pass || Number.POSITIVE_INFINITY;
   return assignQueued(ctx, ctx.wall_jumps.olderThan(redrive_min_age_ms), most);
@@ -69,7 +69,10 @@ type Outcome = "given" | "lost" | "full" | "waits";
  * Gives lanes to these. The worker of each is chosen in their order, and the stores are asked for many at once, which costs
  * little more than asking for one.
  */
-async function assignJobs(ctx: HubContext, rows: readonly JobRow[]): Promise<Map<string, Outcome>> {
+async function assignJobs(
+  ctx: FleetContext,
+  rows: readonly JobRow[],
+): Promise<Map<string, Outcome>> {
   const outcomes = new Map<string, Outcome>();
   const assign = async (row: JobRow) => void outcomes.set(row.job_id, await assignJob(ctx, row));
   let together: JobRow[] = [];
@@ -96,7 +99,7 @@ async function assignJobs(ctx: HubContext, rows: readonly JobRow[]): Promise<Map
  * Without pull-on-free only jobs whose POST still waits, here or at another hub, get a lane here; the others are redriven
  * (§3.1). Those that are old enough for it come first: under steady load no lane is free when the loop looks.
  */
-export async function assignWaiting(ctx: HubContext): Promise<void> {
+export async function assignWaiting(ctx: FleetContext): Promise<void> {
   const waiting = new Set([...ctx.waiters.keys(), ...wantedElsewhere(ctx)]);
   if (ctx.config.queue.redrive && waiting.size > 0) await assignAged(ctx);
   for (const job_id of waiting) {
@@ -109,7 +112,7 @@ export async function assignWaiting(ctx: HubContext): Promise<void> {
 }
 
 /** Claims the job for a free lane and sends it; the single conditional claim decides against other hubs (§3.1). */
-async function assignJob(ctx: HubContext, queued: JobRow): Promise<Outcome> {
+async function assignJob(ctx: FleetContext, queued: JobRow): Promise<Outcome> {
   if (isAttached(queued)) return runAttached(ctx, queued);
   const { job_id } = queued;
   const session_id = newSessionId();
@@ -150,7 +153,7 @@ async function assignJob(ctx: HubContext, queued: JobRow): Promise<Outcome> {
 
 /** Offers the claimed job to its worker; what is not accepted goes back to the queue, whatever the reason. */
 async function deliver(
-  ctx: HubContext,
+  ctx: FleetContext,
   link: WorkerLink,
   held: JobLane,
   row: JobRow,
@@ -177,7 +180,7 @@ async function deliver(
 
 /** The assignment did not arrive: the claim is reverted and the next pass tries again (§3.1). */
 async function takeBack(
-  ctx: HubContext,
+  ctx: FleetContext,
   link: WorkerLink,
   held: JobLane,
   reason: string,

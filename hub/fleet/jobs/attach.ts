@@ -2,7 +2,7 @@ import type { JobRow } from "#hub/platform/db/types.ts";
 import { conflict, invalid } from "#shared/kit/errors.ts";
 import { LIST_LIMIT } from "#shared/protocol/limits.ts";
 import type { JobOptions } from "#shared/protocol/schema/job.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { laneChanged } from "../links/lanes.ts";
 import { type JobLane, newHeld } from "../links/worker-link.ts";
 import { findOwner } from "../sessions/places.ts";
@@ -27,7 +27,7 @@ export const isAttached = (row: JobRow): boolean => row.options.attach_to_job !=
  * @throws AppError invalid when there is no such job, conflict when its browser is gone or in use.
  */
 export async function requireAttachable(
-  ctx: HubContext,
+  ctx: FleetContext,
   { attach_to_job }: JobOptions,
 ): Promise<void> {
   if (attach_to_job === null) return;
@@ -44,7 +44,7 @@ const laneBusy = (job_id: string, with_job: string): string =>
   `the lane of job ${job_id} is busy with job ${with_job}`;
 
 /** The job that runs in the session of `job` at another hub. A worker runs a few jobs at a time. */
-async function jobIn(ctx: HubContext, job: JobRow): Promise<string | null> {
+async function jobIn(ctx: FleetContext, job: JobRow): Promise<string | null> {
   if (job.worker_id === null) return null;
   const { worker_id } = job;
   const running = await ctx.db.jobs.list(
@@ -55,7 +55,7 @@ async function jobIn(ctx: HubContext, job: JobRow): Promise<string | null> {
 }
 
 /** The kept session of the job, or a sentence that says why there is none to be had. */
-function attachable(ctx: HubContext, { job_id, session_id }: JobRow): HubSession | string {
+function attachable(ctx: FleetContext, { job_id, session_id }: JobRow): HubSession | string {
   const session = session_id === null ? undefined : ctx.sessions.get(session_id);
   if (!session)
     return `the session of job ${job_id} has ended: only a keep_session job leaves its browser open, until the session's TTL`;
@@ -68,7 +68,7 @@ function attachable(ctx: HubContext, { job_id, session_id }: JobRow): HubSession
  * meanwhile fails: no other lane would do.
  */
 export async function runAttached(
-  ctx: HubContext,
+  ctx: FleetContext,
   queued: JobRow,
 ): Promise<"given" | "lost" | "waits"> {
   const { job_id } = queued;
@@ -121,7 +121,7 @@ export async function runAttached(
 }
 
 /** Attached jobs that waited for a runner. Runs inside `ctx.dispatcher`. */
-export async function runAttachedScripts(ctx: HubContext): Promise<void> {
+export async function runAttachedScripts(ctx: FleetContext): Promise<void> {
   for (const job_id of [...ctx.scripted.attached]) {
     if (!(await hasFreeRunner(ctx))) return;
     ctx.scripted.attached.delete(job_id);
@@ -137,7 +137,7 @@ interface TakenLane {
 
 /** The lane under a new lease; null when the session ended while the store decided. */
 async function takeOver(
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   job_id: string,
 ): Promise<TakenLane | null> {
@@ -169,14 +169,14 @@ async function takeOver(
 }
 
 /** Nothing was sent: the session is what it was, under the new lease. */
-function giveBack(ctx: HubContext, session: HubSession, { lane, settle }: TakenLane): void {
+function giveBack(ctx: FleetContext, session: HubSession, { lane, settle }: TakenLane): void {
   lane.done = true;
   if (!session.ended.aborted) void keepSession(ctx, session);
   settle();
 }
 
 async function deliver(
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   lane: JobLane,
   row: JobRow,
@@ -203,7 +203,7 @@ async function deliver(
 
 /** Not taken: the job fails, for no other lane would do; the session stays open if it still is. */
 async function fail(
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   lane: JobLane,
   { job_id }: JobRow,
@@ -220,7 +220,7 @@ async function fail(
   if (ended) await announceEnd(ctx, ended, true);
 }
 
-async function failQueued(ctx: HubContext, { job_id }: JobRow, error: string): Promise<"lost"> {
+async function failQueued(ctx: FleetContext, { job_id }: JobRow, error: string): Promise<"lost"> {
   const now = ctx.clock.now();
   const row = await ctx.db.jobs.finishQueued(job_id, { status: "failed", error, now });
   if (row) await announceEnd(ctx, row);

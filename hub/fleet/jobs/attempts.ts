@@ -2,7 +2,7 @@ import type { AttemptSummaryRow } from "#hub/platform/db/types.ts";
 import { isoTime, isoTimeOrNull } from "#shared/kit/clock.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import type { Attempt, AttemptSummary } from "#shared/protocol/schema/attempt.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { getRow } from "./read.ts";
 
 const times = (row: AttemptSummaryRow) => ({
@@ -11,7 +11,7 @@ const times = (row: AttemptSummaryRow) => ({
 });
 
 /** The attempts of a job that has begun to run; one that waits in the queue has only the script it will run. */
-export async function listAttempts(ctx: HubContext, job_id: string): Promise<AttemptSummary[]> {
+export async function listAttempts(ctx: FleetContext, job_id: string): Promise<AttemptSummary[]> {
   const job = await getRow(ctx, job_id);
   if (job.status === "queued") return [];
   const rows = await ctx.db.attempts.list(job_id);
@@ -19,7 +19,7 @@ export async function listAttempts(ctx: HubContext, job_id: string): Promise<Att
 }
 
 /** @throws AppError not_found. */
-export async function getAttempt(ctx: HubContext, job_id: string, n: string): Promise<Attempt> {
+export async function getAttempt(ctx: FleetContext, job_id: string, n: string): Promise<Attempt> {
   const job = await getRow(ctx, job_id);
   const number = /^[1-9][0-9]{0,3}$/.test(n) && job.status !== "queued" ? Number(n) : null;
   const row = number === null ? null : await ctx.db.attempts.get(job_id, number);

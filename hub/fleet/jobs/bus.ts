@@ -1,5 +1,5 @@
 import { eventsChannel } from "#hub/platform/cluster/messages.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 
 /** Tells event streams, of this hub and of the others, that a job has new events. Carries none: streams read the store. */
 export interface JobBus {
@@ -11,7 +11,7 @@ export interface JobBus {
 }
 
 /** Streams of this hub are woken directly. The other hubs are listened to only while a stream follows the job. */
-export function createJobBus(context: () => HubContext): JobBus {
+export function createJobBus(context: () => FleetContext): JobBus {
   const streams = new Map<string, Set<() => void>>();
   const wake = (job_id: string) => {
     for (const each of streams.get(job_id) ?? []) each();

@@ -1,6 +1,6 @@
 import type { FinishJob, JobRow } from "#hub/platform/db/types.ts";
 import { conflict, notFound } from "#shared/kit/errors.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { announceEnd } from "./events.ts";
 
 /** How often a job may change hands (claimed, given back) while somebody cancels it. */
@@ -10,7 +10,7 @@ const TRIES = 5;
  * queued or running → cancelled. The lane of a running one is stopped; what it stored so far is kept.
  * @throws AppError not_found, or conflict when the job has ended already.
  */
-export async function cancelJob(ctx: HubContext, job_id: string): Promise<JobRow> {
+export async function cancelJob(ctx: FleetContext, job_id: string): Promise<JobRow> {
   const end: FinishJob = { status: "cancelled", error: null, now: ctx.clock.now() };
   for (let i = 0; i < TRIES; i++) {
     const job = await ctx.db.jobs.get(job_id);
@@ -30,7 +30,7 @@ export async function cancelJob(ctx: HubContext, job_id: string): Promise<JobRow
 }
 
 /** The lease stays until the lane is warm again. */
-function stopLane(ctx: HubContext, job: JobRow, lease_token: number): void {
+function stopLane(ctx: FleetContext, job: JobRow, lease_token: number): void {
   const link = job.worker_id === null ? undefined : ctx.links.get(job.worker_id);
   const held = link?.heldBy(job.job_id, lease_token);
   if (held) held.done = true;

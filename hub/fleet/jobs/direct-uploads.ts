@@ -1,7 +1,7 @@
 import type { DirectStore, ObjectInfo } from "#hub/platform/stores/objects.ts";
 import { AppError, notFound } from "#shared/kit/errors.ts";
 import type { DirectUpload, DirectUploadDone } from "#shared/protocol/schema/direct-upload.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import type { JobLane } from "../links/worker-link.ts";
 import { assetKey, confirmLease, type StoredFile, staleLease } from "./files.ts";
 
@@ -10,7 +10,7 @@ const UPLOAD_ID = /^[0-9a-f-]{36}$/;
 /** Bodies of one assignment lie together; those of an earlier one cannot be asked for. */
 const ownerOf = ({ lease }: JobLane) => `${lease.job_id}-${lease.token}`;
 
-function direct(ctx: HubContext): DirectStore {
+function direct(ctx: FleetContext): DirectStore {
   const store = ctx.config.direct_uploads ? ctx.objects.direct : undefined;
   if (!store) throw notFound("direct upload");
   return store;
@@ -18,7 +18,7 @@ function direct(ctx: HubContext): DirectStore {
 
 /** Leave to put one body into the object store. @throws AppError not_found when that is off, too_large. */
 export async function beginDirectUpload(
-  ctx: HubContext,
+  ctx: FleetContext,
   held: JobLane,
   info: ObjectInfo,
 ): Promise<DirectUpload> {
@@ -34,7 +34,7 @@ export async function beginDirectUpload(
  * @throws AppError not_found when no body came, invalid when it is another one, conflict "stale lease".
  */
 export async function endDirectUpload(
-  ctx: HubContext,
+  ctx: FleetContext,
   held: JobLane,
   id: string,
   { size, sha256, ...meta }: DirectUploadDone,

@@ -1,6 +1,6 @@
 import type { JobRow } from "#hub/platform/db/types.ts";
 import { isTerminal } from "#shared/protocol/schema/job.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { betterHub, LEAVE_MS } from "../links/candidate.ts";
 import { findOwner } from "../sessions/places.ts";
 
@@ -12,14 +12,14 @@ export const WANTED_MS = 6_000;
 const LOOK_MS = 2_500;
 
 /** Whether a worker of this hub runs the job: then everything about it happens here. */
-export function isHeldHere(ctx: HubContext, job_id: string): boolean {
+export function isHeldHere(ctx: FleetContext, job_id: string): boolean {
   for (const link of ctx.links.values())
     if (link.jobLanes().some((held) => held.lease.job_id === job_id)) return true;
   return false;
 }
 
 /** A worker has accepted the job: its POST is answered, wherever it waits. */
-export function announceTaken(ctx: HubContext, row: JobRow): void {
+export function announceTaken(ctx: FleetContext, row: JobRow): void {
   const waiter = ctx.waiters.get(row.job_id);
   if (waiter) waiter(row);
   else ctx.cluster.tell({ type: "job_taken", job_id: row.job_id });
@@ -29,7 +29,7 @@ export function announceTaken(ctx: HubContext, row: JobRow): void {
  * Fleet spec §8 rule 2 across hubs: a job is left to a hub with a strictly better candidate, for LEAVE_MS at most. It
  * counts from when this hub first did so, because the clocks of two hubs may differ.
  */
-export function leaveToBetter(ctx: HubContext, job_id: string): boolean {
+export function leaveToBetter(ctx: FleetContext, job_id: string): boolean {
   const better = betterHub(ctx);
   if (!better) return false;
   const { left } = ctx.cluster;
@@ -45,13 +45,13 @@ export function leaveToBetter(ctx: HubContext, job_id: string): boolean {
 }
 
 /** Whether jobs are being left to better hubs right now. */
-export function isLeavingJobs({ cluster: { left }, clock }: HubContext): boolean {
+export function isLeavingJobs({ cluster: { left }, clock }: FleetContext): boolean {
   for (const [job_id, at] of left) if (clock.monotonic() - at > 2 * LEAVE_MS) left.delete(job_id);
   return left.size > 0;
 }
 
 /** Tells the other hubs of the jobs that no lane of this one has taken. Runs after a pass. */
-export function askOthers(ctx: HubContext): void {
+export function askOthers(ctx: FleetContext): void {
   const { unplaced, peers } = ctx.cluster;
   if (unplaced.size === 0 || peers.size === 0) return;
   ctx.cluster.wake(unplaced);
@@ -59,7 +59,7 @@ export function askOthers(ctx: HubContext): void {
 }
 
 /** Jobs that a POST at another hub waits for. */
-export function wantedElsewhere({ cluster: { wanted }, clock }: HubContext): string[] {
+export function wantedElsewhere({ cluster: { wanted }, clock }: FleetContext): string[] {
   for (const [job_id, until] of wanted) if (until < clock.monotonic()) wanted.delete(job_id);
   return [...wanted.keys()];
 }
@@ -69,7 +69,7 @@ export function wantedElsewhere({ cluster: { wanted }, clock }: HubContext): str
  * @param ask called while it is still queued: the others are asked again.
  */
 export async function decidedElsewhere(
-  ctx: HubContext,
+  ctx: FleetContext,
   row: JobRow,
   over: AbortSignal,
   ask: () => void,
@@ -88,7 +88,7 @@ export async function decidedElsewhere(
 
 /** The row once it has ended or a worker of another hub has accepted it; null while it waits, or runs here. */
 export async function lookElsewhere(
-  ctx: HubContext,
+  ctx: FleetContext,
   { job_id }: JobRow,
   ask: () => void = () => {},
 ): Promise<JobRow | null> {

@@ -1,5 +1,5 @@
 import type { JobStatus } from "#shared/protocol/schema/job.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import type { JobLane, WorkerLink } from "../links/worker-link.ts";
 import { releaseJobSession } from "./job-sessions.ts";
 
@@ -8,7 +8,7 @@ const BATCH = 500;
 
 /** Another hub has ended the job (cancelled, deleted, failed it): its lane stops, and its session ends with it. */
 export async function stopEnded(
-  ctx: HubContext,
+  ctx: FleetContext,
   link: WorkerLink,
   held: JobLane,
   status: JobStatus,
@@ -24,7 +24,7 @@ export async function stopEnded(
 }
 
 /** Lanes of this hub that run a job which has its end, or another lease: the message of the hub that ended it was lost. */
-export async function stopEndedOnce(ctx: HubContext): Promise<void> {
+export async function stopEndedOnce(ctx: FleetContext): Promise<void> {
   const lanes: { link: WorkerLink; held: JobLane }[] = [];
   for (const link of ctx.links.values())
     for (const held of link.jobLanes()) if (held.accepted && !held.done) lanes.push({ link, held });
@@ -40,5 +40,5 @@ export async function stopEndedOnce(ctx: HubContext): Promise<void> {
   }
 }
 
-const statusOf = async (ctx: HubContext, job_id: string): Promise<JobStatus> =>
+const statusOf = async (ctx: FleetContext, job_id: string): Promise<JobStatus> =>
   (await ctx.db.jobs.get(job_id))?.status ?? "cancelled";

@@ -1,7 +1,7 @@
 import type { EventRow, JobRow } from "#hub/platform/db/types.ts";
 import { GOING_AWAY } from "#hub/platform/http/going-away.ts";
 import { isTerminal } from "#shared/protocol/schema/job.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { isHeldHere } from "./elsewhere.ts";
 import { terminalEvent } from "./events.ts";
 import { eventRecord } from "./record.ts";
@@ -36,7 +36,7 @@ export interface EventStream {
  * wakes the reader, so a slow reader costs one message of memory.
  */
 export function startEventStream(
-  ctx: HubContext,
+  ctx: FleetContext,
   job: JobRow,
   since: number,
   sink: EventSink,

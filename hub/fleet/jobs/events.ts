@@ -1,7 +1,7 @@
 import type { EventRow, JobRow } from "#hub/platform/db/types.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import type { JobLogEntry } from "#shared/protocol/schema/job.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { releaseJobSession } from "./job-sessions.ts";
 import { jobRecord } from "./record.ts";
 import { isScripted, scriptedEnded } from "./scripted.ts";
@@ -10,7 +10,7 @@ export type NewEvent = Pick<EventRow, "ts" | "type" | "data">;
 
 /** Stores events of a job in order and wakes whoever follows it. */
 export async function appendEvents(
-  ctx: HubContext,
+  ctx: FleetContext,
   job_id: string,
   events: NewEvent[],
 ): Promise<void> {
@@ -27,7 +27,7 @@ const MAX_WAITING_LINES = 2_000;
  * @throws what the database says
  */
 export async function storeLines(
-  ctx: HubContext,
+  ctx: FleetContext,
   job_id: string,
   waiting: NewEvent[],
 ): Promise<void> {
@@ -50,7 +50,7 @@ export const logEvent = ({ ts, level, stage, message, fields }: JobLogEntry): Ne
 
 /** One line of the hub's own in the job's story. */
 export const tell = (
-  ctx: HubContext,
+  ctx: FleetContext,
   job_id: string,
   level: JobLogEntry["level"],
   stage: string,
@@ -71,7 +71,7 @@ export function terminalEvent(row: JobRow, now: number): NewEvent {
  * Everything that follows from a job's end, whoever ended it; call it only with the row your own statement changed.
  * @param reported its worker said so and has the browser still: a keep_session job's session stays open.
  */
-export async function announceEnd(ctx: HubContext, row: JobRow, reported = false): Promise<void> {
+export async function announceEnd(ctx: FleetContext, row: JobRow, reported = false): Promise<void> {
   ctx.log.info(
     { job_id: row.job_id, status: row.status, worker_id: row.worker_id, error: row.error },
     "job finished",

@@ -3,7 +3,7 @@ import { MAX_JOB_COOKIES_BYTES } from "#shared/protocol/limits.ts";
 import { RunExtras } from "#shared/protocol/link/messages.ts";
 import type { StoredCookie } from "#shared/protocol/schema/cookie.ts";
 import type { JobOptions } from "#shared/protocol/schema/job.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { hostForJob } from "../registries/hosts.ts";
 import { profileForJob } from "../registries/profiles.ts";
 import { recipeSecrets } from "../registries/recipe-secrets.ts";
@@ -16,7 +16,7 @@ import { proxyOfJob } from "./job-proxy.ts";
  * placeholders stand for, and the profile. A value that is not there is missing here, and the worker fails the job by its
  * name.
  */
-export async function runExtras(ctx: HubContext, row: JobRow): Promise<RunExtras> {
+export async function runExtras(ctx: FleetContext, row: JobRow): Promise<RunExtras> {
   const { options } = row;
   const { settings, cookies } = await hostForJob(ctx, row.host);
   const named = options.cookies_from;
@@ -42,7 +42,7 @@ export const usesRecipes = ({ mode, fetch_strategy }: JobOptions): boolean =>
 
 /** The last of the cookies, as many as an assignment can carry; the log says when some were left out. */
 async function withinFrame(
-  ctx: HubContext,
+  ctx: FleetContext,
   row: JobRow,
   cookies: StoredCookie[],
 ): Promise<StoredCookie[]> {

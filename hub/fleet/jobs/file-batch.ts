@@ -1,6 +1,6 @@
-import type { BatchEntry } from "#shared/protocol/asset-batch.ts";
 import { AppError, type Issue } from "#shared/kit/errors.ts";
-import type { HubContext } from "../context.ts";
+import type { BatchEntry } from "#shared/protocol/asset-batch.ts";
+import type { FleetContext } from "../context.ts";
 import { assetKey, confirmLease, type requireLease, type StoredFile, staleLease } from "./files.ts";
 
 type Held = ReturnType<typeof requireLease>;
@@ -11,7 +11,7 @@ export interface RefusedFile {
 }
 
 /** What is told of an entry; an error nobody foresaw must not look like the worker's fault. */
-const refused = (ctx: HubContext, name: string, err: unknown): RefusedFile => {
+const refused = (ctx: FleetContext, name: string, err: unknown): RefusedFile => {
   if (err instanceof AppError) return { name, error: { status: err.status, detail: err.detail } };
   ctx.log.error({ err, name }, "upload failed");
   return { name, error: { status: 500, detail: "internal error" } };
@@ -23,7 +23,7 @@ const refused = (ctx: HubContext, name: string, err: unknown): RefusedFile => {
  * @throws AppError conflict "stale lease"; then nothing of the batch stays behind.
  */
 export async function storeAssets(
-  ctx: HubContext,
+  ctx: FleetContext,
   held: Held,
   entries: BatchEntry[],
 ): Promise<(StoredFile | RefusedFile)[]> {
@@ -66,7 +66,7 @@ export async function storeAssets(
 }
 
 async function writeRows(
-  ctx: HubContext,
+  ctx: FleetContext,
   job_id: string,
   placed: BatchEntry[],
   token: number,

@@ -5,7 +5,7 @@ import { AppError, conflict, notFound } from "#shared/kit/errors.ts";
 import { MAX_DOCUMENT_BYTES } from "#shared/protocol/limits.ts";
 import { isSafeName } from "#shared/protocol/names.ts";
 import type { Asset, AssetMeta, DocumentName, JobResult } from "#shared/protocol/schema/asset.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import type { JobLane } from "../links/worker-link.ts";
 import { comingBack } from "../sessions/types.ts";
 import { getRow } from "./read.ts";
@@ -37,7 +37,7 @@ export const staleLease = () => conflict("stale lease");
  * @throws AppError conflict "stale lease", too_large, invalid when the checksum differs.
  */
 export async function storeAsset(
-  ctx: HubContext,
+  ctx: FleetContext,
   held: JobLane,
   meta: AssetMeta,
   upload: Upload,
@@ -60,7 +60,7 @@ export async function storeAsset(
 
 /** Stores page.html, links.json or har.json. @throws as `storeAsset`. */
 export async function storeDocument(
-  ctx: HubContext,
+  ctx: FleetContext,
   held: JobLane,
   name: DocumentName,
   upload: Upload,
@@ -77,7 +77,7 @@ export async function storeDocument(
 
 /** A body may take minutes to come in, and replaces what is there only while the lease is still the job's. */
 async function putObject(
-  ctx: HubContext,
+  ctx: FleetContext,
   held: JobLane,
   key: string,
   { body, sha256, size, signal }: Upload,
@@ -96,7 +96,7 @@ async function putObject(
 }
 
 /** The check right before bodies become files. @throws AppError conflict "stale lease". */
-export const confirmLease = (ctx: HubContext, held: JobLane) => async (): Promise<void> => {
+export const confirmLease = (ctx: FleetContext, held: JobLane) => async (): Promise<void> => {
   const row = await ctx.db.jobs.get(held.lease.job_id);
   const leased = row?.status === "running" && row.lease_token === held.lease.token;
   if (!leased || held.done) throw staleLease();
@@ -104,7 +104,7 @@ export const confirmLease = (ctx: HubContext, held: JobLane) => async (): Promis
 
 /** The lane an upload belongs to. @throws AppError unauthorized, or conflict "stale lease". */
 export function requireLease(
-  ctx: HubContext,
+  ctx: FleetContext,
   worker_id: string,
   isToken: (upload_token: string) => boolean,
   job_id: string,
@@ -119,13 +119,13 @@ export function requireLease(
   return held;
 }
 
-export async function listAssets(ctx: HubContext, job_id: string): Promise<Asset[]> {
+export async function listAssets(ctx: FleetContext, job_id: string): Promise<Asset[]> {
   await getRow(ctx, job_id);
   return (await ctx.db.assets.list(job_id)).map(assetRecord);
 }
 
 /** @throws AppError not_found, also for a name that no asset can have. */
-export async function getAsset(ctx: HubContext, job_id: string, name: string): Promise<AssetRow> {
+export async function getAsset(ctx: FleetContext, job_id: string, name: string): Promise<AssetRow> {
   await getRow(ctx, job_id);
   const row = isSafeName(name) ? await ctx.db.assets.get(job_id, name) : null;
   if (!row) throw notFound("asset");
@@ -134,7 +134,7 @@ export async function getAsset(ctx: HubContext, job_id: string, name: string): P
 
 /** GET /jobs/{id}/result: an href is null while its file does not exist. */
 export async function getResult(
-  ctx: HubContext,
+  ctx: FleetContext,
   job_id: string,
 ): Promise<z.infer<typeof JobResult>> {
   const row = await getRow(ctx, job_id);

@@ -1,7 +1,7 @@
 import type { FinishJob } from "#hub/platform/db/types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import type { JobLog, WorkerResult } from "#shared/protocol/link/messages.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { lostError } from "../links/loss.ts";
 import type { JobLane, WorkerLink } from "../links/worker-link.ts";
 import { announceEnd, logEvent, storeLines } from "./events.ts";
@@ -9,7 +9,11 @@ import { newLines } from "./take-up.ts";
 import { storeUnstoredOnce } from "./unstored.ts";
 
 /** Stores the worker's lines and keeps the row's stage at the last of them. */
-export async function storeJobLog(ctx: HubContext, held: JobLane, message: JobLog): Promise<void> {
+export async function storeJobLog(
+  ctx: FleetContext,
+  held: JobLane,
+  message: JobLog,
+): Promise<void> {
   const { job_id, token } = held.lease;
   const entries = newLines(held, message.entries);
   const last = entries.at(-1);
@@ -23,7 +27,7 @@ export async function storeJobLog(ctx: HubContext, held: JobLane, message: JobLo
 
 /** running → completed or failed, as the worker reports (fleet spec §3.1). False when the lease was not the job's. */
 export const finishJob = (
-  ctx: HubContext,
+  ctx: FleetContext,
   held: JobLane,
   result: WorkerResult,
 ): Promise<boolean> => {
@@ -45,7 +49,7 @@ export const finishJob = (
 
 /** A scripted job completes when its script has reached its end, and no worker can say that for it. */
 function endOf(
-  { scripted }: HubContext,
+  { scripted }: FleetContext,
   held: JobLane,
   result: WorkerResult,
 ): Pick<WorkerResult, "status" | "error" | "stage"> {
@@ -56,7 +60,7 @@ function endOf(
 
 /** running → failed: the worker's lane is free again and no result ever came. */
 export async function failAbandoned(
-  ctx: HubContext,
+  ctx: FleetContext,
   link: WorkerLink,
   held: JobLane,
 ): Promise<void> {
@@ -70,7 +74,7 @@ export async function failAbandoned(
 
 /** False when the job was not this lease's any more. */
 async function endHeld(
-  ctx: HubContext,
+  ctx: FleetContext,
   held: JobLane,
   end: FinishJob,
   reported = false,
@@ -93,7 +97,11 @@ async function endHeld(
 }
 
 /** running → failed: the link they ran on is gone (fleet spec §3.1); what another hub leads by now is not this link's. */
-export async function failJobsOn(ctx: HubContext, link: WorkerLink, cause: string): Promise<void> {
+export async function failJobsOn(
+  ctx: FleetContext,
+  link: WorkerLink,
+  cause: string,
+): Promise<void> {
   await storeUnstoredOnce(ctx);
   const tokens = link.jobLanes().map((held) => held.lease.token);
   const { worker_id } = link;
@@ -104,7 +112,7 @@ export async function failJobsOn(ctx: HubContext, link: WorkerLink, cause: strin
 }
 
 /** running → failed: their worker has started anew, here or from another hub's link to this one's (fleet spec §3.1). */
-export async function failJobsOf(ctx: HubContext, worker_id: string): Promise<void> {
+export async function failJobsOf(ctx: FleetContext, worker_id: string): Promise<void> {
   await storeUnstoredOnce(ctx);
   const now = ctx.clock.now();
   const cause = `worker ${worker_id} linked to this hub at ${isoTime(now)}, and the link on which the job ran is gone`;
@@ -116,7 +124,7 @@ export async function failJobsOf(ctx: HubContext, worker_id: string): Promise<vo
  * Hub start with no other hub alive: jobs left running are failed (fleet spec §3.1 note 1), but for those of workers that may
  * come back with them.
  */
-export async function failLeftovers(ctx: HubContext): Promise<void> {
+export async function failLeftovers(ctx: FleetContext): Promise<void> {
   const now = ctx.clock.now();
   const cause = `this hub started at ${isoTime(now)}, and no hub was there to lead it`;
   const awaited = [...ctx.awaited.links.keys()];
@@ -125,7 +133,7 @@ export async function failLeftovers(ctx: HubContext): Promise<void> {
 }
 
 /** A worker that may have come back with what it ran under the hub before has not. */
-export async function failAwaited(ctx: HubContext, worker_id: string): Promise<void> {
+export async function failAwaited(ctx: FleetContext, worker_id: string): Promise<void> {
   const now = ctx.clock.now();
   const grace_s = ctx.config.link_grace_ms / 1_000;
   const cause = `the hub was started anew, and worker ${worker_id} was not back within ${grace_s} s, at ${isoTime(now)}`;

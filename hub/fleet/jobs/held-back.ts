@@ -1,5 +1,5 @@
 import type { JobRow } from "#hub/platform/db/types.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { isAttached } from "./attach.ts";
 import { tell } from "./events.ts";
 import { isReserving } from "./scripted.ts";
@@ -17,7 +17,7 @@ const STAGE = "queued";
  * Says in the story of each job that is held back what it waits for, once, and asks for a pass when the first of them may
  * have the lane after all. Runs after a pass, so that what waits is all that waits.
  */
-export async function tellHeldBack(ctx: HubContext): Promise<void> {
+export async function tellHeldBack(ctx: FleetContext): Promise<void> {
   const { scripted, clock, db } = ctx;
   const now = clock.monotonic();
   if (!isReserving(ctx)) return;
@@ -35,7 +35,7 @@ export async function tellHeldBack(ctx: HubContext): Promise<void> {
   }
 }
 
-async function tellOf(ctx: HubContext, { job_id }: JobRow, left_ms: number): Promise<void> {
+async function tellOf(ctx: FleetContext, { job_id }: JobRow, left_ms: number): Promise<void> {
   const reserve_s = ctx.scripted.reserve.ms / 1_000;
   ctx.log.info({ job_id, reserve_s, left_ms }, "the last free lane is left to fetch jobs");
   const message = `one lane is free, and is left to fetch jobs for up to ${reserve_s} s (setting lane_reserve_s)`;
@@ -43,7 +43,7 @@ async function tellOf(ctx: HubContext, { job_id }: JobRow, left_ms: number): Pro
 }
 
 /** A pass at that time; a later one than is asked for already is asked for by that pass. */
-function wakeAt(ctx: HubContext, due_at: number): void {
+function wakeAt(ctx: FleetContext, due_at: number): void {
   const { clock, scripted, stopping, dispatcher } = ctx;
   const { reserve } = scripted;
   if (reserve.due_at <= due_at) return;

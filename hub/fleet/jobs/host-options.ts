@@ -1,6 +1,6 @@
 import { invalid } from "#shared/kit/errors.ts";
 import type { JobOptions, SubmitJob } from "#shared/protocol/schema/job.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { hostForJob } from "../registries/hosts.ts";
 import { findRecipe } from "../registries/recipe-match.ts";
 import { usesRecipes } from "./extras.ts";
@@ -11,7 +11,7 @@ import { usesRecipes } from "./extras.ts";
  * @throws AppError invalid naming cookies_from when there is nothing to inject.
  */
 export async function withHostOptions(
-  ctx: HubContext,
+  ctx: FleetContext,
   { options, url }: SubmitJob,
 ): Promise<JobOptions> {
   const from = options.cookies_from;

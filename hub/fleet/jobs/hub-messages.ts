@@ -2,7 +2,7 @@ import { beatHubOnce, otherHubs } from "#hub/platform/cluster/hubs.ts";
 import type { HubMessage } from "#hub/platform/cluster/messages.ts";
 import { LINK_CLOSE } from "#shared/protocol/link/messages.ts";
 import { isTerminal } from "#shared/protocol/schema/job.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { retryReleasesOnce } from "../links/lanes.ts";
 import { keepWorker } from "../links/registration.ts";
 import { dropLink } from "../links/registry.ts";
@@ -14,7 +14,7 @@ import { endKeptSession } from "./job-sessions.ts";
 type Told<T extends HubMessage["type"]> = Extract<HubMessage, { type: T }>;
 
 /** What another hub says. None of it is relied on: whoever depends on it also looks for itself (hub/README.md). */
-export async function hubMessage(ctx: HubContext, message: HubMessage): Promise<void> {
+export async function hubMessage(ctx: FleetContext, message: HubMessage): Promise<void> {
   switch (message.type) {
     case "hello":
     case "bye":
@@ -51,19 +51,19 @@ export async function hubMessage(ctx: HubContext, message: HubMessage): Promise<
   }
 }
 
-async function attachHere(ctx: HubContext, job_id: string): Promise<void> {
+async function attachHere(ctx: FleetContext, job_id: string): Promise<void> {
   const row = await ctx.db.jobs.get(job_id);
   if (row?.status === "queued") await ctx.dispatcher.exclusive(() => runAttached(ctx, row));
 }
 
 /** The row says what has become of the job; a message may be late. */
-async function answerWaiter(ctx: HubContext, job_id: string): Promise<void> {
+async function answerWaiter(ctx: FleetContext, job_id: string): Promise<void> {
   if (!ctx.waiters.has(job_id)) return;
   const row = await ctx.db.jobs.get(job_id);
   if (row && (row.status === "running" || isTerminal(row.status))) ctx.waiters.get(job_id)?.(row);
 }
 
-async function jobEnded(ctx: HubContext, message: Told<"job_ended">): Promise<void> {
+async function jobEnded(ctx: FleetContext, message: Told<"job_ended">): Promise<void> {
   const { job_id, worker_id, lease_token, status } = message;
   ctx.cluster.wanted.delete(job_id);
   const link = worker_id === null ? undefined : ctx.links.get(worker_id);
@@ -73,7 +73,7 @@ async function jobEnded(ctx: HubContext, message: Told<"job_ended">): Promise<vo
 }
 
 /** The worker has left for another hub: its old link here ends, whatever its socket says. */
-async function linkTaken(ctx: HubContext, message: Told<"link_taken">): Promise<void> {
+async function linkTaken(ctx: FleetContext, message: Told<"link_taken">): Promise<void> {
   const { worker_id, instance_id } = message;
   const link = ctx.links.get(worker_id);
   if (link?.instance_id === instance_id)
@@ -82,13 +82,13 @@ async function linkTaken(ctx: HubContext, message: Told<"link_taken">): Promise<
 }
 
 /** Who else is there, as far as the shared store knows. */
-export async function lookForHubsOnce(ctx: HubContext): Promise<void> {
+export async function lookForHubsOnce(ctx: FleetContext): Promise<void> {
   if (!ctx.cluster.shared) return;
   ctx.cluster.found((await otherHubs(ctx)).map(({ hub_id }) => hub_id));
 }
 
 /** The shared store was away and is there again: it may have forgotten everything, and messages were lost. */
-export async function afterGapOnce(ctx: HubContext): Promise<void> {
+export async function afterGapOnce(ctx: FleetContext): Promise<void> {
   const steps = [
     () => beatHubOnce(ctx),
     () => lookForHubsOnce(ctx),
@@ -102,7 +102,7 @@ export async function afterGapOnce(ctx: HubContext): Promise<void> {
   ctx.dispatcher.kick();
 }
 
-async function keepWorkers(ctx: HubContext): Promise<void> {
+async function keepWorkers(ctx: FleetContext): Promise<void> {
   for (const link of ctx.links.values()) {
     if (!link.ready || link.closed) continue;
     if (!(await keepWorker(ctx, link)))

@@ -2,7 +2,7 @@ import type { HostRow, JobRow } from "#hub/platform/db/types.ts";
 import type { RunExtras } from "#shared/protocol/link/messages.ts";
 import { isMasked, maskProxy } from "#shared/protocol/proxy.ts";
 import type { JobOptions } from "#shared/protocol/schema/job.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 
 /**
  * The login of a job's proxy is no part of its record: it lies beside it, from before the job is stored until it has ended,
@@ -14,7 +14,7 @@ const STORED_WITHIN_MS = 60_000;
 
 /** Keeps the login of a job that is about to be stored. @returns the options as the record has them */
 export async function keepProxy(
-  ctx: HubContext,
+  ctx: FleetContext,
   job_id: string,
   options: JobOptions,
 ): Promise<JobOptions> {
@@ -26,7 +26,7 @@ export async function keepProxy(
 
 /** What the job goes out through: its own proxy, else its host's. With the login masked where that is gone. */
 export async function proxyOfJob(
-  ctx: HubContext,
+  ctx: FleetContext,
   { job_id, options }: JobRow,
   host: HostRow | null,
 ): Promise<Pick<RunExtras, "proxy" | "proxy_of">> {
@@ -41,6 +41,6 @@ export async function proxyOfJob(
 }
 
 /** Forgets the logins of jobs that have ended. */
-export const forgetProxiesOnce = async (ctx: HubContext): Promise<void> => {
+export const forgetProxiesOnce = async (ctx: FleetContext): Promise<void> => {
   await ctx.db.job_proxies.forgetEnded(ctx.clock.now() - STORED_WITHIN_MS);
 };

@@ -1,6 +1,6 @@
 import type { JobRow } from "#hub/platform/db/types.ts";
 import { SESSION_TTL_S } from "#shared/protocol/limits.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import type { JobLane, WorkerLink } from "../links/worker-link.ts";
 import { endSession } from "../sessions/end.ts";
 import { addSession, dropSession, keepSessionForNext, touchSession } from "../sessions/registry.ts";
@@ -12,7 +12,7 @@ export const KEPT_IDLE_MS = SESSION_TTL_S.kept_default * 1_000;
 
 /** Every job that a worker has accepted has a session: its viewer, and actions on its page (fleet spec §3.2). */
 export const addJobSession = (
-  ctx: HubContext,
+  ctx: FleetContext,
   link: WorkerLink,
   held: JobLane,
   row: JobRow,
@@ -34,7 +34,7 @@ export const addJobSession = (
  * a keep_session or attached job, stays open for a person (§2.2).
  */
 export async function releaseJobSession(
-  ctx: HubContext,
+  ctx: FleetContext,
   row: Pick<JobRow, "job_id" | "session_id" | "status">,
   reported: boolean,
 ): Promise<void> {
@@ -46,7 +46,7 @@ export async function releaseJobSession(
 }
 
 /** From now on it is nobody's, with an idle TTL and a new absolute one. The lane stays leased until it ends. */
-export function keepSession(ctx: HubContext, session: HubSession): Promise<void> {
+export function keepSession(ctx: FleetContext, session: HubSession): Promise<void> {
   session.kind = "kept";
   session.idle_ttl_ms = session.keep_ms ?? KEPT_IDLE_MS;
   session.expires_at = ctx.clock.monotonic() + SESSION_TTL_S.ttl_default * 1_000;
@@ -56,7 +56,7 @@ export function keepSession(ctx: HubContext, session: HubSession): Promise<void>
 
 /** A deleted job leaves no browser behind. */
 export async function endKeptSession(
-  ctx: HubContext,
+  ctx: FleetContext,
   row: Pick<JobRow, "job_id" | "session_id">,
 ): Promise<void> {
   const session = row.session_id === null ? undefined : ctx.sessions.get(row.session_id);

@@ -1,7 +1,7 @@
 import type { EventRow, JobRow } from "#hub/platform/db/types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { hideCredentials } from "#shared/kit/hide-credentials.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 
 const PAGE = 500;
 
@@ -33,7 +33,7 @@ export function logLine(event: EventRow, created_at: number): string {
 }
 
 /** The job's story as text (log.txt), read from the stored events page by page; also while the job runs. */
-export function logText(ctx: HubContext, job: JobRow): ReadableStream<Uint8Array> {
+export function logText(ctx: FleetContext, job: JobRow): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let last = 0;
   let over = false;

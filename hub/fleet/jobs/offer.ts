@@ -1,7 +1,7 @@
 import type { JobRow } from "#hub/platform/db/types.ts";
 import { ASSIGN_ACK_MS } from "#shared/protocol/limits.ts";
 import { maskProxy } from "#shared/protocol/proxy.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import type { AssignAnswer, JobLane, WorkerLink } from "../links/worker-link.ts";
 import type { HubSession } from "../sessions/types.ts";
 import { tell } from "./events.ts";
@@ -14,7 +14,7 @@ import { minAssetSize } from "./settings.ts";
  * @param accepted called at once when the worker takes it, so that the worker's next message finds what it makes.
  */
 export async function sendJob(
-  ctx: HubContext,
+  ctx: FleetContext,
   link: WorkerLink,
   held: JobLane,
   row: JobRow,

@@ -1,5 +1,5 @@
 import { HEARTBEAT_INTERVAL_MS } from "#shared/protocol/limits.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { isAlive, readFleet } from "../links/view.ts";
 import { serveWaiting } from "../sessions/waiting.ts";
 import { assignAged, assignQueued, assignWaiting } from "./assign.ts";
@@ -21,11 +21,11 @@ const ANY_AGE = Number.MAX_SAFE_INTEGER;
 const MAX_RUNNING = 20_000;
 
 /** Redrive (fleet spec §3.1, §8): jobs queued for `redrive_min_age_ms` get a free lane. */
-export const redriveOnce = (ctx: HubContext): Promise<number> =>
+export const redriveOnce = (ctx: FleetContext): Promise<number> =>
   ctx.dispatcher.exclusive(() => assignAged(ctx));
 
 /** What a lane that became free, a new job, or a wanted session sets off: who waits longest is served first. */
-export async function dispatchOnce(ctx: HubContext): Promise<void> {
+export async function dispatchOnce(ctx: FleetContext): Promise<void> {
   if (ctx.config.queue.pull_on_free) {
     await serveWaiting(ctx, (since) => assignQueued(ctx, since));
     await assignQueued(ctx, ANY_AGE);
@@ -39,14 +39,14 @@ export async function dispatchOnce(ctx: HubContext): Promise<void> {
 }
 
 /** Reconciler (fleet spec §3.1): fails what waited too long, and what runs on a worker that is not alive. */
-export async function reconcileOnce(ctx: HubContext): Promise<void> {
+export async function reconcileOnce(ctx: FleetContext): Promise<void> {
   await storeUnstoredOnce(ctx);
   await failOverdue(ctx);
   await failStale(ctx);
   if (ctx.cluster.shared) await stopEndedOnce(ctx);
 }
 
-async function failOverdue(ctx: HubContext): Promise<void> {
+async function failOverdue(ctx: FleetContext): Promise<void> {
   const { timeout_ms } = ctx.config.queue;
   const modes = (await waitedForLanes(ctx, timeout_ms)) ? "all" : "fetch";
   for (;;) {
@@ -66,7 +66,7 @@ async function failOverdue(ctx: HubContext): Promise<void> {
   }
 }
 
-async function failStale(ctx: HubContext): Promise<void> {
+async function failStale(ctx: FleetContext): Promise<void> {
   const now = ctx.clock.now();
   const before = ctx.wall_jumps.olderThan(ctx.config.stale.running_grace_ms);
   const old = await ctx.db.jobs.runningBefore(before, MAX_RUNNING);
@@ -96,7 +96,10 @@ async function failStale(ctx: HubContext): Promise<void> {
  * Other hubs' workers are known from the shared store alone; one that was emptied knows them again after their next
  * heartbeats. So a worker of a fleet of hubs is gone when it was not found for two of them.
  */
-function isMissing({ cluster: { peers, missing }, clock }: HubContext, worker_id: string): boolean {
+function isMissing(
+  { cluster: { peers, missing }, clock }: FleetContext,
+  worker_id: string,
+): boolean {
   const since = missing.get(worker_id);
   if (since === undefined) missing.set(worker_id, clock.monotonic());
   return peers.size === 0 || (since !== undefined && clock.monotonic() - since > MISSING_MS);

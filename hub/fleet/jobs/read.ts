@@ -1,18 +1,18 @@
 import type { JobRow } from "#hub/platform/db/types.ts";
 import { invalid, notFound } from "#shared/kit/errors.ts";
 import type { Job, JobListQuery } from "#shared/protocol/schema/job.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { jobRecord } from "./record.ts";
 import { queueFacts, waitingFor } from "./waiting-for.ts";
 
 /** @throws AppError not_found with the spec's words, also for what cannot be a job id. */
-export async function getRow(ctx: HubContext, job_id: string): Promise<JobRow> {
+export async function getRow(ctx: FleetContext, job_id: string): Promise<JobRow> {
   const row = /^[0-9A-Za-z_-]{1,64}$/.test(job_id) ? await ctx.db.jobs.get(job_id) : null;
   if (!row) throw notFound("job");
   return row;
 }
 
-export async function recordOf(ctx: HubContext, row: JobRow): Promise<Job> {
+export async function recordOf(ctx: FleetContext, row: JobRow): Promise<Job> {
   if (row.status !== "queued") return jobRecord(row);
   const [position, facts] = await Promise.all([
     ctx.db.jobs.queuePosition(row.job_id),
@@ -22,7 +22,7 @@ export async function recordOf(ctx: HubContext, row: JobRow): Promise<Job> {
   return jobRecord(row, position, position !== null && facts ? waitingFor(row, facts) : null);
 }
 
-export const getJob = async (ctx: HubContext, job_id: string): Promise<Job> =>
+export const getJob = async (ctx: FleetContext, job_id: string): Promise<Job> =>
   recordOf(ctx, await getRow(ctx, job_id));
 
 const cursorOf = (row: JobRow): string =>
@@ -38,7 +38,7 @@ function parseCursor(cursor: string): { created_at: number; job_id: string } {
 
 /** GET /jobs: newest first, one page. */
 export async function listJobs(
-  ctx: HubContext,
+  ctx: FleetContext,
   { cursor, ...filter }: JobListQuery,
 ): Promise<{ jobs: Job[]; next_cursor: string | null }> {
   const before = cursor === undefined ? null : parseCursor(cursor);

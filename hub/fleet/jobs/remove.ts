@@ -1,6 +1,6 @@
 import { AppError, conflict, notFound } from "#shared/kit/errors.ts";
 import { isTerminal } from "#shared/protocol/schema/job.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { cancelJob } from "./cancel.ts";
 import { jobPrefix } from "./files.ts";
 import { endKeptSession } from "./job-sessions.ts";
@@ -10,7 +10,7 @@ import { endKeptSession } from "./job-sessions.ts";
  * Files go before the row, so that a delete which was cut off can be repeated.
  * @throws AppError not_found.
  */
-export async function removeJob(ctx: HubContext, job_id: string): Promise<void> {
+export async function removeJob(ctx: FleetContext, job_id: string): Promise<void> {
   const job = await ctx.db.jobs.get(job_id);
   if (!job) throw notFound("job");
   if (!isTerminal(job.status)) await cancelUnlessEnded(ctx, job_id);
@@ -22,7 +22,7 @@ export async function removeJob(ctx: HubContext, job_id: string): Promise<void> 
   if (await ctx.db.jobs.get(job_id)) throw conflict("job has not ended");
 }
 
-async function cancelUnlessEnded(ctx: HubContext, job_id: string): Promise<void> {
+async function cancelUnlessEnded(ctx: FleetContext, job_id: string): Promise<void> {
   try {
     await cancelJob(ctx, job_id);
   } catch (err) {

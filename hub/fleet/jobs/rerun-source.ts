@@ -1,7 +1,7 @@
 import type { AttemptRow, JobRow } from "#hub/platform/db/types.ts";
 import { invalid } from "#shared/kit/errors.ts";
 import type { JobOptions } from "#shared/protocol/schema/job.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 
 const FIELD = ["body", "options", "rerun_from"];
 
@@ -11,7 +11,7 @@ const FIELD = ["body", "options", "rerun_from"];
  * @throws AppError invalid when there is no such job, attempt or script.
  */
 export async function rerunSource(
-  ctx: HubContext,
+  ctx: FleetContext,
   { mode, rerun_from }: JobOptions,
 ): Promise<string | null> {
   if (mode !== "rerun" || rerun_from === null) return null;

@@ -1,6 +1,6 @@
 import type { JobRow } from "#hub/platform/db/types.ts";
 import { AppError } from "#shared/kit/errors.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { fleetSetting } from "../registries/fleet-settings.ts";
 import { forgetProxiesOnce } from "./job-proxy.ts";
 import { removeJob } from "./remove.ts";
@@ -17,7 +17,7 @@ const BATCH = 100;
 type EndedJob = Pick<JobRow, "job_id" | "asset_bytes">;
 
 /** False while another hub has the turn: two that count bytes at once would delete twice as many jobs. */
-function takeTurn({ kv, hub_id }: HubContext): Promise<boolean> {
+function takeTurn({ kv, hub_id }: FleetContext): Promise<boolean> {
   return kv.setIf(TURN_KEY, { hub_id }, { hub_id }, TURN_MS);
 }
 
@@ -26,7 +26,7 @@ function takeTurn({ kv, hub_id }: HubContext): Promise<boolean> {
  * oldest with assets while all assets take more than `retention_max_bytes` (settings; 0 = no bound). A job whose files
  * cannot be deleted keeps its record and ends the pass; the next one tries again.
  */
-export async function retainJobsOnce(ctx: HubContext, signal?: AbortSignal): Promise<void> {
+export async function retainJobsOnce(ctx: FleetContext, signal?: AbortSignal): Promise<void> {
   if (!(await takeTurn(ctx))) return;
   await forgetProxiesOnce(ctx);
   const expired = await expireJobs(ctx, signal);
@@ -34,7 +34,7 @@ export async function retainJobsOnce(ctx: HubContext, signal?: AbortSignal): Pro
   if (expired + trimmed > 0) ctx.log.info({ expired, trimmed }, "old jobs deleted");
 }
 
-async function expireJobs(ctx: HubContext, signal?: AbortSignal): Promise<number> {
+async function expireJobs(ctx: FleetContext, signal?: AbortSignal): Promise<number> {
   const days = await fleetSetting(ctx, "retention_days");
   if (days === 0) return 0;
   const ended_before = ctx.clock.now() - days * DAY_MS;
@@ -50,7 +50,7 @@ async function expireJobs(ctx: HubContext, signal?: AbortSignal): Promise<number
   }
 }
 
-async function trimJobs(ctx: HubContext, signal?: AbortSignal): Promise<number> {
+async function trimJobs(ctx: FleetContext, signal?: AbortSignal): Promise<number> {
   const max_bytes = await fleetSetting(ctx, "retention_max_bytes");
   if (max_bytes === 0) return 0;
   let over = (await ctx.db.jobs.assetBytes()) - max_bytes;
@@ -69,7 +69,7 @@ async function trimJobs(ctx: HubContext, signal?: AbortSignal): Promise<number> 
 }
 
 /** Somebody may have deleted it just now. */
-async function removeEnded(ctx: HubContext, { job_id }: EndedJob): Promise<void> {
+async function removeEnded(ctx: FleetContext, { job_id }: EndedJob): Promise<void> {
   try {
     await removeJob(ctx, job_id);
   } catch (err) {

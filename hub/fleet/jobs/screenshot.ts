@@ -2,7 +2,7 @@ import { AppError, conflict } from "#shared/kit/errors.ts";
 import { ACTION_TIMEOUT_S } from "#shared/protocol/limits.ts";
 import type { Asset, AssetMeta } from "#shared/protocol/schema/asset.ts";
 import { Picture, type ScreenshotRequest } from "#shared/protocol/schema/session.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import type { JobLane } from "../links/worker-link.ts";
 import { callSession, resultOf } from "../sessions/calls.ts";
 import { requireSession } from "../sessions/registry.ts";
@@ -20,7 +20,7 @@ const notBound = () => conflict("no lane is bound to this job");
  * @throws AppError not_found; conflict when no lane is bound to the job, or it ended meanwhile; as `callSession`.
  */
 export async function captureScreenshot(
-  ctx: HubContext,
+  ctx: FleetContext,
   job_id: string,
   request: ScreenshotRequest,
   signal: AbortSignal,
@@ -50,7 +50,7 @@ export async function captureScreenshot(
 }
 
 async function laneOf(
-  ctx: HubContext,
+  ctx: FleetContext,
   job_id: string,
 ): Promise<{ session: HubSession; held: JobLane }> {
   const { status, session_id, lease_token } = await getRow(ctx, job_id);
@@ -64,7 +64,7 @@ async function laneOf(
 
 /** Named by the moment, so that pictures of a job sort as they were taken. */
 async function pictureMeta(
-  ctx: HubContext,
+  ctx: FleetContext,
   job_id: string,
   format: ScreenshotRequest["format"],
   url: string,

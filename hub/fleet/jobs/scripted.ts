@@ -1,7 +1,7 @@
 import type { JobRow } from "#hub/platform/db/types.ts";
 import type { JobStatus } from "#shared/protocol/schema/job.ts";
 import type { Lane } from "#shared/protocol/schema/worker.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { freeCapacity } from "../links/lanes.ts";
 import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
 import { fleetSetting } from "../registries/fleet-settings.ts";
@@ -63,7 +63,7 @@ export const newScripted = (): Scripted => ({
 export const isScripted = ({ mode }: Pick<JobRow, "mode">): boolean => mode !== "fetch";
 
 /** Scripted jobs that have a runner of this hub: from the lease of their lane to the job's end. */
-function countRuns({ scripted: { lanes, runs } }: HubContext): number {
+function countRuns({ scripted: { lanes, runs } }: FleetContext): number {
   for (const [held, link] of lanes)
     if (held.done || link.held.get(held.lease.lane_idx) !== held) lanes.delete(held);
   // What was stopped is still being taken down.
@@ -71,7 +71,7 @@ function countRuns({ scripted: { lanes, runs } }: HubContext): number {
 }
 
 /** Whether a runner of this hub is free (fleet spec §8, setting max_concurrent_runs). Reads the settings that count. */
-export async function hasFreeRunner(ctx: HubContext): Promise<boolean> {
+export async function hasFreeRunner(ctx: FleetContext): Promise<boolean> {
   const { scripted, config } = ctx;
   scripted.most = await fleetSetting(ctx, "max_concurrent_runs");
   const reserve_ms = 1_000 * (await fleetSetting(ctx, "lane_reserve_s"));
@@ -80,7 +80,7 @@ export async function hasFreeRunner(ctx: HubContext): Promise<boolean> {
   return runnerFree(ctx);
 }
 
-function runnerFree(ctx: HubContext): boolean {
+function runnerFree(ctx: FleetContext): boolean {
   if (countRuns(ctx) < ctx.scripted.most) return true;
   ctx.scripted.full_at = ctx.clock.monotonic();
   return false;
@@ -89,7 +89,7 @@ function runnerFree(ctx: HubContext): boolean {
 const OUT_OF_USE: readonly Lane["state"][] = ["quarantined", "dead"];
 
 /** Assignments this hub's workers can have at a time, counted up to `most`. */
-function places(ctx: HubContext, most: number): number {
+function places(ctx: FleetContext, most: number): number {
   let count = 0;
   for (const { ready, closed, status, lanes, max_concurrent } of ctx.links.values()) {
     if (!ready || closed || status !== "active") continue;
@@ -101,13 +101,13 @@ function places(ctx: HubContext, most: number): number {
 }
 
 /** Scripts run for minutes or days, so among two lanes and more the last free one is left to fetch jobs for a while. */
-const isLastLane = (ctx: HubContext): boolean => freeCapacity(ctx, 2) < places(ctx, 2);
+const isLastLane = (ctx: FleetContext): boolean => freeCapacity(ctx, 2) < places(ctx, 2);
 
 /**
  * Scripted jobs created at or before this may take a lane now; null when none may. `hasFreeRunner` has been asked in this
  * pass. A job that has left the last lane to others for long enough is no different from a fetch job: the oldest is first.
  */
-export function mayTakeLane(ctx: HubContext): number | null {
+export function mayTakeLane(ctx: FleetContext): number | null {
   if (!runnerFree(ctx)) return null;
   return isLastLane(ctx)
     ? ctx.wall_jumps.olderThan(ctx.scripted.reserve.ms)
@@ -115,14 +115,14 @@ export function mayTakeLane(ctx: HubContext): number | null {
 }
 
 /** Whether a lane is free that young scripted jobs leave to fetch jobs, and nothing else keeps them. */
-export const isReserving = (ctx: HubContext): boolean =>
+export const isReserving = (ctx: FleetContext): boolean =>
   ctx.scripted.reserve.ms > 0 && runnerFree(ctx) && freeCapacity(ctx, 1) > 0 && isLastLane(ctx);
 
 /**
  * Whether scripted jobs in the queue have waited for lanes and nothing else for so long (fleet spec §8, queue timeout):
  * while every runner is busy they wait for their turn, however long that is.
  */
-export async function waitedForLanes(ctx: HubContext, timeout_ms: number): Promise<boolean> {
+export async function waitedForLanes(ctx: FleetContext, timeout_ms: number): Promise<boolean> {
   const { scripted, clock, cluster, db } = ctx;
   if (!(await hasFreeRunner(ctx))) return false;
   if (cluster.peers.size > 0 && (await db.jobs.runningScripts()) >= scripted.most)
@@ -131,12 +131,12 @@ export async function waitedForLanes(ctx: HubContext, timeout_ms: number): Promi
 }
 
 /** The job's session ends: so does its script. */
-export function stopScript(ctx: HubContext, job_id: string, status: JobStatus): void {
+export function stopScript(ctx: FleetContext, job_id: string, status: JobStatus): void {
   ctx.scripted.runs.get(job_id)?.stop(new ScriptStopped(status));
 }
 
 /** What follows from the end of a scripted job: no attempt stays open, and the next one may have the runner. */
-export async function scriptedEnded(ctx: HubContext, row: JobRow): Promise<void> {
+export async function scriptedEnded(ctx: FleetContext, row: JobRow): Promise<void> {
   const { scripted, cluster, clock, db, dispatcher } = ctx;
   const { job_id, status, error } = row;
   scripted.attached.delete(job_id);

@@ -1,5 +1,6 @@
 import { within } from "#hub/platform/cluster/deadline.ts";
 import type { AttemptRow, JobRow } from "#hub/platform/db/types.ts";
+import { madeJob, stillRunning } from "#hub/platform/idempotency/once-per-key.ts";
 import { DeadlineError } from "#shared/kit/clock.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import { newJobId } from "#shared/protocol/ids.ts";
@@ -10,14 +11,13 @@ import {
   type SubmitJob,
   type WaitingFor,
 } from "#shared/protocol/schema/job.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { requireWayOut } from "../links/way-out.ts";
 import { requireEngines } from "../registries/engines.ts";
 import { profileRef } from "../registries/profiles.ts";
 import { isAttached, requireAttachable, runAttached } from "./attach.ts";
 import { decidedElsewhere, lookElsewhere } from "./elsewhere.ts";
 import { withHostOptions } from "./host-options.ts";
-import { madeJob, stillRunning } from "./idempotency.ts";
 import { keepProxy } from "./job-proxy.ts";
 import { checkClone } from "./local-only.ts";
 import { jobRecord } from "./record.ts";
@@ -31,7 +31,7 @@ const RETRY_AFTER_S = 10;
 export const SETTLE_MS = ASSIGN_ACK_MS + 1_000;
 
 const newRow = (
-  ctx: HubContext,
+  ctx: FleetContext,
   job_id: string,
   input: SubmitJob,
   idempotency_key: string | null,
@@ -77,7 +77,7 @@ export interface SubmitOptions {
  *   attached to is gone or in use, or no engine is configured that could write its scripts.
  */
 export async function submitJob(
-  ctx: HubContext,
+  ctx: FleetContext,
   input: SubmitJob,
   options: SubmitOptions = {},
 ): Promise<Job> {
@@ -134,7 +134,7 @@ export async function submitJob(
  * A scripted job is answered at once (fleet spec §1): it waits in the queue for a lane and a runner.
  * @param script of the job or attempt to rerun, which may be deleted from now on.
  */
-async function queueScripted(ctx: HubContext, row: JobRow, script: string | null): Promise<Job> {
+async function queueScripted(ctx: FleetContext, row: JobRow, script: string | null): Promise<Job> {
   const attempt = script === null ? null : newAttempt(row, 1, row.created_at, { script });
   await storeJob(ctx, row, attempt);
   await placeJob(ctx, row);
@@ -143,7 +143,7 @@ async function queueScripted(ctx: HubContext, row: JobRow, script: string | null
 
 /** @throws AppError conflict when another process has answered the call's Idempotency-Key meanwhile. */
 async function storeJob(
-  { db, running_calls: { owner } }: HubContext,
+  { db, running_calls: { owner } }: FleetContext,
   row: JobRow,
   attempt: AttemptRow | null,
 ): Promise<void> {
@@ -154,7 +154,7 @@ async function storeJob(
 }
 
 /** Asks for a lane. An attached job needs no free one, so it waits for none. */
-async function placeJob(ctx: HubContext, row: JobRow): Promise<void> {
+async function placeJob(ctx: FleetContext, row: JobRow): Promise<void> {
   if (isAttached(row)) return void (await ctx.dispatcher.exclusive(() => runAttached(ctx, row)));
   if (ctx.cluster.shared) ctx.cluster.unplaced.add(row.job_id);
   ctx.dispatcher.kick();
@@ -165,7 +165,7 @@ async function placeJob(ctx: HubContext, row: JobRow): Promise<void> {
  * not answered yet may still be taken back.
  * @param moved resolves when the worker of another hub has accepted it.
  */
-async function settledRow(ctx: HubContext, row: JobRow, moved: Promise<JobRow>): Promise<JobRow> {
+async function settledRow(ctx: FleetContext, row: JobRow, moved: Promise<JobRow>): Promise<JobRow> {
   await ctx.dispatcher.exclusive(async () => {});
   const now = (await ctx.db.jobs.get(row.job_id)) ?? row;
   if (now.status !== "running" || now.worker_id === null || now.lease_token === null) return now;

@@ -2,7 +2,7 @@ import type { JobRow } from "#hub/platform/db/types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import type { LaneHeld } from "#shared/protocol/link/messages.ts";
 import type { JobLogEntry } from "#shared/protocol/schema/job.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { keptSession } from "../links/kept.ts";
 import { lostError } from "../links/loss.ts";
 import type { LeftLink } from "../links/take-up.ts";
@@ -42,7 +42,11 @@ function holdAgain<J extends string | null>(
 }
 
 /** Compares what the worker runs with what is stored; its leases are this link's from now on. */
-export async function takeUpRuns(ctx: HubContext, link: WorkerLink, left: LeftLink): Promise<void> {
+export async function takeUpRuns(
+  ctx: FleetContext,
+  link: WorkerLink,
+  left: LeftLink,
+): Promise<void> {
   const { worker_id } = link;
   const query = { status: "running" as const, worker_id, limit: MOST_RUNNING };
   const rows = new Map((await ctx.db.jobs.list(query, null)).map((row) => [row.job_id, row]));
@@ -58,7 +62,7 @@ export async function takeUpRuns(ctx: HubContext, link: WorkerLink, left: LeftLi
 }
 
 async function takeJob(
-  ctx: HubContext,
+  ctx: FleetContext,
   link: WorkerLink,
   hold: LaneHeld,
   job_id: string,
@@ -92,7 +96,7 @@ async function takeJob(
 
 /** False when the session has ended, or was never open. */
 async function takeSession(
-  ctx: HubContext,
+  ctx: FleetContext,
   link: WorkerLink,
   hold: LaneHeld,
   left: LeftLink,
@@ -123,7 +127,7 @@ function closeSession(link: WorkerLink, { session_id, lease_token }: LaneHeld): 
  * The worker does not run it. One of which it never said a word has not reached it, and goes back to the queue, as with a link
  * that ends before the answer; a scripted one was led by the hub that is gone.
  */
-async function notHeld(ctx: HubContext, link: WorkerLink, row: JobRow): Promise<void> {
+async function notHeld(ctx: FleetContext, link: WorkerLink, row: JobRow): Promise<void> {
   const { job_id, lease_token } = row;
   const { worker_id } = link;
   if (lease_token === null) return;
@@ -144,7 +148,7 @@ async function notHeld(ctx: HubContext, link: WorkerLink, row: JobRow): Promise<
 const lineKey = ({ ts, stage, message }: Pick<JobLogEntry, "ts" | "stage" | "message">): string =>
   `${Math.round(ts)} ${stage} ${message}`;
 
-async function storedLines(ctx: HubContext, job_id: string): Promise<Map<string, number>> {
+async function storedLines(ctx: FleetContext, job_id: string): Promise<Map<string, number>> {
   const lines = new Map<string, number>();
   const last = await ctx.db.events.last(job_id, LOOK_BACK);
   for (const { ts, data } of last) {
@@ -168,7 +172,7 @@ export function newLines(held: HeldLane, entries: readonly JobLogEntry[]): JobLo
 }
 
 /** This hub stops: what only it can lead, a script, ends with it; all else is the next hub's. */
-export async function leaveRuns(ctx: HubContext, link: WorkerLink): Promise<void> {
+export async function leaveRuns(ctx: FleetContext, link: WorkerLink): Promise<void> {
   await storeUnstoredOnce(ctx);
   for (const held of link.jobLanes()) {
     if (held.done || !ctx.scripted.lanes.has(held)) continue;

@@ -1,5 +1,5 @@
 import type { FinishJob } from "#hub/platform/db/types.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { announceEnd, type NewEvent, storeLines } from "./events.ts";
 
 /** A result the database could not take: the worker has told it and keeps nothing of it. */
@@ -14,7 +14,7 @@ export interface UnstoredResult {
  * Stores the results that came while the database was away (fleet spec §3.1: a job ends as its worker reported). Whoever
  * is about to fail a job for its worker's sake does this first. Rejects while the database is still away.
  */
-export async function storeUnstoredOnce(ctx: HubContext): Promise<void> {
+export async function storeUnstoredOnce(ctx: FleetContext): Promise<void> {
   for (const [token, { job_id, end, log }] of ctx.unstored) {
     await storeLines(ctx, job_id, log);
     const row = await ctx.db.jobs.finish(job_id, token, end);

@@ -1,7 +1,7 @@
 import type { JobRow } from "#hub/platform/db/types.ts";
 import type { WaitingFor } from "#shared/protocol/schema/job.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { stopShortage } from "../links/drain.ts";
 import { ableWorkers, freeLanesOf, laneShortage, usableLanesOf } from "../links/shortage.ts";
 import { listWorkers } from "../links/view.ts";
@@ -23,15 +23,15 @@ export interface QueueFacts {
   /** Whether a worker on the host of its hub is connected. */
   readonly local_worker: boolean;
   readonly reserve_ms: number;
-  readonly queue: HubContext["config"]["queue"];
+  readonly queue: FleetContext["config"]["queue"];
   /** Scripted jobs created at or before this have left the last lane to others for long enough (epoch ms). */
   readonly reserved_from: number;
 }
 
-const reading = new WeakMap<HubContext, Promise<QueueFacts | null>>();
+const reading = new WeakMap<FleetContext, Promise<QueueFacts | null>>();
 
 /** Null while the workers cannot be told. Callers of one moment share one read: they may be a thousand. */
-export function queueFacts(ctx: HubContext): Promise<QueueFacts | null> {
+export function queueFacts(ctx: FleetContext): Promise<QueueFacts | null> {
   const under_way = reading.get(ctx);
   if (under_way !== undefined) return under_way;
   const read = readFacts(ctx)
@@ -44,7 +44,7 @@ export function queueFacts(ctx: HubContext): Promise<QueueFacts | null> {
   return read;
 }
 
-async function readFacts(ctx: HubContext): Promise<QueueFacts> {
+async function readFacts(ctx: FleetContext): Promise<QueueFacts> {
   const { scripted, cluster, wall_jumps, config, db } = ctx;
   const workers = await listWorkers(ctx);
   const here = await hasFreeRunner(ctx);
@@ -122,7 +122,7 @@ function onlyReserved(workers: readonly Worker[]): boolean {
 const STORY_LINES = 2_000;
 
 /** The hub's line about the last worker that was offered the job and did not take it; null when none was. */
-async function lastRefusal(ctx: HubContext, job_id: string): Promise<string | null> {
+async function lastRefusal(ctx: FleetContext, job_id: string): Promise<string | null> {
   const lines = await ctx.db.events.list(job_id, 0, STORY_LINES);
   const refusal = lines.findLast(({ data }) => data.stage === "assigned" && data.level === "warn");
   return refusal ? String(refusal.data.message) : null;
@@ -130,7 +130,7 @@ async function lastRefusal(ctx: HubContext, job_id: string): Promise<string | nu
 
 /** The error of a job that was queued for too long (fleet spec §3.1, §8), with what it waited for. */
 export async function queueTimeout(
-  ctx: HubContext,
+  ctx: FleetContext,
   row: JobRow,
   facts: QueueFacts | null,
 ): Promise<string> {

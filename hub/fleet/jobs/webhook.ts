@@ -1,9 +1,9 @@
 import type { JobRow } from "#hub/platform/db/types.ts";
 import { retryWait } from "#shared/kit/backoff.ts";
 import { abortAfter } from "#shared/kit/clock.ts";
-import { guardedPost, RefusedAddress } from "#shared/kit/guarded-post.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
-import type { HubContext } from "../context.ts";
+import { guardedPost, RefusedAddress } from "#shared/kit/guarded-post.ts";
+import type { FleetContext } from "../context.ts";
 import { fleetSetting } from "../registries/fleet-settings.ts";
 import { jobRecord } from "./record.ts";
 
@@ -15,8 +15,11 @@ export interface Webhooks {
   stop(): Promise<void>;
 }
 
-type WebhookContext = Pick<HubContext, "clock" | "log" | "random" | "config" | "settings_cache"> & {
-  readonly db: Pick<HubContext["db"], "settings">;
+type WebhookContext = Pick<
+  FleetContext,
+  "clock" | "log" | "random" | "config" | "settings_cache"
+> & {
+  readonly db: Pick<FleetContext["db"], "settings">;
 };
 
 /** At a time; the others wait their turn. */

@@ -2,7 +2,7 @@ import { makeZip } from "client-zip";
 import type { AssetRow, JobRow } from "#hub/platform/db/types.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import { DOCUMENT_NAMES } from "#shared/protocol/schema/asset.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { assetKey, documentKey } from "./files.ts";
 import { logText } from "./log-text.ts";
 import { getRow } from "./read.ts";
@@ -27,7 +27,7 @@ interface ZipEntry {
  * @throws AppError not_found.
  */
 export async function zipJob(
-  ctx: HubContext,
+  ctx: FleetContext,
   job_id: string,
 ): Promise<{ filename: string; body: ReadableStream<Uint8Array> }> {
   const row = await getRow(ctx, job_id);
@@ -43,7 +43,7 @@ export async function zipJob(
 }
 
 async function* entriesOf(
-  ctx: HubContext,
+  ctx: FleetContext,
   row: JobRow,
   assets: AssetRow[],
   open: (body: ReadableStream<Uint8Array>) => ReadableStream<Uint8Array>,

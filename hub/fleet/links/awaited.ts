@@ -1,4 +1,4 @@
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { forgetWorker, type KeptLink, type KeptSession, keptLinks, keptSessions } from "./kept.ts";
 
 /** What ran when the hub before this one ended, and may be taken up until SVC_LINK_GRACE_S after this one's start. */
@@ -10,7 +10,7 @@ export interface Awaited {
 export const noneAwaited = (): Awaited => ({ links: new Map(), sessions: new Map() });
 
 /** At the start of a hub that is alone: reads what the one before has kept, or forgets it where no worker is waited for. */
-export async function readAwaited(ctx: HubContext): Promise<void> {
+export async function readAwaited(ctx: FleetContext): Promise<void> {
   const { awaited, config } = ctx;
   const links = await keptLinks(ctx);
   if (config.link_grace_ms === 0) {
@@ -25,7 +25,7 @@ export async function readAwaited(ctx: HubContext): Promise<void> {
 }
 
 /** The worker is back: with its link, or as another process. */
-export function notAwaited({ awaited }: HubContext, worker_id: string): void {
+export function notAwaited({ awaited }: FleetContext, worker_id: string): void {
   awaited.links.delete(worker_id);
   for (const [session_id, session] of awaited.sessions)
     if (session.worker_id === worker_id) awaited.sessions.delete(session_id);
@@ -36,7 +36,7 @@ export function notAwaited({ awaited }: HubContext, worker_id: string): void {
  * @param lost told of each that is not back by then; what it ran is over.
  */
 export async function awaitWorkers(
-  ctx: HubContext,
+  ctx: FleetContext,
   lost: (worker_id: string) => Promise<void>,
 ): Promise<void> {
   const { awaited, clock, config, log, stopping } = ctx;

@@ -1,7 +1,7 @@
 import type { Best } from "#hub/platform/cluster/messages.ts";
 import { betterPeer, type Peer } from "#hub/platform/cluster/peers.ts";
 import type { Clock } from "#shared/kit/clock.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { isCandidate } from "./schedule.ts";
 import type { WorkerLink } from "./worker-link.ts";
 
@@ -18,7 +18,7 @@ const order = (a: Omit<Best, "workers">, b: Omit<Best, "workers">): number =>
   a.in_flight - b.in_flight || b.max_concurrent - a.max_concurrent;
 
 /** The workers of this hub that come first by fleet spec §8 rule 2, and how many tie; null when none can take a job. */
-export function bestCandidate({ links, clock, draining }: HubContext): Best | null {
+export function bestCandidate({ links, clock, draining }: FleetContext): Best | null {
   if (draining.aborted) return null;
   const now = clock.monotonic();
   let best: Best | null = null;
@@ -35,7 +35,7 @@ export function bestCandidate({ links, clock, draining }: HubContext): Best | nu
 const NONE: ReadonlySet<string> = new Set();
 
 /** The hub, but for those of `lost`, that has a strictly better candidate than this one (fleet spec §8 rule 2). */
-export function betterHub(ctx: HubContext, lost: ReadonlySet<string> = NONE): Peer | null {
+export function betterHub(ctx: FleetContext, lost: ReadonlySet<string> = NONE): Peer | null {
   const reached = [...ctx.cluster.peers.values()].filter(({ hub_id }) => !lost.has(hub_id));
   const now = ctx.clock.monotonic();
   // The hubs are few and the workers many: mostly the first worker that is free is as good as any other hub's.
@@ -43,7 +43,7 @@ export function betterHub(ctx: HubContext, lost: ReadonlySet<string> = NONE): Pe
   return better?.best && !hasAsGood(ctx, better.best, now) ? better : null;
 }
 
-function hasAsGood({ links, draining }: HubContext, best: Best, now: number): boolean {
+function hasAsGood({ links, draining }: FleetContext, best: Best, now: number): boolean {
   if (draining.aborted) return false;
   for (const link of links.values()) if (order(link, best) <= 0 && canTake(link, now)) return true;
   return false;
@@ -58,7 +58,7 @@ export interface CandidateTeller {
   stop(): void;
 }
 
-export function createCandidateTeller(clock: Clock, context: () => HubContext): CandidateTeller {
+export function createCandidateTeller(clock: Clock, context: () => FleetContext): CandidateTeller {
   const stopped = new AbortController();
   let told = "";
   let soon = false;

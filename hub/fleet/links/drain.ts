@@ -1,20 +1,20 @@
 import type { Stopping } from "#shared/protocol/schema/health.ts";
 import type { WaitingFor } from "#shared/protocol/schema/job.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 
 /** How often a stopping hub looks whether anything still runs. */
 const LOOK_MS = 100;
 
 /** Lanes that run a job or hold a session open, and jobs that upload without one. */
-const inUse = ({ links }: HubContext): number =>
+const inUse = ({ links }: FleetContext): number =>
   [...links.values()].reduce((sum, { held, uploading }) => {
     const late = [...uploading.values()].filter((lane) => !lane.done);
     return sum + new Set([...held.values(), ...late]).size;
   }, 0);
 
 /** What a hub that was asked to stop waits for; null while it was not. */
-export function stoppingOf(ctx: HubContext): Stopping | null {
+export function stoppingOf(ctx: FleetContext): Stopping | null {
   const { draining, links, sessions, clock } = ctx;
   if (!draining.aborted) return null;
   const lanes = [...links.values()].flatMap((link) => link.jobLanes());
@@ -29,7 +29,7 @@ export function stoppingOf(ctx: HubContext): Stopping | null {
 
 /** Why a hub that was asked to stop gives no lane; null while workers are linked to another one, which does. */
 export function stopShortage(
-  { draining, hub_id }: Pick<HubContext, "draining" | "hub_id">,
+  { draining, hub_id }: Pick<FleetContext, "draining" | "hub_id">,
   workers: readonly Worker[],
 ): WaitingFor | null {
   const elsewhere = workers.some(({ alive, link_hub }) => alive && link_hub !== hub_id);
@@ -41,7 +41,7 @@ export function stopShortage(
  * The hub was asked to stop: it goes on serving everybody, and assigns nothing any more, until nothing runs and no session is
  * open, or SVC_DRAIN_TIMEOUT_S have passed. What is left then is for the next hub (`leaveLink` in `registry.ts`).
  */
-export async function drainHub(ctx: HubContext, draining: AbortController): Promise<void> {
+export async function drainHub(ctx: FleetContext, draining: AbortController): Promise<void> {
   const { clock, config, log } = ctx;
   const until = clock.monotonic() + config.drain_ms;
   draining.abort(until);

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 
 /**
  * What the next hub has to know to take up what a worker runs: with several hubs in the shared store, else in files beside
@@ -35,7 +35,7 @@ const EXPIRY_MS = 900_000;
 const LINKS = "kept-link:";
 const SESSIONS = "kept-session:";
 
-type Keeps = Pick<HubContext, "kept">;
+type Keeps = Pick<FleetContext, "kept">;
 
 export const tokenHash = (upload_token: string): string =>
   createHash("sha256").update(upload_token).digest("hex");

@@ -1,7 +1,7 @@
 import type { LaneLease } from "#hub/platform/stores/leases.ts";
 import { WORKER_LIVENESS_MS } from "#shared/protocol/limits.ts";
 import type { Lane } from "#shared/protocol/schema/worker.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { chooseWorker } from "./schedule.ts";
 import { type HeldLane, heardOf, newHeld, type WorkerLink } from "./worker-link.ts";
 
@@ -9,7 +9,7 @@ import { type HeldLane, heardOf, newHeld, type WorkerLink } from "./worker-link.
 const hasLane = (link: WorkerLink): boolean => link.open && link.freeCount() > 0;
 
 /** Assignments that can be made right now, counted up to `most`. */
-export function freeCapacity(ctx: HubContext, most: number): number {
+export function freeCapacity(ctx: FleetContext, most: number): number {
   if (ctx.draining.aborted) return 0;
   let free = 0;
   for (const link of ctx.links.values()) {
@@ -44,7 +44,7 @@ export interface LanePlace<J extends string | null> {
  * @returns null when no worker has a lane to give, or the hub is about to stop.
  */
 export async function holdLane<J extends string | null>(
-  ctx: HubContext,
+  ctx: FleetContext,
   { job_id, session_id, only = null, fits = () => true }: WantedLane<J>,
 ): Promise<LanePlace<J> | null> {
   const refused = new Set<WorkerLink>();
@@ -74,7 +74,7 @@ export async function holdLane<J extends string | null>(
 }
 
 async function acquireLane(
-  ctx: HubContext,
+  ctx: FleetContext,
   link: WorkerLink,
   job_id: string | null,
   session_id: string,
@@ -101,7 +101,7 @@ export function distrustLane(link: WorkerLink, lane_idx: number, reason: string)
 }
 
 /** Gives the lane back and asks for the next job. */
-export async function freeLane(ctx: HubContext, link: WorkerLink, held: HeldLane): Promise<void> {
+export async function freeLane(ctx: FleetContext, link: WorkerLink, held: HeldLane): Promise<void> {
   const { lane_idx } = held.lease;
   if (link.held.get(lane_idx) === held) link.held.delete(lane_idx);
   await releaseLane(ctx, link, held.lease);
@@ -110,7 +110,7 @@ export async function freeLane(ctx: HubContext, link: WorkerLink, held: HeldLane
 }
 
 /** Never rejects: a lease that the store could not take back is released by `retryReleasesOnce`. */
-async function releaseLane(ctx: HubContext, link: WorkerLink, lease: LaneLease): Promise<void> {
+async function releaseLane(ctx: FleetContext, link: WorkerLink, lease: LaneLease): Promise<void> {
   const { worker_id, lane_idx, token } = lease;
   try {
     await ctx.leases.release(worker_id, lane_idx, token);
@@ -121,7 +121,7 @@ async function releaseLane(ctx: HubContext, link: WorkerLink, lease: LaneLease):
 }
 
 /** Gives back what the lease store could not take while it was away, so that no lane waits for its lease to expire. */
-export async function retryReleasesOnce(ctx: HubContext): Promise<void> {
+export async function retryReleasesOnce(ctx: FleetContext): Promise<void> {
   const behind = [...ctx.links.values()].filter((l) => l.unreleased.size > 0 || l.unsure.size > 0);
   for (const link of behind) {
     for (const lease of [...link.unreleased]) {
@@ -134,7 +134,7 @@ export async function retryReleasesOnce(ctx: HubContext): Promise<void> {
 }
 
 /** Leases given while the answer was lost: nobody holds them. No lease is given meanwhile, so none is too new to know. */
-const releaseUnknown = (ctx: HubContext, link: WorkerLink): Promise<void> =>
+const releaseUnknown = (ctx: FleetContext, link: WorkerLink): Promise<void> =>
   ctx.dispatcher.exclusive(async () => {
     const stored = await ctx.leases.list(link.worker_id);
     const known = new Set([...link.held.values()].map((held) => held.lease.token));
@@ -148,7 +148,7 @@ const releaseUnknown = (ctx: HubContext, link: WorkerLink): Promise<void> =>
 const OVER: readonly Lane["state"][] = ["warm", "quarantined", "dead"];
 
 /** Takes in what the worker says of one lane; frees its lease when the run on it is over. */
-export async function laneChanged(ctx: HubContext, link: WorkerLink, lane: Lane): Promise<void> {
+export async function laneChanged(ctx: FleetContext, link: WorkerLink, lane: Lane): Promise<void> {
   link.lanes.set(lane.lane_idx, lane);
   link.untold = true;
   const held = link.held.get(lane.lane_idx);
@@ -159,7 +159,7 @@ export async function laneChanged(ctx: HubContext, link: WorkerLink, lane: Lane)
   else if (!held && lane.state === "warm") ctx.hooks.laneFree();
 }
 
-async function endLease(ctx: HubContext, link: WorkerLink, held: HeldLane): Promise<void> {
+async function endLease(ctx: FleetContext, link: WorkerLink, held: HeldLane): Promise<void> {
   await ctx.hooks.laneOver(link, held);
   await freeLane(ctx, link, held);
 }
@@ -169,7 +169,7 @@ async function endLease(ctx: HubContext, link: WorkerLink, held: HeldLane): Prom
  * (a lost LaneChanged); one heartbeat may have left before the assignment arrived.
  */
 export async function reconcileLanes(
-  ctx: HubContext,
+  ctx: FleetContext,
   link: WorkerLink,
   lanes: readonly Lane[],
 ): Promise<void> {

@@ -8,7 +8,7 @@ import {
   WorkerToHub,
 } from "#shared/protocol/link/messages.ts";
 import { isCounted } from "#shared/protocol/link/outbox.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { laneChanged, reconcileLanes } from "./lanes.ts";
 import type { LossCause } from "./loss.ts";
 import { tellPlaces } from "./places.ts";
@@ -35,7 +35,7 @@ export interface LinkSession {
  * strictly in order, so that a result is stored before the lane it ran on is offered again; replies of sessions are not.
  */
 export function openLinkSession(
-  ctx: HubContext,
+  ctx: FleetContext,
   path_worker_id: string,
   socket: LinkSocket,
 ): LinkSession {
@@ -147,7 +147,7 @@ export function openLinkSession(
 /** A close reason holds at most 123 bytes. */
 const closeReason = (text: string) => text.replace(/[^\x20-\x7e]/g, "?").slice(0, 120);
 
-function checkRegistration(ctx: HubContext, path_worker_id: string, hello: Registration) {
+function checkRegistration(ctx: FleetContext, path_worker_id: string, hello: Registration) {
   const secret = ctx.config.worker_secret;
   if (!sameSecret(hello.secret ?? "", secret ?? "")) {
     ctx.log.warn({ worker_id: path_worker_id, address: hello.address }, "bad worker secret");
@@ -159,7 +159,7 @@ function checkRegistration(ctx: HubContext, path_worker_id: string, hello: Regis
 }
 
 async function dispatch(
-  ctx: HubContext,
+  ctx: FleetContext,
   link: WorkerLink,
   message: WorkerToHub,
   end: (code: number, reason: string, why?: LossCause) => void,
@@ -221,7 +221,7 @@ const assignmentOf = ({ job_id, lease_token }: { job_id: string; lease_token: nu
 });
 
 async function heartbeat(
-  ctx: HubContext,
+  ctx: FleetContext,
   link: WorkerLink,
   beat: WorkerHeartbeat,
   end: (code: number, reason: string, why?: LossCause) => void,

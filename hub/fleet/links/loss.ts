@@ -1,6 +1,6 @@
 import { isoTime } from "#shared/kit/clock.ts";
 import { WORKER_LOST_ERROR } from "#shared/protocol/limits.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import type { WorkerLink } from "./worker-link.ts";
 
 /** Fleet spec §3.1's words for a job whose worker went away, and what happened, to which worker, since when. */
@@ -17,7 +17,12 @@ export type LossCause =
   | "broken";
 
 /** One clause that names the worker and a time. */
-export function causeOf(ctx: HubContext, link: WorkerLink, why: LossCause, reason: string): string {
+export function causeOf(
+  ctx: FleetContext,
+  link: WorkerLink,
+  why: LossCause,
+  reason: string,
+): string {
   const worker = `worker ${link.worker_id}`;
   const now = isoTime(ctx.clock.now());
   const heard = `it was heard of last at ${isoTime(link.last_heartbeat_at)}`;

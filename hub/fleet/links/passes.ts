@@ -1,13 +1,13 @@
 import { WORKER_LIVENESS_MS } from "#shared/protocol/limits.ts";
 import { LINK_CLOSE } from "#shared/protocol/link/messages.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { dropLink } from "./registry.ts";
 
 /** How long a socket may stay without a registration. */
 const REGISTRATION_MS = 10_000;
 
 /** Ends links without a heartbeat for 120 s (fleet spec §3.4) and sockets that never registered. */
-export async function livenessOnce(ctx: HubContext): Promise<void> {
+export async function livenessOnce(ctx: FleetContext): Promise<void> {
   const now = ctx.clock.monotonic();
   for (const [socket, opened_at] of [...ctx.handshakes]) {
     if (now - opened_at <= REGISTRATION_MS) continue;
@@ -23,14 +23,14 @@ export async function livenessOnce(ctx: HubContext): Promise<void> {
 }
 
 /** Writes down which workers were heard of since `since`, of the monotonic clock. */
-export async function touchWorkersOnce(ctx: HubContext, since: number): Promise<void> {
+export async function touchWorkersOnce(ctx: FleetContext, since: number): Promise<void> {
   const heard = [...ctx.links.values()].filter((link) => link.heard_at >= since);
   const ids = heard.map((link) => link.worker_id);
   if (ids.length > 0) await ctx.db.workers.touch(ids, ctx.clock.now());
 }
 
 /** The statuses operators set at other hubs: told at once, and read here in case the message was lost. */
-export async function readStatusesOnce(ctx: HubContext): Promise<void> {
+export async function readStatusesOnce(ctx: FleetContext): Promise<void> {
   if (ctx.cluster.peers.size === 0) return;
   for (const { worker_id, status } of await ctx.db.workers.list()) {
     const link = ctx.links.get(worker_id);

@@ -1,7 +1,7 @@
 import { otherHubs } from "#hub/platform/cluster/hubs.ts";
 import { ownPlaces, placeAt } from "#hub/platform/cluster/own-places.ts";
 import type { FleetPlace } from "#shared/protocol/link/messages.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import type { WorkerEntry } from "./registration.ts";
 import { readFleet } from "./view.ts";
 import type { WorkerLink } from "./worker-link.ts";
@@ -18,8 +18,8 @@ interface Known {
 const LOOK_EVERY_MS = 60_000;
 const MAX_PLACES = 10_000;
 
-const known = new WeakMap<HubContext["cluster"], Known>();
-const looking = new WeakMap<HubContext["cluster"], Promise<void>>();
+const known = new WeakMap<FleetContext["cluster"], Known>();
+const looking = new WeakMap<FleetContext["cluster"], Promise<void>>();
 
 /** The viewer bridges of a worker, as a range: they are side by side. */
 function bridgesOf({ address, capabilities }: WorkerEntry): FleetPlace[] {
@@ -30,7 +30,7 @@ function bridgesOf({ address, capabilities }: WorkerEntry): FleetPlace[] {
   return [{ host: address, from: Math.min(...ports), to: Math.max(...ports), is: "bridge" }];
 }
 
-async function look(ctx: HubContext): Promise<void> {
+async function look(ctx: FleetContext): Promise<void> {
   const [hubs, workers] = await Promise.all([
     ctx.cluster.shared ? otherHubs(ctx).catch(() => []) : [],
     readFleet(ctx).catch(() => []),
@@ -47,7 +47,7 @@ async function look(ctx: HubContext): Promise<void> {
 }
 
 /** Looks again when that was long ago; whoever asks meanwhile waits for the same look. */
-async function knownPlaces(ctx: HubContext): Promise<Known | null> {
+async function knownPlaces(ctx: FleetContext): Promise<Known | null> {
   const { cluster, clock } = ctx;
   const before = known.get(cluster);
   if (before && clock.monotonic() - before.at < LOOK_EVERY_MS) return before;
@@ -59,7 +59,7 @@ async function knownPlaces(ctx: HubContext): Promise<Known | null> {
 
 /** For the worker's welcome. */
 export async function placesFor(
-  ctx: HubContext,
+  ctx: FleetContext,
   link: WorkerLink,
 ): Promise<{ fleet_places?: FleetPlace[] }> {
   const now = await knownPlaces(ctx);
@@ -69,7 +69,7 @@ export async function placesFor(
 }
 
 /** Tells a worker what has changed since it was told. */
-export async function tellPlaces(ctx: HubContext, link: WorkerLink): Promise<void> {
+export async function tellPlaces(ctx: FleetContext, link: WorkerLink): Promise<void> {
   const now = await knownPlaces(ctx);
   if (now === null || link.told_places === now.text || !link.open) return;
   link.told_places = now.text;

@@ -3,7 +3,7 @@ import { HEARTBEAT_INTERVAL_MS, WORKER_LIVENESS_MS } from "#shared/protocol/limi
 import type { Registration } from "#shared/protocol/link/messages.ts";
 import type { UpdateReport } from "#shared/protocol/schema/updates.ts";
 import type { Capabilities, HostLoad, Lane } from "#shared/protocol/schema/worker.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { renewLink } from "./kept.ts";
 import type { Cut, WorkerLink } from "./worker-link.ts";
 
@@ -37,7 +37,7 @@ const TAKE_TRIES = 3;
 export const WORKER_PREFIX = "worker:";
 const keyOf = (worker_id: string) => `${WORKER_PREFIX}${worker_id}`;
 
-export const entryOf = (ctx: HubContext, link: WorkerLink): WorkerEntry => ({
+export const entryOf = (ctx: FleetContext, link: WorkerLink): WorkerEntry => ({
   worker_id: link.worker_id,
   instance_id: link.instance_id,
   address: link.address,
@@ -57,13 +57,13 @@ export const entryOf = (ctx: HubContext, link: WorkerLink): WorkerEntry => ({
 });
 
 /** What makes a registration this link's, and nobody else's. */
-const ownFields = (ctx: HubContext, { instance_id }: WorkerLink) => ({
+const ownFields = (ctx: FleetContext, { instance_id }: WorkerLink) => ({
   link_hub: ctx.hub_id,
   instance_id,
 });
 
 /** False when the worker is registered by another link, and this one's word does not count any more. */
-export const publishWorker = (ctx: HubContext, link: WorkerLink): Promise<boolean> => {
+export const publishWorker = (ctx: FleetContext, link: WorkerLink): Promise<boolean> => {
   link.untold = false;
   const entry = entryOf(ctx, link);
   return ctx.kv.setIf(keyOf(link.worker_id), ownFields(ctx, link), entry, WORKER_LIVENESS_MS);
@@ -73,7 +73,7 @@ export const publishWorker = (ctx: HubContext, link: WorkerLink): Promise<boolea
  * Keeps the registration and the leases of a worker that was heard of.
  * @returns false when it is linked to another hub by now: this link is stale, and nothing is renewed.
  */
-export async function keepWorker(ctx: HubContext, link: WorkerLink): Promise<boolean> {
+export async function keepWorker(ctx: FleetContext, link: WorkerLink): Promise<boolean> {
   if (!(await publishWorker(ctx, link))) return false;
   const leases = [...link.held.values()].map((held) => held.lease);
   await ctx.leases.renew(link.worker_id, leases, WORKER_LIVENESS_MS);
@@ -82,7 +82,7 @@ export async function keepWorker(ctx: HubContext, link: WorkerLink): Promise<boo
 }
 
 /** For GET /workers of the other hubs: what changed on the lanes since they were told. */
-export async function publishChangesOnce(ctx: HubContext): Promise<void> {
+export async function publishChangesOnce(ctx: FleetContext): Promise<void> {
   for (const link of ctx.links.values())
     if (link.untold && link.ready && !link.left && !link.closed) await publishWorker(ctx, link);
 }
@@ -91,7 +91,7 @@ export async function publishChangesOnce(ctx: HubContext): Promise<void> {
  * The link has ended; a registration that is another link's by now stays.
  * @returns whether there is such a one: the worker has moved, and what it runs is for the hub it has moved to.
  */
-export async function giveUpRegistration(ctx: HubContext, link: WorkerLink): Promise<boolean> {
+export async function giveUpRegistration(ctx: FleetContext, link: WorkerLink): Promise<boolean> {
   const key = keyOf(link.worker_id);
   if (await ctx.kv.deleteIf(key, ownFields(ctx, link))) return false;
   return (await ctx.kv.get<WorkerEntry>(key)) !== null;
@@ -112,7 +112,7 @@ const STILL_SENDING_MS = 2 * HEARTBEAT_INTERVAL_MS;
  * Whether the worker_id is another live process's: on another host, or a twin on the same host, which would
  * otherwise take it from each other for ever. A restart, or the same process dialling again, takes over.
  */
-export function isTaken(ctx: HubContext, holder: Holder, hello: Registration): boolean {
+export function isTaken(ctx: FleetContext, holder: Holder, hello: Registration): boolean {
   const silent_ms =
     holder.heard_at === undefined
       ? ctx.clock.now() - holder.last_heartbeat_at
@@ -130,7 +130,7 @@ export function isTaken(ctx: HubContext, holder: Holder, hello: Registration): b
  * @returns false when the worker_id is taken.
  */
 export async function takeRegistration(
-  ctx: HubContext,
+  ctx: FleetContext,
   link: WorkerLink,
   hello: Registration,
   takes_up: boolean,
@@ -153,7 +153,7 @@ export async function takeRegistration(
 }
 
 /** Waits until the other hub has dropped its link of this worker, if it is there to do it. */
-async function askToDrop(ctx: HubContext, entry: WorkerEntry): Promise<void> {
+async function askToDrop(ctx: FleetContext, entry: WorkerEntry): Promise<void> {
   const { worker_id, instance_id, link_hub } = entry;
   ctx.log.info({ worker_id, link_hub }, "worker moves here from another hub");
   if (!ctx.cluster.peers.has(link_hub)) return;

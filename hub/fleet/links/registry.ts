@@ -14,7 +14,7 @@ import {
 } from "#shared/protocol/link/messages.ts";
 import type { UpdateOrder } from "#shared/protocol/schema/updates.ts";
 import type { Capabilities } from "#shared/protocol/schema/worker.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { notAwaited } from "./awaited.ts";
 import { forgetWorker } from "./kept.ts";
 import { causeOf, type LossCause } from "./loss.ts";
@@ -54,7 +54,7 @@ function correctCapabilities(hello: Registration): Capabilities {
  * @returns null when the newcomer was sent away.
  */
 export async function registerWorker(
-  ctx: HubContext,
+  ctx: FleetContext,
   socket: LinkSocket,
   hello: Registration,
   bind: (link: WorkerLink) => void,
@@ -93,7 +93,7 @@ export async function registerWorker(
   return link;
 }
 
-async function admit(ctx: HubContext, link: WorkerLink): Promise<void> {
+async function admit(ctx: FleetContext, link: WorkerLink): Promise<void> {
   const { worker_id, address, version } = link;
   if (link.closed) return;
   notAwaited(ctx, worker_id);
@@ -113,7 +113,7 @@ async function admit(ctx: HubContext, link: WorkerLink): Promise<void> {
 
 /** A worker that waits for its order gets one with its welcome, and with every acknowledgement of a heartbeat. */
 export const orderOf = (
-  { rollout }: HubContext,
+  { rollout }: FleetContext,
   { waits_for_order, worker_id, version }: WorkerLink,
 ): { update?: UpdateOrder } => {
   if (!waits_for_order) return {};
@@ -122,11 +122,11 @@ export const orderOf = (
   return { update: update ?? { target: version, go: false } };
 };
 
-const seen = (ctx: HubContext, { worker_id, address, hostname, version }: WorkerLink) =>
+const seen = (ctx: FleetContext, { worker_id, address, hostname, version }: WorkerLink) =>
   ctx.db.workers.seen({ worker_id, address, hostname, version, last_seen_at: ctx.clock.now() });
 
 /** The hub that had the link is gone, and the worker still runs what it was given: all that goes on, under its leases. */
-async function takeUp(ctx: HubContext, link: WorkerLink, left: LeftLink): Promise<void> {
+async function takeUp(ctx: FleetContext, link: WorkerLink, left: LeftLink): Promise<void> {
   const { worker_id, version } = link;
   if (link.closed) return;
   const places = await placesFor(ctx, link);
@@ -146,7 +146,10 @@ async function takeUp(ctx: HubContext, link: WorkerLink, left: LeftLink): Promis
 }
 
 /** The leases of what it runs are this hub's to renew; a lane that was leased and never given is free again. */
-async function takeLeases(ctx: HubContext, { worker_id, held }: WorkerLink): Promise<LaneLease[]> {
+async function takeLeases(
+  ctx: FleetContext,
+  { worker_id, held }: WorkerLink,
+): Promise<LaneLease[]> {
   const leases = [...held.values()].map(({ lease }) => lease);
   const tokens = new Set(leases.map(({ token }) => token));
   for (const { lane_idx, token } of await ctx.leases.list(worker_id))
@@ -156,7 +159,7 @@ async function takeLeases(ctx: HubContext, { worker_id, held }: WorkerLink): Pro
 }
 
 const welcome = (
-  ctx: HubContext,
+  ctx: FleetContext,
   link: WorkerLink,
   places: Pick<HubRegistered, "fleet_places"> = {},
 ): HubRegistered => ({
@@ -173,7 +176,7 @@ const welcome = (
 });
 
 /** Other hubs may be asked by a newcomer under this worker_id: they know from the registry whether it has a socket. */
-const tellRegistry = async (ctx: HubContext, link: WorkerLink): Promise<void> => {
+const tellRegistry = async (ctx: FleetContext, link: WorkerLink): Promise<void> => {
   if (!ctx.cluster.shared) return;
   const { worker_id } = link;
   await publishWorker(ctx, link).catch((err) =>
@@ -183,7 +186,7 @@ const tellRegistry = async (ctx: HubContext, link: WorkerLink): Promise<void> =>
 
 /** The same process is back, and nothing was lost in between: what it runs goes on. */
 async function resumeLink(
-  ctx: HubContext,
+  ctx: FleetContext,
   link: WorkerLink,
   socket: LinkSocket,
   hello: Registration,
@@ -212,7 +215,7 @@ async function resumeLink(
  * jobs and sessions as they are; any other link ends.
  */
 export function socketGone(
-  ctx: HubContext,
+  ctx: FleetContext,
   link: WorkerLink,
   socket: LinkSocket,
   code: number,
@@ -243,7 +246,7 @@ export function socketGone(
  * Resolves when all that is done; called again it waits for the first run.
  */
 export function dropLink(
-  ctx: HubContext,
+  ctx: FleetContext,
   link: WorkerLink,
   code: number,
   reason: string,
@@ -259,7 +262,7 @@ export function dropLink(
 }
 
 async function endLink(
-  ctx: HubContext,
+  ctx: FleetContext,
   link: WorkerLink,
   code: number,
   reason: string,
@@ -296,7 +299,7 @@ async function endLink(
  * This hub stops, and the worker keeps what it runs for the next one, or for another: everything it has said is handled, what
  * it was offered and has not taken goes back to the queue, and nothing is failed, ended or given back.
  */
-export async function leaveLink(ctx: HubContext, link: WorkerLink): Promise<void> {
+export async function leaveLink(ctx: FleetContext, link: WorkerLink): Promise<void> {
   const { worker_id } = link;
   link.left = true;
   await link.handled;

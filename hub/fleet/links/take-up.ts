@@ -6,7 +6,7 @@ import {
   LINK_CLOSE,
   type Registration,
 } from "#shared/protocol/link/messages.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { type KeptLink, keptLink, rememberLink, tokenHash } from "./kept.ts";
 import type { WorkerLink } from "./worker-link.ts";
 
@@ -23,7 +23,7 @@ export interface LeftLink {
 }
 
 /** What can be taken up of the link that this worker had; null when it is another's, or nobody knows of it. */
-export async function leftLink(ctx: HubContext, hello: Registration): Promise<LeftLink | null> {
+export async function leftLink(ctx: FleetContext, hello: Registration): Promise<LeftLink | null> {
   const { worker_id, instance_id, resume } = hello;
   if (!resume?.holds || ctx.config.link_grace_ms === 0) return null;
   const { upload_token, received: sent, acknowledged, holds } = resume;
@@ -36,7 +36,7 @@ export async function leftLink(ctx: HubContext, hello: Registration): Promise<Le
 
 /** So that the next hub may take the link up. A worker of a version that cannot go on with one is not kept. */
 export async function keepLinkForNext(
-  ctx: HubContext,
+  ctx: FleetContext,
   link: WorkerLink,
   received: KeptLink["received"],
 ): Promise<void> {
@@ -51,11 +51,11 @@ export async function keepLinkForNext(
 }
 
 /** Whether the worker of this link may bring it to the next hub; that hub, or another, takes it up. */
-export const canBeLeft = ({ config }: HubContext, link: WorkerLink): boolean =>
+export const canBeLeft = ({ config }: FleetContext, link: WorkerLink): boolean =>
   config.link_grace_ms > 0 && link.ready && !link.closed && link.outbox !== null;
 
 /** What a stopping hub says to a socket of a worker, registered or not. */
-export const linkFarewell = ({ config }: Pick<HubContext, "config">) =>
+export const linkFarewell = ({ config }: Pick<FleetContext, "config">) =>
   config.link_grace_ms > 0
     ? { code: LINK_CLOSE.restarting, reason: HUB_RESTARTING_REASON }
     : { code: LINK_CLOSE.going_away, reason: HUB_STOPPING_REASON };

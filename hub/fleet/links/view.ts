@@ -8,7 +8,7 @@ import {
   WORKER_LIVENESS_MS,
 } from "#shared/protocol/limits.ts";
 import type { Lane, Worker, WorkerStatus } from "#shared/protocol/schema/worker.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { entryOf, WORKER_PREFIX, type WorkerEntry } from "./registration.ts";
 
 /** The last good fleet-wide view, for when the shared store does not answer (fleet spec §8). */
@@ -23,7 +23,7 @@ type OnLane = Pick<Lane, "lane_idx" | "job_id" | "session_id">;
  * up to 60 s (fleet spec §8).
  * @throws AppError unavailable when there is no view young enough.
  */
-export async function readFleet(ctx: HubContext): Promise<WorkerEntry[]> {
+export async function readFleet(ctx: FleetContext): Promise<WorkerEntry[]> {
   const cache = ctx.fleet_cache;
   try {
     const read = ctx.kv.list<WorkerEntry>(WORKER_PREFIX);
@@ -41,7 +41,7 @@ export async function readFleet(ctx: HubContext): Promise<WorkerEntry[]> {
 }
 
 /** Another hub's registration stands in the shared store for as long as its worker counts as alive, by that store's clock. */
-export function isAlive(ctx: HubContext, { worker_id }: WorkerEntry): boolean {
+export function isAlive(ctx: FleetContext, { worker_id }: WorkerEntry): boolean {
   const link = ctx.links.get(worker_id);
   return link === undefined || ctx.clock.monotonic() - link.heard_at <= WORKER_LIVENESS_MS;
 }
@@ -51,7 +51,7 @@ export function isAlive(ctx: HubContext, { worker_id }: WorkerEntry): boolean {
  * said of them.
  */
 async function leasesOf(
-  ctx: HubContext,
+  ctx: FleetContext,
   entries: readonly WorkerEntry[],
 ): Promise<(entry: WorkerEntry) => OnLane[]> {
   const others = entries.filter(({ worker_id }) => !ctx.links.has(worker_id));
@@ -65,7 +65,7 @@ async function leasesOf(
 }
 
 function connectedRecord(
-  ctx: HubContext,
+  ctx: FleetContext,
   row: WorkerRow | undefined,
   entry: WorkerEntry,
   leases: OnLane[],
@@ -99,7 +99,7 @@ function connectedRecord(
 }
 
 /** A worker that was seen once and is not connected now. */
-const absentRecord = ({ rollout }: HubContext, row: WorkerRow): Worker => ({
+const absentRecord = ({ rollout }: FleetContext, row: WorkerRow): Worker => ({
   worker_id: row.worker_id,
   address: row.address,
   hostname: row.hostname,
@@ -127,7 +127,7 @@ const absentRecord = ({ rollout }: HubContext, row: WorkerRow): Worker => ({
 });
 
 /** GET /workers: connected ones and those only remembered, by id. */
-export async function listWorkers(ctx: HubContext): Promise<Worker[]> {
+export async function listWorkers(ctx: FleetContext): Promise<Worker[]> {
   const [entries, rows] = await Promise.all([readFleet(ctx), ctx.db.workers.list()]);
   const remembered = new Map(rows.map((row) => [row.worker_id, row]));
   const leased = await leasesOf(ctx, entries);
@@ -141,14 +141,14 @@ export async function listWorkers(ctx: HubContext): Promise<Worker[]> {
 }
 
 /** GET /workers/{id}: a connected worker of any hub, or one only remembered. @throws AppError not_found */
-export async function getWorker(ctx: HubContext, worker_id: string): Promise<Worker> {
+export async function getWorker(ctx: FleetContext, worker_id: string): Promise<Worker> {
   const [entries, row] = await Promise.all([readFleet(ctx), ctx.db.workers.get(worker_id)]);
   const entry = entries.find((e) => e.worker_id === worker_id);
   return recordOf(ctx, row ?? undefined, entry);
 }
 
 async function recordOf(
-  ctx: HubContext,
+  ctx: FleetContext,
   row: WorkerRow | undefined,
   entry: WorkerEntry | undefined,
 ): Promise<Worker> {
@@ -159,7 +159,7 @@ async function recordOf(
 
 /** POST /workers/{id}/status: any status to any other; drain finishes what runs (design/api.md). */
 export async function setWorkerStatus(
-  ctx: HubContext,
+  ctx: FleetContext,
   worker_id: string,
   status: WorkerStatus,
 ): Promise<Worker> {
@@ -174,7 +174,7 @@ export async function setWorkerStatus(
 }
 
 /** DELETE /workers/{id}: forgets a worker that is not connected. */
-export async function forgetWorker(ctx: HubContext, worker_id: string): Promise<void> {
+export async function forgetWorker(ctx: FleetContext, worker_id: string): Promise<void> {
   const connected = (await readFleet(ctx)).some((entry) => entry.worker_id === worker_id);
   if (connected || ctx.links.has(worker_id))
     throw conflict("worker is connected: drain and stop it first");
@@ -182,6 +182,6 @@ export async function forgetWorker(ctx: HubContext, worker_id: string): Promise<
 }
 
 /** Workers connected to any hub (fleet spec §2.6). */
-export async function countWorkers(ctx: HubContext): Promise<number> {
+export async function countWorkers(ctx: FleetContext): Promise<number> {
   return (await readFleet(ctx)).filter((entry) => isAlive(ctx, entry)).length;
 }

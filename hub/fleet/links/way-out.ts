@@ -1,9 +1,9 @@
+import { type Issue, invalid } from "#shared/kit/errors.ts";
 import type { EgressOption } from "#shared/protocol/egress.ts";
 import { type EgressReport, widerThan } from "#shared/protocol/egress-cover.ts";
-import { type Issue, invalid } from "#shared/kit/errors.ts";
 import type { ProxyOption } from "#shared/protocol/proxy.ts";
 import type { Worker } from "#shared/protocol/schema/worker.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { ableWorkers } from "./shortage.ts";
 import { listWorkers } from "./view.ts";
 
@@ -46,7 +46,7 @@ export const thoseFor = (workers: readonly Worker[], asked: WayOut): readonly Wo
  *   a word would be another job than was asked for
  */
 export async function requireWayOut(
-  ctx: HubContext,
+  ctx: FleetContext,
   asked: WayOut,
   { loc = ["body", "options"], only = null }: { loc?: Issue["loc"]; only?: string | null } = {},
 ): Promise<void> {

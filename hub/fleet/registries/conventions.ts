@@ -1,7 +1,7 @@
 import type { ConventionRow } from "#hub/platform/db/types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import type { Convention, PutConvention } from "#shared/protocol/schema/convention.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { removeRow, rowOf, writableSlug } from "./slugs.ts";
 
 const conventionRecord = (row: ConventionRow): Convention => ({
@@ -10,16 +10,16 @@ const conventionRecord = (row: ConventionRow): Convention => ({
   updated_at: isoTime(row.updated_at),
 });
 
-export const listConventions = async (ctx: HubContext): Promise<Convention[]> =>
+export const listConventions = async (ctx: FleetContext): Promise<Convention[]> =>
   (await ctx.db.conventions.list()).map(conventionRecord);
 
 /** @throws AppError not_found. */
-export const getConvention = async (ctx: HubContext, slug: string): Promise<Convention> =>
+export const getConvention = async (ctx: FleetContext, slug: string): Promise<Convention> =>
   conventionRecord(await rowOf(ctx.db.conventions, slug, "convention"));
 
 /** @throws AppError invalid for what is no slug. */
 export async function putConvention(
-  ctx: HubContext,
+  ctx: FleetContext,
   raw: string,
   input: PutConvention,
 ): Promise<Convention> {
@@ -32,9 +32,9 @@ export async function putConvention(
 }
 
 /** @throws AppError not_found. */
-export const deleteConvention = (ctx: HubContext, slug: string): Promise<void> =>
+export const deleteConvention = (ctx: FleetContext, slug: string): Promise<void> =>
   removeRow(ctx.db.conventions, slug, "convention");
 
 /** The house rules a planner is given, by slug. */
-export const enabledConventions = (ctx: Pick<HubContext, "db">): Promise<ConventionRow[]> =>
+export const enabledConventions = (ctx: Pick<FleetContext, "db">): Promise<ConventionRow[]> =>
   ctx.db.conventions.listEnabled();

@@ -3,24 +3,24 @@ import { isRefusedHost } from "#shared/kit/addresses.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { invalid, notFound } from "#shared/kit/errors.ts";
 import type { Engine, PutEngine } from "#shared/protocol/schema/engine.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { RESERVED_ENGINE_SLUGS } from "./engines.ts";
 import { removeRow, rowOf, writableSlug } from "./slugs.ts";
 
 const engineRecord = (row: EngineRow): Engine => ({ ...row, updated_at: isoTime(row.updated_at) });
 
-export const listEngines = async (ctx: HubContext): Promise<Engine[]> =>
+export const listEngines = async (ctx: FleetContext): Promise<Engine[]> =>
   (await ctx.db.engines.list()).map(engineRecord);
 
 /** @throws AppError not_found. */
-export const getEngine = async (ctx: HubContext, slug: string): Promise<Engine> =>
+export const getEngine = async (ctx: FleetContext, slug: string): Promise<Engine> =>
   engineRecord(await rowOf(ctx.db.engines, slug, "engine"));
 
 /**
  * PUT /engines/{slug} (fleet spec §4.6): creates or replaces; a promoted one stays promoted.
  * @throws AppError invalid for a slug or an address that no engine may have
  */
-export async function putEngine(ctx: HubContext, raw: string, input: PutEngine): Promise<Engine> {
+export async function putEngine(ctx: FleetContext, raw: string, input: PutEngine): Promise<Engine> {
   const { slug: given, ...engine } = input;
   const slug = writableSlug(raw, given);
   if (RESERVED_ENGINE_SLUGS.includes(slug))
@@ -39,11 +39,11 @@ export async function putEngine(ctx: HubContext, raw: string, input: PutEngine):
 }
 
 /** @throws AppError not_found. */
-export const deleteEngine = (ctx: HubContext, slug: string): Promise<void> =>
+export const deleteEngine = (ctx: FleetContext, slug: string): Promise<void> =>
   removeRow(ctx.db.engines, slug, "engine");
 
 /** Makes it the one that `auto` prefers; no other is promoted afterwards. @throws AppError not_found. */
-export async function promoteEngine(ctx: HubContext, slug: string): Promise<Engine> {
+export async function promoteEngine(ctx: FleetContext, slug: string): Promise<Engine> {
   const row = await ctx.db.engines.promote(slug);
   if (!row) throw notFound("engine");
   return engineRecord(row);

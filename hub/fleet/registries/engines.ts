@@ -1,10 +1,10 @@
 import type { EngineRow } from "#hub/platform/db/types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
-import { completionsUrl } from "#shared/llm/endpoint.ts";
 import { AppError, conflict, errorMessage, invalid, notFound } from "#shared/kit/errors.ts";
+import { completionsUrl } from "#shared/llm/endpoint.ts";
 import type { Engine, ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import type { JobOptions } from "#shared/protocol/schema/job.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { fleetSetting, type SettingsContext } from "./fleet-settings.ts";
 
 /** What an engine is asked for; code comes from engines of kind chat or vision-chat alone (fleet spec §2.2). */
@@ -22,7 +22,7 @@ export const RESERVED_ENGINE_SLUGS: readonly string[] = [AUTO, DEFAULT, ENVIRONM
 const ENVIRONMENT_TIMEOUT_S = 120;
 
 export type EngineContext = SettingsContext & {
-  readonly db: Pick<HubContext["db"], "settings" | "engines">;
+  readonly db: Pick<FleetContext["db"], "settings" | "engines">;
 };
 
 export const engineRecord = (row: EngineRow): Engine => ({

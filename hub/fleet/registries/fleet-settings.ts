@@ -2,7 +2,7 @@ import { z } from "zod";
 import { toIssues } from "#hub/platform/http/issues.ts";
 import { AppError, type Issue, invalid } from "#shared/kit/errors.ts";
 import type { FleetSettings } from "#shared/protocol/schema/fleet-settings.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import {
   FLEET_SETTING_KEYS,
   FLEET_SETTINGS,
@@ -16,9 +16,9 @@ const FRESH_MS = 1_000;
 /** What was read of the store, by key. */
 export type SettingsCache = Map<FleetSettingKey, { value: unknown; read_at: number }>;
 
-export type SettingsContext = Pick<HubContext, "config" | "clock"> & {
+export type SettingsContext = Pick<FleetContext, "config" | "clock"> & {
   readonly settings_cache: SettingsCache;
-  readonly db: Pick<HubContext["db"], "settings">;
+  readonly db: Pick<FleetContext["db"], "settings">;
 };
 
 /** What counts: the stored value, else the default. A stored one that a rule no longer allows counts as none. */
@@ -75,7 +75,7 @@ function schemaOf({ config }: SettingsContext): Record<string, unknown> {
 }
 
 type PatchContext = SettingsContext &
-  Pick<HubContext, "log"> & { readonly db: Pick<HubContext["db"], "engines"> };
+  Pick<FleetContext, "log"> & { readonly db: Pick<FleetContext["db"], "engines"> };
 
 /**
  * PATCH /settings: all of the given keys or, when one breaks a rule, none; null goes back to the default.

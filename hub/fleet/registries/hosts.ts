@@ -1,8 +1,8 @@
 import type { HostRow } from "#hub/platform/db/types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
+import { AppError, type Issue, invalid, notFound } from "#shared/kit/errors.ts";
 import { MASK } from "#shared/kit/hide-credentials.ts";
 import { canonicalHost } from "#shared/kit/host-name.ts";
-import { AppError, type Issue, invalid, notFound } from "#shared/kit/errors.ts";
 import {
   MAX_HOST_COOKIES,
   MAX_HOST_RECIPES_BYTES,
@@ -13,7 +13,7 @@ import { isMasked, maskProxy, type ProxyOption } from "#shared/protocol/proxy.ts
 import type { StoredCookie } from "#shared/protocol/schema/cookie.ts";
 import type { Host, PutHost, SyncCookies } from "#shared/protocol/schema/host.ts";
 import type { LoginRecipe, Recipe } from "#shared/protocol/schema/recipe.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { cookiesFor, hostAndParents, hostOfCookie } from "./host-cookies.ts";
 
 /** Settings as the wire shows them: cookie values masked. */
@@ -51,15 +51,15 @@ const found = (row: HostRow | null, what = "host"): Host => {
   return hostRecord(row);
 };
 
-export const listHosts = async (ctx: HubContext): Promise<Host[]> =>
+export const listHosts = async (ctx: FleetContext): Promise<Host[]> =>
   (await ctx.db.hosts.list()).map(hostRecord);
 
 /** @throws AppError not_found. */
-export const getHost = async (ctx: HubContext, host: string): Promise<Host> =>
+export const getHost = async (ctx: FleetContext, host: string): Promise<Host> =>
   found(await ctx.db.hosts.get(known(host)));
 
 /** PUT /hosts/{host} (fleet spec §4.4): replaces everything; the cookies only when they are given. */
-export async function putHost(ctx: HubContext, raw: string, input: PutHost): Promise<Host> {
+export async function putHost(ctx: FleetContext, raw: string, input: PutHost): Promise<Host> {
   const host = writable(raw);
   if (input.host !== undefined && canonicalHost(input.host) !== host)
     throw invalid(["body", "host"], "is not the host of the path");
@@ -82,7 +82,11 @@ export async function putHost(ctx: HubContext, raw: string, input: PutHost): Pro
  * A proxy as a record shows it keeps the login that is stored for the same server: for another one it has to be given again.
  * @throws AppError invalid
  */
-async function withLogin(ctx: HubContext, host: string, proxy: ProxyOption): Promise<ProxyOption> {
+async function withLogin(
+  ctx: FleetContext,
+  host: string,
+  proxy: ProxyOption,
+): Promise<ProxyOption> {
   if (!isMasked(proxy)) return proxy;
   const [row] = await ctx.db.hosts.find([host]);
   const stored = row?.proxy;
@@ -95,7 +99,7 @@ async function withLogin(ctx: HubContext, host: string, proxy: ProxyOption): Pro
 }
 
 /** @throws AppError not_found. */
-export async function deleteHost(ctx: HubContext, host: string): Promise<void> {
+export async function deleteHost(ctx: FleetContext, host: string): Promise<void> {
   if (!(await ctx.db.hosts.delete(known(host)))) throw notFound("host");
 }
 
@@ -103,7 +107,7 @@ export async function deleteHost(ctx: HubContext, host: string): Promise<void> {
  * Appends a recipe; a host that is not known is made (fleet spec §4.4).
  * @throws AppError conflict when the host has as many as it may.
  */
-export async function addRecipe(ctx: HubContext, raw: string, recipe: Recipe): Promise<Host> {
+export async function addRecipe(ctx: FleetContext, raw: string, recipe: Recipe): Promise<Host> {
   const host = writable(raw);
   refuseLong(recipe, ["body"]);
   const limits = { max: MAX_RECIPES, max_chars: MAX_HOST_RECIPES_BYTES };
@@ -116,14 +120,14 @@ export async function addRecipe(ctx: HubContext, raw: string, recipe: Recipe): P
 }
 
 /** @throws AppError not_found for an index that no recipe has. */
-export async function removeRecipe(ctx: HubContext, host: string, index: string): Promise<Host> {
+export async function removeRecipe(ctx: FleetContext, host: string, index: string): Promise<Host> {
   const at = /^(0|[1-9][0-9]{0,5})$/.test(index) ? Number(index) : null;
   if (at === null) throw notFound("recipe");
   return found(await ctx.db.hosts.removeRecipe(known(host), at, ctx.clock.now()), "recipe");
 }
 
 export async function setLoginRecipe(
-  ctx: HubContext,
+  ctx: FleetContext,
   host: string,
   recipe: LoginRecipe,
 ): Promise<Host> {
@@ -133,7 +137,7 @@ export async function setLoginRecipe(
 
 /** Replaces the cookies of a host; a masked value keeps what is stored, so that a record that was read can be sent back. */
 export async function putCookies(
-  ctx: HubContext,
+  ctx: FleetContext,
   host: string,
   cookies: StoredCookie[],
 ): Promise<Host> {
@@ -147,7 +151,7 @@ export async function putCookies(
  * @returns how many each host that was pushed to has now.
  */
 export async function syncCookies(
-  ctx: HubContext,
+  ctx: FleetContext,
   { scope, host, cookies }: SyncCookies,
 ): Promise<Record<string, number>> {
   const wanted =
@@ -170,7 +174,7 @@ export interface HostForJob {
 }
 
 /** Nothing is known of what is no host name. */
-export async function hostForJob(ctx: HubContext, raw: string): Promise<HostForJob> {
+export async function hostForJob(ctx: FleetContext, raw: string): Promise<HostForJob> {
   const host = canonicalHost(raw);
   if (host === null) return { settings: null, cookies: [] };
   const rows = await ctx.db.hosts.find(hostAndParents(host));

@@ -4,7 +4,7 @@ import { isoTime } from "#shared/kit/clock.ts";
 import { AppError, type Issue, invalid } from "#shared/kit/errors.ts";
 import { SubmitOptions } from "#shared/protocol/schema/job.ts";
 import type { Preset, PutPreset } from "#shared/protocol/schema/preset.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { removeRow, rowOf, writableSlug } from "./slugs.ts";
 
 const presetRecord = (row: PresetRow): Preset => ({
@@ -13,15 +13,15 @@ const presetRecord = (row: PresetRow): Preset => ({
   updated_at: isoTime(row.updated_at),
 });
 
-export const listPresets = async (ctx: HubContext): Promise<Preset[]> =>
+export const listPresets = async (ctx: FleetContext): Promise<Preset[]> =>
   (await ctx.db.presets.list()).map(presetRecord);
 
 /** @throws AppError not_found. */
-export const getPreset = async (ctx: HubContext, slug: string): Promise<Preset> =>
+export const getPreset = async (ctx: FleetContext, slug: string): Promise<Preset> =>
   presetRecord(await rowOf(ctx.db.presets, slug, "preset"));
 
 /** Stored as given, so that a default that changes counts for presets too. @throws AppError invalid naming the option. */
-export async function putPreset(ctx: HubContext, raw: string, input: PutPreset): Promise<Preset> {
+export async function putPreset(ctx: FleetContext, raw: string, input: PutPreset): Promise<Preset> {
   const { slug: given, ...preset } = input;
   const slug = writableSlug(raw, given);
   checkOptions(preset.options);
@@ -32,7 +32,7 @@ export async function putPreset(ctx: HubContext, raw: string, input: PutPreset):
 }
 
 /** @throws AppError not_found. */
-export const deletePreset = (ctx: HubContext, slug: string): Promise<void> =>
+export const deletePreset = (ctx: FleetContext, slug: string): Promise<void> =>
   removeRow(ctx.db.presets, slug, "preset");
 
 /** What a mode requires may still come from the job itself. */
@@ -56,7 +56,7 @@ function checkOptions(options: Record<string, unknown>): void {
  * @throws AppError invalid naming the body's preset
  */
 export async function withPreset(
-  ctx: HubContext,
+  ctx: FleetContext,
   slug: string,
   options: Record<string, unknown>,
   loc: Issue["loc"] = ["body", "preset"],

@@ -7,7 +7,7 @@ import { AppError, notFound } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import { MAX_PROFILE_ENTRIES, PROFILE_UNPACK_FACTOR } from "#shared/protocol/limits.ts";
 import type { Profile } from "#shared/protocol/schema/profile.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { beginWriting } from "./profile-writers.ts";
 import { profileKey, profileRecord } from "./profiles.ts";
 import { screenArchive } from "./screen-archive.ts";
@@ -30,7 +30,7 @@ export interface ProfileUpload {
  * @throws AppError too_large, or invalid telling which entry is not taken.
  */
 export async function storeProfile(
-  ctx: HubContext,
+  ctx: FleetContext,
   name: string,
   { body, size, signal }: ProfileUpload,
 ): Promise<Profile> {
@@ -74,7 +74,7 @@ export async function storeProfile(
 }
 
 /** Deletes a profile with its archives. @throws AppError not_found, conflict while it is being written. */
-export async function deleteProfile(ctx: HubContext, name: string): Promise<void> {
+export async function deleteProfile(ctx: FleetContext, name: string): Promise<void> {
   const done = await beginWriting(ctx, name, "delete");
   try {
     if (!(await ctx.db.profiles.delete(name))) throw notFound("profile");
@@ -99,18 +99,18 @@ function toAppError(err: unknown): unknown {
   );
 }
 
-async function readObject(ctx: HubContext, key: string): Promise<ReadableStream<Uint8Array>> {
+async function readObject(ctx: FleetContext, key: string): Promise<ReadableStream<Uint8Array>> {
   const stream = await ctx.profile_archives.read(key);
   if (!stream) throw new Error(`object ${key} is gone`);
   return stream;
 }
 
-const limitsOf = ({ config }: HubContext): ArchiveLimits => ({
+const limitsOf = ({ config }: FleetContext): ArchiveLimits => ({
   max_unpacked_bytes: config.max_profile_bytes * PROFILE_UNPACK_FACTOR,
   max_entries: MAX_PROFILE_ENTRIES,
 });
 
-async function* filesOf(ctx: HubContext, key: string): AsyncGenerator<ArchiveFile> {
+async function* filesOf(ctx: FleetContext, key: string): AsyncGenerator<ArchiveFile> {
   yield* readTar(chunksOf(await readObject(ctx, key)), limitsOf(ctx));
 }
 
@@ -120,7 +120,7 @@ interface Found {
 }
 
 /** The first pass: every entry judged, the profile found. */
-async function inspect(ctx: HubContext, key: string, signal: AbortSignal): Promise<Found> {
+async function inspect(ctx: FleetContext, key: string, signal: AbortSignal): Promise<Found> {
   const shape = createShapeFinder();
   let source_browser: string | null = null;
   for await (const file of filesOf(ctx, key)) {
@@ -146,7 +146,7 @@ const versionIn = (text: string): string | null => {
 
 /** The second pass: the files that are kept, where a user-data directory has them. */
 async function* normalFiles(
-  ctx: HubContext,
+  ctx: FleetContext,
   key: string,
   base: ProfileBase,
   tally: { files: number },

@@ -1,4 +1,4 @@
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { INCOMING } from "./profile-store.ts";
 import { beginWriting } from "./profile-writers.ts";
 import { profileKey } from "./profiles.ts";
@@ -14,7 +14,7 @@ export interface ProfileSweeper {
 }
 
 /** Removes the archives of replaced profiles. */
-export function createProfileSweeper(ctx: HubContext): ProfileSweeper {
+export function createProfileSweeper(ctx: FleetContext): ProfileSweeper {
   let unnamed = new Set<string>();
   const find = async () => {
     const stored = await ctx.objects.list("profiles");
@@ -45,7 +45,7 @@ const byName = (keys: string[]): Map<string, string[]> =>
   Map.groupBy(keys, (key) => /^profiles\/p-([^/]+)\//.exec(key)?.[1] ?? "");
 
 /** As the profile's writer: whoever stores the same archive again right now, at any hub, is left alone till the next sweep. */
-async function removeOf(ctx: HubContext, name: string, keys: string[]): Promise<number> {
+async function removeOf(ctx: FleetContext, name: string, keys: string[]): Promise<number> {
   const done = await beginWriting(ctx, name, "sweep").catch(() => null);
   if (!done) return 0;
   try {

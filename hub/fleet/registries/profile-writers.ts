@@ -1,6 +1,6 @@
 import { AppError, conflict, errorMessage } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 
 /** One writer per profile name in the whole fleet: the name is taken in the shared store. */
 
@@ -17,7 +17,7 @@ const keyOf = (name: string) => `profile-writer:${name}`;
  *   when the shared store does not answer.
  */
 export async function beginWriting(
-  ctx: HubContext,
+  ctx: FleetContext,
   name: string,
   writer: string,
 ): Promise<() => Promise<void>> {
@@ -45,7 +45,7 @@ export async function beginWriting(
   };
 }
 
-export const isWriter = (ctx: HubContext, name: string, writer: string): boolean =>
+export const isWriter = (ctx: FleetContext, name: string, writer: string): boolean =>
   ctx.profile_writers.get(name) === writer;
 
 const beingWritten = (name: string) => conflict(`profile ${name} is being written`);
@@ -55,7 +55,7 @@ const unavailable = (detail: string, cause?: unknown) =>
 
 /** A store that lost the name is given it again. */
 async function renew(
-  { kv, clock, log }: HubContext,
+  { kv, clock, log }: FleetContext,
   name: string,
   value: Record<string, string>,
   over: AbortSignal,

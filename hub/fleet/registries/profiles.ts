@@ -3,7 +3,7 @@ import { isoTime } from "#shared/kit/clock.ts";
 import { type Issue, invalid, notFound } from "#shared/kit/errors.ts";
 import type { JobOptions } from "#shared/protocol/schema/job.ts";
 import type { Profile, ProfileRef } from "#shared/protocol/schema/profile.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 
 /** Object key of one version of a profile. The prefix keeps names such as `con`, which no object may have, out of the way. */
 export const profileKey = (name: string, sha256: string): string =>
@@ -22,7 +22,7 @@ const toRef = ({ name, sha256, size }: ProfileRow): ProfileRef => ({ name, sha25
  * @throws AppError invalid naming `loc` when there is none.
  */
 export async function profileRef(
-  ctx: HubContext,
+  ctx: FleetContext,
   name: string,
   loc: Issue["loc"] = ["body", "use_profile"],
 ): Promise<ProfileRef> {
@@ -32,7 +32,7 @@ export async function profileRef(
 }
 
 /** What runs get that name no profile (fleet spec §2.8); null when no default is set. */
-export async function defaultProfile(ctx: HubContext): Promise<ProfileRef | null> {
+export async function defaultProfile(ctx: FleetContext): Promise<ProfileRef | null> {
   const row = await ctx.db.profiles.getDefault();
   return row && toRef(row);
 }
@@ -45,7 +45,7 @@ const goneRef = (name: string): ProfileRef => ({ name, sha256: "0".repeat(64), s
  * from elsewhere.
  */
 export async function profileForJob(
-  ctx: HubContext,
+  ctx: FleetContext,
   { use_profile, attach, attach_to_job, clone_chrome_profile }: JobOptions,
 ): Promise<ProfileRef | null> {
   if (use_profile !== null) {
@@ -56,19 +56,19 @@ export async function profileForJob(
   return elsewhere ? null : defaultProfile(ctx);
 }
 
-export async function listProfiles(ctx: HubContext): Promise<Profile[]> {
+export async function listProfiles(ctx: FleetContext): Promise<Profile[]> {
   return (await ctx.db.profiles.list()).map(profileRecord);
 }
 
 /** @throws AppError not_found */
-export async function getProfile(ctx: HubContext, name: string): Promise<Profile> {
+export async function getProfile(ctx: FleetContext, name: string): Promise<Profile> {
   const row = await ctx.db.profiles.get(name);
   if (!row) throw notFound("profile");
   return profileRecord(row);
 }
 
 /** @throws AppError not_found, and the default stays what it was. */
-export async function setDefaultProfile(ctx: HubContext, name: string): Promise<Profile> {
+export async function setDefaultProfile(ctx: FleetContext, name: string): Promise<Profile> {
   const row = await ctx.db.profiles.setDefault(name);
   if (!row) throw notFound("profile");
   return profileRecord(row);

@@ -1,6 +1,6 @@
 import { secretNames } from "#shared/protocol/recipe-secrets.ts";
 import type { RecipeAction } from "#shared/protocol/schema/recipe.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 
 interface RecipeSecrets {
   secrets: Record<string, string>;
@@ -13,7 +13,7 @@ interface RecipeSecrets {
  * is bound to; one that is bound to none on `own_host` alone, whose recipe it is.
  */
 export function recipeSecrets(
-  { config }: HubContext,
+  { config }: FleetContext,
   actions: readonly RecipeAction[],
   own_host: string | null,
 ): RecipeSecrets {

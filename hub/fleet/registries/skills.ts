@@ -3,7 +3,7 @@ import type { SkillRow } from "#hub/platform/db/types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { canonicalHost } from "#shared/kit/host-name.ts";
 import type { PutSkill, Skill, SkillListQuery } from "#shared/protocol/schema/skill.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { removeRow, rowOf, writableSlug } from "./slugs.ts";
 
 /**
@@ -30,7 +30,7 @@ const hostOf = (raw: string): string => canonicalHost(raw) ?? raw.toLowerCase();
 
 /** By slug; `host`: only those for this host, `tag`: only those that carry it. */
 export async function listSkills(
-  ctx: HubContext,
+  ctx: FleetContext,
   { host, tag }: Pick<SkillListQuery, "host" | "tag"> = {},
 ): Promise<Skill[]> {
   let rows = await ctx.db.skills.list();
@@ -40,11 +40,11 @@ export async function listSkills(
 }
 
 /** @throws AppError not_found. */
-export const getSkill = async (ctx: HubContext, slug: string): Promise<Skill> =>
+export const getSkill = async (ctx: FleetContext, slug: string): Promise<Skill> =>
   skillRecord(await rowOf(ctx.db.skills, slug, "skill"));
 
 /** @throws AppError invalid for what is no slug. */
-export async function putSkill(ctx: HubContext, raw: string, input: PutSkill): Promise<Skill> {
+export async function putSkill(ctx: FleetContext, raw: string, input: PutSkill): Promise<Skill> {
   const { slug: given, ...skill } = input;
   const slug = writableSlug(raw, given);
   const now = ctx.clock.now();
@@ -52,14 +52,14 @@ export async function putSkill(ctx: HubContext, raw: string, input: PutSkill): P
 }
 
 /** @throws AppError not_found. */
-export const deleteSkill = (ctx: HubContext, slug: string): Promise<void> =>
+export const deleteSkill = (ctx: FleetContext, slug: string): Promise<void> =>
   removeRow(ctx.db.skills, slug, "skill");
 
 /**
  * The skills a planner is offered for a host, at most 8: those with the longest pattern first, of equally long ones the
  * one that changed last.
  */
-export async function skillsFor(ctx: Pick<HubContext, "db">, raw: string): Promise<SkillRow[]> {
+export async function skillsFor(ctx: Pick<FleetContext, "db">, raw: string): Promise<SkillRow[]> {
   const fit = (await ctx.db.skills.patterns())
     .filter(({ tags }) => !tags.includes(OFFERED_TAG))
     .filter(isFor(hostOf(raw)))

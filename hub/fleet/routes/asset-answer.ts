@@ -1,12 +1,12 @@
 import type { Context } from "hono";
 import { fileResponse } from "#hub/platform/http/file-response.ts";
 import { notFound } from "#shared/kit/errors.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { assetKey, getAsset } from "../jobs/files.ts";
 
 /** The body of an asset, or the part that is asked for. @throws AppError not_found */
 export async function assetAnswer(
-  ctx: HubContext,
+  ctx: FleetContext,
   c: Context,
   { job_id, name }: { job_id: string; name: string },
 ): Promise<Response> {

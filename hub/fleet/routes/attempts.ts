@@ -3,7 +3,7 @@ import { createRoute } from "#hub/platform/http/create-route.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, ok } from "#hub/platform/http/openapi-parts.ts";
 import { Attempt, AttemptList } from "#shared/protocol/schema/attempt.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { getAttempt, listAttempts } from "../jobs/attempts.ts";
 import { JobParams } from "./params.ts";
 
@@ -12,7 +12,7 @@ const AttemptParams = JobParams.extend({
 });
 
 /** What scripted jobs tried (design/api.md): GET /jobs/{id}/attempts and one of them. */
-export function attemptRoutes(ctx: HubContext) {
+export function attemptRoutes(ctx: FleetContext) {
   const tags = ["jobs"];
   const list = createRoute({
     method: "get",

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails } from "#hub/platform/http/openapi-parts.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { requireSession } from "../sessions/registry.ts";
 import { mountCdp } from "./mount-cdp.ts";
 import { SessionParams } from "./params.ts";
@@ -63,7 +63,7 @@ const list = createRoute({
 });
 
 /** /sessions/{sid}/cdp (design/api.md). As with Chromium's own port, a web page of another origin may not connect. */
-export function cdpRoutes(ctx: HubContext) {
+export function cdpRoutes(ctx: FleetContext) {
   const app = newApp();
   for (const route of [socket, version, list]) describeRoute(app, route);
   mountCdp(ctx, app, "/sessions/:sid/cdp", {

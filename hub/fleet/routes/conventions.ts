@@ -2,16 +2,16 @@ import { createRoute } from "#hub/platform/http/create-route.ts";
 import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
-import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
 import { Convention, ConventionList, PutConvention } from "#shared/protocol/schema/convention.ts";
 import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import {
   deleteConvention,
   getConvention,
   listConventions,
   putConvention,
 } from "../registries/conventions.ts";
+import { idempotent } from "./idempotent.ts";
 import { IdempotencyHeader, SlugParams } from "./params.ts";
 
 const tags = ["conventions"];
@@ -19,7 +19,7 @@ const params = SlugParams;
 const headers = IdempotencyHeader;
 
 /** Conventions: house rules that the planner is given while they are enabled (fleet spec §4.7, design/api.md). */
-export function conventionRoutes(ctx: HubContext) {
+export function conventionRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const list = createRoute({
     ...{ method: "get", path: "/conventions", tags },

@@ -7,7 +7,7 @@ import {
   DirectUploadBody,
   DirectUploadDone,
 } from "#shared/protocol/schema/direct-upload.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { beginDirectUpload, endDirectUpload } from "../jobs/direct-uploads.ts";
 import { BatchParams, DirectUploadParams } from "./params.ts";
 import { leaseOf, RULES, StoredFile, UploadHeaders } from "./worker-uploads.ts";
@@ -59,7 +59,7 @@ const end = createRoute({
 });
 
 /** Bodies that workers put into the object store themselves (SVC_DIRECT_UPLOADS). */
-export function directUploadRoutes(ctx: HubContext) {
+export function directUploadRoutes(ctx: FleetContext) {
   return newApp()
     .openapi(begin, async (c) => {
       const held = leaseOf(ctx, c);

@@ -4,10 +4,9 @@ import { createRoute } from "#hub/platform/http/create-route.ts";
 import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
-import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
 import { Engine, EngineList, PutEngine, ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import {
   deleteEngine,
   getEngine,
@@ -16,6 +15,7 @@ import {
   putEngine,
 } from "../registries/engine-records.ts";
 import { ENGINE_PURPOSES, resolveEngine } from "../registries/engines.ts";
+import { idempotent } from "./idempotent.ts";
 import { IdempotencyHeader, SlugParams } from "./params.ts";
 
 const tags = ["engines"];
@@ -68,7 +68,7 @@ const docs = {
 };
 
 /** Engines, the AI backends (fleet spec §2.9, §4.6; design/api.md). */
-export function engineRoutes(ctx: HubContext) {
+export function engineRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const put = createRoute({
     ...{ method: "put", path: "/engines/{slug}", tags, middleware },

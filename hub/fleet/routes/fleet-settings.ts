@@ -2,16 +2,16 @@ import { createRoute } from "#hub/platform/http/create-route.ts";
 import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
-import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
 import { FleetSettings, PatchFleetSettings } from "#shared/protocol/schema/fleet-settings.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { patchFleetSettings, readFleetSettings } from "../registries/fleet-settings.ts";
+import { idempotent } from "./idempotent.ts";
 import { IdempotencyHeader } from "./params.ts";
 
 const tags = ["settings"];
 
 /** Settings of the fleet (fleet spec §4.7, design/api.md). */
-export function fleetSettingRoutes(ctx: HubContext) {
+export function fleetSettingRoutes(ctx: FleetContext) {
   const read = createRoute({
     ...{ method: "get", path: "/settings", tags },
     access: "view",

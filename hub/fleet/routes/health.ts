@@ -5,7 +5,7 @@ import { RETRY_AFTER_S } from "#hub/platform/http/on-error.ts";
 import { ok } from "#hub/platform/http/openapi-parts.ts";
 import { KV_READ_TIMEOUT_MS } from "#shared/protocol/limits.ts";
 import { type Degraded, Health } from "#shared/protocol/schema/health.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { stoppingOf } from "../links/drain.ts";
 import { countWorkers } from "../links/view.ts";
 
@@ -29,7 +29,7 @@ const health = createRoute({
 });
 
 /** GET /health (fleet spec §2.6). */
-export const healthRoutes = (ctx: HubContext) =>
+export const healthRoutes = (ctx: FleetContext) =>
   newApp().openapi(health, async (c) => {
     const [store, workers, stores] = await Promise.allSettled([
       within(ctx.clock, "database", KV_READ_TIMEOUT_MS, ctx.db.ping()),

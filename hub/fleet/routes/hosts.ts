@@ -2,7 +2,6 @@ import { createRoute } from "#hub/platform/http/create-route.ts";
 import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
-import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
 import {
   Host,
   HostList,
@@ -13,7 +12,7 @@ import {
 } from "#shared/protocol/schema/host.ts";
 import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
 import { LoginRecipe, Recipe } from "#shared/protocol/schema/recipe.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import {
   addRecipe,
   deleteHost,
@@ -25,6 +24,7 @@ import {
   setLoginRecipe,
   syncCookies,
 } from "../registries/hosts.ts";
+import { idempotent } from "./idempotent.ts";
 import { HostParams, IdempotencyHeader, RecipeParams } from "./params.ts";
 
 const tags = ["hosts"];
@@ -38,7 +38,7 @@ const RECIPE = {
 const COOKIE = { name: "sid", value: "abc123", domain: "example.org" };
 
 /** Hosts, their recipes and cookies (fleet spec §2.7, §4.4; design/api.md). */
-export function hostRoutes(ctx: HubContext) {
+export function hostRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const headers = IdempotencyHeader;
   const writeFails = fails(400, 409, 413, 415, 422, 503);

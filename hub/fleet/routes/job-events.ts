@@ -6,7 +6,7 @@ import { fails, ok } from "#hub/platform/http/openapi-parts.ts";
 import { requireUpgrade, type Socket, upgrade } from "#hub/platform/http/sockets.ts";
 import { invalid } from "#shared/kit/errors.ts";
 import { JobEventList, JobEventQuery } from "#shared/protocol/schema/job.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { EVENT_CLOSE, type EventStream, startEventStream } from "../jobs/event-stream.ts";
 import { getRow } from "../jobs/read.ts";
 import { eventRecord } from "../jobs/record.ts";
@@ -55,7 +55,7 @@ function parseSince(raw: string | undefined): number {
 }
 
 /** WS /jobs/{id}/events?since=n (fleet spec §6.1), and the same events by plain calls. */
-export function jobEventRoutes(ctx: HubContext) {
+export function jobEventRoutes(ctx: FleetContext) {
   const app = newApp();
   describeRoute(app, events);
   app.get("/jobs/:id/events", access(events.rules), async (c) => {

@@ -10,7 +10,7 @@ import {
   JobResult,
   LinkList,
 } from "#shared/protocol/schema/asset.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { documentKey, getResult, listAssets } from "../jobs/files.ts";
 import { logText } from "../jobs/log-text.ts";
 import { getRow } from "../jobs/read.ts";
@@ -136,7 +136,7 @@ const zip = createRoute({
 });
 
 /** The files of a job (fleet spec §2.3, §4.1). */
-export function jobFileRoutes(ctx: HubContext) {
+export function jobFileRoutes(ctx: FleetContext) {
   const readDocument = async (c: Context, id: string, name: DocumentName) => {
     const { job_id } = await getRow(ctx, id);
     const key = documentKey(job_id, name);

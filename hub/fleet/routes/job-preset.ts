@@ -3,7 +3,7 @@ import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { jsonText } from "#hub/platform/http/json-text.ts";
 import { parseJson } from "#shared/kit/json.ts";
 import { RegistrySlug } from "#shared/protocol/schema/engine.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { withPreset } from "../registries/presets.ts";
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
@@ -22,7 +22,7 @@ function parsed(text: string | null): unknown {
  * could tell what the client said from a default, and a rule such as "goal is required" is about both together. What is
  * no job at all goes on as it is, to be refused as such.
  */
-export const mergePreset = (ctx: HubContext): MiddlewareHandler<HttpEnv> =>
+export const mergePreset = (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
   async function mergePresetOptions(c, next) {
     const body = parsed(await jsonText(c));
     if (!isRecord(body)) return next();

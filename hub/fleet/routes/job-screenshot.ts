@@ -2,15 +2,15 @@ import { createRoute } from "#hub/platform/http/create-route.ts";
 import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
-import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
 import { Asset } from "#shared/protocol/schema/asset.ts";
 import { ScreenshotRequest } from "#shared/protocol/schema/session.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { captureScreenshot } from "../jobs/screenshot.ts";
+import { idempotent } from "./idempotent.ts";
 import { IdempotencyHeader, JobParams } from "./params.ts";
 
 /** POST /jobs/{id}/screenshot/capture (fleet spec §4.1). */
-export function jobScreenshotRoutes(ctx: HubContext) {
+export function jobScreenshotRoutes(ctx: FleetContext) {
   const capture = createRoute({
     method: "post",
     path: "/jobs/{id}/screenshot/capture",

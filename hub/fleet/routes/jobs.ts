@@ -2,14 +2,15 @@ import { createRoute } from "#hub/platform/http/create-route.ts";
 import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
-import { idempotencyKey, idempotent } from "#hub/platform/idempotency/idempotent.ts";
 import { TooBusy } from "#shared/protocol/schema/error.ts";
 import { Job, JobList, JobListQuery, SubmitJob } from "#shared/protocol/schema/job.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { cancelJob } from "../jobs/cancel.ts";
 import { getJob, getRow, listJobs, recordOf } from "../jobs/read.ts";
 import { removeJob } from "../jobs/remove.ts";
 import { submitJob } from "../jobs/submit.ts";
+import { idempotencyKey } from "#hub/platform/idempotency/keyed-call.ts";
+import { idempotent } from "./idempotent.ts";
 import { mergePreset } from "./job-preset.ts";
 import { IdempotencyHeader, JobParams, PreferHeader } from "./params.ts";
 
@@ -19,7 +20,7 @@ const tags = ["jobs"];
 const wantsAnswerAtOnce = (prefer = ""): boolean => /(^|,)\s*respond-async\s*(,|;|$)/i.test(prefer);
 
 /** Jobs: submit, list, read, cancel, delete (fleet spec §4.1). */
-export function jobRoutes(ctx: HubContext) {
+export function jobRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const submit = createRoute({
     method: "post",

@@ -9,7 +9,7 @@ import type { App } from "#hub/platform/http/new-app.ts";
 import { fails } from "#hub/platform/http/openapi-parts.ts";
 import { requireUpgrade, type SocketHandlers } from "#hub/platform/http/sockets.ts";
 import { AppError } from "#shared/kit/errors.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { requireSession } from "../sessions/registry.ts";
 import { mountCdp } from "./mount-cdp.ts";
 import { SignedLinkParams } from "./params.ts";
@@ -94,7 +94,7 @@ export function linkOf(c: C): LinkGrant {
 }
 
 /** What viewer and CDP links open: the same as `/sessions/{sid}/novnc/` and `/cdp`, for as long as the link holds. */
-export function addLinkViews(ctx: HubContext, app: App): void {
+export function addLinkViews(ctx: FleetContext, app: App): void {
   for (const route of [page, stream, socket, discovery]) describeRoute(app, route);
   const sessionOf = (c: C) => requireSession(ctx, linkOf(c).id);
   const untilItEnds = (c: C, handlers: SocketHandlers) =>

@@ -5,17 +5,17 @@ import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { bytes, fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
-import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import { AssetList } from "#shared/protocol/schema/asset.ts";
 import { CreateSignedLink, SignedLink } from "#shared/protocol/schema/signed-link.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { getAsset, listAssets } from "../jobs/files.ts";
 import { getRow } from "../jobs/read.ts";
 import { findOwner } from "../sessions/places.ts";
 import { requireSession } from "../sessions/registry.ts";
 import { assetAnswer } from "./asset-answer.ts";
+import { idempotent } from "./idempotent.ts";
 import { addLinkViews, linkOf } from "./link-views.ts";
 import { AssetOfLinkParams, IdempotencyHeader, SignedLinkParams } from "./params.ts";
 
@@ -77,7 +77,7 @@ const keepLinkSecret: MiddlewareHandler<HttpEnv> = async (c, next) => {
 };
 
 /** Signed links: keys to one viewer, one DevTools socket or the assets of one job, for a time. */
-export function linkRoutes(ctx: HubContext) {
+export function linkRoutes(ctx: FleetContext) {
   const make = createRoute({
     method: "post",
     path: "/links",

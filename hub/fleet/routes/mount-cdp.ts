@@ -5,7 +5,7 @@ import type { HttpEnv } from "#hub/platform/http/env.ts";
 import type { App } from "#hub/platform/http/new-app.ts";
 import { requireUpgrade, type SocketHandlers, upgrade } from "#hub/platform/http/sockets.ts";
 import { AppError, errorMessage, notFound } from "#shared/kit/errors.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { askBridge } from "../sessions/bridge.ts";
 import { bridgeOf } from "../sessions/registry.ts";
 import type { HubSession } from "../sessions/types.ts";
@@ -41,7 +41,7 @@ const TARGET = /^(browser|page)$/;
 
 /** A session's DevTools socket, and beside it the discovery that clients ask first. */
 export function mountCdp(
-  ctx: HubContext,
+  ctx: FleetContext,
   app: App,
   at: string,
   { rules, sessionOf, wrap = (_c, handlers) => handlers }: CdpMount,

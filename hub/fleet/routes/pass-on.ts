@@ -6,11 +6,11 @@ import { dialHub, type PassedSocket, relayedSocket } from "#hub/platform/cluster
 import type { Owner } from "#hub/platform/http/access.ts";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { isUpgrade, upgrade } from "#hub/platform/http/sockets.ts";
-import { parseJson } from "#shared/kit/json.ts";
 import { AppError } from "#shared/kit/errors.ts";
+import { parseJson } from "#shared/kit/json.ts";
 import { ACTION_GRACE_MS, ACTION_TIMEOUT_S, MAX_JSON_BODY_BYTES } from "#shared/protocol/limits.ts";
 import { SESSION_ACTIONS, type SessionActionName } from "#shared/protocol/schema/session.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { getRow } from "../jobs/read.ts";
 import { findLinkHub } from "../sessions/link-hub.ts";
 import { findOwner } from "../sessions/places.ts";
@@ -25,7 +25,7 @@ const LINK_DIAL_MS = 1_500;
 /** A call without a deadline of its own; the longest is a picture that is taken and stored. */
 const ANSWER_MS = 120_000;
 
-type Find = (ctx: HubContext, c: C) => Promise<HubEntry | null>;
+type Find = (ctx: FleetContext, c: C) => Promise<HubEntry | null>;
 
 /** The other hub that alone can answer this call; null when that is this one, or none. */
 const OWNERS: Record<Exclude<Owner, "kept link">, Find> = {
@@ -52,7 +52,7 @@ function idOf(c: C): string {
  * before is answered here, so no call travels twice.
  */
 export const toOwner =
-  (ctx: HubContext) =>
+  (ctx: FleetContext) =>
   async (c: C, owner: Owner): Promise<Response | null> => {
     if (wasPassedOn(ctx, c)) return null;
     if (owner === "kept link") return passLinkOn(ctx, c);
@@ -62,25 +62,25 @@ export const toOwner =
   };
 
 /** Nobody but a hub of the fleet may say that a call was passed on. */
-export const checkRelayMark = (ctx: HubContext): MiddlewareHandler<HttpEnv> =>
+export const checkRelayMark = (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
   async function relayMarkChecked(c, next) {
     passedOnBy(ctx, c.req.raw.headers);
     await next();
   };
 
 /** Whether another hub has passed this call on. */
-export const wasPassedOn = (ctx: HubContext, c: C): boolean =>
+export const wasPassedOn = (ctx: FleetContext, c: C): boolean =>
   passedOnBy(ctx, c.req.raw.headers) !== null;
 
 /**
  * The other hub that keeps the link with which this worker wants to go on: a router may bring it to any. A worker that
  * wants a new link gets it here.
  */
-const findKeptLink = async (ctx: HubContext, c: C): Promise<HubEntry | null> =>
+const findKeptLink = async (ctx: FleetContext, c: C): Promise<HubEntry | null> =>
   c.req.query("resume") === undefined ? null : findLinkHub(ctx, idOf(c)).catch(() => null);
 
 /** To the hub that keeps the link. One that cannot be reached keeps nothing: what the worker runs is taken up here. */
-async function passLinkOn(ctx: HubContext, c: C): Promise<Response | null> {
+async function passLinkOn(ctx: FleetContext, c: C): Promise<Response | null> {
   const hub = isUpgrade(c) ? await findKeptLink(ctx, c) : null;
   if (!hub) return null;
   const { hub_id } = hub;
@@ -96,7 +96,7 @@ async function passLinkOn(ctx: HubContext, c: C): Promise<Response | null> {
 }
 
 /** The other hub on whose worker the job runs. */
-async function findJobHub(ctx: HubContext, job_id: string): Promise<HubEntry | null> {
+async function findJobHub(ctx: FleetContext, job_id: string): Promise<HubEntry | null> {
   if (!ctx.cluster.shared) return null;
   const job = await getRow(ctx, job_id).catch((err: unknown) => {
     if (err instanceof AppError) return null;
@@ -112,7 +112,7 @@ const pathOf = (c: C): string => {
   return pathname + search;
 };
 
-async function passCallOn(ctx: HubContext, c: C, hub: HubEntry): Promise<Response> {
+async function passCallOn(ctx: FleetContext, c: C, hub: HubEntry): Promise<Response> {
   const { method, headers, signal, body } = c.req.raw;
   // The call has a deadline of its own; Bun would cut a quiet connection before it.
   c.env.server?.timeout(c.req.raw, 0);
@@ -160,7 +160,7 @@ function timeoutIn(action: SessionActionName, body: Uint8Array): number {
 /** A viewer's browser shows no status of a refused handshake, only the reason of a close (fleet spec §7). */
 const VIEWER = /\/websockify$/;
 
-async function passSocketOn(ctx: HubContext, c: C, hub: HubEntry): Promise<Response> {
+async function passSocketOn(ctx: FleetContext, c: C, hub: HubEntry): Promise<Response> {
   const found = await dialHub(ctx, hub, pathOf(c), c.req.raw.headers).catch((err: unknown) => {
     if (err instanceof AppError && VIEWER.test(c.req.path)) return err;
     throw err;
@@ -170,7 +170,7 @@ async function passSocketOn(ctx: HubContext, c: C, hub: HubEntry): Promise<Respo
   return relayed(ctx, c, hub, found);
 }
 
-function relayed(ctx: HubContext, c: C, hub: HubEntry, { stream, protocol }: PassedSocket) {
+function relayed(ctx: FleetContext, c: C, hub: HubEntry, { stream, protocol }: PassedSocket) {
   try {
     return upgrade(c, relayedSocket(ctx, hub, stream), protocol);
   } catch (err) {

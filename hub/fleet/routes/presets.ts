@@ -2,11 +2,11 @@ import { createRoute } from "#hub/platform/http/create-route.ts";
 import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
-import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
 import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
 import { Preset, PresetList, PutPreset } from "#shared/protocol/schema/preset.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { deletePreset, getPreset, listPresets, putPreset } from "../registries/presets.ts";
+import { idempotent } from "./idempotent.ts";
 import { IdempotencyHeader, SlugParams } from "./params.ts";
 
 const tags = ["presets"];
@@ -14,7 +14,7 @@ const params = SlugParams;
 const headers = IdempotencyHeader;
 
 /** Presets: named options for POST /jobs (fleet spec §4.7, design/api.md). */
-export function presetRoutes(ctx: HubContext) {
+export function presetRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const list = createRoute({
     ...{ method: "get", path: "/presets", tags },

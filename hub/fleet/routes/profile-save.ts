@@ -4,13 +4,13 @@ import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
 import { Profile } from "#shared/protocol/schema/profile.ts";
 import { SaveProfile } from "#shared/protocol/schema/session.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { requireSession } from "../sessions/registry.ts";
 import { saveProfile } from "../sessions/save-profile.ts";
 import { SaveProfileParams } from "./params.ts";
 
 /** POST /sessions/{sid}/profile/save (design/api.md, Profiles). */
-export function profileSaveRoutes(ctx: HubContext) {
+export function profileSaveRoutes(ctx: FleetContext) {
   const save = createRoute({
     method: "post",
     path: "/sessions/{sid}/profile/save",

@@ -6,7 +6,6 @@ import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { toIssues } from "#hub/platform/http/issues.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, ok } from "#hub/platform/http/openapi-parts.ts";
-import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
 import { AppError, invalid } from "#shared/kit/errors.ts";
 import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
 import {
@@ -15,7 +14,7 @@ import {
   ProfileList,
   ProfileName,
 } from "#shared/protocol/schema/profile.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { deleteProfile, type ProfileUpload, storeProfile } from "../registries/profile-store.ts";
 import { beginWriting } from "../registries/profile-writers.ts";
 import {
@@ -24,6 +23,7 @@ import {
   listProfiles,
   setDefaultProfile,
 } from "../registries/profiles.ts";
+import { idempotent } from "./idempotent.ts";
 import { IdempotencyHeader, ProfileParams } from "./params.ts";
 
 const tags = ["profiles"];
@@ -96,7 +96,7 @@ export function profileName(name: string): string {
 }
 
 /** The body of a call that sends an archive. The answer may take longer than a silent connection lives. */
-export function archiveUpload(ctx: HubContext, c: Context<HttpEnv>): ProfileUpload {
+export function archiveUpload(ctx: FleetContext, c: Context<HttpEnv>): ProfileUpload {
   const { raw } = c.req;
   if (!raw.body) throw invalid(["body"], "the archive is empty");
   c.env.server?.timeout(raw, 0);
@@ -109,7 +109,7 @@ export function archiveUpload(ctx: HubContext, c: Context<HttpEnv>): ProfileUplo
 }
 
 /** The registry of browser profiles (fleet spec §2.8, §4.5). */
-export function profileRoutes(ctx: HubContext) {
+export function profileRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const clear = createRoute({
     method: "delete",

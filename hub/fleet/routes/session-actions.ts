@@ -5,21 +5,21 @@ import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { isMultipart } from "#hub/platform/http/multipart.ts";
 import { newApp, validationError } from "#hub/platform/http/new-app.ts";
-import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
-import { parseJson } from "#shared/kit/json.ts";
 import { AppError, badRequest } from "#shared/kit/errors.ts";
+import { parseJson } from "#shared/kit/json.ts";
 import {
   Picture,
   SESSION_ACTIONS,
   type SessionActionArgs,
   type SessionActionName,
 } from "#shared/protocol/schema/session.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { actOn, checkInputFiles } from "../sessions/act.ts";
 import { askBridge } from "../sessions/bridge.ts";
 import { resultOf } from "../sessions/calls.ts";
 import { requireSession } from "../sessions/registry.ts";
 import type { HubSession } from "../sessions/types.ts";
+import { idempotent } from "./idempotent.ts";
 import { describeAction, isPicture } from "./session-action-docs.ts";
 import { setStreamedFiles } from "./session-input-files.ts";
 import { thisSession } from "./sessions.ts";
@@ -34,7 +34,7 @@ const wantsRaw = (c: Context, action: string): boolean =>
   !/\bjson\b/i.test(c.req.header("accept") ?? "");
 
 /** POST /sessions/{sid}/<action> (fleet spec §4.2, design/api.md). */
-export function sessionActionRoutes(ctx: HubContext) {
+export function sessionActionRoutes(ctx: FleetContext) {
   const app = newApp();
   const once = idempotent(ctx);
   const live = thisSession(ctx);
@@ -102,7 +102,7 @@ const replyHead = (session: HubSession, { ms }: Outcome) => ({
 });
 
 /** The answer of an action; a large result is passed through from the worker's bridge as it is. */
-async function answer(ctx: HubContext, session: HubSession, outcome: Outcome): Promise<Response> {
+async function answer(ctx: FleetContext, session: HubSession, outcome: Outcome): Promise<Response> {
   const head = replyHead(session, outcome);
   if (outcome.blob === null) return Response.json({ ...head, result: outcome.result ?? null });
   const blob = await askBridge(ctx, session, `blobs/${encodeURIComponent(outcome.blob)}`);
@@ -132,7 +132,7 @@ async function joinInto(
 const RAW_TYPES = ["image/png", "image/jpeg", "image/webp", "application/pdf"];
 
 async function rawAnswer(
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   outcome: Outcome,
 ): Promise<Response> {

@@ -4,14 +4,13 @@ import { contentDisposition, safeMime } from "#hub/platform/http/file-response.t
 import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { bytes, fails, json, ok, streamed } from "#hub/platform/http/openapi-parts.ts";
-import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
 import {
   CookieList,
   NetworkLog,
   PutCookies,
   SessionFileList,
 } from "#shared/protocol/schema/session.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { askBridge } from "../sessions/bridge.ts";
 import { readPreview } from "../sessions/preview.ts";
 import {
@@ -23,6 +22,7 @@ import {
   readNetwork,
 } from "../sessions/read.ts";
 import { requireSession } from "../sessions/registry.ts";
+import { idempotent } from "./idempotent.ts";
 import { IdempotencyHeader, SessionFileParams, SessionParams } from "./params.ts";
 import { thisSession } from "./sessions.ts";
 
@@ -32,7 +32,7 @@ const RELAYED = [404, 422, 502, 503, 504] as const;
 const PASSED_HEADERS = ["content-length", "content-range", "accept-ranges", "last-modified"];
 
 /** Cookies, network log, downloads and preview of a session (fleet spec §4.2, design/api.md). */
-export function sessionFileRoutes(ctx: HubContext) {
+export function sessionFileRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx), thisSession(ctx)];
   const route = <M extends "get" | "put" | "delete", P extends string>(
     method: M,

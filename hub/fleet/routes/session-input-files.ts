@@ -4,7 +4,7 @@ import { validationError } from "#hub/platform/http/new-app.ts";
 import { invalid } from "#shared/kit/errors.ts";
 import { MAX_INPUT_FILES_BYTES } from "#shared/protocol/limits.ts";
 import { type InputFile, SESSION_ACTIONS } from "#shared/protocol/schema/session.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { actOn } from "../sessions/act.ts";
 import type { HubSession } from "../sessions/types.ts";
 import { dropUploads, putUpload } from "../sessions/uploads.ts";
@@ -14,7 +14,7 @@ const MAX_FILES = 100;
 
 /** set_input_files as a form: `selector`, `timeout_s` and files, streamed to the worker and set by one call. */
 export async function setStreamedFiles(
-  ctx: HubContext,
+  ctx: FleetContext,
   c: Context,
   session: HubSession,
 ): ReturnType<typeof actOn> {

@@ -4,17 +4,17 @@ import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, json, ok, streamed } from "#hub/platform/http/openapi-parts.ts";
-import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
 import { CreateSession, Session, SessionList } from "#shared/protocol/schema/session.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { cancelJob } from "../jobs/cancel.ts";
 import { listEverywhere, openAnywhere } from "../sessions/anywhere.ts";
 import { endSession } from "../sessions/end.ts";
 import { listSessions, readState } from "../sessions/read.ts";
 import { requireSession, sessionRecord } from "../sessions/registry.ts";
 import type { HubSession } from "../sessions/types.ts";
+import { idempotent } from "./idempotent.ts";
 import { IdempotencyHeader, SessionParams } from "./params.ts";
 import { wasPassedOn } from "./pass-on.ts";
 
@@ -24,7 +24,7 @@ const tags = ["sessions"];
  * Whatever is asked of a session that is not there is 404, before anything else is looked at (fleet spec §2.4, §3.3).
  * A repeated call with an Idempotency-Key is let through: it gets its first answer.
  */
-export const liveSessionsOnly = (ctx: HubContext): MiddlewareHandler<HttpEnv> =>
+export const liveSessionsOnly = (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
   async function liveSession(c, next) {
     if (c.req.header("idempotency-key") === undefined)
       requireSession(ctx, c.req.param("sid") ?? "");
@@ -32,14 +32,14 @@ export const liveSessionsOnly = (ctx: HubContext): MiddlewareHandler<HttpEnv> =>
   };
 
 /** The same inside a call that runs for the first time. */
-export const thisSession = (ctx: HubContext): MiddlewareHandler<HttpEnv> =>
+export const thisSession = (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
   async function thisLiveSession(c, next) {
     requireSession(ctx, c.req.param("sid") ?? "");
     await next();
   };
 
 /** Sessions: open, list, look at, end (fleet spec §4.2, design/api.md). */
-export function sessionRoutes(ctx: HubContext) {
+export function sessionRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const open = createRoute({
     method: "post",
@@ -140,7 +140,7 @@ export function sessionRoutes(ctx: HubContext) {
 }
 
 /** The job may end by itself meanwhile, or leave its session behind: it is ended all the same. */
-async function cancelIts(ctx: HubContext, { job_id }: HubSession): Promise<void> {
+async function cancelIts(ctx: FleetContext, { job_id }: HubSession): Promise<void> {
   if (job_id === null) return;
   await cancelJob(ctx, job_id).catch((err) => {
     if (!(err instanceof AppError) || err.status >= 500) throw err;

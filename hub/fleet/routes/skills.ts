@@ -2,11 +2,11 @@ import { createRoute } from "#hub/platform/http/create-route.ts";
 import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
-import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
 import { pageOf } from "#shared/protocol/schema/page.ts";
 import { PutSkill, Skill, SkillList, SkillListQuery } from "#shared/protocol/schema/skill.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { deleteSkill, getSkill, listSkills, putSkill } from "../registries/skills.ts";
+import { idempotent } from "./idempotent.ts";
 import { IdempotencyHeader, SlugParams } from "./params.ts";
 
 const tags = ["skills"];
@@ -14,7 +14,7 @@ const params = SlugParams;
 const headers = IdempotencyHeader;
 
 /** Skills: pieces of script that the planner is offered (fleet spec §4.7, design/api.md). */
-export function skillRoutes(ctx: HubContext) {
+export function skillRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const list = createRoute({
     ...{ method: "get", path: "/skills", tags },

@@ -10,8 +10,8 @@ import { AppError } from "#shared/kit/errors.ts";
 import { withScheme } from "#shared/protocol/missing-scheme.ts";
 import { TooBusy } from "#shared/protocol/schema/error.ts";
 import { Job, SubmitJob, TargetUrl } from "#shared/protocol/schema/job.ts";
-import type { HubContext } from "../context.ts";
-import { wantsPage } from "#hub/http/wants-page.ts";
+import { wantsPage } from "#hub/platform/http/wants-page.ts";
+import type { FleetContext } from "../context.ts";
 import { submitJob } from "../jobs/submit.ts";
 import { withPreset } from "../registries/presets.ts";
 import { SlugParams } from "./params.ts";
@@ -90,7 +90,7 @@ function noSuchPath(path_and_query: string): string {
 }
 
 /** GET /{target_url} (fleet spec §4.1). Registered last: every other path comes first. */
-export function submitByPathRoutes(ctx: HubContext) {
+export function submitByPathRoutes(ctx: FleetContext) {
   const submit = async (c: Context<HttpEnv>): Promise<Response> => {
     const { pathname, search } = splitUrl(c.req.url);
     const { preset, rest } = splitPreset(pathname + search);

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { type SocketHandlers, upgrade } from "#hub/platform/http/sockets.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { bridgeOf } from "../sessions/registry.ts";
 import type { HubSession } from "../sessions/types.ts";
 import { probeBridge } from "../viewer/dial.ts";
@@ -44,7 +44,7 @@ interface StreamOptions {
 
 /** The session's screen over this call's WebSocket. */
 export async function viewerStream(
-  ctx: HubContext,
+  ctx: FleetContext,
   c: C,
   session: HubSession,
   { view_only, wrap = (handlers) => handlers }: StreamOptions,

@@ -6,7 +6,7 @@ import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails } from "#hub/platform/http/openapi-parts.ts";
 import { requireUpgrade } from "#hub/platform/http/sockets.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { requireSession } from "../sessions/registry.ts";
 import { SessionParams } from "./params.ts";
 import { asksToWatch, viewerPage, viewerScriptFile, viewerStream } from "./viewer-answers.ts";
@@ -58,7 +58,7 @@ const stream = createRoute({
 });
 
 /** /sessions/{sid}/novnc/* (fleet spec §4.2). Knowing the session id is the permission (§5.2): no Origin is refused. */
-export function viewerRoutes(ctx: HubContext) {
+export function viewerRoutes(ctx: FleetContext) {
   const app = newApp();
   describeRoute(app, page);
   describeRoute(app, stream);

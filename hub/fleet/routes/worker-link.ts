@@ -5,7 +5,7 @@ import { fails } from "#hub/platform/http/openapi-parts.ts";
 import { requireUpgrade, upgrade } from "#hub/platform/http/sockets.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import { WORKER_ID } from "#shared/protocol/ids.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { type LinkSession, openLinkSession } from "../links/link-session.ts";
 import { linkFarewell } from "../links/take-up.ts";
 import { LinkParams } from "./params.ts";
@@ -25,7 +25,7 @@ const link = createRoute({
 });
 
 /** WS /workers/{worker_id}/link (fleet spec §4.3, §6.2). */
-export function workerLinkRoutes(ctx: HubContext) {
+export function workerLinkRoutes(ctx: FleetContext) {
   const app = newApp();
   describeRoute(app, link);
   app.get("/workers/:worker_id/link", access(link.rules), (c) => {

@@ -4,10 +4,10 @@ import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
 import { bearerOf } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { bytes, fails, ok } from "#hub/platform/http/openapi-parts.ts";
-import { sameSecret } from "#shared/kit/secret.ts";
 import { AppError, conflict, notFound } from "#shared/kit/errors.ts";
+import { sameSecret } from "#shared/kit/secret.ts";
 import { Profile, ProfileRef } from "#shared/protocol/schema/profile.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import type { WorkerLink } from "../links/worker-link.ts";
 import { storeProfile } from "../registries/profile-store.ts";
 import { isWriter } from "../registries/profile-writers.ts";
@@ -49,7 +49,7 @@ const putArchive = createRoute({
 });
 
 /** @throws AppError unauthorized */
-function requireWorker(ctx: HubContext, c: Context): WorkerLink {
+function requireWorker(ctx: FleetContext, c: Context): WorkerLink {
   const bearer = bearerOf(c);
   const link = ctx.links.get(c.req.param("worker_id") ?? "");
   if (!link || bearer === null || !sameSecret(link.upload_token, bearer))
@@ -58,7 +58,7 @@ function requireWorker(ctx: HubContext, c: Context): WorkerLink {
 }
 
 /** Profile archives to and from workers. */
-export function workerProfileRoutes(ctx: HubContext) {
+export function workerProfileRoutes(ctx: FleetContext) {
   const app = newApp();
   describeRoute(app, getArchive);
   describeRoute(app, putArchive);

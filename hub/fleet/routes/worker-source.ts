@@ -4,7 +4,7 @@ import { newApp } from "#hub/platform/http/new-app.ts";
 import { bytes, fails, streamed } from "#hub/platform/http/openapi-parts.ts";
 import { builtRelease } from "#shared/protocol/release.ts";
 import { NONCE, PROOF_HEADERS, signOffer } from "#shared/protocol/update-proof.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { createWorkerSource } from "../update/worker-source.ts";
 
 const source = createRoute({
@@ -37,7 +37,7 @@ const named = (header: string | undefined, etag: string): boolean =>
 
 /** What a worker judges the archive by (`shared/protocol/update-proof.ts`). */
 function proofOf(
-  key: HubContext["update_key"],
+  key: FleetContext["update_key"],
   { nonce, ...what }: { nonce: string | undefined; version: string; sha256: string },
 ): Record<string, string> {
   const proof: Record<string, string> = {};
@@ -54,7 +54,7 @@ function proofOf(
 }
 
 /** GET /worker-source.tar.gz (fleet spec §4.3, §5.4). */
-export function workerSourceRoutes(ctx: Pick<HubContext, "version" | "clock" | "update_key">) {
+export function workerSourceRoutes(ctx: Pick<FleetContext, "version" | "clock" | "update_key">) {
   const openArchive = createWorkerSource(ctx.version, ctx.clock);
   return newApp().openapi(source, async (c) => {
     const { archive, etag, sha256 } = await openArchive();

@@ -6,13 +6,13 @@ import { bearerOf } from "#hub/platform/http/guards.ts";
 import { toIssues } from "#hub/platform/http/issues.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { bytes, fails, ok } from "#hub/platform/http/openapi-parts.ts";
+import { AppError, badRequest, invalid } from "#shared/kit/errors.ts";
 import { parseJson } from "#shared/kit/json.ts";
 import { sameSecret } from "#shared/kit/secret.ts";
 import { MAX_BATCH_BYTES, parseBatch } from "#shared/protocol/asset-batch.ts";
-import { AppError, badRequest, invalid } from "#shared/kit/errors.ts";
 import { AssetMeta, DocumentName } from "#shared/protocol/schema/asset.ts";
 import { ErrorBody } from "#shared/protocol/schema/error.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { storeAssets } from "../jobs/file-batch.ts";
 import { requireLease, storeAsset, storeDocument, type Upload } from "../jobs/files.ts";
 import type { JobLane } from "../links/worker-link.ts";
@@ -143,7 +143,7 @@ async function batchOf(c: Context): Promise<Uint8Array> {
 }
 
 /** The lane of the job that a call of its worker is for. @throws AppError unauthorized, or conflict "stale lease". */
-export function leaseOf(ctx: HubContext, c: Context): JobLane {
+export function leaseOf(ctx: FleetContext, c: Context): JobLane {
   const bearer = bearerOf(c);
   if (bearer === null) throw new AppError("unauthorized", "bad upload token");
   const { worker_id = "", job_id = "" } = c.req.param();
@@ -153,7 +153,7 @@ export function leaseOf(ctx: HubContext, c: Context): JobLane {
 }
 
 /** Bodies from workers, streamed to the object store; only under the lease of a running job. */
-export function workerUploadRoutes(ctx: HubContext) {
+export function workerUploadRoutes(ctx: FleetContext) {
   const app = newApp();
   describeRoute(app, putAsset);
   describeRoute(app, putAssets);

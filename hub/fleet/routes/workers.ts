@@ -2,13 +2,13 @@ import { createRoute } from "#hub/platform/http/create-route.ts";
 import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
-import { idempotent } from "#hub/platform/idempotency/idempotent.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import { WORKER_ID } from "#shared/protocol/ids.ts";
 import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
 import { SetWorkerStatus, Worker, WorkerList } from "#shared/protocol/schema/worker.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { forgetWorker, getWorker, listWorkers, setWorkerStatus } from "../links/view.ts";
+import { idempotent } from "./idempotent.ts";
 import { IdempotencyHeader, WorkerParams } from "./params.ts";
 
 const tags = ["workers"];
@@ -19,7 +19,7 @@ const checked = (id: string): string => {
 };
 
 /** Workers (fleet spec §2.5, §4.3). */
-export function workerRoutes(ctx: HubContext) {
+export function workerRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const list = createRoute({
     method: "get",

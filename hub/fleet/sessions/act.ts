@@ -2,7 +2,7 @@ import { isoTime } from "#shared/kit/clock.ts";
 import { invalid } from "#shared/kit/errors.ts";
 import type { SessionReply } from "#shared/protocol/link/messages.ts";
 import type { SessionActionArgs, SessionActionName } from "#shared/protocol/schema/session.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { recipeSecrets } from "../registries/recipe-secrets.ts";
 import { callSession } from "./calls.ts";
 import { keepSessionForNext, touchSession } from "./registry.ts";
@@ -14,7 +14,7 @@ import type { HubSession } from "./types.ts";
  * @throws AppError as `callSession`.
  */
 export async function actOn<A extends SessionActionName>(
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   action: A,
   { timeout_s, ...args }: SessionActionArgs<A>,
@@ -33,7 +33,7 @@ export async function actOn<A extends SessionActionName>(
  * a job has the job's host; any other one goes wherever its caller likes, so it has none.
  */
 async function withSecrets(
-  ctx: HubContext,
+  ctx: FleetContext,
   { job_id }: HubSession,
   args: Partial<SessionActionArgs<"recipe">>,
 ) {
@@ -43,7 +43,7 @@ async function withSecrets(
 
 /** Counts as activity and may set the idle TTL (fleet spec §3.3); a job's session takes it over when the job has ended. */
 function keepAlive(
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   { idle_ttl_s }: Partial<SessionActionArgs<"keepalive">>,
 ): Pick<SessionReply, "result" | "blob" | "ms"> {

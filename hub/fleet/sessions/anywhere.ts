@@ -3,7 +3,7 @@ import type { Peer } from "#hub/platform/cluster/peers.ts";
 import { passOn } from "#hub/platform/cluster/relay-http.ts";
 import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { type CreateSession, type Session, SessionList } from "#shared/protocol/schema/session.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { betterHub } from "../links/candidate.ts";
 import { stopShortage } from "../links/drain.ts";
 import { laneShortage } from "../links/shortage.ts";
@@ -36,7 +36,7 @@ export interface OpenCall {
  * @throws AppError as `openSession`, at_capacity when no lane became free.
  */
 export async function openAnywhere(
-  ctx: HubContext,
+  ctx: FleetContext,
   call: OpenCall,
 ): Promise<HubSession | Response> {
   const { input, signal, passed_on } = call;
@@ -73,7 +73,7 @@ export async function openAnywhere(
 }
 
 /** 503 that says what there was no lane for. */
-async function whyFull(ctx: HubContext, { worker_id }: CreateSession): Promise<AppError> {
+async function whyFull(ctx: FleetContext, { worker_id }: CreateSession): Promise<AppError> {
   const workers = await listWorkers(ctx).catch(() => null);
   return atCapacity(workers && (stopShortage(ctx, workers) ?? laneShortage(workers, worker_id)));
 }
@@ -85,7 +85,7 @@ const need = (session: HubSession | null): HubSession => {
 
 /** Aborts `found` once another hub has a better candidate than this one. */
 async function lookForBetter(
-  ctx: HubContext,
+  ctx: FleetContext,
   lost: ReadonlySet<string>,
   over: AbortSignal,
   found: AbortController,
@@ -98,7 +98,7 @@ async function lookForBetter(
 
 /** The answer of the first hub with a better candidate that takes the call; null when none does. */
 async function askBetter(
-  ctx: HubContext,
+  ctx: FleetContext,
   call: OpenCall,
   lost: Set<string>,
 ): Promise<Response | null> {
@@ -119,11 +119,11 @@ async function askBetter(
   return null;
 }
 
-const knownHub = (ctx: HubContext, { hub_id }: Peer): Promise<HubEntry | null> =>
+const knownHub = (ctx: FleetContext, { hub_id }: Peer): Promise<HubEntry | null> =>
   findHub(ctx, hub_id).catch(() => null);
 
 function passOpenOn(
-  ctx: HubContext,
+  ctx: FleetContext,
   hub: HubEntry,
   { headers: given, body, signal }: OpenCall,
   wait_ms: number,
@@ -145,7 +145,7 @@ function passOpenOn(
  * @throws AppError unavailable when the shared store does not say which hubs there are.
  */
 export async function listEverywhere(
-  ctx: HubContext,
+  ctx: FleetContext,
   given: Headers,
   signal: AbortSignal,
 ): Promise<Session[]> {

@@ -2,7 +2,7 @@ import { within } from "#hub/platform/cluster/deadline.ts";
 import { fetchDirect } from "#hub/platform/cluster/fetch-direct.ts";
 import { noticing } from "#hub/platform/cluster/noticing.ts";
 import { AppError, errorMessage, notFound } from "#shared/kit/errors.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { bridgeOf } from "./registry.ts";
 import { type HubSession, SessionOver } from "./types.ts";
 
@@ -23,7 +23,7 @@ export interface BridgeRequest {
  * @throws AppError not_found for what is not there, relay_failed (502) when the bridge cannot be reached or refuses.
  */
 export async function askBridge(
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   path: string,
   request: BridgeRequest = {},
@@ -70,7 +70,7 @@ interface Watchdog {
 }
 
 /** Calls `bark` once when nothing has fed it for `ms`. */
-function watchdog(ctx: HubContext, ms: number, bark: () => void): Watchdog {
+function watchdog(ctx: FleetContext, ms: number, bark: () => void): Watchdog {
   const over = new AbortController();
   let last = ctx.clock.monotonic();
   const watch = async () => {
@@ -90,7 +90,7 @@ function watchdog(ctx: HubContext, ms: number, bark: () => void): Watchdog {
 }
 
 /** The same answer with a body of which no piece is waited for too long; how slowly it is read does not matter. */
-function withDeadlines(ctx: HubContext, response: Response, stop: AbortController): Response {
+function withDeadlines(ctx: FleetContext, response: Response, stop: AbortController): Response {
   if (response.body === null) return response;
   const reader = response.body.getReader();
   const body = new ReadableStream<Uint8Array>({
@@ -110,7 +110,11 @@ function withDeadlines(ctx: HubContext, response: Response, stop: AbortControlle
 }
 
 /** The JSON text of a result that was too large for the link. */
-export async function readBlob(ctx: HubContext, session: HubSession, id: string): Promise<string> {
+export async function readBlob(
+  ctx: FleetContext,
+  session: HubSession,
+  id: string,
+): Promise<string> {
   const response = await askBridge(ctx, session, `blobs/${encodeURIComponent(id)}`);
   return response.text();
 }

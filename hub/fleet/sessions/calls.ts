@@ -1,9 +1,9 @@
-import { parseJson } from "#shared/kit/json.ts";
 import { AppError, notFound } from "#shared/kit/errors.ts";
+import { parseJson } from "#shared/kit/json.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import { ACTION_GRACE_MS, MAX_ACTIONS_AT_ONCE } from "#shared/protocol/limits.ts";
 import { BROWSER_STARTING, type SessionReply } from "#shared/protocol/link/messages.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import type { WorkerLink } from "../links/worker-link.ts";
 import { readBlob } from "./bridge.ts";
 import { touchSession } from "./registry.ts";
@@ -30,7 +30,7 @@ export interface SessionCall {
  *   `{detail, error}` (422), as design/api.md says.
  */
 export async function callSession(
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   { action, args = {}, timeout_ms, counts_as_activity = true }: SessionCall,
 ): Promise<SessionReply & { ok: true }> {
@@ -65,7 +65,7 @@ export async function callSession(
 }
 
 /** Hands a reply to whoever waits for it; one that is late, or another worker's, is dropped. */
-export function sessionReply(ctx: HubContext, link: WorkerLink, reply: SessionReply): void {
+export function sessionReply(ctx: FleetContext, link: WorkerLink, reply: SessionReply): void {
   const call = ctx.session_calls.get(reply.call_id);
   if (call?.link === link) call.answer(reply);
 }
@@ -73,7 +73,7 @@ export function sessionReply(ctx: HubContext, link: WorkerLink, reply: SessionRe
 type HubSessionCall = Extract<Parameters<WorkerLink["send"]>[0], { type: "HubSessionCall" }>;
 
 async function answerTo(
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   message: HubSessionCall,
 ): Promise<SessionReply> {
@@ -103,7 +103,7 @@ async function answerTo(
 
 /** Time in which the link had no socket does not count: the call reaches the worker when it is back, or ends with the link. */
 async function timeUp(
-  { clock }: HubContext,
+  { clock }: FleetContext,
   link: WorkerLink,
   ms: number,
   settled: AbortSignal,
@@ -149,7 +149,7 @@ function failureOf({ kind, error }: SessionReply): AppError {
 
 /** The result of a reply, read from the worker's bridge when it was too large for the link. */
 export async function resultOf(
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   { blob, result }: Pick<SessionReply, "blob" | "result">,
 ): Promise<unknown> {

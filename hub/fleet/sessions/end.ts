@@ -1,4 +1,4 @@
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
 import { dropSession } from "./registry.ts";
 import { type HubSession, SessionOver } from "./types.ts";
@@ -9,7 +9,7 @@ import { type HubSession, SessionOver } from "./types.ts";
  * @returns false when it had ended already.
  */
 export async function endSession(
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   reason: string,
 ): Promise<boolean> {
@@ -33,7 +33,7 @@ export function closeOnLane(link: WorkerLink, held: HeldLane, reason: string): v
 
 /** The lane of this lease is free again, or about to be, so no session can be on it. */
 export async function dropSessionOn(
-  ctx: HubContext,
+  ctx: FleetContext,
   held: HeldLane,
   why = "its lane was taken away",
 ): Promise<void> {
@@ -46,7 +46,7 @@ export async function dropSessionOn(
  * moved, another hub may have them.
  */
 export async function dropSessionsOf(
-  ctx: HubContext,
+  ctx: FleetContext,
   worker_id: string,
   cause: string,
   moved: boolean,

@@ -1,6 +1,6 @@
 import { findHub, type HubEntry } from "#hub/platform/cluster/hubs.ts";
 import { WORKER_ID } from "#shared/protocol/ids.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { WORKER_PREFIX, type WorkerEntry } from "../links/registration.ts";
 import { demandWhole, lookUp } from "./places.ts";
 
@@ -9,7 +9,7 @@ import { demandWhole, lookUp } from "./places.ts";
  * @throws AppError unavailable when the shared store does not answer, or was emptied just now: a worker that is told that
  * its token or lease is void gives up whatever it captured.
  */
-export async function findLinkHub(ctx: HubContext, worker_id: string): Promise<HubEntry | null> {
+export async function findLinkHub(ctx: FleetContext, worker_id: string): Promise<HubEntry | null> {
   if (ctx.links.has(worker_id) || !WORKER_ID.test(worker_id)) return null;
   const entry = await lookUp(ctx, ctx.kv.get<WorkerEntry>(`${WORKER_PREFIX}${worker_id}`));
   if (!entry) await demandWhole(ctx);

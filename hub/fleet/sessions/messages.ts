@@ -3,14 +3,14 @@ import type {
   SessionOpened,
   SessionRefused,
 } from "#shared/protocol/link/messages.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { heardOf, type WorkerLink } from "../links/worker-link.ts";
 import { closeOnLane } from "./end.ts";
 import { dropSession } from "./registry.ts";
 
 /** What a worker says of its sessions; under another lease than the lane's it is stale and changes nothing. */
 export async function sessionMessage(
-  ctx: HubContext,
+  ctx: FleetContext,
   link: WorkerLink,
   message: SessionOpened | SessionRefused | SessionEnded,
 ): Promise<void> {

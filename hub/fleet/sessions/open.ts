@@ -3,7 +3,7 @@ import { newSessionId } from "#shared/protocol/ids.ts";
 import type { HubOpenSession } from "#shared/protocol/link/messages.ts";
 import type { WaitingFor } from "#shared/protocol/schema/job.ts";
 import type { CreateSession } from "#shared/protocol/schema/session.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { distrustLane, freeLane, type LanePlace, laneChanged } from "../links/lanes.ts";
 import { requireWayOut, wayOutFits } from "../links/way-out.ts";
 import type { AssignAnswer } from "../links/worker-link.ts";
@@ -44,7 +44,7 @@ export interface OpenOptions {
  *   relay_failed when the worker went away or cannot open it.
  */
 export async function openSession(
-  ctx: HubContext,
+  ctx: FleetContext,
   input: CreateSession,
   { signal, wait_ms, elsewhere }: OpenOptions,
 ): Promise<HubSession | null> {
@@ -73,14 +73,14 @@ export async function openSession(
   return null;
 }
 
-const stopped = (ctx: HubContext): AppError =>
+const stopped = (ctx: FleetContext): AppError =>
   ctx.stopping.aborted
     ? new AppError("unavailable", "hub is stopping", { headers: { "Retry-After": "5" } })
     : new AppError("unavailable", "the client has gone");
 
 /** The session's own proxy, else that of the host it begins at. */
 async function proxyOfSession(
-  ctx: HubContext,
+  ctx: FleetContext,
   { url, proxy }: CreateSession,
 ): Promise<Pick<HubOpenSession, "proxy" | "proxy_of">> {
   if (proxy !== null || url === null || !URL.canParse(url)) return { proxy, proxy_of: "job" };
@@ -90,7 +90,7 @@ async function proxyOfSession(
 
 /** @returns null when the worker says that the lane was not free: another one may be. */
 async function offerLane(
-  ctx: HubContext,
+  ctx: FleetContext,
   place: LanePlace<null>,
   input: CreateSession,
   more: Pick<HubOpenSession, "profile" | "proxy" | "proxy_of">,
@@ -149,7 +149,7 @@ const away = (worker_id: string): AppError =>
   new AppError("relay_failed", `worker ${worker_id} went away`);
 
 const add = (
-  ctx: HubContext,
+  ctx: FleetContext,
   { link, held }: LanePlace<null>,
   input: CreateSession,
   { url, title }: { url: string; title: string },
@@ -172,7 +172,7 @@ const add = (
 };
 
 /** The lane had begun: it resets, and is given back when it says warm, which it may have said already. */
-async function lanePasses(ctx: HubContext, { link, held }: LanePlace<null>): Promise<void> {
+async function lanePasses(ctx: FleetContext, { link, held }: LanePlace<null>): Promise<void> {
   held.accepted = held.done = true;
   const lane = link.lanes.get(held.lease.lane_idx);
   if (lane) await laneChanged(ctx, link, lane);

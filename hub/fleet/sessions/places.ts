@@ -3,7 +3,7 @@ import { findHub, type HubEntry, storeIsWhole } from "#hub/platform/cluster/hubs
 import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { SESSION_ID } from "#shared/protocol/ids.ts";
 import { KV_READ_TIMEOUT_MS } from "#shared/protocol/limits.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { keptLink, keptSession, renewSession } from "../links/kept.ts";
 import { comingBack, type HubSession } from "./types.ts";
 
@@ -27,7 +27,7 @@ const keyOf = (session_id: string) => `session:${session_id}`;
  * @param as `taken`: it is opened here, or taken up from another hub; `known`: a hub that took it up meanwhile keeps it.
  */
 export async function publishPlace(
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   as: "taken" | "known",
 ): Promise<void> {
@@ -45,7 +45,7 @@ export async function publishPlace(
 }
 
 /** Says every place again (fleet spec §6.2: other hubs look sessions up), and renews what the next hub must know. Never rejects. */
-export async function publishPlacesOnce(ctx: HubContext): Promise<void> {
+export async function publishPlacesOnce(ctx: FleetContext): Promise<void> {
   const sessions = [...ctx.sessions.values()];
   await Promise.all(sessions.map((session) => publishPlace(ctx, session, "known")));
   const renewals = sessions
@@ -57,7 +57,7 @@ export async function publishPlacesOnce(ctx: HubContext): Promise<void> {
 }
 
 /** The session is over here. Never rejects: what stays behind names a session its hub does not know, which is 404 as well. */
-export async function withdrawPlace(ctx: HubContext, { session_id }: HubSession): Promise<void> {
+export async function withdrawPlace(ctx: FleetContext, { session_id }: HubSession): Promise<void> {
   const withdrawn = ctx.kv.deleteIf(keyOf(session_id), { hub_id: ctx.hub_id });
   await within(ctx.clock, "the shared store", KV_READ_TIMEOUT_MS, withdrawn).catch((err) =>
     ctx.log.warn({ session_id, err: errorMessage(err) }, "the session's place was left"),
@@ -69,7 +69,7 @@ export async function withdrawPlace(ctx: HubContext, { session_id }: HubSession)
  * names nothing.
  * @throws AppError unavailable when the shared store does not answer, or was emptied just now: 404 is for good.
  */
-export async function findOwner(ctx: HubContext, session_id: string): Promise<HubEntry | null> {
+export async function findOwner(ctx: FleetContext, session_id: string): Promise<HubEntry | null> {
   if (ctx.sessions.has(session_id) || !SESSION_ID.test(session_id)) return null;
   const place = await lookUp(ctx, ctx.kv.get<SessionPlace>(keyOf(session_id)));
   if (!place) await demandWhole(ctx);
@@ -86,7 +86,7 @@ export async function findOwner(ctx: HubContext, session_id: string): Promise<Hu
 
 /** A session of its own is kept with its TTLs; a job's lives and ends with the job, which the worker may bring. */
 const mayComeBack = async (
-  ctx: HubContext,
+  ctx: FleetContext,
   session_id: string,
   { worker_id, job_id }: SessionPlace,
 ) =>
@@ -94,7 +94,7 @@ const mayComeBack = async (
   (job_id !== null && (await keptLink(ctx, worker_id)) !== null);
 
 /** What is missing in the shared store is nobody's only when hubs have told it all they have. @throws AppError unavailable */
-export async function demandWhole(ctx: HubContext): Promise<void> {
+export async function demandWhole(ctx: FleetContext): Promise<void> {
   if (await lookUp(ctx, storeIsWhole(ctx))) return;
   throw new AppError(
     "unavailable",
@@ -106,7 +106,7 @@ export async function demandWhole(ctx: HubContext): Promise<void> {
 }
 
 /** A read of the shared store. @throws AppError unavailable when it takes longer than 1.5 s (fleet spec §8) or fails. */
-export const lookUp = <T>(ctx: HubContext, read: Promise<T>): Promise<T> =>
+export const lookUp = <T>(ctx: FleetContext, read: Promise<T>): Promise<T> =>
   within(ctx.clock, "the shared store", KV_READ_TIMEOUT_MS, read).catch((cause) => {
     throw new AppError("unavailable", "the shared store does not answer", {
       headers: { "Retry-After": "5" },

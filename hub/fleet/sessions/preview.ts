@@ -1,6 +1,6 @@
 import { AppError } from "#shared/kit/errors.ts";
 import { Picture } from "#shared/protocol/schema/session.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { fleetSetting } from "../registries/fleet-settings.ts";
 import { callSession, resultOf } from "./calls.ts";
 import type { HubSession } from "./types.ts";
@@ -18,14 +18,14 @@ interface KeptPreview {
 
 export const previewKey = (session_id: string): string => `preview:${session_id}`;
 
-const previewIntervalMs = async (ctx: HubContext): Promise<number> =>
+const previewIntervalMs = async (ctx: FleetContext): Promise<number> =>
   (await fleetSetting(ctx, "preview_interval_s")) * 1_000;
 
 /**
  * A small JPEG of the session's active tab, at most `preview_interval_s` old. Taken only when somebody asks, one at a time
  * however many ask, and kept where every hub finds it.
  */
-export async function readPreview(ctx: HubContext, session: HubSession): Promise<Uint8Array> {
+export async function readPreview(ctx: FleetContext, session: HubSession): Promise<Uint8Array> {
   const interval_ms = await previewIntervalMs(ctx);
   const kept = await ctx.kv.get<KeptPreview>(previewKey(session.session_id));
   if (kept && ctx.clock.now() - kept.taken_at < interval_ms)
@@ -40,7 +40,7 @@ export async function readPreview(ctx: HubContext, session: HubSession): Promise
 }
 
 async function takePreview(
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   interval_ms: number,
 ): Promise<Uint8Array> {

@@ -8,7 +8,7 @@ import {
   SessionFile,
   type SessionFileList,
 } from "#shared/protocol/schema/session.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { callSession, resultOf } from "./calls.ts";
 import { requireSession, sessionRecord } from "./registry.ts";
 import type { HubSession } from "./types.ts";
@@ -19,13 +19,13 @@ const STATE_MS = 1_000;
 const READ_MS = 10_000;
 
 /** GET /sessions, oldest first. */
-export const listSessions = (ctx: HubContext): Session[] =>
+export const listSessions = (ctx: FleetContext): Session[] =>
   [...ctx.sessions.values()]
     .sort((a, b) => a.created_at - b.created_at)
     .map((session) => sessionRecord(ctx, session));
 
 /** GET /sessions/{sid}/state, with where the active tab is right now if its worker says so soon. */
-export async function readState(ctx: HubContext, session_id: string): Promise<Session> {
+export async function readState(ctx: FleetContext, session_id: string): Promise<Session> {
   const session = requireSession(ctx, session_id);
   const call = { action: "state", timeout_ms: STATE_MS, counts_as_activity: false };
   const grace = new AbortController();
@@ -38,7 +38,7 @@ export async function readState(ctx: HubContext, session_id: string): Promise<Se
 }
 
 async function read<T extends z.ZodType>(
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   schema: T,
   action: string,
@@ -50,12 +50,12 @@ async function read<T extends z.ZodType>(
   throw new AppError("relay_failed", `the worker's answer to ${action} makes no sense`);
 }
 
-export const readCookies = (ctx: HubContext, session: HubSession): Promise<CookieList> =>
+export const readCookies = (ctx: FleetContext, session: HubSession): Promise<CookieList> =>
   read(ctx, session, CookieList, "cookies_get");
 
 /** Adds or replaces these and keeps the others; every cookie of the session afterwards. */
 export async function putCookies(
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   { cookies }: CookieList,
 ): Promise<CookieList> {
@@ -67,13 +67,13 @@ export async function putCookies(
   return readCookies(ctx, session);
 }
 
-export async function clearCookies(ctx: HubContext, session: HubSession): Promise<void> {
+export async function clearCookies(ctx: FleetContext, session: HubSession): Promise<void> {
   await callSession(ctx, session, { action: "cookies_clear", timeout_ms: READ_MS });
 }
 
 /** Requests with `seq` above `since`. */
 export const readNetwork = (
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   since: number,
 ): Promise<NetworkLog> => read(ctx, session, NetworkLog, "network", { since });
@@ -84,7 +84,7 @@ const WorkerFiles = z.object({
 });
 
 /** What the session's browser has downloaded, or still does. */
-export async function listFiles(ctx: HubContext, session: HubSession): Promise<SessionFileList> {
+export async function listFiles(ctx: FleetContext, session: HubSession): Promise<SessionFileList> {
   const { files } = await read(ctx, session, WorkerFiles, "files");
   return {
     files: files.map((file) => ({

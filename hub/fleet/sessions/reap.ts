@@ -1,4 +1,4 @@
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { endSession } from "./end.ts";
 import type { HubSession } from "./types.ts";
 
@@ -12,7 +12,7 @@ export function overdue(session: HubSession, now: number): string | null {
 }
 
 /** Ends every session whose idle or absolute TTL has passed (fleet spec §3.3). */
-export async function reapSessionsOnce(ctx: HubContext): Promise<void> {
+export async function reapSessionsOnce(ctx: FleetContext): Promise<void> {
   const now = ctx.clock.monotonic();
   for (const session of [...ctx.sessions.values()]) {
     const reason = overdue(session, now);

@@ -2,7 +2,7 @@ import { isoTime } from "#shared/kit/clock.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import { SESSION_TTL_S } from "#shared/protocol/limits.ts";
 import type { Session } from "#shared/protocol/schema/session.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { forgetSession, type KeptSession, rememberSession } from "../links/kept.ts";
 import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
 import { publishPlace, withdrawPlace } from "./places.ts";
@@ -34,7 +34,7 @@ export const viewerPath = (session_id: string): string =>
   "&autoconnect=1&resize=scale&reconnect=1";
 
 /** From now on, before the promise settles, the session's URLs answer. */
-export async function addSession(ctx: HubContext, input: AddSession): Promise<HubSession> {
+export async function addSession(ctx: FleetContext, input: AddSession): Promise<HubSession> {
   const { ttl_ms = SESSION_TTL_S.ttl_default * 1_000, ...rest } = input;
   const ended = new AbortController();
   const now = ctx.clock.monotonic();
@@ -64,7 +64,7 @@ export async function addSession(ctx: HubContext, input: AddSession): Promise<Hu
  * @throws AppError not_found: a session that ended is never found again (fleet spec §2.4); unavailable while the worker of
  *   one that the hub before had is waited for.
  */
-export function requireSession(ctx: HubContext, session_id: string): HubSession {
+export function requireSession(ctx: FleetContext, session_id: string): HubSession {
   const session = ctx.sessions.get(session_id);
   if (!session && ctx.awaited.sessions.has(session_id)) throw comingBack();
   if (!session || session.ended.aborted) throw notFound("session");
@@ -72,7 +72,7 @@ export function requireSession(ctx: HubContext, session_id: string): HubSession 
 }
 
 /** A session that no job owns is known to the next hub as it is now; a job's is known by its job. */
-export async function keepSessionForNext(ctx: HubContext, session: HubSession): Promise<void> {
+export async function keepSessionForNext(ctx: FleetContext, session: HubSession): Promise<void> {
   const { kind, held, link, idle_ttl_ms, session_id, lane_idx, job_id, headless } = session;
   if (kind === "job" || idle_ttl_ms === null || link.outbox === null) return;
   if (ctx.config.link_grace_ms === 0 || session.ended.aborted) return;
@@ -89,7 +89,7 @@ export async function keepSessionForNext(ctx: HubContext, session: HubSession): 
 }
 
 /** Something used the session: an action, CDP traffic, or a viewer's input. */
-export function touchSession(ctx: HubContext, session: HubSession): void {
+export function touchSession(ctx: FleetContext, session: HubSession): void {
   session.last_active_at = ctx.clock.monotonic();
 }
 
@@ -98,7 +98,7 @@ export function touchSession(ctx: HubContext, session: HubSession): void {
  * The lane is not touched. False when it had ended already.
  */
 export async function dropSession(
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   why: string | SessionOver,
 ): Promise<boolean> {
@@ -123,7 +123,7 @@ export function bridgeOf(session: HubSession): { base: string; token: string } {
 }
 
 /** The record of a session as the wire shows it (design/api.md). */
-export const sessionRecord = ({ wall_jumps }: HubContext, session: HubSession): Session => ({
+export const sessionRecord = ({ wall_jumps }: FleetContext, session: HubSession): Session => ({
   session_id: session.session_id,
   state: "active",
   worker_id: session.link.worker_id,

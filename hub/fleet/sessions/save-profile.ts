@@ -1,6 +1,6 @@
 import { conflict, notFound } from "#shared/kit/errors.ts";
 import type { Profile } from "#shared/protocol/schema/profile.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { beginWriting } from "../registries/profile-writers.ts";
 import { profileRecord } from "../registries/profiles.ts";
 import { callSession } from "./calls.ts";
@@ -18,7 +18,7 @@ export const writerOf = (session_id: string): string => `session ${session_id}`;
  * @throws AppError conflict while a job runs in the session or the profile is being written; as `callSession` else.
  */
 export async function saveProfile(
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   name: string,
 ): Promise<{ profile: Profile; created: boolean }> {

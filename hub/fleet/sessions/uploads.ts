@@ -1,5 +1,5 @@
 import { newToken } from "#shared/protocol/ids.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { askBridge } from "./bridge.ts";
 import type { HubSession } from "./types.ts";
 
@@ -11,7 +11,7 @@ const pathOf = (upload_id: string) => `uploads/${upload_id}`;
  * @throws AppError relay_failed (502), or whatever the body fails with.
  */
 export async function putUpload(
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   body: ReadableStream<Uint8Array>,
   signal: AbortSignal,
@@ -29,7 +29,7 @@ export async function putUpload(
 
 /** Takes back what was uploaded for a call that failed; what cannot be reached goes with the session. */
 export async function dropUploads(
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   upload_ids: readonly string[],
 ): Promise<void> {

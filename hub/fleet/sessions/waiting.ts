@@ -1,5 +1,5 @@
 import { MAX_WAITING_SUBMITS } from "#shared/protocol/limits.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { freeCapacity, freeLane, holdLane, type LanePlace } from "../links/lanes.ts";
 import type { WorkerLink } from "../links/worker-link.ts";
 
@@ -19,7 +19,7 @@ export interface LaneWanted {
  * @returns null when there was none in time, the signal aborted, or too many wait already.
  */
 export async function waitForLane(
-  ctx: HubContext,
+  ctx: FleetContext,
   session_id: string,
   worker_id: string | null,
   fits: LaneWanted["fits"],
@@ -60,7 +60,7 @@ export async function waitForLane(
  * Runs inside `ctx.dispatcher`.
  */
 export async function serveWaiting(
-  ctx: HubContext,
+  ctx: FleetContext,
   first: (created_before: number) => Promise<unknown>,
 ): Promise<void> {
   for (const wanted of [...ctx.lanes_wanted]) {

@@ -1,11 +1,11 @@
+import type { SeenWorker } from "#hub/platform/rollout/decide.ts";
+import { CHECK_AFTER, type FleetPart, type Rollout } from "#hub/platform/rollout/rollout.ts";
 import { isTerminal } from "#shared/protocol/schema/job.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import type { WorkerEntry } from "../links/registration.ts";
 import { orderOf } from "../links/registry.ts";
 import { isAlive, readFleet } from "../links/view.ts";
 import type { WorkerLink } from "../links/worker-link.ts";
-import type { SeenWorker } from "#hub/platform/rollout/decide.ts";
-import { CHECK_AFTER, type FleetPart, type Rollout } from "#hub/platform/rollout/rollout.ts";
 import { createSelfChecks } from "./self-check.ts";
 
 /** Jobs of the canary that are looked at, and jobs of the others beside them. */
@@ -23,7 +23,7 @@ function unwellOf({ lanes }: Pick<WorkerEntry, "lanes">): string | null {
 }
 
 /** Workers with browser lanes, linked to this hub or to another (fleet spec §2.5). */
-export function browserPart(ctx: HubContext, rollout: Rollout): FleetPart {
+export function browserPart(ctx: FleetContext, rollout: Rollout): FleetPart {
   const checks = createSelfChecks(ctx);
 
   const see = async (): Promise<SeenWorker[]> => {
@@ -79,7 +79,7 @@ export function browserPart(ctx: HubContext, rollout: Rollout): FleetPart {
 }
 
 /** Tells a worker that its order has changed. */
-function tellOrder(ctx: HubContext, link: WorkerLink): void {
+function tellOrder(ctx: FleetContext, link: WorkerLink): void {
   const order = orderOf(ctx, link);
   const text = JSON.stringify(order);
   if (!link.open || !link.waits_for_order || link.told_order === text) return;

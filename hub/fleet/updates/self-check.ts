@@ -1,6 +1,6 @@
 import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { CreateSession } from "#shared/protocol/schema/session.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import type { WorkerLink } from "../links/worker-link.ts";
 import { callSession } from "../sessions/calls.ts";
 import { endSession } from "../sessions/end.ts";
@@ -22,7 +22,7 @@ const CODE = `document.title = ${JSON.stringify(TEXT)}; document.body.innerHTML 
  * The hub's own job for a canary that gets no other: a session on one of its lanes, a page written into it, read back, and a
  * picture of it. It needs no site, and goes the way that every session goes.
  */
-async function checkOnce(ctx: HubContext, link: WorkerLink): Promise<string | null> {
+async function checkOnce(ctx: FleetContext, link: WorkerLink): Promise<string | null> {
   const headless = [...link.lanes.values()].every(({ mode }) => mode === "headless");
   const input = CreateSession.parse({ worker_id: link.worker_id, headless, ttl_s: 120 });
   const { stopping: signal } = ctx;
@@ -52,7 +52,7 @@ interface Running {
 }
 
 /** One check at a time for each worker; a new link, or a new version, begins anew. */
-export function createSelfChecks(ctx: HubContext) {
+export function createSelfChecks(ctx: FleetContext) {
   const checks = new Map<string, Running>();
 
   const run = async (check: Running): Promise<void> => {

@@ -1,10 +1,10 @@
 import type { ByteStream } from "#hub/platform/http/byte-stream.ts";
 import { closeReason } from "#hub/platform/http/close-reason.ts";
 import type { Socket, SocketHandlers } from "#hub/platform/http/sockets.ts";
-import { createFrameReader, encodeFrame, type Frame, OPCODE } from "#shared/kit/ws-frames.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import { createFrameReader, encodeFrame, type Frame, OPCODE } from "#shared/kit/ws-frames.ts";
 import { MAX_CDP_FRAME_BYTES } from "#shared/protocol/limits.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import type { HubSession } from "../sessions/types.ts";
 import { type Keepalive, keepAlive } from "./keepalive.ts";
 import { activityOf, closeEnded, endWith, RELAY_CLOSE } from "./relay.ts";
@@ -19,7 +19,7 @@ const CLOSED = "the browser closed the connection";
  * the client ends its connection to the browser and nothing else.
  */
 export function cdpSocket(
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   bridge: ByteStream,
 ): SocketHandlers {

@@ -1,5 +1,5 @@
 import type { Socket } from "#hub/platform/http/sockets.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 
 /** A proxy between viewer and hub closes what is silent for long; so does a viewer's laptop that went to sleep. */
 const PING_EVERY_MS = 10_000;
@@ -12,7 +12,7 @@ export interface Keepalive {
 }
 
 /** Pings `socket` every 10 s and drops it when three in a row stay unanswered. */
-export function keepAlive(ctx: HubContext, socket: Socket): Keepalive {
+export function keepAlive(ctx: FleetContext, socket: Socket): Keepalive {
   const over = new AbortController();
   let unanswered = 0;
   const run = async () => {

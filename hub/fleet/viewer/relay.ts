@@ -3,7 +3,7 @@ import { closeReason } from "#hub/platform/http/close-reason.ts";
 import { GOING_AWAY } from "#hub/platform/http/going-away.ts";
 import type { Socket, SocketHandlers } from "#hub/platform/http/sockets.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { touchSession } from "../sessions/registry.ts";
 import { type HubSession, SessionOver } from "../sessions/types.ts";
 import { dialScreen } from "./dial.ts";
@@ -31,7 +31,7 @@ const MAX_UNSENT_BYTES = 1024 * 1024;
 const TOUCH_EVERY_MS = 1_000;
 
 /** What ends a relay from outside: the session, or the hub. Gives the function that forgets it. */
-export function endWith(ctx: HubContext, session: HubSession, socket: Socket): () => void {
+export function endWith(ctx: FleetContext, session: HubSession, socket: Socket): () => void {
   const over = () => {
     const why: unknown = session.ended.reason;
     if (why instanceof SessionOver && why.moved) return void goAway();
@@ -52,7 +52,7 @@ const END_MS = 500;
 
 /** The bridge has closed: with the session's own reason when it has ended, which may be told a moment later. */
 export async function closeEnded(
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   socket: Socket,
   reason: string,
@@ -62,7 +62,7 @@ export async function closeEnded(
 }
 
 /** Writes activity down, at most once a second. */
-export function activityOf(ctx: HubContext, session: HubSession): () => void {
+export function activityOf(ctx: FleetContext, session: HubSession): () => void {
   let last = Number.NEGATIVE_INFINITY;
   return () => {
     const now = ctx.clock.monotonic();
@@ -80,7 +80,7 @@ export const openScreen = (bridge: { base: string; token: string }, session: Hub
  * read only as fast as the viewer takes it. `bridge` may be the reason why there is none.
  */
 export function viewerSocket(
-  ctx: HubContext,
+  ctx: FleetContext,
   session: HubSession,
   bridge: ByteStream | Error,
   { view_only }: { view_only: boolean },

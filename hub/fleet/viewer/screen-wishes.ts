@@ -1,5 +1,5 @@
 import { errorMessage } from "#shared/kit/errors.ts";
-import type { HubContext } from "../context.ts";
+import type { FleetContext } from "../context.ts";
 import { askBridge } from "../sessions/bridge.ts";
 import type { HubSession } from "../sessions/types.ts";
 
@@ -45,14 +45,14 @@ export function screenWished(session: HubSession, viewer: object, size: ScreenSi
  * A viewer has left. When it had changed the screen, the screen gets the size that another viewer wants, or its own
  * (fleet spec §8): its VNC server would keep what was asked for last.
  */
-export function viewerLeft(ctx: HubContext, session: HubSession, viewer: object): void {
+export function viewerLeft(ctx: FleetContext, session: HubSession, viewer: object): void {
   const all = wishes.get(session);
   if (!all?.bySocket.delete(viewer)) return;
   all.changed = true;
   if (!all.telling) void tellWorker(ctx, session, all);
 }
 
-async function tellWorker(ctx: HubContext, session: HubSession, all: Wishes): Promise<void> {
+async function tellWorker(ctx: FleetContext, session: HubSession, all: Wishes): Promise<void> {
   all.telling = true;
   try {
     // A viewer that comes meanwhile may be overtaken by what the worker is being told.

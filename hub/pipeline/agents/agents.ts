@@ -7,14 +7,14 @@ import {
   type AgentSynced,
   type SyncAgent,
 } from "#shared/protocol/schema/agent.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { recordGpus } from "../flow/load.ts";
 
-export const isAlive = (ctx: Pick<ControlContext, "clock">, { last_seen_at }: AgentRow): boolean =>
+export const isAlive = (ctx: Pick<PipelineContext, "clock">, { last_seen_at }: AgentRow): boolean =>
   last_seen_at !== null && ctx.clock.now() - last_seen_at <= AGENT_OFFLINE_MS;
 
 /** GET /agents (pipeline spec §4.6): every host that ever had an agent, by name. */
-export const listAgents = async (ctx: ControlContext): Promise<Agent[]> =>
+export const listAgents = async (ctx: PipelineContext): Promise<Agent[]> =>
   (await ctx.db.agents.list()).map((row) => ({
     host: row.host,
     state: isAlive(ctx, row) ? "active" : "offline",
@@ -29,7 +29,7 @@ export const listAgents = async (ctx: ControlContext): Promise<Agent[]> =>
  * @throws AppError conflict while another agent speaks for the host.
  */
 export async function syncAgent(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   host: string,
   { agent_id, ...report }: SyncAgent,
 ): Promise<AgentSynced> {

@@ -10,7 +10,7 @@ import {
   type SpawnInstances,
   type StopInstances,
 } from "#shared/protocol/schema/agent.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { isAlive } from "./agents.ts";
 
 /** Changes of one host that may get in between; each of them succeeded, so the limit is never met in peace. */
@@ -31,7 +31,7 @@ function instanceRecord(agent: AgentRow, id: string, workers: ReadonlySet<string
   };
 }
 
-const workerIds = async (ctx: ControlContext): Promise<ReadonlySet<string>> =>
+const workerIds = async (ctx: PipelineContext): Promise<ReadonlySet<string>> =>
   new Set((await ctx.db.pull_workers.list()).map((row) => row.worker_id));
 
 /** What should run on a host, and what its agent says runs there all the same. */
@@ -40,12 +40,12 @@ const idsOf = ({ desired, report }: AgentRow): string[] => [
 ];
 
 /** GET /workers/elastic/inventory (pipeline spec §4.3): by host, in the order they were asked for. */
-export async function listInstances(ctx: ControlContext): Promise<Instance[]> {
+export async function listInstances(ctx: PipelineContext): Promise<Instance[]> {
   const [agents, workers] = await Promise.all([ctx.db.agents.list(), workerIds(ctx)]);
   return agents.flatMap((agent) => idsOf(agent).map((id) => instanceRecord(agent, id, workers)));
 }
 
-const recordsOf = async (ctx: ControlContext, agent: AgentRow, ids: readonly string[]) => {
+const recordsOf = async (ctx: PipelineContext, agent: AgentRow, ids: readonly string[]) => {
   const workers = await workerIds(ctx);
   return ids.map((id) => instanceRecord(agent, id, workers));
 };
@@ -55,7 +55,7 @@ const recordsOf = async (ctx: ControlContext, agent: AgentRow, ids: readonly str
  * `choose` gives what the host should run then; null: nothing is to be changed.
  */
 async function changeDesired(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   choose: (agents: AgentRow[]) => {
     agent: AgentRow;
     ids: string[];
@@ -71,7 +71,7 @@ async function changeDesired(
   throw new AppError("unavailable", "too many changes at once; try again");
 }
 
-function hostFor(ctx: ControlContext, agents: AgentRow[], host: string | undefined): AgentRow {
+function hostFor(ctx: PipelineContext, agents: AgentRow[], host: string | undefined): AgentRow {
   if (host !== undefined) {
     const named = agents.find((agent) => agent.host === host);
     if (!named) throw conflict(`no agent runs on ${host}: start one there with --agent`);
@@ -89,7 +89,7 @@ function hostFor(ctx: ControlContext, agents: AgentRow[], host: string | undefin
  * workload that does not exist.
  */
 export async function spawnInstances(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   input: SpawnInstances,
 ): Promise<Instance[]> {
   const { count, slots, workloads = [] } = input;
@@ -129,7 +129,7 @@ export async function spawnInstances(
  * @throws AppError not_found for an unknown instance, conflict for a host without an agent.
  */
 export async function stopInstances(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   input: StopInstances,
 ): Promise<z.infer<typeof InstancesStopped>> {
   const { instance_id, host, count } = input;

@@ -1,11 +1,11 @@
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 
 const DAY_MS = 86_400_000;
 /** Elastic workers come and go under names that never return; a filter was somebody's work. */
 const FORGET_AFTER_MS = { plain: DAY_MS, filtered: 30 * DAY_MS, agent: 30 * DAY_MS };
 
 /** Deletes workers and agents that were not heard of for long: the lists of what there is would grow for ever. */
-export async function forgetOnce({ db, clock, log, pipeline }: ControlContext): Promise<void> {
+export async function forgetOnce({ db, clock, log, pipeline }: PipelineContext): Promise<void> {
   const now = clock.now();
   const workers = await db.pull_workers.forget({
     plain_before: now - FORGET_AFTER_MS.plain,

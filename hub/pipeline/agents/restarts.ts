@@ -2,7 +2,7 @@ import type { PullWorkerRow } from "#hub/platform/db/types.ts";
 import { createEnds } from "#shared/kit/ends.ts";
 import { AppError, conflict, notFound } from "#shared/kit/errors.ts";
 import { HOST_NAME } from "#shared/protocol/schema/agent.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { runCommand } from "../operations/run-command.ts";
 import { sshArgv } from "./ssh.ts";
 
@@ -11,8 +11,8 @@ const KEEP_OUTPUT = 2_000;
 /** Beyond its deadline, until its group is ended for sure. */
 const GRACE_MS = 10_000;
 
-type RestartContext = Pick<ControlContext, "config" | "clock" | "log"> & {
-  db: Pick<ControlContext["db"], "pull_workers" | "worker_restarts">;
+type RestartContext = Pick<PipelineContext, "config" | "clock" | "log"> & {
+  db: Pick<PipelineContext["db"], "pull_workers" | "worker_restarts">;
 };
 
 export interface RestartDesk {

@@ -1,5 +1,5 @@
 import type { AgentRow, PullWorkerRow } from "#hub/platform/db/types.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { isAlive } from "./agents.ts";
 
 /** A worker that was silent for so long was taken away. */
@@ -24,7 +24,7 @@ const keptBy = (agents: readonly AgentRow[]): Set<string> =>
   new Set(agents.flatMap((agent) => agent.desired.map((d) => d.instance_id)));
 
 /** Restarts silent workers over SSH (pipeline spec §4.3, watchdog); off unless SVC_WATCHDOG_SILENT_S is set. */
-export async function watchdogOnce(ctx: ControlContext): Promise<void> {
+export async function watchdogOnce(ctx: PipelineContext): Promise<void> {
   const { silent_ms } = ctx.config.watchdog;
   if (silent_ms === 0) return;
   const [workers, agents] = await Promise.all([ctx.db.pull_workers.list(), ctx.db.agents.list()]);

@@ -1,6 +1,6 @@
 import { RUN_OUTCOMES } from "#drizzle/queue-tables.ts";
 import type { DashboardOverview, RunsSummary } from "#shared/protocol/schema/flow.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { listTroubled } from "../supervisor/read.ts";
 import { queueCounts } from "../tasks/queue.ts";
 import { runRecord } from "../tasks/runs.ts";
@@ -13,7 +13,7 @@ const MAX_FAILURES = 20;
 const SPARKLINE = 20;
 
 /** GET /dashboard/overview (pipeline spec §4.4): from counters and indexes, whatever the queues hold. */
-export async function getOverview(ctx: ControlContext): Promise<DashboardOverview> {
+export async function getOverview(ctx: PipelineContext): Promise<DashboardOverview> {
   const { db, pipeline } = ctx;
   const now = await pipeline.store.now();
   const workloads = await db.workloads.list();
@@ -53,7 +53,7 @@ export async function getOverview(ctx: ControlContext): Promise<DashboardOvervie
 }
 
 /** GET /dashboard/workloads-runs-summary: from the runs, so it is exact for any number of control processes. */
-export async function getRunsSummary({ db }: ControlContext): Promise<RunsSummary> {
+export async function getRunsSummary({ db }: PipelineContext): Promise<RunsSummary> {
   const [workloads, rows] = await Promise.all([db.workloads.list(), db.views.lastRuns(SPARKLINE)]);
   const runsOf = new Map<number, boolean[]>();
   for (const { workload_id, outcome } of rows) {

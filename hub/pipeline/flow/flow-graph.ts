@@ -1,7 +1,7 @@
 import type { WorkloadRow } from "#hub/platform/db/types.ts";
 import type { ExecutorState } from "#shared/protocol/schema/executor.ts";
 import type { FlowLayout, FlowNode, FlowSnapshot } from "#shared/protocol/schema/flow.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { isLive } from "../pull/is-live.ts";
 import { SCHEDULED } from "../schedules/schedules.ts";
 import { queueCounts } from "../tasks/queue.ts";
@@ -30,7 +30,7 @@ const MAX_POSITIONS = 10_000;
 type Unplaced = Omit<FlowNode, "position">;
 
 /** GET /flow/snapshot (pipeline spec §4.4): where tasks come from, what they pass and who runs them, as it is now. */
-export async function getSnapshot(ctx: ControlContext): Promise<FlowSnapshot> {
+export async function getSnapshot(ctx: PipelineContext): Promise<FlowSnapshot> {
   const { db, pipeline, clock } = ctx;
   const now = await pipeline.store.now();
   const since = minuteOf(now) - (WINDOW_MIN - 1) * MINUTE_MS;
@@ -126,7 +126,7 @@ function pluginNodes(workloads: readonly WorkloadRow[]): Unplaced[] {
 
 /** POST /flow/layout: keeps where nodes were put; those that are not named stay where they are. All that is kept. */
 export async function saveLayout(
-  { db, clock }: ControlContext,
+  { db, clock }: PipelineContext,
   { positions }: FlowLayout,
 ): Promise<FlowLayout> {
   const updated_at = clock.now();
@@ -139,7 +139,7 @@ export async function saveLayout(
 }
 
 /** DELETE /flow/layout: nothing is kept any more. */
-export async function resetLayout({ db }: ControlContext): Promise<FlowLayout> {
+export async function resetLayout({ db }: PipelineContext): Promise<FlowLayout> {
   await db.flow.forgetPositions();
   return { positions: {} };
 }

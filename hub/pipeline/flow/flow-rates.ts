@@ -5,7 +5,7 @@ import {
   type RateMetric,
   type RatesQuery,
 } from "#shared/protocol/schema/flow.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 
 export const MINUTE_MS = 60_000;
 /** Series of one answer: 2,880 points of each make a megabyte of twenty. The busiest are told. */
@@ -19,7 +19,7 @@ export const minuteOf = (ms: number): number => Math.floor(ms / MINUTE_MS) * MIN
  * @throws AppError not_found
  */
 export async function getRates(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   { since_min, slug, metric }: z.infer<typeof RatesQuery>,
 ): Promise<FlowRates> {
   const { db, pipeline } = ctx;

@@ -1,7 +1,7 @@
 import { isoTime } from "#shared/kit/clock.ts";
 import type { GpuMetrics, WorkersCpu } from "#shared/protocol/schema/flow.ts";
 import { type GpuReading, PULL_OFFLINE_MS } from "#shared/protocol/schema/pull.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { MINUTE_MS, minuteOf } from "./flow-rates.ts";
 
 const highest = (values: (number | null)[]): number | null => {
@@ -13,7 +13,7 @@ const highest = (values: (number | null)[]): number | null => {
  * GET /workers/cpu (pipeline spec §4.3): percent of all CPUs of its host that a worker and what it started use, and that
  * the host uses in all; null from whom nothing was heard of late.
  */
-export async function getWorkersCpu({ db, clock }: ControlContext): Promise<WorkersCpu> {
+export async function getWorkersCpu({ db, clock }: PipelineContext): Promise<WorkersCpu> {
   const rows = (await db.pull_workers.list()).map((row) => {
     const silent = clock.now() - row.last_heartbeat_at > PULL_OFFLINE_MS;
     return silent ? { ...row, cpu_percent: null, host_cpu_percent: null } : row;
@@ -34,7 +34,7 @@ export async function getWorkersCpu({ db, clock }: ControlContext): Promise<Work
 
 /** Keeps what a host tells of its GPUs, one reading a minute: the last one. */
 export async function recordGpus(
-  { db, clock }: Pick<ControlContext, "clock"> & { db: Pick<ControlContext["db"], "gpus"> },
+  { db, clock }: Pick<PipelineContext, "clock"> & { db: Pick<PipelineContext["db"], "gpus"> },
   host: string,
   gpus: readonly GpuReading[],
 ): Promise<void> {
@@ -52,7 +52,7 @@ export async function recordGpus(
 
 /** GET /workers/metrics: a series for each GPU that was told of in the last `minutes` minutes. */
 export async function getGpuMetrics(
-  { db, clock }: ControlContext,
+  { db, clock }: PipelineContext,
   minutes: number,
 ): Promise<GpuMetrics> {
   const rows = await db.gpus.list(minuteOf(clock.now()) - (minutes - 1) * MINUTE_MS);

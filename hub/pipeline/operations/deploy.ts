@@ -4,9 +4,9 @@ import type { DeployRow } from "#hub/platform/db/types.ts";
 import { isProcessAlive } from "#hub/platform/process-alive.ts";
 import { isoTime, isoTimeOrNull } from "#shared/kit/clock.ts";
 import { createEnds } from "#shared/kit/ends.ts";
+import { conflict, errorMessage } from "#shared/kit/errors.ts";
 import { createLogMask } from "#shared/kit/log-mask.ts";
 import { startLoop } from "#shared/kit/loop.ts";
-import { conflict, errorMessage } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import type {
   Deploy,
@@ -15,7 +15,7 @@ import type {
   DeployQuery,
   StartDeploy,
 } from "#shared/protocol/schema/operations.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { killLeftovers } from "./leftovers.ts";
 import { startCommand } from "./run-command.ts";
 import { ownSecrets } from "./service-logs.ts";
@@ -44,8 +44,8 @@ function processNamespace(): string {
 /** Tries to store how it ended, a second apart. */
 const FINISH_TRIES = 10;
 
-type DeployContext = Pick<ControlContext, "config" | "clock" | "log"> & {
-  db: Pick<ControlContext["db"], "deploys">;
+type DeployContext = Pick<PipelineContext, "config" | "clock" | "log"> & {
+  db: Pick<PipelineContext["db"], "deploys">;
 };
 
 /** A deploy as the wire shows it. */

@@ -1,11 +1,11 @@
 import { abortAfter, DeadlineError } from "#shared/kit/clock.ts";
+import { badRequest, errorMessage, invalid, notFound } from "#shared/kit/errors.ts";
 import { RefusedAddress } from "#shared/kit/guarded-post.ts";
 import { parseJson } from "#shared/kit/json.ts";
 import { createLogMask } from "#shared/kit/log-mask.ts";
 import { completionsUrl } from "#shared/llm/endpoint.ts";
-import { badRequest, errorMessage, invalid, notFound } from "#shared/kit/errors.ts";
 import type { LlmErrorKind, LlmTest, LlmTested } from "#shared/protocol/schema/operations.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { postJson } from "./post-json.ts";
 import { readSetting } from "./settings.ts";
 
@@ -15,8 +15,8 @@ const MAX_EXCERPT = 300;
 /** Enough for a thinking model to come to a word. */
 const MAX_TOKENS = 512;
 
-type LlmContext = Pick<ControlContext, "config" | "clock" | "log"> & {
-  db: Pick<ControlContext["db"], "settings">;
+type LlmContext = Pick<PipelineContext, "config" | "clock" | "log"> & {
+  db: Pick<PipelineContext["db"], "settings">;
 };
 
 interface Target {

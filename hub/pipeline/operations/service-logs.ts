@@ -9,7 +9,7 @@ import {
   type LogQuery,
   type ShipLogs,
 } from "#shared/protocol/schema/operations.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { readSetting } from "./settings.ts";
 
 const DAY_MS = 86_400_000;
@@ -18,12 +18,12 @@ const CHUNK = 1_000;
 /** Chunks of one pass; what is left is the next pass' work. */
 const CHUNKS_PER_PASS = 50;
 
-type LogsContext = Pick<ControlContext, "config" | "clock"> & {
-  db: Pick<ControlContext["db"], "service_logs" | "settings">;
+type LogsContext = Pick<PipelineContext, "config" | "clock"> & {
+  db: Pick<PipelineContext["db"], "service_logs" | "settings">;
 };
 
 /** Values of this process that no log may show. */
-export const ownSecrets = ({ config }: Pick<ControlContext, "config">): (string | null)[] => [
+export const ownSecrets = ({ config }: Pick<PipelineContext, "config">): (string | null)[] => [
   config.worker_secret,
   config.api_token,
   config.admin_password,

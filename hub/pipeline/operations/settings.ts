@@ -2,14 +2,14 @@ import type { SettingRow } from "#hub/platform/db/types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { AppError, conflict, type Issue, notFound } from "#shared/kit/errors.ts";
 import type { Setting } from "#shared/protocol/schema/operations.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { FIXED, isWritable, type ValueOf, WRITABLE, type WritableKey } from "./known-settings.ts";
 
 /** The fleet keeps settings of its own in the same table. */
 const PREFIX = "control.";
 
-type SettingsContext = Pick<ControlContext, "config" | "clock" | "log"> & {
-  db: Pick<ControlContext["db"], "settings">;
+type SettingsContext = Pick<PipelineContext, "config" | "clock" | "log"> & {
+  db: Pick<PipelineContext["db"], "settings">;
 };
 
 /** What counts now: the stored value, else the default. A stored one that a rule no longer allows counts as none. */

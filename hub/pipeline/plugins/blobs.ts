@@ -7,7 +7,7 @@ import {
   type PluginBlob,
   type PluginKeysQuery,
 } from "#shared/protocol/schema/plugin.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { nextCursor, type PluginPlace, pageOf } from "./state.ts";
 
 /** In the object store. */
@@ -20,7 +20,7 @@ const blobRecord = ({ key, size, mime, sha256, updated_at }: PluginBlobRow): Plu
 
 /** @throws AppError not_found */
 export async function getBlob(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   { slug, key }: PluginPlace,
 ): Promise<PluginBlobRow> {
   const row = await ctx.db.plugins.getBlob(slug, key);
@@ -28,7 +28,7 @@ export async function getBlob(
   return row;
 }
 
-export async function listBlobs(ctx: ControlContext, slug: string, query: PluginKeysQuery) {
+export async function listBlobs(ctx: PipelineContext, slug: string, query: PluginKeysQuery) {
   const rows = await ctx.db.plugins.listBlobs(slug, pageOf(query));
   return {
     blobs: rows.slice(0, query.limit).map(blobRecord),
@@ -48,7 +48,7 @@ export interface BlobUpload {
  * @throws AppError too_large, and what was there stays.
  */
 export async function putBlob(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   { slug, key }: PluginPlace,
   { body, mime, signal }: BlobUpload,
 ): Promise<PluginBlob> {
@@ -72,7 +72,7 @@ export async function putBlob(
 }
 
 /** @throws AppError not_found */
-export async function deleteBlob(ctx: ControlContext, { slug, key }: PluginPlace): Promise<void> {
+export async function deleteBlob(ctx: PipelineContext, { slug, key }: PluginPlace): Promise<void> {
   const object_key = await ctx.db.plugins.deleteBlob(slug, key);
   if (object_key === null) throw notFound("blob");
   await ctx.objects.delete(object_key);

@@ -4,11 +4,11 @@ import { chunksOf, streamOf } from "#shared/archive/streams.ts";
 import { writeTarGz } from "#shared/archive/write-tar.ts";
 import { badRequest, conflict, notFound } from "#shared/kit/errors.ts";
 import type { Plugin } from "#shared/protocol/schema/plugin.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import type { PluginFile, PluginFolder } from "./scan.ts";
 
 /** GET /plugins/available: broken ones with what is wrong with them (pipeline spec §4.5). */
-export async function listPlugins(ctx: ControlContext): Promise<Plugin[]> {
+export async function listPlugins(ctx: PipelineContext): Promise<Plugin[]> {
   await ctx.pipeline.plugins.refresh();
   return ctx.pipeline.plugins
     .all()
@@ -16,7 +16,7 @@ export async function listPlugins(ctx: ControlContext): Promise<Plugin[]> {
 }
 
 /** @throws AppError not_found, conflict when it is broken */
-async function usablePlugin(ctx: ControlContext, slug: string) {
+async function usablePlugin(ctx: PipelineContext, slug: string) {
   await ctx.pipeline.plugins.refresh();
   const plugin = ctx.pipeline.plugins.get(slug);
   if (!plugin) throw notFound("plugin");
@@ -27,7 +27,7 @@ async function usablePlugin(ctx: ControlContext, slug: string) {
 }
 
 /** What a worker unpacks: the folder's files in the order of their names, without times and owners. */
-export async function pluginArchive(ctx: ControlContext, slug: string) {
+export async function pluginArchive(ctx: PipelineContext, slug: string) {
   const plugin = await usablePlugin(ctx, slug);
   return { sha256: plugin.sha256, open: () => streamOf(writeTarGz(filesOf(plugin))) };
 }
@@ -49,7 +49,7 @@ async function* filesOf({ path, files }: PluginFolder): AsyncGenerator<ArchiveFi
  * @throws AppError not_found, bad_request for a path that tries to leave the folder
  */
 export async function webFile(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   slug: string,
   path: string,
 ): Promise<PluginFile & { on_disk: string }> {

@@ -2,14 +2,14 @@ import { cleanJson } from "#drizzle/clean.ts";
 import type { PluginStateRow } from "#hub/platform/db/types.ts";
 import { chunksOf } from "#shared/archive/streams.ts";
 import { isoTime } from "#shared/kit/clock.ts";
-import { parseJson } from "#shared/kit/json.ts";
 import { AppError, badRequest, errorMessage, notFound } from "#shared/kit/errors.ts";
+import { parseJson } from "#shared/kit/json.ts";
 import {
   MAX_STATE_BYTES,
   type PluginKeysQuery,
   type PluginState,
 } from "#shared/protocol/schema/plugin.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 
 /** A plugin's key, checked. */
 export interface PluginPlace {
@@ -30,7 +30,7 @@ const stateRead = ({ key, value, updated_at }: PluginStateRow): StateRead => ({
 
 /** @throws AppError not_found */
 export async function getState(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   { slug, key }: PluginPlace,
 ): Promise<StateRead> {
   const row = await ctx.db.plugins.getState(slug, key);
@@ -45,7 +45,7 @@ export const pageOf = ({ prefix, limit, cursor }: PluginKeysQuery) => ({
 export const nextCursor = (rows: readonly { key: string }[], limit: number): string | null =>
   rows.length > limit ? (rows[limit - 1]?.key ?? null) : null;
 
-export async function listState(ctx: ControlContext, slug: string, query: PluginKeysQuery) {
+export async function listState(ctx: PipelineContext, slug: string, query: PluginKeysQuery) {
   const rows = await ctx.db.plugins.listState(slug, pageOf(query));
   return {
     states: rows
@@ -63,7 +63,7 @@ export type StateCondition = { version: string } | "none" | "any";
  * @throws AppError bad_request when it is no JSON, too_large, failed_condition when another version is there.
  */
 export async function putState(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   place: PluginPlace,
   body: ReadableStream<Uint8Array> | Uint8Array,
   condition: StateCondition,
@@ -108,6 +108,6 @@ function parseValue(body: Uint8Array): unknown {
 }
 
 /** @throws AppError not_found */
-export async function deleteState(ctx: ControlContext, { slug, key }: PluginPlace): Promise<void> {
+export async function deleteState(ctx: PipelineContext, { slug, key }: PluginPlace): Promise<void> {
   if (!(await ctx.db.plugins.deleteState(slug, key))) throw notFound("state");
 }

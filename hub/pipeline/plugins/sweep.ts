@@ -1,11 +1,11 @@
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { BLOB_PREFIX } from "./blobs.ts";
 
 /**
  * Deletes the bodies of blobs that nobody refers to: those a crash left between the store and the database. A body that
  * is just being put has no row yet either, so it must have been without one in the pass before as well.
  */
-export function createBlobSweeper(ctx: Pick<ControlContext, "db" | "objects" | "log">) {
+export function createBlobSweeper(ctx: Pick<PipelineContext, "db" | "objects" | "log">) {
   let suspects = new Set<string>();
   return async function sweepBlobsOnce(): Promise<void> {
     const stored = await ctx.objects.list(BLOB_PREFIX);

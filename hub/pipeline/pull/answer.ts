@@ -1,6 +1,6 @@
 import type { WorkloadRow } from "#hub/platform/db/types.ts";
 import type { Want, WorkloadSettings } from "#shared/protocol/schema/pull.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { pluginOf, withPlugin } from "../plugins/of-workload.ts";
 import type { Plugins } from "../plugins/registry.ts";
 import { limitsOf } from "../queue/limits-of.ts";
@@ -53,7 +53,7 @@ export function claimedJson(
  * whatever the old one did. One whose revision it does not tell stays out.
  */
 export const stillExcluded = (
-  { pipeline }: Pick<ControlContext, "pipeline">,
+  { pipeline }: Pick<PipelineContext, "pipeline">,
   { exclude, known }: Pick<Want, "exclude" | "known">,
 ): string[] =>
   exclude.filter((slug) => {

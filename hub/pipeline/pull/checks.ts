@@ -2,7 +2,7 @@ import type { PullWorkerRow, WorkloadRow } from "#hub/platform/db/types.ts";
 import { AppError, conflict, notFound } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import type { CheckAnswer, ExecutorCheck } from "#shared/protocol/schema/executor.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { isLive } from "./is-live.ts";
 import { type Asked, answeredKey, askedKey, CHECK_TTL_MS } from "./waiting-checks.ts";
 import { mayRun } from "./workers.ts";
@@ -12,7 +12,7 @@ const LOOK_EVERY_MS = 100;
 
 /** @throws AppError not_found, conflict when no live worker may run the workload */
 async function chooseWorker(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   workload: WorkloadRow,
   worker_id: string | undefined,
 ): Promise<PullWorkerRow> {
@@ -36,7 +36,7 @@ async function chooseWorker(
  * @throws AppError not_found; conflict when no live worker may run it; timed_out when the worker does not answer
  */
 export async function checkExecutor(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   slug: string,
   { worker_id, timeout_s }: { worker_id?: string | undefined; timeout_s: number },
   gone: AbortSignal,
@@ -67,7 +67,7 @@ export async function checkExecutor(
 
 /** As `checkExecutor`, for a workload that was just made: what keeps it from being checked is told and not thrown. */
 export const tryExecutor = (
-  ctx: ControlContext,
+  ctx: PipelineContext,
   slug: string,
   timeout_s: number,
   gone: AbortSignal,

@@ -1,6 +1,6 @@
 import type { Claim, ClaimedTask } from "#hub/platform/db/queue/types.ts";
 import type { PullWorkerRow, WorkloadRow } from "#hub/platform/db/types.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { limitsOf } from "../queue/limits-of.ts";
 import type { HintMark } from "../queue/ready-hints.ts";
 import { mayRun } from "./workers.ts";
@@ -23,7 +23,7 @@ interface ClaimWant {
  * first, and those of one priority take turns, so that a flooded one does not starve its neighbours.
  */
 export async function claimTasks(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   worker: PullWorkerRow,
   { slots, exclude, reporting = false }: ClaimWant,
 ): Promise<SlotTasks[]> {
@@ -42,7 +42,7 @@ export async function claimTasks(
 
 /** Workloads this worker may run that may have ready tasks, of the highest priority among them. */
 function candidates(
-  { pipeline }: ControlContext,
+  { pipeline }: PipelineContext,
   worker: PullWorkerRow,
   exclude: readonly string[],
   full_too = false,
@@ -91,7 +91,7 @@ const DEADLINE_GRACE_MS = 15_000;
 
 /** What a claim of up to `max` tasks found out about its workload. */
 function tellHints(
-  { ready, windows }: ControlContext["pipeline"],
+  { ready, windows }: PipelineContext["pipeline"],
   workload_id: number,
   mark: HintMark,
   max: number,
@@ -107,7 +107,7 @@ function tellHints(
 }
 
 async function claimShare(
-  { pipeline }: ControlContext,
+  { pipeline }: PipelineContext,
   worker: PullWorkerRow,
   workload: WorkloadRow,
   share: number,
@@ -141,7 +141,7 @@ async function claimShare(
  * only to wait, which most claims need not.
  */
 export async function awaitTasks(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   worker: PullWorkerRow,
   want: ClaimWant & { wait_ms: number },
   gone: () => AbortSignal,
@@ -164,7 +164,7 @@ export async function awaitTasks(
 
 /** Resolves when a workload this worker may run has work, when `ms` are over, or when `over` aborts. */
 async function workFor(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   worker: PullWorkerRow,
   exclude: readonly string[],
   ms: number,

@@ -1,7 +1,7 @@
 import { notFound } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import type { WorkerCommand } from "#shared/protocol/schema/pull.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 
 /** How long a command waits for its worker's next heartbeat. */
 const COMMAND_TTL_MS = 600_000;
@@ -18,7 +18,7 @@ interface Waiting extends WorkerCommand {
  * @throws AppError not_found
  */
 export async function commandPuller(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   worker_id: string,
   command: WorkerCommand["command"],
 ): Promise<WorkerCommand> {
@@ -43,7 +43,7 @@ export async function commandPuller(
 
 /** What this process of the worker was told and may not have heard yet. */
 export async function commandsFor(
-  { kv }: ControlContext,
+  { kv }: PipelineContext,
   worker_id: string,
   incarnation: string,
 ): Promise<WorkerCommand[]> {

@@ -1,7 +1,7 @@
 import type { PullWorkerRow } from "#hub/platform/db/types.ts";
 import { PULL_HEARTBEAT_MS } from "#shared/protocol/schema/pull.ts";
 import type { WorkerConfig } from "#shared/protocol/schema/pull-daemon.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { settingsOf } from "./answer.ts";
 import { commandsFor } from "./commands.ts";
 import { mayRun } from "./workers.ts";
@@ -9,7 +9,7 @@ import { mayRun } from "./workers.ts";
 /** Looked at this often while a poll waits: what another control process changed may not have been told here. */
 const LOOK_EVERY_MS = 1_000;
 
-async function configOf(ctx: ControlContext, worker: PullWorkerRow): Promise<WorkerConfig> {
+async function configOf(ctx: PipelineContext, worker: PullWorkerRow): Promise<WorkerConfig> {
   const workloads = ctx.pipeline.workloads
     .all()
     .filter((workload) => workload.enabled && mayRun(worker, workload))
@@ -32,7 +32,7 @@ async function configOf(ctx: ControlContext, worker: PullWorkerRow): Promise<Wor
 
 /** POST /workers/{id}/config: what the worker is to do, when that is not what it knows, or after `wait_ms`. */
 export async function pollConfig(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   worker: PullWorkerRow,
   { revision, wait_ms }: { revision: string; wait_ms: number },
   gone: AbortSignal,
@@ -50,7 +50,7 @@ export async function pollConfig(
 }
 
 async function nudgeOrSleep(
-  { clock, pipeline }: ControlContext,
+  { clock, pipeline }: PipelineContext,
   ms: number,
   over: AbortSignal,
 ): Promise<void> {

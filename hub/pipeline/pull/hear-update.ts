@@ -1,6 +1,6 @@
 import type { PullHeartbeat } from "#shared/protocol/schema/pull.ts";
 import type { UpdateReport } from "#shared/protocol/schema/updates.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 
 /** A worker says with its heartbeats that it updates by order; what it said counts for so long. */
 const TOLD_MS = { counts: 60_000, again: 20_000 };
@@ -13,11 +13,11 @@ export interface ToldUpdate {
 
 /** What this process has written of each worker, and when: a heartbeat that says nothing new writes nothing. */
 type Written = Map<string, { text: string; at: number }>;
-const written = new WeakMap<ControlContext["kv"], Written>();
+const written = new WeakMap<PipelineContext["kv"], Written>();
 
 /** Takes in what a heartbeat says of the worker's own update. */
 export async function hearUpdate(
-  { kv, clock }: ControlContext,
+  { kv, clock }: PipelineContext,
   worker_id: string,
   update: PullHeartbeat["update"],
 ): Promise<void> {

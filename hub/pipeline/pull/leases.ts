@@ -1,13 +1,13 @@
 import { isoTime } from "#shared/kit/clock.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import { type Leases, MAX_LEASES } from "#shared/protocol/schema/pull-daemon.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 
 /**
  * GET /workers/{id}/leases: the tasks that a worker holds, by the queue and not by what the worker says; the lease that
  * ends first comes first. @throws AppError not_found
  */
-export async function getLeases(ctx: ControlContext, worker_id: string): Promise<Leases> {
+export async function getLeases(ctx: PipelineContext, worker_id: string): Promise<Leases> {
   const { db, pipeline } = ctx;
   const [worker, now, rows, workloads] = await Promise.all([
     db.pull_workers.get(worker_id),

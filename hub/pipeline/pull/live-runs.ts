@@ -1,7 +1,7 @@
 import { isoTimeOrNull } from "#shared/kit/clock.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import type { LiveRun, LiveRuns } from "#shared/protocol/schema/pull-daemon.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { keepNotes, NO_NOTES, notesOf } from "../tasks/notes.ts";
 
 /** A worker tells of its running tasks every few seconds; when it stops, what it said is no longer true. */
@@ -15,7 +15,7 @@ interface Told {
 
 /** POST /workers/{id}/runs/logs: what runs now and what it printed last; takes the place of what was told before. */
 export async function tellLiveRuns(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   worker_id: string,
   told: LiveRun[],
 ): Promise<void> {
@@ -26,7 +26,7 @@ export async function tellLiveRuns(
 }
 
 /** GET /workers/{id}/runs. @throws AppError not_found */
-export async function liveRuns(ctx: ControlContext, worker_id: string): Promise<LiveRuns> {
+export async function liveRuns(ctx: PipelineContext, worker_id: string): Promise<LiveRuns> {
   if (!(await ctx.db.pull_workers.get(worker_id))) throw notFound("worker");
   const told = await ctx.kv.get<Told>(keyOf(worker_id));
   const runs = told?.runs ?? [];

@@ -9,7 +9,7 @@ import {
   type ReleasedItem,
 } from "#shared/protocol/schema/pull.ts";
 import { MAX_JSON_DEPTH, type TaskIn } from "#shared/protocol/schema/queue.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { isTooDeep, newTask } from "../tasks/tasks.ts";
 
 const printed = ({ duration_ms, stdout, stderr, truncated }: DoneItem | FailedItem) => ({
@@ -21,7 +21,7 @@ const printed = ({ duration_ms, stdout, stderr, truncated }: DoneItem | FailedIt
 
 /** Records what succeeded; an answer per item, in order. A report of an attempt that is over is `stale`. */
 export async function completeTasks(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   worker: string,
   items: readonly DoneItem[],
 ): Promise<Report[]> {
@@ -52,7 +52,7 @@ function outputOf({ output, stderr }: DoneItem): Partial<DoneTask> & { output: s
 }
 
 /** `output.emit` of a run; nothing when it is malformed. */
-function emitList(ctx: ControlContext, output: unknown): EmitList {
+function emitList(ctx: PipelineContext, output: unknown): EmitList {
   const raw = (output as { emit?: unknown } | null | undefined)?.emit;
   if (raw === undefined) return [];
   const parsed = EmitList.safeParse(raw);
@@ -62,14 +62,17 @@ function emitList(ctx: ControlContext, output: unknown): EmitList {
 }
 
 /** Another control process may have made a workload a moment ago: what a run emits to it is not lost. */
-async function meetWorkloads({ pipeline }: ControlContext, lists: readonly EmitList[]) {
+async function meetWorkloads({ pipeline }: PipelineContext, lists: readonly EmitList[]) {
   const named = new Set(lists.flat().map(({ workload }) => workload));
   for (const slug of named)
     if (!pipeline.workloads.bySlug(slug)) await pipeline.workloads.find(slug);
 }
 
 /** The emitted tasks by workload; one that names no workload is not submitted. */
-function emitted(ctx: ControlContext, list: EmitList): { workload_id: number; tasks: NewTask[] }[] {
+function emitted(
+  ctx: PipelineContext,
+  list: EmitList,
+): { workload_id: number; tasks: NewTask[] }[] {
   const groups = new Map<number, NewTask[]>();
   for (const { workload: slug, ...item } of list) {
     const workload = ctx.pipeline.workloads.bySlug(slug);
@@ -87,7 +90,7 @@ function emitted(ctx: ControlContext, list: EmitList): { workload_id: number; ta
 }
 
 /** Null for one that breaks a rule: the run it comes from is recorded all the same. */
-function emittedTask(ctx: ControlContext, workload: WorkloadRow, item: TaskIn): NewTask | null {
+function emittedTask(ctx: PipelineContext, workload: WorkloadRow, item: TaskIn): NewTask | null {
   try {
     return newTask(workload, item, ["emit"]);
   } catch (err) {
@@ -99,7 +102,7 @@ function emittedTask(ctx: ControlContext, workload: WorkloadRow, item: TaskIn): 
 
 /** Records what failed: each waits by its workload's backoff, or is failed for good. */
 export async function failTasks(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   worker: string,
   items: readonly FailedItem[],
 ): Promise<Report[]> {
@@ -139,7 +142,7 @@ export async function failTasks(
 
 /** Gives back what was not begun, or asked to be run later, with its attempt. */
 export const releaseTasks = async (
-  ctx: ControlContext,
+  ctx: PipelineContext,
   worker: string,
   items: ReleasedItem[],
 ): Promise<Report[]> => {

@@ -1,8 +1,8 @@
+import type { PullWorkerRow } from "#hub/platform/db/types.ts";
 import type { SeenWorker } from "#hub/platform/rollout/decide.ts";
 import type { FleetPart } from "#hub/platform/rollout/rollout.ts";
-import type { PullWorkerRow } from "#hub/platform/db/types.ts";
 import { AppError } from "#shared/kit/errors.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { checkExecutor } from "./checks.ts";
 import { TOLD_PREFIX, type ToldUpdate } from "./hear-update.ts";
 import { isLive } from "./is-live.ts";
@@ -21,7 +21,7 @@ const CHECK_S = 30;
 /** Part of the deadline after which a canary without tasks is asked to load code. */
 const CHECK_AFTER = 0.1;
 
-export function pullPart(ctx: ControlContext): FleetPart {
+export function pullPart(ctx: PipelineContext): FleetPart {
   const { db, kv, clock, rollout, pipeline, log } = ctx;
   const checks = new Map<string, { key: string; proof: Proof | null }>();
   type Proof = { ok: boolean; how: string };

@@ -1,6 +1,6 @@
 import type { CheckAnswer } from "#shared/protocol/schema/executor.ts";
 import type { WaitingCheck } from "#shared/protocol/schema/pull.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { settingsOf } from "./answer.ts";
 
 /** Longer than any check may be waited for: one whose caller is gone is forgotten by itself. */
@@ -19,7 +19,7 @@ export interface Asked {
 
 /** What this process of the worker is to load, and has not answered. */
 export async function checksFor(
-  { kv, pipeline }: ControlContext,
+  { kv, pipeline }: PipelineContext,
   worker_id: string,
   incarnation: string,
 ): Promise<WaitingCheck[]> {
@@ -32,7 +32,7 @@ export async function checksFor(
 
 /** POST /workers/{id}/checks: what the worker found. */
 export async function answerCheck(
-  { kv }: ControlContext,
+  { kv }: PipelineContext,
   worker_id: string,
   answer: CheckAnswer,
 ): Promise<void> {

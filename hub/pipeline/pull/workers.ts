@@ -16,7 +16,7 @@ import {
   type RegisteredPull,
   type RegisterPull,
 } from "#shared/protocol/schema/pull.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { recordGpus } from "../flow/load.ts";
 import { limitsOf } from "../queue/limits-of.ts";
 import { commandsFor } from "./commands.ts";
@@ -28,7 +28,7 @@ import { checksFor } from "./waiting-checks.ts";
 const unregistered = () =>
   new AppError("conflict", "this incarnation is not registered; register and try again");
 
-async function duplicate({ db, log }: ControlContext, worker_id: string): Promise<AppError> {
+async function duplicate({ db, log }: PipelineContext, worker_id: string): Promise<AppError> {
   const host = (await db.pull_workers.get(worker_id))?.host ?? "another host";
   log.warn({ worker_id, host }, "duplicate pull worker refused");
   return conflict(
@@ -42,7 +42,7 @@ async function duplicate({ db, log }: ControlContext, worker_id: string): Promis
  * @throws AppError conflict
  */
 export async function registerPuller(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   worker_id: string,
   hello: RegisterPull,
 ): Promise<z.infer<typeof RegisteredPull>> {
@@ -86,7 +86,7 @@ export async function registerPuller(
 
 /** The registered process behind a call. @throws AppError conflict when it is not (any more). */
 export async function requirePuller(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   worker_id: string,
   incarnation: string,
 ): Promise<PullWorkerRow> {
@@ -101,7 +101,7 @@ export async function requirePuller(
 
 /** Renews the leases of everything in flight, each by its workload's lease; tells what is lost. */
 export async function beatPuller(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   worker_id: string,
   beat: PullHeartbeat,
 ): Promise<z.infer<typeof PullHeartbeatAnswer>> {
@@ -154,7 +154,7 @@ export async function beatPuller(
 
 /** What is told, with the time it was first told at; pages that show workloads are told of a change. */
 function brokenSince(
-  { clock, pipeline, changes, log }: ControlContext,
+  { clock, pipeline, changes, log }: PipelineContext,
   worker_id: string,
   told: readonly BrokenExecutor[],
 ): PullWorkerRow["broken"] {
@@ -181,7 +181,7 @@ function brokenSince(
 
 /** No new tasks from now on; what runs may end. @throws AppError conflict */
 export async function drainPuller(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   worker_id: string,
   incarnation: string,
 ): Promise<void> {
@@ -194,7 +194,7 @@ export async function drainPuller(
 
 /** Its process ends now and holds nothing: the next one of its name need not wait. @throws AppError conflict */
 export async function leavePuller(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   worker_id: string,
   incarnation: string,
 ): Promise<void> {
@@ -212,7 +212,7 @@ export const mayRun = (
   (worker.filter === null || worker.filter.includes(workload.slug)) &&
   (workload.host_affinity.length === 0 || workload.host_affinity.includes(worker.host));
 
-function pullerRecord(ctx: ControlContext, row: PullWorkerRow): PullWorker {
+function pullerRecord(ctx: PipelineContext, row: PullWorkerRow): PullWorker {
   const { worker_id, incarnation: _incarnation, draining, broken, ...rest } = row;
   return {
     ...rest,
@@ -232,12 +232,12 @@ function pullerRecord(ctx: ControlContext, row: PullWorkerRow): PullWorker {
 }
 
 /** GET /workers (pipeline spec §4.3). */
-export const listPullers = async (ctx: ControlContext): Promise<PullWorker[]> =>
+export const listPullers = async (ctx: PipelineContext): Promise<PullWorker[]> =>
   (await ctx.db.pull_workers.list()).map((row) => pullerRecord(ctx, row));
 
 /** POST /workers/{id}/filter. An empty `replace` means every workload. @throws AppError not_found */
 export async function changeFilter(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   worker_id: string,
   { op, workloads }: ChangeFilter,
 ): Promise<PullWorker> {

@@ -1,4 +1,4 @@
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 
 /** Rows of one transaction: small enough that claims and reports do not wait for it. */
 const CHUNK = 1_000;
@@ -6,8 +6,8 @@ const DAY_MS = 86_400_000;
 /** Somewhat more than the longest window that can be asked for (pipeline spec §8: 2880 minutes). */
 const MINUTES_KEPT_MS = 2 * DAY_MS + 3_600_000;
 
-type Retention = Pick<ControlContext, "db" | "clock" | "log"> & {
-  config: Pick<ControlContext["config"], "retention">;
+type Retention = Pick<PipelineContext, "db" | "clock" | "log"> & {
+  config: Pick<PipelineContext["config"], "retention">;
 };
 
 /** Lets claims and reports that came meanwhile go first: SQLite answers within one turn of the event loop. */
@@ -89,7 +89,7 @@ export async function retainOnce(ctx: Retention, signal?: AbortSignal): Promise<
  * false when more are left. Its runs stay until they are too old.
  */
 export async function purgeWorkload(
-  { db }: Pick<ControlContext, "db">,
+  { db }: Pick<PipelineContext, "db">,
   workload_id: number,
   { pieces = Number.POSITIVE_INFINITY, signal }: { pieces?: number; signal?: AbortSignal } = {},
 ): Promise<boolean> {
@@ -106,7 +106,7 @@ export async function purgeWorkload(
 
 /** Goes on with workloads whose deletion left tasks behind, also those of a process that ended in the middle. */
 export async function purgeOnce(
-  ctx: Pick<ControlContext, "db" | "log">,
+  ctx: Pick<PipelineContext, "db" | "log">,
   signal?: AbortSignal,
 ): Promise<void> {
   for (const workload_id of await ctx.db.retention.deletedWorkloads())

@@ -19,7 +19,7 @@ import {
 import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
 import { listAgents, syncAgent } from "../agents/agents.ts";
 import { listInstances, spawnInstances, stopInstances } from "../agents/elastic.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 
 const tags = ["agents"];
 const HostParams = z.object({
@@ -132,7 +132,7 @@ const routes = {
 };
 
 /** Agents and the instances they run (pipeline spec §4.3, §4.6). */
-export function agentRoutes(ctx: ControlContext) {
+export function agentRoutes(ctx: PipelineContext) {
   return newApp()
     .openapi(routes.list, async (c) => {
       const { page, next_cursor } = pageOf(

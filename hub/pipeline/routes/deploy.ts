@@ -3,14 +3,14 @@ import { createRoute } from "#hub/platform/http/create-route.ts";
 import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
-import { keyedCall } from "#hub/platform/idempotency/idempotent.ts";
+import { keyedCall } from "#hub/platform/idempotency/keyed-call.ts";
 import {
   DeployList,
   DeployQuery,
   DeployStarted,
   StartDeploy,
 } from "#shared/protocol/schema/operations.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { listDeploys } from "../operations/deploy.ts";
 
 const path = "/api/v1/admin/deploy";
@@ -44,7 +44,7 @@ const routes = {
 };
 
 /** The deploy action and its history (pipeline spec §4.6). */
-export function deployRoutes(ctx: ControlContext) {
+export function deployRoutes(ctx: PipelineContext) {
   const app = newApp();
   app.on("POST", path, access(routes.start.rules), jsonBodyLimit, keyedCall(ctx));
   return app

@@ -6,7 +6,7 @@ import { fileResponse } from "#hub/platform/http/file-response.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { bytes, fails } from "#hub/platform/http/openapi-parts.ts";
 import { notFound } from "#shared/kit/errors.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { findObject } from "../objects.ts";
 import { restOf } from "./plugin-params.ts";
 
@@ -34,7 +34,7 @@ const read = createRoute({
 });
 
 /** Objects for people's eyes, thumbnails and the like (pipeline spec §4.6). */
-export function objectRoutes(ctx: ControlContext) {
+export function objectRoutes(ctx: PipelineContext) {
   const app = newApp();
   describeRoute(app, read);
   app.get("/api/v1/minio/:key{[\\s\\S]+}", access(read.rules), async (c) => {

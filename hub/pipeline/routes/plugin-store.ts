@@ -16,7 +16,7 @@ import {
   PluginStateList,
 } from "#shared/protocol/schema/plugin.ts";
 import { Slug } from "#shared/protocol/schema/workload.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { deleteBlob, getBlob, listBlobs, putBlob } from "../plugins/blobs.ts";
 import {
   deleteState,
@@ -180,7 +180,7 @@ function conditionOf(c: Context): StateCondition {
 }
 
 /** The state and blobs of plugins (pipeline spec §4.5). Their keys may hold slashes, which OpenAPI has no words for. */
-export function pluginStoreRoutes(ctx: ControlContext) {
+export function pluginStoreRoutes(ctx: PipelineContext) {
   const app = newApp();
   for (const route of Object.values(byKey)) describeRoute(app, route);
   const state = "/api/v1/plugins/:slug/state/:key{[\\s\\S]+}";
@@ -228,7 +228,7 @@ export function pluginStoreRoutes(ctx: ControlContext) {
 /** How often in a row a blob may be replaced between the look at its row and the opening of its object. */
 const READ_TRIES = 100;
 
-async function answerBlob(ctx: ControlContext, c: Context): Promise<Response> {
+async function answerBlob(ctx: PipelineContext, c: Context): Promise<Response> {
   const place = placeOf(c);
   let missing: string | null = null;
   for (let tries = 0; tries < READ_TRIES; tries += 1) {

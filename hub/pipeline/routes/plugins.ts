@@ -8,7 +8,7 @@ import { bytes, fails, ok } from "#hub/platform/http/openapi-parts.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
 import { PluginList } from "#shared/protocol/schema/plugin.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { listPlugins, pluginArchive, webFile } from "../plugins/files.ts";
 import { PluginParams, restOf, WebParams } from "./plugin-params.ts";
 
@@ -80,7 +80,7 @@ const typeOf = (path: string): string => {
 };
 
 /** Plugins and what comes with them (pipeline spec §4.5). */
-export function pluginRoutes(ctx: ControlContext) {
+export function pluginRoutes(ctx: PipelineContext) {
   const answerFile = async (c: Context) => {
     const slug = c.req.param("slug") ?? "";
     const file = await webFile(ctx, slug, restOf(c, "web"));

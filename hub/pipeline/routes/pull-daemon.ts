@@ -13,7 +13,7 @@ import {
   LiveRuns,
   WorkerConfig,
 } from "#shared/protocol/schema/pull-daemon.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { commandPuller } from "../pull/commands.ts";
 import { pollConfig } from "../pull/config.ts";
 import { getLeases } from "../pull/leases.ts";
@@ -108,7 +108,7 @@ const routes = {
 };
 
 /** The smaller calls of a worker's daemon and of those who look after it (pipeline spec §4.3). */
-export function pullDaemonRoutes(ctx: ControlContext) {
+export function pullDaemonRoutes(ctx: PipelineContext) {
   return newApp()
     .openapi(routes.command, async (c) => {
       const { command } = c.req.valid("json");

@@ -28,7 +28,7 @@ import {
   RegisterPull,
   Reported,
 } from "#shared/protocol/schema/pull.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { claimedJson, stillExcluded } from "../pull/answer.ts";
 import { awaitTasks } from "../pull/claims.ts";
 import { completeTasks, failTasks, releaseTasks } from "../pull/reports.ts";
@@ -191,7 +191,7 @@ const asJson = (text: string): Response =>
 
 /** Records the reports and claims in one transaction. */
 async function exchange(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   c: Context<HttpEnv>,
   { incarnation, done, failed, released, want }: Exchange,
 ): Promise<Response> {
@@ -215,7 +215,7 @@ async function exchange(
 }
 
 /** Pull workers and the calls they make (pipeline spec §4.3). */
-export function pullRoutes(ctx: ControlContext) {
+export function pullRoutes(ctx: PipelineContext) {
   const app = newApp();
   app.post(
     path("/:id/exchange"),

@@ -3,7 +3,7 @@ import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
 import { LogPage, LogQuery, LogsShipped, ShipLogs } from "#shared/protocol/schema/operations.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { listLogs, storeLogs } from "../operations/service-logs.ts";
 
 const path = "/api/v1/service-logs";
@@ -43,7 +43,7 @@ const routes = {
 };
 
 /** Service logs (pipeline spec §4.6). */
-export function serviceLogRoutes(ctx: ControlContext) {
+export function serviceLogRoutes(ctx: PipelineContext) {
   return newApp()
     .openapi(routes.list, async (c) => c.json(await listLogs(ctx, c.req.valid("query")), 200))
     .openapi(routes.ship, async (c) => c.json(await storeLogs(ctx, c.req.valid("json")), 200));

@@ -13,7 +13,7 @@ import {
   SettingList,
 } from "#shared/protocol/schema/operations.ts";
 import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { testLlm } from "../operations/llm-test.ts";
 import { listSettings, unsetSetting, writeSetting } from "../operations/settings.ts";
 
@@ -75,7 +75,7 @@ const routes = {
 };
 
 /** Settings of the control plane (pipeline spec §4.6). */
-export function settingRoutes(ctx: ControlContext) {
+export function settingRoutes(ctx: PipelineContext) {
   let testing = 0;
   return newApp()
     .openapi(routes.list, async (c) => {

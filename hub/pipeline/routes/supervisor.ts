@@ -3,7 +3,7 @@ import { createRoute } from "#hub/platform/http/create-route.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, ok } from "#hub/platform/http/openapi-parts.ts";
 import { Supervision } from "#shared/protocol/schema/supervisor.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { getSupervision } from "../supervisor/read.ts";
 
 const read = createRoute({
@@ -23,7 +23,7 @@ const read = createRoute({
 });
 
 /** What the supervisor did (design/api.md, Supervisor). */
-export const supervisorRoutes = (ctx: ControlContext) =>
+export const supervisorRoutes = (ctx: PipelineContext) =>
   newApp().openapi(read, async (c) =>
     c.json(await getSupervision(ctx, c.req.valid("param").slug), 200),
   );

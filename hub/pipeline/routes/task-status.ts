@@ -4,7 +4,7 @@ import { jsonLimit } from "#hub/platform/http/guards.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
 import { TaskStatus, TaskStatusQuery } from "#shared/protocol/schema/queue.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { taskStatus } from "../tasks/task-status.ts";
 import { MAX_BATCH_BYTES } from "./workload-routes.ts";
 
@@ -29,7 +29,7 @@ const status = createRoute({
 });
 
 /** The state of many tasks at a time: who waits for tasks asks for those alone. */
-export const taskStatusRoutes = (ctx: ControlContext) =>
+export const taskStatusRoutes = (ctx: PipelineContext) =>
   newApp().openapi(status, async (c) =>
     c.json(await taskStatus(ctx, c.req.valid("param").slug, c.req.valid("json").pks), 200),
   );

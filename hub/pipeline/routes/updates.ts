@@ -1,3 +1,7 @@
+import { createRoute } from "#hub/platform/http/create-route.ts";
+import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
+import { newApp } from "#hub/platform/http/new-app.ts";
+import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
 import {
   approveUpdate,
   pauseUpdates,
@@ -5,12 +9,8 @@ import {
   resumeUpdates,
 } from "#hub/platform/rollout/commands.ts";
 import { viewUpdates } from "#hub/platform/rollout/view.ts";
-import { createRoute } from "#hub/platform/http/create-route.ts";
-import { jsonBodyLimit } from "#hub/platform/http/guards.ts";
-import { newApp } from "#hub/platform/http/new-app.ts";
-import { fails, json, ok } from "#hub/platform/http/openapi-parts.ts";
 import { ApproveUpdate, FleetUpdates, PinUpdate } from "#shared/protocol/schema/updates.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 
 const path = "/api/v1/updates";
 const tags = ["updates"];
@@ -69,7 +69,7 @@ const routes = {
 };
 
 /** Updates of the workers (fleet spec §3.5, §9). */
-export function updateRoutes(ctx: ControlContext) {
+export function updateRoutes(ctx: PipelineContext) {
   return newApp()
     .openapi(routes.read, (c) => c.json(viewUpdates(ctx.rollout.look(), ctx.rollout.config), 200))
     .openapi(routes.pause, async (c) => c.json(await pauseUpdates(ctx), 200))

@@ -13,7 +13,7 @@ import {
   RunsSummary,
   WorkersCpu,
 } from "#shared/protocol/schema/flow.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { getOverview, getRunsSummary } from "../flow/dashboard.ts";
 import { getSnapshot, resetLayout, saveLayout } from "../flow/flow-graph.ts";
 import { getRates } from "../flow/flow-rates.ts";
@@ -101,7 +101,7 @@ const routes = {
 };
 
 /** Load of workers, dashboard and flow graph (pipeline spec §4.3, §4.4). */
-export function viewRoutes(ctx: ControlContext) {
+export function viewRoutes(ctx: PipelineContext) {
   return newApp()
     .openapi(routes.cpu, async (c) => c.json(await getWorkersCpu(ctx), 200))
     .openapi(routes.gpus, async (c) =>

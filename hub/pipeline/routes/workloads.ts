@@ -10,7 +10,7 @@ import { plainBatch } from "#shared/protocol/schema/plain.ts";
 import type { TaskIn } from "#shared/protocol/schema/queue.ts";
 import type { Workload } from "#shared/protocol/schema/workload.ts";
 import { workloadTag } from "#shared/protocol/workload-tag.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { checkExecutor, tryExecutor } from "../pull/checks.ts";
 import { getCounts, peekQueue, removeTask, resetFailed, resetTask } from "../tasks/queue.ts";
 import { getRun, listRuns } from "../tasks/runs.ts";
@@ -29,7 +29,7 @@ import { MAX_BATCH_BYTES, routes } from "./workload-routes.ts";
 /** How long a new workload is waited for to be loaded. */
 const CHECK_S = 60;
 
-const submitBatch = (ctx: ControlContext, of: string, items: readonly TaskIn[]) =>
+const submitBatch = (ctx: PipelineContext, of: string, items: readonly TaskIn[]) =>
   submitTasks(ctx, of, items, (i) => ["body", "items", i]);
 
 const ifMatch = (c: Context) => c.req.header("if-match");
@@ -40,14 +40,14 @@ const answered = (c: Context, workload: Workload) =>
 /** Every executor but this one runs what its workload says, at the workers. */
 const codeIsTrusted = async (
   c: Context<HttpEnv>,
-  ctx: ControlContext,
+  ctx: PipelineContext,
   { executor_type }: Pick<Workload, "executor_type">,
 ): Promise<void> => {
   if (executor_type !== "fleet_fetch") await trustedOnly(c, ctx);
 };
 
 /** Workloads, their queues and runs (pipeline spec §4.1, §4.2). */
-export function workloadRoutes(ctx: ControlContext) {
+export function workloadRoutes(ctx: PipelineContext) {
   const app = newApp();
   app.post(
     "/api/v1/workloads/:slug/tasks/batch",

@@ -1,10 +1,10 @@
+import { type CronSpec, NEVER, tickAfter, tickUpTo } from "#hub/platform/cron.ts";
 import type { WorkloadRow } from "#hub/platform/db/types.ts";
 import type { ScheduleRow } from "#hub/platform/db/view-types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { errorMessage, invalid } from "#shared/kit/errors.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { newTask } from "../tasks/tasks.ts";
-import { type CronSpec, NEVER, tickAfter, tickUpTo } from "./cron.ts";
 
 const MINUTE_MS = 60_000;
 /** A schedule that was just written is seen within this. */
@@ -16,7 +16,7 @@ const TAKEN_MS = 30_000;
 export const SCHEDULED = "scheduled";
 
 type Scheduled = Pick<WorkloadRow, "schedule" | "schedule_tz">;
-type ScheduleContext = Pick<ControlContext, "db" | "clock" | "log" | "pipeline">;
+type ScheduleContext = Pick<PipelineContext, "db" | "clock" | "log" | "pipeline">;
 
 const cronOf = ({ schedule, schedule_tz }: Scheduled): CronSpec => ({
   pattern: schedule ?? "",

@@ -1,5 +1,5 @@
 import type { AgentRow, PullWorkerRow, WorkloadRow } from "#hub/platform/db/types.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { mayRun } from "../pull/workers.ts";
 
 /** Ids of the host's instances that should run and may run the workload, but were given up by their agent. */
@@ -19,7 +19,7 @@ export function deadInstances(
 
 /** Starts them anew, by their next generation. An agent whose desired state changed meanwhile is left for the next pass. */
 export async function restartDead(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   agents: readonly AgentRow[],
   workload: Pick<WorkloadRow, "slug" | "host_affinity">,
   known: ReadonlyMap<string, PullWorkerRow>,

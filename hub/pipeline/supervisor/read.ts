@@ -2,7 +2,7 @@ import type { SupervisedRow, WorkloadRow } from "#hub/platform/db/types.ts";
 import { isoTimeOrNull } from "#shared/kit/clock.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import type { Supervision } from "#shared/protocol/schema/supervisor.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 
 const supervision = (workload: WorkloadRow, row: SupervisedRow | null): Supervision => ({
   workload: workload.slug,
@@ -16,7 +16,7 @@ const supervision = (workload: WorkloadRow, row: SupervisedRow | null): Supervis
 });
 
 /** GET /workloads/{slug}/supervisor. @throws AppError not_found */
-export async function getSupervision(ctx: ControlContext, slug: string): Promise<Supervision> {
+export async function getSupervision(ctx: PipelineContext, slug: string): Promise<Supervision> {
   const workload = await ctx.db.workloads.get(slug);
   if (!workload) throw notFound("workload");
   return supervision(workload, await ctx.db.supervised.get(workload.workload_id));
@@ -24,7 +24,7 @@ export async function getSupervision(ctx: ControlContext, slug: string): Promise
 
 /** Of `workloads`, those that the supervisor paused or sees a problem of. */
 export async function listTroubled(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   workloads: readonly WorkloadRow[],
 ): Promise<Supervision[]> {
   const rows = new Map((await ctx.db.supervised.troubled()).map((row) => [row.workload_id, row]));

@@ -6,7 +6,7 @@ import type {
   WorkloadRow,
 } from "#hub/platform/db/types.ts";
 import { isAlive } from "../agents/agents.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { isLive } from "../pull/is-live.ts";
 import { mayRun } from "../pull/workers.ts";
 import { resetFailed } from "../tasks/queue.ts";
@@ -35,7 +35,7 @@ const unknown = (workload_id: number): SupervisedRow => ({
  * One pass of the supervisor (design/api.md, Supervisor) over the workloads that permit it. What it decides is written
  * by one conditional statement; of several control processes the one that wrote it acts.
  */
-export async function superviseOnce(ctx: ControlContext): Promise<void> {
+export async function superviseOnce(ctx: PipelineContext): Promise<void> {
   const supervised = (await ctx.db.workloads.list()).filter((w) => w.supervisor_enabled);
   if (supervised.length === 0) return;
   const scene = await readScene(ctx);
@@ -47,7 +47,7 @@ export async function superviseOnce(ctx: ControlContext): Promise<void> {
     }
 }
 
-async function readScene(ctx: ControlContext): Promise<Scene> {
+async function readScene(ctx: PipelineContext): Promise<Scene> {
   const [counts, rows, agents] = await Promise.all([
     ctx.pipeline.store.counts(),
     ctx.db.pull_workers.list(),
@@ -62,7 +62,7 @@ async function readScene(ctx: ControlContext): Promise<Scene> {
 }
 
 async function superviseWorkload(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   workload: WorkloadRow,
   scene: Scene,
 ): Promise<void> {
@@ -78,7 +78,7 @@ async function superviseWorkload(
 }
 
 async function factsOf(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   workload: WorkloadRow,
   row: SupervisedRow,
   { ready, claimed, failed }: QueueCounts,
@@ -103,7 +103,7 @@ async function factsOf(
 
 /** False when another control process was first, or the workload is not supervised any more. */
 const write = async (
-  { db, clock }: ControlContext,
+  { db, clock }: PipelineContext,
   row: SupervisedRow,
   { act, set }: Decision,
 ): Promise<boolean> =>
@@ -112,7 +112,7 @@ const write = async (
     : (await db.supervised.change(row, set)) !== null;
 
 async function carryOut(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   { slug }: WorkloadRow,
   { act, reason }: Decision,
   { agents, known }: Scene,

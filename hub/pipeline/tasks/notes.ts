@@ -1,6 +1,6 @@
 import type { RunRow } from "#hub/platform/db/types.ts";
 import type { Notes, ToldNotes } from "#shared/protocol/schema/executor.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 
 /** Of a task that said nothing. */
 export const NO_NOTES: Notes = { progress: null, log: [], log_dropped: 0 };
@@ -29,7 +29,7 @@ interface Noted {
  * better than a run without its last words.
  */
 export async function keepNotes(
-  { db, clock }: Pick<ControlContext, "db" | "clock">,
+  { db, clock }: Pick<PipelineContext, "db" | "clock">,
   items: readonly Noted[],
 ): Promise<void> {
   const said = new Map<string, { task_id: number; epoch: number; notes: ToldNotes }>();
@@ -40,7 +40,7 @@ export async function keepNotes(
 
 /** What each of these attempts said, in their order; undefined for those that said nothing. */
 export async function notesOf(
-  { db }: Pick<ControlContext, "db">,
+  { db }: Pick<PipelineContext, "db">,
   refs: readonly { task_id: number; epoch: number }[],
 ): Promise<(Notes | undefined)[]> {
   if (refs.length === 0) return [];

@@ -13,7 +13,7 @@ import {
   type QueueRow,
   TaskKey,
 } from "#shared/protocol/schema/queue.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 
 /** On the wire a delayed task is pending. */
 const STATES: Record<QueueRow["state"], readonly number[]> = {
@@ -38,7 +38,7 @@ export function queueCounts(row: StoredCounts | undefined): QueueCounts {
 }
 
 /** GET …/queue (pipeline spec §2.3): from counters, so it costs the same for ten tasks and ten million. */
-export async function getCounts(ctx: ControlContext, slug: string): Promise<QueueCounts> {
+export async function getCounts(ctx: PipelineContext, slug: string): Promise<QueueCounts> {
   // Read from the database: who has just deleted the workload at another control plane is not shown its counts.
   const workload = await ctx.db.workloads.get(slug);
   if (!workload) throw notFound("workload");
@@ -61,7 +61,7 @@ const queueRow = (row: StoredRow): QueueRow => {
 
 /** GET …/queue/peek: oldest first. */
 export async function peekQueue(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   slug: string,
   { state, limit, offset, cursor }: z.infer<typeof PeekQuery>,
 ): Promise<z.infer<typeof QueuePeek>> {
@@ -79,7 +79,7 @@ export async function peekQueue(
 }
 
 /** POST …/queue/reset-failed: every failed row becomes pending, with all its attempts (pipeline spec §3). */
-export async function resetFailed(ctx: ControlContext, slug: string): Promise<number> {
+export async function resetFailed(ctx: PipelineContext, slug: string): Promise<number> {
   const { workload_id } = await ctx.pipeline.workloads.require(slug);
   let reset = 0;
   for (let n = RESET_BATCH; n === RESET_BATCH; ) {
@@ -94,7 +94,7 @@ export async function resetFailed(ctx: ControlContext, slug: string): Promise<nu
  * POST …/queue/{pk}/reset: one failed row becomes pending.
  * @throws AppError not_found; conflict when it is in the queue and not failed
  */
-export async function resetTask(ctx: ControlContext, slug: string, pk: string): Promise<void> {
+export async function resetTask(ctx: PipelineContext, slug: string, pk: string): Promise<void> {
   const { workload_id } = await ctx.pipeline.workloads.require(slug);
   const isKey = TaskKey.safeParse(pk).success;
   if (isKey && (await ctx.pipeline.store.resetFailed(workload_id, 1, pk)) > 0)
@@ -105,7 +105,7 @@ export async function resetTask(ctx: ControlContext, slug: string, pk: string): 
 }
 
 /** DELETE …/queue/{pk}: removes a pending or failed task, cancels a claimed one. @throws AppError not_found */
-export async function removeTask(ctx: ControlContext, slug: string, pk: string): Promise<void> {
+export async function removeTask(ctx: PipelineContext, slug: string, pk: string): Promise<void> {
   const { workload_id } = await ctx.pipeline.workloads.require(slug);
   const isKey = TaskKey.safeParse(pk).success;
   const removed = isKey ? await ctx.pipeline.store.cancel(workload_id, pk) : null;

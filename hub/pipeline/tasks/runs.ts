@@ -3,7 +3,7 @@ import type { RunRow } from "#hub/platform/db/types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import type { Run, RunList, RunsQuery } from "#shared/protocol/schema/queue.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { NO_NOTES, notesRecord } from "./notes.ts";
 import { searchRuns } from "./search-runs.ts";
 
@@ -32,7 +32,7 @@ export const runRecord = (row: RunRow): Run => ({
 
 /** Newest first, of one workload or of all. @throws AppError not_found */
 export async function listRuns(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   { outcome, since, until, cursor, ...query }: RunsQuery,
   slug?: string,
 ): Promise<RunList> {
@@ -51,7 +51,7 @@ export async function listRuns(
 }
 
 /** @throws AppError not_found */
-export async function getRun(ctx: ControlContext, run_id: number): Promise<Run> {
+export async function getRun(ctx: PipelineContext, run_id: number): Promise<Run> {
   const row = Number.isSafeInteger(run_id) ? await ctx.db.runs.get(run_id) : null;
   if (!row) throw notFound("run");
   return runRecord(row);

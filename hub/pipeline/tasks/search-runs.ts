@@ -1,5 +1,5 @@
 import type { RunRow, RunsRepo } from "#hub/platform/db/types.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 
 /**
  * Runs looked through by one statement for what no index serves: on SQLite nobody else is answered meanwhile. A search of
@@ -25,7 +25,11 @@ const isIndexed = ({ workload_id, before: _, limit: _l, brief: _b, success, ...r
   (success === undefined || (success === false && workload_id !== undefined));
 
 /** The oldest run that may have ended at `time` or after it, by bisecting ids; `end` when there is none. */
-async function firstAt({ runs }: ControlContext["db"], time: number, end: number): Promise<number> {
+async function firstAt(
+  { runs }: PipelineContext["db"],
+  time: number,
+  end: number,
+): Promise<number> {
   let low = 1;
   let high = end;
   while (low < high) {
@@ -38,7 +42,7 @@ async function firstAt({ runs }: ControlContext["db"], time: number, end: number
 }
 
 /** One page of the runs that match, newest first. */
-export async function searchRuns(ctx: ControlContext, filter: RunFilter): Promise<RunPage> {
+export async function searchRuns(ctx: PipelineContext, filter: RunFilter): Promise<RunPage> {
   const { db, clock } = ctx;
   if (isIndexed(filter)) {
     const rows = await db.runs.list(filter);

@@ -7,7 +7,7 @@ import {
   type TaskHistory,
   TaskKey,
 } from "#shared/protocol/schema/queue.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { stateName } from "./queue.ts";
 import { runRecord } from "./runs.ts";
 import { searchRuns } from "./search-runs.ts";
@@ -38,7 +38,7 @@ const taskRecord = (row: TaskRow, workload: WorkloadRow | undefined): QueueRow =
 });
 
 async function historyOf(
-  { db, pipeline }: ControlContext,
+  { db, pipeline }: PipelineContext,
   of: { workload: string; pk: string; task_id: number },
   task: TaskRow | null,
 ): Promise<TaskHistory> {
@@ -56,7 +56,7 @@ async function historyOf(
 }
 
 /** GET /runs/{run_id}/task. @throws AppError not_found */
-export async function getTaskOfRun(ctx: ControlContext, run_id: number): Promise<TaskHistory> {
+export async function getTaskOfRun(ctx: PipelineContext, run_id: number): Promise<TaskHistory> {
   const [row] = Number.isSafeInteger(run_id)
     ? await ctx.db.runs.list({ before: run_id + 1, from: run_id, limit: 1, brief: true })
     : [];
@@ -70,7 +70,11 @@ export async function getTaskOfRun(ctx: ControlContext, run_id: number): Promise
  * GET /workloads/{slug}/tasks/{pk}: the task in the queue, else the last one with this key that ended of late.
  * @throws AppError not_found
  */
-export async function getTask(ctx: ControlContext, slug: string, pk: string): Promise<TaskHistory> {
+export async function getTask(
+  ctx: PipelineContext,
+  slug: string,
+  pk: string,
+): Promise<TaskHistory> {
   const { workload_id } = await ctx.pipeline.workloads.require(slug);
   if (!TaskKey.safeParse(pk).success) throw notFound("task");
   const task = await ctx.db.runs.task(workload_id, pk);

@@ -1,5 +1,5 @@
 import type { TaskStatus } from "#shared/protocol/schema/queue.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { stateName } from "./queue.ts";
 
 /**
@@ -8,7 +8,7 @@ import { stateName } from "./queue.ts";
  * @throws AppError not_found
  */
 export async function taskStatus(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   slug: string,
   pks: readonly string[],
 ): Promise<TaskStatus> {

@@ -8,7 +8,7 @@ import {
   type SubmitResult,
   type TaskIn,
 } from "#shared/protocol/schema/queue.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 
 const MAX_FAULTS = 50;
 const encoder = new TextEncoder();
@@ -73,7 +73,7 @@ function newTasks(
  * @throws AppError not_found, invalid naming the item, at_capacity.
  */
 export async function submitTasks(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   slug: string,
   items: readonly TaskIn[],
   loc: (index: number) => (string | number)[],

@@ -1,13 +1,13 @@
 import type { PullWorkerRow, WorkloadRow } from "#hub/platform/db/types.ts";
 import { isoTime } from "#shared/kit/clock.ts";
 import type { ExecutorState } from "#shared/protocol/schema/executor.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { revisionOf } from "../pull/answer.ts";
 import { isLive } from "../pull/is-live.ts";
 
 const OK: ExecutorState = { state: "ok", error: null, trace: null, since: null, workers: [] };
 
-type Seen = Pick<ControlContext, "clock" | "pipeline">;
+type Seen = Pick<PipelineContext, "clock" | "pipeline">;
 
 /** What the live ones of `workers` say of the workload's code, as far as they tried its current settings. */
 export function executorState(
@@ -38,7 +38,7 @@ export function executorState(
 
 /** Of every workload, by slug. */
 export async function executorStates(
-  ctx: Seen & Pick<ControlContext, "db">,
+  ctx: Seen & Pick<PipelineContext, "db">,
   workloads: readonly WorkloadRow[],
 ): Promise<Map<string, ExecutorState>> {
   const workers = await ctx.db.pull_workers.list();

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { WorkloadRow } from "#hub/platform/db/types.ts";
 import { AppError, type Issue } from "#shared/kit/errors.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { initKwargsIssues } from "../plugins/init-kwargs.ts";
 import { pluginOf, type Runs } from "../plugins/of-workload.ts";
 
@@ -16,7 +16,7 @@ type Named = Runs & Pick<WorkloadRow, "emits">;
  *   plugins directory cannot be read
  */
 export async function checkNames(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   slug: string,
   settings: Named,
   stored: Named | null = null,
@@ -29,7 +29,7 @@ export async function checkNames(
 }
 
 async function pluginIssues(
-  { pipeline: { plugins } }: ControlContext,
+  { pipeline: { plugins } }: PipelineContext,
   settings: Runs,
   stored: Runs | null,
 ): Promise<Issue[]> {
@@ -57,7 +57,7 @@ const codeOf = ({ executor_type, executor_config: { plugin, source_path } }: Run
 
 /** A workload may emit to itself. */
 async function emitIssues(
-  { db }: ControlContext,
+  { db }: PipelineContext,
   slug: string,
   { emits }: Named,
   stored: Named | null,

@@ -3,7 +3,7 @@ import { isoTime } from "#shared/kit/clock.ts";
 import { AppError, conflict, invalid, notFound } from "#shared/kit/errors.ts";
 import type { ExecutorState } from "#shared/protocol/schema/executor.ts";
 import type { Workload, WorkloadCreate, WorkloadUpdate } from "#shared/protocol/schema/workload.ts";
-import type { ControlContext } from "../context.ts";
+import type { PipelineContext } from "../context.ts";
 import { lookAgain } from "../queue/ready-hints.ts";
 import { purgeWorkload } from "../queue/retention.ts";
 import { checkSchedule } from "../schedules/schedules.ts";
@@ -16,16 +16,16 @@ const workloadRecord = (row: WorkloadRow, executor: ExecutorState): Workload => 
   return { ...rest, executor, created_at: isoTime(created_at), updated_at: isoTime(updated_at) };
 };
 
-const recordOf = async (ctx: ControlContext, row: WorkloadRow): Promise<Workload> =>
+const recordOf = async (ctx: PipelineContext, row: WorkloadRow): Promise<Workload> =>
   workloadRecord(row, executorState(ctx, row, await ctx.db.pull_workers.list()));
 
-export async function listWorkloads(ctx: ControlContext): Promise<Workload[]> {
+export async function listWorkloads(ctx: PipelineContext): Promise<Workload[]> {
   const [rows, workers] = await Promise.all([ctx.db.workloads.list(), ctx.db.pull_workers.list()]);
   return rows.map((row) => workloadRecord(row, executorState(ctx, row, workers)));
 }
 
 /** @throws AppError not_found */
-export const getWorkload = async (ctx: ControlContext, slug: string): Promise<Workload> =>
+export const getWorkload = async (ctx: PipelineContext, slug: string): Promise<Workload> =>
   recordOf(ctx, (await ctx.db.workloads.get(slug)) ?? missing());
 
 const missing = (): never => {
@@ -37,7 +37,7 @@ const missing = (): never => {
  *   plugin or a workload that is unknown.
  */
 export async function createWorkload(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   input: WorkloadCreate,
 ): Promise<Workload> {
   const now = ctx.clock.now();
@@ -53,7 +53,7 @@ export async function createWorkload(
 
 /** Replaces every mutable field. @throws AppError not_found, failed_condition as `changeWorkload`, invalid as `createWorkload` or when the body names another slug. */
 export async function replaceWorkload(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   slug: string,
   { slug: named, ...input }: WorkloadUpdate,
   if_match?: string,
@@ -80,7 +80,7 @@ const versionsOf = (if_match: string | undefined): number[] | undefined =>
  * @throws AppError not_found, failed_condition when they are of another version
  */
 export async function changeWorkload(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   slug: string,
   set: Partial<Omit<WorkloadUpdate, "slug">>,
   if_match?: string,
@@ -103,7 +103,7 @@ export async function changeWorkload(
 
 /** With its queue; its runs stay. @throws AppError not_found, or conflict while a task is claimed. */
 export async function deleteWorkload(
-  ctx: ControlContext,
+  ctx: PipelineContext,
   slug: string,
   force: boolean,
 ): Promise<void> {

@@ -1,8 +1,8 @@
-import type { HubContext } from "#hub/fleet/context.ts";
 import { firstLanAddress } from "#shared/kit/lan-address.ts";
 import { KV_READ_TIMEOUT_MS } from "#shared/protocol/limits.ts";
 import type { FleetPlace } from "#shared/protocol/link/messages.ts";
 import type { HubConfig } from "../config.ts";
+import type { ClusterContext } from "../context.ts";
 import { within } from "./deadline.ts";
 import { ownPlaces } from "./own-places.ts";
 
@@ -29,7 +29,7 @@ export interface HubEntry {
 const keyOf = (hub_id: string) => `${HUB_PREFIX}${hub_id}`;
 
 /** Says that this hub lives, and where. */
-export async function beatHubOnce(ctx: HubContext): Promise<void> {
+export async function beatHubOnce(ctx: ClusterContext): Promise<void> {
   const { kv, hub_id, advertise, version, clock, cluster } = ctx;
   const { registered } = cluster;
   const at = clock.now();
@@ -46,7 +46,7 @@ export async function beatHubOnce(ctx: HubContext): Promise<void> {
  * False while the shared store may lack what other hubs have told it: it has lost this hub's own entry, so it was emptied,
  * and every hub says all it has again within 30 s. What is missing there until then may well exist.
  */
-export async function storeIsWhole(ctx: HubContext): Promise<boolean> {
+export async function storeIsWhole(ctx: ClusterContext): Promise<boolean> {
   const { registered, shared } = ctx.cluster;
   if (!shared || !registered.entered) return true;
   if ((await findHub(ctx, ctx.hub_id)) === null) return false;
@@ -55,20 +55,20 @@ export async function storeIsWhole(ctx: HubContext): Promise<boolean> {
   );
 }
 
-export const leaveHubs = (ctx: HubContext): Promise<void> => ctx.kv.delete(keyOf(ctx.hub_id));
+export const leaveHubs = (ctx: ClusterContext): Promise<void> => ctx.kv.delete(keyOf(ctx.hub_id));
 
-async function everyHub({ kv, clock }: Pick<HubContext, "kv" | "clock">): Promise<HubEntry[]> {
+async function everyHub({ kv, clock }: Pick<ClusterContext, "kv" | "clock">): Promise<HubEntry[]> {
   const read = kv.list<HubEntry>(HUB_PREFIX);
   const found = await within(clock, "hub registry", KV_READ_TIMEOUT_MS, read);
   return found.map(({ value }) => value);
 }
 
-const registeredHubs = async (ctx: HubContext): Promise<HubEntry[]> =>
+const registeredHubs = async (ctx: ClusterContext): Promise<HubEntry[]> =>
   (await everyHub(ctx)).filter(({ hub_id }) => hub_id !== ctx.hub_id);
 
 /** Versions of every hub that lives, one that starts too. @throws DeadlineError when the shared store does not answer. */
 export async function hubVersions(
-  ctx: Pick<HubContext, "kv" | "clock">,
+  ctx: Pick<ClusterContext, "kv" | "clock">,
   own: { hub_id: string; version: string } | null,
 ): Promise<string[]> {
   const others = (await everyHub(ctx)).filter(({ hub_id }) => hub_id !== own?.hub_id);
@@ -76,19 +76,19 @@ export async function hubVersions(
 }
 
 /** The other hubs that can be reached, by id. @throws DeadlineError when the shared store does not answer. */
-export const otherHubs = async (ctx: HubContext): Promise<HubEntry[]> =>
+export const otherHubs = async (ctx: ClusterContext): Promise<HubEntry[]> =>
   (await registeredHubs(ctx)).filter(({ url }) => url !== "");
 
 /** What the other hubs are called: a call may be passed on by one of them, or come by way of the same router. */
-export const peerNames = async (ctx: HubContext): Promise<string[]> =>
+export const peerNames = async (ctx: ClusterContext): Promise<string[]> =>
   (await otherHubs(ctx)).flatMap(({ url, names = [] }) => [new URL(url).hostname, ...names]);
 
 /** The hub of that id; null when it is not registered: it stopped, or has not been heard of for 90 s. */
-export const findHub = (ctx: HubContext, hub_id: string): Promise<HubEntry | null> =>
+export const findHub = (ctx: ClusterContext, hub_id: string): Promise<HubEntry | null> =>
   within(ctx.clock, "hub registry", KV_READ_TIMEOUT_MS, ctx.kv.get<HubEntry>(keyOf(hub_id)));
 
 /** One that is starting counts: of two that start together neither takes the other's jobs for leftovers. */
-export const otherHubAlive = async (ctx: HubContext): Promise<boolean> =>
+export const otherHubAlive = async (ctx: ClusterContext): Promise<boolean> =>
   (await registeredHubs(ctx)).length > 0;
 
 const ANY_ADDRESS = /^(0\.0\.0\.0|::|\[::\]|\*?)$/;

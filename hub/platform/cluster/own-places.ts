@@ -1,8 +1,8 @@
 import { networkInterfaces } from "node:os";
-import type { HubContext } from "#hub/fleet/context.ts";
 import { classifyAddress } from "#shared/kit/addresses.ts";
 import { placeOfUrl } from "#shared/protocol/egress.ts";
 import type { FleetPlace } from "#shared/protocol/link/messages.ts";
+import type { ClusterContext } from "../context.ts";
 
 /** Where a URL of the fleet leads. */
 export function placeAt(url: string | null, is: FleetPlace["is"]): FleetPlace[] {
@@ -19,7 +19,7 @@ const isTold = (address: string): boolean =>
 export function ownPlaces({
   config,
   advertise,
-}: Pick<HubContext, "config" | "advertise">): FleetPlace[] {
+}: Pick<ClusterContext, "config" | "advertise">): FleetPlace[] {
   const { public_base_url, host } = config;
   const told = [...placeAt(public_base_url, "hub"), ...placeAt(advertise.url, "hub")];
   const port = placeAt(advertise.url, "hub")[0]?.from;

@@ -1,7 +1,7 @@
-import type { HubContext } from "#hub/fleet/context.ts";
 import { withDeadline } from "#shared/kit/clock.ts";
 import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { hubTls } from "#shared/protocol/trust.ts";
+import type { ClusterContext } from "../context.ts";
 import { placeOf } from "../http/byte-stream.ts";
 import { within } from "./deadline.ts";
 import { fetchDirect } from "./fetch-direct.ts";
@@ -45,7 +45,7 @@ const gone = (hub: HubEntry, cause?: unknown): AppError =>
  *   when it is silent for `answer_ms`, unavailable when too many calls are on their way.
  */
 export async function passOn(
-  ctx: HubContext,
+  ctx: ClusterContext,
   hub: HubEntry,
   { method, path, headers, body, signal, answer_ms }: PassedCall,
 ): Promise<Response> {
@@ -83,7 +83,7 @@ export async function passOn(
   }
 }
 
-function passedHeaders(ctx: HubContext, headers: Headers): Headers {
+function passedHeaders(ctx: ClusterContext, headers: Headers): Headers {
   const out = endToEnd(headers);
   for (const [name, value] of Object.entries(relayMark(ctx))) out.set(name, value);
   // Else the client that makes the call would ask for what its caller may not understand.
@@ -93,7 +93,7 @@ function passedHeaders(ctx: HubContext, headers: Headers): Headers {
 
 /** The other hub's answer as this hub's; `done` is called when its body has ended, one way or the other. */
 async function answerOf(
-  ctx: HubContext,
+  ctx: ClusterContext,
   response: Response,
   stop: AbortController,
   done: () => void,
@@ -136,7 +136,7 @@ interface AnswerWatch {
 
 /** Aborts `stop` with the error to answer with, when nothing happens for `answer_ms` or the hub is gone. */
 function watchAnswer(
-  ctx: HubContext,
+  ctx: ClusterContext,
   hub: HubEntry,
   answer_ms: number,
   stop: AbortController,
@@ -168,7 +168,7 @@ function watchAnswer(
 }
 
 /** Registered still, and reached at the second try at the latest: a connection that is cut says nothing by itself. */
-async function isThere(ctx: HubContext, hub: HubEntry): Promise<boolean> {
+async function isThere(ctx: ClusterContext, hub: HubEntry): Promise<boolean> {
   if (!(await findHub(ctx, hub.hub_id).catch(() => hub))) return false;
   return (await canConnect(hub)) || (await canConnect(hub));
 }

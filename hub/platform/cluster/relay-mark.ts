@@ -1,13 +1,13 @@
 import { createHmac } from "node:crypto";
-import type { HubContext } from "#hub/fleet/context.ts";
-import { sameSecret } from "#shared/kit/secret.ts";
 import { AppError } from "#shared/kit/errors.ts";
+import { sameSecret } from "#shared/kit/secret.ts";
+import type { ClusterContext } from "../context.ts";
 
 /** On a call that one hub passes on to another: the hub that does, and the proof that it knows the shared secret. */
 export const RELAY_HEADER = "flotilla-relay";
 export const RELAY_PROOF_HEADER = "flotilla-relay-proof";
 
-type MarkContext = Pick<HubContext, "config" | "hub_id">;
+type MarkContext = Pick<ClusterContext, "config" | "hub_id">;
 
 /** The secret itself never travels: an address of the registry may have become a stranger's. Empty without a secret. */
 const proofOf = ({ config: { worker_secret } }: MarkContext, hub_id: string): string =>

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import type { HubContext } from "#hub/fleet/context.ts";
-import { createFrameReader, encodeFrame, type Frame, OPCODE } from "#shared/kit/ws-frames.ts";
 import { AppError, errorMessage } from "#shared/kit/errors.ts";
+import { createFrameReader, encodeFrame, type Frame, OPCODE } from "#shared/kit/ws-frames.ts";
 import { MAX_CDP_FRAME_BYTES } from "#shared/protocol/limits.ts";
+import type { ClusterContext } from "../context.ts";
 import { type ByteStream, openStream, placeOf } from "../http/byte-stream.ts";
 import { GOING_AWAY } from "../http/going-away.ts";
 import type { Socket, SocketHandlers } from "../http/sockets.ts";
@@ -49,7 +49,7 @@ const OWN = ["host", "content-length", "sec-websocket-key", "sec-websocket-versi
  * @throws AppError relay_failed (502)
  */
 export async function dialHub(
-  ctx: HubContext,
+  ctx: ClusterContext,
   hub: HubEntry,
   path: string,
   headers: Headers,
@@ -120,7 +120,7 @@ function refuse(hub: HubEntry, status: number, headers: Headers, body: Buffer): 
  * the end as well (fleet spec §6.2). `peer` may be the reason why there is no other hub.
  */
 export function relayedSocket(
-  ctx: HubContext,
+  ctx: ClusterContext,
   hub: HubEntry,
   peer: ByteStream | Error,
 ): SocketHandlers {
@@ -219,7 +219,7 @@ export function relayedSocket(
 }
 
 /** The client's close travels on; the connection ends when it must have been read. */
-function sayGoodbye(ctx: HubContext, peer: ByteStream, code: number, reason: string): void {
+function sayGoodbye(ctx: ClusterContext, peer: ByteStream, code: number, reason: string): void {
   const telling = code >= CLOSE.normal && ![1004, CLOSE.none, 1006, 1015].includes(code);
   const payload = telling ? Buffer.concat([Buffer.alloc(2), Buffer.from(reason)]) : Buffer.alloc(0);
   if (telling) payload.writeUInt16BE(code, 0);

@@ -1,10 +1,10 @@
-import { NEVER, tickAfter } from "#hub/pipeline/schedules/cron.ts";
 import type { HubConfig } from "#hub/platform/config.ts";
+import { NEVER, tickAfter } from "#hub/platform/cron.ts";
 import type { Db } from "#hub/platform/db/types.ts";
 import { type Clock, isoTime } from "#shared/kit/clock.ts";
 import { ConfigError } from "#shared/kit/env.ts";
-import type { Log } from "#shared/kit/log.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
 import type { Degraded } from "#shared/protocol/schema/health.ts";
 import type { MadeBackup } from "./run-backup.ts";
 

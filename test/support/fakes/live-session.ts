@@ -1,4 +1,4 @@
-import type { HubContext } from "#hub/fleet/context.ts";
+import type { FleetContext } from "#hub/fleet/context.ts";
 import type { WorkerLink } from "#hub/fleet/links/worker-link.ts";
 import { addSession } from "#hub/fleet/sessions/registry.ts";
 import type { HubSession } from "#hub/fleet/sessions/types.ts";
@@ -16,7 +16,7 @@ interface LiveSessionOptions {
 
 /** Adds a session as if the worker of `link` had opened it for a program. */
 export function addLiveSession(
-  ctx: HubContext,
+  ctx: FleetContext,
   { link, session_id, lane_idx = 0, headless = false }: LiveSessionOptions,
 ): Promise<HubSession> {
   const { worker_id } = link;

@@ -1,12 +1,12 @@
-import type { HubContext } from "#hub/fleet/context.ts";
+import type { ProgramContext } from "#hub/program/context.ts";
 
 /**
  * The contexts of several hubs as a test sees one: its maps and sets hold what those of all hubs hold together (links,
  * sessions, waiting calls), what is assigned or deleted is so in all, and everything else is the first hub's, which shares its
  * stores with the others.
  */
-export function mergeContexts(contexts: readonly HubContext[]): HubContext {
-  return contexts[0] === undefined ? (contexts[0] as unknown as HubContext) : mirror(contexts);
+export function mergeContexts(contexts: readonly ProgramContext[]): ProgramContext {
+  return contexts[0] === undefined ? (contexts[0] as unknown as ProgramContext) : mirror(contexts);
 }
 
 const isPlain = (value: unknown): value is object =>

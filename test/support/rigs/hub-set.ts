@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { HubContext } from "#hub/fleet/context.ts";
+import type { ProgramContext } from "#hub/program/context.ts";
 import { type HubConfig, type HubMode, loadHubConfig } from "#hub/platform/config.ts";
 import { openShared, type SharedStores } from "#hub/platform/stores/open-shared.ts";
 import { type HubDeps, type RunningHub, startHub } from "#hub/program/serve.ts";
@@ -18,9 +18,9 @@ import type { TestHubOptions } from "./hub.ts";
 /** The hubs behind the address a test calls: one, or three behind a router. */
 export interface HubSet {
   url: string;
-  ctx: HubContext;
+  ctx: ProgramContext;
   /** Of each hub. */
-  contexts: readonly HubContext[];
+  contexts: readonly ProgramContext[];
   stop(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export const isFleetMode = ({ env = {}, mode, shared, alone }: TestHubOptions): 
 
 /** One hub, with the context of its start. */
 export async function startOne(deps: HubDeps): Promise<HubSet & { running: RunningHub }> {
-  let ctx: HubContext | undefined;
+  let ctx: ProgramContext | undefined;
   const running = await startHub({
     ...deps,
     onContext: (made) => {
@@ -51,7 +51,7 @@ export async function startOne(deps: HubDeps): Promise<HubSet & { running: Runni
     },
   });
   // The control plane alone has none; tests of it do not ask.
-  const made = ctx as HubContext;
+  const made = ctx as ProgramContext;
   return { running, url: running.url, ctx: made, contexts: [made], stop: () => running.stop() };
 }
 

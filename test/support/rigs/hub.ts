@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ScriptTools } from "#hub/fleet/codegen/tools.ts";
-import type { HubContext } from "#hub/fleet/context.ts";
+import type { ProgramContext } from "#hub/program/context.ts";
 import { type HubMode, loadHubConfig } from "#hub/platform/config.ts";
 import type { SharedStores } from "#hub/platform/stores/open-shared.ts";
 import { type Clock, systemClock } from "#shared/kit/clock.ts";
@@ -29,7 +29,7 @@ const SPREAD_MS = 10_000;
 /** A served hub with a data directory of its own, on a free port. */
 export interface TestHub {
   url: string;
-  ctx: HubContext;
+  ctx: ProgramContext;
   /** Holds the data directory and nothing else. */
   root: string;
   data_dir: string;
@@ -41,7 +41,7 @@ export interface TestHub {
    * Resolves when it holds at every hub: what one hub was told another knows a message later, and the next call may reach
    * that one.
    */
-  everywhere(holds: (ctx: HubContext) => boolean): Promise<void>;
+  everywhere(holds: (ctx: ProgramContext) => boolean): Promise<void>;
   /** A registered fake worker; closed with the hub. */
   worker(options?: FakeWorkerOptions): Promise<FakeWorker>;
   /** The same without waiting for its registration. */
@@ -73,7 +73,7 @@ export interface TestHubOptions {
   /** What runs and plans scripts in the place of the real ones. */
   script_tools?: Partial<ScriptTools>;
   /** Given the context of each start, before the hub does anything with it. */
-  onContext?: (ctx: HubContext) => void;
+  onContext?: (ctx: ProgramContext) => void;
 }
 
 const parse = (text: string): unknown => {

@@ -1,8 +1,9 @@
-import type { HubContext } from "#hub/fleet/context.ts";
+import type { Clock } from "#shared/kit/clock.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import { closeReason } from "../../http/close-reason.ts";
 import type { Socket, SocketHandlers } from "../../http/sockets.ts";
 import type { LinkGrant } from "./seal.ts";
+import type { SignedLinks } from "./signed-links.ts";
 
 /** Close codes of sockets that were opened by a link: 4000 and the status with which the link is refused from now on. */
 const CLOSE_BASE = 4_000;
@@ -11,7 +12,7 @@ const LOOK_MS = 5_000;
 
 /** The same socket, which ends with the link that opened it: when that expires, or all links are ended. */
 export function endingWithLink(
-  ctx: Pick<HubContext, "clock" | "signed_links">,
+  ctx: { readonly clock: Clock; readonly signed_links: SignedLinks },
   { text, grant }: { text: string; grant: LinkGrant },
   handlers: SocketHandlers,
 ): SocketHandlers {

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
-import type { ControlContext } from "#hub/pipeline/context.ts";
 import { PageQuery, pageOf } from "#shared/protocol/schema/page.ts";
 import { CreatedToken, CreateToken, TokenList } from "#shared/protocol/schema/token.ts";
+import type { PlatformContext } from "../../context.ts";
 import { createRoute } from "../../http/create-route.ts";
 import { jsonBodyLimit } from "../../http/guards.ts";
 import { newApp } from "../../http/new-app.ts";
@@ -47,7 +47,7 @@ const revoke = createRoute({
 });
 
 /** Tokens with roles, of hub and control plane alike. */
-export const tokenRoutes = ({ tokens }: Pick<ControlContext, "tokens">) =>
+export const tokenRoutes = ({ tokens }: Pick<PlatformContext, "tokens">) =>
   newApp()
     .openapi(list, async (c) => {
       const { page, next_cursor } = pageOf(

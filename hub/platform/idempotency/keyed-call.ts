@@ -1,15 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Context, MiddlewareHandler } from "hono";
-import type { HubContext } from "#hub/fleet/context.ts";
-import {
-  type Answer,
-  type KeyedContext,
-  type KeyedOptions,
-  oncePerKey,
-  replayJob,
-} from "#hub/fleet/jobs/idempotency.ts";
 import { invalid } from "#shared/kit/errors.ts";
 import type { HttpEnv } from "../http/env.ts";
+import { type Answer, type KeyedContext, type KeyedOptions, oncePerKey } from "./once-per-key.ts";
 
 const KEPT_HEADERS = ["content-type", "retry-after", "location"];
 
@@ -39,10 +32,6 @@ const responseOf = ({ status, body, headers }: Answer): Response =>
   });
 
 /** Mutating calls may carry Idempotency-Key: same key and body, same answer; another body, 409 (design/api.md). */
-export const idempotent = (ctx: HubContext): MiddlewareHandler<HttpEnv> =>
-  keyedCall(ctx, { replay: (answer) => replayJob(ctx, answer) });
-
-/** The same for calls that make no job. */
 export const keyedCall = (
   ctx: KeyedContext,
   options: KeyedOptions = {},

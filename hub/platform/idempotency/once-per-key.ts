@@ -1,12 +1,11 @@
-import type { IdempotencyRow } from "#hub/platform/db/types.ts";
-import { CALL_LEASE_MS } from "#hub/platform/idempotency/running-calls.ts";
 import { AppError, conflict } from "#shared/kit/errors.ts";
-import type { HubContext } from "../context.ts";
-import { recordOf } from "./read.ts";
+import type { PlatformContext } from "../context.ts";
+import type { Db, IdempotencyRow } from "../db/types.ts";
+import { CALL_LEASE_MS } from "./running-calls.ts";
 
 /** What keyed calls need of the process that answers them. */
-export type KeyedContext = Pick<HubContext, "clock" | "running_calls"> & {
-  readonly db: Pick<HubContext["db"], "idempotency">;
+export type KeyedContext = Pick<PlatformContext, "clock" | "running_calls"> & {
+  readonly db: Pick<Db, "idempotency">;
 };
 
 export interface KeyedOptions {
@@ -17,7 +16,7 @@ export interface KeyedOptions {
 export type Answer = NonNullable<IdempotencyRow["answer"]>;
 
 /** Marks a key whose call has stored its job and not answered yet; a hub that died there left this behind. */
-const STORED = 0;
+export const STORED = 0;
 /** How long the same call waits for one that another process answers, and how often it looks. */
 const ELSEWHERE_MS = 20_000;
 const LOOK_MS = 100;
@@ -93,22 +92,10 @@ async function runCall(
   return run;
 }
 
-const jobIdOf = ({ body }: Answer): string | null => {
+export const jobIdOf = ({ body }: Answer): string | null => {
   const job_id = (body as { job_id?: unknown } | null)?.job_id;
   return typeof job_id === "string" ? job_id : null;
 };
 
 const isKept = (answer: Answer): boolean =>
   answer.status < 300 || (answer.status === 503 && jobIdOf(answer) !== null);
-
-/** The first answer; but who retries after "fleet at capacity" is told of the job that has got a lane since. */
-export async function replayJob(ctx: HubContext, answer: Answer): Promise<Answer> {
-  const job_id = jobIdOf(answer);
-  if ((answer.status !== 503 && answer.status !== STORED) || job_id === null) return answer;
-  const job = await ctx.db.jobs.get(job_id);
-  if (!job || (job.status === "queued" && answer.status === 503))
-    return answer.status === STORED
-      ? { status: 404, body: { detail: "job not found" }, headers: {} }
-      : answer;
-  return { status: 200, body: await recordOf(ctx, job), headers: {} };
-}

@@ -1,0 +1,22 @@
+import type { MiddlewareHandler } from "hono";
+import type { HttpEnv } from "#hub/platform/http/env.ts";
+import { keyedCall } from "#hub/platform/idempotency/keyed-call.ts";
+import { type Answer, jobIdOf, STORED } from "#hub/platform/idempotency/once-per-key.ts";
+import type { FleetContext } from "../context.ts";
+import { recordOf } from "../jobs/read.ts";
+
+/** Mutating calls may carry Idempotency-Key: same key and body, same answer; another body, 409 (design/api.md). */
+export const idempotent = (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
+  keyedCall(ctx, { replay: (answer) => replayJob(ctx, answer) });
+
+/** The first answer; but who retries after "fleet at capacity" is told of the job that has got a lane since. */
+async function replayJob(ctx: FleetContext, answer: Answer): Promise<Answer> {
+  const job_id = jobIdOf(answer);
+  if ((answer.status !== 503 && answer.status !== STORED) || job_id === null) return answer;
+  const job = await ctx.db.jobs.get(job_id);
+  if (!job || (job.status === "queued" && answer.status === 503))
+    return answer.status === STORED
+      ? { status: 404, body: { detail: "job not found" }, headers: {} }
+      : answer;
+  return { status: 200, body: await recordOf(ctx, job), headers: {} };
+}

@@ -1,0 +1,61 @@
+import type { Clock } from "#shared/kit/clock.ts";
+import type { Log } from "#shared/kit/log.ts";
+import type { AdminGate } from "./access/admin.ts";
+import type { AuditLog } from "./access/audit/audit-log.ts";
+import type { Logins } from "./access/logins.ts";
+import type { Throttle } from "./access/throttle.ts";
+import type { Tokens } from "./access/tokens.ts";
+import type { Changes } from "./changes.ts";
+import type { Cluster } from "./cluster/cluster.ts";
+import type { HubConfig } from "./config.ts";
+import type { RunningCalls } from "./idempotency/running-calls.ts";
+import type { Rollout } from "./rollout/rollout.ts";
+import type { UpdateKey } from "./secrets/update-key.ts";
+import type { Kv } from "./stores/kv.ts";
+import type { ObjectStore } from "./stores/objects.ts";
+
+/** What both services stand on, in every mode of the server. */
+export interface PlatformContext {
+  readonly config: HubConfig;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly version: string;
+  /** By which it may be called (`http/own-names.ts`). */
+  readonly own_names: readonly string[];
+  readonly kv: Kv;
+  readonly objects: ObjectStore;
+  /** Signs what workers update to; null where its key cannot be had. */
+  readonly update_key: UpdateKey | null;
+  /** Which worker takes which version when. */
+  readonly rollout: Rollout;
+  readonly admin: AdminGate;
+  /** Tokens with roles. */
+  readonly tokens: Tokens;
+  /** Browsers that were let in. */
+  readonly logins: Logins;
+  /** Slows down whoever guesses. */
+  readonly throttle: Throttle;
+  /** Who changed what. */
+  readonly audit: AuditLog;
+  /** What open pages of the admin UI read again. */
+  readonly changes: Changes;
+  /** Calls with an Idempotency-Key that run in this process. */
+  readonly running_calls: RunningCalls;
+  /** One line per call; too many to be kept with the service logs. */
+  readonly access_log: Log;
+}
+
+/** What a hub among others has beside that: who it is, where the others reach it, and what is passed on to them. */
+export interface ClusterContext
+  extends Pick<PlatformContext, "config" | "log" | "clock" | "version" | "own_names" | "kv"> {
+  /** Names this hub among several, new at every start. */
+  readonly hub_id: string;
+  /** The other hubs of the fleet: who they are, and what is said to them. */
+  readonly cluster: Cluster;
+  /** Where the other hubs reach this one; known once it listens. */
+  readonly advertise: { url: string };
+  /** Calls being passed on to other hubs. */
+  readonly relays: { calls: number };
+  /** Ends the open event streams (1001) when the hub stops. */
+  readonly streams: Set<() => Promise<void>>;
+}

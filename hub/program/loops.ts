@@ -1,0 +1,120 @@
+import type { FleetContext } from "#hub/fleet/context.ts";
+import { stopEndedOnce } from "#hub/fleet/jobs/ended-elsewhere.ts";
+import { lookForHubsOnce } from "#hub/fleet/jobs/hub-messages.ts";
+import { reconcileOnce, redriveOnce } from "#hub/fleet/jobs/passes.ts";
+import { RETAIN_JOBS_EVERY_MS, retainJobsOnce } from "#hub/fleet/jobs/retention.ts";
+import { storeUnstoredOnce } from "#hub/fleet/jobs/unstored.ts";
+import { retryReleasesOnce } from "#hub/fleet/links/lanes.ts";
+import { livenessOnce, readStatusesOnce, touchWorkersOnce } from "#hub/fleet/links/passes.ts";
+import { publishChangesOnce } from "#hub/fleet/links/registration.ts";
+import { type ProfileSweeper, SWEEP_EVERY_MS } from "#hub/fleet/registries/profile-sweep.ts";
+import { PLACE_BEAT_MS, publishPlacesOnce } from "#hub/fleet/sessions/places.ts";
+import { reapSessionsOnce } from "#hub/fleet/sessions/reap.ts";
+import { startPipelineLoops } from "#hub/pipeline/background.ts";
+import { beatHubOnce, HUB_BEAT_MS } from "#hub/platform/cluster/hubs.ts";
+import type { Db } from "#hub/platform/db/types.ts";
+import { LOOK_EVERY_MS } from "#hub/platform/rollout/rollout.ts";
+import { startLoop } from "#shared/kit/loop.ts";
+import type { Scope } from "#shared/kit/scope.ts";
+import { createWallJumps } from "#shared/kit/wall-jumps.ts";
+import { newToken } from "#shared/protocol/ids.ts";
+import { backUpOnce, demandTick } from "./backups/backups.ts";
+import { runBackupProcess } from "./backups/run-backup.ts";
+import type { ProgramContext } from "./context.ts";
+import type { HubDeps } from "./hub-deps.ts";
+
+const LIVENESS_EVERY_MS = 5_000;
+const REAP_EVERY_MS = 1_000;
+/** A job whose result came while the database was away ends so soon after it is back. */
+const UNSTORED_EVERY_MS = 1_000;
+/** How often hubs tell each other of their lanes, changed or not. */
+const NEWS_EVERY_MS = 1_000;
+
+/** Which workers are there and what they may do is asked for from now on. */
+export function startRollout(
+  { rollout, clock, log }: Pick<FleetContext, "rollout" | "clock" | "log">,
+  scope: Scope,
+): void {
+  const options = { name: "updates", everyMs: LOOK_EVERY_MS, clock, log, pass: rollout.pass };
+  scope.add("updates", startLoop(options), (l) => l.stop());
+}
+
+/** Whether a backup is due. */
+const BACKUP_LOOK_MS = 5_000;
+
+/** Makes the scheduled backups, where there are any. @throws what is wrong with their schedule */
+export function startBackups(
+  { config, self, clock, log }: HubDeps,
+  { db }: { db: Db },
+  scope: Scope,
+): void {
+  const { backup } = config;
+  if (backup === null) return;
+  demandTick(backup.schedule, clock.now());
+  if (self === undefined) return;
+  const run = (signal: AbortSignal) => runBackupProcess(self, config, signal);
+  const backups = { clock, log, db, backup, run, hub: newToken().slice(0, 12) };
+  const pass = (signal: AbortSignal) => backUpOnce(backups, signal);
+  const options = { name: "backups", everyMs: BACKUP_LOOK_MS, clock, log, pass };
+  scope.add("backups", startLoop(options), (l) => l.stop());
+}
+
+/** A hub looks in its liveness loop. */
+export function watchWallClock({ clock, log }: HubDeps, scope: Scope): void {
+  const jumps = createWallJumps(clock, log);
+  const pass = async () => jumps.look();
+  const options = { name: "wall clock", everyMs: LIVENESS_EVERY_MS, clock, log, pass };
+  scope.add("wall clock", startLoop(options), (l) => l.stop());
+}
+
+export function startLoops(
+  deps: HubDeps,
+  ctx: ProgramContext,
+  scope: Scope,
+  sweeper: ProfileSweeper,
+): void {
+  const { clock, log, config } = ctx;
+  const loop = (name: string, everyMs: number, pass: (signal: AbortSignal) => Promise<unknown>) =>
+    scope.add(
+      name,
+      startLoop({ name, everyMs, clock, log, pass: async (signal) => void (await pass(signal)) }),
+      (l) => l.stop(),
+    );
+  let touched = 0;
+  loop("hub beat", HUB_BEAT_MS, async () => {
+    await beatHubOnce(ctx);
+    await lookForHubsOnce(ctx);
+    await readStatusesOnce(ctx);
+    const since = touched;
+    touched = clock.monotonic();
+    await touchWorkersOnce(ctx, since);
+  });
+  loop("liveness", LIVENESS_EVERY_MS, async () => {
+    ctx.wall_jumps.look();
+    await livenessOnce(ctx);
+    ctx.dispatcher.retryFailed();
+    await retryReleasesOnce(ctx);
+    if (ctx.cluster.peers.size === 0) return;
+    // A wake may have been lost.
+    ctx.dispatcher.kick();
+    await stopEndedOnce(ctx);
+  });
+  if (ctx.cluster.shared)
+    loop("hub news", NEWS_EVERY_MS, async () => {
+      if (ctx.cluster.peers.size === 0) return;
+      ctx.candidate.tell();
+      await publishChangesOnce(ctx);
+    });
+  // The failed write has been logged.
+  loop("unstored results", UNSTORED_EVERY_MS, () => storeUnstoredOnce(ctx).catch(() => {}));
+  loop("reconciler", config.stale.reconcile_interval_ms, () => reconcileOnce(ctx));
+  loop("profile sweep", SWEEP_EVERY_MS, () => sweeper.sweep());
+  loop("job retention", RETAIN_JOBS_EVERY_MS, (signal) => retainJobsOnce(ctx, signal));
+  loop("session reaper", REAP_EVERY_MS, () => reapSessionsOnce(ctx));
+  loop("session places", PLACE_BEAT_MS, () => publishPlacesOnce(ctx));
+  startPipelineLoops(ctx, scope);
+  startBackups(deps, ctx, scope);
+  startRollout(ctx, scope);
+  if (config.queue.redrive)
+    loop("redrive", config.queue.redrive_interval_ms, () => redriveOnce(ctx));
+}

@@ -1,0 +1,71 @@
+import { startPipelineLoops } from "#hub/pipeline/background.ts";
+import { openOperations } from "#hub/pipeline/operations/start.ts";
+import { pullPart } from "#hub/pipeline/pull/updates.ts";
+import { openAccess } from "#hub/platform/access/access.ts";
+import { createChanges } from "#hub/platform/changes.ts";
+import { hubVersions } from "#hub/platform/cluster/hubs.ts";
+import { openDb } from "#hub/platform/db/db.ts";
+import { createRunningCalls } from "#hub/platform/idempotency/running-calls.ts";
+import { createRollout } from "#hub/platform/rollout/rollout.ts";
+import { readKeyFile } from "#hub/platform/secrets/key-file.ts";
+import { followKeyFile } from "#hub/platform/secrets/keyring.ts";
+import { openUpdateKey } from "#hub/platform/secrets/update-key.ts";
+import type { Scope } from "#shared/kit/scope.ts";
+import { newToken } from "#shared/protocol/ids.ts";
+import { createControlApp } from "./app.ts";
+import type { RunningHub, ServeDeps } from "./hub-deps.ts";
+import { startBackups, startRollout, watchWallClock } from "./loops.ts";
+import {
+  namesOf,
+  openAudit,
+  openObjectsOf,
+  openPipeline,
+  openSharedOf,
+  openStoresHealth,
+} from "./open-parts.ts";
+import { running, serve } from "./serving.ts";
+
+export async function openControl(deps: ServeDeps, scope: Scope): Promise<RunningHub> {
+  const { config, log } = deps;
+  const db = scope.add("db", await openDb(config.db_url, { log }), (d) => d.close());
+  const operations = await openOperations({ ...deps, db }, scope);
+  const audit = openAudit(deps, db, newToken().slice(0, 12), scope);
+  const shared = await openSharedOf(deps, scope);
+  const objects = scope.add("objects", await openObjectsOf(deps), (o) => o.close());
+  const pipeline = await openPipeline(deps, db, shared, scope);
+  const { kv } = shared;
+  const who = await openAccess({ ...deps, db, kv }, scope);
+  const changes = createChanges();
+  const rollout = createRollout({
+    ...{ ...deps, ...db, changes },
+    hubVersions: () => hubVersions({ ...deps, kv }, null),
+  });
+  const own_key = readKeyFile(config.secret_key_file);
+  const keys = own_key && followKeyFile(config.secret_key_file, own_key, deps.clock);
+  const ctx = {
+    update_key: await openUpdateKey(db.settings, keys, {
+      // Where a file of keys is to be, the hub makes it.
+      makes: keys !== null || !config.makes_secret_key,
+      now: deps.clock.now(),
+      log,
+    }),
+    own_names: namesOf(deps),
+    ...{ ...deps, ...who, db, operations, audit, kv, objects, pipeline, changes, rollout },
+    stores_health: openStoresHealth(deps, db, objects),
+    running_calls: createRunningCalls({ clock: deps.clock, db }),
+  };
+  rollout.addPart(pullPart(ctx));
+  const server = serve(deps, createControlApp(ctx), scope);
+  scope.add("server", server, (s) => s.close());
+  scope.add("waiting claims of the pipeline", pipeline, (p) => p.stopWaiting());
+  startPipelineLoops(ctx, scope);
+  startBackups(deps, ctx, scope);
+  startRollout(ctx, scope);
+  watchWallClock(deps, scope);
+  scope.add("listener", server, (s) => s.stopListening());
+  log.info(
+    { host: config.host, port: server.port, version: deps.version },
+    "control plane started",
+  );
+  return running(deps, ctx, server, scope);
+}

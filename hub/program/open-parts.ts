@@ -1,0 +1,62 @@
+import { hostname } from "node:os";
+import { createStoresHealth, type StoresHealth } from "#hub/fleet/links/stores-health.ts";
+import type { Pipeline } from "#hub/pipeline/context.ts";
+import { startPipeline } from "#hub/pipeline/start.ts";
+import { type AuditLog, createAuditLog } from "#hub/platform/access/audit/audit-log.ts";
+import type { Db } from "#hub/platform/db/types.ts";
+import { ownNames } from "#hub/platform/http/own-names.ts";
+import type { ObjectStore } from "#hub/platform/stores/objects.ts";
+import { openObjects } from "#hub/platform/stores/open-objects.ts";
+import { openShared, type SharedStores } from "#hub/platform/stores/open-shared.ts";
+import type { Scope } from "#shared/kit/scope.ts";
+import { backupTrouble as backupTroubleOf } from "./backups/backups.ts";
+import type { HubDeps, ServeDeps } from "./hub-deps.ts";
+
+/** Without shared stores a second hub on the same database would give its lanes out twice. */
+export const alone = ({ config, shared }: HubDeps): boolean => config.redis_url === null && !shared;
+
+export const namesOf = ({ config, tls }: ServeDeps): string[] =>
+  ownNames(config, tls?.certificate ?? null);
+
+export const openObjectsOf = ({ config, log }: HubDeps): Promise<ObjectStore> =>
+  openObjects(config.objects_url, { log, keys: config.object_keys });
+
+export async function openSharedOf(deps: HubDeps, scope: Scope): Promise<SharedStores> {
+  if (deps.shared) return deps.shared;
+  const { redis_url, redis_prefix: prefix } = deps.config;
+  const opened = await openShared(redis_url, { ...deps, prefix });
+  return scope.add("shared stores", opened, (s) => s.close());
+}
+
+/** Opened over the database, which is to be closed after it: what was called until then is stored. */
+export function openAudit(
+  { config, clock, log }: HubDeps,
+  db: Db,
+  id: string,
+  scope: Scope,
+): AuditLog {
+  const hub = `${hostname()}/${id}`;
+  const audit = createAuditLog({ db, clock, log, hub, days: () => config.audit_days });
+  return scope.add("audit log", audit, (a) => a.stop());
+}
+
+/** What the stores take, and how the backups that are made of them fare. */
+export function openStoresHealth(
+  { config, clock, self }: HubDeps,
+  db: Db,
+  objects: ObjectStore,
+): StoresHealth {
+  const backupTrouble = () => backupTroubleOf({ clock, db });
+  const makes_backups = config.backup !== null && self !== undefined;
+  return createStoresHealth({ clock, db, objects, ...(makes_backups && { backupTrouble }) });
+}
+
+export const openPipeline = (
+  { config, clock, log, random = Math.random }: HubDeps,
+  db: Db,
+  shared: SharedStores,
+  scope: Scope,
+): Promise<Pipeline> => {
+  const { plugins_dir } = config;
+  return startPipeline({ db, clock, log, plugins_dir, shared, random }, scope);
+};
