@@ -1,215 +1,269 @@
 import { dirname, join, normalize } from "node:path";
 import { Glob, Transpiler } from "bun";
 
-/** The layer rule: who may import whom at run time. Type-only imports are free. */
+/**
+ * Who may import whom. Between rooms every import counts, those of types too, so that no room knows one above it; within
+ * a room the layers say what may run what, and types are free.
+ */
+
+interface Room {
+  /** Its folder, or its one file. */
+  name: string;
+  /** Rooms it may know beside itself. */
+  may: readonly string[];
+}
+
+const SHARED = ["shared/kit", "shared/protocol"];
+
+export const ROOMS: readonly Room[] = [
+  { name: "shared/kit", may: [] },
+  { name: "shared/protocol", may: ["shared/kit"] },
+  { name: "shared/archive", may: SHARED },
+  { name: "shared/llm", may: SHARED },
+  { name: "shared/client", may: SHARED },
+  // Files that earlier versions look for at these paths.
+  { name: "shared/carried-files.ts", may: [] },
+  { name: "shared/service-notify.ts", may: ["shared/kit"] },
+  { name: "drizzle", may: SHARED },
+
+  { name: "hub/platform", may: [...SHARED, "shared/archive", "drizzle"] },
+  {
+    name: "hub/fleet",
+    may: [...SHARED, "shared/archive", "shared/carried-files.ts", "shared/llm", "hub/platform"],
+  },
+  {
+    name: "hub/pipeline",
+    may: [...SHARED, "shared/archive", "shared/llm", "drizzle", "hub/platform"],
+  },
+  { name: "hub/guide", may: [...SHARED, "hub/platform"] },
+  { name: "hub/ui", may: [...SHARED, "hub/platform"] },
+
+  { name: "worker/config.ts", may: SHARED },
+  { name: "worker/egress", may: [...SHARED, "worker/config.ts"] },
+  { name: "worker/link", may: SHARED },
+  { name: "worker/upload", may: [...SHARED, "worker/link"] },
+  { name: "worker/tasks", may: [...SHARED, "shared/archive", "shared/client"] },
+  {
+    name: "worker/browser",
+    may: [
+      ...SHARED,
+      "shared/archive",
+      "shared/llm",
+      "worker/config.ts",
+      "worker/egress",
+      "worker/link",
+      "worker/upload",
+    ],
+  },
+  {
+    name: "worker/program",
+    may: [
+      ...SHARED,
+      "shared/archive",
+      "shared/service-notify.ts",
+      "worker/config.ts",
+      "worker/egress",
+      "worker/link",
+      "worker/upload",
+      "worker/tasks",
+      "worker/browser",
+    ],
+  },
+
+  {
+    name: "hub/program",
+    may: [
+      ...SHARED,
+      "shared/archive",
+      "shared/client",
+      "hub/platform",
+      "hub/fleet",
+      "hub/pipeline",
+      "hub/guide",
+      "hub/ui",
+      "worker/config.ts",
+      // What a worker's updates came to stands in its data directory.
+      "worker/program",
+    ],
+  },
+  {
+    name: "hub/main.ts",
+    may: [...SHARED, "shared/service-notify.ts", "hub/program", "worker/program"],
+  },
+];
 
 interface Layer {
   name: string;
   /** Files of the layer; the first match in the list decides. */
   files: RegExp;
-  /** Layers it may import besides itself. */
-  may: readonly string[];
+  /** Layers of the same room it may import at run time besides itself; absent: all of them. */
+  may?: readonly string[];
   /** Packages it may import besides `node:` and `bun`. */
   packages: readonly string[];
 }
 
 const ZOD = ["zod", "@hono/zod-openapi"];
 const HONO = [...ZOD, "hono"];
-const DOMAIN = ["shared", "fleet-pure"];
 
 export const LAYERS: readonly Layer[] = [
-  // Type declarations of text imports have no run time.
-  { name: "types", files: /\.d\.ts$/, may: [], packages: [] },
-  // What hub and worker both read and write: archives of profiles and plugins.
-  { name: "archive", files: /^shared\/archive\//, may: ["shared"], packages: ["tar-stream"] },
-  { name: "shared", files: /^shared\//, may: [], packages: [...ZOD, "nanoid"] },
-  {
-    name: "drizzle",
-    files: /^drizzle\//,
-    may: ["shared"],
-    packages: ["drizzle-orm", "drizzle-kit"],
-  },
+  { name: "archive", files: /^shared\/archive\//, packages: ["tar-stream"] },
+  { name: "shared", files: /^shared\//, packages: [...ZOD, "nanoid"] },
+  { name: "drizzle", files: /^drizzle\//, packages: ["drizzle-orm", "drizzle-kit"] },
 
   {
-    name: "hub-db",
-    files: /^hub\/db\//,
-    may: ["drizzle", "shared"],
+    name: "platform/db",
+    files: /^hub\/platform\/db\//,
+    may: [],
     packages: ["drizzle-orm", "better-sqlite3", "postgres"],
   },
+  // Signs requests to S3.
   {
-    name: "hub-stores",
-    files: /^hub\/stores\//,
-    may: ["shared"],
-    // Signs requests to S3.
+    name: "platform/stores",
+    files: /^hub\/platform\/stores\//,
+    may: ["platform"],
     packages: ["aws4fetch"],
   },
   // What is secret in them, encrypted.
   {
-    name: "hub-secrets",
-    files: /^hub\/secrets\//,
-    may: ["shared", "archive", "hub-db"],
+    name: "platform/secrets",
+    files: /^hub\/platform\/secrets\//,
+    may: ["platform/db"],
     packages: [],
   },
   {
-    name: "fleet-pure",
-    files: /^hub\/(fleet\/schedule|registries\/recipe-match)\.ts$/,
-    may: ["shared"],
-    packages: [],
-  },
-  {
-    name: "hub-registries",
-    files: /^hub\/registries\//,
-    may: [...DOMAIN, "archive"],
-    packages: ZOD,
+    name: "platform/http",
+    files: /^hub\/platform\/http\//,
+    may: ["platform"],
+    packages: [...HONO, "swagger-ui-dist", "@fastify/busboy"],
   },
   // The other hubs: who they are, what is told to them, and calls passed on to them.
-  { name: "hub-cluster", files: /^hub\/cluster\//, may: ["shared"], packages: ZOD },
   {
-    name: "hub-fleet",
-    files: /^hub\/fleet\//,
-    may: [...DOMAIN, "hub-registries", "hub-cluster"],
+    name: "platform/cluster",
+    files: /^hub\/platform\/cluster\//,
+    may: ["platform", "platform/http"],
     packages: ZOD,
   },
+  // Who calls: the administrator, tokens, browsers that were let in, signed links, and what all of them did.
   {
-    name: "hub-sessions",
-    files: /^hub\/sessions\//,
-    may: [...DOMAIN, "hub-registries", "hub-cluster", "hub-fleet"],
-    packages: ZOD,
+    name: "platform/access",
+    files: /^hub\/platform\/access\//,
+    may: ["platform", "platform/http"],
+    packages: HONO,
   },
-  // The program as workers fetch it.
-  { name: "hub-update", files: /^hub\/update\//, may: ["shared", "archive"], packages: [] },
+  {
+    name: "platform/idempotency",
+    files: /^hub\/platform\/idempotency\//,
+    may: ["platform/http"],
+    packages: HONO,
+  },
   // Which worker takes which version when.
   {
-    name: "hub-rollout",
-    files: /^hub\/rollout\//,
-    may: [...DOMAIN, "hub-cluster", "hub-fleet", "hub-sessions"],
+    name: "platform/rollout",
+    files: /^hub\/platform\/rollout\//,
+    may: ["platform"],
     packages: ZOD,
   },
-  // Relays between a person's or a program's socket and the bridge of a worker.
-  { name: "hub-viewer", files: /^hub\/viewer\//, may: ["shared", "hub-sessions"], packages: [] },
-  // Files for people's own browsers; nothing of it runs in the hub.
-  { name: "hub-audit", files: /^hub\/audit\//, may: ["shared"], packages: [] },
-  { name: "hub-links", files: /^hub\/links\//, may: ["shared"], packages: [] },
-  { name: "hub-extension", files: /^hub\/extension\//, may: [], packages: ["client-zip"] },
+  // A schedule is judged where it is read.
   {
-    name: "hub-jobs",
-    files: /^hub\/jobs\//,
-    may: [...DOMAIN, "hub-registries", "hub-cluster", "hub-fleet", "hub-sessions"],
+    name: "platform",
+    files: /^hub\/platform\/[\w-]+\.ts$/,
+    may: [],
+    packages: [...ZOD, "croner"],
+  },
+
+  {
+    name: "fleet/pure",
+    files: /^hub\/fleet\/(links\/schedule|registries\/recipe-match)\.ts$/,
+    may: [],
+    packages: [],
+  },
+  {
+    name: "fleet/registries",
+    files: /^hub\/fleet\/registries\//,
+    may: ["fleet/pure"],
+    packages: ZOD,
+  },
+  { name: "fleet/links", files: /^hub\/fleet\/links\//, may: ["fleet/pure"], packages: ZOD },
+  {
+    name: "fleet/sessions",
+    files: /^hub\/fleet\/sessions\//,
+    may: ["fleet/pure", "fleet/registries", "fleet/links"],
+    packages: ZOD,
+  },
+  {
+    name: "fleet/jobs",
+    files: /^hub\/fleet\/jobs\//,
+    may: ["fleet/pure", "fleet/registries", "fleet/links", "fleet/sessions"],
     packages: [...ZOD, "client-zip"],
   },
   // A script in its sandbox, and the door it has.
   {
-    name: "hub-runner",
-    files: /^hub\/runner\//,
-    may: ["shared"],
+    name: "fleet/runner",
+    files: /^hub\/fleet\/runner\//,
+    may: [],
     packages: [...ZOD, "@babel/parser"],
   },
   // Plans scripts, has them run and judged (modes codegen-loop and rerun).
   {
-    name: "hub-codegen",
-    files: /^hub\/codegen\//,
+    name: "fleet/codegen",
+    files: /^hub\/fleet\/codegen\//,
     may: [
-      ...DOMAIN,
-      "hub-registries",
-      "hub-cluster",
-      "hub-fleet",
-      "hub-sessions",
-      "hub-jobs",
-      "hub-runner",
+      "fleet/pure",
+      "fleet/registries",
+      "fleet/links",
+      "fleet/sessions",
+      "fleet/jobs",
+      "fleet/runner",
     ],
     packages: ZOD,
   },
+  // Workers with lanes, as the roll-out sees and checks them.
   {
-    name: "hub-http",
-    files: /^hub\/http\//,
-    may: ["shared"],
-    packages: [...HONO, "swagger-ui-dist", "@fastify/busboy"],
+    name: "fleet/updates",
+    files: /^hub\/fleet\/updates\//,
+    may: ["fleet/links", "fleet/sessions"],
+    packages: [],
   },
-  // What people read: it knows neither fleet nor pipeline.
+  // The program as workers fetch it.
+  { name: "fleet/update", files: /^hub\/fleet\/update\//, may: [], packages: [] },
+  // Relays between a person's or a program's socket and the bridge of a worker.
   {
-    name: "hub-guide",
-    files: /^hub\/guide\//,
-    may: ["shared", "hub-http"],
-    packages: [...HONO, "github-slugger", "markdown-it", "minisearch"],
+    name: "fleet/viewer",
+    files: /^hub\/fleet\/viewer\//,
+    may: ["fleet/sessions"],
+    packages: [],
   },
+  // Files for people's own browsers; nothing of it runs in the hub.
   {
-    name: "hub-routes",
-    files: /^hub\/(control\/)?routes\//,
-    may: [
-      ...DOMAIN,
-      "hub-http",
-      "hub-cluster",
-      "hub-jobs",
-      "hub-codegen",
-      "hub-sessions",
-      "hub-viewer",
-      "hub-audit",
-      "hub-links",
-      "hub-extension",
-      "hub-update",
-      "hub-rollout",
-      "hub-ui",
-      "hub-fleet",
-      "hub-registries",
-      "hub-control",
-    ],
+    name: "fleet/extension",
+    files: /^hub\/fleet\/extension\//,
+    may: [],
+    packages: ["client-zip"],
+  },
+  { name: "fleet/routes", files: /^hub\/fleet\/routes\//, packages: HONO },
+  { name: "fleet", files: /^hub\/fleet\/context\.ts$/, may: [], packages: [] },
+
+  {
+    name: "pipeline/routes",
+    files: /^hub\/pipeline\/(routes\/|app\.ts$)/,
     packages: [...HONO, "mime"],
   },
+  { name: "pipeline", files: /^hub\/pipeline\//, may: [], packages: ZOD },
+
+  // What people read.
   {
-    name: "hub-assembly",
-    files: /^hub\/(app|serve|context|control\/app)\.ts$/,
-    may: [
-      ...DOMAIN,
-      "hub-db",
-      "hub-stores",
-      "hub-secrets",
-      "hub-registries",
-      "hub-cluster",
-      "hub-fleet",
-      "hub-sessions",
-      "hub-audit",
-      "hub-links",
-      "hub-jobs",
-      "hub-runner",
-      "hub-codegen",
-      "hub-rollout",
-      "hub-http",
-      "hub-guide",
-      "hub-routes",
-      "hub-control",
-      "hub-config",
-      "hub-changes",
-      "hub-demo",
-    ],
-    packages: HONO,
+    name: "guide",
+    files: /^hub\/guide\//,
+    packages: [...HONO, "github-slugger", "markdown-it", "minisearch"],
   },
-  {
-    name: "hub-config",
-    files: /^hub\/config\.ts$/,
-    may: ["shared"],
-    // A schedule is judged where it is read.
-    packages: [...ZOD, "croner"],
-  },
-  // All that was given to the program, and where each value comes from.
-  {
-    name: "variables",
-    files: /^hub\/variables\//,
-    may: ["shared", "hub-cli", "hub-config", "worker-config"],
-    packages: ZOD,
-  },
-  {
-    name: "hub-control",
-    files: /^hub\/control\//,
-    may: [...DOMAIN, "drizzle", "archive"],
-    packages: [...ZOD, "croner"],
-  },
+
   // Which page an address is of, for the page's server as for the page.
   { name: "ui-paths", files: /^hub\/ui\/page-path\.ts$/, may: [], packages: [] },
   // The admin UI as browsers run it: it knows the API by its schemas alone.
   {
     name: "ui-client",
     files: /^hub\/ui\/client\//,
-    may: ["shared", "ui-paths"],
+    may: ["ui-paths"],
     packages: [
       "react",
       "react-dom",
@@ -228,153 +282,104 @@ export const LAYERS: readonly Layer[] = [
     ],
   },
   // Its files, and the page that loads them.
-  { name: "hub-ui", files: /^hub\/ui\//, may: ["shared", "ui-paths"], packages: [] },
-  { name: "hub-changes", files: /^hub\/changes\.ts$/, may: [], packages: [] },
-  // The client starts in milliseconds: nothing of the hub, not even zod.
-  { name: "hub-cli", files: /^hub\/cli\//, may: ["shared"], packages: [] },
-  { name: "hub-demo", files: /^hub\/demo\//, may: [], packages: [] },
+  { name: "ui", files: /^hub\/ui\//, may: ["ui-paths"], packages: HONO },
+
+  // The client starts in milliseconds: it knows no service, not even zod.
   {
-    name: "dev-child",
-    files: /^hub\/lane-ports\.ts$/,
-    may: ["shared", "hub-cli"],
+    name: "program/cli",
+    files: /^hub\/program\/(cli\/|(log-format|live-config)\.ts$)/,
+    may: [],
     packages: [],
   },
+  // All that was given to the program, and where each value comes from.
   {
-    name: "dev",
-    files: /^hub\/dev\.ts$/,
-    may: ["shared", "hub-cli", "hub-config", "hub-assembly", "dev-child", "hub-demo"],
-    packages: [],
-  },
-  // A command of the client's shape that opens the database itself.
-  {
-    name: "admin-command",
-    files: /^hub\/admin-command\.ts$/,
-    may: ["shared", "hub-cli", "hub-config", "variables", "hub-db", "hub-control"],
-    packages: [],
-  },
-  // Commands of a machine's operator: they look at stores, files and units themselves.
-  {
-    name: "commands",
-    files: /^hub\/commands\//,
-    may: [
-      "shared",
-      "archive",
-      "hub-cli",
-      "hub-config",
-      "variables",
-      "hub-db",
-      "hub-stores",
-      "hub-secrets",
-      "hub-registries",
-      "hub-runner",
-      // What a worker's updates came to stands in its data directory.
-      "worker-update",
-    ],
+    name: "program/variables",
+    files: /^hub\/program\/variables\//,
+    may: ["program/cli"],
     packages: ZOD,
   },
+  { name: "program/demo", files: /^hub\/program\/demo\//, may: [], packages: [] },
+  { name: "program/backups", files: /^hub\/program\/backups\//, may: [], packages: [] },
+  // Commands of a machine's operator: they look at stores, files and units themselves.
   {
-    name: "main",
-    files: /^hub\/main\.ts$/,
-    may: [
-      "shared",
-      "hub-cli",
-      "hub-config",
-      "variables",
-      "hub-assembly",
-      "dev",
-      "admin-command",
-      "commands",
-      "worker-start",
-      "worker-config",
-      "worker-update",
-    ],
-    packages: [],
+    name: "program/commands",
+    files: /^hub\/program\/(commands\/|admin-command\.ts$)/,
+    may: ["program/cli", "program/variables"],
+    packages: ZOD,
   },
+  { name: "program", files: /^hub\/program\//, packages: HONO },
+  { name: "main", files: /^hub\/main\.ts$/, packages: [] },
 
-  { name: "worker-config", files: /^worker\/config\.ts$/, may: ["shared"], packages: ZOD },
+  { name: "worker-config", files: /^worker\/config\.ts$/, packages: ZOD },
   // The way out of the lanes: names, what may be connected to, and the sockets.
-  { name: "egress", files: /^worker\/egress\//, may: ["shared"], packages: [] },
-  { name: "cdp", files: /^worker\/cdp\//, may: ["shared"], packages: ["devtools-protocol"] },
-  { name: "browser", files: /^worker\/browser\//, may: ["shared", "cdp"], packages: [] },
-  { name: "record", files: /^worker\/record\//, may: ["shared", "cdp"], packages: ["mime"] },
+  { name: "egress", files: /^worker\/egress\//, packages: [] },
+  { name: "link", files: /^worker\/link\//, packages: [] },
+  { name: "upload", files: /^worker\/upload\//, packages: [] },
+  { name: "tasks/agent", files: /^worker\/tasks\/agent\//, may: ["tasks"], packages: ZOD },
+  { name: "tasks", files: /^worker\/tasks\//, may: [], packages: ZOD },
+
+  { name: "cdp", files: /^worker\/browser\/cdp\//, may: [], packages: ["devtools-protocol"] },
+  { name: "process", files: /^worker\/browser\/process\//, may: ["cdp"], packages: [] },
+  { name: "record", files: /^worker\/browser\/record\//, may: ["cdp"], packages: ["mime"] },
   {
     name: "lanes",
-    files: /^worker\/lanes\//,
-    may: ["shared", "egress", "cdp", "browser", "record"],
+    files: /^worker\/browser\/lanes\//,
+    may: ["cdp", "process", "record"],
     packages: [],
   },
   // Engines as the worker asks the hub for them, and what they are told of pages.
-  { name: "worker-llm", files: /^worker\/llm\//, may: ["shared"], packages: [] },
+  { name: "browser-llm", files: /^worker\/browser\/llm\//, may: [], packages: [] },
   // The one place that knows Playwright: recipes of a fetch job and the actions of a session.
   {
     name: "page-actions",
-    files: /^worker\/actions\//,
-    may: ["shared", "cdp", "browser", "lanes", "worker-llm"],
+    files: /^worker\/browser\/actions\//,
+    may: ["cdp", "process", "lanes", "browser-llm"],
     packages: ["playwright-core", "turndown", "@joplin/turndown-plugin-gfm"],
   },
   {
     name: "video",
-    files: /^worker\/video\//,
-    may: ["shared", "egress", "cdp", "browser", "record", "lanes"],
+    files: /^worker\/browser\/video\//,
+    may: ["cdp", "process", "record", "lanes"],
     packages: ["mime"],
   },
   {
     name: "profile",
-    files: /^worker\/profile\//,
-    may: ["shared", "archive", "cdp", "browser", "lanes"],
+    files: /^worker\/browser\/profile\//,
+    may: ["cdp", "process", "lanes"],
     packages: [],
   },
   {
     name: "fetch",
-    files: /^worker\/fetch\//,
-    may: ["shared", "egress", "cdp", "browser", "record", "lanes", "page-actions", "video"],
+    files: /^worker\/browser\/fetch\//,
+    may: ["cdp", "process", "record", "lanes", "page-actions", "video"],
     packages: [],
   },
   // Jobs whose page a script of the hub drives.
   {
     name: "scripted",
-    files: /^worker\/scripted\//,
-    may: ["shared", "record", "lanes", "fetch"],
+    files: /^worker\/browser\/scripted\//,
+    may: ["record", "lanes", "fetch"],
     packages: [],
   },
   {
     name: "session",
-    files: /^worker\/session\//,
-    may: [
-      "shared",
-      "cdp",
-      "browser",
-      "record",
-      "lanes",
-      "fetch",
-      "worker-llm",
-      "page-actions",
-      "profile",
-    ],
+    files: /^worker\/browser\/session\//,
+    may: ["cdp", "process", "record", "lanes", "fetch", "browser-llm", "page-actions", "profile"],
     packages: ["mime"],
   },
   {
     name: "bridge",
-    files: /^worker\/bridge\//,
-    may: ["shared", "cdp", "browser", "lanes", "session"],
+    files: /^worker\/browser\/bridge\//,
+    may: ["cdp", "process", "lanes", "session"],
     packages: [],
   },
-  { name: "upload", files: /^worker\/upload\//, may: ["shared"], packages: [] },
-  { name: "link", files: /^worker\/link\//, may: ["shared"], packages: [] },
-  { name: "pipeline", files: /^worker\/pipeline\//, may: ["shared", "archive"], packages: ZOD },
-  // Supervises worker processes; it speaks to the control plane as they do.
-  { name: "agent", files: /^worker\/agent\//, may: ["shared", "pipeline"], packages: ZOD },
-  {
-    name: "worker-parts",
-    files: /^worker\/((host-load|process-cpu|gpus|gpu-sampler)\.ts$|update\/watchdog\.ts$)/,
-    may: ["shared"],
-    packages: [],
-  },
+  { name: "browser/jobs", files: /^worker\/browser\/jobs\//, packages: [] },
+
   // Which version runs. It names every package of the worker, for versions that have none of their own.
   {
-    name: "worker-update",
-    files: /^worker\/update\//,
-    may: ["shared", "archive"],
+    name: "update",
+    files: /^worker\/program\/update\//,
+    may: [],
     packages: [
       ...ZOD,
       "@joplin/turndown-plugin-gfm",
@@ -385,36 +390,11 @@ export const LAYERS: readonly Layer[] = [
       "turndown",
     ],
   },
-  {
-    name: "worker-start",
-    files:
-      /^worker\/(own-dirs|services|start|start-pull|start-agent|start-update|finish-work|run-job|run-page|job-browser|late-uploads)\.ts$/,
-    may: [
-      "shared",
-      "worker-config",
-      "worker-parts",
-      "worker-update",
-      "egress",
-      "link",
-      "pipeline",
-      "agent",
-      "worker-llm",
-      "upload",
-      "page-actions",
-      "video",
-      "profile",
-      "session",
-      "bridge",
-      "fetch",
-      "scripted",
-      "lanes",
-      "record",
-      "browser",
-      "cdp",
-    ],
-    packages: [],
-  },
+  { name: "worker-program", files: /^worker\/program\//, packages: [] },
 ];
+
+export const roomOf = (file: string): Room | null =>
+  ROOMS.find(({ name }) => file === name || file.startsWith(`${name}/`)) ?? null;
 
 export const layerOf = (file: string): Layer | null =>
   LAYERS.find((layer) => layer.files.test(file)) ?? null;
@@ -431,8 +411,26 @@ function resolveSpecifier(file: string, specifier: string): string | null {
 const packageOf = (specifier: string): string =>
   specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
 
-/** A file's own words against the rule, given what it imports. */
-export function judgeImports(file: string, specifiers: string[]): string[] {
+const isCode = (path: string): boolean => /\.tsx?$/.test(path);
+
+/** What a file imports, types or not, against the rule for rooms. */
+export function judgeRooms(file: string, specifiers: readonly string[]): string[] {
+  const from = roomOf(file);
+  if (!from) return [`${file}: belongs to no room`];
+  const problems: string[] = [];
+  for (const specifier of specifiers) {
+    const target = resolveSpecifier(file, specifier);
+    if (target === null || !isCode(target)) continue;
+    const to = roomOf(target);
+    if (!to) problems.push(`${file} (${from.name}) imports ${target}, which belongs to no room`);
+    else if (to !== from && !from.may.includes(to.name))
+      problems.push(`${file} (${from.name}) must not know ${specifier} (${to.name})`);
+  }
+  return problems;
+}
+
+/** What a file imports at run time, against the rule for layers and packages. */
+export function judgeImports(file: string, specifiers: readonly string[]): string[] {
   const from = layerOf(file);
   if (!from) return [`${file}: belongs to no layer`];
   const problems: string[] = [];
@@ -444,14 +442,16 @@ export function judgeImports(file: string, specifiers: string[]): string[] {
         problems.push(`${file} (${from.name}) must not import the package ${specifier}`);
       continue;
     }
-    if (!/\.tsx?$/.test(target)) continue; // text and style imports carry no code
+    // Text and style imports carry no code.
+    if (!isCode(target) || roomOf(target) !== roomOf(file)) continue;
     const to = layerOf(target);
-    if (!to) problems.push(`${file} (${from.name}) imports ${target}, which belongs to no layer`);
-    else if (to !== from && !from.may.includes(to.name))
+    if (to && to !== from && from.may && !from.may.includes(to.name))
       problems.push(`${file} (${from.name}) must not import ${specifier} (${to.name})`);
   }
   return problems;
 }
+
+const TYPE_IMPORTS = /^(?:import|export) type [^;]*? from "([^"]+)";/gm;
 
 /** Every violation below `root`, one line each. */
 export async function checkLayers(root: string): Promise<string[]> {
@@ -465,13 +465,10 @@ export async function checkLayers(root: string): Promise<string[]> {
   const problems: string[] = [];
   for (const file of files.filter((f) => !f.endsWith(".d.ts")).sort()) {
     const source = await Bun.file(join(root, file)).text();
-    const imports = transpiler[file.endsWith("x") ? "tsx" : "ts"].scanImports(source);
-    problems.push(
-      ...judgeImports(
-        file,
-        imports.map((i) => i.path),
-      ),
-    );
+    const scanned = transpiler[file.endsWith("x") ? "tsx" : "ts"].scanImports(source);
+    const imports = scanned.map(({ path }) => path);
+    const types = [...source.matchAll(TYPE_IMPORTS)].map(([, path = ""]) => path);
+    problems.push(...judgeRooms(file, [...imports, ...types]), ...judgeImports(file, imports));
   }
   return problems;
 }

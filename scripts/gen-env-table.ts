@@ -3,7 +3,7 @@ import { HubEnv, loadHubConfig } from "#hub/platform/config.ts";
 import { COMMAND_FLAGS, MODE_FLAGS, MODES } from "#hub/program/cli/flags.ts";
 import { spellDefault } from "#hub/program/variables/describe.ts";
 import { SECRETS } from "#hub/program/variables/known.ts";
-import { loadWorkerConfig, WorkerEnv } from "#worker/program/config.ts";
+import { loadWorkerConfig, WorkerEnv } from "#worker/config.ts";
 import { readmePart, tableRow } from "./readme-part.ts";
 import { generatedPage, table, writeOrCheck } from "#scripts/generated-page.ts";
 

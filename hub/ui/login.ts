@@ -22,8 +22,8 @@ import {
   demandPassword,
   whoseCount,
 } from "#hub/platform/http/require-admin.ts";
-import { sameSecret } from "#shared/kit/secret.ts";
 import { AppError } from "#shared/kit/errors.ts";
+import { sameSecret } from "#shared/kit/secret.ts";
 
 export interface LoginDeps {
   readonly config: {

@@ -10,7 +10,7 @@ import { lanePorts } from "#test/support/servers/ports.ts";
 import { CdpConnection } from "#worker/browser/cdp/connection.ts";
 import { pipeTransport } from "#worker/browser/cdp/transport.ts";
 import { createLanePool } from "#worker/browser/lanes/pool.ts";
-import { loadWorkerConfig } from "#worker/program/config.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
 import { type Bench, showMs, statsOf, timed } from "./harness.ts";
 
 /** What a lane cannot beat: the same Chromium on the same display, killed and started with a page, nothing else done. */

@@ -2,7 +2,7 @@ import { systemClock } from "#shared/kit/clock.ts";
 import { createLog } from "#shared/kit/log.ts";
 import { nodeVersion } from "#shared/protocol/version.ts";
 import { createLanePool } from "#worker/browser/lanes/pool.ts";
-import { loadWorkerConfig } from "#worker/program/config.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
 import { REAL_PARTS, startWorker } from "#worker/program/start.ts";
 
 /** A worker whose lanes have no gate, as a yardstick for what a gate costs. Configured as any worker is. */

@@ -1,6 +1,6 @@
 import { abortAfter, type Clock } from "#shared/kit/clock.ts";
-import { type GuardedPost, RefusedAddress } from "#shared/kit/guarded-post.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import { type GuardedPost, RefusedAddress } from "#shared/kit/guarded-post.ts";
 import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import type { JsonWay, Without } from "./body.ts";
 import type { Gathered } from "./gather.ts";

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import { parseJson } from "#shared/kit/json.ts";
 import { type AppError, invalid } from "#shared/kit/errors.ts";
+import { parseJson } from "#shared/kit/json.ts";
 import { AssetMeta } from "./schema/asset.ts";
 
 /**

@@ -9,7 +9,7 @@ import { workerSecret } from "#shared/kit/secret.ts";
 import { issueAt } from "#test/support/clients/api.ts";
 import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 import { freePort } from "#test/support/servers/ports.ts";
-import { loadWorkerConfig } from "#worker/program/config.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
 import { startServices } from "#worker/program/services.ts";
 import { shipLogs } from "#worker/tasks/ship-logs.ts";
 

@@ -9,7 +9,7 @@ import { until } from "#test/support/rigs/fleet-process.ts";
 import { laneEnv, makeDataDir } from "#test/support/rigs/lane-pool.ts";
 import { createLanePool, type LanePool } from "#worker/browser/lanes/pool.ts";
 import { normaliseProfile } from "#worker/browser/profile/normalise.ts";
-import { loadWorkerConfig } from "#worker/program/config.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
 
 /** Nobody who clicks in a lane, over VNC or by a script, browses the disk of its worker. */
 

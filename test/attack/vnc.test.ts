@@ -14,7 +14,7 @@ import { dialVnc } from "#worker/browser/lanes/dial-vnc.ts";
 import { createLanePool, type LanePool } from "#worker/browser/lanes/pool.ts";
 import { newXCookie, xHello } from "#worker/browser/lanes/x-authority.ts";
 import type { LiveSession } from "#worker/browser/session/types.ts";
-import { loadWorkerConfig } from "#worker/program/config.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
 
 /** Users of a worker's machine who are not the worker's: they reach a lane's port and socket, and see nothing of its screen. */
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { loadHubConfig } from "#hub/platform/config.ts";
 import { LINK_CLOSE } from "#shared/protocol/link/messages.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
-import { loadWorkerConfig } from "#worker/program/config.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
 
 /** A hub that asks people for a token asks workers too, also where nobody has made a secret for them. */
 

@@ -1,6 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import { type Circumstances, decide } from "#hub/platform/rollout/decide.ts";
-import { readState, writeState } from "#hub/platform/rollout/state.ts";
 import type {
   ConventionRow,
   EngineRow,
@@ -8,6 +6,8 @@ import type {
   PresetRow,
   SkillRow,
 } from "#hub/platform/db/types.ts";
+import { type Circumstances, decide } from "#hub/platform/rollout/decide.ts";
+import { readState, writeState } from "#hub/platform/rollout/state.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import { eachDialect, jobRow } from "#test/support/servers/db.ts";
 

@@ -6,8 +6,8 @@ import { openS3Objects } from "#hub/platform/stores/objects-s3.ts";
 import { openObjects } from "#hub/platform/stores/open-objects.ts";
 import { streamOf as streamFrom } from "#shared/archive/streams.ts";
 import { type Clock, systemClock } from "#shared/kit/clock.ts";
-import { silentLog } from "#shared/kit/log.ts";
 import { AppError } from "#shared/kit/errors.ts";
+import { silentLog } from "#shared/kit/log.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import {
   bytes,

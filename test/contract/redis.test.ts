@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { openShared, type SharedStores } from "#hub/platform/stores/open-shared.ts";
 import { systemClock } from "#shared/kit/clock.ts";
 import { ConfigError } from "#shared/kit/env.ts";
-import { silentLog } from "#shared/kit/log.ts";
 import { AppError } from "#shared/kit/errors.ts";
+import { silentLog } from "#shared/kit/log.ts";
 import { startRedis, type TestRedis } from "#test/support/servers/redis.ts";
 
 /** The connection to Redis: what is told when it cannot be made, and what happens when it is lost. */

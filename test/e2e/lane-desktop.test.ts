@@ -6,7 +6,7 @@ import { silentLog } from "#shared/kit/log.ts";
 import { laneEnv, makeDataDir } from "#test/support/rigs/lane-pool.ts";
 import { type DesktopSite, startDesktopSite } from "#test/support/servers/site/desktop-pages.ts";
 import { createLanePool, type LanePool } from "#worker/browser/lanes/pool.ts";
-import { loadWorkerConfig } from "#worker/program/config.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
 
 /** A lane shows a page what a desktop shows it, with a display or without. */
 

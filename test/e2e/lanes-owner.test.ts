@@ -15,7 +15,7 @@ import {
 } from "#test/support/rigs/lane-pool.ts";
 import { createLanePool, DataDirInUseError } from "#worker/browser/lanes/pool.ts";
 import { isAlive, listProcesses, readProc, readStat } from "#worker/browser/process/proc.ts";
-import { loadWorkerConfig } from "#worker/program/config.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
 
 const SLOW_MS = 180_000;
 const OWNER = join(import.meta.dir, "../support/rigs/own-pool.ts");

@@ -12,7 +12,7 @@ import {
   type WindowSite,
 } from "#test/support/servers/site/windows.ts";
 import { createLanePool } from "#worker/browser/lanes/pool.ts";
-import { loadWorkerConfig } from "#worker/program/config.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
 
 const RUN_MS = 90_000;
 

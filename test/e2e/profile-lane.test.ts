@@ -18,7 +18,7 @@ import { openProfileCache, type ProfileCache } from "#worker/browser/profile/cac
 import { cloneProfile, findProfile } from "#worker/browser/profile/clone.ts";
 import { applyProfile, type SeededProfile } from "#worker/browser/profile/profiles.ts";
 import { saveProfile } from "#worker/browser/profile/save.ts";
-import { loadWorkerConfig } from "#worker/program/config.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
 
 const WAIT = 120_000;
 const data_dir = makeDataDir();

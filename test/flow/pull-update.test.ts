@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { systemClock } from "#shared/kit/clock.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import { archiveOf, BASE, SMALL, versionOf } from "#test/support/rigs/update-rig.ts";
-import { loadWorkerConfig } from "#worker/program/config.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
 import { startServices } from "#worker/program/services.ts";
 import { readState, versionsDir } from "#worker/program/update/state.ts";
 import { createSteadyVersion } from "#worker/program/update/steady-version.ts";

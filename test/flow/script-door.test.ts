@@ -7,8 +7,8 @@ import { type OpenDoor, openDoor } from "#hub/fleet/runner/door.ts";
 import { createFrameReader, type DoorFrame, writeFrame } from "#hub/fleet/runner/frames.ts";
 import { DOOR_LIMITS } from "#hub/fleet/runner/limits.ts";
 import { systemClock } from "#shared/kit/clock.ts";
-import { silentLog } from "#shared/kit/log.ts";
 import { AppError } from "#shared/kit/errors.ts";
+import { silentLog } from "#shared/kit/log.ts";
 import { reply } from "#test/support/rigs/script-rig.ts";
 
 /** The door of a sandbox, spoken to as a script could that writes its bytes itself. */

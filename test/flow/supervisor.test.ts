@@ -1,7 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import type { ProgramContext } from "#hub/program/context.ts";
 import { LASTED_MS } from "#hub/pipeline/supervisor/decide.ts";
 import { superviseOnce } from "#hub/pipeline/supervisor/supervise.ts";
+import type { ProgramContext } from "#hub/program/context.ts";
 import type { Claimed } from "#shared/protocol/schema/pull.ts";
 import { Supervision } from "#shared/protocol/schema/supervisor.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";

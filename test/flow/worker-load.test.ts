@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { systemClock } from "#shared/kit/clock.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import { startTestHub } from "#test/support/rigs/hub.ts";
-import { loadWorkerConfig } from "#worker/program/config.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
 import { startPull } from "#worker/program/start-pull.ts";
 
 const DEADLINE_MS = 15_000;

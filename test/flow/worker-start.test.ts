@@ -7,7 +7,7 @@ import { objectsHeld } from "#test/support/models/heap.ts";
 import { createQueue } from "#test/support/models/queue.ts";
 import { assignment, startWorkerRig, type WorkerRig } from "#test/support/rigs/worker-rig.ts";
 import { watchTrouble } from "#worker/browser/fetch/trouble.ts";
-import { loadWorkerConfig } from "#worker/program/config.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
 import { startWorker, type WorkerParts } from "#worker/program/start.ts";
 
 let rig: WorkerRig | undefined;

@@ -8,9 +8,9 @@ import { silentLog } from "#shared/kit/log.ts";
 import { assetMeta } from "#test/support/clients/asset-meta.ts";
 import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
 import { FAKE_VERSION, type FakeHub, startFakeHub } from "#test/support/fakes/fake-hub.ts";
-import type { SpooledBody } from "#worker/browser/lanes/types.ts";
 import { settleUploadBase } from "#worker/upload/base-url.ts";
 import { createHttpSink, type HttpSink } from "#worker/upload/http-sink.ts";
+import type { SpooledBody } from "#worker/upload/types.ts";
 
 let hub: FakeHub;
 let clock: FakeClock;

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
+import { AppError } from "#shared/kit/errors.ts";
 import {
   batchHead,
   MAX_BATCH_BODIES,
   MAX_BATCH_HEAD_BYTES,
   parseBatch,
 } from "#shared/protocol/asset-batch.ts";
-import { AppError } from "#shared/kit/errors.ts";
 import { assetMeta } from "#test/support/clients/asset-meta.ts";
 
 const SHA = "0".repeat(64);

@@ -5,8 +5,8 @@ import type { Caller } from "#hub/platform/http/caller.ts";
 import { gate } from "#hub/platform/http/gate.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
 import { onError } from "#hub/platform/http/on-error.ts";
-import { silentLog } from "#shared/kit/log.ts";
 import { AppError } from "#shared/kit/errors.ts";
+import { silentLog } from "#shared/kit/log.ts";
 
 /** What the gate says of who calls, to handlers and to middleware that comes before it. */
 

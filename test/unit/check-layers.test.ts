@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { checkLayers, judgeImports, LAYERS } from "../../scripts/check-layers.ts";
+import { checkLayers, judgeImports, LAYERS, ROOMS } from "../../scripts/check-layers.ts";
 
 async function judgeTree(files: Record<string, string>): Promise<string[]> {
   const root = await mkdtemp(join(tmpdir(), "flotilla-layers-"));
@@ -20,43 +20,56 @@ async function judgeTree(files: Record<string, string>): Promise<string[]> {
 test("a forbidden import is reported, whether written with an alias, a relative path or import()", async () => {
   expect(
     await judgeTree({
-      "hub/routes/a.ts": 'import { x } from "#hub/db/x.ts"; x();',
-      "hub/routes/b.ts": 'export { x } from "../db/x.ts";',
-      "hub/routes/c.ts": 'export const c = () => import("#hub/db/x.ts");',
-      "worker/fetch/d.ts": 'import { x } from "#hub/db/x.ts"; x();',
-      "hub/db/x.ts": "export const x = () => {};",
+      "hub/fleet/jobs/a.ts": 'import { x } from "#hub/pipeline/queue/x.ts"; x();',
+      "hub/fleet/links/b.ts": 'export { y } from "../jobs/y.ts";',
+      "hub/platform/http/c.ts": 'export const c = () => import("#hub/fleet/jobs/y.ts");',
+      "worker/browser/fetch/d.ts": 'import { x } from "#hub/pipeline/queue/x.ts"; x();',
+      "hub/fleet/jobs/y.ts": "export const y = () => {};",
+      "hub/pipeline/queue/x.ts": "export const x = () => {};",
     }),
   ).toEqual([
-    "hub/routes/a.ts (hub-routes) must not import #hub/db/x.ts (hub-db)",
-    "hub/routes/b.ts (hub-routes) must not import ../db/x.ts (hub-db)",
-    "hub/routes/c.ts (hub-routes) must not import #hub/db/x.ts (hub-db)",
-    "worker/fetch/d.ts (fetch) must not import #hub/db/x.ts (hub-db)",
+    "hub/fleet/jobs/a.ts (hub/fleet) must not know #hub/pipeline/queue/x.ts (hub/pipeline)",
+    "hub/fleet/links/b.ts (fleet/links) must not import ../jobs/y.ts (fleet/jobs)",
+    "hub/platform/http/c.ts (hub/platform) must not know #hub/fleet/jobs/y.ts (hub/fleet)",
+    "worker/browser/fetch/d.ts (worker/browser) must not know #hub/pipeline/queue/x.ts (hub/pipeline)",
   ]);
 });
 
-test("a file of no layer is reported", async () => {
+test("a file of no room is reported", async () => {
   expect(await judgeTree({ "hub/utils/a.ts": "export const a = 1;" })).toEqual([
+    "hub/utils/a.ts: belongs to no room",
     "hub/utils/a.ts: belongs to no layer",
   ]);
 });
 
-test("a type-only import is free", async () => {
+test("between rooms types count as well; within a room they are free", async () => {
   expect(
     await judgeTree({
-      "hub/jobs/a.ts":
-        'import type { Db } from "#hub/platform/db/types.ts"; export const a = (d: Db) => d;',
-      "hub/platform/db/types.ts": "export interface Db { x: 1 }",
+      "hub/platform/cluster/a.ts":
+        'import type {\n  FleetContext,\n} from "#hub/fleet/context.ts"; export const a = (c: FleetContext) => c;',
+      "hub/fleet/links/b.ts":
+        'import type { FleetContext } from "../context.ts"; export const b = (c: FleetContext) => c;',
+      "hub/fleet/context.ts": "export interface FleetContext { x: 1 }",
     }),
-  ).toEqual([]);
-});
-
-test("a package that is not the layer's own is reported", () => {
-  expect(judgeImports("hub/routes/a.ts", ["drizzle-orm/pg-core", "hono/cors", "node:fs"])).toEqual([
-    "hub/routes/a.ts (hub-routes) must not import the package drizzle-orm/pg-core",
+  ).toEqual([
+    "hub/platform/cluster/a.ts (hub/platform) must not know #hub/fleet/context.ts (hub/fleet)",
   ]);
 });
 
-test("every layer that may be imported exists", () => {
-  const names = new Set(LAYERS.map((layer) => layer.name));
-  expect(LAYERS.flatMap((layer) => layer.may).filter((name) => !names.has(name))).toEqual([]);
+test("a package that is not the layer's own is reported", () => {
+  const imports = ["drizzle-orm/pg-core", "hono/cors", "node:fs"];
+  expect(judgeImports("hub/fleet/routes/a.ts", imports)).toEqual([
+    "hub/fleet/routes/a.ts (fleet/routes) must not import the package drizzle-orm/pg-core",
+  ]);
+});
+
+test("every room and layer that may be imported exists, and no room knows one that knows it", () => {
+  const layers = new Set(LAYERS.map((layer) => layer.name));
+  expect(LAYERS.flatMap(({ may = [] }) => may).filter((name) => !layers.has(name))).toEqual([]);
+  const rooms = ROOMS.map((room) => room.name);
+  for (const [at, { may }] of ROOMS.entries())
+    for (const name of may) {
+      expect(rooms).toContain(name);
+      expect(rooms.indexOf(name)).toBeLessThan(at);
+    }
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
-import { correctCapture } from "#worker/browser/run-job.ts";
+import { correctCapture } from "#worker/browser/jobs/run-job.ts";
 
 const report: CaptureReport = {
   seen: 10,

@@ -8,7 +8,7 @@ import { quoteWord } from "#hub/platform/quote-word.ts";
 import { systemClock } from "#shared/kit/clock.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import { newInstanceId, WORKER_ID } from "#shared/protocol/ids.ts";
-import { loadWorkerConfig } from "#worker/program/config.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
 import { startAgentService } from "#worker/program/start-agent.ts";
 
 describe("the command line of a restart (§4.3)", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { tmpdir } from "node:os";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
-import { createHostLoad } from "#worker/link/host-load.ts";
+import { createHostLoad } from "#worker/program/host-load.ts";
 
 const GIB = 1024 ** 3;
 const meminfo = "MemTotal:       16777216 kB\nMemFree: 1 kB\nMemAvailable:   12582912 kB\n";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { lineFormat, withPriority } from "#hub/program/log-format.ts";
 import { createLog } from "#shared/kit/log.ts";
-import { loadWorkerConfig } from "#worker/program/config.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
 
 const FILE = { terminal: false, colours: false, journal: false };
 

@@ -1,5 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { type Circumstances, decide, orderOf, type SeenWorker } from "#hub/platform/rollout/decide.ts";
+import {
+  type Circumstances,
+  decide,
+  orderOf,
+  type SeenWorker,
+} from "#hub/platform/rollout/decide.ts";
 import { FIRST_STATE, type RolloutState, turnKey } from "#hub/platform/rollout/state.ts";
 import { viewUpdates } from "#hub/platform/rollout/view.ts";
 

@@ -9,7 +9,7 @@ import { gatherConfig, loadConfig } from "#hub/program/variables/load.ts";
 import { unknownNames } from "#hub/program/variables/unknown.ts";
 import { ConfigError, type EnvSource, parseEnv } from "#shared/kit/env.ts";
 import { inEmptyDir } from "#test/support/rigs/program.ts";
-import { WorkerEnv } from "#worker/program/config.ts";
+import { WorkerEnv } from "#worker/config.ts";
 
 const refusal = (work: () => unknown): string => {
   try {

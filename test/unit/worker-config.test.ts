@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { ConfigError, type EnvSource } from "#shared/kit/env.ts";
-import { loadWorkerConfig, WorkerEnv } from "#worker/program/config.ts";
+import { loadWorkerConfig, WorkerEnv } from "#worker/config.ts";
 
 describe("worker configuration (fleet spec §8)", () => {
   test("defaults are the spec's: two lanes, two jobs, display :100, ports 9223 and 5901 and 6080", () => {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { systemClock } from "#shared/kit/clock.ts";
 import { createLog } from "#shared/kit/log.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
-import { createProcessCpu, parseUsed, ticksOfTree } from "#worker/link/process-cpu.ts";
+import { createProcessCpu, parseUsed, ticksOfTree } from "#worker/program/process-cpu.ts";
 import { createGpuSampler } from "#worker/tasks/gpu-sampler.ts";
 import { readGpus } from "#worker/tasks/gpus.ts";
 

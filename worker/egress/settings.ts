@@ -1,7 +1,7 @@
 import { placeOfUrl } from "#shared/protocol/egress.ts";
 import type { EgressReport } from "#shared/protocol/egress-cover.ts";
 import type { FleetPlace } from "#shared/protocol/link/messages.ts";
-import type { WorkerConfig } from "#worker/program/config.ts";
+import type { WorkerConfig } from "#worker/config.ts";
 import type { EgressSettings } from "./egress.ts";
 
 const dialled = (url: string | null, is: FleetPlace["is"]): FleetPlace[] => {

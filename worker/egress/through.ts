@@ -1,7 +1,7 @@
 import { canonicalAddress, classifyAddress } from "#shared/kit/addresses.ts";
 import { withDeadline } from "#shared/kit/clock.ts";
-import { bareHost, knownAddresses } from "#shared/protocol/egress.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import { bareHost, knownAddresses } from "#shared/protocol/egress.ts";
 import { tlsTrouble } from "#shared/protocol/trust.ts";
 import { openSocket, openTlsSocket, Waiting } from "./connect.ts";
 import type { Judge, Resolve } from "./judge.ts";

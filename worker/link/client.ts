@@ -1,7 +1,7 @@
 import type { Clock } from "#shared/kit/clock.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { type Loop, startLoop } from "#shared/kit/loop.ts";
-import { errorMessage } from "#shared/kit/errors.ts";
 import {
   type HubRegistered,
   type HubToWorker,

@@ -1,7 +1,16 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
 import type { JobLogEntry } from "#shared/protocol/schema/job.ts";
-import type { JobStory } from "#worker/browser/lanes/types.ts";
+
+/** Tells the job's story: numbered lines with timings (spec: log.txt). Never throws, never blocks. */
+export interface JobStory {
+  log(
+    level: JobLogEntry["level"],
+    stage: string,
+    message: string,
+    fields?: Record<string, unknown>,
+  ): void;
+}
 
 const BATCH_MS = 100;
 const BATCH_LINES = 200;

@@ -1,7 +1,7 @@
 import { type Clock, withDeadline } from "#shared/kit/clock.ts";
-import type { Log } from "#shared/kit/log.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
-import { RunStopped } from "#worker/link/assignments.ts";
+import type { Log } from "#shared/kit/log.ts";
+import { RunStopped } from "#worker/browser/jobs/assignments.ts";
 
 /** Cancelled runs: page 5 s, uploads 2 s, lane reset. */
 const CANCEL_MS = 20_000;

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { makeOwnDir, OWN_DIR, THROUGH_DIR, tightenMode } from "#shared/kit/own-dir.ts";
-import { errorMessage } from "#shared/kit/errors.ts";
 
 /** Profiles, bodies that wait for the hub, versions and what tasks write: nobody else's to read. */
 const OWN = ["profiles", "uploads", "versions", "pipeline", "agent"];

@@ -1,14 +1,14 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { createScope } from "#shared/kit/scope.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import { createScope } from "#shared/kit/scope.ts";
 import { workerIdFromAddress } from "#shared/protocol/ids.ts";
 import { guardedTag, openDir } from "#worker/browser/lanes/scratch.ts";
 import { LANE_TAG } from "#worker/browser/process/proc.ts";
 import { lanAddress } from "#worker/link/address.ts";
-import { createHostLoad } from "#worker/link/host-load.ts";
 import { parseHubUrl } from "#worker/link/hub-url.ts";
-import { createProcessCpu } from "#worker/link/process-cpu.ts";
+import { createHostLoad } from "#worker/program/host-load.ts";
+import { createProcessCpu } from "#worker/program/process-cpu.ts";
 import { createGpuSampler } from "#worker/tasks/gpu-sampler.ts";
 import { readGpus } from "#worker/tasks/gpus.ts";
 import { type PullDeps, startPullWorker } from "#worker/tasks/pull.ts";

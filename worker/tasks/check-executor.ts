@@ -1,5 +1,5 @@
-import type { Log } from "#shared/kit/log.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
 import {
   type CheckAnswer,
   MAX_BROKEN_ERROR,

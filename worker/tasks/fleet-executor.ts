@@ -6,8 +6,8 @@ import {
   type Job,
 } from "#shared/client/index.ts";
 import type { Clock } from "#shared/kit/clock.ts";
-import type { Log } from "#shared/kit/log.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
 import { authorityOption } from "#shared/protocol/trust.ts";
 import { captureAll } from "./capture.ts";
 import {

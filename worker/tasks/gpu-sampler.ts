@@ -1,6 +1,6 @@
 import { type Clock, withDeadline } from "#shared/kit/clock.ts";
-import type { Log } from "#shared/kit/log.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
 import type { GpuReading } from "#shared/protocol/schema/pull.ts";
 
 /** Starting the driver costs up to a second of CPU where its persistence mode is off. */

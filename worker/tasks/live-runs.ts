@@ -1,7 +1,7 @@
 import type { Clock } from "#shared/kit/clock.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { startLoop } from "#shared/kit/loop.ts";
-import { errorMessage } from "#shared/kit/errors.ts";
 import { LIVE_TAIL, type LiveRun, MAX_LIVE_RUNS } from "#shared/protocol/schema/pull-daemon.ts";
 import type { LookAtOutput, ReadNotes, TaskInput } from "./types.ts";
 

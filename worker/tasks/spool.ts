@@ -1,8 +1,8 @@
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import type { Log } from "#shared/kit/log.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
 import { type ControlClient, type ControlClientDeps, createControlClient } from "./client.ts";
 import { ControlRefused } from "./control-call.ts";
 import type { createOutbox } from "./outbox.ts";

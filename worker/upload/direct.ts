@@ -1,7 +1,6 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import type { AssetMeta } from "#shared/protocol/schema/asset.ts";
 import { DirectUpload } from "#shared/protocol/schema/direct-upload.ts";
-import type { SpooledBody } from "#worker/browser/lanes/types.ts";
 import { memoryBody, openBody } from "./body.ts";
 import {
   acceptChecksum,
@@ -10,6 +9,7 @@ import {
   type UploadDeps,
   type UploadEnd,
 } from "./put.ts";
+import type { SpooledBody } from "./types.ts";
 
 /** After a failure everything goes through the hub for so long. */
 const PAUSE_MS = 300_000;

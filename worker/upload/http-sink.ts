@@ -2,13 +2,14 @@ import { join } from "node:path";
 import type { Clock } from "#shared/kit/clock.ts";
 import { createHold } from "#shared/kit/hold.ts";
 import type { AssetMeta, DocumentName } from "#shared/protocol/schema/asset.ts";
-import type { AssetSink, JobStory, SpooledBody } from "#worker/browser/lanes/types.ts";
+import type { JobStory } from "#worker/link/story.ts";
 import { batchLength, batchUpload, type SmallBody, smallBody } from "./batch.ts";
 import { moveSpooled, openBody, removeSpooled } from "./body.ts";
 import { type DirectWay, putDirect } from "./direct.ts";
 import { assetMetaHeader } from "./meta-header.ts";
 import { createOutage } from "./outage.ts";
 import { acceptChecksum, putUpload, type Upload, type UploadDeps, type UploadEnd } from "./put.ts";
+import type { AssetSink, SpooledBody } from "./types.ts";
 
 const AT_ONCE = 4;
 /** What a burst may keep back: nobody else sees its bodies meanwhile. */

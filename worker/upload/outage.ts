@@ -1,5 +1,5 @@
 import type { Clock } from "#shared/kit/clock.ts";
-import type { JobStory } from "#worker/browser/lanes/types.ts";
+import type { JobStory } from "#worker/link/story.ts";
 
 /** A store that fails now and then is not worth a line each time. */
 const TELL_EVERY_MS = 60_000;

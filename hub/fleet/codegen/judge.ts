@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { AttemptRow } from "#hub/platform/db/types.ts";
-import { ChatError, type ChatMessage, type ChatPart } from "#shared/llm/types.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import { ChatError, type ChatMessage, type ChatPart } from "#shared/llm/types.ts";
 import type { Verdict } from "#shared/protocol/schema/attempt.ts";
 import type { ResolvedEngine } from "#shared/protocol/schema/engine.ts";
 import type { ScriptOutcome } from "../runner/types.ts";

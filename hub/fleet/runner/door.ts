@@ -1,9 +1,9 @@
 import { chownSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import type { Clock } from "#shared/kit/clock.ts";
+import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { parseJson } from "#shared/kit/json.ts";
 import type { Log } from "#shared/kit/log.ts";
-import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { SESSION_ACTIONS, type SessionActionName } from "#shared/protocol/schema/session.ts";
 import { createFrameReader, type DoorFrame, writeFrame } from "./frames.ts";
 import { DOOR_LIMITS } from "./limits.ts";

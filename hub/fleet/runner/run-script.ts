@@ -2,8 +2,8 @@ import { type ChildProcessByStdio, type StdioOptions, spawn } from "node:child_p
 import type { Readable } from "node:stream";
 import type { Clock } from "#shared/kit/clock.ts";
 import { createEnds } from "#shared/kit/ends.ts";
-import type { Log } from "#shared/kit/log.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
 import { SESSION_ACTIONS } from "#shared/protocol/schema/session.ts";
 import type { RunGroup } from "./cgroup.ts";
 import { type OpenDoor, openDoor } from "./door.ts";

@@ -1,14 +1,14 @@
 import { fetchDirect } from "#hub/platform/cluster/fetch-direct.ts";
 import { type ByteStream, openStream, placeOf } from "#hub/platform/http/byte-stream.ts";
+import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import { HOST_ID_HEADER, hostId } from "#shared/kit/host-id.ts";
+import { createTurns } from "#shared/kit/turns.ts";
 import {
   createVncEntrance,
   createVncFront,
   TAKES_VNC_SECRET,
   VNC_SECRET_HEADER,
 } from "#shared/protocol/rfb-handshake.ts";
-import { createTurns } from "#shared/kit/turns.ts";
-import { AppError, errorMessage } from "#shared/kit/errors.ts";
 
 export interface BridgeTarget {
   /** `http://host:port` */

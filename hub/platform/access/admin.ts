@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
+import { AppError } from "#shared/kit/errors.ts";
 import { sameSecret } from "#shared/kit/secret.ts";
 import { createTurns } from "#shared/kit/turns.ts";
-import { AppError } from "#shared/kit/errors.ts";
 import { newPassword } from "#shared/protocol/ids.ts";
 import type { SettingsRepo } from "../db/library-types.ts";
 import { browserCount, type Throttle } from "./throttle.ts";

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import { type Clock, isoTime } from "#shared/kit/clock.ts";
+import { AppError, notFound } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { sameSecret, TOKEN_PREFIX } from "#shared/kit/secret.ts";
-import { AppError, notFound } from "#shared/kit/errors.ts";
 import { newJobId } from "#shared/protocol/ids.ts";
 import {
   type CreatedToken,

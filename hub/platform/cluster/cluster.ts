@@ -1,6 +1,6 @@
 import type { Clock } from "#shared/kit/clock.ts";
-import type { Log } from "#shared/kit/log.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
 import type { PubSub } from "../stores/pubsub.ts";
 import { HUBS_CHANNEL, HubMessage, type HubNews, MAX_WAKE_JOBS } from "./messages.ts";
 import type { Peer } from "./peers.ts";

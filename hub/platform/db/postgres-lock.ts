@@ -1,9 +1,9 @@
 import type { Sql } from "postgres";
 import { systemClock, withDeadline } from "#shared/kit/clock.ts";
 import { UnavailableError } from "#shared/kit/env.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { startLoop } from "#shared/kit/loop.ts";
-import { errorMessage } from "#shared/kit/errors.ts";
 
 /** Advisory locks are per database, so two fleets may share one server. */
 const HUB_LOCK_ID = 0x666c6f75;

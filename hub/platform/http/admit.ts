@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { getCookie } from "hono/cookie";
-import { sameSecret } from "#shared/kit/secret.ts";
 import { AppError } from "#shared/kit/errors.ts";
+import { sameSecret } from "#shared/kit/secret.ts";
 import type { Role } from "#shared/protocol/schema/token.ts";
 import { ROLES } from "#shared/protocol/token-roles.ts";
 import type { SignedLinks } from "../access/links/signed-links.ts";

@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
-import { hideCredentials } from "#shared/kit/hide-credentials.ts";
 import { AppError } from "#shared/kit/errors.ts";
+import { hideCredentials } from "#shared/kit/hide-credentials.ts";
 import type { AuditLog } from "../access/audit/audit-log.ts";
 import { matchOf, type RouteRules } from "./access.ts";
 import { NOBODY } from "./caller.ts";

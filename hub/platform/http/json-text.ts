@@ -1,6 +1,6 @@
 import type { Context } from "hono";
-import { isNestedDeeper, NESTED_DEEPER } from "#shared/kit/json.ts";
 import { badRequest } from "#shared/kit/errors.ts";
+import { isNestedDeeper, NESTED_DEEPER } from "#shared/kit/json.ts";
 
 /**
  * The body as text, as `c.req.json()` will parse it; null when it is no UTF-8 or ends early. JSON is UTF-8: read loosely,

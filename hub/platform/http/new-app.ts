@@ -1,7 +1,7 @@
 import { type Hook, OpenAPIHono } from "@hono/zod-openapi";
 import { AppError } from "#shared/kit/errors.ts";
-import type { HttpEnv } from "./env.ts";
 import { speakPlainly } from "#shared/kit/issue-words.ts";
+import type { HttpEnv } from "./env.ts";
 import { locPart, toIssues, type ZodIssue } from "./issues.ts";
 
 // Before the first schema judges a call: one sentence for each rule, instead of zod's own words.

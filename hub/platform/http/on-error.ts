@@ -1,8 +1,8 @@
 import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { Log } from "#shared/kit/log.ts";
 import { AppError } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
 import type { HttpEnv } from "./env.ts";
 import { refuseSocket } from "./refuse-socket.ts";
 

@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
 import type { Context, MiddlewareHandler } from "hono";
 import type { Clock } from "#shared/kit/clock.ts";
-import type { Log } from "#shared/kit/log.ts";
 import { AppError } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
 import type { HttpEnv } from "./env.ts";
 
 export interface HostRule {

@@ -1,6 +1,6 @@
 import type { Clock } from "#shared/kit/clock.ts";
-import type { Log } from "#shared/kit/log.ts";
 import { AppError, conflict, invalid } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
 import type { FleetUpdates, PinUpdate } from "#shared/protocol/schema/updates.ts";
 import { WORKER_KINDS } from "#shared/protocol/schema/updates.ts";
 import type { Rollout } from "./rollout.ts";

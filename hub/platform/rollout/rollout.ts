@@ -2,8 +2,8 @@ import type { Changes } from "#hub/platform/changes.ts";
 import type { HubConfig } from "#hub/platform/config.ts";
 import type { SettingsRepo } from "#hub/platform/db/library-types.ts";
 import type { Clock } from "#shared/kit/clock.ts";
-import type { Log } from "#shared/kit/log.ts";
 import { AppError } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
 import type { UpdateOrder, WorkerKind, WorkerUpdate } from "#shared/protocol/schema/updates.ts";
 import { type Circumstances, decide, orderOf, type Proofs, type SeenWorker } from "./decide.ts";
 import {

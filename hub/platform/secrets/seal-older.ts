@@ -1,6 +1,6 @@
 import type { Clock } from "#shared/kit/clock.ts";
-import type { Log } from "#shared/kit/log.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
 import type { Db } from "../db/types.ts";
 import { type ConvertDeps, type Converted, convertSecrets } from "./convert.ts";
 import { adoptFirst } from "./key-check.ts";

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { ConfigError } from "#shared/kit/env.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import {
   type ModeChange,
@@ -9,7 +10,6 @@ import {
   THROUGH_DIR,
   tightenMode,
 } from "#shared/kit/own-dir.ts";
-import { errorMessage } from "#shared/kit/errors.ts";
 
 /** Directories of the hub's own stores. Those of workers are theirs. */
 const OWN_DIRS = ["objects", "kept"];

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "#shared/kit/clock.ts";
 import { ConfigError, UnavailableError } from "#shared/kit/env.ts";
-import type { Log } from "#shared/kit/log.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
 import { keySegments } from "./object-keys.ts";
 import type { ObjectStore } from "./objects.ts";
 import { createS3Calls, isAway, type S3Calls } from "./s3-calls.ts";

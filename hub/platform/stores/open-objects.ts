@@ -1,6 +1,6 @@
 import { ConfigError } from "#shared/kit/env.ts";
-import type { Log } from "#shared/kit/log.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
 import type { ObjectStore } from "./objects.ts";
 import { openFsObjects } from "./objects-fs.ts";
 import { openS3Objects } from "./objects-s3.ts";

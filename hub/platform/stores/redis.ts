@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { RedisClient } from "bun";
 import { retryWait } from "#shared/kit/backoff.ts";
 import { DeadlineError, systemClock } from "#shared/kit/clock.ts";
+import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { startLoop } from "#shared/kit/loop.ts";
-import { AppError, errorMessage } from "#shared/kit/errors.ts";
 
 /** Fleet spec §8: a read of the shared store is given 1.5 s. */
 const CALL_DEADLINE_MS = 1_500;

@@ -1,6 +1,6 @@
+import { AppError } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { type Loop, startLoop } from "#shared/kit/loop.ts";
-import { AppError } from "#shared/kit/errors.ts";
 import type { S3Calls } from "./s3-calls.ts";
 import { deleteStaleDirect } from "./s3-direct.ts";
 import { blocksOf, textOf } from "./s3-xml.ts";

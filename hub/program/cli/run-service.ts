@@ -1,6 +1,6 @@
 import { withDeadline } from "#shared/kit/clock.ts";
-import type { Log } from "#shared/kit/log.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
 import { EXIT } from "./exit.ts";
 
 /** What a stop takes beside its drain: cancelled runs, lanes that are reset, open calls. What takes longer is a bug. */

@@ -8,8 +8,8 @@ import {
   type SchemaState,
 } from "#hub/platform/db/schema-state.ts";
 import type { EnvSource } from "#shared/kit/env.ts";
-import { silentLog } from "#shared/kit/log.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import { silentLog } from "#shared/kit/log.ts";
 import type { FlagValues } from "../cli/args.ts";
 import { becomeOwner } from "../cli/become-owner.ts";
 import { EXIT } from "../cli/exit.ts";

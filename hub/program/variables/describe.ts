@@ -1,5 +1,5 @@
 import { loadHubConfig } from "#hub/platform/config.ts";
-import { loadWorkerConfig } from "#worker/program/config.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
 import type { Mode } from "../cli/flags.ts";
 import { shapeOf, shownValue, type VariableSchema } from "./known.ts";
 import type { GatheredVariables, Origin } from "./variable-sources.ts";

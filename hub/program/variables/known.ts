@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { HubEnv } from "#hub/platform/config.ts";
 import { hideCredentials, MASK } from "#shared/kit/hide-credentials.ts";
-import { WorkerEnv } from "#worker/program/config.ts";
+import { WorkerEnv } from "#worker/config.ts";
 import type { Mode } from "../cli/flags.ts";
 
 /** Every variable of the program, from the schemas that read them. */

@@ -1,6 +1,6 @@
 import { type HubConfig, type HubMode, loadHubConfig } from "#hub/platform/config.ts";
 import { ConfigError, type EnvSource, UnavailableError } from "#shared/kit/env.ts";
-import { loadWorkerConfig, type WorkerConfig } from "#worker/program/config.ts";
+import { loadWorkerConfig, type WorkerConfig } from "#worker/config.ts";
 import { MODE_FLAGS, type Mode } from "../cli/flags.ts";
 import { readConfigFile } from "./config-file.ts";
 import { ARGV_NAMES, SECRETS } from "./known.ts";

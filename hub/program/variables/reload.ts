@@ -1,6 +1,6 @@
 import type { HubConfig } from "#hub/platform/config.ts";
 import type { EnvSource } from "#shared/kit/env.ts";
-import type { WorkerConfig } from "#worker/program/config.ts";
+import type { WorkerConfig } from "#worker/config.ts";
 import type { Mode } from "../cli/flags.ts";
 import { isReloadable, shapeOf, shownValue } from "./known.ts";
 import {

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ProgramContext } from "#hub/program/context.ts";
 import { type HubConfig, type HubMode, loadHubConfig } from "#hub/platform/config.ts";
 import { openShared, type SharedStores } from "#hub/platform/stores/open-shared.ts";
+import type { ProgramContext } from "#hub/program/context.ts";
 import { type HubDeps, type RunningHub, startHub } from "#hub/program/serve.ts";
 import { systemClock } from "#shared/kit/clock.ts";
 import type { EnvSource } from "#shared/kit/env.ts";

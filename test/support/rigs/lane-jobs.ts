@@ -3,10 +3,10 @@ import { systemClock } from "#shared/kit/clock.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import { createLanePool } from "#worker/browser/lanes/pool.ts";
 import type { LaneBrowser } from "#worker/browser/lanes/types.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
 import { createEgress } from "#worker/egress/egress.ts";
 import type { Resolve } from "#worker/egress/judge.ts";
 import { egressSettings } from "#worker/egress/settings.ts";
-import { loadWorkerConfig } from "#worker/program/config.ts";
 import { type FetchRequest, type FetchResult, runFetchJob } from "./fetch-rig.ts";
 import { laneEnv, makeDataDir } from "./lane-pool.ts";
 

@@ -4,7 +4,7 @@ import { systemClock } from "#shared/kit/clock.ts";
 import { silentLog } from "#shared/kit/log.ts";
 import { connectBrowser } from "#worker/browser/actions/connect.ts";
 import { createLanePool } from "#worker/browser/lanes/pool.ts";
-import { loadWorkerConfig } from "#worker/program/config.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
 import { laneEnv, makeDataDir } from "./lane-pool.ts";
 
 export interface LanePages {

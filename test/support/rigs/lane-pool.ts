@@ -8,7 +8,7 @@ import type { Lane, LaneState } from "#shared/protocol/schema/worker.ts";
 import { createLanePool, type LanePool } from "#worker/browser/lanes/pool.ts";
 import { scratchId } from "#worker/browser/lanes/scratch.ts";
 import { findByTag, isAlive, listProcesses, type ProcStat } from "#worker/browser/process/proc.ts";
-import { loadWorkerConfig } from "#worker/program/config.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
 import { lanePorts, releaseLanePorts } from "../servers/ports.ts";
 import { until } from "./fleet-process.ts";
 

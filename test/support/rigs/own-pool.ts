@@ -1,7 +1,7 @@
 import { systemClock } from "#shared/kit/clock.ts";
 import { createLog } from "#shared/kit/log.ts";
 import { createLanePool } from "#worker/browser/lanes/pool.ts";
-import { loadWorkerConfig } from "#worker/program/config.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
 
 /** Owns a lane pool as its own process, says `up` or the error's name and message, and stays until it is killed. */
 const log = createLog("error", (line) => process.stderr.write(`${line}\n`));

@@ -12,7 +12,7 @@ import { createLanePool } from "#worker/browser/lanes/pool.ts";
 import type { LaneBrowser } from "#worker/browser/lanes/types.ts";
 import { runScripted } from "#worker/browser/scripted/run-scripted.ts";
 import type { LiveSession, Sessions } from "#worker/browser/session/types.ts";
-import { loadWorkerConfig } from "#worker/program/config.ts";
+import { loadWorkerConfig } from "#worker/config.ts";
 import { type RunningWorker, startWorker } from "#worker/program/start.ts";
 import { FAKE_VERSION, type FakeHub, type FakePeer, startFakeHub } from "../fakes/fake-hub.ts";
 import { laneEnv, makeDataDir } from "./lane-pool.ts";

@@ -1,6 +1,8 @@
 import type { Duplex } from "node:stream";
 import type { Clock } from "#shared/kit/clock.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
+import { RESOLUTION } from "#shared/protocol/limits.ts";
 import {
   CLIENT,
   clientMessageLength,
@@ -8,8 +10,6 @@ import {
   RfbError,
   VERSION_BYTES,
 } from "#shared/protocol/rfb.ts";
-import { errorMessage } from "#shared/kit/errors.ts";
-import { RESOLUTION } from "#shared/protocol/limits.ts";
 import { createRfbInput } from "./rfb-input.ts";
 import {
   clipboardCaps,

@@ -1,7 +1,7 @@
 import type { Clock } from "#shared/kit/clock.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { startLoop } from "#shared/kit/loop.ts";
-import { errorMessage } from "#shared/kit/errors.ts";
 import { CdpConnection, type CdpSession, type Protocol } from "../cdp/connection.ts";
 import { browserPath } from "./cdp.ts";
 import { jpegSize } from "./jpeg-size.ts";

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { createVncFront } from "#shared/protocol/rfb-handshake.ts";
 import { createTurns } from "#shared/kit/turns.ts";
+import { createVncFront } from "#shared/protocol/rfb-handshake.ts";
 import { dialVnc } from "../lanes/dial-vnc.ts";
 import { relayBytes } from "./relay.ts";
 

@@ -1,6 +1,6 @@
 import type { PopupPolicy } from "#shared/protocol/schema/recipe.ts";
+import type { JobStory } from "#worker/link/story.ts";
 import type { CdpConnection } from "../cdp/connection.ts";
-import type { JobStory } from "../lanes/types.ts";
 import type { Pause } from "../record/pauses.ts";
 import type { Tracked } from "../record/targets.ts";
 import { shortUrl } from "./net-errors.ts";

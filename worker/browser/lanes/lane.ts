@@ -1,7 +1,7 @@
 import type { Clock } from "#shared/kit/clock.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import type { Loop } from "#shared/kit/loop.ts";
-import { errorMessage } from "#shared/kit/errors.ts";
 import { RESOLUTION } from "#shared/protocol/limits.ts";
 import type { Lane as LaneRecord, LaneState } from "#shared/protocol/schema/worker.ts";
 import type { StartedBrowser } from "../process/launch.ts";

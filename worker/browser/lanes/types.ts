@@ -2,6 +2,8 @@ import type { RunExtras } from "#shared/protocol/link/messages.ts";
 import type { AssetMeta, DocumentName } from "#shared/protocol/schema/asset.ts";
 import type { CaptureReport, JobLogEntry, JobOptions } from "#shared/protocol/schema/job.ts";
 import type { BrowserGate } from "#worker/egress/gate.ts";
+import type { JobStory } from "#worker/link/story.ts";
+import type { AssetSink } from "#worker/upload/types.ts";
 import type { CdpConnection, Protocol } from "../cdp/connection.ts";
 import type { Dialogs } from "../session/dialogs.ts";
 
@@ -47,41 +49,6 @@ export interface LaneBrowser {
   exited: Promise<BrowserExit>;
   /** Ends the whole process group: close over CDP (1 s) → TERM (1 s) → KILL, then removes `dirs.root`. Idempotent. */
   kill(): Promise<void>;
-}
-
-/** Tells the job's story: numbered lines with timings (spec: log.txt). Never throws, never blocks. */
-export interface JobStory {
-  log(
-    level: JobLogEntry["level"],
-    stage: string,
-    message: string,
-    fields?: Record<string, unknown>,
-  ): void;
-}
-
-/** A captured body in the spool, whole and closed. `sha256` lower-case hex. */
-export interface SpooledBody {
-  /** Its file; empty when `bytes` holds the body. */
-  path: string;
-  /** A small body, which stays in memory on its way to the hub. */
-  bytes?: Uint8Array<ArrayBuffer> | undefined;
-  size: number;
-  sha256: string;
-  /** Gives the memory of `bytes` back; called once, when the body is stored or given up. */
-  free?: (() => void) | undefined;
-}
-
-/** Where captured bodies go. `put…` returns at once; the body's file is removed once it is stored or given up. */
-export interface AssetSink {
-  putAsset(meta: AssetMeta, body: SpooledBody): void;
-  putDocument(name: DocumentName, content: string): void;
-  /**
-   * Waits until everything put so far is stored, or the hub stores nothing and the job can wait without its lane; what
-   * failed for good, by name with its reason.
-   */
-  flush(
-    signal: AbortSignal,
-  ): Promise<{ stored: number; failed: { name: string; reason: string }[] }>;
 }
 
 /** A job's tab in a browser that others use as well: only what it opens itself is its own. */

@@ -1,7 +1,7 @@
 import type { Clock } from "#shared/kit/clock.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { type Loop, startLoop } from "#shared/kit/loop.ts";
-import { errorMessage } from "#shared/kit/errors.ts";
 import type { StartedBrowser } from "../process/launch.ts";
 import { findByTag, isAlive, sumProportional, sumResident } from "../process/proc.ts";
 import { reapOrphans } from "../process/reap.ts";

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import type { Log } from "#shared/kit/log.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
 import { LANE_TAG, TAG_SWITCH } from "./proc.ts";
 
 /** Ends everything that carries a tag when this process is gone, however it went. */

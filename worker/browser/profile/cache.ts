@@ -3,8 +3,8 @@ import { chmod, mkdir, open, readdir, rename, rm, stat, utimes } from "node:fs/p
 import { join } from "node:path";
 import type { Clock } from "#shared/kit/clock.ts";
 import { DeadlineError } from "#shared/kit/clock.ts";
-import type { Log } from "#shared/kit/log.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
 import type { ProfileRef } from "#shared/protocol/schema/profile.ts";
 import { fetchHub } from "#shared/protocol/trust.ts";
 

@@ -1,6 +1,6 @@
 import type { Clock } from "#shared/kit/clock.ts";
-import type { Log } from "#shared/kit/log.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
 import type { Dialog, DialogPolicy } from "#shared/protocol/schema/dialog.ts";
 import type { Viewport } from "#shared/protocol/schema/session.ts";
 import type { Judge } from "#worker/egress/judge.ts";

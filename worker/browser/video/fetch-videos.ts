@@ -1,7 +1,7 @@
 import { rename, stat } from "node:fs/promises";
 import { extname, join } from "node:path";
-import { hideCredentials } from "#shared/kit/hide-credentials.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import { hideCredentials } from "#shared/kit/hide-credentials.ts";
 import { humanSize } from "#shared/protocol/names.ts";
 import type { Traffic } from "#worker/egress/gate.ts";
 import type { JobRun } from "../lanes/types.ts";

@@ -1,9 +1,9 @@
 import { mkdir, open, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { syncPath } from "#shared/kit/sync-path.ts";
-import { errorMessage } from "#shared/kit/errors.ts";
 
 /**
  * Which version a worker runs and what became of the others: `versions/state.json` of its data directory. Programs of

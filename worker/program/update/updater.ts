@@ -1,7 +1,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import type { Clock } from "#shared/kit/clock.ts";
-import type { Log } from "#shared/kit/log.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import type { UpdateReport } from "#shared/protocol/schema/updates.ts";
 import { fetchHub } from "#shared/protocol/trust.ts";

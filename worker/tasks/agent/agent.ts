@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { type Clock, withDeadline } from "#shared/kit/clock.ts";
+import { errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { startLoop } from "#shared/kit/loop.ts";
-import { errorMessage } from "#shared/kit/errors.ts";
 import { AGENT_SYNC_MS, AgentSynced, type DesiredInstance } from "#shared/protocol/schema/agent.ts";
 import type { GpuReading } from "#shared/protocol/schema/pull.ts";
 import { ControlRefused, createControlCall } from "../control-call.ts";

@@ -2,8 +2,8 @@ import { chown, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { type BrowserUser, findBrowserUser } from "#shared/kit/browser-user.ts";
-import { LANE_PACKAGES } from "#shared/kit/lane-packages.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import { LANE_PACKAGES } from "#shared/kit/lane-packages.ts";
 import {
   type Check,
   type CheckDeps,

@@ -2,8 +2,8 @@ import type { HubEntry } from "#hub/platform/cluster/hubs.ts";
 import type { HubConfig } from "#hub/platform/config.ts";
 import { openShared } from "#hub/platform/stores/open-shared.ts";
 import { systemClock, withDeadline } from "#shared/kit/clock.ts";
-import { silentLog } from "#shared/kit/log.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import { silentLog } from "#shared/kit/log.ts";
 import {
   BAD_SECRET_REASON,
   LINK_CLOSE,

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { LANE_PACKAGES } from "#shared/kit/lane-packages.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import { LANE_PACKAGES } from "#shared/kit/lane-packages.ts";
 import { CDP_PORT_BASE, MAX_DISK_PCT, VNC_PORT_BASE } from "#shared/protocol/limits.ts";
 import { humanSize } from "#shared/protocol/names.ts";
 import {

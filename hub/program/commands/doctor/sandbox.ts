@@ -8,8 +8,8 @@ import {
 } from "#hub/fleet/runner/sandbox.ts";
 import type { ScriptDoor, ScriptOutcome } from "#hub/fleet/runner/types.ts";
 import { systemClock } from "#shared/kit/clock.ts";
-import { silentLog } from "#shared/kit/log.ts";
 import { AppError } from "#shared/kit/errors.ts";
+import { silentLog } from "#shared/kit/log.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 import { adviceOnNamespaces } from "./namespaces.ts";
 

@@ -1,9 +1,10 @@
 import type { JobOptions } from "#shared/protocol/schema/job.ts";
-import type { AcceptedJob } from "#worker/link/assignments.ts";
-import { attachBrowser } from "./lanes/attach.ts";
-import type { JobStory, JobTab, LaneBrowser } from "./lanes/types.ts";
-import type { SeededProfile } from "./profile/profiles.ts";
-import type { Live } from "./session/live.ts";
+import type { AcceptedJob } from "#worker/browser/jobs/assignments.ts";
+import type { JobStory } from "#worker/link/story.ts";
+import { attachBrowser } from "../lanes/attach.ts";
+import type { JobTab, LaneBrowser } from "../lanes/types.ts";
+import type { SeededProfile } from "../profile/profiles.ts";
+import type { Live } from "../session/live.ts";
 
 /** The browser a job runs in. */
 export interface JobBrowser {

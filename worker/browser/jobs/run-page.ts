@@ -4,12 +4,14 @@ import { VIDEO_LIMITS } from "#shared/protocol/limits.ts";
 import type { RunExtras } from "#shared/protocol/link/messages.ts";
 import { isMasked } from "#shared/protocol/proxy.ts";
 import type { JobOptions } from "#shared/protocol/schema/job.ts";
-import type { AcceptedJob } from "#worker/link/assignments.ts";
+import type { AcceptedJob } from "#worker/browser/jobs/assignments.ts";
+import type { JobStory } from "#worker/link/story.ts";
+import type { AssetSink } from "#worker/upload/types.ts";
+import type { JobOutcome, JobRun } from "../lanes/types.ts";
+import type { SeededProfile } from "../profile/profiles.ts";
+import type { ScriptedRun } from "../scripted/run-scripted.ts";
+import type { Live } from "../session/live.ts";
 import { type JobBrowser, takeBrowser } from "./job-browser.ts";
-import type { AssetSink, JobOutcome, JobRun, JobStory } from "./lanes/types.ts";
-import type { SeededProfile } from "./profile/profiles.ts";
-import type { ScriptedRun } from "./scripted/run-scripted.ts";
-import type { Live } from "./session/live.ts";
 
 /** How long a stopped run may take to let go of its page; the lane's reset ends the rest. */
 const SETTLE_MS = 5_000;

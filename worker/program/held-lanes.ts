@@ -1,6 +1,6 @@
 import type { LaneHeld } from "#shared/protocol/link/messages.ts";
+import type { Assignments } from "#worker/browser/jobs/assignments.ts";
 import type { Sessions } from "#worker/browser/session/types.ts";
-import type { Assignments } from "./assignments.ts";
 
 /** What runs here, for a hub that was started anew: jobs whose result is not confirmed, and sessions beside them. */
 export function heldLanes(

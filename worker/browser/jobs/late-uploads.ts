@@ -1,11 +1,11 @@
-import type { Log } from "#shared/kit/log.ts";
 import { errorMessage } from "#shared/kit/errors.ts";
+import type { Log } from "#shared/kit/log.ts";
 import { humanSize } from "#shared/protocol/names.ts";
-import type { JobStory } from "#worker/browser/lanes/types.ts";
-import type { AcceptedJob } from "#worker/link/assignments.ts";
-import type { HttpSink } from "./http-sink.ts";
-import type { KeptPlace, KeptUploads } from "./kept.ts";
-import { RETRY_MS } from "./put.ts";
+import type { AcceptedJob } from "#worker/browser/jobs/assignments.ts";
+import type { JobStory } from "#worker/link/story.ts";
+import type { HttpSink } from "#worker/upload/http-sink.ts";
+import type { KeptPlace, KeptUploads } from "#worker/upload/kept.ts";
+import { RETRY_MS } from "#worker/upload/put.ts";
 
 export interface LateUploadsDeps {
   log: Log;

@@ -3,14 +3,15 @@ import { errorMessage } from "#shared/kit/errors.ts";
 import type { WorkerResult } from "#shared/protocol/link/messages.ts";
 import { humanSize } from "#shared/protocol/names.ts";
 import type { CaptureReport } from "#shared/protocol/schema/job.ts";
-import { type AcceptedJob, RunStopped } from "#worker/link/assignments.ts";
+import { type AcceptedJob, RunStopped } from "#worker/browser/jobs/assignments.ts";
+import { keepUploads, type LateUploadsDeps } from "#worker/browser/jobs/late-uploads.ts";
+import type { JobStory } from "#worker/link/story.ts";
 import { type BatchedStory, clip, createStory } from "#worker/link/story.ts";
 import type { FailedUpload, Flushed, HttpSink } from "#worker/upload/http-sink.ts";
 import type { KeptPlace } from "#worker/upload/kept.ts";
-import { keepUploads, type LateUploadsDeps } from "#worker/upload/late-uploads.ts";
-import type { JobOutcome, JobStory } from "./lanes/types.ts";
+import type { JobOutcome } from "../lanes/types.ts";
+import { type Live, SessionEnd } from "../session/live.ts";
 import { failure, type RunPageDeps, runPage } from "./run-page.ts";
-import { type Live, SessionEnd } from "./session/live.ts";
 
 /** How long a stopped run's partial uploads are still waited for. */
 const STOPPED_FLUSH_MS = 2_000;
