@@ -110,7 +110,7 @@ describe("the end of a job cuts a transfer short", () => {
         res.write(part);
       });
       const url = page("/slow-page", `fetch("/slow.bin").then((r) => r.text())`);
-      const { outcome, assets, log } = await lane.run({ url, options: { max_wait_seconds: 3 } });
+      const { outcome, assets, log } = await lane.run({ url, options: { max_wait_seconds: 10 } });
       expect(log.join("\n")).toContain("the end of the job cuts 1 running transfers short");
       expect(outcome.capture).toMatchObject({ partial: 1, lost: 0, reasons: { timeout: 1 } });
       expect(assets.find((a) => a.partial)).toMatchObject({
@@ -227,7 +227,7 @@ describe("silence begins when the page could have asked (fleet spec §2.2, idle_
         "/asks-always",
         `setInterval(() => { const x = new XMLHttpRequest(); x.open("GET", "/late.json?" + Math.random()); x.send(); }, 2);`,
       );
-      const { outcome, log } = await lane.run({ url, options: { max_wait_seconds: 3 } });
+      const { outcome, log } = await lane.run({ url, options: { max_wait_seconds: 10 } });
       expect(outcome.capture?.late).toBeGreaterThan(0);
       const { seen, captured, partial, lost } = outcome.capture ?? { seen: -1 };
       expect(seen).toBe((captured ?? 0) + (partial ?? 0) + (lost ?? 0));

@@ -51,7 +51,7 @@ test("answers that ask for a password are kept in a frame, and named where Chrom
     <script>onload = () => fetch("/fetched").then((answer) => answer.text())</script>`;
   server.body("/page", { mime: "text/html", bytes: utf8(html) });
   try {
-    const options = { max_wait_seconds: 5 };
+    const options = { max_wait_seconds: 10 };
     const { outcome, assets, log } = await lane.run({ url: `${server.origin}/page`, options });
     const kept = assets.find((a) => a.source_url === `${server.origin}/frame`);
     expect({ kept, log }).toMatchObject({ kept: { sha256: sha256(secret), status: 401 } });
