@@ -137,6 +137,24 @@ describe("the supervisor (design/api.md, Supervisor)", () => {
     }
   }, 60_000);
 
+  test("a pass whose list of workloads is older than a pause does not take it for undone", () =>
+    withRig({}, async (rig) => {
+      await addWorkload(rig, "bad");
+      await rig.run("bad", true, ...fails(20));
+      const { workloads } = rig.hub.ctx.db;
+      const before_the_pause = await workloads.list();
+      await rig.pass();
+      const late = {
+        ...rig.hub.ctx.db,
+        workloads: { ...workloads, list: async () => before_the_pause },
+      };
+      await superviseOnce({ ...rig.hub.ctx, db: late });
+      expect(await rig.supervision("bad")).toMatchObject({
+        action: "pause",
+        paused_at: expect.any(String),
+      });
+    }));
+
   test("tells of ready tasks that nobody may run, and restarts instances that were given up", () =>
     withRig({}, async (rig) => {
       await addWorkload(rig, "waits");

@@ -71,7 +71,10 @@ async function superviseWorkload(
   if (!counts) return;
   const { supervised } = ctx.db;
   const row = (await supervised.get(workload.workload_id)) ?? unknown(workload.workload_id);
-  const decision = decide(row, await factsOf(ctx, workload, row, counts, scene));
+  // The list may be older than a pause of another control process, which nobody has undone since.
+  const current = row.paused_at === null ? workload : await ctx.db.workloads.get(workload.slug);
+  if (!current) return;
+  const decision = decide(row, await factsOf(ctx, current, row, counts, scene));
   if (decision === null) return;
   if (row.seq === 0) await supervised.open(workload.workload_id);
   if (await write(ctx, row, decision)) await carryOut(ctx, workload, decision, scene);
