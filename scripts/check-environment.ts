@@ -6,7 +6,7 @@ import { Glob } from "bun";
  * the launcher passes the environment on to the version it starts.
  */
 const READERS =
-  /^(hub\/main|hub\/config|worker\/config|worker\/pipeline\/bun-runner|worker\/update\/launcher)\.ts$/;
+  /^(hub\/main|hub\/platform\/config|worker\/config|worker\/tasks\/bun-runner|worker\/program\/update\/launcher)\.ts$/;
 /** In quotes it is a name that a bundler puts a constant in the place of. */
 const READS = /(?<![\w"'])(process|Bun)\.env\b|import\.meta\.env\b/;
 

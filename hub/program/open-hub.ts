@@ -8,7 +8,6 @@ import {
   leaveHubs,
   otherHubAlive,
 } from "#hub/platform/cluster/hubs.ts";
-import { listen } from "#hub/platform/http/listen.ts";
 import type { Scope } from "#shared/kit/scope.ts";
 import { createHubApp } from "./app.ts";
 import type { RunningHub, ServeDeps } from "./hub-deps.ts";

@@ -1,6 +1,5 @@
 import type { RunExtras } from "#shared/protocol/link/messages.ts";
-import type { AssetMeta, DocumentName } from "#shared/protocol/schema/asset.ts";
-import type { CaptureReport, JobLogEntry, JobOptions } from "#shared/protocol/schema/job.ts";
+import type { CaptureReport, JobOptions } from "#shared/protocol/schema/job.ts";
 import type { BrowserGate } from "#worker/egress/gate.ts";
 import type { JobStory } from "#worker/link/story.ts";
 import type { AssetSink } from "#worker/upload/types.ts";
