@@ -140,7 +140,7 @@ describe("§2.8 a profile from a session", () => {
         body: new Uint8Array(await makeTarGz([["Default/Cookies", database]])),
       });
       const { job, log } = await fetchPrivate({ use_profile: "foreign", headless: true });
-      expect(job.status).toBe("completed");
+      expect(job).toMatchObject({ status: "completed", error: null });
       expect(log).toContain("profile foreign: 0 usable cookies, although it has a cookie database");
     },
     WAIT,
@@ -158,6 +158,7 @@ describe("§2.8 a profile from a session", () => {
       await openObject(join(fleet.dir, "hub"), place, opened);
       Bun.spawnSync(["tar", "-xzf", opened, "-C", there]);
       const cloned = await fetchPrivate({ clone_chrome_profile: "chromium/Default" });
+      expect(cloned.job).toMatchObject({ status: "completed", error: null });
       expect(cloned.page).toContain(`hello ${site.user}`);
       expect(cloned.log).toContain("clone of chromium/Default: 1 cookies");
       const missing = await fetchPrivate({ clone_chrome_profile: "Profile 7" });

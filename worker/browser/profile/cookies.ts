@@ -6,8 +6,8 @@ import type { LaneBrowser } from "../lanes/types.ts";
 type Cookie = Protocol.Network.Cookie;
 type CookieParam = Protocol.Network.CookieParam;
 
-/** Reading and setting thousands of cookies takes a fraction of this. */
-const COOKIES_MS = 20_000;
+/** Reading and setting thousands of cookies takes a fraction of this, on a machine that is not starved. */
+const COOKIES_MS = 60_000;
 /** Chromium keeps some 3,000 cookies, of 4 KB at most. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
