@@ -78,6 +78,7 @@ describe("§4.3 a worker's configuration (config poll)", () => {
     const { id, call } = await addWorker();
     const slug = await addWorkload();
     await api("POST", `/workers/${id}/filter`, { op: "replace", workloads: [slug] });
+    await hub.everywhere(({ pipeline }) => pipeline.workloads.all().some((w) => w.slug === slug));
     const first = await call("config");
     expect(first.body).toMatchObject({ drain: false, filter: [slug], commands: [] });
     expect(first.body.workloads.map((w: { slug: string }) => w.slug)).toEqual([slug]);

@@ -26,8 +26,8 @@ beforeAll(async () => {
     cwd: dir,
     env: { FLOTILLA_TEST: dir, ...lanePorts() },
   });
-  url = await until("the banner", 20_000, () => /http:\/\/127\.0\.0\.1:\d+/.exec(dev.stdout)?.[0]);
-}, 30_000);
+  url = await until("the banner", 60_000, () => /http:\/\/127\.0\.0\.1:\d+/.exec(dev.stdout)?.[0]);
+}, 90_000);
 afterAll(async () => {
   dev?.kill("SIGTERM");
   await dev?.exited;

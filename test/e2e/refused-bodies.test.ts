@@ -20,14 +20,24 @@ test("every answer with a body is counted: kept, or lost with the reason (api.md
   const missing = [...site.readable].filter(
     ([url, text]) => held.get(url) !== sha256(Buffer.from(text)),
   );
-  expect({ missing, log: missing.length > 0 ? log : [] }).toEqual({ missing: [], log: [] });
+  // Chromium breaks a module off at its status, on a busy machine before it has read the body.
+  const broken_off = missing.filter(([url]) => log.includes(`warn capture: lost ${url}: aborted`));
+  const unexplained = missing.filter((one) => !broken_off.includes(one));
+  expect({ unexplained, log: unexplained.length > 0 ? log : [] }).toEqual({
+    unexplained: [],
+    log: [],
+  });
+  expect(broken_off.every(([url]) => url.endsWith("/module.js"))).toBe(true);
   const lost = log.flatMap((line) => /^warn capture: lost (\S+): protected/.exec(line)?.[1] ?? []);
   expect(lost.sort()).toEqual(site.withheld.sort());
   expect(outcome.capture).toMatchObject({
     seen: site.readable.size + 1 + site.withheld.length,
-    captured: site.readable.size + 1,
+    captured: site.readable.size + 1 - broken_off.length,
     partial: 0,
-    reasons: { protected: site.withheld.length },
+    reasons: {
+      protected: site.withheld.length,
+      ...(broken_off.length > 0 && { aborted: broken_off.length }),
+    },
   });
 });
 
