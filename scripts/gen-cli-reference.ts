@@ -7,8 +7,8 @@ import {
   MODE_FLAGS,
   MODES,
   type Mode,
-} from "#hub/cli/flags.ts";
-import { ABOUT, isOperator } from "#hub/cli/help.ts";
+} from "#hub/program/cli/flags.ts";
+import { ABOUT, isOperator } from "#hub/program/cli/help.ts";
 import { generatedPage, table, writeOrCheck } from "./generated-page.ts";
 
 /** Writes the guide's page of the command line from the tables that the parser reads; `--check` only compares. */

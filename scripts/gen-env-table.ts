@@ -4,8 +4,7 @@ import { COMMAND_FLAGS, MODE_FLAGS, MODES } from "#hub/program/cli/flags.ts";
 import { spellDefault } from "#hub/program/variables/describe.ts";
 import { SECRETS } from "#hub/program/variables/known.ts";
 import { loadWorkerConfig, WorkerEnv } from "#worker/config.ts";
-import { readmePart, tableRow } from "./readme-part.ts";
-import { generatedPage, table, writeOrCheck } from "#scripts/generated-page.ts";
+import { generatedPage, table, writeOrCheck } from "./generated-page.ts";
 
 /** Writes the guide's page of variables from the schemas that read them; `--check` only compares. */
 

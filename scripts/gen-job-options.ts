@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { JobOptions } from "#shared/schema/job-options.ts";
+import { JobOptions } from "#shared/protocol/schema/job-options.ts";
 import { generatedPage, table, writeOrCheck } from "./generated-page.ts";
 
 /** Writes the guide's page of job options from the schema that judges them; `--check` only compares. */

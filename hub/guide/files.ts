@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { embeddedFile } from "#shared/embedded-file.ts";
-import { isCompiled } from "#shared/version.ts";
+import { embeddedFile } from "#hub/platform/http/embedded-file.ts";
+import { isCompiled } from "#shared/protocol/version.ts";
 
 /** Name under which `scripts/build.ts` embeds the guide. */
 export const GUIDE_NAME = "guide.gz";

@@ -31,6 +31,7 @@ import { workerProfileRoutes } from "#hub/fleet/routes/worker-profiles.ts";
 import { workerSourceRoutes } from "#hub/fleet/routes/worker-source.ts";
 import { workerUploadRoutes } from "#hub/fleet/routes/worker-uploads.ts";
 import { workerRoutes } from "#hub/fleet/routes/workers.ts";
+import { guideRoutes } from "#hub/guide/routes.ts";
 import { controlRoutes } from "#hub/pipeline/app.ts";
 import type { PipelineContext } from "#hub/pipeline/context.ts";
 import { auditRoutes } from "#hub/platform/access/routes/audit.ts";
@@ -49,7 +50,6 @@ import { onError } from "#hub/platform/http/on-error.ts";
 import type { OriginRule } from "#hub/platform/http/origins.ts";
 import { type HostRule, ownHostsOnly } from "#hub/platform/http/own-hosts.ts";
 import { uiRoutes } from "#hub/ui/routes.ts";
-import { guideRoutes } from "#hub/guide/routes.ts";
 import type { ProgramContext } from "./context.ts";
 
 type BaseDeps = Pick<

@@ -5,13 +5,13 @@ import { access } from "#hub/platform/http/access.ts";
 import { createRoute, describeRoute } from "#hub/platform/http/create-route.ts";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
 import { newApp } from "#hub/platform/http/new-app.ts";
+import { wantsPage } from "#hub/platform/http/wants-page.ts";
 import { notFound } from "#shared/kit/errors.ts";
 import { newToken } from "#shared/protocol/ids.ts";
 import { appFiles } from "./app-files.ts";
 import type { AppInfo } from "./client/lib/app-info.ts";
 import { type LoginDeps, loginRoutes } from "./login.ts";
 import { contentPolicy, shellPage } from "./shell.ts";
-import { wantsPage } from "#hub/http/wants-page.ts";
 
 const index = createRoute({
   method: "get",
