@@ -36,6 +36,7 @@ const CHECKS: [string, string[]][] = [
   ["job-options", script("gen-job-options", "--check")],
   ["attack-table", script("gen-attack-table", "--check")],
   ["routes", script("check-routes")],
+  ["guide", script("check-guide")],
   [
     "shell",
     [

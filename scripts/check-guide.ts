@@ -1,0 +1,188 @@
+import { existsSync, statSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { Glob } from "bun";
+import MarkdownIt from "markdown-it";
+import { readContents } from "#hub/guide/contents.ts";
+import { parsePage, sectionsOf } from "#hub/guide/markdown.ts";
+
+/**
+ * Every link and every citation of the guide leads somewhere. `--foreign` lists the citations of texts that are not in the
+ * repository, by file.
+ */
+
+/**
+ * Lines of code and documentation that cite texts which are not in the repository. It may only fall: whoever replaces such
+ * lines by citations of the guide puts the new number here.
+ */
+export const FOREIGN_LINES = 1_335;
+
+const ROOT = join(import.meta.dir, "..");
+const GUIDE = "hub/guide";
+/** Documents beside the guide whose links are checked. */
+const DOCUMENTS = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"];
+const SOURCES = "{hub,worker,shared,drizzle,scripts,test}/**/*.{ts,tsx,js,py,sql,md}";
+const LEFT_OUT =
+  /(^|\/)node_modules\/|^scripts\/bench\/peers\/|^(scripts|test\/unit)\/check-guide\./;
+/** What a server has beside the guide, as pages of the guide may link to it. */
+const SERVED = /^\/($|guide($|[/#])|docs$|openapi\.json$|llms\.txt$|ui\/)/;
+
+/** Files by their path from the root. */
+export type Texts = ReadonlyMap<string, string>;
+
+interface Look {
+  readonly texts: Texts;
+  /** Whether there is such a file or directory, of any kind. */
+  exists(path: string): boolean;
+  /** Anchors of a Markdown file. */
+  anchors(path: string): ReadonlySet<string>;
+}
+
+const isPage = (path: string): boolean => path.startsWith(`${GUIDE}/`) && path.endsWith(".md");
+
+/** Addresses of links and pictures of a document. */
+const linksOf = (text: string): string[] =>
+  parsePage(text)
+    .flatMap(({ children }) => children ?? [])
+    .filter(({ type }) => type === "link_open" || type === "image")
+    .map((token) => String(token.attrGet("href") ?? token.attrGet("src")));
+
+/** What is wrong with one link of the document at `path`; null: nothing. */
+function judgeLink(look: Look, path: string, href: string): string | null {
+  if (/^[a-z][a-z0-9+.-]*:/i.test(href)) return null;
+  if (href.startsWith("/") && isPage(path))
+    return SERVED.test(href) ? null : "no server of this program has such an address";
+  const [file = "", anchor] = decodeURI(href).split("#", 2);
+  const target = file === "" ? path : normalize(join(dirname(path), file)).replace(/\/$/, "");
+  if (isPage(path) && !isPage(target))
+    return "a page of the guide links to pages of the guide alone";
+  if (!look.exists(target)) return "there is no such file";
+  if (anchor === undefined || !target.endsWith(".md")) return null;
+  return look.anchors(target).has(anchor) ? null : `${target} has no such heading`;
+}
+
+const judgeLinks = (look: Look): string[] =>
+  [...look.texts]
+    .filter(([path]) => isPage(path) || DOCUMENTS.includes(path))
+    .flatMap(([path, text]) =>
+      linksOf(text).flatMap((href) => {
+        const wrong = judgeLink(look, path, href);
+        return wrong === null ? [] : [`${path}: the link ${href} leads nowhere: ${wrong}`];
+      }),
+    );
+
+/** Every page is listed in index.md, once; that the listed ones are there is judged by their links. */
+function judgeContents({ texts }: Look): string[] {
+  const { chapters } = readContents(texts.get(`${GUIDE}/index.md`) ?? "");
+  const listed = chapters.flatMap(({ entries }) => entries.map(({ path }) => `${GUIDE}/${path}`));
+  const pages = [...texts.keys()].filter((path) => isPage(path) && path !== `${GUIDE}/index.md`);
+  return [
+    ...pages
+      .filter((path) => !listed.includes(path))
+      .map((path) => `${path} is not in ${GUIDE}/index.md`),
+    ...listed
+      .filter((path, i) => listed.indexOf(path) !== i)
+      .map((path) => `${GUIDE}/index.md lists ${path} twice`),
+  ];
+}
+
+/** Finds HTML where the guide's own renderer sees text. */
+const withHtml = new MarkdownIt({ html: true });
+
+/** The form of a page: a title, a sentence, code that says its language, no HTML. */
+function judgePage([path, text]: [string, string]): string[] {
+  const tokens = parsePage(text);
+  const problems: string[] = [];
+  if (tokens[0]?.tag !== "h1" || tokens[3]?.type !== "paragraph_open")
+    problems.push("it does not begin with a title and a sentence");
+  if (sectionsOf(text).filter(({ level }) => level === 1).length > 1)
+    problems.push("it has more than one title");
+  for (const { type, info, map } of tokens)
+    if (type === "code_block" || (type === "fence" && info.trim() === ""))
+      problems.push(`the code at line ${(map?.[0] ?? 0) + 1} does not say its language`);
+  const html = withHtml.parse(text, {}).flatMap((token) => [token, ...(token.children ?? [])]);
+  for (const { content } of html.filter(({ type }) => type.startsWith("html_")))
+    problems.push(`it has HTML: ${content.trim().slice(0, 60)}`);
+  return problems.map((problem) => `${path}: ${problem}`);
+}
+
+const CITATION = /(?<![\w./-])(rules\/[\w-]+)#([\w-]+)/g;
+/** In code that runs: an address of the guide as a text of its own. */
+const ADDRESS = /["'`]\/guide\/([\w-]+\/[\w/-]+)(?:#([\w-]+))?["'`]/g;
+const RUNS = /^(hub|worker|shared)\/.*\.(ts|tsx)$/;
+
+/** Citations of rules and addresses of pages that lead to no heading. */
+function judgeCitations({ texts, anchors }: Look): string[] {
+  const judge = (path: string, cited: string, page: string, slug: string | undefined): string[] => {
+    const file = `${GUIDE}/${page}.md`;
+    if (!texts.has(file)) return [`${path}: ${cited} leads nowhere: there is no ${file}`];
+    if (slug === undefined || anchors(file).has(slug)) return [];
+    return [`${path}: ${cited} leads nowhere: ${file} has no such heading`];
+  };
+  return [...texts].flatMap(([path, text]) =>
+    [...text.matchAll(CITATION), ...(RUNS.test(path) ? text.matchAll(ADDRESS) : [])].flatMap(
+      ([cited, page = "", slug]) => judge(path, cited, page, slug),
+    ),
+  );
+}
+
+/** Sections of other texts than RFCs, and names under which other texts are cited. */
+const FOREIGN =
+  /(?<!RFC \d+,? )§|\b(fleet|pipeline) spec\b|\(R\d+\)|\bresearch(\s+§|\/|\))|(?<![\w./-])design\/[\w-]+\.md/i;
+
+/** Lines that cite what is not in the repository, by file. In Markdown `design/` is a chapter of the guide. */
+export const foreignLines = (texts: Texts): [path: string, lines: number][] =>
+  [...texts].flatMap(([path, text]): [string, number][] => {
+    const judged = path.endsWith(".md") ? text.replaceAll("design/", "") : text;
+    const lines = judged.split("\n").filter((line) => FOREIGN.test(line)).length;
+    return lines === 0 ? [] : [[path, lines]];
+  });
+
+/** Every violation, one line each. */
+export function judgeGuide(texts: Texts, exists: Look["exists"]): string[] {
+  const known = new Map<string, ReadonlySet<string>>();
+  const look: Look = {
+    texts,
+    exists,
+    anchors: (path) => {
+      const found =
+        known.get(path) ?? new Set(sectionsOf(texts.get(path) ?? "").map(({ slug }) => slug));
+      known.set(path, found);
+      return found;
+    },
+  };
+  const pages = [...texts].filter(([path]) => isPage(path));
+  return [
+    ...judgeContents(look),
+    ...pages.flatMap(judgePage),
+    ...judgeLinks(look),
+    ...judgeCitations(look),
+  ];
+}
+
+export async function readTexts(root: string): Promise<Texts> {
+  const found = await Array.fromAsync(new Glob(SOURCES).scan(root));
+  const documents = await Array.fromAsync(new Glob("*.md").scan(root));
+  const paths = [...found, ...documents].filter((path) => !LEFT_OUT.test(path)).sort();
+  const read = async (path: string) => [path, await Bun.file(join(root, path)).text()] as const;
+  return new Map(await Promise.all(paths.map(read)));
+}
+
+if (import.meta.main) {
+  const texts = await readTexts(ROOT);
+  const foreign = foreignLines(texts);
+  if (process.argv.includes("--foreign"))
+    for (const [path, lines] of foreign) console.log(`${String(lines).padStart(5)} ${path}`);
+  const exists = (path: string) =>
+    existsSync(join(ROOT, path)) && (isPage(path) ? statSync(join(ROOT, path)).isFile() : true);
+  const problems = judgeGuide(texts, exists);
+  const sum = foreign.reduce((all, [, lines]) => all + lines, 0);
+  if (sum > FOREIGN_LINES)
+    problems.push(
+      `${sum} lines cite texts that are not in the repository, ${FOREIGN_LINES} are the most; cite a rule of the guide ` +
+        "instead (rules/page#heading): bun scripts/check-guide.ts --foreign",
+    );
+  if (sum < FOREIGN_LINES)
+    console.log(`${sum} lines cite texts that are not here; FOREIGN_LINES is ${FOREIGN_LINES}`);
+  for (const problem of problems) console.error(problem);
+  process.exit(problems.length > 0 ? 1 : 0);
+}

@@ -1,0 +1,109 @@
+import { expect, test } from "bun:test";
+import { foreignLines, judgeGuide } from "../../scripts/check-guide.ts";
+
+/** The check of the guide's links and citations, on a small guide that is whole and on one fault at a time. */
+
+const WHOLE: Record<string, string> = {
+  "hub/guide/index.md":
+    "# G\n\nx\n\n## Rules\n\n- [Jobs](rules/jobs.md): what a job is.\n- [Files](rules/files.md): what a file is.\n",
+  "hub/guide/rules/jobs.md":
+    "# Jobs\n\nWhat a job is.\n\n## Its states\n\nSee [files](files.md#names) and [the API](/docs).\n\n```sh\ntrue\n```\n",
+  "hub/guide/rules/files.md": "# Files\n\nWhat a file is.\n\n## Names\n\n[Up](../index.md#rules)\n",
+  "README.md":
+    "# R\n\n[a](hub/guide/rules/jobs.md#its-states) [b](#r) [c](https://a.test/) ![d](p.png)\n",
+  "hub/a.ts": '/** (rules/jobs#its-states) */\nconst at = "/guide/rules/files#names";\n',
+};
+const judge = (changes: Record<string, string> = {}) => {
+  const texts = new Map(Object.entries({ ...WHOLE, ...changes }));
+  return judgeGuide(texts, (path) => texts.has(path) || path === "p.png");
+};
+const page = (text: string) => ({
+  "hub/guide/rules/files.md": `# Files\n\nA file.\n\n## Names\n\n${text}\n`,
+});
+
+test("a guide that is whole has nothing to mend", () => {
+  expect(judge()).toEqual([]);
+});
+
+test.each([
+  [
+    "a link to no page",
+    page("[x](none.md)"),
+    "the link none.md leads nowhere: there is no such file",
+  ],
+  [
+    "a link to no heading",
+    page("[x](jobs.md#none)"),
+    "hub/guide/rules/jobs.md has no such heading",
+  ],
+  ["a link to no heading of its own", page("[x](#none)"), "the link #none leads nowhere"],
+  ["a link out of the guide", page("[x](../../../README.md)"), "links to pages of the guide alone"],
+  ["a link to no address", page("[x](/nothing)"), "no server of this program has such an address"],
+  [
+    "a picture that is not there",
+    { "README.md": "# R\n\n![x](none.png)\n" },
+    "none.png leads nowhere",
+  ],
+  [
+    "a page that is not listed",
+    { "hub/guide/start/a.md": "# A\n\nB.\n" },
+    "hub/guide/start/a.md is not in",
+  ],
+  [
+    "a listed page that is not there",
+    { "hub/guide/index.md": `${WHOLE["hub/guide/index.md"]}- [X](x.md): y.\n` },
+    "the link x.md leads nowhere",
+  ],
+  [
+    "a page that is listed twice",
+    { "hub/guide/index.md": `${WHOLE["hub/guide/index.md"]}- [X](rules/jobs.md): y.\n` },
+    "lists hub/guide/rules/jobs.md twice",
+  ],
+  [
+    "a page without a sentence",
+    { "hub/guide/rules/jobs.md": "# Jobs\n\n## Its states\n" },
+    "does not begin with a title and a sentence",
+  ],
+  ["a page with two titles", page("# Again"), "more than one title"],
+  ["code without a language", page("```\nx\n```"), "the code at line 7 does not say its language"],
+  ["HTML", page("a <br> b"), "it has HTML: <br>"],
+  [
+    "a rule that is not there",
+    { "hub/b.ts": "// (rules/jobs#none)" },
+    "hub/b.ts: rules/jobs#none leads nowhere",
+  ],
+  [
+    "a page of rules that is not there",
+    { "test/b.ts": "// rules/none#a" },
+    "there is no hub/guide/rules/none.md",
+  ],
+  [
+    "an address that no page has",
+    { "hub/b.ts": 'const a = "/guide/rules/none";' },
+    '"/guide/rules/none" leads nowhere',
+  ],
+])("%s is told", (_, changes: Record<string, string>, told: string) => {
+  const problems = judge(changes);
+  expect(problems).toHaveLength(1);
+  expect(problems[0]).toContain(told);
+});
+
+test("lines that cite other texts are counted by file; RFCs and the guide's own chapters are none", () => {
+  const sign = String.fromCharCode(0xa7);
+  const lines = [
+    `// ${sign}4.2`,
+    `// (fleet ${"spec"} ${sign}1)`,
+    `// RFC 9110 ${sign}14`,
+    `// (R${3})`,
+    "// design/decisions/security.md",
+    `// (${"design"}/api.md)`,
+    `// ${"research"} ${sign}3, pain 10`,
+    "// what research says",
+  ];
+  const texts = new Map([
+    ["hub/a.ts", lines.join("\n")],
+    ["hub/b.ts", "// RFC 6455 is cited, rules/jobs#its-states too"],
+    ["hub/guide/index.md", "[x](design/architecture.md)"],
+  ]);
+  expect(foreignLines(texts)).toEqual([["hub/a.ts", 5]]);
+});
