@@ -4,7 +4,10 @@ import type { DeployOutcome } from "#shared/protocol/schema/operations.ts";
 import type { SupervisedAction, SupervisedProblem } from "#shared/protocol/schema/supervisor.ts";
 import type { ColumnKit } from "./kit.pg.ts";
 
-/** What the control plane keeps beside the queue: plugins, agents, logs and deploys (pipeline spec §4.3 to §4.6). Times epoch ms. */
+/**
+ * What the control plane keeps beside the queue: plugins, agents, logs and deploys (rules/pipeline-plugins#state,
+ * rules/pipeline-agents#host-agents, rules/pipeline-operations#service-logs). Times epoch ms.
+ */
 export function defineOperationsTables(c: ColumnKit) {
   const plugin_state = c.table(
     "plugin_state",
@@ -141,8 +144,8 @@ export function defineOperationsTables(c: ColumnKit) {
   );
 
   /**
-   * What the supervisor saw of a workload and did with it (design/api.md, Supervisor). `seq` grows with every change and
-   * decides which of several control processes acts.
+   * What the supervisor saw of a workload and did with it (rules/pipeline-supervision#one-decision). `seq` grows with
+   * every change and decides which of several control processes acts.
    */
   const supervised = c.table(
     "supervised",

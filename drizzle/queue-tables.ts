@@ -9,7 +9,7 @@ import type {
 } from "#shared/protocol/schema/workload.ts";
 import type { ColumnKit } from "./kit.pg.ts";
 
-/** `tasks.state` as stored. On the wire `pending` is ready and delayed together (pipeline spec §2.3). */
+/** `tasks.state` as stored. On the wire `pending` is ready and delayed together (rules/pipeline-queue#states-of-a-task). */
 export const TASK_STATE = { ready: 0, claimed: 1, failed: 2, delayed: 3 } as const;
 
 /** `runs.outcome` as stored, in the order of the wire's names. */
@@ -30,7 +30,7 @@ export const emitTarget = (metric: string): number | null => {
   return id === undefined ? null : Number(id);
 };
 
-/** The workload pipeline's tables (pipeline spec §2). Times epoch ms. */
+/** The workload pipeline's tables (rules/pipeline-overview#what-the-service-does). Times epoch ms. */
 export function defineQueueTables(c: ColumnKit) {
   const workloads = c.table(
     "workloads",
@@ -102,7 +102,7 @@ export function defineQueueTables(c: ColumnKit) {
     ],
   );
 
-  /** One row for every attempt that ended (pipeline spec §2.4). (task_id, epoch) names an attempt for ever. */
+  /** One row for every attempt that ended (rules/pipeline-runs#fields-of-a-run). (task_id, epoch) names an attempt for ever. */
   const runs = c.table(
     "runs",
     {
@@ -222,7 +222,7 @@ export function defineQueueTables(c: ColumnKit) {
     (t) => [c.primaryKey({ columns: [t.workload_id] })],
   );
 
-  /** A pull worker as it last spoke (pipeline spec §2.5). `incarnation` is new at every start of its process. */
+  /** A pull worker as it last spoke (rules/pipeline-pull#incarnations). `incarnation` is new at every start of its process. */
   const pull_workers = c.table("pull_workers", {
     worker_id: c.str("worker_id").primaryKey(),
     incarnation: c.str("incarnation").notNull(),

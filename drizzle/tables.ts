@@ -162,7 +162,10 @@ export function defineTables(c: ColumnKit) {
     updated_at: c.time("updated_at").notNull(),
   });
 
-  /** First answers of calls with an Idempotency-Key (design/api.md), kept 24 h. `answer` is null while the call runs. */
+  /**
+   * First answers of calls with an Idempotency-Key (rules/pipeline-api#idempotency-keys), kept 24 h. `answer` is null
+   * while the call runs.
+   */
   const idempotency_keys = c.table(
     "idempotency_keys",
     {

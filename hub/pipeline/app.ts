@@ -57,7 +57,10 @@ const status = createRoute({
   responses: ok(ControlStatus),
 });
 
-/** The control plane below /api/v1; served alone in control mode, beside the hub in dev mode (pipeline spec §2.5). */
+/**
+ * The control plane below /api/v1; served alone in control mode, beside the hub in dev mode
+ * (rules/pipeline-overview#modes-and-flags).
+ */
 export function controlRoutes(ctx: PipelineContext) {
   const app = newApp();
   const parts = [
@@ -89,7 +92,7 @@ export function controlRoutes(ctx: PipelineContext) {
 const KEYED =
   /^\/api\/v1\/((workloads|plugins|flow)(\/|$)|workers\/[^/]+\/(filter|admin-command)$)/;
 
-/** Mutating calls may carry Idempotency-Key (design/api.md). */
+/** Calls that change something may carry Idempotency-Key (rules/pipeline-api#idempotency-keys). */
 function onceWithKey(ctx: PipelineContext): MiddlewareHandler<HttpEnv> {
   const limit = jsonLimit(MAX_BATCH_BYTES);
   const once = keyedCall(ctx);

@@ -9,8 +9,9 @@ import type { Terminal } from "./cli/print.ts";
 import { loadConfig } from "./variables/load.ts";
 
 /**
- * `flotilla admin reset-password`: a new administrator password, printed once, stored as a hash (design/architecture.md
- * §7). Whoever can open the database is the administrator; a SQLite file has one owner, so its hub must not run.
+ * `flotilla admin reset-password`: a new administrator password, printed once, stored as a hash
+ * (rules/access#administrator). Whoever can open the database is the administrator; a SQLite file has one owner, so its
+ * hub must not run.
  * @returns the exit code (`EXIT`).
  */
 export async function runAdminCommand(

@@ -1,7 +1,7 @@
 import { cpus, totalmem } from "node:os";
 import { humanSize } from "#shared/protocol/names.ts";
 
-/** Shared parts of the benchmarks: figures are printed, never asserted (design/performance.md). */
+/** Shared parts of the benchmarks: figures are printed, never asserted. */
 
 export interface Stats {
   median: number;

@@ -57,7 +57,10 @@ async function untilAnswered<T>(
   }
 }
 
-/** Workloads, their queues and runs (pipeline spec §4.1, §4.2). */
+/**
+ * Workloads, their queues and runs (rules/pipeline-workloads#fields-of-a-workload, rules/pipeline-queue#queue-counts,
+ * rules/pipeline-runs#list-runs).
+ */
 export function workloadCalls(http: Http) {
   const at = (slug: string, rest = "") => `/api/v1/workloads/${encodeURIComponent(slug)}${rest}`;
   const runsAt = async (path: string, filter: RunFilter, call?: CallOptions): Promise<Run[]> =>

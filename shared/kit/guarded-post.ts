@@ -3,7 +3,7 @@ import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import { canonicalAddress, isRefusedHost } from "./addresses.ts";
 
-/** An address nobody may be sent to by this program (design/architecture.md §7). */
+/** An address nobody may be sent to by this program (rules/pipeline-operations#engine-test). */
 export class RefusedAddress extends Error {
   constructor(what: string) {
     super(`${what} is a cloud metadata or link-local address`);

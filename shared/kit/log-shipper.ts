@@ -81,7 +81,10 @@ interface Waiting {
   bytes: number;
 }
 
-/** Sends a process' own log lines to the control plane (pipeline spec §4.6) without ever holding the process up. */
+/**
+ * Sends a process' own log lines to the control plane (rules/pipeline-operations#ship-logs) without ever holding the
+ * process up.
+ */
 export function createLogShipper(deps: LogShipperDeps): LogShipper {
   const { clock, log } = deps;
   let waiting: Waiting[] = [];

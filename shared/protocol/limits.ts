@@ -103,5 +103,5 @@ export const PROFILE_UNPACK_FACTOR = 4;
 export const MAX_UNPACK_RATIO = { above_bytes: 256 * 1024 * 1024, most: 400 } as const;
 /** Ours: shorter bodies go through the hub even where workers may put them into the object store themselves. */
 export const DIRECT_UPLOADS_FROM = 1024 * 1024;
-/** Pipeline spec §8: tasks of one batch. */
+/** Tasks of one batch (rules/pipeline-tasks#submit-a-batch). */
 export const MAX_BATCH_ITEMS = 10_000;

@@ -41,8 +41,8 @@ const inventory = async (host: string) =>
 const idsOf = (answer: { body: { instances: { instance_id: string }[] } }) =>
   answer.body.instances.map((i) => i.instance_id);
 
-describe("agents (§4.6)", () => {
-  test("§4.6 POST /agents/{host}/sync keeps the report and answers the desired state", async () => {
+describe("agents (rules/pipeline-agents#host-agents)", () => {
+  test("POST /agents/{host}/sync keeps the report and answers the desired state (rules/pipeline-agents#sync)", async () => {
     const host = newHost();
     const gpus = [{ index: 0, name: "L4", mem_used_mb: 1, mem_total_mb: 2, util_percent: 3 }];
     const first = await sync(host, { gpus, version: "7" });
@@ -59,7 +59,7 @@ describe("agents (§4.6)", () => {
     });
   });
 
-  test("§4.6 GET /agents shows one that was silent as offline", async () => {
+  test("GET /agents shows one that was silent as offline (rules/pipeline-agents#host-agents)", async () => {
     const host = await addAgent();
     const state = async () =>
       (await api("GET", "/agents")).body.agents.find((a: { host: string }) => a.host === host)
@@ -100,8 +100,8 @@ describe("agents (§4.6)", () => {
   });
 });
 
-describe("elastic instances (§4.3)", () => {
-  test("§4.3 spawn adds to the desired state, inventory shows what the agent reports, stop takes it out", async () => {
+describe("elastic instances (rules/pipeline-agents#inventory)", () => {
+  test("spawn adds to the desired state, inventory shows what the agent reports, stop takes it out (rules/pipeline-agents#spawn-instances)", async () => {
     const host = await addAgent();
     await api("POST", "/workloads", {
       slug: "thumbs",
@@ -141,7 +141,7 @@ describe("elastic instances (§4.3)", () => {
     expect((await stop({ instance_id: one })).status).toBe(404);
   });
 
-  test("§5 spawn and stop are the administrator's; nobody else is told what is wrong with a body", async () => {
+  test("spawn and stop are the administrator's; nobody else is told what is wrong with a body (rules/pipeline-api#the-administrator)", async () => {
     for (const path of ["spawn", "stop"])
       expect((await api("POST", `/workers/elastic/${path}`, { nope: 1 })).status).toBe(401);
   });

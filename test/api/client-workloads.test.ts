@@ -12,7 +12,7 @@ const client = (base_url = hub.url) => createClient({ base_url, token: "secret-t
 
 const settings = { executor_type: "command" as const, executor_config: { argv: ["true"] } };
 
-test("§4.2 the client makes, reads, changes and deletes a workload", async () => {
+test("the client makes, reads, changes and deletes a workload (rules/pipeline-workloads#create-a-workload)", async () => {
   const workloads = client();
   const made = await workloads.create({ slug: "typed", ...settings, priority: 3 });
   expect(made).toMatchObject({ slug: "typed", priority: 3, enabled: true });
@@ -37,7 +37,7 @@ test("§4.2 the client makes, reads, changes and deletes a workload", async () =
   expect(gone).toMatchObject({ status: 404, detail: "workload not found" });
 });
 
-test("§4.2 it submits tasks, looks at the queue, removes one and reads runs", async () => {
+test("it submits tasks, looks at the queue, removes one and reads runs (rules/clients#tasks-without-doubles)", async () => {
   const workloads = client();
   await workloads.create({ slug: "queue", ...settings });
   const items = [{ pk: "a/b" }, { pk: "c", extra: { n: 1 } }];

@@ -74,8 +74,8 @@ async function pidIn(hub: TestHub, name: string): Promise<number> {
   throw new Error(`${name} was not written`);
 }
 
-describe("§4.6 /admin/deploy", () => {
-  test("§4.6 POST runs the configured argv with target and args, no shell in between; GET tells how it went", async () => {
+describe("/admin/deploy (rules/pipeline-operations#deploys)", () => {
+  test("POST runs the configured argv with target and args, no shell in between; GET tells how it went (rules/pipeline-operations#deploys)", async () => {
     const hub = await deployer(
       'echo "to $1:"; shift; for a; do echo "[$a]"; done; echo careful >&2',
     );
@@ -121,7 +121,7 @@ describe("§4.6 /admin/deploy", () => {
     expect(await history(hub)).toHaveLength(2);
   });
 
-  test("design/api.md: the same Idempotency-Key starts nothing twice, and needs the password each time", async () => {
+  test("the same Idempotency-Key starts nothing twice, and needs the password each time (rules/pipeline-api#idempotency-keys)", async () => {
     const hub = await deployer("true");
     const keyed = { ...admin, "idempotency-key": "deploy-of-today" };
     const first = await deploy(hub, { target: "web" }, keyed);
@@ -245,7 +245,7 @@ describe("§4.6 /admin/deploy", () => {
     await anothers.exited;
   });
 
-  test("§5 both calls need the administrator password", async () => {
+  test("both calls need the administrator password (rules/pipeline-api#the-administrator)", async () => {
     const hub = await deployer("true");
     expect((await deploy(hub, { target: "web" }, {})).status).toBe(401);
     expect((await hub.call("GET", "/api/v1/admin/deploy")).status).toBe(401);

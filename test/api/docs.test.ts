@@ -10,7 +10,7 @@ setDefaultTimeout(30_000);
 // biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document has no type here
 type Document = any;
 
-/** The rows of §4 of the fleet's and the pipeline's specification that this version serves. */
+/** Calls that the contract of either service names. */
 const FLEET = `
 POST /jobs|GET /{target_url}|GET /jobs|GET /jobs/{id}|GET /jobs/{id}/result|GET /jobs/{id}/assets.json
 GET /jobs/{id}/assets/{name}|GET /jobs/{id}/page.html|GET /jobs/{id}/log.txt|POST /jobs/{id}/cancel
@@ -74,12 +74,12 @@ const bodies = (operation: Document): [string, Document][] =>
     ([, { schema }]) => schema.format !== "binary",
   );
 
-describe("/openapi.json and /docs (fleet spec §4, pipeline spec §4, §9)", () => {
-  test("every row of the fleet's §4 is there", () => {
+describe("/openapi.json and /docs (rules/http#the-description-of-the-api)", () => {
+  test("every call of the fleet's contract is there", () => {
     expect(missing(rowsOf(FLEET), document)).toEqual([]);
   });
 
-  test("every row of the pipeline's §4 is there, in hub and in control mode", () => {
+  test("every call of the pipeline's contract is there, in hub and in control mode", () => {
     const rows = rowsOf(PIPELINE).map((row) => row.replace(" ", " /api/v1"));
     expect(missing(rows, document)).toEqual([]);
     expect(missing(rows, control)).toEqual([]);

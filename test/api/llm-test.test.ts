@@ -61,8 +61,8 @@ const llmTest = (body: object, headers: Record<string, string> = {}) =>
   hub.call("POST", "/api/v1/settings/llm/test", body, { headers });
 const url = () => `http://127.0.0.1:${engine.port}/v1`;
 
-describe("§4.6 POST /settings/llm/test", () => {
-  test("§4.6 a base URL gets the path of the call, and the answer is told with its time", async () => {
+describe("POST /settings/llm/test (rules/pipeline-operations#engine-test)", () => {
+  test("a base URL gets the path of the call, and the answer is told with its time (rules/pipeline-operations#engine-test)", async () => {
     const { status, body } = await llmTest({ url: url(), model: "small", prompt: "say ok" });
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -118,7 +118,7 @@ describe("§4.6 POST /settings/llm/test", () => {
     expect(JSON.stringify(hub.log)).not.toContain(KEY);
   });
 
-  test("§5 sending a key to an address of the caller's own needs the administrator", async () => {
+  test("sending a key to an address of the caller's own needs the administrator (rules/pipeline-operations#engine-test)", async () => {
     expect((await llmTest({ url: url(), api_key_env: "ENGINE_API_KEY" })).status).toBe(401);
     expect(asked).toBeNull();
   });
@@ -189,7 +189,7 @@ describe("§4.6 POST /settings/llm/test", () => {
     "http://metadata.google.internal/v1",
     "http://[fe80::1]/v1",
     "http://[fd00:ec2::254]/v1",
-  ])("§7 of the design: %s is never connected to", async (metadata) => {
+  ])("%s is never connected to (rules/pipeline-operations#engine-test)", async (metadata) => {
     const { body } = await llmTest({ url: metadata });
     expect(body).toMatchObject({ ok: false, error_kind: "refused_address", status: null });
   });

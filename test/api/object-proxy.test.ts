@@ -15,7 +15,7 @@ afterAll(() => hub.close());
 const get = (key: string, headers: Record<string, string> = {}) =>
   hub.call("GET", `/api/v1/minio/${key}`, undefined, { headers });
 
-describe("§4.6 GET /minio/{key}", () => {
+describe("GET /minio/{key} (rules/pipeline-operations#object-proxy)", () => {
   test("streams an object under an allowed prefix with its type, ETag and Range", async () => {
     const answer = await get("thumbnails/a.png");
     expect([answer.status, answer.text]).toEqual([200, "body of thumbnails/a.png"]);

@@ -2,7 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { pageOf } from "#shared/protocol/schema/page.ts";
 import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
-/** design/api.md: lists are `{<plural>: [...], next_cursor}` with `limit` and `cursor`; a limit above its bound is 422. */
+/**
+ * Lists are `{<plural>: [...], next_cursor}` with `limit` and `cursor`; a limit above its bound is 422
+ * (rules/pipeline-api#lists-and-cursors).
+ */
 
 let hub: TestHub;
 beforeAll(async () => {

@@ -43,7 +43,7 @@ function suite(start: () => Promise<EnvSource>, stop: () => Promise<unknown>): v
       })),
     );
 
-  test("§8 a batch of 10,001 tasks is 422 and stores none, one of 10,000 is taken whole", async () => {
+  test("a batch of 10,001 tasks is 422 and stores none, one of 10,000 is taken whole (rules/pipeline-tasks#submit-a-batch)", async () => {
     const slug = await addWorkload();
     const items = Array.from({ length: 10_001 }, (_, i) => ({ pk: `p${i}` }));
     const batch = (list: unknown[]) =>
@@ -54,7 +54,7 @@ function suite(start: () => Promise<EnvSource>, stop: () => Promise<unknown>): v
     expect((await batch(items.slice(1))).body.submitted).toBe(10_000);
   });
 
-  test("every list refuses a limit of 0, -1, abc and 100000 with 422 (design/api.md)", async () => {
+  test("every list refuses a limit of 0, -1, abc and 100000 with 422 (rules/pipeline-api#lists-and-cursors)", async () => {
     const slug = await addWorkload();
     const lists = operations().filter(
       ({ method, path, operation }) =>
@@ -86,7 +86,7 @@ function suite(start: () => Promise<EnvSource>, stop: () => Promise<unknown>): v
       }
   });
 
-  test("§7 a slug that exists is 409, an unknown key 422 naming it, also below executor_config", async () => {
+  test("a slug that exists is 409, an unknown key 422 naming it, also below executor_config (rules/pipeline-workloads#create-a-workload)", async () => {
     const slug = await addWorkload();
     expect((await api("POST", "/workloads", { slug, ...command })).status).toBe(409);
     for (const [more, loc] of [

@@ -3,7 +3,7 @@ import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
 const PASSWORD = "idempotency tests";
 
-/** Idempotency-Key on the mutating calls of the control plane (design/api.md, general rules). */
+/** Idempotency-Key on the control plane's calls that change something (rules/pipeline-api#idempotency-keys). */
 for (const mode of ["hub", "control"] as const)
   describe(`served in ${mode} mode`, () => {
     let hub: TestHub;

@@ -44,7 +44,7 @@ async function addPlugin(
 const listed = async (slug: string) =>
   (await api("GET", "/available")).body.plugins.find((p: { slug: string }) => p.slug === slug);
 
-describe("§4.5 GET /plugins/available", () => {
+describe("GET /plugins/available (rules/pipeline-plugins#list-plugins)", () => {
   test("is empty without a plugins folder, and does not make one", async () => {
     const fresh = await startTestHub();
     const { status, body } = await fresh.call("GET", "/api/v1/plugins/available");
@@ -123,7 +123,7 @@ describe("§4.5 GET /plugins/available", () => {
   });
 });
 
-describe("§4.2 the plugin that a workload names", () => {
+describe("the plugin that a workload names (rules/pipeline-workloads#names-must-exist)", () => {
   const command = (plugin: string, more: Record<string, unknown> = {}) => ({
     ...{ name: "n", executor_type: "command", executor_config: { plugin, argv: ["true"] } },
     ...more,
@@ -165,7 +165,7 @@ describe("§4.2 the plugin that a workload names", () => {
   });
 });
 
-test("§4.2 init_kwargs are judged by the plugin's init_schema when a workload is written", async () => {
+test("init_kwargs are judged by the plugin's init_schema when a workload is written (rules/pipeline-workloads#names-must-exist)", async () => {
   const init_schema = {
     type: "object",
     properties: { top: { type: "integer", minimum: 1 }, words: { type: "array" } },
@@ -236,7 +236,7 @@ describe("GET /plugins/{slug}/archive", () => {
   });
 });
 
-describe("§4.5 GET, PUT, DELETE /plugins/{slug}/state/{key}", () => {
+describe("GET, PUT, DELETE /plugins/{slug}/state/{key} (rules/pipeline-plugins#state)", () => {
   const put = (path: string, body: string, headers: Record<string, string> = {}) =>
     api("PUT", path, { body, headers: { "content-type": "application/json", ...headers } });
 
@@ -274,7 +274,7 @@ describe("§4.5 GET, PUT, DELETE /plugins/{slug}/state/{key}", () => {
     expect((await api("GET", "/two/state/k")).status).toBe(404);
   });
 
-  test("§8 1 MB of JSON is stored, one byte more is 413 and changes nothing", async () => {
+  test("1 MB of JSON is stored, one byte more is 413 and changes nothing (rules/pipeline-plugins#state)", async () => {
     const text = (bytes: number) => `"${"x".repeat(bytes - 2)}"`;
     expect((await put("/p/state/big", text(1024 * 1024))).status).toBe(200);
     const { status, body } = await put("/p/state/big", text(1024 * 1024 + 1));
@@ -328,7 +328,7 @@ describe("§4.5 GET, PUT, DELETE /plugins/{slug}/state/{key}", () => {
   });
 });
 
-describe("§4.5 GET, PUT, DELETE /plugins/{slug}/blob/{key}", () => {
+describe("GET, PUT, DELETE /plugins/{slug}/blob/{key} (rules/pipeline-plugins#blobs)", () => {
   const put = (path: string, body: NonNullable<RequestInit["body"]>, type = "image/png") =>
     api("PUT", path, { body, headers: { "content-type": type } });
   const read = async (path: string, headers: Record<string, string> = {}) => {
@@ -362,7 +362,7 @@ describe("§4.5 GET, PUT, DELETE /plugins/{slug}/blob/{key}", () => {
     expect(head.headers.get("content-length")).toBe(String(bytes.length));
   });
 
-  test("§8 5 MB is stored; 5 MB and one byte is 413 and stores nothing, announced or not", async () => {
+  test("5 MB is stored; 5 MB and one byte is 413 and stores nothing, announced or not (rules/pipeline-plugins#blobs)", async () => {
     const most = new Uint8Array(5 * 1024 * 1024).fill(7);
     expect((await put("/b/blob/big", most)).body.size).toBe(most.length);
     const before = await objects();
@@ -454,7 +454,7 @@ test("the keys of state and blobs are listed in pages", async () => {
   }
 });
 
-test("§1 the control plane alone has plugins, state, blobs and objects as well", async () => {
+test("the control plane alone has plugins, state, blobs and objects as well (rules/pipeline-overview#modes-and-flags)", async () => {
   const alone = await startTestHub({ mode: "control" });
   const call = (method: string, path: string, body?: unknown) =>
     alone.call(method, `/api/v1${path}`, body);
@@ -485,7 +485,7 @@ test("an Idempotency-Key is kept: the same call is made once, another body under
   }
 });
 
-describe("§4.5 GET /plugins/{slug}/web/{path}", () => {
+describe("GET /plugins/{slug}/web/{path} (rules/pipeline-plugins#web-pages-of-a-plugin)", () => {
   let slug: string;
   beforeAll(async () => {
     slug = await addPlugin(

@@ -32,7 +32,7 @@ async function addWorkload() {
   return slug;
 }
 
-describe("§4.3 what an operator tells a worker (admin command)", () => {
+describe("what an operator tells a worker (rules/pipeline-pull#commands-to-a-worker)", () => {
   test("a command reaches the worker with its heartbeat, and not the process that is started after it", async () => {
     const { id, call, succeed } = await addWorker();
     const told = await api("POST", `/workers/${id}/admin-command`, { command: "stop" });
@@ -73,7 +73,7 @@ describe("§4.3 what an operator tells a worker (admin command)", () => {
   });
 });
 
-describe("§4.3 a worker's configuration (config poll)", () => {
+describe("a worker's configuration (rules/pipeline-pull#poll-the-configuration)", () => {
   test("is answered at once when it is new, and as soon as it changes", async () => {
     const { id, call } = await addWorker();
     const slug = await addWorkload();
@@ -103,7 +103,7 @@ describe("§4.3 a worker's configuration (config poll)", () => {
   });
 });
 
-describe("§4.3 what a worker holds (leases)", () => {
+describe("what a worker holds (rules/pipeline-pull#leases-of-a-worker)", () => {
   test("each task it claimed with the end of its lease, the first to end first; nothing once they are reported", async () => {
     const { id, call } = await addWorker();
     const slug = await addWorkload();
@@ -127,7 +127,7 @@ describe("§4.3 what a worker holds (leases)", () => {
   });
 });
 
-describe("§4.3 what runs on a worker now (runs)", () => {
+describe("what runs on a worker now (rules/pipeline-pull#live-output)", () => {
   const run = { task_id: 1, epoch: 1, workload: "w", pk: "a/b", attempt: 1, running_ms: 2_000 };
 
   test("the newest that the worker told is shown, with the end of the output", async () => {

@@ -60,7 +60,7 @@ const pksOf = (batches: ClaimedBatch[]) => batches.map((b) => b.tasks.map((t) =>
 const refs = (batches: ClaimedBatch[]) =>
   batches.flatMap((b) => b.tasks.map(({ task_id, epoch }) => ({ task_id, epoch })));
 
-describe("a pull worker (design/api.md, Workers)", () => {
+describe("a pull worker (rules/pipeline-pull#what-a-worker-must-do)", () => {
   test("registers, is listed as active, and is refused without doing so", async () => {
     const slug = await addWorkload();
     const worker = await addWorker([slug], { labels: { zone: "a" } });

@@ -76,8 +76,8 @@ const over = (id: string) =>
     return row?.busy_until === null ? row : null;
   });
 
-describe("POST /workers/{id}/restart (§4.3)", () => {
-  test("§4.3 runs ssh with fixed words, each one quoted for the shell of the other host, and logs how it ended", async () => {
+describe("POST /workers/{id}/restart (rules/pipeline-agents#restart-a-worker-over-ssh)", () => {
+  test("runs ssh with fixed words, each one quoted for the shell of the other host, and logs how it ended (rules/pipeline-agents#restart-a-worker-over-ssh)", async () => {
     await begin();
     await addWorker("w1", "gpu-1");
     const asked = await restart("w1");
@@ -148,7 +148,7 @@ describe("POST /workers/{id}/restart (§4.3)", () => {
   });
 });
 
-describe("the watchdog (§4.3)", () => {
+describe("the watchdog (rules/pipeline-agents#watchdog)", () => {
   /** A watchdog over the hub's database, in a time of its own: the hub's loops would take part in theirs. */
   function watchdog() {
     const time = createFakeClock(clock.now());

@@ -98,7 +98,7 @@ test("/api/v1/health and /status answer beside the hub", async () => {
   });
 });
 
-test("§2.5 GET /api/v1/health names what is degraded as /health does, in control mode too", async () => {
+test("GET /api/v1/health names what is degraded as /health does, in control mode too (rules/pipeline-overview#health)", async () => {
   await start({ mode: "control" });
   expect((await hub.call("GET", "/api/v1/health")).body.degraded).toEqual([]);
   await hub.close();

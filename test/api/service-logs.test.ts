@@ -42,8 +42,8 @@ async function until(query: string, is: (found: string[]) => boolean, of = hub):
   }
 }
 
-describe("§4.6 service logs", () => {
-  test("§4.6 what is shipped is found by host, service, min_level, time and text, newest first", async () => {
+describe("service logs (rules/pipeline-operations#service-logs)", () => {
+  test("what is shipped is found by host, service, min_level, time and text, newest first (rules/pipeline-operations#service-logs)", async () => {
     const logs = [
       line(1, { level: "warn", fields: { task_id: "T-77" } }),
       line(2, { level: "debug" }),
@@ -78,7 +78,7 @@ describe("§4.6 service logs", () => {
     expect(third.next_cursor).toBeNull();
   });
 
-  test("§4.6 what came after a line is read by its id, however old it says it is", async () => {
+  test("what came after a line is read by its id, however old it says it is (rules/pipeline-operations#service-logs)", async () => {
     await ship({ host: "tail", service: "worker", logs: [line(5), line(7)] });
     const { log_id } = (await read("host=tail")).logs[1];
     await ship({ host: "tail", service: "worker", logs: [line(3), line(9)] });
@@ -141,7 +141,7 @@ describe("§4.6 service logs", () => {
     expect(body).toMatchObject(issueAt("query", name));
   });
 
-  test("§4.6 the hub ships its own log and its control plane's, without a line per call", async () => {
+  test("the hub ships its own log and its control plane's, without a line per call (rules/pipeline-operations#service-logs)", async () => {
     const here = `host=${encodeURIComponent(hostname())}`;
     await until(`${here}&service=hub`, (found) => found.includes("hub started"));
     const slug = "told-in-the-log";
@@ -151,7 +151,7 @@ describe("§4.6 service logs", () => {
     expect(messages(await read("q=request%20answered"))).toEqual([]);
   });
 
-  test("§4.6 a worker ships its log over HTTP; what it says while the control plane is away comes later", async () => {
+  test("a worker ships its log over HTTP; what it says while the control plane is away comes later (rules/pipeline-operations#ship-logs)", async () => {
     // The same port after the restart.
     const own = await startTestHub({
       mode: "control",
@@ -171,7 +171,7 @@ describe("§4.6 service logs", () => {
     await own.close();
   });
 
-  test("§4.6 a whole worker ships what it says from its start to its end", async () => {
+  test("a whole worker ships what it says from its start to its end (rules/pipeline-operations#ship-logs)", async () => {
     const dir = await mkdtemp(join(tmpdir(), "flotilla-shipping-"));
     const env = { SVC_CONTROL_URL: hub.url, SVC_WORKER_ID: "w-whole", WORKER_SECRET: SECRET };
     const worker = await startServices({
@@ -185,7 +185,7 @@ describe("§4.6 service logs", () => {
     await rm(dir, { recursive: true });
   });
 
-  test("§4.6 the setting service_log_level counts at once, for the store and for who ships", async () => {
+  test("the setting service_log_level counts at once, for the store and for who ships (rules/pipeline-operations#write-a-setting)", async () => {
     const { settings } = hub.ctx.db;
     await settings.set("control.service_log_level", "error", Date.now());
     const logs = [line(1), line(2, { level: "warn" }), line(3, { level: "error" })];

@@ -21,8 +21,8 @@ const setting = async (key: string) => {
   return body.settings.find((one: { key: string }) => one.key === key);
 };
 
-describe("§4.6 settings", () => {
-  test("§4.6 GET lists every one with its source, secrets masked, needs no password", async () => {
+describe("settings (rules/pipeline-operations#settings)", () => {
+  test("GET lists every one with its source, secrets masked, needs no password (rules/pipeline-operations#settings)", async () => {
     const { status, body, text } = await call("GET", "/settings", undefined, token);
     expect(status).toBe(200);
     const keys = body.settings.map(({ key }: { key: string }) => key);
@@ -102,14 +102,14 @@ describe("§4.6 settings", () => {
   });
 });
 
-describe("§5 the administrator password guards writing settings", () => {
+describe("the administrator password guards writing settings (rules/pipeline-operations#write-a-setting)", () => {
   const put = (headers: object) =>
     call("PUT", "/settings/service_log_days", { value: 7 }, { ...headers });
   const basic = (user: string, password: string) => ({
     authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`,
   });
 
-  test("§5 without it 401 with a challenge, before the body is looked at", async () => {
+  test("without it 401 with a challenge, before the body is looked at (rules/pipeline-api#the-administrator)", async () => {
     const { status, headers, body } = await put(token);
     expect(status).toBe(401);
     expect(headers.get("www-authenticate")).toStartWith("Basic ");
@@ -117,7 +117,7 @@ describe("§5 the administrator password guards writing settings", () => {
     expect((await call("PUT", "/settings/nothing", "{", token)).status).toBe(401);
   });
 
-  test("§5 HTTP Basic of the user admin opens it where no API token is asked for", async () => {
+  test("HTTP Basic of the user admin opens it where no API token is asked for (rules/access#administrator)", async () => {
     const own = await startTestHub({ mode: "control", env: { SVC_ADMIN_PASSWORD: PASSWORD } });
     const change = (headers: Record<string, string>) =>
       own.call("PUT", "/api/v1/settings/service_log_days", { value: 7 }, { headers });
@@ -127,7 +127,7 @@ describe("§5 the administrator password guards writing settings", () => {
     await own.close();
   });
 
-  test("§5 after five wrong ones 429 with Retry-After, also for the right one", async () => {
+  test("after five wrong ones 429 with Retry-After, also for the right one (rules/access#wrong-passwords)", async () => {
     const own = await startTestHub({ mode: "control", env: { SVC_ADMIN_PASSWORD: PASSWORD } });
     const change = (password: string) =>
       own.call(
@@ -147,7 +147,7 @@ describe("§5 the administrator password guards writing settings", () => {
     await own.close();
   });
 
-  test("§5 dev mode makes one at its first start only, and keeps no more than an argon2id hash", async () => {
+  test("dev mode makes one at its first start only, and keeps no more than an argon2id hash (rules/access#administrator)", async () => {
     const dev = await startTestHub({ mode: "dev" });
     const change = (password: string) =>
       dev.call(
@@ -175,7 +175,7 @@ describe("§5 the administrator password guards writing settings", () => {
     await dev.close();
   });
 
-  test("§5 where there is none, guarded calls are 403 and say what to do", async () => {
+  test("where there is none, guarded calls are 403 and say what to do (rules/access#administrator)", async () => {
     const own = await startTestHub({ mode: "control" });
     const { status, body } = await own.call("PUT", "/api/v1/settings/service_log_days", {
       value: 7,

@@ -67,8 +67,8 @@ async function addWorker(slug: string, host = `host-${++made}`) {
   return { id, host, call, claim, end };
 }
 
-describe("load of workers (pipeline spec §4.3)", () => {
-  test("§4.3 GET /workers/cpu tells the share of each worker, of each host, and the busiest host's", async () => {
+describe("load of workers (rules/pipeline-views#cpu-use)", () => {
+  test("GET /workers/cpu tells the share of each worker, of each host, and the busiest host's (rules/pipeline-views#cpu-use)", async () => {
     const slug = await addWorkload();
     const [a, b] = [await addWorker(slug, "twin"), await addWorker(slug, "twin")];
     const c = await addWorker(slug, "lone");
@@ -89,7 +89,7 @@ describe("load of workers (pipeline spec §4.3)", () => {
     expect(listed).toMatchObject({ cpu_percent: 10, host_cpu_percent: 61 });
   });
 
-  test("§4.3 GET /workers/metrics has a series for each GPU that heartbeats told of", async () => {
+  test("GET /workers/metrics has a series for each GPU that heartbeats told of (rules/pipeline-views#gpu-metrics)", async () => {
     const slug = await addWorkload();
     const worker = await addWorker(slug, "gpu-host");
     const gpus = (util_percent: number | null) => [
@@ -116,8 +116,8 @@ describe("load of workers (pipeline spec §4.3)", () => {
   });
 });
 
-describe("dashboard (pipeline spec §4.4)", () => {
-  test("§4.4 GET /dashboard/overview aggregates running, recent_failures and queue_depths", async () => {
+describe("dashboard (rules/pipeline-views#dashboard-overview)", () => {
+  test("GET /dashboard/overview aggregates running, recent_failures and queue_depths (rules/pipeline-views#dashboard-overview)", async () => {
     const slug = await addWorkload({}, ["a", "b", "c", "d"]);
     const idle = await addWorkload();
     const [one, two] = [await addWorker(slug), await addWorker(slug)];
@@ -139,7 +139,7 @@ describe("dashboard (pipeline spec §4.4)", () => {
     });
   });
 
-  test("§8 the runs summary has the last 20 runs of a workload, the newest last", async () => {
+  test("the runs summary has the last 20 runs of a workload, the newest last (rules/pipeline-views#runs-summary)", async () => {
     const slug = await addWorkload();
     const idle = await addWorkload();
     const worker = await addWorker(slug);
@@ -159,8 +159,8 @@ describe("dashboard (pipeline spec §4.4)", () => {
   });
 });
 
-describe("flow (pipeline spec §4.4)", () => {
-  test("§4.4 the snapshot draws sources, workloads, plugins and workers, and what goes between them", async () => {
+describe("flow (rules/pipeline-views#flow-snapshot)", () => {
+  test("the snapshot draws sources, workloads, plugins and workers, and what goes between them (rules/pipeline-views#flow-snapshot)", async () => {
     const dir = join(hub.ctx.pipeline.plugins.dir, "resize");
     await mkdir(dir, { recursive: true });
     const manifest = { slug: "resize", name: "Resize", version: "1" };
@@ -210,7 +210,7 @@ describe("flow (pipeline spec §4.4)", () => {
     expect(new Set(places).size).toBe(places.length);
   });
 
-  test("§4.4 workloads that emit in a circle are drawn all the same", async () => {
+  test("workloads that emit in a circle are drawn all the same (rules/pipeline-views#flow-layout)", async () => {
     const a = await addWorkload();
     const b = await addWorkload({ emits: [a] });
     const { body: settings } = await api("GET", `/workloads/${a}`);
@@ -219,7 +219,7 @@ describe("flow (pipeline spec §4.4)", () => {
     expect(edges.filter((e) => e.id.includes(`workload:${a}`) && e.id.includes(b))).toHaveLength(2);
   });
 
-  test("§4.4 rates are one-minute buckets, one for every minute, narrowed by slug and metric", async () => {
+  test("rates are one-minute buckets, one for every minute, narrowed by slug and metric (rules/pipeline-views#flow-rates)", async () => {
     const slug = await addWorkload({}, ["a", "b", "c"]);
     await submit(slug, ["d"]);
     const all = await read(`/flow/rates?since_min=2880&slug=${slug}&metric=`, FlowRates);
@@ -242,7 +242,7 @@ describe("flow (pipeline spec §4.4)", () => {
     expect(whole.series.every((s) => s.metric === "submitted")).toBe(true);
   });
 
-  test("§8 more than 2880 minutes are 422, as are 0, -1, abc and an unknown metric; an unknown slug is 404", async () => {
+  test("more than 2880 minutes are 422, as are 0, -1, abc and an unknown metric; an unknown slug is 404 (rules/pipeline-views#flow-rates)", async () => {
     for (const query of [
       "since_min=2881",
       "since_min=0",
@@ -257,7 +257,7 @@ describe("flow (pipeline spec §4.4)", () => {
     expect((await api("GET", "/flow/rates?slug=none")).status).toBe(404);
   });
 
-  test("§4.4 POST /flow/layout keeps positions, and the snapshot shows them", async () => {
+  test("POST /flow/layout keeps positions, and the snapshot shows them (rules/pipeline-views#flow-layout)", async () => {
     const slug = await addWorkload();
     const id = `workload:${slug}`;
     const save = (positions: unknown) => api("POST", "/flow/layout", { positions });
@@ -286,7 +286,7 @@ describe("flow (pipeline spec §4.4)", () => {
     expect((await api("POST", "/flow/layout", { position: {} })).status).toBe(400);
   });
 
-  test("§4.4 DELETE /flow/layout forgets them, and the snapshot is in columns again", async () => {
+  test("DELETE /flow/layout forgets them, and the snapshot is in columns again (rules/pipeline-views#flow-layout)", async () => {
     const slug = await addWorkload();
     const id = `workload:${slug}`;
     const placeOf = async () =>

@@ -49,8 +49,8 @@ async function fail(slug: string, tasks: ClaimedTask[], no_retry: boolean) {
   });
 }
 
-describe("workloads (pipeline spec §4.2)", () => {
-  test("§2.1 a new one answers 201 with every default filled in, and is read and listed", async () => {
+describe("workloads (rules/pipeline-workloads#fields-of-a-workload)", () => {
+  test("a new one answers 201 with every default filled in, and is read and listed (rules/pipeline-workloads#create-a-workload)", async () => {
     const slug = newSlug();
     const { status, body } = await api("POST", "/workloads", { slug, ...command });
     expect(status).toBe(201);
@@ -75,7 +75,7 @@ describe("workloads (pipeline spec §4.2)", () => {
     expect(list.workloads).toContainEqual(body);
   });
 
-  test("§7 a slug that exists is 409", async () => {
+  test("a slug that exists is 409 (rules/pipeline-workloads#create-a-workload)", async () => {
     const slug = await addWorkload();
     const { status, body } = await api("POST", "/workloads", { slug, ...command });
     expect(status).toBe(409);
@@ -91,7 +91,7 @@ describe("workloads (pipeline spec §4.2)", () => {
     ["lease_secs 0", { ...command, slug: "x", lease_secs: 0 }, "lease_secs"],
     ["batch_size 10,001", { ...command, slug: "x", batch_size: 10_001 }, "batch_size"],
   ] as const)
-    test(`§2.1 ${what} is 422 naming the field, and stores nothing`, async () => {
+    test(`${what} is 422 naming the field, and stores nothing (rules/pipeline-workloads#fields-of-a-workload)`, async () => {
       const answer = await api("POST", "/workloads", body);
       expect(answer.status).toBe(422);
       expect(answer.text).toContain(field);
@@ -248,7 +248,7 @@ describe("workloads (pipeline spec §4.2)", () => {
   });
 });
 
-describe("tasks (pipeline spec §2.2, §4.2)", () => {
+describe("tasks (rules/pipeline-tasks#submit-a-task)", () => {
   test("a task answers 201 with what became of it; the same key again is a duplicate", async () => {
     const slug = await addWorkload();
     const submit = () => api("POST", `/workloads/${slug}/tasks`, { pk: "a/b c", extra: { n: 1 } });
@@ -264,7 +264,7 @@ describe("tasks (pipeline spec §2.2, §4.2)", () => {
     });
   });
 
-  test("§8 a batch of 10,000 is taken whole; 10,001 are 422 and none is stored", async () => {
+  test("a batch of 10,000 is taken whole; 10,001 are 422 and none is stored (rules/pipeline-tasks#submit-a-batch)", async () => {
     const slug = await addWorkload();
     const items = Array.from({ length: 10_000 }, (_, i) => ({ pk: `p${i}` }));
     const batch = (list: unknown[]) =>
@@ -308,7 +308,7 @@ describe("tasks (pipeline spec §2.2, §4.2)", () => {
   });
 });
 
-test("§2.2 max_attempts of a queued task is the workload's as it is now, unless it has its own", async () => {
+test("max_attempts of a queued task is the workload's as it is now, unless it has its own (rules/pipeline-tasks#fields-of-a-task)", async () => {
   const slug = await addWorkload({ max_attempts: 2 });
   await api("POST", `/workloads/${slug}/tasks`, { pk: "follows" });
   await api("POST", `/workloads/${slug}/tasks/batch`, { items: [{ pk: "own", max_attempts: 2 }] });
@@ -333,7 +333,7 @@ test("§2.2 max_attempts of a queued task is the workload's as it is now, unless
   ]);
 });
 
-describe("the queue (pipeline spec §2.3, §3, §4.2)", () => {
+describe("the queue (rules/pipeline-queue#states-of-a-task)", () => {
   test("peek shows the rows of a state, page by page; a bad state or limit is 422", async () => {
     const slug = await addWorkload();
     await api("POST", `/workloads/${slug}/tasks/batch`, {
@@ -384,7 +384,7 @@ describe("the queue (pipeline spec §2.3, §3, §4.2)", () => {
   });
 });
 
-describe("runs (pipeline spec §2.4, §4.1, §4.2)", () => {
+describe("runs (rules/pipeline-runs#list-runs)", () => {
   test("are listed newest first with output, streams and error, of one workload or of all", async () => {
     const slug = await addWorkload();
     await api("POST", `/workloads/${slug}/tasks/batch`, { items: [{ pk: "a" }, { pk: "b" }] });
@@ -468,7 +468,7 @@ describe("runs (pipeline spec §2.4, §4.1, §4.2)", () => {
     ["/runs", 1_001],
     ["/workloads/SLUG/runs", 501],
   ] as const)
-    test(`§8 limit=${over} on ${path} is 422, as are 0, -1 and abc`, async () => {
+    test(`limit=${over} on ${path} is 422, as are 0, -1 and abc (rules/pipeline-runs#list-runs)`, async () => {
       const slug = await addWorkload();
       for (const limit of [over, 0, -1, "abc"])
         expect((await api("GET", `${path.replace("SLUG", slug)}?limit=${limit}`)).status).toBe(422);

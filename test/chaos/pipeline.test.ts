@@ -44,7 +44,7 @@ afterEach(async () => {
 
 describe.each(["sqlite", "postgres"] as const)("%s", (dialect) => {
   test(
-    `§1 §2.4 ${TASKS} tasks on ${WORKERS} workers under kill -9 of everything: none lost, each succeeds exactly once`,
+    `${TASKS} tasks on ${WORKERS} workers under kill -9 of everything: none lost, each succeeds exactly once (rules/pipeline-overview#delivery-and-recording)`,
     async () => {
       const running = await startChaosFleet(dialect, WORKERS, SLOTS);
       fleet = running;

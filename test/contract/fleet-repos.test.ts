@@ -21,7 +21,7 @@ async function addWorkload(db: Db, supervisor_enabled = true) {
 }
 
 eachDialect((open) => {
-  describe("agents (§4.6)", () => {
+  describe("agents (rules/pipeline-agents#host-agents)", () => {
     test("the first report makes the host, with nothing desired; later ones replace the report", async () => {
       const db = await open();
       expect(await db.agents.sync("h1", told(5), 0)).toEqual({
@@ -128,7 +128,7 @@ eachDialect((open) => {
     });
   });
 
-  describe("restarts of workers (§4.3)", () => {
+  describe("restarts of workers (rules/pipeline-agents#restart-a-worker-over-ssh)", () => {
     const begin = (db: Db, now: number, limit: number | null = 2, idle_since?: number) =>
       db.worker_restarts.begin("w1", {
         ...{ now, busy_until: now + 100, limit },

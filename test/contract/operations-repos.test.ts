@@ -16,7 +16,7 @@ const begin = (db: Db, node = "n1", now = 1_000) =>
 const end = { outcome: "succeeded", exit_code: 0, error: null, log: "done\n", now: 2_000 } as const;
 
 eachDialect((open) => {
-  describe("§4.6 settings", () => {
+  describe("settings (rules/pipeline-operations#settings)", () => {
     test("of 20 who add the same key at once one does, and its value stays", async () => {
       const db = await open();
       const added = await Promise.all(times(20).map((i) => db.settings.add("k", `v${i}`, i)));
@@ -105,7 +105,7 @@ eachDialect((open) => {
     });
   });
 
-  describe("§4.6 service logs", () => {
+  describe("service logs (rules/pipeline-operations#service-logs)", () => {
     test("are listed newest first and filtered by host, service, level, time and text", async () => {
       const db = await open();
       await db.service_logs.append([
@@ -167,7 +167,7 @@ eachDialect((open) => {
     });
   });
 
-  describe("§4.6 deploys", () => {
+  describe("deploys (rules/pipeline-operations#deploys)", () => {
     test("of 20 that begin at once one does; the next may once it has ended", async () => {
       const db = await open();
       const begun = await Promise.all(times(20).map((i) => begin(db, `n${i}`)));

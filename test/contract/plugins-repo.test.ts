@@ -10,7 +10,7 @@ const blob = (object_key: string, key = "k") => ({
 });
 
 eachDialect((open) => {
-  describe("plugin state (pipeline spec §4.5)", () => {
+  describe("plugin state (rules/pipeline-plugins#state)", () => {
     test("keeps any JSON value with its type, also null, and tells when there is none", async () => {
       const { plugins } = await open();
       expect(await plugins.getState("p", "k")).toBeNull();
@@ -75,7 +75,7 @@ eachDialect((open) => {
     });
   });
 
-  describe("plugin blobs (pipeline spec §4.5)", () => {
+  describe("plugin blobs (rules/pipeline-plugins#blobs)", () => {
     test("a blob is stored, replaced and deleted, each time telling the object that nobody needs any more", async () => {
       const { plugins } = await open();
       expect(await plugins.putBlob(blob("one"))).toBeNull();

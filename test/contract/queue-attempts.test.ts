@@ -36,7 +36,7 @@ const failedOnes = async (rig: QueueRig, workload_id: number) =>
   (await rig.store.peek(workload_id, [2], 10, 0)).map(({ pk, attempt }) => [pk, attempt]);
 
 eachQueue((open) => {
-  describe("max_attempts of tasks in the queue (pipeline spec §2.1, §2.2)", () => {
+  describe("max_attempts of tasks in the queue (rules/pipeline-tasks#fields-of-a-task)", () => {
     const queued = async () => {
       const rig = await open();
       const id = await rig.addWorkload("work");

@@ -7,7 +7,10 @@ import { serviceLogsRepo } from "#hub/platform/db/service-logs.ts";
 import { recordStatements } from "#test/support/fakes/recorded-statements.ts";
 import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
-/** No page and no delete of service logs reads the table from end to end, however large it is (pipeline spec §4.6). */
+/**
+ * No page and no delete of service logs reads the table from end to end, however large it is
+ * (rules/pipeline-operations#service-logs).
+ */
 const ROWS = 20_000;
 const FIRST = 1_700_000_000_000;
 const middle = FIRST + ROWS / 2;

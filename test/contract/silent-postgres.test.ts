@@ -6,7 +6,10 @@ import { type CuttableProxy, startCuttableProxy } from "#test/support/servers/cu
 import { jobRow } from "#test/support/servers/db.ts";
 import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
-/** Connections to the database whose other end goes away without a word (pipeline spec §1: nothing may stand still for it). */
+/**
+ * Connections to the database whose other end goes away without a word: nothing may stand still for it
+ * (rules/storage#postgres).
+ */
 
 /** Longer than a burst of calls takes on a busy machine. */
 const DEADLINE_MS = 3_000;

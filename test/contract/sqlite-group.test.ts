@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { loadDriver } from "#hub/platform/db/sqlite-driver.ts";
 import { createCommitGroup } from "#hub/platform/db/sqlite-group.ts";
 
-/** Writes of one turn of the event loop are one transaction; what is answered is stored (fleet spec §8). */
+/** Writes of one turn of the event loop are one transaction; what is answered is stored (rules/storage#writes-of-one-turn). */
 
 const Driver = await loadDriver();
 const ends: (() => void)[] = [];
@@ -37,7 +37,7 @@ function open() {
   return { client, group, add, stored, connect };
 }
 
-test("§8 nothing is answered before it is committed: another connection sees it", async () => {
+test("nothing is answered before it is committed: another connection sees it (rules/storage#writes-of-one-turn)", async () => {
   const { add, stored } = open();
   const calls = [add(1), add(2)];
   expect(stored()).toEqual([]);
@@ -46,7 +46,7 @@ test("§8 nothing is answered before it is committed: another connection sees it
   await calls[1];
 });
 
-test("§8 a read that saw what is not committed yet is answered after the commit", async () => {
+test("a read that saw what is not committed yet is answered after the commit (rules/storage#writes-of-one-turn)", async () => {
   const { client, group, add, stored } = open();
   void add(1);
   const count = client.prepare<[], { n: number }>("select count(*) as n from t");
@@ -77,7 +77,7 @@ test("an atomic piece that fails leaves the others of its turn alone", async () 
   expect(stored()).toEqual([1]);
 });
 
-test("§8 when the transaction is lost, every call of its turn fails, and the next turn writes again", async () => {
+test("when the transaction is lost, every call of its turn fails, and the next turn writes again (rules/storage#writes-of-one-turn)", async () => {
   const { client, add, stored } = open();
   const calls = Promise.allSettled([add(1), add(2)]);
   client.exec("rollback");

@@ -66,7 +66,7 @@ function queueOf(db: Db, worker = "w1") {
 
 eachDialect((open) => {
   describe("views", () => {
-    test("§4.4 claimed tells how many tasks each worker holds; oldestReady looks at every priority's end", async () => {
+    test("claimed tells how many tasks each worker holds; oldestReady looks at every priority's end (rules/pipeline-views#dashboard-overview)", async () => {
       const db = await open();
       const [a, b] = [await addWorkload(db, "a"), await addWorkload(db, "b")];
       const [one, two] = [queueOf(db, "w1"), queueOf(db, "w2")];
@@ -85,7 +85,7 @@ eachDialect((open) => {
       expect((await db.views.oldestReady()).map((row) => row.workload_id).sort()).toEqual([a, b]);
     });
 
-    test("§4.4 lastRuns gives the newest of each workload, oldest first; failures the newest failed ones", async () => {
+    test("lastRuns gives the newest of each workload, oldest first; failures the newest failed ones (rules/pipeline-views#runs-summary)", async () => {
       const db = await open();
       const [a, b] = [await addWorkload(db, "a"), await addWorkload(db, "b")];
       await addWorkload(db, "idle");
@@ -110,7 +110,7 @@ eachDialect((open) => {
   });
 
   describe("flow", () => {
-    test("§4.4 rates are summed over control processes, by minute, and narrowed by workload and metric", async () => {
+    test("rates are summed over control processes, by minute, and narrowed by workload and metric (rules/pipeline-views#flow-rates)", async () => {
       const db = await open();
       const count = (
         minute: number,
@@ -133,7 +133,7 @@ eachDialect((open) => {
       expect((await rates()).map((r) => r.n).sort()).toEqual([6, 7, 9]);
     });
 
-    test("§4.4 positions are replaced one by one", async () => {
+    test("positions are replaced one by one (rules/pipeline-views#flow-layout)", async () => {
       const db = await open();
       const at = (node_id: string, x: number, y: number) => ({ node_id, x, y, updated_at: NOW });
       await db.flow.savePositions([], 9);
@@ -145,7 +145,7 @@ eachDialect((open) => {
       expect((await db.flow.positions()).map((row) => row.node_id)).toEqual(["new"]);
     });
 
-    test("§4.3 the last reading of a GPU's minute stays; readings are listed by host, GPU and time", async () => {
+    test("the last reading of a GPU's minute stays; readings are listed by host, GPU and time (rules/pipeline-views#gpu-metrics)", async () => {
       const db = await open();
       const reading = (minute: number, host: string, gpu: number, util_percent: number | null) => ({
         ...{ minute, host, gpu, name: "Card", util_percent },

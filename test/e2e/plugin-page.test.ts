@@ -4,7 +4,10 @@ import { type Browser, chromium } from "playwright-core";
 import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/rigs/chromium.ts";
 import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 
-/** Pages and blobs of plugins as a browser takes them (pipeline spec §4.5, design/architecture.md §7). */
+/**
+ * Pages and blobs of plugins as a browser takes them (rules/pipeline-plugins#web-pages-of-a-plugin,
+ * rules/pipeline-plugins#blobs).
+ */
 
 let hub: TestHub;
 let browser: Browser;

@@ -44,7 +44,7 @@ const run = (commands: string) =>
     { cwd: dir, env: { H: url, A: `${url}/api/v1`, SVC_HUB: url } },
   );
 
-test("§4.6 the typical flow with curl: 10,000 tasks are submitted, drain under live counts, and have outputs", async () => {
+test("the typical flow with curl: 10,000 tasks are submitted, drain under live counts, and have outputs (rules/pipeline-overview#the-usual-client)", async () => {
   const { code, stdout, stderr } = await run(blocks[0] ?? "exit 99");
   expect({ code, stderr: code === 0 ? "" : stderr + dev.stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toContain('{"submitted":10000,"duplicates":0,"pks_rejected":[]}');

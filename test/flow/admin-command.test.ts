@@ -31,7 +31,7 @@ const change = (hub: TestHub, password: string) =>
     },
   );
 
-test("§5 flotilla admin reset-password opens what the old password no longer does, and gives control mode its first", async () => {
+test("flotilla admin reset-password opens what the old password no longer does, and gives control mode its first (rules/access#administrator)", async () => {
   const hub = await startTestHub({ mode: "hub" });
   open.push(hub);
   expect((await change(hub, "anything at all")).status).toBe(403);
@@ -45,7 +45,7 @@ test("§5 flotilla admin reset-password opens what the old password no longer do
   expect((await change(hub, current ?? "")).status).toBe(200);
 });
 
-test("§5 while a hub uses the file it says so and changes nothing", async () => {
+test("while a hub uses the file it says so and changes nothing (rules/access#administrator)", async () => {
   const hub = await startTestHub({ mode: "dev" });
   open.push(hub);
   const refused = await reset(hub.data_dir).catch((err) => err);
@@ -54,7 +54,7 @@ test("§5 while a hub uses the file it says so and changes nothing", async () =>
   expect((await change(hub, hub.ctx.operations.new_password ?? "")).status).toBe(200);
 });
 
-test("§5 it warns when SVC_ADMIN_PASSWORD counts instead of the new one", async () => {
+test("it warns when SVC_ADMIN_PASSWORD counts instead of the new one (rules/access#administrator)", async () => {
   const hub = await startTestHub({ mode: "control" });
   open.push(hub);
   await hub.stop();

@@ -75,7 +75,7 @@ const isGone = async (pid: number): Promise<boolean> =>
 const gone = (pid: number) =>
   until(`the end of ${pid}`, LIMIT_MS, async () => ((await isGone(pid)) ? true : undefined));
 
-describe("an agent (§4.3, §4.6)", () => {
+describe("an agent (rules/pipeline-agents#what-an-agent-does)", () => {
   test("starts what is wanted, starts it again after kill -9, and stops it", async () => {
     await begin();
     await addAgent(SLEEPS);
@@ -165,7 +165,7 @@ describe("an agent (§4.3, §4.6)", () => {
   });
 });
 
-test("§4.3 the program with --agent runs pull workers that do tasks; SIGTERM and kill -9 of it end them", async () => {
+test("the program with --agent runs pull workers that do tasks; SIGTERM and kill -9 of it end them (rules/pipeline-agents#what-an-agent-does)", async () => {
   await begin();
   await api("POST", "/workloads", {
     slug: "echoes",

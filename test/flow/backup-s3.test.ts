@@ -21,7 +21,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => bucket.stop());
 
-test("§8 with bodies in S3 a backup takes database and plugins, leaves the bodies to the bucket, and restored beside it serves them", async () => {
+test("with bodies in S3 a backup takes database and plugins, leaves the bodies to the bucket, and restored beside it serves them (rules/operations#backups)", async () => {
   const [data, other, out] = [join(newDir(), "data"), join(newDir(), "data"), newDir()];
   const env = bucket.env("served");
   const control = await fill(data, env);
@@ -63,7 +63,7 @@ test("§8 with bodies in S3 a backup takes database and plugins, leaves the bodi
   await again.stop();
 }, 180_000);
 
-test("§8 restore puts no database beside bodies it does not belong to, unless it is told that they are there", async () => {
+test("restore puts no database beside bodies it does not belong to, unless it is told that they are there (rules/operations#restore)", async () => {
   const [data, plain, out] = [join(newDir(), "data"), join(newDir(), "data"), newDir()];
   const env = bucket.env("mine");
   await (await fill(data, env)).stop();
@@ -116,7 +116,7 @@ test("§8 restore puts no database beside bodies it does not belong to, unless i
   expect(unread.stderr).toContain("SVC_OBJECTS_URL");
 }, 240_000);
 
-test("§8 backup and doctor warn of a bucket that keeps no versions, and of one that does not say", async () => {
+test("backup and doctor warn of a bucket that keeps no versions, and of one that does not say (rules/operations#backups)", async () => {
   const [data, out] = [join(newDir(), "data"), newDir()];
   const env = { ...bucket.env("asked"), SVC_DATA_DIR: data, SVC_PORT: String(freePort()) };
   expect((await withEnv(env, "migrate")).code).toBe(0);
@@ -169,7 +169,7 @@ test("§8 backup and doctor warn of a bucket that keeps no versions, and of one 
   expect(away.check).toMatchObject({ status: "warn" });
 }, 240_000);
 
-test("§8 a hub with bodies in S3 backs itself up on its schedule, and its log warns of what the bucket does not keep", async () => {
+test("a hub with bodies in S3 backs itself up on its schedule, and its log warns of what the bucket does not keep (rules/operations#scheduled-backups)", async () => {
   const [data, out] = [join(newDir(), "data"), newDir()];
   await bucket.setVersioning("never");
   const s3 = bucket.env("scheduled");

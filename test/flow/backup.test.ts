@@ -23,7 +23,7 @@ import {
 import { runProgram, startProgram } from "#test/support/rigs/program.ts";
 import { startPostgres } from "#test/support/servers/postgres.ts";
 
-test("§8 a backup of a running hub is one moment of it, and restored it serves the same", async () => {
+test("a backup of a running hub is one moment of it, and restored it serves the same (rules/operations#backups)", async () => {
   const [data, other, out] = [join(newDir(), "data"), join(newDir(), "data"), newDir()];
   const control = await fill(data);
   // Each transaction adds ten tasks: a moment between two of them holds a multiple of ten.
@@ -54,7 +54,7 @@ test("§8 a backup of a running hub is one moment of it, and restored it serves 
   await again.stop();
 }, 120_000);
 
-test("§8 restore refuses data that is there, a hub that runs, and a backup that is not whole; nothing changes", async () => {
+test("restore refuses data that is there, a hub that runs, and a backup that is not whole; nothing changes (rules/operations#restore)", async () => {
   const [data, out] = [join(newDir(), "data"), newDir()];
   const control = await fill(data);
   const file = join(out, "b.tar.gz");
@@ -110,7 +110,7 @@ test("§8 restore refuses data that is there, a hub that runs, and a backup that
   await again.stop();
 }, 180_000);
 
-test("§8 kill -9 during backup leaves no file, and during restore the old data or the new", async () => {
+test("kill -9 during backup leaves no file, and during restore the old data or the new (rules/operations#restore)", async () => {
   const [data, out] = [join(newDir(), "data"), newDir()];
   const control = await fill(data);
   await control.stop();
@@ -164,7 +164,7 @@ test("§8 kill -9 during backup leaves no file, and during restore the old data 
   expect(existsSync(journal)).toBe(false);
 }, 180_000);
 
-test("§8 backup says what to use for Postgres, and names a database that is not there", async () => {
+test("backup says what to use for Postgres, and names a database that is not there (rules/operations#backups)", async () => {
   const env = { SVC_DB_URL: "postgres://a:b@127.0.0.1:9/x" };
   const postgres = await runProgram([process.execPath, MAIN, "backup", "/tmp"], { env });
   expect(postgres.code).toBe(1);
@@ -173,7 +173,7 @@ test("§8 backup says what to use for Postgres, and names a database that is not
   expect(none.stderr).toContain("there is no database at");
 }, 120_000);
 
-test("§8 with Postgres the printed pg_dump is run as it is, shows no password, and its dump is whole", async () => {
+test("with Postgres the printed pg_dump is run as it is, shows no password, and its dump is whole (rules/operations#backups)", async () => {
   const server = await startPostgres();
   try {
     const url = new URL(await server.createDatabase());

@@ -100,7 +100,7 @@ describe("flotilla submit", () => {
     expect((await counts(slug)).pending).toBe(3);
   });
 
-  test("§8 a file of 25,001 lines goes in batches of at most 10,000", async () => {
+  test("a file of 25,001 lines goes in batches of at most 10,000 (rules/clients#tasks-of-a-file)", async () => {
     const slug = await addWorkload();
     const lines = Array.from({ length: 25_001 }, (_, i) =>
       i % 2 ? `key ${i}` : JSON.stringify({ pk: `key ${i}`, extra: { i }, priority: i % 5 }),

@@ -11,8 +11,8 @@ import { startPostgres, type TestPostgres } from "#test/support/servers/postgres
 import { startRedis, type TestRedis } from "#test/support/servers/redis.ts";
 
 /**
- * design/api.md, Idempotency-Key: a call whose process was killed with SIGKILL while it ran is made again by whoever is
- * asked next, and not refused as still running; one whose process lives is not made twice.
+ * Idempotency keys (rules/pipeline-api#idempotency-keys): a call whose process was killed with SIGKILL while it ran is
+ * made again by whoever is asked next, and not refused as still running; one whose process lives is not made twice.
  */
 
 setDefaultTimeout(120_000);

@@ -15,7 +15,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => server.stop());
 
-test("§9 migrate brings a Postgres database up to date once, with two processes at the same time", async () => {
+test("migrate brings a Postgres database up to date once, with two processes at the same time (rules/storage#migrations)", async () => {
   const env = { SVC_DB_URL: await server.createDatabase("empty") };
   const dry = await migrate(env, "--dry-run");
   expect(dry.code).toBe(10);
@@ -30,7 +30,7 @@ test("§9 migrate brings a Postgres database up to date once, with two processes
   expect((await migrate(env)).stdout).toMatch(/^Postgres is up to date: \d+ migrations/);
 }, 30_000);
 
-test("§9 migrate names a database that the server does not have, and makes none", async () => {
+test("migrate names a database that the server does not have, and makes none (rules/storage#migrations)", async () => {
   const there = new URL(await server.createDatabase("empty"));
   there.pathname = "/nobody_made_it";
   for (const [flags, code] of [
@@ -43,7 +43,7 @@ test("§9 migrate names a database that the server does not have, and makes none
   }
 }, 30_000);
 
-test("§9 a database newer than the program is refused with a sentence, and stays as it is", async () => {
+test("a database newer than the program is refused with a sentence, and stays as it is (rules/storage#migrations)", async () => {
   const env = { SVC_DB_URL: await server.createDatabase("empty") };
   await migrate(env);
   const sql = postgres(env.SVC_DB_URL, { max: 1 });
@@ -59,7 +59,7 @@ test("§9 a database newer than the program is refused with a sentence, and stay
 }, 30_000);
 
 test(
-  "§9 migrate makes a SQLite file, and says so when it cannot reach a server",
+  "migrate makes a SQLite file, and says so when it cannot reach a server (rules/storage#migrations)",
   () =>
     inEmptyDir(async (dir) => {
       const none = await migrate({ SVC_DATA_DIR: dir }, "--dry-run");

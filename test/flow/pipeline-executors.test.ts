@@ -195,7 +195,7 @@ def run(pk, extra, ctx):
   });
 });
 
-describe("command (design/api.md, executor types)", () => {
+describe("command (rules/pipeline-executors#commands)", () => {
   test("gets the task as JSON on stdin; JSON on stdout is the output, other text is only printed", async () => {
     const executor = await rig.command(["sh", "-c", 'read line; echo "$line"; echo note >&2']);
     const [end] = await rig.run(executor, [task("a/b", { n: 1 })]);

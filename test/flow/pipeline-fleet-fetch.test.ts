@@ -13,7 +13,7 @@ import { type PullWorker, startPullWorker } from "#worker/tasks/pull.ts";
 // Processes start slowly on a busy machine.
 setDefaultTimeout(30_000);
 
-/** fleet_fetch (design/api.md, executor types): a task of the pipeline is a job of the fleet. */
+/** fleet_fetch (rules/pipeline-executors#fleet-jobs): a task of the pipeline is a job of the fleet. */
 
 let hub: TestHub;
 let browser: FakeWorker;

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterEach(() => rig.closeExecutors());
 afterAll(() => rig.close());
 
-test("a Python output that is no JSON is an error of its task, never turned into text (pipeline spec §2.4)", async () => {
+test("a Python output that is no JSON is an error of its task, never turned into text (rules/pipeline-executors#outputs)", async () => {
   const executor = await rig.python(`
 import datetime
 class Odd: pass

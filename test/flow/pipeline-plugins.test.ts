@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { askUntil, createPullRig } from "#test/support/rigs/pull-rig.ts";
 
-/** Workers that have none of the plugins' folders run them from the control plane (pipeline spec §4.5). */
+/** Workers that have none of the plugins' folders run them from the control plane (rules/pipeline-plugins#plugin-archive). */
 
 const EXAMPLES = join(import.meta.dir, "../../hub/program/demo/plugins");
 const rig = createPullRig();
@@ -32,7 +32,7 @@ const runsOf = (slug: string, n: number, init?: RequestInit) =>
     return body.runs.length >= n && body.runs;
   });
 
-describe("§4.5 the example plugins, run by a worker that has none of them", () => {
+describe("the example plugins, run by a worker that has none of them (rules/pipeline-executors#where-the-code-is)", () => {
   test("python_module: totals of all slots are right, the picture is a blob, one folder was fetched once", async () => {
     await control();
     await add("words", {
@@ -141,7 +141,7 @@ describe("§4.5 the example plugins, run by a worker that has none of them", () 
   });
 });
 
-describe("§4.5 versions of a plugin", () => {
+describe("versions of a plugin (rules/pipeline-plugins#versions-of-a-plugin)", () => {
   const pythonPlugin = async (dir: string, slug: string, source: string) => {
     await mkdir(join(dir, slug), { recursive: true });
     const executor = { type: "python_module", module: "main" };

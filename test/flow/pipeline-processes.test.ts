@@ -91,7 +91,7 @@ const claimed = (slug: string, n: number) =>
     return (await api("GET", `/workloads/${slug}/queue`)).claimed === n;
   });
 
-test("§1 a worker started with --control-url joins, drains a batch and ends with 0 on SIGTERM", async () => {
+test("a worker started with --control-url joins, drains a batch and ends with 0 on SIGTERM (rules/pipeline-executors#stop-of-a-worker)", async () => {
   await startControl();
   await createPython("plain", "def run(pk):\n  print('on', pk)\n  return pk", { batch_size: 10 });
   await submit("plain", 300);

@@ -26,7 +26,7 @@ const drained = (slug: string) =>
 const submit = (slug: string, pks: string[]) =>
   api("POST", `/workloads/${slug}/tasks/batch`, { items: pks.map((pk) => ({ pk })) });
 
-test("§4.6 the typical flow: submit a batch, poll the counts until it drains, read the runs, reset the failed", async () => {
+test("the typical flow: submit a batch, poll the counts until it drains, read the runs, reset the failed (rules/pipeline-overview#the-usual-client)", async () => {
   await rig.start();
   const slug = await pythonWorkload(
     "flow",
@@ -114,7 +114,7 @@ test("an error of a million letters is recorded, cut to what a report may hold",
   expect(body.runs[0].error.length).toBeLessThanOrEqual(65_536);
 }, 30_000);
 
-test("§4.3 told to recycle, a worker replaces its warm process after the running task; told to stop, it stops", async () => {
+test("told to recycle, a worker replaces its warm process after the running task; told to stop, it stops (rules/pipeline-pull#commands-to-a-worker)", async () => {
   await rig.start();
   const dir = await rig.tempDir();
   const gate = join(dir, "open");
@@ -152,7 +152,7 @@ def run(pk):
   await writeFile(gate, "");
 }, 30_000);
 
-test("§4.3 what a task that runs for longer has printed so far can be read while it runs", async () => {
+test("what a task that runs for longer has printed so far can be read while it runs (rules/pipeline-pull#live-output)", async () => {
   await rig.start();
   const slug = await pythonWorkload(
     "chatty",

@@ -124,7 +124,7 @@ test("what a run emits to a workload that this control plane has not heard of is
   expect(await api(b, "GET", "/workloads/next/queue")).toMatchObject({ pending: 1 });
 });
 
-test("§4.3 drain at one control plane: a claim that waits at another is answered with nothing, and gets nothing later", async () => {
+test("drain at one control plane: a claim that waits at another is answered with nothing, and gets nothing later (rules/pipeline-pull#drain-and-leave)", async () => {
   await startTwo();
   await api(a, "POST", "/workloads", { slug: "w", ...command });
   await register(b);

@@ -50,7 +50,7 @@ const FILES: [string, string][] = [
 ];
 const folders = () => readdir(dir);
 
-describe("plugins on a worker (design/architecture.md §7: archives)", () => {
+describe("plugins on a worker (rules/pipeline-plugins#plugin-archive)", () => {
   test("one fetch serves all slots that ask at once, and everybody after them, also after a restart", async () => {
     const cache = await cacheOf(FILES);
     const held = await Promise.all(
@@ -139,7 +139,7 @@ describe("plugins on a worker (design/architecture.md §7: archives)", () => {
   });
 });
 
-describe("where a workload's code is (pipeline spec §2.1 source_path)", () => {
+describe("where a workload's code is (rules/pipeline-executors#where-the-code-is)", () => {
   const settings = (source_path: string): WorkloadSettings => ({
     ...{ slug: "w", revision: "1", executor_type: "python_module", batch_size: 1 },
     ...{ executor_config: { source_path, module: "m" }, lease_ms: 1_000, timeout_ms: null },

@@ -49,7 +49,7 @@ const usable = (hub: TestHub) =>
     ),
   );
 
-test("§8 Redis killed for more than a minute: what runs ends, what is new queues, workers stay; then all goes on by itself", async () => {
+test("Redis killed for more than a minute: what runs ends, what is new queues, workers stay; then all goes on by itself (rules/cluster#when-redis-is-away)", async () => {
   const [hub] = (await startHubs(1)) as [TestHub];
   const worker = await hub.worker({ lanes: 2 });
   const first = (await submit(hub)).body;
@@ -92,7 +92,7 @@ test("§8 Redis killed for more than a minute: what runs ends, what is new queue
   expect(new Set(leases.map((lease) => lease.job_id))).toEqual(new Set([job_id, null]));
 }, 60_000);
 
-test("§8 rule 1: Redis emptied while jobs run: no lane is leased twice, and the leases are there again after a heartbeat", async () => {
+test("Redis emptied while jobs run: no lane is leased twice, and the leases are there again after a heartbeat (rules/cluster#when-redis-was-emptied)", async () => {
   const [hub] = (await startHubs(1)) as [TestHub];
   const worker = await hub.worker({ lanes: 2 });
   for (const _ of [1, 2]) expect((await submit(hub)).body.status).toBe("running");
@@ -114,7 +114,7 @@ test("§8 rule 1: Redis emptied while jobs run: no lane is leased twice, and the
   expect(next.lease_token).toBeGreaterThan(Math.max(...before.map(({ token }) => token)));
 }, 60_000);
 
-test("§8 the last good view holds the workers of other hubs too, for 60 s, with what they run", async () => {
+test("the last good view holds the workers of other hubs too, for 60 s, with what they run (rules/cluster#when-redis-is-away)", async () => {
   const [a, b] = (await startHubs(2)) as [TestHub, TestHub];
   const worker = await a.worker();
   const { job_id } = (await submit(a)).body;
@@ -134,7 +134,7 @@ test("§8 the last good view holds the workers of other hubs too, for 60 s, with
   await Promise.all([usable(a), usable(b)]);
 }, 60_000);
 
-test("§3.3 Redis emptied: a session of another hub is 503 until its hub has told of it again, and never 404 for good", async () => {
+test("Redis emptied: a session of another hub is 503 until its hub has told of it again, and never 404 for good (rules/cluster#calls-are-passed-on)", async () => {
   const [one, two] = (await startHubs(2)) as [TestHub, TestHub];
   await one.worker({ lanes: 1 });
   const { session_id } = (await one.call("POST", "/sessions", { url: TARGET })).body;

@@ -123,7 +123,7 @@ eachDialect((open) => {
     });
   });
 
-  describe("deleting a workload with a long queue (pipeline spec §4.2)", () => {
+  describe("deleting a workload with a long queue (rules/pipeline-workloads#delete-a-workload)", () => {
     test("lets claims of others through between its pieces, and leaves nothing but the runs", async () => {
       const db = await open();
       const [a, b] = [await addWorkload(db, "a"), await addWorkload(db, "b")];

@@ -36,7 +36,7 @@ const keysOf = async (process: ReturnType<typeof processOn>, workload_id: number
   (await process.ctx.pipeline.store.peek(workload_id, [0, 1, 2, 3], 100, 0)).map((row) => row.pk);
 
 eachDialect((open) => {
-  describe("cron schedules (design/api.md, Workload)", () => {
+  describe("cron schedules (rules/pipeline-schedules#cron-expressions)", () => {
     test("every tick submits one task, with the tick's time as its key", async () => {
       const db = await open();
       const clock = createFakeClock(START);
@@ -187,7 +187,7 @@ eachDialect((open) => {
   });
 });
 
-test("§4.2 a schedule that cannot be read or has no time to come is 422 naming the field", async () => {
+test("a schedule that cannot be read or has no time to come is 422 naming the field (rules/pipeline-schedules#cron-expressions)", async () => {
   const hub = await startTestHub();
   try {
     const create = (fields: Record<string, unknown>) =>

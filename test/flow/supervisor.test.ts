@@ -124,7 +124,7 @@ async function pauseAndRecover(rig: Rig): Promise<void> {
   expect(await counts(rig, "left-alone")).toMatchObject({ failed: 20 });
 }
 
-describe("the supervisor (design/api.md, Supervisor)", () => {
+describe("the supervisor (rules/pipeline-supervision#permission)", () => {
   test("pauses after twenty failures, and after a recovery resets what failed, once", () =>
     withRig({}, pauseAndRecover));
 

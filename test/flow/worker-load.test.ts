@@ -11,7 +11,7 @@ import { startPull } from "#worker/program/start-pull.ts";
 const DEADLINE_MS = 15_000;
 
 test(
-  "§4.3 a worker tells the CPU of itself and its host, and the GPUs that the nvidia-smi on its PATH prints",
+  "a worker tells the CPU of itself and its host, and the GPUs that the nvidia-smi on its PATH prints (rules/pipeline-views#cpu-use)",
   async () => {
     const hub = await startTestHub({ mode: "control" });
     const bin = join(hub.root, "bin");

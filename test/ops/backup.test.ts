@@ -84,7 +84,7 @@ function give(dir: string, uid: number): void {
   }
 }
 
-test("§8 every restored file and directory has the permissions and the owner it had, whatever the caller's umask", async () => {
+test("every restored file and directory has the permissions and the owner it had, whatever the caller's umask (rules/operations#restore)", async () => {
   const [data, out] = [await dataDir(), newDir()];
   if (isRoot) give(data, 12_345);
   const file = join(out, "b.tar.gz");
@@ -107,7 +107,7 @@ test("§8 every restored file and directory has the permissions and the owner it
   expect(permissionsBelow(data)).toEqual(before);
 }, 120_000);
 
-test("§8 a manifest gives nobody the right to write for all, no setuid bit, and changes nothing outside", async () => {
+test("a manifest gives nobody the right to write for all, no setuid bit, and changes nothing outside (rules/operations#restore)", async () => {
   const [data, unpacked] = [await dataDir(), newDir()];
   const file = join(newDir(), "b.tar.gz");
   await flotilla("backup", file, "--data-dir", data);
@@ -134,7 +134,7 @@ test("§8 a manifest gives nobody the right to write for all, no setuid bit, and
   expect([modeOf("data"), modeOf("victim")]).toEqual(["750", "700"]);
 }, 120_000);
 
-test("§8 backup verify tells what is in a backup, restores nothing and leaves nothing behind", async () => {
+test("backup verify tells what is in a backup, restores nothing and leaves nothing behind (rules/operations#backups)", async () => {
   const [data, out, scratch] = [await dataDir(), newDir(), newDir()];
   const file = join(out, "b.tar.gz");
   await flotilla("backup", file, "--data-dir", data);
@@ -178,7 +178,7 @@ async function writeTar(file: string, entries: { name: string; text: string; siz
   writeFileSync(file, Bun.gzipSync(Buffer.concat(chunks)));
 }
 
-test("§8 backup verify refuses every broken or hostile backup with the words of restore, and changes nothing", async () => {
+test("backup verify refuses every broken or hostile backup with the words of restore, and changes nothing (rules/operations#backups)", async () => {
   const [data, out] = [await dataDir(), newDir()];
   const whole = join(out, "whole.tar.gz");
   await flotilla("backup", whole, "--data-dir", data);

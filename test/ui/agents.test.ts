@@ -2,7 +2,7 @@ import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiPage, type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
-/** Pipeline spec §4.3, §4.6: agents and elastic workers in the admin UI. */
+/** Agents and elastic workers in the admin UI (rules/pipeline-agents#host-agents). */
 
 setDefaultTimeout(60_000);
 
@@ -32,7 +32,7 @@ async function logIn({ page }: UiPage) {
   await login.getByRole("button", { name: "Log in" }).click();
 }
 
-test("§4.3 instances are started on a host, shown as its agent reports them, and stopped", async () => {
+test("instances are started on a host, shown as its agent reports them, and stopped (rules/pipeline-agents#spawn-instances)", async () => {
   const host = "g-rack";
   const sync = (children: Record<string, unknown>[] = []) =>
     rig.api<{ desired: { instances: { instance_id: string; args: string[] }[] } }>(
@@ -87,7 +87,7 @@ test("§4.3 instances are started on a host, shown as its agent reports them, an
   await until("none", 10_000, async () => (await wanted(host)).length === 0);
 });
 
-test("§4.3 a refused start says why in the form, which a next one has forgotten; one or several are started", async () => {
+test("a refused start says why in the form, which a next one has forgotten; one or several are started (rules/pipeline-agents#spawn-instances)", async () => {
   await rig.api("POST", "/api/v1/agents/g-other/sync", { agent_id: "agent-of-g-other" });
   await using ui = await rig.open("/ui/agents");
   await ui.page.getByRole("button", { name: "Start workers" }).click();

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type UiPage, type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
-/** Pipeline spec §4.6: deploys in the admin UI. */
+/** Deploys in the admin UI (rules/pipeline-operations#deploys). */
 
 setDefaultTimeout(60_000);
 
@@ -31,7 +31,7 @@ async function openDeploys(): Promise<UiPage> {
   return ui;
 }
 
-test("§4.6 the administrator starts a deploy, sees its output while it runs, and how it ended", async () => {
+test("the administrator starts a deploy, sees its output while it runs, and how it ended (rules/pipeline-operations#deploys)", async () => {
   await using ui = await openDeploys();
   const { page } = ui;
   const begin = page.getByRole("button", { name: "Deploy", exact: true });
@@ -70,7 +70,7 @@ test("§4.6 the administrator starts a deploy, sees its output while it runs, an
   await ui.judge(/401|409|422/);
 });
 
-test("§4.6 a deploy that fails is shown as failed, with its exit code and what it printed", async () => {
+test("a deploy that fails is shown as failed, with its exit code and what it printed (rules/pipeline-operations#deploy-history)", async () => {
   await using ui = await openDeploys();
   const { page } = ui;
   await page.getByRole("button", { name: "Deploy", exact: true }).click();

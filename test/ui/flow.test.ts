@@ -5,7 +5,7 @@ import { until } from "#test/support/rigs/fleet-process.ts";
 import { addUiWorkload } from "#test/support/rigs/ui-puller.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
-/** Pipeline spec §4.4: the flow graph in the admin UI. */
+/** The flow graph in the admin UI (rules/pipeline-views#flow-snapshot). */
 
 setDefaultTimeout(60_000);
 
@@ -20,7 +20,7 @@ const placeOf = async (id: string) => {
 };
 
 describe("in the browser", () => {
-  test("§4.4 nodes are placed by the mouse and by keys, saved for everybody, and put back", async () => {
+  test("nodes are placed by the mouse and by keys, saved for everybody, and put back (rules/pipeline-views#flow-layout)", async () => {
     const name = "<img src=x onerror=alert(1)>";
     await addUiWorkload(rig, "g-flow-b", "g-nowhere");
     await addUiWorkload(rig, "g-flow-a", "g-nowhere", { name, emits: ["g-flow-b"] });
@@ -64,7 +64,7 @@ describe("in the browser", () => {
     await page.waitForURL("**/ui/workloads/g-flow-a");
   });
 
-  test("§4.4 the past is gone through by keys and played; the same is there as a table", async () => {
+  test("the past is gone through by keys and played; the same is there as a table (rules/pipeline-views#flow-rates)", async () => {
     await addUiWorkload(rig, "g-past", "g-nowhere");
     await using ui = await rig.open("/ui/flow?q=g-past&view=table");
     const { page } = ui;
@@ -105,7 +105,7 @@ describe("a minute of the past", () => {
     ...{ id: `${source}>${target}`, source, target, kind, rate_per_min: 99 },
   });
 
-  test("§4.4 an edge has the rate of its workload, as a bound where it shares it", () => {
+  test("an edge has the rate of its workload, as a bound where it shares it (rules/pipeline-views#flow-snapshot)", () => {
     const edges = [
       edge("source:api", "workload:a", "submit"),
       edge("source:api", "workload:b", "submit"),
@@ -120,7 +120,7 @@ describe("a minute of the past", () => {
     ]);
   });
 
-  test("§4.4 a workload is as healthy as its runs of that minute", () => {
+  test("a workload is as healthy as its runs of that minute (rules/pipeline-views#flow-rates)", () => {
     const node = (slug: string) => ({
       ...{ id: `workload:${slug}`, kind: "workload" as const, label: slug },
       ...{ position: { x: 0, y: 0 }, stats: {} },

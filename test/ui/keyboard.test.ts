@@ -18,7 +18,7 @@ beforeAll(async () => {
 /** More stops than these before the table would be too many. */
 const MOST_TABS = 20;
 
-test("§2.4 a person gets from / to why a run failed with the keyboard alone", async () => {
+test("a person gets from / to why a run failed with the keyboard alone (rules/pipeline-runs#read-a-run)", async () => {
   await using ui = await rig.open("/");
   const { page } = ui;
   const { keyboard } = page;

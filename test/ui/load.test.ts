@@ -3,7 +3,7 @@ import { keepReading } from "#hub/ui/client/pipeline/load-charts/cpu-history.ts"
 import { uiPuller } from "#test/support/rigs/ui-puller.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
-/** Pipeline spec §4.3: CPU and GPUs of workers in the admin UI. */
+/** CPU and GPUs of workers in the admin UI (rules/pipeline-views#cpu-use, rules/pipeline-views#gpu-metrics). */
 
 setDefaultTimeout(60_000);
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
   rig = await uiRig();
 });
 
-test("§4.3 hosts by how busy they are, with charts of their CPU and GPUs; the range is in the address", async () => {
+test("hosts by how busy they are, with charts of their CPU and GPUs; the range is in the address (rules/pipeline-views#cpu-use)", async () => {
   const host = "g-cards <b>x</b>";
   const worker = await uiPuller(rig, "g-cards", { host }, []);
   await worker.call("heartbeat", {

@@ -1,7 +1,7 @@
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
-/** Pipeline spec §4.6: service logs in the admin UI. */
+/** Service logs in the admin UI (rules/pipeline-operations#service-logs). */
 
 setDefaultTimeout(60_000);
 
@@ -22,7 +22,7 @@ const ship = (...messages: string[]) =>
     })),
   });
 
-test("§4.6 lines are followed, paused, unfolded, filtered by the address and read further back", async () => {
+test("lines are followed, paused, unfolded, filtered by the address and read further back (rules/pipeline-operations#service-logs)", async () => {
   await ship(...Array.from({ length: 450 }, (_, i) => `e-line ${i}`), HOSTILE);
   await using ui = await rig.open(`/ui/logs?host=${HOST}&min_level=warn`);
   const { page } = ui;
@@ -50,7 +50,7 @@ test("§4.6 lines are followed, paused, unfolded, filtered by the address and re
   await ui.judge();
 });
 
-test("§4.6 lines are narrowed to a time in the browser's own zone, typed by keys; the address keeps it", async () => {
+test("lines are narrowed to a time in the browser's own zone, typed by keys; the address keeps it (rules/pipeline-operations#service-logs)", async () => {
   const host = "e-logs-times";
   const now = Date.now();
   const day = (days: number) => new Date(now - days * 86_400_000).toISOString().slice(0, 10);

@@ -2,7 +2,7 @@ import { beforeAll, setDefaultTimeout, test } from "bun:test";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 import { HOSTILE, uiTasks } from "#test/support/rigs/ui-tasks.ts";
 
-/** Pipeline spec §4.4: what runs, what failed and how long the queues are, with problems first. */
+/** What runs, what failed and how long the queues are, with problems first (rules/pipeline-views#dashboard-overview). */
 
 setDefaultTimeout(60_000);
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
   await tasks.settled("f-over-bad", { failed: 1 });
 });
 
-test("§4.4 workloads with problems come first, each with its last 20 runs", async () => {
+test("workloads with problems come first, each with its last 20 runs (rules/pipeline-views#dashboard-overview)", async () => {
   await using ui = await rig.open("/ui/pipeline");
   const problems = ui.page.getByRole("table", { name: "Workloads with problems" });
   const bad = problems.getByRole("row").filter({ hasText: "f-over-bad" });
@@ -32,7 +32,7 @@ test("§4.4 workloads with problems come first, each with its last 20 runs", asy
   await ui.page.waitForURL("**/ui/workloads/f-over-bad");
 });
 
-test("§4.4 a recent failure opens its run, and what it printed is text", async () => {
+test("a recent failure opens its run, and what it printed is text (rules/pipeline-views#dashboard-overview)", async () => {
   await using ui = await rig.open("/ui/pipeline", { width: 390, height: 844, colors: "dark" });
   const failures = ui.page.getByRole("table", { name: "Recent failures" });
   await failures.getByRole("row").filter({ hasText: HOSTILE }).first().press("Enter");

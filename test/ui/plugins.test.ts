@@ -5,7 +5,7 @@ import type { PluginState } from "#shared/protocol/schema/plugin.ts";
 import { listTarGz } from "#test/support/clients/tar.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
-/** Pipeline spec §4.5: plugins in the admin UI. */
+/** Plugins in the admin UI (rules/pipeline-plugins#list-plugins). */
 
 setDefaultTimeout(60_000);
 
@@ -24,7 +24,7 @@ async function addPlugin(slug: string, manifest: object, page?: string): Promise
   return { [Symbol.asyncDispose]: () => rm(dir, { recursive: true }) };
 }
 
-test("§4.5 a plugin shows its page in a frame that reaches nothing, its manifest, its state and its blobs", async () => {
+test("a plugin shows its page in a frame that reaches nothing, its manifest, its state and its blobs (rules/pipeline-plugins#web-pages-of-a-plugin)", async () => {
   await using _plugin = await addPlugin(
     "e-plugin",
     { name: HOSTILE, version: "1.2.3", description: HOSTILE, web: "web" },
@@ -77,7 +77,7 @@ test("§4.5 a plugin shows its page in a frame that reaches nothing, its manifes
   await ui.judge(/412/);
 });
 
-test("§4.5 what is downloaded are the bytes that were stored, of a plugin and of a blob under a key of its own", async () => {
+test("what is downloaded are the bytes that were stored, of a plugin and of a blob under a key of its own (rules/pipeline-plugins#blobs)", async () => {
   const web = `<!doctype html><p>${HOSTILE}`;
   await using _plugin = await addPlugin(
     "e-files",

@@ -3,7 +3,7 @@ import { until } from "#test/support/rigs/fleet-process.ts";
 import { addUiWorkload, uiPuller } from "#test/support/rigs/ui-puller.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
-/** Pipeline spec §4.3: pull workers, their filter and their commands, in the admin UI. */
+/** Pull workers, their filter and their commands, in the admin UI (rules/pipeline-pull#list-pull-workers). */
 
 setDefaultTimeout(60_000);
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 const HOSTILE = "<img src=x onerror=alert(1)>";
 
-test("§2.5 the list leads to a worker's slots, leases, output and load; a hostile host is text", async () => {
+test("the list leads to a worker's slots, leases, output and load; a hostile host is text (rules/pipeline-pull#list-pull-workers)", async () => {
   await addUiWorkload(rig, "g-held", HOSTILE);
   await rig.api("POST", "/api/v1/workloads/g-held/tasks", { pk: '"><script>alert(1)</script>' });
   const worker = await uiPuller(rig, "g-holder", { host: HOSTILE }, ["g-held"]);
@@ -55,7 +55,7 @@ test("§2.5 the list leads to a worker's slots, leases, output and load; a hosti
   await ui.judge();
 });
 
-test("§4.3 drain, resume, recycle and stop are told to the worker", async () => {
+test("drain, resume, recycle and stop are told to the worker (rules/pipeline-pull#commands-to-a-worker)", async () => {
   const worker = await uiPuller(rig, "g-told", {}, []);
   const told = async () => {
     const { commands } = await worker.call<{ commands: { command: string }[] }>("heartbeat");
@@ -76,7 +76,7 @@ test("§4.3 drain, resume, recycle and stop are told to the worker", async () =>
   await until("stop", 5_000, async () => (await told()).includes("stop"));
 });
 
-test("§4.3 the filter is added to, taken from, replaced, and taken away", async () => {
+test("the filter is added to, taken from, replaced, and taken away (rules/pipeline-pull#filters)", async () => {
   for (const slug of ["g-filter-a", "g-filter-b"]) await addUiWorkload(rig, slug, "g-filtered");
   const worker = await uiPuller(rig, "g-filtered", {}, ["g-filter-a"]);
   const filter = async () => (await worker.read())?.filter ?? null;
@@ -103,7 +103,7 @@ test("§4.3 the filter is added to, taken from, replaced, and taken away", async
   await ui.judge();
 });
 
-test("§4.3 a restart over SSH asks for the administrator, and says when it cannot be", async () => {
+test("a restart over SSH asks for the administrator, and says when it cannot be (rules/pipeline-agents#restart-a-worker-over-ssh)", async () => {
   await uiPuller(rig, "g-ssh", {}, []);
   await using ui = await rig.open("/ui/pull-workers?worker=g-ssh");
   await ui.page.getByRole("button", { name: "Restart over SSH" }).click();

@@ -3,7 +3,7 @@ import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 import { HOSTILE, uiTasks } from "#test/support/rigs/ui-tasks.ts";
 
-/** Pipeline spec §4.1, §2.4: runs, and the drawer with everything that is kept of one. */
+/** Runs, and the drawer with everything that is kept of one (rules/pipeline-runs#fields-of-a-run). */
 
 setDefaultTimeout(60_000);
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
   await tasks.settled("f-runs-bad", { failed: 2 });
 });
 
-test("§4.1 runs are filtered by workload and outcome, in the address", async () => {
+test("runs are filtered by workload and outcome, in the address (rules/pipeline-runs#search-runs)", async () => {
   await using ui = await rig.open("/ui/runs?workload=f-runs-bad");
   const rows = ui.page.getByRole("table", { name: "Runs" }).locator(".row.body");
   await rows.filter({ hasText: "bad-2" }).waitFor();
@@ -39,7 +39,7 @@ test("§4.1 runs are filtered by workload and outcome, in the address", async ()
   await ui.judge();
 });
 
-test("§4.1 runs are narrowed by when they ended; the address keeps it through a reload", async () => {
+test("runs are narrowed by when they ended; the address keeps it through a reload (rules/pipeline-runs#search-runs)", async () => {
   await using ui = await rig.open("/ui/runs?workload=f-runs-bad");
   const { page } = ui;
   const rows = page.getByRole("table", { name: "Runs" }).locator(".row.body");
@@ -72,7 +72,7 @@ test("§4.1 runs are narrowed by when they ended; the address keeps it through a
   expect(ui.complaints()).toEqual([]);
 });
 
-test("§3 a task that waits is deleted from its drawer", async () => {
+test("a task that waits is deleted from its drawer (rules/pipeline-tasks#remove-or-cancel-a-task)", async () => {
   await tasks.make("f-runs-waits", "true", { enabled: false });
   await tasks.submit("f-runs-waits", "w1", "w2");
   await using ui = await rig.open("/ui/runs?task=f-runs-waits/w1");
@@ -83,7 +83,7 @@ test("§3 a task that waits is deleted from its drawer", async () => {
   expect(ui.complaints(/404/)).toEqual([]);
 });
 
-test("§2.4 a link opens a run with its output as a tree, and hostile values are text", async () => {
+test("a link opens a run with its output as a tree, and hostile values are text (rules/pipeline-runs#read-a-run)", async () => {
   const [run] = await tasks.runs("f-runs-good");
   await using ui = await rig.open(`/ui/runs?run=${run?.run_id}`);
   const drawer = ui.page.getByRole("dialog", { name: "good/1" });
@@ -99,7 +99,7 @@ test("§2.4 a link opens a run with its output as a tree, and hostile values are
   expect(await ui.page.getByLabel("Tasks", { exact: true }).inputValue()).toBe("good/1");
 });
 
-test("§3 a failed task is tried again or deleted from its run", async () => {
+test("a failed task is tried again or deleted from its run (rules/pipeline-tasks#retry-one-failed-task)", async () => {
   const run = (await tasks.runs("f-runs-bad")).find(({ pk }) => pk === "bad-1");
   await using ui = await rig.open(`/ui/runs?run=${run?.run_id}`);
   const drawer = ui.page.getByRole("dialog", { name: "bad-1" });
@@ -118,7 +118,7 @@ test("§3 a failed task is tried again or deleted from its run", async () => {
   await ui.judge();
 });
 
-test("§4.3 what a running task prints is shown as it comes, and cancelling ends it", async () => {
+test("what a running task prints is shown as it comes, and cancelling ends it (rules/pipeline-pull#live-output)", async () => {
   await tasks.submit("f-runs-slow", "slow-1");
   await tasks.settled("f-runs-slow", { claimed: 1 });
   await using ui = await rig.open("/ui/runs?task=f-runs-slow/slow-1");

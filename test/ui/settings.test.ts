@@ -5,7 +5,7 @@ import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiPage, type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 import { startLlmServer } from "#test/support/servers/llm-server.ts";
 
-/** Pipeline spec §4.6: the control plane's settings in the admin UI. */
+/** The control plane's settings in the admin UI (rules/pipeline-operations#settings). */
 
 setDefaultTimeout(60_000);
 
@@ -27,7 +27,7 @@ async function logIn({ page }: UiPage) {
   await login.getByRole("button", { name: "Log in" }).click();
 }
 
-test("§4.6 the administrator stores engines and tests one; a setting goes back to its default; variables are only shown", async () => {
+test("the administrator stores engines and tests one; a setting goes back to its default; variables are only shown (rules/pipeline-operations#write-a-setting)", async () => {
   await using llm = await startLlmServer({
     script: [{ kind: "answer", text: HOSTILE, times: 0, plain: true }],
   });
@@ -64,7 +64,7 @@ test("§4.6 the administrator stores engines and tests one; a setting goes back 
   await ui.judge(/401|422/);
 });
 
-test("§4.6 several engines keep their order; what is wrong with the second is said at its field", async () => {
+test("several engines keep their order; what is wrong with the second is said at its field (rules/pipeline-operations#write-a-setting)", async () => {
   await using ui = await rig.open("/ui/settings?edit=llm_engines");
   const { page } = ui;
   const panel = page.getByRole("dialog", { name: "llm_engines" });
@@ -125,7 +125,7 @@ test("§4.6 several engines keep their order; what is wrong with the second is s
   await ui.judge(/401|422/);
 });
 
-test("§4.6 numbers, levels and names are stored; an engine that is described here is tested", async () => {
+test("numbers, levels and names are stored; an engine that is described here is tested (rules/pipeline-operations#write-a-setting)", async () => {
   await using llm = await startLlmServer({
     script: [{ kind: "answer", text: "e-described", times: 0, plain: true }],
   });

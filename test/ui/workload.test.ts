@@ -3,7 +3,7 @@ import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 import { HOSTILE, uiTasks } from "#test/support/rigs/ui-tasks.ts";
 
-/** Pipeline spec §2.1–§2.3, §4.1: one workload with its queue, its settings and what can be done with both. */
+/** One workload with its queue, its settings and what can be done with both (rules/pipeline-workloads#fields-of-a-workload). */
 
 setDefaultTimeout(60_000);
 
@@ -28,7 +28,7 @@ const settings = (slug: string) => rig.api<Settings>("GET", tasks.at(slug));
 const open = (slug: string, tab: string, size = {}) =>
   rig.open(`/ui/workloads/${slug}?tab=${tab}`, size);
 
-test("§2.2 tasks are submitted by key and as JSON; duplicates and mistakes are told", async () => {
+test("tasks are submitted by key and as JSON; duplicates and mistakes are told (rules/pipeline-tasks#submit-a-batch)", async () => {
   await tasks.make("f-one-submit", "cat", { enabled: false });
   await using ui = await open("f-one-submit", "submit");
   const box = ui.page.getByLabel("Tasks", { exact: true });
@@ -67,7 +67,7 @@ test("§2.2 tasks are submitted by key and as JSON; duplicates and mistakes are 
   await ui.judge(/422/);
 });
 
-test("§3 failed tasks are reset together, retried by selection, and deleted", async () => {
+test("failed tasks are reset together, retried by selection, and deleted (rules/pipeline-queue#retry-all-failed-tasks)", async () => {
   await tasks.make("f-one-failed", `printf '%s' '${HOSTILE}' >&2; exit 1`);
   await tasks.submit("f-one-failed", "a", "b", HOSTILE);
   await tasks.settled("f-one-failed", { failed: 3 });
@@ -96,7 +96,7 @@ test("§3 failed tasks are reset together, retried by selection, and deleted", a
   expect((await tasks.counts("f-one-failed")).total).toBe(0);
 });
 
-test("§2.1 the switches, and every setting with what is wrong at its field", async () => {
+test("the switches, and every setting with what is wrong at its field (rules/pipeline-workloads#switch-a-workload-on-or-off)", async () => {
   await tasks.make("f-one-config", "true");
   await using ui = await open("f-one-config", "settings");
   const { page } = ui;
@@ -130,7 +130,7 @@ test("§2.1 the switches, and every setting with what is wrong at its field", as
   expect(await page.getByRole("textbox", { name: "Priority" }).inputValue()).toBe("5");
 });
 
-test("§4.1 running tasks are cancelled by selection; a workload with claimed ones is deleted when forced", async () => {
+test("running tasks are cancelled by selection; a workload with claimed ones is deleted when forced (rules/pipeline-tasks#remove-or-cancel-a-task)", async () => {
   await tasks.make("f-one-slow", "while :; do sleep 0.2; done");
   await tasks.submit("f-one-slow", "s1", "s2");
   await tasks.settled("f-one-slow", { claimed: 2 });
@@ -152,7 +152,7 @@ test("§4.1 running tasks are cancelled by selection; a workload with claimed on
   expect(workloads.some(({ slug }) => slug === "f-one-slow")).toBe(false);
 });
 
-test("§2.3 counts, charts and the runs of one task", async () => {
+test("counts, charts and the runs of one task (rules/pipeline-queue#queue-counts)", async () => {
   await tasks.make("f-one-runs", "cat");
   await tasks.submit("f-one-runs", "r1", "r2");
   await tasks.settled("f-one-runs", { pending: 0, claimed: 0 });
@@ -176,7 +176,7 @@ test("§2.3 counts, charts and the runs of one task", async () => {
   await page.getByRole("dialog", { name: "r1" }).getByText("Attempt 1").waitFor();
 });
 
-test("§3 a task is deleted while it waits, and pages of the queue are gone through", async () => {
+test("a task is deleted while it waits, and pages of the queue are gone through (rules/pipeline-queue#peek-at-the-queue)", async () => {
   await tasks.make("f-one-waits", "true", { enabled: false });
   const pks = Array.from({ length: 52 }, (_, i) => `w${i + 100}`);
   await tasks.submit("f-one-waits", ...pks);
@@ -205,7 +205,7 @@ test("§3 a task is deleted while it waits, and pages of the queue are gone thro
   expect(ui.complaints(/404/)).toEqual([]);
 });
 
-test("§2.1 settings that were changed elsewhere meanwhile are told and shown", async () => {
+test("settings that were changed elsewhere meanwhile are told and shown (rules/pipeline-workloads#conditional-edits)", async () => {
   await tasks.make("f-one-meanwhile", "true");
   await using ui = await open("f-one-meanwhile", "settings");
   const { page } = ui;
@@ -231,7 +231,7 @@ test("§2.1 settings that were changed elsewhere meanwhile are told and shown", 
   expect(ui.complaints(/412/)).toEqual([]);
 });
 
-test("design/api.md a workload that the supervisor paused says why, and runs again when it is switched on", async () => {
+test("a workload that the supervisor paused says why, and runs again when it is switched on (rules/pipeline-supervision#pause)", async () => {
   await using ui = await open("f-one-paused", "failed");
   const { page } = ui;
   const note = page.getByRole("status").filter({ hasText: "Paused by the supervisor" });

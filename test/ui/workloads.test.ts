@@ -2,7 +2,7 @@ import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 import { HOSTILE, uiTasks } from "#test/support/rigs/ui-tasks.ts";
 
-/** Pipeline spec §2.1, §4.1: workloads are listed and made. */
+/** Workloads are listed and created (rules/pipeline-workloads#create-a-workload). */
 
 setDefaultTimeout(60_000);
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
   await tasks.make("f-list-two", "true", { enabled: false });
 });
 
-test("§4.1 workloads are listed, filtered in the address, and a name is text", async () => {
+test("workloads are listed, filtered in the address, and a name is text (rules/pipeline-workloads#read-and-list-workloads)", async () => {
   await using ui = await rig.open("/ui/workloads");
   const rows = ui.page.getByRole("table", { name: "Workloads" }).locator(".row.body");
   await rows.filter({ hasText: "f-list-one" }).getByText(HOSTILE).waitFor();
@@ -33,7 +33,7 @@ test("§4.1 workloads are listed, filtered in the address, and a name is text", 
   await ui.page.waitForURL("**/ui/workloads/f-list-two");
 });
 
-test("§2.1 a workload is made from an example; what is wrong is said at its field", async () => {
+test("a workload is made from an example; what is wrong is said at its field (rules/pipeline-workloads#create-a-workload)", async () => {
   await using ui = await rig.open("/ui/workloads");
   const { page } = ui;
   await page.getByRole("button", { name: "Create a workload" }).click();
@@ -61,7 +61,7 @@ test("§2.1 a workload is made from an example; what is wrong is said at its fie
   });
 });
 
-test("§2.1 every example of the dialog is one that the API takes", async () => {
+test("every example of the dialog is one that the API takes (rules/pipeline-workloads#create-a-workload)", async () => {
   for (const type of ["python_module", "bun_module", "fleet_fetch"]) {
     await using ui = await rig.open(`/ui/workloads?create=${type}`, { width: 390, height: 844 });
     const dialog = ui.page.getByRole("dialog", { name: "Create a workload" });

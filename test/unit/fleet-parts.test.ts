@@ -11,7 +11,7 @@ import { newInstanceId, WORKER_ID } from "#shared/protocol/ids.ts";
 import { loadWorkerConfig } from "#worker/config.ts";
 import { startAgentService } from "#worker/program/start-agent.ts";
 
-describe("the command line of a restart (§4.3)", () => {
+describe("the command line of a restart (rules/pipeline-agents#restart-a-worker-over-ssh)", () => {
   test("whatever a word holds, a shell reads it back as that one word", () => {
     const word = fc.string({ unit: "binary", maxLength: 20 }).map((s) => s.replaceAll("\0", ""));
     const words = fc.sample(fc.array(word, { minLength: 1, maxLength: 5 }), 40);
@@ -48,7 +48,7 @@ describe("the command line of a restart (§4.3)", () => {
   });
 });
 
-test("§4.3 the watchdog looks at workers that are silent, but not for ever, and say nothing of draining", () => {
+test("the watchdog looks at workers that are silent, but not for ever, and say nothing of draining (rules/pipeline-agents#watchdog)", () => {
   const NOW = 100_000_000;
   const worker = (worker_id: string, silent_for: number, draining = false) =>
     ({ worker_id, draining, last_heartbeat_at: NOW - silent_for }) as PullWorkerRow;
@@ -63,13 +63,13 @@ test("§4.3 the watchdog looks at workers that are silent, but not for ever, and
   expect(silentWorkers(input).map((w) => w.worker_id)).toEqual(["silent"]);
 });
 
-test("§4.3 the name of an instance is a worker id, whatever its host is called", () => {
+test("the name of an instance is a worker id, whatever its host is called (rules/pipeline-agents#what-an-agent-does)", () => {
   for (const host of ["gpu-1", "a.b.example.org", "10.0.0.1:22", "x".repeat(253)])
     expect(newInstanceId(host)).toMatch(WORKER_ID);
   expect(newInstanceId("gpu-1")).not.toBe(newInstanceId("gpu-1"));
 });
 
-describe("--agent (§4.3)", () => {
+describe("--agent (rules/pipeline-agents#host-agents)", () => {
   test("instances see what configures a worker and nothing else of the agent's environment", () => {
     const { agent } = loadWorkerConfig(
       {

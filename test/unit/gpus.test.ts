@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { inEmptyDir } from "#test/support/rigs/program.ts";
 import { parseGpus, readGpus } from "#worker/tasks/gpus.ts";
 
-test("§4.3 GPU readings: what nvidia-smi cannot tell is null, lines that are no GPU are left out", () => {
+test("GPU readings: what nvidia-smi cannot tell is null, lines that are no GPU are left out (rules/pipeline-views#gpu-metrics)", () => {
   expect(
     parseGpus("0, NVIDIA L4, 37, 512, 23034\n1, GRID T4, [N/A], 0, [Not Supported]\n\nfailed"),
   ).toEqual([
@@ -13,7 +13,7 @@ test("§4.3 GPU readings: what nvidia-smi cannot tell is null, lines that are no
   ]);
 });
 
-test("§4.3 GPU readings come from the nvidia-smi on PATH; without one, or when it fails, there are none", () =>
+test("GPU readings come from the nvidia-smi on PATH; without one, or when it fails, there are none (rules/pipeline-views#gpu-metrics)", () =>
   inEmptyDir(async (dir) => {
     const PATH = `${dir}:${process.env.PATH}`;
     expect(await readGpus(dir)).toEqual([]);

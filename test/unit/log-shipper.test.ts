@@ -31,7 +31,7 @@ function rig(options: { secrets?: string[] } = {}) {
   return { clock, shipper, batches, state, send, log, told, messages };
 }
 
-describe("§4.6 shipping of logs", () => {
+describe("shipping of logs (rules/pipeline-operations#ship-logs)", () => {
   test("lines before and after the start go out in order, with the fields of child loggers", async () => {
     const { shipper, log, clock, send, batches, messages } = rig();
     const child = log.child({ worker_id: "w1" });

@@ -29,7 +29,7 @@ describe("output of a program", () => {
   });
 });
 
-describe("§5 throttle of wrong passwords", () => {
+describe("throttle of wrong passwords (rules/access#wrong-passwords)", () => {
   const setUp = () => {
     const clock = createFakeClock();
     const kv = createMemoryKv(clock);
@@ -110,7 +110,7 @@ test("a command that ignores SIGTERM is killed 5 s after its deadline, with all 
   rmSync(cwd, { recursive: true });
 });
 
-describe("§7 of the design: calls out of the control plane", () => {
+describe("calls out of the control plane (rules/pipeline-operations#engine-test)", () => {
   let server: ReturnType<typeof Bun.serve>;
   let calls = 0;
   beforeAll(() => {

@@ -4,7 +4,7 @@ import { createOutbox } from "#worker/tasks/outbox.ts";
 const report = (task_id: number) => ({ task_id, epoch: 1, stdout: "", stderr: "" });
 const ids = (items: { task_id: number }[]) => items.map(({ task_id }) => task_id);
 
-describe("reports on their way to the control plane (pipeline spec §1)", () => {
+describe("reports on their way to the control plane (rules/pipeline-pull#reports-that-come-again)", () => {
   test("one call carries no more items and bytes than it may, oldest first", () => {
     const outbox = createOutbox({ max_items: 3, max_bytes: 100 });
     for (const id of [1, 2, 3, 4]) outbox.add("done", "w", report(id), 10);

@@ -48,7 +48,7 @@ function* mutants(value: unknown): Generator<unknown> {
 
 const onWire = (value: unknown) => JSON.parse(JSON.stringify(value));
 
-test("§4.3 what the quick reading of an exchange takes is what its schema makes of it", () => {
+test("what the quick reading of an exchange takes is what its schema makes of it (rules/pipeline-pull#exchange)", () => {
   expect(plainExchange(onWire(FULL))).toEqual(Exchange.parse(FULL));
   let taken = 0;
   for (const mutant of mutants(FULL)) {
@@ -61,7 +61,7 @@ test("§4.3 what the quick reading of an exchange takes is what its schema makes
   expect(taken).toBeGreaterThan(50);
 });
 
-test("§4.2 what the quick reading of a batch takes is what its schema makes of it", () => {
+test("what the quick reading of a batch takes is what its schema makes of it (rules/pipeline-tasks#submit-a-batch)", () => {
   expect(plainBatch(onWire(BATCH))).toEqual(TaskBatch.parse(BATCH));
   let taken = 0;
   for (const mutant of mutants(BATCH)) {

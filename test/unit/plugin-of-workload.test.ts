@@ -30,7 +30,7 @@ const ref = (slug: string, path = "") => ({
   ...{ slug, path, sha256: slug.padEnd(64, "0"), error: null },
 });
 
-describe("the plugin of a workload (pipeline spec §2.1 source_path, §4.5)", () => {
+describe("the plugin of a workload (rules/pipeline-plugins#which-plugin-a-workload-runs)", () => {
   test("is the one it names, or the one whose folder source_path is or lies in", () => {
     expect(pluginOf(plugins, of({ plugin: "py" }))).toEqual(ref("py"));
     for (const [source_path, path] of [

@@ -13,7 +13,7 @@ const hub = (secret: string | null, hub_id = "hub-a") => ({
   config: loadHubConfig(secret === null ? {} : { WORKER_SECRET: secret }, {}, "hub"),
 });
 
-test("§6.2 what belongs to one connection is not passed on, nor what the connection names as its own", () => {
+test("what belongs to one connection is not passed on, nor what the connection names as its own (rules/cluster#calls-are-passed-on)", () => {
   const given = new Headers({
     connection: "keep-alive, X-Own, Upgrade, not a name",
     "keep-alive": "timeout=5",
@@ -36,7 +36,7 @@ test("§6.2 what belongs to one connection is not passed on, nor what the connec
   expect(given.get("content-length")).toBe("5");
 });
 
-test("§6.2 cookies that an answer sets stay apart", () => {
+test("cookies that an answer sets stay apart (rules/cluster#calls-are-passed-on)", () => {
   const given = new Headers([
     ["set-cookie", "a=1"],
     ["set-cookie", "b=2"],
@@ -44,7 +44,7 @@ test("§6.2 cookies that an answer sets stay apart", () => {
   expect(endToEnd(given).getSetCookie()).toEqual(["a=1", "b=2"]);
 });
 
-test("§6.2 the mark of a passed-on call proves the shared secret without showing it", () => {
+test("the mark of a passed-on call proves the shared secret without showing it (rules/cluster#calls-are-passed-on)", () => {
   const mark = relayMark(hub("s3cret"));
   expect(JSON.stringify(mark)).not.toContain("s3cret");
   expect(passedOnBy(hub("s3cret", "hub-b"), new Headers(mark))).toBe("hub-a");

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { type RunFilter, searchRuns } from "#hub/pipeline/tasks/search-runs.ts";
 
-/** Finding runs among many without looking at all of them in one statement (pipeline spec §4.1). */
+/** Finding runs among many without looking at all of them in one statement (rules/pipeline-runs#search-runs). */
 
 const COUNT = 100_000;
 const HOUR = 3_600_000;
@@ -40,7 +40,7 @@ function rig() {
 }
 const idsOf = ({ rows }: { rows: { run_id: number }[] }) => rows.map(({ run_id }) => run_id);
 
-test("§4.1 what no index serves is looked for in bounded pieces, to the end", async () => {
+test("what no index serves is looked for in bounded pieces, to the end (rules/pipeline-runs#search-runs)", async () => {
   const { ctx, widths } = rig();
   const page = await searchRuns(ctx, { worker_id: "w2", limit: 50 });
   expect(idsOf(page)).toEqual([180_003, 120_003, 60_003, 3]);
@@ -48,7 +48,7 @@ test("§4.1 what no index serves is looked for in bounded pieces, to the end", a
   expect(Math.max(...widths)).toBeLessThanOrEqual(20_000);
 });
 
-test("§4.1 pages follow each other without a gap or a run twice", async () => {
+test("pages follow each other without a gap or a run twice (rules/pipeline-runs#search-runs)", async () => {
   const { ctx } = rig();
   const found: number[] = [];
   let before: number | undefined;
@@ -61,7 +61,7 @@ test("§4.1 pages follow each other without a gap or a run twice", async () => {
   expect(found).toEqual([180_003, 120_003, 60_003, 3]);
 });
 
-test("§4.1 a search that takes long answers with what it has and where to go on", async () => {
+test("a search that takes long answers with what it has and where to go on (rules/pipeline-runs#search-runs)", async () => {
   const { ctx, pass, runs } = rig();
   const { list } = runs;
   runs.list = async (filter) => {
@@ -72,7 +72,7 @@ test("§4.1 a search that takes long answers with what it has and where to go on
   expect(page).toEqual({ rows: [], next_before: 160_002 });
 });
 
-test("§4.1 a time is found by bisecting: runs outside of it are not looked at", async () => {
+test("a time is found by bisecting: runs outside of it are not looked at (rules/pipeline-runs#search-runs)", async () => {
   const { ctx, widths } = rig();
   const page = await searchRuns(ctx, { since: 10 * HOUR, until: 10 * HOUR + 5_000, limit: 50 });
   expect(idsOf(page)).toEqual([4, 3, 2, 1, 0].map((s) => 3 + (36_000 + s) * 2));

@@ -53,7 +53,7 @@ function sampler(read: () => ReturnType<typeof readGpus>) {
   return { sample, clock, settle, log };
 }
 
-describe("GPUs of a worker (pipeline spec §4.3)", () => {
+describe("GPUs of a worker (rules/pipeline-views#gpu-metrics)", () => {
   test("what nvidia-smi prints is told with the next heartbeat, and asked for once a minute", async () => {
     const tool = fakeTool([
       "0, NVIDIA GeForce RTX 4090, 37, 2048, 24564",
@@ -111,7 +111,7 @@ describe("GPUs of a worker (pipeline spec §4.3)", () => {
   });
 });
 
-describe("CPU of a worker (pipeline spec §4.3)", () => {
+describe("CPU of a worker (rules/pipeline-views#cpu-use)", () => {
   test("reads the time of a process and of the children it waited for, whatever its name", () => {
     const line = "42 (a) b (c) S 7 42 42 0 -1 4194304 1 2 3 4 100 20 3 4 20 0 1 0 9 9 9";
     expect(parseUsed(line)).toEqual({ pid: 42, ppid: 7, ticks: 127 });

@@ -4,7 +4,7 @@ import type { WorkloadRow } from "#hub/platform/db/types.ts";
 
 const row = (slug: string, workload_id: number) => ({ slug, workload_id }) as WorkloadRow;
 
-describe("the workloads a control plane knows (pipeline spec §4.2)", () => {
+describe("the workloads a control plane knows (rules/pipeline-workloads#replace-a-workload)", () => {
   test("a list that was read before a workload was created does not make it unknown", async () => {
     const list = Promise.withResolvers<WorkloadRow[]>();
     const cache = createWorkloadCache({

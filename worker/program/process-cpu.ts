@@ -60,7 +60,7 @@ export function ticksOfTree(pid: number, all: readonly Used[]): number {
 
 /**
  * CPU use of this process and all it started, in percent of every CPU, between two calls at least two seconds apart
- * (pipeline spec §4.3). Null before there are two, and where the system does not tell.
+ * (rules/pipeline-views#cpu-use). Null before there are two, and where the system does not tell.
  */
 export function createProcessCpu(deps: {
   clock: Clock;

@@ -16,7 +16,7 @@ const TERM_GRACE_MS = 15_000;
 const MAX_TERM_MS = 50_000;
 
 /**
- * Starts the agent of this host (pipeline spec §4.3, §4.6): it runs no task itself.
+ * Starts the agent of this host (rules/pipeline-agents#what-an-agent-does): it runs no task itself.
  * @throws ConfigError without SVC_CONTROL_URL; DataDirInUseError when another agent uses the data directory.
  */
 export async function startAgentService(deps: WorkerDeps): Promise<RunningWorker> {

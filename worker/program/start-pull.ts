@@ -21,8 +21,9 @@ export interface RunningPull {
 }
 
 /**
- * Starts the part of a worker that pulls tasks (pipeline spec §1). Its processes carry this directory's tag: they end with
- * this process, however it ends, and what is left all the same before the first task is claimed again.
+ * Starts the part of a worker that pulls tasks (rules/pipeline-pull#what-a-worker-must-do). Its processes carry this
+ * directory's tag: they end with this process, however it ends, and what is left all the same before the first task is
+ * claimed again.
  * @throws DataDirInUseError when another worker pulls tasks with this data directory.
  */
 export async function startPull(

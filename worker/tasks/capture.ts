@@ -1,6 +1,6 @@
 import { createEnds, type Ends } from "#shared/kit/ends.ts";
 
-/** Of each stream of a run the first and the last so many bytes are kept (design/api.md, Runs). */
+/** Of each stream of a run the first and the last so many bytes are kept (rules/pipeline-runs#streams). */
 export const KEEP_BYTES = 256 * 1024;
 const RS = 0x1e;
 const LF = 0x0a;

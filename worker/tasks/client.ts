@@ -31,7 +31,7 @@ export interface ControlClientDeps extends ControlCallDeps {
   incarnation: string;
 }
 
-/** The daemon calls of a pull worker (design/api.md, Workers). @throws ControlRefused, or what the network threw. */
+/** The calls of a pull worker (rules/pipeline-pull#what-a-worker-must-do). @throws ControlRefused, or what the network threw. */
 export function createControlClient(deps: ControlClientDeps): ControlClient {
   const { incarnation, worker_id } = deps;
   const post = createControlCall(deps);

@@ -43,7 +43,7 @@ interface FetchExtra {
 }
 
 /**
- * Each task is a job of the fleet (design/api.md, executor types): submitted, followed to its end, told as a summary. The
+ * Each task is a job of the fleet (rules/pipeline-executors#fleet-jobs): submitted, followed to its end, told as a summary. The
  * hub's log of the job is the run's stdout. A hub that cannot be reached, or that refuses this worker, costs no attempt.
  */
 export function createFleetExecutor(deps: FleetExecutorDeps): Executor {

@@ -25,7 +25,7 @@ export function parseGpus(csv: string): GpuReading[] {
   });
 }
 
-/** The GPUs of this machine (pipeline spec §4.3); none where nvidia-smi is not installed or does not answer. */
+/** The GPUs of this machine (rules/pipeline-views#gpu-metrics); none where nvidia-smi is not installed or does not answer. */
 export async function readGpus(path: string | undefined): Promise<GpuReading[]> {
   const program = Bun.which("nvidia-smi", { PATH: path ?? "" });
   if (program === null) return [];

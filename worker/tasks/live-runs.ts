@@ -19,7 +19,7 @@ interface Begun {
   told: number;
 }
 
-/** Tells the control plane every two seconds what the tasks that run for longer print (pipeline spec §4.3, runs). */
+/** Tells the control plane every two seconds what the tasks that run for longer print (rules/pipeline-pull#live-output). */
 export function startLiveRuns(deps: {
   clock: Clock;
   log: Log;

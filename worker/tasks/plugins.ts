@@ -24,7 +24,7 @@ export interface PluginsDeps {
 /** Makes the executor of a workload whose code is on this worker, with what its tasks find in their environment. */
 type Make = (workload: WorkloadSettings, environment: Record<string, string>) => Promise<Executor>;
 
-/** Plugins of the control plane on this worker (pipeline spec §4.5). */
+/** Plugins of the control plane on this worker (rules/pipeline-executors#where-the-code-is). */
 export interface WorkerPlugins {
   /** Makes an executor; when the workload runs a plugin, with its folder here and a way to its state and blobs. */
   createExecutor(workload: WorkloadSettings, make: Make): Promise<Executor>;

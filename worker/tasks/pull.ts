@@ -44,7 +44,7 @@ export interface PullDeps {
   clock: Clock;
   log: Log;
   random: () => number;
-  /** An operator told this worker to stop (pipeline spec §4.3, admin command). */
+  /** An operator told this worker to stop (rules/pipeline-pull#commands-to-a-worker). */
   onStop?: () => void;
   /** The control plane has registered this worker; again whenever it does. */
   onJoined?: () => void;
@@ -79,8 +79,9 @@ const LEAVE_MS = 1_000;
 const FAULTY = new Set([400, 413, 422]);
 
 /**
- * Joins the control plane and runs its tasks in `slots` slots (pipeline spec §1). Reports are kept and sent again until
- * they are answered; what a stopping worker could not tell is written down for the next start.
+ * Joins the control plane and runs its tasks in `slots` slots (rules/pipeline-pull#what-a-worker-must-do). Reports are
+ * kept and sent again until they are answered; what a stopping worker could not tell is written down for the next
+ * start.
  */
 export function startPullWorker(deps: PullDeps): PullWorker {
   const { clock, log, slots } = deps;

@@ -27,7 +27,7 @@ export interface ShippedLog {
 /** Answers that say the batch itself is at fault. */
 const FAULTY = new Set([400, 404, 405, 413, 415, 422]);
 
-/** Makes a worker's log known to the control plane (pipeline spec §4.6), which may be away for any time. */
+/** Makes a worker's log known to the control plane (rules/pipeline-operations#ship-logs), which may be away for any time. */
 export function shipLogs(deps: ShipLogsDeps): ShippedLog {
   const { service, secret, api_token, log } = deps;
   const secrets = () => [secret, api_token];

@@ -7,7 +7,7 @@ export interface ModuleSource {
 }
 
 /**
- * Decides where the code of a workload is on this worker (pipeline spec §2.1, `executor_config.source_path`).
+ * Decides where the code of a workload is on this worker (rules/pipeline-executors#where-the-code-is).
  * @throws when this worker has none of it; the workload's tasks are then given back with their attempts.
  */
 export async function resolveSource({

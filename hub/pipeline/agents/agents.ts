@@ -13,7 +13,7 @@ import { recordGpus } from "../flow/load.ts";
 export const isAlive = (ctx: Pick<PipelineContext, "clock">, { last_seen_at }: AgentRow): boolean =>
   last_seen_at !== null && ctx.clock.now() - last_seen_at <= AGENT_OFFLINE_MS;
 
-/** GET /agents (pipeline spec §4.6): every host that ever had an agent, by name. */
+/** GET /agents (rules/pipeline-agents#host-agents): every host that ever had an agent, by name. */
 export const listAgents = async (ctx: PipelineContext): Promise<Agent[]> =>
   (await ctx.db.agents.list()).map((row) => ({
     host: row.host,
@@ -25,7 +25,7 @@ export const listAgents = async (ctx: PipelineContext): Promise<Agent[]> =>
   }));
 
 /**
- * POST /agents/{host}/sync (pipeline spec §4.6): keeps what the agent tells and says what should run there.
+ * POST /agents/{host}/sync (rules/pipeline-agents#sync): keeps what the agent tells and says what should run there.
  * @throws AppError conflict while another agent speaks for the host.
  */
 export async function syncAgent(

@@ -39,7 +39,7 @@ const idsOf = ({ desired, report }: AgentRow): string[] => [
   ...new Set([...desired, ...(report?.children ?? [])].map((i) => i.instance_id)),
 ];
 
-/** GET /workers/elastic/inventory (pipeline spec §4.3): by host, in the order they were asked for. */
+/** GET /workers/elastic/inventory (rules/pipeline-agents#inventory): by host, in the order they were asked for. */
 export async function listInstances(ctx: PipelineContext): Promise<Instance[]> {
   const [agents, workers] = await Promise.all([ctx.db.agents.list(), workerIds(ctx)]);
   return agents.flatMap((agent) => idsOf(agent).map((id) => instanceRecord(agent, id, workers)));
@@ -84,7 +84,8 @@ function hostFor(ctx: PipelineContext, agents: AgentRow[], host: string | undefi
 }
 
 /**
- * POST /workers/elastic/spawn (pipeline spec §4.3): the agent of the host starts the instances at its next sync.
+ * POST /workers/elastic/spawn (rules/pipeline-agents#spawn-instances): the agent of the host starts the instances at
+ * its next sync.
  * @throws AppError conflict without an agent, when the host is full, or the name is another host's; invalid naming a
  * workload that does not exist.
  */
@@ -124,8 +125,8 @@ export async function spawnInstances(
 }
 
 /**
- * POST /workers/elastic/stop (pipeline spec §4.3): one by its id, or the `count` newest of a host. One that is being
- * stopped already is answered as it is.
+ * POST /workers/elastic/stop (rules/pipeline-agents#stop-instances): one by its id, or the `count` newest of a host.
+ * One that is being stopped already is answered as it is.
  * @throws AppError not_found for an unknown instance, conflict for a host without an agent.
  */
 export async function stopInstances(

@@ -17,7 +17,7 @@ type RestartContext = Pick<PipelineContext, "config" | "clock" | "log"> & {
 
 export interface RestartDesk {
   /**
-   * Begins a restart that somebody asked for (pipeline spec §4.3); its result is logged.
+   * Begins a restart that somebody asked for (rules/pipeline-agents#restart-a-worker-over-ssh); its result is logged.
    * @throws AppError not_found for an unknown worker or a host that is not allowed; conflict when no command is
    * configured, or one is under way.
    */

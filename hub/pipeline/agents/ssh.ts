@@ -1,6 +1,6 @@
 import { quoteWord } from "#hub/platform/quote-word.ts";
 
-/** How a command reaches another host (pipeline spec §4.3, restart). */
+/** How a command reaches another host (rules/pipeline-agents#restart-a-worker-over-ssh). */
 export interface SshSettings {
   /** Words of the remote command; `{worker_id}` and `{host}` are filled in. */
   readonly command: readonly string[];

@@ -23,7 +23,7 @@ export const silentWorkers = ({ workers, kept, silent_ms, now }: WatchdogInput):
 const keptBy = (agents: readonly AgentRow[]): Set<string> =>
   new Set(agents.flatMap((agent) => agent.desired.map((d) => d.instance_id)));
 
-/** Restarts silent workers over SSH (pipeline spec §4.3, watchdog); off unless SVC_WATCHDOG_SILENT_S is set. */
+/** Restarts silent workers over SSH (rules/pipeline-agents#watchdog); off unless SVC_WATCHDOG_SILENT_S is set. */
 export async function watchdogOnce(ctx: PipelineContext): Promise<void> {
   const { silent_ms } = ctx.config.watchdog;
   if (silent_ms === 0) return;

@@ -9,10 +9,10 @@ import { brokenSentence, executorStates } from "../workloads/executor-state.ts";
 /** How far back a failure is a recent one, and how many are shown. */
 const RECENT_MS = 86_400_000;
 const MAX_FAILURES = 20;
-/** Pipeline spec §8. */
+/** Runs of each workload (rules/pipeline-views#runs-summary). */
 const SPARKLINE = 20;
 
-/** GET /dashboard/overview (pipeline spec §4.4): from counters and indexes, whatever the queues hold. */
+/** GET /dashboard/overview (rules/pipeline-views#dashboard-overview): from counters and indexes, whatever the queues hold. */
 export async function getOverview(ctx: PipelineContext): Promise<DashboardOverview> {
   const { db, pipeline } = ctx;
   const now = await pipeline.store.now();

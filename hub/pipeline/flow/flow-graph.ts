@@ -29,7 +29,10 @@ const MAX_POSITIONS = 10_000;
 
 type Unplaced = Omit<FlowNode, "position">;
 
-/** GET /flow/snapshot (pipeline spec §4.4): where tasks come from, what they pass and who runs them, as it is now. */
+/**
+ * GET /flow/snapshot (rules/pipeline-views#flow-snapshot): where tasks come from, what they pass and who runs them, as
+ * it is now.
+ */
 export async function getSnapshot(ctx: PipelineContext): Promise<FlowSnapshot> {
   const { db, pipeline, clock } = ctx;
   const now = await pipeline.store.now();

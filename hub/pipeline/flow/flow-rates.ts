@@ -14,8 +14,8 @@ const MAX_SERIES = 200;
 export const minuteOf = (ms: number): number => Math.floor(ms / MINUTE_MS) * MINUTE_MS;
 
 /**
- * GET /flow/rates (pipeline spec §4.4): what happened in each of the last `since_min` minutes, the running one included.
- * A series without any event is told only when both its workload and its metric were asked for.
+ * GET /flow/rates (rules/pipeline-views#flow-rates): what happened in each of the last `since_min` minutes, the running
+ * one included. A series without any event is told only when both its workload and its metric were asked for.
  * @throws AppError not_found
  */
 export async function getRates(

@@ -10,8 +10,8 @@ const highest = (values: (number | null)[]): number | null => {
 };
 
 /**
- * GET /workers/cpu (pipeline spec §4.3): percent of all CPUs of its host that a worker and what it started use, and that
- * the host uses in all; null from whom nothing was heard of late.
+ * GET /workers/cpu (rules/pipeline-views#cpu-use): percent of all CPUs of its host that a worker and what it started
+ * use, and that the host uses in all; null from whom nothing was heard of late.
  */
 export async function getWorkersCpu({ db, clock }: PipelineContext): Promise<WorkersCpu> {
   const rows = (await db.pull_workers.list()).map((row) => {

@@ -75,7 +75,7 @@ export async function listDeploys(
 
 export interface DeployDesk {
   /**
-   * Starts the configured command for a target (pipeline spec §4.6).
+   * Starts the configured command for a target (rules/pipeline-operations#deploys).
    * @throws AppError conflict while one runs, or when no command is configured
    */
   start(input: StartDeploy): Promise<number>;

@@ -37,7 +37,7 @@ class TestFailed extends Error {
 }
 
 /**
- * Asks an engine for one chat completion and tells how that went (pipeline spec §4.6, design/api.md). A failed test is an
+ * Asks an engine for one chat completion and tells how that went (rules/pipeline-operations#engine-test). A failed test is an
  * answer, not an error.
  * @throws AppError not_found for an engine that is not configured, bad_request or invalid for a body that names none
  */

@@ -39,7 +39,7 @@ const logRecord = (row: ServiceLogRow): LogEntry => ({
   ...{ ts: isoTime(row.ts), level: levelName(row.level) },
 });
 
-/** Newest first (pipeline spec §4.6). @throws AppError invalid for a cursor of another list */
+/** Newest first (rules/pipeline-operations#service-logs). @throws AppError invalid for a cursor of another list */
 export async function listLogs(
   ctx: LogsContext,
   { cursor, since, until, min_level, ...query }: LogQuery,

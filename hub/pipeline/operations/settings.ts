@@ -22,7 +22,7 @@ export async function readSetting<K extends WritableKey>(
   return (stored.success ? stored.data : fallback) as ValueOf<K>;
 }
 
-/** Every setting of the control plane by key, with the value that counts (pipeline spec §4.6). */
+/** Every setting of the control plane by key, with the value that counts (rules/pipeline-operations#settings). */
 export async function listSettings(ctx: SettingsContext): Promise<Setting[]> {
   const stored = new Map((await ctx.db.settings.list(PREFIX)).map((row) => [row.key, row]));
   const settings = (Object.keys(WRITABLE) as WritableKey[]).map((key) =>

@@ -13,7 +13,10 @@ export interface OwnLogs {
   shipper: LogShipper;
 }
 
-/** The logger of a hub or control plane whose lines become service logs once the database is open (pipeline spec §4.6). */
+/**
+ * The logger of a hub or control plane whose lines become service logs once the database is open
+ * (rules/pipeline-operations#service-logs).
+ */
 export function shipOwnLogs(given: { config: HubConfig; clock: Clock; log: Log }): OwnLogs {
   const shipper = createLogShipper({
     host: hostname(),

@@ -10,7 +10,7 @@ import { createRestartDesk, type RestartDesk } from "../agents/restarts.ts";
 import { createDeployDesk, type DeployDesk } from "./deploy.ts";
 import { pruneLogsOnce, storeLogs } from "./service-logs.ts";
 
-/** What runs the control plane itself (pipeline spec §4.6, §5). */
+/** What operates the control plane itself (rules/pipeline-operations#settings). */
 export interface Operations {
   readonly deploys: DeployDesk;
   readonly restarts: RestartDesk;

@@ -43,8 +43,8 @@ export interface BlobUpload {
 }
 
 /**
- * Stores a body of at most 5 MB, counted as it comes (pipeline spec §8). The object is written under a name of its own
- * and then made current by one statement, so whoever reads the blob before it gets that one whole.
+ * Stores a body of at most 5 MB, counted as it comes (rules/pipeline-plugins#blobs). The object is written under a name
+ * of its own and then made current by one statement, so whoever reads the blob before it gets that one whole.
  * @throws AppError too_large, and what was there stays.
  */
 export async function putBlob(

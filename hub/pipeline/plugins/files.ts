@@ -7,7 +7,7 @@ import type { Plugin } from "#shared/protocol/schema/plugin.ts";
 import type { PipelineContext } from "../context.ts";
 import type { PluginFile, PluginFolder } from "./scan.ts";
 
-/** GET /plugins/available: broken ones with what is wrong with them (pipeline spec §4.5). */
+/** GET /plugins/available: broken ones with what is wrong with them (rules/pipeline-plugins#list-plugins). */
 export async function listPlugins(ctx: PipelineContext): Promise<Plugin[]> {
   await ctx.pipeline.plugins.refresh();
   return ctx.pipeline.plugins

@@ -59,7 +59,7 @@ export async function listState(ctx: PipelineContext, slug: string, query: Plugi
 export type StateCondition = { version: string } | "none" | "any";
 
 /**
- * Stores the JSON text `body` (pipeline spec §4.5).
+ * Stores the JSON text `body` (rules/pipeline-plugins#state).
  * @throws AppError bad_request when it is no JSON, too_large, failed_condition when another version is there.
  */
 export async function putState(

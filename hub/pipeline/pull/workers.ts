@@ -231,7 +231,7 @@ function pullerRecord(ctx: PipelineContext, row: PullWorkerRow): PullWorker {
   };
 }
 
-/** GET /workers (pipeline spec §4.3). */
+/** GET /workers (rules/pipeline-pull#list-pull-workers). */
 export const listPullers = async (ctx: PipelineContext): Promise<PullWorker[]> =>
   (await ctx.db.pull_workers.list()).map((row) => pullerRecord(ctx, row));
 

@@ -3,7 +3,7 @@ import type { PipelineContext } from "../context.ts";
 /** Rows of one transaction: small enough that claims and reports do not wait for it. */
 const CHUNK = 1_000;
 const DAY_MS = 86_400_000;
-/** Somewhat more than the longest window that can be asked for (pipeline spec §8: 2880 minutes). */
+/** Somewhat more than the longest window that can be asked for: 2,880 minutes (rules/pipeline-views#flow-rates). */
 const MINUTES_KEPT_MS = 2 * DAY_MS + 3_600_000;
 
 type Retention = Pick<PipelineContext, "db" | "clock" | "log"> & {

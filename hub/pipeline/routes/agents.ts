@@ -131,7 +131,7 @@ const routes = {
   }),
 };
 
-/** Agents and the instances they run (pipeline spec §4.3, §4.6). */
+/** Agents and the instances they run (rules/pipeline-agents#host-agents). */
 export function agentRoutes(ctx: PipelineContext) {
   return newApp()
     .openapi(routes.list, async (c) => {

@@ -43,7 +43,7 @@ const routes = {
   }),
 };
 
-/** The deploy action and its history (pipeline spec §4.6). */
+/** The deploy action and its history (rules/pipeline-operations#deploys). */
 export function deployRoutes(ctx: PipelineContext) {
   const app = newApp();
   app.on("POST", path, access(routes.start.rules), jsonBodyLimit, keyedCall(ctx));

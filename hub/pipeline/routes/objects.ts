@@ -33,7 +33,7 @@ const read = createRoute({
   },
 });
 
-/** Objects for people's eyes, thumbnails and the like (pipeline spec §4.6). */
+/** Objects for people's eyes, thumbnails and the like (rules/pipeline-operations#object-proxy). */
 export function objectRoutes(ctx: PipelineContext) {
   const app = newApp();
   describeRoute(app, read);

@@ -179,7 +179,10 @@ function conditionOf(c: Context): StateCondition {
   return c.req.header("if-none-match")?.trim() === "*" ? "none" : "any";
 }
 
-/** The state and blobs of plugins (pipeline spec §4.5). Their keys may hold slashes, which OpenAPI has no words for. */
+/**
+ * The state and blobs of plugins (rules/pipeline-plugins#state-and-blob-keys). Their keys may hold slashes, which
+ * OpenAPI has no words for.
+ */
 export function pluginStoreRoutes(ctx: PipelineContext) {
   const app = newApp();
   for (const route of Object.values(byKey)) describeRoute(app, route);

@@ -79,7 +79,7 @@ const typeOf = (path: string): string => {
   return TEXT.test(type) ? `${type}; charset=utf-8` : type;
 };
 
-/** Plugins and what comes with them (pipeline spec §4.5). */
+/** Plugins and what comes with them (rules/pipeline-plugins#plugin-folders). */
 export function pluginRoutes(ctx: PipelineContext) {
   const answerFile = async (c: Context) => {
     const slug = c.req.param("slug") ?? "";

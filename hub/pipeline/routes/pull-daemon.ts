@@ -107,7 +107,7 @@ const routes = {
   }),
 };
 
-/** The smaller calls of a worker's daemon and of those who look after it (pipeline spec §4.3). */
+/** The smaller calls of a worker's daemon and of those who look after it (rules/pipeline-pull#commands-to-a-worker). */
 export function pullDaemonRoutes(ctx: PipelineContext) {
   return newApp()
     .openapi(routes.command, async (c) => {

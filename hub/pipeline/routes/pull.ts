@@ -214,7 +214,7 @@ async function exchange(
   return asJson(`${claimedJson(ctx.pipeline.plugins, batches, want.known)},"results":${results}}`);
 }
 
-/** Pull workers and the calls they make (pipeline spec §4.3). */
+/** Pull workers and the calls they make (rules/pipeline-pull#what-a-worker-must-do). */
 export function pullRoutes(ctx: PipelineContext) {
   const app = newApp();
   app.post(

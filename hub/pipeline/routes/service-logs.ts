@@ -42,7 +42,7 @@ const routes = {
   }),
 };
 
-/** Service logs (pipeline spec §4.6). */
+/** Service logs (rules/pipeline-operations#service-logs). */
 export function serviceLogRoutes(ctx: PipelineContext) {
   return newApp()
     .openapi(routes.list, async (c) => c.json(await listLogs(ctx, c.req.valid("query")), 200))

@@ -74,7 +74,7 @@ const routes = {
   }),
 };
 
-/** Settings of the control plane (pipeline spec §4.6). */
+/** Settings of the control plane (rules/pipeline-operations#settings). */
 export function settingRoutes(ctx: PipelineContext) {
   let testing = 0;
   return newApp()

@@ -22,7 +22,7 @@ const read = createRoute({
   responses: { ...ok(Supervision), ...fails(404) },
 });
 
-/** What the supervisor did (design/api.md, Supervisor). */
+/** What the supervisor did (rules/pipeline-supervision#read-what-it-did). */
 export const supervisorRoutes = (ctx: PipelineContext) =>
   newApp().openapi(read, async (c) =>
     c.json(await getSupervision(ctx, c.req.valid("param").slug), 200),

@@ -100,7 +100,7 @@ const routes = {
   }),
 };
 
-/** Load of workers, dashboard and flow graph (pipeline spec §4.3, §4.4). */
+/** Load of workers, dashboard and flow graph (rules/pipeline-views#dashboard-overview, rules/pipeline-views#flow-snapshot). */
 export function viewRoutes(ctx: PipelineContext) {
   return newApp()
     .openapi(routes.cpu, async (c) => c.json(await getWorkersCpu(ctx), 200))

@@ -46,7 +46,10 @@ const codeIsTrusted = async (
   if (executor_type !== "fleet_fetch") await trustedOnly(c, ctx);
 };
 
-/** Workloads, their queues and runs (pipeline spec §4.1, §4.2). */
+/**
+ * Workloads, their queues and runs (rules/pipeline-workloads#fields-of-a-workload, rules/pipeline-queue#queue-counts,
+ * rules/pipeline-runs#list-runs).
+ */
 export function workloadRoutes(ctx: PipelineContext) {
   const app = newApp();
   app.post(

@@ -58,7 +58,7 @@ const remember = (reason: string, set: SupervisedChange): Decision => ({ act: nu
 const NO_PROBLEM = { problem: null, problem_at: null, told: false } as const;
 
 /**
- * What the supervisor does about a workload (design/api.md, Supervisor); null: nothing. A pause stands until somebody
+ * What the supervisor does about a workload (rules/pipeline-supervision#pause); null: nothing. A pause stands until somebody
  * switches the workload on again; the first success after that resets its failed tasks, once.
  */
 export function decide(row: SupervisedRow, facts: Facts): Decision | null {

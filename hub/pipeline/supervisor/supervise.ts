@@ -32,8 +32,8 @@ const unknown = (workload_id: number): SupervisedRow => ({
 });
 
 /**
- * One pass of the supervisor (design/api.md, Supervisor) over the workloads that permit it. What it decides is written
- * by one conditional statement; of several control processes the one that wrote it acts.
+ * One pass of the supervisor (rules/pipeline-supervision#permission) over the workloads that permit it. What it decides
+ * is written by one conditional statement; of several control processes the one that wrote it acts.
  */
 export async function superviseOnce(ctx: PipelineContext): Promise<void> {
   const supervised = (await ctx.db.workloads.list()).filter((w) => w.supervisor_enabled);

@@ -37,7 +37,7 @@ export function queueCounts(row: StoredCounts | undefined): QueueCounts {
   return { pending, claimed, failed, total: pending + claimed + failed };
 }
 
-/** GET …/queue (pipeline spec §2.3): from counters, so it costs the same for ten tasks and ten million. */
+/** GET …/queue (rules/pipeline-queue#queue-counts): from counters, so it costs the same for ten tasks and ten million. */
 export async function getCounts(ctx: PipelineContext, slug: string): Promise<QueueCounts> {
   // Read from the database: who has just deleted the workload at another control plane is not shown its counts.
   const workload = await ctx.db.workloads.get(slug);
@@ -78,7 +78,10 @@ export async function peekQueue(
   };
 }
 
-/** POST …/queue/reset-failed: every failed row becomes pending, with all its attempts (pipeline spec §3). */
+/**
+ * POST …/queue/reset-failed: every failed row becomes pending, with all its attempts
+ * (rules/pipeline-queue#retry-all-failed-tasks).
+ */
 export async function resetFailed(ctx: PipelineContext, slug: string): Promise<number> {
   const { workload_id } = await ctx.pipeline.workloads.require(slug);
   let reset = 0;

@@ -10,7 +10,7 @@ import { searchRuns } from "./search-runs.ts";
 /** What stands for the workload of a run once that is deleted. */
 const DELETED = "(deleted)";
 
-/** A run as the wire shows it (pipeline spec §2.4). */
+/** A run as the wire shows it (rules/pipeline-runs#fields-of-a-run). */
 export const runRecord = (row: RunRow): Run => ({
   run_id: row.run_id,
   workload: row.slug ?? DELETED,

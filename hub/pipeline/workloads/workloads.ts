@@ -33,8 +33,8 @@ const missing = (): never => {
 };
 
 /**
- * @throws AppError conflict when the slug is taken (pipeline spec §7), invalid when its schedule has no tick or it names a
- *   plugin or a workload that is unknown.
+ * @throws AppError conflict when the slug is taken (rules/pipeline-workloads#create-a-workload), invalid when its schedule
+ *   has no tick or it names a plugin or a workload that is unknown (rules/pipeline-workloads#names-must-exist).
  */
 export async function createWorkload(
   ctx: PipelineContext,

@@ -19,7 +19,7 @@ const tooMany = (wait_s: number): AppError =>
 const CHALLENGE = { "WWW-Authenticate": 'Basic realm="administrator", charset="UTF-8"' };
 
 /**
- * Makes the administrator's password when there is none yet (design/architecture.md §7).
+ * Makes the administrator's password when there is none yet (rules/access#administrator).
  * @returns the password, to be shown once; null when there was one. Only its hash is kept.
  */
 export async function ensureAdminPassword(
@@ -69,7 +69,7 @@ export interface AdminGateDeps {
 /** Checks that may wait for each other: who comes then is told to come back, and nobody waits for more than seconds. */
 const MAX_WAITING = 50;
 
-/** Guards what runs commands and what changes settings on the control plane (design/architecture.md §7). */
+/** Guards what runs commands and what changes settings on the control plane (rules/access#administrator). */
 export function createAdminGate({ settings, password, throttle }: AdminGateDeps): AdminGate {
   // One at a time: a crowd of guesses takes the memory of one. Browsers that were let in before do not stand behind it.
   const hashing = createTurns<"known" | "unknown">();

@@ -337,7 +337,7 @@ export interface ProfilesRepo {
   delete(name: string): Promise<ProfileRow | null>;
 }
 
-/** Workloads of the pipeline (pipeline spec §2.1). */
+/** Workloads of the pipeline (rules/pipeline-workloads#fields-of-a-workload). */
 export interface WorkloadsRepo {
   /** Null when the slug is taken. */
   insert(row: Omit<WorkloadRow, "workload_id">): Promise<WorkloadRow | null>;
@@ -427,7 +427,7 @@ export interface PullWorkersRepo {
   list(): Promise<PullWorkerRow[]>;
 }
 
-/** Agents of the hosts that run worker instances (pipeline spec §4.6). */
+/** Agents of the hosts that run worker instances (rules/pipeline-agents#host-agents). */
 export interface AgentsRepo {
   /** Stores a report; the first one of a host makes its row. Null when another agent speaks for the host and is alive. */
   sync(
@@ -495,7 +495,7 @@ export interface KeyPage {
   limit: number;
 }
 
-/** What plugins keep (pipeline spec §4.5). `updated_at` of a state grows with every write and so names its version. */
+/** What plugins keep (rules/pipeline-plugins#state). `updated_at` of a state grows with every write and so names its version. */
 export interface PluginsRepo {
   getState(slug: string, key: string): Promise<PluginStateRow | null>;
   listState(slug: string, page: KeyPage): Promise<Pick<PluginStateRow, "key" | "updated_at">[]>;
@@ -532,7 +532,7 @@ export interface LogFilter {
   limit: number;
 }
 
-/** What hubs, control planes and workers tell of themselves (pipeline spec §4.6). */
+/** What hubs, control planes and workers tell of themselves (rules/pipeline-operations#service-logs). */
 export interface ServiceLogsRepo {
   append(rows: Omit<ServiceLogRow, "log_id">[]): Promise<void>;
   /** Newest first by (ts, log_id). */
@@ -566,7 +566,7 @@ export interface AuditRepo {
   deleteBefore(at: number, limit: number): Promise<number>;
 }
 
-/** Runs of the deploy command (pipeline spec §4.6): one at a time over all control planes of the database. */
+/** Runs of the deploy command (rules/pipeline-operations#deploys): one at a time over all control planes of the database. */
 export interface DeploysRepo {
   /** Null while another one runs. */
   begin(input: {

@@ -1,7 +1,7 @@
 import type { Tables } from "#drizzle/tables.ts";
 import type { RunRow } from "./types.ts";
 
-/** What the dashboard, the flow graph, schedules and retention ask of the database (pipeline spec §4.3, §4.4). */
+/** What the dashboard, the flow graph, schedules and retention ask of the database (rules/pipeline-views#dashboard-overview). */
 
 export type ScheduleRow = Tables["schedules"]["$inferSelect"];
 export type GpuMinuteRow = Tables["gpu_minutes"]["$inferSelect"];

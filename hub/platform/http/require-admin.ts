@@ -59,7 +59,7 @@ function placeOf(address = "unknown"): string {
     .join(":");
 }
 
-/** Lets only the administrator on (design/architecture.md §7). @throws AppError as `AdminGate.check` does */
+/** Lets only the administrator on (rules/access#administrator). @throws AppError as `AdminGate.check` does */
 export async function requireAdmin(
   { admin, logins }: { admin: Pick<Administrator, "check">; logins: KnownBrowsers },
   c: Context<HttpEnv>,

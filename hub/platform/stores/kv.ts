@@ -1,6 +1,7 @@
 /**
- * Shared short-lived state (design/architecture.md §4): worker registrations, hub registry, session map, preview frames.
- * Values are JSON. Every key expires. Calls reject when the store does not answer within its own deadline.
+ * Shared short-lived state (rules/storage#which-state-lives-where): worker registrations, hub registry, session map,
+ * preview frames. Values are JSON. Every key expires. Calls reject when the store does not answer within its own
+ * deadline.
  */
 export interface Kv {
   get<T>(key: string): Promise<T | null>;

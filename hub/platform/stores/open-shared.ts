@@ -13,7 +13,7 @@ import { openRedisPubSub } from "./pubsub-redis.ts";
 import { connectRedis, type Redis } from "./redis.ts";
 import { judgeRedis, placeOf, readRedisUrl } from "./redis-url.ts";
 
-/** Short-lived state that the hubs of a fleet share (design/architecture.md §4). */
+/** Short-lived state that the hubs of a fleet share (rules/storage#which-state-lives-where). */
 export interface SharedStores {
   kv: Kv;
   leases: LaneLeases;

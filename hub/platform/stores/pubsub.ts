@@ -1,4 +1,7 @@
-/** A message as JSON: what one hub tells the others (design/architecture.md §4: events of a running job, wake-ups). */
+/**
+ * A message as JSON: what one hub tells the others, such as events of a running job and wake-ups
+ * (rules/cluster#nothing-is-decided-by-a-message).
+ */
 export type PubSubHandler = (message: unknown) => void;
 
 /**

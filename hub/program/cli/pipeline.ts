@@ -39,7 +39,7 @@ function submitSource(words: string[], file: string | undefined) {
   return piped ? { pks: [], file: "-" } : { pks: words, file: file ?? null };
 }
 
-/** The commands of the pipeline, over its typed client (pipeline spec §4.2). */
+/** The commands of the pipeline, over its typed client (rules/clients#tasks-of-a-file). */
 export function runPipelineCommand(
   command: PipelineCommand,
   [slug = "", ...words]: string[],

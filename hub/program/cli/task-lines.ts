@@ -65,7 +65,7 @@ function parseJsonLine(text: string, place: string): TaskIn {
 }
 
 /**
- * Tasks of a file: a line that begins with `{` is a task as JSON (pipeline spec §2.2), any other line is a key. Blank
+ * Tasks of a file: a line that begins with `{` is a task as JSON (rules/clients#tasks-of-a-file), any other line is a key. Blank
  * lines are left out. What a task may hold is judged by the control plane alone.
  * @throws UsageError naming the line that is no UTF-8, no JSON or has no pk.
  */

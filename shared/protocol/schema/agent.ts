@@ -4,7 +4,7 @@ import { NextCursor } from "./page.ts";
 import { GpuReading, MAX_SLOTS, PULL_WORKER_ID } from "./pull.ts";
 import { Slug } from "./workload.ts";
 
-/** Agents, instances and elastic workers (pipeline spec §4.3, §4.6; design/api.md). */
+/** Agents, instances and elastic workers (rules/pipeline-agents#host-agents). */
 
 /** An agent that was silent for longer is shown as offline. */
 export const AGENT_OFFLINE_MS = 30_000;

@@ -1,6 +1,9 @@
 import { z } from "@hono/zod-openapi";
 
-/** Whether the code of a workload loads (pipeline spec §2.1, `executor_config`), and what running tasks say of themselves. */
+/**
+ * Whether the code of a workload loads (rules/pipeline-workloads#the-state-of-the-code), and what running tasks say of
+ * themselves.
+ */
 
 /** UTF-16 units of the sentence that says why a module does not load, and of the traceback that comes with it. */
 export const MAX_BROKEN_ERROR = 2_000;

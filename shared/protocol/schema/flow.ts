@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { Run } from "./queue.ts";
 import { Supervision } from "./supervisor.ts";
 
-/** Dashboard, flow graph and load of workers (pipeline spec §4.3, §4.4; design/api.md). */
+/** Dashboard, flow graph and load of workers (rules/pipeline-views#dashboard-overview). */
 
 export const MAX_RATE_MINUTES = 2_880;
 export const RATE_METRICS = [

@@ -30,7 +30,7 @@ export const Health = z
   .openapi("Health");
 export type Health = z.infer<typeof Health>;
 
-/** GET /api/v1/health (pipeline spec §2.5). */
+/** GET /api/v1/health (rules/pipeline-overview#health). */
 export const ControlHealth = z
   .object({
     ok: z.boolean(),
@@ -41,7 +41,7 @@ export const ControlHealth = z
   })
   .openapi("ControlHealth");
 
-/** GET /api/v1/status (pipeline spec §2.5). `db_url` never shows a password. */
+/** GET /api/v1/status (rules/pipeline-overview#status). `db_url` never shows a password. */
 export const ControlStatus = z
   .object({ version: z.string(), mode: z.string(), db_url: z.string(), now: z.string() })
   .openapi("ControlStatus");

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { LOG_LEVELS, type LogLevel } from "#shared/kit/log.ts";
 import { NextCursor, NumberCursor } from "./page.ts";
 
-/** Settings, service logs and deploys of the control plane (pipeline spec §4.6, design/api.md). */
+/** Settings, service logs and deploys of the control plane (rules/pipeline-operations#settings). */
 
 /** Where the value comes from: `stored` (PUT) wins over `env` (a variable or flag), and that over `default`. */
 export const SETTING_SOURCES = ["default", "env", "stored"] as const;

@@ -3,11 +3,11 @@ import { LIST_LIMIT } from "../limits.ts";
 import { NextCursor } from "./page.ts";
 import { ExecutorType, Slug } from "./workload.ts";
 
-/** Plugins with their state and blobs (pipeline spec §4.5, design/api.md). */
+/** Plugins with their state and blobs (rules/pipeline-plugins#manifest). */
 
-/** Pipeline spec §8: 5 MB. */
+/** Of a blob (rules/pipeline-plugins#blobs). */
 export const MAX_BLOB_BYTES = 5 * 1024 * 1024;
-/** design/api.md: JSON text of a value. */
+/** JSON text of a value (rules/pipeline-plugins#state). */
 export const MAX_STATE_BYTES = 1024 * 1024;
 /** Ours: what a plugin's folder may hold; its archive travels to every worker. */
 export const PLUGIN_LIMITS = { max_files: 10_000, max_bytes: 128 * 1024 * 1024 } as const;

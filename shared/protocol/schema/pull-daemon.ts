@@ -10,7 +10,7 @@ import {
 import { MAX_PK_LENGTH } from "./queue.ts";
 import { Slug } from "./workload.ts";
 
-/** The smaller calls of a worker's daemon (pipeline spec §4.3, internal endpoints). */
+/** The smaller calls of a worker's daemon (rules/pipeline-pull#poll-the-configuration). */
 
 /** Body of POST /workers/{id}/admin-command. */
 export const AdminCommand = z

@@ -255,7 +255,7 @@ export const PullHeartbeatAnswer = z
   })
   .openapi("PullHeartbeatAnswer");
 
-/** Item of GET /api/v1/workers (pipeline spec §2.5, design/api.md). */
+/** Item of GET /api/v1/workers (rules/pipeline-pull#list-pull-workers). */
 export const PullWorker = z
   .object({
     id: z.string(),

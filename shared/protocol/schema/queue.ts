@@ -8,7 +8,7 @@ export const MAX_PK_LENGTH = 1_024;
 export const MAX_EXTRA_BYTES = 1024 * 1024;
 /** Levels of an `extra` or an output; Postgres gives up on JSON of some thousands. */
 export const MAX_JSON_DEPTH = 500;
-/** Pipeline spec §8. */
+/** Runs of one answer (rules/pipeline-runs#list-runs). */
 export const MAX_RUNS = { all: 1_000, workload: 500 } as const;
 
 export const TaskKey = z
@@ -18,7 +18,7 @@ export const TaskKey = z
   .refine((pk) => !pk.includes("\u0000"), { error: "must not contain NUL" })
   .refine((pk) => pk.isWellFormed(), { error: "must not contain half a surrogate pair" });
 
-/** A task as it is submitted (pipeline spec §2.2, design/api.md). */
+/** A task as it is submitted (rules/pipeline-tasks#fields-of-a-task). */
 export const TaskIn = z
   .strictObject({
     pk: TaskKey,
@@ -44,7 +44,7 @@ export const TaskStatusQuery = z
   .strictObject({ pks: z.array(TaskKey).max(MAX_BATCH_ITEMS) })
   .openapi("TaskStatusQuery");
 
-/** GET …/queue (pipeline spec §2.3). */
+/** GET …/queue (rules/pipeline-queue#queue-counts). */
 export const QueueCounts = z
   .object({ pending: z.int(), claimed: z.int(), failed: z.int(), total: z.int() })
   .openapi("QueueCounts");
@@ -103,7 +103,7 @@ export const OUTCOMES = [
   "cancelled",
 ] as const;
 
-/** A run (pipeline spec §2.4, design/api.md). `output_json` on success, `error` otherwise. */
+/** A run (rules/pipeline-runs#fields-of-a-run). `output_json` on success, `error` otherwise. */
 export const Run = z
   .object({
     run_id: z.int(),

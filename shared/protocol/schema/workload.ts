@@ -24,9 +24,9 @@ const argument = (most: number) =>
 const EnvName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,199}$/, "must be a variable's name");
 
 /**
- * What runs a task (pipeline spec §2.1). `python_module`, `bun_module`: `source_path` and `module`, or a plugin of the
- * control plane. `command`: `argv`, with the task as JSON on its stdin. `fleet_fetch`: `options` of the fleet job,
- * `hub_url` when it is not the worker's own hub.
+ * What runs a task (rules/pipeline-workloads#executor-configuration). `python_module`, `bun_module`: `source_path` and
+ * `module`, or a plugin of the control plane. `command`: `argv`, with the task as JSON on its stdin. `fleet_fetch`:
+ * `options` of the fleet job, `hub_url` when it is not the worker's own hub.
  */
 export const ExecutorConfig = z
   .strictObject({
@@ -74,7 +74,7 @@ export const RateLimit = z
   .openapi("RateLimit");
 export type RateLimit = z.infer<typeof RateLimit>;
 
-/** Settings of a workload that a client may write (pipeline spec §2.1, design/api.md). Durations in seconds. */
+/** Settings of a workload that a client may write (rules/pipeline-workloads#fields-of-a-workload). Durations in seconds. */
 const mutable = {
   name: z.string().min(1).max(200),
   description: z.string().max(10_000).default(""),
@@ -116,7 +116,7 @@ const checkExecutor = (
     });
 };
 
-/** Body of POST /workloads (pipeline spec §2.1): unknown keys are refused. */
+/** Body of POST /workloads (rules/pipeline-workloads#create-a-workload): unknown keys are refused. */
 export const WorkloadCreate = z
   .strictObject({ slug: Slug, ...mutable, name: mutable.name.optional() })
   .superRefine(checkExecutor)

@@ -44,8 +44,8 @@ const GATHER_MS = 250;
 const FAREWELL_MS = 2_000;
 
 /**
- * The agent of a host (pipeline spec §4.6): asks the control plane what should run here, keeps it running, and reports.
- * While the control plane is away it keeps what it was last told, over its own restarts too.
+ * The agent of a host (rules/pipeline-agents#what-an-agent-does): asks the control plane what should run here, keeps it
+ * running, and reports. While the control plane is away it keeps what it was last told, over its own restarts too.
  */
 export async function startAgent(deps: AgentDeps): Promise<RunningAgent> {
   const { host, dir, clock, log } = deps;

@@ -33,7 +33,10 @@ interface Entry {
   over: boolean;
 }
 
-/** The worker processes of a host (pipeline spec §4.3): one child per instance, kept running until it is not wanted. */
+/**
+ * The worker processes of a host (rules/pipeline-agents#what-an-agent-does): one child per instance, kept running until
+ * it is not wanted.
+ */
 export function createInstances(deps: InstancesDeps): Instances {
   const entries = new Map<string, Entry>();
   let wanted: readonly DesiredInstance[] = [];

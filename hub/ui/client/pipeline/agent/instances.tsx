@@ -9,7 +9,7 @@ import { Ago, Clip, Status } from "../../parts/text.tsx";
 
 export type StopWhat = { instance_id: string } | { host: string; count: number };
 
-/** Takes instances out of what should run; the agent drains and ends them (pipeline spec §4.3, elastic stop). */
+/** Takes instances out of what should run; the agent drains and ends them (rules/pipeline-agents#stop-instances). */
 export const useStop = () =>
   useChange(
     (json: StopWhat) =>

@@ -32,7 +32,7 @@ const bodyOf = ({
   ...(instance_id !== "" && Number(count) <= 1 && { instance_id }),
 });
 
-/** Starts worker instances on a host with an agent (pipeline spec §4.3, elastic spawn). */
+/** Starts worker instances on a host with an agent (rules/pipeline-agents#spawn-instances). */
 export function SpawnButton({ agents }: { agents: readonly Agent[] }) {
   const [opened, { open, close }] = useDisclosure(false);
   const [fields, setFields] = useState(EMPTY);

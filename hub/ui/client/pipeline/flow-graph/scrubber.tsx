@@ -4,7 +4,7 @@ import { useEffect, useState } from "react";
 import { clockText, dayText } from "../../lib/units.ts";
 
 export const MINUTE_MS = 60_000;
-/** Ranges in minutes; the control plane keeps the last (pipeline spec §4.4). */
+/** Ranges in minutes; the control plane keeps the last (rules/pipeline-views#flow-rates). */
 const RANGES = [
   { value: "60", label: "1 hour" },
   { value: "360", label: "6 hours" },

@@ -11,7 +11,7 @@ const DONE: Record<WorkerCommand["command"], string> = {
   stop: "drains and ends with its next heartbeat",
 };
 
-/** What an operator may tell a worker (pipeline spec §4.3, admin command), and its restart over SSH. */
+/** What an operator may tell a worker (rules/pipeline-pull#commands-to-a-worker), and its restart over SSH. */
 export function Commands({ worker: { id, host, state } }: { worker: PullWorker }) {
   const path = `/api/v1/workers/${seg(id)}`;
   const tell = useChange(

@@ -1,6 +1,6 @@
 import type { TaskIn } from "#shared/protocol/schema/queue.ts";
 
-/** Tasks of one submission (spec §4.1: a batch has at most so many). */
+/** Tasks of one submission: a batch has at most so many (rules/pipeline-tasks#submit-a-batch). */
 export const MAX_TASKS = 10_000;
 
 export interface Defaults {
