@@ -22,14 +22,14 @@ export const ROOMS: readonly Room[] = [
   { name: "shared/llm", may: SHARED },
   { name: "shared/client", may: SHARED },
   // Files that earlier versions look for at these paths.
-  { name: "hub/fleet/update/carried-files.ts", may: [] },
-  { name: "shared/kit/service-notify.ts", may: ["shared/kit"] },
+  { name: "shared/carried-files.ts", may: [] },
+  { name: "shared/service-notify.ts", may: ["shared/kit"] },
   { name: "drizzle", may: SHARED },
 
   { name: "hub/platform", may: [...SHARED, "shared/archive", "drizzle"] },
   {
     name: "hub/fleet",
-    may: [...SHARED, "shared/archive", "hub/fleet/update/carried-files.ts", "shared/llm", "hub/platform"],
+    may: [...SHARED, "shared/archive", "shared/carried-files.ts", "shared/llm", "hub/platform"],
   },
   {
     name: "hub/pipeline",
@@ -38,8 +38,8 @@ export const ROOMS: readonly Room[] = [
   { name: "hub/guide", may: [...SHARED, "hub/platform"] },
   { name: "hub/ui", may: [...SHARED, "hub/platform"] },
 
-  { name: "worker/program/config.ts", may: SHARED },
-  { name: "worker/egress", may: [...SHARED, "worker/program/config.ts"] },
+  { name: "worker/config.ts", may: SHARED },
+  { name: "worker/egress", may: [...SHARED, "worker/config.ts"] },
   { name: "worker/link", may: SHARED },
   { name: "worker/upload", may: [...SHARED, "worker/link"] },
   { name: "worker/tasks", may: [...SHARED, "shared/archive", "shared/client"] },
@@ -49,7 +49,7 @@ export const ROOMS: readonly Room[] = [
       ...SHARED,
       "shared/archive",
       "shared/llm",
-      "worker/program/config.ts",
+      "worker/config.ts",
       "worker/egress",
       "worker/link",
       "worker/upload",
@@ -60,8 +60,8 @@ export const ROOMS: readonly Room[] = [
     may: [
       ...SHARED,
       "shared/archive",
-      "shared/kit/service-notify.ts",
-      "worker/program/config.ts",
+      "shared/service-notify.ts",
+      "worker/config.ts",
       "worker/egress",
       "worker/link",
       "worker/upload",
@@ -81,14 +81,14 @@ export const ROOMS: readonly Room[] = [
       "hub/pipeline",
       "hub/guide",
       "hub/ui",
-      "worker/program/config.ts",
+      "worker/config.ts",
       // What a worker's updates came to stands in its data directory.
       "worker/program",
     ],
   },
   {
     name: "hub/main.ts",
-    may: [...SHARED, "shared/kit/service-notify.ts", "hub/program", "worker/program"],
+    may: [...SHARED, "shared/service-notify.ts", "hub/program", "worker/program"],
   },
 ];
 

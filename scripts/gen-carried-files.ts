@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { Glob } from "bun";
 import { isSource } from "#shared/protocol/version.ts";
 
-/** Writes hub/fleet/update/carried-files.ts; `--check` only compares. */
+/** Writes shared/carried-files.ts; `--check` only compares. */
 
 const ROOT = join(import.meta.dir, "..");
-export const CARRIED = join(ROOT, "hub/fleet/update/carried-files.ts");
+export const CARRIED = join(ROOT, "shared/carried-files.ts");
 
 const LINE_WIDTH = 100;
 
@@ -36,7 +36,7 @@ if (import.meta.main) {
   const same = (await Bun.file(CARRIED).exists()) && (await Bun.file(CARRIED).text()) === text;
   if (!process.argv.includes("--check")) await Bun.write(CARRIED, text);
   else if (!same) {
-    console.error("hub/fleet/update/carried-files.ts is out of date: bun run gen");
+    console.error("shared/carried-files.ts is out of date: bun run gen");
     process.exit(1);
   }
 }

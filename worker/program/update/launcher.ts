@@ -70,7 +70,7 @@ export async function launchWorker(deps: LauncherDeps): Promise<number | null> {
 }
 
 /** A version with this file, which versions in the field look for at this very path, tells systemd itself that it serves; for an older one the program does, in the same event loop. */
-const NOTIFIES = "shared/kit/service-notify.ts";
+const NOTIFIES = "shared/service-notify.ts";
 
 /** The launcher is gone, so this process is nobody's. */
 const EXIT_ORPHANED = 70;

@@ -34,7 +34,7 @@ const pathOf = (dir: string, version: string) => join(dir, version);
 /** Paths of files that the sources themselves name, with their SHA-256. */
 const NAMED_FILE = /"([^"]+)":\s*"([0-9a-f]{64})"/g;
 /** Versions in the field look for it at this very path. */
-const NAMED_IN = "hub/fleet/update/carried-files.ts";
+const NAMED_IN = "shared/carried-files.ts";
 
 /** What the sources name beside themselves; nothing else that is no source may be in the archive. */
 function carriedFiles(sources: readonly SourceFile[]): Map<string, string> {
