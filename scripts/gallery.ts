@@ -6,7 +6,7 @@ import { type OpenOptions, type UiPage, type UiRig, uiRig } from "#test/support/
 import { ROOT } from "./build.ts";
 
 /**
- * `bun scripts/gallery.ts` takes the pictures of the README from dev mode at work; `bun scripts/gallery.ts --all DIR` takes
+ * `bun scripts/gallery.ts` takes the screenshots of hub/ui/README.md from dev mode at work; `bun scripts/gallery.ts --all DIR` takes
  * every page in three sizes, light and dark, to be looked at before a change of the UI is done.
  */
 
@@ -140,7 +140,7 @@ async function seed(rig: UiRig): Promise<Seeds> {
 interface Shot {
   name: string;
   path: (seeds: Seeds) => string;
-  /** Of the README. */
+  /** Of hub/ui/README.md. */
   gallery?: boolean;
   prepare?: (ui: UiPage) => Promise<void>;
 }

@@ -24,7 +24,7 @@ const FLEET_API_2 = fleetApi("fleet-api-2", "test/api/[k-z]*.test.ts");
  * machine. As many as make both lines of their round about as long as each other.
  */
 const PROGRAM_TESTS =
-  "test/e2e/{ask-agent,cli-dev,client,codegen,extension,full-disk,pipeline,profiles,read-only-database,readme-pipeline,recipes,session-loads,tasks,update}.test.ts";
+  "test/e2e/{ask-agent,cli-dev,client,codegen,extension,full-disk,pipeline,profiles,read-only-database,guide-pipeline,recipes,session-loads,tasks,update}.test.ts";
 
 /** The admin UI in one Chromium against one dev mode: every page; `ui-all` presses every button, which takes minutes. */
 const UI: Group = {

@@ -49,7 +49,7 @@ const linkUrl = z
     "must be a ws://, wss://, http:// or https:// URL",
   );
 
-/** Every variable a worker reads, with its unit and default; the README's table is generated from it. */
+/** Every variable a worker reads, with its unit and default; the guide's table is generated from it. */
 export const WorkerEnv = z.object({
   HUB_URL: linkUrl
     .optional()

@@ -125,7 +125,7 @@ const cron = optionalText().refine(
   { error: "must be a cron pattern with a time to come, such as 0 3 * * *" },
 );
 
-/** Every variable a hub reads; the README's table is generated from the descriptions. */
+/** Every variable a hub reads; the guide's table is generated from the descriptions. */
 export const HubEnv = z.object({
   SVC_HOST: optionalText().describe(
     "Address to listen on: default 127.0.0.1 in dev mode, 0.0.0.0 in hub and control mode",
@@ -539,7 +539,7 @@ function backupOf(e: z.output<typeof HubEnv>, env: EnvSource): HubConfig["backup
   if (dir === undefined) return null;
   if (isOnPostgres(e))
     throw new ConfigError(
-      "SVC_BACKUP_DIR: scheduled backups are of SQLite; with Postgres schedule pg_dump or keep its WAL (README, Backup)",
+      "SVC_BACKUP_DIR: scheduled backups are of SQLite; with Postgres schedule pg_dump or keep its WAL (guide: how-to/backup)",
     );
   return Object.freeze({
     dir: resolve(dir),

@@ -237,7 +237,7 @@ test("hubs of one database sign with one key, which lies encrypted in it and sig
   expect(hub.ctx.update_key?.public).toBe(key.public);
 });
 
-test("openssl verifies a release as the README says, and refuses one that was changed", async () => {
+test("openssl verifies a release as the guide says, and refuses one that was changed", async () => {
   const dir = mkdtempSync(join(tmpdir(), "flotilla-release-"));
   closers.push(() => rmSync(dir, { recursive: true }));
   for (const name of ["flotilla", "RELEASE"]) writeFileSync(join(dir, name), name);

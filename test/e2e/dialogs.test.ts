@@ -10,7 +10,7 @@ import {
   startSessionFleet,
 } from "#test/support/rigs/session-fleet.ts";
 
-/** A dialog belongs to whoever steers: to a CDP client, else to the session's policy (README, Dialogs). */
+/** A dialog belongs to whoever steers: to a CDP client, else to the session's policy (guide: start/first-session). */
 
 const rig = shareSessionFleet((site) => {
   const page = (path: string, html: string) =>

@@ -16,7 +16,7 @@ import {
 import { runProgram } from "#test/support/rigs/program.ts";
 
 /**
- * From another version to this one and back, under load, as the README says it ("Upgrade", "Rollback") and without its first
+ * From another version to this one and back, under load, as the guide says it (how-to/upgrades) and without its first
  * step. FLOTILLA_UPGRADE_FROM is the executable of that version; without it there is nothing to test.
  */
 

@@ -111,7 +111,7 @@ describe("worker configuration (fleet spec §8)", () => {
     expect(Object.isFrozen(config.fetch.navigation_block)).toBe(true);
   });
 
-  test("every variable has a description for the README's table", () => {
+  test("every variable has a description for the guide's table", () => {
     for (const [name, schema] of Object.entries(WorkerEnv.shape))
       expect([name, !!schema.description]).toEqual([name, true]);
   });

@@ -10,7 +10,7 @@ import { RUN_LIMITS } from "./limits.ts";
  * containers, under systemd before 254, with cgroup v1. The hub moves nothing that is not its own.
  */
 
-/** As the README has the operator write it: `DelegateSubgroup=hub`. */
+/** As the guide has the operator write it (how-to/scripts): `DelegateSubgroup=hub`. */
 const OWN_GROUP = "hub";
 const MOUNTED = "/sys/fs/cgroup";
 const PREFIX = "run-";

@@ -18,7 +18,7 @@ import { FRAMES, SLOW } from "./slow-clients.ts";
 import { SMUGGLING } from "./smuggled.ts";
 import { SYSTEM_CALLS } from "./system-calls.ts";
 
-/** Every list, in the order in which the README's table tells of them. */
+/** Every list, in the order in which the guide's table tells of them. */
 export const ATTACK_LISTS: readonly AttackList[] = [
   LANE_TO_HUB_HOSTS,
   LANE_TO_HUB_WAYS,

@@ -51,12 +51,12 @@ beforeAll(async () => {
 afterAll(() => machinesDown(), SLOW_MS);
 
 test(
-  "the README's drop-in gives a hub its token, which nobody but root and the service can read",
+  "the guide's drop-in gives a hub its token, which nobody but root and the service can read",
   async () => {
     expect(await install("hub")).toContain("flotilla-hub.service is started");
     expect(await statusOf("/jobs")).toBe("200");
-    const readme = await Bun.file(join(ROOT, "README.md")).text();
-    const block = /```sh\n([^`]*LoadCredential=SVC_API_TOKEN[^`]*)```/.exec(readme)?.[1];
+    const page = await Bun.file(join(ROOT, "hub/guide/how-to/configuration.md")).text();
+    const block = /```sh no-run\n([^`]*LoadCredential=SVC_API_TOKEN[^`]*)```/.exec(page)?.[1];
     await inMachine(block ?? "false");
     expect(await statusOf("/jobs")).toBe("401");
     expect(await statusOf("/jobs", `-H 'authorization: Bearer ${TOKEN}'`)).toBe("200");

@@ -160,16 +160,16 @@ test("a hub that stands still is started again by systemd's watchdog", async () 
   expect(await show("flotilla-hub", "MainPID")).not.toBe(pid);
 }, 600_000);
 
-test("the exposure that systemd-analyze sees is that of the README", async () => {
+test("the exposure that systemd-analyze sees is that of the guide", async () => {
   await inMachine(`${FLOTILLA} install control`);
   const of = async (unit: string) =>
     /([\d.]+) \w+/.exec(
       (await attempt(`systemd-analyze security --no-pager ${unit} | tail -1`)).stdout,
     )?.[1];
-  const readme = await Bun.file(join(ROOT, "README.md")).text();
+  const page = await Bun.file(join(ROOT, "hub/guide/how-to/several-machines.md")).text();
   const told =
     /systemd-analyze security`: (?<control>[\d.]+) for the control\s+plane, (?<hub>[\d.]+) for hubs[^)]*, (?<worker>[\d.]+) for workers/.exec(
-      readme,
+      page,
     )?.groups;
   const seen = {
     hub: await of("flotilla-hub.service"),

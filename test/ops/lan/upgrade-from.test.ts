@@ -13,7 +13,7 @@ import {
 import { ROOT } from "../../../scripts/build.ts";
 
 /**
- * From another version's units to this one's and back, by the commands of the README. FLOTILLA_UPGRADE_FROM is the executable
+ * From another version's units to this one's and back, by the commands of the guide. FLOTILLA_UPGRADE_FROM is the executable
  * of that version; without it there is nothing to test.
  */
 
@@ -29,12 +29,12 @@ const versionOf = async (program: string) =>
 const hubVersion = async () => JSON.parse(await inMachine(`curl -sf ${HUB}/health`)).version;
 const untilIn = (condition: string) => inMachine(`until ${condition}; do sleep 1; done`);
 
-/** The blocks of commands of the README below "From an older version", for this machine. */
+/** The blocks of commands of the guide below "From an older version", for this machine. */
 async function blocks(): Promise<string[][]> {
-  const readme = await Bun.file(join(ROOT, "README.md")).text();
-  const section = readme.split("\n**From an older version")[1]?.split("\n**")[0] ?? "";
+  const page = await Bun.file(join(ROOT, "hub/guide/how-to/upgrades.md")).text();
+  const section = page.split("\n## From an older version")[1]?.split("\n## ")[0] ?? "";
   const client = `SVC_HUB=${HUB} ${FLOTILLA} fleet`;
-  return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = ""]) =>
+  return [...section.matchAll(/^```sh no-run\n(.*?)^```$/gms)].map(([, block = ""]) =>
     block
       .replaceAll("./flotilla fleet", client)
       .replaceAll("./flotilla", FLOTILLA)
@@ -91,7 +91,7 @@ const tests = (other: string) => {
   afterAll(() => machinesDown(), SLOW_MS);
 
   test(
-    "the README's commands take hub and worker from the other version's units to this one's",
+    "the guide's commands take hub and worker from the other version's units to this one's",
     async () => {
       expect(await hubVersion()).toBe(await versionOf(OLD));
       const [there = []] = await blocks();

@@ -1,4 +1,4 @@
-/** What the suite of attacks tries, as lists that its tests work off and the README's table counts. */
+/** What the suite of attacks tries, as lists that its tests work off and the guide's table counts. */
 
 /** Attempts of one kind, by their names. */
 export interface AttackList {

@@ -67,7 +67,7 @@ export interface FleetOfHubsOptions {
   lan?: TestLan | null;
 }
 
-/** As README.md says for a router: TCP looks after connections to a machine that vanished. */
+/** As the guide says for a router (how-to/several-machines): TCP looks after connections to a machine that vanished. */
 const ROUTER_SYSCTL = {
   "net.ipv4.tcp_retries2": 5,
   "net.ipv4.tcp_keepalive_time": 15,

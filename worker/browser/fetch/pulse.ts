@@ -20,7 +20,7 @@ const PATIENCE_MS: Record<string, number | undefined> = {
 /** The answer of a target that was given up is still worth knowing. */
 const LONGEST_MS = 3_600_000;
 
-/** Whether the job's pages could have asked for something: a busy script is no silence (README, `idle_seconds`). */
+/** Whether the job's pages could have asked for something: a busy script is no silence (guide: concepts/fleet). */
 export interface Pulse {
   /** Resolves when every page has answered from now on, or is waited for no longer. */
   answered(): Promise<void>;

@@ -49,7 +49,7 @@ function withoutDatabase(url: string, state: SchemaState): Check {
     return fail(
       name,
       "the server has no database of this name",
-      "create database (README, Several machines), or SVC_DB_URL must name the one that is there",
+      "create database (guide: how-to/several-machines), or SVC_DB_URL must name the one that is there",
     );
   const file = resolve(sqlitePath(url) ?? "");
   return ok(name, `${kindOf(state)}, ${file} is empty or not there: the first start makes it`);
@@ -64,7 +64,7 @@ function adviceOnPostgres(err: unknown): string {
   if (/newer/.test(said)) return NEWER;
   if (code === "28P01") return "the password in SVC_DB_URL is not that of the role";
   if (code.startsWith("28"))
-    return "pg_hba.conf of the server must let this role in from this address (README, Several machines)";
+    return "pg_hba.conf of the server must let this role in from this address (guide: how-to/several-machines)";
   if (code === "42501")
     return "the role in SVC_DB_URL must own the database: alter database … owner to …";
   if (code === "25006") return "this server is a standby: SVC_DB_URL must name the primary";

@@ -267,7 +267,7 @@ export async function checkHubs(redis_url: string, prefix: string): Promise<Chec
     if (lines.some(({ away }) => away))
       return fail(name, found, "SVC_ADVERTISE_URL of that hub must be an address the others reach");
     if (new Set(lines.map(({ version }) => version)).size > 1)
-      return warn(name, found, "install one version on all hubs (README, Several machines)");
+      return warn(name, found, "install one version on all hubs (guide: how-to/several-machines)");
     return ok(name, found);
   } finally {
     await shared.close();

@@ -35,7 +35,7 @@ export async function refuseEncrypted(
     if (await isEncrypted(values))
       throw new CommandRefused(
         `version ${version} cannot read the cookies and profiles of ${unitName(target)}, which are encrypted: ` +
-          `stop it, run flotilla secrets decrypt --data-dir ${values.SVC_DATA_DIR ?? "DIR"} with this version (README, From an older version), then roll back`,
+          `stop it, run flotilla secrets decrypt --data-dir ${values.SVC_DATA_DIR ?? "DIR"} with this version (guide: how-to/upgrades), then roll back`,
       );
   }
 }

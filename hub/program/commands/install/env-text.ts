@@ -176,7 +176,7 @@ export function envText(target: Target, values: Record<string, string>): string 
     return about === "" ? [line] : ["", `# ${about}`, line];
   });
   return [
-    `# Flotilla ${title}: variables of its unit. Every variable is in the README; a change counts after a restart.`,
+    `# Flotilla ${title}: variables of its unit. The guide lists every variable (reference/variables); a change counts after a restart.`,
     ...lines,
     "",
     "# The unit's state directory, named for `flotilla doctor` too; the service may write nowhere else.",

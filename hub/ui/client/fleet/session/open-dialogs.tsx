@@ -5,7 +5,7 @@ import type { Session } from "#shared/protocol/schema/session.ts";
 import { useChange } from "../../lib/query.ts";
 import { act } from "./act.ts";
 
-/** What the session's pages ask (README, Dialogs), to be answered here or in the viewer. */
+/** What the session's pages ask (guide: start/first-session), to be answered here or in the viewer. */
 export function OpenDialogs({ session }: { session: Session }) {
   return session.dialogs.map((dialog) => (
     <OpenDialog key={dialog.dialog_id} session={session} dialog={dialog} />

@@ -6,7 +6,7 @@ import { processesOf, until } from "#test/support/rigs/fleet-process.ts";
 import { type Program, runProgram, startProgram } from "#test/support/rigs/program.ts";
 import { lanePorts } from "#test/support/servers/ports.ts";
 
-/** The pipeline's first commands of the README, as they stand there, against dev mode as a newcomer starts it. */
+/** The pipeline's first commands of the guide, as they stand there, against dev mode as a newcomer starts it. */
 
 const ROOT = join(import.meta.dir, "../..");
 const SELF = [process.execPath, join(ROOT, "hub/main.ts")];
@@ -14,14 +14,13 @@ const SELF = [process.execPath, join(ROOT, "hub/main.ts")];
 let dir: string;
 let dev: Program;
 let url: string;
-/** Blocks of shell commands below the heading. */
+/** Blocks of shell commands of the page. */
 let blocks: string[];
 
 beforeAll(async () => {
-  const readme = await Bun.file(join(ROOT, "README.md")).text();
-  const section = readme.split("\n### The typical flow\n")[1]?.split("\n### ")[0] ?? "";
-  blocks = [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block ?? "");
-  dir = mkdtempSync(join(tmpdir(), "flotilla-readme-"));
+  const page = await Bun.file(join(ROOT, "hub/guide/start/first-workload.md")).text();
+  blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block ?? "");
+  dir = mkdtempSync(join(tmpdir(), "flotilla-guide-"));
   dev = startProgram([...SELF, "dev", "--port", "0", "--lanes", "1", "--headless-lanes"], {
     cwd: dir,
     env: { FLOTILLA_TEST: dir, ...lanePorts() },
