@@ -3,7 +3,10 @@ import { runClientCommand } from "#hub/program/cli/run-command.ts";
 import { type Client, createClient } from "#shared/client/index.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 
-/** The registries of §4.6 and §4.7 through the client library and the command line. */
+/**
+ * The registries of rules/engines#engine-calls and rules/library#registry-calls through the client library and the command
+ * line.
+ */
 
 let hub: TestHub;
 let client: Client;
@@ -34,7 +37,7 @@ async function command(
   return { code, out };
 }
 
-test("§4.6 engines: put, list, promote, get, delete", async () => {
+test("engines: put, list, promote, get, delete (rules/engines#engine-calls)", async () => {
   expect((await command("engines", [], {})).out).toBe("no engines\n");
   await client.engines.put("a", ENGINE);
   await client.engines.put("b", { ...ENGINE, kind: "reasoning", use_for_codegen: true });
@@ -55,7 +58,7 @@ test("§4.6 engines: put, list, promote, get, delete", async () => {
   await expect(client.engines.get("b")).rejects.toMatchObject({ status: 404 });
 });
 
-test("§4.7 presets, skills, conventions and settings", async () => {
+test("presets, skills, conventions and settings (rules/library#registry-calls)", async () => {
   await client.presets.put("long", { options: { scroll: true } });
   expect((await client.presets.list())[0]?.options).toEqual({ scroll: true });
   await client.skills.put("accept", { code: "1;", tags: ["consent"] });
@@ -69,7 +72,7 @@ test("§4.7 presets, skills, conventions and settings", async () => {
   await client.conventions.delete("brief");
 });
 
-test("§4.1 a job names a preset, in the library and on the command line", async () => {
+test("a job names a preset, in the library and on the command line (rules/library#presets)", async () => {
   await client.presets.put("long", { options: { scroll: true, wait_seconds: 1 } });
   const job = await client.jobs.submit(
     { url: TARGET, preset: "long", options: { wait_seconds: 2 } },

@@ -25,7 +25,7 @@ const failureOf = async (work: Promise<unknown>): Promise<FlotillaError> => {
   return err;
 };
 
-test("§4.1 the client submits a job, follows it to its end and reads what it stored", async () => {
+test("the client submits a job, follows it to its end and reads what it stored (rules/clients#events-of-the-client)", async () => {
   const { jobs } = client();
   const submitted = await jobs.submit({ url: TARGET, options: { idle_seconds: 1 } });
   expect(submitted).toMatchObject({ status: "running", url: TARGET });
@@ -54,7 +54,7 @@ test("§4.1 the client submits a job, follows it to its end and reads what it st
   });
 });
 
-test("§7 a submission at capacity is waited out without making a second job", async () => {
+test("a submission at capacity is waited out without making a second job (rules/clients#waiting-out-capacity)", async () => {
   const { jobs } = client();
   const held = await Promise.all([jobs.submit({ url: TARGET }), jobs.submit({ url: TARGET })]);
   const url = `${TARGET}?queued`;
@@ -71,7 +71,7 @@ test("§7 a submission at capacity is waited out without making a second job", a
   worker.finish(await assigned(ran.job_id));
 });
 
-test("§7 errors carry the status, the detail and the body of the answer", async () => {
+test("errors carry the status, the detail and the body of the answer (rules/clients#errors-of-the-client)", async () => {
   const { jobs, sessions, fleet } = client();
   const bad = await failureOf(jobs.submit({ url: "ftp://x/", options: { wait_seconds: -1 } }));
   expect(bad.status).toBe(422);
@@ -89,7 +89,7 @@ test("§7 errors carry the status, the detail and the body of the answer", async
   expect(() => createClient({ base_url: "ftp://hub" })).toThrow(TypeError);
 });
 
-test("§6.1 the events of an unknown job are 404; an abort ends a stream and a wait", async () => {
+test("the events of an unknown job are 404; an abort ends a stream and a wait (rules/clients#events-of-the-client)", async () => {
   const { jobs } = client();
   const all = async (job_id: string, signal?: AbortSignal) => {
     const seen = [];

@@ -12,7 +12,7 @@ afterAll(() => hub.close());
 const at = () => hub;
 const RULE = { title: "Prices", text: "Numbers without a currency sign." };
 
-scenarios("§4.7 PUT /conventions/{slug}", at, [
+scenarios("PUT /conventions/{slug} (rules/library#conventions)", at, [
   {
     name: "stores it, enabled unless it says otherwise",
     path: "/conventions/prices",
@@ -44,7 +44,7 @@ scenarios("§4.7 PUT /conventions/{slug}", at, [
   },
 ]);
 
-scenarios("§4.7 GET and DELETE /conventions/{slug}", at, [
+scenarios("GET and DELETE /conventions/{slug} (rules/library#registry-calls)", at, [
   { name: "an unknown one is 404", path: "/conventions/none", status: 404 },
   {
     name: "deletes one; the second time it is 404",

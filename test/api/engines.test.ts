@@ -50,7 +50,7 @@ const setting = async (key: string, value: unknown, of = hub) => {
   of.ctx.settings_cache.clear();
 };
 
-scenarios("§4.6 GET /engines", at, [
+scenarios("GET /engines (rules/engines#engine-calls)", at, [
   { name: "lists none at first", status: 200, body: { engines: [] } },
   {
     name: "lists them by slug, without keys",
@@ -64,9 +64,9 @@ scenarios("§4.6 GET /engines", at, [
   },
 ]);
 
-scenarios("§4.6 PUT /engines/{slug}", at, [
+scenarios("PUT /engines/{slug} (rules/engines#engine-calls)", at, [
   {
-    name: "creates one with the defaults of §2.9",
+    name: "creates one with its defaults (rules/engines#engine-record)",
     path: "/engines/local",
     send: ENGINE,
     status: 200,
@@ -152,7 +152,7 @@ scenarios("§4.6 PUT /engines/{slug}", at, [
   },
 ]);
 
-scenarios("§4.6 GET, DELETE /engines/{slug} and POST …/promote", at, [
+scenarios("GET, DELETE /engines/{slug} and POST …/promote (rules/engines#promoted-engine)", at, [
   { name: "reads one", path: "/engines/a", before: () => put("a"), status: 200, body: ENGINE },
   { name: "an unknown one is 404", path: "/engines/a", status: 404 },
   {
@@ -189,7 +189,7 @@ scenarios("§4.6 GET, DELETE /engines/{slug} and POST …/promote", at, [
   },
 ]);
 
-scenarios("§4.6 GET /engines/{slug}/resolve", at, [
+scenarios("GET /engines/{slug}/resolve (rules/engines#resolve-an-engine)", at, [
   {
     name: "gives the completions URL and the key of the named variable, and is not to be kept",
     path: "/engines/a/resolve",
@@ -262,7 +262,7 @@ scenarios("§4.6 GET /engines/{slug}/resolve", at, [
   { name: "default says how to get one", path: "/engines/default/resolve", status: 422 },
 ]);
 
-describe("§4.6 resolve where secrets are set", () => {
+describe("resolve where secrets are set (rules/engines#resolve-an-engine)", () => {
   const resolve = (headers: Record<string, string>) =>
     closed.call("GET", "/engines/a/resolve", undefined, { headers });
 
@@ -294,7 +294,7 @@ describe("§4.6 resolve where secrets are set", () => {
   });
 });
 
-describe("the engine where none is named (fleet spec §2.2 codegen_engine, §2.9)", () => {
+describe("the engine where none is named (rules/engines#which-engine-counts)", () => {
   const of = (purpose: "codegen" | "judge" | "ask", h = hub) =>
     resolveEngine(h.ctx, null, purpose).then(
       ({ slug }) => slug,
@@ -337,7 +337,7 @@ describe("the engine where none is named (fleet spec §2.2 codegen_engine, §2.9
     expect(loadHubConfig({}).codegen).toBeNull();
   });
 
-  test("§2.2 codegen_engine must be of kind chat or vision-chat, and there", async () => {
+  test("codegen_engine must be of kind chat or vision-chat, and there (rules/job-options#the-engine-of-a-job)", async () => {
     await Promise.all([put("chat"), put("sees", { kind: "vision-chat" })]);
     await put("thinker", { kind: "reasoning" });
     await checkEngine(hub.ctx, null);

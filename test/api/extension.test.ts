@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub.close());
 
-describe("§4.5 GET /profiles/extension/install", () => {
+describe("GET /profiles/extension/install (rules/hosts#cookie-sync-extension)", () => {
   test("is a page with instructions, the zip and every file", async () => {
     const page = await hub.call("GET", "/profiles/extension/install");
     expect(page.status).toBe(200);

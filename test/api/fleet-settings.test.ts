@@ -46,7 +46,7 @@ const DEFAULTS = {
 };
 const ENGINE = { endpoint: "http://llm.test", model: "m" };
 
-scenarios("§4.7 GET /settings", at, [
+scenarios("GET /settings (rules/settings#read-settings)", at, [
   {
     name: "gives every key with the value that counts",
     status: 200,
@@ -75,7 +75,7 @@ scenarios("§4.7 GET /settings", at, [
   },
 ]);
 
-scenarios("§4.7 PATCH /settings", at, [
+scenarios("PATCH /settings (rules/settings#change-settings)", at, [
   {
     name: "changes the given keys and leaves the others",
     send: { retention_days: 30.5, max_concurrent_runs: 50 },
@@ -149,7 +149,7 @@ scenarios("§4.7 PATCH /settings", at, [
   },
 ]);
 
-describe("§4.7 each setting has its effect", () => {
+describe("each setting has its effect (rules/settings#keys)", () => {
   const patch = (settings: object) => hub.call("PATCH", "/settings", settings);
 
   test("default_engine must write code, judge_engine may be of any kind", async () => {

@@ -447,8 +447,8 @@ describe("on SQLite", () => {
     for (const operation of operations.filter(reads)) {
       const path = operation.path.replace(/\{[^}]+\}/g, "none");
       const answer = await hub.call(operation.method, path, big);
-      // A session that is not there is 404 whatever is asked of it (fleet spec §3.3); a profile is no JSON, cookies may be more.
-      // An administrator's call asks who it is first.
+      // A session that is not there is 404 whatever is asked of it (rules/sessions#ended-sessions-are-404); a profile is no
+      // JSON, cookies may be more. An administrator's call asks who it is first.
       expect([400, 401, 403, 404, 413, 415]).toContain(answer.status);
       Detail.parse(answer.body);
     }

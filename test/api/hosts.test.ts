@@ -18,12 +18,12 @@ const cookie = (name: string, more = {}) => ({
 });
 const MASKED = "***";
 
-scenarios("§4.4 GET /hosts", at, [
+scenarios("GET /hosts (rules/hosts#read-hosts)", at, [
   { name: "lists all hosts", status: 200, body: { hosts: [] } },
   { name: "has no other methods", method: "POST", status: 405 },
 ]);
 
-scenarios("§4.4 GET /hosts/{host}", at, [
+scenarios("GET /hosts/{host} (rules/hosts#read-hosts)", at, [
   {
     name: "gives recipes and settings, whatever the case of the name",
     path: "/hosts/Read.TEST",
@@ -58,7 +58,7 @@ scenarios("§4.4 GET /hosts/{host}", at, [
   { name: "what is no host name is 404", path: "/hosts/a%2Fb", status: 404 },
 ]);
 
-scenarios("§4.4 PUT /hosts/{host}", at, [
+scenarios("PUT /hosts/{host} (rules/hosts#replace-a-host)", at, [
   {
     name: "replaces all recipes and settings",
     path: "/hosts/put.test",
@@ -149,7 +149,7 @@ scenarios("§4.4 PUT /hosts/{host}", at, [
   },
 ]);
 
-scenarios("§4.4 POST /hosts/{host}/recipes", at, [
+scenarios("POST /hosts/{host}/recipes (rules/hosts#append-and-remove-recipes)", at, [
   {
     name: "appends to a host that is made by it",
     path: "/hosts/new.test/recipes",
@@ -201,7 +201,7 @@ scenarios("§4.4 POST /hosts/{host}/recipes", at, [
   },
 ]);
 
-test("§4.4 POST /hosts/{host}/recipes: 30 callers at once lose nothing, and a host has an end", async () => {
+test("POST /hosts/{host}/recipes: 30 callers at once lose nothing, and a host has an end (rules/hosts#append-and-remove-recipes)", async () => {
   const post = (i: number) => hub.call("POST", "/hosts/many.test/recipes", { pattern: `/${i}` });
   const answers = await Promise.all(Array.from({ length: 30 }, (_, i) => post(i)));
   expect(answers.map((a) => a.status)).toEqual(Array(30).fill(201));
@@ -214,7 +214,7 @@ test("§4.4 POST /hosts/{host}/recipes: 30 callers at once lose nothing, and a h
   expect([...statuses]).toEqual([201, 409]);
 });
 
-scenarios("§4.4 DELETE /hosts/{host}/recipes/{index}", at, [
+scenarios("DELETE /hosts/{host}/recipes/{index} (rules/hosts#append-and-remove-recipes)", at, [
   {
     name: "removes one",
     method: "DELETE",
@@ -248,7 +248,7 @@ scenarios("§4.4 DELETE /hosts/{host}/recipes/{index}", at, [
   { name: "forgetting it twice is 404", method: "DELETE", path: "/hosts/del.test", status: 404 },
 ]);
 
-scenarios("§4.4 PUT /hosts/{host}/login_recipe", at, [
+scenarios("PUT /hosts/{host}/login_recipe (rules/hosts#login-recipe)", at, [
   {
     name: "sets it and makes the host",
     path: "/hosts/login.test/login_recipe",
@@ -259,7 +259,7 @@ scenarios("§4.4 PUT /hosts/{host}/login_recipe", at, [
   { name: "without actions is 400", path: "/hosts/login.test/login_recipe", send: {}, status: 400 },
 ]);
 
-scenarios("§4.4 PUT /hosts/{host}/cookies", at, [
+scenarios("PUT /hosts/{host}/cookies (rules/hosts#cookies-of-a-host)", at, [
   {
     name: "replaces them and shows no value",
     path: "/hosts/k.test/cookies",
@@ -284,7 +284,7 @@ scenarios("§4.4 PUT /hosts/{host}/cookies", at, [
   },
 ]);
 
-describe("§4.5 POST /hosts/cookies/sync", () => {
+describe("POST /hosts/cookies/sync (rules/hosts#cookie-sync)", () => {
   const sync = (body: unknown, headers = {}) =>
     hub.call("POST", "/hosts/cookies/sync", body, { headers });
 

@@ -7,7 +7,7 @@ import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
 import { createQueue } from "#test/support/models/queue.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 
-/** Fleet spec §6.1 and design/api.md: WS /jobs/{id}/events. */
+/** WS /jobs/{id}/events (rules/events#event-stream). */
 
 let hub: TestHub;
 let worker: FakeWorker;
@@ -35,7 +35,7 @@ function follow(job_id: string, since?: string, headers: Record<string, string> 
   return { socket, events, closed };
 }
 
-test("§4.1 WS /jobs/{id}/events?since=<n>: stored events are replayed, live ones follow, and done closes with 1000", async () => {
+test("WS /jobs/{id}/events?since=<n>: stored events are replayed, live ones follow, and done closes with 1000 (rules/events#since)", async () => {
   const job = await run();
   worker.log(job, "navigate", "one");
   await worker.settle();
@@ -60,7 +60,7 @@ test("§4.1 WS /jobs/{id}/events?since=<n>: stored events are replayed, live one
   expect(stream.events.all[3]?.data).toMatchObject({ job_id: job.job_id, status: "completed" });
 });
 
-test("§4.1 WS /jobs/{id}/events?since=<n>: a failed job ends with error {detail}, a cancelled one with done", async () => {
+test("WS /jobs/{id}/events?since=<n>: a failed job ends with error {detail}, a cancelled one with done (rules/events#event-stream)", async () => {
   const failing = await run();
   const failed = follow(failing.job_id);
   worker.result(failing, { status: "failed", error: "TLS error" });
@@ -76,7 +76,7 @@ test("§4.1 WS /jobs/{id}/events?since=<n>: a failed job ends with error {detail
   });
 });
 
-test("§4.1 WS /jobs/{id}/events?since=<n>: since is the last seq already seen; at the end of a finished job it closes without a message", async () => {
+test("WS /jobs/{id}/events?since=<n>: since is the last seq already seen; at the end of a finished job it closes without a message (rules/events#since)", async () => {
   const job = await run();
   worker.log(job, "navigate", "one");
   worker.result(job);
@@ -93,11 +93,11 @@ test("§4.1 WS /jobs/{id}/events?since=<n>: since is the last seq already seen; 
   expect(await seqs("999")).toEqual([]);
 });
 
-test("§4.1 WS /jobs/{id}/events?since=<n>: an unknown job closes with 4404", async () => {
+test("WS /jobs/{id}/events?since=<n>: an unknown job closes with 4404 (rules/events#end-of-the-stream)", async () => {
   expect(await follow("none").closed).toEqual({ code: 4404, reason: "job not found" });
 });
 
-test("§4.1 WS /jobs/{id}/events?since=<n>: a bad since closes with 4422 and the reason; without an upgrade it is 426", async () => {
+test("WS /jobs/{id}/events?since=<n>: a bad since closes with 4422 and the reason; without an upgrade it is 426 (rules/events#end-of-the-stream)", async () => {
   const job = await run();
   for (const since of ["x", "-1", "1.5", "1e3", "99999999999"]) {
     const url = `${hub.url.replace("http", "ws")}/jobs/${job.job_id}/events?since=${since}`;
@@ -230,7 +230,7 @@ test("the hub's stop closes streams with 1012 after the last event of what it fa
   await own.close();
 });
 
-test("§6.1 GET /jobs/{id}/events.json gives the same events by plain calls, page by page", async () => {
+test("GET /jobs/{id}/events.json gives the same events by plain calls, page by page (rules/events#events-by-plain-calls)", async () => {
   const job = await run();
   worker.log(job, "navigate", "first");
   await worker.settle();

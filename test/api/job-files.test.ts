@@ -21,7 +21,7 @@ const run = async (): Promise<HubAssignJob> => {
 const objects = (job: HubAssignJob) => storedBelow(hub, `jobs/${job.job_id}`);
 const BODY = "0123456789";
 
-test("§4.1 GET /jobs/{id}/assets.json (§2.3) lists what was uploaded, with name, href, kind, mime, size, size_h, ext and URLs", async () => {
+test("GET /jobs/{id}/assets.json lists what was uploaded, with name, href, kind, mime, size, size_h, ext and URLs (rules/documents#asset-list)", async () => {
   const job = await run();
   const put = await worker.putAsset(job, BODY, { name: "logo.png" });
   expect(put.status).toBe(200);
@@ -68,7 +68,7 @@ test("an upload repeated with the same name and checksum is answered alike and s
   expect((await hub.call("GET", `/jobs/${job.job_id}`)).body.asset_bytes).toBe(10);
 });
 
-test("§4.1 GET /jobs/{id}/result has html_href, log_href and the asset list", async () => {
+test("GET /jobs/{id}/result has html_href, log_href and the asset list (rules/documents#result)", async () => {
   const job = await run();
   const path = `/jobs/${job.job_id}`;
   expect((await hub.call("GET", `${path}/result`)).body).toEqual({
@@ -112,7 +112,7 @@ test("§4.1 GET /jobs/{id}/result has html_href, log_href and the asset list", a
   expect((await hub.call("GET", body.links_href)).body.count).toBe(0);
 });
 
-test("§4.1 GET /jobs/{id}/page.html is the captured HTML, in a sandbox", async () => {
+test("GET /jobs/{id}/page.html is the captured HTML, in a sandbox (rules/documents#captured-page)", async () => {
   const job = await run();
   await worker.putDocument(job, "page.html", "<h1>hi</h1>");
   const page = await hub.call("GET", `/jobs/${job.job_id}/page.html`);
@@ -122,7 +122,7 @@ test("§4.1 GET /jobs/{id}/page.html is the captured HTML, in a sandbox", async 
   expect(page.headers.get("x-content-type-options")).toBe("nosniff");
 });
 
-test("§4.1 GET /jobs/{id}/page.html and links.json are 404 before they exist", async () => {
+test("GET /jobs/{id}/page.html and links.json are 404 before they exist (rules/documents#links)", async () => {
   const job = await run();
   for (const file of ["page.html", "links.json"])
     expect((await hub.call("GET", `/jobs/${job.job_id}/${file}`)).body).toEqual({
@@ -130,7 +130,7 @@ test("§4.1 GET /jobs/{id}/page.html and links.json are 404 before they exist", 
     });
 });
 
-test("§4.1 GET /jobs/{id}/log.txt reads like a story, also while the job runs", async () => {
+test("GET /jobs/{id}/log.txt reads like a story, also while the job runs (rules/documents#log)", async () => {
   const job = await run();
   worker.log(job, "navigate", "opening\nhttp://site.test/ \u001b[31m");
   await worker.settle();
@@ -145,7 +145,7 @@ test("§4.1 GET /jobs/{id}/log.txt reads like a story, also while the job runs",
   expect(lines.length).toBe(4);
 });
 
-test("§4.1 GET /jobs/{id}/log.txt holds thousands of lines in order", async () => {
+test("GET /jobs/{id}/log.txt holds thousands of lines in order (rules/documents#log)", async () => {
   const job = await run();
   for (let i = 0; i < 13; i += 1)
     worker.send({
@@ -177,7 +177,7 @@ const fetchAsset = async (
   return fetch(`${hub.url}/jobs/${job.job_id}/assets/a.bin`, { headers, method });
 };
 
-test("§4.1 GET /jobs/{id}/assets/{name}: type as captured, nosniff, ETag of the sha256, safe disposition", async () => {
+test("GET /jobs/{id}/assets/{name}: type as captured, nosniff, ETag of the sha256, safe disposition (rules/documents#asset-body)", async () => {
   const answer = await fetchAsset({});
   expect(Object.fromEntries(answer.headers)).toMatchObject({
     "content-type": "image/png",
@@ -221,7 +221,7 @@ for (const mime of ["", "text/html\r\nX-Evil: 1", "no slash", "a/b;c", "ä/ö"])
     expect(answer.headers.get("x-evil")).toBeNull();
   });
 
-test("§4.1 HEAD of an asset has the headers and no body", async () => {
+test("HEAD of an asset has the headers and no body (rules/documents#asset-body)", async () => {
   const answer = await fetchAsset({}, BODY, "HEAD");
   expect(answer.status).toBe(200);
   expect(answer.headers.get("content-length")).toBe("10");
@@ -406,7 +406,7 @@ test("uploads of a cancelled job are answered 409 stale lease; what was stored b
   expect(await objects(job)).toEqual(["assets/a.png"]);
 });
 
-test("§4.1 DELETE /jobs/{id} removes the job with its files, a running one is cancelled first", async () => {
+test("DELETE /jobs/{id} removes the job with its files, a running one is cancelled first (rules/jobs#delete-a-job)", async () => {
   const job = await run();
   await worker.putAsset(job, BODY);
   await worker.putDocument(job, "page.html", "x");

@@ -21,7 +21,7 @@ const submit = (options: Record<string, unknown>) =>
   hub.call("POST", "/jobs", { url: TARGET, options });
 const locOf = (answer: Awaited<ReturnType<typeof submit>>) => answer.body.detail[0].loc.at(-1);
 
-test("§2.2 an unknown use_profile is 422 naming it; a known one is given to the run", async () => {
+test("an unknown use_profile is 422 naming it; a known one is given to the run (rules/job-options#named-things-must-be-there)", async () => {
   const worker = await hub.worker();
   const unknown = await submit({ use_profile: "nobody" });
   expect([unknown.status, locOf(unknown)]).toEqual([422, "use_profile"]);
@@ -31,7 +31,7 @@ test("§2.2 an unknown use_profile is 422 naming it; a known one is given to the
   expect(job.extras.profile).toMatchObject({ name: "work", sha256 });
 });
 
-test("§2.8 the default profile is for jobs that omit use_profile, unless their browser comes from elsewhere", async () => {
+test("the default profile is for jobs that omit use_profile, unless their browser comes from elsewhere (rules/profiles#default-profile)", async () => {
   const worker = await hub.worker({ lanes: 4, host_id: hostId() });
   const sha256 = await upload("home");
   await submit({});
@@ -45,7 +45,7 @@ test("§2.8 the default profile is for jobs that omit use_profile, unless their 
   expect((await worker.assigned.next()).extras.profile).toBeNull();
 });
 
-test("§2.8 a profile that was deleted while its job waited is told to the worker as gone", async () => {
+test("a profile that was deleted while its job waited is told to the worker as gone (rules/profiles#profile-of-a-run)", async () => {
   await upload("gone");
   await submit({ use_profile: "gone" });
   await hub.call("DELETE", "/profiles/gone");
@@ -79,7 +79,7 @@ test("a worker gets the archive with its own token only", async () => {
   expect(put.status).toBe(404);
 });
 
-test("§2.2 clone_chrome_profile needs a worker on the hub's own host, and goes to it alone", async () => {
+test("clone_chrome_profile needs a worker on the hub's own host, and goes to it alone (rules/jobs#copy-the-operators-profile)", async () => {
   const far = await hub.worker({ worker_id: "far", lanes: 3, host_id: "another" });
   const refused = await submit({ clone_chrome_profile: "Default" });
   expect([refused.status, locOf(refused)]).toEqual([422, "clone_chrome_profile"]);

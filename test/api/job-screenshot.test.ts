@@ -30,7 +30,7 @@ const start = async (on_call: FakeWorkerOptions["on_call"]) => {
 const capture = (job_id: string, body: unknown = {}) =>
   hub.call("POST", `/jobs/${job_id}/screenshot/capture`, body);
 
-test("§4.1 POST /jobs/{id}/screenshot/capture stores the picture as an asset of the job and answers its item", async () => {
+test("POST /jobs/{id}/screenshot/capture stores the picture as an asset of the job and answers its item (rules/documents#screenshot-of-a-running-job)", async () => {
   const { worker, jobs, run } = await start(() => ({ result: picture }));
   const job = await run();
   const asset = await jobs.screenshot(job.job_id, { format: "jpeg", quality: 40, full_page: true });
@@ -56,14 +56,14 @@ test("§4.1 POST /jobs/{id}/screenshot/capture stores the picture as an asset of
   expect(second.name).not.toBe(asset.name);
 });
 
-test("§4.1 a picture too large for the link comes through the worker's bridge", async () => {
+test("a picture too large for the link comes through the worker's bridge (rules/documents#screenshot-of-a-running-job)", async () => {
   const { run } = await start(() => ({ blob: "blob-1" }));
   bridge.blobs.set("blob-1", JSON.stringify(picture));
   const answer = await capture((await run()).job_id);
   expect(answer).toMatchObject({ status: 200, body: { size: PICTURE.length } });
 });
 
-test("§4.1 without a lane the capture is 409: queued, ended, and a job that ended while its picture was taken", async () => {
+test("without a lane the capture is 409: queued, ended, and a job that ended while its picture was taken (rules/documents#screenshot-of-a-running-job)", async () => {
   const { worker, jobs, run } = await start(() => null);
   const job = await run();
   const queued = await jobs.submit({ url: TARGET }, { patience_ms: 0 });
@@ -86,7 +86,7 @@ test("§4.1 without a lane the capture is 409: queued, ended, and a job that end
   expect(await capture("nope")).toMatchObject({ status: 404, body: { detail: "job not found" } });
 });
 
-test("§7 a capture says what is wrong: a bad field 422, what the page refused 422, a late worker 504, no picture 502", async () => {
+test("a capture says what is wrong: a bad field 422, what the page refused 422, a late worker 504, no picture 502 (rules/documents#screenshot-of-a-running-job)", async () => {
   const replies: ReturnType<NonNullable<FakeWorkerOptions["on_call"]>>[] = [
     { ok: false, kind: "page", error: { name: "Error", message: "no element matches #x" } },
     { ok: false, kind: "timeout", error: { name: "TimeoutError", message: "too slow" } },

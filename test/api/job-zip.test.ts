@@ -28,7 +28,7 @@ const run = async (): Promise<HubAssignJob> => {
 };
 const openFiles = async (): Promise<number> => (await readdir("/proc/self/fd")).length;
 
-test("§4.1 (design/api.md) GET /jobs/{id}/assets.zip holds the listing, the log, the documents and every body", async () => {
+test("GET /jobs/{id}/assets.zip holds the listing, the log, the documents and every body (rules/documents#archive)", async () => {
   const job = await run();
   const bodies: Record<string, string> = {
     "logo.png": "0123456789",
@@ -62,7 +62,7 @@ test("§4.1 (design/api.md) GET /jobs/{id}/assets.zip holds the listing, the log
   expect(listing).toEqual((await hub.call("GET", `/jobs/${job.job_id}/assets.json`)).body);
 });
 
-test("§4.1 GET /jobs/{id}/har.json is the stored HAR, and result names it", async () => {
+test("GET /jobs/{id}/har.json is the stored HAR, and result names it (rules/documents#har)", async () => {
   const job = await run();
   const path = `/jobs/${job.job_id}`;
   expect((await hub.call("GET", `${path}/har.json`)).status).toBe(404);
@@ -74,7 +74,7 @@ test("§4.1 GET /jobs/{id}/har.json is the stored HAR, and result names it", asy
   expect((await hub.call("GET", `${path}/result`)).body.har_href).toBe(`${path}/har.json`);
 });
 
-test("§7 the archive of a job that is not there is 404; HEAD opens nothing", async () => {
+test("the archive of a job that is not there is 404; HEAD opens nothing (rules/documents#archive)", async () => {
   expect((await hub.call("GET", "/jobs/nope/assets.zip")).body).toEqual({
     detail: "job not found",
   });

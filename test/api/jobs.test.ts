@@ -23,7 +23,7 @@ const accepted = (name: string, o: Record<string, unknown>): Scenario => ({
   body: { detail: "fleet at capacity" },
 });
 
-scenarios("§4.1 POST /jobs", () => hub, [
+scenarios("POST /jobs (rules/jobs#submit-a-job)", () => hub, [
   {
     name: "400 when the body is not JSON",
     send: "{nope",
@@ -37,7 +37,7 @@ scenarios("§4.1 POST /jobs", () => hub, [
     body: { detail: "body is not valid JSON" },
   },
   {
-    name: "400 when url is missing (§7)",
+    name: "400 when url is missing (rules/http#missing-and-wrong-fields)",
     send: {},
     status: 400,
     body: { detail: "body.url is required" },
@@ -120,65 +120,95 @@ scenarios("§4.1 POST /jobs", () => hub, [
     body: { detail: "fleet at capacity", job_id: expect.any(String) },
   },
   rule(
-    "§2.2 rule 1: use_profile with attach is 422",
+    "use_profile with attach is 422 (rules/job-options#one-source-of-the-browser)",
     { use_profile: "a", attach: "9222" },
     "attach",
   ),
   rule(
-    "§2.2 rule 1: attach with attach_to_job is 422",
+    "attach with attach_to_job is 422 (rules/job-options#one-source-of-the-browser)",
     { attach: "9222", attach_to_job: "j" },
     "attach_to_job",
   ),
-  rule("§2.2 rule 3: codegen-loop without goal is 422", { mode: "codegen-loop" }, "goal"),
-  rule("§2.2 rule 3: rerun without rerun_from or code is 422", { mode: "rerun" }, "rerun_from"),
   rule(
-    "§2.2 rule 4: max_codegen_attempts 0 is 422",
+    "codegen-loop without goal is 422 (rules/job-options#what-a-mode-requires)",
+    { mode: "codegen-loop" },
+    "goal",
+  ),
+  rule(
+    "rerun without rerun_from or code is 422 (rules/job-options#what-a-mode-requires)",
+    { mode: "rerun" },
+    "rerun_from",
+  ),
+  rule(
+    "max_codegen_attempts 0 is 422 (rules/job-options#the-options)",
     { max_codegen_attempts: 0 },
     "max_codegen_attempts",
   ),
   rule(
-    "§2.2 rule 4: max_codegen_attempts 11 is 422",
+    "max_codegen_attempts 11 is 422 (rules/job-options#the-options)",
     { max_codegen_attempts: 11 },
     "max_codegen_attempts",
   ),
-  rule("§2.2 rule 4: attempt_timeout_s 29 is 422", { attempt_timeout_s: 29 }, "attempt_timeout_s"),
   rule(
-    "§2.2 rule 4: attempt_timeout_s 864001 is 422",
+    "attempt_timeout_s 29 is 422 (rules/job-options#the-options)",
+    { attempt_timeout_s: 29 },
+    "attempt_timeout_s",
+  ),
+  rule(
+    "attempt_timeout_s 864001 is 422 (rules/job-options#the-options)",
     { attempt_timeout_s: 864_001 },
     "attempt_timeout_s",
   ),
   rule(
-    "§2.2 rule 4: code over 200 KB is 422",
+    "code over 200 KB is 422 (rules/job-options#the-options)",
     { mode: "rerun", code: "é".repeat(102_401) },
     "code",
   ),
   rule(
-    "§2.2 rule 4: negative min_asset_size_bytes is 422",
+    "negative min_asset_size_bytes is 422 (rules/job-options#the-options)",
     { min_asset_size_bytes: -1 },
     "min_asset_size_bytes",
   ),
-  rule("§2.2 fetch_recipe from a client is 422", { fetch_recipe: {} }, "fetch_recipe"),
-  rule("§2.2 an unknown mode is 422", { mode: "ai" }, "mode"),
   rule(
-    "§2.2 rule 5: AI investigation is no fetch_strategy",
+    "fetch_recipe from a client is 422 (rules/job-options#the-options)",
+    { fetch_recipe: {} },
+    "fetch_recipe",
+  ),
+  rule("an unknown mode is 422 (rules/job-options#the-options)", { mode: "ai" }, "mode"),
+  rule(
+    "AI investigation is no fetch_strategy (rules/job-options#investigations-by-a-model)",
     { fetch_strategy: "ai" },
     "fetch_strategy",
   ),
   rule("a wrong type is 422", { scroll: "yes" }, "scroll"),
   rule("a huge number is 422", { wait_seconds: 1e308 }, "wait_seconds"),
-  rule("§2.2 rerun_from of no job is 422", { mode: "rerun", rerun_from: "nojob" }, "rerun_from"),
   rule(
-    "§2.2 a script cannot drive an attached browser",
+    "rerun_from of no job is 422 (rules/job-options#named-things-must-be-there)",
+    { mode: "rerun", rerun_from: "nojob" },
+    "rerun_from",
+  ),
+  rule(
+    "a script cannot drive an attached browser (rules/job-options#what-a-mode-requires)",
     { mode: "rerun", code: "1", attach: "9222" },
     "attach",
   ),
-  accepted("§2.2 attach of a port is accepted", { attach: "9222" }),
+  accepted("attach of a port is accepted (rules/jobs#attach-to-a-running-browser)", {
+    attach: "9222",
+  }),
   rule("not yet: clone_chrome_profile", { clone_chrome_profile: "p" }, "clone_chrome_profile"),
-  rule("§2.2 attach_to_job of no job is 422", { attach_to_job: "j" }, "attach_to_job"),
+  rule(
+    "attach_to_job of no job is 422 (rules/job-options#named-things-must-be-there)",
+    { attach_to_job: "j" },
+    "attach_to_job",
+  ),
   rule("not yet: use_profile", { use_profile: "p" }, "use_profile"),
   rule("not yet: cookies_from", { cookies_from: "h" }, "cookies_from"),
-  rule("§2.2 codegen_engine of no engine is 422", { codegen_engine: "e" }, "codegen_engine"),
-  accepted("§2.2 keep_session is accepted", { keep_session: true }),
+  rule(
+    "codegen_engine of no engine is 422 (rules/job-options#the-engine-of-a-job)",
+    { codegen_engine: "e" },
+    "codegen_engine",
+  ),
+  accepted("keep_session is accepted (rules/jobs#keep-the-session)", { keep_session: true }),
   accepted("every option with its default is accepted", {}),
   accepted("download_video is accepted", { download_video: true, capture_assets: false }),
   {
@@ -189,7 +219,7 @@ scenarios("§4.1 POST /jobs", () => hub, [
   },
 ]);
 
-test("§2.2 defaults are filled in, and download_video forces capture_assets", async () => {
+test("defaults are filled in, and download_video forces capture_assets (rules/job-options#videos-need-assets)", async () => {
   const { job_id } = (
     await hub.call("POST", "/jobs", options({ download_video: true, capture_assets: false }))
   ).body;
@@ -227,29 +257,29 @@ test("§2.2 defaults are filled in, and download_video forces capture_assets", a
   });
 });
 
-scenarios("§4.1 GET /jobs/none", () => hub, [
+scenarios("GET /jobs/none (rules/jobs#read-a-job)", () => hub, [
   { name: "404 with detail job not found", status: 404, body: { detail: "job not found" } },
   { name: "404 for an id with NUL", path: "/jobs/%00", status: 404 },
   { name: "404 for an id with dots", path: "/jobs/%2e%2e%2fx", status: 404 },
 ]);
 
 for (const file of ["result", "assets.json", "assets/x", "page.html", "log.txt", "links.json"])
-  scenarios(`§4.1 GET /jobs/none/${file}`, () => hub, [
+  scenarios(`GET /jobs/none/${file} (rules/documents#result)`, () => hub, [
     { name: "404 with detail job not found", status: 404, body: { detail: "job not found" } },
   ]);
 for (const call of ["POST /jobs/none/cancel", "DELETE /jobs/none"])
-  scenarios(`§4.1 ${call}`, () => hub, [
+  scenarios(`${call} (rules/jobs#read-a-job)`, () => hub, [
     { name: "404 with detail job not found", status: 404, body: { detail: "job not found" } },
   ]);
 
-test("§4.1 GET /jobs/{id} answers the job record (§2.1)", async () => {
+test("GET /jobs/{id} answers the job record (rules/jobs#job-record)", async () => {
   const { job_id } = (await hub.call("POST", "/jobs", { url: TARGET })).body;
   const { status, body } = await hub.call("GET", `/jobs/${job_id}`);
   expect(status).toBe(200);
   expect(Job.strict().parse(body)).toMatchObject({ job_id, status: "queued", url: TARGET });
 });
 
-scenarios("§4.1 GET /jobs", () => hub, [
+scenarios("GET /jobs (rules/jobs#list-jobs)", () => hub, [
   { name: "422 for limit 0", path: "/jobs?limit=0", status: 422, body: issueAt("query", "limit") },
   {
     name: "422 for limit 201",
@@ -278,7 +308,7 @@ scenarios("§4.1 GET /jobs", () => hub, [
   { name: "an unknown query parameter is ignored", path: "/jobs?nope=1", status: 200 },
 ]);
 
-test("§4.1 GET /jobs pages through everything newest first, without gap or double", async () => {
+test("GET /jobs pages through everything newest first, without gap or double (rules/jobs#list-jobs)", async () => {
   const fresh = await startTestHub({ env: { SVC_SUBMIT_WAIT_S: "0" } });
   try {
     const ids: string[] = [];
@@ -359,7 +389,7 @@ test("Idempotency-Key: a second DELETE with the key answers 204 again", async ()
   expect((await hub.call("DELETE", `/jobs/${job_id}`)).status).toBe(404);
 });
 
-scenarios("§4.1 GET /{target_url}", () => hub, [
+scenarios("GET /{target_url} (rules/jobs#submit-by-path)", () => hub, [
   { name: "submits the URL after the slash", path: "/https://example.com/", status: 503 },
   {
     name: "422 for another scheme",
@@ -425,12 +455,12 @@ const TARGETS: [string, string][] = [
   ["/http://[::1]:80/x", "http://[::1]:80/x"],
 ];
 for (const [path, url] of TARGETS)
-  test(`§4.1 GET /{target_url}: ${path} submits ${url}`, async () => {
+  test(`GET /{target_url}: ${path} submits ${url} (rules/jobs#submit-by-path)`, async () => {
     const { body } = await hub.call("GET", path);
     expect((await hub.call("GET", `/jobs/${body.job_id}`)).body).toMatchObject({ url });
   });
 
-test("§4.1 GET /{target_url} answers 200 with the job record when a lane is free", async () => {
+test("GET /{target_url} answers 200 with the job record when a lane is free (rules/jobs#submit-by-path)", async () => {
   const own = await startTestHub();
   try {
     await own.worker();

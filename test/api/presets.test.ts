@@ -13,7 +13,7 @@ const put = (slug: string, options: object = {}) =>
   hub.call("PUT", `/presets/${slug}`, { options });
 const LONG = { scroll: true, idle_seconds: 0.5 };
 
-scenarios("§4.7 PUT /presets/{slug}", at, [
+scenarios("PUT /presets/{slug} (rules/library#presets)", at, [
   {
     name: "stores the options as given, without defaults",
     path: "/presets/long",
@@ -93,7 +93,7 @@ scenarios("§4.7 PUT /presets/{slug}", at, [
   },
 ]);
 
-scenarios("§4.7 GET and DELETE /presets/{slug}", at, [
+scenarios("GET and DELETE /presets/{slug} (rules/library#registry-calls)", at, [
   { name: "an unknown one is 404", path: "/presets/none", status: 404 },
   {
     name: "deletes one; the second time it is 404",
@@ -109,7 +109,7 @@ scenarios("§4.7 GET and DELETE /presets/{slug}", at, [
 const optionsOf = async (answer: { body: { job_id?: string } }) =>
   (await hub.call("GET", `/jobs/${answer.body.job_id}`)).body.options;
 
-describe("§4.1 POST /jobs with a preset (design/api.md)", () => {
+describe("POST /jobs with a preset (rules/library#presets)", () => {
   const submit = (body: object) => hub.call("POST", "/jobs", { url: TARGET, ...body });
 
   test("its options count, and what the job says itself wins, defaults too", async () => {
@@ -121,7 +121,7 @@ describe("§4.1 POST /jobs with a preset (design/api.md)", () => {
     expect(await optionsOf(await submit({ preset: null }))).toMatchObject({ scroll: false });
   });
 
-  test("§2.2 rules are about both together", async () => {
+  test("rules are about both together (rules/job-options#options-of-a-preset)", async () => {
     await put("loop", { mode: "codegen-loop" });
     const { status, body } = await submit({ preset: "loop" });
     expect({ status, body }).toMatchObject({

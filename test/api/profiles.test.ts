@@ -28,7 +28,7 @@ const objectFiles = async () => [
   ...(await storedBelow(hub, "incoming")),
 ];
 
-describe("§2.8 accepted upload shapes", () => {
+describe("accepted upload shapes (rules/profiles#shapes-of-an-archive)", () => {
   test("Default/ with Local State: kept without caches, locks and open windows", async () => {
     const archive = await makeTarGz([
       ["Default/Cookies", "c"],
@@ -102,7 +102,7 @@ describe("§2.8 accepted upload shapes", () => {
   });
 });
 
-describe("§4.5 the registry", () => {
+describe("the registry (rules/profiles#profile-record)", () => {
   test("upload again replaces, keeps created_at; the old archive goes after a grace", async () => {
     const first = (await upload("again", await makeTarGz([["Default/Cookies", "1"]]))).body;
     const second = await upload("again", await makeTarGz([["Default/Cookies", "2"]]));

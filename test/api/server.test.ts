@@ -18,7 +18,7 @@ afterEach(() => hub.close());
 
 const raw = (request: string): Promise<string> => rawRequest(hub.url, request);
 
-test("§4.3 GET /health (§2.6): status ok, store, connected workers, version", async () => {
+test("GET /health: status ok, store, connected workers, version (rules/operations#health)", async () => {
   await start();
   expect((await hub.call("GET", "/health")).body).toEqual({
     status: "ok",
@@ -32,7 +32,7 @@ test("§4.3 GET /health (§2.6): status ok, store, connected workers, version", 
   expect((await hub.call("GET", "/health")).body.workers).toBe(1);
 });
 
-test("§4.3 GET /health (§2.6) is 503 degraded while the database does not answer", async () => {
+test("GET /health is 503 degraded while the database does not answer (rules/operations#degraded-parts)", async () => {
   await start();
   hub.ctx.db.ping = () => Promise.reject(new Error("gone"));
   expect(await hub.call("GET", "/health")).toMatchObject({
@@ -44,7 +44,7 @@ test("§4.3 GET /health (§2.6) is 503 degraded while the database does not answ
   });
 });
 
-test("§4.3 GET /health (§2.6) names a database and an object store that take nothing, and looks again after 5 s", async () => {
+test("GET /health names a database and an object store that take nothing, and looks again after 5 s (rules/operations#degraded-parts)", async () => {
   const clock = createFakeClock();
   await start({ clock, alone: true });
   const { db, objects } = hub.ctx;
@@ -71,7 +71,7 @@ test("§4.3 GET /health (§2.6) names a database and an object store that take n
   });
 });
 
-test("§8 the fleet view falls back to the last good one for 60 s when the store does not answer", async () => {
+test("the fleet view falls back to the last good one for 60 s when the store does not answer (rules/workers#list-and-read-workers)", async () => {
   // Each hub has its own last view.
   await start({ alone: true });
   await hub.worker();
@@ -165,7 +165,7 @@ test("a 500 says nothing of its cause; the log does", async () => {
   expect(JSON.stringify(hub.log)).toContain("secret internals");
 });
 
-test("§5.5 neither X-Frame-Options nor frame-ancestors is set", async () => {
+test("neither X-Frame-Options nor frame-ancestors is set (rules/http#frames)", async () => {
   await start();
   for (const path of ["/", "/docs", "/health"]) {
     const { headers } = await hub.call("GET", path);
@@ -305,7 +305,7 @@ test("/docs and its files come from the program itself, /openapi.json lists ever
   );
 });
 
-test("§5.7 CORS is off by default and allows the origins of SVC_CORS_ORIGINS", async () => {
+test("CORS is off by default and allows the origins of SVC_CORS_ORIGINS (rules/http#cors)", async () => {
   await start();
   const origin = "https://ops.test";
   const ask = () => hub.call("GET", "/health", undefined, { headers: { origin } });
@@ -387,7 +387,7 @@ test("two hubs cannot share a port: the error names SVC_PORT", async () => {
   );
 });
 
-test("§8 the configuration has the spec's defaults", () => {
+test("the configuration has the defaults that others rely on (rules/operations#defaults-of-the-fleet)", () => {
   const config = loadHubConfig({});
   expect(config).toMatchObject({
     host: "0.0.0.0",

@@ -7,7 +7,10 @@ import { type FakeBridge, startFakeBridge } from "#test/support/fakes/fake-bridg
 import type { FakeWorkerOptions } from "#test/support/fakes/fake-worker.ts";
 import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
 
-/** Fleet spec §4.2 and design/api.md: the calls of a session, against a worker that answers without a browser. */
+/**
+ * The calls of a session (rules/sessions#open-a-session, rules/session-actions#the-actions), against a worker that answers
+ * without a browser.
+ */
 
 let hub: TestHub;
 let bridge: FakeBridge;
@@ -37,7 +40,7 @@ const open = async (body: object = {}) => {
 const act = (sid: string, action: string, body?: unknown, init?: RequestInit) =>
   hub.call("POST", `/sessions/${sid}/${action}`, body, init);
 
-test("§4.2 POST /sessions answers 201 with the record of api.md and takes a lane", async () => {
+test("POST /sessions answers 201 with the session's record and takes a lane (rules/sessions#open-a-session)", async () => {
   const worker = await start();
   const session = await open({
     url: TARGET,
@@ -114,7 +117,7 @@ test("worker_id: only that worker will do; drained or away it is 503", async () 
   expect((await hub.call("POST", "/sessions", { worker_id: "w11" })).status).toBe(503);
 });
 
-test("§7 without a free lane POST /sessions is 503 fleet at capacity with Retry-After", async () => {
+test("without a free lane POST /sessions is 503 fleet at capacity with Retry-After (rules/sessions#no-lane-for-a-session)", async () => {
   await start();
   await open();
   const answer = await hub.call("POST", "/sessions", {});
@@ -243,7 +246,7 @@ test("Idempotency-Key: the same key opens one session; a 503 may be tried again 
   expect((await keyed("b")).status).toBe(201);
 });
 
-test("every action of api.md goes to the worker with its defaults, and its answer comes back", async () => {
+test("every action goes to the worker with its defaults, and its answer comes back (rules/session-actions#the-actions)", async () => {
   const worker = await start();
   const { session_id: sid } = await open();
   const needed: Record<string, object> = {
@@ -498,7 +501,7 @@ test("a form that is none, has too many files, or whose call fails leaves nothin
   expect(bridge.uploads.size).toBe(0);
 });
 
-test("§4.2 cookies: read with their values, put, deleted", async () => {
+test("cookies: read with their values, put, deleted (rules/sessions#cookies-of-a-session)", async () => {
   const cookies = [{ name: "a", value: "1", domain: "site.test", path: "/", expires: -1 }];
   const worker = await start({
     on_call: ({ action }) => (action === "cookies_get" ? { result: { cookies } } : {}),
@@ -518,7 +521,7 @@ test("§4.2 cookies: read with their values, put, deleted", async () => {
   ]);
 });
 
-test("§4.2 network: entries after `since`", async () => {
+test("network: entries after `since` (rules/sessions#network-log)", async () => {
   const log = { entries: [], next: 7, dropped: 0 };
   const worker = await start({ on_call: () => ({ result: log }) });
   const { session_id: sid } = await open();
@@ -571,7 +574,7 @@ test("preview.jpg: one call however many ask, kept for preview_interval_s, never
   expect(worker.calls.all.length).toBe(2);
 });
 
-test("§4.2 a call that comes while the browser starts is 503 with Retry-After, not 502", async () => {
+test("a call that comes while the browser starts is 503 with Retry-After, not 502 (rules/session-actions#failed-actions)", async () => {
   const error = { name: "BrowserStarting", message: "the browser is still starting" };
   await start({ on_call: () => ({ ok: false, kind: "broken", error }) });
   const { session_id: sid } = await open();
@@ -598,7 +601,7 @@ test("GET /sessions/{sid} and /state tell where the page is now, or what is know
   }
 });
 
-test("§2.4, §5.2 whatever is asked of no session is 404: unknown ids, job ids, and ended ones for ever", async () => {
+test("whatever is asked of no session is 404: unknown ids, job ids, and ended ones for ever (rules/sessions#ended-sessions-are-404)", async () => {
   const worker = await start({ lanes: 2 });
   const { session_id: sid } = await open();
   const { job_id } = (await hub.call("POST", "/jobs", { url: TARGET })).body;

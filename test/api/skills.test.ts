@@ -15,7 +15,7 @@ const put = (slug: string, more: object = {}) =>
   hub.call("PUT", `/skills/${slug}`, { code: CODE, ...more });
 const slugs = (body: { skills: { slug: string }[] }) => body.skills.map(({ slug }) => slug);
 
-scenarios("§4.7 PUT /skills/{slug}", at, [
+scenarios("PUT /skills/{slug} (rules/library#skills)", at, [
   {
     name: "stores it with its defaults",
     path: "/skills/accept",
@@ -48,12 +48,12 @@ scenarios("§4.7 PUT /skills/{slug}", at, [
   { name: "refuses what is no slug", path: "/skills/a%20b", send: { code: CODE }, status: 422 },
 ]);
 
-scenarios("§4.7 GET and DELETE /skills/{slug}", at, [
+scenarios("GET and DELETE /skills/{slug} (rules/library#registry-calls)", at, [
   { name: "an unknown one is 404", path: "/skills/none", status: 404 },
   { name: "so is deleting it", method: "DELETE", path: "/skills/none", status: 404 },
 ]);
 
-test("§4.7 GET /skills keeps those for a host and those with a tag; the planner gets the closest first", async () => {
+test("GET /skills keeps those for a host and those with a tag; the planner gets the closest first (rules/library#skills)", async () => {
   await put("any", { tags: ["consent"] });
   await put("below", { host_pattern: "*.Example.org", tags: ["consent", "login"] });
   await put("exact", { host_pattern: "shop.example.org" });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startTestHub } from "#test/support/rigs/hub.ts";
 
-/** POST /jobs without the wait of fleet spec §3.1, for who submits many. */
+/** POST /jobs without the wait of rules/jobs#wait-for-a-lane, for who submits many. */
 
 let hub: Awaited<ReturnType<typeof startTestHub>>;
 beforeAll(async () => {
@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub.close());
 
-test("§3.1 a job with Prefer: respond-async is answered at once, queued, where no lane is free", async () => {
+test("a job with Prefer: respond-async is answered at once, queued, where no lane is free (rules/jobs#wait-for-a-lane)", async () => {
   const headers = { prefer: "wait=1, respond-async" };
   const answer = await hub.call("POST", "/jobs", { url: "https://example.com/" }, { headers });
   expect(answer).toMatchObject({ status: 200, body: { status: "queued", queue_position: 1 } });

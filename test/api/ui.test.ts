@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "bun:test";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
 
-/** Fleet spec §1: an admin UI is served at {base_url}/. What the server has to do with it. */
+/** The admin UI at the hub's address (rules/web-app#where-it-is): what the server has to do with it. */
 
 let hub: TestHub;
 afterEach(() => hub.close());
@@ -21,7 +21,7 @@ const policyOf = (response: Response) =>
     }),
   );
 
-test("§1 / is the app for browsers and an index for who asks for JSON", async () => {
+test("/ is the app for browsers and an index for who asks for JSON (rules/web-app#where-it-is)", async () => {
   await start();
   const page = await get("/", HTML);
   expect(page.headers.get("content-type")).toBe("text/html; charset=UTF-8");

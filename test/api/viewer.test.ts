@@ -49,7 +49,7 @@ async function received(queue: Queue<Buffer>, length: number): Promise<Buffer> {
   return Buffer.concat(queue.all);
 }
 
-describe("§4.2 GET /sessions/{sid}/novnc/", () => {
+describe("GET /sessions/{sid}/novnc/ (rules/viewer#viewer-page)", () => {
   test("is a page that anyone may embed, and that tells its address to nobody", async () => {
     const session = await openSession();
     const { status, headers, text } = await hub.call("GET", viewerPath(session.session_id));
@@ -81,7 +81,7 @@ describe("§4.2 GET /sessions/{sid}/novnc/", () => {
     expect([answer.status, answer.headers.get("location")]).toEqual([308, "novnc/?resize=scale"]);
   });
 
-  test("§3.2 is 404 in plain JSON for a session that never was or has ended", async () => {
+  test("is 404 in plain JSON for a session that never was or has ended (rules/viewer#end-of-a-viewer)", async () => {
     const session = await openSession();
     await dropSession(hub.ctx, session, "over");
     for (const sid of [session.session_id, "k3v9x0a1b2c3d4"])
@@ -91,7 +91,7 @@ describe("§4.2 GET /sessions/{sid}/novnc/", () => {
       }
   });
 
-  test("§3.2 its WebSocket closes with 4404 and the reason, which a browser's page can read", async () => {
+  test("its WebSocket closes with 4404 and the reason, which a browser's page can read (rules/viewer#end-of-a-viewer)", async () => {
     const session = await openSession();
     await dropSession(hub.ctx, session, "over");
     const paths = [streamPath(session), "/sessions/nope/cdp", "/sessions/nope/cdp/devtools/page/A"];
@@ -109,7 +109,7 @@ describe("§4.2 GET /sessions/{sid}/novnc/", () => {
     expect(await nowhere.closed).toEqual({ code: 4404, reason: "no such path" });
   });
 
-  test("§7 is 502 when the worker's bridge cannot be reached; the socket closes with the reason", async () => {
+  test("is 502 when the worker's bridge cannot be reached; the socket closes with the reason (rules/viewer#end-of-a-viewer)", async () => {
     const session = await openSession(freePort());
     const { status, body } = await hub.call("GET", viewerPath(session.session_id));
     expect(status).toBe(502);
@@ -120,7 +120,7 @@ describe("§4.2 GET /sessions/{sid}/novnc/", () => {
   });
 });
 
-describe("§4.2 WS /sessions/{sid}/novnc/websockify", () => {
+describe("WS /sessions/{sid}/novnc/websockify (rules/viewer#viewer-stream)", () => {
   test("carries bytes both ways from any origin, with the token of the link towards the worker", async () => {
     const session = await openSession();
     const viewer = openSocket(streamPath(session), ["binary"], { Origin: "http://evil.test" });
@@ -224,7 +224,7 @@ describe("§4.2 WS /sessions/{sid}/novnc/websockify", () => {
   });
 });
 
-describe("design/api.md WS /sessions/{sid}/cdp", () => {
+describe("WS /sessions/{sid}/cdp (rules/cdp#cdp-endpoint)", () => {
   test("refuses a web page of another origin, as Chromium's own port does", async () => {
     const session = await openSession();
     const path = `/sessions/${session.session_id}/cdp`;
@@ -249,7 +249,7 @@ describe("design/api.md WS /sessions/{sid}/cdp", () => {
   });
 });
 
-test("§5 the worker's bridge answers nobody without the token of its link, and no other session", async () => {
+test("the worker's bridge answers nobody without the token of its link, and no other session (rules/lanes#bridge)", async () => {
   const port = freePort();
   let token: string | null = null;
   const bridges = await startBridges({

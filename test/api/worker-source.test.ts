@@ -22,7 +22,7 @@ async function unpack(archive: Uint8Array): Promise<Map<string, Buffer>> {
   return files;
 }
 
-test("§4.3 GET /worker-source.tar.gz serves the sources and VERSION, with ETag and HEAD, and asks for no token", async () => {
+test("GET /worker-source.tar.gz serves the sources and VERSION, with ETag and HEAD, and asks for no token (rules/updates#worker-source)", async () => {
   const version = nodeVersion(undefined);
   const hub = await startTestHub({ version, env: { SVC_API_TOKEN: "t0ken" } });
   try {
@@ -76,7 +76,7 @@ test("a hub or control plane whose sources changed since it started says so inst
   }
 });
 
-test("§9.1 the archive is the same byte for byte, and what is carried beside the sources is named in them", async () => {
+test("the archive is the same byte for byte, and what is carried beside the sources is named in them (rules/updates#worker-source)", async () => {
   const [one, two] = await Promise.all([packSources(SOURCE_ROOT), packSources(SOURCE_ROOT)]);
   expect(Buffer.compare(one.archive, two.archive)).toBe(0);
   expect(await Bun.file(CARRIED).text()).toBe(await carriedFilesText());

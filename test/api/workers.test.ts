@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub.close());
 
-scenarios("§4.3 POST /workers/w11/status", () => hub, [
+scenarios("POST /workers/w11/status (rules/workers#status-of-a-worker)", () => hub, [
   {
     name: "200 with the worker as it is now",
     send: { status: "standby" },
@@ -63,13 +63,13 @@ test("GET /workers/{id} is what the list says of it, connected or remembered; 40
     });
 });
 
-test("§4.3 WS /workers/{worker_id}/link: 426 without an upgrade", async () => {
+test("WS /workers/{worker_id}/link: 426 without an upgrade (rules/worker-link#link)", async () => {
   const answer = await hub.call("GET", "/workers/w11/link");
   expect(answer.status).toBe(426);
   expect(answer.headers.get("upgrade")).toBe("websocket");
 });
 
-test("§4.3 WS /workers/{worker_id}/link: an id that no worker can have closes with 4404", async () => {
+test("WS /workers/{worker_id}/link: an id that no worker can have closes with 4404 (rules/worker-link#link)", async () => {
   const socket = new WebSocket(`${hub.url.replace("http", "ws")}/workers/no%20worker/link`);
   const closed = new Promise<CloseEvent>((resolve) => {
     socket.onclose = resolve;

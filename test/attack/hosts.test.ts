@@ -91,7 +91,7 @@ test("the refusal says what to do, and the log tells each name once", async () =
   expect(String(told[0]?.message)).toContain("SVC_ALLOWED_HOSTS");
 });
 
-test("§6.2 hubs answer to each other's names, as each tells them", async () => {
+test("hubs answer to each other's names, as each tells them (rules/access#own-names)", async () => {
   const { postgres } = await testServers();
   const cluster = await startCluster({
     db_url: await postgres.createDatabase(),

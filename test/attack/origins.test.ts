@@ -64,7 +64,7 @@ test.each(FOREIGN_PAGES)("what changes something is refused to %s", async (who, 
   for (const row of rows) if (refused(row)) tried.refused(who);
 });
 
-test("no page of another origin opens a socket; that of a viewer, whose id or link is the key (§5.2), is another test's", async () => {
+test("no page of another origin opens a socket; that of a viewer, whose id or link is the key (rules/access#session-id-as-key), is another test's", async () => {
   attacked = await startAttacked("hub");
   const { hub, rows } = attacked;
   const reads = rows.filter((row) => !isUnsafe(row) && !isByKey(row));
@@ -93,7 +93,7 @@ test("programs, pages of the hub itself and the address bar are let through", as
   expect(await refusals(hub, unsafe, behind)).toEqual(nobody);
 });
 
-test("§5.7 an origin that CORS allows is let through, but not where only programs call", async () => {
+test("an origin that CORS allows is let through, but not where only programs call (rules/http#cors)", async () => {
   const origin = "https://ops.example";
   attacked = await startAttacked("hub", { SVC_CORS_ORIGINS: origin });
   const { hub, rows } = attacked;

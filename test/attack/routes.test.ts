@@ -90,7 +90,7 @@ for (const mode of ["hub", "dev", "control"] satisfies HubMode[])
     }
   });
 
-test("§5 without a token the LAN is open: only the administrator's calls are refused, while there is no password", async () => {
+test("without a token the LAN is open: only the administrator's calls are refused, while there is no password (rules/access#open-lan)", async () => {
   attacked = await startAttacked("hub");
   const { hub, rows } = attacked;
   const found = await attackAll(rows, async (row) => (await attack(hub, row)).refused_by);

@@ -27,7 +27,7 @@ async function make(role: Role, headers: Record<string, string> = {}, more: obje
   return body as { token: string; token_id: string; warnings: string[] };
 }
 
-test("§5 a LAN without tokens is open, and the first token closes it, workers without a secret excepted", async () => {
+test("a LAN without tokens is open, and the first token closes it, workers without a secret excepted (rules/access#the-first-token)", async () => {
   await start();
   expect((await call("GET", "/jobs", {})).status).toBe(200);
   for (const refused of [

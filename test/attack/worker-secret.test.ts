@@ -26,7 +26,7 @@ const WRONG: [string, { secret?: string }][] = [
   ],
 ];
 
-test("§5.3 a stranger cannot register as a worker, and is sent no job with the cookies of its host", async () => {
+test("a stranger cannot register as a worker, and is sent no job with the cookies of its host (rules/worker-link#bad-worker-secret)", async () => {
   const cookies = [{ name: "sid", value: "attack-cookie", domain: "site.test" }];
   const put = await hub.call("PUT", "/hosts/site.test/cookies", { cookies }, { headers: people });
   expect(put.status).toBeLessThan(300);

@@ -183,7 +183,7 @@ const ALLOWED_ERRORS = new RegExp(
   `^(${WORKER_LOST_ERROR}: |queue timeout: no worker took the job within|worker w\\d (is not alive|holds no lane for the job|ended the run without a result))`,
 );
 
-test(`§1 ${JOBS} jobs and ${SESSIONS} watched sessions on ${SIZE.hubs} hubs and ${SIZE.workers} workers, whatever dies: none lost, none stuck, no lane given twice`, async () => {
+test(`${JOBS} jobs and ${SESSIONS} watched sessions on ${SIZE.hubs} hubs and ${SIZE.workers} workers, whatever dies: none lost, none stuck, no lane given twice (rules/jobs#no-job-is-lost)`, async () => {
   let over = false;
   const guarding = guard(() => over);
   const watching = Array.from({ length: SESSIONS }, () => watch(() => over));
@@ -260,7 +260,7 @@ test(`§1 ${JOBS} jobs and ${SESSIONS} watched sessions on ${SIZE.hubs} hubs and
   );
 }, 1_200_000);
 
-test("§1 afterwards the fleet works as before: a job through every hub", async () => {
+test("afterwards the fleet works as before: a job through every hub (rules/jobs#no-job-is-lost)", async () => {
   for (const url of fleet.hub_urls) {
     const headers = { "content-type": "application/json" };
     const body = JSON.stringify({ url: site.urlOf(-1), options: { idle_seconds: 0.3 } });

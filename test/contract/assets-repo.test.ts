@@ -85,7 +85,7 @@ eachDialect((open) => {
       expect(await db.assets.list(id)).toEqual([]);
     });
 
-    test("still works for a job cancelled under this lease: partial assets are kept (design/api.md)", async () => {
+    test("still works for a job cancelled under this lease: partial assets are kept (rules/uploads#whole-or-not-at-all)", async () => {
       const db = await open();
       const id = await runningJob(db, 3);
       await db.jobs.finish(id, 3, { ...END, status: "cancelled" });

@@ -48,7 +48,7 @@ async function runningJob(db: Db): Promise<string> {
 }
 
 eachDialect((open) => {
-  describe("attempts (design/api.md: everything stored per attempt)", () => {
+  describe("attempts (everything stored per attempt: rules/scripts#attempts)", () => {
     test("begin stores the attempt and counts it on the job, under the job's lease alone", async () => {
       const db = await open();
       const id = await runningJob(db);

@@ -16,7 +16,7 @@ async function newJob(db: Db): Promise<string> {
 }
 
 eachDialect((open) => {
-  describe("events.append (fleet spec §6.1, design/api.md: seq counts from 1 within the job)", () => {
+  describe("events.append (seq counts from 1 within the job: rules/events#event-stream)", () => {
     test("numbers a batch in order and returns it as stored", async () => {
       const db = await open();
       const id = await newJob(db);

@@ -23,7 +23,7 @@ const row = (host: string, more: Partial<HostRow> = {}): Omit<HostRow, "cookies"
 const names = (r: HostRow | null) => r?.cookies.map((c) => c.name);
 
 eachDialect((open) => {
-  describe("hosts (fleet spec §2.7, §4.4)", () => {
+  describe("hosts (rules/hosts#host-record)", () => {
     test("put replaces everything but the cookies", async () => {
       const db = await open();
       const first = row("a.test", { recipes: [recipe("/x")], notes: "n", popup_policy: "block" });
@@ -99,7 +99,7 @@ eachDialect((open) => {
       });
     });
 
-    test("§4.5 merging twice is safe: the last write wins by name, domain and path, expired ones go", async () => {
+    test("merging twice is safe: the last write wins by name, domain and path, expired ones go (rules/hosts#cookie-sync)", async () => {
       const db = await open();
       const old = [cookie("a"), cookie("b"), cookie("gone", { expires: NOW / 1_000 + 5 })];
       expect(

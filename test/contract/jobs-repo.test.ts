@@ -59,7 +59,7 @@ eachDialect((open) => {
     });
   });
 
-  describe("a job under an Idempotency-Key (design/api.md)", () => {
+  describe("a job under an Idempotency-Key (rules/http#idempotency-keys)", () => {
     const answer = (job_id: string) => ({ status: 0, body: { job_id }, headers: {} });
     const keyed = (row: JobRow, key: string) => ({
       key: { key, owner: "me", answer: answer(row.job_id) },
@@ -94,7 +94,7 @@ eachDialect((open) => {
     });
   });
 
-  describe("claim (fleet spec §3.1: one conditional update, one winner)", () => {
+  describe("claim (one conditional update, one winner: rules/jobs#two-hubs-and-one-job)", () => {
     test("of 30 claims of one job one wins, and the row carries the winner's lane", async () => {
       const db = await open();
       const [job] = await insertJobs(db, [jobRow()]);
@@ -129,7 +129,7 @@ eachDialect((open) => {
     });
   });
 
-  describe("unclaim (fleet spec §3.1: an assignment that was not sent is reverted)", () => {
+  describe("unclaim (an assignment that was not sent is reverted: rules/scheduling#assignments-taken-back)", () => {
     test("gives the job back as it was queued", async () => {
       const db = await open();
       const [job] = await insertJobs(db, [jobRow()]);
@@ -223,7 +223,7 @@ eachDialect((open) => {
     });
   });
 
-  describe("failing what ran (fleet spec §3.1: disconnect, hub start)", () => {
+  describe("failing what ran (disconnect, hub start: rules/jobs#lost-workers)", () => {
     test("failRunningOf fails the running jobs of that worker only, and returns them", async () => {
       const db = await open();
       const mine = await running(db, 1);
@@ -278,7 +278,7 @@ eachDialect((open) => {
       expect((await db.jobs.get(newer.job_id))?.status).toBe("running");
     });
 
-    test("§3.1 of a hub that takes a job up and one that fails it exactly one wins", async () => {
+    test("of a hub that takes a job up and one that fails it exactly one wins (rules/jobs#hub-restarts)", async () => {
       const db = await open();
       const outcomes = await Promise.all(
         times(20).map(async (i) => {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { FinishJob } from "#hub/platform/db/types.ts";
 import { claimOf, eachDialect, jobRow } from "#test/support/servers/db.ts";
 
-/** Statements of many jobs at once decide each of them as a statement of its own would (fleet spec §3.1). */
+/** Statements of many jobs at once decide each of them as a statement of its own would (rules/scheduling#large-fleets). */
 
 const END: FinishJob = {
   ...{ status: "completed", error: null, now: 1_700_000_200_000, stage: "done", http_status: 200 },
@@ -14,7 +14,7 @@ const END: FinishJob = {
 };
 
 eachDialect((open) => {
-  test("§3.1 thirty jobs inserted, claimed, told of and finished side by side are thirty jobs", async () => {
+  test("thirty jobs inserted, claimed, told of and finished side by side are thirty jobs (rules/scheduling#large-fleets)", async () => {
     const db = await open();
     const rows = Array.from({ length: 30 }, (_, i) =>
       jobRow({ job_id: `job${i}`, title: `"${i}' ü 🎉`, created_at: 1_700_000_000_000 + i }),

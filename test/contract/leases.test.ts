@@ -76,7 +76,7 @@ for (const [name, create] of Object.entries(DRIVERS))
       expect(await leases.listMany([])).toEqual(new Map());
     });
 
-    test("never exceed max_concurrent (fleet spec §8 rule 1), and never give a lane twice, under 100 calls at once", async () => {
+    test("never exceed max_concurrent (rules/scheduling#lane-leases), and never give a lane twice, under 100 calls at once", async () => {
       const { leases } = await create();
       const lanes = times(8);
       const got = await Promise.all(
@@ -151,7 +151,7 @@ for (const [name, create] of Object.entries(DRIVERS))
       expect(await leases.holds("w1", 0, newer?.token ?? 0)).toBe(true);
     });
 
-    test("handOver gives the lane a new token and job, once, and only to who still holds it (§2.2 attach_to_job)", async () => {
+    test("handOver gives the lane a new token and job, once, and only to who still holds it (rules/jobs#run-in-the-browser-of-another-job)", async () => {
       const { leases, advance } = await create();
       const first = await leases.acquire(want({ lanes: [0] }));
       const token = first?.token ?? 0;
@@ -230,7 +230,7 @@ for (const [name, create] of Object.entries(DRIVERS))
     });
   });
 
-test("§8 rule 1: two hubs that lease at once never overfill a worker; tokens are unique and rise (Redis)", async () => {
+test("two hubs that lease at once never overfill a worker; tokens are unique and rise (Redis) (rules/scheduling#lane-leases)", async () => {
   const second = await connectRedis(redis.server.url, { log: silentLog });
   const step = fc.record({
     hub: fc.constantFrom(0, 1),

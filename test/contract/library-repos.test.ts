@@ -48,7 +48,7 @@ const convention = (slug: string, more: Partial<ConventionRow> = {}): Convention
 });
 
 eachDialect((open) => {
-  describe("engines (fleet spec §2.9, §4.6)", () => {
+  describe("engines (rules/engines#engine-calls)", () => {
     test("are put, read back as they were, listed by slug and deleted", async () => {
       const db = await open();
       await db.engines.put(engine("b"));
@@ -63,7 +63,7 @@ eachDialect((open) => {
       expect(await db.engines.get("\u0000")).toBeNull();
     });
 
-    test("§4.6 of 20 promotions at once exactly one engine is left promoted", async () => {
+    test("of 20 promotions at once exactly one engine is left promoted (rules/engines#promoted-engine)", async () => {
       const db = await open();
       await Promise.all(times(5).map((i) => db.engines.put(engine(`e${i}`))));
       const answers = await Promise.all(times(20).map((i) => db.engines.promote(`e${i % 5}`)));
@@ -72,7 +72,7 @@ eachDialect((open) => {
       expect(promoted).toHaveLength(1);
     });
 
-    test("§4.6 promoting what is not there changes nothing", async () => {
+    test("promoting what is not there changes nothing (rules/engines#promoted-engine)", async () => {
       const db = await open();
       await db.engines.put(engine("a"));
       await db.engines.promote("a");
@@ -80,7 +80,7 @@ eachDialect((open) => {
       expect(await db.engines.get("a")).toMatchObject({ promoted: true });
     });
 
-    test("§4.6 a promoted engine that is put again stays promoted; deleting it leaves none", async () => {
+    test("a promoted engine that is put again stays promoted; deleting it leaves none (rules/engines#promoted-engine)", async () => {
       const db = await open();
       await db.engines.put(engine("a"));
       await db.engines.put(engine("b"));
@@ -93,7 +93,7 @@ eachDialect((open) => {
     });
   });
 
-  describe("presets, skills and conventions (fleet spec §4.7)", () => {
+  describe("presets, skills and conventions (rules/library#registry-calls)", () => {
     test("a put replaces all but created_at", async () => {
       const db = await open();
       const later = { created_at: NOW + 5, updated_at: NOW + 5 };
@@ -146,7 +146,7 @@ eachDialect((open) => {
     });
   });
 
-  describe("settings and what they bound (fleet spec §4.7)", () => {
+  describe("settings and what they bound (rules/settings#change-settings)", () => {
     test("several are set and unset at once, and found by their keys", async () => {
       const db = await open();
       await db.settings.set("gone", 1, NOW);
@@ -193,7 +193,7 @@ eachDialect((open) => {
       expect(await settings.replace("k", null, { was: NOW, written_at: NOW + 2 })).toBe(false);
     });
 
-    test("§9 of two hubs that decide at once one sends a worker, and the other sees it", async () => {
+    test("of two hubs that decide at once one sends a worker, and the other sees it (rules/updates#one-worker-after-the-other)", async () => {
       const { settings } = await open();
       const circumstances = (worker_id: string): Circumstances => ({
         ...{ now: NOW, hub_versions: ["new"], kinds: ["browser"], proofs: new Map() },

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runProgram } from "#test/support/rigs/program.ts";
 
-/** Fleet spec §2.6, §7: a store that takes nothing says why, to whoever puts and to whoever asks how it is. */
+/** A store that takes nothing says why, to whoever puts and to whoever asks how it is (rules/operations#degraded-parts). */
 
 setDefaultTimeout(60_000);
 const SCRIPT = join(import.meta.dir, "../support/fakes/store-without-room.ts");

@@ -165,7 +165,7 @@ describe("Postgres", () => {
     expect(stored?.map((event) => event.seq)).toEqual(times(50).map((i) => i + 1));
   });
 
-  test("of four hubs claiming the same 25 jobs each job has one winner (fleet spec §3.1 note 3)", async () => {
+  test("of four hubs claiming the same 25 jobs each job has one winner (rules/jobs#two-hubs-and-one-job)", async () => {
     const url = await server.createDatabase();
     const hubs = await Promise.all(times(4).map(() => open(url)));
     const rows = times(25).map(() => jobRow());

@@ -13,7 +13,7 @@ const profile = (name: string, created_at = 1) => ({
 });
 
 eachDialect((open) => {
-  test("§2.8 a profile is stored under its name; a second upload keeps created_at and the default", async () => {
+  test("a profile is stored under its name; a second upload keeps created_at and the default (rules/profiles#upload-a-profile)", async () => {
     const db = await open();
     expect(await db.profiles.put(profile("work", 5))).toEqual({
       ...profile("work", 5),
@@ -25,7 +25,7 @@ eachDialect((open) => {
     expect(await db.profiles.list()).toHaveLength(1);
   });
 
-  test("§2.8 the list is ordered by name; get and delete tell when there is none", async () => {
+  test("the list is ordered by name; get and delete tell when there is none (rules/profiles#profile-record)", async () => {
     const db = await open();
     for (const name of ["b", "a", "c"]) await db.profiles.put(profile(name));
     expect((await db.profiles.list()).map((row) => row.name)).toEqual(["a", "b", "c"]);
@@ -35,7 +35,7 @@ eachDialect((open) => {
     expect(await db.profiles.delete("a")).toBeNull();
   });
 
-  test("§2.8 there is one default at most, and an unknown name changes nothing", async () => {
+  test("there is one default at most, and an unknown name changes nothing (rules/profiles#default-profile)", async () => {
     const db = await open();
     for (const name of ["a", "b"]) await db.profiles.put(profile(name));
     expect(await db.profiles.getDefault()).toBeNull();
@@ -48,7 +48,7 @@ eachDialect((open) => {
     expect(await db.profiles.getDefault()).toBeNull();
   });
 
-  test("§2.8 ten defaults set at once, over and over, leave one", async () => {
+  test("ten defaults set at once, over and over, leave one (rules/profiles#default-profile)", async () => {
     const db = await open();
     for (const i of times(10)) await db.profiles.put(profile(`p${i}`));
     for (const _ of times(5)) {

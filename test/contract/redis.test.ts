@@ -22,7 +22,7 @@ const open = (url: string, prefix = "flotilla:"): Promise<SharedStores> =>
   openShared(url, { clock: systemClock, log: silentLog, prefix });
 const kindOf = (err: unknown) => (err instanceof AppError ? err.kind : err);
 
-test("§8 a fleet that cannot reach Redis does not start, and says why without the password", async () => {
+test("a fleet that cannot reach Redis does not start, and says why without the password (rules/cluster#when-redis-is-away)", async () => {
   const closed = server.url.replace(/:\d+$/, ":1");
   const cases: [string, RegExp][] = [
     [server.url.replace(/:[^:@]*@/, ":wrong@"), /WRONGPASS/],
@@ -64,7 +64,7 @@ test("fleets with other prefixes, or in other databases of one Redis, do not see
   await Promise.all(stores.map((store) => store.close()));
 });
 
-test("§8 while Redis is silent calls fail after 1.5 s, then at once; when it answers again all goes on", async () => {
+test("while Redis is silent calls fail after 1.5 s, then at once; when it answers again all goes on (rules/storage#redis)", async () => {
   const { kv, leases, pubsub, close } = await open(server.url);
   const heard = Promise.withResolvers<unknown>();
   await pubsub.subscribe("x", heard.resolve);
@@ -155,7 +155,7 @@ test("keys of workers, sessions and hubs that come and go are bounded, also thos
   await close();
 });
 
-test("§8 a thousand workers are listed in a few milliseconds, beside thousands of other keys", async () => {
+test("a thousand workers are listed in a few milliseconds, beside thousands of other keys (rules/scheduling#large-fleets)", async () => {
   const { kv, close } = await open(server.url);
   const text = "x".repeat(200);
   const entry = { lanes: [0, 1, 2, 3].map((lane_idx) => ({ lane_idx, state: "warm", text })) };

@@ -79,7 +79,7 @@ eachDialect((open) => {
     });
   });
 
-  describe("idempotency keys (design/api.md: same key and body, the first answer)", () => {
+  describe("idempotency keys (same key and body, the first answer: rules/http#idempotency-keys)", () => {
     const answer = { status: 200, body: { job_id: "x" }, headers: { location: "/jobs/x" } };
 
     test("of 20 calls with one key one takes it, the others see its row", async () => {

@@ -16,7 +16,10 @@ import {
   startLlmServer,
 } from "#test/support/servers/llm-server.ts";
 
-/** The actions `ask` and `agent` (design/api.md, fleet spec §2.9) over HTTP: hub, worker, Chromium and engine are real. */
+/**
+ * The actions `ask` and `agent` (rules/session-actions#ask, rules/session-actions#agent) over HTTP: hub, worker, Chromium
+ * and engine are real.
+ */
 
 setDefaultTimeout(30_000);
 
@@ -124,8 +127,8 @@ const plays = (moves: ((() => object) | object)[]): LlmServerOptions => ({
   },
 });
 
-describe("ask (design/api.md)", () => {
-  test("§2.9 the engine is told the page without secrets, and its answer comes back with its name", async () => {
+describe("ask (rules/session-actions#ask)", () => {
+  test("the engine is told the page without secrets, and its answer comes back with its name (rules/session-actions#a-page-is-data)", async () => {
     await open("/");
     const slug = await useEngine({ script: [{ kind: "answer", text: "a bank", think: "hm" }] });
     const { status, body } = await act("ask", { prompt: "what is this?", engine: slug });
@@ -195,7 +198,7 @@ describe("ask (design/api.md)", () => {
   });
 });
 
-describe("agent (design/api.md)", () => {
+describe("agent (rules/session-actions#agent)", () => {
   const agent = async (args: object): Promise<AgentResult> => {
     const answer = await act("agent", args);
     expect({ status: answer.status, text: answer.text.slice(0, 500) }).toMatchObject({

@@ -48,7 +48,7 @@ for (const { mode, paths } of LISTENING)
         }));
   });
 
-test("fleet spec §1 the admin UI is in the binary: its page and every file that the page names", () =>
+test("the admin UI is in the binary: its page and every file that the page names (rules/web-app#in-the-program)", () =>
   inEmptyDir(async (dir) => {
     for (const mode of ["hub", "control"]) {
       const program = start(dir, [mode, "--host", "127.0.0.1", "--port", "0"]);
@@ -71,7 +71,7 @@ test("flotilla hub runs as an unprivileged user", () =>
     expect(await flotilla.end(program, "SIGTERM")).toBe(0);
   }));
 
-test("design/api.md Scripts: the binary is the runtime of scripts, also where only root gets at it", () =>
+test("the binary is the runtime of scripts, also where only root gets at it (rules/sandbox#the-program-is-the-runtime)", () =>
   inEmptyDir(async (dir) => {
     const hidden = join(dir, "hidden");
     mkdirSync(hidden, { mode: 0o700 });

@@ -79,7 +79,7 @@ describe("the conformance page", () => {
   );
 
   test(
-    "assets say where they came from (api.md, Fleet: asset items)",
+    "assets say where they came from (rules/capture#assets)",
     async () => {
       // Whichever was made; one of its own when this test runs alone.
       const visit = visits[0] ?? lane.run({ url: site.url, options: { idle_seconds: 4 } });

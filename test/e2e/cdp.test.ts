@@ -4,7 +4,7 @@ import puppeteer from "puppeteer-core";
 import { startTypePage, type TypePage } from "#test/support/clients/type-page.ts";
 import { type RigSession, startViewerRig, type ViewerRig } from "#test/support/rigs/viewer-rig.ts";
 
-/** Programs at /sessions/{sid}/cdp (design/api.md), unmodified. */
+/** Programs at /sessions/{sid}/cdp (rules/cdp#cdp-endpoint), unmodified. */
 
 let rig: ViewerRig;
 let site: TypePage;

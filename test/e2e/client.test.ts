@@ -32,7 +32,7 @@ afterAll(async () => {
 }, 60_000);
 
 test(
-  "§4.1 a running job's page is captured as a picture that becomes an asset of the job; without a lane it is 409",
+  "a running job's page is captured as a picture that becomes an asset of the job; without a lane it is 409 (rules/documents#screenshot-of-a-running-job)",
   async () => {
     const { jobs } = client;
     const options = { settle_seconds: 30, idle_seconds: 0.5 };
@@ -69,7 +69,7 @@ test(
 );
 
 test(
-  "§4.2 a session is opened, driven and closed with one typed method per action",
+  "a session is opened, driven and closed with one typed method per action (rules/clients#one-method-for-each-action)",
   async () => {
     const session = await client.sessions.open({ url: `${site.origin}/form` });
     await session.fill({ selector: "#name", text: "Ada" });
@@ -98,7 +98,7 @@ test(
 );
 
 test(
-  "§1 the videos of a page arrive at the hub as assets that say they were fetched again, beside its HAR",
+  "the videos of a page arrive at the hub as assets that say they were fetched again, beside its HAR (rules/capture#videos)",
   async () => {
     const { jobs } = client;
     const options = { download_video: true, idle_seconds: 0.5, post_click_seconds: 0.5 };

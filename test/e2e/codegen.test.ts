@@ -7,7 +7,7 @@ import {
   verdict,
 } from "#test/support/rigs/codegen-rig.ts";
 
-/** Fleet spec §1, §2.2: modes codegen-loop and rerun in a real Chromium, a real sandbox, and with an engine over HTTP. */
+/** Modes codegen-loop and rerun (rules/scripts#the-loop) in a real Chromium, a real sandbox, and with an engine over HTTP. */
 
 const PAGE = `<!doctype html><title>Shop</title><h1>Fruit</h1>
 <ul>${["apple", "pear", "plum"].map((name) => `<li class=item>${name}</li>`).join("")}</ul>
@@ -70,7 +70,7 @@ const rerun = async (options: object): Promise<string> => {
 const LONG = 180_000;
 
 test(
-  "§1 a good first script completes the job; everything of its attempt is kept, and it can be rerun by job, attempt and code",
+  "a good first script completes the job; everything of its attempt is kept, and it can be rerun by job, attempt and code (rules/scripts#the-loop)",
   async () => {
     const goal = "read the fruit (good first script)";
     const job_id = await rig.submit(page, {
@@ -150,7 +150,7 @@ test(
 );
 
 test(
-  "§1 a broken script is judged, and the next one, told why, begins on a clean page",
+  "a broken script is judged, and the next one, told why, begins on a clean page (rules/scripts#page-for-each-attempt)",
   async () => {
     const goal = "read the fruit (broken, then fixed)";
     const job_id = await rig.submit(page, {
@@ -188,7 +188,7 @@ test(
 );
 
 test(
-  "§2.2 what never works fails after max_codegen_attempts, with the reason in one sentence",
+  "what never works fails after max_codegen_attempts, with the reason in one sentence (rules/scripts#classes-of-an-attempt)",
   async () => {
     const goal = "read the fruit (never fixed)";
     const job_id = await rig.submit(
@@ -300,7 +300,7 @@ const matrix: [string, Parameters<CodegenRig["submit"]>[1], string[], number][] 
   ],
 ];
 test(
-  "§1 what an engine may do instead of answering: outcomes, attempts and events of each",
+  "what an engine may do instead of answering: outcomes, attempts and events of each (rules/scripts#classes-of-an-attempt)",
   async () => {
     const done = await Promise.all(
       matrix.map(async ([name, scenario, expected, requests]) => {
@@ -340,7 +340,7 @@ test(
 );
 
 test(
-  "§2.2 attach_to_job: a script runs in a tab of its own of the kept browser, and leaves the person's alone",
+  "attach_to_job: a script runs in a tab of its own of the kept browser, and leaves the person's alone (rules/scripts#page-for-each-attempt)",
   async () => {
     const kept = await rig.fleet.submit(page, { keep_session: true, idle_seconds: 0 });
     await rig.outcome(kept.job_id);
@@ -358,7 +358,7 @@ test(
 );
 
 test(
-  "§3.1 cancel while the engine plans, the script runs, and the judge thinks",
+  "cancel while the engine plans, the script runs, and the judge thinks (rules/scripts#ends-of-a-scripted-job)",
   async () => {
     const cancel = async (job_id: string) => {
       const answer = await rig.call("POST", `/jobs/${job_id}/cancel`);
@@ -396,7 +396,7 @@ test(
 );
 
 test(
-  "§3.1 a hub killed in the middle fails the job at its next start, with nothing of the script left",
+  "a hub killed in the middle fails the job at its next start, with nothing of the script left (rules/jobs#hub-restarts)",
   async () => {
     const goal = "survive the hub";
     const job_id = await rig.submit(page, { goal, plan: [script(WAITS)] });

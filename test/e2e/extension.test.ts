@@ -68,7 +68,7 @@ async function privatePage(site: LoginSite): Promise<{ title: string | null; log
   return { title, log: await (await fetch(`${fleet.url}/jobs/${job_id}/log.txt`)).text() };
 }
 
-describe("the cookie-sync extension in a real Chromium (fleet spec §4.5)", () => {
+describe("the cookie-sync extension in a real Chromium (rules/hosts#cookie-sync-extension)", () => {
   test(
     "sends the cookies of the active host, then of all; sending again changes nothing",
     async () => {

@@ -3,7 +3,7 @@ import { type JobLane, openJobLane } from "#test/support/rigs/lane-jobs.ts";
 import { utf8 } from "#test/support/servers/site/bytes.ts";
 import { type SiteServer, startServer } from "#test/support/servers/site/server.ts";
 
-/** Fleet spec §2.2, `dialog_policy`: what becomes of a dialog that a fetch job's page opens. */
+/** `dialog_policy`: what becomes of a dialog that a fetch job's page opens (rules/capture#dialogs-of-a-job). */
 
 const SLOW_MS = 120_000;
 const ASKS = `

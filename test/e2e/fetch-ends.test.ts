@@ -195,7 +195,7 @@ describe("a body larger than any buffer whose length nobody told", () => {
   );
 });
 
-describe("silence begins when the page could have asked (fleet spec §2.2, idle_seconds)", () => {
+describe("silence begins when the page could have asked (rules/capture#network-silence)", () => {
   const spin = (ms: number) => `for (const end = Date.now() + ${ms}; Date.now() < end; );`;
   const worker = `new Worker(URL.createObjectURL(new Blob(["importScripts('" + location.origin + "/lib.js'); fetch('" + location.origin + "/data.json').then((r) => r.json())"])))`;
   test.each([

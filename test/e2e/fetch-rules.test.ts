@@ -19,7 +19,7 @@ afterAll(async () => {
   await site.stop();
 });
 
-describe("JobOptions of a fetch (fleet spec §2.2)", () => {
+describe("JobOptions of a fetch (rules/job-options#the-options)", () => {
   test(
     "referer is sent whole",
     async () => {
@@ -88,7 +88,7 @@ describe("JobOptions of a fetch (fleet spec §2.2)", () => {
   );
 });
 
-describe("what is stored (api.md, Fleet)", () => {
+describe("what is stored (rules/capture#what-is-captured)", () => {
   test(
     "links.json has every distinct link of all frames, resolved",
     async () => {
@@ -163,7 +163,7 @@ describe("what is stored (api.md, Fleet)", () => {
   );
 });
 
-describe("the navigation guard (architecture §7)", () => {
+describe("the navigation guard (rules/capture#navigation-guard)", () => {
   const own = () => ({ own_ports: [site.server.port] });
 
   test(

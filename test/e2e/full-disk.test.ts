@@ -12,7 +12,10 @@ import { seededBytes, sha256 } from "#test/support/servers/site/bytes.ts";
 import { startServer } from "#test/support/servers/site/server.ts";
 import { noSmallDisk, startOnSmallDisk } from "#test/support/servers/small-disk.ts";
 
-/** Fleet spec §2.6, §7: stores on a disk that is really full, or really read-only, and the jobs that need them. */
+/**
+ * Stores on a disk that is really full, or really read-only, and the jobs that need them
+ * (rules/capture#jobs-that-outlast-their-store).
+ */
 
 const MAIN = join(import.meta.dir, "../../hub/main.ts");
 const SLOW_MS = 240_000;

@@ -45,7 +45,7 @@ afterAll(async () => {
   await Promise.all([site.stop(), other.stop()]);
 });
 
-test("har.json (design/api.md) is HAR 1.2 with redirects, headers, sizes, timings and the names of the assets", async () => {
+test("har.json (rules/documents#har) is HAR 1.2 with redirects, headers, sizes, timings and the names of the assets", async () => {
   const run = await lane.run({ url: `${site.origin}/start` });
   expect(run.outcome.status).toBe("completed");
   const text = run.documents.get("har.json") ?? "";

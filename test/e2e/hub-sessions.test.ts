@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Session } from "#shared/protocol/schema/session.ts";
 import { type FleetProcesses, startFleet, until } from "#test/support/rigs/fleet-process.ts";
 
-/** Fleet spec §4.2: a session from opening to its end, over HTTP alone, in a real Chromium. */
+/** A session from opening to its end, over HTTP alone, in a real Chromium (rules/sessions#open-a-session). */
 
 const PAGE = `<!doctype html><title>Form</title>
 <form onsubmit="event.preventDefault(); document.title = document.querySelector('#name').value">
@@ -210,7 +210,7 @@ test("DELETE ends it for ever and gives the lane back", async () => {
   await fleet.lanesWarm();
 });
 
-test("§2.2 keep_session: the job's page stays open for a person, and the next job runs in it with its cookies", async () => {
+test("keep_session: the job's page stays open for a person, and the next job runs in it with its cookies (rules/jobs#keep-the-session)", async () => {
   const first = await fleet.submit(site.url.href, { keep_session: true, idle_seconds: 0.2 });
   const ended = await fleet.finished(first.job_id);
   expect({ status: ended.status, error: ended.error }).toEqual({

@@ -54,7 +54,7 @@ function displayPid(data_dir: string): number {
   return xvnc.pid;
 }
 
-describe("profiles in a lane (§2.8)", () => {
+describe("profiles in a lane (rules/profiles#profile-of-a-run)", () => {
   test(
     "a browser starts on a seeded directory, keeps its cookies over a restart, and the lane is plain afterwards",
     async () => {
@@ -116,7 +116,7 @@ describe("lane pool", () => {
   );
 
   test(
-    "ports and display are those of §2.5, on loopback, and the lane greets any number of probes",
+    "ports and display are the lane's own, on loopback, and the lane greets any number of probes (rules/lanes#ports-of-a-lane)",
     async () => {
       await withPool({ LANE_POOL: "1" }, async ({ bases, data_dir }) => {
         for (let i = 0; i < 20; i += 1) await readGreeting(bases.vnc, 3_000);
@@ -161,7 +161,7 @@ describe("lane pool", () => {
   );
 
   test(
-    "the page of a lane sees a screen of 1920x1080 (§8), and its window fills it to the pixel",
+    "the page of a lane sees a screen of 1920x1080, and its window fills it to the pixel (rules/lanes#resolution)",
     async () => {
       const screen =
         "[screen.width, screen.height, screenX, screenY, outerWidth, outerHeight].join()";

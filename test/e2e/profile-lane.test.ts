@@ -114,7 +114,7 @@ async function visit(browser: LaneBrowser, url: string, code = "document.body.in
 }
 
 test(
-  "§2.8 a login made in a session is saved, used by a later run, and gone from the one after",
+  "a login made in a session is saved, used by a later run, and gone from the one after (rules/profiles#profile-of-a-run)",
   async () => {
     const archive = await withLane(null, async (browser, hold) => {
       const form = await visit(browser, `${site.origin}/login`);
@@ -176,7 +176,7 @@ test(
 );
 
 test(
-  "§2.8 cookies that another machine's key store encrypted are told as 0 usable",
+  "cookies that another machine's key store encrypted are told as 0 usable (rules/profiles#profile-of-a-run)",
   async () => {
     // A real cookie database, its value encrypted by a scheme this Chromium has no key for.
     const { targz } = await withLane(null, async (browser, hold) => {
@@ -210,7 +210,7 @@ test(
 );
 
 test(
-  "§2.2 clone_chrome_profile copies the operator's profile and leaves it as it is",
+  "clone_chrome_profile copies the operator's profile and leaves it as it is (rules/jobs#copy-the-operators-profile)",
   async () => {
     const config_dir = join(data_dir, "config");
     const home = join(config_dir, "chromium");
@@ -260,7 +260,7 @@ async function snapshotOf(dir: string): Promise<string[]> {
 }
 
 test(
-  "§2.8 a profile that is gone, damaged or refused fails the run and leaves the lane plain",
+  "a profile that is gone, damaged or refused fails the run and leaves the lane plain (rules/profiles#profile-of-a-run)",
   async () => {
     const gone = { name: "gone", sha256: "0".repeat(64), size: 0 };
     const attempt = (ref: typeof gone) =>

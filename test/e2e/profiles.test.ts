@@ -61,7 +61,7 @@ const ON_SCREEN = `(selector) => {
   return [window.screenX + x + width / 2, top + y + height / 2];
 }`;
 
-describe("§2.8 a profile from a session", () => {
+describe("a profile from a session (rules/profiles#save-a-session-as-a-profile)", () => {
   test(
     "logged in by hand through the viewer, saved; a job with use_profile is logged in, the next plain one is not",
     async () => {
@@ -147,7 +147,7 @@ describe("§2.8 a profile from a session", () => {
   );
 
   test(
-    "§2.2 clone_chrome_profile: a job with the operator's own profile; one that is not there fails in words",
+    "clone_chrome_profile: a job with the operator's own profile; one that is not there fails in words (rules/jobs#copy-the-operators-profile)",
     async () => {
       const there = join(config_dir, "chromium");
       mkdirSync(there);

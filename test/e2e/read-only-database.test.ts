@@ -7,7 +7,7 @@ import { noFailingDisk, startOnFailingDisk } from "#test/support/fakes/failing-d
 import { addressOf } from "#test/support/rigs/binary.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 
-/** Fleet spec §2.6, §7: the file system of a SQLite database refuses writes under a running hub. */
+/** The file system of a SQLite database refuses writes under a running hub (rules/operations#degraded-parts). */
 
 const MAIN = join(import.meta.dir, "../../hub/main.ts");
 const SLOW_MS = 240_000;

@@ -106,7 +106,7 @@ const failures: [string, Actions, number, string][] = [
   ],
 ];
 
-describe("steps of a recipe that fail (fleet spec §2.7)", () => {
+describe("steps of a recipe that fail (rules/recipes#failed-steps)", () => {
   for (const [name, actions, timeout_s, error] of failures)
     test(`${name} is told in a sentence that names the step`, async () => {
       const thrown = await run(actions, timeout_s).then(

@@ -33,7 +33,7 @@ const withActions = (actions: Actions, timeout_s = 10): Extras => ({
 });
 const story = (log: string[]) => log.join("\n");
 
-describe("recipes of a fetch job (fleet spec §2.7)", () => {
+describe("recipes of a fetch job (rules/recipes#when-recipes-run)", () => {
   test(
     "every kind of action runs in order, with its time in the job log, and what it loads is captured byte for byte",
     async () => {
@@ -151,7 +151,7 @@ describe("recipes of a fetch job (fleet spec §2.7)", () => {
   );
 });
 
-describe("popup_policy (fleet spec §2.7)", () => {
+describe("popup_policy (rules/hosts#popup-policy)", () => {
   const clicks = withActions([
     { kind: "click", selector: "#open" },
     { kind: "evaluate", code: "document.querySelector('#blank')?.click()" },
@@ -243,7 +243,7 @@ async function slowToStopWindows(browser: LaneBrowser): Promise<LaneBrowser> {
   return { ...browser, connection: new CdpConnection(transport) };
 }
 
-describe("login recipes (fleet spec §2.7)", () => {
+describe("login recipes (rules/recipes#logging-in)", () => {
   const login_recipe = () => ({
     logged_in: "#logout",
     timeout_s: 10,
@@ -322,7 +322,7 @@ describe("login recipes (fleet spec §2.7)", () => {
   );
 });
 
-describe("cookies of a job (fleet spec §4.5)", () => {
+describe("cookies of a job (rules/hosts#cookies-of-a-job)", () => {
   test(
     "are sent to their host alone, or to its subdomains too with a dot; what Chromium refuses is named",
     async () => {

@@ -14,7 +14,7 @@ afterAll(async () => {
   await site.stop();
 });
 
-test("every answer with a body is counted: kept, or lost with the reason (api.md, CaptureReport)", async () => {
+test("every answer with a body is counted: kept, or lost with the reason (rules/capture#capture-report)", async () => {
   const { outcome, assets, log } = await lane.run({ url: site.url, options: { idle_seconds: 2 } });
   const held = new Map(assets.map((a) => [a.source_url, a.sha256]));
   const missing = [...site.readable].filter(

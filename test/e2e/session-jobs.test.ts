@@ -57,7 +57,7 @@ afterAll(async () => {
   await site.stop();
 }, 60_000);
 
-describe("sessions of jobs (§2.2, §3.3)", () => {
+describe("sessions of jobs (rules/jobs#session-of-a-job)", () => {
   test("a running job's page takes actions, and its session ends with it", async () => {
     const warm = laneWarm(rig.peer, 0);
     const job = assign("running", at("/form"), { settle_seconds: 12 });
@@ -80,7 +80,7 @@ describe("sessions of jobs (§2.2, §3.3)", () => {
     expect(await session.call("state")).toMatchObject({ ok: false, kind: "gone" });
   }, 40_000);
 
-  test("§4.2 from its first moment a job's preview is a picture, or says that the browser is still starting", async () => {
+  test("from its first moment a job's preview is a picture, or says that the browser is still starting (rules/sessions#preview)", async () => {
     const warm = laneWarm(rig.peer, 0);
     const job = assign("starting", at("/form"), { settle_seconds: 3 });
     const session = callsOf(rig.peer, rig.sessions, job.session_id);
@@ -168,7 +168,7 @@ describe("sessions of jobs (§2.2, §3.3)", () => {
   }, 40_000);
 });
 
-describe("attach (§2.2)", () => {
+describe("attach (rules/jobs#attach-to-a-running-browser)", () => {
   test("a job runs in a new tab of a browser that somebody else runs, and closes only that", async () => {
     const own = await rig.open({ lane_idx: 1, url: at("/cookie") });
     const own_port = new URL(browserProcess(rig).cdp_url).port;

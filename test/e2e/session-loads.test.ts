@@ -17,7 +17,10 @@ import {
 import type { SiteServer } from "#test/support/servers/site/server.ts";
 import { startSessionSite } from "#test/support/servers/site/session-pages.ts";
 
-/** Actions whose page is on its way to a server that never answers, and how their failures are told (§4.2, §7). */
+/**
+ * Actions whose page is on its way to a server that never answers, and how their failures are told
+ * (rules/session-actions#loads-that-are-too-late, rules/session-actions#failed-actions).
+ */
 
 /** A busy machine has begun the load, or has found what is in the way, by then. */
 const LATE_MS = 4_000;
@@ -59,7 +62,7 @@ async function expectLate(action: string, args: Record<string, unknown>, url: st
   expect(error?.message).not.toContain("\n");
 }
 
-describe("a page that goes to an address that never answers (§4.2)", () => {
+describe("a page that goes to an address that never answers (rules/session-actions#loads-that-are-too-late)", () => {
   for (const to of ["same_site", "other_site"] as const)
     test(`is read as it was after a navigation that ran out of time, ${to}`, async () => {
       await expectLate("navigate", { url: never[to] }, never[to]);
@@ -144,7 +147,7 @@ describe("a page that goes to an address that never answers (§4.2)", () => {
   });
 });
 
-describe("failures are one sentence (§7)", () => {
+describe("failures are one sentence (rules/session-actions#failed-actions)", () => {
   const messageOf = async (action: string, args: Record<string, unknown>) => {
     const { ok, error, kind } = await session.call(action, args, OBSTACLE_MS);
     expect(ok).toBe(false);

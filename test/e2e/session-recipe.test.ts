@@ -26,7 +26,7 @@ const steps = () => [
   { kind: "wait", selector: "#hello" },
 ];
 
-describe("api.md POST /sessions/{sid}/recipe", () => {
+describe("POST /sessions/{sid}/recipe (rules/session-actions#recipe-in-a-session)", () => {
   test("runs every step on the active tab in one call, and shows no value", async () => {
     const { hostname } = new URL(site.origin);
     const secrets = { secrets: { PASS: site.password }, secret_hosts: { PASS: [hostname] } };

@@ -36,7 +36,7 @@ afterAll(async () => {
   await site.stop();
 }, 60_000);
 
-describe("evaluate (§4.2)", () => {
+describe("evaluate (rules/session-actions#evaluate)", () => {
   test("expressions, functions and statements give their value", async () => {
     expect(await evaluate("1 + 1")).toBe(2);
     expect(await evaluate("(a) => a.n * 2", { n: 4 })).toBe(8);
@@ -477,7 +477,7 @@ describe("trouble", () => {
   });
 });
 
-describe("opening and closing (§3.3)", () => {
+describe("opening and closing (rules/sessions#end-of-a-session)", () => {
   test("a session opens with its URL and viewport, and a closed one gives a warm lane back", async () => {
     const opened = await rig.open({ url: at("/second"), viewport: { width: 500, height: 400 } });
     expect(opened.url).toBe(at("/second"));

@@ -5,7 +5,7 @@ import { referenceOf, TASKS } from "#test/support/tasks/list.ts";
 import { startTaskServer, type TaskServer } from "#test/support/tasks/server.ts";
 import type { Task } from "#test/support/tasks/types.ts";
 
-/** Fleet spec §1 (rerun): the fixed task set by its reference scripts, in a real Chromium and a real sandbox. */
+/** Mode rerun (rules/scripts#rerun): the fixed task set by its reference scripts, in a real Chromium and a real sandbox. */
 
 /** Far above the 30 s that all of them take on an idle machine. */
 const SLOW_MS = 300_000;
@@ -57,7 +57,7 @@ afterAll(async () => {
   await site?.stop();
 }, 60_000);
 
-describe("§1 the reference script reaches its goal in mode rerun", () => {
+describe("the reference script reaches its goal in mode rerun (rules/scripts#rerun)", () => {
   for (const task of TASKS)
     test(`${task.name}`, async () => {
       const rerun = await done.get(task);
@@ -67,7 +67,7 @@ describe("§1 the reference script reaches its goal in mode rerun", () => {
 });
 
 test(
-  "§1 the same script gives the same result again, and a job can be rerun by its id",
+  "the same script gives the same result again, and a job can be rerun by its id (rules/scripts#rerun)",
   async () => {
     const [task] = TASKS as [Task];
     const first = (await done.get(task)) as Rerun;

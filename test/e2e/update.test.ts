@@ -149,7 +149,7 @@ describe("a version that does not work is rolled back, and the worker says why",
 });
 
 test(
-  "§3.5 with SVC_WORKER_SELF_RESTART=0 the worker exits with 42 and its supervisor starts the new version",
+  "with SVC_WORKER_SELF_RESTART=0 the worker exits with 42 and its supervisor starts the new version (rules/updates#exit-42)",
   async () => {
     const hub = startAnswer(b, { registers: () => true });
     try {
@@ -195,7 +195,7 @@ test(
 );
 
 test(
-  "§9.5 a fleet of four follows its hub to another version and back while jobs run, and none fails",
+  "a fleet of four follows its hub to another version and back while jobs run, and none fails (rules/updates#single-target)",
   async () => {
     const flotilla = await ensureBinary();
     const port = freePort();
@@ -274,7 +274,7 @@ test(
     await allAtWithJobs(a.version);
     for (let round = 0; round < ROUNDS; round += 1)
       for (const tree of [b, a]) {
-        // Jobs that run when their only hub ends are its restart's (§3.1), not the update's.
+        // Jobs that run when their only hub ends are its restart's (rules/jobs#hub-restarts), not the update's.
         await drained();
         hub.kill("SIGTERM");
         await hub.exited;

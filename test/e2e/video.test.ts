@@ -75,7 +75,7 @@ for (const [tool, names] of [
   ["ffmpeg alone", ["ffmpeg"]],
 ] as const)
   test(
-    `§1 download_video joins HLS and DASH of nested cross-origin frames with ${tool}, with the browser's cookies and Referer`,
+    `download_video joins HLS and DASH of nested cross-origin frames with ${tool}, with the browser's cookies and Referer (rules/capture#videos)`,
     async () => {
       site.turned_away.length = 0;
       const { outcome, probes, story, assets } = await runVideos(site.url, pathWith(...names));

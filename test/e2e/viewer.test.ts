@@ -6,7 +6,7 @@ import { startTypePage, type TypePage } from "#test/support/clients/type-page.ts
 import { CHROMIUM_FLAGS, chromiumPath } from "#test/support/rigs/chromium.ts";
 import { type RigSession, startViewerRig, type ViewerRig } from "#test/support/rigs/viewer-rig.ts";
 
-/** A person at the hub's viewer page, in a Chromium of their own (fleet spec §4.2). */
+/** A person at the hub's viewer page, in a Chromium of their own (rules/viewer#viewer-page). */
 
 let rig: ViewerRig;
 let site: TypePage;
@@ -130,146 +130,149 @@ async function pointAt(page: Page, x: number, y: number) {
   return [box.x + x * scale, box.y + y * scale] as const;
 }
 
-describe.each(["headful", "headless"] as const)("§4.2 a %s lane in the viewer", (kind) => {
-  let session: RigSession;
-  let page: Page;
-  const top = TOP[kind];
+describe.each(["headful", "headless"] as const)(
+  "a %s lane in the viewer (rules/viewer#viewer-stream)",
+  (kind) => {
+    let session: RigSession;
+    let page: Page;
+    const top = TOP[kind];
 
-  beforeAll(async () => {
-    session = await openSession(kind === "headless");
-    page = await openViewer(session);
-    await connected(page);
-  }, 30_000);
-  afterAll(async () => {
-    await page?.close();
-    await session?.end("the test is over");
-  }, 30_000);
+    beforeAll(async () => {
+      session = await openSession(kind === "headless");
+      page = await openViewer(session);
+      await connected(page);
+    }, 30_000);
+    afterAll(async () => {
+      await page?.close();
+      await session?.end("the test is over");
+    }, 30_000);
 
-  test("its name says neither user nor host of the worker", async () => {
-    const { session_id } = session;
-    const hub = rig.hub.url.replace("http", "ws");
-    const screen = await connectRfb(`${hub}/sessions/${session_id}/novnc/websockify`);
-    expect(screen.name).toBe("Flotilla");
-    await screen.close();
-  });
+    test("its name says neither user nor host of the worker", async () => {
+      const { session_id } = session;
+      const hub = rig.hub.url.replace("http", "ws");
+      const screen = await connectRfb(`${hub}/sessions/${session_id}/novnc/websockify`);
+      expect(screen.name).toBe("Flotilla");
+      await screen.close();
+    });
 
-  test("shows the picture of the page", async () => {
-    await yellow(page);
-    expect(await page.textContent("#status")).toBe("Connected");
-  }, 15_000);
+    test("shows the picture of the page", async () => {
+      await yellow(page);
+      expect(await page.textContent("#status")).toBe("Connected");
+    }, 15_000);
 
-  test("clicks, keys and the wheel reach the page", async () => {
-    await page.mouse.click(...(await pointAt(page, 100, top + 150)));
-    await page.keyboard.type("Hi, Under_1");
-    await site.events.next((e) => e === "value Hi, Under_1");
-    await page.keyboard.press("ArrowLeft");
-    await page.keyboard.press("Backspace");
-    await site.events.next((e) => e === "value Hi, Under1");
-    await page.keyboard.press("Control+a");
-    await page.keyboard.press("Delete");
-    await site.events.next((e) => e === "value ");
-    await page.mouse.click(...(await pointAt(page, 150, top + 300)));
-    await site.events.next((e) => e === "pressed");
-    await page.mouse.wheel(0, 100);
-    await site.events.next((e) => e === "wheel");
-    await page.mouse.wheel(0, -4_000);
-  }, 20_000);
-
-  test("text of the paste box is pasted, whatever its script", async () => {
-    const pasted = site.events.next((e) => e.includes("Größe 5 € 日本"));
-    // X asks the viewer for the text when the page wants it, and Chromium gives a slow selection up: on a busy machine one
-    // presses paste again, as a person would.
-    for (let tries = 0, done = false; !done; tries += 1) {
-      if (tries === 5) throw new Error("the text was never pasted");
+    test("clicks, keys and the wheel reach the page", async () => {
       await page.mouse.click(...(await pointAt(page, 100, top + 150)));
-      await page.click("#paste");
-      await page.fill("#paste-text", "Größe 5 € 日本");
-      await page.click('button[name="paste"]');
-      expect(await page.isHidden("#paste-box")).toBe(true);
-      done = await Promise.race([
-        pasted.then(() => true),
-        page.waitForTimeout(5_000).then(() => false),
-      ]);
-    }
-  }, 40_000);
+      await page.keyboard.type("Hi, Under_1");
+      await site.events.next((e) => e === "value Hi, Under_1");
+      await page.keyboard.press("ArrowLeft");
+      await page.keyboard.press("Backspace");
+      await site.events.next((e) => e === "value Hi, Under1");
+      await page.keyboard.press("Control+a");
+      await page.keyboard.press("Delete");
+      await site.events.next((e) => e === "value ");
+      await page.mouse.click(...(await pointAt(page, 150, top + 300)));
+      await site.events.next((e) => e === "pressed");
+      await page.mouse.wheel(0, 100);
+      await site.events.next((e) => e === "wheel");
+      await page.mouse.wheel(0, -4_000);
+    }, 20_000);
 
-  test("resize=remote gives the lane's screen the size of the frame", async () => {
-    const remote = await openViewer(session, { resize: "remote" });
-    await connected(remote);
-    const { width, height } = (await remote.locator("#screen").boundingBox()) ?? {};
-    await remote.waitForFunction(
-      `document.querySelector("#screen canvas").width === ${width} &&
+    test("text of the paste box is pasted, whatever its script", async () => {
+      const pasted = site.events.next((e) => e.includes("Größe 5 € 日本"));
+      // X asks the viewer for the text when the page wants it, and Chromium gives a slow selection up: on a busy machine one
+      // presses paste again, as a person would.
+      for (let tries = 0, done = false; !done; tries += 1) {
+        if (tries === 5) throw new Error("the text was never pasted");
+        await page.mouse.click(...(await pointAt(page, 100, top + 150)));
+        await page.click("#paste");
+        await page.fill("#paste-text", "Größe 5 € 日本");
+        await page.click('button[name="paste"]');
+        expect(await page.isHidden("#paste-box")).toBe(true);
+        done = await Promise.race([
+          pasted.then(() => true),
+          page.waitForTimeout(5_000).then(() => false),
+        ]);
+      }
+    }, 40_000);
+
+    test("resize=remote gives the lane's screen the size of the frame", async () => {
+      const remote = await openViewer(session, { resize: "remote" });
+      await connected(remote);
+      const { width, height } = (await remote.locator("#screen").boundingBox()) ?? {};
+      await remote.waitForFunction(
+        `document.querySelector("#screen canvas").width === ${width} &&
        document.querySelector("#screen canvas").height === ${height}`,
-      undefined,
-      POLL,
-    );
-    await yellow(remote);
-    // The browser's window goes along, so that nothing of it is cut off.
-    await pageSees(session, "outerWidth", width, kind);
-    await pageSees(session, "outerHeight", height, kind);
-    // The person at the other viewer stays, and gets the lane's own screen back.
-    await remote.close();
-    for (const [what, size] of Object.entries(OWN_SCREEN[kind]))
-      await pageSees(session, what, size, "both");
-    await page.waitForFunction(
-      `document.querySelector("#screen canvas")?.width === ${OWN_SCREEN[kind].innerWidth}`,
-      undefined,
-      POLL,
-    );
-  }, 40_000);
+        undefined,
+        POLL,
+      );
+      await yellow(remote);
+      // The browser's window goes along, so that nothing of it is cut off.
+      await pageSees(session, "outerWidth", width, kind);
+      await pageSees(session, "outerHeight", height, kind);
+      // The person at the other viewer stays, and gets the lane's own screen back.
+      await remote.close();
+      for (const [what, size] of Object.entries(OWN_SCREEN[kind]))
+        await pageSees(session, what, size, "both");
+      await page.waitForFunction(
+        `document.querySelector("#screen canvas")?.width === ${OWN_SCREEN[kind].innerWidth}`,
+        undefined,
+        POLL,
+      );
+    }, 40_000);
 
-  test("resize=remote: the one who asked last has the say, and who leaves gives it to the one before", async () => {
-    const [first, second] = [600, 700].map((width) => ({ width, height: 500 }));
-    const viewers: Page[] = [];
-    for (const viewport of [first, second]) {
-      const viewer = await openViewer(session, { resize: "remote" });
-      await viewer.setViewportSize(viewport as { width: number; height: number });
-      await pageSees(session, "innerWidth", viewport?.width, "both");
-      viewers.push(viewer);
-    }
-    await viewers[1]?.close();
-    await pageSees(session, "innerWidth", first?.width, "both");
-    await viewers[0]?.close();
-    await pageSees(session, "innerWidth", OWN_SCREEN[kind].innerWidth, "both");
-  }, 40_000);
+    test("resize=remote: the one who asked last has the say, and who leaves gives it to the one before", async () => {
+      const [first, second] = [600, 700].map((width) => ({ width, height: 500 }));
+      const viewers: Page[] = [];
+      for (const viewport of [first, second]) {
+        const viewer = await openViewer(session, { resize: "remote" });
+        await viewer.setViewportSize(viewport as { width: number; height: number });
+        await pageSees(session, "innerWidth", viewport?.width, "both");
+        viewers.push(viewer);
+      }
+      await viewers[1]?.close();
+      await pageSees(session, "innerWidth", first?.width, "both");
+      await viewers[0]?.close();
+      await pageSees(session, "innerWidth", OWN_SCREEN[kind].innerWidth, "both");
+    }, 40_000);
 
-  test("§8 the next session of a lane has the whole screen, whatever a viewer of the last one left", async () => {
-    const remote = await openViewer(session, { resize: "remote" });
-    await connected(remote);
-    await pageSees(session, "innerWidth", 1_000, "both");
-    // Ended under the viewer, who has no chance to leave before.
-    await session.end("its owner closed it");
-    session = await openSession(kind === "headless");
-    for (const [what, size] of Object.entries(OWN_SCREEN[kind]))
-      await pageSees(session, what, size, "both");
-    await remote.close();
-  }, 40_000);
+    test("the next session of a lane has the whole screen, whatever a viewer of the last one left (rules/viewer#size-of-the-screen)", async () => {
+      const remote = await openViewer(session, { resize: "remote" });
+      await connected(remote);
+      await pageSees(session, "innerWidth", 1_000, "both");
+      // Ended under the viewer, who has no chance to leave before.
+      await session.end("its owner closed it");
+      session = await openSession(kind === "headless");
+      for (const [what, size] of Object.entries(OWN_SCREEN[kind]))
+        await pageSees(session, what, size, "both");
+      await remote.close();
+    }, 40_000);
 
-  test("view_only takes no input, also from a page that would send it", async () => {
-    await session.end("the next test has its own");
-    const other = await openSession(kind === "headless");
-    const watcher = await openViewer(other, { view_only: "true" });
-    await connected(watcher);
-    await yellow(watcher);
-    expect(await watcher.textContent("#status")).toBe("Connected, view only");
-    expect(await watcher.isHidden("#paste")).toBe(true);
-    await watcher.mouse.click(...(await pointAt(watcher, 150, top + 300)));
-    await watcher.keyboard.type("x");
-    // The same from a client that cheats: a socket of its own, with real key and pointer messages.
-    const cheat = await cheatingViewer(other, "?view_only=true");
-    cheat.click(150, top + 300);
-    const honest = await cheatingViewer(other, "");
-    honest.click(100, top + 150);
-    honest.press(0x7a);
-    await site.events.next((e) => e === "value z");
-    expect(site.events.all).not.toContain("pressed");
-    expect(site.events.all.filter((e) => e.startsWith("value"))).toEqual(["value z"]);
-    cheat.close();
-    honest.close();
-    await watcher.close();
-    await other.end("the test is over");
-  }, 30_000);
-});
+    test("view_only takes no input, also from a page that would send it", async () => {
+      await session.end("the next test has its own");
+      const other = await openSession(kind === "headless");
+      const watcher = await openViewer(other, { view_only: "true" });
+      await connected(watcher);
+      await yellow(watcher);
+      expect(await watcher.textContent("#status")).toBe("Connected, view only");
+      expect(await watcher.isHidden("#paste")).toBe(true);
+      await watcher.mouse.click(...(await pointAt(watcher, 150, top + 300)));
+      await watcher.keyboard.type("x");
+      // The same from a client that cheats: a socket of its own, with real key and pointer messages.
+      const cheat = await cheatingViewer(other, "?view_only=true");
+      cheat.click(150, top + 300);
+      const honest = await cheatingViewer(other, "");
+      honest.click(100, top + 150);
+      honest.press(0x7a);
+      await site.events.next((e) => e === "value z");
+      expect(site.events.all).not.toContain("pressed");
+      expect(site.events.all.filter((e) => e.startsWith("value"))).toEqual(["value z"]);
+      cheat.close();
+      honest.close();
+      await watcher.close();
+      await other.end("the test is over");
+    }, 30_000);
+  },
+);
 
 /** RFB by hand over the hub's websocket. */
 async function cheatingViewer(session: RigSession, query: string) {
@@ -308,7 +311,7 @@ describe("one session, from embedding to its end", () => {
     session = await openSession(false);
   }, 20_000);
 
-  test("§5.5 the viewer works in an iframe of another origin", async () => {
+  test("the viewer works in an iframe of another origin (rules/http#frames)", async () => {
     const page = await person.newPage();
     const src = rig.hub.url.replace("127.0.0.1", "localhost") + viewerPath(session.session_id);
     await page.goto(`http://127.0.0.1:${elsewhere.port}/?src=${encodeURIComponent(src)}`);
@@ -318,7 +321,7 @@ describe("one session, from embedding to its end", () => {
     await page.close();
   }, 20_000);
 
-  test("§8 fifty viewers come to one lane at once, and all see its own screen", async () => {
+  test("fifty viewers come to one lane at once, and all see its own screen (rules/viewer#any-number-of-viewers)", async () => {
     const viewers = await Promise.all(
       Array.from({ length: 50 }, () => cheatingViewer(session, "?view_only=true")),
     );
@@ -328,7 +331,7 @@ describe("one session, from embedding to its end", () => {
     );
   }, 20_000);
 
-  test("§4.2 reconnect=1: a viewer that is cut off says when it tries again, and connects", async () => {
+  test("reconnect=1: a viewer that is cut off says when it tries again, and connects (rules/viewer#viewer-parameters)", async () => {
     const page = await openViewer(session);
     await connected(page);
     for (const cut of [...rig.hub.ctx.streams]) await cut();
@@ -338,7 +341,7 @@ describe("one session, from embedding to its end", () => {
     await page.close();
   }, 20_000);
 
-  test("§4.2 autoconnect and reconnect are off unless they are asked for", async () => {
+  test("autoconnect and reconnect are off unless they are asked for (rules/viewer#viewer-parameters)", async () => {
     const page = await openViewer(session, { autoconnect: "0", reconnect: "0" });
     await page.waitForSelector('body[data-state="idle"]');
     await page.click("#connect");
@@ -351,7 +354,7 @@ describe("one session, from embedding to its end", () => {
     await page.close();
   }, 20_000);
 
-  test("§3.2 an ended session is told with its reason, not asked for again, and is 404", async () => {
+  test("an ended session is told with its reason, not asked for again, and is 404 (rules/viewer#end-of-a-viewer)", async () => {
     const page = await openViewer(session);
     await connected(page);
     const asked: string[] = [];

@@ -5,7 +5,7 @@ import { reapSessionsOnce } from "#hub/fleet/sessions/reap.ts";
 import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.ts";
 import { SUBMIT_WAIT_MS, startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 
-/** What lives, lives by the monotonic clock (fleet spec §3.1, §3.3, §3.4): the wall clock may be put anywhere. */
+/** What lives, lives by the monotonic clock (rules/time#the-wall-clock): the wall clock may be put anywhere. */
 
 const HOUR_MS = 3_600_000;
 let hub: TestHub;

@@ -58,7 +58,7 @@ test("a POST whose messages are all lost is answered with the running record whe
   expect(worker.assigned.all.length).toBe(1);
 });
 
-test("§3.1 without a lane at any hub a POST is answered 503 and its job stays queued for whichever hub has one first", async () => {
+test("without a lane at any hub a POST is answered 503 and its job stays queued for whichever hub has one first (rules/jobs#at-capacity)", async () => {
   const { a, b } = await two({ env: { SVC_SUBMIT_WAIT_S: "0.047" } });
   const { status, body } = await submit(a);
   expect({ status, detail: body.detail }).toEqual({ status: 503, detail: "fleet at capacity" });
@@ -66,7 +66,7 @@ test("§3.1 without a lane at any hub a POST is answered 503 and its job stays q
   expect((await worker.assigned.next()).job_id).toBe(body.job_id);
 });
 
-test("§8 a job that was left to a better hub is taken after all when that one does not come for it", async () => {
+test("a job that was left to a better hub is taken after all when that one does not come for it (rules/cluster#jobs-across-hubs)", async () => {
   const { a, b } = await two();
   const here = await a.worker({ worker_id: "w1", lanes: 2 });
   expect((await submit(a)).body.worker_id).toBe("w1");
@@ -82,7 +82,7 @@ test("§8 a job that was left to a better hub is taken after all when that one d
   expect(here.assigned.all.length).toBe(2);
 });
 
-test("§8 SVC_QUEUE_PULL_ON_FREE=0: the other hub takes a job whose POST still waits, and leaves the others for redrive", async () => {
+test("SVC_QUEUE_PULL_ON_FREE=0: the other hub takes a job whose POST still waits, and leaves the others for redrive (rules/scheduling#freed-lanes)", async () => {
   const { a, b } = await two({ env: { SVC_QUEUE_PULL_ON_FREE: "0" } });
   const left = jobRow({ created_at: Date.now() });
   await a.ctx.db.jobs.insert(left);
@@ -150,7 +150,7 @@ test("a job cancelled at a hub whose message is lost stops when the hub that run
   await b.signals.next("lane freed");
 });
 
-test("§4.1 DELETE of a job at one hub ends the browser it left open at the other", async () => {
+test("DELETE of a job at one hub ends the browser it left open at the other (rules/jobs#delete-a-job)", async () => {
   const { a, b } = await two();
   const worker = await b.worker();
   const { job_id, session_id } = (await submit(a, { keep_session: true })).body;
@@ -161,7 +161,7 @@ test("§4.1 DELETE of a job at one hub ends the browser it left open at the othe
   expect((await worker.closing.next()).session_id).toBe(session_id);
 });
 
-test("§2.2 attach_to_job at a hub that has not the session runs in it at the hub that has; a busy one is 409", async () => {
+test("attach_to_job at a hub that has not the session runs in it at the hub that has; a busy one is 409 (rules/jobs#run-in-the-browser-of-another-job)", async () => {
   const { a, b } = await two();
   const worker = await b.worker();
   const first = (await submit(b, { keep_session: true })).body;
@@ -232,7 +232,7 @@ test("a hub that did not hear that its worker left neither overwrites the regist
   expect((await job(a, running.job_id)).status).toBe("completed");
 });
 
-test("design/api.md: a live twin at another hub is refused; when that hub is gone from the registry it is not", async () => {
+test("a live twin at another hub is refused; when that hub is gone from the registry it is not (rules/workers#two-workers-with-one-id)", async () => {
   const { a, b } = await two();
   const first = await a.worker({ instance_id: "1", hostname: "one" });
   const running = (await submit(a)).body.job_id;
@@ -247,7 +247,7 @@ test("design/api.md: a live twin at another hub is refused; when that hub is gon
   expect((await first.closed).code).toBe(4410);
 });
 
-test("§4.3 what an operator sets at one hub holds at the one with the link, and lanes are seen at every hub", async () => {
+test("what an operator sets at one hub holds at the one with the link, and lanes are seen at every hub (rules/workers#status-of-a-worker)", async () => {
   const { a, b } = await two();
   const worker = await b.worker({ lanes: 2 });
   expect((await a.call("POST", "/workers/w11/status", { status: "drain" })).status).toBe(200);
@@ -256,7 +256,7 @@ test("§4.3 what an operator sets at one hub holds at the one with the link, and
   await until(async () => (await workers(a))[0].lanes[1].state === "quarantined");
 });
 
-test("§3.1 note 1: at hub start nothing is failed while another hub lives, and everything is when none does", async () => {
+test("at hub start nothing is failed while another hub lives, and everything is when none does (rules/jobs#hub-restarts)", async () => {
   const fleet = await fleets.start({ count: 1 });
   const [a] = fleet.hubs as [TestHub];
   await a.worker();
@@ -272,7 +272,7 @@ test("§3.1 note 1: at hub start nothing is failed while another hub lives, and 
   expect(await job(b, job_id)).toMatchObject({ status: "failed", error: LOST });
 });
 
-test("§3.1 reconciler: a worker alive at any hub counts; one that is found nowhere twice does not", async () => {
+test("reconciler: a worker alive at any hub counts; one that is found nowhere twice does not (rules/scheduling#reconciler)", async () => {
   const clock = createFakeClock();
   const { a, b } = await two({ clock });
   const worker = await b.worker();

@@ -17,7 +17,7 @@ import { TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 import { fleetsOnPostgres, memoryStores, until } from "#test/support/rigs/hubs.ts";
 import { startRedis, type TestRedis } from "#test/support/servers/redis.ts";
 
-/** Several hubs on one Postgres and shared stores behave as one fleet for jobs (fleet spec §1, §3.1, §8). */
+/** Several hubs on one Postgres and shared stores behave as one fleet for jobs (rules/cluster#one-fleet). */
 
 setDefaultTimeout(60_000);
 const fleets = fleetsOnPostgres();
@@ -75,7 +75,7 @@ const STORES: Record<string, () => Promise<SharedStores>> = {
 
 for (const [name, open] of Object.entries(STORES))
   describe(`two hubs on ${name}`, () => {
-    test("§3.1 a job that one hub takes in runs on the lane of the other, and the waiting POST gets the running record", async () => {
+    test("a job that one hub takes in runs on the lane of the other, and the waiting POST gets the running record (rules/cluster#jobs-across-hubs)", async () => {
       const { a, b } = await two(await open());
       const worker = await b.worker();
       const { status, body } = await submit(a);
@@ -90,7 +90,7 @@ for (const [name, open] of Object.entries(STORES))
       expect(await job(a, body.job_id)).toMatchObject({ status: "completed" });
     });
 
-    test("§6.1 the events of a job are shown live at the hub that does not run it", async () => {
+    test("the events of a job are shown live at the hub that does not run it (rules/events#events-at-any-hub)", async () => {
       const { a, b } = await two(await open());
       const worker = await b.worker();
       const { job_id } = (await submit(a)).body;
@@ -122,7 +122,7 @@ for (const [name, open] of Object.entries(STORES))
       expect((await submit(a)).body.status).toBe("running");
     });
 
-    test("§3.1 note 3: of 200 jobs at both hubs none runs twice and none is lost", async () => {
+    test("of 200 jobs at both hubs none runs twice and none is lost (rules/jobs#two-hubs-and-one-job)", async () => {
       const { a, b } = await two(await open());
       const workers = [await busy(a, "w1", 4), await busy(b, "w2", 4), await busy(b, "w3", 2)];
       const answers = await Promise.all(
@@ -141,7 +141,7 @@ for (const [name, open] of Object.entries(STORES))
       for (const id of ["w1", "w2", "w3"]) expect(await a.ctx.leases.list(id)).toEqual([]);
     });
 
-    test("§3.1 a script submitted at one hub leaves the last lane of the other to fetch jobs for a while, is told of it once, and takes it", async () => {
+    test("a script submitted at one hub leaves the last lane of the other to fetch jobs for a while, is told of it once, and takes it (rules/scheduling#lane-reserve)", async () => {
       const { a, b } = await two(await open());
       await a.call("PATCH", "/settings", { lane_reserve_s: 4 });
       for (const hub of [a, b]) hub.ctx.settings_cache.clear();
@@ -157,7 +157,7 @@ for (const [name, open] of Object.entries(STORES))
       expect(taken_after).toBeGreaterThanOrEqual(4_000);
     });
 
-    test("§8 rule 2: a job goes to the hub whose worker has fewer in flight", async () => {
+    test("a job goes to the hub whose worker has fewer in flight (rules/cluster#jobs-across-hubs)", async () => {
       const { a, b } = await two(await open());
       const here = await a.worker({ worker_id: "w1", lanes: 2 });
       expect((await submit(a)).body.worker_id).toBe("w1");
@@ -186,7 +186,7 @@ for (const [name, open] of Object.entries(STORES))
     });
   });
 
-test("design/api.md: the same Idempotency-Key at two hubs at the same time is one job and one answer", async () => {
+test("the same Idempotency-Key at two hubs at the same time is one job and one answer (rules/cluster#one-key-at-two-hubs)", async () => {
   const { a, b } = await two();
   const worker = await b.worker({ lanes: 2, on_assign: "by_hand" });
   const headers = { "Idempotency-Key": "one" };
@@ -198,7 +198,7 @@ test("design/api.md: the same Idempotency-Key at two hubs at the same time is on
   expect(worker.assigned.all.length).toBe(1);
 });
 
-test("§8 Redis away: what runs ends as its worker says, new jobs wait, and run when Redis is back, emptied or not", async () => {
+test("Redis away: what runs ends as its worker says, new jobs wait, and run when Redis is back, emptied or not (rules/cluster#when-redis-is-away)", async () => {
   const server = await startRedis();
   const shared = await openShared(server.url, { clock: systemClock, log: silentLog });
   try {

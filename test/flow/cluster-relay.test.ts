@@ -14,7 +14,10 @@ import { createQueue } from "#test/support/models/queue.ts";
 import { type ClusterHub, startCluster, type TestCluster } from "#test/support/rigs/cluster.ts";
 import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
-/** Fleet spec §6.2: a hub that is asked for a session it does not own forwards the request. How bytes travel. */
+/**
+ * A hub that is asked for a session it does not own passes the request on (rules/cluster#calls-are-passed-on). How bytes
+ * travel.
+ */
 
 const MB = 1024 * 1024;
 let postgres: TestPostgres;
@@ -105,7 +108,7 @@ function bridge(answer: (request: Request) => Response | Promise<Response>) {
   return server.port ?? 0;
 }
 
-test("§6.2 a large upload arrives in pieces while it is being sent, and whole", async () => {
+test("a large upload arrives in pieces while it is being sent, and whole (rules/cluster#calls-are-passed-on)", async () => {
   const started = createQueue<number>();
   let total = 0;
   const port = bridge(async (request) => {
@@ -142,7 +145,7 @@ test("§6.2 a large upload arrives in pieces while it is being sent, and whole",
   expect({ status: (await answer).status, total }).toEqual({ status: 200, total: count * MB });
 });
 
-test("§6.2 a large download is read in pieces while it is being made; the client's leaving ends it there", async () => {
+test("a large download is read in pieces while it is being made; the client's leaving ends it there (rules/cluster#calls-are-passed-on)", async () => {
   const more = createQueue<number>();
   const left = Promise.withResolvers<void>();
   const port = bridge(
@@ -174,7 +177,7 @@ test("§6.2 a large download is read in pieces while it is being made; the clien
   await left.promise;
 });
 
-test("§4.2 a viewer at the other hub: bytes both ways, view_only, and the reason of the end", async () => {
+test("a viewer at the other hub: bytes both ways, view_only, and the reason of the end (rules/viewer#view-only)", async () => {
   const session = await openAt(owner, screen.port);
   const { socket, messages, closed, stream } = await viewer(session);
   expect(socket.protocol).toBe("binary");
@@ -193,20 +196,20 @@ test("§4.2 a viewer at the other hub: bytes both ways, view_only, and the reaso
   expect(await closed).toEqual({ code: 4404, reason: "session ended: it was deleted" });
 });
 
-test("§4.2 what the owner says of a viewer's mistake comes through: code and reason", async () => {
+test("what the owner says of a viewer's mistake comes through: code and reason (rules/viewer#end-of-a-viewer)", async () => {
   const session = await openAt(owner, screen.port);
   const { socket, closed } = await viewer(session);
   socket.send("text");
   expect(await closed).toEqual({ code: 1003, reason: "VNC is spoken in binary frames" });
 });
 
-test("§7 what the owner has not is told through the other hub with 4404 and the reason", async () => {
+test("what the owner has not is told through the other hub with 4404 and the reason (rules/viewer#end-of-a-viewer)", async () => {
   const { session_id } = await openAt(owner, screen.port);
   const { closed } = openSocket(asked, `/sessions/${session_id}/cdp/devtools/nothing/A`, {}, []);
   expect(await closed).toEqual({ code: 4404, reason: "target not found" });
 });
 
-test("§7 a bridge that cannot be reached is 502 of the page and 4502 of the stream, as at the owner", async () => {
+test("a bridge that cannot be reached is 502 of the page and 4502 of the stream, as at the owner (rules/viewer#end-of-a-viewer)", async () => {
   const session = await openAt(owner, 9);
   const path = `/sessions/${session.session_id}/novnc/`;
   expect((await asked.call("GET", path)).status).toBe(502);
@@ -262,7 +265,7 @@ async function rawViewer(hub: ClusterHub, session: HubSession) {
   return socket;
 }
 
-test("design/api.md a CDP message of 50 MB travels whole, both ways", async () => {
+test("a CDP message of 50 MB travels whole, both ways (rules/cdp#cdp-endpoint)", async () => {
   const session = await openAt(owner, screen.port);
   const { socket, messages, stream, closed } = await cdp(session);
   const frames = createQueue<{ opcode: number; payload: Buffer }>();
@@ -284,7 +287,7 @@ test("design/api.md a CDP message of 50 MB travels whole, both ways", async () =
   await Promise.all([closed, gone]);
 }, 60_000);
 
-test("§6.2 never two hops, and a forged mark is 403", async () => {
+test("never two hops, and a forged mark is 403 (rules/cluster#calls-are-passed-on)", async () => {
   const session = await openAt(owner, screen.port);
   const path = `/sessions/${session.session_id}/state`;
   expect((await asked.call("GET", path)).status).toBe(200);
@@ -302,7 +305,7 @@ test("§6.2 never two hops, and a forged mark is 403", async () => {
   expect((await owner.call("GET", "/health", undefined, forged)).status).toBe(403);
 });
 
-test("design/api.md addresses in answers are those the client asked at", async () => {
+test("addresses in answers are those the client asked at (rules/cluster#sessions-across-hubs)", async () => {
   const target = { webSocketDebuggerUrl: "ws://10.0.0.1:9223/devtools/browser/x", Browser: "C/1" };
   const session = await openAt(
     owner,
@@ -338,7 +341,7 @@ test("a proxy to the world outside is not asked for a hub, nor for a worker's br
   }
 });
 
-test("§7 the owner is cut off in the middle: 502 of calls, a broken download, 4502 of viewers and CDP clients", async () => {
+test("the owner is cut off in the middle: 502 of calls, a broken download, 4502 of viewers and CDP clients (rules/cluster#calls-are-passed-on)", async () => {
   const own = await startCluster({ db_url: await postgres.createDatabase() });
   try {
     const [near, far] = own.hubs as [ClusterHub, ClusterHub];
@@ -392,7 +395,7 @@ test("§7 the owner is cut off in the middle: 502 of calls, a broken download, 4
   }
 }, 60_000);
 
-test("§7 a hub that is reached and silent: 504 of calls after their deadline, 4502 of viewers after three pings", async () => {
+test("a hub that is reached and silent: 504 of calls after their deadline, 4502 of viewers after three pings (rules/cluster#calls-are-passed-on)", async () => {
   const clock = createFakeClock();
   const own = await startCluster({ db_url: await postgres.createDatabase(), clock });
   try {

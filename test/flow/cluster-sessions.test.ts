@@ -19,7 +19,7 @@ import { type ClusterHub, startCluster, type TestCluster } from "#test/support/r
 import { TARGET } from "#test/support/rigs/hub.ts";
 import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
-/** Fleet spec §1, §6.2: sessions, and calls of workers, are answered right whichever hub is asked. */
+/** Sessions, and calls of workers, are answered right whichever hub is asked (rules/cluster#calls-are-passed-on). */
 
 setDefaultTimeout(30_000);
 let postgres: TestPostgres;
@@ -98,7 +98,7 @@ const ARGS: Record<string, object> = {
   },
 };
 
-test("§6.2 every call of a session is answered by the hub that does not own it", async () => {
+test("every call of a session is answered by the hub that does not own it (rules/cluster#calls-are-passed-on)", async () => {
   const worker = await workerAt(owner, {
     on_call: ({ action, args }) =>
       action === "screenshot" || action === "preview" || action === "pdf"
@@ -167,7 +167,7 @@ test("§6.2 every call of a session is answered by the hub that does not own it"
   expect(await cluster.shared.kv.get(`session:${sid}`)).toBeNull();
 });
 
-test("§6.2 a failed action, a slow one and one of a worker that goes away are told as at the owner", async () => {
+test("a failed action, a slow one and one of a worker that goes away are told as at the owner (rules/session-actions#failed-actions)", async () => {
   const worker = await workerAt(owner, {
     on_call: ({ action }) =>
       action === "evaluate"
@@ -214,7 +214,7 @@ test("GET /sessions lists those of every hub, oldest first; a silent hub is left
   expect(url).toBe(owner.front.url);
 });
 
-test("§8 POST /sessions goes where the free lane is, and to the worker it names", async () => {
+test("POST /sessions goes where the free lane is, and to the worker it names (rules/cluster#sessions-across-hubs)", async () => {
   const worker = await workerAt(owner, { lanes: 2 });
   await peersKnow();
   const keyed = { headers: { "idempotency-key": `open-${count}` } };
@@ -236,7 +236,7 @@ async function peersKnow(): Promise<void> {
     await systemClock.sleep(5);
 }
 
-test("§8 a POST that waits is served by whichever hub has a free lane first", async () => {
+test("a POST that waits is served by whichever hub has a free lane first (rules/cluster#sessions-across-hubs)", async () => {
   const waiting = asked.call("POST", "/sessions", {});
   while (asked.ctx.lanes_wanted.size === 0) await systemClock.sleep(1);
   const worker = await workerAt(owner);
@@ -245,7 +245,7 @@ test("§8 a POST that waits is served by whichever hub has a free lane first", a
   expect(asked.ctx.lanes_wanted.size).toBe(0);
 });
 
-test("§7 no lane at any hub within the wait is one 503 with Retry-After", async () => {
+test("no lane at any hub within the wait is one 503 with Retry-After (rules/sessions#no-lane-for-a-session)", async () => {
   await workerAt(owner);
   await open(owner);
   const answer = await asked.call("POST", "/sessions", {});
@@ -256,7 +256,7 @@ test("§7 no lane at any hub within the wait is one 503 with Retry-After", async
   ]);
 });
 
-test("§2.4 unknown is 404 for ever; a silent store is 503 with Retry-After; nothing else is asked of it", async () => {
+test("unknown is 404 for ever; a silent store is 503 with Retry-After; nothing else is asked of it (rules/cluster#calls-are-passed-on)", async () => {
   const { kv } = asked.ctx;
   const get = kv.get;
   let reads: string[] = [];
@@ -292,7 +292,7 @@ test("§2.4 unknown is 404 for ever; a silent store is 503 with Retry-After; not
   }
 });
 
-test("§6.2 uploads of a worker that reach the wrong hub are stored by the hub of its link", async () => {
+test("uploads of a worker that reach the wrong hub are stored by the hub of its link (rules/cluster#calls-are-passed-on)", async () => {
   const worker = await workerAt(owner);
   const { body } = await owner.call("POST", "/jobs", { url: TARGET });
   const job = await worker.assigned.next();
@@ -318,7 +318,7 @@ test("§6.2 uploads of a worker that reach the wrong hub are stored by the hub o
   await owner.signals.next("lane freed");
 });
 
-test("§4.1 a running job's picture is taken at any hub", async () => {
+test("a running job's picture is taken at any hub (rules/documents#screenshot-of-a-running-job)", async () => {
   const worker = await workerAt(owner, {
     on_call: () => ({ result: { mime: "image/png", width: 1, height: 1, content_base64: "AAAA" } }),
   });
@@ -332,7 +332,7 @@ test("§4.1 a running job's picture is taken at any hub", async () => {
   expect((await asked.call("POST", path, {})).status).toBe(409);
 });
 
-test("§2.8 one writer per profile name in the fleet; the sweep leaves alone what another hub writes", async () => {
+test("one writer per profile name in the fleet; the sweep leaves alone what another hub writes (rules/profiles#one-writer)", async () => {
   const upload = async (hub: ClusterHub, text: string) =>
     fetch(`${hub.url}/profiles/shared`, {
       method: "POST",
@@ -381,7 +381,7 @@ test("a session's profile is saved from any hub, by a worker that reaches any hu
   expect((await asked.call("DELETE", `/sessions/${session_id}`)).status).toBe(204);
 });
 
-test("§6.2 a session's place is told again: an emptied store learns it within the beat", async () => {
+test("a session's place is told again: an emptied store learns it within the beat (rules/cluster#sessions-across-hubs)", async () => {
   const { publishPlacesOnce } = await import("#hub/fleet/sessions/places.ts");
   await workerAt(owner);
   const { session_id } = await open(owner);

@@ -10,7 +10,7 @@ import { freePort } from "#test/support/servers/ports.ts";
 
 /**
  * A hub of several is stopped, killed or hangs while its worker runs a job and a session: another hub takes them up from the
- * worker (fleet spec §3.1 and §3.3 fail and end what no worker comes back with).
+ * worker (rules/cluster#workers-that-move); what no worker comes back with fails and ends.
  */
 
 setDefaultTimeout(60_000);
@@ -77,7 +77,7 @@ async function comesToItsEnd({ b, job_id, assigned, sid }: Busy, again: FakeWork
   expect(await stateOf(b, sid)).toBe(404);
 }
 
-test("§3.1, §3.3 a hub that stops leaves its job and its session to the hub that its worker comes to", async () => {
+test("a hub that stops leaves its job and its session to the hub that its worker comes to (rules/cluster#workers-that-move)", async () => {
   const all = await busy();
   await all.a.stop();
   expect((await all.old.closed).code).toBe(1012);
@@ -102,7 +102,7 @@ async function unreachable({ a, b }: Busy, how: "refuses" | "hangs"): Promise<()
 }
 
 for (const how of ["refuses", "hangs"] as const)
-  test(`§3.1, §3.3 a hub that ${how} loses its worker to another, and changes nothing of it when it goes on`, async () => {
+  test(`a hub that ${how} loses its worker to another, and changes nothing of it when it goes on (rules/cluster#workers-that-move)`, async () => {
     const all = await busy();
     const { fleet, a, b, old, job_id, assigned, sid } = all;
     // It hears nothing while it hangs.
@@ -128,7 +128,7 @@ for (const how of ["refuses", "hangs"] as const)
     }
   });
 
-test("§3.1, §3.4 a hub that hung for longer than 120 s does not fail what another hub leads by now", async () => {
+test("a hub that hung for longer than 120 s does not fail what another hub leads by now (rules/cluster#workers-that-move)", async () => {
   const clock = createFakeClock();
   const all = await busy({ clock });
   const { a, b, job_id, sid } = all;
@@ -145,7 +145,7 @@ test("§3.1, §3.4 a hub that hung for longer than 120 s does not fail what anot
   expect(await job(a, job_id)).toMatchObject({ status: "running", error: null });
 });
 
-test("§3.1 what a killed hub had leased and never given is free at the hub that takes its worker up", async () => {
+test("what a killed hub had leased and never given is free at the hub that takes its worker up (rules/scheduling#lane-leases)", async () => {
   const all = await busy();
   await all.a.stop();
   const session_id = "lost".padEnd(22, "0");

@@ -7,7 +7,10 @@ import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/s
 import { fleetsOnPostgres } from "#test/support/rigs/hubs.ts";
 import { type LlmServer, startLlmServer } from "#test/support/servers/llm-server.ts";
 
-/** Fleet spec §1: what attempts come to, with a page and a sandbox that the test plays and an engine over real HTTP. */
+/**
+ * What attempts come to (rules/scripts#classes-of-an-attempt), with a page and a sandbox that the test plays and an engine
+ * over real HTTP.
+ */
 
 setDefaultTimeout(60_000);
 const fleets = fleetsOnPostgres();
@@ -86,7 +89,7 @@ const ENDS: [string, Partial<ScriptOutcome>, string, string][] = [
   ["no sandbox", { end: "broken", detail: "no bwrap" }, "sandbox", "no bwrap"],
 ];
 for (const [name, end, cls, words] of ENDS)
-  test(`§1 ${name} ends the job without another word to an engine`, async () => {
+  test(`${name} ends the job without another word to an engine (rules/scripts#classes-of-an-attempt)`, async () => {
     await start();
     await scriptedWorker(hub);
     const job_id = await submit();
@@ -99,7 +102,7 @@ for (const [name, end, cls, words] of ENDS)
     expect(llm.requests).toHaveLength(1);
   });
 
-test("§2.9 without an engine the job is refused with what to configure, and nothing is stored", async () => {
+test("without an engine the job is refused with what to configure, and nothing is stored (rules/job-options#the-engine-of-a-job)", async () => {
   await start();
   await hub.call("DELETE", "/engines/local");
   const body = { url: TARGET, options: { mode: "codegen-loop", goal: "find it" } };
@@ -147,7 +150,7 @@ test("§2.9 without an engine the job is refused with what to configure, and not
   expect(rerun.status).toBe(200);
 });
 
-test("§2.9 a job whose engine was deleted while it waited fails with what to do", async () => {
+test("a job whose engine was deleted while it waited fails with what to do (rules/scripts#engines-that-went-away)", async () => {
   await start();
   const job_id = await submit();
   await hub.call("DELETE", "/engines/local");
@@ -175,7 +178,7 @@ test("the judge is the setting's engine; a script without a sandbox is told in t
   expect((await hub.call("GET", `/jobs/${job_id}/assets/result.json`)).body).toEqual([1]);
 });
 
-test("§4.7 the planner is given host notes, the host's skills but no offered one, and enabled conventions", async () => {
+test("the planner is given host notes, the host's skills but no offered one, and enabled conventions (rules/scripts#what-the-planner-is-given)", async () => {
   await start();
   const code = "// snippet";
   await hub.call("PUT", "/hosts/site.test", { notes: "the-note", recipes: [] });
@@ -197,7 +200,7 @@ test("§4.7 the planner is given host notes, the host's skills but no offered on
   for (const word of ["not-taken", "no-rule"]) expect(prompt).not.toContain(word);
 });
 
-test("§1 between attempts the page is opened again, with the registry's cookies and nothing else", async () => {
+test("between attempts the page is opened again, with the registry's cookies and nothing else (rules/scripts#page-for-each-attempt)", async () => {
   await start();
   const cookie = { name: "a", value: "1", domain: "site.test" };
   await hub.call("PUT", "/hosts/site.test/cookies", { cookies: [cookie] });
@@ -242,7 +245,7 @@ test("a script's files: two of one name in one attempt, replaced by the next att
   expect((await hub.call("GET", `/jobs/${job_id}/assets/a.txt`)).text).toBe("three");
 });
 
-test("§3.1 a worker that dies in the middle fails the job; its attempt says so and keeps what was printed", async () => {
+test("a worker that dies in the middle fails the job; its attempt says so and keeps what was printed (rules/jobs#lost-workers)", async () => {
   await start();
   const worker = await scriptedWorker(hub);
   const job_id = await submit();
@@ -259,7 +262,7 @@ test("§3.1 a worker that dies in the middle fails the job; its attempt says so 
   });
 });
 
-test("§3.1 a deleted job ends its script and takes its attempts with it", async () => {
+test("a deleted job ends its script and takes its attempts with it (rules/scripts#ends-of-a-scripted-job)", async () => {
   await start();
   await scriptedWorker(hub);
   const job_id = await submit();
@@ -277,7 +280,7 @@ test("a hub without pull-on-free runs scripted jobs at once all the same", async
   expect((await outcome(job_id)).job.status).toBe("completed");
 });
 
-test("§1 of several hubs the one with the worker runs the script; every hub shows and cancels it", async () => {
+test("of several hubs the one with the worker runs the script; every hub shows and cancels it (rules/scripts#ends-of-a-scripted-job)", async () => {
   await startEngine();
   const fleet = await fleets.start(options());
   closing.push(() => fleets.end());

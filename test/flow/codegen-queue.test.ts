@@ -12,7 +12,7 @@ import {
   type TestHubOptions,
 } from "#test/support/rigs/hub.ts";
 
-/** Fleet spec §1, §8: scripted jobs in the queue, with workers and a runner that the test plays. */
+/** Scripted jobs in the queue (rules/scheduling#runners), with workers and a runner that the test plays. */
 
 setDefaultTimeout(60_000);
 
@@ -62,14 +62,14 @@ const rerun = async (): Promise<string> => {
 };
 const job = async (job_id: string) => (await hub.call("GET", `/jobs/${job_id}`)).body;
 
-test("§1 a scripted job is queued at once, without a worker and without a 503", async () => {
+test("a scripted job is queued at once, without a worker and without a 503 (rules/scripts#start-of-a-scripted-job)", async () => {
   await start();
   const job_id = await rerun();
   expect(await job(job_id)).toMatchObject({ status: "queued", mode: "rerun", queue_position: 1 });
   expect((await hub.call("GET", `/jobs/${job_id}/attempts`)).body).toEqual({ attempts: [] });
 });
 
-test("§8 of 50 jobs submitted together three run at a time, in the order they came, and fetch jobs are not held up", async () => {
+test("of 50 jobs submitted together three run at a time, in the order they came, and fetch jobs are not held up (rules/scheduling#runners)", async () => {
   await start();
   const worker = await scriptedWorker(hub, { lanes: 6 });
   const ids: string[] = [];
@@ -95,7 +95,7 @@ test("§8 of 50 jobs submitted together three run at a time, in the order they c
   expect(order).toEqual(ids);
 });
 
-test("§8 jobs that come within one millisecond stand in the queue in the order they came", async () => {
+test("jobs that come within one millisecond stand in the queue in the order they came (rules/scheduling#order-of-the-queue)", async () => {
   await start({ clock: createFakeClock() });
   const ids: string[] = [];
   for (let i = 0; i < 12; i += 1) ids.push(await rerun());
@@ -130,7 +130,7 @@ async function waitStory(job_id: string): Promise<string[]> {
   return said.map(String);
 }
 
-test("§3.1 beside an open session of a two-lane worker a script waits 20 s for the free lane, and says so", async () => {
+test("beside an open session of a two-lane worker a script waits 20 s for the free lane, and says so (rules/scheduling#lane-reserve)", async () => {
   const clock = createFakeClock();
   await start({ clock });
   const worker = await scriptedWorker(hub, { lanes: 2 });
@@ -156,7 +156,7 @@ test("§3.1 beside an open session of a two-lane worker a script waits 20 s for 
   expect(await waitStory(waiting)).toHaveLength(1);
 });
 
-test("§3.1 under steady load no younger fetch job passes a script that has waited 20 s", async () => {
+test("under steady load no younger fetch job passes a script that has waited 20 s (rules/scheduling#lane-reserve)", async () => {
   const clock = createFakeClock();
   await start({ clock });
   const worker = await scriptedWorker(hub, { lanes: 2 });
@@ -212,7 +212,7 @@ test("the setting lane_reserve_s says for how long the last lane is left; 0 does
   expect((await runs.next()).run.job_id).toBe(second);
 });
 
-test("§3.1 a script waiting for a runner is the next to have one, however many fetch jobs came after it", async () => {
+test("a script waiting for a runner is the next to have one, however many fetch jobs came after it (rules/scheduling#runners)", async () => {
   const clock = createFakeClock();
   await start({ clock });
   await hub.call("PATCH", "/settings", { max_concurrent_runs: 1 });
@@ -241,7 +241,7 @@ test("§3.1 a script waiting for a runner is the next to have one, however many 
   expect((await next()).job_id).toBe(younger[1] ?? "");
 });
 
-test("§3.1 without pull-on-free a job of 90 s has the lane before the POST that waits for one", async () => {
+test("without pull-on-free a job of 90 s has the lane before the POST that waits for one (rules/scheduling#redrive)", async () => {
   const clock = createFakeClock();
   await start({
     clock,
@@ -274,7 +274,7 @@ test("a fleet of one lane runs scripts", async () => {
   expect((await job(job_id)).status).toBe("completed");
 });
 
-test("§3.1 the queue timeout counts the wait for a lane, not the wait for a runner", async () => {
+test("the queue timeout counts the wait for a lane, not the wait for a runner (rules/scheduling#queue-timeout)", async () => {
   const clock = createFakeClock();
   await start({ clock });
   await hub.ctx.db.settings.set("max_concurrent_runs", 1, clock.now());
@@ -296,7 +296,7 @@ test("§3.1 the queue timeout counts the wait for a lane, not the wait for a run
   expect((await runs.next()).run.job_id).toBe(waiting);
 });
 
-test("§3.1 a scripted job that waits for a lane alone is failed after the queue timeout", async () => {
+test("a scripted job that waits for a lane alone is failed after the queue timeout (rules/scheduling#queue-timeout)", async () => {
   const clock = createFakeClock();
   await start({ clock });
   const job_id = await rerun();
@@ -308,7 +308,7 @@ test("§3.1 a scripted job that waits for a lane alone is failed after the queue
   });
 });
 
-test("§3.1 cancelling a queued rerun leaves no attempt open", async () => {
+test("cancelling a queued rerun leaves no attempt open (rules/scripts#ends-of-a-scripted-job)", async () => {
   await start();
   await scriptedWorker(hub, { lanes: 1 });
   const source = await rerun();

@@ -3,7 +3,7 @@ import { createHubClient } from "#hub/program/cli/hub-client.ts";
 import { checkSecret } from "#hub/program/commands/doctor/hub.ts";
 import { startTestHub } from "#test/support/rigs/hub.ts";
 
-test("§6.2 doctor knows by the link whether WORKER_SECRET is taken, and no worker comes of it", async () => {
+test("doctor knows by the link whether WORKER_SECRET is taken, and no worker comes of it (rules/operations#doctor)", async () => {
   const hub = await startTestHub({ env: { WORKER_SECRET: "the hub's secret" } });
   try {
     const target = (secret: string | null) => ({

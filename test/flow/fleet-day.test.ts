@@ -158,7 +158,7 @@ function judge({ warm, last }: Awaited<ReturnType<typeof liveThrough>>): void {
   );
 }
 
-test(`§8 ${HOURS} hours of heartbeats, jobs, sessions and restarts leave no more in a hub than the first part of them`, async () => {
+test(`${HOURS} hours of heartbeats, jobs, sessions and restarts leave no more in a hub than the first part of them (rules/operations#memory-stays-flat)`, async () => {
   const clock = createLeapingClock();
   const hub = await startTestHub({ clock, alone: true });
   hubs = [hub];
@@ -177,7 +177,7 @@ test(`§8 ${HOURS} hours of heartbeats, jobs, sessions and restarts leave no mor
   judge(await liveThrough({ clock, hubs, rows, keys }));
 }, 900_000);
 
-test(`§8 the same ${HOURS} hours on two hubs with Postgres and Redis leave no more rows and keys, and every key expires`, async () => {
+test(`the same ${HOURS} hours on two hubs with Postgres and Redis leave no more rows and keys, and every key expires (rules/operations#memory-stays-flat)`, async () => {
   const [pg, redis] = await Promise.all([startPostgres(), startRedis()]);
   const db_url = await pg.createDatabase();
   const objects = await mkdtemp(join(tmpdir(), "flotilla-objects-"));

@@ -6,7 +6,7 @@ import { type ClusterHub, startCluster, type TestCluster } from "#test/support/r
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
-/** Fleet spec §1, §9.5: updates of workers that are linked to several hubs. */
+/** Updates of workers that are linked to several hubs (rules/updates#one-worker-after-the-other). */
 
 setDefaultTimeout(60_000);
 const OLD = "aaaaaaaaaaaa";

@@ -9,7 +9,7 @@ import type { FakeWorker, FakeWorkerOptions } from "#test/support/fakes/fake-wor
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
 
-/** Fleet spec §3.5, §9: which worker takes which version when, seen from the hub. */
+/** Which worker takes which version when, seen from the hub (rules/updates#one-worker-after-the-other). */
 
 setDefaultTimeout(60_000);
 const PASSWORD = "a password of twelve";

@@ -54,7 +54,7 @@ test("a claimed job whose message cannot be made goes back to the queue and to t
   expect((await hub.ctx.leases.list("w11")).map((lease) => lease.lane_idx)).toEqual([1]);
 });
 
-test("§3.1 a result that cannot be stored is stored when it can be: the job ends as its worker reported", async () => {
+test("a result that cannot be stored is stored when it can be: the job ends as its worker reported (rules/jobs#results-while-the-database-is-away)", async () => {
   const clock = createFakeClock();
   await start({ clock });
   const worker = await hub.worker();
@@ -71,7 +71,7 @@ test("§3.1 a result that cannot be stored is stored when it can be: the job end
   expect((await submit()).status).toBe(200);
 });
 
-test("§6.1 lines of a job that the database does not take are stored when it does, before the job's end", async () => {
+test("lines of a job that the database does not take are stored when it does, before the job's end (rules/jobs#results-while-the-database-is-away)", async () => {
   const clock = createFakeClock();
   await start({ clock });
   const worker = await hub.worker();
@@ -116,7 +116,7 @@ test("a job that runs while its living worker holds no lane for it is failed by 
   });
 });
 
-test("§3.1 a result that could not be stored counts also when its worker was lost meanwhile", async () => {
+test("a result that could not be stored counts also when its worker was lost meanwhile (rules/jobs#results-while-the-database-is-away)", async () => {
   await start({ clock: createFakeClock() });
   const worker = await hub.worker();
   const { job_id } = (await submit()).body;
@@ -191,7 +191,7 @@ const leaseOf = async (worker_id: string) => {
   return { job_id: lease?.job_id ?? "", lease_token: lease?.token ?? 0 };
 };
 
-test("§8 a key-value store that does not answer within 1.5 s is given up for the last good view", async () => {
+test("a key-value store that does not answer within 1.5 s is given up for the last good view (rules/workers#list-and-read-workers)", async () => {
   const clock = createFakeClock();
   await start({ clock });
   await hub.worker();
@@ -203,7 +203,7 @@ test("§8 a key-value store that does not answer within 1.5 s is given up for th
   expect((await asked).body.workers.length).toBe(1);
 });
 
-test("§8 the hub registry entry expires after 90 s and is renewed every 30 s", async () => {
+test("the hub registry entry expires after 90 s and is renewed every 30 s (rules/cluster#registry-of-hubs)", async () => {
   const clock = createFakeClock();
   await start({ clock });
   const key = `hub:${hub.ctx.hub_id}`;

@@ -29,8 +29,8 @@ const addRecipe = (pattern: string, text?: string) =>
   hub.call("POST", "/hosts/www.site.test/recipes", recipe(pattern, text));
 const placeholder = (name: string) => `$\{ENV:${name}}`;
 
-describe("recipes of a job (fleet spec §2.2 fetch_strategy, fetch_recipe)", () => {
-  test("§2.7 the longest pattern that matches the path is on the record and with the assignment", async () => {
+describe("recipes of a job (rules/recipes#chosen-at-submission)", () => {
+  test("the longest pattern that matches the path is on the record and with the assignment (rules/recipes#which-recipe)", async () => {
     const { worker } = await start();
     await addRecipe("*");
     await addRecipe("/blog/*");
@@ -83,7 +83,7 @@ describe("recipes of a job (fleet spec §2.2 fetch_strategy, fetch_recipe)", () 
     });
   });
 
-  test("§2.7 only variables listed in SVC_RECIPE_ENV are given, and their values stand nowhere else", async () => {
+  test("only variables listed in SVC_RECIPE_ENV are given, and their values stand nowhere else (rules/recipes#secrets-in-recipes)", async () => {
     const { worker } = await start({
       env: { SVC_RECIPE_ENV: "SITE_PASS, UNSET_ONE", SITE_PASS: "hunter2-value", OTHER: "o" },
     });
@@ -104,7 +104,7 @@ describe("recipes of a job (fleet spec §2.2 fetch_strategy, fetch_recipe)", () 
   });
 });
 
-describe("cookies of a job (fleet spec §4.5)", () => {
+describe("cookies of a job (rules/hosts#cookies-of-a-job)", () => {
   test("a known host's own and its parents' are given without being asked for, expired ones are not", async () => {
     const { worker } = await start();
     await sync(
@@ -122,7 +122,7 @@ describe("cookies of a job (fleet spec §4.5)", () => {
     expect(text).not.toContain("value-of");
   });
 
-  test("§2.2 cookies_from adds another host's, whatever its case", async () => {
+  test("cookies_from adds another host's, whatever its case (rules/hosts#cookies-of-a-job)", async () => {
     const { worker } = await start();
     await sync(cookie("own", "www.site.test"), cookie("theirs", "login.sso.test"));
     const { status } = await submit({ cookies_from: "Login.SSO.test" });
@@ -131,7 +131,7 @@ describe("cookies of a job (fleet spec §4.5)", () => {
     expect(extras.cookies.map((c) => c.name)).toEqual(["theirs", "own"]);
   });
 
-  test("§2.2 cookies_from of a host that is unknown, has none, or is none is 422", async () => {
+  test("cookies_from of a host that is unknown, has none, or is none is 422 (rules/job-options#named-things-must-be-there)", async () => {
     await start();
     await addRecipe("*");
     for (const cookies_from of ["unknown.test", "www.site.test", "not a host", ""]) {

@@ -15,7 +15,7 @@ import {
 } from "#test/support/rigs/hub.ts";
 import { claimOf } from "#test/support/servers/db.ts";
 
-/** Fleet spec §3.1: a test per row of the job's state table. */
+/** A test for each row of the job's state table (rules/jobs#states). */
 
 let hub: TestHub;
 const start = async (options?: TestHubOptions) => {
@@ -36,7 +36,7 @@ const queue = async (url?: string, clock?: FakeClock): Promise<string> => {
   return answer.body.job_id;
 };
 
-test("§3.1 POST /jobs stores a queued record without viewer, worker and lane", async () => {
+test("POST /jobs stores a queued record without viewer, worker and lane (rules/jobs#job-record)", async () => {
   await start();
   const job_id = await queue();
   expect(await job(job_id)).toMatchObject({
@@ -52,7 +52,7 @@ test("§3.1 POST /jobs stores a queued record without viewer, worker and lane", 
   });
 });
 
-test("§3.1 assignment inside POST /jobs: running, with worker and viewer URL recorded", async () => {
+test("assignment inside POST /jobs: running, with worker and viewer URL recorded (rules/jobs#states)", async () => {
   await start();
   const worker = await hub.worker({ worker_id: "w123" });
   const answer = await submit();
@@ -69,7 +69,7 @@ test("§3.1 assignment inside POST /jobs: running, with worker and viewer URL re
   expect(assigned).toMatchObject({ job_id: answer.body.job_id, session_id: sid, url: TARGET });
 });
 
-test("§3.1, §8 POST /jobs without capacity waits about 8 s, answers 503 and leaves the job queued", async () => {
+test("POST /jobs without capacity waits about 8 s, answers 503 and leaves the job queued (rules/jobs#at-capacity)", async () => {
   const clock = createFakeClock();
   await start({ clock, env: { SVC_SUBMIT_WAIT_S: "" } });
   const waiting = submit();
@@ -92,7 +92,7 @@ test("§3.1, §8 POST /jobs without capacity waits about 8 s, answers 503 and le
   expect((await job(answer.body.job_id)).status).toBe("queued");
 });
 
-test("§3.1 a lane that becomes free within the wait takes the job of the waiting POST", async () => {
+test("a lane that becomes free within the wait takes the job of the waiting POST (rules/jobs#wait-for-a-lane)", async () => {
   const clock = createFakeClock();
   await start({ clock, env: { SVC_SUBMIT_WAIT_S: "" } });
   const worker = await hub.worker();
@@ -138,7 +138,7 @@ test("POST /jobs whose job is undecided 6 s after the wait answers 503 with its 
   never.resolve();
 });
 
-test("§3.1 redrive leaves a job younger than 90 s, and assigns it at 90 s", async () => {
+test("redrive leaves a job younger than 90 s, and assigns it at 90 s (rules/scheduling#redrive)", async () => {
   const clock = createFakeClock();
   await start({ clock, env: { SVC_QUEUE_PULL_ON_FREE: "0" } });
   const job_id = await queue(TARGET, clock);
@@ -153,7 +153,7 @@ test("§3.1 redrive leaves a job younger than 90 s, and assigns it at 90 s", asy
   expect(row.novnc_url).toContain(row.session_id);
 });
 
-test("§3.1, §8 the redrive loop runs every 3 s and can be switched off", async () => {
+test("the redrive loop runs every 3 s and can be switched off (rules/scheduling#redrive)", async () => {
   const clock = createFakeClock();
   await start({ clock });
   await clock.sleeperIn(3_000);
@@ -164,7 +164,7 @@ test("§3.1, §8 the redrive loop runs every 3 s and can be switched off", async
   expect(quiet.sleepers()).not.toContain(3_000);
 });
 
-test("§8 redrive takes at most SVC_QUEUE_REDRIVE_MAX_PER_PASS jobs per pass", async () => {
+test("redrive takes at most SVC_QUEUE_REDRIVE_MAX_PER_PASS jobs per pass (rules/scheduling#redrive)", async () => {
   const clock = createFakeClock();
   await start({
     clock,
@@ -181,7 +181,7 @@ test("§8 redrive takes at most SVC_QUEUE_REDRIVE_MAX_PER_PASS jobs per pass", a
   expect(await redriveOnce(hub.ctx)).toBe(1);
 });
 
-test("§3.1 redrive whose sending fails reverts the claim, and the next pass takes the job", async () => {
+test("redrive whose sending fails reverts the claim, and the next pass takes the job (rules/scheduling#redrive)", async () => {
   const clock = createFakeClock();
   await start({
     clock,
@@ -208,7 +208,7 @@ test("§3.1 redrive whose sending fails reverts the claim, and the next pass tak
   await hub.signals.next("job assigned", { job_id });
 });
 
-test("§3.1 an assignment the worker refuses is reverted and retried once the lane says warm again", async () => {
+test("an assignment the worker refuses is reverted and retried once the lane says warm again (rules/scheduling#assignments-taken-back)", async () => {
   await start();
   const worker = await hub.worker({ on_assign: "refuse" });
   const job_id = await queue();
@@ -220,7 +220,7 @@ test("§3.1 an assignment the worker refuses is reverted and retried once the la
   expect(await hub.ctx.leases.list("w11")).toEqual([]);
 });
 
-test("§3.1 an assignment without an answer for 5 s is reverted and the worker told to stop", async () => {
+test("an assignment without an answer for 5 s is reverted and the worker told to stop (rules/scheduling#assignments-taken-back)", async () => {
   const clock = createFakeClock();
   await start({ clock });
   const worker = await hub.worker({ on_assign: "never" });
@@ -240,7 +240,7 @@ test("§3.1 an assignment without an answer for 5 s is reverted and the worker t
   expect((await job(assigned.job_id)).status).toBe("queued");
 });
 
-test("§3.1 an assignment whose link closes before the answer goes back to the queue, not to failed", async () => {
+test("an assignment whose link closes before the answer goes back to the queue, not to failed (rules/scheduling#assignments-taken-back)", async () => {
   await start();
   const worker = await hub.worker({ on_assign: "never" });
   const waiting = submit();
@@ -252,7 +252,7 @@ test("§3.1 an assignment whose link closes before the answer goes back to the q
   expect(await job(job_id)).toMatchObject({ status: "queued", worker_id: null });
 });
 
-test("§3.1 the reconciler runs every 90 s and fails a job queued for 180 s", async () => {
+test("the reconciler runs every 90 s and fails a job queued for 180 s (rules/scheduling#queue-timeout)", async () => {
   const clock = createFakeClock();
   await start({ clock });
   await clock.sleeperIn(90_000);
@@ -268,7 +268,7 @@ test("§3.1 the reconciler runs every 90 s and fails a job queued for 180 s", as
   });
 });
 
-test("§3.1 the reconciler fails a running job of 300 s whose worker is not alive, and no younger one", async () => {
+test("the reconciler fails a running job of 300 s whose worker is not alive, and no younger one (rules/scheduling#reconciler)", async () => {
   const clock = createFakeClock();
   await start({
     clock,
@@ -289,7 +289,7 @@ test("§3.1 the reconciler fails a running job of 300 s whose worker is not aliv
   await worker.close();
 });
 
-test("§3.1 the reconciler leaves an old running job alone while its worker lives", async () => {
+test("the reconciler leaves an old running job alone while its worker lives (rules/scheduling#reconciler)", async () => {
   const clock = createFakeClock();
   await start({ clock });
   const worker = await hub.worker();
@@ -303,7 +303,7 @@ test("§3.1 the reconciler leaves an old running job alone while its worker live
   expect((await job(job_id)).status).toBe("running");
 });
 
-test("§3.1 a link that disconnects fails the in-flight jobs of its worker with the spec's message", async () => {
+test("a link that disconnects fails the in-flight jobs of its worker with the message for it (rules/jobs#lost-workers)", async () => {
   await start();
   const worker = await hub.worker({ lanes: 2 });
   const first = (await submit()).body.job_id;
@@ -315,7 +315,7 @@ test("§3.1 a link that disconnects fails the in-flight jobs of its worker with 
   expect(WORKER_LOST_ERROR).toBe("orchestrator killed by hub restart");
 });
 
-test("§3.1 a worker that restarts on the same host replaces its silent link; what it ran is failed", async () => {
+test("a worker that restarts on the same host replaces its silent link; what it ran is failed (rules/jobs#lost-workers)", async () => {
   const clock = createFakeClock();
   await start({ clock });
   const before = await hub.worker({ instance_id: "one" });
@@ -327,7 +327,7 @@ test("§3.1 a worker that restarts on the same host replaces its silent link; wh
   expect((await submit()).status).toBe(200);
 });
 
-test("§3.1 a worker's result ends the job as completed, with what it found", async () => {
+test("a worker's result ends the job as completed, with what it found (rules/jobs#states)", async () => {
   await start();
   const worker = await hub.worker();
   const { job_id } = (await submit()).body;
@@ -347,7 +347,7 @@ test("§3.1 a worker's result ends the job as completed, with what it found", as
   });
 });
 
-test("§3.1 a worker's failure ends the job as failed with its error", async () => {
+test("a worker's failure ends the job as failed with its error (rules/jobs#failed-and-completed)", async () => {
   await start();
   const worker = await hub.worker();
   const { job_id } = (await submit()).body;
@@ -366,14 +366,14 @@ const leaveRunning = async (): Promise<string> => {
   return job_id;
 };
 
-test("§3.1 note 1: a hub that starts fails the jobs an earlier one left running", async () => {
+test("a hub that starts fails the jobs an earlier one left running (rules/jobs#hub-restarts)", async () => {
   await start();
   const job_id = await leaveRunning();
   await hub.restart();
   expect(await job(job_id)).toMatchObject({ status: "failed", error: LOST });
 });
 
-test("§3.1 note 1: at hub start nothing is failed when another live hub key exists", async () => {
+test("at hub start nothing is failed when another live hub key exists (rules/jobs#hub-restarts)", async () => {
   let other_lives = false;
   await start({
     onContext: ({ kv }) => {
@@ -389,7 +389,7 @@ test("§3.1 note 1: at hub start nothing is failed when another live hub key exi
   expect(await job(job_id)).toMatchObject({ status: "failed", error: LOST });
 });
 
-test("§3.1 note 3: of two claims of one job exactly one wins", async () => {
+test("of two claims of one job exactly one wins (rules/jobs#two-hubs-and-one-job)", async () => {
   await start();
   const job_id = await queue();
   const claim = (worker_id: string, lease_token: number) =>
@@ -407,7 +407,7 @@ test("§3.1 note 3: of two claims of one job exactly one wins", async () => {
   expect(won.filter(Boolean).length).toBe(1);
 });
 
-test("design/api.md: a lane that becomes free pulls the oldest queued job at once", async () => {
+test("a lane that becomes free pulls the oldest queued job at once (rules/scheduling#freed-lanes)", async () => {
   await start();
   const worker = await hub.worker();
   await submit();
@@ -445,7 +445,7 @@ test("a stale result is refused by its lease token and changes nothing", async (
   expect((await job(job_id)).status).toBe("completed");
 });
 
-test("§2.2 min_asset_size_bytes 0 takes the hub's setting, another value stays", async () => {
+test("min_asset_size_bytes 0 takes the hub's setting, another value stays (rules/capture#smallest-asset)", async () => {
   const clock = createFakeClock();
   await start({ clock, env: { SVC_MIN_ASSET_SIZE_BYTES: "1000" } });
   const worker = await hub.worker({ lanes: 3 });
@@ -460,7 +460,7 @@ test("§2.2 min_asset_size_bytes 0 takes the hub's setting, another value stays"
   expect(await sent({ min_asset_size_bytes: 0 })).toBe(77);
 });
 
-test("§8 rules 1 to 3: the least busy worker gets the next job, counted at once", async () => {
+test("the least busy worker gets the next job, counted at once (rules/scheduling#order-of-candidates)", async () => {
   await start();
   const a = await hub.worker({ worker_id: "wa", lanes: 2 });
   const b = await hub.worker({ worker_id: "wb", lanes: 3 });
@@ -471,7 +471,7 @@ test("§8 rules 1 to 3: the least busy worker gets the next job, counted at once
   expect(b.assigned.all.length).toBe(3);
 });
 
-test("§4.3 POST /workers/{id}/status: a drained worker finishes what it runs and takes nothing more", async () => {
+test("POST /workers/{id}/status: a drained worker finishes what it runs and takes nothing more (rules/workers#status-of-a-worker)", async () => {
   await start();
   const worker = await hub.worker({ lanes: 2 });
   await submit();
@@ -485,7 +485,7 @@ test("§4.3 POST /workers/{id}/status: a drained worker finishes what it runs an
   await worker.assigned.next();
 });
 
-test("§4.1 POST /jobs/{id}/cancel: a queued job never runs; a running one is stopped and its late result refused", async () => {
+test("POST /jobs/{id}/cancel: a queued job never runs; a running one is stopped and its late result refused (rules/jobs#cancel-a-job)", async () => {
   await start();
   const queued = await queue();
   expect((await hub.call("POST", `/jobs/${queued}/cancel`)).body).toMatchObject({
@@ -534,7 +534,7 @@ test("a lease whose lane is shown free by two heartbeats is freed", async () => 
   expect(await hub.ctx.leases.list("w11")).toEqual([]);
 });
 
-test("§3.1 the hub's stop fails what runs, answers who waits and closes links with 1001", async () => {
+test("the hub's stop fails what runs, answers who waits and closes links with 1001 (rules/operations#stop)", async () => {
   const clock = createFakeClock();
   await start({ clock, env: { SVC_SUBMIT_WAIT_S: "" } });
   const worker = await hub.worker();

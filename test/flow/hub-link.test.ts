@@ -3,7 +3,7 @@ import { livenessOnce } from "#hub/fleet/links/passes.ts";
 import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
 
-/** Fleet spec §3.4, §5.3, §6.2: the worker's link, seen from the hub. */
+/** The worker's link, seen from the hub (rules/worker-link#link). */
 
 let hub: TestHub;
 const start = async (options?: TestHubOptions) => {
@@ -14,7 +14,7 @@ afterEach(() => hub.close());
 
 const workers = async () => (await hub.call("GET", "/workers")).body.workers;
 
-test("§4.3 WS /workers/{worker_id}/link (§6.2): a registration is answered with the hub's version, an upload token and the base URL", async () => {
+test("WS /workers/{worker_id}/link: a registration is answered with the hub's version, an upload token and the base URL (rules/worker-link#welcome)", async () => {
   await start({ env: { PUBLIC_BASE_URL: "http://hub.test:8000" } });
   const worker = await hub.worker();
   const port = Number(new URL(hub.url).port);
@@ -33,7 +33,7 @@ test("§4.3 WS /workers/{worker_id}/link (§6.2): a registration is answered wit
   });
 });
 
-test("§8 PUBLIC_BASE_URL is http://hub:8000 in hub mode and unset in dev mode", async () => {
+test("PUBLIC_BASE_URL is http://hub:8000 in hub mode and unset in dev mode (rules/worker-link#welcome)", async () => {
   await start();
   expect((await (await hub.worker()).registered).public_base_url).toBe("http://hub:8000");
   await hub.close();
@@ -41,7 +41,7 @@ test("§8 PUBLIC_BASE_URL is http://hub:8000 in hub mode and unset in dev mode",
   expect((await (await hub.worker()).registered).public_base_url).toBeNull();
 });
 
-test("§5.3 a worker with another secret is disconnected with the reason bad worker secret", async () => {
+test("a worker with another secret is disconnected with the reason bad worker secret (rules/worker-link#bad-worker-secret)", async () => {
   await start({ env: { WORKER_SECRET: "right" } });
   for (const secret of ["wrong", undefined]) {
     const closed = await hub.dial({ secret }).closed;
@@ -51,12 +51,12 @@ test("§5.3 a worker with another secret is disconnected with the reason bad wor
   expect((await workers()).length).toBe(1);
 });
 
-test("§5.3 a worker that has a secret is refused by a hub that has none: the two differ", async () => {
+test("a worker that has a secret is refused by a hub that has none: the two differ (rules/worker-link#bad-worker-secret)", async () => {
   await start();
   expect((await hub.dial({ secret: "some" }).closed).reason).toBe("bad worker secret");
 });
 
-test("design/api.md: a second live host with one worker_id is refused, the first keeps its jobs", async () => {
+test("a second live host with one worker_id is refused, the first keeps its jobs (rules/workers#two-workers-with-one-id)", async () => {
   await start();
   const first = await hub.worker({ address: "10.0.1.23", hostname: "a", instance_id: "1" });
   const job_id = (await hub.call("POST", "/jobs", { url: TARGET })).body.job_id;
@@ -84,7 +84,7 @@ test("a host that was silent for more than 120 s gives its worker_id to another"
   expect((await first.closed).code).toBeGreaterThan(4400);
 });
 
-test("§3.4 a link without a heartbeat for 120 s is terminated and its jobs fail", async () => {
+test("a link without a heartbeat for 120 s is terminated and its jobs fail (rules/workers#alive)", async () => {
   const clock = createFakeClock();
   await start({ clock });
   const worker = await hub.worker();
@@ -98,7 +98,7 @@ test("§3.4 a link without a heartbeat for 120 s is terminated and its jobs fail
   expect((await hub.call("GET", `/jobs/${job_id}`)).body.status).toBe("failed");
 });
 
-test("§3.4 log lines do not stand in for heartbeats", async () => {
+test("log lines do not stand in for heartbeats (rules/workers#alive)", async () => {
   const clock = createFakeClock();
   await start({ clock });
   const worker = await hub.worker();
@@ -110,7 +110,7 @@ test("§3.4 log lines do not stand in for heartbeats", async () => {
   expect((await worker.closed).code).toBe(4408);
 });
 
-test("§6.2 every heartbeat is acknowledged and shown in GET /workers", async () => {
+test("every heartbeat is acknowledged and shown in GET /workers (rules/workers#heartbeats)", async () => {
   const clock = createFakeClock();
   await start({ clock });
   const worker = await hub.worker();
@@ -126,7 +126,7 @@ test("§6.2 every heartbeat is acknowledged and shown in GET /workers", async ()
   });
 });
 
-test("§4.3 GET /workers (§2.5) carries address, lane_novnc_urls, version, alive and what the scheduler reads", async () => {
+test("GET /workers carries address, lane_novnc_urls, version, alive and what the scheduler reads (rules/workers#worker-record)", async () => {
   await start();
   await hub.worker({ worker_id: "w123", address: "192.168.1.23", version: "abc", lanes: 2 });
   const [worker] = await workers();
@@ -146,7 +146,7 @@ test("§4.3 GET /workers (§2.5) carries address, lane_novnc_urls, version, aliv
   });
 });
 
-test("§8 NOVNC_PUBLIC_HOST localhost in viewer links is corrected to the worker's address", async () => {
+test("NOVNC_PUBLIC_HOST localhost in viewer links is corrected to the worker's address (rules/lanes#viewer-links-of-a-lane)", async () => {
   await start();
   await hub.worker({
     address: "192.168.1.23",
@@ -164,7 +164,7 @@ test("§8 NOVNC_PUBLIC_HOST localhost in viewer links is corrected to the worker
   expect(worker.capabilities.novnc_url).toBe("http://192.168.1.23:6080/vnc.html");
 });
 
-test("§2.5 in_flight counts leases: assigned jobs, until their lane is warm again", async () => {
+test("in_flight counts leases: assigned jobs, until their lane is warm again (rules/scheduling#counted-at-once)", async () => {
   await start();
   const worker = await hub.worker({ lanes: 2 });
   const { job_id } = (await hub.call("POST", "/jobs", { url: TARGET })).body;
@@ -183,7 +183,7 @@ test("§2.5 in_flight counts leases: assigned jobs, until their lane is warm aga
   expect((await workers())[0].in_flight).toBe(0);
 });
 
-test("§4.3 POST /workers/{id}/status: the operator's status outlives the link and decides what the worker is given", async () => {
+test("POST /workers/{id}/status: the operator's status outlives the link and decides what the worker is given (rules/workers#status-of-a-worker)", async () => {
   await start();
   const worker = await hub.worker();
   await hub.call("POST", "/workers/w11/status", { status: "standby" });
@@ -195,7 +195,7 @@ test("§4.3 POST /workers/{id}/status: the operator's status outlives the link a
   expect((await hub.call("POST", "/jobs", { url: TARGET })).status).toBe(503);
 });
 
-test("§7 a connected worker cannot be deleted (409), one that left can, an unknown one is 404", async () => {
+test("a connected worker cannot be deleted (409), one that left can, an unknown one is 404 (rules/workers#forget-a-worker)", async () => {
   await start();
   const worker = await hub.worker();
   expect((await hub.call("DELETE", "/workers/w11")).status).toBe(409);
@@ -216,7 +216,7 @@ const REFUSED: [string, unknown[], number][] = [
   ],
 ];
 for (const [what, frames, code] of REFUSED)
-  test(`§6.2 a socket that opens with ${what} is closed with ${code}`, async () => {
+  test(`a socket that opens with ${what} is closed with ${code} (rules/worker-link#unknown-and-broken-frames)`, async () => {
     await start();
     const socket = new WebSocket(`${hub.url.replace("http", "ws")}/workers/w1/link`);
     const closed = new Promise<number>((resolve) => {
@@ -230,7 +230,7 @@ for (const [what, frames, code] of REFUSED)
     expect(await workers()).toEqual([]);
   });
 
-test("§6.2 an unknown message type is skipped, a known one that is malformed closes 1008", async () => {
+test("an unknown message type is skipped, a known one that is malformed closes 1008 (rules/worker-link#unknown-and-broken-frames)", async () => {
   await start();
   const worker = await hub.worker();
   worker.send({ type: "FromTheFuture", x: 1 });
@@ -264,7 +264,7 @@ test("a registration for another worker_id than the path's is refused", async ()
   expect((await worker.closed).code).toBe(1008);
 });
 
-test("§4.3 WS /workers/{worker_id}/link: a socket that does not register within 10 s is closed", async () => {
+test("WS /workers/{worker_id}/link: a socket that does not register within 10 s is closed (rules/worker-link#registration)", async () => {
   const clock = createFakeClock();
   await start({ clock });
   const worker = hub.dial();
@@ -276,7 +276,7 @@ test("§4.3 WS /workers/{worker_id}/link: a socket that does not register within
   expect(hub.ctx.handshakes.size).toBe(0);
 });
 
-test("§4.3 WS /workers/{worker_id}/link: a web page cannot open a link: an Origin is refused before the handshake", async () => {
+test("WS /workers/{worker_id}/link: a web page cannot open a link: an Origin is refused before the handshake (rules/worker-link#link)", async () => {
   await start();
   const worker = hub.dial({ headers: { Origin: "https://evil.test" } });
   expect((await worker.closed).code).not.toBe(1000);
@@ -291,13 +291,13 @@ const UNFIT: [string, object][] = [
   ["with max_concurrent 0", { capabilities: { max_concurrent: 0 } }],
 ];
 for (const [what, hello] of UNFIT)
-  test(`§8 rule 1: a worker ${what} gets no job`, async () => {
+  test(`a worker ${what} gets no job (rules/scheduling#candidates)`, async () => {
     await start();
     await hub.worker(hello);
     expect((await hub.call("POST", "/jobs", { url: TARGET })).status).toBe(503);
   });
 
-test("§8 rule 1: max_concurrent below the lanes caps what runs", async () => {
+test("max_concurrent below the lanes caps what runs (rules/scheduling#candidates)", async () => {
   await start();
   await hub.worker({ lanes: 3, capabilities: { max_concurrent: 2 } as never });
   const answers = await Promise.all(

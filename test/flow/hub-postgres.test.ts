@@ -4,7 +4,7 @@ import { LOST } from "#test/support/models/lost.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 import { startPostgres, type TestPostgres } from "#test/support/servers/postgres.ts";
 
-/** The main flow on a real Postgres: the same hub, the same rows of fleet spec §3.1. */
+/** The main flow on a real Postgres: the same hub, the same rows of rules/jobs#states. */
 
 let server: TestPostgres;
 let hub: TestHub;

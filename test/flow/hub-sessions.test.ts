@@ -4,7 +4,10 @@ import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import type { FakeWorkerOptions } from "#test/support/fakes/fake-worker.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 
-/** Fleet spec §3.3: a test per row of the session's state table, and what keep_session and attach_to_job make of it. */
+/**
+ * A test for each row of the session's ends (rules/sessions#end-of-a-session), and what keep_session and attach_to_job make
+ * of it.
+ */
 
 let hub: TestHub;
 afterEach(() => hub.close());
@@ -12,7 +15,7 @@ const clock = () => createFakeClock();
 const start = async (worker: FakeWorkerOptions = {}, time = clock()) => {
   hub = await startTestHub({ clock: time, env: { SVC_SUBMIT_WAIT_S: "0" } });
   const fake = await hub.worker(worker);
-  /** Lets time pass while the worker goes on beating: silent for 120 s it would count as gone (§3.4). */
+  /** Lets time pass while the worker goes on beating: silent for 120 s it would count as gone (rules/workers#alive). */
   const advance = async (ms: number) => {
     for (let left = ms; left > 0; left -= 60_000) {
       await time.advance(Math.min(left, 60_000));
@@ -41,7 +44,7 @@ async function keptJob(worker: Awaited<ReturnType<typeof start>>["worker"], more
   return assigned;
 }
 
-test("§3.3 idle longer than the idle TTL → reaped, and its lane comes back", async () => {
+test("idle longer than the idle TTL → reaped, and its lane comes back (rules/sessions#idle-time)", async () => {
   const { worker, time } = await start();
   const sid = await open();
   await time.advance(299_000);
@@ -54,7 +57,7 @@ test("§3.3 idle longer than the idle TTL → reaped, and its lane comes back", 
   expect((await hub.call("GET", `/sessions/${sid}/state`)).status).toBe(404);
 });
 
-test("§3.3 the idle TTL is idle_ttl_s of the creation, or of a keepalive", async () => {
+test("the idle TTL is idle_ttl_s of the creation, or of a keepalive (rules/sessions#idle-time)", async () => {
   const { time } = await start();
   const sid = await open({ idle_ttl_s: 10 });
   await time.advance(9_000);
@@ -66,7 +69,7 @@ test("§3.3 the idle TTL is idle_ttl_s of the creation, or of a keepalive", asyn
   expect(isOpen(sid)).toBe(false);
 });
 
-test("§3.3 an action counts as activity, and as long as it runs the session is not idle; previews and state are none", async () => {
+test("an action counts as activity, and as long as it runs the session is not idle; previews and state are none (rules/sessions#activity)", async () => {
   const { worker, time } = await start({
     on_call: ({ action }) => (action === "evaluate" ? null : {}),
   });
@@ -86,7 +89,7 @@ test("§3.3 an action counts as activity, and as long as it runs the session is 
   expect(isOpen(sid)).toBe(false);
 });
 
-test("§3.3 the absolute TTL ends a session however busy it is; what runs then is 404", async () => {
+test("the absolute TTL ends a session however busy it is; what runs then is 404 (rules/sessions#absolute-lifetime)", async () => {
   const { worker, time } = await start({ on_call: () => null });
   const sid = await open({ ttl_s: 20 });
   await time.advance(15_000);
@@ -97,7 +100,7 @@ test("§3.3 the absolute TTL ends a session however busy it is; what runs then i
   expect(await worker.closing.next()).toMatchObject({ reason: "its time is up" });
 });
 
-test("§3.3 DELETE → reaped at once; the lane is leased until the worker says warm", async () => {
+test("DELETE → reaped at once; the lane is leased until the worker says warm (rules/sessions#delete-a-session)", async () => {
   const { worker } = await start();
   const sid = await open();
   const ended = Promise.withResolvers<unknown>();
@@ -112,14 +115,14 @@ test("§3.3 DELETE → reaped at once; the lane is leased until the worker says 
   await open();
 });
 
-test("§3.3 hub restart → reaped: its id means nothing to the next one", async () => {
+test("hub restart → reaped: its id means nothing to the next one (rules/sessions#sessions-over-hub-restarts)", async () => {
   await start();
   const sid = await open();
   await hub.restart();
   expect((await hub.call("GET", `/sessions/${sid}/state`)).status).toBe(404);
 });
 
-test("§3.3 worker loss → what runs is 502, then 404 for ever, also when the worker is back", async () => {
+test("worker loss → what runs is 502, then 404 for ever, also when the worker is back (rules/sessions#end-of-a-session)", async () => {
   const { worker } = await start({ on_call: () => null });
   const sid = await open();
   const running = evaluate(sid);
@@ -183,7 +186,7 @@ test("a session that does not open in time is 504, and the worker is told", asyn
   expect(await worker.closing.next()).toMatchObject({ session_id });
 });
 
-test("§3.2, §3.3 a running job has a session, which its end reaps", async () => {
+test("a running job has a session, which its end reaps (rules/jobs#session-of-a-job)", async () => {
   const { worker } = await start();
   await submit();
   const assigned = await worker.assigned.next();
@@ -205,7 +208,7 @@ for (const [how, status] of [
   ["failed by its worker's loss", "failed"],
   ["abandoned by its lane", "failed"],
 ] as const)
-  test(`§3.3 a job that is ${how} reaps its session, also with keep_session`, async () => {
+  test(`a job that is ${how} reaps its session, also with keep_session (rules/jobs#keep-the-session)`, async () => {
     const { worker } = await start();
     await submit({ keep_session: true });
     const { job_id, session_id: sid, lane_idx } = await worker.assigned.next();
@@ -226,7 +229,7 @@ test("DELETE of a running job's session cancels the job", async () => {
   expect(await worker.messages.next((m) => m.type === "HubCancelJob")).toMatchObject({ job_id });
 });
 
-test("§2.2, §8 keep_session: the session outlives its job with an idle TTL of 60 s, on a leased lane", async () => {
+test("keep_session: the session outlives its job with an idle TTL of 60 s, on a leased lane (rules/jobs#keep-the-session)", async () => {
   const { worker, time } = await start();
   const { session_id: sid, job_id } = await keptJob(worker);
   expect((await job(job_id)).status).toBe("completed");
@@ -246,7 +249,7 @@ test("§2.2, §8 keep_session: the session outlives its job with an idle TTL of 
   expect(await leased()).toBe(0);
 });
 
-test("§2.2 a keep_session job that failed with its browser alive leaves it open too; keepalive before its end counts", async () => {
+test("a keep_session job that failed with its browser alive leaves it open too; keepalive before its end counts (rules/jobs#keep-the-session)", async () => {
   const { worker, time } = await start();
   await submit({ keep_session: true });
   const assigned = await worker.assigned.next();
@@ -260,7 +263,7 @@ test("§2.2 a keep_session job that failed with its browser alive leaves it open
   await worker.closing.next();
 });
 
-test("§2.2 deleting the job ends the session it left behind", async () => {
+test("deleting the job ends the session it left behind (rules/jobs#keep-the-session)", async () => {
   const { worker } = await start();
   const { session_id: sid, job_id } = await keptJob(worker);
   expect((await hub.call("DELETE", `/jobs/${job_id}`)).status).toBe(204);
@@ -268,7 +271,7 @@ test("§2.2 deleting the job ends the session it left behind", async () => {
   expect(await worker.closing.next()).toMatchObject({ session_id: sid });
 });
 
-test("§2.2 attach_to_job: the next job runs in the same session on the same lane, which stays open after it", async () => {
+test("attach_to_job: the next job runs in the same session on the same lane, which stays open after it (rules/jobs#run-in-the-browser-of-another-job)", async () => {
   const { worker, time } = await start();
   const first = await keptJob(worker);
   const answer = await submit({ attach_to_job: first.job_id });
@@ -303,7 +306,7 @@ test("§2.2 attach_to_job: the next job runs in the same session on the same lan
   expect(await leased()).toBe(0);
 });
 
-test("§2.2 attach_to_job needs no free lane, and takes none", async () => {
+test("attach_to_job needs no free lane, and takes none (rules/jobs#run-in-the-browser-of-another-job)", async () => {
   const { worker } = await start({ lanes: 2 });
   const first = await keptJob(worker);
   await open();

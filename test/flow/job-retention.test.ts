@@ -4,7 +4,7 @@ import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.
 import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 
-/** Settings retention_days and retention_max_bytes (design/api.md): jobs that have ended go, with everything of theirs. */
+/** Settings retention_days and retention_max_bytes (rules/jobs#retention): jobs that have ended go, with everything of theirs. */
 
 /** A day would be thousands of passes of every loop of the hub. */
 const SECOND_IN_DAYS = 1 / 86_400;

@@ -10,8 +10,8 @@ import { LOST } from "#test/support/models/lost.ts";
 import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
 
 /**
- * A worker whose link was cut and who is back within SVC_LINK_GRACE_S keeps its jobs and sessions (fleet spec §3.1, §3.3
- * fail and end them with the worker).
+ * A worker whose link was cut and who is back within SVC_LINK_GRACE_S keeps its jobs and sessions
+ * (rules/worker-link#cuts-of-a-link); without it they fail and end with the worker.
  */
 
 let hub: TestHub;

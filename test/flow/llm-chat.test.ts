@@ -49,7 +49,7 @@ const failure = async (asked: Promise<unknown>): Promise<ChatError> =>
     (err) => err,
   );
 
-describe("§2.9 a chat with an engine", () => {
+describe("a chat with an engine (rules/engines#one-retry-of-an-engine)", () => {
   test("is streamed, with the model, the key and the usage", async () => {
     const { requests } = await start({ script: [{ kind: "answer", text: "it is wörld ✓" }] });
     const pieces: string[] = [];
@@ -371,7 +371,7 @@ describe("§2.9 a chat with an engine", () => {
     ]);
   });
 
-  test("§7 of the design: link-local and metadata addresses are refused where they are connected to", async () => {
+  test("link-local and metadata addresses are refused where they are connected to (rules/egress#calls-of-the-program)", async () => {
     await start({ script: [{ kind: "answer", text: "never" }] });
     for (const url of [
       "http://169.254.169.254/v1/chat/completions",

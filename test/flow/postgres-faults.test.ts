@@ -67,7 +67,7 @@ test("every route that needs the database answers 503 with Retry-After while it 
     await askUntil(call.path, async () => (await ask(call)).status === status);
 }, 120_000);
 
-test("§3.1 a job whose worker reports while the database is away ends right when it is back, as reported; its lane goes on", async () => {
+test("a job whose worker reports while the database is away ends right when it is back, as reported; its lane goes on (rules/jobs#results-while-the-database-is-away)", async () => {
   const worker = await hub.worker({ worker_id: "w1", lanes: 2 });
   const { job_id } = (await hub.call("POST", "/jobs", { url: TARGET })).body;
   const assigned = await worker.assigned.next();

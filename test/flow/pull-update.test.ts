@@ -44,7 +44,7 @@ async function startControl() {
   return server.url.origin;
 }
 
-test("§3.5 a worker that only pulls tasks fetches its control plane's version, swaps and exits with 42", async () => {
+test("a worker that only pulls tasks fetches its control plane's version, swaps and exits with 42 (rules/updates#pull-workers)", async () => {
   const data_dir = await mkdtemp(join(tmpdir(), "flotilla-pull-update-"));
   closers.push(() => rm(data_dir, { recursive: true, force: true }));
   const config = loadWorkerConfig(

@@ -10,7 +10,10 @@ import {
   type TestHubOptions,
 } from "#test/support/rigs/hub.ts";
 
-/** Fleet spec §3.1, §7, §8: who waits for a lane is told what for, while it waits, in the 503, and when it waited in vain. */
+/**
+ * Who waits for a lane is told what for, while it waits, in the 503, and when it waited in vain
+ * (rules/jobs#what-a-queued-job-waits-for).
+ */
 
 setDefaultTimeout(60_000);
 
@@ -54,7 +57,7 @@ async function error(
 
 const TIMEOUT = "queue timeout: no worker took the job within 180 s";
 
-test("§3.1 no worker: there is none", async () => {
+test("no worker: there is none (rules/jobs#what-a-queued-job-waits-for)", async () => {
   await start();
   const job_id = await queued();
   const detail = "no worker is connected";
@@ -62,7 +65,7 @@ test("§3.1 no worker: there is none", async () => {
   expect(await error(job_id)).toBe(`${TIMEOUT}: ${detail}`);
 });
 
-test("§3.1 no worker: the one that was there has gone", async () => {
+test("no worker: the one that was there has gone (rules/jobs#what-a-queued-job-waits-for)", async () => {
   await start();
   const worker = await hub.worker();
   await worker.close();
@@ -71,7 +74,7 @@ test("§3.1 no worker: the one that was there has gone", async () => {
   expect(await error(job_id)).toBe(`${TIMEOUT}: no worker is connected (1 worker known)`);
 });
 
-test("§2.5 every worker is on drain or standby", async () => {
+test("every worker is on drain or standby (rules/jobs#what-a-queued-job-waits-for)", async () => {
   await start();
   const workers = [await hub.worker({ worker_id: "w1" }), await hub.worker({ worker_id: "w2" })];
   await hub.call("POST", "/workers/w1/status", { status: "drain" });
@@ -82,7 +85,7 @@ test("§2.5 every worker is on drain or standby", async () => {
   expect(await error(job_id, workers)).toBe(`${TIMEOUT}: ${detail}`);
 });
 
-test("§8 rule 1: the disk of every active worker is full", async () => {
+test("the disk of every active worker is full (rules/jobs#what-a-queued-job-waits-for)", async () => {
   await start();
   const load = { cpu_percent: 1, mem_percent: 2, disk_pct: 97.4 };
   const worker = await hub.worker({ load });
@@ -105,7 +108,7 @@ test("no lane works: each with its reason", async () => {
   expect(await error(job_id, [worker])).toBe(`${TIMEOUT}: ${detail}`);
 });
 
-test("§7 all lanes are busy: with what, in the record, in the 503 and in the error", async () => {
+test("all lanes are busy: with what, in the record, in the 503 and in the error (rules/jobs#what-a-queued-job-waits-for)", async () => {
   await start();
   const worker = await hub.worker({ lanes: 3 });
   expect((await hub.call("POST", "/jobs", { url: TARGET })).body.status).toBe("running");
@@ -184,7 +187,7 @@ test("a script waits for the reserve, then for a runner", async () => {
   });
 });
 
-test("§8 without pull-on-free a free lane is taken at the age of 90 s, or never without redrive", async () => {
+test("without pull-on-free a free lane is taken at the age of 90 s, or never without redrive (rules/scheduling#redrive)", async () => {
   await start({ env: { SVC_QUEUE_PULL_ON_FREE: "0", SVC_QUEUE_REDRIVE_DISABLE: "1" } });
   const job_id = await queued();
   const worker = await hub.worker();
@@ -194,7 +197,7 @@ test("§8 without pull-on-free a free lane is taken at the age of 90 s, or never
   expect(await error(job_id, [worker])).toBe(`${TIMEOUT}: ${detail}`);
 });
 
-test("§7 the 503 of a session says what there was no lane for", async () => {
+test("the 503 of a session says what there was no lane for (rules/sessions#no-lane-for-a-session)", async () => {
   await start();
   const open = async (body: object) => {
     const waiting = hub.call("POST", "/sessions", body);

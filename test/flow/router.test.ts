@@ -105,7 +105,7 @@ describe.each(["nginx", "haproxy"] as const)("%s", (program) => {
   const linksOf = async () =>
     Object.fromEntries(await Promise.all(ids.map(async (id) => [id, await hubOfLink(id)])));
 
-  test("§6.2 the link of one worker_id and its other calls always reach the same hub; the workers are spread over all", async () => {
+  test("the link of one worker_id and its other calls always reach the same hub; the workers are spread over all (rules/cluster#router)", async () => {
     const first = await linksOf();
     expect(await linksOf()).toEqual(first);
     expect(new Set(Object.values(first))).toEqual(new Set(["a", "b", "c"]));
@@ -116,7 +116,7 @@ describe.each(["nginx", "haproxy"] as const)("%s", (program) => {
     }
   });
 
-  test("§6.2 all other calls go round the hubs", async () => {
+  test("all other calls go round the hubs (rules/cluster#router)", async () => {
     const counts = new Map<string, number>();
     for (let i = 0; i < 30; i += 1) {
       const hub = await hubOf(["/workers", "/workers/w1", "/sessions/s/state"][i % 3] ?? "");
@@ -164,7 +164,7 @@ describe.each(["nginx", "haproxy"] as const)("%s", (program) => {
     expect(text.join("|")).toBe("first|second");
   });
 
-  test("§4.1 paths come as they were sent, with long URLs and headers; the hub is told who asked", async () => {
+  test("paths come as they were sent, with long URLs and headers; the hub is told who asked (rules/cluster#router)", async () => {
     const ask = async (path: string) => {
       const raw = await rawRequest(
         router.url,

@@ -15,7 +15,7 @@ afterAll(() => rig.close());
 
 const FLOTILLA = 'import { session, goal, job, save, log, SessionError } from "flotilla";';
 
-describe("design/api.md Scripts", () => {
+describe("a script in its sandbox (rules/scripts#script-module)", () => {
   test("a script acts, saves, logs and returns; positions and options come in as the action's arguments", async () => {
     const outcome = await rig.run(
       `${FLOTILLA}

@@ -15,7 +15,10 @@ import type { ScriptOutcome } from "#hub/fleet/runner/types.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { type Program, startProgram } from "#test/support/rigs/program.ts";
 
-/** What a hostile script tries (fleet spec §1: sandboxed), in real sandboxes of a real hub that has to go on answering. */
+/**
+ * What a hostile script tries (rules/sandbox#no-network-and-no-files), in real sandboxes of a real hub that has to go on
+ * answering.
+ */
 
 // Bombs take their time on a busy machine.
 setDefaultTimeout(120_000);

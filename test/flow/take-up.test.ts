@@ -11,8 +11,8 @@ import { LOST } from "#test/support/models/lost.ts";
 import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
 
 /**
- * A hub that is stopped or killed leaves what runs to the next one, which takes it up from the worker that still runs it (fleet
- * spec §3.1 and §3.3 fail and end what no worker comes back with).
+ * A hub that is stopped or killed leaves what runs to the next one, which takes it up from the worker that still runs it
+ * (rules/jobs#hub-restarts); what no worker comes back with fails and ends.
  */
 
 let hub: TestHub;
@@ -54,7 +54,7 @@ async function busy(options: TestHubOptions = {}) {
   return { worker, job_id, assigned, sid, holds };
 }
 
-test("§3.1 a job that runs when its hub is started anew goes on under its lease, with its token and its session", async () => {
+test("a job that runs when its hub is started anew goes on under its lease, with its token and its session (rules/jobs#hub-restarts)", async () => {
   const { worker, job_id, assigned, holds } = await busy();
   const before = await job(job_id);
   await hub.restart();
@@ -75,7 +75,7 @@ test("§3.1 a job that runs when its hub is started anew goes on under its lease
   );
 });
 
-test("§3.3 a session that is open when its hub is started anew answers again when its worker is back, as it was", async () => {
+test("a session that is open when its hub is started anew answers again when its worker is back, as it was (rules/sessions#sessions-over-hub-restarts)", async () => {
   const { worker, sid, holds } = await busy();
   const { body: before } = await hub.call("GET", `/sessions/${sid}`);
   await hub.restart();
@@ -94,7 +94,7 @@ test("§3.3 a session that is open when its hub is started anew answers again wh
   expect(await stateOf(sid)).toBe(404);
 });
 
-test("§3.1, §3.3 what no worker is back with within SVC_LINK_GRACE_S of the start fails, and is 404", async () => {
+test("what no worker is back with within SVC_LINK_GRACE_S of the start fails, and is 404 (rules/jobs#hub-restarts)", async () => {
   const clock = createFakeClock();
   const { job_id, sid } = await busy({ clock });
   await hub.restart();
@@ -109,7 +109,7 @@ test("§3.1, §3.3 what no worker is back with within SVC_LINK_GRACE_S of the st
   expect(await stateOf(sid)).toBe(404);
 });
 
-test("§3.1, §3.3 another process of the worker, and one with another token, has nothing to go on with", async () => {
+test("another process of the worker, and one with another token, has nothing to go on with (rules/jobs#hub-restarts)", async () => {
   const { worker, job_id, sid, holds } = await busy();
   await hub.restart();
   await back(worker, holds, { instance_id: "instance-2" });
@@ -165,7 +165,7 @@ test("a hub that was killed: lines it had stored and was not sure of are not sto
   expect((await job(job_id)).status).toBe("completed");
 });
 
-test("§3.1, §3.3 a hub that was killed: a lane that was warm before its run began, said once more, ends neither job nor session", async () => {
+test("a hub that was killed: a lane that was warm before its run began, said once more, ends neither job nor session (rules/jobs#hub-restarts)", async () => {
   const { worker, job_id, assigned, sid, holds } = await busy();
   await restartKilled();
   const again = await back(worker, holds);

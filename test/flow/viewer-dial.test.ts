@@ -87,7 +87,7 @@ async function firstBytes(bridge_port: number): Promise<string> {
   }
 }
 
-describe("the way to a lane's screen (fleet spec §4.2)", () => {
+describe("the way to a lane's screen (rules/viewer#viewer-stream)", () => {
   test("a hub on the lane's host goes straight to its VNC server, and shows viewers one without a password", async () => {
     // A worker from before there were secrets tells none.
     for (const secret of ["s3cret-8", null]) {

@@ -5,7 +5,7 @@ import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
 import { startTestHub, TARGET, type TestHub } from "#test/support/rigs/hub.ts";
 import { until } from "#test/support/rigs/hubs.ts";
 
-/** Setting webhook_url (design/api.md): the record of every job that ends is posted there. */
+/** Setting webhook_url (rules/jobs#webhook): the record of every job that ends is posted there. */
 
 interface Received {
   event: string | null;

@@ -30,7 +30,7 @@ const story = (job_id: string) =>
 const logOf = (job_id: string) =>
   rig.peer.frames.flatMap((f) => (f.type === "JobLog" && f.job_id === job_id ? f.entries : []));
 
-describe("an assignment (fleet spec §3.1, §6.2)", () => {
+describe("an assignment (rules/worker-link#an-assignment-on-the-worker)", () => {
   test("is accepted, run, uploaded, reported and acknowledged before its lane is reset", async () => {
     rig.pool.holdResets();
     rig.hub.acknowledge = false;
@@ -185,7 +185,7 @@ test("failures that the run has counted itself are not counted again", async () 
   expect((await rig.peer.next("result")).capture).toEqual(capture);
 });
 
-describe("a cancel (design/api.md)", () => {
+describe("a cancel (rules/worker-link#an-assignment-on-the-worker)", () => {
   test("aborts the run, keeps what was uploaded, sends no result and resets the lane", async () => {
     rig.peer.send(assignment("j1"));
     const { run, end } = await rig.runs.next();
@@ -230,7 +230,7 @@ describe("a cancel (design/api.md)", () => {
   });
 });
 
-describe("link loss (fleet spec §3.1, architecture: a worker holds nothing that cannot be lost)", () => {
+describe("link loss (a worker holds nothing that cannot be lost: rules/worker-link#link-loss-on-the-worker)", () => {
   test("aborts every run, resets the lanes, and nothing of them is sent on the next link", async () => {
     rig.pool.holdResets();
     rig.hub.fault = () => "hold";
@@ -320,7 +320,7 @@ test("a run that outlasts every wait its options allow is failed", async () => {
   });
 });
 
-test("a silent hub ends the worker with exit code 70 (fleet spec §8, receive side)", async () => {
+test("a silent hub ends the worker with exit code 70 (rules/workers#silence-watchdog)", async () => {
   await rig.close();
   const clock = createFakeClock();
   rig = await startWorkerRig({ clock, env: { SVC_WORKER_WATCHDOG_LINK_THRESHOLD_S: "20" } });

@@ -76,7 +76,7 @@ afterEach(async () => {
   await hub.stop();
 });
 
-describe("handshake (fleet spec §6.2)", () => {
+describe("handshake (rules/worker-link#welcome)", () => {
   test("the registration carries capabilities, viewer URLs, version, lanes and load", async () => {
     const { sessions } = dial();
     const peer = await hub.nextPeer();
@@ -105,7 +105,7 @@ describe("handshake (fleet spec §6.2)", () => {
     expect((await sessions.next()).hub).toEqual(hub.registered);
   });
 
-  test("the secret is sent when one is set (§5.3)", async () => {
+  test("the secret is sent when one is set (rules/worker-link#bad-worker-secret)", async () => {
     dial({ secret: "s3cret" });
     expect((await (await hub.nextPeer()).register()).secret).toBe("s3cret");
   });
@@ -132,7 +132,7 @@ describe("handshake (fleet spec §6.2)", () => {
 });
 
 describe("refusal", () => {
-  test("`bad worker secret` tells to set WORKER_SECRET and is retried after 30 s, not sooner (§5.3)", async () => {
+  test("`bad worker secret` tells to set WORKER_SECRET and is retried after 30 s, not sooner (rules/worker-link#bad-worker-secret)", async () => {
     dial();
     const peer = await hub.nextPeer();
     await peer.next("registration");
@@ -145,7 +145,7 @@ describe("refusal", () => {
     await (await hub.nextPeer()).register();
   });
 
-  test("`duplicate worker_id` tells to set SVC_WORKER_ID and is retried slowly (design/api.md)", async () => {
+  test("`duplicate worker_id` tells to set SVC_WORKER_ID and is retried slowly (rules/workers#two-workers-with-one-id)", async () => {
     dial();
     const peer = await hub.nextPeer();
     await peer.next("registration");
@@ -234,7 +234,7 @@ describe("reconnect", () => {
   });
 });
 
-describe("heartbeat (fleet spec §6.2, §8)", () => {
+describe("heartbeat (rules/workers#heartbeats)", () => {
   test("one is sent at once and then at the interval the hub asked for", async () => {
     let in_flight = 0;
     dial({ in_flight: () => in_flight });
@@ -282,7 +282,7 @@ describe("heartbeat (fleet spec §6.2, §8)", () => {
 });
 
 describe("frames", () => {
-  test("a message of an unknown type is skipped with a debug line (§6.2)", async () => {
+  test("a message of an unknown type is skipped with a debug line (rules/worker-link#unknown-and-broken-frames)", async () => {
     const { messages } = dial();
     const peer = await hub.nextPeer();
     await peer.register();

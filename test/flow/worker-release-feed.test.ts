@@ -64,7 +64,7 @@ async function startFeedRig(options: { sum?: string } = {}) {
 
 const never = new AbortController().signal;
 
-test("§8 SVC_CODEHOST_REPO: a release whose checksum is right is installed, once", async () => {
+test("SVC_CODEHOST_REPO: a release whose checksum is right is installed, once (rules/updates#release-feed)", async () => {
   const { deps, exited, asked, dir } = await startFeedRig();
   await checkFeedOnce(deps, never);
   await exited;

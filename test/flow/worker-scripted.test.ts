@@ -4,7 +4,7 @@ import { createFakeClock, type FakeClock } from "#test/support/fakes/fake-clock.
 import { assignment, startWorkerRig, type WorkerRig } from "#test/support/rigs/worker-rig.ts";
 import type { ScriptedRun } from "#worker/browser/scripted/run-scripted.ts";
 
-/** Fleet spec §1: the worker's side of a scripted job, with lanes and a page that the test plays. */
+/** The worker's side of a scripted job (rules/scripts#start-of-a-scripted-job), with lanes and a page that the test plays. */
 
 let rig: WorkerRig;
 afterEach(() => rig.close());

@@ -59,7 +59,7 @@ test("a worker that never reached its hub stops at once and closes its lanes", a
   expect(pool.closed).toBe(true);
 });
 
-test("viewer URLs follow NOVNC_PUBLIC_HOST and NOVNC_BASE_PORT, one per lane (fleet spec §2.5)", async () => {
+test("viewer URLs follow NOVNC_PUBLIC_HOST and NOVNC_BASE_PORT, one per lane (rules/lanes#viewer-links-of-a-lane)", async () => {
   rig = await startWorkerRig({
     lanes: 3,
     env: { NOVNC_PUBLIC_HOST: "lan", NOVNC_BASE_PORT: "7000" },
@@ -73,7 +73,7 @@ test("viewer URLs follow NOVNC_PUBLIC_HOST and NOVNC_BASE_PORT, one per lane (fl
   });
 });
 
-test("no more than MAX_CONCURRENT jobs run, whatever lanes are free (fleet spec §2.5)", async () => {
+test("no more than MAX_CONCURRENT jobs run, whatever lanes are free (rules/workers#lanes-of-a-worker)", async () => {
   rig = await startWorkerRig({ lanes: 2, env: { MAX_CONCURRENT: "1" } });
   rig.pool.holdResets();
   rig.peer.send(assignment("j1", 0));

@@ -36,7 +36,7 @@ const whole = (body: Uint8Array) => (response: ServerResponse) =>
   void response.writeHead(200, { "content-length": body.byteLength }).end(body);
 const stateOf = (rig: UpdateRig) => readState(rig.dir, BASE, silentLog);
 
-describe("§3.5 a worker of another version", () => {
+describe("a worker of another version (rules/updates#orders)", () => {
   test("fetches, checks and stages the hub's, drains, swaps and exits", async () => {
     const rig = await startRig();
     rig.serve(whole(await archiveOf([["VERSION", `${B}\n`], ...SMALL])));
@@ -49,7 +49,7 @@ describe("§3.5 a worker of another version", () => {
     expect((await readdir(rig.dir)).sort()).toEqual([B, "state.json"].sort());
   });
 
-  test("§9.3 does nothing when the strings are equal, two devs among them", async () => {
+  test("does nothing when the strings are equal, two devs among them (rules/updates#when-versions-differ)", async () => {
     const rig = await startRig({ version: "dev" });
     rig.offer("dev");
     expect(rig.updater.report()).toBeNull();
@@ -70,7 +70,7 @@ describe("§3.5 a worker of another version", () => {
       expect(rig.fetches()).toBe(0);
     });
 
-  test("§9.5 goes back to the program's own version, or one it still has, without a download", async () => {
+  test("goes back to the program's own version, or one it still has, without a download (rules/updates#swapping-a-version)", async () => {
     const rig = await startRig({ version: B });
     rig.offer(BASE);
     await rig.exited;
@@ -154,7 +154,7 @@ describe("§3.5 a worker of another version", () => {
   });
 });
 
-describe("§4.3 an archive that is not taken leaves the worker on its version, and it says why", () => {
+describe("an archive that is not taken leaves the worker on its version, and it says why (rules/updates#what-a-worker-refuses)", () => {
   const zeros = (mib: number) => Buffer.alloc(mib * MIB);
   const rows: { name: string; says: string | RegExp; archive: () => Promise<Uint8Array> }[] = [
     {
@@ -277,7 +277,7 @@ describe("§4.3 an archive that is not taken leaves the worker on its version, a
     expect(rig.fetches()).toBe(3);
   });
 
-  test("§9.5 one that needs a package this program does not have", async () => {
+  test("one that needs a package this program does not have (rules/updates#what-is-propagated)", async () => {
     const files: [string, string][] = [...SMALL, ["worker/c.ts", 'import "left-pad-of-b";\n']];
     const rig = await startRig();
     rig.serve(whole(await archiveOf(files)));

@@ -19,7 +19,7 @@ async function runStalled(stall_ms: number, jitter_ms: number) {
   return { out, err, code };
 }
 
-describe("event-loop stall (fleet spec §8, SVC_WORKER_WATCHDOG_THRESHOLD_S)", () => {
+describe("event-loop stall (rules/workers#stall-watchdog)", () => {
   test("a loop that stands still past the threshold ends the process with 70 and a log line", async () => {
     const { out, err, code } = await runStalled(60_000, 50);
     expect(code).toBe(EXIT_WATCHDOG);
@@ -40,7 +40,7 @@ describe("event-loop stall (fleet spec §8, SVC_WORKER_WATCHDOG_THRESHOLD_S)", (
   }, 30_000);
 });
 
-describe("silence of the hub (fleet spec §8, SVC_WORKER_WATCHDOG_LINK_THRESHOLD_S)", () => {
+describe("silence of the hub (rules/workers#silence-watchdog)", () => {
   function rig(threshold_ms: number) {
     const clock = createFakeClock();
     const state = { last: clock.now() as number | null, expired: 0 };

@@ -4,7 +4,7 @@ import { connectFakeWorker } from "#test/support/fakes/fake-worker.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
-/** Fleet spec §2.5, §3.5, §4.3: workers and what is done to them. */
+/** Workers and what is done to them (rules/workers#worker-record, rules/workers#status-of-a-worker). */
 
 setDefaultTimeout(60_000);
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
   worker = connected;
 });
 
-test("§4.3 a worker is set to drain, standby and active from its drawer, whose address can be passed on", async () => {
+test("a worker is set to drain, standby and active from its drawer, whose address can be passed on (rules/workers#status-of-a-worker)", async () => {
   await using ui = await rig.open("/ui/workers");
   const { page } = ui;
   await page.getByRole("row", { name: worker.worker_id }).click();
@@ -36,7 +36,7 @@ test("§4.3 a worker is set to drain, standby and active from its drawer, whose 
   await ui.judge();
 });
 
-test("§2.5 filters are in the address; a table without a match says so", async () => {
+test("filters are in the address; a table without a match says so (rules/web-app#addresses-of-the-app)", async () => {
   await using ui = await rig.open("/ui/workers?show=standby", {
     width: 390,
     height: 844,
@@ -50,7 +50,7 @@ test("§2.5 filters are in the address; a table without a match says so", async 
   await ui.judge();
 });
 
-test("§3.5 a worker of another version says what comes of it; one that has gone is forgotten", async () => {
+test("a worker of another version says what comes of it; one that has gone is forgotten (rules/updates#states-of-an-update)", async () => {
   const hostile = "<img src=x onerror=alert(1)>";
   // It takes nothing: its lane is bad, and it has no room.
   const odd = connectFakeWorker(rig.url, {

@@ -2,7 +2,7 @@ import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { FleetSettings } from "#shared/protocol/schema/fleet-settings.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
-/** Fleet spec §4.7: the fleet's settings in the admin UI. */
+/** The fleet's settings in the admin UI (rules/settings#change-settings). */
 
 setDefaultTimeout(60_000);
 
@@ -11,7 +11,7 @@ beforeAll(async () => {
   rig = await uiRig();
 });
 
-test("§4.7 settings are changed together, a wrong one says so at its field, and each goes back to its default", async () => {
+test("settings are changed together, a wrong one says so at its field, and each goes back to its default (rules/settings#change-settings)", async () => {
   await using ui = await rig.open("/ui/fleet-settings");
   const { page } = ui;
   const read = async () => (await rig.api<FleetSettings>("GET", "/settings")).settings;

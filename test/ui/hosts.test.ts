@@ -3,7 +3,7 @@ import type { Host } from "#shared/protocol/schema/host.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
-/** Hosts and their cookies in the admin UI (fleet spec §2.7, §4.4). */
+/** Hosts and their cookies in the admin UI (rules/hosts#host-record). */
 
 setDefaultTimeout(60_000);
 
@@ -17,7 +17,7 @@ const names = async () =>
   (await rig.api<{ hosts: Host[] }>("GET", "/hosts")).hosts.map(({ host }) => host);
 const HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>';
 
-test("§4.4 a host is made from a pasted address, its settings written, and it is deleted", async () => {
+test("a host is made from a pasted address, its settings written, and it is deleted (rules/hosts#replace-a-host)", async () => {
   await using ui = await rig.open("/ui/hosts");
   const { page } = ui;
   await page.getByRole("button", { name: "New host" }).first().click();
@@ -69,7 +69,7 @@ test("the list is filtered in the address, shows hostile notes as text, and dele
   );
 });
 
-test("§2.7 cookies are added, given another value, replaced as JSON and deleted; no value is ever shown", async () => {
+test("cookies are added, given another value, replaced as JSON and deleted; no value is ever shown (rules/hosts#cookies-of-a-host)", async () => {
   await rig.api("PUT", "/hosts/d-jar.example/cookies", {
     cookies: [{ name: "old", value: "d-secret-1", domain: "d-jar.example" }],
   });

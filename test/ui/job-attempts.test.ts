@@ -8,7 +8,7 @@ import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 import { type LlmServer, startLlmServer } from "#test/support/servers/llm-server.ts";
 
-/** Fleet spec §1, §2.2: what a codegen-loop job tried, in its page: an engine over HTTP, real scripts, a hostile one. */
+/** What a codegen-loop job tried, in its page: an engine over HTTP, real scripts, a hostile one (rules/scripts#attempts). */
 
 setDefaultTimeout(120_000);
 
@@ -73,7 +73,7 @@ const ended = (job_id: string) =>
     return now.finished_at === null ? undefined : now;
   });
 
-test("§2.2 attempts are shown with script, changes, output, picture and verdict; hostile output is text", async () => {
+test("attempts are shown with script, changes, output, picture and verdict; hostile output is text (rules/scripts#attempts)", async () => {
   expect(job).toMatchObject({ status: "completed", attempts: 2 });
   await using ui = await rig.open(`/ui/jobs/${job.job_id}?tab=attempts`);
   const { page } = ui;
@@ -114,7 +114,7 @@ test("§2.2 attempts are shown with script, changes, output, picture and verdict
   expect(dialogs).toBe(0);
 });
 
-test("§1 what a good script offers is saved from here: the skill and the recipe of the host", async () => {
+test("what a good script offers is saved from here: the skill and the recipe of the host (rules/scripts#offers)", async () => {
   await using ui = await rig.open(`/ui/jobs/${job.job_id}?tab=attempts`);
   const { page } = ui;
   const skill = async () => {
@@ -140,7 +140,7 @@ test("§1 what a good script offers is saved from here: the skill and the recipe
   await rig.api("DELETE", `/hosts/127.0.0.1/recipes/${at}`);
 });
 
-test("§2.2 the job's script and the script of one attempt are run again as jobs of their own", async () => {
+test("the job's script and the script of one attempt are run again as jobs of their own (rules/scripts#rerun)", async () => {
   await using ui = await rig.open(`/ui/jobs/${job.job_id}?tab=attempts&attempt=1`);
   const { page } = ui;
   await page.getByText("Attempt 1: script error").waitFor();

@@ -6,7 +6,7 @@ import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 import { makeStreams, VIDEO_SECONDS } from "#test/support/servers/site/videos.ts";
 
-/** Fleet spec §2.3: films and sounds that a job captured are played in its page. */
+/** Films and sounds that a job captured are played in its page (rules/documents#asset-body). */
 
 setDefaultTimeout(60_000);
 
@@ -82,7 +82,7 @@ const player = (page: Page, tag: "video" | "audio") => ({
 const HAVE_METADATA = 1;
 const HAVE_CURRENT_DATA = 2;
 
-test("§2.3 a captured film and a captured sound are loaded by their players, and sought by ranges", async () => {
+test("a captured film and a captured sound are loaded by their players, and sought by ranges (rules/documents#asset-body)", async () => {
   const { items } = await rig.api<{ items: Asset[] }>("GET", `/jobs/${job.job_id}/assets.json`);
   const named = (kind: Asset["kind"]) => items.find((one) => one.kind === kind)?.name ?? "";
   await using ui = await rig.open(

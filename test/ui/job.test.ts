@@ -3,7 +3,7 @@ import type { Job } from "#shared/protocol/schema/job.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiPage, type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
-/** Fleet spec §2.1, §2.3, §6.1: the page of a job. What its site sends is hostile wherever it can be. */
+/** The page of a job (rules/jobs#job-record). What its site sends is hostile wherever it can be. */
 
 setDefaultTimeout(120_000);
 
@@ -64,7 +64,7 @@ async function openJob(job_id: string, query = ""): Promise<UiPage> {
   return ui;
 }
 
-test("§2.1, §2.3 the overview tells stages, capture, facts and options, and hostile titles as text", async () => {
+test("the overview tells stages, capture, facts and options, and hostile titles as text (rules/jobs#job-record)", async () => {
   expect(job.status).toBe("completed");
   await using ui = await openJob(job.job_id);
   const { page } = ui;
@@ -83,7 +83,7 @@ test("§2.1, §2.3 the overview tells stages, capture, facts and options, and ho
   await ui.judge();
 });
 
-test("§6.1 the log is whole, can be filtered, and a link shows the same", async () => {
+test("the log is whole, can be filtered, and a link shows the same (rules/events#event-stream)", async () => {
   await using ui = await openJob(job.job_id, "?tab=log");
   const { page } = ui;
   const log = page.getByRole("log", { name: "Log of the job" });
@@ -99,7 +99,7 @@ test("§6.1 the log is whole, can be filtered, and a link shows the same", async
   await ui.judge();
 });
 
-test("§2.3 assets are seen as pictures and as a list, and read as text; a hostile name is text", async () => {
+test("assets are seen as pictures and as a list, and read as text; a hostile name is text (rules/documents#safe-to-open)", async () => {
   await using ui = await openJob(job.job_id, "?tab=assets");
   const { page } = ui;
   const gallery = page.getByRole("region", { name: "Gallery" });
@@ -126,7 +126,7 @@ test("§2.3 assets are seen as pictures and as a list, and read as text; a hosti
   await page.waitForURL(/view=list.*asset=|asset=.*view=list/);
 });
 
-test("§2.3 the requests are a waterfall; one of them opens with headers and times and leads to its body", async () => {
+test("the requests are a waterfall; one of them opens with headers and times and leads to its body (rules/documents#har)", async () => {
   await using ui = await openJob(job.job_id, "?tab=har");
   const { page } = ui;
   const table = page.getByRole("table", { name: "Requests" });
@@ -146,7 +146,7 @@ test("§2.3 the requests are a waterfall; one of them opens with headers and tim
   await page.getByRole("dialog").getByText(`{"evil":"${EVIL}"}`).waitFor();
 });
 
-test("§2.3 the captured page is shown without running and without asking its site; its links are listed", async () => {
+test("the captured page is shown without running and without asking its site; its links are listed (rules/documents#captured-page)", async () => {
   await using ui = await openJob(job.job_id, "?tab=page");
   const { page } = ui;
   const element = page.getByTitle("The captured page");
@@ -178,7 +178,7 @@ test("§2.3 the captured page is shown without running and without asking its si
   expect(await page.locator("a[href^=javascript]").count()).toBe(0);
 });
 
-test("§4.1 a running job is told live, pictured and cancelled; then it is run again and deleted", async () => {
+test("a running job is told live, pictured and cancelled; then it is run again and deleted (rules/documents#screenshot-of-a-running-job)", async () => {
   const running = await submit({ settle_seconds: 60 });
   await using ui = await openJob(running.job_id, "?tab=log");
   const { page } = ui;
@@ -215,7 +215,7 @@ test("§4.1 a running job is told live, pictured and cancelled; then it is run a
   await expect(read(again.job_id)).rejects.toThrow("404");
 });
 
-test("§3.2 a queued job tells its place and why it waits, and starts before one's eyes", async () => {
+test("a queued job tells its place and why it waits, and starts before one's eyes (rules/jobs#what-a-queued-job-waits-for)", async () => {
   const { workers } = await rig.api<{ workers: { worker_id: string }[] }>("GET", "/workers");
   const path = `/workers/${workers[0]?.worker_id}/status`;
   await rig.api("POST", path, { status: "standby" });
@@ -239,7 +239,7 @@ test("§3.2 a queued job tells its place and why it waits, and starts before one
   }
 });
 
-test("§2.1 a job that failed says why and what to do; one that is not there says so", async () => {
+test("a job that failed says why and what to do; one that is not there says so (rules/jobs#failed-and-completed)", async () => {
   const dead = await rig.api<Job>("POST", "/jobs", { url: "http://127.0.0.1:9/", options: {} });
   const failed = await ended(dead.job_id);
   await using ui = await openJob(dead.job_id, "?tab=har");

@@ -5,7 +5,7 @@ import type { Job } from "#shared/protocol/schema/job.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
-/** The jobs table: filters and paging of GET /jobs (fleet spec §4.1), and what is done to many at once. */
+/** The jobs table: filters and paging of GET /jobs (rules/jobs#list-jobs), and what is done to many at once. */
 
 setDefaultTimeout(60_000);
 
@@ -46,7 +46,7 @@ afterAll(async () => {
   await setWorker("active");
 });
 
-test("§4.1 jobs are paged, and the address shows the same again", async () => {
+test("jobs are paged, and the address shows the same again (rules/jobs#list-jobs)", async () => {
   await using ui = await rig.open(`/ui/jobs?q=${OURS}`);
   const { page } = ui;
   const rows = page.getByRole("table", { name: "Jobs" }).locator(".row.body");
@@ -66,7 +66,7 @@ test("§4.1 jobs are paged, and the address shows the same again", async () => {
   await page.getByText(`Page 2, ${MANY + 1 - 100} rows`).waitFor();
 });
 
-test("§4.1 jobs are filtered by what the address names", async () => {
+test("jobs are filtered by what the address names (rules/jobs#list-jobs)", async () => {
   await using ui = await rig.open(`/ui/jobs?q=${OURS}`);
   const { page } = ui;
   const rows = page.getByRole("table", { name: "Jobs" }).locator(".row.body");
@@ -91,7 +91,7 @@ test("§4.1 jobs are filtered by what the address names", async () => {
   expect(new URL(page.url()).search).toBe("");
 });
 
-test("§4.1 jobs are narrowed by when they were made, in the browser's time zone, and a filter's percent signs are kept", async () => {
+test("jobs are narrowed by when they were made, in the browser's time zone, and a filter's percent signs are kept (rules/jobs#list-jobs)", async () => {
   const old = await post("of-long-ago");
   // No call makes a job of another time.
   const db = new Database(join(rig.data_dir, "flotilla.db"));
@@ -140,7 +140,7 @@ test("§4.1 jobs are narrowed by when they were made, in the browser's time zone
   await rig.api("DELETE", `/jobs/${old.job_id}`);
 });
 
-test("§4.1 a row leads to its job, with the keyboard too", async () => {
+test("a row leads to its job, with the keyboard too (rules/web-app#every-page)", async () => {
   await using ui = await rig.open(`/ui/jobs?q=${OURS}=job3`);
   const [, second] = await ours("=job3");
   await ui.page.locator(".row.body").first().focus();
@@ -149,7 +149,7 @@ test("§4.1 a row leads to its job, with the keyboard too", async () => {
   await ui.page.waitForURL(`**/ui/jobs/${second?.job_id}`);
 });
 
-test("§4.1 selected jobs are cancelled, submitted again and deleted", async () => {
+test("selected jobs are cancelled, submitted again and deleted (rules/jobs#cancel-a-job)", async () => {
   await using ui = await rig.open(`/ui/jobs?q=${OURS}=job8`);
   const { page } = ui;
   const bar = page.getByRole("region", { name: "Selected jobs" });

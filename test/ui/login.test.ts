@@ -2,7 +2,7 @@ import { afterEach, beforeAll, expect, setDefaultTimeout, test } from "bun:test"
 import { startTestHub, type TestHub } from "#test/support/rigs/hub.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
-/** design/architecture.md §7: where SVC_API_TOKEN is set the app asks for it; a control plane shows the parts it has. */
+/** Where SVC_API_TOKEN is set the app asks for it; a control plane shows the parts it has (rules/web-app#login-of-the-app). */
 
 setDefaultTimeout(60_000);
 

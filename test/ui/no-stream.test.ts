@@ -28,7 +28,7 @@ const submit = (path: string) =>
     options: { settle_seconds: 60 },
   });
 
-test("§6.1 without the stream of changes and without WebSockets a jobs table, a running job and its log go on by asking", async () => {
+test("without the stream of changes and without WebSockets a jobs table, a running job and its log go on by asking (rules/web-app#pages-follow-changes)", async () => {
   const { job_id } = await submit("/slow");
   await using ui = await rig.open(`/ui/jobs?q=${OURS}`, { url: proxy.url });
   const { page } = ui;

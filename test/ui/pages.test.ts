@@ -5,8 +5,9 @@ import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
 /**
- * Fleet spec §1: every page of the admin UI shows its heading, axe finds nothing serious, the console stays empty, nothing is
- * asked of another origin, and nothing is wider than the window of a phone. What its buttons do is in the file of each page.
+ * Every page of the admin UI (rules/web-app#every-page) shows its heading, axe finds nothing serious, the console stays
+ * empty, nothing is asked of another origin, and nothing is wider than the window of a phone. What its buttons do is in the
+ * file of each page.
  */
 
 setDefaultTimeout(180_000);
@@ -69,7 +70,7 @@ for (const { name, judged, ...look } of [
   { name: "is judged by axe", judged: true, width: 1440, height: 900, colors: "light" },
   { name: "fits a phone", judged: false, width: 390, height: 844, colors: "dark" },
 ] as const)
-  test(`§1 every page ${name}`, async () => {
+  test(`every page ${name} (rules/web-app#every-page)`, async () => {
     expect(Object.keys(addresses).length).toBeGreaterThan(30);
     const wide: Record<string, number> = {};
     await using ui = await rig.open("/ui/jobs", look);

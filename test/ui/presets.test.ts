@@ -3,7 +3,7 @@ import type { Preset } from "#shared/protocol/schema/preset.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
-/** Presets (fleet spec §4.7): named options for POST /jobs. */
+/** Presets (rules/library#presets): named options for POST /jobs. */
 
 setDefaultTimeout(60_000);
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 const read = (slug: string) => rig.api<Preset>("GET", `/presets/${slug}`);
 
-test("§4.7 a preset is made; what the API refuses is said at its field", async () => {
+test("a preset is made; what the API refuses is said at its field (rules/web-app#forms-of-the-app)", async () => {
   await using ui = await rig.open("/ui/presets");
   const { page } = ui;
   await page.getByRole("button", { name: "New preset" }).click();
@@ -41,7 +41,7 @@ test("§4.7 a preset is made; what the API refuses is said at its field", async 
   await rig.api("DELETE", "/presets/b-made");
 });
 
-test("§4.7 a preset is changed, used and deleted", async () => {
+test("a preset is changed, used and deleted (rules/library#presets)", async () => {
   await rig.api("PUT", "/presets/b-kept", { options: { scroll: true, scroll_step: 80 } });
   await using ui = await rig.open("/ui/presets");
   const { page } = ui;
@@ -73,7 +73,7 @@ test("§4.7 a preset is changed, used and deleted", async () => {
   await page.getByText("Preset b-kept is deleted").waitFor();
 });
 
-test("§4.7 the address of a preset that is gone says so", async () => {
+test("the address of a preset that is gone says so (rules/web-app#addresses-of-the-app)", async () => {
   await using ui = await rig.open("/ui/presets?edit=b-gone");
   await ui.page.getByRole("heading", { name: "There is no preset b-gone" }).waitFor();
   await ui.page.getByRole("button", { name: "All presets" }).click();

@@ -3,7 +3,7 @@ import { makeTarGz } from "#test/support/clients/tar.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
-/** Browser profiles in the admin UI (fleet spec §2.8, §4.5). */
+/** Browser profiles in the admin UI (rules/profiles#profile-record). */
 
 setDefaultTimeout(60_000);
 
@@ -27,7 +27,7 @@ interface Listed {
 const profile = async (name: string) =>
   (await rig.api<Listed>("GET", "/profiles")).profiles.find((one) => one.name === name);
 
-test("§2.8 a profile is uploaded, made the default and not, replaced and deleted", async () => {
+test("a profile is uploaded, made the default and not, replaced and deleted (rules/profiles#upload-a-profile)", async () => {
   await using ui = await rig.open("/ui/profiles");
   const { page } = ui;
   const form = page.getByRole("region", { name: "Upload a profile" });
@@ -58,7 +58,7 @@ test("§2.8 a profile is uploaded, made the default and not, replaced and delete
   expect(await profile("d-work")).toBeUndefined();
 });
 
-test("§2.8 what is no profile is refused in words; the name is checked by the API", async () => {
+test("what is no profile is refused in words; the name is checked by the API (rules/profiles#shapes-of-an-archive)", async () => {
   await using ui = await rig.open("/ui/profiles");
   const { page } = ui;
   const form = page.getByRole("region", { name: "Upload a profile" });
@@ -76,7 +76,7 @@ test("§2.8 what is no profile is refused in words; the name is checked by the A
   await ui.judge(/4(00|15|22)/);
 });
 
-test("§2.8 an upload tells how far it is, and can be cancelled", async () => {
+test("an upload tells how far it is, and can be cancelled (rules/profiles#upload-a-profile)", async () => {
   await using ui = await rig.open("/ui/profiles");
   const { page } = ui;
   const form = page.getByRole("region", { name: "Upload a profile" });
@@ -98,7 +98,7 @@ test("§2.8 an upload tells how far it is, and can be cancelled", async () => {
   expect(await profile("d-slow")).toBeUndefined();
 });
 
-test("§4.5 the extension is downloaded from the page that says how to install it", async () => {
+test("the extension is downloaded from the page that says how to install it (rules/hosts#cookie-sync-extension)", async () => {
   await using ui = await rig.open("/ui/profiles", { width: 390, height: 844, colors: "dark" });
   const { page } = ui;
   const waiting = page.waitForEvent("download");

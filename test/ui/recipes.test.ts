@@ -6,7 +6,7 @@ import { RecipeAction } from "#shared/protocol/schema/recipe.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
-/** The recipe builder of the admin UI, and its dry run in a real browser (fleet spec §2.7). */
+/** The recipe builder of the admin UI, and its dry run in a real browser (rules/recipes#actions). */
 
 setDefaultTimeout(120_000);
 
@@ -21,7 +21,7 @@ const sessions = async () =>
     ({ session_id }) => session_id,
   );
 
-test("§2.7 the builder has a form for every kind of step and every field of it", () => {
+test("the builder has a form for every kind of step and every field of it (rules/web-app#forms-of-the-app)", () => {
   const schema = z.toJSONSchema(RecipeAction, { io: "input", unrepresentable: "any" }) as {
     oneOf: { properties: Record<string, { const?: string }>; required: string[] }[];
   };
@@ -38,7 +38,7 @@ test("§2.7 the builder has a form for every kind of step and every field of it"
   expect(Object.fromEntries(forms)).toEqual(fields);
 });
 
-test("§2.7 steps of every kind are added, filled in, moved by buttons, keys and mouse, and saved", async () => {
+test("steps of every kind are added, filled in, moved by buttons, keys and mouse, and saved (rules/recipes#actions)", async () => {
   await rig.api("PUT", "/hosts/d-build.example", {});
   await using ui = await rig.open("/ui/hosts/d-build.example");
   const { page } = ui;
@@ -95,7 +95,7 @@ test("§2.7 steps of every kind are added, filled in, moved by buttons, keys and
   await rig.api("DELETE", "/hosts/d-build.example");
 });
 
-test("§2.7 what the API refuses is said at its field; JSON and steps show the same", async () => {
+test("what the API refuses is said at its field; JSON and steps show the same (rules/web-app#forms-of-the-app)", async () => {
   await rig.api("POST", "/hosts/d-json.example/recipes", {
     actions: [{ kind: "wait", selector: "#first", timeout_s: 5 }],
   });
@@ -144,7 +144,7 @@ test("§2.7 what the API refuses is said at its field; JSON and steps show the s
   await rig.api("DELETE", "/hosts/d-json.example");
 });
 
-test("§2.7 a recipe that somebody else changed meanwhile is not overwritten", async () => {
+test("a recipe that somebody else changed meanwhile is not overwritten (rules/hosts#replace-a-host)", async () => {
   await rig.api("POST", "/hosts/d-race.example/recipes", { pattern: "/mine" });
   await using ui = await rig.open("/ui/hosts/d-race.example?recipe=0");
   const { page } = ui;
@@ -159,7 +159,7 @@ test("§2.7 a recipe that somebody else changed meanwhile is not overwritten", a
   await rig.api("DELETE", "/hosts/d-race.example");
 });
 
-test("§2.7 a dry run does the steps in a live browser, tells which failed, and its session ends with the page", async () => {
+test("a dry run does the steps in a live browser, tells which failed, and its session ends with the page (rules/session-actions#recipe-in-a-session)", async () => {
   await rig.api("PUT", "/hosts/127.0.0.1", {});
   const before = await sessions();
   await using ui = await rig.open("/ui/hosts/127.0.0.1?tab=login");

@@ -6,7 +6,7 @@ import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 import { startLlmServer } from "#test/support/servers/llm-server.ts";
 
-/** Fleet spec §4.6, §4.7: engines, skills and conventions in the admin UI. */
+/** Engines, skills and conventions in the admin UI (rules/engines#engine-calls, rules/library#registry-calls). */
 
 setDefaultTimeout(60_000);
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
   rig = await uiRig();
 });
 
-test("§4.6 an engine is tested, stored with every field, promoted, changed and deleted", async () => {
+test("an engine is tested, stored with every field, promoted, changed and deleted (rules/engines#engine-calls)", async () => {
   await using llm = await startLlmServer({
     script: [{ kind: "answer", text: HOSTILE, times: 0, plain: true }],
   });
@@ -80,7 +80,7 @@ test("§4.6 an engine is tested, stored with every field, promoted, changed and 
   await ui.judge(/422|401/);
 });
 
-test("§4.7 a skill that a job left behind shows its job as text, and is accepted, changed and deleted", async () => {
+test("a skill that a job left behind shows its job as text, and is accepted, changed and deleted (rules/scripts#offers)", async () => {
   await rig.api("PUT", "/skills/e-left", {
     ...{ name: HOSTILE, host_pattern: "*.e.example", code: `// ${HOSTILE}` },
     ...{ tags: ["offered", "e-tag"], created_by: "ai", created_from_job: "e-job" },
@@ -130,7 +130,7 @@ test("§4.7 a skill that a job left behind shows its job as text, and is accepte
   await ui.judge();
 });
 
-test("§4.7 a convention is made, switched off, changed and deleted", async () => {
+test("a convention is made, switched off, changed and deleted (rules/library#conventions)", async () => {
   await using ui = await rig.open("/ui/conventions", { colors: "dark" });
   const { page } = ui;
   await page.getByRole("button", { name: "New convention" }).first().click();

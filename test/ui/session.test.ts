@@ -4,7 +4,7 @@ import type { Session, Tab } from "#shared/protocol/schema/session.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
-/** Fleet spec §2.4, §3.3, §4.2: one session with everything that can be done to it. */
+/** One session with everything that can be done to it (rules/sessions#session-record). */
 
 setDefaultTimeout(60_000);
 
@@ -22,7 +22,7 @@ const state = () => rig.api<Session>("GET", `/sessions/${sid}/state`);
 const tabs = async () =>
   (await rig.api<{ result: Tab[] }>("POST", `/sessions/${sid}/tabs`, {})).result;
 
-test("§4.2 the page goes where the address bar says, back, forward and again", async () => {
+test("the page goes where the address bar says, back, forward and again (rules/session-actions#the-actions)", async () => {
   await using ui = await rig.open(`/ui/sessions/${sid}`);
   const { page } = ui;
   await page.getByRole("heading", { level: 1, name: "Test site" }).waitFor();
@@ -65,7 +65,7 @@ test("what the page asks is shown, and answered with what was typed", async () =
   await ui.judge();
 });
 
-test("§4.2 keyboard and mouse reach the session only after taking over", async () => {
+test("keyboard and mouse reach the session only after taking over (rules/viewer#view-only)", async () => {
   await using ui = await rig.open(`/ui/sessions/${sid}`);
   const { page } = ui;
   const viewer = page.frameLocator("iframe");
@@ -91,7 +91,7 @@ test("§4.2 keyboard and mouse reach the session only after taking over", async 
   await until("what was typed", 10_000, async () => (await typed()) === "acting");
 });
 
-test("§4.2 the viewer fills the screen and gives it back", async () => {
+test("the viewer fills the screen and gives it back (rules/viewer#viewer-page)", async () => {
   await using ui = await rig.open(`/ui/sessions/${sid}`);
   const { page } = ui;
   const viewer = page.frameLocator("iframe");
@@ -115,7 +115,7 @@ test("§4.2 the viewer fills the screen and gives it back", async () => {
   expect(ui.complaints()).toEqual([]);
 });
 
-test("§3.3 keepalive raises the idle time; tabs are opened, selected and closed; a screenshot is taken", async () => {
+test("keepalive raises the idle time; tabs are opened, selected and closed; a screenshot is taken (rules/sessions#idle-time)", async () => {
   await using ui = await rig.open(`/ui/sessions/${sid}`, {
     width: 1024,
     height: 768,
@@ -141,7 +141,7 @@ test("§3.3 keepalive raises the idle time; tabs are opened, selected and closed
   await ui.judge();
 });
 
-test("§4.2 what the browser downloaded is listed", async () => {
+test("what the browser downloaded is listed (rules/sessions#downloads-of-a-session)", async () => {
   const code =
     'const a = document.createElement("a"); a.href = "data:text/plain,hello"; a.download = "<b>a.txt"; a.click()';
   await rig.api("POST", `/sessions/${sid}/evaluate`, { code });
@@ -155,7 +155,7 @@ test("§4.2 what the browser downloaded is listed", async () => {
   await downloads.getByRole("button", { name: "Look again" }).click();
 });
 
-test("§2.8 the session's profile is saved; ending the session asks first", async () => {
+test("the session's profile is saved; ending the session asks first (rules/profiles#save-a-session-as-a-profile)", async () => {
   await using ui = await rig.open(`/ui/sessions/${sid}`);
   const { page } = ui;
   await page.getByRole("button", { name: "Save profile" }).click();
@@ -183,7 +183,7 @@ test("§2.8 the session's profile is saved; ending the session asks first", asyn
   await ui.judge(/422|404|novnc/);
 });
 
-test("§2.4 an ended session says so and leads on", async () => {
+test("an ended session says so and leads on (rules/sessions#ended-sessions-are-404)", async () => {
   await using ui = await rig.open(`/ui/sessions/${sid}`);
   await ui.page.getByRole("heading", { name: "This session has ended" }).waitFor();
   await ui.page.getByRole("link", { name: "Open another session" }).click();

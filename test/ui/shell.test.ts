@@ -2,7 +2,7 @@ import { beforeAll, setDefaultTimeout, test } from "bun:test";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
-/** Fleet spec §1: an admin UI is served at {base_url}/. What stands around every page. */
+/** The admin UI at the hub's address (rules/web-app#where-it-is): what stands around every page. */
 
 setDefaultTimeout(60_000);
 
@@ -11,7 +11,7 @@ beforeAll(async () => {
   rig = await uiRig();
 });
 
-test("§1 the address of the hub leads to the first page", async () => {
+test("the address of the hub leads to the first page (rules/web-app#where-it-is)", async () => {
   await using ui = await rig.open("/");
   await ui.page.waitForURL("**/ui/wall");
   await ui.page

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { type Job, JobOptions } from "#shared/protocol/schema/job.ts";
 import { type UiPage, type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
-/** The submit page: every option of fleet spec §2.2, and what POST /jobs (§4.1) answers. */
+/** The submit page: every option of rules/job-options#the-options, and what POST /jobs answers (rules/jobs#submit-a-job). */
 
 setDefaultTimeout(60_000);
 
@@ -42,7 +42,7 @@ async function jobOf({ page }: UiPage): Promise<Job> {
   return rig.api<Job>("GET", `/jobs/${job_id}`);
 }
 
-test("§2.2 every option is in the form, with its default and bounds", async () => {
+test("every option is in the form, with its default and bounds (rules/web-app#forms-of-the-app)", async () => {
   await using ui = await rig.open("/ui/submit");
   const { page } = ui;
   const seen = new Set<string>();
@@ -58,7 +58,7 @@ test("§2.2 every option is in the form, with its default and bounds", async () 
   await ui.judge();
 });
 
-test("§4.1 what was filled in is the job, and its page is shown", async () => {
+test("what was filled in is the job, and its page is shown (rules/jobs#submit-a-job)", async () => {
   await using ui = await rig.open("/ui/submit");
   const { page } = ui;
   await page.getByRole("textbox", { name: "Address" }).fill(`${rig.site}/page?b=form`);
@@ -74,7 +74,7 @@ test("§4.1 what was filled in is the job, and its page is shown", async () => {
   expect(job.options).toMatchObject({ idle_seconds: 0.5, max_wait_seconds: 5, headless: true });
 });
 
-test("§2.2 rule 5: AI investigation is codegen-loop, with the engines for code alone", async () => {
+test("AI investigation is codegen-loop, with the engines for code alone (rules/job-options#investigations-by-a-model)", async () => {
   await using ui = await rig.open(`/ui/submit?url=${rig.site}/page`);
   const { page } = ui;
   await page.getByRole("radiogroup").getByText("AI investigation").click();
@@ -92,7 +92,7 @@ test("§2.2 rule 5: AI investigation is codegen-loop, with the engines for code 
   await ui.judge(/422/);
 });
 
-test("§2.2 rule 4: what the API refuses is said at its field, also in a folded group", async () => {
+test("what the API refuses is said at its field, also in a folded group (rules/web-app#forms-of-the-app)", async () => {
   await using ui = await rig.open("/ui/submit?url=ftp://a.test/&wait_seconds=99999&attach=nowhere");
   const { page } = ui;
   await submit(page);
@@ -140,7 +140,7 @@ test("a preset's options hold where the form says nothing; its name is only text
   });
 });
 
-test("§3.1 at capacity the job stays queued, and its page is shown all the same", async () => {
+test("at capacity the job stays queued, and its page is shown all the same (rules/jobs#at-capacity)", async () => {
   const queued = await rig.api<Job>("POST", "/jobs", {
     url: `${rig.site}/page?b=queued`,
     options: FAST,

@@ -5,7 +5,7 @@ import { connectFakeWorker, type FakeWorker } from "#test/support/fakes/fake-wor
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiPage, type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
-/** Fleet spec §3.5, §9: updates of the workers on their pages, and what the administrator does about them. */
+/** Updates of the workers on their pages, and what the administrator does about them (rules/updates#steering-updates). */
 
 setDefaultTimeout(process.env.UPDATE_PICTURES ? 600_000 : 90_000);
 

@@ -3,7 +3,7 @@ import type { Session } from "#shared/protocol/schema/session.ts";
 import { until } from "#test/support/rigs/fleet-process.ts";
 import { type UiRig, uiRig } from "#test/support/rigs/ui-rig.ts";
 
-/** Fleet spec §2.4, §2.5, §4.2: lanes, sessions and their live screens, as people see them. */
+/** Lanes, sessions and their live screens, as people see them (rules/lanes#states-of-a-lane). */
 
 setDefaultTimeout(60_000);
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.api("DELETE", `/sessions/${session.session_id}`).catch(() => {}));
 
-test("§2.5 the wall shows every lane with its state, and what is on its screen as it changes", async () => {
+test("the wall shows every lane with its state, and what is on its screen as it changes (rules/lanes#states-of-a-lane)", async () => {
   await using ui = await rig.open("/ui/wall");
   const { page } = ui;
   const tile = page.getByRole("button", { name: `view ${HOSTILE}` });
@@ -52,7 +52,7 @@ test("filters of the wall are in its address", async () => {
   await until("all lanes", 5_000, async () => (await page.locator(".wall-tile").count()) >= 3);
 });
 
-test("§4.2 a tile opens the viewer in place: watching first, then taking over; ending the session frees the lane", async () => {
+test("a tile opens the viewer in place: watching first, then taking over; ending the session frees the lane (rules/viewer#view-only)", async () => {
   await using ui = await rig.open(`/ui/wall?q=${session.session_id}`, { width: 390, height: 844 });
   const { page } = ui;
   await page.getByRole("button", { name: `view ${HOSTILE}` }).click();
@@ -72,7 +72,7 @@ test("§4.2 a tile opens the viewer in place: watching first, then taking over; 
   await page.getByText("The session has ended").first().waitFor();
 });
 
-test("§4.2 the dialog opens a session with what was chosen, and names the field that is wrong", async () => {
+test("the dialog opens a session with what was chosen, and names the field that is wrong (rules/sessions#open-a-session)", async () => {
   await using ui = await rig.open("/ui/wall");
   const { page } = ui;
   await page.getByRole("button", { name: "Open a session", exact: true }).first().click();

@@ -43,7 +43,7 @@ const ROWS: [string, AddressClass | null][] = [
   ["", null],
 ];
 
-describe("addresses (architecture §7)", () => {
+describe("addresses (rules/egress#never-reachable)", () => {
   test.each(ROWS)("%p is %p", (address, expected) => {
     expect(classifyAddress(address)).toBe(expected);
   });

@@ -30,7 +30,7 @@ async function read(bytes: Uint8Array, limits = LIMITS): Promise<Record<string, 
 }
 const refusal = async (...entries: TarEntry[]) => read(await makeTarGz(entries));
 
-describe("§2.8 an archive is judged entry by entry", () => {
+describe("an archive is judged entry by entry (rules/profiles#hostile-archives)", () => {
   test("plain files are read from tar and tar.gz, in pieces of any size", async () => {
     const entries: TarEntry[] = [
       ["Default/a", "1"],
@@ -153,7 +153,7 @@ describe("§2.8 an archive is judged entry by entry", () => {
   });
 });
 
-describe("§2.8 the profile in an archive", () => {
+describe("the profile in an archive (rules/profiles#shapes-of-an-archive)", () => {
   const find = (...paths: string[]) => {
     const shape = createShapeFinder();
     for (const path of paths) shape.see(path.split("/"));

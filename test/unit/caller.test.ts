@@ -47,7 +47,7 @@ function appWith(secrets: { api_token: string | null; worker_secret: string | nu
   };
 }
 
-test("§5 where there is no token everybody is the open LAN, also with a token of no meaning", async () => {
+test("where there is no token everybody is the open LAN, also with a token of no meaning (rules/access#open-lan)", async () => {
   const call = appWith({ api_token: null, worker_secret: null });
   expect(await call("/public")).toEqual({ status: 200, kind: "open" });
   expect(await call("/view")).toEqual({ status: 200, kind: "open" });

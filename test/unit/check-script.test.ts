@@ -10,7 +10,7 @@ const HEAD = 'import { session, save, log } from "flotilla";\n';
 const problemsOf = (code: string) =>
   checkScript(HEAD + code).map(({ line, message }) => `${(line ?? 1) - 1}: ${message}`);
 
-describe("checkScript (design/api.md Scripts)", () => {
+describe("checkScript (rules/scripts#check-before-a-run)", () => {
   test("accepts what scripts are made of", () => {
     const code = `
 enum Size { Small = 1 }
@@ -107,7 +107,7 @@ export default async function run({ session: given }: { session: typeof session 
     expect(found.join()).not.toContain("hunter22");
   });
 
-  test("§2.2 more than 200 KB, counted in bytes, and nothing at all are refused", () => {
+  test("more than 200 KB, counted in bytes, and nothing at all are refused (rules/scripts#script-module)", () => {
     const umlauts = `// ${"ü".repeat(MAX_CODE_BYTES / 2)}`;
     expect(checkScript(umlauts)).toEqual([
       { line: null, message: `the script has more than ${MAX_CODE_BYTES} bytes` },
@@ -116,7 +116,7 @@ export default async function run({ session: given }: { session: typeof session 
   });
 });
 
-describe("prepareScript (design/api.md Scripts)", () => {
+describe("prepareScript (rules/scripts#result-of-a-script)", () => {
   const last = (code: string) => prepareScript(code).replace(code, "=");
 
   test("exports the value awaited last, without moving a line", () => {

@@ -32,7 +32,7 @@ const CASES: [string, Peer[], ReturnType<typeof best> | null, string | null][] =
   ["one that spoke longer ago", [peer("b", 0, 2, { told_at: -5_001 })], best(1), null],
 ];
 for (const [what, peers, own, found] of CASES)
-  test(`§8 rule 2: the better hub is ${found ?? "nobody"}, given ${what}`, () => {
+  test(`the better hub is ${found ?? "nobody"}, given ${what} (rules/cluster#jobs-across-hubs)`, () => {
     expect(betterPeer(peers, own, 0)?.hub_id ?? null).toBe(found);
   });
 
@@ -107,7 +107,7 @@ test("wakes within 50 ms are one message, and none is lost", async () => {
   expect(said.length).toBe(3);
 });
 
-test("§8 a hub that left the registry is forgotten when it has been silent for 15 s, not before", async () => {
+test("a hub that left the registry is forgotten when it has been silent for 15 s, not before (rules/cluster#registry-of-hubs)", async () => {
   const { clock, cluster } = await hub();
   cluster.found(["b", "c"]);
   await clock.advance(15_000);

@@ -28,7 +28,7 @@ describe("reading a script from a reply", () => {
     test(name, () => expect(readScript(reply)).toBe(script));
 });
 
-describe("a recipe of what a script did (fleet spec §2.7)", () => {
+describe("a recipe of what a script did (rules/scripts#offers)", () => {
   const step = (action: TraceStep["action"], args = {}, url = "http://a.test/x"): TraceStep => ({
     action,
     args: { timeout_s: 30, ...args },

@@ -5,7 +5,7 @@ import { referenceOf, TASKS } from "#test/support/tasks/list.ts";
 import { turnsOf } from "#test/support/tasks/play.ts";
 import { misjudged, passesAt, type TaskScore, tableOf } from "../../scripts/bench/codegen-score.ts";
 
-/** What the benchmark of codegen-loop (fleet spec §1) makes of its attempts. */
+/** What the benchmark of codegen-loop (rules/scripts#the-loop) makes of its attempts. */
 
 const attempt = (right: boolean, said: AttemptClass) => ({
   right,

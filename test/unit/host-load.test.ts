@@ -12,7 +12,7 @@ function rig(files: Record<string, string>) {
   return { clock, files, load: createHostLoad({ data_dir: tmpdir(), clock, read }) };
 }
 
-describe("host load (fleet spec §6.2)", () => {
+describe("host load (rules/workers#heartbeats)", () => {
   test("in a cgroup v2 with limits, percent of the limits", async () => {
     const dir = "/sys/fs/cgroup";
     const { clock, files, load } = rig({

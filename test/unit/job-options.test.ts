@@ -6,7 +6,7 @@ const fieldsOf = (input: unknown): string[] => {
   return result.success ? [] : result.error.issues.map((i) => i.path.join(".") || i.code);
 };
 
-describe("JobOptions defaults (fleet spec §2.2)", () => {
+describe("JobOptions defaults (rules/job-options#the-options)", () => {
   test("an empty object has every default of the table", () => {
     expect(JobOptions.parse({})).toEqual({
       mode: "fetch",
@@ -54,7 +54,7 @@ describe("JobOptions defaults (fleet spec §2.2)", () => {
   });
 });
 
-describe("JobOptions rules (fleet spec §2.2)", () => {
+describe("JobOptions rules (rules/job-options#what-a-mode-requires)", () => {
   const sources = {
     use_profile: "work",
     attach: "9222",

@@ -85,7 +85,7 @@ describe("states of a lane", () => {
     await world.lane.close();
   });
 
-  test("§8 a screen that a viewer changed has its size again before the lane is warm, also when that was heard late", async () => {
+  test("a screen that a viewer changed has its size again before the lane is warm, also when that was heard late (rules/viewer#size-of-the-screen)", async () => {
     const world = openLane();
     await world.lane.boot();
     const [display] = world.displays as [FakeDisplay];
@@ -125,7 +125,7 @@ describe("states of a lane", () => {
     expect(lane.hold(OCCUPANT)).toBeNull();
   });
 
-  test("the display stays and the browser is another one after every job (R3)", async () => {
+  test("the display stays and the browser is another one after every job (rules/lanes#new-browser-after-every-use)", async () => {
     const { lane, browsers, displays } = openLane();
     await lane.boot();
     for (const n of [1, 2, 3]) {
@@ -162,7 +162,7 @@ describe("states of a lane", () => {
   });
 });
 
-describe("profiles of a lane (§2.8)", () => {
+describe("profiles of a lane (rules/profiles#profile-of-a-run)", () => {
   test("a seeded browser is a new one, and the next plain one is its own again", async () => {
     const { lane, browsers } = openLane();
     await lane.boot();
@@ -254,7 +254,7 @@ describe("failures", () => {
     await world.lane.close();
   });
 
-  test("the display is restarted together with a browser that did not start (R4)", async () => {
+  test("the display is restarted together with a browser that did not start (rules/lanes#new-display-when-needed)", async () => {
     const world = openLane();
     world.failures = 1;
     const booted = world.lane.boot();

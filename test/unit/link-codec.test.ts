@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { decoderOf } from "#shared/protocol/link/codec.ts";
 import { HubToWorker, RunExtras, WorkerToHub } from "#shared/protocol/link/messages.ts";
 
-describe("link frames (fleet spec §6.2)", () => {
+describe("link frames (rules/worker-link#unknown-and-broken-frames)", () => {
   const decode = decoderOf<HubToWorker>(HubToWorker);
 
   test("a message of every known type is decoded", () => {

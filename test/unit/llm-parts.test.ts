@@ -7,7 +7,7 @@ import { retryAfterMs } from "#shared/llm/retry-after.ts";
 import { createSseReader } from "#shared/llm/sse.ts";
 import { splitThinking } from "#shared/llm/think.ts";
 
-test("§2.9 /v1/chat/completions is appended unless the endpoint ends with it", () => {
+test("/v1/chat/completions is appended unless the endpoint ends with it (rules/engines#endpoint-of-an-engine)", () => {
   const at = (path: string) => completionsUrl(`http://host:1${path}`).replace("http://host:1", "");
   expect(at("")).toBe("/v1/chat/completions");
   expect(at("/")).toBe("/v1/chat/completions");
@@ -43,7 +43,7 @@ describe("server-sent events", () => {
   });
 });
 
-describe("§2.9 think blocks", () => {
+describe("think blocks (rules/engines#thinking)", () => {
   for (const [what, raw, text, thinking] of [
     ["none", "an answer", "an answer", null],
     ["one before the answer", "<think>\nhm\n</think>\n\nyes", "yes", "hm"],

@@ -16,7 +16,7 @@ const put = (name: string, value: unknown) =>
   writeFileSync(join(dir, name), typeof value === "string" ? value : JSON.stringify(value));
 const get = (name: string) => Bun.file(join(dir, name)).json();
 
-test("§2.8 a copied profile starts as one that was closed properly", async () => {
+test("a copied profile starts as one that was closed properly (rules/profiles#profile-of-a-run)", async () => {
   put("Default/Preferences", {
     profile: { exit_type: "Crashed", name: "Ada" },
     session: { restore_on_startup: 4, startup_urls: ["http://a.test"] },
@@ -45,7 +45,7 @@ test("§2.8 a copied profile starts as one that was closed properly", async () =
   expect(existsSync(join(dir, "SingletonLock"))).toBe(false);
 });
 
-test("§2.8 preferences that are none, of any shape, give way to plain ones", async () => {
+test("preferences that are none, of any shape, give way to plain ones (rules/profiles#profile-of-a-run)", async () => {
   for (const bad of ["", "[]", "null", "{", { profile: 5, session: [] }]) {
     put("Default/Preferences", bad);
     put("Local State", bad);
@@ -54,7 +54,7 @@ test("§2.8 preferences that are none, of any shape, give way to plain ones", as
   }
 });
 
-test("§2.8 how a cookie database is encrypted is told by its bytes", async () => {
+test("how a cookie database is encrypted is told by its bytes (rules/profiles#profile-of-a-run)", async () => {
   expect(await cookieSchemes(dir)).toBeNull();
   put("Default/Network/Cookies", "SQLite format 3");
   expect(await cookieSchemes(dir)).toEqual([]);

@@ -19,7 +19,7 @@ const found = (patterns: string[], url: string) =>
 const segment = fc.stringMatching(/^[a-z0-9._~-]{0,12}$/);
 const path = fc.array(segment, { maxLength: 6 }).map((parts) => `/${parts.join("/")}`);
 
-describe("which recipe a URL gets (fleet spec §2.7)", () => {
+describe("which recipe a URL gets (rules/recipes#which-recipe)", () => {
   test("the longest pattern that matches wins, the last of equally long ones", () => {
     const url = "http://a.test/blog/2024/post?x=/shop";
     expect(found(["*", "/blog/*", "/blog/2024/*", "/shop/*"], url)).toBe("/blog/2024/*");
@@ -100,7 +100,7 @@ describe("which recipe a URL gets (fleet spec §2.7)", () => {
   });
 });
 
-describe("names of hosts (fleet spec §2.7)", () => {
+describe("names of hosts (rules/hosts#host-record)", () => {
   test.each([
     ["Example.ORG", "example.org"],
     ["example.org.", "example.org"],
@@ -146,7 +146,7 @@ describe("names of hosts (fleet spec §2.7)", () => {
   });
 });
 
-describe("cookies of a job (fleet spec §4.5)", () => {
+describe("cookies of a job (rules/hosts#cookies-of-a-job)", () => {
   const cookie = (name: string, domain: string, expires = -1) =>
     StoredCookie.parse({ name, value: "v", domain, expires });
 
@@ -178,7 +178,7 @@ describe("cookies of a job (fleet spec §4.5)", () => {
   );
 });
 
-describe("placeholders for secrets (fleet spec §2.7)", () => {
+describe("placeholders for secrets (rules/recipes#secrets-in-recipes)", () => {
   const placeholder = (name: string) => `$\{ENV:${name}}`;
   const fill = (text: string) => ({ kind: "fill" as const, selector: "#x", text });
 

@@ -36,7 +36,7 @@ function openPage() {
   return { begin, answer, end, orphans, ended };
 }
 
-describe("requests whose document is gone (research §4.3)", () => {
+describe("requests whose document is gone (rules/capture#read-at-the-end)", () => {
   test("a frame that loads while the document around it ends is not one of them", () => {
     const { begin, answer, end, orphans, ended } = openPage();
     begin("top", "Document", "page", "loader-top");

@@ -3,7 +3,7 @@ import { createFakeClock } from "#test/support/fakes/fake-clock.ts";
 import { createActivity, STALL_MS } from "#worker/browser/record/activity.ts";
 import { createReadQueue } from "#worker/browser/record/read-queue.ts";
 
-describe("network silence (fleet spec §2.2, idle_seconds)", () => {
+describe("network silence (rules/capture#network-silence)", () => {
   const open = () => {
     const clock = createFakeClock();
     const activity = createActivity(clock);
@@ -154,7 +154,7 @@ describe("network silence (fleet spec §2.2, idle_seconds)", () => {
   });
 });
 
-describe("reads (research §4.3, read policy)", () => {
+describe("reads (rules/capture#read-at-the-end)", () => {
   test("at most eight at once, smallest first, none kept back longer than 2 s", async () => {
     const clock = createFakeClock();
     const queue = createReadQueue(clock, () => {});

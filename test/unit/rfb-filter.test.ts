@@ -79,7 +79,7 @@ function* pieces(whole: Buffer, sizes: number[]): Generator<Buffer> {
   }
 }
 
-test("§4.2 view_only: of any messages, however they are cut, only those that watch go through", () => {
+test("view_only: of any messages, however they are cut, only those that watch go through (rules/viewer#view-only)", () => {
   fc.assert(
     fc.property(
       fc.constantFrom(HANDSHAKES.none, HANDSHAKES.password),
@@ -118,7 +118,7 @@ test("the size that a viewer asks the screen for is told, unless it may only wat
   expect(screenOf(true)).toEqual([]);
 });
 
-test("§4.2 view_only: no bytes at all, however wrong, let a key or a click through", () => {
+test("view_only: no bytes at all, however wrong, let a key or a click through (rules/viewer#view-only)", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (noise) => {
       const filter = createRfbFilter(true);
@@ -158,6 +158,9 @@ test.each([
     Buffer.concat([HANDSHAKES.none, Buffer.from([6, 0, 0, 0, 0x40, 0, 0, 0])]),
     "clipboard text is at most",
   ],
-])("§4.2 websockify: %s is refused with a reason", (_name, sent, reason) => {
-  expect(() => createRfbFilter(false).push(sent)).toThrow(reason);
-});
+])(
+  "websockify: %s is refused with a reason (rules/viewer#viewer-stream)",
+  (_name, sent, reason) => {
+    expect(() => createRfbFilter(false).push(sent)).toThrow(reason);
+  },
+);

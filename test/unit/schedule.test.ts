@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { type Candidate, chooseWorker, isCandidate } from "#hub/fleet/links/schedule.ts";
 
-/** Fleet spec §8, scheduling rules 1 and 2. */
+/** The worker that is next (rules/scheduling#candidates, rules/scheduling#order-of-candidates). */
 
 const NOW = 1_000_000;
 const worker = (more: Partial<Candidate> = {}): Candidate => ({
@@ -30,11 +30,11 @@ const RULE_1: [string, Partial<Candidate>, boolean][] = [
   ["disk at 90 %", { disk_pct: 90 }, false],
 ];
 for (const [name, more, expected] of RULE_1)
-  test(`§8 rule 1: ${name} is ${expected ? "a" : "no"} candidate`, () => {
+  test(`${name} is ${expected ? "a" : "no"} candidate (rules/scheduling#candidates)`, () => {
     expect(isCandidate(worker(more), NOW)).toBe(expected);
   });
 
-test("§8 rule 2: the lowest in_flight wins, then the larger max_concurrent", () => {
+test("the lowest in_flight wins, then the larger max_concurrent (rules/scheduling#order-of-candidates)", () => {
   const busy = worker({ in_flight: 1, max_concurrent: 9 });
   const small = worker({ max_concurrent: 1 });
   const large = worker({ max_concurrent: 4 });
@@ -48,7 +48,7 @@ test("§8 rule 2: the lowest in_flight wins, then the larger max_concurrent", ()
   expect(chooseWorker([], NOW, Math.random)).toBeNull();
 });
 
-test("§8 rule 2: each worker of a tie is chosen by an equal share of the random numbers", () => {
+test("each worker of a tie is chosen by an equal share of the random numbers (rules/scheduling#order-of-candidates)", () => {
   const tied = [worker(), worker(), worker()];
   const counts = [0, 0, 0];
   const steps = 60;
@@ -90,7 +90,7 @@ test("the chosen worker is always a candidate that no other candidate beats", ()
   );
 });
 
-test("§8 rule 2: in a large fleet the idle workers with the most lanes are chosen alike, and no other", () => {
+test("in a large fleet the idle workers with the most lanes are chosen alike, and no other (rules/scheduling#order-of-candidates)", () => {
   const large = Array.from({ length: 40 }, () => worker({ max_concurrent: 4 }));
   const others = [
     ...Array.from({ length: 40 }, () => worker({ max_concurrent: 2 })),

@@ -12,7 +12,7 @@ import { safeFileName, uniqueName } from "#worker/browser/session/file-names.ts"
 import { createSessionFiles } from "#worker/browser/session/files.ts";
 import { createNetworkLog } from "#worker/browser/session/network-log.ts";
 
-describe("evaluate (§4.2)", () => {
+describe("evaluate (rules/session-actions#evaluate)", () => {
   const run = (code: string, arg?: unknown): Promise<unknown> =>
     // The page does the same with it.
     new Function("arg", `return (${scriptOf(code)})(arg)`)(arg);
@@ -27,7 +27,7 @@ describe("evaluate (§4.2)", () => {
   });
 });
 
-describe("failures of actions (§7)", () => {
+describe("failures of actions (rules/session-actions#failed-actions)", () => {
   test("timeouts, closed tabs, crashes and thrown errors are told apart", () => {
     const named = (name: string, message: string) => Object.assign(new Error(message), { name });
     expect(failureOf(new DeadlineError("click", 5)).kind).toBe("timeout");
@@ -50,7 +50,7 @@ describe("failures of actions (§7)", () => {
   });
 });
 
-describe("Playwright's call log (§7)", () => {
+describe("Playwright's call log (rules/session-actions#failed-actions)", () => {
   const thrown = (name: string, message: string) => Object.assign(new Error(message), { name });
 
   test("is left out, and of a timeout the line that says most is kept", () => {
@@ -69,7 +69,7 @@ describe("Playwright's call log (§7)", () => {
   });
 });
 
-describe("loads that outlast an action (§4.2)", () => {
+describe("loads that outlast an action (rules/session-actions#loads-that-are-too-late)", () => {
   const DEFAULT_MS = 30_000;
   const load = (url: string, age_ms: number, active = true) => {
     const one = {

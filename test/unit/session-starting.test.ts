@@ -39,7 +39,7 @@ const deps = { clock: systemClock } as CallDeps;
 const link = {} as SessionLink;
 
 test.each(["preview", "markdown", "cookies_get"])(
-  "§4.2 %s says that the browser is still starting, and that it is worth another try",
+  "%s says that the browser is still starting, and that it is worth another try (rules/session-actions#failed-actions)",
   async (action) => {
     const message = {
       type: "HubSessionCall",

@@ -53,13 +53,13 @@ describe("environment variables", () => {
 });
 
 describe("ids", () => {
-  test("a worker id is w and the last two octets written one after the other (fleet spec §2.5)", () => {
+  test("a worker id is w and the last two octets written one after the other (rules/workers#worker-id)", () => {
     expect(workerIdFromAddress("192.168.1.23")).toBe("w123");
     expect(workerIdFromAddress("10.0.12.3")).toBe("w123");
     expect(() => workerIdFromAddress("fe80::1")).toThrow("not an IPv4 address");
   });
 
-  test("a session id is URL-safe and carries at least 128 bits (fleet spec §2.4)", () => {
+  test("a session id is URL-safe and carries at least 128 bits (rules/sessions#session-id)", () => {
     const id = newSessionId();
     expect(id).toMatch(/^[A-Za-z0-9_-]{22}$/);
     expect(22 * 6).toBeGreaterThanOrEqual(128);
@@ -169,7 +169,7 @@ describe("lifecycle", () => {
   });
 });
 
-describe("version (fleet spec §9)", () => {
+describe("version (rules/updates#versions)", () => {
   test("is the hash of path, zero byte and content over the sorted sources, and nothing else", () => {
     const root = mkdtempSync(join(tmpdir(), "flotilla-version-"));
     try {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type AppBundle, bundleApp, packApp, unpackApp } from "#hub/ui/bundle.ts";
 import { shellPage } from "#hub/ui/shell.ts";
 
-/** The admin UI's files (fleet spec §1): what a browser loads before it shows anything. */
+/** The admin UI's files (rules/web-app#in-the-program): what a browser loads before it shows anything. */
 
 let app: AppBundle;
 beforeAll(async () => {

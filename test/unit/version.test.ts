@@ -12,7 +12,7 @@ async function versionAt(root: string, fallback: string): Promise<string> {
   return (await new Response(child.stdout).text()).trim();
 }
 
-test("§9.2 the hash comes first, then VERSION, then the variable, then dev", async () => {
+test("the hash comes first, then VERSION, then the variable, then dev (rules/updates#version-fallbacks)", async () => {
   const root = await mkdtemp(join(tmpdir(), "flotilla-version-"));
   try {
     await mkdir(join(root, "shared"));
@@ -31,7 +31,7 @@ test("§9.2 the hash comes first, then VERSION, then the variable, then dev", as
   }
 });
 
-test("§9.1 sources are .ts, .tsx and .sql files of a directory, hidden ones left out", () => {
+test("sources are .ts, .tsx and .sql files of a directory, hidden ones left out (rules/updates#versions)", () => {
   const paths = ["hub/a.ts", "hub/b/c.tsx", "drizzle/d.sql", "a.ts", "hub/.e.ts", "hub/.f/g.ts"];
   expect(paths.filter(isSource)).toEqual(["hub/a.ts", "hub/b/c.tsx", "drizzle/d.sql"]);
   expect(["hub/a.js", "worker/runner.py", "hub/a.ts.txt"].filter(isSource)).toEqual([]);

@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { ConfigError, type EnvSource } from "#shared/kit/env.ts";
 import { loadWorkerConfig, WorkerEnv } from "#worker/config.ts";
 
-describe("worker configuration (fleet spec §8)", () => {
-  test("defaults are the spec's: two lanes, two jobs, display :100, ports 9223 and 5901 and 6080", () => {
+describe("worker configuration (rules/workers#variables-of-a-worker)", () => {
+  test("defaults are two lanes, two jobs, display :100, ports 9223 and 5901 and 6080 (rules/operations#defaults-of-the-fleet)", () => {
     const config = loadWorkerConfig({}, {});
     expect(config.lanes).toMatchObject({
       count: 2,

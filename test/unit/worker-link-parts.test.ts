@@ -6,7 +6,7 @@ import { lanAddress } from "#worker/link/address.ts";
 import { reconnectDelay, refusalAdvice } from "#worker/link/backoff.ts";
 import { parseHubUrl } from "#worker/link/hub-url.ts";
 
-describe("HUB_URL (fleet spec §8)", () => {
+describe("HUB_URL (rules/workers#variables-of-a-worker)", () => {
   for (const [raw, link, http] of [
     ["ws://hub:8000", "ws://hub:8000/workers/w1/link", "http://hub:8000"],
     ["http://hub:8000/", "ws://hub:8000/workers/w1/link", "http://hub:8000"],
@@ -51,7 +51,7 @@ describe("reconnect backoff", () => {
   });
 });
 
-describe("worker_id from the LAN address (fleet spec §2.5)", () => {
+describe("worker_id from the LAN address (rules/workers#worker-id)", () => {
   const entry = (address: string, internal = false) => ({
     address,
     internal,

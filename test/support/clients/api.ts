@@ -3,7 +3,7 @@ import type { Answer, TestHub } from "../rigs/hub.ts";
 
 /** One request and what the documents promise for it. */
 export interface Scenario {
-  /** Sentence after the heading; cites the section for rows of spec tables. */
+  /** Sentence after the heading. */
   name: string;
   method?: string;
   path?: string;
@@ -16,9 +16,12 @@ export interface Scenario {
   after?: (hub: TestHub, answer: Answer) => Promise<unknown>;
 }
 
-/** `scenarios("§4.1 POST /jobs", () => hub, [...])`: one test per row, all against the hub the file keeps. */
+/**
+ * `scenarios("POST /jobs (rules/jobs#submit-a-job)", () => hub, [...])`: one test per row, all against the hub the file
+ * keeps.
+ */
 export function scenarios(operation: string, hub: () => TestHub, rows: Scenario[]): void {
-  const [method = "GET", path = "/"] = operation.replace(/^§\S+ /, "").split(" ");
+  const [method = "GET", path = "/"] = operation.split(" ");
   for (const row of rows)
     test(`${operation}: ${row.name}`, async () => {
       await row.before?.(hub());

@@ -7,7 +7,7 @@ import { join } from "node:path";
  * of those may sit on a port for as long as the program that should listen there is waited for.
  */
 
-/** The bases of the lanes' displays and ports under the names of their variables (fleet spec §2.5). */
+/** The bases of the lanes' displays and ports under the names of their variables (rules/lanes#ports-of-a-lane). */
 const BASES = {
   SVC_DISPLAY_BASE: 1_000,
   SVC_CDP_PORT_BASE: 20_000,

@@ -36,7 +36,7 @@ export interface ConformanceMedia {
   ogg: Uint8Array;
 }
 
-/** The conformance page of `research/browser-fleet-anchors.md` §4.2: every way in which a page receives bodies. */
+/** The conformance page: every way in which a page receives bodies (rules/capture#what-is-captured). */
 export function buildConformance(servers: ConformanceServers, media: ConformanceMedia): void {
   addAssets(servers.main, media);
   addFetches(servers.main);
