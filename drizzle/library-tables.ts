@@ -1,7 +1,10 @@
 import type { Engine } from "#shared/protocol/schema/engine.ts";
 import type { ColumnKit } from "./kit.pg.ts";
 
-/** Engines and what scripts are made of and leave behind (fleet spec §2.9, §4.6, §4.7; design/api.md). Times epoch ms. */
+/**
+ * Engines and what scripts are made of and leave behind (rules/engines#engine-record, rules/library#registry-calls,
+ * rules/scripts#attempts). Times epoch ms.
+ */
 export function defineLibraryTables(c: ColumnKit) {
   /** AI backends. The key itself is only in the hub's environment. At most one row is promoted. */
   const engines = c.table("engines", {

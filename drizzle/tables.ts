@@ -24,7 +24,7 @@ import { defineQueueTables } from "./queue-tables.ts";
 
 /** The only table definition; `schema.pg.ts` and `schema.sqlite.ts` call it for their dialect. */
 export function defineTables(c: ColumnKit) {
-  /** Job record (fleet spec §2.1). `lease_token` names the current assignment; null while queued. */
+  /** Job record (rules/jobs#job-record). `lease_token` names the current assignment; null while queued. */
   const jobs = c.table(
     "jobs",
     {
@@ -70,7 +70,7 @@ export function defineTables(c: ColumnKit) {
     created_at: c.time("created_at").notNull(),
   });
 
-  /** Asset item (fleet spec §2.3); the body is in the object store under `jobs/<job_id>/assets/<name>`. */
+  /** Asset item (rules/capture#assets); the body is in the object store under `jobs/<job_id>/assets/<name>`. */
   const assets = c.table(
     "assets",
     {
@@ -98,7 +98,7 @@ export function defineTables(c: ColumnKit) {
     (t) => [c.primaryKey({ columns: [t.job_id, t.name] })],
   );
 
-  /** Stored events of a job (fleet spec §6.1); log.txt is rendered from them. */
+  /** Stored events of a job (rules/events#stored-events); log.txt is rendered from them. */
   const job_events = c.table(
     "job_events",
     {
@@ -114,7 +114,7 @@ export function defineTables(c: ColumnKit) {
     (t) => [c.primaryKey({ columns: [t.job_id, t.seq] })],
   );
 
-  /** Attempts of codegen-loop and rerun jobs (fleet spec §1, design/api.md); `n` counts from 1 within the job. */
+  /** Attempts of codegen-loop and rerun jobs (rules/scripts#attempts); `n` counts from 1 within the job. */
   const attempts = c.table(
     "attempts",
     {
@@ -180,7 +180,7 @@ export function defineTables(c: ColumnKit) {
     (t) => [c.index("idempotency_created_idx").on(t.created_at)],
   );
 
-  /** Host settings (fleet spec §2.7). Cookie values are kept here and never leave but to a worker. */
+  /** Host settings (rules/hosts#host-record). Cookie values are kept here and never leave but to a worker. */
   const hosts = c.table("hosts", {
     host: c.str("host").primaryKey(),
     recipes: c.json<Recipe[]>("recipes").notNull(),
@@ -192,7 +192,10 @@ export function defineTables(c: ColumnKit) {
     updated_at: c.time("updated_at").notNull(),
   });
 
-  /** Browser profile (fleet spec §2.8); its archive is in the object store under `profiles/p-<name>/<sha256>.tar.gz`. */
+  /**
+   * Browser profile (rules/profiles#profile-record); its archive is in the object store under
+   * `profiles/p-<name>/<sha256>.tar.gz`.
+   */
   const profiles = c.table("profiles", {
     name: c.str("name").primaryKey(),
     size: c.big("size").notNull(),

@@ -74,7 +74,7 @@ const reloads =
     }
   };
 
-/** This program's worker, or the version it has updated itself to (fleet spec §3.5). */
+/** This program's worker, or the version it has updated itself to (rules/updates#swapping-a-version). */
 async function runWorker(flags: FlagValues): Promise<number> {
   const { blame, loadConfig } = await import("./program/variables/load.ts");
   const sources = { env, flags: flagOverrides(flags, "worker") };

@@ -48,7 +48,10 @@ function signBuild(
   };
 }
 
-/** Compiles the one executable, with its version and its sources baked in (fleet spec §9.2, §4.3). */
+/**
+ * Compiles the one executable, with its version and its sources baked in (rules/updates#versions,
+ * rules/updates#worker-source).
+ */
 export async function buildBinary(
   outfile = BINARY,
   release: ReleaseBuild | null = releaseFromEnvironment(),

@@ -1,6 +1,6 @@
 /**
  * Files that a worker reads beside its sources, with their SHA-256; written by `bun run gen`. The version of a node is
- * the hash of its sources (fleet spec §9.1): named here, these files count for it too, and an update can be checked whole.
+ * the hash of its sources (rules/updates#versions): named here, these files count for it too, and an update can be checked whole.
  */
 export const CARRIED_FILES: Readonly<Record<string, string>> = {
   "worker/tasks/flotilla_store.py":

@@ -259,8 +259,8 @@ function checkTogether(v: Values): void {
 }
 
 /**
- * Reads the worker's configuration (fleet spec §8). `overrides` are command-line flags under their variable's name and win
- * over `env`. Sizes are bytes, times milliseconds, `data_dir` absolute; null means unset.
+ * Reads the worker's configuration (rules/workers#variables-of-a-worker). `overrides` are command-line flags under their
+ * variable's name and win over `env`. Sizes are bytes, times milliseconds, `data_dir` absolute; null means unset.
  * @throws ConfigError naming every bad variable.
  */
 export function loadWorkerConfig(env: EnvSource, overrides: EnvSource) {

@@ -422,7 +422,7 @@ export interface HubConfig {
   readonly watchdog: { readonly silent_ms: number; readonly max_per_hour: number };
   /** Names of the variables that were given, as such or as a flag. */
   readonly given: ReadonlySet<string>;
-  /** What `nodeVersion` falls back to (fleet spec §9.2). */
+  /** What `nodeVersion` falls back to (rules/updates#version-fallbacks). */
   readonly version_fallback: string | undefined;
   readonly queue: {
     readonly pull_on_free: boolean;

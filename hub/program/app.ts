@@ -134,7 +134,7 @@ const INFO = {
     "24 h get the first answer, another body 409 (of administrators' calls deploys and PATCH /settings alone, of workers' none).",
 };
 
-/** The hub's HTTP side: the fleet at flat paths, the control plane below /api/v1 (fleet spec §4). */
+/** The hub's HTTP side: the fleet at flat paths, the control plane below /api/v1 (rules/http#addresses). */
 export function createHubApp(ctx: ProgramContext): App {
   const app = baseApp(ctx, () => corsOrigins(ctx), fleetOf(ctx));
   app.use(checkRelayMark(ctx));

@@ -2,7 +2,7 @@ import { connect, createServer } from "node:net";
 import type { EnvSource } from "#shared/kit/env.ts";
 import { CDP_PORT_BASE, DISPLAY_BASE, VNC_PORT_BASE } from "#shared/protocol/limits.ts";
 
-/** The bases of a worker's lanes under the names of their variables (fleet spec §2.5). */
+/** The bases of a worker's lanes under the names of their variables (rules/lanes#ports-of-a-lane). */
 const BASES = {
   SVC_DISPLAY_BASE: DISPLAY_BASE,
   SVC_CDP_PORT_BASE: CDP_PORT_BASE,
@@ -47,7 +47,7 @@ async function lanesFree(offset: number, lanes: number): Promise<boolean> {
 }
 
 /**
- * Displays and ports for dev mode's worker: the spec's, or, while another worker of this machine holds one of them, the
+ * Displays and ports for dev mode's worker: the usual ones, or, while another worker of this machine holds one of them, the
  * same numbers plus 100, 200, …. Empty when the environment names any of them, and when all are taken.
  */
 export async function pickLanePorts(env: EnvSource, lanes: number): Promise<EnvSource> {

@@ -20,7 +20,7 @@ const index = createRoute({
   tags: ["ui"],
   summary: "The admin UI, or where to go from here",
   description:
-    "The app (fleet spec §1); its pages lie below /ui/. With Accept: application/json a small index of the API.",
+    "The app; its pages lie below /ui/. With Accept: application/json a small index of the API.",
   responses: {
     200: {
       description: "The app or the index",
@@ -61,7 +61,7 @@ interface UiOptions {
 const wantsJson = (c: Context): boolean =>
   /\bapplication\/json\b/i.test(c.req.header("accept") ?? "") && !wantsPage(c);
 
-/** The admin UI (fleet spec §1). Its own files and its page need no token: it asks for one. */
+/** The admin UI (rules/web-app#where-it-is). Its own files and its page need no token: it asks for one. */
 export function uiRoutes(deps: UiDeps, options: UiOptions) {
   const { version, changes, config } = deps;
   const info: AppInfo = { version, mode: config.mode, fleet: options.fleet };

@@ -57,7 +57,7 @@ export const keepsFile = (path: readonly string[]): boolean =>
 /** Where the profile lies in an archive: the name of its directory, or `""` when it is the archive's root. */
 export type ProfileBase = string;
 
-/** Finds the profile in an archive by the names of its files (fleet spec §2.8). */
+/** Finds the profile in an archive by the names of its files (rules/profiles#shapes-of-an-archive). */
 export function createShapeFinder(): {
   see(path: readonly string[]): void;
   /** @throws ArchiveError when there is none, or no telling which. */

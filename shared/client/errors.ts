@@ -1,6 +1,6 @@
 /**
  * What went wrong with a call. `status` is the hub's, or 0 when no answer came (unreachable, timed out, aborted; see
- * `cause`); `detail` and `body` are those of its error (fleet spec §7), `body` null when there is none.
+ * `cause`); `detail` and `body` are those of its error (rules/http#errors), `body` null when there is none.
  */
 export class FlotillaError extends Error {
   readonly status: number;

@@ -77,7 +77,7 @@ async function openStream(
 }
 
 /**
- * The events of a job in order, without gap or double, to its `done` or `error` (fleet spec §6.1). A stream that breaks
+ * The events of a job in order, without gap or double, to its `done` or `error` (rules/events#event-stream). A stream that breaks
  * is opened again where it was. Ends early, without an error, when `signal` aborts.
  * @throws FlotillaError with status 404 for an unknown job, or when the hub stays away for `patience_ms`.
  */

@@ -32,7 +32,7 @@ const SUBMIT_PATIENCE_MS = 600_000;
 /** A body may take long to come in: only its headers have a deadline. */
 const BODY_MS = 60_000;
 
-/** Jobs (fleet spec §4.1). */
+/** Jobs (rules/jobs#submit-a-job). */
 export function jobCalls(http: Http) {
   const at = (job_id: string, rest = "") => `/jobs/${encodeURIComponent(job_id)}${rest}`;
   const get = (job_id: string, call?: CallOptions) => http.json<Job>("GET", at(job_id), call);
@@ -85,7 +85,7 @@ export function jobCalls(http: Http) {
   return {
     /**
      * Submits a job and waits for a lane: running (or ended already), or still queued when `patience_ms` are over.
-     * A 503 is waited out with backoff, as the spec demands (§7), without ever making a second job of it.
+     * A 503 is waited out with backoff, as rules/clients#waiting-out-capacity says, without ever making a second job of it.
      */
     submit,
     get,

@@ -17,7 +17,7 @@ function slugCalls<Row, Put>(http: Http, name: string) {
   };
 }
 
-/** AI backends (fleet spec §2.9, §4.6). */
+/** AI backends (rules/engines#engine-calls). */
 export const engineCalls = (http: Http) => ({
   ...slugCalls<Engine, z.input<typeof PutEngine>>(http, "engines"),
   list: (call?: CallOptions) => everyItem<Engine>(http, "/engines", "engines", call),
@@ -26,26 +26,26 @@ export const engineCalls = (http: Http) => ({
     http.json<Engine>("POST", `/engines/${encodeURIComponent(slug)}/promote`, call),
 });
 
-/** Named options for jobs (fleet spec §4.7). */
+/** Named options for jobs (rules/library#presets). */
 export const presetCalls = (http: Http) => ({
   ...slugCalls<Preset, z.input<typeof PutPreset>>(http, "presets"),
   list: (call?: CallOptions) => everyItem<Preset>(http, "/presets", "presets", call),
 });
 
-/** Pieces of script that the planner is offered (fleet spec §4.7). */
+/** Pieces of script that the planner is offered (rules/library#skills). */
 export const skillCalls = (http: Http) => ({
   ...slugCalls<Skill, z.input<typeof PutSkill>>(http, "skills"),
   list: (query: Partial<SkillListQuery> = {}, call?: CallOptions) =>
     everyItem<Skill>(http, "/skills", "skills", call, query),
 });
 
-/** House rules that the planner is given (fleet spec §4.7). */
+/** House rules that the planner is given (rules/library#conventions). */
 export const conventionCalls = (http: Http) => ({
   ...slugCalls<Convention, z.input<typeof PutConvention>>(http, "conventions"),
   list: (call?: CallOptions) => everyItem<Convention>(http, "/conventions", "conventions", call),
 });
 
-/** Settings of the fleet (fleet spec §4.7). */
+/** Settings of the fleet (rules/settings#change-settings). */
 export const settingCalls = (http: Http) => ({
   get: (call?: CallOptions) => http.json<FleetSettings>("GET", "/settings", call),
   /** Null goes back to the default. */

@@ -10,7 +10,7 @@ import { type CallBody, type CallOptions, everyItem, type Http } from "./http.ts
 /** An archive of hundreds of megabytes may take this long. */
 const UPLOAD_MS = 600_000;
 
-/** Host settings, recipes and cookies (fleet spec §4.4). */
+/** Host settings, recipes and cookies (rules/hosts#read-hosts). */
 export function hostCalls(http: Http) {
   const at = (host: string, rest = "") => `/hosts/${encodeURIComponent(host)}${rest}`;
   return {
@@ -31,13 +31,13 @@ export function hostCalls(http: Http) {
   };
 }
 
-/** Browser profiles (fleet spec §4.5). */
+/** Browser profiles (rules/profiles#profile-record). */
 export function profileCalls(http: Http) {
   const at = (name: string, rest = "") => `/profiles/${encodeURIComponent(name)}${rest}`;
   return {
     list: (call?: CallOptions) => everyItem<Profile>(http, "/profiles", "profiles", call),
     get: (name: string, call?: CallOptions) => http.json<Profile>("GET", at(name), call),
-    /** `archive`: a tar, gzipped or not (§2.8). */
+    /** `archive`: a tar, gzipped or not (rules/profiles#shapes-of-an-archive). */
     upload: (name: string, archive: CallBody, call: CallOptions = {}) =>
       http.json<Profile>("POST", at(name), {
         timeout_ms: UPLOAD_MS,
@@ -55,7 +55,7 @@ export function profileCalls(http: Http) {
   };
 }
 
-/** Workers and health (fleet spec §4.3). */
+/** Workers and health (rules/workers#list-and-read-workers). */
 export function fleetCalls(http: Http) {
   const at = (worker_id: string, rest = "") => `/workers/${encodeURIComponent(worker_id)}${rest}`;
   return {

@@ -22,7 +22,7 @@ type Action<A extends SessionActionName> =
     ? <R = unknown>(args?: SessionActionInput<A>, call?: CallOptions) => Promise<Reply<R>>
     : <R = unknown>(args: SessionActionInput<A>, call?: CallOptions) => Promise<Reply<R>>;
 
-/** One method per action of design/api.md. */
+/** One method per action (rules/session-actions#the-actions). */
 export type SessionActions = { [A in SessionActionName]: Action<A> };
 
 /** A held lane. With `await using` it ends with its block. */
@@ -103,7 +103,7 @@ const actionTimeoutS = (action: string): number =>
 /** On top of an action's own timeout: the hub answers 504 by then. */
 const GRACE_MS = 10_000;
 
-/** Sessions (fleet spec §4.2). */
+/** Sessions (rules/sessions#open-a-session). */
 export function sessionCalls(http: Http) {
   const bind = (record: Session): OpenSession => openSession(http, record);
   return {

@@ -1,4 +1,4 @@
-/** The closed list of ways a request can fail, and the one place that maps them to HTTP (fleet spec §7). */
+/** The closed list of ways a request can fail, and the one place that maps them to HTTP (rules/http#errors). */
 
 export const STATUS = {
   bad_request: 400,

@@ -1,4 +1,4 @@
-/** Stands for every value that is never returned (design/api.md). */
+/** Stands for every value that is never returned (rules/http#masked-values). */
 export const MASK = "***";
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Cloud metadata services, which no job may reach (architecture §7). Most answer on link-local addresses, which are refused
- * as a whole; these are named so that the error says what they are, and because some are elsewhere.
+ * Cloud metadata services, which no job may reach (rules/egress#never-reachable). Most answer on link-local addresses, which
+ * are refused as a whole; these are named so that the error says what they are, and because some are elsewhere.
  */
 export const METADATA_V4 = [
   "169.254.169.254",

@@ -7,7 +7,7 @@ const LABEL = "flotilla worker secret v1";
 
 /**
  * What opens the worker link and the calls between hubs: WORKER_SECRET, else a value that whoever knows SVC_API_TOKEN can make
- * and that does not tell the token. Null, an open LAN (fleet spec §5), only where neither is set.
+ * and that does not tell the token. Null, an open LAN (rules/access#open-lan), only where neither is set.
  */
 export function workerSecret(
   given: string | undefined,

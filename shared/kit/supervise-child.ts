@@ -9,7 +9,7 @@ const MAX_BACKOFF_MS = 30_000;
 const HEALTHY_MS = 60_000;
 /** A drain of the child may take this long before it is killed; below the parent's own stop deadline. */
 const TERM_DEADLINE_MS = 45_000;
-/** Fleet spec §3.5: the child updated its sources and asks to be started again. */
+/** The child updated its sources and asks to be started again (rules/updates#exit-42). */
 const RESTART_ME = 42;
 /** Exit codes of this program that no restart mends: a wrong command line, a program that is not installed. */
 const HOPELESS = [2, 3];

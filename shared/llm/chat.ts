@@ -26,9 +26,9 @@ export interface ChatOptions {
 const RETRY_MS = { refused: 1_000, cut: 200 };
 
 /**
- * One chat completion (fleet spec §2.9), streamed, within the engine's `timeout_s` with all that is tried. After a 429, a
- * 5xx or a connection that was cut before anything came it is asked once more, when Retry-After leaves the time for it.
- * JSON is asked for in the strictest way that the backend does not refuse.
+ * One chat completion (rules/engines#one-retry-of-an-engine), streamed, within the engine's `timeout_s` with all that is
+ * tried. After a 429, a 5xx or a connection that was cut before anything came it is asked once more, when Retry-After leaves
+ * the time for it. JSON is asked for in the strictest way that the backend does not refuse.
  * @throws ChatError, always
  */
 export async function chat(
@@ -159,7 +159,7 @@ function readSaid(
   };
 }
 
-/** The answer is in the content, else in the function call, else at the end of the reasoning (fleet spec §2.9). */
+/** The answer is in the content, else in the function call, else at the end of the reasoning (rules/engines#thinking). */
 function answerIn({ content, reasoning, tool, finish_reason }: Gathered) {
   const spoken = splitThinking(content);
   const apart = splitThinking(reasoning);

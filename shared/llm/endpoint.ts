@@ -1,5 +1,5 @@
 /**
- * The URL of the call (fleet spec §2.9): the value itself when it ends with /chat/completions, else with
+ * The URL of the call (rules/engines#endpoint-of-an-engine): the value itself when it ends with /chat/completions, else with
  * /v1/chat/completions appended. A version that the value already ends with (`http://host/v1`) is not repeated.
  */
 export function completionsUrl(endpoint: string): string {

@@ -3,7 +3,7 @@ const BLOCK = /(?:^|\n)[ \t]*<(think|thinking)>([\s\S]*?)(?:<\/\1>|$)/gi;
 const CLOSING = /<\/think(?:ing)?>/i;
 
 /**
- * Takes the think blocks out of what a reasoning model said (fleet spec §2.9): closed ones, one that never ends, and one
+ * Takes the think blocks out of what a reasoning model said (rules/engines#thinking): closed ones, one that never ends, and one
  * whose opening tag the chat template swallowed.
  */
 export function splitThinking(raw: string): { text: string; thinking: string | null } {

@@ -1,6 +1,6 @@
 import type { TokenUsage } from "#shared/protocol/schema/attempt.ts";
 
-/** Chat completions as our callers see them (fleet spec §2.9); `chat.ts` speaks the protocol. */
+/** Chat completions as our callers see them (rules/engines#engine-record); `chat.ts` speaks the protocol. */
 
 export type ChatPart =
   | { type: "text"; text: string }

@@ -2,10 +2,10 @@ import { customAlphabet, nanoid } from "nanoid";
 
 const short = customAlphabet("0123456789abcdefghijklmnopqrstuvwxyz", 14);
 
-/** Opaque short job id (fleet spec §2.1): 14 of [0-9a-z], about 72 bits. */
+/** Opaque short job id (rules/jobs#job-record): 14 of [0-9a-z], about 72 bits. */
 export const newJobId = (): string => short();
 
-/** URL-safe session id with 132 bits of randomness (fleet spec §2.4 asks for 128). */
+/** URL-safe session id with 132 bits of randomness (rules/sessions#session-id). */
 export const newSessionId = (): string => nanoid(22);
 
 export const SESSION_ID = /^[A-Za-z0-9_-]{22}$/;
@@ -20,7 +20,7 @@ export const newPassword = (): string => [group(), group(), group(), group()].jo
 
 /**
  * Worker id from a LAN IPv4 address: `w` and the last two octets written one after the other
- * (fleet spec §2.5): 192.168.1.23 → `w123`.
+ * (rules/workers#worker-id): 192.168.1.23 → `w123`.
  */
 export function workerIdFromAddress(ipv4: string): string {
   const [, , third, fourth] = ipv4.split(".");

@@ -1,37 +1,46 @@
-/** Every constant of the fleet spec that is not a variable, with the section it comes from. */
+/** Constants of the fleet that are not variables, each with the rule that names it. */
 
-/** §2.2, counted in bytes of UTF-8. */
+/** Counted in bytes of UTF-8 (rules/job-options#the-options). */
 export const MAX_CODE_BYTES = 200 * 1024;
 export const CODEGEN_ATTEMPTS = { min: 1, max: 10, default: 3 } as const;
 export const ATTEMPT_TIMEOUT_S = { min: 30, max: 864_000, default: 180 } as const;
-/** §8: scripted jobs that one hub runs at a time; the bounds are ours. */
+/** Scripted jobs that one hub runs at a time (rules/scheduling#runners). */
 export const RUN_CONCURRENCY = { min: 1, max: 50, default: 3 } as const;
-/** For how long a scripted job leaves the last free lane to fetch jobs; by the age of 90 s it has a free lane (§3.1). */
+/**
+ * For how long a scripted job leaves the last free lane to fetch jobs; by the age of 90 s it has a free lane
+ * (rules/scheduling#lane-reserve).
+ */
 export const LANE_RESERVE_S = { max: 90, default: 20 } as const;
 
-/** §2.5: lane i uses display :100+i, CDP 9223+i, VNC 5901+i; its viewer bridge is NOVNC_BASE_PORT+i. */
+/** Lane i uses display :100+i, CDP 9223+i, VNC 5901+i; its viewer bridge is NOVNC_BASE_PORT+i (rules/lanes#ports-of-a-lane). */
 export const DISPLAY_BASE = 100;
 export const CDP_PORT_BASE = 9223;
 export const VNC_PORT_BASE = 5901;
 export const RESOLUTION = { width: 1920, height: 1080 } as const;
 
-/** §8: how long a worker counts as alive after its last heartbeat, and how often it sends one. */
+/**
+ * How long a worker counts as alive after its last heartbeat, and how often it sends one (rules/workers#alive,
+ * rules/workers#heartbeats).
+ */
 export const WORKER_LIVENESS_MS = 120_000;
 export const HEARTBEAT_INTERVAL_MS = 15_000;
-/** §8 scheduling rule 1: a worker at or above this share of its disk takes no job. */
+/** A worker at or above this share of its disk takes no job (rules/scheduling#candidates). */
 export const MAX_DISK_PCT = 90;
-/** §8: how long POST /jobs waits for capacity before it answers 503. */
+/** How long POST /jobs waits for capacity before it answers 503 (rules/jobs#wait-for-a-lane). */
 export const SUBMIT_WAIT_MS = 8_000;
 /** Ours: so many POST /jobs may wait at a time; further ones are answered 503 at once. */
 export const MAX_WAITING_SUBMITS = 1_000;
-/** §8: fleet view fallback for a slow key-value store. */
+/**
+ * How long a slow key-value store is waited for, and how old the view in its place may be
+ * (rules/workers#list-and-read-workers).
+ */
 export const KV_READ_TIMEOUT_MS = 1_500;
 export const FLEET_VIEW_MAX_AGE_MS = 60_000;
 
-/** §3.1: the message of a job whose worker went away. */
+/** The message of a job whose worker went away (rules/jobs#lost-workers). */
 export const WORKER_LOST_ERROR = "orchestrator killed by hub restart";
 
-/** Ours (design/api.md is silent): no wait of a job may be longer than an hour. */
+/** No wait of a job may be longer than an hour (rules/job-options#the-options). */
 export const MAX_WAIT_S = 3_600;
 /** Ours: longest target URL; Chromium itself refuses to display more than 2 MB. */
 export const MAX_URL_LENGTH = 16_384;
@@ -47,14 +56,14 @@ export const MAX_LINK_FRAME_BYTES = 4 * 1024 * 1024;
 export const MAX_CDP_FRAME_BYTES = 128 * 1024 * 1024;
 /** Ours: how long a worker may take to accept an assignment. */
 export const ASSIGN_ACK_MS = 5_000;
-/** Ours (design/api.md): list paging. */
+/** List paging (rules/http#lists). */
 export const LIST_LIMIT = { default: 50, max: 200 } as const;
-/** Ours (design/api.md): how long an Idempotency-Key is kept. */
+/** How long an Idempotency-Key is kept (rules/http#idempotency-keys). */
 export const IDEMPOTENCY_TTL_MS = 86_400_000;
 /** Ours: an asset name is at most this many bytes, so it fits every file system beside a suffix. */
 export const MAX_ASSET_NAME_BYTES = 180;
 
-/** §3.3, §8: session lifetimes in seconds; the bounds of design/api.md. */
+/** Session lifetimes in seconds (rules/sessions#open-a-session, rules/sessions#idle-time). */
 export const SESSION_TTL_S = {
   idle_min: 5,
   idle_max: 86_400,
@@ -69,9 +78,12 @@ export const LINK_TTL_S = { least: 1, usual: 3_600, most: 604_800 } as const;
 export const ACTION_TIMEOUT_S = { default: 30, max: 3_600 } as const;
 /** Ours: how long a dialog of a page waits for a person or an action before it is dismissed. */
 export const DIALOG_WAIT_S = 60;
-/** Ours: the same for actions that call an engine; §2.9 leaves a single call to the engine's own timeout. */
+/**
+ * The same for actions that call an engine; a single call has the engine's own timeout
+ * (rules/session-actions#timeout-of-an-action).
+ */
 export const ENGINE_ACTION_TIMEOUT_S = { ask: 120, agent: 600 } as const;
-/** Ours (design/api.md is silent): a question or goal in bytes, and the JSON of the schema for its answer. */
+/** A question or goal in bytes, and the JSON of the schema for its answer (rules/session-actions#ask). */
 export const MAX_PROMPT_BYTES = 20 * 1024;
 /** Ours: steps of an agent. */
 export const AGENT_STEPS = { min: 1, max: 50, default: 15 } as const;
@@ -95,7 +107,7 @@ export const MAX_RECIPE_BYTES = 256 * 1024;
 export const MAX_HOST_RECIPES_BYTES = 2 * 1024 * 1024;
 /** Ours: the cookies of one job, as JSON; the assignment must fit into a frame of the link. */
 export const MAX_JOB_COOKIES_BYTES = 2 * 1024 * 1024;
-/** design/api.md: files and directories of a profile's archive. */
+/** Files and directories of a profile's archive (rules/profiles#hostile-archives). */
 export const MAX_PROFILE_ENTRIES = 200_000;
 /** Ours: a profile may unpack to so many times the bytes its archive may have. */
 export const PROFILE_UNPACK_FACTOR = 4;

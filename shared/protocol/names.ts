@@ -19,7 +19,7 @@ export function isSafeName(name: string): boolean {
   );
 }
 
-/** `1.5 MB` style size of `bytes`, for `size_h` (fleet spec §2.3) and the asset table. */
+/** `1.5 MB` style size of `bytes`, for `size_h` (rules/capture#assets) and the asset table. */
 export function humanSize(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   const units = ["KB", "MB", "GB", "TB"];

@@ -1,6 +1,6 @@
 import type { RecipeAction } from "./schema/recipe.ts";
 
-/** Stands in the text of a `fill` or `type` action for a value of the hub's environment (fleet spec §2.7). */
+/** Stands in the text of a `fill` or `type` action for a value of the hub's environment (rules/recipes#secrets-in-recipes). */
 const PLACEHOLDER = /\$\{ENV:([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
 /** The names whose values the actions need. */

@@ -9,7 +9,7 @@ declare const FLOTILLA_VERSION: string | undefined;
 const SOURCE_DIRS = ["drizzle", "hub", "shared", "worker"];
 const SOURCE_FILE = /\.(ts|tsx|sql)$/;
 
-/** Holds a node's version beside its sources (fleet spec §4.3, §9.2). */
+/** Holds a node's version beside its sources (rules/updates#worker-source, rules/updates#version-fallbacks). */
 export const VERSION_FILE = "VERSION";
 
 /** A file of the program; `path` from its root, with forward slashes. */
@@ -38,7 +38,7 @@ export function readSources(root: string, dirs: readonly string[] = SOURCE_DIRS)
 }
 
 /**
- * First 12 hex digits of SHA-256 over source files in sorted order, each as path, zero byte, content (fleet spec §9.1).
+ * First 12 hex digits of SHA-256 over source files in sorted order, each as path, zero byte, content (rules/updates#versions).
  */
 export function hashFiles(files: readonly SourceFile[]): string {
   const hash = createHash("sha256");
@@ -68,8 +68,8 @@ const firstThat = (...ways: (() => string | undefined)[]): string | undefined =>
 };
 
 /**
- * The node's version (fleet spec §9.2): baked in, or hashed from the sources beside this file; else of the VERSION file,
- * `fallback` (SVC_VERSION, WORKER_VERSION), or `dev`.
+ * The node's version (rules/updates#version-fallbacks): baked in, or hashed from the sources beside this file; else of the
+ * VERSION file, `fallback` (SVC_VERSION, WORKER_VERSION), or `dev`.
  */
 export const nodeVersion = (fallback: string | undefined): string =>
   (isCompiled() ? FLOTILLA_VERSION : undefined) ??

@@ -17,7 +17,7 @@ import {
   placeOfUrl,
 } from "#shared/protocol/egress.ts";
 
-/** What lanes may connect to (architecture §7). */
+/** What lanes may connect to (rules/egress#never-reachable). */
 export interface JudgeSettings {
   /** Default `open`. */
   mode?: EgressMode;

@@ -10,7 +10,7 @@ const dialled = (url: string | null, is: FleetPlace["is"]): FleetPlace[] => {
   return [{ host, from: port, to: port, is }];
 };
 
-/** CDP, VNC and viewer ports of every lane (fleet spec §2.5): jobs must not open them. */
+/** CDP, VNC and viewer ports of every lane (rules/lanes#ports-of-a-lane): jobs must not open them. */
 function lanePorts({ lanes, novnc }: WorkerConfig): number[] {
   return Array.from({ length: lanes.count }, (_, i) => [
     lanes.cdp_port_base + i,

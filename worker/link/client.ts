@@ -53,7 +53,7 @@ export interface WorkerLink {
 }
 
 /**
- * Keeps a link to the hub (fleet spec §6.2): dials, registers, sends heartbeats, and dials again with jittered
+ * Keeps a link to the hub (rules/worker-link#link): dials, registers, sends heartbeats, and dials again with jittered
  * backoff when the link is lost. A link whose socket was cut stands for as long as the hub keeps it: back in time, all that
  * runs goes on. A refusal is told to the operator and retried every half a minute.
  */

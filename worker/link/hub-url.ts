@@ -6,7 +6,7 @@ export interface HubAddress {
   port: number;
   /** Base of HTTP calls, without a trailing slash. */
   http: string;
-  /** Address of this worker's link (fleet spec §6.2). */
+  /** Address of this worker's link (rules/worker-link#link). */
   link(worker_id: string): string;
 }
 

@@ -110,7 +110,7 @@ export interface HostLoadSampler {
   sample(): Promise<HostLoad>;
 }
 
-/** Samples the load of this host for registration and heartbeats (fleet spec §6.2). */
+/** Samples the load of this host for registration and heartbeats (rules/workers#heartbeats). */
 export function createHostLoad(deps: {
   data_dir: string;
   clock: Clock;

@@ -20,7 +20,7 @@ export interface SelfReportDeps {
   pool: Pick<LanePool, "lanes" | "product" | "capture">;
   in_flight(): number;
   load: HostLoadSampler;
-  /** Names of the profiles in the cache (fleet spec §6.2). */
+  /** Names of the profiles in the cache (rules/workers#heartbeats). */
   profiles(): string[];
   update(): UpdateReport | null;
 }

@@ -5,7 +5,7 @@ import { startReleaseFeed } from "./update/release-feed.ts";
 import { versionsDir } from "./update/state.ts";
 import { createUpdater, type Updater, type UpdaterDeps } from "./update/updater.ts";
 
-/** The part of a worker that keeps it at the hub's version (fleet spec §3.5); closed with `scope`. */
+/** The part of a worker that keeps it at the hub's version (rules/updates#orders); closed with `scope`. */
 export function startUpdates(
   deps: WorkerDeps,
   scope: Scope,

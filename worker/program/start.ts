@@ -52,7 +52,7 @@ import { EXIT_UPDATED } from "./update/launched.ts";
 import type { Updater } from "./update/updater.ts";
 import { EXIT_WATCHDOG, startLinkWatchdog, startStallWatchdog } from "./update/watchdog.ts";
 
-/** §8: a fleet whose loops stalled together does not come back in step. */
+/** A fleet whose loops stalled together does not come back in step (rules/workers#stall-watchdog). */
 const EXIT_JITTER_MS = 60_000;
 export interface WorkerDeps {
   config: WorkerConfig;
@@ -100,7 +100,7 @@ export const REAL_PARTS: WorkerParts = {
 };
 
 /**
- * Starts lanes and link (fleet spec §1, §6.2).
+ * Starts lanes and link (rules/worker-link#link).
  * @throws ConfigError without HUB_URL; MissingProgramError (exit 3) when a program the lanes need is not installed.
  */
 export async function startWorker(
@@ -274,7 +274,7 @@ export async function startWorker(
         return `${base_url ?? hub.http}/worker-source.tar.gz`;
       });
     };
-    // A hub of an earlier version gives no orders: its own version is to be taken at once (fleet spec §3.5).
+    // A hub of an earlier version gives no orders: its own version is to be taken at once (rules/updates#orders).
     const obeyHello = (session: LinkSession, said: HubRegistered) => {
       if (said.fleet_places) egress.tell(said.fleet_places);
       obey(session, said.update ?? { target: said.expected_worker_version, go: true });
@@ -397,7 +397,7 @@ const uploadBase = (session: LinkSession, hub: HubAddress, log: Log): Promise<st
 
 const laneIndexes = (config: WorkerConfig) => [...Array(config.lanes.count).keys()];
 
-/** Viewer bridges of the lanes (fleet spec §2.5); the hub puts in the address it sees. */
+/** Viewer bridges of the lanes (rules/lanes#viewer-links-of-a-lane); the hub puts in the address it sees. */
 const viewerUrls = (config: WorkerConfig): string[] =>
   laneIndexes(config).map(
     (i) => `http://${config.novnc.public_host}:${config.novnc.base_port + i}/`,

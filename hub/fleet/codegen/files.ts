@@ -26,7 +26,7 @@ export async function storeFile(
   return { name, size };
 }
 
-/** The script's result as the job's `result.json` (design/api.md, Scripts). */
+/** The script's result as the job's `result.json` (rules/scripts#result-of-a-script). */
 export const storeResult = (job: ScriptedJob, result: unknown) =>
   storeFile(
     job,

@@ -21,7 +21,7 @@ export interface ScriptedJob {
   readonly page: { mute: boolean };
 }
 
-/** What the job's story tells a stage of an attempt by (fleet spec §6.1). */
+/** What the job's story tells a stage of an attempt by (rules/events#event-stream). */
 export type ScriptStage = "plan" | "check" | "run" | "judge" | "offer";
 
 /** A line of a log holds this much. */

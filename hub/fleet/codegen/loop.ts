@@ -20,8 +20,8 @@ const failed = (error: string, stage: string | null = null): RunEnd => ({
 const RESET_MS = 60_000;
 
 /**
- * Mode codegen-loop (fleet spec §1): scripts are planned, run and judged until one reaches the goal, `max_codegen_attempts`
- * are used up, or an attempt ends in a way that no other script would change.
+ * Mode codegen-loop (rules/scripts#the-loop): scripts are planned, run and judged until one reaches the goal,
+ * `max_codegen_attempts` are used up, or an attempt ends in a way that no other script would change.
  */
 export async function runLoop(job: ScriptedJob): Promise<RunEnd> {
   const { row } = job;
@@ -49,7 +49,7 @@ export async function runLoop(job: ScriptedJob): Promise<RunEnd> {
   return failed(whyNot(earlier, most), earlier.at(-1)?.verdict?.class ?? null);
 }
 
-/** Mode rerun (fleet spec §1): one attempt with a script that is there already, no engine, no judge. */
+/** Mode rerun (rules/scripts#rerun): one attempt with a script that is there already, no engine, no judge. */
 export async function runOnce(job: ScriptedJob): Promise<RunEnd> {
   const { ctx, row } = job;
   const script = row.options.code ?? (await ctx.db.attempts.get(row.job_id, 1))?.script ?? null;
@@ -67,7 +67,7 @@ export async function runOnce(job: ScriptedJob): Promise<RunEnd> {
   return verdict.ok ? COMPLETED : failed(verdict.reason, verdict.class);
 }
 
-/** The next attempt begins where the first one did (fleet spec §1), in the same browser. */
+/** The next attempt begins where the first one did (rules/scripts#page-for-each-attempt), in the same browser. */
 async function resetPage(job: ScriptedJob): Promise<void> {
   const { ctx, row } = job;
   const { use_profile, attach_to_job, clone_chrome_profile } = row.options;

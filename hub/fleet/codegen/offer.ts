@@ -16,7 +16,7 @@ const READS = new Set<TraceStep["action"]>([
 const SECRET = /pass|pwd|secret|token|otp|pin\b|cvv|cvc|card|ssn/i;
 
 /**
- * What the script did as the actions of a recipe (fleet spec §2.7); null when a recipe cannot say it: other actions,
+ * What the script did as the actions of a recipe (rules/scripts#offers); null when a recipe cannot say it: other actions,
  * another host, something typed that may be a secret, or nothing at all that changes a page.
  */
 export function recipeOf(trace: readonly TraceStep[], host: string): RecipeAction[] | null {
@@ -84,7 +84,7 @@ const PLAIN: Record<string, unknown> = {
 const LITERAL = /^[^*?[\]{}!\\]+$/;
 
 /**
- * Offers what a successful script is worth to later jobs (fleet spec §1): a skill, and where steps can say it a recipe of
+ * Offers what a successful script is worth to later jobs (rules/scripts#offers): a skill, and where steps can say it a recipe of
  * the host. Neither changes what any job does before a person takes it: the skill carries the tag `offered`, the recipe is
  * not `enabled`. A registry that takes no more is told in the job's story and fails nothing.
  */

@@ -32,8 +32,8 @@ const FIXED: readonly ExtensionFile[] = [
 ];
 
 /**
- * The cookie-sync extension (fleet spec §4.5; Manifest V3), every file of it. `hub` is the address it offers until
- * somebody sets another.
+ * The cookie-sync extension (rules/hosts#cookie-sync-extension; Manifest V3), every file of it. `hub` is the address it
+ * offers until somebody sets another.
  */
 export const extensionFiles = (hub: string): ExtensionFile[] => [
   ...FIXED,

@@ -1,4 +1,4 @@
-/** Instructions for the cookie-sync extension (fleet spec §4.5, GET /profiles/extension/install). */
+/** Instructions for the cookie-sync extension (rules/hosts#cookie-sync-extension). */
 export const INSTALL_PAGE = `<!doctype html>
 <html lang="en">
   <head>

@@ -56,7 +56,7 @@ export async function assignQueued(
   }
 }
 
-/** Gives lanes to the jobs that redrive takes (fleet spec §3.1, §8). Runs inside `ctx.dispatcher`. */
+/** Gives lanes to the jobs that redrive takes (rules/scheduling#redrive). Runs inside `ctx.dispatcher`. */
 export function assignAged(ctx: FleetContext): Promise<number> {
   const { redrive_min_age_ms, redrive_max_per_pass } = ctx.config.queue;
   const most = redrive_max_per_pass || Number.POSITIVE_INFINITY;
@@ -97,7 +97,8 @@ async function assignJobs(
 
 /**
  * Without pull-on-free only jobs whose POST still waits, here or at another hub, get a lane here; the others are redriven
- * (§3.1). Those that are old enough for it come first: under steady load no lane is free when the loop looks.
+ * (rules/scheduling#freed-lanes). Those that are old enough for it come first: under steady load no lane is free when the
+ * loop looks.
  */
 export async function assignWaiting(ctx: FleetContext): Promise<void> {
   const waiting = new Set([...ctx.waiters.keys(), ...wantedElsewhere(ctx)]);
@@ -111,7 +112,10 @@ export async function assignWaiting(ctx: FleetContext): Promise<void> {
   await assignQueued(ctx, Number.MAX_SAFE_INTEGER, Number.POSITIVE_INFINITY, "scripted");
 }
 
-/** Claims the job for a free lane and sends it; the single conditional claim decides against other hubs (§3.1). */
+/**
+ * Claims the job for a free lane and sends it; the single conditional claim decides against other hubs
+ * (rules/jobs#two-hubs-and-one-job).
+ */
 async function assignJob(ctx: FleetContext, queued: JobRow): Promise<Outcome> {
   if (isAttached(queued)) return runAttached(ctx, queued);
   const { job_id } = queued;
@@ -178,7 +182,10 @@ async function deliver(
   await takeBack(ctx, link, held, reason);
 }
 
-/** The assignment did not arrive: the claim is reverted and the next pass tries again (§3.1). */
+/**
+ * The assignment did not arrive: the claim is reverted and the next pass tries again
+ * (rules/scheduling#assignments-taken-back).
+ */
 async function takeBack(
   ctx: FleetContext,
   link: WorkerLink,

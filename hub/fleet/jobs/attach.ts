@@ -15,9 +15,9 @@ import { sendJob } from "./offer.ts";
 import { hasFreeRunner, isScripted } from "./scripted.ts";
 
 /**
- * `attach_to_job` (fleet spec §2.2): a job that runs in the browser an earlier keep_session job left open, on that lane,
- * with its cookies and logins. The lane's lease goes from one job to the next without being free in between, so such a
- * job needs no free lane. When it ends the session stays open as before.
+ * `attach_to_job` (rules/jobs#run-in-the-browser-of-another-job): a job that runs in the browser an earlier keep_session job
+ * left open, on that lane, with its cookies and logins. The lane's lease goes from one job to the next without being free in
+ * between, so such a job needs no free lane. When it ends the session stays open as before.
  */
 
 export const isAttached = (row: JobRow): boolean => row.options.attach_to_job !== null;

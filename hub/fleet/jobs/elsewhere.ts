@@ -26,7 +26,7 @@ export function announceTaken(ctx: FleetContext, row: JobRow): void {
 }
 
 /**
- * Fleet spec §8 rule 2 across hubs: a job is left to a hub with a strictly better candidate, for LEAVE_MS at most. It
+ * A job across hubs (rules/cluster#jobs-across-hubs) is left to a hub with a strictly better candidate, for LEAVE_MS at most. It
  * counts from when this hub first did so, because the clocks of two hubs may differ.
  */
 export function leaveToBetter(ctx: FleetContext, job_id: string): boolean {

@@ -32,8 +32,8 @@ export interface EventStream {
 
 /**
  * Sends every event of a job with seq > since: the stored ones, then new ones as they are stored, without gap or double,
- * and closes with 1000 after the last (fleet spec §6.1). Events are read from the store in both cases and the bus only
- * wakes the reader, so a slow reader costs one message of memory.
+ * and closes with 1000 after the last (rules/events#end-of-the-stream). Events are read from the store in both cases and the
+ * bus only wakes the reader, so a slow reader costs one message of memory.
  */
 export function startEventStream(
   ctx: FleetContext,

@@ -59,7 +59,7 @@ export const tell = (
 ): Promise<void> =>
   appendEvents(ctx, job_id, [logEvent({ ts: ctx.clock.now(), level, stage, message, fields })]);
 
-/** The last event of a job: `error` for a failed one, `done` with the record for the others (fleet spec §6.1). */
+/** The last event of a job: `error` for a failed one, `done` with the record for the others (rules/events#event-stream). */
 export function terminalEvent(row: JobRow, now: number): NewEvent {
   const ts = row.finished_at ?? now;
   if (row.status === "failed")
@@ -76,7 +76,7 @@ export async function announceEnd(ctx: FleetContext, row: JobRow, reported = fal
     { job_id: row.job_id, status: row.status, worker_id: row.worker_id, error: row.error },
     "job finished",
   );
-  // Before anybody hears of the end: the viewer of a job that has ended is 404 (fleet spec §3.2).
+  // Before anybody hears of the end: the viewer of a job that has ended is 404 (rules/events#end-of-the-stream).
   await releaseJobSession(ctx, row, reported);
   if (isScripted(row)) await scriptedEnded(ctx, row);
   await appendEvents(ctx, row.job_id, [terminalEvent(row, ctx.clock.now())]);

@@ -11,10 +11,10 @@ import { tell } from "./events.ts";
 import { proxyOfJob } from "./job-proxy.ts";
 
 /**
- * What the registries add to a run (fleet spec §2.7, §2.8, §4.5): the recipe that was chosen when the job was submitted,
- * the host's login recipe and popup policy, the cookies of the host and of `cookies_from`, and the values the recipes'
- * placeholders stand for, and the profile. A value that is not there is missing here, and the worker fails the job by its
- * name.
+ * What the registries add to a run (rules/recipes#chosen-at-submission, rules/hosts#cookies-of-a-job,
+ * rules/profiles#profile-of-a-run): the recipe that was chosen when the job was submitted, the host's login recipe and popup
+ * policy, the cookies of the host and of `cookies_from`, and the values the recipes' placeholders stand for, and the profile.
+ * A value that is not there is missing here, and the worker fails the job by its name.
  */
 export async function runExtras(ctx: FleetContext, row: JobRow): Promise<RunExtras> {
   const { options } = row;
@@ -36,7 +36,7 @@ export async function runExtras(ctx: FleetContext, row: JobRow): Promise<RunExtr
   });
 }
 
-/** Recipes belong to fetch jobs that do not refuse them (fleet spec §1, §2.2). */
+/** Recipes belong to fetch jobs that do not refuse them (rules/recipes#chosen-at-submission). */
 export const usesRecipes = ({ mode, fetch_strategy }: JobOptions): boolean =>
   mode === "fetch" && fetch_strategy === "recipe";
 

@@ -25,7 +25,7 @@ export async function storeJobLog(
   await ctx.db.jobs.setStage(job_id, token, last.stage);
 }
 
-/** running → completed or failed, as the worker reports (fleet spec §3.1). False when the lease was not the job's. */
+/** running → completed or failed, as the worker reports (rules/jobs#states). False when the lease was not the job's. */
 export const finishJob = (
   ctx: FleetContext,
   held: JobLane,
@@ -96,7 +96,7 @@ async function endHeld(
   }
 }
 
-/** running → failed: the link they ran on is gone (fleet spec §3.1); what another hub leads by now is not this link's. */
+/** running → failed: the link they ran on is gone (rules/jobs#lost-workers); what another hub leads by now is not this link's. */
 export async function failJobsOn(
   ctx: FleetContext,
   link: WorkerLink,
@@ -111,7 +111,7 @@ export async function failJobsOn(
   for (const row of rows) await announceEnd(ctx, row);
 }
 
-/** running → failed: their worker has started anew, here or from another hub's link to this one's (fleet spec §3.1). */
+/** running → failed: their worker has started anew, here or from another hub's link to this one's (rules/jobs#lost-workers). */
 export async function failJobsOf(ctx: FleetContext, worker_id: string): Promise<void> {
   await storeUnstoredOnce(ctx);
   const now = ctx.clock.now();
@@ -121,7 +121,7 @@ export async function failJobsOf(ctx: FleetContext, worker_id: string): Promise<
 }
 
 /**
- * Hub start with no other hub alive: jobs left running are failed (fleet spec §3.1 note 1), but for those of workers that may
+ * Hub start with no other hub alive: jobs left running are failed (rules/jobs#hub-restarts), but for those of workers that may
  * come back with them.
  */
 export async function failLeftovers(ctx: FleetContext): Promise<void> {

@@ -7,10 +7,10 @@ import { addSession, dropSession, keepSessionForNext, touchSession } from "../se
 import type { HubSession } from "../sessions/types.ts";
 import { stopScript } from "./scripted.ts";
 
-/** Fleet spec §8: how long a session that a keep_session job left behind may be idle. */
+/** How long a session that a keep_session job left behind may be idle (rules/sessions#idle-time). */
 export const KEPT_IDLE_MS = SESSION_TTL_S.kept_default * 1_000;
 
-/** Every job that a worker has accepted has a session: its viewer, and actions on its page (fleet spec §3.2). */
+/** Every job that a worker has accepted has a session: its viewer, and actions on its page (rules/jobs#session-of-a-job). */
 export const addJobSession = (
   ctx: FleetContext,
   link: WorkerLink,
@@ -30,8 +30,8 @@ export const addJobSession = (
   });
 
 /**
- * The job has reached a terminal state: its session ends (fleet spec §3.3), or, when the worker itself reported the end of
- * a keep_session or attached job, stays open for a person (§2.2).
+ * The job has reached a terminal state: its session ends (rules/jobs#session-of-a-job), or, when the worker itself reported
+ * the end of a keep_session or attached job, stays open for a person (rules/jobs#keep-the-session).
  */
 export async function releaseJobSession(
   ctx: FleetContext,

@@ -6,8 +6,8 @@ import { isAlive, readFleet } from "../links/view.ts";
 import type { WorkerLink } from "../links/worker-link.ts";
 
 /**
- * `clone_chrome_profile` (fleet spec §2.2) is for a hub and a browser on one host: the operator's profile is theirs, and
- * a hub must not reach into other machines' home directories.
+ * `clone_chrome_profile` (rules/jobs#copy-the-operators-profile) is for a hub and a browser on one host: the operator's
+ * profile is theirs, and a hub must not reach into other machines' home directories.
  */
 
 const FIELD = ["body", "options", "clone_chrome_profile"];

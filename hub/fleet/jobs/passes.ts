@@ -20,7 +20,7 @@ const ANY_AGE = Number.MAX_SAFE_INTEGER;
 /** More running jobs than lanes a fleet can have, so that none hides behind long ones. */
 const MAX_RUNNING = 20_000;
 
-/** Redrive (fleet spec §3.1, §8): jobs queued for `redrive_min_age_ms` get a free lane. */
+/** Redrive (rules/scheduling#redrive): jobs queued for `redrive_min_age_ms` get a free lane. */
 export const redriveOnce = (ctx: FleetContext): Promise<number> =>
   ctx.dispatcher.exclusive(() => assignAged(ctx));
 
@@ -38,7 +38,7 @@ export async function dispatchOnce(ctx: FleetContext): Promise<void> {
   askOthers(ctx);
 }
 
-/** Reconciler (fleet spec §3.1): fails what waited too long, and what runs on a worker that is not alive. */
+/** Reconciler (rules/scheduling#reconciler): fails what waited too long, and what runs on a worker that is not alive. */
 export async function reconcileOnce(ctx: FleetContext): Promise<void> {
   await storeUnstoredOnce(ctx);
   await failOverdue(ctx);

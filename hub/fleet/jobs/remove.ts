@@ -6,7 +6,7 @@ import { jobPrefix } from "./files.ts";
 import { endKeptSession } from "./job-sessions.ts";
 
 /**
- * Deletes the job, its events and its files (fleet spec §4.1); one that has not ended is cancelled first.
+ * Deletes the job, its events and its files (rules/jobs#delete-a-job); one that has not ended is cancelled first.
  * Files go before the row, so that a delete which was cut off can be repeated.
  * @throws AppError not_found.
  */

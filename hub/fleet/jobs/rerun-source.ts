@@ -6,7 +6,7 @@ import type { FleetContext } from "../context.ts";
 const FIELD = ["body", "options", "rerun_from"];
 
 /**
- * The script that `rerun_from` names (fleet spec §2.2): of a job its last successful attempt's, else the last script it
+ * The script that `rerun_from` names (rules/scripts#rerun): of a job its last successful attempt's, else the last script it
  * has; of an attempt that one's. Null when the options name none.
  * @throws AppError invalid when there is no such job, attempt or script.
  */

@@ -15,8 +15,8 @@ import { assetRecord } from "./record.ts";
 const notBound = () => conflict("no lane is bound to this job");
 
 /**
- * POST /jobs/{id}/screenshot/capture (fleet spec §4.1, design/api.md): a picture of the running job's page as it is now,
- * stored as an asset of the job.
+ * POST /jobs/{id}/screenshot/capture (rules/documents#screenshot-of-a-running-job): a picture of the running job's page as it
+ * is now, stored as an asset of the job.
  * @throws AppError not_found; conflict when no lane is bound to the job, or it ended meanwhile; as `callSession`.
  */
 export async function captureScreenshot(

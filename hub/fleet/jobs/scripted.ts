@@ -6,7 +6,7 @@ import { freeCapacity } from "../links/lanes.ts";
 import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
 import { fleetSetting } from "../registries/fleet-settings.ts";
 
-/** Jobs whose page a script drives (fleet spec §1): who runs, and when the next one may. */
+/** Jobs whose page a script drives (rules/scripts#start-of-a-scripted-job): who runs, and when the next one may. */
 
 /** The script of a job on its way, in this hub. */
 export interface RunningScript {
@@ -70,12 +70,15 @@ function countRuns({ scripted: { lanes, runs } }: FleetContext): number {
   return Math.max(lanes.size, runs.size);
 }
 
-/** Whether a runner of this hub is free (fleet spec §8, setting max_concurrent_runs). Reads the settings that count. */
+/**
+ * Whether a runner of this hub is free (rules/scheduling#runners, setting max_concurrent_runs). Reads the settings that
+ * count.
+ */
 export async function hasFreeRunner(ctx: FleetContext): Promise<boolean> {
   const { scripted, config } = ctx;
   scripted.most = await fleetSetting(ctx, "max_concurrent_runs");
   const reserve_ms = 1_000 * (await fleetSetting(ctx, "lane_reserve_s"));
-  // Fleet spec §3.1: from this age on a job that is queued takes a free lane.
+  // From this age on a job that is queued takes a free lane (rules/scheduling#redrive).
   scripted.reserve.ms = Math.min(reserve_ms, config.queue.redrive_min_age_ms);
   return runnerFree(ctx);
 }
@@ -119,7 +122,7 @@ export const isReserving = (ctx: FleetContext): boolean =>
   ctx.scripted.reserve.ms > 0 && runnerFree(ctx) && freeCapacity(ctx, 1) > 0 && isLastLane(ctx);
 
 /**
- * Whether scripted jobs in the queue have waited for lanes and nothing else for so long (fleet spec §8, queue timeout):
+ * Whether scripted jobs in the queue have waited for lanes and nothing else for so long (rules/scheduling#queue-timeout):
  * while every runner is busy they wait for their turn, however long that is.
  */
 export async function waitedForLanes(ctx: FleetContext, timeout_ms: number): Promise<boolean> {

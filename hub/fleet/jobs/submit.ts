@@ -71,7 +71,7 @@ export interface SubmitOptions {
 }
 
 /**
- * Stores the job, asks for a lane and waits for it up to `config.submit_wait_ms` (fleet spec §3.1, §8).
+ * Stores the job, asks for a lane and waits for it up to `config.submit_wait_ms` (rules/jobs#wait-for-a-lane).
  * @returns the record, running or ended already.
  * @throws AppError at_capacity with the job_id in its body; the job stays queued. conflict when the browser it is to be
  *   attached to is gone or in use, or no engine is configured that could write its scripts.
@@ -131,7 +131,7 @@ export async function submitJob(
 }
 
 /**
- * A scripted job is answered at once (fleet spec §1): it waits in the queue for a lane and a runner.
+ * A scripted job is answered at once (rules/scripts#start-of-a-scripted-job): it waits in the queue for a lane and a runner.
  * @param script of the job or attempt to rerun, which may be deleted from now on.
  */
 async function queueScripted(ctx: FleetContext, row: JobRow, script: string | null): Promise<Job> {

@@ -15,8 +15,8 @@ import { isScripted } from "./scripted.ts";
 import { storeUnstoredOnce } from "./unstored.ts";
 
 /**
- * What a worker ran goes on at another hub, or at the next start of this one: under the same lease, in the same session. Fleet
- * spec §3.1 fails, and §3.3 ends, what no worker comes back with.
+ * What a worker ran goes on at another hub, or at the next start of this one: under the same lease, in the same session. What no
+ * worker comes back with fails and ends (rules/jobs#hub-restarts, rules/sessions#sessions-over-hub-restarts).
  */
 
 /** More than any worker has lanes. */

@@ -11,7 +11,7 @@ export interface UnstoredResult {
 }
 
 /**
- * Stores the results that came while the database was away (fleet spec §3.1: a job ends as its worker reported). Whoever
+ * Stores the results that came while the database was away (rules/jobs#results-while-the-database-is-away). Whoever
  * is about to fail a job for its worker's sake does this first. Rejects while the database is still away.
  */
 export async function storeUnstoredOnce(ctx: FleetContext): Promise<void> {

@@ -10,7 +10,10 @@ import { isAttached } from "./attach.ts";
 import { hasLocalWorker, workersFor } from "./local-only.ts";
 import { hasFreeRunner, isScripted } from "./scripted.ts";
 
-/** What a queued job waits for: told with its record, in the 503, and when it waited in vain (fleet spec §3.1). */
+/**
+ * What a queued job waits for: told with its record, in the 503, and when it waited in vain
+ * (rules/jobs#what-a-queued-job-waits-for).
+ */
 
 /** What the answer depends on beside the job, read once for many. */
 export interface QueueFacts {
@@ -128,7 +131,7 @@ async function lastRefusal(ctx: FleetContext, job_id: string): Promise<string | 
   return refusal ? String(refusal.data.message) : null;
 }
 
-/** The error of a job that was queued for too long (fleet spec §3.1, §8), with what it waited for. */
+/** The error of a job that was queued for too long (rules/scheduling#queue-timeout), with what it waited for. */
 export async function queueTimeout(
   ctx: FleetContext,
   row: JobRow,

@@ -20,7 +20,7 @@ interface ZipEntry {
 }
 
 /**
- * GET /jobs/{id}/assets.zip (design/api.md): `assets.json` (the listing), `log.txt`, `page.html`, `links.json` and
+ * GET /jobs/{id}/assets.zip (rules/documents#archive): `assets.json` (the listing), `log.txt`, `page.html`, `links.json` and
  * `har.json` where they exist, and every body below `assets/`, stored without compression: media gains nothing from it.
  * Zip64 where the sizes need it. A job that runs gives what is there when the call comes in. One body is open at a
  * time, and none before the reader asks for it.

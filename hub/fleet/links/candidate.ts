@@ -13,11 +13,14 @@ export const LEAVE_MS = 250;
 const canTake = (link: WorkerLink, now: number): boolean =>
   link.open && isCandidate(link, now) && link.freeCount() > 0;
 
-/** Fleet spec §8 rule 2: negative when `a` comes first. */
+/** Negative when `a` comes first (rules/scheduling#order-of-candidates). */
 const order = (a: Omit<Best, "workers">, b: Omit<Best, "workers">): number =>
   a.in_flight - b.in_flight || b.max_concurrent - a.max_concurrent;
 
-/** The workers of this hub that come first by fleet spec §8 rule 2, and how many tie; null when none can take a job. */
+/**
+ * The workers of this hub that come first by rules/scheduling#order-of-candidates, and how many tie; null when none can take
+ * a job.
+ */
 export function bestCandidate({ links, clock, draining }: FleetContext): Best | null {
   if (draining.aborted) return null;
   const now = clock.monotonic();
@@ -34,7 +37,10 @@ export function bestCandidate({ links, clock, draining }: FleetContext): Best | 
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** The hub, but for those of `lost`, that has a strictly better candidate than this one (fleet spec §8 rule 2). */
+/**
+ * The hub, but for those of `lost`, that has a strictly better candidate than this one
+ * (rules/scheduling#order-of-candidates).
+ */
 export function betterHub(ctx: FleetContext, lost: ReadonlySet<string> = NONE): Peer | null {
   const reached = [...ctx.cluster.peers.values()].filter(({ hub_id }) => !lost.has(hub_id));
   const now = ctx.clock.monotonic();

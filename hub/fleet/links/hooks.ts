@@ -15,15 +15,15 @@ export interface FleetHooks {
   laneFree(): void;
   /** A lane was leased. */
   laneTaken(): void;
-  /** The worker has registered: what an earlier incarnation ran, at whichever hub, fails (fleet spec §3.1). */
+  /** The worker has registered: what an earlier incarnation ran, at whichever hub, fails (rules/jobs#lost-workers). */
   workerStarted(worker_id: string): Promise<void>;
   /** The hub before had this link: finds the jobs and sessions that the worker still runs, and ends the others. */
   takenUp(link: WorkerLink, left: LeftLink): Promise<void>;
   /** This hub stops and leaves the link to the next: ends what only this process can lead. */
   leaving(link: WorkerLink): Promise<void>;
   /**
-   * The link has ended, for `cause`: its sessions end, and the jobs under its leases fail (fleet spec §3.1), unless its worker
-   * has `moved` to another hub, which decides on all that it runs.
+   * The link has ended, for `cause`: its sessions end, and the jobs under its leases fail (rules/jobs#lost-workers), unless
+   * its worker has `moved` to another hub, which decides on all that it runs.
    */
   linkLost(link: WorkerLink, cause: string, moved: boolean): Promise<void>;
   /** The link has no socket, and its worker is waited for: told to those who wait with it. */

@@ -39,8 +39,9 @@ export interface LanePlace<J extends string | null> {
 }
 
 /**
- * Leases a free lane on the worker the scheduling rules choose (fleet spec §8). The lease store decides; what this hub
- * believes of a worker only orders the asking. A worker being asked counts as having it, so several may be asked for at once.
+ * Leases a free lane on the worker the scheduling rules choose (rules/scheduling#lane-leases). The lease store decides; what
+ * this hub believes of a worker only orders the asking. A worker being asked counts as having it, so several may be asked for
+ * at once.
  * @returns null when no worker has a lane to give, or the hub is about to stop.
  */
 export async function holdLane<J extends string | null>(

@@ -31,7 +31,7 @@ export interface LinkSession {
 }
 
 /**
- * One socket of WS /workers/{worker_id}/link (fleet spec §6.2), from its first frame to its end. Frames are handled
+ * One socket of WS /workers/{worker_id}/link (rules/worker-link#link), from its first frame to its end. Frames are handled
  * strictly in order, so that a result is stored before the lane it ran on is offered again; replies of sessions are not.
  */
 export function openLinkSession(

@@ -6,7 +6,7 @@ import { dropLink } from "./registry.ts";
 /** How long a socket may stay without a registration. */
 const REGISTRATION_MS = 10_000;
 
-/** Ends links without a heartbeat for 120 s (fleet spec §3.4) and sockets that never registered. */
+/** Ends links without a heartbeat for 120 s (rules/workers#alive) and sockets that never registered. */
 export async function livenessOnce(ctx: FleetContext): Promise<void> {
   const now = ctx.clock.monotonic();
   for (const [socket, opened_at] of [...ctx.handshakes]) {

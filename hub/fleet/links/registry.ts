@@ -28,7 +28,7 @@ const INTERNAL_CLOSE = 1011;
 
 const LOCAL_NAMES = new Set(["localhost", "127.0.0.1", "[::1]", "0.0.0.0"]);
 
-/** A worker that does not know its name in the LAN says localhost; the hub corrects it (fleet spec §8). */
+/** A worker that does not know its name in the LAN says localhost; the hub corrects it (rules/lanes#viewer-links-of-a-lane). */
 export function correctViewerUrl(url: string, address: string): string {
   if (!URL.canParse(url) || address === "") return url;
   const parsed = new URL(url);

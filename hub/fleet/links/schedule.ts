@@ -1,12 +1,12 @@
 import { MAX_DISK_PCT, WORKER_LIVENESS_MS } from "#shared/protocol/limits.ts";
 import type { WorkerStatus } from "#shared/protocol/schema/worker.ts";
 
-/** What the scheduler reads of a worker (fleet spec §2.5). */
+/** What the scheduler reads of a worker (rules/scheduling#candidates). */
 export interface Candidate {
   readonly status: WorkerStatus;
   /** When it was heard of last, by the monotonic clock. */
   readonly heard_at: number;
-  /** Leases held, counted at once when one is taken (§8 rule 3). */
+  /** Leases held, counted at once when one is taken (rules/scheduling#counted-at-once). */
   readonly in_flight: number;
   readonly max_concurrent: number;
   readonly lane_novnc_urls: readonly string[];
@@ -14,7 +14,7 @@ export interface Candidate {
   readonly disk_pct: number;
 }
 
-/** Fleet spec §8 rule 1. */
+/** Whether it may be given work (rules/scheduling#candidates). */
 export function isCandidate(worker: Candidate, now: number): boolean {
   return (
     now - worker.heard_at <= WORKER_LIVENESS_MS &&
@@ -25,13 +25,14 @@ export function isCandidate(worker: Candidate, now: number): boolean {
   );
 }
 
-/** Fleet spec §8 rule 2: negative when `a` comes before `b`. */
+/** Negative when `a` comes before `b` (rules/scheduling#order-of-candidates). */
 const order = (a: Candidate, b: Candidate): number =>
   a.in_flight - b.in_flight || b.max_concurrent - a.max_concurrent;
 
 /**
- * The worker that gets the next job (fleet spec §8 rules 1 and 2): fewest in flight, then the larger max_concurrent;
- * every worker of a tie is equally likely. One pass, because a fleet may have a thousand workers and this runs per job.
+ * The worker that gets the next job (rules/scheduling#candidates, rules/scheduling#order-of-candidates): fewest in flight,
+ * then the larger max_concurrent; every worker of a tie is equally likely. One pass, because a fleet may have a thousand
+ * workers and this runs per job.
  * @param can what else is asked of a worker.
  */
 export function chooseWorker<W extends Candidate>(

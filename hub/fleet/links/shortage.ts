@@ -2,7 +2,10 @@ import { MAX_DISK_PCT } from "#shared/protocol/limits.ts";
 import type { WaitingFor } from "#shared/protocol/schema/job.ts";
 import type { Lane, Worker } from "#shared/protocol/schema/worker.ts";
 
-/** Why no lane is to be had: fleet spec §8 rule 1, one condition after the other, and the first that no worker meets. */
+/**
+ * Why no lane is to be had: the conditions of rules/scheduling#candidates, one after the other, and the first that no worker
+ * meets.
+ */
 
 const OUT_OF_USE: readonly Lane["state"][] = ["quarantined", "dead"];
 /** Named in a sentence; the others are counted. */
@@ -19,7 +22,7 @@ function named(names: readonly string[]): string {
 const isIdle = ({ state, job_id, session_id }: Lane): boolean =>
   state === "warm" && job_id === null && session_id === null;
 
-/** Assignments the worker can take now, were it asked (fleet spec §8 rule 1). */
+/** Assignments the worker can take now, were it asked (rules/scheduling#candidates). */
 export const freeLanesOf = ({ lanes, in_flight, capabilities }: Worker): number =>
   Math.max(0, Math.min(lanes.filter(isIdle).length, capabilities.max_concurrent - in_flight));
 

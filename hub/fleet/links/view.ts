@@ -11,7 +11,7 @@ import type { Lane, Worker, WorkerStatus } from "#shared/protocol/schema/worker.
 import type { FleetContext } from "../context.ts";
 import { entryOf, WORKER_PREFIX, type WorkerEntry } from "./registration.ts";
 
-/** The last good fleet-wide view, for when the shared store does not answer (fleet spec §8). */
+/** The last good fleet-wide view, for when the shared store does not answer (rules/workers#list-and-read-workers). */
 export interface FleetCache {
   last: { at: number; entries: WorkerEntry[] } | null;
 }
@@ -20,7 +20,7 @@ type OnLane = Pick<Lane, "lane_idx" | "job_id" | "session_id">;
 
 /**
  * Every registered worker of every hub. Reads of the shared store are given 1.5 s; then the last good view is used for
- * up to 60 s (fleet spec §8).
+ * up to 60 s (rules/workers#list-and-read-workers).
  * @throws AppError unavailable when there is no view young enough.
  */
 export async function readFleet(ctx: FleetContext): Promise<WorkerEntry[]> {
@@ -157,7 +157,7 @@ async function recordOf(
   throw notFound("worker");
 }
 
-/** POST /workers/{id}/status: any status to any other; drain finishes what runs (design/api.md). */
+/** POST /workers/{id}/status: any status to any other; drain finishes what runs (rules/workers#status-of-a-worker). */
 export async function setWorkerStatus(
   ctx: FleetContext,
   worker_id: string,
@@ -181,7 +181,7 @@ export async function forgetWorker(ctx: FleetContext, worker_id: string): Promis
   if (!(await ctx.db.workers.delete(worker_id))) throw notFound("worker");
 }
 
-/** Workers connected to any hub (fleet spec §2.6). */
+/** Workers connected to any hub (rules/operations#health). */
 export async function countWorkers(ctx: FleetContext): Promise<number> {
   return (await readFleet(ctx)).filter((entry) => isAlive(ctx, entry)).length;
 }

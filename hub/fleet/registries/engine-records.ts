@@ -17,7 +17,7 @@ export const getEngine = async (ctx: FleetContext, slug: string): Promise<Engine
   engineRecord(await rowOf(ctx.db.engines, slug, "engine"));
 
 /**
- * PUT /engines/{slug} (fleet spec §4.6): creates or replaces; a promoted one stays promoted.
+ * PUT /engines/{slug} (rules/engines#engine-calls): creates or replaces; a promoted one stays promoted.
  * @throws AppError invalid for a slug or an address that no engine may have
  */
 export async function putEngine(ctx: FleetContext, raw: string, input: PutEngine): Promise<Engine> {

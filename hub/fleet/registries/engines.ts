@@ -7,7 +7,7 @@ import type { JobOptions } from "#shared/protocol/schema/job.ts";
 import type { FleetContext } from "../context.ts";
 import { fleetSetting, type SettingsContext } from "./fleet-settings.ts";
 
-/** What an engine is asked for; code comes from engines of kind chat or vision-chat alone (fleet spec §2.2). */
+/** What an engine is asked for; code comes from engines of kind chat or vision-chat alone (rules/engines#which-engine-counts). */
 export const ENGINE_PURPOSES = ["codegen", "judge", "ask", "agent"] as const;
 export type EnginePurpose = (typeof ENGINE_PURPOSES)[number];
 
@@ -38,7 +38,7 @@ const suits = (row: EngineRow, purpose: EnginePurpose): boolean =>
 const only = (rows: EngineRow[]): EngineRow | undefined =>
   rows.length === 1 ? rows[0] : undefined;
 
-/** The promoted engine, else the only one (design/api.md). */
+/** The promoted engine, else the only one (rules/engines#which-engine-counts). */
 const autoOf = (rows: EngineRow[]): EngineRow | undefined =>
   rows.find((row) => row.promoted) ?? only(rows);
 
@@ -148,8 +148,8 @@ function resolved({ config }: EngineContext, row: EngineRow): ResolvedEngine {
 }
 
 /**
- * Whether a job may be submitted as to its engines (fleet spec §2.2): one that writes scripts needs them now, and not only
- * when it has waited for a lane and opened its page.
+ * Whether a job may be submitted as to its engines (rules/job-options#the-engine-of-a-job): one that writes scripts needs
+ * them now, and not only when it has waited for a lane and opened its page.
  * @throws AppError invalid naming `codegen_engine`; conflict saying what to configure
  */
 export async function requireEngines(
@@ -169,7 +169,7 @@ export const noEngines = (err: unknown): string =>
   `no engine to write scripts with: ${errorMessage(err)}`;
 
 /**
- * Whether `options.codegen_engine` may be submitted (fleet spec §2.2); null always may.
+ * Whether `options.codegen_engine` may be submitted (rules/job-options#the-engine-of-a-job); null always may.
  * @throws AppError invalid naming the field
  */
 export async function checkEngine(ctx: EngineContext, slug: string | null): Promise<void> {

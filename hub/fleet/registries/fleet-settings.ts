@@ -51,7 +51,7 @@ export async function corsOrigins(ctx: SettingsContext): Promise<readonly string
   return [...ctx.config.cors_origins, ...stored];
 }
 
-/** GET /settings (fleet spec §4.7, design/api.md): the values that count, and what each key is. */
+/** GET /settings (rules/settings#read-settings): the values that count, and what each key is. */
 export async function readFleetSettings(ctx: SettingsContext): Promise<FleetSettings> {
   const stored = new Map(
     (await ctx.db.settings.find(FLEET_SETTING_KEYS)).map(({ key, value }) => [key, value]),

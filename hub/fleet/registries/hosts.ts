@@ -58,7 +58,7 @@ export const listHosts = async (ctx: FleetContext): Promise<Host[]> =>
 export const getHost = async (ctx: FleetContext, host: string): Promise<Host> =>
   found(await ctx.db.hosts.get(known(host)));
 
-/** PUT /hosts/{host} (fleet spec §4.4): replaces everything; the cookies only when they are given. */
+/** PUT /hosts/{host} (rules/hosts#replace-a-host): replaces everything; the cookies only when they are given. */
 export async function putHost(ctx: FleetContext, raw: string, input: PutHost): Promise<Host> {
   const host = writable(raw);
   if (input.host !== undefined && canonicalHost(input.host) !== host)
@@ -104,7 +104,7 @@ export async function deleteHost(ctx: FleetContext, host: string): Promise<void>
 }
 
 /**
- * Appends a recipe; a host that is not known is made (fleet spec §4.4).
+ * Appends a recipe; a host that is not known is made (rules/hosts#append-and-remove-recipes).
  * @throws AppError conflict when the host has as many as it may.
  */
 export async function addRecipe(ctx: FleetContext, raw: string, recipe: Recipe): Promise<Host> {
@@ -146,7 +146,7 @@ export async function putCookies(
 }
 
 /**
- * Cookies as the browser extension pushes them (fleet spec §4.5): kept under their domain, the last write wins by name,
+ * Cookies as the browser extension pushes them (rules/hosts#cookie-sync): kept under their domain, the last write wins by name,
  * domain and path. With `active-host` and a `host`, only those that this host would be sent are taken.
  * @returns how many each host that was pushed to has now.
  */
@@ -167,7 +167,10 @@ export async function syncCookies(
   return ctx.db.hosts.mergeCookies(Object.fromEntries(byHost), MAX_HOST_COOKIES, ctx.clock.now());
 }
 
-/** What the registry says for a job to a host: its settings, and the cookies of it and its parents (fleet spec §4.5). */
+/**
+ * What the registry says for a job to a host: its settings, and the cookies of it and its parents
+ * (rules/hosts#cookies-of-a-job).
+ */
 export interface HostForJob {
   settings: HostRow | null;
   cookies: StoredCookie[];

@@ -4,7 +4,7 @@ import { isRefusedHost } from "#shared/kit/addresses.ts";
 import { LANE_RESERVE_S, RUN_CONCURRENCY } from "#shared/protocol/limits.ts";
 import { RegistrySlug } from "#shared/protocol/schema/engine.ts";
 
-/** One key of PATCH /settings (design/api.md). A default may come from a variable. */
+/** One key of PATCH /settings (rules/settings#keys). A default may come from a variable. */
 interface FleetSetting<S extends z.ZodType> {
   description: string;
   schema: S;

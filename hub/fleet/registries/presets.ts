@@ -63,7 +63,7 @@ export async function withPreset(
 ): Promise<Record<string, unknown>> {
   const preset = await ctx.db.presets.get(slug);
   if (!preset) throw invalid(loc, "names a preset that is not there");
-  // rerun_from wins over code (§2.2 rule 2), but not the preset's over the job's own code.
+  // rerun_from wins over code (rules/job-options#rerun-from-wins-over-code), but not the preset's over the job's own code.
   const own_code = typeof options.code === "string" && { rerun_from: null };
   return { ...preset.options, ...own_code, ...options };
 }

@@ -23,10 +23,10 @@ export interface ProfileUpload {
 }
 
 /**
- * Stores an archive as the profile `name`, for its writer (fleet spec §2.8). Its headers are counted as it comes in. The first pass judges every entry and finds
- * the profile, the second writes it anew with Default/ and Local State alone; only then one statement makes it current,
- * so nothing is stored of an archive that is refused. The version before it stays for runs that were just given it
- * (`sweepProfiles`).
+ * Stores an archive as the profile `name`, for its writer (rules/profiles#hostile-archives). Its headers are counted as it
+ * comes in. The first pass judges every entry and finds the profile, the second writes it anew with Default/ and Local State
+ * alone; only then one statement makes it current, so nothing is stored of an archive that is refused. The version before it
+ * stays for runs that were just given it (`sweepProfiles`).
  * @throws AppError too_large, or invalid telling which entry is not taken.
  */
 export async function storeProfile(

@@ -18,7 +18,7 @@ export const profileRecord = (row: ProfileRow): Profile => ({
 const toRef = ({ name, sha256, size }: ProfileRow): ProfileRef => ({ name, sha256, size });
 
 /**
- * The current version of the profile a job or a session asks for (fleet spec §2.2 `use_profile`).
+ * The current version of the profile a job or a session asks for (rules/profiles#profile-of-a-run).
  * @throws AppError invalid naming `loc` when there is none.
  */
 export async function profileRef(
@@ -31,7 +31,7 @@ export async function profileRef(
   return toRef(row);
 }
 
-/** What runs get that name no profile (fleet spec §2.8); null when no default is set. */
+/** What runs get that name no profile (rules/profiles#default-profile); null when no default is set. */
 export async function defaultProfile(ctx: FleetContext): Promise<ProfileRef | null> {
   const row = await ctx.db.profiles.getDefault();
   return row && toRef(row);
@@ -41,8 +41,8 @@ export async function defaultProfile(ctx: FleetContext): Promise<ProfileRef | nu
 const goneRef = (name: string): ProfileRef => ({ name, sha256: "0".repeat(64), size: 0 });
 
 /**
- * The profile of a job's run (fleet spec §2.2, §2.8): the one it names, else the default one unless its browser comes
- * from elsewhere.
+ * The profile of a job's run (rules/profiles#profile-of-a-run, rules/profiles#default-profile): the one it names, else the
+ * default one unless its browser comes from elsewhere.
  */
 export async function profileForJob(
   ctx: FleetContext,

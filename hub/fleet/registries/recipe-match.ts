@@ -24,9 +24,9 @@ export const matchesPath = (pattern: string, path: string): boolean =>
   matches(pattern, path) || matches(pattern, decoded(path));
 
 /**
- * The recipe for a URL's path (fleet spec §2.7): the longest pattern that matches, of equally long ones the last in the
- * list. `pattern` is a glob on the path alone (no query, no fragment): `*` any text, slashes included, so that the default
- * `*` is for every path; `?` one character, `[ab]`, `{a,b}`, and `!` in front for what does not match. A pattern that
+ * The recipe for a URL's path (rules/recipes#which-recipe): the longest pattern that matches, of equally long ones the last
+ * in the list. `pattern` is a glob on the path alone (no query, no fragment): `*` any text, slashes included, so that the
+ * default `*` is for every path; `?` one character, `[ab]`, `{a,b}`, and `!` in front for what does not match. A pattern that
  * begins with a letter is read as if it began with a slash.
  */
 export function findRecipe(recipes: readonly Recipe[], url: string): Recipe | null {

@@ -11,7 +11,7 @@ const AttemptParams = JobParams.extend({
   n: z.string().openapi({ description: "Counts from 1 within the job", example: "1" }),
 });
 
-/** What scripted jobs tried (design/api.md): GET /jobs/{id}/attempts and one of them. */
+/** What scripted jobs tried (rules/scripts#attempts): GET /jobs/{id}/attempts and one of them. */
 export function attemptRoutes(ctx: FleetContext) {
   const tags = ["jobs"];
   const list = createRoute({

@@ -62,7 +62,10 @@ const list = createRoute({
   },
 });
 
-/** /sessions/{sid}/cdp (design/api.md). As with Chromium's own port, a web page of another origin may not connect. */
+/**
+ * /sessions/{sid}/cdp (rules/cdp#no-page-of-another-origin). As with Chromium's own port, a web page of another origin may
+ * not connect.
+ */
 export function cdpRoutes(ctx: FleetContext) {
   const app = newApp();
   for (const route of [socket, version, list]) describeRoute(app, route);

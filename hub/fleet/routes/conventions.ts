@@ -18,7 +18,7 @@ const tags = ["conventions"];
 const params = SlugParams;
 const headers = IdempotencyHeader;
 
-/** Conventions: house rules that the planner is given while they are enabled (fleet spec §4.7, design/api.md). */
+/** Conventions: house rules that the planner is given while they are enabled (rules/library#conventions). */
 export function conventionRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const list = createRoute({

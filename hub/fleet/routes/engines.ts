@@ -67,7 +67,7 @@ const docs = {
   }),
 };
 
-/** Engines, the AI backends (fleet spec §2.9, §4.6; design/api.md). */
+/** Engines, the AI backends (rules/engines#engine-calls). */
 export function engineRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const put = createRoute({

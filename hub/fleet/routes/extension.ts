@@ -48,7 +48,7 @@ const file = createRoute({
   responses: { 200: bytes("The file"), ...fails(404) },
 });
 
-/** The cookie-sync extension (fleet spec §4.5). Its pages run in the person's own browser, never here. */
+/** The cookie-sync extension (rules/hosts#cookie-sync-extension). Its pages run in the person's own browser, never here. */
 export function extensionRoutes() {
   const headers = { "Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff" };
   return newApp()

@@ -10,7 +10,7 @@ import { IdempotencyHeader } from "./params.ts";
 
 const tags = ["settings"];
 
-/** Settings of the fleet (fleet spec §4.7, design/api.md). */
+/** Settings of the fleet (rules/settings#change-settings). */
 export function fleetSettingRoutes(ctx: FleetContext) {
   const read = createRoute({
     ...{ method: "get", path: "/settings", tags },

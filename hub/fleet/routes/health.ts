@@ -28,7 +28,7 @@ const health = createRoute({
   },
 });
 
-/** GET /health (fleet spec §2.6). */
+/** GET /health (rules/operations#health). */
 export const healthRoutes = (ctx: FleetContext) =>
   newApp().openapi(health, async (c) => {
     const [store, workers, stores] = await Promise.allSettled([

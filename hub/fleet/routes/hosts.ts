@@ -37,7 +37,7 @@ const RECIPE = {
 };
 const COOKIE = { name: "sid", value: "abc123", domain: "example.org" };
 
-/** Hosts, their recipes and cookies (fleet spec §2.7, §4.4; design/api.md). */
+/** Hosts, their recipes and cookies (rules/hosts#host-record). */
 export function hostRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const headers = IdempotencyHeader;

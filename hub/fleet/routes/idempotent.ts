@@ -5,7 +5,10 @@ import { type Answer, jobIdOf, STORED } from "#hub/platform/idempotency/once-per
 import type { FleetContext } from "../context.ts";
 import { recordOf } from "../jobs/read.ts";
 
-/** Mutating calls may carry Idempotency-Key: same key and body, same answer; another body, 409 (design/api.md). */
+/**
+ * Calls that change something may carry Idempotency-Key: same key and body, same answer; another body, 409
+ * (rules/http#idempotency-keys).
+ */
 export const idempotent = (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
   keyedCall(ctx, { replay: (answer) => replayJob(ctx, answer) });
 

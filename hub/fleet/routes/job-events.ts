@@ -54,7 +54,10 @@ function parseSince(raw: string | undefined): number {
   return Number(raw);
 }
 
-/** WS /jobs/{id}/events?since=n (fleet spec §6.1), and the same events by plain calls. */
+/**
+ * WS /jobs/{id}/events?since=n (rules/events#event-stream, rules/events#events-by-plain-calls), and the same events by plain
+ * calls.
+ */
 export function jobEventRoutes(ctx: FleetContext) {
   const app = newApp();
   describeRoute(app, events);

@@ -135,7 +135,7 @@ const zip = createRoute({
   },
 });
 
-/** The files of a job (fleet spec §2.3, §4.1). */
+/** The files of a job (rules/documents#result). */
 export function jobFileRoutes(ctx: FleetContext) {
   const readDocument = async (c: Context, id: string, name: DocumentName) => {
     const { job_id } = await getRow(ctx, id);

@@ -9,7 +9,7 @@ import { captureScreenshot } from "../jobs/screenshot.ts";
 import { idempotent } from "./idempotent.ts";
 import { IdempotencyHeader, JobParams } from "./params.ts";
 
-/** POST /jobs/{id}/screenshot/capture (fleet spec §4.1). */
+/** POST /jobs/{id}/screenshot/capture (rules/documents#screenshot-of-a-running-job). */
 export function jobScreenshotRoutes(ctx: FleetContext) {
   const capture = createRoute({
     method: "post",

@@ -19,7 +19,7 @@ const tags = ["jobs"];
 /** RFC 7240 §4.1. */
 const wantsAnswerAtOnce = (prefer = ""): boolean => /(^|,)\s*respond-async\s*(,|;|$)/i.test(prefer);
 
-/** Jobs: submit, list, read, cancel, delete (fleet spec §4.1). */
+/** Jobs: submit, list, read, cancel, delete (rules/jobs#submit-a-job). */
 export function jobRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const submit = createRoute({

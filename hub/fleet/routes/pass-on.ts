@@ -47,9 +47,9 @@ function idOf(c: C): string {
 }
 
 /**
- * What one hub alone can answer is passed on to it (fleet spec §6.2): calls of a session, and of a worker by way of its
- * link. Before anything else is looked at: validation, 404 and Idempotency-Key are the owner's. Whatever was passed on
- * before is answered here, so no call travels twice.
+ * What one hub alone can answer is passed on to it (rules/cluster#calls-are-passed-on): calls of a session, and of a worker
+ * by way of its link. Before anything else is looked at: validation, 404 and Idempotency-Key are the owner's. Whatever was
+ * passed on before is answered here, so no call travels twice.
  */
 export const toOwner =
   (ctx: FleetContext) =>
@@ -157,7 +157,7 @@ function timeoutIn(action: SessionActionName, body: Uint8Array): number {
   }
 }
 
-/** A viewer's browser shows no status of a refused handshake, only the reason of a close (fleet spec §7). */
+/** A viewer's browser shows no status of a refused handshake, only the reason of a close (rules/http#refused-websockets). */
 const VIEWER = /\/websockify$/;
 
 async function passSocketOn(ctx: FleetContext, c: C, hub: HubEntry): Promise<Response> {

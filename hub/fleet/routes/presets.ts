@@ -13,7 +13,7 @@ const tags = ["presets"];
 const params = SlugParams;
 const headers = IdempotencyHeader;
 
-/** Presets: named options for POST /jobs (fleet spec §4.7, design/api.md). */
+/** Presets: named options for POST /jobs (rules/library#presets). */
 export function presetRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const list = createRoute({

@@ -9,7 +9,7 @@ import { requireSession } from "../sessions/registry.ts";
 import { saveProfile } from "../sessions/save-profile.ts";
 import { SaveProfileParams } from "./params.ts";
 
-/** POST /sessions/{sid}/profile/save (design/api.md, Profiles). */
+/** POST /sessions/{sid}/profile/save (rules/profiles#save-a-session-as-a-profile). */
 export function profileSaveRoutes(ctx: FleetContext) {
   const save = createRoute({
     method: "post",

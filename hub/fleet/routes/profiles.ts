@@ -108,7 +108,7 @@ export function archiveUpload(ctx: FleetContext, c: Context<HttpEnv>): ProfileUp
   };
 }
 
-/** The registry of browser profiles (fleet spec §2.8, §4.5). */
+/** The registry of browser profiles (rules/profiles#profile-record). */
 export function profileRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const clear = createRoute({

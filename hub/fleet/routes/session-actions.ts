@@ -33,7 +33,7 @@ const wantsRaw = (c: Context, action: string): boolean =>
   /\b(image\/|application\/pdf)/i.test(c.req.header("accept") ?? "") &&
   !/\bjson\b/i.test(c.req.header("accept") ?? "");
 
-/** POST /sessions/{sid}/<action> (fleet spec §4.2, design/api.md). */
+/** POST /sessions/{sid}/<action> (rules/session-actions#calls-and-answers). */
 export function sessionActionRoutes(ctx: FleetContext) {
   const app = newApp();
   const once = idempotent(ctx);

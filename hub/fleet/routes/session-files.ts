@@ -31,7 +31,10 @@ const tags = ["sessions"];
 const RELAYED = [404, 422, 502, 503, 504] as const;
 const PASSED_HEADERS = ["content-length", "content-range", "accept-ranges", "last-modified"];
 
-/** Cookies, network log, downloads and preview of a session (fleet spec §4.2, design/api.md). */
+/**
+ * Cookies, network log, downloads and preview of a session (rules/sessions#cookies-of-a-session, rules/sessions#network-log,
+ * rules/sessions#downloads-of-a-session).
+ */
 export function sessionFileRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx), thisSession(ctx)];
   const route = <M extends "get" | "put" | "delete", P extends string>(

@@ -21,8 +21,8 @@ import { wasPassedOn } from "./pass-on.ts";
 const tags = ["sessions"];
 
 /**
- * Whatever is asked of a session that is not there is 404, before anything else is looked at (fleet spec §2.4, §3.3).
- * A repeated call with an Idempotency-Key is let through: it gets its first answer.
+ * Whatever is asked of a session that is not there is 404, before anything else is looked at
+ * (rules/sessions#ended-sessions-are-404). A repeated call with an Idempotency-Key is let through: it gets its first answer.
  */
 export const liveSessionsOnly = (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
   async function liveSession(c, next) {
@@ -38,7 +38,7 @@ export const thisSession = (ctx: FleetContext): MiddlewareHandler<HttpEnv> =>
     await next();
   };
 
-/** Sessions: open, list, look at, end (fleet spec §4.2, design/api.md). */
+/** Sessions: open, list, look at, end (rules/sessions#open-a-session). */
 export function sessionRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const open = createRoute({

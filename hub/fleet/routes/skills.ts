@@ -13,7 +13,7 @@ const tags = ["skills"];
 const params = SlugParams;
 const headers = IdempotencyHeader;
 
-/** Skills: pieces of script that the planner is offered (fleet spec §4.7, design/api.md). */
+/** Skills: pieces of script that the planner is offered (rules/library#skills). */
 export function skillRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const list = createRoute({

@@ -89,7 +89,7 @@ function noSuchPath(path_and_query: string): string {
     : `no such path; to submit a URL, begin with its scheme: /https://${place} or /http://${place}`;
 }
 
-/** GET /{target_url} (fleet spec §4.1). Registered last: every other path comes first. */
+/** GET /{target_url} (rules/jobs#submit-by-path). Registered last: every other path comes first. */
 export function submitByPathRoutes(ctx: FleetContext) {
   const submit = async (c: Context<HttpEnv>): Promise<Response> => {
     const { pathname, search } = splitUrl(c.req.url);

@@ -11,7 +11,7 @@ import { viewerScript } from "../viewer/script.ts";
 
 type C = Context<HttpEnv>;
 
-/** No frame restriction of any kind: anyone may embed the viewer (fleet spec §5.5). The URL is a key, so it leaks to nobody. */
+/** No frame restriction of any kind: anyone may embed the viewer (rules/http#frames). The URL is a key, so it leaks to nobody. */
 const HEADERS = { "Referrer-Policy": "no-referrer", "Cache-Control": "no-store" };
 const ON = /^(1|true|yes|on)$/i;
 

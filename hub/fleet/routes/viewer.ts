@@ -57,7 +57,10 @@ const stream = createRoute({
   responses: { 101: { description: "Switching to WebSocket" }, ...fails(404, 426) },
 });
 
-/** /sessions/{sid}/novnc/* (fleet spec §4.2). Knowing the session id is the permission (§5.2): no Origin is refused. */
+/**
+ * /sessions/{sid}/novnc/* (rules/viewer#viewer-page). Knowing the session id is the permission
+ * (rules/access#session-id-as-key): no Origin is refused.
+ */
 export function viewerRoutes(ctx: FleetContext) {
   const app = newApp();
   describeRoute(app, page);

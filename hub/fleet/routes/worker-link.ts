@@ -24,7 +24,7 @@ const link = createRoute({
   responses: { 101: { description: "Switching to WebSocket" }, ...fails(403, 404, 426) },
 });
 
-/** WS /workers/{worker_id}/link (fleet spec §4.3, §6.2). */
+/** WS /workers/{worker_id}/link (rules/worker-link#link). */
 export function workerLinkRoutes(ctx: FleetContext) {
   const app = newApp();
   describeRoute(app, link);

@@ -53,7 +53,7 @@ function proofOf(
   return proof;
 }
 
-/** GET /worker-source.tar.gz (fleet spec §4.3, §5.4). */
+/** GET /worker-source.tar.gz (rules/updates#worker-source). */
 export function workerSourceRoutes(ctx: Pick<FleetContext, "version" | "clock" | "update_key">) {
   const openArchive = createWorkerSource(ctx.version, ctx.clock);
   return newApp().openapi(source, async (c) => {

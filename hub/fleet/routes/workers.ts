@@ -18,7 +18,7 @@ const checked = (id: string): string => {
   return id;
 };
 
-/** Workers (fleet spec §2.5, §4.3). */
+/** Workers (rules/workers#worker-record). */
 export function workerRoutes(ctx: FleetContext) {
   const middleware = [jsonBodyLimit, idempotent(ctx)];
   const list = createRoute({

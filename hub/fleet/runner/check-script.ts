@@ -21,7 +21,7 @@ interface Walk {
 }
 
 /**
- * What is wrong with a script before it is run (design/api.md, Scripts): it does not parse, wants more than the module
+ * What is wrong with a script before it is run (rules/scripts#check-before-a-run): it does not parse, wants more than the module
  * `flotilla` gives, calls actions that do not exist, or holds secrets. Feedback for whoever wrote it, and no fence: that
  * is the sandbox. In the order of lines; empty when it may run.
  */

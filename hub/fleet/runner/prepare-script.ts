@@ -5,7 +5,7 @@ const ASIDE = new Set(["save", "log"]);
 
 /**
  * The script as it is run: one without a default export exports the value that it awaited last at its top level
- * (design/api.md, Scripts). Everything stays in its line, so that errors name the author's.
+ * (rules/scripts#result-of-a-script). Everything stays in its line, so that errors name the author's.
  */
 export function prepareScript(code: string): string {
   const { body } = parseScript(code);

@@ -31,7 +31,7 @@ const LEAVE_MS = 6_000;
 const DRAIN_MS = 250;
 
 /**
- * Runs one script in a sandbox of its own, to its end (fleet spec §1, design/api.md Scripts). Never rejects: what cannot be
+ * Runs one script in a sandbox of its own, to its end (rules/sandbox#one-sandbox-for-each-attempt). Never rejects: what cannot be
  * run ends as `broken`, with what the operator can do about it. When it resolves nothing of the run is left, and no call
  * of it is under way.
  */

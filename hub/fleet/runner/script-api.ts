@@ -1,6 +1,6 @@
 /**
  * The module `flotilla` as authors of scripts see it, people and models alike: declarations for the planner's prompt
- * (design/api.md, Scripts). What it promises is kept by `guest/flotilla.ts` and by `SESSION_ACTIONS`.
+ * (rules/scripts#script-module). What it promises is kept by `guest/flotilla.ts` and by `SESSION_ACTIONS`.
  */
 export const SCRIPT_API = `declare module "flotilla" {
   /** What this job is for. goal is also exported by itself. */

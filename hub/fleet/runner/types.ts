@@ -1,11 +1,11 @@
 import type { SessionActionName } from "#shared/protocol/schema/session.ts";
 
-/** One run of a script in its sandbox (fleet spec §1: disposable). Times in ms. */
+/** One run of a script in its sandbox (rules/sandbox#one-sandbox-for-each-attempt). Times in ms. */
 export interface ScriptRun {
   job_id: string;
   /** Counts from 1 within the job. */
   attempt: number;
-  /** TypeScript with `import … from "flotilla"` (design/api.md, Scripts); at most 200 KB. */
+  /** TypeScript with `import … from "flotilla"` (rules/scripts#script-module); at most 200 KB. */
   code: string;
   /** What the script reads of its job. */
   job: { url: string; goal: string | null };

@@ -9,8 +9,8 @@ import { keepSessionForNext, touchSession } from "./registry.ts";
 import type { HubSession } from "./types.ts";
 
 /**
- * One action of design/api.md on the session, its arguments validated. `keepalive` is answered here; every other one is the
- * worker's.
+ * One action (rules/session-actions#the-actions) on the session, its arguments validated. `keepalive` is answered here; every
+ * other one is the worker's.
  * @throws AppError as `callSession`.
  */
 export async function actOn<A extends SessionActionName>(
@@ -29,8 +29,9 @@ export async function actOn<A extends SessionActionName>(
 }
 
 /**
- * The values of the placeholders travel beside the actions: they are filled in on the worker (fleet spec §2.7). The session of
- * a job has the job's host; any other one goes wherever its caller likes, so it has none.
+ * The values of the placeholders travel beside the actions: they are filled in on the worker
+ * (rules/recipes#secrets-in-recipes). The session of a job has the job's host; any other one goes wherever its caller likes,
+ * so it has none.
  */
 async function withSecrets(
   ctx: FleetContext,
@@ -41,7 +42,10 @@ async function withSecrets(
   return { ...args, ...recipeSecrets(ctx, args.actions ?? [], row?.host ?? null) };
 }
 
-/** Counts as activity and may set the idle TTL (fleet spec §3.3); a job's session takes it over when the job has ended. */
+/**
+ * Counts as activity and may set the idle TTL (rules/sessions#idle-time); a job's session takes it over when the job has
+ * ended.
+ */
 function keepAlive(
   ctx: FleetContext,
   session: HubSession,

@@ -30,8 +30,8 @@ export interface OpenCall {
 }
 
 /**
- * POST /sessions: on the worker it names, else on the best candidate of the fleet (fleet spec §8 rule 2), else on the first
- * lane that becomes free at any hub within `submit_wait_ms`.
+ * POST /sessions: on the worker it names, else on the best candidate of the fleet (rules/cluster#sessions-across-hubs), else
+ * on the first lane that becomes free at any hub within `submit_wait_ms`.
  * @returns the session, or the answer of the hub that has it.
  * @throws AppError as `openSession`, at_capacity when no lane became free.
  */

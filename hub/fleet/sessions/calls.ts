@@ -24,10 +24,10 @@ export interface SessionCall {
 }
 
 /**
- * One operation on the session's page, done by its worker (fleet spec §4.2). The answer may hold its result or name a
- * blob; `resultOf` reads either.
+ * One operation on the session's page, done by its worker (rules/session-actions#calls-and-answers). The answer may hold its
+ * result or name a blob; `resultOf` reads either.
  * @throws AppError unavailable (503, with Retry-After), relay_failed (502), timed_out (504), not_found (404), or invalid with
- *   `{detail, error}` (422), as design/api.md says.
+ *   `{detail, error}` (422): rules/session-actions#failed-actions.
  */
 export async function callSession(
   ctx: FleetContext,
@@ -128,7 +128,7 @@ const overError = (why: unknown): AppError =>
     ? new AppError("relay_failed", why.message)
     : notFound("session");
 
-/** A failed action as design/api.md answers it. */
+/** A failed action as its caller is told (rules/session-actions#failed-actions). */
 function failureOf({ kind, error }: SessionReply): AppError {
   const detail = error?.message || "the action failed";
   const body = error ? { error } : {};

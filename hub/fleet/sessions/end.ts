@@ -42,8 +42,8 @@ export async function dropSessionOn(
 }
 
 /**
- * The worker's link is gone, or the worker started anew: its browsers are gone with it (fleet spec §3.3). Where the worker has
- * moved, another hub may have them.
+ * The worker's link is gone, or the worker started anew: its browsers are gone with it (rules/sessions#end-of-a-session).
+ * Where the worker has moved, another hub may have them.
  */
 export async function dropSessionsOf(
   ctx: FleetContext,

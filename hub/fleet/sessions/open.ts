@@ -21,7 +21,7 @@ const TRIES = 5;
 /** What a client does with a 503: try again after so many seconds. */
 const RETRY_AFTER_S = 10;
 
-/** 503 (fleet spec §7): nothing is stored of the call, the client tries again. */
+/** 503 (rules/sessions#no-lane-for-a-session): nothing is stored of the call, the client tries again. */
 export const atCapacity = (waiting_for: WaitingFor | null = null): AppError =>
   new AppError("at_capacity", "fleet at capacity", {
     ...(waiting_for && { body: { waiting_for } }),
@@ -38,7 +38,7 @@ export interface OpenOptions {
 }
 
 /**
- * Takes a lane of this hub's workers and opens a session on it (POST /sessions, fleet spec §4.2).
+ * Takes a lane of this hub's workers and opens a session on it (rules/sessions#open-a-session).
  * @returns null when there was none in time, or `elsewhere` aborted before.
  * @throws AppError not_found for an unknown worker_id, invalid when the page cannot be opened or the profile is unknown,
  *   relay_failed when the worker went away or cannot open it.
@@ -51,7 +51,7 @@ export async function openSession(
   const { worker_id } = input;
   if (worker_id !== null && !ctx.links.has(worker_id) && !(await ctx.db.workers.get(worker_id)))
     throw notFound("worker");
-  // The default profile is for jobs (fleet spec §2.8): a session has the one it names.
+  // The default profile is for jobs (rules/profiles#default-profile): a session has the one it names.
   const { use_profile } = input;
   const profile = use_profile === null ? null : await profileRef(ctx, use_profile);
   const proxy = await proxyOfSession(ctx, input);

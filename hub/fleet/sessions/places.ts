@@ -44,7 +44,10 @@ export async function publishPlace(
   );
 }
 
-/** Says every place again (fleet spec §6.2: other hubs look sessions up), and renews what the next hub must know. Never rejects. */
+/**
+ * Says every place again (other hubs look sessions up: rules/cluster#sessions-across-hubs), and renews what the next hub
+ * must know. Never rejects.
+ */
 export async function publishPlacesOnce(ctx: FleetContext): Promise<void> {
   const sessions = [...ctx.sessions.values()];
   await Promise.all(sessions.map((session) => publishPlace(ctx, session, "known")));
@@ -79,7 +82,7 @@ export async function findOwner(ctx: FleetContext, session_id: string): Promise<
   if (!hub) await demandWhole(ctx);
   // Its hub is gone, and its worker may be on its way to another: for as long as the place is not forgotten.
   if (!hub && (await lookUp(ctx, mayComeBack(ctx, session_id, place)))) throw comingBack();
-  // It stopped, or was not heard of for 90 s: so the session is over, for good (fleet spec §2.4).
+  // It stopped, or was not heard of for 90 s: so the session is over, for good (rules/sessions#ended-sessions-are-404).
   if (!hub) await ctx.kv.deleteIf(keyOf(session_id), { hub_id }).catch(() => false);
   return hub;
 }
@@ -105,7 +108,10 @@ export async function demandWhole(ctx: FleetContext): Promise<void> {
   );
 }
 
-/** A read of the shared store. @throws AppError unavailable when it takes longer than 1.5 s (fleet spec §8) or fails. */
+/**
+ * A read of the shared store. @throws AppError unavailable when it takes longer than 1.5 s
+ * (rules/cluster#calls-are-passed-on) or fails.
+ */
 export const lookUp = <T>(ctx: FleetContext, read: Promise<T>): Promise<T> =>
   within(ctx.clock, "the shared store", KV_READ_TIMEOUT_MS, read).catch((cause) => {
     throw new AppError("unavailable", "the shared store does not answer", {

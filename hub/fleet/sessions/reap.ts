@@ -2,7 +2,10 @@ import type { FleetContext } from "../context.ts";
 import { endSession } from "./end.ts";
 import type { HubSession } from "./types.ts";
 
-/** Why the session's time is up, or null while it is not (fleet spec §3.3). A job's session lives as long as the job. */
+/**
+ * Why the session's time is up, or null while it is not (rules/sessions#end-of-a-session). A job's session lives as long as
+ * the job.
+ */
 export function overdue(session: HubSession, now: number): string | null {
   if (session.kind === "job" || session.idle_ttl_ms === null) return null;
   if (now >= session.expires_at) return "its time is up";
@@ -11,7 +14,7 @@ export function overdue(session: HubSession, now: number): string | null {
   return `idle for ${session.idle_ttl_ms / 1_000} s`;
 }
 
-/** Ends every session whose idle or absolute TTL has passed (fleet spec §3.3). */
+/** Ends every session whose idle or absolute TTL has passed (rules/sessions#idle-time, rules/sessions#absolute-lifetime). */
 export async function reapSessionsOnce(ctx: FleetContext): Promise<void> {
   const now = ctx.clock.monotonic();
   for (const session of [...ctx.sessions.values()]) {

@@ -28,7 +28,7 @@ export interface AddSession {
   title?: string;
 }
 
-/** The viewer of a session, relative to the hub (fleet spec §2.1). */
+/** The viewer of a session, relative to the hub (rules/jobs#viewer-address). */
 export const viewerPath = (session_id: string): string =>
   `/sessions/${session_id}/novnc/?path=sessions/${session_id}/novnc/websockify` +
   "&autoconnect=1&resize=scale&reconnect=1";
@@ -61,7 +61,8 @@ export async function addSession(ctx: FleetContext, input: AddSession): Promise<
 }
 
 /**
- * @throws AppError not_found: a session that ended is never found again (fleet spec §2.4); unavailable while the worker of
+ * @throws AppError not_found: a session that ended is never found again (rules/sessions#ended-sessions-are-404); unavailable
+ * while the worker of
  *   one that the hub before had is waited for.
  */
 export function requireSession(ctx: FleetContext, session_id: string): HubSession {
@@ -122,7 +123,7 @@ export function bridgeOf(session: HubSession): { base: string; token: string } {
   return { base: reachableOrigin(viewer), token: session.link.upload_token };
 }
 
-/** The record of a session as the wire shows it (design/api.md). */
+/** The record of a session as the wire shows it (rules/sessions#session-record). */
 export const sessionRecord = ({ wall_jumps }: FleetContext, session: HubSession): Session => ({
   session_id: session.session_id,
   state: "active",

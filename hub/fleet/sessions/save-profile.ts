@@ -13,8 +13,8 @@ export const SAVE_MS = 600_000;
 export const writerOf = (session_id: string): string => `session ${session_id}`;
 
 /**
- * Stores the session's browser profile under `name` (design/api.md, Profiles). The worker closes the browser, sends its
- * profile by PUT, and opens it again with its tabs and cookies.
+ * Stores the session's browser profile under `name` (rules/profiles#save-a-session-as-a-profile). The worker closes the
+ * browser, sends its profile by PUT, and opens it again with its tabs and cookies.
  * @throws AppError conflict while a job runs in the session or the profile is being written; as `callSession` else.
  */
 export async function saveProfile(

@@ -3,9 +3,9 @@ import type { Dialog } from "#shared/protocol/schema/dialog.ts";
 import type { HeldLane, WorkerLink } from "../links/worker-link.ts";
 
 /**
- * A session this hub owns because the worker's link is here (fleet spec §2.4, §3.3). Times of the monotonic clock, but for
- * `created_at`.
- * `job`: a running job's own, which ends with it. `kept`: left open by a keep_session job. `sdk`: opened by POST /sessions.
+ * A session this hub owns because the worker's link is here (rules/sessions#end-of-a-session). Times of the monotonic clock,
+ * but for `created_at`. `job`: a running job's own, which ends with it. `kept`: left open by a keep_session job. `sdk`:
+ * opened by POST /sessions.
  */
 export interface HubSession {
   readonly session_id: string;
@@ -42,7 +42,7 @@ export interface HubSession {
 
 /** Why a session ended; `message` is what the viewer's page shows. */
 export class SessionOver extends Error {
-  /** Its worker went away: what was on its way is 502, not 404 (design/api.md). */
+  /** Its worker went away: what was on its way is 502, not 404 (rules/session-actions#failed-actions). */
   readonly lost: boolean;
   /** Its worker is linked to another hub, where it may go on. */
   readonly moved: boolean;

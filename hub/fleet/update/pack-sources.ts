@@ -14,7 +14,7 @@ export interface PackedSources {
 }
 
 /**
- * The sources below `root`, what is carried beside them and VERSION, as a tar.gz (fleet spec §4.3): same files, same
+ * The sources below `root`, what is carried beside them and VERSION, as a tar.gz (rules/updates#worker-source): same files, same
  * bytes. All of the program is in it, because its version is the hash of all of it and a worker checks what it got.
  */
 export async function packSources(root: string): Promise<PackedSources> {

@@ -36,8 +36,8 @@ export interface WorkerSource {
 const REFUSAL_MS = 5_000;
 
 /**
- * The archive of the sources this hub runs (fleet spec §4.3): out of the binary, or packed from the files at the first
- * call and kept.
+ * The archive of the sources this hub runs (rules/updates#worker-source): out of the binary, or packed from the files at the
+ * first call and kept.
  */
 export function createWorkerSource(
   version: string,

@@ -22,7 +22,7 @@ function unwellOf({ lanes }: Pick<WorkerEntry, "lanes">): string | null {
   return lanes.length === 0 ? "it has no lanes" : "none of its lanes is ready";
 }
 
-/** Workers with browser lanes, linked to this hub or to another (fleet spec §2.5). */
+/** Workers with browser lanes, linked to this hub or to another (rules/workers#lanes-of-a-worker). */
 export function browserPart(ctx: FleetContext, rollout: Rollout): FleetPart {
   const checks = createSelfChecks(ctx);
 

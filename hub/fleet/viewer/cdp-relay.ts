@@ -15,8 +15,8 @@ const MAX_WAITING_BYTES = 2 * MAX_CDP_FRAME_BYTES;
 const CLOSED = "the browser closed the connection";
 
 /**
- * One CDP client (design/api.md): its text messages to the worker's bridge and back, unread; the bridge judges them. Losing
- * the client ends its connection to the browser and nothing else.
+ * One CDP client (rules/cdp#cdp-endpoint): its text messages to the worker's bridge and back, unread; the bridge judges them.
+ * Losing the client ends its connection to the browser and nothing else.
  */
 export function cdpSocket(
   ctx: FleetContext,

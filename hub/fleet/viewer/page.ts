@@ -1,4 +1,7 @@
-/** The viewer's page (fleet spec §4.2). Everything it needs lies beside it: `viewer.js`, and the socket it is told of. */
+/**
+ * The viewer's page (rules/viewer#viewer-page). Everything it needs lies beside it: `viewer.js`, and the socket it is told
+ * of.
+ */
 export const VIEWER_PAGE = `<!doctype html>
 <html lang="en">
   <head>

@@ -76,8 +76,8 @@ export const openScreen = (bridge: { base: string; token: string }, session: Hub
   dialScreen(bridge, `/sessions/${session.session_id}/websockify`);
 
 /**
- * One viewer (fleet spec §4.2): bytes from the worker's bridge to the socket, and what the viewer may say back. The bridge is
- * read only as fast as the viewer takes it. `bridge` may be the reason why there is none.
+ * One viewer (rules/viewer#viewer-stream): bytes from the worker's bridge to the socket, and what the viewer may say back.
+ * The bridge is read only as fast as the viewer takes it. `bridge` may be the reason why there is none.
  */
 export function viewerSocket(
   ctx: FleetContext,

@@ -42,7 +42,7 @@ const HANDSHAKE: Record<Exclude<Step, "message">, number> = {
 };
 const SHARED = Buffer.from([1]);
 
-/** Follows one viewer from its first byte (fleet spec §4.2, view_only). Pure: no clock, no sockets. */
+/** Follows one viewer from its first byte (rules/viewer#view-only). Pure: no clock, no sockets. */
 export function createRfbFilter(view_only: boolean): RfbFilter {
   let step: Step = "version";
   let head: Buffer = Buffer.alloc(0);

@@ -43,7 +43,7 @@ export function screenWished(session: HubSession, viewer: object, size: ScreenSi
 
 /**
  * A viewer has left. When it had changed the screen, the screen gets the size that another viewer wants, or its own
- * (fleet spec §8): its VNC server would keep what was asked for last.
+ * (rules/viewer#size-of-the-screen): its VNC server would keep what was asked for last.
  */
 export function viewerLeft(ctx: FleetContext, session: HubSession, viewer: object): void {
   const all = wishes.get(session);

@@ -8,7 +8,7 @@ import { TOLD_PREFIX, type ToldUpdate } from "./hear-update.ts";
 import { isLive } from "./is-live.ts";
 import { mayRun } from "./workers.ts";
 
-/** Pull workers that update themselves (fleet spec §3.5), as the roll-out sees them. */
+/** Pull workers that update themselves (rules/updates#pull-workers), as the roll-out sees them. */
 
 /** Runs looked at, newest first, and how far back among all runs. */
 const RUNS = { own: 20, back: 50_000 };

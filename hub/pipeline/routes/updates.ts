@@ -68,7 +68,7 @@ const routes = {
   }),
 };
 
-/** Updates of the workers (fleet spec §3.5, §9). */
+/** Updates of the workers (rules/updates#steering-updates). */
 export function updateRoutes(ctx: PipelineContext) {
   return newApp()
     .openapi(routes.read, (c) => c.json(viewUpdates(ctx.rollout.look(), ctx.rollout.config), 200))

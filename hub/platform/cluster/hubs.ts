@@ -6,7 +6,7 @@ import type { ClusterContext } from "../context.ts";
 import { within } from "./deadline.ts";
 import { ownPlaces } from "./own-places.ts";
 
-/** Fleet spec §8: the hub registry. */
+/** How long a hub is in the registry (rules/cluster#registry-of-hubs). */
 export const HUB_BEAT_MS = 30_000;
 const HUB_EXPIRY_MS = 90_000;
 /** Every hub's next beat, and the time it takes. */

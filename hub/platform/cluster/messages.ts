@@ -16,7 +16,10 @@ const from = z.string().min(1).max(64);
 const job_id = z.string().min(1).max(64);
 const worker_id = z.string().regex(WORKER_ID);
 
-/** The best workers of a hub that could take a job now: those that tie by fleet spec §8 rule 2, and how many tie. */
+/**
+ * The best workers of a hub that could take a job now: those that tie by rules/scheduling#order-of-candidates, and how many
+ * tie.
+ */
 export const Best = z.object({
   in_flight: z.int().min(0),
   max_concurrent: z.int().min(0),

@@ -15,7 +15,7 @@ export interface Peer {
   left: number;
 }
 
-/** Fleet spec §8 rule 2: negative when `a` comes first. */
+/** Negative when `a` comes first (rules/scheduling#order-of-candidates). */
 const order = (a: Best, b: Best): number =>
   a.in_flight - b.in_flight || b.max_concurrent - a.max_concurrent;
 

@@ -39,8 +39,8 @@ const gone = (hub: HubEntry, cause?: unknown): AppError =>
   new AppError("relay_failed", `hub ${hub.hub_id} cannot be reached`, { cause });
 
 /**
- * Passes a call on to the hub that can answer it, its body streamed in both directions (fleet spec §6.2). The Host stays
- * what the client asked for: addresses in answers and checks of origins are those of the router.
+ * Passes a call on to the hub that can answer it, its body streamed in both directions (rules/cluster#calls-are-passed-on).
+ * The Host stays what the client asked for: addresses in answers and checks of origins are those of the router.
  * @throws AppError relay_failed (502) when that hub cannot be reached or breaks off before its answer, timed_out (504)
  *   when it is silent for `answer_ms`, unavailable when too many calls are on their way.
  */

@@ -117,7 +117,7 @@ function refuse(hub: HubEntry, status: number, headers: Headers, body: Buffer): 
 
 /**
  * A client's socket on its way to the hub that has the session: whole messages in both directions, pings and the reason of
- * the end as well (fleet spec §6.2). `peer` may be the reason why there is no other hub.
+ * the end as well (rules/cluster#calls-are-passed-on). `peer` may be the reason why there is no other hub.
  */
 export function relayedSocket(
   ctx: ClusterContext,

@@ -9,8 +9,8 @@ import type { JobRow } from "./types.ts";
 
 /**
  * The statements of every job, many jobs at a time (Postgres): a statement of its own costs each of them a round trip, a commit
- * and most of the server's work. One conditional statement decides each job as before, whoever else wants it (fleet spec
- * §3.1).
+ * and most of the server's work. One conditional statement decides each job as before, whoever else wants it
+ * (rules/jobs#two-hubs-and-one-job).
  */
 
 type Columns = Record<string, { getSQLType(): string }>;

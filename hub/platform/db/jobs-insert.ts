@@ -3,7 +3,7 @@ import type { Conn, Statement } from "./conn.ts";
 import { rowValues } from "./row-values.ts";
 import type { JobsRepo } from "./types.ts";
 
-/** A job and what is stored with it or not at all (design/api.md, Idempotency-Key). */
+/** A job and what is stored with it or not at all (rules/http#idempotency-keys). */
 export function insertWith({ q, t, atomic, lockRows }: Conn): JobsRepo["insertWith"] {
   const { jobs, attempts, idempotency_keys: keys } = t;
   return async (row, { key, attempt }) => {

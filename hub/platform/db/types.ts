@@ -55,7 +55,7 @@ export type AgentRow = Tables["agents"]["$inferSelect"];
 export type SupervisedRow = Tables["supervised"]["$inferSelect"];
 export type WorkerRestartRow = Tables["worker_restarts"]["$inferSelect"];
 
-/** What a claim writes on the row (fleet spec §3.1). */
+/** What a claim writes on the row (rules/jobs#two-hubs-and-one-job). */
 export interface ClaimJob {
   job_id: string;
   worker_id: string;
@@ -205,7 +205,7 @@ export type AttemptSummaryRow = Omit<
   | "evidence"
 >;
 
-/** Attempts of codegen-loop and rerun jobs (design/api.md); deleted with their job. */
+/** Attempts of codegen-loop and rerun jobs (rules/scripts#attempts); deleted with their job. */
 export interface AttemptsRepo {
   /** Inserts or replaces the attempt and sets the job's count to its `n`; false, and nothing written, when the lease is another's. */
   begin(row: AttemptRow, lease_token: number): Promise<boolean>;

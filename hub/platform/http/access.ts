@@ -5,8 +5,8 @@ import type { Topic } from "../changes.ts";
 import type { HttpEnv } from "./env.ts";
 
 /**
- * Who may call a route. Without SVC_API_TOKEN and without tokens, `view`, `submit` and `operate` are open to everybody (fleet
- * spec §5). SVC_API_TOKEN opens these three.
+ * Who may call a route. Without SVC_API_TOKEN and without tokens, `view`, `submit` and `operate` are open to everybody
+ * (rules/access#open-lan). SVC_API_TOKEN opens these three.
  */
 export const ACCESS = {
   public: "Anybody.",

@@ -4,7 +4,7 @@ import type { Role } from "#shared/protocol/schema/token.ts";
 export type CallerKind =
   /** Nobody that the server knows: what it gave is wrong or missing, or the route asks for nothing. */
   | "nobody"
-  /** Anybody on a server that asks for no token (fleet spec §5). */
+  /** Anybody on a server that asks for no token (rules/access#open-lan). */
   | "open"
   /** SVC_API_TOKEN. */
   | "api token"

@@ -24,7 +24,7 @@ function valueAt(data: unknown, path: PropertyKey[]): unknown {
   return value;
 }
 
-/** A required field that is not there is 400, a field that breaks a rule is 422 (fleet spec §7, design/api.md). */
+/** A required field that is not there is 400, a field that breaks a rule is 422 (rules/http#missing-and-wrong-fields). */
 function isMissing(issue: ZodIssue, data: unknown): boolean {
   if (issue.code !== "invalid_type" && issue.code !== "invalid_value") return false;
   return issue.path.length > 0 && valueAt(data, issue.path) === undefined;

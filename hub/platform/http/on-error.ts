@@ -16,7 +16,7 @@ function detailOf({ status, message }: HTTPException): string {
 /** A store that is away is looked for again within a second or two. */
 export const RETRY_AFTER_S = "2";
 
-/** The one place that turns what was thrown into `{detail}` (fleet spec §7); internals stay in the log. */
+/** The one place that turns what was thrown into `{detail}` (rules/http#errors); internals stay in the log. */
 export const onError =
   (log: Log) =>
   (err: Error, c: Context<HttpEnv>): Response => {

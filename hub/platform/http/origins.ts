@@ -26,7 +26,7 @@ export async function refuseForeignOrigin(
   rule: OriginRule,
 ): Promise<void> {
   if (rules?.by_visit?.test(c.req.path)) return demandVisit(c, rule);
-  // Whoever knows the id, or has a link, may look in from anywhere (fleet spec §5.2, §5.5).
+  // Whoever knows the id, or has a link, may look in from anywhere (rules/access#session-id-as-key, rules/http#frames).
   const by_key = rules?.access === "capability" || rules?.access === "link";
   if (by_key && rules?.origins !== "never") return;
   const never = rules?.access === "worker" || rules?.origins === "never";

@@ -18,7 +18,7 @@ function reasonOf({ detail, message }: AppError): string {
 
 /**
  * A browser shows its page no status of a refused handshake, only close code 1006. So a WebSocket that is refused with 404 or
- * 422 is opened, and closed at once with 4404 or 4422 and the reason (fleet spec §7).
+ * 422 is opened, and closed at once with 4404 or 4422 and the reason (rules/http#refused-websockets).
  * @returns null for any other refusal, and for a call that is no whole WebSocket handshake.
  */
 export function refuseSocket(c: Context<HttpEnv>, err: AppError): Response | null {

@@ -1,7 +1,10 @@
 import { hideCredentials } from "#shared/kit/hide-credentials.ts";
 
 const MAX_PATH = 300;
-/** A session's id opens its viewer (fleet spec §5.2), and a link what it names: of both only the beginning is shown. */
+/**
+ * A session's id opens its viewer (rules/access#session-id-as-key), and a link what it names: of both only the beginning is
+ * shown.
+ */
 const KEYS = /(\/(?:sessions|links)\/[^/]{4})[^/]+/g;
 
 /** The path of a call as it was sent, for logs: no query, no credentials, no keys. It may be a target URL. */

@@ -31,7 +31,10 @@ const responseOf = ({ status, body, headers }: Answer): Response =>
     headers: body === null ? headers : { "Content-Type": "application/json", ...headers },
   });
 
-/** Mutating calls may carry Idempotency-Key: same key and body, same answer; another body, 409 (design/api.md). */
+/**
+ * Calls that change something may carry Idempotency-Key: same key and body, same answer; another body, 409
+ * (rules/http#idempotency-keys).
+ */
 export const keyedCall = (
   ctx: KeyedContext,
   options: KeyedOptions = {},

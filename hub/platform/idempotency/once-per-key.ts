@@ -34,9 +34,9 @@ export const stillRunning = (): AppError =>
   });
 
 /**
- * Runs `call` once per key (design/api.md): the same key and request again gets the first answer, also while the first
- * still runs. Only answers that stored something are kept. A key is leased by the process that runs its call for as long as
- * it runs, so one that was killed holds up nobody for longer than CALL_LEASE_MS.
+ * Runs `call` once per key (rules/http#idempotency-keys): the same key and request again gets the first answer, also while
+ * the first still runs. Only answers that stored something are kept. A key is leased by the process that runs its call for as
+ * long as it runs, so one that was killed holds up nobody for longer than CALL_LEASE_MS.
  * @throws AppError conflict when the key was used with another request, or another process still runs the call.
  */
 export async function oncePerKey(

@@ -12,7 +12,7 @@ export interface AcquireLane {
   worker_id: string;
   /** Lanes the worker reports warm, in order of preference. */
   lanes: number[];
-  /** No lease is given when the worker holds this many already (fleet spec §8 rule 1). */
+  /** No lease is given when the worker holds this many already (rules/scheduling#lane-leases). */
   max_concurrent: number;
   job_id: string | null;
   session_id: string;
@@ -20,7 +20,7 @@ export interface AcquireLane {
 }
 
 /**
- * Lane leases: the only place where capacity is decided, in one atomic step each (design/architecture.md §5), so two
+ * Lane leases: the only place where capacity is decided, in one atomic step each (rules/scheduling#lane-leases), so two
  * hubs never overfill a worker. `in_flight` of a worker is the number of its leases, never a counter of its own.
  */
 export interface LaneLeases {

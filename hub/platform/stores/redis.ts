@@ -6,7 +6,7 @@ import { AppError, errorMessage } from "#shared/kit/errors.ts";
 import type { Log } from "#shared/kit/log.ts";
 import { startLoop } from "#shared/kit/loop.ts";
 
-/** Fleet spec §8: a read of the shared store is given 1.5 s. */
+/** A read of the shared store is given 1.5 s (rules/storage#redis). */
 const CALL_DEADLINE_MS = 1_500;
 /** After a pause of this process its timers fire before it has read the replies that lie there. */
 const GRACE_MS = 20;

@@ -85,7 +85,7 @@ function showEvent(progress: Progress, event: JobEvent): void {
   if (level !== "debug") progress.step(stage ?? "", message ?? "");
 }
 
-/** Submits; the job's id, whether the hub took it at once or keeps it queued (503, fleet spec §3.1). */
+/** Submits; the job's id, whether the hub took it at once or keeps it queued (503, rules/jobs#at-capacity). */
 async function submit(
   client: HubClient,
   request: FetchRequest,

@@ -64,7 +64,7 @@ async function readEvents(
 }
 
 /**
- * Follows a job to its end over WS /jobs/{id}/events (fleet spec §6.1), asking for its record whenever the stream
+ * Follows a job to its end over WS /jobs/{id}/events (rules/events#event-stream), asking for its record whenever the stream
  * breaks. A hub that restarts meanwhile is waited for.
  * @returns the terminal record, or null when `signal` aborted first.
  * @throws HubUnreachable when the hub stays away for 30 s.

@@ -33,7 +33,7 @@ export function checkTarget(raw: string): string {
 }
 
 /**
- * Runs a client command against the hub at SVC_HUB (spec §8), and prints what goes wrong.
+ * Runs a client command against the hub at SVC_HUB (rules/clients#address-of-the-hub), and prints what goes wrong.
  * @returns the exit code (`EXIT`).
  */
 export async function runClientCommand(

@@ -13,7 +13,7 @@ import { UpdateOrder, UpdateReport } from "../schema/updates.ts";
 import { Capabilities, HostLoad, Lane } from "../schema/worker.ts";
 
 /**
- * Messages of WS /workers/{worker_id}/link (fleet spec §6.2), one JSON object per text frame, discriminated by
+ * Messages of WS /workers/{worker_id}/link (rules/worker-link#link), one JSON object per text frame, discriminated by
  * `type`. An unknown type is logged and skipped; a known type that does not validate closes the link with 1008.
  * New fields are optional, so that versions can mix during a rolling update.
  *
@@ -216,7 +216,7 @@ const FleetPlaces = z.array(FleetPlace).max(10_000).nullish();
 /** The handshake's answer. `upload_token` names the link, is the bearer of /workers/{id}/jobs/…, and dies with the link. */
 export const HubRegistered = z.object({
   type: z.literal("HubRegistered"),
-  /** The hub's own version (fleet spec §6.2). */
+  /** The hub's own version (rules/worker-link#welcome). */
   expected_worker_version: z.string(),
   /** Absent in hubs of earlier versions: then `expected_worker_version` is to be taken at once. */
   update: UpdateOrder.nullish(),
@@ -294,8 +294,9 @@ export const HubResultAck = Assignment.extend({
 export type HubResultAck = z.infer<typeof HubResultAck>;
 
 /**
- * Answers every heartbeat, so that the worker's receive-side watchdog (§8) sees a living hub; also sent in between when much
- * has come, or with a new order. `received`: messages of the worker received on this link so far.
+ * Answers every heartbeat, so that the worker's receive-side watchdog (rules/workers#silence-watchdog) sees a living hub;
+ * also sent in between when much has come, or with a new order. `received`: messages of the worker received on this link so
+ * far.
  */
 export const HubHeartbeatAck = z.object({
   type: z.literal("HubHeartbeatAck"),
@@ -379,9 +380,9 @@ export const LINK_CLOSE = {
   replaced: 4410,
   liveness: 4408,
 } as const;
-/** §5.3: the reason a worker with another secret is sent away with. */
+/** The reason a worker with another secret is sent away with (rules/worker-link#bad-worker-secret). */
 export const BAD_SECRET_REASON = "bad worker secret";
-/** design/api.md: two live hosts with one worker_id. */
+/** Two live hosts with one worker_id (rules/workers#two-workers-with-one-id). */
 export const DUPLICATE_WORKER_REASON = "duplicate worker_id";
 /** Reasons of 1001 by which a side says that it will not be back; a router that goes away says others. */
 export const HUB_STOPPING_REASON = "hub is stopping";

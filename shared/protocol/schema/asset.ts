@@ -34,7 +34,7 @@ export const AssetMeta = z.object({
 });
 export type AssetMeta = z.infer<typeof AssetMeta>;
 
-/** Asset item (fleet spec §2.3 and design/api.md). `size` is the decoded body in bytes. */
+/** Asset item (rules/capture#assets). `size` is the decoded body in bytes. */
 export const Asset = AssetMeta.extend({
   name: z.string(),
   href: z.string(),
@@ -48,7 +48,7 @@ export const AssetList = z
   .object({ job_id: z.string(), count: z.int(), items: z.array(Asset) })
   .openapi("AssetList");
 
-/** GET /jobs/{id}/result (fleet spec §2.3, design/api.md). An href is null while its file does not exist. */
+/** GET /jobs/{id}/result (rules/documents#result). An href is null while its file does not exist. */
 export const JobResult = z
   .object({
     job_id: z.string(),

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 
 /**
  * What became of an attempt. Only `script_error`, `wrong_result` and `bad_script` are worth another script; the others
- * would fail again whatever the planner wrote (browser-fleet-anchors.md §8).
+ * would fail again whatever the planner wrote (rules/scripts#classes-of-an-attempt).
  * - `success`: it ran and the judge agrees, or no judge was asked (rerun)
  * - `bad_script`: refused by the static check, nothing ran
  * - `script_error`: it threw, or a selector was not found

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { RegistrySlug } from "./engine.ts";
 import { NextCursor } from "./page.ts";
 
-/** Body of PUT /conventions/{slug} (design/api.md): a house rule given to the planner while it is enabled. */
+/** Body of PUT /conventions/{slug} (rules/library#conventions): a house rule given to the planner while it is enabled. */
 export const PutConvention = z
   .strictObject({
     slug: RegistrySlug.optional(),

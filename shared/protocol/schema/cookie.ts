@@ -36,7 +36,7 @@ export const StoredCookie = z
   .openapi("StoredCookie");
 export type StoredCookie = z.infer<typeof StoredCookie>;
 
-/** A cookie of a session, in Playwright's shape (design/api.md, Sessions). */
+/** A cookie of a session, in Playwright's shape (rules/sessions#cookies-of-a-session). */
 export const SessionCookie = z
   .strictObject({
     name: z.string().max(4_096),

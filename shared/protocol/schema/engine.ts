@@ -27,7 +27,7 @@ const KeyVariable = z
   .max(200)
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of a variable");
 
-/** Body of PUT /engines/{slug} (fleet spec §2.9). `timeout_s` in seconds. */
+/** Body of PUT /engines/{slug} (rules/engines#engine-record). `timeout_s` in seconds. */
 export const PutEngine = z
   .strictObject({
     /** When given it must be the slug of the path. */
@@ -46,7 +46,7 @@ export const PutEngine = z
   .openapi("PutEngine");
 export type PutEngine = z.infer<typeof PutEngine>;
 
-/** An AI backend (fleet spec §2.9). `promoted`: the one that `auto` prefers. */
+/** An AI backend (rules/engines#engine-record). `promoted`: the one that `auto` prefers. */
 export const Engine = z
   .object({
     slug: z.string(),
@@ -70,7 +70,7 @@ export const EngineList = z
   .openapi("EngineList");
 
 /**
- * What a caller of the backend needs (GET /engines/{slug}/resolve, design/api.md): the full completions URL and the headers,
+ * What a caller of the backend needs (rules/engines#resolve-an-engine): the full completions URL and the headers,
  * the key among them. Lives in memory only: never stored, never logged.
  */
 export const ResolvedEngine = z

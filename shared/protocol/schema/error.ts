@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { WaitingFor } from "./job.ts";
 
-/** Every error body (fleet spec §7, design/api.md). */
+/** Every error body (rules/http#errors). */
 export const ErrorBody = z
   .object({
     detail: z.union([
@@ -17,7 +17,7 @@ export const ErrorBody = z
   })
   .openapi("Error");
 
-/** 503 of POST /jobs (design/api.md): the job is stored and stays queued, when it was stored at all. */
+/** 503 of POST /jobs (rules/jobs#at-capacity): the job is stored and stays queued, when it was stored at all. */
 export const TooBusy = z
   .object({
     detail: z.string(),

@@ -14,7 +14,7 @@ export const Stopping = z
   .openapi("Stopping");
 export type Stopping = z.infer<typeof Stopping>;
 
-/** GET /health (fleet spec §2.6): `store` is the database dialect, or `error` while it does not answer. */
+/** GET /health (rules/operations#health): `store` is the database dialect, or `error` while it does not answer. */
 export const Health = z
   .object({
     status: z.enum(["ok", "degraded"]),

@@ -19,7 +19,7 @@ export const HostName = z
 
 const cookies = z.array(StoredCookie).max(MAX_HOST_COOKIES);
 
-/** Host settings (fleet spec §2.7, design/api.md); cookie values and the proxy's login are masked as `***`. */
+/** Host settings (rules/hosts#host-record); cookie values and the proxy's login are masked as `***`. */
 export const Host = z
   .object({
     host: z.string(),

@@ -32,10 +32,13 @@ function namesPlace(raw: string): boolean {
   return port >= 1 && port <= 65_535 && (cut < 0 || URL.canParse(`http://${raw}`));
 }
 
-/** §2.2 rule 1: at most one of these may be set. */
+/** At most one of these may be set (rules/job-options#one-source-of-the-browser). */
 const BROWSER_SOURCES = ["use_profile", "attach", "clone_chrome_profile", "attach_to_job"] as const;
 
-/** Options of a job (fleet spec §2.2), every default filled in after parsing. Durations in seconds, sizes in bytes. */
+/**
+ * Options of a job (rules/job-options#the-options), every default filled in after parsing. Durations in seconds, sizes in
+ * bytes.
+ */
 export const JobOptions = z
   .strictObject({
     mode: JobMode.default("fetch").meta({
@@ -209,7 +212,7 @@ export const JobOptions = z
   })
   .transform((o) => ({
     ...o,
-    // §2.2: video needs the captured assets; api.md: rerun_from wins over code.
+    // Video needs the captured assets (rules/job-options#videos-need-assets); rules/job-options#rerun-from-wins-over-code.
     capture_assets: o.capture_assets || o.download_video,
     code: o.rerun_from === null ? o.code : null,
   }))

@@ -12,7 +12,7 @@ export type JobStatus = z.infer<typeof JobStatus>;
 export const TERMINAL: readonly JobStatus[] = ["completed", "failed", "cancelled"];
 export const isTerminal = (status: JobStatus): boolean => TERMINAL.includes(status);
 
-/** An absolute http or https URL, kept as the client wrote it (fleet spec §2.1 `url`). */
+/** An absolute http or https URL, kept as the client wrote it (rules/jobs#submit-a-job). */
 export const TargetUrl = z
   .string()
   .max(MAX_URL_LENGTH, { error: `must be at most ${MAX_URL_LENGTH} characters` })
@@ -30,8 +30,8 @@ export const TargetUrl = z
   });
 
 /**
- * Body of POST /jobs (fleet spec §4.1). `preset` names options of the registry (design/api.md): what `options` say
- * themselves wins over them.
+ * Body of POST /jobs (rules/jobs#submit-a-job). `preset` names options of the registry (rules/library#presets): what
+ * `options` say themselves wins over them.
  */
 export const SubmitJob = z
   .strictObject({
@@ -110,7 +110,7 @@ export const WaitingFor = z
   .openapi("WaitingFor");
 export type WaitingFor = z.infer<typeof WaitingFor>;
 
-/** The job record (fleet spec §2.1 and design/api.md). Times ISO 8601 UTC. */
+/** The job record (rules/jobs#job-record). Times ISO 8601 UTC. */
 export const Job = z
   .object({
     job_id: z.string(),
@@ -180,7 +180,7 @@ export const JobLogEntry = z.object({
 });
 export type JobLogEntry = z.infer<typeof JobLogEntry>;
 
-/** One message of WS /jobs/{id}/events (fleet spec §6.1, design/api.md). `seq` counts from 1 within the job. */
+/** One message of WS /jobs/{id}/events (rules/events#event-stream). `seq` counts from 1 within the job. */
 export const JobEvent = z
   .object({
     seq: z.int(),

@@ -7,7 +7,7 @@ const ref = z.string().regex(/^(f\d+)?e\d+$/, "must be a ref of the page, such a
 const thought = z.string().max(4_000).nullish();
 const text = z.string().max(20_000);
 
-/** What an engine may do with a page, and nothing else (design/api.md, action `agent`). Other members are dropped. */
+/** What an engine may do with a page, and nothing else (rules/session-actions#agent). Other members are dropped. */
 export const AgentMove = z.discriminatedUnion("action", [
   z.object({ action: z.literal("click"), thought, ref }),
   z.object({ action: z.literal("fill"), thought, ref, text }),

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { RegistrySlug } from "./engine.ts";
 import { NextCursor } from "./page.ts";
 
-/** Body of PUT /presets/{slug} (design/api.md). `options`: some of JobOptions; what a job says itself wins over them. */
+/** Body of PUT /presets/{slug} (rules/library#presets). `options`: some of JobOptions; what a job says itself wins over them. */
 export const PutPreset = z
   .strictObject({
     slug: RegistrySlug.optional(),

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { NextCursor } from "./page.ts";
 
-/** Fleet spec §2.8. `default` names the default profile's own endpoints. */
+/** `default` names the default profile's own endpoints (rules/profiles#names-of-profiles). */
 export const ProfileName = z
   .string()
   .regex(/^[a-z0-9_-]{1,64}$/, "must be made of a-z, 0-9, hyphen and underscore")

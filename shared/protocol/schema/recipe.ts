@@ -4,7 +4,7 @@ import { MAX_RECIPE_ACTIONS, MAX_RECIPES, MAX_URL_LENGTH } from "../limits.ts";
 const selector = z.string().min(1).max(4_096);
 const timeout_s = z.number().min(0.1).max(3_600);
 
-/** One step of a recipe (fleet spec §2.7). Selectors are Playwright's; durations in seconds. */
+/** One step of a recipe (rules/recipes#actions). Selectors are Playwright's; durations in seconds. */
 export const RecipeAction = z
   .discriminatedUnion("kind", [
     z.strictObject({ kind: z.literal("wait"), selector, timeout_s: timeout_s.optional() }),
@@ -29,7 +29,7 @@ export type RecipeAction = z.infer<typeof RecipeAction>;
 
 const actions = z.array(RecipeAction).max(MAX_RECIPE_ACTIONS);
 
-/** A host's recipe (fleet spec §2.7). `pattern` is a glob on the URL path; the longest match wins. */
+/** A host's recipe (rules/recipes#recipe). `pattern` is a glob on the URL path; the longest match wins. */
 export const Recipe = z
   .strictObject({
     pattern: z.string().min(1).max(1_000).default("*"),

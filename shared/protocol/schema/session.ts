@@ -29,7 +29,7 @@ export type Viewport = z.infer<typeof Viewport>;
 /** A session's first page: a web page, or the blank one. */
 const StartUrl = z.union([z.literal("about:blank"), TargetUrl]);
 
-/** Body of POST /sessions (design/api.md). Durations in seconds. */
+/** Body of POST /sessions (rules/sessions#open-a-session). Durations in seconds. */
 export const CreateSession = z
   .strictObject({
     url: StartUrl.nullable().default(null),
@@ -63,7 +63,7 @@ export const CreateSession = z
   .openapi("CreateSession");
 export type CreateSession = z.infer<typeof CreateSession>;
 
-/** A session as the wire shows it (design/api.md). `job_id`: the job that runs in it or left it open. */
+/** A session as the wire shows it (rules/sessions#session-record). `job_id`: the job that runs in it or left it open. */
 export const Session = z
   .object({
     session_id: z.string(),
@@ -128,7 +128,7 @@ const picture = {
 const shot = { ...picture, frame };
 const text = z.string().max(1_000_000);
 
-/** Body of POST /jobs/{id}/screenshot/capture (fleet spec §4.1, design/api.md). */
+/** Body of POST /jobs/{id}/screenshot/capture (rules/documents#screenshot-of-a-running-job). */
 export const ScreenshotRequest = z.strictObject(picture).openapi("ScreenshotRequest");
 export type ScreenshotRequest = z.infer<typeof ScreenshotRequest>;
 
@@ -141,7 +141,7 @@ export const InputFile = z.strictObject({
 });
 export type InputFile = z.infer<typeof InputFile>;
 
-/** Arguments of every POST /sessions/{sid}/<action> (design/api.md); names and meanings are Playwright's. */
+/** Arguments of every POST /sessions/{sid}/<action> (rules/session-actions#the-actions); names and meanings are Playwright's. */
 export const SESSION_ACTIONS = {
   navigate: args({
     url: StartUrl,

@@ -19,7 +19,7 @@ const fields = {
   created_from_job: z.string().max(64).nullable().default(null),
 };
 
-/** Body of PUT /skills/{slug} (design/api.md). */
+/** Body of PUT /skills/{slug} (rules/library#skills). */
 export const PutSkill = z
   .strictObject({ slug: RegistrySlug.optional(), ...fields })
   .openapi("PutSkill");

@@ -20,8 +20,9 @@ export const WORKER_UPDATE_STATES = [
 const version = z.string().max(64);
 
 /**
- * What a worker says of the version it was told to take (fleet spec §3.5); `error` says why it stays at its own.
- * `rolled_back`: it ran the version, which did not work; `off`: its settings keep it from updating. Earlier versions say neither.
+ * What a worker says of the version it was told to take (rules/updates#states-of-an-update); `error` says why it stays at its
+ * own. `rolled_back`: it ran the version, which did not work; `off`: its settings keep it from updating. Earlier versions say
+ * neither.
  */
 export const UpdateReport = z
   .object({

@@ -34,7 +34,7 @@ export const WORKER_STATUSES = ["active", "drain", "standby"] as const;
 export const WorkerStatus = z.enum(WORKER_STATUSES);
 export type WorkerStatus = z.infer<typeof WorkerStatus>;
 
-/** §2.5: what the scheduler reads. */
+/** What the scheduler reads (rules/workers#worker-record). */
 export const Capabilities = z
   .object({
     max_concurrent: z.int().min(0).max(1_000),
@@ -58,7 +58,7 @@ export const HostLoad = z.object({
 });
 export type HostLoad = z.infer<typeof HostLoad>;
 
-/** Item of GET /workers (fleet spec §2.5, design/api.md). Times ISO 8601. */
+/** Item of GET /workers (rules/workers#worker-record). Times ISO 8601. */
 export const Worker = z
   .object({
     worker_id: z.string(),

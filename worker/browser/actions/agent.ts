@@ -39,7 +39,7 @@ interface Seen {
 
 /**
  * Lets an engine work on the active tab until it says that the goal is reached, gives up, or a bound ends it
- * (design/api.md). It can do what `AgentMove` lists, with elements it was shown, and open what a session may open.
+ * (rules/session-actions#agent). It can do what `AgentMove` lists, with elements it was shown, and open what a session may open.
  * @throws ActionFailure when the first step comes to no action, or the browser is gone
  */
 export async function agent(

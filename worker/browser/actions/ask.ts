@@ -14,7 +14,7 @@ const MAX_PICTURE_BYTES = 400 * 1024;
 const PAGE_MS = 20_000;
 
 /**
- * One question about the active tab (design/api.md). An engine of kind vision-chat sees it too.
+ * One question about the active tab (rules/session-actions#ask). An engine of kind vision-chat sees it too.
  * @throws ActionFailure
  */
 export async function ask(

@@ -10,7 +10,7 @@ export interface EngineCalls {
   chat(engine: ResolvedEngine, request: ChatRequest, signal: AbortSignal): Promise<ChatReply>;
 }
 
-/** An engine's failure as an action's (design/api.md): 504 late, 502 gone, 422 whatever it refused. */
+/** An engine's failure as an action's (rules/session-actions#ask): 504 late, 502 gone, 422 whatever it refused. */
 export function engineFailure(err: ChatError): ActionFailure {
   const { kind, message, status } = err;
   const error = { name: "EngineError", message };

@@ -26,7 +26,7 @@ export function scriptOf(code: string): string {
 }
 
 /**
- * Runs `code` in a page or frame (design/api.md, `evaluate`). The result is what JSON can hold; undefined becomes null.
+ * Runs `code` in a page or frame (rules/session-actions#evaluate). The result is what JSON can hold; undefined becomes null.
  * @throws ActionFailure page when the script throws or its result is not JSON.
  */
 export async function evaluate(

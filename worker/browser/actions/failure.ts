@@ -5,7 +5,7 @@ import type { ActionError } from "#shared/protocol/schema/session.ts";
 
 export type FailureKind = NonNullable<SessionReply["kind"]>;
 
-/** An action that failed, as its caller is told (design/api.md: 422, 504, 404, 502). */
+/** An action that failed, as its caller is told (422, 504, 404, 502: rules/session-actions#failed-actions). */
 export class ActionFailure extends Error {
   readonly kind: FailureKind;
   readonly error: ActionError;

@@ -33,12 +33,12 @@ export interface RecipeRun {
   refusal?(url: string): Promise<string | null>;
   /** Told of each step that is done: `2/5 click #more: 134 ms`. */
   onStep(line: string, ms: number): void;
-  /** What is waited after a click (fleet spec §2.2, `post_click_seconds`). */
+  /** What is waited after a click (rules/job-options#the-options). */
   afterClick(): Promise<void>;
 }
 
 /**
- * Runs the steps of a recipe one after the other (fleet spec §2.7). Text that is filled or typed is neither logged nor
+ * Runs the steps of a recipe one after the other (rules/recipes#failed-steps). Text that is filled or typed is neither logged nor
  * named in an error.
  * @throws RecipeError naming the step, its kind and its selector.
  */

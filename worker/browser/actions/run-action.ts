@@ -23,7 +23,10 @@ type Actions = {
   ) => Promise<unknown>;
 };
 
-/** Every action of design/api.md, by its name. `recipe`, `ask`, `agent` and the dialogs are their own modules'. */
+/**
+ * Every action by its name (rules/session-actions#the-actions). `recipe`, `ask`, `agent` and the dialogs are their own
+ * modules'.
+ */
 const ACTIONS: Actions = {
   navigate: nav.navigate,
   back: nav.back,
@@ -64,7 +67,7 @@ export type ActionName = keyof Actions;
 export const isAction = (name: string): name is keyof Actions => name in ACTIONS;
 
 /**
- * Runs one action on the active tab (design/api.md, Sessions).
+ * Runs one action on the active tab (rules/session-actions#calls-and-answers).
  * @throws ActionFailure, always: page, timeout, invalid or broken.
  */
 export async function runAction(

@@ -20,7 +20,7 @@ import { createVncDialer, showVnc } from "./vnc.ts";
 export interface BridgeDeps {
   /** Where the bridges listen. */
   host: string;
-  /** Lane i listens on `base_port + i` (fleet spec §2.5). */
+  /** Lane i listens on `base_port + i` (rules/lanes#ports-of-a-lane). */
   base_port: number;
   vnc_port_base: number;
   cdp_port_base: number;

@@ -39,8 +39,8 @@ const readSize = (message: Buffer): Size => {
 };
 
 /**
- * An RFB server whose screen is a page (fleet spec §4.2 for lanes without a display): noVNC sees a VNC server like any
- * other. One viewer; it gets the newest picture when it asks, and what it missed it never sees.
+ * An RFB server whose screen is a page (for lanes without a display: rules/viewer#viewer-stream): noVNC sees a VNC server
+ * like any other. One viewer; it gets the newest picture when it asks, and what it missed it never sees.
  */
 export function serveRfb(
   socket: Duplex,

@@ -1,7 +1,7 @@
 import { constants, inflateSync } from "node:zlib";
 import { EXTENDED_DESKTOP_SIZE } from "#shared/protocol/rfb.ts";
 
-/** Messages of an RFB server, as bytes (RFC 6143 §7.6, §7.7). */
+/** Messages of an RFB server, as bytes (RFC 6143, sections 7.6 and 7.7). */
 
 export const VERSION = Buffer.from("RFB 003.008\n", "latin1");
 /** One security type: None. The way here is guarded by the bridge's token. */

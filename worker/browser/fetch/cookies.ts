@@ -4,7 +4,7 @@ import type { JobRun } from "../lanes/types.ts";
 
 const MAX_NAMED = 10;
 
-/** A cookie for one host is told by its URL, one for subdomains too by its domain with a dot (fleet spec §4.5). */
+/** A cookie for one host is told by its URL, one for subdomains too by its domain with a dot (rules/hosts#cookies-of-a-host). */
 function cookieParam(cookie: StoredCookie): Protocol.Network.CookieParam {
   const { name, value, domain, path, expires, http_only, secure, same_site } = cookie;
   const bare = domain.replace(/^\./, "");
@@ -23,8 +23,8 @@ function cookieParam(cookie: StoredCookie): Protocol.Network.CookieParam {
 }
 
 /**
- * Puts the registry's cookies into the browser before its first navigation (fleet spec §4.5). The story tells how many
- * and of which hosts, and names those the browser refused; never a value.
+ * Puts the registry's cookies into the browser before its first navigation (rules/hosts#cookies-of-a-job). The story tells
+ * how many and of which hosts, and names those the browser refused; never a value.
  */
 export async function injectCookies({ browser, extras, story }: JobRun): Promise<void> {
   const { cookies } = extras;

@@ -17,7 +17,7 @@ const ANSWERED: Record<string, string | undefined> = {
 /** How long an aborted navigation may take to turn out to be a download. */
 const DOWNLOAD_GRACE_MS = 1_000;
 
-/** Opens the job's URL and waits for its load event (fleet spec §2.2, `wait_seconds`, `referer`). */
+/** Opens the job's URL and waits for its load event (rules/capture#opening-the-page). */
 export async function openPage(ctx: FetchContext): Promise<Opened> {
   const { run, trouble, settings, outcome } = ctx;
   const { story, options } = run;

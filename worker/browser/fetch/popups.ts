@@ -18,7 +18,7 @@ export interface PopupWatch {
 }
 
 /**
- * What becomes of windows that a page opens (fleet spec §2.7, `popup_policy`): `allow` leaves them, `block` closes them
+ * What becomes of windows that a page opens (rules/hosts#popup-policy): `allow` leaves them, `block` closes them
  * before they have asked for anything, `same_tab` opens their URL in the job's tab instead. A window without a URL of the
  * web has nothing that could be opened elsewhere: `same_tab` leaves it.
  */

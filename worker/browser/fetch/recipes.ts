@@ -32,7 +32,7 @@ export function checkSecrets(ctx: FetchContext): void {
 }
 
 /**
- * Logs in if the host asks for it and runs the recipe (fleet spec §2.7), after the page has loaded. What the steps take
+ * Logs in if the host asks for it and runs the recipe (rules/recipes#logging-in), after the page has loaded. What the steps take
  * does not count against `max_wait_seconds`: each recipe has a `timeout_s` of its own. What is waited after clicks does.
  * @throws JobTrouble naming the step that failed.
  */

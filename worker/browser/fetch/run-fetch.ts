@@ -14,8 +14,8 @@ import { scrollPage } from "./scroll.ts";
 import { startPlayers } from "./videos.ts";
 
 /**
- * Runs a fetch job: opens the URL, waits as the options say (fleet spec §2.2), and hands everything the browser received
- * to the sink. Never throws for what a page or a browser does.
+ * Runs a fetch job: opens the URL, waits as the options say (rules/capture#order-of-a-fetch-job), and hands everything the
+ * browser received to the sink. Never throws for what a page or a browser does.
  */
 export const runFetch = (run: JobRun, settings: FetchSettings): Promise<JobOutcome> =>
   runVisit(run, settings, visit);
@@ -76,8 +76,8 @@ async function scroll(ctx: FetchContext, main: Tracked): Promise<void> {
 }
 
 /**
- * Network silence of `idle_seconds`, within `max_wait_seconds` (fleet spec §2.2), that begins when the page could have asked
- * for something: after its load, and while its scripts let it answer.
+ * Network silence of `idle_seconds`, within `max_wait_seconds` (rules/capture#network-silence), that begins when the page
+ * could have asked for something: after its load, and while its scripts let it answer.
  */
 async function waitForSilence(ctx: FetchContext): Promise<void> {
   const { run, recorder, settings, trouble, outcome } = ctx;

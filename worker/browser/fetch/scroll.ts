@@ -27,7 +27,7 @@ const scrollStep = (step: number): string => `new Promise((resolve) => {
   requestAnimationFrame(() => requestAnimationFrame(done));
 })`;
 
-/** Scrolls down step by step (fleet spec §2.2, `scroll…`). Resolves with the pixels scrolled and why it ended. */
+/** Scrolls down step by step (rules/capture#scrolling). Resolves with the pixels scrolled and why it ended. */
 export async function scrollPage(
   session: CdpSession,
   options: ScrollOptions,

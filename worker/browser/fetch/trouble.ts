@@ -10,7 +10,7 @@ export class JobTrouble extends Error {
   override readonly name = "JobTrouble";
 }
 
-/** More dialogs than this are a loop, not a page that asks something (research §3, pain 10). */
+/** More dialogs than this are a loop, not a page that asks something (rules/capture#dialogs-of-a-job). */
 const MAX_DIALOGS = 10;
 
 /** Between the end of Chromium's pipe and the news of its exit, on a machine that is busy. */

@@ -12,7 +12,7 @@ import { judgeOf } from "./way-out.ts";
 
 /**
  * Starts the players of the page, muted; how long to wait for what they ask for, in milliseconds
- * (fleet spec §2.2, `download_video` and `post_click_seconds`).
+ * (rules/capture#videos).
  */
 export async function startPlayers({
   run,

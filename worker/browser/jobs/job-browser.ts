@@ -17,7 +17,7 @@ export interface JobBrowser {
 
 /**
  * A plain browser or one with a profile, the browser of a live session (`attach_to_job`), or one that somebody else runs
- * (`attach`), as fleet spec §2.2 says. The session's viewer and actions work on it from here on.
+ * (`attach`): rules/job-options#one-source-of-the-browser. The session's viewer and actions work on it from here on.
  * @throws Error with a sentence for the job
  */
 export function takeBrowser(

@@ -180,7 +180,7 @@ async function answerTo({ session }: AcceptedJob, answered: Promise<boolean>): P
   }
 }
 
-/** `keep_session` (fleet spec §2.2): from here on the browser is a person's, until the session ends. */
+/** `keep_session` (rules/jobs#keep-the-session): from here on the browser is a person's, until the session ends. */
 async function keepOpen(deps: RunJobDeps, job: AcceptedJob, live: Live): Promise<void> {
   const { session_id, lane_idx } = live;
   if ("invalid" in job.options || !job.options.keep_session || job.attached) return;
@@ -195,8 +195,9 @@ async function keepOpen(deps: RunJobDeps, job: AcceptedJob, live: Live): Promise
 }
 
 /**
- * Runs one accepted job: page, uploads, result, answer, and in any case the reset of its lane (fleet spec §3.1, §6.2).
- * Whatever is thrown becomes a failed result; only a failed lane reset rejects.
+ * Runs one accepted job: page, uploads, result, answer, and in any case the reset of its lane
+ * (rules/worker-link#an-assignment-on-the-worker). Whatever is thrown becomes a failed result; only a failed lane reset
+ * rejects.
  */
 export async function runJob(deps: RunJobDeps, job: AcceptedJob): Promise<void> {
   const { job_id, lease_token } = job.assignment;

@@ -22,7 +22,7 @@ export interface RunPageDeps {
   clock: Clock;
   runFetch(run: JobRun): Promise<JobOutcome>;
   runScripted(run: ScriptedRun): Promise<JobOutcome>;
-  /** The profile the job's browser starts with, or null for a plain one (fleet spec §2.8). */
+  /** The profile the job's browser starts with, or null for a plain one (rules/profiles#profile-of-a-run). */
   profileFor(job: AcceptedJob, signal: AbortSignal): SeededProfile | null;
 }
 

@@ -25,8 +25,9 @@ function parseAddress(raw: string): { host: string; port: number } {
 }
 
 /**
- * Connects to the DevTools port of a browser that somebody else runs (fleet spec §2.2, `attach`). `kill` only lets go of
- * it. Chromium answers to addresses alone, so a name is resolved here, and what is checked is what is connected to.
+ * Connects to the DevTools port of a browser that somebody else runs (rules/jobs#attach-to-a-running-browser). `kill` only
+ * lets go of it. Chromium answers to addresses alone, so a name is resolved here, and what is checked is what is connected
+ * to.
  * @throws Error with a sentence for the job
  */
 export async function attachBrowser(

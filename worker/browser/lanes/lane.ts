@@ -45,7 +45,7 @@ export interface LaneHold {
   /**
    * The lane's warm browser when it fits, else a new one in its place (a headless job on a headful lane). On a headless
    * lane everything is headless. With `seed` it is always a new one, started on the user-data directory that `seed`
-   * prepared; the release takes it away again (fleet spec §2.8).
+   * prepared; the release takes it away again (rules/profiles#profile-of-a-run).
    * @throws BrowserStartError, what `seed` threw, or an Error once the hold is over.
    */
   browser(wish: BrowserWish): Promise<LaneBrowser>;
@@ -55,7 +55,10 @@ export interface LaneHold {
    * @throws when there is no browser, when it does not start again, or once the hold is over.
    */
   restart(between: (user_data: string) => Promise<void>): Promise<LaneBrowser>;
-  /** Replaces the browser (R3) and resolves when the lane is warm again, quarantined or closed. Idempotent. */
+  /**
+   * Replaces the browser (rules/lanes#new-browser-after-every-use) and resolves when the lane is warm again, quarantined or
+   * closed. Idempotent.
+   */
   release(): Promise<void>;
 }
 

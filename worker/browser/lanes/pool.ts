@@ -84,7 +84,7 @@ const STAGGER_MS = 100;
 
 /**
  * Sweeps what an earlier incarnation left, starts displays and browsers, and resolves when every lane is warm or
- * quarantined (fleet spec §2.5).
+ * quarantined (rules/lanes#states-of-a-lane).
  * @throws MissingProgramError, DataDirInUseError, ConfigError
  */
 export async function createLanePool(deps: LanePoolDeps): Promise<LanePool> {

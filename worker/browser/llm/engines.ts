@@ -31,7 +31,7 @@ const KEEP_MS = 3_000;
 const ANSWER_MS = 10_000;
 const MAX_DETAIL = 500;
 
-/** Asks the hub for engines (fleet spec §2.9, design/api.md): their keys live nowhere else on a worker than in here. */
+/** Asks the hub for engines (rules/engines#resolve-an-engine): their keys live nowhere else on a worker than in here. */
 export function createEngines({ clock, secret }: { clock: Clock; secret: string | null }): Engines {
   const known = new Map<string, { engine: ResolvedEngine; until: number }>();
   return {

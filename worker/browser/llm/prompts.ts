@@ -35,7 +35,7 @@ function withPicture(text: string, { screenshot_base64 }: ShownPage): ChatMessag
   return [{ type: "text", text }, picture];
 }
 
-/** A question about a page (design/api.md, action `ask`). */
+/** A question about a page (rules/session-actions#ask). */
 export const askMessages = (prompt: string, page: ShownPage): ChatMessage[] => [
   {
     role: "system",
@@ -62,7 +62,7 @@ Refs are those of the tree below and change with the page. Do not repeat an acti
 const MAX_HISTORY = 12;
 const MAX_SHOWN = 300;
 
-/** The next step of an agent (design/api.md, action `agent`). */
+/** The next step of an agent (rules/session-actions#agent). */
 export function agentMessages(
   goal: string,
   steps: readonly AgentStep[],

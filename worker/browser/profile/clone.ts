@@ -29,7 +29,7 @@ export interface FoundProfile {
 }
 
 /**
- * Copies the operator's browser profile `name` into a run's directory (fleet spec §2.2 `clone_chrome_profile`): the
+ * Copies the operator's browser profile `name` into a run's directory (rules/jobs#copy-the-operators-profile): the
  * original is only read, and may be in use.
  */
 export function cloneProfile(

@@ -18,7 +18,7 @@ export type Tell = (
   fields: Record<string, unknown>,
 ) => void;
 
-/** A profile on its way into one run's browser (fleet spec §2.8). */
+/** A profile on its way into one run's browser (rules/profiles#profile-of-a-run). */
 export interface SeededProfile {
   /** Puts it into a new user-data directory, before the browser starts. @throws ProfileError */
   seed(user_data: string): Promise<void>;

@@ -21,8 +21,8 @@ export interface SaveProfileInput {
 }
 
 /**
- * Stores a session's profile on the hub (design/api.md, Profiles): the browser is closed cleanly, its directory sent,
- * and the browser started again with the same tabs and all cookies, so that the person goes on.
+ * Stores a session's profile on the hub (rules/profiles#save-a-session-as-a-profile): the browser is closed cleanly, its
+ * directory sent, and the browser started again with the same tabs and all cookies, so that the person goes on.
  * @returns the browser that runs now. It is there as well when the profile was refused, with `error` set.
  */
 export async function saveProfile(

@@ -18,7 +18,7 @@ export interface HarSource {
 }
 
 /**
- * har.json of a job: HAR 1.2 without bodies (design/api.md). `content._asset` names the asset that holds one; `_error` says
+ * har.json of a job: HAR 1.2 without bodies (rules/documents#har). `content._asset` names the asset that holds one; `_error` says
  * why a request failed; `log._dropped` counts requests beyond the 20,000 that are kept. Values of cookies and credentials
  * are `***`.
  */

@@ -26,8 +26,8 @@ export interface MediaTap {
 }
 
 /**
- * Media is read while it is paused at the browser's root (research §4.3): a player throttles and cancels its ranges, so
- * their ends never come and reading them later gave 0.1 % of a file.
+ * Media is read while it is paused at the browser's root (rules/capture#media-in-ranges): a player throttles and cancels its
+ * ranges, so their ends never come and reading them later gave 0.1 % of a file.
  */
 export function tapMedia(deps: MediaDeps): MediaTap {
   const { root } = deps.connection;

@@ -10,7 +10,7 @@ const READ = { timeout_ms: 30_000, longest_ms: 300_000 };
 export type BodyRead = { body: SpooledBody } | { empty: true } | { reason: LossReason };
 
 /**
- * Reads a body from the first of `sessions` that has all of it (research §4.3, failure ladder). An empty answer counts
+ * Reads a body from the first of `sessions` that has all of it (rules/capture#read-at-the-end). An empty answer counts
  * as a failure when `expects_bytes`: buffers answer "nothing" without an error for bodies that went to a blob.
  */
 export async function readBody(

@@ -1,7 +1,7 @@
 import type { Clock } from "#shared/kit/clock.ts";
 import { createHold } from "#shared/kit/hold.ts";
 
-/** Research §4.3: more reads at once than this gain nothing. */
+/** More reads at once than this gain nothing (rules/capture#read-at-the-end). */
 const MAX_CONCURRENT = 8;
 /** No read waits longer than this behind smaller ones: buffers evict the oldest first. */
 const MAX_AGE_MS = 2_000;

@@ -109,7 +109,7 @@ export interface Recorder {
   blindness(): Record<string, unknown> | null;
 }
 
-/** Records everything the browser receives, passively (research §4.3). One recorder per browser and run. */
+/** Records everything the browser receives, passively (rules/capture#what-is-captured). One recorder per browser and run. */
 export async function startRecorder(deps: RecorderDeps): Promise<Recorder> {
   const { connection, clock } = deps;
   const spool = createSpool({ dir: deps.dirs.spool, max_bytes: deps.spool_max_bytes, clock });

@@ -306,7 +306,7 @@ export function progressOf({ response, wire_status, sent }: RequestEntry): Progr
   return sent ? "sent" : "unsent";
 }
 
-/** Responses that have no body by nature, so that its absence is no loss (research §4.3). */
+/** Responses that have no body by nature, so that its absence is no loss (rules/capture#bodies-without-a-body). */
 export function carriesBody(entry: RequestEntry): boolean {
   const status = entry.response?.status ?? entry.wire_status ?? 0;
   return (

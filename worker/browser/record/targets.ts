@@ -4,7 +4,7 @@ import { isBrowserUi } from "../cdp/browser-ui.ts";
 import type { CdpConnection, CdpSession, Protocol } from "../cdp/connection.ts";
 
 const MB = 1024 * 1024;
-/** Bodies survive a navigation in these (research §4.2: 50 MB kept only the newest ten of 5 MB). */
+/** Bodies survive a navigation in these (measured: 50 MB kept only the newest ten of 5 MB). */
 const DURABLE = { maxTotalBufferSize: 256 * MB, maxResourceBufferSize: 128 * MB };
 const MAX_POST_DATA = 64 * 1024;
 const PRIMARY_BUFFERS = { maxTotalBufferSize: 10 * MB, maxResourceBufferSize: 2 * MB };

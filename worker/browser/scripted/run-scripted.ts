@@ -20,7 +20,7 @@ export interface ScriptPage {
   takeName(name: string, mime: string): string;
 }
 
-/** A job whose page a script of the hub drives (fleet spec §1, modes codegen-loop and rerun). */
+/** A job whose page a script of the hub drives (rules/scripts#start-of-a-scripted-job). */
 export interface ScriptedRun extends JobRun {
   /** The page is open: from now on the hub's calls come. */
   ready(page: ScriptPage): Promise<void>;

@@ -40,7 +40,7 @@ interface Call extends Pick<HubSessionCall, "action" | "args" | "timeout_ms"> {
   link: SessionLink;
 }
 
-/** The hub's own operations beside the actions of design/api.md. */
+/** The hub's own operations beside the actions of rules/session-actions#the-actions. */
 const OWN: Record<string, (live: Live, call: Call, deps: CallDeps) => Promise<unknown>> = {
   state: async () => null,
   cookies_get: getCookies,
@@ -147,7 +147,10 @@ const refusalIn = (live: Live, { refusal }: CallDeps): CallDeps["refusal"] =>
 /** Beyond the action's own deadline: Playwright's error says more than ours. */
 const GRACE_MS = 600;
 
-/** Answers one call of the hub, always and once, within its deadline and a little more (design/api.md, Sessions). */
+/**
+ * Answers one call of the hub, always and once, within its deadline and a little more
+ * (rules/session-actions#timeout-of-an-action).
+ */
 export async function answerCall(
   live: Live,
   link: SessionLink,

@@ -3,7 +3,7 @@ import { PutCookies } from "#shared/protocol/schema/session.ts";
 import { ActionFailure } from "../actions/failure.ts";
 import type { Live } from "./live.ts";
 
-/** Cookies of the session's whole browser, in Playwright's shape (design/api.md). */
+/** Cookies of the session's whole browser, in Playwright's shape (rules/sessions#cookies-of-a-session). */
 export async function getCookies(live: Live): Promise<{ cookies: SessionCookie[] }> {
   const { context } = await live.pages();
   const cookies = await context.cookies();

@@ -28,11 +28,11 @@ export interface DeskDeps extends CallDeps {
   live: LiveDeps;
   /** Why no session may be opened now, or null. */
   reasonToRefuse(): string | null;
-  /** What puts a profile into a new browser (fleet spec §2.8). */
+  /** What puts a profile into a new browser (rules/profiles#profile-of-a-run). */
   profileFor(link: SessionLink, profile: ProfileRef, signal: AbortSignal): SeededProfile;
 }
 
-/** What the hub asks of sessions (fleet spec §3.3, §4.2). */
+/** What the hub asks of sessions (rules/sessions#open-a-session, rules/session-actions#calls-and-answers). */
 export interface SessionDesk {
   open(link: SessionLink, message: HubOpenSession): void;
   close(message: HubCloseSession): void;

@@ -35,7 +35,7 @@ export interface Downloads extends Pick<SessionFiles, "listDownloads" | "openDow
   forget(): void;
 }
 
-/** What a session's browser downloads (design/api.md, files), bounded in number and bytes. */
+/** What a session's browser downloads (rules/sessions#downloads-of-a-session), bounded in number and bytes. */
 export function createDownloads({ max_bytes }: { max_bytes: number }): Downloads {
   const rows = new Map<string, Row>();
 

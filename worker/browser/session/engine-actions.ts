@@ -28,7 +28,7 @@ interface EngineCall {
 
 type Acting = Omit<ActionContext, "signal">;
 
-/** POST /sessions/{sid}/ask (design/api.md). @throws ActionFailure */
+/** POST /sessions/{sid}/ask (rules/session-actions#ask). @throws ActionFailure */
 export const askPage = (
   live: Live,
   call: EngineCall,
@@ -43,7 +43,10 @@ export const askPage = (
     ),
   );
 
-/** POST /sessions/{sid}/agent (design/api.md); a scripted job hears of each step in its log. @throws ActionFailure */
+/**
+ * POST /sessions/{sid}/agent (rules/session-actions#agent); a scripted job hears of each step in its log. @throws
+ * ActionFailure
+ */
 export const runAgent = (
   live: Live,
   call: EngineCall,

@@ -22,7 +22,7 @@ interface Row {
   began: number;
 }
 
-/** The requests of a browser, as they come (design/api.md, GET /sessions/{sid}/network). Bounded; never asks. */
+/** The requests of a browser, as they come (rules/sessions#network-log). Bounded; never asks. */
 export function createNetworkLog(
   explain: (error_text: string, url: string) => string = (error_text) => error_text,
 ): NetworkWatch {

@@ -12,8 +12,8 @@ interface RecipeCall {
 }
 
 /**
- * POST /sessions/{sid}/recipe (design/api.md): the steps of a recipe on the active tab, in one call. After a click nothing
- * is waited for: that is `wait`'s to say.
+ * POST /sessions/{sid}/recipe (rules/session-actions#recipe-in-a-session): the steps of a recipe on the active tab, in one
+ * call. After a click nothing is waited for: that is `wait`'s to say.
  * @returns each step with its time.
  * @throws ActionFailure page, timeout or invalid.
  */

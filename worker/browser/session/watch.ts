@@ -48,7 +48,7 @@ const DESCRIBE_MS = 2_000;
 /** Bodies are not read here. */
 const BUFFERS = { maxTotalBufferSize: 1, maxResourceBufferSize: 1 };
 
-/** More dialogs than this within `DIALOG_MS` are a loop that no click gets out of (research §3, pain 10). */
+/** More dialogs than this within `DIALOG_MS` are a loop that no click gets out of (rules/session-actions#dialogs). */
 const MAX_DIALOGS = 20;
 const DIALOG_MS = 5_000;
 

@@ -42,7 +42,7 @@ const shortUrl = (url: string): string => hideCredentials(url).slice(0, 300);
 
 /**
  * Finds the videos of a page in its network trace, downloads each into one playable file and hands it to the sink as an
- * asset that is `refetched` (fleet spec §1, §2.2 `download_video`). One after the other; bounded in number, bytes and
+ * asset that is `refetched` (rules/capture#videos). One after the other; bounded in number, bytes and
  * time; nothing is left behind, however it ends.
  * @throws the signal's reason when it aborts.
  */

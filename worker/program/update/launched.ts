@@ -5,7 +5,7 @@
 
 const MARK = Symbol.for("flotilla.launched");
 
-/** Fleet spec §3.5: the worker has another version to run from now on. */
+/** The worker has another version to run from now on (rules/updates#exit-42). */
 export const EXIT_UPDATED = 42;
 
 /** How an updated version was started. */

@@ -13,7 +13,7 @@ import { offerPackages } from "./packages.ts";
 import { findStaged, pruneVersions } from "./stage.ts";
 import { readState, type UpdateState, versionsDir, writeState } from "./state.ts";
 
-/** Research §12.10: a version that fails to shake hands so often is rolled back. */
+/** A version that fails to shake hands so often is rolled back (rules/updates#trial-and-rollback). */
 const MAX_ATTEMPTS = 2;
 /** How long a hub may take to say that it is there. */
 const PROBE_MS = 5_000;
@@ -79,7 +79,8 @@ const EXIT_ORPHANED = 70;
 async function superviseTrial(deps: LauncherDeps, dir: string): Promise<number> {
   const { log } = deps;
   const stopping = new AbortController();
-  // systemd hears this process alone. Whether the child's event loop runs is its own watchdog's to see (fleet spec §8).
+  // systemd hears this process alone. Whether the child's event loop runs is its own watchdog's to see
+  // (rules/workers#stall-watchdog).
   const notify = openServiceNotify(process.env);
   let child: Trial | null = null;
   const onSignal = (signal: NodeJS.Signals) => {

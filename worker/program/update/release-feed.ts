@@ -138,8 +138,8 @@ export async function checkFeedOnce(deps: FeedDeps, signal: AbortSignal): Promis
 }
 
 /**
- * Looks for releases now and then, for workers whose hub has offered no version for as long (SVC_CODEHOST_REPO, fleet
- * spec §8).
+ * Looks for releases now and then, for workers whose hub has offered no version for as long (SVC_CODEHOST_REPO,
+ * rules/updates#release-feed).
  */
 export function startReleaseFeed(deps: FeedDeps): { stop(): Promise<void> } {
   const { every_ms, clock, random, log, updater } = deps;

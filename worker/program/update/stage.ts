@@ -14,7 +14,7 @@ import {
 } from "#shared/protocol/version.ts";
 import { hasPackage } from "./packages.ts";
 
-/** Fleet spec §4.3: of the archive, and of what it unpacks to. */
+/** Of the archive, and of what it unpacks to (rules/updates#what-a-worker-refuses). */
 export const MAX_ARCHIVE_BYTES = 50 * 1024 ** 2;
 const LIMITS: ArchiveLimits = { max_unpacked_bytes: MAX_ARCHIVE_BYTES, max_entries: 5_000 };
 
@@ -63,7 +63,10 @@ function checkFiles(files: readonly SourceFile[], version: string): void {
     if (!files.some((file) => file.path === path)) throw new UpdateRefused(`${path} is missing`);
 }
 
-/** @throws UpdateRefused naming a package that the worker's modules import and this program does not have (§9.5). */
+/**
+ * @throws UpdateRefused naming a package that the worker's modules import and this program does not have
+ * (rules/updates#what-is-propagated).
+ */
 function checkPackages(files: readonly SourceFile[]): void {
   const transpiler = new Bun.Transpiler({ loader: "ts" });
   for (const { path, body } of files) {

@@ -3,7 +3,7 @@ const STEADY_BEATS = 6;
 
 /**
  * Takes the version of whichever control plane answered a heartbeat, and tells one that all of the last ones had; again only
- * after another one came between. A worker without lanes has no handshake to go by (fleet spec §3.5).
+ * after another one came between. A worker without lanes has no handshake to go by (rules/updates#pull-workers).
  */
 export function createSteadyVersion(tell: (version: string) => void): (version: string) => void {
   let last: string | null = null;

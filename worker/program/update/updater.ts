@@ -52,7 +52,10 @@ export interface UpdaterDeps {
 }
 
 export interface Updater {
-  /** The version to take now (fleet spec §3.5); `source` is where the archive is. Said again, one that failed is tried again. */
+  /**
+   * The version to take now (rules/updates#orders); `source` is where the archive is. Said again, one that failed is tried
+   * again.
+   */
   offered(target: string, source: () => Promise<string>): void;
   /** The version to take later, when it is this worker's turn: what was begun before its restart is left. */
   held(target: string): void;
@@ -68,7 +71,7 @@ export interface Updater {
 
 const NOBODY: Trusted = { release: null, hub_key: null };
 
-/** Keeps a worker at the version its hub has: fetch, check, stage, drain, swap, exit (fleet spec §3.5, §9). */
+/** Keeps a worker at the version its hub has: fetch, check, stage, drain, swap, exit (rules/updates#orders). */
 export function createUpdater(deps: UpdaterDeps): Updater {
   const { dir, base, version, settings, clock, log, trusted = NOBODY } = deps;
   const stopping = new AbortController();

@@ -1,5 +1,5 @@
 /**
- * The module `flotilla` of scripts (design/api.md, Scripts): the job's browser session, what the job asks for, and where
+ * The module `flotilla` of scripts (rules/scripts#script-module): the job's browser session, what the job asks for, and where
  * its findings go. Runs in the sandbox; what it offers is told to authors in `hub/fleet/runner/script-api.ts`.
  */
 import { call, type Refusal } from "./door.ts";

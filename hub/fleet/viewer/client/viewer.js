@@ -1,6 +1,6 @@
 import RFB from "@novnc/novnc";
 
-/** The viewer's page: query parameters of the fleet spec §4.2, one noVNC, one line of status. */
+/** The viewer's page: query parameters (rules/viewer#viewer-parameters), one noVNC, one line of status. */
 
 const query = new URLSearchParams(location.search);
 const isOn = (name) => /^(1|true|yes|on)$/i.test(query.get(name) ?? "");

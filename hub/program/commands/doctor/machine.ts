@@ -46,7 +46,7 @@ async function checkProgram({ path }: CheckDeps, program: Program): Promise<Chec
   return ok(name, line === "" ? found : line);
 }
 
-/** What runs pages and what shows them (fleet spec §2.5). */
+/** What runs pages and what shows them (rules/lanes#ports-of-a-lane). */
 export function checkPrograms(deps: CheckDeps): Promise<Check[]> {
   const configured = setting(deps.env, "SVC_CHROMIUM");
   const headless = isOn(deps.env, "SVC_HEADLESS_LANES");
@@ -105,7 +105,10 @@ export async function checkSharedMemory(dir = "/dev/shm"): Promise<Check> {
   return ok(name, `${humanSize(free)} free`);
 }
 
-/** Space (§8: a worker with 90 % of its disk used takes no job), and whether what is written there is kept, and how fast. */
+/**
+ * Space (a worker with 90 % of its disk used takes no job: rules/scheduling#candidates), and whether what is written there
+ * is kept, and how fast.
+ */
 export async function checkDisk({ env }: CheckDeps): Promise<Check> {
   const name = "disk";
   let dir = resolve(setting(env, "SVC_DATA_DIR") ?? "./data");
@@ -128,7 +131,10 @@ export async function checkDisk({ env }: CheckDeps): Promise<Check> {
   return ok(name, found);
 }
 
-/** Ports of this machine's lanes (fleet spec §2.5). Those that processes of `unit` hold are that service's own lanes. */
+/**
+ * Ports of this machine's lanes (rules/lanes#ports-of-a-lane). Those that processes of `unit` hold are that service's own
+ * lanes.
+ */
 export async function checkPorts({ env }: CheckDeps, unit?: string): Promise<Check> {
   const name = "lane ports";
   const lanes = Math.min(100, Math.max(1, numberOf(env.LANE_POOL, 2)));

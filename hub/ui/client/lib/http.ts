@@ -1,6 +1,6 @@
 import { askLogin, type LoginKind, loginStore, setWho, type WhoIAm } from "./logins.ts";
 
-/** A rule that a field of a request breaks, as the API names it (design/api.md). */
+/** A rule that a field of a request breaks, as the API names it (rules/http#errors). */
 export interface Issue {
   loc: (string | number)[];
   msg: string;

@@ -28,11 +28,11 @@ const selector: Field = {
   hint: "CSS, text=… or another selector of Playwright",
   input: "line",
 };
-/** Stands for a value of the hub's environment (fleet spec §2.7). */
+/** Stands for a value of the hub's environment (rules/recipes#secrets-in-recipes). */
 export const PLACEHOLDER = ["$", "{ENV:NAME}"].join("");
 const secret = `A secret stands as ${PLACEHOLDER}: its value comes from the hub's environment`;
 
-/** The form of every kind of step (fleet spec §2.7). */
+/** The form of every kind of step (rules/recipes#actions). */
 export const KINDS: { [K in Kind]: KindForm<K> } = {
   wait: {
     title: "Wait",

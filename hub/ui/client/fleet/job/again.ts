@@ -5,7 +5,7 @@ import { ApiError, call } from "../../lib/http.ts";
 export function optionsAgain({ mode, options, job_id, attempts }: Job): Record<string, unknown> {
   const { fetch_recipe: _recipe, ...given } = options;
   if (mode === "fetch" || attempts === 0) return given;
-  // The script that worked, or the last one (fleet spec §2.2).
+  // The script that worked, or the last one (rules/scripts#rerun).
   return { ...given, mode: "rerun", code: null, rerun_from: job_id };
 }
 

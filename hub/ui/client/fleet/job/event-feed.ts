@@ -15,7 +15,7 @@ interface Feed {
 const WAIT_MS = { first: 1_000, most: 3_000 };
 /** Lines of a busy job are drawn together. */
 const GATHER_MS = 100;
-/** Codes with which the server ends the stream for good (design/api.md). */
+/** Codes with which the server ends the stream for good (rules/events#end-of-the-stream). */
 const OVER = new Set([1000, 4404]);
 
 /** A router that holds the upgrade without an answer. */
@@ -61,7 +61,7 @@ function readSocket(
 }
 
 /**
- * Every event of a job, once and in order, until its last (fleet spec §6.1): by WebSocket, and by plain calls whenever
+ * Every event of a job, once and in order, until its last (rules/events#event-stream): by WebSocket, and by plain calls whenever
  * that is closed or cannot be opened.
  */
 export async function followEvents({ job_id, signal, onEvents, onState }: Feed): Promise<void> {

@@ -3,7 +3,7 @@ interface Pair {
   value: string;
 }
 
-/** What is shown of an entry of a HAR (§2.3): times in milliseconds, -1 for what did not take place. */
+/** What is shown of an entry of a HAR (rules/documents#har): times in milliseconds, -1 for what did not take place. */
 export interface HarEntry {
   startedDateTime: string;
   time: number;

@@ -72,7 +72,7 @@ function fieldOf(name: string, property: Property): OptionField {
 
 const PROPERTIES = jobOptionsSchema() as unknown as Record<string, Property>;
 
-/** Every option that a person may set, in the order of the schema (fleet spec §2.2). */
+/** Every option that a person may set, in the order of the schema (rules/job-options#the-options). */
 export const FIELDS: OptionField[] = Object.entries(PROPERTIES)
   .filter(([name]) => !NOT_IN_FORMS.includes(name))
   .map(([name, property]) => fieldOf(name, property));

@@ -23,7 +23,7 @@ function slugError(slug: string, taken: readonly string[]): string | null {
   return taken.includes(slug) ? "there is a preset of this name: edit that one" : null;
 }
 
-/** Names options of a job (fleet spec §4.7); the form is that of the submit page. */
+/** Names options of a job (rules/library#presets); the form is that of the submit page. */
 export function PresetEditor({ preset, taken, onDone }: PresetEditorProps) {
   const [draft, setDraft] = useState({
     slug: preset?.slug ?? "",

@@ -1,7 +1,10 @@
 import { Anchor, Button, Code, List, Paper, Text, Title } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
 
-/** How to install the cookie-sync extension, and how a profile comes out of a session (fleet spec §4.5). */
+/**
+ * How to install the cookie-sync extension, and how a profile comes out of a session (rules/hosts#cookie-sync-extension,
+ * rules/profiles#save-a-session-as-a-profile).
+ */
 export function ExtensionNote() {
   return (
     <>

@@ -24,7 +24,7 @@ const KINDS = [
   { value: "reasoning", label: "reasoning: thinks before it answers" },
 ];
 
-/** Every field of an engine (fleet spec §2.9). */
+/** Every field of an engine (rules/engines#engine-record). */
 export function EngineForm(props: FormProps<Engine>) {
   const { record } = props;
   const [values, setValues] = useState({

@@ -1,7 +1,7 @@
 import type { Skill } from "#shared/protocol/schema/skill.ts";
 import { call, seg } from "../../lib/http.ts";
 
-/** The tag of a skill that a job left behind and nobody has taken yet: no planner is given it (fleet spec §1). */
+/** The tag of a skill that a job left behind and nobody has taken yet: no planner is given it (rules/scripts#offers). */
 export const OFFERED = "offered";
 
 /** Takes the tag away. */

@@ -9,7 +9,7 @@ import { call, seg } from "../../lib/http.ts";
 /** What a page may take at most, and a little for the way. */
 const TIMEOUT_MS = 40_000;
 
-/** POST /sessions/{sid}/<action> (design/api.md): its result. Counts as activity of the session. */
+/** POST /sessions/{sid}/<action> (rules/session-actions#calls-and-answers): its result. Counts as activity of the session. */
 export async function act<A extends SessionActionName, T = unknown>(
   { session_id }: Pick<Session, "session_id">,
   action: A,

@@ -4,7 +4,7 @@ import type { Session } from "#shared/protocol/schema/session.ts";
 import { useChange } from "../../lib/query.ts";
 import { act } from "./act.ts";
 
-/** Counts as use; may change after how long without use the session ends (fleet spec §3.3). */
+/** Counts as use; may change after how long without use the session ends (rules/sessions#idle-time). */
 export function KeepAlive({ session }: { session: Session }) {
   const [idle_ttl_s, setIdleTtl] = useState<number | string>("");
   const keep = useChange(

@@ -13,7 +13,7 @@ export interface NewSession {
   height: number | string;
 }
 
-/** As those of POST /sessions (design/api.md). */
+/** As those of POST /sessions (rules/sessions#open-a-session). */
 export const DEFAULTS: NewSession = {
   url: "",
   use_profile: "",

@@ -10,7 +10,7 @@ import { curlOf, type Draft } from "./body.ts";
 import { PresetSelect } from "./preset-select.tsx";
 import { useSubmit } from "./send.ts";
 
-/** Everything that POST /jobs takes (fleet spec §2.2, §4.1). */
+/** Everything that POST /jobs takes (rules/job-options#the-options). */
 export function SubmitForm({ start, presets }: { start: Draft; presets: readonly Preset[] }) {
   const [draft, setDraft] = useState(start);
   const submit = useSubmit();

@@ -6,7 +6,10 @@ import { useGet } from "../../lib/query.ts";
 /** Where a session's page is now is told by its worker alone, not by the stream of changes. */
 const EVERY_MS = 2_000;
 
-/** State of a session; looking at it is no activity. It is asked for no more once it has ended (fleet spec §2.4). */
+/**
+ * State of a session; looking at it is no activity. It is asked for no more once it has ended
+ * (rules/sessions#ended-sessions-are-404).
+ */
 export const useSession = (sid: string): UseQueryResult<Session> =>
   useGet<Session>(
     `/sessions/${seg(sid)}/state`,

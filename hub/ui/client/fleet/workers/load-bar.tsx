@@ -3,7 +3,7 @@ import { Box, Group, Progress, Text } from "@mantine/core";
 /** From so much on, and from so much on badly. */
 const HIGH = { warn: 75, bad: 90 };
 
-/** A share of what the machine has; 90 % of a disk is where no job comes any more (fleet spec §8). */
+/** A share of what the machine has; 90 % of a disk is where no job comes any more (rules/scheduling#candidates). */
 export function LoadBar({ label, percent }: { label: string; percent: number | null }) {
   if (percent === null)
     return (

@@ -5,7 +5,7 @@ import { useChange } from "../../lib/query.ts";
 
 const STATUSES = ["active", "drain", "standby"] as const satisfies WorkerStatus[];
 
-/** Any status may follow any other (fleet spec §4.3). */
+/** Any status may follow any other (rules/workers#status-of-a-worker). */
 export function StatusSwitch({ worker: { worker_id, status } }: { worker: Worker }) {
   const change = useChange(
     (next: WorkerStatus) =>

@@ -1,11 +1,11 @@
 import type { Worker } from "#shared/protocol/schema/worker.ts";
 import { updateWords } from "../../parts/updates/words.ts";
 
-/** Two equal strings are no skew (fleet spec §9). */
+/** Two equal strings are no skew (rules/updates#when-versions-differ). */
 export const isSkewed = ({ version }: Pick<Worker, "version">, hub_version: string): boolean =>
   version !== hub_version;
 
-/** What becomes of a worker with another version than the hub's (fleet spec §3.5). */
+/** What becomes of a worker with another version than the hub's (rules/updates#states-of-an-update). */
 export function nextOfUpdate({ alive, update }: Worker): string {
   if (update) return updateWords(update);
   if (!alive) return "It gets the hub's version after it has connected again.";
