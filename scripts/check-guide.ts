@@ -14,7 +14,7 @@ import { parsePage, sectionsOf } from "#hub/guide/markdown.ts";
  * Lines of code and documentation that cite texts which are not in the repository. It may only fall: whoever replaces such
  * lines by citations of the guide puts the new number here.
  */
-export const FOREIGN_LINES = 3;
+export const FOREIGN_LINES = 0;
 
 const ROOT = join(import.meta.dir, "..");
 const GUIDE = "hub/guide";
