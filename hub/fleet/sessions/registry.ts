@@ -62,8 +62,7 @@ export async function addSession(ctx: FleetContext, input: AddSession): Promise<
 
 /**
  * @throws AppError not_found: a session that ended is never found again (rules/sessions#ended-sessions-are-404); unavailable
- * while the worker of
- *   one that the hub before had is waited for.
+ *   while the worker of one that the hub before had is waited for.
  */
 export function requireSession(ctx: FleetContext, session_id: string): HubSession {
   const session = ctx.sessions.get(session_id);
