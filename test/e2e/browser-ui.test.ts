@@ -23,6 +23,7 @@ test("the drop-down of the address bar is no tab, is left where it is, and works
       refusal: () => null,
       refusalOfAddress: () => null,
       onRefused: (url) => sent_away.push(url),
+      onFlood: () => {},
     });
     const dropDowns = async () => {
       const { targetInfos } = await connection.root.send("Target.getTargets");

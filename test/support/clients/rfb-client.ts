@@ -9,6 +9,8 @@ export interface RfbClient {
   /** Presses and releases the keys of `text`, one after the other. */
   type(text: string): void;
   press(key: keyof typeof KEYS): void;
+  /** Presses and releases a letter while Control is down. */
+  withControl(letter: string): void;
   /** Resolves with the code that the socket was closed with, whoever closed it. */
   readonly closed: Promise<number>;
   close(): Promise<void>;
@@ -16,6 +18,7 @@ export interface RfbClient {
 
 /** Keysyms of X. */
 const KEYS = { Tab: 0xff09, Enter: 0xff0d } as const;
+const CONTROL = 0xffe3;
 const NONE = 1;
 const HANDSHAKE_MS = 10_000;
 
@@ -94,6 +97,11 @@ export async function connectRfb(url: string): Promise<RfbClient> {
       for (const character of text) stroke(character.codePointAt(0) ?? 0);
     },
     press: (name) => stroke(KEYS[name]),
+    withControl: (letter) => {
+      key(true, CONTROL);
+      stroke(letter.codePointAt(0) ?? 0);
+      key(false, CONTROL);
+    },
     closed,
     close: async () => {
       socket.close();

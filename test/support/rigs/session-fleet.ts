@@ -5,6 +5,8 @@ import { type FleetOptions, startFleet } from "./fleet-process.ts";
 
 /** A hub and a worker as processes of their own, for sessions over HTTP and CDP alone. */
 export interface SessionFleet {
+  /** Of its hub. */
+  readonly url: string;
   open(body?: Record<string, unknown>): Promise<HttpSession>;
   /** Ends both; nothing of theirs may be left. */
   stop(): Promise<void>;
@@ -50,6 +52,7 @@ export async function startSessionFleet(options: FleetOptions = {}): Promise<Ses
     return { status: answer.status, body: text === "" ? null : JSON.parse(text) };
   };
   return {
+    url: fleet.url,
     open: async (body = {}) => {
       const opened = await call("POST", "/sessions", {
         headless: options.headless ?? true,

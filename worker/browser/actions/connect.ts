@@ -30,7 +30,7 @@ const CONNECT_MS = 10_000;
  */
 export async function connectBrowser(browser: LaneBrowser): Promise<ConnectedBrowser> {
   const { chromium } = await loadPlaywright();
-  const link = await withDeadline("the debugging port", CONNECT_MS, openTransport(browser.cdp_url));
+  const link = await withDeadline("the debugging port", CONNECT_MS, openTransport(browser));
   let connected: Browser;
   try {
     const connecting = chromium.connectOverCDP(link.transport, {
@@ -89,13 +89,15 @@ function withoutPause(message: Command, browser_id: string): Command {
 }
 
 /** Bun's own WebSocket: Playwright's would bring a second implementation of it into the process. */
-async function openTransport(
-  url: string,
-): Promise<{ transport: ConnectOverCDPTransport; close(): void }> {
-  const socket = new WebSocket(url);
+async function openTransport({
+  cdp_url,
+  connection,
+}: LaneBrowser): Promise<{ transport: ConnectOverCDPTransport; close(): void }> {
+  const socket = new WebSocket(cdp_url);
   let browser_id = "";
   const transport: ConnectOverCDPTransport = {
     send: (message) => {
+      if ((message as Command).method === "Target.createTarget") connection.asked_tabs.expect();
       const answer = answerOf(message);
       if (answer === null) socket.send(JSON.stringify(withoutPause(message, browser_id)));
       else queueMicrotask(() => transport.onmessage?.(answer));

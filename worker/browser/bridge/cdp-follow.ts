@@ -8,7 +8,7 @@ export const EVENT_PREFIX = Buffer.from('{"method":"Target.');
 /** Longer commands are none of these. */
 const MAX_COMMAND_BYTES = 16 * 1024;
 const COMMANDS =
-  /"(Page\.enable|Page\.disable|Target\.setAutoAttach|Runtime\.runIfWaitingForDebugger)"/;
+  /"(Page\.enable|Page\.disable|Target\.(createTarget|setAutoAttach)|Runtime\.runIfWaitingForDebugger)"/;
 
 interface Message {
   method?: unknown;
@@ -68,6 +68,9 @@ export function hearCommand(client: CdpClient, payload: Buffer): Promise<void> |
     case "Page.enable":
     case "Page.disable":
       client.pageEnabled(session_id, message.method === "Page.enable");
+      return null;
+    case "Target.createTarget":
+      client.opensTab();
       return null;
     case "Target.setAutoAttach": {
       const { autoAttach, waitForDebuggerOnStart, filter } = message.params ?? {};

@@ -1,6 +1,7 @@
 import type { Protocol } from "devtools-protocol";
 import type { ProtocolMapping } from "devtools-protocol/types/protocol-mapping.js";
 import { DeadlineError } from "#shared/kit/clock.ts";
+import { type AskedTabs, createAskedTabs } from "./asked-tabs.ts";
 import { AmbiguousBodyError, type BodySink, createBodyDecoder } from "./body-decoder.ts";
 import type { CdpTransport, LargeTaker } from "./transport.ts";
 
@@ -25,6 +26,7 @@ export class CdpError extends Error {
 
 /** Lets a target run that was held when it was attached. */
 const RELEASE = "Runtime.runIfWaitingForDebugger";
+const NEW_TAB = "Target.createTarget";
 
 /** Chromium's error code for a session id that it does not know (any more). */
 const SESSION_NOT_FOUND = -32001;
@@ -198,6 +200,8 @@ export class CdpConnection {
   readonly closed: Promise<void>;
   /** Bytes that the browser has sent: while they stand still, it is mute. */
   heard = 0;
+  /** Told by this connection of its own commands; whoever has another one to the same browser tells it too. */
+  readonly asked_tabs: AskedTabs = createAskedTabs();
   /** What a held target is to wait for before this connection lets it run; null when nothing. */
   beforeRelease: ((session: CdpSession) => Promise<void> | null) | null = null;
   private readonly transport: CdpTransport;
@@ -232,6 +236,7 @@ export class CdpConnection {
     // Made here so that its stack shows the caller.
     const error = new CdpError(method, "target is gone", null, true);
     if (session.is_closed) return Promise.reject(error);
+    if (method === NEW_TAB) this.asked_tabs.expect();
     const id = ++this.nextId;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const stop = this.startDeadline(session, options, (ms) => {

@@ -28,7 +28,7 @@ export function takeBrowser(
   story: JobStory,
   onStage: (stage: string) => void,
 ): Promise<JobBrowser> {
-  live.ruleDialogs(options.dialog_policy);
+  live.ruleBy({ dialog_policy: options.dialog_policy, story });
   if (job.attached) return borrowBrowser(live, story);
   if (options.attach !== null) return foreignBrowser(job, options, live, story, onStage);
   return ownBrowser(job, options, live, profile, story, onStage);

@@ -25,6 +25,8 @@ export interface CdpClient {
   autoAttach(session_id: string | null, waits: boolean, filter: TargetFilter | null): void;
   /** It lets go of what this session is attached to. @returns what to wait for before that goes on; null when nothing. */
   release(session_id: string): Promise<void> | null;
+  /** It asks for a tab of its own. */
+  opensTab(): void;
   leave(): void;
 }
 
@@ -210,6 +212,7 @@ export function createCdpClients(clock: Clock): CdpClients {
           (unclaimed) => othersLet(target.target_id, client) && (unclaimed || ownLets(target)),
         );
       },
+      opensTab: () => own?.asked_tabs.expect(),
       leave: () => {
         clients.delete(client);
         wake();

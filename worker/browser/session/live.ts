@@ -4,6 +4,7 @@ import type { Log } from "#shared/kit/log.ts";
 import type { Dialog, DialogPolicy } from "#shared/protocol/schema/dialog.ts";
 import type { Viewport } from "#shared/protocol/schema/session.ts";
 import type { Judge } from "#worker/egress/judge.ts";
+import type { JobStory } from "#worker/link/story.ts";
 import { ActionFailure, browserStarting } from "../actions/failure.ts";
 import type { TabLoad } from "../actions/loads.ts";
 import { openPages, type Pages } from "../actions/pages.ts";
@@ -52,6 +53,12 @@ export interface Place {
   dialogs: Dialog[];
 }
 
+/** The job that runs in a session. */
+export interface RulingJob {
+  dialog_policy: DialogPolicy;
+  story: JobStory;
+}
+
 interface Use {
   browser: LaneBrowser;
   watch: BrowserWatch;
@@ -87,7 +94,7 @@ export class Live implements LiveSession {
   private readonly log: Log;
   private readonly viewport: Viewport | null;
   private readonly dialog_policy: DialogPolicy;
-  private job_policy: DialogPolicy | null = null;
+  private job: RulingJob | null = null;
   private readonly over = new AbortController();
   private readonly downloads: Downloads;
   private readonly remove: () => void;
@@ -114,7 +121,7 @@ export class Live implements LiveSession {
     this.dialogs = createDialogs({
       clock: deps.clock,
       clients: this.clients,
-      policy: () => this.job_policy ?? this.dialog_policy,
+      policy: () => this.job?.dialog_policy ?? this.dialog_policy,
       log: this.log,
     });
     this.downloads = createDownloads({ max_bytes: deps.download_max_bytes });
@@ -157,6 +164,10 @@ export class Live implements LiveSession {
         browser.gate === null ? this.guard.refusal(address, port) : null,
       onRefused: (url, reason) =>
         this.log.warn({ url: url.slice(0, 500), reason }, "a tab was sent away from a page"),
+      onFlood: (message) => {
+        this.log.warn({}, message);
+        this.job?.story.log("warn", "browser", message);
+      },
     });
     const pages = this.use?.browser === browser ? this.use.pages : null;
     this.use = { browser, watch, pages, alone };
@@ -179,14 +190,14 @@ export class Live implements LiveSession {
     return this.use !== null && !this.use.browser.connection.root.is_closed && !this.foreign;
   }
 
-  /** While a job runs here its own option says what becomes of dialogs. */
-  ruleDialogs(policy: DialogPolicy): void {
-    this.job_policy = policy;
+  /** While a job runs here its own option says what becomes of dialogs, and its log is told of what pages do to the browser. */
+  ruleBy(job: RulingJob): void {
+    this.job = job;
   }
 
   /** The recorder of the job that ran here is done: from now on this session drives the connection itself. */
   async takeOver(): Promise<void> {
-    this.job_policy = null;
+    this.job = null;
     if (this.signal.aborted) return;
     if (!this.canGoOn()) return this.end(new SessionEnd("the browser ended"));
     const { browser } = this.inUse();

@@ -7,6 +7,7 @@ import { type WatchedWindow, watchNewWindows } from "../record/new-windows.ts";
 import { holdRequests } from "../record/pauses.ts";
 import type { DialogEvents, Dialogs } from "./dialogs.ts";
 import { createNetworkLog, type NetworkWatch } from "./network-log.ts";
+import { boundPageWindows } from "./page-windows.ts";
 
 /** A tab as the browser tells it. */
 export interface TabInfo {
@@ -30,7 +31,7 @@ export interface BrowserWatch {
 
 export interface WatchDeps {
   connection: CdpConnection;
-  /** False while a recorder drives the connection: then its sessions are listened to, and nothing is sent. */
+  /** False while a recorder drives the connection: then its sessions are listened to, and only windows too many are closed. */
   alone: boolean;
   /** In a browser that is somebody else's: the tabs that may be seen. All of them are left where they are. */
   only: JobTab | null;
@@ -39,6 +40,8 @@ export interface WatchDeps {
   /** The same for the address a document came from. */
   refusalOfAddress(address: string, port: number): string | null;
   onRefused(url: string, reason: string): void;
+  /** Pages keep the browser busy; a sentence for people, said once. */
+  onFlood(message: string): void;
   dialogs: Pick<Dialogs, "follow">;
   /** A log that goes on over a change of watch. */
   network?: NetworkWatch;
@@ -87,6 +90,12 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
     },
   });
 
+  const { asked_tabs } = deps.connection;
+  const page_windows = boundPageWindows({
+    close: (targetId) => root.post("Target.closeTarget", { targetId }),
+    onTooMany: deps.onFlood,
+  });
+
   const leave = (target_id: string, url: string, reason: string): void => {
     if (deps.only) return;
     deps.onRefused(url, reason);
@@ -104,7 +113,10 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
     if (deps.only && !deps.only.owns(targetInfo)) return;
     if (belongsToBrowser(targetInfo)) return;
     const inspector = url.startsWith("devtools:");
-    if (type === "page" && !inspector) tabs.set(targetId, { target_id: targetId, url, title });
+    if (type === "page" && !inspector) {
+      tabs.set(targetId, { target_id: targetId, url, title });
+      if (!asked_tabs.isAsked(targetInfo)) page_windows.opened(targetInfo);
+    }
     if (inspector) leave(targetId, url, "is the browser's inspector");
     else if (type === "page" && !ALLOWED.test(url)) leave(targetId, url, "is no page of the web");
   };
@@ -204,6 +216,8 @@ export async function watchBrowser(deps: WatchDeps): Promise<BrowserWatch> {
   root.on("Target.targetDestroyed", ({ targetId }) => {
     tabs.delete(targetId);
     browser_ui.delete(targetId);
+    asked_tabs.forget(targetId);
+    page_windows.gone(targetId);
   });
   root.on("Target.attachedToTarget", onAttached);
   if (deps.alone)
