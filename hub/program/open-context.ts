@@ -128,6 +128,7 @@ export async function openContext(
     audit,
     signed_links: createSignedLinks({
       settings: keys ? sealedSettings(db.settings, keys) : db.settings,
+      tokens: who.tokens,
       clock,
     }),
     access_log: deps.access_log,

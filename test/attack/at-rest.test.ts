@@ -172,7 +172,7 @@ describe("SQLite", () => {
     const hub = await start();
     const grant: LinkGrant = {
       ...{ kind: "asset", id: "j", name: "a.png" },
-      ...{ mode: "view", expires_at: Date.now() + 600_000 },
+      ...{ mode: "view", expires_at: Date.now() + 600_000, token_id: null },
     };
     const link = await hub.ctx.signed_links.make(grant);
     const stored = () => hub.ctx.db.settings.get("link_secret");

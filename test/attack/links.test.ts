@@ -245,7 +245,7 @@ describe("what is refused", () => {
     );
     const forged = sealLink(linkKeys(Buffer.alloc(32)), {
       ...{ kind: "viewer", id: session.session_id, name: null, mode: "take-over" },
-      expires_at: Date.now() + 60_000,
+      ...{ expires_at: Date.now() + 60_000, token_id: null },
     });
     const [sealed = "", signature = ""] = text.split(".");
     const made_up = [
@@ -365,6 +365,56 @@ describe("time, and other hubs", () => {
     }
   });
 
+  test("a link ends with the token with which it was made, and so do its sockets, at every hub; the links of others stay", async () => {
+    const { postgres } = await testServers();
+    const cluster = await startCluster({ db_url: await postgres.createDatabase() });
+    try {
+      const [first, second] = cluster.hubs;
+      if (!first || !second) throw new Error("no hubs");
+      const session = await openSessionAt(first, screen.port, { secret: "cluster-secret" });
+      const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+      const admin = (await first.call("POST", "/tokens", { name: "stays", role: "admin" })).body;
+      const wanted = { name: "leaves", role: "operator" };
+      const leaver = (await first.call("POST", "/tokens", wanted, bearer(admin.token))).body;
+      const linkBy = async (at: TestHub, { token }: { token: string }) => {
+        const asked = { kind: "viewer", id: session.session_id };
+        const { body } = await at.call("POST", "/links", asked, bearer(token));
+        return new URL(body.url).pathname;
+      };
+      const stays = await linkBy(second, admin);
+      const kept = openSocketAt(second, `${stays}websockify`, ["binary"]);
+      expect(await kept.opened).toBe(true);
+      const ends = await Promise.all([linkBy(first, leaver), linkBy(second, leaver)]);
+      const opened = [];
+      for (const at of [first, second])
+        for (const path of ends) {
+          expect((await at.call("GET", path)).status).toBe(200);
+          opened.push(openSocketAt(at, `${path}websockify`, ["binary"]));
+        }
+      for (const viewer of opened) expect(await viewer.opened).toBe(true);
+
+      const gone = await first.call("DELETE", `/tokens/${leaver.token_id}`, undefined, {
+        ...bearer(admin.token),
+      });
+      expect(gone.status).toBe(204);
+      const why =
+        "the token with which this link was made was revoked or has expired: ask for a new link";
+      // At the hub that revoked it at once.
+      expect(await first.call("GET", ends[0])).toMatchObject({
+        status: 403,
+        body: { detail: why },
+      });
+      for (const viewer of opened) expect(await viewer.closed).toEqual({ code: 4403, reason: why });
+      for (const at of [first, second])
+        for (const path of ends) expect((await at.call("GET", path)).status).toBe(403);
+      expect((await second.call("GET", stays)).status).toBe(200);
+      expect(kept.socket.readyState).toBe(WebSocket.OPEN);
+      kept.socket.close();
+    } finally {
+      await cluster.close();
+    }
+  });
+
   test("of hubs that need the first key at once one makes it", async () => {
     const stored = new Map<string, unknown>();
     const settings = {
@@ -373,10 +423,11 @@ describe("time, and other hubs", () => {
       add: async (key: string, value: unknown) => !stored.has(key) && !!stored.set(key, value),
     };
     const clock = createFakeClock();
-    const hubs = [1, 2, 3].map(() => createSignedLinks({ settings, clock }));
+    const tokens = { counts: async () => false };
+    const hubs = [1, 2, 3].map(() => createSignedLinks({ settings, tokens, clock }));
     const grant = {
       ...({ kind: "asset", id: "job", name: null, mode: "view" } as const),
-      expires_at: clock.now() + 1_000,
+      ...{ expires_at: clock.now() + 1_000, token_id: null },
     };
     const links = await Promise.all(hubs.map((each) => each.make(grant)));
     for (const each of hubs) for (const link of links) expect(await each.read(link)).toEqual(grant);

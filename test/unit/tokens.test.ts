@@ -18,6 +18,10 @@ function rig(hubs = 1) {
       asked.find += 1;
       return [...rows.values()].find((row) => row.hash === hash) ?? null;
     },
+    tokenById: async (token_id) => {
+      asked.find += 1;
+      return rows.get(token_id) ?? null;
+    },
     removeToken: async (token_id) => rows.delete(token_id),
     markUsed: async (_id, now) => void asked.used.push(now),
   } satisfies Partial<AccessRepo> as unknown as AccessRepo;
@@ -81,4 +85,21 @@ test("the program's own token counts in this process alone, and is stored nowher
   expect(await first.callerOf(first.own)).toMatchObject({ kind: "api token", role: null });
   expect(await second.callerOf(first.own)).toBeNull();
   expect(await first.list()).toEqual([]);
+});
+
+test("by its id a token counts until it expires or is revoked, and is looked for once a second", async () => {
+  const { first, second, clock, asked } = rig(2);
+  const short = await first.create({ name: "s", role: "viewer", expires_in_s: 10 });
+  const long = await first.create({ name: "l", role: "viewer" });
+  for (let i = 0; i < 100; i++) expect(await second.counts(long.token_id)).toBe(true);
+  expect(asked.find).toBe(1);
+  expect(await second.counts(short.token_id)).toBe(true);
+  await clock.advance(10_000);
+  expect(await second.counts(short.token_id)).toBe(false);
+  expect(await second.counts(long.token_id)).toBe(true);
+  await first.revoke(long.token_id);
+  expect(await first.counts(long.token_id)).toBe(false);
+  await clock.advance(1_001);
+  expect(await second.counts(long.token_id)).toBe(false);
+  expect(await second.counts("none")).toBe(false);
 });

@@ -46,8 +46,8 @@ const stream = createRoute({
   tags,
   summary: "WebSocket: VNC byte stream of the session that a link opens",
   description:
-    "Subprotocol `binary`. Closed with 4404 when the session ends, with 4410 when the link expires, with 4403 when the " +
-    "administrator has ended it, with 4502 when the worker cannot be reached.",
+    "Subprotocol `binary`. Closed with 4404 when the session ends, with 4410 when the link expires, with 4403 when it " +
+    "was ended, by the administrator or with its token, with 4502 when the worker cannot be reached.",
   request: { ...request, query: ViewerQuery.pick({ view_only: true }) },
   responses: { 101: { description: "Switching to WebSocket" }, ...fails(403, 404, 410, 426) },
 });
@@ -62,8 +62,8 @@ const socket = createRoute({
   tags,
   summary: "WebSocket: the browser that a link opens, over the DevTools protocol",
   description:
-    "As /sessions/{sid}/cdp, with its discovery below it; closed with 4410 when the link expires, with 4403 when the " +
-    "administrator has ended it.",
+    "As /sessions/{sid}/cdp, with its discovery below it; closed with 4410 when the link expires, with 4403 when it was " +
+    "ended, by the administrator or with its token.",
   request,
   responses: { 101: { description: "Switching to WebSocket" }, ...fails(403, 404, 410, 426, 502) },
 });

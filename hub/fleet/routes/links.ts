@@ -31,7 +31,7 @@ const remove = createRoute({
   summary: "End every signed link that was made so far (administrator)",
   description:
     "Replaces the key with which they are signed, at every hub within a second. Sockets that they opened are closed " +
-    "within five seconds.",
+    "within two seconds.",
   responses: { 204: { description: "Ended" }, ...fails(401, 403, 429, 503) },
 });
 const list = createRoute({
@@ -89,8 +89,8 @@ export function linkRoutes(ctx: FleetContext) {
       "`viewer` and `cdp` take the id of a session, `asset` that of a job, with the `name` of one asset or null for all. A " +
       "viewer's link of mode `view` shows the screen and takes no input, whatever its page sends; it does not tell the " +
       "session's id. `expires_in_s` is in seconds: an hour unless given, at most seven days. The link is itself the " +
-      "permission until then, also after the token with which it was made is gone; DELETE /links ends all. Expired it is " +
-      "410, otherwise refused 403. CDP cannot be kept to looking: mode `view` is 422.",
+      "permission until then. It ends with the token with which it was made, when that is revoked or expires; DELETE /links " +
+      "ends all. Expired it is 410, otherwise refused 403. CDP cannot be kept to looking: mode `view` is 422.",
     middleware: [jsonBodyLimit, idempotent(ctx)],
     request: {
       ...json(CreateSignedLink, {
@@ -126,8 +126,9 @@ export function linkRoutes(ctx: FleetContext) {
       await demandTarget(wanted);
       const { kind, id, mode, expires_in_s } = wanted;
       const name = wanted.kind === "asset" ? wanted.name : null;
+      const { token_id } = c.var.caller;
       const expires_at = ctx.clock.now() + expires_in_s * 1_000;
-      const link = await ctx.signed_links.make({ kind, id, name, mode, expires_at });
+      const link = await ctx.signed_links.make({ kind, id, name, mode, expires_at, token_id });
       const base = `${calledAt(c, kind === "cdp" ? "ws" : "http")}/links/${link}/`;
       const made = { kind, id, name, mode };
       c.header("Cache-Control", "no-store");

@@ -32,6 +32,8 @@ export interface Tokens {
   look(): Promise<void>;
   /** @throws AppError unavailable when the database does not answer */
   callerOf(secret: string): Promise<Caller | null>;
+  /** Whether the token is there and has not expired. @throws AppError as `callerOf` */
+  counts(token_id: string): Promise<boolean>;
   list(): Promise<Token[]>;
   /** @throws AppError conflict for one after which nobody could make or revoke another */
   create(wanted: CreateToken): Promise<CreatedToken>;
@@ -78,15 +80,18 @@ export function createTokens({ db: { access }, ...deps }: TokensDeps): Tokens {
       .markUsed(token_id, now, now - USED_EVERY_MS)
       .catch((err) => log.debug({ err }, "the use of a token was not written"));
   };
-  const find = async (secret: string): Promise<AccessTokenRow | null> => {
-    const hash = hashOf(secret);
-    const kept = found.get(hash);
+  /** `key`: a hash, or an id. */
+  const find = async (
+    key: string,
+    read: (key: string) => Promise<AccessTokenRow | null>,
+  ): Promise<AccessTokenRow | null> => {
+    const kept = found.get(key);
     if (kept && clock.monotonic() - kept.at < FRESH_MS) return kept.row;
     const at = clock.monotonic();
-    const row = await access.findToken(hash);
+    const row = await read(key);
     if (found.size >= MAX_KEPT) found.clear();
-    if (row) found.set(hash, { row, at });
-    else found.delete(hash);
+    if (row) found.set(key, { row, at });
+    else found.delete(key);
     return row;
   };
   const shown = ({ hash: _, ...row }: AccessTokenRow): Token => ({
@@ -112,10 +117,14 @@ export function createTokens({ db: { access }, ...deps }: TokensDeps): Tokens {
     callerOf: async (secret) => {
       if (!TOKEN_SECRET.test(secret)) return null;
       if (sameSecret(secret, own)) return OWN_CALLER;
-      const row = await find(secret);
+      const row = await find(hashOf(secret), access.findToken);
       if (row === null || isOver(row, clock.now())) return null;
       touch(row);
       return callerOfToken(row);
+    },
+    counts: async (token_id) => {
+      const row = await find(token_id, access.tokenById);
+      return row !== null && !isOver(row, clock.now());
     },
     list: async () => (await access.tokens()).map(shown),
     create: async ({ name, role, expires_in_s }) => {

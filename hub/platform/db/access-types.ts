@@ -8,6 +8,7 @@ export interface AccessRepo {
   /** Whether there is any, expired ones counted. */
   hasTokens(): Promise<boolean>;
   findToken(hash: string): Promise<AccessTokenRow | null>;
+  tokenById(token_id: string): Promise<AccessTokenRow | null>;
   /** With the sessions that were opened with it; false when there is none. */
   removeToken(token_id: string): Promise<boolean>;
   /** Writes when it was last used, unless that was written since `before`. */

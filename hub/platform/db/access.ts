@@ -16,6 +16,8 @@ export function accessRepo({
       (await q.select({ token_id: tokens.token_id }).from(tokens).limit(1)).length > 0,
     findToken: async (hash) =>
       (await q.select().from(tokens).where(eq(tokens.hash, hash)))[0] ?? null,
+    tokenById: async (token_id) =>
+      (await q.select().from(tokens).where(eq(tokens.token_id, token_id)))[0] ?? null,
     removeToken: async (token_id) => {
       const [, removed = []] = await atomic([
         q.delete(sessions).where(eq(sessions.token_id, token_id)),

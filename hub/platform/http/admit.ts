@@ -81,7 +81,8 @@ async function demandLink(
   if (grant?.kind !== opens || grant === undefined)
     throw new AppError("forbidden", "this link opens something else");
   c.set("link", grant);
-  return { kind: "link", name: `${grant.kind}, ${grant.mode}`, role: null, token_id: null };
+  const { token_id } = grant;
+  return { kind: "link", name: `${grant.kind}, ${grant.mode}`, role: null, token_id };
 }
 
 const asksForToken = ({ secrets, tokens }: AdmitDeps): boolean =>

@@ -1,4 +1,4 @@
-import type { AttackList } from "#test/support/attempts.ts";
+import type { AttackList } from "#test/support/rigs/attempts.ts";
 
 const times = (count: number, work: string) => `for (let i = 0; i < ${count}; i += 1) { ${work} }`;
 const CLICK_WITH_CTRL = `Object.assign(document.createElement("a"), { href: "/window" })

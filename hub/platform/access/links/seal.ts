@@ -12,6 +12,8 @@ export interface LinkGrant {
   readonly mode: "view" | "take-over";
   /** Epoch ms. */
   readonly expires_at: number;
+  /** Of the token with which it was made: the link ends with it. Null: made without one. */
+  readonly token_id: string | null;
 }
 
 /** What is made of the one secret that all hubs share. */
@@ -39,10 +41,10 @@ const sign = ({ signing }: LinkKeys, sealed: string): string =>
  * its viewer, so whoever may only look must not read it out of the link.
  */
 export function sealLink(keys: LinkKeys, grant: LinkGrant): string {
-  const { kind, id, name, mode, expires_at } = grant;
+  const { kind, id, name, mode, expires_at, token_id } = grant;
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv("aes-256-ctr", keys.sealing, iv);
-  const text = JSON.stringify([kind, id, name, mode, expires_at]);
+  const text = JSON.stringify([kind, id, name, mode, expires_at, token_id]);
   const sealed = Buffer.concat([iv, cipher.update(text), cipher.final()]).toString("base64url");
   return `${sealed}.${sign(keys, sealed)}`;
 }
@@ -58,6 +60,7 @@ export function openSealed(keys: LinkKeys, text: string): LinkGrant | null {
   const bytes = Buffer.from(sealed, "base64url");
   const decipher = createDecipheriv("aes-256-ctr", keys.sealing, bytes.subarray(0, IV_BYTES));
   const plain = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES)), decipher.final()]);
-  const [kind, id, name, mode, expires_at] = JSON.parse(plain.toString());
-  return { kind, id, name, mode, expires_at };
+  // Links of versions that did not write it down have no token.
+  const [kind, id, name, mode, expires_at, token_id = null] = JSON.parse(plain.toString());
+  return { kind, id, name, mode, expires_at, token_id };
 }

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "#shared/kit/clock.ts";
 import { AppError } from "#shared/kit/errors.ts";
 import type { SettingsRepo } from "../../db/library-types.ts";
+import type { Tokens } from "../tokens.ts";
 import {
   type LinkGrant,
   type LinkKeys,
@@ -21,7 +22,7 @@ const FRESH_MS = 1_000;
 export interface SignedLinks {
   /** The link as text for a path. */
   make(grant: LinkGrant): Promise<string>;
-  /** @throws AppError forbidden for what was not made here or was ended, gone once it has expired */
+  /** @throws AppError forbidden for what was not made here or was ended, also with its token; gone once it has expired */
   read(text: string): Promise<LinkGrant>;
   /** Replaces the key: no link that was made before opens anything, within a second at every hub. */
   endAll(): Promise<void>;
@@ -30,10 +31,11 @@ export interface SignedLinks {
 export interface SignedLinksDeps {
   /** Encrypts what it is given. */
   settings: Pick<SettingsRepo, "get" | "add" | "set">;
+  tokens: Pick<Tokens, "counts">;
   clock: Clock;
 }
 
-export function createSignedLinks({ settings, clock }: SignedLinksDeps): SignedLinks {
+export function createSignedLinks({ settings, tokens, clock }: SignedLinksDeps): SignedLinks {
   let known: { keys: LinkKeys; read_at: number } | null = null;
 
   const remember = (secret: string): LinkKeys => {
@@ -69,6 +71,11 @@ export function createSignedLinks({ settings, clock }: SignedLinksDeps): SignedL
         );
       if (grant.expires_at <= clock.now())
         throw new AppError("gone", "this link has expired: ask for a new one");
+      if (grant.token_id !== null && !(await tokens.counts(grant.token_id)))
+        throw new AppError(
+          "forbidden",
+          "the token with which this link was made was revoked or has expired: ask for a new link",
+        );
       return grant;
     },
     endAll: async () => {

@@ -7,10 +7,10 @@ import type { SignedLinks } from "./signed-links.ts";
 
 /** Close codes of sockets that were opened by a link: 4000 and the status with which the link is refused from now on. */
 const CLOSE_BASE = 4_000;
-/** How soon a socket ends after the administrator ended all links. */
-const LOOK_MS = 5_000;
+/** How soon a socket ends after its token was revoked, or the administrator ended all links. */
+const LOOK_MS = 1_000;
 
-/** The same socket, which ends with the link that opened it: when that expires, or all links are ended. */
+/** The same socket, which ends with the link that opened it: when that or its token expires, or either is ended. */
 export function endingWithLink(
   ctx: { readonly clock: Clock; readonly signed_links: SignedLinks },
   { text, grant }: { text: string; grant: LinkGrant },
