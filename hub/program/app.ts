@@ -63,6 +63,7 @@ type BaseDeps = Pick<
   | "admin"
   | "tokens"
   | "logins"
+  | "throttle"
   | "own_names"
 >;
 
@@ -75,7 +76,7 @@ interface Fleet {
 
 /** An app with what every call passes: one log line, one error shape, the rule for hosts, and the gate of all routes. */
 function baseApp(
-  { config, log, clock, access_log, audit, changes, admin, tokens, logins, own_names }: BaseDeps,
+  { config, log, clock, access_log, audit, changes, own_names, ...who }: BaseDeps,
   allowed: OriginRule["allowed"],
   fleet?: Fleet,
 ): App {
@@ -89,8 +90,9 @@ function baseApp(
   app.use(ownHostsOnly({ log, clock, config, own_names, ...fleet?.hosts }));
   app.use(corsFor(allowed));
   const { passOn, signed_links } = fleet ?? {};
-  const who = { secrets: config, admin, tokens, logins, signed_links };
-  app.use(gate({ ...who, origins, changes, passOn }));
+  const { admin, tokens, logins, throttle } = who;
+  const judges = { secrets: config, admin, tokens, logins, throttle, signed_links };
+  app.use(gate({ ...judges, origins, changes, passOn }));
   return app;
 }
 
@@ -127,8 +129,8 @@ function refuseOtherMethods(app: App): void {
 const INFO = {
   title: "Flotilla",
   description:
-    "Any call may be answered with 400 (its body is nested too deep), 401 (a token is asked for and missing), 403 (a page of " +
-    "another origin sent it, or it needs another role), 405 (the path has no such method) or 421 (its Host is not this server's). Who may call what is " +
+    "Any call may be answered with 400 (its body is nested too deep), 401 (a token is asked for, and missing or wrong), 403 (a page of " +
+    "another origin sent it, or it needs another role), 405 (the path has no such method) or 421 (its Host is not this server's), 429 (too many wrong tokens came from its address). Who may call what is " +
     "`x-access`. Among several hubs, calls of sessions and workers are passed on to the hub that has them, which may end in " +
     "502, 503 or 504. Errors are {detail}. Calls that change something may carry Idempotency-Key: the same key and body within " +
     "24 h get the first answer, another body 409 (of administrators' calls deploys and PATCH /settings alone, of workers' none).",

@@ -6,24 +6,15 @@ import type { Logins } from "#hub/platform/access/logins.ts";
 import type { Throttle } from "#hub/platform/access/throttle.ts";
 import type { Tokens } from "#hub/platform/access/tokens.ts";
 import { access } from "#hub/platform/http/access.ts";
-import { ADMINISTRATOR, API_TOKEN, type Caller } from "#hub/platform/http/caller.ts";
+import { ADMINISTRATOR, type Caller } from "#hub/platform/http/caller.ts";
 import type { HttpEnv } from "#hub/platform/http/env.ts";
-import {
-  jsonBodyLimit,
-  KNOWN_COOKIE,
-  SESSION_COOKIE,
-  tokenRequired,
-} from "#hub/platform/http/guards.ts";
+import { jsonBodyLimit, KNOWN_COOKIE, SESSION_COOKIE } from "#hub/platform/http/guards.ts";
 import { isSecure } from "#hub/platform/http/is-secure.ts";
 import { toIssues } from "#hub/platform/http/issues.ts";
 import type { App } from "#hub/platform/http/new-app.ts";
-import {
-  type Administrator,
-  demandPassword,
-  whoseCount,
-} from "#hub/platform/http/require-admin.ts";
+import { type Administrator, demandPassword } from "#hub/platform/http/require-admin.ts";
+import { holderOf, refusalOf, refuseWhileWaiting } from "#hub/platform/http/token-guesses.ts";
 import { AppError } from "#shared/kit/errors.ts";
-import { sameSecret } from "#shared/kit/secret.ts";
 
 export interface LoginDeps {
   readonly config: {
@@ -55,21 +46,13 @@ const cookieOptions = (c: C) =>
 /** What a browser is let in with: its own wrong answers slow it down, whatever others behind its router do. */
 export function loginRoutes(app: App, deps: LoginDeps): void {
   const { config, tokens, logins, throttle } = deps;
+  const judges = { secrets: config, tokens, logins, throttle };
   const isOpen = () => config.api_token === null && !tokens.exist;
 
   const byToken = async (c: C, token: string): Promise<Caller> => {
-    const count = await whoseCount(c, "token", logins);
-    const wait_s = Math.ceil((await throttle.take(count)) / 1_000);
-    if (wait_s > 0)
-      throw new AppError("too_many", `too many wrong tokens; wait ${wait_s} s`, {
-        headers: { "Retry-After": String(wait_s) },
-      });
-    const caller =
-      config.api_token !== null && sameSecret(token, config.api_token)
-        ? API_TOKEN
-        : await tokens.callerOf(token);
-    if (caller === null) throw tokenRequired();
-    await throttle.passed(count);
+    const caller = await holderOf(token, judges);
+    if (caller === null) throw await refusalOf(c, token, judges);
+    await refuseWhileWaiting(c, caller, judges);
     return caller;
   };
   const byPassword = async (c: C, password: string): Promise<Caller> => {

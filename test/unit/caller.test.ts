@@ -20,6 +20,17 @@ const admin = {
   },
 };
 
+const wrong: string[] = [];
+/** Counts what is told to be wrong, and nothing else. */
+const throttle = {
+  take: async (count: string) => {
+    wrong.push(count);
+    return 0;
+  },
+  waits: () => 0,
+  passed: async () => {},
+};
+
 function appWith(secrets: { api_token: string | null; worker_secret: string | null }) {
   const app = newApp();
   const seen: (Caller | undefined)[] = [];
@@ -38,7 +49,8 @@ function appWith(secrets: { api_token: string | null; worker_secret: string | nu
   };
   const logins = { callerOf: async () => null, readKnown: async () => null };
   const asked = { ...secrets, ...(tokens.exist && { api_token: null }) };
-  app.use(gate({ secrets: asked, admin, tokens, logins, origins, changes: createChanges() }));
+  const judges = { secrets: asked, admin, tokens, logins, throttle };
+  app.use(gate({ ...judges, origins, changes: createChanges() }));
   for (const rule of ["public", "view", "admin", "worker"] as const)
     app.get(`/${rule}`, access({ access: rule }), (c) => c.json(c.var.caller));
   return async (path: string, headers: Record<string, string> = {}) => {
@@ -93,4 +105,18 @@ test("a token with a role is told with its name, also where its role does not do
     kind: "administrator",
   });
   expect(await call("/worker")).toEqual({ status: 200, kind: "worker" });
+});
+
+test("a right token costs no look at the counts, and a wrong one is counted once", async () => {
+  const call = appWith({ api_token: TOKEN, worker_secret: "secret" });
+  wrong.length = 0;
+  await call("/view", { authorization: `Bearer ${TOKEN}` });
+  await call("/view", { authorization: "Bearer flt_v" });
+  await call("/view");
+  await call("/public", { authorization: "Bearer x" });
+  await call("/worker", { authorization: "Bearer x" });
+  expect(wrong).toEqual([]);
+  await call("/view", { authorization: "Bearer x" });
+  await call("/admin", { authorization: "Bearer x" });
+  expect(wrong).toHaveLength(2);
 });

@@ -34,6 +34,8 @@ export interface Throttle {
    * @throws AppError unavailable while the shared store does not answer.
    */
   take(count: string): Promise<number>;
+  /** Milliseconds to wait, as far as this process has told them or was told: costs no look into the store. */
+  waits(count: string): number;
   /** The try was right: the count begins anew. */
   passed(count: string): Promise<void>;
 }
@@ -53,26 +55,57 @@ export function createThrottle(
   kv: Pick<Kv, "get" | "setIf" | "setIfAbsent" | "delete">,
   clock: Pick<Clock, "now">,
 ): Throttle {
+  const known = new Map<string, number>();
+  /** Tries that are being counted: a crowd of guesses at once is one that has to wait. */
+  const counting = new Map<string, number>();
+  const remember = (key: string, until: number): void => {
+    if (known.size >= COUNTS) known.clear();
+    if (until > clock.now()) known.set(key, until);
+    else known.delete(key);
+  };
   const asked = <T>(answer: Promise<T>): Promise<T> =>
     answer.catch((cause: unknown) => {
       throw new AppError("unavailable", "the shared store does not answer", { cause });
     });
-  return {
-    take: async (count) => {
-      const key = keyOf(count);
-      for (let i = 0; i < CHANGE_TRIES; i += 1) {
-        const before = await asked(kv.get<Count>(key));
-        const now = clock.now();
-        if (before && before.until > now) return before.until - now;
-        const tries = (before?.tries ?? 0) + 1;
-        const next: Count = { id: newToken(), tries, until: now + waitAfter(tries) };
-        const changed = before
-          ? kv.setIf(key, { id: before.id }, next, FORGET_MS)
-          : kv.setIfAbsent(key, next, FORGET_MS);
-        if (await asked(changed)) return 0;
+  const counted = async (key: string, work: () => Promise<number>): Promise<number> => {
+    counting.set(key, (counting.get(key) ?? 0) + 1);
+    try {
+      return await work();
+    } finally {
+      const left = (counting.get(key) ?? 1) - 1;
+      if (left > 0) counting.set(key, left);
+      else counting.delete(key);
+    }
+  };
+  const takeOne = async (key: string): Promise<number> => {
+    for (let i = 0; i < CHANGE_TRIES; i += 1) {
+      const before = await asked(kv.get<Count>(key));
+      const now = clock.now();
+      if (before && before.until > now) {
+        remember(key, before.until);
+        return before.until - now;
       }
-      return WAIT_MS.first;
+      const tries = (before?.tries ?? 0) + 1;
+      const next: Count = { id: newToken(), tries, until: now + waitAfter(tries) };
+      const changed = before
+        ? kv.setIf(key, { id: before.id }, next, FORGET_MS)
+        : kv.setIfAbsent(key, next, FORGET_MS);
+      if (!(await asked(changed))) continue;
+      remember(key, next.until);
+      return 0;
+    }
+    return WAIT_MS.first;
+  };
+  return {
+    take: (count) => counted(keyOf(count), () => takeOne(keyOf(count))),
+    waits: (count) => {
+      const key = keyOf(count);
+      if ((counting.get(key) ?? 0) >= FREE) return WAIT_MS.first;
+      return Math.max(0, (known.get(key) ?? 0) - clock.now());
     },
-    passed: (count) => asked(kv.delete(keyOf(count))),
+    passed: (count) => {
+      known.delete(keyOf(count));
+      return asked(kv.delete(keyOf(count)));
+    },
   };
 }

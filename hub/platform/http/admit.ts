@@ -6,12 +6,14 @@ import type { Role } from "#shared/protocol/schema/token.ts";
 import { ROLES } from "#shared/protocol/token-roles.ts";
 import type { SignedLinks } from "../access/links/signed-links.ts";
 import type { Logins } from "../access/logins.ts";
+import type { Throttle } from "../access/throttle.ts";
 import type { Tokens } from "../access/tokens.ts";
 import type { Access, RouteRules } from "./access.ts";
-import { API_TOKEN, type Caller, NOBODY, OPEN, WORKER } from "./caller.ts";
+import { type Caller, NOBODY, OPEN, WORKER } from "./caller.ts";
 import type { HttpEnv } from "./env.ts";
-import { bearerOf, SESSION_COOKIE, tokenRequired } from "./guards.ts";
+import { bearerOf, SESSION_COOKIE } from "./guards.ts";
 import { type Administrator, givenPassword, requireAdmin } from "./require-admin.ts";
+import { holderOf, refusalOf, refuseWhileWaiting } from "./token-guesses.ts";
 
 type C = Context<HttpEnv>;
 
@@ -27,6 +29,8 @@ export interface AdmitDeps {
   readonly admin: Administrator;
   readonly tokens: Pick<Tokens, "exist" | "callerOf">;
   readonly logins: Pick<Logins, "callerOf" | "readKnown">;
+  /** Counts wrong tokens. */
+  readonly throttle: Throttle;
   /** Absent where no route has access `link`. */
   readonly signed_links?: Pick<SignedLinks, "read"> | undefined;
 }
@@ -49,8 +53,9 @@ const roleMissing = (role: Role, { role: own, kind }: Caller): AppError =>
 
 /**
  * Tells who calls (`c.var.caller`), then lets it on or not.
- * @throws AppError unauthorized, forbidden naming the role that is needed, what an administrator's wrong password is answered
- * with, what a link is refused with, or unavailable when the database cannot be asked for a token
+ * @throws AppError unauthorized, too_many after wrong tokens, forbidden naming the role that is needed, what an
+ * administrator's wrong password is answered with, what a link is refused with, or unavailable when the database cannot be
+ * asked for a token
  */
 export async function admit(c: C, rules: RouteRules, deps: AdmitDeps): Promise<void> {
   const { secrets } = deps;
@@ -92,6 +97,8 @@ const asksForToken = ({ secrets, tokens }: AdmitDeps): boolean =>
 async function know(c: C, deps: AdmitDeps): Promise<void> {
   const shown = { bearer: bearerOf(c), cookie: getCookie(c, SESSION_COOKIE) };
   const caller = await identify(shown, deps);
+  c.set("caller", NOBODY);
+  await refuseWhileWaiting(c, caller, deps);
   c.set("caller", caller);
   if (caller.kind === "token" || caller.kind === "session")
     c.set("still", async () => (await identify(shown, deps)).kind !== "nobody");
@@ -104,16 +111,13 @@ interface Shown {
 
 /** `Authorization: Bearer`, or the session of a browser. Who shows neither costs no look into the database. */
 async function identify({ bearer, cookie }: Shown, deps: AdmitDeps): Promise<Caller> {
-  const { secrets, tokens, logins } = deps;
-  if (bearer !== null) {
-    if (secrets.api_token !== null && sameSecret(bearer, secrets.api_token)) return API_TOKEN;
-    const caller = await tokens.callerOf(bearer);
-    if (caller !== null) return caller;
-  } else {
-    const caller = cookie === undefined ? null : await logins.callerOf(cookie);
-    if (caller !== null) return caller;
-  }
-  return asksForToken(deps) ? NOBODY : OPEN;
+  const caller =
+    bearer !== null
+      ? await holderOf(bearer, deps)
+      : cookie === undefined
+        ? null
+        : await deps.logins.callerOf(cookie);
+  return caller ?? (asksForToken(deps) ? NOBODY : OPEN);
 }
 
 /** Only who knows the secret, where there is one, may speak as a worker: there is one wherever there is SVC_API_TOKEN. */
@@ -131,19 +135,19 @@ async function demandRole(c: C, rules: RouteRules, deps: AdmitDeps): Promise<voi
   if (caller.role !== null && rankOf(caller.role) >= rankOf(needed)) return;
   if (rules.also === "worker" && isWorker(c, deps.secrets)) return c.set("caller", WORKER);
   if (givenPassword(c) !== null && mayGivePassword(c, deps)) return requireAdmin(deps, c);
-  throw caller.role === null ? tokenRequired() : roleMissing(needed, caller);
+  throw caller.role === null ? await refusalOf(c, bearerOf(c), deps) : roleMissing(needed, caller);
 }
 
 async function demandAdmin(c: C, rules: RouteRules, deps: AdmitDeps): Promise<void> {
   const { caller } = c.var;
   if (caller.role === "admin") return;
-  if (!mayGivePassword(c, deps)) throw tokenRequired();
+  if (!mayGivePassword(c, deps)) throw await refusalOf(c, bearerOf(c), deps);
   if (ofInstallation(caller)) {
     const until = rules.until_password !== undefined && !(await deps.admin.isSet());
     return until ? undefined : requireAdmin(deps, c);
   }
   if (givenPassword(c) !== null) return requireAdmin(deps, c);
-  throw caller.role === null ? tokenRequired() : roleMissing("admin", caller);
+  throw caller.role === null ? await refusalOf(c, bearerOf(c), deps) : roleMissing("admin", caller);
 }
 
 /**
