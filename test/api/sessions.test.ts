@@ -146,7 +146,7 @@ test("a waiting POST /sessions gets the next free lane, after the jobs that were
       return last;
     },
   };
-  // A lane goes in turn to what waits at its own hub; a call that waits at another gets what is left (hub/README).
+  // A lane goes in turn to what waits at its own hub; a call that waits at another gets what is left (rules/cluster#sessions-across-hubs).
   const worker = await start({}, { alone: true, clock, env: { SVC_SUBMIT_WAIT_S: "20" } });
   const turn = () => new Promise((resolve) => setImmediate(resolve));
   const queued = async (count: number) => {

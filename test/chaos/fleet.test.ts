@@ -96,7 +96,7 @@ async function submit(n: number): Promise<string> {
   });
 }
 
-/** Close codes of hub/README.md. */
+/** How a viewer's socket may end (rules/viewer#end-of-a-viewer). */
 const CLOSE_CODES = [1000, 1001, 4404, 4502];
 /** No close at all: what a hub leaves that is dead or out of reach, and nothing else may. */
 const BROKE_OFF = 1006;
@@ -178,7 +178,7 @@ async function guard(ends: () => boolean): Promise<string[]> {
   return wrong;
 }
 
-/** The error of a job that lost its worker, its hub or the fleet's patience, as hub/README.md's table of states has it. */
+/** The error of a job that lost its worker, its hub or the fleet's patience, by `rules/jobs#states`. */
 const ALLOWED_ERRORS = new RegExp(
   `^(${WORKER_LOST_ERROR}: |queue timeout: no worker took the job within|worker w\\d (is not alive|holds no lane for the job|ended the run without a result))`,
 );

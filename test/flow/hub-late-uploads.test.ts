@@ -6,7 +6,7 @@ import type { FakeWorker } from "#test/support/fakes/fake-worker.ts";
 import { LOST } from "#test/support/models/lost.ts";
 import { startTestHub, TARGET, type TestHub, type TestHubOptions } from "#test/support/rigs/hub.ts";
 
-/** hub/README.md, Uploads without a lane: a job that waits for a store is running, and its lane is another's. */
+/** A job that waits for a store is running, and its lane is another's (rules/capture#jobs-that-outlast-their-store). */
 
 let hub: TestHub;
 let worker: FakeWorker;

@@ -13,7 +13,7 @@ import { endKeptSession } from "./job-sessions.ts";
 
 type Told<T extends HubMessage["type"]> = Extract<HubMessage, { type: T }>;
 
-/** What another hub says. None of it is relied on: whoever depends on it also looks for itself (hub/README.md). */
+/** What another hub says. None of it is relied on (rules/cluster#nothing-is-decided-by-a-message). */
 export async function hubMessage(ctx: FleetContext, message: HubMessage): Promise<void> {
   switch (message.type) {
     case "hello":

@@ -29,7 +29,8 @@ export type Best = z.infer<typeof Best>;
 
 /**
  * What hubs tell each other. Messages may be lost, and may come late: nothing is decided by one, it only makes the
- * listener look (hub/README.md). A type this hub does not know is skipped: versions mix during a rolling update.
+ * listener look (rules/cluster#nothing-is-decided-by-a-message). A type this hub does not know is skipped: versions mix
+ * during a rolling update.
  */
 export const HubMessage = z.discriminatedUnion("type", [
   /** A hub has started; it wants to hear of the others. */
