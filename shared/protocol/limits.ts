@@ -28,7 +28,7 @@ export const HEARTBEAT_INTERVAL_MS = 15_000;
 export const MAX_DISK_PCT = 90;
 /** How long POST /jobs waits for capacity before it answers 503 (rules/jobs#wait-for-a-lane). */
 export const SUBMIT_WAIT_MS = 8_000;
-/** Ours: so many POST /jobs may wait at a time; further ones are answered 503 at once. */
+/** So many POST /jobs may wait at a time; further ones are answered 503 at once. */
 export const MAX_WAITING_SUBMITS = 1_000;
 /**
  * How long a slow key-value store is waited for, and how old the view in its place may be
@@ -42,25 +42,25 @@ export const WORKER_LOST_ERROR = "orchestrator killed by hub restart";
 
 /** No wait of a job may be longer than an hour (rules/job-options#the-options). */
 export const MAX_WAIT_S = 3_600;
-/** Ours: longest target URL; Chromium itself refuses to display more than 2 MB. */
+/** Longest target URL; Chromium itself refuses to display more than 2 MB. */
 export const MAX_URL_LENGTH = 16_384;
-/** Ours: a JSON request body. Holds 200 KB of code with every byte escaped. */
+/** A JSON request body. Holds 200 KB of code with every byte escaped. */
 export const MAX_JSON_BODY_BYTES = 2 * 1024 * 1024;
-/** Ours: page.html, links.json or har.json of one job. */
+/** `page.html`, `links.json` or `har.json` of one job. */
 export const MAX_DOCUMENT_BYTES = 256 * 1024 * 1024;
-/** Ours: videos of one job (`download_video`), and what downloading them may take in all. */
+/** Videos of one job (`download_video`), and what downloading them may take in all. */
 export const VIDEO_LIMITS = { max_count: 10, total_ms: 1_800_000 } as const;
-/** Ours: one message of the worker link. */
+/** One message of the worker link. */
 export const MAX_LINK_FRAME_BYTES = 4 * 1024 * 1024;
-/** Ours: one message of a CDP client or of the browser it talks to; a screenshot of a very long page takes 60 MB. */
+/** One message of a CDP client or of the browser it talks to; a screenshot of a very long page takes 60 MB. */
 export const MAX_CDP_FRAME_BYTES = 128 * 1024 * 1024;
-/** Ours: how long a worker may take to accept an assignment. */
+/** How long a worker may take to accept an assignment. */
 export const ASSIGN_ACK_MS = 5_000;
 /** List paging (rules/http#lists). */
 export const LIST_LIMIT = { default: 50, max: 200 } as const;
 /** How long an Idempotency-Key is kept (rules/http#idempotency-keys). */
 export const IDEMPOTENCY_TTL_MS = 86_400_000;
-/** Ours: an asset name is at most this many bytes, so it fits every file system beside a suffix. */
+/** An asset name is at most this many bytes, so it fits every file system beside a suffix. */
 export const MAX_ASSET_NAME_BYTES = 180;
 
 /** Session lifetimes in seconds (rules/sessions#open-a-session, rules/sessions#idle-time). */
@@ -72,11 +72,11 @@ export const SESSION_TTL_S = {
   ttl_default: 14_400,
   ttl_max: 864_000,
 } as const;
-/** Ours: how long a signed link opens what it names, in seconds. The bounds are those of presigned URLs of S3. */
+/** How long a signed link opens what it names, in seconds. The bounds are those of presigned URLs of S3. */
 export const LINK_TTL_S = { least: 1, usual: 3_600, most: 604_800 } as const;
-/** Ours: what an action may take when the caller does not say, and at most. */
+/** What an action may take when the caller does not say, and at most. */
 export const ACTION_TIMEOUT_S = { default: 30, max: 3_600 } as const;
-/** Ours: how long a dialog of a page waits for a person or an action before it is dismissed. */
+/** How long a dialog of a page waits for a person or an action before it is dismissed. */
 export const DIALOG_WAIT_S = 60;
 /**
  * The same for actions that call an engine; a single call has the engine's own timeout
@@ -85,35 +85,35 @@ export const DIALOG_WAIT_S = 60;
 export const ENGINE_ACTION_TIMEOUT_S = { ask: 120, agent: 600 } as const;
 /** A question or goal in bytes, and the JSON of the schema for its answer (rules/session-actions#ask). */
 export const MAX_PROMPT_BYTES = 20 * 1024;
-/** Ours: steps of an agent. */
+/** Steps of an agent. */
 export const AGENT_STEPS = { min: 1, max: 50, default: 15 } as const;
-/** Ours: what the hub waits for a worker beyond an action's own timeout. */
+/** What the hub waits for a worker beyond an action's own timeout. */
 export const ACTION_GRACE_MS = 3_000;
-/** Ours: actions of one session that may run at a time. */
+/** Actions of one session that may run at a time. */
 export const MAX_ACTIONS_AT_ONCE = 32;
-/** Ours: the files of one set_input_files call. */
+/** The files of one set_input_files call. */
 export const MAX_INPUT_FILES_BYTES = 100 * 1024 * 1024;
-/** Ours: a downloaded file that `read_download` gives in its answer. */
+/** A downloaded file that `read_download` gives in its answer. */
 export const MAX_READ_DOWNLOAD_BYTES = 10 * 1024 * 1024;
-/** Ours: an action's result up to this size travels on the link, a larger one through the worker's bridge. */
+/** An action's result up to this size travels on the link, a larger one through the worker's bridge. */
 export const MAX_INLINE_RESULT_BYTES = 256 * 1024;
-/** Ours: recipes of a host, actions of a recipe, cookies of a host. */
+/** Recipes of a host, actions of a recipe, cookies of a host. */
 export const MAX_RECIPES = 500;
 export const MAX_RECIPE_ACTIONS = 500;
 export const MAX_HOST_COOKIES = 5_000;
-/** Ours: one recipe, and the login recipe, as JSON: a job's record and its assignment carry them. */
+/** One recipe, and the login recipe, as JSON: a job's record and its assignment carry them. */
 export const MAX_RECIPE_BYTES = 256 * 1024;
-/** Ours: all recipes of a host as JSON. */
+/** All recipes of a host as JSON. */
 export const MAX_HOST_RECIPES_BYTES = 2 * 1024 * 1024;
-/** Ours: the cookies of one job, as JSON; the assignment must fit into a frame of the link. */
+/** The cookies of one job, as JSON; the assignment must fit into a frame of the link. */
 export const MAX_JOB_COOKIES_BYTES = 2 * 1024 * 1024;
 /** Files and directories of a profile's archive (rules/profiles#hostile-archives). */
 export const MAX_PROFILE_ENTRIES = 200_000;
-/** Ours: a profile may unpack to so many times the bytes its archive may have. */
+/** A profile may unpack to so many times the bytes its archive may have. */
 export const PROFILE_UNPACK_FACTOR = 4;
-/** Ours: so many times its own bytes an archive that somebody uploads may unpack to, once it has so many; gzip can do 1,030. */
+/** So many times its own bytes an archive that somebody uploads may unpack to, once it has so many; gzip can do 1,030. */
 export const MAX_UNPACK_RATIO = { above_bytes: 256 * 1024 * 1024, most: 400 } as const;
-/** Ours: shorter bodies go through the hub even where workers may put them into the object store themselves. */
+/** Shorter bodies go through the hub even where workers may put them into the object store themselves. */
 export const DIRECT_UPLOADS_FROM = 1024 * 1024;
 /** Tasks of one batch (rules/pipeline-tasks#submit-a-batch). */
 export const MAX_BATCH_ITEMS = 10_000;

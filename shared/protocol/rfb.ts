@@ -20,7 +20,7 @@ export const CLIENT = {
   qemu: 255,
 } as const;
 
-/** Ours: larger than any clipboard that is of use. */
+/** Larger than any clipboard that is of use. */
 const MAX_CUT_TEXT_BYTES = 16 * 1024 * 1024;
 const MAX_FENCE_BYTES = 64;
 

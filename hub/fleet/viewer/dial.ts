@@ -16,7 +16,7 @@ export interface BridgeTarget {
   token: string;
 }
 
-/** Ours: a bridge on the LAN answers in milliseconds; it may wait 3 s itself for the VNC server's greeting. */
+/** A bridge on the LAN answers in milliseconds; it may wait 3 s itself for the VNC server's greeting. */
 const DIAL_MS = 5_000;
 const GREETING_MS = 3_000;
 const PROBE_MS = 2_000;

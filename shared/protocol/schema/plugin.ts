@@ -9,7 +9,7 @@ import { ExecutorType, Slug } from "./workload.ts";
 export const MAX_BLOB_BYTES = 5 * 1024 * 1024;
 /** JSON text of a value (rules/pipeline-plugins#state). */
 export const MAX_STATE_BYTES = 1024 * 1024;
-/** Ours: what a plugin's folder may hold; its archive travels to every worker. */
+/** What a plugin's folder may hold; its archive travels to every worker. */
 export const PLUGIN_LIMITS = { max_files: 10_000, max_bytes: 128 * 1024 * 1024 } as const;
 /** Keys may hold slashes; they name no file. */
 export const PluginKey = z

@@ -9,7 +9,7 @@ import { EVENT_PREFIX, hearCommand, hearEvent } from "./cdp-follow.ts";
 import { type GuardRules, judgeMessage } from "./cdp-guard.ts";
 import { createFrameGaps } from "./frame-gap.ts";
 
-/** Ours: the browser is on this machine. */
+/** The browser is on this machine. */
 const ANSWER_MS = 3_000;
 const HEAD_END = "\r\n\r\n";
 const MAX_HEAD_BYTES = 16 * 1024;

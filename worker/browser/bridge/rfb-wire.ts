@@ -131,7 +131,7 @@ export const clipboardCaps = (): Buffer =>
 export const clipboardRequest = (): Buffer =>
   cutText(CLIPBOARD.text | CLIPBOARD.request, Buffer.alloc(0));
 
-/** Ours: a page gets no more at once. */
+/** A page gets no more at once. */
 const MAX_TEXT_BYTES = 16 * 1024 * 1024;
 
 /**

@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import { DeadlineError } from "#shared/kit/clock.ts";
 import { createVncEntrance } from "#shared/protocol/rfb-handshake.ts";
 
-/** Ours: as long as a lane's own health check gives it. */
+/** As long as a lane's own health check gives it. */
 const GREETING_MS = 3_000;
 
 /**

@@ -1,9 +1,9 @@
 import type { CdpSession, Protocol } from "../cdp/connection.ts";
 import type { Tracked } from "./targets.ts";
 
-/** Ours: a page that polls for an hour must not fill the worker's memory. */
+/** A page that polls for an hour must not fill the worker's memory. */
 export const MAX_TRACE_ENTRIES = 20_000;
-/** Ours: characters of URLs and headers that are kept; beyond it entries have no headers. */
+/** Characters of URLs and headers that are kept; beyond it entries have no headers. */
 const MAX_TRACE_CHARS = 32_000_000;
 const MAX_URL_CHARS = 16_384;
 /** Browsers refuse more than 256 KB of headers of one message; nobody reads values this long. */
